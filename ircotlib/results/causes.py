@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ircotlib.data import Node, Paragraph, Question
+from ircotlib.data import Paragraph, Question
 from ircotlib.datasets import all_datasets
 from ircotlib.datasets.facts import Attempt, Evidence
 from ircotlib.metrics import as_compared, cover_em
@@ -19,15 +19,11 @@ from ircotlib.running.laboratory import find_facts
 from ircotlib.running.predictions import expect_one_measure, find_paragraph, read_predictions
 from ircotlib.running.run import parameters_of, read_about
 from ircotlib.systems import RECALL, all_systems
-from ircotlib.systems.searchain.tree import recorded
 from ircotlib.text import sentences
 
 CAUSES = ("not parsed", "misled by retrieval", "wrong conclusion", "wrong decomposition")
 CAUSES += ("not retrieved", "misread", "made up")
-# passages that ReAct and ToolFormer insert into their text
-INSERTED = re.compile(r"^Observation \d+:.*$|\[WikiSearch\([^\[]*?→[^\]]*\]", re.MULTILINE)
-LABEL = re.compile(r"^(?:\[[^\]]*\]:?|[A-Z][\w ]{0,24}:|\d+\.|[A-Z]\w+,)\s+")
-GIVES = re.compile(r"answer(?: is)?:? |Finish\[|^Intermediate answer:|^A: ", re.IGNORECASE)
+CONCLUDES = re.compile(r"answer(?: is)?:? ", re.IGNORECASE)  # a sentence that gives the answer
 COUNTED = ["profile", "dataset", "model", "system"]  # what identifies a row of a census
 
 
@@ -70,22 +66,21 @@ def _has(text: str, answer: str) -> bool:
 def read_attempt(
     row: Mapping, paragraphs: Iterable[Paragraph] = (), unmarked: bool = False
 ) -> Attempt:
-    """What a system did for a question, from a row of `read_predictions`. Of a chain of query only
-    nodes on the correct path count. Passages that a system inserted into its text do not.
-    `unmarked`: an answer that is the whole text was not parsed, even if no fault was noted.
+    """What a system did for a question, from a row of `read_predictions`. `unmarked`: an answer
+    that is the whole text was not parsed, even if no fault was noted.
     """
-    nodes = [node for fields in row["nodes"] if (node := Node(**fields)).mark]
-    chain = "\n".join([*([] if nodes else row["thoughts"]), row["reading"]])
-    texts = [text for part in INSERTED.sub("", chain).splitlines() for text in sentences(part)]
-    written = [f"{node.query} {recorded(node)}" for node in nodes] + texts
-    steps = [LABEL.sub("", text) for text in written if not GIVES.search(text)]
-    answer = as_compared(row["answer"])
-    whole = [row["reading"], chain] if unmarked or row["fault"] else []
-    if row["fault"]:  # the last line may have been taken for the answer
-        whole = [LABEL.sub("", text) for text in (*whole, texts[-1] if texts else "")]
+    lines = [line for text in (*row["thoughts"], row["reading"]) for line in text.splitlines()]
+    texts = [sentence for line in lines for sentence in sentences(line)]
+    steps = [f"{step['text']} {step['answer']}".strip() for step in row["steps"]]
+    # without steps of its own, a system's sentences are its steps, but for those that conclude
+    steps = steps or [text for text in texts if not CONCLUDES.search(text)]
+    said, answer = [*steps, row["reading"], row["answer"]], as_compared(row["answer"])
+    whole = [row["reading"], "\n".join(lines)] if unmarked or row["fault"] else []
+    if row["fault"] and texts:  # the last line, or its end, may have been taken for the answer
+        whole += [texts[-1], texts[-1].rpartition(": ")[2]]
     return Attempt(
         tuple(step for step in steps if as_compared(step) not in ("", answer)),
-        "\n".join([*written, row["answer"]]),
+        "\n".join(said),
         tuple(step["retrieve"] for step in row["trace"] if "retrieve" in step),
         tuple(paragraphs),
         bool(answer) and answer not in map(as_compared, whole),

@@ -18,7 +18,8 @@ from ircotlib.running.backends import open_dataset
 from ircotlib.running.run import AGAIN, name_model, parameters_of, read_about, read_file
 from ircotlib.systems import RECALL
 
-WRITTEN = ("answer", "thoughts", "reading", "nodes", "fault", "trace")  # by `row_of`, as they are
+# the fields of `row_of` that are read as they are
+WRITTEN = ("answer", "thoughts", "reading", "nodes", "fault", "steps", "trace")
 SCORE = Number(0, 1, empty=float("nan"))  # empty: the question has no gold paragraphs
 # a title or a question in a table is text: a dollar sign in it does not begin a formula
 pd.set_option("display.html.use_mathjax", False)
@@ -79,7 +80,10 @@ def expect_one_measure(metrics: Iterable[str]) -> None:
 
 def read_lines(folder: Path, about: Mapping) -> dict[str, dict]:
     """The lines of a run's predictions.jsonl, as `row_of` made them, by question id."""
-    lines = map(json.loads, read_file(folder, about, "predictions.jsonl").splitlines())
+    lines = [*map(json.loads, read_file(folder, about, "predictions.jsonl").splitlines())]
+    if lines and not {*WRITTEN} <= lines[0].keys():
+        older = "found a run of an earlier version, which lacks what predictions have now"
+        raise DataError(f"{folder}: {older}; {AGAIN}")
     return {line["id"]: line for line in lines}
 
 
@@ -131,6 +135,7 @@ def row_of(id: str, outcome: Outcome) -> dict:
     row = {field.name: getattr(outcome.result, field.name) for field in fields(outcome.result)}
     row["paragraphs"] = [paragraph.id for paragraph in outcome.result.paragraphs]
     row["nodes"] = [asdict(node) for node in outcome.result.nodes]
+    row["steps"] = [asdict(step) for step in outcome.result.steps]
     return {"id": id, **row, "trace": [_line(step) for step in outcome.trace]}
 
 

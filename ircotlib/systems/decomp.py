@@ -6,7 +6,7 @@ import json
 import re
 from dataclasses import replace
 
-from ircotlib.data import Prediction, Question
+from ircotlib.data import Hop, Prediction, Question
 from ircotlib.program import LINE, Generate, Program, Retrieve
 from ircotlib.systems import SEARCHAIN, Prompts, System
 from ircotlib.text import answer_from_chain
@@ -33,17 +33,20 @@ def decomp(
     text together, not half by each; titles refer to paragraphs found before, which are not
     retrieved again.
     """
-    lines, seen, answer, reading = [], {}, "", ""
+    lines, seen, steps = [], {}, []
+    answer, reading = "", ""
     for _ in range(max_calls):
         so_far = "\n".join([*lines, "QS:"])
         line = yield Generate(prompts["decompose"](question, thoughts=(so_far,)), LINE, max_tokens)
         lines.append(f"QS: {line}")
         if END in line:
             fault = "" if answer else "no answer before [EOQ]"
-            return Prediction(answer, tuple(seen), tuple(lines), reading, fault=fault)
+            end = {"reading": reading, "fault": fault, "steps": tuple(steps)}
+            return Prediction(answer, tuple(seen), tuple(lines), **end)
         module, text, titles = read_call(line)
         if not module:
-            return Prediction("", tuple(seen), tuple(lines), fault=f"no call: {line[:60]!r}")
+            fault = f"no call: {line[:60]!r}"
+            return Prediction("", tuple(seen), tuple(lines), fault=fault, steps=tuple(steps))
         if module == RETRIEVE:
             stage, paragraphs = "singlehop", (yield Retrieve(text, k))
             seen |= dict.fromkeys(paragraphs)
@@ -52,12 +55,14 @@ def decomp(
         sub_question = replace(question, text=text, passage=None)
         reading = yield Generate(prompts[stage](sub_question, paragraphs), LINE, max_tokens)
         answer = answer_from_chain(reading) or reading
+        steps.append(Hop(text, answer, text if module == RETRIEVE else ""))
         value = [answer]
         if module == RETRIEVE:
             value = {"titles": list(dict.fromkeys(p.title for p in paragraphs)), "answer": [answer]}
         lines.append(f"A: {json.dumps(value, ensure_ascii=False)}")
     fault = f"no [EOQ] in {max_calls} sub-questions"
-    return Prediction(answer, tuple(seen), tuple(lines), reading, fault=fault)
+    end = {"reading": reading, "fault": fault, "steps": tuple(steps)}
+    return Prediction(answer, tuple(seen), tuple(lines), **end)
 
 
 def read_call(line: str) -> tuple[str, str, list[str]]:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from ircotlib.data import Prediction, Question
+from ircotlib.data import Hop, Prediction, Question
 from ircotlib.program import LINE, Generate, Program
 from ircotlib.systems import FOUR_EXAMPLES, SEARCHAIN, Prompts, System
 from ircotlib.systems.direct import NEXT
@@ -29,9 +29,10 @@ def least_to_most(
         prompt = prompts["solve"](first, thoughts=(text,))
         answers.append((yield Generate(prompt, stop=LINE, max_tokens=max_tokens)))
     faults = ["" if parts else "no list of sub-questions", "" if answers[-1] else "no answer"]
-    thoughts = tuple(f"{q} {a}" for q, a in zip(parts, answers, strict=False))
+    steps = tuple(Hop(part, given) for part, given in zip(parts, answers, strict=False))
+    thoughts = tuple(f"{step.text} {step.answer}" for step in steps)
     answer, fault = answers[-1].removesuffix("."), ", ".join(filter(None, faults))
-    return Prediction(answer, thoughts=thoughts, reading=answers[-1], fault=fault)
+    return Prediction(answer, (), thoughts, answers[-1], fault=fault, steps=steps)
 
 
 SYSTEMS = (

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ircotlib.data import Paragraph, Prediction, Question
+from ircotlib.data import Hop, Paragraph, Prediction, Question
 from ircotlib.program import LINE, Generate, NearestTitle, Program, Retrieve
 from ircotlib.systems import FOUR_EXAMPLES, SEARCHAIN, Prompts, System, WritePrompt
 from ircotlib.systems.cot import cot_sc
@@ -30,14 +30,16 @@ def react(
     (ours). Without Finish the answer is "", with a fault. Differs from the paper: a page is one
     paragraph of the corpus, not an article of Wikipedia.
     """
-    page, lines, seen = OpenPage(()), [], {}
+    page, lines, seen, steps = OpenPage(()), [], {}, []
     for step in range(1, max_actions + 1):
         thought, action = yield from think_and_act(question, prompts["act"], lines, step, tokens)
         lines += [f"Thought {step}: {thought}", f"Action {step}: {action}"]
         verb, argument = read_action(action)
+        steps.append(Hop(thought, query=argument if verb == "search" else ""))
         if verb == "finish":
             fault = "" if argument else "Finish without an answer"
-            return Prediction(argument, tuple(seen), tuple(lines), lines[-1], fault=fault)
+            end = {"reading": lines[-1], "fault": fault, "steps": tuple(steps)}
+            return Prediction(argument, tuple(seen), tuple(lines), **end)
         if verb == "search":
             paragraphs, observed = yield from search_page(argument, by_title)
             page = OpenPage(paragraphs) if paragraphs else page
@@ -48,7 +50,7 @@ def react(
             observed = f"Invalid action: {action}"
         lines.append(f"Observation {step}: {observed}")
     fault = f"no Finish in {max_actions} actions"
-    return Prediction("", tuple(seen), tuple(lines), fault=fault)
+    return Prediction("", tuple(seen), tuple(lines), fault=fault, steps=tuple(steps))
 
 
 def think_and_act(

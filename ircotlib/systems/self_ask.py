@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ircotlib.data import Paragraph, Prediction, Question
+from ircotlib.data import Hop, Paragraph, Prediction, Question
 from ircotlib.program import LINE, Extract, Extracted, Generate, Program, Retrieve, Stop
 from ircotlib.systems import FOUR_EXAMPLES, SEARCHAIN, Prompts, System
 
@@ -63,7 +63,9 @@ def self_ask_with_search(
     if FINAL not in text:
         text = f"{text}\n{FINAL}"
         text = yield from write(LINE)
-    return replace(read_asking(text), paragraphs=tuple(dict.fromkeys(paragraphs)))
+    asked = read_asking(text)
+    steps = tuple(replace(step, query=step.text) for step in asked.steps)
+    return replace(asked, paragraphs=tuple(dict.fromkeys(paragraphs)), steps=steps)
 
 
 def answer_by_reading(
@@ -102,7 +104,20 @@ def read_asking(text: str) -> Prediction:
         answer = text.rpartition("\n")[2].rpartition(":")[2]
     answer = answer.strip().removesuffix(".")
     fault = "" if marker and answer else "no final answer"
-    return Prediction(answer, thoughts=tuple(text.splitlines()), reading=text, fault=fault)
+    lines = tuple(text.splitlines())
+    return Prediction(answer, (), lines, text, fault=fault, steps=read_follow_ups(lines))
+
+
+def read_follow_ups(lines: Sequence[str]) -> tuple[Hop, ...]:
+    """The follow-up questions of Self-Ask's text, with their intermediate answers."""
+    steps = []
+    for line in lines:
+        head, _, below = line.partition(":")
+        if f"{head}:" == FOLLOW_UP:
+            steps.append(Hop(below.strip()))
+        elif f"{head}:" == ANSWERED and steps:
+            steps[-1] = replace(steps[-1], answer=below.strip())
+    return tuple(steps)
 
 
 def _go_on(text: str, reply: str) -> str:

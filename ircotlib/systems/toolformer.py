@@ -4,10 +4,10 @@ examples instead of trained (SearChain §4.1, footnote 2).
 
 import re
 
-from ircotlib.data import Prediction, Question
+from ircotlib.data import Hop, Prediction, Question
 from ircotlib.program import LINE, Generate, Program, Retrieve
 from ircotlib.systems import FOUR_EXAMPLES, SEARCHAIN, Prompts, System
-from ircotlib.text import answer_from_chain
+from ircotlib.text import answer_from_chain, sentences
 
 RESULT = "→"
 CALL = re.compile(r"\[WikiSearch\(([^\[]*)\)$")
@@ -42,7 +42,9 @@ def toolformer(
     chain = " ".join(text for text in written if text)
     answer = answer_from_chain(chain)
     fault = "" if answer else 'no "The answer is"'
-    return Prediction(answer or chain, tuple(seen), (so_far,), so_far, fault=fault)
+    steps = tuple(Hop(text) for text in sentences(chain) if answer_from_chain(text) is None)
+    text = (so_far,), so_far
+    return Prediction(answer or chain, tuple(seen), *text, fault=fault, steps=steps)
 
 
 SYSTEMS = (

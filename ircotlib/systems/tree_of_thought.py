@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from ircotlib.data import Paragraph, Prediction, Question
+from ircotlib.data import Hop, Paragraph, Prediction, Question
 from ircotlib.program import LINE, Program, Retrieve, Sample
 from ircotlib.systems import FOUR_EXAMPLES, SEARCHAIN, Prompts, System, WritePrompt
 from ircotlib.text import answer_from_chain
@@ -71,7 +71,9 @@ def tree_of_thought(
     best = states[0]
     last = best.thoughts[-1] if best.thoughts else ""
     fault = fault or ("" if best.answer else f"no answer in {depth} thoughts")
-    return Prediction(best.answer or last, tuple(seen), best.thoughts, best.chain, fault=fault)
+    steps = tuple(Hop(text, query=text) for text in best.thoughts if not answer_from_chain(text))
+    chain = best.thoughts, best.chain
+    return Prediction(best.answer or last, tuple(seen), *chain, fault=fault, steps=steps)
 
 
 def propose(states: Sequence[State], write: WritePrompt, draw: Callable[..., Sample]) -> Program:

@@ -9,7 +9,7 @@ from math import ceil
 
 from rapidfuzz import fuzz
 
-from ircotlib.data import Paragraph, Prediction, Question
+from ircotlib.data import Hop, Paragraph, Prediction, Question
 from ircotlib.metrics import as_compared, majority
 from ircotlib.program import LINE, Generate, Program, Retrieve, Sample
 from ircotlib.systems import SEARCHAIN, TWO_EXAMPLES, Prompts, System
@@ -46,21 +46,23 @@ def verify_and_edit(
     chain = max(known, key=lambda s: s.log_probability, default=agreeing[0]).text
     if agreed and sum(same) >= ceil(n / 2):
         return Prediction(agreed, thoughts=tuple(sentences(chain)), reading=chain)
-    seen, edited = {}, []
+    seen, edited, queries = {}, [], []
     for sentence in rationale(chain):
         prompt = prompts["question"](question, sentence=sentence)
         query = (yield Generate(prompt, LINE, max_tokens)) or sentence
         paragraphs = yield Retrieve(query, k)
+        queries.append(query)
         seen |= dict.fromkeys(paragraphs)
         verifying = replace(question, text=query, passage=None)
         evidence = " ".join(nearest(sentence, paragraphs, shown))
         prompt = prompts["answer"](verifying, evidence=evidence)
         edited.append((yield Generate(prompt, LINE, max_tokens)))
-    steps = tuple(f"{word}, {fact}" for word, fact in zip(ORDINALS, edited, strict=False))
-    reading = yield Generate(prompts["cot"](question, (), steps), LINE, max_tokens)
+    chain = tuple(f"{word}, {fact}" for word, fact in zip(ORDINALS, edited, strict=False))
+    reading = yield Generate(prompts["cot"](question, (), chain), LINE, max_tokens)
     answer = answer_from_chain(reading)
     fault = "" if answer else 'no "The answer is" after the edited chain'
-    return Prediction(answer or reading, tuple(seen), steps, reading, fault=fault)
+    steps = tuple(Hop(text, query=query) for text, query in zip(edited, queries, strict=True))
+    return Prediction(answer or reading, tuple(seen), chain, reading, fault=fault, steps=steps)
 
 
 def rationale(chain: str) -> list[str]:

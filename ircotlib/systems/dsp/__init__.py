@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from ircotlib.data import Prediction, Question
+from ircotlib.data import Hop, Prediction, Question
 from ircotlib.metrics import as_compared, majority
 from ircotlib.program import Program
 from ircotlib.systems import SEARCHAIN, TWO_EXAMPLES, Prompts, System
@@ -53,7 +53,9 @@ def dsp(
     thoughts = tuple(f"{stage.rationale}{QUERY} {stage.written}" for stage in stages)
     fault = "" if last.written else "no answer"
     reading = f"{last.rationale}{ANSWER} {last.written}"
-    return Prediction(last.written, tuple(paragraphs), thoughts, reading, fault=fault)
+    steps = tuple(Hop(stage.rationale.strip(), query=stage.written) for stage in stages)
+    chain = thoughts, reading
+    return Prediction(last.written, tuple(paragraphs), *chain, fault=fault, steps=steps)
 
 
 def demonstrate(

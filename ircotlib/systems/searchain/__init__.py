@@ -10,7 +10,7 @@ from ircotlib.program import Generate, Program
 from ircotlib.systems import SEARCHAIN, TWO_EXAMPLES, Prompts, System
 from ircotlib.systems.searchain.chain import Chain, conclude, read_chain, read_released_chain
 from ircotlib.systems.searchain.traverse import contains, needed_feedback, traverse
-from ircotlib.systems.searchain.tree import ask_to_trace, converse, give_feedback, link
+from ircotlib.systems.searchain.tree import ask_to_trace, converse, give_feedback, link, path
 
 END = ("\n\n\n",)  # of a generation: where the next example would begin (ours)
 
@@ -61,7 +61,7 @@ def searchain(
         final = read_chain(text).final
         chains.append(Chain((), final, "" if final else "no final content"))
     answer, final, fault = conclude(chains, long_form)
-    return Prediction(answer, tuple(passages.values()), thoughts, final, nodes, fault)
+    return Prediction(answer, tuple(passages.values()), thoughts, final, nodes, fault, path(nodes))
 
 
 def searchain_without_ir(
@@ -71,7 +71,8 @@ def searchain_without_ir(
     text = yield Generate(prompts["without_ir"](question), END, max_tokens)
     chain = read_chain(text)
     answer, final, fault = conclude([chain], long_form)
-    return Prediction(answer, (), (text,), final, link(chain.nodes, chain.nodes), fault)
+    nodes = link(chain.nodes, chain.nodes)
+    return Prediction(answer, (), (text,), final, nodes, fault, path(nodes))
 
 
 def searchain_without_verification(question: Question, **setting) -> Program:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ircotlib.data import Node, Paragraph, Question
+from ircotlib.data import Hop, Node, Paragraph, Question
 from ircotlib.metrics import as_compared
 from ircotlib.prompting.prompt import render_paragraph
 from ircotlib.systems import Prompts
@@ -16,6 +16,12 @@ def recorded(node: Node) -> str:
     the model's (Algorithm 1, R); also the model's if nothing was extracted (ours).
     """
     return (node.feedback and node.found) or node.answer
+
+
+def path(nodes: Sequence[Node]) -> tuple[Hop, ...]:
+    """The steps of the correct path."""
+    marked = sorted((node for node in nodes if node.mark), key=lambda node: node.mark)
+    return tuple(Hop(n.query, recorded(n), n.query if n.passage else "") for n in marked)
 
 
 def correct_path(nodes: Sequence[Node]) -> list[Node]:
