@@ -70,9 +70,9 @@ class Prediction:
     `paragraphs`: all retrieved paragraphs in order, after the question's main passage if it has
     one. `thoughts`: the chain written while retrieving (IRCoT §3.1). `reading`: the reader's text,
     which contains `answer`. `nodes`: the nodes of all chains of query (SearChain §3.2). `fault`: in
-    a few words, which part of a reply could not be read; "" if all could. `steps`: how the answer
+    a few words, which part of a reply could not be read; "" if all could. `hops`: how the answer
     was reached, from which the causes of errors are told; without them, the sentences of `thoughts`
-    and `reading` are its steps.
+    and `reading` are its hops.
     """
 
     answer: str = ""
@@ -81,7 +81,7 @@ class Prediction:
     reading: str = ""
     nodes: tuple["Node", ...] = ()
     fault: str = ""
-    steps: tuple["Hop", ...] = ()
+    hops: tuple["Hop", ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

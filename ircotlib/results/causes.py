@@ -71,8 +71,8 @@ def read_attempt(
     """
     lines = [line for text in (*row["thoughts"], row["reading"]) for line in text.splitlines()]
     texts = [sentence for line in lines for sentence in sentences(line)]
-    steps = [f"{step['text']} {step['answer']}".strip() for step in row["steps"]]
-    # without steps of its own, a system's sentences are its steps, but for those that conclude
+    steps = [f"{hop['text']} {hop['answer']}".strip() for hop in row["hops"]]
+    # without hops of its own, a system's sentences are its steps, but for those that conclude
     steps = steps or [text for text in texts if not CONCLUDES.search(text)]
     said, answer = [*steps, row["reading"], row["answer"]], as_compared(row["answer"])
     whole = [row["reading"], "\n".join(lines)] if unmarked or row["fault"] else []

@@ -19,7 +19,7 @@ from ircotlib.running.run import AGAIN, name_model, parameters_of, read_about, r
 from ircotlib.systems import RECALL
 
 # the fields of `row_of` that are read as they are
-WRITTEN = ("answer", "thoughts", "reading", "nodes", "fault", "steps", "trace")
+WRITTEN = ("answer", "thoughts", "reading", "nodes", "fault", "hops", "trace")
 SCORE = Number(0, 1, empty=float("nan"))  # empty: the question has no gold paragraphs
 # a title or a question in a table is text: a dollar sign in it does not begin a formula
 pd.set_option("display.html.use_mathjax", False)
@@ -135,7 +135,7 @@ def row_of(id: str, outcome: Outcome) -> dict:
     row = {field.name: getattr(outcome.result, field.name) for field in fields(outcome.result)}
     row["paragraphs"] = [paragraph.id for paragraph in outcome.result.paragraphs]
     row["nodes"] = [asdict(node) for node in outcome.result.nodes]
-    row["steps"] = [asdict(step) for step in outcome.result.steps]
+    row["hops"] = [asdict(hop) for hop in outcome.result.hops]
     return {"id": id, **row, "trace": [_line(step) for step in outcome.trace]}
 
 

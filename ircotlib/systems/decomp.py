@@ -33,7 +33,7 @@ def decomp(
     text together, not half by each; titles refer to paragraphs found before, which are not
     retrieved again.
     """
-    lines, seen, steps = [], {}, []
+    lines, seen, hops = [], {}, []
     answer, reading = "", ""
     for _ in range(max_calls):
         so_far = "\n".join([*lines, "QS:"])
@@ -41,12 +41,12 @@ def decomp(
         lines.append(f"QS: {line}")
         if END in line:
             fault = "" if answer else "no answer before [EOQ]"
-            end = {"reading": reading, "fault": fault, "steps": tuple(steps)}
+            end = {"reading": reading, "fault": fault, "hops": tuple(hops)}
             return Prediction(answer, tuple(seen), tuple(lines), **end)
         module, text, titles = read_call(line)
         if not module:
             fault = f"no call: {line[:60]!r}"
-            return Prediction("", tuple(seen), tuple(lines), fault=fault, steps=tuple(steps))
+            return Prediction("", tuple(seen), tuple(lines), fault=fault, hops=tuple(hops))
         if module == RETRIEVE:
             stage, paragraphs = "singlehop", (yield Retrieve(text, k))
             seen |= dict.fromkeys(paragraphs)
@@ -55,13 +55,13 @@ def decomp(
         sub_question = replace(question, text=text, passage=None)
         reading = yield Generate(prompts[stage](sub_question, paragraphs), LINE, max_tokens)
         answer = answer_from_chain(reading) or reading
-        steps.append(Hop(text, answer, text if module == RETRIEVE else ""))
+        hops.append(Hop(text, answer, text if module == RETRIEVE else ""))
         value = [answer]
         if module == RETRIEVE:
             value = {"titles": list(dict.fromkeys(p.title for p in paragraphs)), "answer": [answer]}
         lines.append(f"A: {json.dumps(value, ensure_ascii=False)}")
     fault = f"no [EOQ] in {max_calls} sub-questions"
-    end = {"reading": reading, "fault": fault, "steps": tuple(steps)}
+    end = {"reading": reading, "fault": fault, "hops": tuple(hops)}
     return Prediction(answer, tuple(seen), tuple(lines), **end)
 
 

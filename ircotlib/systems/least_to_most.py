@@ -29,10 +29,10 @@ def least_to_most(
         prompt = prompts["solve"](first, thoughts=(text,))
         answers.append((yield Generate(prompt, stop=LINE, max_tokens=max_tokens)))
     faults = ["" if parts else "no list of sub-questions", "" if answers[-1] else "no answer"]
-    steps = tuple(Hop(part, given) for part, given in zip(parts, answers, strict=False))
-    thoughts = tuple(f"{step.text} {step.answer}" for step in steps)
+    hops = tuple(Hop(part, given) for part, given in zip(parts, answers, strict=False))
+    thoughts = tuple(f"{hop.text} {hop.answer}" for hop in hops)
     answer, fault = answers[-1].removesuffix("."), ", ".join(filter(None, faults))
-    return Prediction(answer, (), thoughts, answers[-1], fault=fault, steps=steps)
+    return Prediction(answer, (), thoughts, answers[-1], fault=fault, hops=hops)
 
 
 SYSTEMS = (

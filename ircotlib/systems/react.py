@@ -30,15 +30,16 @@ def react(
     (ours). Without Finish the answer is "", with a fault. Differs from the paper: a page is one
     paragraph of the corpus, not an article of Wikipedia.
     """
-    page, lines, seen, steps = OpenPage(()), [], {}, []
+    page, seen = OpenPage(()), {}
+    lines, hops = [], []
     for step in range(1, max_actions + 1):
         thought, action = yield from think_and_act(question, prompts["act"], lines, step, tokens)
         lines += [f"Thought {step}: {thought}", f"Action {step}: {action}"]
         verb, argument = read_action(action)
-        steps.append(Hop(thought, query=argument if verb == "search" else ""))
+        hops.append(Hop(thought, query=argument if verb == "search" else ""))
         if verb == "finish":
             fault = "" if argument else "Finish without an answer"
-            end = {"reading": lines[-1], "fault": fault, "steps": tuple(steps)}
+            end = {"reading": lines[-1], "fault": fault, "hops": tuple(hops)}
             return Prediction(argument, tuple(seen), tuple(lines), **end)
         if verb == "search":
             paragraphs, observed = yield from search_page(argument, by_title)
@@ -50,7 +51,7 @@ def react(
             observed = f"Invalid action: {action}"
         lines.append(f"Observation {step}: {observed}")
     fault = f"no Finish in {max_actions} actions"
-    return Prediction("", tuple(seen), tuple(lines), fault=fault, steps=tuple(steps))
+    return Prediction("", tuple(seen), tuple(lines), fault=fault, hops=tuple(hops))
 
 
 def think_and_act(

@@ -64,8 +64,8 @@ def self_ask_with_search(
         text = f"{text}\n{FINAL}"
         text = yield from write(LINE)
     asked = read_asking(text)
-    steps = tuple(replace(step, query=step.text) for step in asked.steps)
-    return replace(asked, paragraphs=tuple(dict.fromkeys(paragraphs)), steps=steps)
+    hops = tuple(replace(hop, query=hop.text) for hop in asked.hops)
+    return replace(asked, paragraphs=tuple(dict.fromkeys(paragraphs)), hops=hops)
 
 
 def answer_by_reading(
@@ -105,19 +105,19 @@ def read_asking(text: str) -> Prediction:
     answer = answer.strip().removesuffix(".")
     fault = "" if marker and answer else "no final answer"
     lines = tuple(text.splitlines())
-    return Prediction(answer, (), lines, text, fault=fault, steps=read_follow_ups(lines))
+    return Prediction(answer, (), lines, text, fault=fault, hops=read_follow_ups(lines))
 
 
 def read_follow_ups(lines: Sequence[str]) -> tuple[Hop, ...]:
     """The follow-up questions of Self-Ask's text, with their intermediate answers."""
-    steps = []
+    hops = []
     for line in lines:
         head, _, below = line.partition(":")
         if f"{head}:" == FOLLOW_UP:
-            steps.append(Hop(below.strip()))
-        elif f"{head}:" == ANSWERED and steps:
-            steps[-1] = replace(steps[-1], answer=below.strip())
-    return tuple(steps)
+            hops.append(Hop(below.strip()))
+        elif f"{head}:" == ANSWERED and hops:
+            hops[-1] = replace(hops[-1], answer=below.strip())
+    return tuple(hops)
 
 
 def _go_on(text: str, reply: str) -> str:

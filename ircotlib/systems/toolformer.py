@@ -42,9 +42,9 @@ def toolformer(
     chain = " ".join(text for text in written if text)
     answer = answer_from_chain(chain)
     fault = "" if answer else 'no "The answer is"'
-    steps = tuple(Hop(text) for text in sentences(chain) if answer_from_chain(text) is None)
+    hops = tuple(Hop(text) for text in sentences(chain) if answer_from_chain(text) is None)
     text = (so_far,), so_far
-    return Prediction(answer or chain, tuple(seen), *text, fault=fault, steps=steps)
+    return Prediction(answer or chain, tuple(seen), *text, fault=fault, hops=hops)
 
 
 SYSTEMS = (

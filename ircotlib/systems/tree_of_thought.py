@@ -71,9 +71,9 @@ def tree_of_thought(
     best = states[0]
     last = best.thoughts[-1] if best.thoughts else ""
     fault = fault or ("" if best.answer else f"no answer in {depth} thoughts")
-    steps = tuple(Hop(text, query=text) for text in best.thoughts if not answer_from_chain(text))
+    hops = tuple(Hop(text, query=text) for text in best.thoughts if not answer_from_chain(text))
     chain = best.thoughts, best.chain
-    return Prediction(best.answer or last, tuple(seen), *chain, fault=fault, steps=steps)
+    return Prediction(best.answer or last, tuple(seen), *chain, fault=fault, hops=hops)
 
 
 def propose(states: Sequence[State], write: WritePrompt, draw: Callable[..., Sample]) -> Program:

@@ -61,8 +61,8 @@ def verify_and_edit(
     reading = yield Generate(prompts["cot"](question, (), chain), LINE, max_tokens)
     answer = answer_from_chain(reading)
     fault = "" if answer else 'no "The answer is" after the edited chain'
-    steps = tuple(Hop(text, query=query) for text, query in zip(edited, queries, strict=True))
-    return Prediction(answer or reading, tuple(seen), chain, reading, fault=fault, steps=steps)
+    hops = tuple(Hop(text, query=query) for text, query in zip(edited, queries, strict=True))
+    return Prediction(answer or reading, tuple(seen), chain, reading, fault=fault, hops=hops)
 
 
 def rationale(chain: str) -> list[str]:

@@ -53,9 +53,9 @@ def dsp(
     thoughts = tuple(f"{stage.rationale}{QUERY} {stage.written}" for stage in stages)
     fault = "" if last.written else "no answer"
     reading = f"{last.rationale}{ANSWER} {last.written}"
-    steps = tuple(Hop(stage.rationale.strip(), query=stage.written) for stage in stages)
+    hops = tuple(Hop(stage.rationale.strip(), query=stage.written) for stage in stages)
     chain = thoughts, reading
-    return Prediction(last.written, tuple(paragraphs), *chain, fault=fault, steps=steps)
+    return Prediction(last.written, tuple(paragraphs), *chain, fault=fault, hops=hops)
 
 
 def demonstrate(
