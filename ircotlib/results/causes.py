@@ -19,7 +19,7 @@ from ircotlib.running.laboratory import find_facts
 from ircotlib.running.predictions import expect_one_measure, find_paragraph, read_predictions
 from ircotlib.running.run import parameters_of, read_about
 from ircotlib.systems import RECALL, all_systems
-from ircotlib.text import sentences
+from ircotlib.text import list_items, sentences
 
 CAUSES = ("not parsed", "misled by retrieval", "wrong conclusion", "wrong decomposition")
 CAUSES += ("not retrieved", "misread", "made up")
@@ -70,17 +70,20 @@ def read_attempt(
     that is the whole text was not parsed, even if no fault was noted.
     """
     lines = [line for text in (*row["thoughts"], row["reading"]) for line in text.splitlines()]
-    texts = [sentence for line in lines for sentence in sentences(line)]
-    steps = [f"{hop['text']} {hop['answer']}".strip() for hop in row["hops"]]
-    # without hops of its own, a system's sentences are its steps, but for those that conclude
-    steps = steps or [text for text in texts if not CONCLUDES.search(text)]
-    said, answer = [*steps, row["reading"], row["answer"]], as_compared(row["answer"])
+    texts = [text for line in lines for text in (list_items(line) or sentences(line))]
+    if row["hops"]:
+        steps = [hop["text"] for hop in row["hops"]]
+        written = [f"{hop['text']} {hop['answer']}" for hop in row["hops"]]
+    else:  # its sentences are its steps, but for those that conclude
+        steps = [text for text in texts if not CONCLUDES.search(text)]
+        written = texts
+    answer = as_compared(row["answer"])
     whole = [row["reading"], "\n".join(lines)] if unmarked or row["fault"] else []
     if row["fault"] and texts:  # the last line, or its end, may have been taken for the answer
         whole += [texts[-1], texts[-1].rpartition(": ")[2]]
     return Attempt(
         tuple(step for step in steps if as_compared(step) not in ("", answer)),
-        "\n".join(said),
+        "\n".join([*written, row["reading"], row["answer"]]),
         tuple(step["retrieve"] for step in row["trace"] if "retrieve" in step),
         tuple(paragraphs),
         bool(answer) and answer not in map(as_compared, whole),

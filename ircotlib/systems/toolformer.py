@@ -43,8 +43,7 @@ def toolformer(
     answer = answer_from_chain(chain)
     fault = "" if answer else 'no "The answer is"'
     hops = tuple(Hop(text) for text in sentences(chain) if answer_from_chain(text) is None)
-    text = (so_far,), so_far
-    return Prediction(answer or chain, tuple(seen), *text, fault=fault, hops=hops)
+    return Prediction(answer or chain, tuple(seen), (so_far,), chain, fault=fault, hops=hops)
 
 
 SYSTEMS = (

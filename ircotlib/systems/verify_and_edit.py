@@ -45,7 +45,8 @@ def verify_and_edit(
     known = [sampled for sampled in agreeing if sampled.log_probability is not None]
     chain = max(known, key=lambda s: s.log_probability, default=agreeing[0]).text
     if agreed and sum(same) >= ceil(n / 2):
-        return Prediction(agreed, thoughts=tuple(sentences(chain)), reading=chain)
+        hops = tuple(map(Hop, rationale(chain)))
+        return Prediction(agreed, (), tuple(sentences(chain)), chain, hops=hops)
     seen, edited, queries = {}, [], []
     for sentence in rationale(chain):
         prompt = prompts["question"](question, sentence=sentence)

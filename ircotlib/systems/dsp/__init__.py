@@ -17,6 +17,7 @@ from ircotlib.systems.dsp.examples import (
     succeeds,
 )
 from ircotlib.systems.dsp.primitives import Sampling, complete_field, retrieve_fused
+from ircotlib.text import sentences
 
 QUERY, ANSWER = "\nSearch Query:", "\nAnswer:"
 GREEDY = {"queries": 1, "n": 1, "depth": 2, "k": 2}  # for annotating examples (program)
@@ -53,9 +54,11 @@ def dsp(
     thoughts = tuple(f"{stage.rationale}{QUERY} {stage.written}" for stage in stages)
     fault = "" if last.written else "no answer"
     reading = f"{last.rationale}{ANSWER} {last.written}"
-    hops = tuple(Hop(stage.rationale.strip(), query=stage.written) for stage in stages)
+    hops = []
+    for stage in stages:
+        hops += [*map(Hop, sentences(stage.rationale)), Hop(stage.written, query=stage.written)]
     chain = thoughts, reading
-    return Prediction(last.written, tuple(paragraphs), *chain, fault=fault, hops=hops)
+    return Prediction(last.written, tuple(paragraphs), *chain, fault=fault, hops=tuple(hops))
 
 
 def demonstrate(
