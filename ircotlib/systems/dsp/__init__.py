@@ -57,6 +57,7 @@ def dsp(
     hops = []
     for stage in stages:
         hops += [*map(Hop, sentences(stage.rationale)), Hop(stage.written, query=stage.written)]
+    hops += map(Hop, sentences(last.rationale))
     chain = thoughts, reading
     return Prediction(last.written, tuple(paragraphs), *chain, fault=fault, hops=tuple(hops))
 
