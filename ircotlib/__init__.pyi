@@ -17,6 +17,7 @@ from .comparing.comparison import run_all as run_all
 from .comparing.comparison import run_system as run_system
 from .comparing.comparison import tune as tune
 from .data import Demonstration as Demonstration
+from .data import Hop as Hop
 from .data import Paragraph as Paragraph
 from .data import Prediction as Prediction
 from .data import Question as Question

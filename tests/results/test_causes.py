@@ -63,7 +63,7 @@ def test_what_the_main_passage_gives_need_not_be_written():
 
 
 def line(**fields):
-    nothing = {"answer": "Rome", "paragraphs": [], "thoughts": [], "reading": "", "nodes": []}
+    nothing = {"answer": "Rome", "paragraphs": [], "thoughts": [], "reading": "", "hops": []}
     return nothing | {"fault": "", "trace": [{"retrieve": TEXT}]} | fields
 
 
@@ -99,23 +99,23 @@ def test_without_facts_gold_answers_and_paragraphs_tell_the_cause(cause, fields,
     assert cause_of(tried, weigh_gold(tried, question)) == cause
 
 
-def test_attempts_are_read_from_chains_transcripts_and_nodes():
+def test_attempts_are_read_from_hops_or_else_from_sentences():
     chain = read_attempt(line(answer="Lund", reading=f"{FIRST} {BORN} The answer is Lund."))
     assert chain.steps == (FIRST, BORN) and chain.parsed and "answer is Lund" in chain.text
     trace = [{"retrieve": "Ada Moss", "k": 1, "found": ["2"]}, {"generate": "x"}]
     lines = ["Thought 1: I search Ada Moss.", "Action 1: Search[Ada Moss]"]
     lines += ["Observation 1: Ada Moss was born in Varn.", "Action 2: Finish[Lund]"]
-    acted = read_attempt(line(thoughts=lines, trace=trace), [NEXT])
-    assert acted.steps == ("I search Ada Moss.", "Search[Ada Moss]")
+    hops = [{"text": "I search Ada Moss.", "answer": "", "query": "Ada Moss"}]
+    acted = read_attempt(line(thoughts=lines, hops=hops, reading=lines[-1], trace=trace), [NEXT])
+    assert acted.steps == ("I search Ada Moss.",) and acted.parsed
     assert acted.queries == ("Ada Moss",) and acted.paragraphs == (NEXT,)
-    assert "Varn" not in acted.text
-    called = f"{FIRST} [WikiSearch(Ada Moss)→ Ada Moss was born in Varn.] {BORN}"
-    assert "Varn" not in read_attempt(line(reading=called)).text
-    node = {"query": ASKS, "answer": "Varn", "round": 1, "number": 1, "mark": 1}
-    node |= {"passage": "2", "found": "Lund", "feedback": "verification"}
-    nodes = [node, node | {"mark": 0, "query": "Who?"}]
-    chained = read_attempt(line(nodes=nodes, thoughts=[NEXT.text], reading=BORN))
-    assert chained.steps == (f"{ASKS} Lund", BORN) and "Varn" not in chained.text
+    assert "Varn" not in acted.text  # what it was shown, it did not write
+    hops = [{"text": ASKS, "answer": "Lund", "query": ASKS}]
+    chained = read_attempt(line(hops=hops, thoughts=[NEXT.text], reading=BORN))
+    # an answer to a question asks for nothing, but it is written
+    assert chained.steps == (ASKS,) and f"{ASKS} Lund" in chained.text
+    listed = read_attempt(line(thoughts=[f"1. {FIRST}", f"2. {BORN}"], answer="Lund"))
+    assert listed.steps == (FIRST, BORN)
 
 
 LUND = {"answer": "Lund", "reading": f"{BORN} The answer is Lund."}

@@ -26,7 +26,8 @@ def test_a_call_is_answered_and_the_text_goes_on():
         Generate(f"{ASK} {CALLED}", LINE, 200),
     ]
     assert (result.answer, result.paragraphs, result.fault) == ("Oslo", (GRIEG,), "")
-    assert result.reading == f"{CALLED} Norway. The answer is Oslo."
+    assert result.thoughts == (f"{CALLED} Norway. The answer is Oslo.",)
+    assert result.reading == "He is from Norway. The answer is Oslo."
 
 
 def test_two_calls_where_two_are_allowed():

@@ -1,0 +1,61 @@
+"""The steps that programs say they took: what was asked or written, answered, and retrieved for it,
+on the way to real answers of the simulated reader.
+"""
+
+import pytest
+
+from ircotlib.data import Hop
+from ircotlib.parameters import read_parameters
+from ircotlib.running.bench import open_bench
+from ircotlib.running.experiment import answer
+from ircotlib.systems import all_systems
+
+S = all_systems()
+# systems whose questions to themselves have answers, and those that write sentences
+ASKING = ("Self-Ask w/o IR", "Self-Ask", "DecomP", "Least-to-Most", "SearChain", "SearChain w/o IR")
+WRITING = ("ReAct", "ToolFormer", "DSP", "Tree-of-Thought w/ IR", "Verify-and-Edit")
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory):
+    """With a reader that knows all and errs nowhere."""
+    folder = tmp_path_factory.mktemp("hops")
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("bench", "backends"):
+            patch.setattr(f"ircotlib.running.{module}.DATA", folder)
+        changes = {"model": "simulated", "knows": 1.0, "datasets": ["musique"]}
+        yield open_bench(read_parameters("mini", changes | {"dev": 0, "test": 30}), "musique", "x")
+
+
+@pytest.fixture(scope="module")
+def question(bench):
+    return next(question for question in bench.test if question.kind == "3hop1")
+
+
+def hops_of(bench, name, question) -> tuple[Hop, ...]:
+    outcome = answer(bench, S[name], question)
+    assert outcome.result.fault == ""
+    searched = {step.request.query for step in outcome.trace if hasattr(step.request, "titles")}
+    hops = outcome.result.hops
+    assert {hop.query for hop in hops if hop.query} <= searched
+    return hops
+
+
+@pytest.mark.parametrize("name", ASKING)
+def test_a_question_to_itself_has_its_answer(bench, question, name):
+    hops = hops_of(bench, name, question)
+    # the last hop of some is the question itself
+    assert len(hops) >= 2 and all(hop.text.endswith("?") and hop.answer for hop in hops)
+    assert any(hop.query for hop in hops) == (name in ("Self-Ask", "DecomP", "SearChain"))
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_what_is_written_is_a_sentence_without_an_answer(bench, question, name):
+    hops = hops_of(bench, name, question)
+    assert hops and all(hop.text and not hop.answer for hop in hops)
+    assert not any("→" in hop.text or "Observation" in hop.text for hop in hops)
+
+
+def test_the_thoughts_of_ircot_are_its_steps(bench, question):
+    result = answer(bench, S["IRCoT QA"], question, k=4).result
+    assert result.hops == () and len(result.thoughts) >= 3
