@@ -72,7 +72,7 @@ from .prompting.prompt import render_demonstration as render_demonstration
 from .results import factuality as factuality
 from .results import head_to_head as head_to_head
 from .results import knowledge as knowledge
-from .results import measures as measures
+from .results import searchain_measures as searchain_measures
 from .results import tables as tables
 from .results.abilities.ceilings import play_ceilings as play_ceilings
 from .results.abilities.ceilings import play_settings as play_settings
@@ -82,11 +82,11 @@ from .results.abilities.fit import CLASS_MEAN as CLASS_MEAN
 from .results.abilities.fit import ONE as ONE
 from .results.abilities.fit import compare_predictions as compare_predictions
 from .results.abilities.fit import predict_agent as predict_agent
+from .results.abilities.known_readers import read_readers as read_readers
 from .results.abilities.map import map_systems as map_systems
 from .results.abilities.parts import weigh_parts as weigh_parts
-from .results.abilities.plays import describe_plays as describe_plays
-from .results.abilities.readers import read_readers as read_readers
-from .results.abilities.retrieval import play_retrieval as play_retrieval
+from .results.abilities.retrieval_dials import play_retrieval as play_retrieval
+from .results.abilities.simulated_plays import describe_plays as describe_plays
 from .results.cases import cases_as_markdown as cases_as_markdown
 from .results.cases import find_cases as find_cases
 from .results.cases import read_compared as read_compared
@@ -123,8 +123,6 @@ from .results.head_to_head import with_rivals as with_rivals
 from .results.markdown import as_markdown as as_markdown
 from .results.markdown import as_wide_markdown as as_wide_markdown
 from .results.markdown import save_table as save_table
-from .results.measures import KNEW as KNEW
-from .results.measures import read_all_runs as read_all_runs
 from .results.reported import read_reported as read_reported
 from .results.reported import with_reported as with_reported
 from .results.runs import PARSED as PARSED
@@ -139,6 +137,8 @@ from .results.runs import read_costs as read_costs
 from .results.runs import read_runs as read_runs
 from .results.runs import read_training as read_training
 from .results.runs import with_runs as with_runs
+from .results.searchain_measures import KNEW as KNEW
+from .results.searchain_measures import read_all_runs as read_all_runs
 from .results.statistics import LEVEL as LEVEL
 from .results.statistics import describe as describe
 from .results.statistics import describe_shown as describe_shown

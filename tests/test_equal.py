@@ -3,7 +3,7 @@
 import pytest
 
 from ircotlib.data import Node
-from ircotlib.extraction.duplicates import open_duplicates
+from ircotlib.extraction.repeated_queries import open_duplicates
 from ircotlib.metrics import as_compared, majority
 from ircotlib.program import Duplicate
 from ircotlib.results.causes import read_attempt
@@ -67,7 +67,7 @@ def test_different_things_are_different_wherever_they_are_compared(a, b):
         assert correct_path(path) == path
         chain = read_chain(f"[Query 1]: {a}\n[Unsolved Query]: {b}\n[Final Content]: x")
         assert len(chain.nodes) == 2
-    row = {"nodes": [], "thoughts": [], "reading": "", "fault": "", "answer": a, "trace": []}
+    row = {"hops": [], "thoughts": [], "reading": "", "fault": "", "answer": a, "trace": []}
     assert read_attempt(row).parsed
 
 

@@ -31,7 +31,7 @@ from ircotlib.playing.cache import Calls, is_cache
 from ircotlib.playing.exported import check_export, open_calls, read_exported, write_exported
 from ircotlib.playing.recover import recover
 from ircotlib.running.backends import open_model
-from ircotlib.running.run import AGAIN, VERSIONS, installed, name_model, read_about
+from ircotlib.running.run import RERUN, VERSIONS, installed, name_model, read_about
 from ircotlib.text import plain
 
 XZ = b"\xfd7zXZ"  # begins every file that is compressed by xz
@@ -72,7 +72,7 @@ def export(runs: Sequence[Path], file: Path) -> int:
         raise UserError(f"{' '.join(map(str, runs))}: found no run.json, expected finished runs")
     abouts, systems = [], all_systems()
     with _noting_used() as used:
-        open_calls(DATA / "calls.sqlite").remedy = AGAIN
+        open_calls(DATA / "calls.sqlite").remedy = RERUN
         for folder in folders:
             about = read_about(folder)
             try:
@@ -87,7 +87,7 @@ def export(runs: Sequence[Path], file: Path) -> int:
             rows = {id: row_of(id, outcome) for id, outcome in replay(folder).items()}
             if json.loads(json.dumps(rows)) != read_lines(folder, about):
                 differs = "found other predictions than the cached replies give"
-                raise DataError(f"{folder}: {differs}, expected the same; {AGAIN}")
+                raise DataError(f"{folder}: {differs}, expected the same; {RERUN}")
         if not abouts:
             raise UserError(f"found {len(folders)} runs, all left out, expected one that is not")
         write_exported(file, used, describe(abouts))
@@ -153,11 +153,11 @@ def exchanging(
             drawn = random.Random(p.seed).sample(keys, min(recompute, len(keys)))
             path = Path(os.environ[exported.USED]).with_name("again")
             path.write_text("\n".join(drawn))
-            os.environ[exported.AGAIN] = str(path)
+            os.environ[exported.ASK_AGAIN] = str(path)
         try:
             yield
         finally:
-            for name in (exported.EXPORTED, exported.AGAIN):
+            for name in (exported.EXPORTED, exported.ASK_AGAIN):
                 os.environ.pop(name, None)
         if recompute:
             _compare(published.get_many(drawn), used.get_many(drawn))

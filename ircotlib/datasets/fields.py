@@ -13,7 +13,7 @@ from ircotlib.errors import DataError
 String = Annotated[str, Field(pattern="^")]
 Text = Annotated[str, Field(pattern=r"\S")]  # not blank
 List = Strict(False)  # marks a tuple, which is a list in JSON
-AGAIN = "get the file again, or correct it"
+GET_ANOTHER = "get the file again, or correct it"
 ANOTHER = "is it another data set's file?"
 
 
@@ -26,7 +26,7 @@ class Record(BaseModel):
 R = TypeVar("R", bound=Record)
 
 
-def check(value: object, kind: type[R], where: str, hint: str = AGAIN) -> R:
+def check(value: object, kind: type[R], where: str, hint: str = GET_ANOTHER) -> R:
     """A value from JSON as a record. Raises DataError, naming `where` and the field at fault."""
     try:
         return kind.model_validate(value)
@@ -37,7 +37,9 @@ def check(value: object, kind: type[R], where: str, hint: str = AGAIN) -> R:
     expected, found = expected_by(wrong), excerpt(wrong["input"])
     if wrong["type"] == "missing" and isinstance(wrong["input"], dict):
         expected, found = "this field", f"only {excerpt(', '.join(wrong['input']))}"
-    hint = ANOTHER if wrong["type"] in ("missing", "literal_error") and hint == AGAIN else hint
+    hint = (
+        ANOTHER if wrong["type"] in ("missing", "literal_error") and hint == GET_ANOTHER else hint
+    )
     raise DataError(f"{at}: expected {expected}, found {found}: {hint}")
 
 

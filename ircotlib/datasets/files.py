@@ -7,7 +7,7 @@ from pathlib import Path
 from ircotlib.data import Paragraph, Question, excerpt
 from ircotlib.datasets import Dataset, QuestionContext, find_dataset
 from ircotlib.datasets.downloads import find_file
-from ircotlib.datasets.fields import AGAIN
+from ircotlib.datasets.fields import GET_ANOTHER
 from ircotlib.datasets.full import make_full_corpus
 from ircotlib.datasets.pooled import pool
 from ircotlib.errors import DataError
@@ -66,14 +66,14 @@ def questions_of(examples: Iterable[QuestionContext], path: Path) -> list[Questi
     """
     questions = [question for question, _ in examples]
     if not questions:
-        raise DataError(f"{path}: found no questions, expected at least one: {AGAIN}")
+        raise DataError(f"{path}: found no questions, expected at least one: {GET_ANOTHER}")
     for number, question in enumerate(questions, start=1):
         texts = {"id": question.id, "text": question.text}
         texts |= {f"answers[{n}]": answer for n, answer in enumerate(question.answers)}
         for name, text in (texts if question.answers else {"answers": ""}).items():
             if not isinstance(text, str) or not text.strip():
                 blank = f"expected a text that is not blank, found {excerpt(text)}"
-                raise DataError(f"{path}, question {number}, {name}: {blank}: {AGAIN}")
+                raise DataError(f"{path}, question {number}, {name}: {blank}: {GET_ANOTHER}")
     for id, count in Counter(question.id for question in questions).items():
         if count > 1:
             repeated = f"found {count} questions with the id {id!r}"

@@ -8,7 +8,7 @@ from pydantic import Field
 from ircotlib.data import Paragraph, Question
 from ircotlib.datasets import FullCorpus, QuestionContext
 from ircotlib.datasets.downloads import find_each
-from ircotlib.datasets.fields import AGAIN, Record, String, Text, read_rows
+from ircotlib.datasets.fields import GET_ANOTHER, Record, String, Text, read_rows
 from ircotlib.errors import DataError
 
 SOURCE = "https://github.com/facebookresearch/KILT"
@@ -65,7 +65,7 @@ def read_pages(path: Path) -> Iterator[Paragraph]:
             text = " ".join(words[first : first + WORDS])
             yield Paragraph(f"{page.id}-{number}", page.wikipedia_title, text)
     if page is None:
-        raise DataError(f"{path}: found no pages, expected at least one: {AGAIN}")
+        raise DataError(f"{path}: found no pages, expected at least one: {GET_ANOTHER}")
 
 
 def read_beside(path: Path) -> Iterator[Paragraph]:
@@ -86,7 +86,7 @@ def _each_once(pages: Path) -> Iterator[Paragraph]:
         if number == "0":
             if page in begun:
                 twice = f"found the page {page!r} twice, expected it once"
-                raise DataError(f"{pages}: {twice}: {AGAIN}")
+                raise DataError(f"{pages}: {twice}: {GET_ANOTHER}")
             begun.add(page)
         yield passage
 

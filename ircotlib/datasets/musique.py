@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ircotlib.data import Paragraph, Question
 from ircotlib.datasets import Dataset, FullCorpus, QuestionContext
-from ircotlib.datasets.fields import AGAIN, Record, String, Text, read_rows
+from ircotlib.datasets.fields import GET_ANOTHER, Record, String, Text, read_rows
 from ircotlib.datasets.pooled import make_paragraph
 from ircotlib.errors import DataError
 from ircotlib.metrics import cover_em, exact_match, squad_f1
@@ -64,7 +64,7 @@ def read_musique(path: Path) -> list[QuestionContext]:
             if lost := named - {entry.idx for entry in supporting}:
                 wrong = f"found no supporting one with idx {min(lost)}, expected what"
                 named = "question_decomposition names"
-                raise DataError(f"{where}, field 'paragraphs': {wrong} {named}: {AGAIN}")
+                raise DataError(f"{where}, field 'paragraphs': {wrong} {named}: {GET_ANOTHER}")
             gold = tuple(dict.fromkeys(entry.paragraph.id for entry in supporting))
             aliases = filter(str.strip, record.answer_aliases)
             answers = tuple(dict.fromkeys([record.answer, *aliases]))
@@ -91,14 +91,14 @@ class _Decomposed(Record):
     question_decomposition: list[_Step]
 
 
-class Part(NamedTuple):
+class SubQuestion(NamedTuple):
     """A single-hop part of a question, with the answers of earlier parts filled in."""
 
     question: str
     answer: str
 
 
-def read_parts(path: Path) -> dict[str, tuple[Part, ...]]:
+def read_parts(path: Path) -> dict[str, tuple[SubQuestion, ...]]:
     """The parts of each answerable question of a file, in order, by its id (SearChain A.2.1).
     "#1" in a part is replaced by the answer of the first part. Errors: see read_musique.
     """
@@ -108,7 +108,7 @@ def read_parts(path: Path) -> dict[str, tuple[Part, ...]]:
             steps = record.question_decomposition
             answers = {f"#{number}": step.answer for number, step in enumerate(steps, start=1)}
             fill_in = partial(re.sub, r"#\d+", lambda mark, a=answers: a.get(mark[0], mark[0]))
-            questions[record.id] = tuple(Part(fill_in(s.question), s.answer) for s in steps)
+            questions[record.id] = tuple(SubQuestion(fill_in(s.question), s.answer) for s in steps)
     return questions
 
 

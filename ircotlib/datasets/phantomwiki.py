@@ -12,7 +12,7 @@ from pydantic import Field
 from ircotlib.data import Paragraph, Question, excerpt
 from ircotlib.datasets import Dataset, QuestionContext
 from ircotlib.datasets.downloads import find_file
-from ircotlib.datasets.fields import AGAIN, Record, Text, read_list
+from ircotlib.datasets.fields import GET_ANOTHER, Record, Text, read_list
 from ircotlib.datasets.pooled import digest
 from ircotlib.errors import DataError
 from ircotlib.metrics import set_exact_match, set_f1
@@ -79,7 +79,7 @@ def read_phantomwiki(path: Path) -> Iterator[QuestionContext]:
         for fact in record.facts:
             if (parts := FACT.fullmatch(fact)) is None:
                 wrong = f"""expected a fact such as son("Ann", "Ben")., found {excerpt(fact)}"""
-                raise DataError(f"{where}, field 'facts': {wrong}: {AGAIN}")
+                raise DataError(f"{where}, field 'facts': {wrong}: {GET_ANOTHER}")
             of_person.setdefault(parts[1], []).append(parts[3])
     seen = set()
     for record, where in read_list(path, _Asking):
@@ -87,7 +87,7 @@ def read_phantomwiki(path: Path) -> Iterator[QuestionContext]:
         try:
             answers, gold = follow_query(record.prolog.query, facts)
         except ValueError as error:
-            raise DataError(f"{where}, field 'prolog': {error}: {AGAIN}") from None
+            raise DataError(f"{where}, field 'prolog': {error}: {GET_ANOTHER}") from None
         if answers != set(record.answer):
             wrong = f"expected {excerpt(sorted(answers))}, to which the facts of {ARTICLES} lead"
             wrong = f"{wrong}, found {excerpt(record.answer)}: are both files of one world?"

@@ -8,7 +8,7 @@ from pathlib import Path
 from ircotlib.data import Paragraph, Question, excerpt, parse_json, read_lines
 from ircotlib.datasets import Dataset, QuestionContext
 from ircotlib.datasets.downloads import DEEPEST, find_file
-from ircotlib.datasets.fields import AGAIN, Record, String, Text, check, read_list
+from ircotlib.datasets.fields import GET_ANOTHER, Record, String, Text, check, read_list
 from ircotlib.datasets.kilt import KNOWLEDGE_SOURCE
 from ircotlib.datasets.wording import ask_yes_or_no
 from ircotlib.errors import DataError
@@ -50,10 +50,10 @@ def read_paragraphs(path: Path) -> Iterator[Paragraph]:
     else:
         entries = parse_json(file.read_bytes(), str(file), expected := "a JSON object by id")
         if not isinstance(entries, dict):
-            raise DataError(f"{file}: expected {expected}, found {excerpt(entries)}: {AGAIN}")
+            raise DataError(f"{file}: expected {expected}, found {excerpt(entries)}: {GET_ANOTHER}")
         rows = [(row, f"{file}, {excerpt(id)}") for id, row in entries.items()]
     if not rows:
-        raise DataError(f"{file}: found no paragraphs, expected at least one: {AGAIN}")
+        raise DataError(f"{file}: found no paragraphs, expected at least one: {GET_ANOTHER}")
     ids = set()
     for row, where in rows:
         if isinstance(row, dict) and "contents" in row:
@@ -65,7 +65,9 @@ def read_paragraphs(path: Path) -> Iterator[Paragraph]:
     gold = dict.fromkeys(id for question, _ in read_strategyqa(path) for id in question.gold)
     if lacking := [id for id in gold if id not in ids]:
         found = f"found no paragraph {lacking[0]!r} ({len(lacking)} of {len(gold)} are missing)"
-        raise DataError(f"{file}: {found}, expected all that {path} names as evidence: {AGAIN}")
+        raise DataError(
+            f"{file}: {found}, expected all that {path} names as evidence: {GET_ANOTHER}"
+        )
 
 
 def read_without_gold(path: Path, corpus: Iterable[Paragraph]) -> Iterator[QuestionContext]:
@@ -79,7 +81,7 @@ def _named(evidence: object, where: str, depth: int = 0) -> Iterator[str]:
             yield from _named(part, where, depth + 1)
     elif not (isinstance(evidence, str) and evidence.strip()):
         wrong = f"expected ids of paragraphs in lists, found {excerpt(evidence)}"
-        raise DataError(f"{where}, field 'evidence': {wrong}: {AGAIN}")
+        raise DataError(f"{where}, field 'evidence': {wrong}: {GET_ANOTHER}")
     elif evidence not in ("operation", "no_evidence"):  # marks of a step without evidence
         yield evidence
 

@@ -20,7 +20,7 @@ LONGEST = 1_000  # characters of a question
 DEFAULT = ("NoR QA", "OneR QA", "IRCoT QA", "SearChain")  # the systems that are asked
 
 
-class Asked(NamedTuple):
+class Answered(NamedTuple):
     """What a system did with a question."""
 
     system: str
@@ -44,7 +44,7 @@ def own_question(text: str, dataset: str) -> Question:
     return Question("own", text[:LONGEST].strip(), ("?",), (), dataset)
 
 
-def ask(p: Parameters, text: str, systems: Sequence[str] = ()) -> Iterator[Asked]:
+def ask(p: Parameters, text: str, systems: Sequence[str] = ()) -> Iterator[Answered]:
     """Ask systems, by name, those of the parameters or those of DEFAULT a question about the corpus
     of MuSiQue or, without it, of the first data set. The agent, if there is one, plays the systems
     of SearChain's study.
@@ -56,7 +56,7 @@ def ask(p: Parameters, text: str, systems: Sequence[str] = ()) -> Iterator[Asked
         own = p.for_agent() if system.study.by_agent else p
         bench, model = open_bench(own, dataset, "00_tour"), Path(name_model(own)).name
         outcome = answer(bench, system, question, **bench.choose(system, k=p.k, m=m))
-        yield Asked(system.name, outcome, model)
+        yield Answered(system.name, outcome, model)
 
 
 def find_systems(names: Sequence[str] = ()) -> list[System]:

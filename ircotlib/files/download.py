@@ -20,7 +20,7 @@ from ircotlib.files.progress import show_progress
 
 BLOCK = 1 << 20
 TIMEOUT, ATTEMPTS, FIRST_PAUSE, LONGEST_PAUSE = 30.0, 5, 0.5, 10.0  # all but ATTEMPTS in seconds
-AGAIN = "the same command goes on where it stopped"
+RESUMES = "the same command goes on where it stopped"
 
 
 class Cut(ConnectionError):
@@ -74,11 +74,11 @@ def _resume(address: str, partial: Path, size: int) -> None:
             partial.unlink()
             raise Cut(f"{address} has fewer bytes than were downloaded before") from error
         if error.code == 429 or error.code >= 500:
-            raise Cut(f"{address} answers with status {error.code}; {AGAIN}") from error
+            raise Cut(f"{address} answers with status {error.code}; {RESUMES}") from error
         raise DataError(f"{address} answers with status {error.code}, expected a file") from error
     except (URLError, http.client.HTTPException, ConnectionError, TimeoutError) as error:
         reason = getattr(error, "reason", None) or str(error) or type(error).__name__
-        raise Cut(f"{address} does not answer ({reason}); {AGAIN}") from error
+        raise Cut(f"{address} does not answer ({reason}); {RESUMES}") from error
 
 
 def _copy(response: http.client.HTTPResponse, partial: Path, start: int, total: int) -> None:
@@ -90,7 +90,7 @@ def _copy(response: http.client.HTTPResponse, partial: Path, start: int, total: 
             file.write(block)
             show(file.tell(), total)
         if file.tell() < total:
-            raise Cut(f"{response.url} ended after {file.tell():,} of {total:,} bytes; {AGAIN}")
+            raise Cut(f"{response.url} ended after {file.tell():,} of {total:,} bytes; {RESUMES}")
 
 
 def unpack(archive: Path, names: Sequence[str], folder: Path) -> list[Path]:

@@ -7,8 +7,8 @@ import yaml
 from ircotlib.errors import UserError
 
 INT, FLOAT = "tag:yaml.org,2002:int", "tag:yaml.org,2002:float"
-WHOLE = r"[-+]?(0|[1-9][0-9]*)"
-DECIMAL = rf"({WHOLE}\.[0-9]*|[-+]?\.[0-9]+)([eE][-+]?[0-9]+)?|{WHOLE}[eE][-+]?[0-9]+"
+INTEGER = r"[-+]?(0|[1-9][0-9]*)"
+DECIMAL = rf"({INTEGER}\.[0-9]*|[-+]?\.[0-9]+)([eE][-+]?[0-9]+)?|{INTEGER}[eE][-+]?[0-9]+"
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # ten times as fast, where it is
@@ -32,7 +32,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # ten times as fa
         return super().construct_mapping(node, deep)
 
 
-_Loader.add_implicit_resolver(INT, re.compile(rf"^({WHOLE})$"), list("-+0123456789"))
+_Loader.add_implicit_resolver(INT, re.compile(rf"^({INTEGER})$"), list("-+0123456789"))
 _Loader.add_implicit_resolver(FLOAT, re.compile(rf"^({DECIMAL})$"), list("-+.0123456789"))
 
 

@@ -16,7 +16,7 @@ from transformers import Cache, DynamicCache
 from transformers.cache_utils import DynamicLayer, DynamicSlidingWindowLayer
 
 from ircotlib.generation.batches import close_up, cut_batches
-from ircotlib.generation.growing import GrowingLayer, Part
+from ircotlib.generation.growing import GrowingLayer, OwnLayer
 from ircotlib.generation.prefixes import Prefixes
 
 # tokens that are read at a time on a CPU, whose cache holds them: reading whole batches takes up to
@@ -60,7 +60,7 @@ def _read(model, prompts: Prompts, prefixes: Prefixes) -> tuple[torch.Tensor, Ca
         group, part = [prompts[row] for row in rows], DynamicCache()
         first = columns - max(map(len, group))
         own = slice(rows[0], rows[-1] + 1)
-        part.layers = [Part(layer, own, first) for layer in cache.layers]
+        part.layers = [OwnLayer(layer, own, first) for layer in cache.layers]
         logits.append(_read_group(model, group, prefixes, part)[0])
     return torch.cat(logits), cache
 

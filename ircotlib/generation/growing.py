@@ -11,7 +11,7 @@ ROOM = 64  # columns by which a cache grows at once
 
 class GrowingLayer(DynamicLayer):
     """Keys and values with spare room, so that a token is added without copying the others: without
-    it, decoding takes 1.2 to 1.4 times as long. Prompts are read into `Part`s of it.
+    it, decoding takes 1.2 to 1.4 times as long. Prompts are read into `OwnLayer`s of it.
     """
 
     def __init__(self, rows: int, columns: int):
@@ -64,7 +64,7 @@ class GrowingLayer(DynamicLayer):
         self.keys, self.values = (states[:, :, :columns] for states in self._all)
 
 
-class Part(DynamicLayer):
+class OwnLayer(DynamicLayer):
     """Some rows of a growing layer, whose prompts, padding included, begin at column `first`."""
 
     def __init__(self, whole: GrowingLayer, rows: slice, first: int):

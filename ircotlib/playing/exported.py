@@ -31,7 +31,7 @@ FORM, VERSION = "ircotlib calls", 1  # begin the first line
 LONGEST = 1_000_000  # characters of the first line
 # what a process plays with: exported calls, keys to ask for again, a cache for replies that are
 # used (`Replaying`)
-EXPORTED, AGAIN, USED = "IRCOT_CALLS", "IRCOT_AGAIN", "IRCOT_USED"
+EXPORTED, ASK_AGAIN, USED = "IRCOT_CALLS", "IRCOT_AGAIN", "IRCOT_USED"
 
 
 class About(BaseModel):
@@ -155,14 +155,14 @@ class Replaying:
 @cache  # one connection a process and file
 def open_calls(path: Path) -> Calls | Replaying:
     """The call cache of this process: a file, and what the environment names to play with."""
-    files = {name: Path(resolve(os.environ.get(name, ""))) for name in (EXPORTED, AGAIN, USED)}
+    files = {name: Path(resolve(os.environ.get(name, ""))) for name in (EXPORTED, ASK_AGAIN, USED)}
     calls = Replaying(Calls(path))
     if os.environ.get(EXPORTED):
         _, calls.exported = read_exported(files[EXPORTED])
         calls.remedy = "leave --calls out, so that the model is asked, or use the data, parameters "
         calls.remedy += "and versions with which the file was made"
-    if os.environ.get(AGAIN):
-        calls.again = frozenset(files[AGAIN].read_text().split())
+    if os.environ.get(ASK_AGAIN):
+        calls.again = frozenset(files[ASK_AGAIN].read_text().split())
     if os.environ.get(USED):
         calls.used = Calls(files[USED])
     return calls.own if calls.exported is calls.used is None else calls

@@ -10,7 +10,7 @@ import pandas as pd
 from ircotlib.data import Prediction, Question
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.files import find_questions
-from ircotlib.datasets.musique import Part, read_parts
+from ircotlib.datasets.musique import SubQuestion, read_parts
 from ircotlib.files.paths import ROOT
 from ircotlib.files.progress import show_progress
 from ircotlib.metrics import cover_em
@@ -22,7 +22,7 @@ from ircotlib.running.programs import program_of
 from ircotlib.systems import System, choose_systems
 from ircotlib.systems.readers import WritePrompt
 
-Parts = Mapping[str, tuple[Part, ...]]
+Parts = Mapping[str, tuple[SubQuestion, ...]]
 
 
 def find_parts(bench: Bench) -> Parts:
@@ -60,7 +60,11 @@ def _run(bench: Bench, pairs: Sequence[tuple[Question, Program]]) -> pd.DataFram
 
 
 def answer_given_parts(
-    question: Question, parts: Sequence[Part], answered: bool, write: WritePrompt, max_tokens: int
+    question: Question,
+    parts: Sequence[SubQuestion],
+    answered: bool,
+    write: WritePrompt,
+    max_tokens: int,
 ) -> Program:
     """Answer a question in a prompt that first lists some of its parts, with or without answers
     (SearChain A.2.1), in the form of Least-to-Most's last step (ours: no prompt is shown).

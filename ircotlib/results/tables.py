@@ -9,12 +9,12 @@ import pandas as pd
 from ircotlib.datasets import COVER_EM, find_dataset
 from ircotlib.metrics import cover_em
 from ircotlib.parameters import Parameters
-from ircotlib.results import measures
+from ircotlib.results import searchain_measures as measures
 from ircotlib.results.citations import accuracy_of_marks, judge_reference, read_references
 from ircotlib.results.head_to_head import EXPERIMENT, average, measures_of, of_first_measure
-from ircotlib.results.measures import KNEW
 from ircotlib.results.reported import beside, declare, read_reported, rows_of
 from ircotlib.results.runs import find_test_runs, in_order
+from ircotlib.results.searchain_measures import KNEW
 from ircotlib.results.statistics import summarise
 from ircotlib.running.backends import open_dataset
 from ircotlib.running.bench import Bench
@@ -29,7 +29,7 @@ ALL = "all"
 KINDS = {"hotpotqa_bridge": ("hotpotqa", "bridge"), "musique_2hop": ("musique", "2hop")}
 DIRECT = "Direct Prompting"  # how Table 7 asks questions whose parts are known (ours)
 ONE_RETRIEVAL = "OneR QA"  # like KNEW, with the passages of the question (Table 8; ours)
-ALONE, WHOLE = "SearChain w/o IR", "SearChain"
+WITHOUT_RETRIEVAL, WITH_RETRIEVAL = "SearChain w/o IR", "SearChain"
 # of Table 10, with the names of their systems
 ALPHAS = {a: f"SearChain (alpha {a:.2f})" for a in (0.30, 0.35, 0.40, 0.45, 0.50)}
 Runs = Mapping[tuple[str, str], pd.DataFrame]  # by data set and system
@@ -113,19 +113,21 @@ def table_1(table: pd.DataFrame) -> Iterator[dict]:
 @declare("Table 2")
 def table_2(runs: Runs) -> Iterator[dict]:
     """Where the knowledge of SearChain's nodes comes from."""
-    for dataset in datasets_of("Table 2", runs, WHOLE):
-        run = runs[dataset, WHOLE]
-        yield from rows_of(dataset, WHOLE, len(run), **measures.knowledge_sources(run))
+    for dataset in datasets_of("Table 2", runs, WITH_RETRIEVAL):
+        run = runs[dataset, WITH_RETRIEVAL]
+        yield from rows_of(dataset, WITH_RETRIEVAL, len(run), **measures.knowledge_sources(run))
 
 
 @declare("Table 3(a)", "Table 3(b)")
 def table_3(runs: Runs) -> Iterator[dict]:
     """What retrieval gains where it gives feedback (a), and how often it misleads (b)."""
-    for dataset in datasets_of("Table 3(a)", runs, WHOLE, ALONE, KNEW):
-        whole, knew = runs[dataset, WHOLE], runs[dataset, KNEW]
-        alone, helped = runs[dataset, ALONE], measures.is_helped(whole)
-        yield from rows_of(dataset, ALONE, len(whole), cover_em=100 * alone["score"].mean())
-        for system, run in ((ALONE, alone), (WHOLE, whole)):
+    for dataset in datasets_of("Table 3(a)", runs, WITH_RETRIEVAL, WITHOUT_RETRIEVAL, KNEW):
+        whole, knew = runs[dataset, WITH_RETRIEVAL], runs[dataset, KNEW]
+        alone, helped = runs[dataset, WITHOUT_RETRIEVAL], measures.is_helped(whole)
+        yield from rows_of(
+            dataset, WITHOUT_RETRIEVAL, len(whole), cover_em=100 * alone["score"].mean()
+        )
+        for system, run in ((WITHOUT_RETRIEVAL, alone), (WITH_RETRIEVAL, whole)):
             mean = {"cover_em_where_ir_helps": 100 * run["score"][helped].mean()}
             yield from rows_of(dataset, system, len(whole), **mean)
         for system in systems_of("Table 3(b)", runs, dataset):
@@ -148,20 +150,20 @@ def table_5(runs: Runs, p: Parameters) -> Iterator[dict]:
     """References: how many items of knowledge are marked (SKC), and the share of marks in the right
     place (AMP) by a judge that knows the facts, if known, on the data sets of Table 2 (ours).
     """
-    if not (datasets := datasets_of("Table 2", runs, WHOLE)):
+    if not (datasets := datasets_of("Table 2", runs, WITH_RETRIEVAL)):
         return
-    marked = pd.concat([runs[dataset, WHOLE] for dataset in datasets])
+    marked = pd.concat([runs[dataset, WITH_RETRIEVAL] for dataset in datasets])
     skc = measures.references_marked(marked)
-    yield from rows_of("unspecified", WHOLE, len(marked), skc=skc)
+    yield from rows_of("unspecified", WITH_RETRIEVAL, len(marked), skc=skc)
     facts = {dataset: find_facts(p, dataset) for dataset in datasets}
     if all(facts.values()):
         p = p.change(datasets=datasets, judged=len(marked))
-        items = read_references(p, EXPERIMENT, [WHOLE])
+        items = read_references(p, EXPERIMENT, [WITH_RETRIEVAL])
         marks = [(item, n) for item in items for n in range(item.facts)]
         judged = {(i.id, n): judge_reference(i, n, facts[i.dataset]) for i, n in marks}
         amp = accuracy_of_marks(items, {"judge": judged})
         share = (amp["AMP"] * amp["marks"]).sum() / max(1, amp["marks"].sum())
-        yield from rows_of("unspecified", WHOLE, int(amp["marks"].sum()), amp=share)
+        yield from rows_of("unspecified", WITH_RETRIEVAL, int(amp["marks"].sum()), amp=share)
 
 
 @declare("Table 6")

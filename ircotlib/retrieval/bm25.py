@@ -21,7 +21,7 @@ from ircotlib.retrieval import ranking
 from ircotlib.retrieval.analyzer import FINGERPRINT, analyze
 from ircotlib.retrieval.corpus import Corpus, Progress
 from ircotlib.retrieval.documents import count_processes, make_documents
-from ircotlib.retrieval.ranking import Hits, Refused, Reply, Search, Searching
+from ircotlib.retrieval.ranking import Hits, Refused, Search, Searching, WrittenReply
 
 DESCRIPTION = "index.json"
 REMEDY = "delete the folder, and the next run builds the index again"
@@ -51,7 +51,7 @@ class BM25:
         self._schema = _schema()
         self._searcher = _open(self._folder, len(corpus))
 
-    def answer(self, requests: Sequence[Retrieve | NearestTitle]) -> Iterator[Reply]:
+    def answer(self, requests: Sequence[Retrieve | NearestTitle]) -> Iterator[WrittenReply]:
         """Yield the index of each request and its reply: JSON of [[position in corpus, score], ...]
         or [title, ...], best first; or Refused, as for a k below 1.
         """

@@ -20,7 +20,7 @@ from ircotlib.retrieval.bm25 import BM25
 from ircotlib.retrieval.corpus import Progress
 from ircotlib.retrieval.encoder import Encoder
 from ircotlib.retrieval.fusion import CONSTANT, fuse
-from ircotlib.retrieval.ranking import Hits, Refused, Reply, Search
+from ircotlib.retrieval.ranking import Hits, Refused, Search, WrittenReply
 from ircotlib.retrieval.vectors import Vectors, open_vectors, write_vectors
 
 DECIMALS = 5  # of scores; paragraphs with equal scores are in the order of the corpus
@@ -48,7 +48,7 @@ class Dense:
         made_of += [] if self._is_exact else [setting()]
         self.fingerprint = sha256(json.dumps(made_of).encode()).hexdigest()[:16]
 
-    def answer(self, requests: Sequence[Retrieve | NearestTitle]) -> Iterator[Reply]:
+    def answer(self, requests: Sequence[Retrieve | NearestTitle]) -> Iterator[WrittenReply]:
         """See BM25."""
         if not all(isinstance(request, Retrieve) for request in requests):
             return self._words.answer(requests)
@@ -107,7 +107,7 @@ class Hybrid:
         made_of = [words.fingerprint, dense.fingerprint, FUSED, CONSTANT]
         self.fingerprint = sha256(json.dumps(made_of).encode()).hexdigest()[:16]
 
-    def answer(self, requests: Sequence[Retrieve | NearestTitle]) -> Iterator[Reply]:
+    def answer(self, requests: Sequence[Retrieve | NearestTitle]) -> Iterator[WrittenReply]:
         """See BM25."""
         if not all(isinstance(request, Retrieve) for request in requests):
             yield from self._words.answer(requests)

@@ -13,7 +13,7 @@ from ircotlib.program import NearestTitle, Retrieve
 from ircotlib.retrieval import ranking
 from ircotlib.retrieval.corpus import Corpus
 from ircotlib.retrieval.elastic_client import Server, TryAgain, connect, explain, reason_of
-from ircotlib.retrieval.ranking import Hits, Refused, Reply, Search
+from ircotlib.retrieval.ranking import Hits, Refused, Search, WrittenReply
 
 BATCH = 64  # searches in one request
 ANALYZER = "english"
@@ -52,7 +52,7 @@ class Elasticsearch:
         """The indices of the next batch: those of the first 64 requests."""
         return list(range(len(requests)))[:BATCH]
 
-    def answer(self, requests: Sequence[Retrieve | NearestTitle]) -> Iterator[Reply]:
+    def answer(self, requests: Sequence[Retrieve | NearestTitle]) -> Iterator[WrittenReply]:
         """See BM25; also ConnectionError if the server stays unavailable."""
         return ranking.answer_in_rounds(self, requests, self._search, BATCH)
 

@@ -36,7 +36,8 @@ class Search(NamedTuple):
 
 
 Hits = list[tuple[int, float]]  # position in the corpus, score to a few decimals
-Reply = tuple[int, str | Refused]  # index of the request, and its reply as JSON or why it has none
+# the index of a request, and its reply as JSON or why it has none
+WrittenReply = tuple[int, str | Refused]
 Searching = Generator[Search, Hits, T]
 
 
@@ -45,7 +46,7 @@ class Backend(Protocol):
 
     corpus: Corpus
 
-    def answer(self, requests: Sequence[Retrieve | NearestTitle]) -> Iterator[Reply]: ...
+    def answer(self, requests: Sequence[Retrieve | NearestTitle]) -> Iterator[WrittenReply]: ...
 
     def query_of(self, text: str, titles: Iterable[str] | None) -> object:
         """For any term of `text` in titles and texts, with one of `titles` unless None."""
@@ -64,7 +65,7 @@ def group(requests: Iterable[T]) -> dict[T, list[int]]:
 
 def answer_in_rounds(
     backend: Backend, requests: Sequence[Retrieve | NearestTitle], search: Callable, size: int
-) -> Iterator[Reply]:
+) -> Iterator[WrittenReply]:
     """Answer requests, `size` different ones at a time, whose searches are made together."""
     indices = group(requests)
     searchings = [(request, searching_of(backend, request)) for request in indices]

@@ -6,6 +6,8 @@ import sys
 from functools import cache, partial
 from pathlib import Path
 
+import pandas as pd
+
 from ircotlib.data import Question
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.files import read_dataset
@@ -24,6 +26,9 @@ from ircotlib.running.laboratory import (
     open_simulated_extractor,
     open_simulated_reader,
 )
+
+# a title or a question in a table is text: a dollar sign in it does not begin a formula
+pd.set_option("display.html.use_mathjax", False)
 
 
 def change_model(p: Parameters, name: str) -> Parameters:
@@ -73,7 +78,7 @@ def open_reading(p: Parameters, dataset: str) -> tuple[object, object]:
     """The model that extracts answers, None if none is named, and the one that detects duplicate
     queries. Neither is loaded or downloaded before its first request.
     """
-    from ircotlib.extraction.duplicates import open_duplicates
+    from ircotlib.extraction.repeated_queries import open_duplicates
 
     if p.extractor == SIMULATED:
         return open_simulated_extractor(p, dataset), open_duplicates(p.duplicates)

@@ -66,9 +66,11 @@ def find_cost(finished: Finished) -> dict:
     bench, price = finished.run.bench, finished.run.bench.price
     if not bench.parameters.server:
         return {}
-    batch, steps = bench.parameters.batch, list_steps(finished.outcomes)
-    claimed = [batch and s.prompt_tokens and bench.model.claim(s.request) for s in steps]
-    now = [s for s, now in zip(steps, claimed, strict=True) if now or not s.cached]
+    steps = list_steps(finished.outcomes)
+    now = [step for step in steps if not step.cached]
+    if bench.parameters.batch:  # a batch file was paid for before the run was played from the cache
+        cached = {step.request: step for step in steps if step.cached and step.prompt_tokens}
+        now += [cached[request] for request in bench.model.claim(cached)]
     usd = price and sum(price.of(step.prompt_tokens, step.tokens) for step in steps)
     paid = price and sum(price.of(step.prompt_tokens, step.tokens) for step in now)
     each = None if usd is None else usd / max(1, len(finished.outcomes))

@@ -15,14 +15,12 @@ from ircotlib.files.tables import Number, read_table
 from ircotlib.program import Outcome, Step, unknown
 from ircotlib.retrieval.corpus import Corpus
 from ircotlib.running.backends import open_dataset
-from ircotlib.running.run import AGAIN, name_model, parameters_of, read_about, read_file
+from ircotlib.running.run import RERUN, name_model, parameters_of, read_about, read_file
 from ircotlib.systems import RECALL
 
 # the fields of `row_of` that are read as they are
 WRITTEN = ("answer", "thoughts", "reading", "nodes", "fault", "hops", "trace")
 SCORE = Number(0, 1, empty=float("nan"))  # empty: the question has no gold paragraphs
-# a title or a question in a table is text: a dollar sign in it does not begin a formula
-pd.set_option("display.html.use_mathjax", False)
 COUNTS = dict.fromkeys(("paragraphs", "steps"), Number(0, kind=int))
 
 
@@ -41,6 +39,10 @@ def read_predictions(folder: Path, measure: str = "") -> pd.DataFrame:
     if run["metric"] not in (known := next(iter(scores.values()), run.values())):
         expected = f"expected one of {', '.join(known)}"
         raise UserError(f"{folder}: found the measure {measure!r}, {expected}")
+    lacking = [name for name in WRITTEN if any(name not in line for line in lines.values())]
+    if lacking:
+        older = f"found predictions of an earlier version, without {', '.join(lacking)}"
+        raise DataError(f"{folder}: {older}; {RERUN}")
     questions = _read_questions(folder, about, lines)
     return pd.DataFrame([_row(questions[id], lines[id], scores[id], run) for id in lines])
 
@@ -80,10 +82,7 @@ def expect_one_measure(metrics: Iterable[str]) -> None:
 
 def read_lines(folder: Path, about: Mapping) -> dict[str, dict]:
     """The lines of a run's predictions.jsonl, as `row_of` made them, by question id."""
-    lines = [*map(json.loads, read_file(folder, about, "predictions.jsonl").splitlines())]
-    if lines and not {*WRITTEN} <= lines[0].keys():
-        older = "found a run of an earlier version, which lacks what predictions have now"
-        raise DataError(f"{folder}: {older}; {AGAIN}")
+    lines = map(json.loads, read_file(folder, about, "predictions.jsonl").splitlines())
     return {line["id"]: line for line in lines}
 
 
@@ -103,7 +102,7 @@ def _read_questions(folder: Path, about: Mapping, ids: Iterable[str]) -> dict[st
     if unknown := [id for id in ids if id not in questions]:
         problem = f"found the question {unknown[0]!r}, which {about['dataset']} does not have"
         expected = f"expected one of data_dir {p.data_dir!r}, which has changed since the run"
-        raise DataError(f"{folder}: {problem}, {expected}; {AGAIN}")
+        raise DataError(f"{folder}: {problem}, {expected}; {RERUN}")
     return questions
 
 

@@ -28,7 +28,7 @@ FILES = ("predictions.jsonl", "scores.csv")  # beside run.json
 EARLIER = "earlier"  # in its folder, those that were replaced last
 # a file beside the runs on a data set: none of the systems that were to be run suits it
 NONE_SUITS = "none_suits"
-AGAIN = "run its notebook again: cached calls cost nothing"
+RERUN = "run its notebook again: cached calls cost nothing"
 
 
 class Run(NamedTuple):
@@ -127,10 +127,10 @@ def read_about(folder: Path) -> dict:
     """Read run.json from a run's folder. Raises DataError, in one line, if it is missing or is not
     as it was written.
     """
-    about = read_description(Path(folder) / "run.json", AGAIN)
+    about = read_description(Path(folder) / "run.json", RERUN)
     if about is None:
         unfinished = "found no run.json: the run is still going on, or was interrupted"
-        raise DataError(f"{folder}: {unfinished}, expected a finished one; {AGAIN}")
+        raise DataError(f"{folder}: {unfinished}, expected a finished one; {RERUN}")
     return about
 
 
@@ -140,10 +140,10 @@ def read_file(folder: Path, about: Mapping, name: str) -> bytes:
     written.
     """
     try:
-        return read_whole(Path(folder) / name, about["files"][name], AGAIN)
+        return read_whole(Path(folder) / name, about["files"][name], RERUN)
     except DataError:
         with suppress(DataError):
-            return read_whole(Path(folder) / EARLIER / name, about["files"][name], AGAIN)
+            return read_whole(Path(folder) / EARLIER / name, about["files"][name], RERUN)
         raise
 
 

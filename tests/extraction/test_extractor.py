@@ -13,8 +13,8 @@ from tiny import bert_vocabulary, copy
 from transformers import DPRConfig, DPRReader, DPRReaderTokenizer, DPRReaderTokenizerFast
 
 from ircotlib.data import Paragraph, Prediction
-from ircotlib.extraction.duplicates import open_duplicates
 from ircotlib.extraction.extractor import Extractor
+from ircotlib.extraction.repeated_queries import open_duplicates
 from ircotlib.extraction.spans import best_span
 from ircotlib.generation.batches import cut_batches
 from ircotlib.parameters import read_parameters

@@ -14,7 +14,7 @@ pytest.importorskip("openai", reason="needs the client: pip install -e '.[server
 
 from ircotlib.generation.budget import Budget, Price
 from ircotlib.generation.server import ServerModel, batch_files
-from ircotlib.generation.server.endpoints import Patience
+from ircotlib.generation.server.attempts import Patience
 from ircotlib.playing.cache import Calls
 from ircotlib.playing.scheduler import run
 from ircotlib.program import LINE, SENTENCE, Generate, Message, Sample

@@ -18,7 +18,7 @@ from ircotlib.generation import causal
 from ircotlib.generation.batches import close_up
 from ircotlib.generation.causal import can_branch, can_reuse
 from ircotlib.generation.decode import decode, most_probable
-from ircotlib.generation.growing import GrowingLayer, Part
+from ircotlib.generation.growing import GrowingLayer, OwnLayer
 from ircotlib.generation.local import LocalModel
 from ircotlib.generation.prefixes import BLOCK, PASS, Prefixes
 from ircotlib.program import SENTENCE, Generate, Sample
@@ -233,7 +233,7 @@ def test_a_cache_with_room_keeps_the_rows_that_a_plain_one_keeps():
     growing, plain = GrowingLayer(rows=9, columns=70), DynamicLayer()
     for row, rows, columns in ((0, 4, 70), (4, 5, 62)):  # two parts, each read in two steps
         states = torch.rand(2, rows, 2, columns, 4)
-        part = Part(growing, slice(row, row + rows), 70 - columns)
+        part = OwnLayer(growing, slice(row, row + rows), 70 - columns)
         part.update(*states[:, :, :, :30])
         assert all(map(torch.equal, part.update(*states[:, :, :, 30:]), states))
         read.append(pad(states, (0, 0, 70 - columns, 0)))

@@ -13,7 +13,7 @@ from ircotlib.comparing.checks import check_places
 from ircotlib.errors import UserError
 from ircotlib.files.checksums import one_line
 from ircotlib.generation.server import ServerModel
-from ircotlib.generation.server.endpoints import Patience
+from ircotlib.generation.server.attempts import Patience
 from ircotlib.parameters import read_parameters
 from ircotlib.program import Generate
 

@@ -10,9 +10,11 @@ from werkzeug import Response
 pytest.importorskip("openai", reason="needs the client: pip install -e '.[server]'")
 
 from ircotlib.generation.server import ServerModel
-from ircotlib.generation.server.endpoints import Patience
+from ircotlib.generation.server.attempts import Patience
 from ircotlib.generation.server.refusals import (
     FIELDS,
+    AccessRefused,
+    NotServed,
     RequestRefused,
     TemporaryFailure,
     read_refusal,
@@ -139,13 +141,13 @@ def test_what_refuses_a_field_is_asked_without_it(fake, capsys, field, status, b
 
 
 ENDS = [
-    (401, error("maximum context length"), PermissionError),
-    (402, {"error": "logprobs are not supported"}, PermissionError),
-    (403, error("Your country is not allowed"), PermissionError),
-    (400, [error("API key not valid. Please pass a valid API key.")], PermissionError),
-    (200, error("no credit", code="insufficient_quota"), PermissionError),
-    (200, error("No such model", code=404), LookupError),
-    (404, error("The model `x` does not exist"), LookupError),
+    (401, error("maximum context length"), AccessRefused),
+    (402, {"error": "logprobs are not supported"}, AccessRefused),
+    (403, error("Your country is not allowed"), AccessRefused),
+    (400, [error("API key not valid. Please pass a valid API key.")], AccessRefused),
+    (200, error("no credit", code="insufficient_quota"), AccessRefused),
+    (200, error("No such model", code=404), NotServed),
+    (404, error("The model `x` does not exist"), NotServed),
     (400, error("max_tokens is too large: 9000. This model supports at most 4096 completion tokens",
                 param="max_tokens"), RequestRefused),
     (422, refused("top_p", "Input should be less than or equal to 1"), RequestRefused),

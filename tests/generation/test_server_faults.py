@@ -12,7 +12,7 @@ pytest.importorskip("openai", reason="needs the client: pip install -e '.[server
 
 from ircotlib.generation.budget import Budget, BudgetSpent, Price
 from ircotlib.generation.server import ServerModel
-from ircotlib.generation.server.endpoints import Patience
+from ircotlib.generation.server.attempts import Patience
 from ircotlib.playing.cache import Calls
 from ircotlib.playing.scheduler import run
 from ircotlib.program import LINE, Generate

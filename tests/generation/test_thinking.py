@@ -14,7 +14,7 @@ pytest.importorskip("openai", reason="needs the client: pip install -e '.[server
 
 from ircotlib.errors import UserError
 from ircotlib.generation.server import ServerModel
-from ircotlib.generation.server.endpoints import Patience
+from ircotlib.generation.server.attempts import Patience
 from ircotlib.generation.thoughts import split_thoughts
 from ircotlib.playing.cache import Calls
 from ircotlib.playing.scheduler import run

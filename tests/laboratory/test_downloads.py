@@ -17,7 +17,7 @@ from ircotlib.datasets import files, find_dataset
 from ircotlib.datasets.musique import read_musique
 from ircotlib.files.paths import NOTEBOOKS, ROOT
 from ircotlib.parameters import read_parameters
-from ircotlib.results.abilities import retrieval
+from ircotlib.results.abilities import retrieval_dials as retrieval
 from ircotlib.running import bench as setup
 from ircotlib.running import laboratory
 from ircotlib.systems import choose_systems

@@ -9,8 +9,8 @@ from ircot_laboratory.questions.questions import ALL_DATASETS
 from ircotlib.datasets.scoring import score
 from ircotlib.parameters import DIALS
 from ircotlib.program import Generate, Sample
-from ircotlib.results.abilities import plays
-from ircotlib.results.abilities.plays import Play, play_all
+from ircotlib.results.abilities import simulated_plays as plays
+from ircotlib.results.abilities.simulated_plays import SimulatedPlay, play_all
 from ircotlib.running.backends import open_dataset
 
 MIDDLING = {"knows": 0.4, "misreads": 0.2, "decomposes": 0.15, "breaks_form": 0.1}
@@ -74,7 +74,9 @@ BOUNDS += [{dial: 1} for dial in DIALS if dial not in ("obeys", "coincide")]
 @pytest.mark.parametrize("dataset", ALL_DATASETS)
 def test_every_system_plays_with_every_dial_at_its_bounds(dataset, monkeypatch):
     monkeypatch.setattr(plays, "count_cores", lambda: 1)
-    several = [Play(dataset, name, dials, SETTINGS[name]) for name in NAMES for dials in BOUNDS]
+    several = [
+        SimulatedPlay(dataset, name, dials, SETTINGS[name]) for name in NAMES for dials in BOUNDS
+    ]
     assert len(play_all(P, several, 2)) == 2 * len(several)
 
 
@@ -114,7 +116,7 @@ def test_misreading_costs_who_reads_every_step_as_the_hops_say(monkeypatch, misr
     monkeypatch.setattr(plays, "count_cores", lambda: 1)
     readers = [("IRCoT QA", {"k": 4}, 0), ("IRCoT QA", {"k": 4}, 0.5), ("Self-Ask", {}, 0)]
     several = [
-        Play("musique", name, {"misreads": misreads, "knows": knows}, setting)
+        SimulatedPlay("musique", name, {"misreads": misreads, "knows": knows}, setting)
         for name, setting, knows in readers
     ]
     means = play_all(P, several, 200).groupby("play")["score"].mean()
@@ -128,9 +130,9 @@ def test_plays_do_not_depend_on_their_order_or_on_processes(monkeypatch):
     dials = {"knows": 0.5, "misreads": 0.3, "makes_up": 0.5, "extractor_misreads": 0.3}
     stages = {"searchain/chain": {"misreads": 0.0, "decomposes": 1.0}}
     several = [
-        Play("musique", "SearChain", dials, stages=stages),
-        Play("musique", "Auto-CoT", dials | {"decomposes": 0.3}),
-        Play("fever", "Self-Ask", dials),
+        SimulatedPlay("musique", "SearChain", dials, stages=stages),
+        SimulatedPlay("musique", "Auto-CoT", dials | {"decomposes": 0.3}),
+        SimulatedPlay("fever", "Self-Ask", dials),
     ]
 
     def scores(some, cores):
@@ -149,9 +151,9 @@ def test_questions_are_not_played_again_with_dials_that_decide_alike(monkeypatch
     base = {"knows": 0.5, "misreads": 0.2, "extractor_misreads": 0.2, "makes_up": 0.5}
     changes = {"knows": 0.6}, {"misreads": 0.3}, {"extractor_misreads": 0.0}, {"makes_up": 0.7}
     changes += {}, {"obeys": 0.5}, {"decomposes": 0.2}, {"breaks_form": 0.05}, {"coincide": 0.5}
-    several = [Play("musique", "SearChain", base | change) for change in changes]
+    several = [SimulatedPlay("musique", "SearChain", base | change) for change in changes]
     own = {"searchain/chain": {"knows": 1.0}, "searchain/completion": {"knows": 1.0}}
-    several += [Play("musique", "SearChain", base, stages={s: own[s]}) for s in own]
+    several += [SimulatedPlay("musique", "SearChain", base, stages={s: own[s]}) for s in own]
     together = play_all(P, several, 10).drop(columns="play")
     assert len(several) * 2 < len(played) < len(several) * 7
     alone = [play_all(P, [one], 10).drop(columns="play") for one in several]

@@ -20,7 +20,7 @@ from ircotlib.parameters import DIALS
 from ircotlib.playing.cache import Calls
 from ircotlib.playing.scheduler import run
 from ircotlib.program import Extract, Generate
-from ircotlib.results.abilities.plays import with_simulated
+from ircotlib.results.abilities.simulated_plays import with_simulated
 from ircotlib.running.laboratory import open_simulated_extractor, open_simulated_reader
 from ircotlib.systems import System
 

@@ -243,7 +243,7 @@ def run_folder(tmp_path, monkeypatch):
     """A run of IRCoT QA with a shipped model, all files in the test's folder."""
     for module in (setup, command):
         monkeypatch.setattr(module, "DATA", tmp_path)
-    for name in (exported.EXPORTED, exported.AGAIN, exported.USED):
+    for name in (exported.EXPORTED, exported.ASK_AGAIN, exported.USED):
         monkeypatch.setenv(name, "")
     laboratory = make_laboratory(tmp_path / "world" / "small", 5, 100, 10)
     changes = {"data_dir": str(laboratory), "dev": 0, "test": 2, "datasets": ["hotpotqa"]}

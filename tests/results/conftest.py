@@ -2,7 +2,7 @@
 
 import pytest
 
-from ircotlib.results.abilities import plays
+from ircotlib.results.abilities import simulated_plays as plays
 
 
 @pytest.fixture(scope="session", autouse=True)

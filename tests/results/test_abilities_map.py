@@ -11,7 +11,7 @@ from ircotlib.datasets.facts import Stated
 from ircotlib.files.paths import DATA
 from ircotlib.parameters import SIMULATED, read_parameters
 from ircotlib.program import Generate, Outcome, Retrieve, Step
-from ircotlib.results.abilities import readers
+from ircotlib.results.abilities import known_readers as readers
 from ircotlib.results.abilities.map import SYSTEMS, View, map_systems
 from ircotlib.results.abilities.parts import LITTLE, PARTS, weigh_parts
 from ircotlib.results.figures.maps import draw_map, draw_parts

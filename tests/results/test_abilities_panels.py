@@ -16,9 +16,10 @@ from corpora import random_paragraphs
 from ircotlib.files.paths import FIGURES
 from ircotlib.parameters import read_parameters
 from ircotlib.program import NearestTitle, Retrieve
-from ircotlib.results.abilities import ceilings, dials, retrieval
-from ircotlib.results.abilities.plays import average
-from ircotlib.results.abilities.retriever import FlawedRetriever
+from ircotlib.results.abilities import ceilings, dials
+from ircotlib.results.abilities import retrieval_dials as retrieval
+from ircotlib.results.abilities.flawed_retriever import FlawedRetriever
+from ircotlib.results.abilities.simulated_plays import average
 from ircotlib.results.figures.abilities import draw_abilities, draw_ceilings, draw_settings
 from ircotlib.retrieval.bm25 import open_index
 from ircotlib.retrieval.corpus import write_corpus

@@ -8,7 +8,7 @@ import pytest
 from ircotlib.comparing.comparison import run_system
 from ircotlib.parameters import read_parameters
 from ircotlib.results.abilities import fit
-from ircotlib.results.abilities.plays import with_simulated
+from ircotlib.results.abilities.simulated_plays import with_simulated
 from ircotlib.running import bench as setup
 from ircotlib.running.run import Run
 from ircotlib.systems import all_systems

@@ -10,7 +10,7 @@ from ircotlib.parameters import EIGHT, read_parameters
 from ircotlib.results import head_to_head
 from ircotlib.results.head_to_head import compare_all, measures_of, panels_of, systems_of
 from ircotlib.results.statistics import holm, paired_p
-from ircotlib.running.bench import Bench, identity
+from ircotlib.running.bench import identity, name_bench
 from ircotlib.running.run import FILES, write_about
 from ircotlib.systems import all_systems
 
@@ -70,7 +70,7 @@ def test_a_panel_for_each_kind_of_retriever():
 
 @pytest.mark.parametrize(("style", "tuned"), [("agent", ["k"]), ("codex", ["k", "m"])])
 def test_m_is_tuned_where_demonstrations_are_shown(style, tuned):
-    bench = Bench(P.change(style=style), "hotpotqa", "13_head_to_head", [], [], None, None)
+    bench = name_bench(P.change(style=style), "hotpotqa", "13_head_to_head")
     assert list(bench.grid(all_systems()["IRCoT QA"])) == tuned
 
 

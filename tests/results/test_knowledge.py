@@ -7,13 +7,14 @@ import pytest
 from replying import play
 
 from ircotlib.data import Question
-from ircotlib.datasets.musique import Part, read_parts
+from ircotlib.datasets import find_dataset
+from ircotlib.datasets.musique import SubQuestion, read_parts
 from ircotlib.program import LINE, Generate, Outcome
 from ircotlib.results import knowledge
 from ircotlib.results.knowledge import compare_forms, count_forms
 
 QUESTION = Question("q", "Where was the director of F born?", ("Varn",), (), "musique", "2hop")
-OF_Q = Part("Who directed F?", "Ada"), Part("Where was Ada born?", "Varn")
+OF_Q = SubQuestion("Who directed F?", "Ada"), SubQuestion("Where was Ada born?", "Varn")
 
 
 def test_the_answers_before_a_part_are_filled_in(tmp_path):
@@ -24,7 +25,7 @@ def test_the_answers_before_a_part_are_filled_in(tmp_path):
     other = {"id": "r", "answerable": False, "question_decomposition": []}
     path = tmp_path / "dev.jsonl"
     path.write_text(f"{json.dumps(row)}\n{json.dumps(other)}\n")
-    last = Part("Who founded Varn, not Ada?", "Bel")
+    last = SubQuestion("Who founded Varn, not Ada?", "Bel")
     assert read_parts(path) == {"q": (*OF_Q, last)}
     path.write_text(json.dumps(row | {"question_decomposition": [{"question": "Who?"}]}))
     with pytest.raises(ValueError, match="line 1, field .*answer"):
@@ -53,7 +54,12 @@ def test_only_what_is_known_is_asked(monkeypatch):
     bench.test = [QUESTION, Question("r", "Who?", ("x",), (), "musique")]
     bench.prompt = lambda stage, system: write
     bench.tokens = lambda system: {"max_tokens": 5}
-    bench.dataset, bench.backends, bench.calls, bench.model = "musique", (), None, None
+    bench.dataset, bench.backends, bench.calls, bench.model = (
+        find_dataset("musique"),
+        (),
+        None,
+        None,
+    )
     parts = {"q": OF_Q, "r": OF_Q}
     right = {"q/part 0": False} | dict.fromkeys(["q/part 1", "r/part 0", "r/part 1"], True)
 

@@ -3,6 +3,7 @@
 import pandas as pd
 from written import node, run
 
+from ircotlib.datasets import find_dataset
 from ircotlib.parameters import read_parameters
 from ircotlib.results import reported, tables
 from ircotlib.results.cases import find_cases
@@ -124,7 +125,7 @@ def test_other_models_thresholds_and_examples():
     assert list(table["ours"].dropna()) == [25.0]
 
     class Bench:
-        dataset = "zsre"
+        dataset = find_dataset("zsre")
 
         def prompt(self, stage, system):
             return type("Prompt", (), {"demonstrations": [stage] * (stage == "read")})

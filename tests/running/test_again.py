@@ -7,7 +7,7 @@ import pytest
 
 from ircotlib.data import Paragraph, Question
 from ircotlib.datasets.own import write_own
-from ircotlib.extraction.duplicates import open_duplicates
+from ircotlib.extraction.repeated_queries import open_duplicates
 from ircotlib.files import kept
 from ircotlib.files.kept import kept_until_changed
 from ircotlib.parameters import read_parameters

@@ -3,7 +3,7 @@ imported, and the server asked, only at the first request that is not in the cal
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,9 +14,9 @@ from threading import Event
 from ircotlib.generation.budget import Budget
 from ircotlib.generation.replies import Request, read_reply
 from ircotlib.generation.server import protocol
+from ircotlib.generation.server.attempts import ENDING, Endpoints, Patience
 from ircotlib.generation.server.batch_files import BatchFiles
 from ircotlib.generation.server.conversations import Conversations, count_tokens
-from ircotlib.generation.server.endpoints import ENDING, Endpoints, Patience
 from ircotlib.generation.thoughts import THINKING_TOKENS
 from ircotlib.program import Generate, Sample, key
 
@@ -86,7 +86,7 @@ class ServerModel:
             if stopped.is_set():
                 return None
             try:
-                return self.endpoints.talk(self.conversations.begin(request))
+                return self.endpoints.write_text(self.conversations.begin(request))
             except ENDING:
                 stopped.set()
                 raise
@@ -112,10 +112,13 @@ class ServerModel:
                 self.paid.add(name)
             yield indices[name], reply
 
-    def claim(self, request: Request) -> bool:
-        """Whether a batch file answered a request for this process, and no run claimed it yet."""
-        paid = key(request, self.fingerprint)
-        return paid in self.paid and not self.paid.discard(paid)
+    def claim(self, requests: Iterable[Request]) -> set[Request]:
+        """Claim for a run those of its requests that batch files answered for this process and that
+        no other run has claimed; return them.
+        """
+        claimed = {each for each in requests if key(each, self.fingerprint) in self.paid}
+        self.paid -= {key(each, self.fingerprint) for each in claimed}
+        return claimed
 
 
 def _as_they_come(jobs: Mapping[Future, int]) -> Iterator[tuple[int, str | Exception]]:

@@ -23,11 +23,11 @@ from ircotlib.files.paths import hold_lock, write_whole
 from ircotlib.files.progress import show_progress
 from ircotlib.generation.budget import Budget, BudgetSpent, Usage
 from ircotlib.generation.server import batch_protocol, protocol
-from ircotlib.generation.server.address import Endpoint
+from ircotlib.generation.server.attempts import ENDING, Endpoints, Patience
 from ircotlib.generation.server.batch_protocol import ENDED, UNDER_WAY
-from ircotlib.generation.server.endpoints import ENDING, Endpoints, Patience
-from ircotlib.generation.server.protocol import Asked, Conversation, Reply, T
-from ircotlib.generation.server.refusals import RequestRefused, TemporaryFailure
+from ircotlib.generation.server.endpoint import Endpoint
+from ircotlib.generation.server.protocol import Conversation, Sending, ServerReply, T
+from ircotlib.generation.server.refusals import NotServed, RequestRefused, TemporaryFailure
 
 MOST_LINES, MOST_BYTES = 50_000, 190_000_000  # of a file; OpenAI's limits: 50,000 and 200 MB
 MOST_SENT = 3  # times that a request is sent
@@ -64,7 +64,7 @@ class BatchFiles:
         that they ask at the same time is one file. Raises as ServerModel.answer.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
-        waiting: dict[str, Asked] = {}
+        waiting: dict[str, Sending] = {}
         asked, done, ending = Counter(), [], None
         replies = ((key, None) for key in conversations)
         try:
@@ -91,7 +91,9 @@ class BatchFiles:
         if ending:
             raise ending
 
-    def _exchange(self, requests: Mapping[str, Asked]) -> Iterator[tuple[str, Reply | Exception]]:
+    def _exchange(
+        self, requests: Mapping[str, Sending]
+    ) -> Iterator[tuple[str, ServerReply | Exception]]:
         """Send the requests that are not under way, as many as the budget allows; yield the id and
         the reply of each that is answered.
         """
@@ -126,7 +128,7 @@ class BatchFiles:
                 if under_way:
                     time.sleep(self.patience.pause(next(looks)))
         if unknown:
-            raise LookupError(unknown)
+            raise NotServed(unknown)
 
     def _give_up(self, sent: Sent, status: str) -> str:
         """Why a batch is waited for no longer, "" if it is: one that has a status of its own is
@@ -140,7 +142,7 @@ class BatchFiles:
         lasts = self._odd[sent.name] > self.endpoints.patience.attempts
         return f"{expected}; {self._remedy(sent)}" if lasts else ""
 
-    def _split(self, requests: Mapping[str, Asked]) -> Iterator[dict[str, bytes]]:
+    def _split(self, requests: Mapping[str, Sending]) -> Iterator[dict[str, bytes]]:
         """The lines of files by id, within the server's limits. Raises BudgetSpent after those that
         the budget allows.
         """
@@ -184,8 +186,8 @@ class BatchFiles:
         return bool(sent.batch)
 
     def _read(
-        self, sent: Sent, batch: Mapping, requests: Mapping[str, Asked]
-    ) -> Iterator[tuple[str, Reply | Exception]]:
+        self, sent: Sent, batch: Mapping, requests: Mapping[str, Sending]
+    ) -> Iterator[tuple[str, ServerReply | Exception]]:
         """Yield the ids and the replies of the requests that a batch answered, now that it ended;
         others are no longer under way.
         """
@@ -199,7 +201,7 @@ class BatchFiles:
         answered = {}
         for id in filter(requests.__contains__, sent.ids):
             reply = replies.get(id) or TemporaryFailure(f"{reason}, without a reply to it")
-            used = reply.usage if isinstance(reply, Reply) else Usage(0, 0)
+            used = reply.usage if isinstance(reply, ServerReply) else Usage(0, 0)
             self.budget.settle(self._reserved.pop(id, 0.0), used)
             if isinstance(reply, TemporaryFailure):
                 self._in_vain[id] += not large
@@ -209,14 +211,14 @@ class BatchFiles:
             answered[id] = reply
         self._forget([id for id in sent.ids if id in requests and id not in answered])
         for id, reply in answered.items():
-            faulty = isinstance(reply, Reply) and not reply.texts
+            faulty = isinstance(reply, ServerReply) and not reply.texts
             yield id, self.endpoints.all[0].fault(reply) if faulty else reply
 
     def _ask(self, function: Callable[[Endpoint], T], sent: Sent) -> T:
         """What a function of the address returns, called again while the server is away."""
         try:
-            return self.endpoints.ask(function)
-        except (LookupError, RequestRefused) as error:
+            return self.endpoints.send_until_answered(function)
+        except (NotServed, RequestRefused) as error:
             raise type(error)(f"{error}; {self._remedy(sent)}") from None
 
     def _remedy(self, sent: Sent) -> str:

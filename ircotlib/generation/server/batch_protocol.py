@@ -8,29 +8,29 @@ from urllib.parse import quote
 
 from ircotlib.files.checksums import one_line
 from ircotlib.generation.server import protocol, refusals
-from ircotlib.generation.server.address import Endpoint
-from ircotlib.generation.server.protocol import Asked, Reply, read_content, read_object
-from ircotlib.generation.server.refusals import TemporaryFailure, read_words
+from ircotlib.generation.server.endpoint import Endpoint
+from ircotlib.generation.server.protocol import Sending, ServerReply, read_content, read_object
+from ircotlib.generation.server.refusals import NotServed, TemporaryFailure, read_words
 
 ENDED = ("completed", "failed", "expired", "cancelled")  # states of a batch
 UNDER_WAY = ("validating", "in_progress", "finalizing", "cancelling", "queued", "pending")
 
 
 def upload(address: Endpoint, name: str, content: bytes) -> str:
-    """Upload a file; return the server's name of it. Raises LookupError for a reply without one:
+    """Upload a file; return the server's name of it. Raises NotServed for a reply without one:
     sent again, it would be there twice.
     """
     file = {"file": (f"{name}.jsonl", content), "purpose": "batch"}
     text = address.call(lambda client: client.files.with_raw_response.create(**file))
     if not (made := _read_id(text)):
         found = f"found {one_line(text, 80)!r} in reply to a file, expected the file's id"
-        raise LookupError(f"{address.url}: {found}; correct server")
+        raise NotServed(f"{address.url}: {found}; correct server")
     return made
 
 
 def begin(address: Endpoint, name: str, file: str, path: str) -> str:
     """Begin a batch under a name of ours, unless an attempt whose reply was lost did; return the
-    server's name of it. Raises LookupError if nothing shows that it began.
+    server's name of it. Raises NotServed if nothing shows that it began.
     """
     if begun := look_for(address, name):
         return begun
@@ -39,7 +39,7 @@ def begin(address: Endpoint, name: str, file: str, path: str) -> str:
     text = address.call(lambda client: client.batches.with_raw_response.create(**how))
     if not (begun := _read_id(text) or look_for(address, name)):
         found = f"found {one_line(text, 80)!r} in reply to a batch, expected the batch's id"
-        raise LookupError(f"{address.url}: {found}; correct server")
+        raise NotServed(f"{address.url}: {found}; correct server")
     return begun
 
 
@@ -74,8 +74,8 @@ def tell_end(batch: Mapping) -> tuple[str, bool]:
 
 
 def read_replies(
-    address: Endpoint, batch: Mapping, requests: Mapping[str, Asked]
-) -> dict[str, Reply | Exception]:
+    address: Endpoint, batch: Mapping, requests: Mapping[str, Sending]
+) -> dict[str, ServerReply | Exception]:
     """The replies in the files of a batch, or the errors in their place, by the ids of requests."""
     replies = {}
     for name in filter(None, map(batch.get, ("output_file_id", "error_file_id"))):
@@ -86,12 +86,16 @@ def read_replies(
             raise TemporaryFailure(f"{address.url}: {odd}; correct server")
         for row in rows:
             id = row.get("custom_id")
-            if isinstance(id, str) and id in requests and not isinstance(replies.get(id), Reply):
+            if (
+                isinstance(id, str)
+                and id in requests
+                and not isinstance(replies.get(id), ServerReply)
+            ):
                 replies[id] = _read_row(address.url, row, requests[id])
     return replies
 
 
-def _read_row(url: str, row: Mapping, asked: Asked) -> Reply | Exception:
+def _read_row(url: str, row: Mapping, asked: Sending) -> ServerReply | Exception:
     response = protocol.as_object(row.get("response"))
     status, body = protocol.as_count(response.get("status_code")) or 0, response.get("body")
     if status >= 300 or (status >= 200 and isinstance(body, dict) and refusals.is_refusal(body)):

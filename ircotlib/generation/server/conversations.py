@@ -7,7 +7,13 @@ from collections.abc import Mapping
 from ircotlib.generation.budget import Usage
 from ircotlib.generation.replies import Request, check, write_thoughts
 from ircotlib.generation.server import protocol
-from ircotlib.generation.server.protocol import Asking, Completion, Conversation, PromptText, Reply
+from ircotlib.generation.server.protocol import (
+    Completion,
+    Conversation,
+    Exchange,
+    PromptText,
+    ServerReply,
+)
 from ircotlib.generation.server.refusals import RequestRefused
 from ircotlib.generation.server.thinking import Thinking, is_missing
 from ircotlib.program import Generate, Sample
@@ -37,21 +43,21 @@ class Conversations:
         text = json.dumps(reply, ensure_ascii=False).encode("utf-16", "surrogatepass")
         return text.decode("utf-16", "replace")
 
-    def _generate(self, request: Generate) -> Asking[dict]:
+    def _generate(self, request: Generate) -> Exchange[dict]:
         options = {"max_tokens": request.max_tokens, "temperature": 0}
         stop = protocol.write_stop(request.stop)
         stops = self.chat and "stop" in self.thinking.fit(options | stop)
-        reply, counts = yield from self._write(request.prompt, options | stop)
+        reply, counts = yield from self._write_text(request.prompt, options | stop)
         written = reply.texts[0]
         text = cut(self._clean(written, request), request.stop)
         if stops and not text and written.text and not written.text.startswith("\n"):
             # "A:" or a fence, then the stop: the answer is on the next lines
-            reply, more = yield from self._write(request.prompt, options)
+            reply, more = yield from self._write_text(request.prompt, options)
             written, counts = reply.texts[0], _add(counts, more)
             text = cut(self._clean(written, request), request.stop)
         return {"text": text} | write_thoughts(written.thoughts) | counts
 
-    def _sample(self, request: Sample) -> Asking[dict]:
+    def _sample(self, request: Sample) -> Exchange[dict]:
         """n texts, requested one by one from a server that ignores n; fewer if it gives a text no
         more, which stderr says once.
         """
@@ -62,7 +68,7 @@ class Conversations:
             n = 1 if self._one_by_one else missing
             several = {"n": n} if n > 1 else {}
             try:
-                reply, more = yield from self._write(request.prompt, options | several)
+                reply, more = yield from self._write_text(request.prompt, options | several)
             except ValueError as error:
                 if not samples:
                     raise
@@ -82,15 +88,17 @@ class Conversations:
         prompt = request.prompt if isinstance(request.prompt, str) else request.prompt[-1].text
         return without_echo(written.text, prompt) if self.chat else written.text
 
-    def _write(self, prompt: PromptText, options: Mapping) -> Asking[tuple[Reply, dict]]:
-        """As _complete, with the texts of a model that thinks, which is asked once more if a stop
-        or the limit may have ended its thoughts. Raises ValueError for thoughts without a text.
+    def _write_text(
+        self, prompt: PromptText, options: Mapping
+    ) -> Exchange[tuple[ServerReply, dict]]:
+        """As _send_fitting, with the texts of a model that thinks, which is asked once more if a
+        stop or the limit may have ended its thoughts. Raises ValueError for thoughts without text.
         """
         thinking, sent = self.thinking, self.thinking.fit(options)
-        reply, counts = yield from self._complete(prompt, sent)
+        reply, counts = yield from self._send_fitting(prompt, sent)
         if thinking.needs_more(reply, sent, options):
             missing = is_missing(reply)
-            again = self._complete if missing else self._ask
+            again = self._send_fitting if missing else self._send
             try:
                 freed, more = yield from again(prompt, thinking.free(options))
             except (ValueError, RuntimeError):
@@ -109,12 +117,14 @@ class Conversations:
             raise ValueError(f"{found}, expected a text; {remedy}")
         return reply._replace(texts=texts), counts
 
-    def _complete(self, prompt: PromptText, options: Mapping) -> Asking[tuple[Reply, dict]]:
+    def _send_fitting(
+        self, prompt: PromptText, options: Mapping
+    ) -> Exchange[tuple[ServerReply, dict]]:
         """One reply, and its counts of tokens. A prompt that the server finds too long is asked
         once more, with about half of it.
         """
         try:
-            return (yield from self._ask(prompt, options))
+            return (yield from self._send(prompt, options))
         except RequestRefused as refusal:
             room = f"thinking_tokens to less than {self.thinking.room}"
             if not refusal.too_long:
@@ -128,13 +138,13 @@ class Conversations:
                 raise ValueError(f"{refusal}; no demonstration to drop: {advice}") from refusal
             self._report_once("length", f"{refusal}; asked with fewer demonstrations: {advice}")
         try:
-            reply, counts = yield from self._ask(shorter, options)
+            reply, counts = yield from self._send(shorter, options)
         except RequestRefused as refusal:
             raise ValueError(f"{refusal}, without {dropped} demonstrations: {advice}") from refusal
         return reply, counts | {"dropped": dropped}
 
-    def _ask(self, prompt: PromptText, options: Mapping) -> Asking[tuple[Reply, dict]]:
-        """As _complete, but with the whole prompt; without fields that the server refuses."""
+    def _send(self, prompt: PromptText, options: Mapping) -> Exchange[tuple[ServerReply, dict]]:
+        """As _send_fitting, but with the whole prompt; without fields that the server refuses."""
         path, body = protocol.write_prompt(prompt, self.chat)
         body |= {"model": self.name}
         most = Usage(count_tokens(_text(prompt)), options.get("n", 1) * options["max_tokens"])
@@ -144,7 +154,7 @@ class Conversations:
             if "max_tokens" in left_out:
                 fields["max_completion_tokens"] = options["max_tokens"]  # its newer name
             try:
-                reply = yield protocol.Asked(path, body | fields, most)
+                reply = yield protocol.Sending(path, body | fields, most)
                 break
             except RequestRefused as refusal:
                 if (field := refusal.field) is None:

@@ -50,7 +50,7 @@ class Completion(NamedTuple):
         return None if None in values else sum(values) / len(values)
 
 
-class Reply(NamedTuple):
+class ServerReply(NamedTuple):
     """What can be used of a reply. `texts`: in their order; `faults`: why its other choices, or
     the whole reply, have none; `usage`: its tokens as the server counts them, None if it does not;
     `thinks`: whether the model thought first.
@@ -62,7 +62,7 @@ class Reply(NamedTuple):
     thinks: bool = False
 
 
-class Asked(NamedTuple):
+class Sending(NamedTuple):
     """A request to the server: the endpoint's path, the body, and the tokens that it may cost."""
 
     path: str
@@ -71,11 +71,13 @@ class Asked(NamedTuple):
 
 
 T = TypeVar("T")
-Asking = Generator[Asked, Reply, T]  # is sent the reply to each request, or thrown the error
-Conversation = Asking[str]  # returns what is stored
+Exchange = Generator[
+    Sending, ServerReply, T
+]  # is sent the reply to each request, or thrown the error
+Conversation = Exchange[str]  # returns what is stored
 
 
-def resume(conversation: Conversation, reply: Reply | Exception | None) -> Asked:
+def resume(conversation: Conversation, reply: ServerReply | Exception | None) -> Sending:
     """Send a reply, or throw an error, into a conversation; return what it asks next. None begins
     it. Raises StopIteration at its end, and any error that ends it.
     """
@@ -133,7 +135,7 @@ def read_object(text: str) -> dict | None:
     return content if isinstance(content, dict) else None
 
 
-def read_content(content: Mapping) -> Reply:
+def read_content(content: Mapping) -> ServerReply:
     """Read and check a reply to a completion or a chat. A text that was cut off at the length limit
     counts, as with a local model, unless it is empty; all that is odd beside a text is ignored.
     """
@@ -154,7 +156,7 @@ def read_content(content: Mapping) -> Reply:
         counts = Usage(read, max(written, (total or 0) - read))
     hidden = as_count(as_object(usage.get("completion_tokens_details")).get("reasoning_tokens"))
     thinks = bool(hidden) or any(text.thoughts or text.text is None for text in texts)
-    return Reply(tuple(texts), tuple(faults), counts, thinks)
+    return ServerReply(tuple(texts), tuple(faults), counts, thinks)
 
 
 def _read_choice(choice: object) -> Completion:

@@ -60,6 +60,18 @@ STATUS = {  # of an error that came with status 200 and without a number
 }
 
 
+class AccessRefused(PermissionError):
+    """The key or the account may not use the server: no request will succeed."""
+
+
+class NotServed(LookupError):
+    """The server has no such model, or is none of this protocol: no request will succeed."""
+
+
+class OneFailed(RuntimeError):
+    """All addresses failed with this request, perhaps only with this one."""
+
+
 class Unreadable(ValueError):
     """A reply that is not as the protocol has it: the fault of the address, not of the request."""
 
@@ -119,9 +131,9 @@ def read_refusal(
     if status in (401, 402, 403) or ACCOUNT.search(said):
         unsent = f"not https, so {KEY} was not sent; to send it in clear text, set {IN_CLEAR}=1"
         withheld = os.environ.get(KEY) and not may_have_key(url)
-        return PermissionError(f"{reason}; {unsent if withheld else f'see {KEY}'}")
+        return AccessRefused(f"{reason}; {unsent if withheld else f'see {KEY}'}")
     if status in (404, 405) or status < 400:
-        return LookupError(f"{reason}; correct model, server or chat")
+        return NotServed(f"{reason}; correct model, server or chat")
     if status in BUSY or status >= 500:  # the same request may be answered later
         alone = status in (500, 502)
         return TemporaryFailure(reason, wait, busy=not alone, alone=alone)

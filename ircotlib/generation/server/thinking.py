@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from ircotlib.generation.server.protocol import Reply
+from ircotlib.generation.server.protocol import ServerReply
 from ircotlib.prompting.prompt import BETWEEN_DEMONSTRATIONS
 
 
@@ -30,7 +30,7 @@ class Thinking:
         freed = {name: value for name, value in options.items() if name != "stop"}
         return freed | {"max_tokens": options["max_tokens"] + self.room}
 
-    def needs_more(self, reply: Reply, sent: Mapping, options: Mapping) -> bool:
+    def needs_more(self, reply: ServerReply, sent: Mapping, options: Mapping) -> bool:
         """Whether a reply may lack, or consist of, thoughts that a stop or the limit cut off."""
         missing, cut = is_missing(reply), any(text.cut for text in reply.texts)
         if reply.thinks or missing:
@@ -42,6 +42,6 @@ class Thinking:
         return sent != free and (missing or short)
 
 
-def is_missing(reply: Reply) -> bool:
+def is_missing(reply: ServerReply) -> bool:
     """Whether there are thoughts without a text, or not even these, in a reply."""
     return any(text.text is None for text in reply.texts)

@@ -5,7 +5,7 @@ its setting allow.
 import pandas as pd
 
 from ircotlib.parameters import Parameters
-from ircotlib.results.abilities.plays import Play, average, play_points
+from ircotlib.results.abilities.simulated_plays import SimulatedPlay, average, play_points
 from ircotlib.results.runs import in_order
 from ircotlib.systems import ANSWER, all_systems
 
@@ -36,7 +36,7 @@ def play_ceilings(p: Parameters) -> pd.DataFrame:
         grid = p.grid(system.module, "k", system.grid.get("k", ()))
         for k in grid or [None]:
             for dataset in p.head_to_head if system.tuned_by == ANSWER else ():
-                play = Play(dataset, system.name, setting={"k": k} if k else {})
+                play = SimulatedPlay(dataset, system.name, setting={"k": k} if k else {})
                 points.append(({"k": k or 0}, play))
     scores = play_points(p, points)
     retrieved = scores.groupby("system")["recall"].max() > 0
@@ -59,7 +59,7 @@ def play_settings(p: Parameters) -> pd.DataFrame:
         label["at"] = default if isinstance(default, int) else None
         for value in values:
             for dataset in DATASETS:
-                play = Play(dataset, name, setting={**others, keyword: value})
+                play = SimulatedPlay(dataset, name, setting={**others, keyword: value})
                 points.append((label | {"x": value}, play))
     by = "panel", "system", "setting", "at", "x", "dataset"
     return average(play_points(p, points), *by)

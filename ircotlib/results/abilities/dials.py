@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ircotlib.parameters import Parameters
-from ircotlib.results.abilities.plays import Play, average, play_points
+from ircotlib.results.abilities.simulated_plays import SimulatedPlay, average, play_points
 from ircotlib.results.statistics import resampled_means
 
 # a reader of middling abilities; each panel changes one
@@ -29,7 +29,7 @@ def play_dials(p: Parameters) -> tuple[pd.DataFrame, pd.DataFrame]:
     points = []
     for dial, values in STEPS.items():
         for value, system, dataset in itertools.product(values, SYSTEMS, DATASETS):
-            play = Play(dataset, system, BASE | {dial: value}, SYSTEMS[system])
+            play = SimulatedPlay(dataset, system, BASE | {dial: value}, SYSTEMS[system])
             points.append(({"panel": dial, "at": BASE[dial], "x": value}, play))
     scores = play_points(p, points)
     return average(scores, "panel", "at", "x", "system"), find_crossings(scores)

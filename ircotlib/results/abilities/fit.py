@@ -18,10 +18,10 @@ from ircotlib.parameters import Parameters
 from ircotlib.playing.cache import Calls
 from ircotlib.playing.scheduler import run
 from ircotlib.program import Generate, Sample
-from ircotlib.results.abilities.plays import Play, open_play, play_all
+from ircotlib.results.abilities.simulated_plays import SimulatedPlay, open_play, play_all
 from ircotlib.results.head_to_head import EXPERIMENT, measures_of, panels_of
-from ircotlib.results.measures import KNEW, read_run
 from ircotlib.results.runs import count_parsed, count_requests, find_test_runs, has_runs
+from ircotlib.results.searchain_measures import KNEW, read_run
 from ircotlib.running.backends import open_dataset
 from ircotlib.running.laboratory import find_facts
 from ircotlib.running.predictions import read_scores
@@ -36,7 +36,7 @@ CLOSED, SEARCHES, STEPS = "closed", "one retrieval", "many steps"
 STEPWISE = ("DSP", "DecomP", "IRCoT QA", "ReAct", "ReAct -> CoT-SC", "SearChain", "Self-Ask")
 STEPWISE += ("Tree-of-Thought w/ IR",)  # what they search for depends on what they found before
 COLUMNS = ["dataset", "system", "class", "n", "measured", ONE, BY_STAGE, CLASS_MEAN]
-SEARCHAIN, ADMITS = "SearChain", "searchain/chain"  # the stage that can leave a query unsolved
+WITH_RETRIEVAL, ADMITS = "SearChain", "searchain/chain"  # the stage that can leave a query unsolved
 
 Runs = Mapping[tuple[str, str], Path]  # folders by data set and system, from `find_test_runs`
 
@@ -53,11 +53,11 @@ def share_known(p: Parameters, dataset: str, runs: Runs) -> float:
 
 def share_unsolved(dataset: str, runs: Runs) -> float:
     """The share of the queries in SearChain's first chains that are left unsolved."""
-    nodes = [node for nodes in read_run(runs[dataset, SEARCHAIN])["nodes"] for node in nodes]
+    nodes = [node for nodes in read_run(runs[dataset, WITH_RETRIEVAL])["nodes"] for node in nodes]
     return fmean(node.unsolved for node in nodes if node.round == 1)
 
 
-def set_dials(p: Parameters, runs: Runs) -> list[Play]:
+def set_dials(p: Parameters, runs: Runs) -> list[SimulatedPlay]:
     """A play for each run, of the same system with the same setting. What is known, and how often
     the reader of SearChain says that it is not, is measured in each data set, and the share of
     unread replies in each run. What else is not known is made up; nothing is misread.
@@ -73,11 +73,11 @@ def set_dials(p: Parameters, runs: Runs) -> list[Play]:
         breaks_form = 1 - (counts["parsed"] / counts["questions"]) ** (1 / replies)
         knows, stages = of_dataset[dataset]
         dials = {"knows": knows, "makes_up": 1.0, "breaks_form": breaks_form}
-        plays.append(Play(dataset, system, dials, about["setting"], stages=stages))
+        plays.append(SimulatedPlay(dataset, system, dials, about["setting"], stages=stages))
     return plays
 
 
-def count_facts(p: Parameters, plays: Sequence[Play], questions: int) -> dict[str, tuple]:
+def count_facts(p: Parameters, plays: Sequence[SimulatedPlay], questions: int) -> dict[str, tuple]:
     """For each stage, how many facts a reply takes from paragraphs, and how many from paragraphs
     and from memory, on average.
     """
@@ -107,7 +107,7 @@ def rate_misreading(
 
 
 def predict_agent(p: Parameters, questions: int = 40) -> pd.DataFrame:
-    """Predict the runs of 13_head_to_head on the data sets with runs of KNEW and SEARCHAIN, of
+    """Predict the runs of 13_head_to_head on the data sets with runs of KNEW and WITH_RETRIEVAL, of
     which the dials are measured; see `predict`. Empty if there are none, or if it was not measured
     how well their model plays each stage.
     """
@@ -115,7 +115,9 @@ def predict_agent(p: Parameters, questions: int = 40) -> pd.DataFrame:
     playing, runs = Path(resolve(panel.model)) / PLAYING, {}
     if playing.is_file() and has_runs(panel, EXPERIMENT):
         every = find_test_runs(panel, EXPERIMENT)
-        known = [name for name, _ in every if all((name, s) in every for s in (KNEW, SEARCHAIN))]
+        known = [
+            name for name, _ in every if all((name, s) in every for s in (KNEW, WITH_RETRIEVAL))
+        ]
         runs = {key: folder for key, folder in every.items() if key[0] in known}
     if not runs:
         return pd.DataFrame(columns=COLUMNS)

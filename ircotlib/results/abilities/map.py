@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from ircotlib.parameters import Parameters
-from ircotlib.results.abilities.plays import Play, play_points
+from ircotlib.results.abilities.simulated_plays import SimulatedPlay, play_points
 from ircotlib.results.statistics import LEVEL, p_against
 
 # the rivals, with their settings; K is IRCoT's best on MuSiQue
@@ -68,7 +68,7 @@ def map_systems(p: Parameters, views: Sequence[View] = VIEWS) -> pd.DataFrame:
             label = {"map": view.name, "knows": knows, "misreads": misreads}
             for system, setting in view.systems.items():
                 met = dict(view.dials, knows=knows) if system in CLOSED else dials
-                points.append((label, Play(view.dataset, system, met, setting)))
+                points.append((label, SimulatedPlay(view.dataset, system, met, setting)))
     tables = []
     keys = ["map", "dataset", "knows", "misreads"]
     for cell, rows in play_points(p, points).groupby(keys, sort=False):

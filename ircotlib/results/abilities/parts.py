@@ -8,7 +8,7 @@ import pandas as pd
 
 from ircotlib.parameters import Parameters
 from ircotlib.results.abilities.map import SYSTEMS
-from ircotlib.results.abilities.plays import Play, play_points
+from ircotlib.results.abilities.simulated_plays import SimulatedPlay, play_points
 from ircotlib.results.statistics import paired_difference
 
 DATASET = "musique"
@@ -25,9 +25,9 @@ READING, EXTRACTING = "errors of the model's reading", "errors of the extractor"
 TEMPERS = {"says so": {"makes_up": 0.0}, "makes it up": {"makes_up": 1.0}}
 
 
-class Part(NamedTuple):
+class SystemPart(NamedTuple):
     """A part of a system, by name, and how to play without it: another system or setting; `dials`
-    and `changes` as of Play.
+    and `changes` as of SimulatedPlay.
     """
 
     system: str
@@ -39,26 +39,26 @@ class Part(NamedTuple):
 
 
 PARTS = (
-    Part("SearChain", "retrieval", "SearChain w/o IR"),
-    Part("SearChain", "verification", "SearChain w/o Verification"),
-    Part("SearChain", "completion", "SearChain w/o Completion"),
-    Part("SearChain", EXTRACTING, "SearChain", dials={"extractor_misreads": 0.0}),
-    Part("SearChain", "rounds 3 to 5", "SearChain", {"max_rounds": 2}),
-    Part("IRCoT QA", "retrieval", "NoR QA"),
-    Part("IRCoT QA", "retrieval after the first", "OneR QA", {"k": 15}),
-    Part("IRCoT QA", "the reader", "IRCoT QA w/o reader", {"k": 4}),
-    Part("IRCoT QA", "K = 4, not 2", "IRCoT QA", {"k": 2}),
-    Part("IRCoT QA", "K = 4, not 8", "IRCoT QA", {"k": 8}),
-    Part("IRCoT QA", "steps 3 to 8", "IRCoT QA", {"k": 4}, changes={"max_steps": 2}),
-    Part("Self-Ask", "retrieval", "Self-Ask w/o IR"),
-    Part("Self-Ask", READING, "Self-Ask", {"extract": True}, {"extractor_misreads": 0.0}),
-    Part("DSP", "the second hop", "DSP", {"hops": 1}),
-    Part("DSP", "two hops, not four", "DSP", {"hops": 4}),
+    SystemPart("SearChain", "retrieval", "SearChain w/o IR"),
+    SystemPart("SearChain", "verification", "SearChain w/o Verification"),
+    SystemPart("SearChain", "completion", "SearChain w/o Completion"),
+    SystemPart("SearChain", EXTRACTING, "SearChain", dials={"extractor_misreads": 0.0}),
+    SystemPart("SearChain", "rounds 3 to 5", "SearChain", {"max_rounds": 2}),
+    SystemPart("IRCoT QA", "retrieval", "NoR QA"),
+    SystemPart("IRCoT QA", "retrieval after the first", "OneR QA", {"k": 15}),
+    SystemPart("IRCoT QA", "the reader", "IRCoT QA w/o reader", {"k": 4}),
+    SystemPart("IRCoT QA", "K = 4, not 2", "IRCoT QA", {"k": 2}),
+    SystemPart("IRCoT QA", "K = 4, not 8", "IRCoT QA", {"k": 8}),
+    SystemPart("IRCoT QA", "steps 3 to 8", "IRCoT QA", {"k": 4}, changes={"max_steps": 2}),
+    SystemPart("Self-Ask", "retrieval", "Self-Ask w/o IR"),
+    SystemPart("Self-Ask", READING, "Self-Ask", {"extract": True}, {"extractor_misreads": 0.0}),
+    SystemPart("DSP", "the second hop", "DSP", {"hops": 1}),
+    SystemPart("DSP", "two hops, not four", "DSP", {"hops": 4}),
 )
 
 
 def weigh_parts(
-    p: Parameters, parts: Sequence[Part] = PARTS, readers: Mapping = READERS
+    p: Parameters, parts: Sequence[SystemPart] = PARTS, readers: Mapping = READERS
 ) -> pd.DataFrame:
     """Play systems of MuSiQue whole and without each part, with every reader, which says "unknown"
     to what it does not know, or makes it up; half of the errors of both readers are the same.
@@ -72,9 +72,9 @@ def weigh_parts(
         dials = dials | made_up | {"coincide": 0.5}
         for part in parts:
             label = {"system": part.system, "part": part.name, "reader": reader, "temper": temper}
-            whole = Play(DATASET, part.system, dials, SYSTEMS[part.system])
+            whole = SimulatedPlay(DATASET, part.system, dials, SYSTEMS[part.system])
             without = dials | dict(part.dials)
-            without = Play(DATASET, part.played, without, part.setting, part.changes)
+            without = SimulatedPlay(DATASET, part.played, without, part.setting, part.changes)
             points += [
                 (label | {"played": "whole"}, whole),
                 (label | {"played": "without"}, without),

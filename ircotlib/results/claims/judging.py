@@ -15,7 +15,7 @@ CLAIMS = {"ircot": IRCOT, "searchain": SECTION_4 | APPENDIX}
 VERDICTS = ["holds", "does not hold", "cannot tell", "not tested"]
 ABOUT = ["section", "source", "claim"]
 TEST = ["p", "tests", "p_holm", "verdict", "leans", "n", "needed", "detectable"]
-WHOLE = [*ABOUT, *VERDICTS, *TEST, "note"]
+CLAIM = [*ABOUT, *VERDICTS, *TEST, "note"]
 COMPARISONS = [*ABOUT, "comparison", *PLACE, "paper", "metric", "ours", "low", "high", "above"]
 COMPARISONS += TEST
 MOST = 10_000  # questions; that more would be needed is all that is said
@@ -45,7 +45,7 @@ def judge_claims(paper: str, measured: object) -> tuple[pd.DataFrame, pd.DataFra
         for row in claim.compare(measured, values[claim.values])
     ]
     if not rows:
-        return pd.DataFrame(columns=WHOLE), pd.DataFrame(columns=COMPARISONS)
+        return pd.DataFrame(columns=CLAIM), pd.DataFrame(columns=COMPARISONS)
     table = pd.DataFrame(rows).rename(columns={"mean": "ours"})
     table["beyond"] = (table["ours"] - table["above"]).round(9)
     comparisons = _judge([table[n : n + 1] for n in range(len(table))])
@@ -54,7 +54,7 @@ def judge_claims(paper: str, measured: object) -> tuple[pd.DataFrame, pd.DataFra
     wholes = wholes.join(counts.reindex(columns=VERDICTS, fill_value=0), on=ABOUT)
     comparisons = comparisons.round(dict.fromkeys(("ours", "low", "high"), 2))
     comparisons[["ours", "low", "high"]] += 0.0  # no -0.0
-    return wholes[WHOLE], comparisons[COMPARISONS]
+    return wholes[CLAIM], comparisons[COMPARISONS]
 
 
 def _judge(claims: Sequence[pd.DataFrame]) -> pd.DataFrame:

@@ -11,8 +11,8 @@ import pandas as pd
 from ircotlib.results.claims.comparing import Values, values_of
 from ircotlib.results.claims.record import FIXED, Claim, Printed, over
 from ircotlib.results.head_to_head import first_measures, measures_of, of_first_measure
-from ircotlib.results.measures import KNEW, count_steps, hops_of, is_helped, share_of_own
-from ircotlib.results.tables import ALONE, WHOLE, datasets_of, systems_of
+from ircotlib.results.searchain_measures import KNEW, count_steps, hops_of, is_helped, share_of_own
+from ircotlib.results.tables import WITH_RETRIEVAL, WITHOUT_RETRIEVAL, datasets_of, systems_of
 from ircotlib.systems.searchain import WITH_IR, WITHOUT, WITHOUT_IR
 
 printed = partial(Printed, "searchain")
@@ -52,16 +52,16 @@ def scores(m: Measured, name: str = "scores") -> Values:
 TABLE_1 = printed("Table 1")
 SECTION_4_2 = {
     "(1), Table 1: SearChain w/o IR is better than chains of thought": Claim(
-        over(ALONE, *WITHOUT_IR[:4]), scores, TABLE_1
+        over(WITHOUT_RETRIEVAL, *WITHOUT_IR[:4]), scores, TABLE_1
     ),
     "(1), Table 1: SearChain w/o IR is better than sub-questions one at a time": Claim(
-        over(ALONE, *WITHOUT_IR[4:]), scores, TABLE_1
+        over(WITHOUT_RETRIEVAL, *WITHOUT_IR[4:]), scores, TABLE_1
     ),
     "(2), Table 1: SearChain is better than all with IR": Claim(
-        over(WHOLE, *WITH_IR), scores, TABLE_1
+        over(WITH_RETRIEVAL, *WITH_IR), scores, TABLE_1
     ),
     "Table 1: SearChain is better with verification and completion": Claim(
-        over(WHOLE, *WITHOUT[1:]), scores, TABLE_1
+        over(WITH_RETRIEVAL, *WITHOUT[1:]), scores, TABLE_1
     ),
 }
 
@@ -78,8 +78,8 @@ def own_by_dataset(m: Measured) -> Values:
 
 
 def _shares_of_own(m: Measured) -> dict[str, pd.Series]:
-    datasets = datasets_of("Table 2", m.runs, WHOLE)
-    return {name: 100 * share_of_own(m.runs[name, WHOLE]).dropna() for name in datasets}
+    datasets = datasets_of("Table 2", m.runs, WITH_RETRIEVAL)
+    return {name: 100 * share_of_own(m.runs[name, WITH_RETRIEVAL]).dropna() for name in datasets}
 
 
 SECTION_4_3_1 = {
@@ -103,18 +103,23 @@ SECTION_4_3_1 = {
 def where_ir_helps(m: Measured) -> Values:
     """Scores with and without retrieval where it changes a node, and without it elsewhere."""
     by_dataset = {}
-    for dataset in datasets_of("Table 3(a)", m.runs, WHOLE, ALONE):
-        whole, alone = (100 * m.runs[dataset, name]["score"] for name in (WHOLE, ALONE))
-        helped = is_helped(m.runs[dataset, WHOLE])
+    for dataset in datasets_of("Table 3(a)", m.runs, WITH_RETRIEVAL, WITHOUT_RETRIEVAL):
+        whole, alone = (
+            100 * m.runs[dataset, name]["score"] for name in (WITH_RETRIEVAL, WITHOUT_RETRIEVAL)
+        )
+        helped = is_helped(m.runs[dataset, WITH_RETRIEVAL])
         sides = {"cover_em": alone[~helped], "cover_em_where_ir_helps": alone[helped]}
-        by_dataset[dataset] = sides | {WHOLE: whole[helped], ALONE: alone[helped]}
+        by_dataset[dataset] = sides | {
+            WITH_RETRIEVAL: whole[helped],
+            WITHOUT_RETRIEVAL: alone[helped],
+        }
     return m.at(by_dataset)
 
 
 def where_known(m: Measured) -> Values:
     """Whether systems are right where the model knows the answer without retrieval."""
     by_dataset = {}
-    for dataset in datasets_of("Table 3(b)", m.runs, WHOLE, KNEW):
+    for dataset in datasets_of("Table 3(b)", m.runs, WITH_RETRIEVAL, KNEW):
         knew, names = m.runs[dataset, KNEW]["right"], systems_of("Table 3(b)", m.runs, dataset)
         right = {name: m.runs[dataset, name]["right"] for name in names}
         by_dataset[dataset] = {name: 100.0 * of_system[knew] for name, of_system in right.items()}
@@ -128,21 +133,21 @@ SECTION_4_3_2 = {
         where_ir_helps,
         printed(
             "Table 3(a)",
-            {"system": ALONE},
+            {"system": WITHOUT_RETRIEVAL},
             side="metric",
             wording="{:+.2f} (all questions > where IR helps)",
         ),
-        f"{ALONE}: other questions > where IR helps",
+        f"{WITHOUT_RETRIEVAL}: other questions > where IR helps",
         paired=False,
     ),
     "(1), Table 3(a): where IR helps, it makes answers better": Claim(
-        over(WHOLE, ALONE),
+        over(WITH_RETRIEVAL, WITHOUT_RETRIEVAL),
         where_ir_helps,
         printed("Table 3(a)", {"metric": "cover_em_where_ir_helps"}),
         "{} > {} where IR helps",
     ),
     "(2), Table 3(b): IR misleads SearChain less than others": Claim(
-        over(WHOLE, *MISLED, "DSP"),
+        over(WITH_RETRIEVAL, *MISLED, "DSP"),
         where_known,
         printed("Table 3(b)", scale=neg),
         "{} misled less than {}",
@@ -154,8 +159,8 @@ def steps(m: Measured) -> Values:
     """The steps of systems without retrieval on MuSiQue; those of SearChain also by hops."""
     runs = {name: m.runs["musique", name] for name in systems_of("Table 4", m.runs, "musique")}
     sides = {name: count_steps(run) for name, run in runs.items()}
-    if ALONE in runs:
-        sides |= dict(iter(sides[ALONE].groupby(hops_of(runs[ALONE]))))
+    if WITHOUT_RETRIEVAL in runs:
+        sides |= dict(iter(sides[WITHOUT_RETRIEVAL].groupby(hops_of(runs[WITHOUT_RETRIEVAL]))))
     return m.at({"musique": sides}, "reasoning_steps")
 
 
@@ -163,7 +168,7 @@ STEPS = {"metric": "reasoning_steps"}
 OF_HOPS = "{:+.2f} (mean of 2 to 4 hops)"
 SECTION_4_3_3 = {
     "(1), Table 4: SearChain w/o IR takes more steps than others": Claim(
-        over(ALONE, "CoT", *WITHOUT_IR[4:]),
+        over(WITHOUT_RETRIEVAL, "CoT", *WITHOUT_IR[4:]),
         steps,
         printed("Table 4", STEPS, wording=OF_HOPS),
         "steps: {} > {}",
@@ -171,7 +176,7 @@ SECTION_4_3_3 = {
     "(1), Table 4: SearChain w/o IR takes more steps for more hops": Claim(
         [("musique_3hop", "musique_2hop"), ("musique_4hop", "musique_3hop")],
         steps,
-        printed("Table 4", STEPS | {"system": ALONE}, side="dataset"),
+        printed("Table 4", STEPS | {"system": WITHOUT_RETRIEVAL}, side="dataset"),
         "steps: {} > {}",
         paired=False,
         note=f"{FIXED} with the shipped agent, which writes one step for each hop",
@@ -192,7 +197,14 @@ def speed(m: Measured) -> Values:
 
 SECTION_4_3_5 = {
     "Table 6: SearChain takes hardly more time than others": Claim(
-        over(WHOLE, *MISLED[:1], "Plan-and-Solve w/ IR", "ReAct -> CoT-SC", *MISLED[3:], "DSP"),
+        over(
+            WITH_RETRIEVAL,
+            *MISLED[:1],
+            "Plan-and-Solve w/ IR",
+            "ReAct -> CoT-SC",
+            *MISLED[3:],
+            "DSP",
+        ),
         speed,
         printed("Table 6", {"metric": "seconds"}, scale=halvings, wording="{:+.2f} (halvings)"),
         "{} at most 1.4 times as long as {}",  # than Plan-and-Solve 1.4 times as much

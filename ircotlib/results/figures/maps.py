@@ -17,8 +17,8 @@ def draw_map(table: pd.DataFrame, readers: pd.DataFrame, title: str) -> plt.Figu
     """Each view of a map, the first one large: a cell has the colours of all systems that lead
     there, the score of the best one and, below, how far ahead it is of those that do not lead.
 
-    `table`: of `abilities.map.map_systems`. `readers`: of `abilities.readers.read_readers`; each is
-    a point in a field between the ends of its rates.
+    `table`: of `abilities.map.map_systems`. `readers`: of `abilities.known_readers.read_readers`;
+    each is a point in a field between the ends of its rates.
     """
     names, colors = list(dict.fromkeys(table["map"])), panels.colors_of(table["system"].unique())
     across, small = len(names) // 2, [*names[1:], "."]  # "." is no panel

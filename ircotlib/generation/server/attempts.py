@@ -12,13 +12,20 @@ from operator import methodcaller
 from threading import Lock
 
 from ircotlib.generation.budget import Budget, BudgetSpent
-from ircotlib.generation.server.address import Endpoint
+from ircotlib.generation.server.endpoint import Endpoint
 from ircotlib.generation.server.protocol import Conversation, T, resume
-from ircotlib.generation.server.refusals import RequestRefused, TemporaryFailure, Unreadable
+from ircotlib.generation.server.refusals import (
+    AccessRefused,
+    NotServed,
+    OneFailed,
+    RequestRefused,
+    TemporaryFailure,
+    Unreadable,
+)
 
 KEPT = "all replies are kept: run the same command again later, and it goes on"
 FEW_ATTEMPTS = 3  # at an address that has never answered
-ENDING = (BudgetSpent, ConnectionError, PermissionError, LookupError)  # no request will succeed
+ENDING = (BudgetSpent, ConnectionError, AccessRefused, NotServed)  # no request will succeed
 MANY_REQUESTS = 3  # if so many fail in a row, the address is at fault, not each of them
 
 
@@ -48,7 +55,7 @@ class Endpoints:
         self.all = [Endpoint(url, patience.timeout, budget) for url in urls]
         self.patience, self._lock = patience, Lock()
 
-    def talk(self, conversation: Conversation) -> str:
+    def write_text(self, conversation: Conversation) -> str:
         """What a conversation returns, whose requests are sent one by one."""
         reply = None
         while True:
@@ -57,20 +64,21 @@ class Endpoints:
             except StopIteration as end:
                 return end.value
             try:
-                reply = self.ask(methodcaller("send", *asked))
+                reply = self.send_until_answered(methodcaller("send_once", *asked))
             except Exception as error:  # the conversation knows what to do
                 reply = error
 
-    def ask(self, send: Callable[[Endpoint], T]) -> T:
+    def send_until_answered(self, send: Callable[[Endpoint], T]) -> T:
         """What `send` returns for one of the addresses: the reply to a request.
 
         An address that fails in any way rests, and the request goes to another at once; it fails
         when all have failed it, each after as many attempts as Patience allows, or FEW_ATTEMPTS.
-        Raises RequestRefused, ValueError for a reply without a text, RuntimeError if perhaps only
-        this request fails; else ConnectionError, PermissionError for a key or an account, or
-        LookupError for an unknown model or endpoint; and BudgetSpent.
+        Raises RequestRefused, ValueError for a reply without a text, OneFailed; or what is in
+        ENDING.
         """
-        request, failed, due, ends = object(), Counter(), {}, {}
+        request = object()  # stands for it in `Endpoint.failing`
+        failed = Counter()  # attempts, by address
+        due, ends = {}, {}  # when an address may be asked again; the error with which it ended
         while len(ends) < len(self.all):
             with self._choose(failed, ends) as endpoint:
                 now = time.monotonic()
@@ -87,10 +95,10 @@ class Endpoints:
                         ends[endpoint] = self._end(endpoint, failure, failed[endpoint])
                 except RequestRefused as refusal:
                     ends[endpoint] = refusal
-                except (PermissionError, LookupError, Unreadable) as error:
+                except (AccessRefused, NotServed, Unreadable) as error:
                     self._rest(endpoint, error, sent, request)
                     often = isinstance(error, Unreadable) and len(endpoint.failing) >= MANY_REQUESTS
-                    ends[endpoint] = LookupError(str(error)) if often else error
+                    ends[endpoint] = NotServed(str(error)) if often else error
                 else:
                     with self._lock:
                         endpoint.failures, endpoint.rests_until, endpoint.answered = 0, 0.0, True
@@ -98,11 +106,11 @@ class Endpoints:
                     for other, error in ends.items():  # one that refuses what others accept
                         self._rest(other, error, sent, request)
                     return reply
-        kinds = RequestRefused, Unreadable, RuntimeError, Exception  # first: only this request's
+        kinds = RequestRefused, Unreadable, OneFailed, Exception  # first: only this request's
         error = next(e for kind in kinds for e in ends.values() if isinstance(e, kind))
         if isinstance(error, ValueError):
             raise error
-        kept = [KEPT] if isinstance(error, RuntimeError | ConnectionError) else []
+        kept = [KEPT] if isinstance(error, OneFailed | ConnectionError) else []
         raise type(error)("; ".join([*map(str, ends.values()), *kept])) from error
 
     @contextmanager
@@ -135,7 +143,7 @@ class Endpoints:
         asks = f"asks to wait for {failure.wait:.0f} s"
         end = asks if failure.wait > self.patience.longest_wait else f"was asked {attempts} times"
         alone = failure.alone and len(endpoint.failing) < MANY_REQUESTS
-        return (RuntimeError if alone else ConnectionError)(f"{failure}; it {end}")
+        return (OneFailed if alone else ConnectionError)(f"{failure}; it {end}")
 
     def _rest(self, endpoint: Endpoint, failure: Exception, sent: float, request: object) -> None:
         """Let an address rest that failed a request, at least for as long as it took to fail, each

@@ -6,7 +6,7 @@ import pandas as pd
 
 from ircotlib.parameters import Parameters
 from ircotlib.results.abilities.dials import BASE, DATASETS, SYSTEMS
-from ircotlib.results.abilities.plays import Play, average, play_points
+from ircotlib.results.abilities.simulated_plays import SimulatedPlay, average, play_points
 from ircotlib.running.laboratory import open_laboratory
 from ircotlib.systems import all_systems
 
@@ -35,6 +35,6 @@ def play_retrieval(p: Parameters) -> pd.DataFrame:
                 worlds[x] = open_laboratory(x)
             other = {"data_dir": str(worlds[x]), "corpus": "pooled"} if panel == "pages" else {}
             for dataset in DATASETS:
-                play = Play(dataset, name, BASE, setting, other, retrieval=retrieval)
+                play = SimulatedPlay(dataset, name, BASE, setting, other, retrieval=retrieval)
                 points.append(({"panel": panel, "at": AT.get(panel), "x": x}, play))
     return average(play_points(p, points), "panel", "at", "x", "system")

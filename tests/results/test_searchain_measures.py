@@ -8,7 +8,7 @@ import pytest
 from ircotlib import program
 from ircotlib.data import Node, Paragraph, Prediction
 from ircotlib.program import Generate, Message, Outcome, Retrieve, Sample, Sampled, Step
-from ircotlib.results import measures
+from ircotlib.results import searchain_measures as measures
 from ircotlib.results.runs import count_parsed
 from ircotlib.running.predictions import row_of
 from ircotlib.running.run import write_about

@@ -8,7 +8,7 @@ from ircotlib.files.checksums import one_line
 from ircotlib.generation.budget import Budget, Usage
 from ircotlib.generation.server import refusals
 from ircotlib.generation.server.client import open_client
-from ircotlib.generation.server.protocol import Reply, read_content, read_object
+from ircotlib.generation.server.protocol import ServerReply, read_content, read_object
 from ircotlib.generation.server.refusals import TemporaryFailure, Unreadable
 
 
@@ -27,9 +27,9 @@ class Endpoint:
         self.failures, self.failing, self.answered, self.reported = 0, set(), False, False
         self.client = open_client(url, timeout)
 
-    def send(self, path: str, body: Mapping, most: Usage) -> Reply:
+    def send_once(self, path: str, body: Mapping, most: Usage) -> ServerReply:
         """The reply to a request, sent once, whose cost is counted. Raises TemporaryFailure, the
-        first fault of a reply without any text, or as Endpoints.ask.
+        first fault of a reply without any text, or as Endpoints.send_until_answered.
         """
         import httpx2
 
@@ -57,8 +57,8 @@ class Endpoint:
 
     def call(self, function: Callable, sent: Collection[str] = ()) -> str:
         """The body of the response that a function of the client returns, called once. `sent`: the
-        fields of the request. Raises TemporaryFailure, or as Endpoints.ask; no error of the client
-        follows from it, because it may contain a key.
+        fields of the request. Raises TemporaryFailure, or as Endpoints.send_until_answered; no
+        error of the client follows from it, because it may contain a key.
         """
         import openai
 
@@ -90,7 +90,7 @@ class Endpoint:
             raise refusals.read_refusal(self.url, 200, content, sent)
         return content
 
-    def fault(self, reply: Reply) -> Exception:
+    def fault(self, reply: ServerReply) -> Exception:
         """Why a reply has no text."""
         fault = reply.faults[0]
         fault.args = (f"{self.url}: {one_line(fault, 400)}",)

@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch")
 from asking import ask, ask_one
 from tiny import bert_vocabulary
 
-from ircotlib.extraction.duplicates import open_duplicates
+from ircotlib.extraction.repeated_queries import open_duplicates
 from ircotlib.program import Duplicate, key
 
 

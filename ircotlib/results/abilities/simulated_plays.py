@@ -16,7 +16,7 @@ from ircotlib.generation.batches import count_cores
 from ircotlib.parameters import DIALS, SIMULATED, WITH_SIMULATED, Parameters
 from ircotlib.playing.plays import by_kind
 from ircotlib.program import Program, Reply, Request, Retrieve, deepen
-from ircotlib.results.abilities.retriever import FlawedRetriever
+from ircotlib.results.abilities.flawed_retriever import FlawedRetriever
 from ircotlib.results.head_to_head import measures_of
 from ircotlib.results.statistics import summarise
 from ircotlib.running.bench import Bench, open_bench
@@ -26,7 +26,7 @@ from ircotlib.systems import RECALL, all_systems
 
 
 @dataclass(frozen=True)
-class Play:
+class SimulatedPlay:
     """A system on a data set's test questions, with a reader's dials and a setting.
 
     `dials`: those that differ from perfect reading without knowledge; `stages`: those that differ
@@ -49,7 +49,9 @@ def with_simulated(p: Parameters, dials: Mapping[str, float], **changes) -> Para
     return p.change(model=SIMULATED, **WITH_SIMULATED | dict(dials) | changes)
 
 
-def play_all(p: Parameters, plays: Sequence[Play], questions: int, dev: int = 0) -> pd.DataFrame:
+def play_all(
+    p: Parameters, plays: Sequence[SimulatedPlay], questions: int, dev: int = 0
+) -> pd.DataFrame:
     """Play systems on `questions` test questions of their data sets, or on all if there are fewer.
     `dev`: questions of the data sets that are kept for tuning, and not played.
 
@@ -86,7 +88,7 @@ def _play_group(jobs: Sequence[tuple]) -> pd.DataFrame:
     return pd.concat([_play(*job, known) for job in jobs], ignore_index=True)
 
 
-def open_play(p: Parameters, play: Play) -> Bench:
+def open_play(p: Parameters, play: SimulatedPlay) -> Bench:
     """The bench on which a play takes place."""
     p = with_simulated(p, play.dials, **play.changes)
     bench = open_bench(p, play.dataset, "abilities")
@@ -97,7 +99,7 @@ def open_play(p: Parameters, play: Play) -> Bench:
     return bench
 
 
-def _play(p: Parameters, number: int, play: Play, known: dict) -> pd.DataFrame:
+def _play(p: Parameters, number: int, play: SimulatedPlay, known: dict) -> pd.DataFrame:
     """Play a system, but on no question that was played alike before: with dials that decide alike
     all that was drawn in it. `known`: the rows of those, by all of a play but its dials.
     """
@@ -146,7 +148,7 @@ def _ask(backend: object, request: Request) -> Reply:
     return backend.decode(reply)
 
 
-def play_points(p: Parameters, points: Sequence[tuple[Mapping, Play]]) -> pd.DataFrame:
+def play_points(p: Parameters, points: Sequence[tuple[Mapping, SimulatedPlay]]) -> pd.DataFrame:
     """The rows of `play_all`, with the labels of each point, such as panel and x, as columns. Equal
     plays are made once.
     """
