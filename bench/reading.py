@@ -3,8 +3,8 @@ separates paragraphs with the answer from others: python -m bench.reading, or ma
 figures/reader_confidence.*.
 
 The queries ask for facts about entities that are not popular, in held-out worlds. Each is paired
-with its gold paragraph, with another one (training.reader.draws.OTHERS), and with the first one
-that BM25 finds.
+with its gold paragraph, with another one (training.reader.draw_examples.OTHERS), and with the first
+one that BM25 finds.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from ircotlib.program import Extract, Extracted
 from ircotlib.results.figures.panels import save_figure, subplots
 from ircotlib.retrieval.bm25 import open_index
 from ircotlib.retrieval.corpus import write_corpus
-from training.reader.draws import GOLD, OTHERS, Encyclopedia, ReaderExample
+from training.reader.draw_examples import GOLD, OTHERS, Encyclopedia, ReaderExample
 from training.reader.evaluate import auc, draw_reader_tests, f1_at, open_books
 
 SEED, SIZE, FACTS = 21, 1200, 1200

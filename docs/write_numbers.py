@@ -24,7 +24,7 @@ from ircotlib.parameters import read_parameters
 from ircotlib.results.figures.points import BACKENDS
 from ircotlib.results.head_to_head import average
 from ircotlib.results.statistics import LEVEL
-from training.agent.draws import SHARES, taught_systems
+from training.agent.draw_transcripts import SHARES, taught_systems
 
 PAIRS = ("OneR", "IRCoT"), ("OneR QA", "IRCoT QA")  # recall and F1
 COSTS = ("build, CPU", "build, peak memory", "index on disk")

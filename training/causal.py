@@ -13,7 +13,7 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
 
 from ircot_laboratory.world.relations import RELATION_NAMES
-from training.losses import looking_loss, naming_loss
+from training.attention_losses import looking_loss, naming_loss
 from training.tables import OUTCOMES
 
 

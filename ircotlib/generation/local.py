@@ -162,7 +162,7 @@ class LocalModel:
 
     def _answer_batch(self, batch: dict[int, Request]) -> Iterator[tuple[int, str | ValueError]]:
         from ircotlib.generation.decode import decode, most_probable
-        from ircotlib.generation.draws import Draws
+        from ircotlib.generation.sampling import Draws
 
         indices, requests = list(batch), list(batch.values())
         prompts = [self._encode(request) for request in requests]

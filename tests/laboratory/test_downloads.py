@@ -11,15 +11,17 @@ import pytest
 from ircot_laboratory.make import make_dataset, make_laboratory
 from ircot_laboratory.questions.questions import ALL_DATASETS, DATASETS
 from ircotlib.command.fetch import missing, read_downloads
+from ircotlib.comparing.checks import check_comparison
 from ircotlib.comparing.comparison import run_system
-from ircotlib.comparing.plans import check_plans
+from ircotlib.comparing.plans import read_comparisons
 from ircotlib.datasets import files, find_dataset
 from ircotlib.datasets.musique import read_musique
-from ircotlib.files.paths import NOTEBOOKS, ROOT
+from ircotlib.files.notebooks import all_notebooks
+from ircotlib.files.paths import ROOT
 from ircotlib.parameters import read_parameters
 from ircotlib.results.abilities import retrieval_dials as retrieval
+from ircotlib.running import backends, laboratory
 from ircotlib.running import bench as setup
-from ircotlib.running import laboratory
 from ircotlib.systems import choose_systems
 
 WORLD = {"seed": 5, "size": 300, "questions": 20}
@@ -34,16 +36,22 @@ def downloads(tmp_path_factory):
 @pytest.fixture
 def paper(downloads, tmp_path, monkeypatch):
     """The profile, with nothing changed but what names folders and models, and fewer questions."""
-    for module in (files, setup):
+    for module in (files, setup, backends):
         monkeypatch.setattr(module, "DATA", tmp_path)
+    return read_parameters("paper", changes_of(downloads))
+
+
+def changes_of(downloads) -> dict:
     changes = {"data_dir": str(downloads), "demonstrations": str(downloads / "prompts")}
-    changes |= {"model": "simulated", "duplicates": "", "test": 8, "dev": 2}
-    return read_parameters("paper", changes)
+    return changes | {"model": "simulated", "duplicates": "", "test": 8, "dev": 2}
 
 
-def test_nothing_is_missing_that_the_profile_reads(paper):
+def test_nothing_is_missing_that_the_profile_reads(paper, downloads):
     assert list(missing(paper.change(datasets=[*ALL_DATASETS]), read_downloads())) == []
-    check_plans(paper, sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb")))
+    others = [name for name in all_notebooks() if name != "10_your_own"]  # has data of its own
+    for name in others:
+        for comparison in read_comparisons(name, "paper", changes_of(downloads)):
+            check_comparison(name, comparison)
 
 
 def test_the_full_variant_of_musique_has_each_question_twice(downloads):

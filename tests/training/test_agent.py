@@ -23,7 +23,7 @@ from ircotlib.datasets import find_dataset
 from ircotlib.datasets.scoring import score
 from ircotlib.program import Extract, Retrieve
 from ircotlib.prompting.prompt import read_template
-from training.agent import draws
+from training.agent import draw_transcripts as draws
 from training.agent.drills import drill_reading, drill_recall
 from training.agent.lessons import known_facts
 from training.agent.transcripts import join_turns

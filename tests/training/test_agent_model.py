@@ -19,7 +19,7 @@ from ircotlib.playing.cache import Calls
 from ircotlib.playing.scheduler import run
 from ircotlib.running.bench import open_bench
 from ircotlib.running.programs import program_of
-from training.agent.draws import Play, taught_systems
+from training.agent.draw_transcripts import Play, taught_systems
 from training.agent.lessons import draw_lesson
 from training.agent.stages import judge_plays, measure_stages, measured_plays, share_right
 from training.agent.words import make_agent_tokenizer

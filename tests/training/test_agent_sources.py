@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 
 from ircot_laboratory.questions.questions import draw_riddle
 from ircot_laboratory.teachers.mind import Mind
-from training.agent.draws import make_library, play_turns, taught_systems
+from training.agent.draw_transcripts import make_library, play_turns, taught_systems
 from training.agent.sources import locate_sources
 from training.agent.transcripts import Transcript, join_turns
 from training.tables import DIFFERENT, EARLIER, LATER, SAME

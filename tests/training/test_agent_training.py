@@ -16,7 +16,7 @@ from ircotlib.generation.causal import can_reuse
 from ircotlib.generation.local import LocalModel
 from ircotlib.program import Generate
 from training.agent import learn
-from training.agent.draws import make_library
+from training.agent.draw_transcripts import make_library
 from training.agent.encode import MADE_UP, encode_transcript
 from training.agent.learn import (
     AgentRecipe,

@@ -13,7 +13,13 @@ from training.causal import weights_at
 from training.loop import Training
 from training.t5.causal_encode import encode_causal
 from training.t5.causal_model import make_causal_model
-from training.t5.draws import CONCLUDED, Plan, draw_batch, draw_conclusion, draw_prompt_example
+from training.t5.draw_examples import (
+    CONCLUDED,
+    Plan,
+    draw_batch,
+    draw_conclusion,
+    draw_prompt_example,
+)
 from training.t5.evaluate import writer
 from training.t5.learn import learn_t5, make_parts
 from training.t5.model import make_tokenizer

@@ -18,7 +18,7 @@ from training.loop import Training
 
 # Each trainer with steps that take a moment; a checkpoint is written after every one of them.
 SMALL = {
-    "t5": "from training.t5 import draws; draws.PROMPT_TOKENS = 300",
+    "t5": "from training.t5 import draw_examples; draw_examples.PROMPT_TOKENS = 300",
     "reader": "from training.reader import learn, evaluate\n"
     "learn.open_books = lambda seed, size: evaluate.open_books(seed, 200)",
     "agent": "from training.agent import learn; learn.CHUNK = 3; learn.TOKENS = 400",

@@ -25,10 +25,11 @@ from ircotlib.prompting.prompt import FLAN_T5, GPT3
 from training import loop
 from training.loop import Training
 from training.t5 import __main__ as command
-from training.t5 import draws, recipe
+from training.t5 import draw_examples as draws
 from training.t5 import learn as learning
+from training.t5 import recipe
 from training.t5.causal_model import make_causal_model
-from training.t5.draws import Plan, draw_conclusion, draw_prompt_example
+from training.t5.draw_examples import Plan, draw_conclusion, draw_prompt_example
 from training.t5.encode import encode
 from training.t5.evaluate import draw_reading_test, reading_accuracy, writer
 from training.t5.grow import grow

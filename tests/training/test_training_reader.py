@@ -18,7 +18,7 @@ from ircotlib.files.paths import MODELS
 from ircotlib.program import Extracted
 from training import loop
 from training.reader import learn as reader_learn
-from training.reader.draws import GOLD, OTHERS, draw_other, draw_reader_example
+from training.reader.draw_examples import GOLD, OTHERS, draw_other, draw_reader_example
 from training.reader.evaluate import auc, best_threshold, draw_reader_tests, f1_at, open_books
 from training.reader.learn import ReaderRecipe, calibrate, start_reader, train_reader
 from training.reader.model import (

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-from training.agent.draws import draw_transcripts, make_library
+from training.agent.draw_transcripts import draw_transcripts, make_library
 from training.agent.encode import EncodedTranscript, encode_transcript, make_batch
 from training.agent.model import ADDED, LAYERS, SHARED, make_agent_model, shallow
 from training.agent.stages import draw_plays, judge_plays, share_right

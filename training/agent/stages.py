@@ -25,7 +25,7 @@ from ircotlib.playing.scheduler import run
 from ircotlib.running.bench import open_bench
 from ircotlib.running.programs import program_of
 from ircotlib.systems import System
-from training.agent.draws import (
+from training.agent.draw_transcripts import (
     STYLES,
     Play,
     draw_agent_question,

@@ -9,7 +9,14 @@ import numpy as np
 
 from ircot_laboratory.questions.questions import DATASETS
 from ircot_laboratory.world.encyclopedia import make_popular, make_world
-from training.reader.draws import GOLD, OTHERS, Encyclopedia, ReaderExample, draw_gold, draw_other
+from training.reader.draw_examples import (
+    GOLD,
+    OTHERS,
+    Encyclopedia,
+    ReaderExample,
+    draw_gold,
+    draw_other,
+)
 
 
 def open_books(seed: int, size: int, held_out: bool = True) -> list[Encyclopedia]:

@@ -11,7 +11,7 @@ import torch
 from ircot_laboratory.questions.questions import DATASETS
 from training.loop import Training, adamw, descend, run_training, write_trained
 from training.rate import learning_rate
-from training.reader.draws import Encyclopedia, draw_reader_example
+from training.reader.draw_examples import Encyclopedia, draw_reader_example
 from training.reader.evaluate import (
     best_threshold,
     draw_reader_tests,

@@ -10,7 +10,7 @@ from torch import nn
 from transformers import DPRConfig, DPRReader, DPRReaderTokenizerFast
 
 from ircot_laboratory.world.relations import RELATION_NAMES
-from training.reader.draws import ReaderExample
+from training.reader.draw_examples import ReaderExample
 from training.words import list_words
 
 WIDTH, LAYERS, HEADS = 64, 3, 4

@@ -11,7 +11,7 @@ from ircot_laboratory.world.records import Riddle, World
 from ircotlib.generation.decode import decode
 from ircotlib.prompting.prompt import FLAN_T5, Style
 from ircotlib.text import answer_from_chain
-from training.t5.draws import draw_context
+from training.t5.draw_examples import draw_context
 from training.t5.examples import PromptExample, make_chain
 
 Write = Callable[[list[str]], list[str]]  # from prompts to what a model writes after each

@@ -13,7 +13,7 @@ from training.causal import CausalTeacher, causal_losses
 from training.loop import Training, adamw, descend, run_training, split_weights, write_trained
 from training.t5.causal_encode import encode_causal
 from training.t5.causal_model import make_causal_model
-from training.t5.draws import draw_batch
+from training.t5.draw_examples import draw_batch
 from training.t5.encode import encode
 from training.t5.evaluate import reading_accuracy, writer
 from training.t5.grow import grow

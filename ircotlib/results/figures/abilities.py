@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from ircotlib.results.figures import panels
+from ircotlib.results.figures import palette, panels
 
-MUSIQUE, OTHERS = "#3b6fb6", ("#e08e45", "#5d9b84", "#a63d57")  # lines of data sets
+MUSIQUE, OTHERS = palette.BLUE, (palette.ORANGE, palette.GREEN, palette.PLUM)  # lines of data sets
 
 
 def draw_ceilings(table: pd.DataFrame, title: str) -> plt.Figure:
@@ -37,9 +37,9 @@ def draw_settings(table: pd.DataFrame, title: str) -> plt.Figure:
     paper has. `table`: columns panel, at, x, dataset, and mean, low, high in percent.
     """
     table = panels.with_titles(table)
-    palette = dict(zip(table["dataset"].unique(), (MUSIQUE, *OTHERS)))
+    hues = dict(zip(table["dataset"].unique(), (MUSIQUE, *OTHERS)))
     look = {"across": 5, "size": (1.9, 1.7), "ticked": table["panel"].unique()}
-    return draw_bands(table, "dataset", palette, title, **look)
+    return draw_bands(table, "dataset", hues, title, **look)
 
 
 def draw_abilities(
@@ -49,14 +49,14 @@ def draw_abilities(
     the other panels; rings: those of `crossings` (columns panel, x, y, leads) that change the lead.
     `table`: columns panel, at, x, system, and mean, low, high in percent.
     """
-    palette = panels.colors_of(table["system"])
-    return draw_bands(table, "system", palette, title, crossings, **look)
+    hues = panels.colors_of(table["system"])
+    return draw_bands(table, "system", hues, title, crossings, **look)
 
 
 def draw_bands(
     table: pd.DataFrame,
     line: str,
-    palette: dict[str, str],
+    hues: dict[str, str],
     title: str,
     crossings: pd.DataFrame | None = None,
     across: int = 4,
@@ -68,18 +68,18 @@ def draw_bands(
     line is dashed, so that one below it is seen. `ticked`: the panels whose x axis has a tick at
     each value; `log`: those of them with a logarithmic one. `size`: of a panel.
     """
-    dashes = {name: (3, 1.5) if n % 2 else "" for n, name in enumerate(palette)}
+    dashes = {name: (3, 1.5) if n % 2 else "" for n, name in enumerate(hues)}
 
     def draw(rows, axis):
         import seaborn
 
-        look = {"hue": line, "palette": palette, "markersize": 4, "ax": axis}
+        look = {"hue": line, "palette": hues, "markersize": 4, "ax": axis}
         look["err_kws"] = {"linewidth": 0}
-        look |= {"style": line, "dashes": dashes, "markers": dict.fromkeys(palette, "o")}
+        look |= {"style": line, "dashes": dashes, "markers": dict.fromkeys(hues, "o")}
         seaborn.lineplot(panels.with_ends(rows), x="x", y="value", **panels.INTERVAL, **look)
         panel, xs = rows["panel"].iloc[0], sorted(rows["x"].unique())
         for at in rows["at"].dropna().unique():
-            axis.axvline(at, color="#6b7785", linestyle=":", linewidth=1.2, zorder=0)
+            axis.axvline(at, color=palette.SLATE, linestyle=":", linewidth=1.2, zorder=0)
         if crossings is not None:
             here = crossings[(crossings["panel"] == panel) & crossings["leads"]]
             ring = {"s": 80, "facecolor": "none", "edgecolor": "black", "linewidth": 1.1}

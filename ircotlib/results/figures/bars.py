@@ -3,11 +3,10 @@
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from ircotlib.results.figures import panels
+from ircotlib.results.figures import palette, panels
 from ircotlib.results.runs import in_order
 from ircotlib.systems import all_systems
 
-CAUSES = ("#9aa5b1", "#a63d57", "#e08e45", "#c9b458", "#5a6fa8", "#7fb08a", "#c9a6c9")
 OUTLINES = {"saturation": 1, "err_kws": {"linewidth": 1, "color": "black"}, **panels.INTERVAL}
 
 
@@ -86,7 +85,7 @@ def draw_causes(table: pd.DataFrame, title: str) -> plt.Figure:
     def draw(rows, axis):
         sums = rows.groupby(["system", "cause"], sort=False)[["n", "answers"]].sum()
         shares = (100 * sums["n"] / sums["answers"]).unstack("cause").reindex(systems[::-1])
-        shares.plot.barh(stacked=True, ax=axis, width=0.75, color=CAUSES, linewidth=0)
+        shares.plot.barh(stacked=True, ax=axis, width=0.75, color=palette.CAUSES, linewidth=0)
         axis.set(xlabel="wrong answers, %", ylabel="", xlim=(0, 100))
         axis.grid(False, axis="y")
 
@@ -124,7 +123,7 @@ def draw_measures(table: pd.DataFrame, title: str) -> plt.Figure:
     records = panels.colors_of(all_systems())
     bases = {name: name.partition(",")[0] for name in table["system"]}
     names = sorted(bases, key=lambda name: [*records].index(bases[name]))
-    palette = {name: records[bases[name]] for name in names}
+    hues = {name: records[bases[name]] for name in names}
     tops = 1.25 * table.groupby("metric")["high"].max().clip(upper=80)
     metrics = table["metric"].replace({"f1": "F1", "cover_em": "cover-EM"})
     panel = panels.with_titles(table)["dataset"] + ": " + metrics + ", %"
@@ -132,7 +131,7 @@ def draw_measures(table: pd.DataFrame, title: str) -> plt.Figure:
     def draw(rows, axis):
         import seaborn
 
-        look = {"order": names, "hue": "system", "palette": palette, "legend": False, **OUTLINES}
+        look = {"order": names, "hue": "system", "palette": hues, "legend": False, **OUTLINES}
         seaborn.barplot(panels.with_ends(rows), x="value", y="system", ax=axis, **look)
         for name, mean, high in rows[["system", "mean", "high"]].itertuples(index=False):
             beside = {"textcoords": "offset points", "va": "center", "fontsize": "x-small"}

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.patheffects import withStroke
 
-from ircotlib.results.figures import panels
+from ircotlib.results.figures import palette, panels
 
 OUTLINED = [withStroke(linewidth=2.5, foreground="white")]
 LABEL = {"fontsize": "medium", "fontweight": "bold", "path_effects": OUTLINED, "zorder": 6}
@@ -101,7 +101,7 @@ def draw_parts(table: pd.DataFrame, title: str) -> plt.Figure:
         look = {"cmap": "RdBu", "vmin": -90, "vmax": 90, "cbar": False, "linewidths": 1, "fmt": ""}
         seaborn.heatmap(heat.where(sure, 0), annot=text, ax=axis, **look)
         for label, is_sure in zip(axis.texts, sure.to_numpy().ravel(), strict=True):
-            label.set_color(label.get_color() if is_sure else "#9aa5b1")
+            label.set_color(label.get_color() if is_sure else palette.GREY)
         changes = parts["system"].ne(parts["system"].shift()).to_numpy().nonzero()[0]
         axis.hlines(changes[1:], 0, len(heat.columns), color="black", linewidth=1)
         axis.set_xticklabels([fill(reader, 14) for reader in heat.columns])

@@ -9,11 +9,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.ticker import EngFormatter
 
-from ircotlib.results.figures import panels
+from ircotlib.results.figures import palette, panels
 from ircotlib.results.statistics import LEVEL
 
-BACKENDS = {"embedded": "#3b6fb6", "Elasticsearch": "#e08e45", "bm25s": "#9aa5b1"}
-WORST = ("#b0413e", "#3b6fb6", "#e08e45")
+WORST = (palette.BRICK, palette.BLUE, palette.ORANGE)
 SCALE = {"build, CPU": "seconds", "build, peak memory": "MB", "index on disk": "MB"}
 SCALE["batches of 64, CPU"] = "queries a CPU-second"
 
@@ -24,12 +23,12 @@ def draw_lines(
     """One panel per value of `by`, with a line per value of the column `line` and a point per row.
     `look`: settings of the axes, and the palette of the lines.
     """
-    palette = look.pop("palette", None)
+    hues = look.pop("palette", None)
 
     def draw(rows, axis):
         import seaborn
 
-        drawn = {"marker": "o", "estimator": None, "palette": palette}
+        drawn = {"marker": "o", "estimator": None, "palette": hues}
         seaborn.lineplot(rows, x=x, y=y, hue=line, ax=axis, **drawn)
         axis.set(**look)
 
@@ -83,7 +82,7 @@ def draw_retrieval_scale(table: pd.DataFrame) -> plt.Figure:
     table = pd.concat([table[table["measure"] == measure] for measure in SCALE])
     table["measure"] = table["measure"].map(lambda measure: f"{measure}, {SCALE[measure]}")
     title, axes = "retrieval by the size of the corpus", {"xscale": "log", "yscale": "log"}
-    look = {"palette": BACKENDS, "ylabel": "", **axes}
+    look = {"palette": palette.BACKENDS, "ylabel": "", **axes}
     figure = draw_lines(table, "measure", "paragraphs", "value", "backend", title, **look)
     for axis in figure.axes:
         axis.xaxis.set_major_formatter(EngFormatter(sep=""))
@@ -124,19 +123,19 @@ def draw_front(means: pd.DataFrame, title: str) -> plt.Figure | None:
         return panels.draw_nothing(title)
     colors, retrievers = panels.colors_of(means["system"]), means["retriever"].unique()
     names = {name: f"{number} {name}" for number, name in enumerate(colors, start=1)}
-    palette = {names[name]: color for name, color in colors.items()}
+    hues = {names[name]: color for name, color in colors.items()}
     across = 2 if means["reported"].notna().any() else 1
     shape = {"figsize": (4 + 4.5 * across, 0.6 + 5.2 * len(retrievers)), "squeeze": False}
     figure, axes = panels.subplots(len(retrievers), across, **shape)
     for (left, *beside), retriever in zip(axes, retrievers, strict=True):
         points = means[means["retriever"] == retriever].replace({"system": names})
         front = points[points["on_front"]].sort_values("tokens")
-        left.plot(front["tokens"], front["mean"], color="#9aa5b1", zorder=0)
+        left.plot(front["tokens"], front["mean"], color=palette.GREY, zorder=0)
         left.set(title="Pareto front; ring: not told apart from SearChain", xscale="log")
         left.xaxis.set_major_formatter("{x:,.0f}")
-        _scatter(left, points, "tokens", palette)
+        _scatter(left, points, "tokens", hues)
         for right in beside:
-            _scatter(right, points.dropna(subset="reported"), "reported", palette)
+            _scatter(right, points.dropna(subset="reported"), "reported", hues)
             right.set(xlabel="mean in the paper, gpt-3.5-turbo, %", ylabel="")
             right.set_title("beside the paper (SearChain Table 1)")
         label = f"mean over data sets, %: {retriever}"
@@ -144,13 +143,13 @@ def draw_front(means: pd.DataFrame, title: str) -> plt.Figure | None:
     return panels.finish(figure, title, "right", 1)
 
 
-def _scatter(axis: plt.Axes, points: pd.DataFrame, x: str, palette: dict[str, str]) -> None:
+def _scatter(axis: plt.Axes, points: pd.DataFrame, x: str, hues: dict[str, str]) -> None:
     """Points with their numbers, each where it hides no other point or number, if it can."""
     import seaborn
 
-    look = {"hue": "system", "palette": palette, "hue_order": palette, "s": 32, "linewidth": 0}
+    look = {"hue": "system", "palette": hues, "hue_order": hues, "s": 32, "linewidth": 0}
     seaborn.scatterplot(points, x=x, y="mean", ax=axis, zorder=3, **look)
-    axis.vlines(points[x], points["low"], points["high"], color="#9aa5b1", linewidth=1, zorder=1)
+    axis.vlines(points[x], points["low"], points["high"], color=palette.GREY, linewidth=1, zorder=1)
     alike = points[points["p_holm"] >= LEVEL]
     axis.scatter(alike[x], alike["mean"], s=90, facecolor="none", edgecolor="black", linewidth=0.8)
     axis.margins(0.08)
@@ -224,8 +223,8 @@ def draw_predicted(table: pd.DataFrame, ways: Sequence[str], title: str) -> plt.
         errors = (table[way] - table["measured"]).groupby(table["system"]).mean()
         worst = errors.sort_values(key=abs, ascending=False).index[:3]
         rest = table[~table["system"].isin(worst)]
-        axis.plot([0, 100], [0, 100], color="#9aa5b1", linewidth=1, zorder=0)
-        axis.scatter(rest["measured"], rest[way], s=14, color="#9aa5b1", linewidth=0)
+        axis.plot([0, 100], [0, 100], color=palette.GREY, linewidth=1, zorder=0)
+        axis.scatter(rest["measured"], rest[way], s=14, color=palette.GREY, linewidth=0)
         for name, color in zip(worst, WORST, strict=False):
             rows = table[table["system"] == name]
             label = f"{name}, {errors[name]:+.0f}"

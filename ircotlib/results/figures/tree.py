@@ -6,13 +6,14 @@ from textwrap import fill
 import matplotlib.pyplot as plt
 
 from ircotlib.data import Node
+from ircotlib.results.figures import palette
 from ircotlib.results.figures.panels import subplots
 from ircotlib.systems.searchain.tree import COMPLETION, VERIFICATION
 
 FEEDBACK = {  # kind of feedback -> color of a node that got it, and its text in the legend
-    "": ("#d5dbe2", "passed"),
-    VERIFICATION: ("#e9b48a", "corrected by retrieval"),
-    COMPLETION: ("#a9c1e0", "completed by retrieval"),
+    "": (palette.PALE, "passed"),
+    VERIFICATION: (palette.PEACH, "corrected by retrieval"),
+    COMPLETION: (palette.SKY, "completed by retrieval"),
 }
 
 
@@ -35,12 +36,12 @@ def draw_tree(nodes: Sequence[Node], title: str) -> plt.Figure:
         lines = mark + node.query, f"→ {node.answer or '?'}{extracted}"
         text = "\n".join(fill(line, 30, max_lines=2) for line in lines)
         frame = {"boxstyle": "round", "facecolor": FEEDBACK[node.feedback][0]}
-        frame |= {"edgecolor": "#2f7d4f" if node.mark else "#9aa5b1"}
+        frame |= {"edgecolor": palette.FOREST if node.mark else palette.GREY}
         frame |= {"linewidth": 2 if node.mark else 1, "linestyle": "-" if node.passage else ":"}
         look = {"ha": "center", "va": "center", "fontsize": "small"}
         boxes.append(axis.text(*position, text, bbox=frame, **look).get_bbox_patch())
         if node.after is not None:
-            arrow = {"arrowstyle": "-|>", "color": "#6b7785", "shrinkA": 0, "shrinkB": 0}
+            arrow = {"arrowstyle": "-|>", "color": palette.SLATE, "shrinkA": 0, "shrinkB": 0}
             arrow |= {"patchA": boxes[node.after], "patchB": boxes[-1]}
             axis.annotate("", position, positions[node.after], arrowprops=arrow)
     for color, label in dict.fromkeys(FEEDBACK[node.feedback] for node in nodes):
