@@ -21,7 +21,7 @@ from ircot_laboratory.simulated.dials import explain_dials
 from ircotlib.datasets import find_dataset
 from ircotlib.files.paths import MODELS
 from ircotlib.parameters import read_parameters
-from ircotlib.results.figures.points import BACKENDS
+from ircotlib.results.figures.palette import BACKENDS
 from ircotlib.results.head_to_head import average
 from ircotlib.results.statistics import LEVEL
 from training.agent.draw_transcripts import SHARES, taught_systems

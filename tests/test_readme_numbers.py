@@ -11,7 +11,7 @@ from docs.claims import count, count_fixed, differently, named_comparisons, summ
 from docs.pages import BLOCK, OTHERS, PAGES, fill, write_page
 from docs.write_numbers import numbers, read, trainings
 from ircotlib.files.paths import MODELS
-from ircotlib.results.figures.points import BACKENDS
+from ircotlib.results.figures.palette import BACKENDS
 
 CELLS = [
     cell

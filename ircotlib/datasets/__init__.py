@@ -91,7 +91,7 @@ def find_dataset(name: str, released: bool = False) -> Dataset:
     """
     known = all_datasets()
     if name not in known:
-        another = "for another, add a file that ends in DATASET = Dataset(...) (docs/systems.md, Plug-ins)"
+        another = "for another, add a file that ends in DATASET = Dataset(...): docs/systems.md"
         expected = f"expected one of {', '.join(known)}"
         raise DataError(f"unknown data set {name!r}; {expected}: {another}")
     return (known[name].as_released or known[name]) if released else known[name]
