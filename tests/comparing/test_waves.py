@@ -8,11 +8,11 @@ from serving import serve_batches
 pytest.importorskip("openai", reason="needs the client: pip install -e '.[server]'")
 
 from ircot_laboratory.make import make_laboratory
-from ircotlib.comparing.comparison import compare_systems, run_system
+from ircotlib.comparing.comparison import Comparison, run_system
 from ircotlib.parameters import read_parameters
 from ircotlib.running import backends
 from ircotlib.running import bench as setup
-from ircotlib.running.bench import open_benches
+from ircotlib.running.bench import name_benches, open_benches
 from ircotlib.running.run import FILES, read_about
 from ircotlib.systems import choose_systems
 
@@ -39,7 +39,7 @@ def compare(p, folder, monkeypatch) -> tuple[dict[str, bytes], list[dict]]:
     monkeypatch.setattr(setup, "DATA", folder)
     monkeypatch.setattr(backends, "DATA", folder)
     monkeypatch.setattr(backends, "DATA", folder)
-    compare_systems(open_benches(p, "together"), SYSTEMS, 1)
+    Comparison(name_benches(p, "together"), SYSTEMS).run()
     runs = sorted(path.parent for path in folder.rglob("run.json"))
     files = {
         str(run.relative_to(folder) / f): (run / f).read_bytes() for run in runs for f in FILES

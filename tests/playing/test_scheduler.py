@@ -13,7 +13,7 @@ import pytest
 from ircotlib import program
 from ircotlib.data import Paragraph
 from ircotlib.playing.cache import Calls
-from ircotlib.playing.scheduler import run
+from ircotlib.playing.scheduler import find_missing, run
 from ircotlib.program import SENTENCE, Generate, Outcome, Retrieve, Step
 
 
@@ -154,6 +154,29 @@ def test_a_second_run_asks_no_backend_and_reports_the_same_tokens(tmp_path):
         assert [recounts[kind][name] for name in same] == [counts[kind][name] for name in same]
         assert recounts[kind]["cached"] == counts[kind]["requests"]
         assert [recounts[kind][name] for name in ("computed", "batches", "seconds")] == [0] * 3
+
+
+def test_what_the_cache_lacks_is_found_without_asking_a_backend():
+    calls, words, upper = Calls(), Words(), Upper()
+    asked = Words(), Upper()
+    first = Retrieve("question 0", 1), Retrieve("question 1", 1)
+    assert find_missing(chains(2), asked, calls) == dict(zip(("q0", "q1"), first, strict=True))
+    run({"q0": chain("question 0", 1)}, [words, upper], calls)
+    longer = {"q0": chain("question 0", 2), **{"q1": chain("question 1", 2)}}
+    missing = find_missing(longer, asked, calls)
+    assert missing == {"q0": Generate("question 0 QUESTION 0", SENTENCE), "q1": first[1]}
+    run(chains(), [words, upper], calls)
+    assert find_missing(chains(), asked, calls) == {} == find_missing({}, asked, calls)
+    asked[1].fingerprint = None  # whose replies are never stored
+    assert len(find_missing(chains(), asked, calls)) == 10
+    assert asked[0].batches == asked[1].batches == []
+    with pytest.raises(RuntimeError, match="the program failed after 0 replies"):
+        find_missing({"q": failing()}, asked, calls)
+
+
+def failing():
+    raise KeyError("a fault of the program")
+    yield
 
 
 def test_another_fingerprint_asks_again_only_what_depends_on_it():
