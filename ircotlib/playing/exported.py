@@ -25,7 +25,6 @@ from ircotlib.errors import DataError, Unavailable, UserError
 from ircotlib.files.checksums import one_line
 from ircotlib.files.paths import check_target, resolve, write_partial
 from ircotlib.playing.cache import Calls
-from ircotlib.ranges import check
 
 FORM, VERSION = "ircotlib calls", 1  # begin the first line
 LONGEST = 1_000_000  # characters of the first line
@@ -80,7 +79,7 @@ def read_exported(path: Path) -> tuple[dict, Calls]:
             about = json.loads(file.readline(LONGEST))
             if (version := about.pop(FORM, None)) != VERSION:
                 raise ValueError(f"{FORM} {version}")
-            about = check(About, about).model_dump()
+            about = About.model_validate(about).model_dump()
             while lines := list(islice(file, 10_000)):
                 calls.put_many(dict(map(_read_pair, lines)))
         if len(calls) != about["replies"]:

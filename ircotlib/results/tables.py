@@ -124,9 +124,8 @@ def table_3(runs: Runs) -> Iterator[dict]:
     for dataset in datasets_of("Table 3(a)", runs, WITH_RETRIEVAL, WITHOUT_RETRIEVAL, KNEW):
         whole, knew = runs[dataset, WITH_RETRIEVAL], runs[dataset, KNEW]
         alone, helped = runs[dataset, WITHOUT_RETRIEVAL], measures.is_helped(whole)
-        yield from rows_of(
-            dataset, WITHOUT_RETRIEVAL, len(whole), cover_em=100 * alone["score"].mean()
-        )
+        mean = 100 * alone["score"].mean()
+        yield from rows_of(dataset, WITHOUT_RETRIEVAL, len(whole), cover_em=mean)
         for system, run in ((WITHOUT_RETRIEVAL, alone), (WITH_RETRIEVAL, whole)):
             mean = {"cover_em_where_ir_helps": 100 * run["score"][helped].mean()}
             yield from rows_of(dataset, system, len(whole), **mean)

@@ -1,6 +1,6 @@
-"""Trains the agent, which plays every system (docs/agent.md), on transcripts: draws.py plays a
-system's own program with the teachers' replies, transcripts.py joins its turns, sources.py finds
-where each word comes from; lessons.py and drills.py teach the rest; stages.py measures.
+"""Trains the agent, which plays every system (docs/agent.md), on transcripts: draw_transcripts.py
+plays a system's own program with the teachers' replies, transcripts.py joins its turns, sources.py
+finds where each word comes from; lessons.py and drills.py teach the rest; stages.py measures.
 
 Imports: causal, folder, ircot_laboratory, ircotlib, loop, muon, rate, tables, words.
 """

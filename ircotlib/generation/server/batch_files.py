@@ -29,6 +29,7 @@ from ircotlib.generation.server.endpoint import Endpoint
 from ircotlib.generation.server.protocol import Conversation, Sending, ServerReply, T
 from ircotlib.generation.server.refusals import NotServed, RequestRefused, TemporaryFailure
 
+Replies = Iterator[tuple[str, ServerReply | Exception]]  # by the request's id
 MOST_LINES, MOST_BYTES = 50_000, 190_000_000  # of a file; OpenAI's limits: 50,000 and 200 MB
 MOST_SENT = 3  # times that a request is sent
 OUTAGE = 20  # times the usual attempts, if a server that has answered is away: an hour
@@ -91,9 +92,7 @@ class BatchFiles:
         if ending:
             raise ending
 
-    def _exchange(
-        self, requests: Mapping[str, Sending]
-    ) -> Iterator[tuple[str, ServerReply | Exception]]:
+    def _exchange(self, requests: Mapping[str, Sending]) -> Replies:
         """Send the requests that are not under way, as many as the budget allows; yield the id and
         the reply of each that is answered.
         """
@@ -185,9 +184,7 @@ class BatchFiles:
             self._path(sent).unlink()
         return bool(sent.batch)
 
-    def _read(
-        self, sent: Sent, batch: Mapping, requests: Mapping[str, Sending]
-    ) -> Iterator[tuple[str, ServerReply | Exception]]:
+    def _read(self, sent: Sent, batch: Mapping, requests: Mapping[str, Sending]) -> Replies:
         """Yield the ids and the replies of the requests that a batch answered, now that it ended;
         others are no longer under way.
         """
