@@ -27,6 +27,7 @@ from ircotlib.retrieval import find_retriever, model_of
 from ircotlib.running.bench import Bench
 from ircotlib.running.laboratory import count_questions, is_laboratory, open_simulated_reader
 from ircotlib.systems import System
+from ircotlib.systems.readers import READER
 
 LANGUAGE = models.T5, models.CAUSAL
 MODELS = "model", "models", "agent", "second_model"  # parameters that name language models
@@ -79,23 +80,21 @@ def check_comparison(notebook: str, comparison: Comparison) -> None:
 
 def _check_files(bench: Bench, system: System) -> None:
     """Raise FileNotFoundError if a system lacks its questions, or its prompts."""
-    folder = Path(resolve(bench.parameters.data_dir))
-    if not has_data(bench) or (bench.parameters.data_dir and not folder.is_dir()):
-        return
     if bench.parameters.data_dir:
+        folder = Path(resolve(bench.parameters.data_dir))
+        if not folder.is_dir():
+            return  # it is made later: by the notebook, or when the bench is opened
         find_questions(bench.dataset, folder)
     stages = [(stage, system) for stage in system.stages]
-    stages += [(bench.parameters.reader, None)] if system.reads else []
-    stages += [("titles", None)] if bench.dataset.name == "iirc" else []
+    stages += [(bench.parameters.reader, READER)] if system.reads else []
+    stages += [("titles", READER)] if bench.dataset.name == "iirc" else []
     ms = bench.grid(system).get("m", [0 if bench.demonstrated else None])
     for (stage, owner), m in product(stages, ms):
         bench.examples(stage, m, 0, owner)  # read once for all benches
 
 
 def has_data(bench: Bench) -> bool:
-    """Whether the questions of a bench are there or will be made when it is opened. What a notebook
-    writes, below DATA, need not be there before it runs.
-    """
+    """Whether a bench can be opened: what a notebook writes, below DATA, may not be there yet."""
     folder = Path(resolve(bench.parameters.data_dir))
     return folder.is_dir() or is_laboratory(bench.parameters.data_dir) or DATA not in folder.parents
 

@@ -20,7 +20,8 @@ from ircotlib.prompting.examples import find_examples
 from ircotlib.prompting.prompt import STYLES, Prompt, Style
 from ircotlib.prompting.templates import Template, read_template
 from ircotlib.running.backends import open_dataset, open_model, open_reading
-from ircotlib.systems import IRCOT_PROMPTS, SETS, System
+from ircotlib.systems import SETS, System
+from ircotlib.systems.readers import READER
 
 IDENTITY = "data_dir corpus retriever dev test seed model dtype style reader demonstrations".split()
 IDENTITY += "context_tokens released max_steps extractor duplicates".split()
@@ -120,18 +121,18 @@ class Bench:
         offered |= {"max_steps": p.max_steps, "released": p.released, "others": tuple(self.test)}
         return offered | self.dataset.program_arguments
 
-    def tokens(self, system: System | None) -> dict[str, int]:
+    def tokens(self, system: System) -> dict[str, int]:
         """The most tokens of a system's generations, by keyword. For IRCoT's systems the style
         decides (released program). For others it is the program's default or the data set's own
         number, but never more than the style's `chain_tokens` or half the window (ours).
         """
-        if system is None or not system.tokens:
+        if not system.tokens:
             return {"max_tokens": self.style.generation_tokens}
         of_dataset = self.dataset.program_arguments
         most = min(self.style.chain_tokens, self.window // 2)
         return {name: min(of_dataset.get(name, own), most) for name, own in system.tokens.items()}
 
-    def longest(self, system: System | None) -> int:
+    def longest(self, system: System) -> int:
         """The most tokens of one generation, for which prompts leave room."""
         return max(self.tokens(system).values(), default=self.style.generation_tokens)
 
@@ -155,38 +156,33 @@ class Bench:
         return {name: value for name, value in offered.items() if name in self.grid(system)}
 
     def examples(
-        self, stage: str, m: int | None, demonstration_set: int, system: System | None
+        self, stage: str, m: int | None, demonstration_set: int, system: System
     ) -> tuple[Template, list]:
         """The template of a stage and what its prompts show, read from their files; see `prompt`.
         Raises FileNotFoundError if one is missing.
         """
         p, shown, style = self.parameters, self.shown or self.dataset, self.style
-        module = system.module if system else IRCOT_PROMPTS
-        template = read_template(module, stage, style.name)
+        template = read_template(system.folder, stage, style.name)
         if m is None or not style.demonstrated:
             return template, []
-        if system is None or system.demonstrated_by == SETS:
+        if system.demonstrated_by == SETS:
             of = p.demonstrations, shown.name, stage, style.name, m, demonstration_set
             return template, find_demonstrations(*of)
-        found = find_examples(p.demonstrations, module, stage, shown, template)
+        found = find_examples(p.demonstrations, system.folder, stage, shown, template)
         return template, list(found[: system.count_examples(shown)])
 
     def prompt(
-        self,
-        stage: str,
-        m: int | None = 0,
-        demonstration_set: int = 0,
-        system: System | None = None,
+        self, stage: str, m: int | None = 0, demonstration_set: int = 0, system: System = READER
     ) -> Prompt:
-        """The prompt writer of a stage of a system (None: of IRCoT). `m`: the distractors in
-        demonstrations; 0: no paragraphs in them; None: no demonstrations. Other systems show their
-        own examples. Raises UserError if the bench has no model.
+        """The prompt writer of a stage of a system, or of IRCoT's reader. `m`: the distractors in
+        demonstrations; 0: no paragraphs in them; None: no demonstrations. Systems with examples
+        show these. Raises UserError if the bench has no model.
         """
         if self.model is None:
             missing = f"found no model on the bench of {self.dataset.name}"
             raise UserError(f"{missing}, expected one to write for: open the bench with a model")
         template, shown = self.examples(stage, m, demonstration_set, system)
-        released = self.parameters.released and (not system or system.demonstrated_by == SETS)
+        released = self.parameters.released and system.demonstrated_by == SETS
         limit, last = self.window - self.longest(system), self.style.passage_last
         return Prompt(shown, self.model.count_tokens, template, limit, last, released)
 

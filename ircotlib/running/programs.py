@@ -7,9 +7,9 @@ from ircotlib.data import Question
 from ircotlib.errors import UserError
 from ircotlib.program import Program
 from ircotlib.running.bench import Bench
-from ircotlib.systems import IRCOT_PROMPTS, System
+from ircotlib.systems import System
 from ircotlib.systems.main_passage import with_main_passage
-from ircotlib.systems.readers import READERS
+from ircotlib.systems.readers import READER, READERS
 
 
 def program_of(
@@ -42,7 +42,7 @@ def program_of(
         writer = heard.writer if heard else lambda module, stage, write: write
 
         def read(question, paragraphs):
-            write = writer(IRCOT_PROMPTS, kind, prompt(kind))
+            write = writer(READER.folder, kind, prompt(kind))
             return READERS[kind](question, paragraphs, prompt=write, max_tokens=max_tokens)
 
         prompts = {stage: writer(system.module, stage, write) for stage, write in written.items()}
@@ -54,7 +54,7 @@ def program_of(
             return play
 
         def ask_for_titles():
-            return writer(IRCOT_PROMPTS, "titles", prompt("titles"))
+            return writer(READER.folder, "titles", prompt("titles"))
 
         return with_main_passage(question, play, ask_for_titles, max_tokens=max_tokens)
 

@@ -20,7 +20,6 @@ WritePrompt = Callable[..., str]  # prompt(question, paragraphs, thoughts=(), **
 Prompts = Mapping[str, WritePrompt]  # by stage
 ANSWER, RECALL = "answer", "recall"
 SETS, EXAMPLES = "sets", "examples"  # what prompts show
-IRCOT_PROMPTS = "ircot"  # the folder of the templates of IRCoT's chains and readers
 # how many examples most prompts show, by family of data sets, and some (SearChain, Table 11)
 FOUR_EXAMPLES = {"multihop": 4, "strategyqa": 6, "slotfilling": 4, "fever": 2, "eli5": 2}
 TWO_EXAMPLES = dict.fromkeys(FOUR_EXAMPLES, 2)
@@ -53,7 +52,8 @@ class System:
     `program(question, ...)` gets, by keyword, what it takes of: `prompts`, its prompt writers by
     stage; `read(question, paragraphs)`, the reader; its setting; and what a bench offers to all
     (`Bench.ambient`). `inner`: the program to which it passes all other keywords. `stages`: its
-    templates, prompts/<module>/<stage>.txt. `demonstrated_by`: whether its own prompts show IRCoT's
+    templates, prompts/<folder>/<stage>.txt, in a folder that is named after its file unless
+    `templates` names another. `demonstrated_by`: whether its own prompts show IRCoT's
     SETS of demonstrations or EXAMPLES. `examples`: how many, by family of data sets, or by data set
     where one differs (SearChain, Table 11); all if nothing is said. `grid`: the parameters to tune,
     with the paper's values; "m" is the number of distractors in demonstrations. `tuned_by`: RECALL
@@ -71,6 +71,7 @@ class System:
     program: Callable[..., Program]
     inner: Callable[..., Program] | None = None
     stages: tuple[str, ...] = ()
+    templates: str = ""
     demonstrated_by: str = EXAMPLES
     examples: Mapping[str, int] = field(default_factory=dict)
     grid: Mapping[str, Sequence] = field(default_factory=dict)
@@ -87,8 +88,13 @@ class System:
 
     @property
     def module(self) -> str:
-        """The name of its file, which is also that of its prompts and of its grid's parameters."""
+        """The name of its file, which its grid's parameters begin with."""
         return self.program.__module__.rpartition(".")[2]
+
+    @property
+    def folder(self) -> str:
+        """The folder of its templates, in prompts/."""
+        return self.templates or self.module
 
     @cached_property
     def defaults(self) -> dict[str, object]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ircotlib.data import Paragraph, Question
 from ircotlib.program import LINE, Generate, Program
-from ircotlib.systems import WritePrompt
+from ircotlib.systems import SETS, System, WritePrompt
 from ircotlib.text import answer_from_chain
 
 Paragraphs = Sequence[Paragraph]
@@ -31,3 +31,12 @@ def direct_reader(
 
 # App. E: Flan-T5 reads directly, GPT3 by CoT
 READERS = {"cot": cot_reader, "direct": direct_reader}
+# the owner of their prompts, and of those in which a model names pages (App. B)
+READER = System(
+    name="reader",
+    program=cot_reader,
+    stages=("cot", "direct", "titles"),
+    templates="ircot",
+    demonstrated_by=SETS,
+    limits=(),
+)
