@@ -128,14 +128,14 @@ def compare_systems(
         for grid in grids:
             work.hand_out(grid if len(grid) > 1 else [])
         for grid in grids:
-            best, table = _find_best(grid, work)
-            tested = runs_to_test(best, demonstration_sets)
+            best, table = _find_best(grid, work)  # on dev, for each data set and reader (§4.1)
+            tested = runs_to_test(best, demonstration_sets)  # three sets, of which the mean (§4.1)
+            clear_runs([*grid, *tested])
             work.hand_out(tested)
             tuning.append(table)
             chosen.append(best)
             tests += tested
         scores = [work.finish(run) for run in tests]
-    clear_runs(sum(grids, tests))
     mark_unsuited(benches, tests)
     return Compared(join_scores(scores), *_tabulate(tuning, chosen))
 

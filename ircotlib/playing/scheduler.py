@@ -119,6 +119,7 @@ def _serve(plays: list[Play], calls: Calls, progress: Callable) -> None:
     for service in dict.fromkeys(service for play in plays for service in play.served.values()):
         together = service.backend if service.in_waves else service
         groups.setdefault(id(together), []).append(service)
+    # retrieval, which answers all; models, which take one batch; batch files, when nothing else can
     in_turn = sorted(groups.values(), key=lambda group: turn(group[0].backend))
     while not all(play.ended for play in plays):
         for group in in_turn:
@@ -136,7 +137,7 @@ def _waiting(plays: list[Play], group: list[Service]) -> list[Play]:
 
 def _replay(plays: list[Play], calls: Calls) -> None:
     """Advance programs until each has ended or waits for a reply that no process has cached."""
-    while waiting := [play for play in plays if not play.ended]:
+    while waiting := [play for play in plays if not play.ended]:  # a round for each cached step
         for play in (play for play in waiting if not play.key):
             backend = service_of(play).backend
             play.sent = deepen(play.request, getattr(backend, "depth", 0))
@@ -164,7 +165,7 @@ def _answer_batch(service: Service, waiting: list[Play], calls: Calls) -> list[P
         for index, reply in service.backend.answer([play.sent for play in batch]):
             asked = batch[index].key
             if not isinstance(reply, Exception) and service.backend.fingerprint is not None:
-                reply = calls.put_many({asked: reply})[asked]
+                reply = calls.put_many({asked: reply})[asked]  # or what was stored meanwhile
             replies[asked] = reply
         if missing := [play for play in batch if play.key not in replies]:
             raise ValueError(f"`answer` left out {len(missing)} of {len(batch)} requests")

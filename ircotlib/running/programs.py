@@ -23,11 +23,12 @@ def program_of(
     `follow(program)` the program in place of `program`.
     """
     check_setting(system, setting)
-    m = setting.pop("m", 0 if bench.demonstrated else None)
+    m = setting.pop("m", 0 if bench.demonstrated else None)  # distractors (IRCoT §4.1: M)
     prompt = cache(partial(bench.prompt, m=m, demonstration_set=demonstration_set))
     own = partial(bench.prompt, m=m, demonstration_set=demonstration_set, system=system)
     written = {stage: own(stage) for stage in system.stages}
-    kind, max_tokens = bench.parameters.reader, bench.style.generation_tokens
+    kind = bench.parameters.reader  # direct for Flan-T5, cot for GPT3 (IRCoT App. E)
+    max_tokens = bench.style.generation_tokens
     listen = getattr(bench.model, "listen", None)
     examples = system.count_examples(bench.dataset)
     ambient = {
@@ -45,12 +46,12 @@ def program_of(
             write = writer(READER.folder, kind, prompt(kind))
             return READERS[kind](question, paragraphs, prompt=write, max_tokens=max_tokens)
 
-        prompts = {stage: writer(system.module, stage, write) for stage, write in written.items()}
+        prompts = {stage: writer(system.folder, stage, write) for stage, write in written.items()}
         offered = {"prompts": prompts, "read": read, **ambient}
         arguments = {name: value for name, value in offered.items() if system.takes(name)}
         play = system.program(question, **(arguments | setting))
         play = heard.follow(play) if heard else play
-        if question.passage is None:
+        if question.passage is None:  # all but IIRC (IRCoT App. B)
             return play
 
         def ask_for_titles():
