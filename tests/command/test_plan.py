@@ -60,7 +60,7 @@ def test_without_a_sample_the_most_is_known_without_data_or_model():
     p = read_parameters("paper", changes)
     table = make(["04_ircot"], 0, changes, "paper").reset_index()
     plan = table.set_index("notebook").loc["04_ircot"]
-    [of] = read_comparisons("04_ircot", "paper", changes)
+    of, _ = read_comparisons("04_ircot", "paper", changes)
     assert [bench.dataset.name for bench in of.benches] == p.datasets
     generations, sizes = 0, {"dev": 100, "test": 500}
     for run in of.runs:

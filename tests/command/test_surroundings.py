@@ -107,7 +107,7 @@ def test_formulas_in_tables_and_figures_and_markup_in_ids_are_text(tmp_path):
 
 def test_a_terminal_is_not_steered():
     step = Step(Generate("p"), "a\x1b[2J\x07\nb\u202e", False)
-    text = str(ask.Asked("S", Outcome("q", Prediction("\x1b]0;x\x07y", ()), (step,)), "m"))
+    text = str(ask.Answered("S", Outcome("q", Prediction("\x1b]0;x\x07y", ()), (step,)), "m"))
     assert text == "S, m\n1. generate, stop at the end → a [2J  b\nS answers: ]0;x y"
 
 
