@@ -27,7 +27,7 @@ import psutil
 from ircotlib.comparing.comparison import compare_systems
 from ircotlib.files.options import new_parser, parse_changes, read_count, refusing
 from ircotlib.files.paths import DATA
-from ircotlib.generation.batches import count_cores
+from ircotlib.files.processes import count_cores
 from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.results.figures.panels import save_figure
 from ircotlib.results.head_to_head import panels_of, systems_of

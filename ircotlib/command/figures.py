@@ -25,7 +25,7 @@ from ircotlib.errors import UserError
 from ircotlib.files.notebooks import about_notebook, all_notebooks, made_by
 from ircotlib.files.options import add_profile, new_parser, parse_changes, read_number, read_workers
 from ircotlib.files.paths import DATA, FIGURES, NOTEBOOKS, write_whole
-from ircotlib.generation.batches import count_cores
+from ircotlib.files.processes import count_cores
 from ircotlib.parameters import Parameters, read_parameters
 
 RUNS = re.compile(r"(\d\d_\w+), runs: ([\d,]+) of ([\d,]+)")  # what a notebook tells of its work

@@ -27,8 +27,8 @@ from ircotlib.files.checksums import one_line
 from ircotlib.files.notebooks import about_notebook
 from ircotlib.files.options import new_parser, parse_changes, read_count, read_workers
 from ircotlib.files.paths import check_target
+from ircotlib.files.processes import count_cores
 from ircotlib.files.tables import write_table
-from ircotlib.generation.batches import count_cores
 from ircotlib.generation.budget import find_price
 from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.running.bench import Bench

@@ -7,8 +7,7 @@ from concurrent.futures.process import BrokenProcessPool
 from functools import cache
 from pathlib import Path
 
-from ircotlib.files.processes import open_pool
-from ircotlib.generation.batches import count_cores
+from ircotlib.files.processes import count_cores, open_pool
 
 
 def list_gpus() -> list[str]:

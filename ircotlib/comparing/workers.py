@@ -20,8 +20,8 @@ from ircotlib.comparing.waves import Waves
 from ircotlib.errors import DataError
 from ircotlib.files.checksums import one_line
 from ircotlib.files.paths import DATA
+from ircotlib.files.processes import count_cores
 from ircotlib.files.progress import show_progress
-from ircotlib.generation.batches import count_cores
 from ircotlib.generation.config import SMALL
 from ircotlib.parameters import SIMULATED, Parameters
 from ircotlib.playing.cache import Calls

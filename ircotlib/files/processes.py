@@ -1,4 +1,4 @@
-"""Processes that share the work of this one, and end with it."""
+"""Processes that share the work of this one, and end with it; the cores that they may use."""
 
 import os
 import signal
@@ -6,6 +6,11 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context, parent_process
 from threading import Thread
+
+
+def count_cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def open_pool(

@@ -1,6 +1,5 @@
 """Cuts waiting requests into batches, and answers batches in parallel."""
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
@@ -30,11 +29,6 @@ def close_up(goes_on: Sequence[bool]) -> list[int]:
     kept = sum(goes_on)
     last = [row for row in range(kept, len(goes_on)) if goes_on[row]]
     return [row if goes_on[row] else last.pop() for row in range(kept)]
-
-
-def count_cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def side_by_side(works: Iterable[Iterator], threads: int) -> Iterator:

@@ -10,8 +10,9 @@ from math import inf
 
 from ircotlib.errors import UserError
 from ircotlib.files import models
+from ircotlib.files.processes import count_cores
 from ircotlib.generation import replies
-from ircotlib.generation.batches import count_cores, cut_batches, side_by_side
+from ircotlib.generation.batches import cut_batches, side_by_side
 from ircotlib.generation.config import count_parameters, is_encoder_decoder, read_config
 from ircotlib.generation.endings import Endings
 from ircotlib.generation.prefixes import Prefixes
@@ -20,8 +21,8 @@ from ircotlib.generation.thoughts import THINKING_TOKENS
 from ircotlib.generation.tokens import Tokens
 from ircotlib.program import Generate, Sample
 
-# raised when a change here, in decode.py, in draws.py or of sentence_end makes the same model reply
-# differently; the second is for models whose sentences end only when the next token is known
+# raised when a change here, in decode.py, in sampling.py or of sentence_end makes the same model
+# reply differently; the second is for models whose sentences end only when the next token is known
 DECODER_VERSION, LOOKING_AHEAD = 3, 4
 DTYPES = ("float32", "bfloat16", "float16")
 

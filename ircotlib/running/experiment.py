@@ -19,6 +19,7 @@ from ircotlib.running.finished import (
     describe_finished,
     find_oddities,
     find_unknown,
+    list_paid_before,
 )
 from ircotlib.running.predictions import columns_of, row_of
 from ircotlib.running.programs import program_of
@@ -44,6 +45,8 @@ def carry_out(run: Run) -> pd.DataFrame:
     about, oddities = describe_finished(finished), find_oddities(finished)
     predictions = (row_of(*item) for item in finished.outcomes.items())
     write_run(run.folder, predictions, scores, about)
+    if paid := list_paid_before(finished):
+        run.bench.model.count_paid(step.request for step in paid)
     for line in oddities:
         print(f"{run.label}: {line}", file=sys.stderr, flush=True)
     return scores.assign(**columns_of(about))

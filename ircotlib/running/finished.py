@@ -68,14 +68,24 @@ def find_cost(finished: Finished) -> dict:
         return {}
     steps = list_steps(finished.outcomes)
     now = [step for step in steps if not step.cached]
-    if bench.parameters.batch:  # a batch file was paid for before the run was played from the cache
-        cached = {step.request: step for step in steps if step.cached and step.prompt_tokens}
-        now += [cached[request] for request in bench.model.claim(cached)]
+    now += list_paid_before(finished)
     usd = price and sum(price.of(step.prompt_tokens, step.tokens) for step in steps)
     paid = price and sum(price.of(step.prompt_tokens, step.tokens) for step in now)
     each = None if usd is None else usd / max(1, len(finished.outcomes))
     about = {"prices": price and [price.input, price.output], "prices_from": price and price.about}
     return {"cost": {"usd": usd, "per_question": each, "paid": paid, **about}}
+
+
+def list_paid_before(finished: Finished) -> list[Step]:
+    """The steps, one for each request, that batch files were paid for in this process before the
+    run was played from the cache, and that no other run has counted.
+    """
+    bench = finished.run.bench
+    if not (bench.parameters.server and bench.parameters.batch):
+        return []
+    steps = list_steps(finished.outcomes)
+    cached = {step.request: step for step in steps if step.cached and step.prompt_tokens}
+    return [step for request, step in cached.items() if bench.model.was_paid(request)]
 
 
 def count_demonstrations(outcomes: Mapping[str, Outcome]) -> dict:

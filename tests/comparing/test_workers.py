@@ -14,7 +14,7 @@ from ircotlib.comparing.cluster import MOST
 from ircotlib.comparing.comparison import run_system
 from ircotlib.comparing.pool import Pool
 from ircotlib.comparing.workers import count_workers, open_workers
-from ircotlib.generation.batches import count_cores
+from ircotlib.files.processes import count_cores
 from ircotlib.parameters import read_parameters
 from ircotlib.running.bench import open_bench
 from ircotlib.running.run import FILES, Run

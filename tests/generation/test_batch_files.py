@@ -92,6 +92,17 @@ def test_replies_are_those_of_requests_one_by_one(server, folder, chat):
     assert isinstance(ask(together, [messages])[0], str if chat else ValueError)
 
 
+def test_a_request_was_paid_until_a_run_has_counted_it(server, folder):
+    backend, (first, second, failing) = model(server, folder), (*REQUESTS[:2], REQUESTS[-1])
+    assert not backend.was_paid(first)
+    ask(backend, [first, second, failing])
+    for _ in range(2):  # a question changes nothing
+        assert backend.was_paid(first) and backend.was_paid(second)
+        assert not backend.was_paid(failing)
+    backend.count_paid([first])
+    assert not backend.was_paid(first) and backend.was_paid(second)
+
+
 def test_what_failed_costs_only_its_question_and_what_expired_is_sent_again(server, folder, capsys):
     statuses = {"Green": 500, "Blue": 400}
     with Calls() as calls:

@@ -19,7 +19,8 @@ from tiny import LIMIT, cut, prompts, read, shortest
 from transformers import T5ForConditionalGeneration
 
 from ircotlib.errors import UserError
-from ircotlib.generation.batches import count_cores, side_by_side
+from ircotlib.files.processes import count_cores
+from ircotlib.generation.batches import side_by_side
 from ircotlib.generation.decode import keep_bias
 from ircotlib.generation.local import LocalModel
 from ircotlib.playing.cache import Calls

@@ -55,7 +55,7 @@ class ServerModel:
         self.fingerprint = hashlib.blake2b(identity.encode(), digest_size=16).hexdigest()
         self.conversations = Conversations(self.name, self.chat, self.thinking_tokens)
         self.in_waves = self.folder is not None  # asked for all that waits, of every kind
-        self.paid: set[str] = set()  # keys answered by batch files, until a run claims them
+        self.paid: set[str] = set()  # keys answered by batch files, not counted by a run yet
 
     @cached_property
     def files(self) -> BatchFiles:
@@ -112,13 +112,13 @@ class ServerModel:
                 self.paid.add(name)
             yield indices[name], reply
 
-    def claim(self, requests: Iterable[Request]) -> set[Request]:
-        """Claim for a run those of its requests that batch files answered for this process and that
-        no other run has claimed; return them.
-        """
-        claimed = {each for each in requests if key(each, self.fingerprint) in self.paid}
-        self.paid -= {key(each, self.fingerprint) for each in claimed}
-        return claimed
+    def was_paid(self, request: Request) -> bool:
+        """Whether a batch file answered a request for this process, and no run has counted it."""
+        return key(request, self.fingerprint) in self.paid
+
+    def count_paid(self, requests: Iterable[Request]) -> None:
+        """Note that a run has counted what these requests cost, so that no other run does."""
+        self.paid -= {key(request, self.fingerprint) for request in requests}
 
 
 def _as_they_come(jobs: Mapping[Future, int]) -> Iterator[tuple[int, str | Exception]]:

@@ -24,7 +24,6 @@ from ircotlib.files.progress import show_progress
 from ircotlib.generation.budget import Budget, BudgetSpent, Usage
 from ircotlib.generation.server import batch_protocol, protocol
 from ircotlib.generation.server.attempts import ENDING, Endpoints, Patience
-from ircotlib.generation.server.batch_protocol import ENDED, UNDER_WAY
 from ircotlib.generation.server.endpoint import Endpoint
 from ircotlib.generation.server.protocol import Conversation, Sending, ServerReply, T
 from ircotlib.generation.server.refusals import NotServed, RequestRefused, TemporaryFailure
@@ -85,7 +84,7 @@ class BatchFiles:
                         asked[key] += 1
                         waiting[f"{key}-{asked[key]}"] = request
                         continue
-                    done += [f"{key}-{number + 1}" for number in range(asked[key])]
+                    done += [f"{key}-{number}" for number in range(1, asked[key] + 1)]
                 replies = self._exchange(dict(waiting)) if waiting and not ending else None
         finally:  # what was not taken from here is not in the call cache: it stays noted
             self._forget(done)
@@ -115,7 +114,7 @@ class BatchFiles:
                 for sent in under_way.copy():
                     batch = self._ask(partial(batch_protocol.look_at, batch=sent.batch), sent)
                     completed += batch_protocol.count_completed(batch)
-                    if batch["status"] in ENDED:
+                    if batch["status"] in batch_protocol.ENDED:
                         under_way.remove(sent)
                         for id, reply in self._read(sent, batch, requests):
                             answered += 1
@@ -133,9 +132,9 @@ class BatchFiles:
         """Why a batch is waited for no longer, "" if it is: one that has a status of its own is
         looked at for an hour, and stderr says so.
         """
-        self._odd[sent.name] += status not in UNDER_WAY
+        self._odd[sent.name] += status not in batch_protocol.UNDER_WAY
         found = f"{self.url}: found the status {one_line(status, 40)!r} of batch {sent.batch}"
-        expected = f"{found}, expected {', '.join(ENDED)}"
+        expected = f"{found}, expected {', '.join(batch_protocol.ENDED)}"
         if self._odd[sent.name] == 1:
             print(f"{expected}; it is looked at again", file=sys.stderr, flush=True)
         lasts = self._odd[sent.name] > self.endpoints.patience.attempts

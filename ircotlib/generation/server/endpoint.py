@@ -23,8 +23,10 @@ class Endpoint:
 
     def __init__(self, url: str, timeout: float, budget: Budget):
         self.url, self.timeout, self.budget = url, timeout, budget
-        self.in_flight, self.free_at, self.rests_until, self.began = 0, 0.0, 0.0, 0.0
-        self.failures, self.failing, self.answered, self.reported = 0, set(), False, False
+        self.in_flight = 0
+        self.free_at = self.rests_until = self.began = 0.0
+        self.failures, self.failing = 0, set()
+        self.answered = self.reported = False
         self.client = open_client(url, timeout)
 
     def send_once(self, path: str, body: Mapping, most: Usage) -> ServerReply:

@@ -11,8 +11,8 @@ import pandas as pd
 
 from ircotlib.comparing.pool import open_processes
 from ircotlib.datasets.scoring import score
+from ircotlib.files.processes import count_cores
 from ircotlib.files.progress import show_progress
-from ircotlib.generation.batches import count_cores
 from ircotlib.parameters import DIALS, SIMULATED, WITH_SIMULATED, Parameters
 from ircotlib.playing.plays import by_kind
 from ircotlib.program import Program, Reply, Request, Retrieve, deepen
