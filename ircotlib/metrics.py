@@ -69,7 +69,7 @@ def hotpotqa_f1(prediction: str, answer: str) -> float:
     """
     predicted, gold = normalise_answer(prediction), normalise_answer(answer)
     if predicted != gold and not WHOLE_ANSWERS.isdisjoint((predicted, gold)):
-        return 0.0
+        return 0.0  # HotpotQA's scorer
     return _word_f1(predicted.split(), gold.split(), empty=0.0)
 
 
@@ -145,7 +145,7 @@ def rouge_l(prediction: str, answer: str) -> float:
     from rouge import Rouge
 
     if not prediction.strip(" .") or not answer.strip(" ."):
-        return 0.0
+        return 0.0  # `rouge` would raise an error
     return Rouge(metrics=["rouge-l"]).get_scores(prediction, answer)[0]["rouge-l"]["f"]
 
 

@@ -21,7 +21,7 @@ STOP_WORDS = frozenset(
     these they this to was will with
     """.split()
 )
-POSSESSIVES = ("'s", "'S", "\u2019s", "\u2019S", "\uff07s", "\uff07S")
+POSSESSIVES = ("'s", "'S", "\u2019s", "\u2019S", "\uff07s", "\uff07S")  # EnglishPossessiveFilter
 MOST = 1 << 17  # chunks remembered, plus as many older ones: 50 MB; and stems
 MAX_LENGTH = 255  # of a word, in UTF-16 code units; the rest becomes the next word
 
@@ -84,19 +84,19 @@ def _words(chunk: str) -> list[str]:
 def _term(word: str) -> str:
     """The term of a word, preceded by a space; "" for a stop word."""
     word = _lower(word[:-2] if word.endswith(POSSESSIVES) else word)
-    return "" if word in STOP_WORDS else " " + _stem(word)
+    return "" if word in STOP_WORDS else " " + _stem(word)  # StopFilter comes before the stems
 
 
 def _lower(word: str) -> str:
     """Lower case character by character: no final sigma, no dot above the i."""
-    return word.replace("\u03a3", "\u03c3").replace("\u0130", "i").lower()
+    return word.replace("\u03a3", "\u03c3").replace("\u0130", "i").lower()  # LowerCaseFilter
 
 
 @lru_cache(MOST)
 def _stem(word: str) -> str:
     """Porter's stem; a character beyond U+FFFF counts as two UTF-16 code units, as in Lucene."""
     if word.isascii() or max(word) <= "\uffff":
-        return porter.stem(word)
+        return porter.stem(word)  # PorterStemFilter
     code = word.encode("utf-16-le")
     units = "".join(chr(low | high << 8) for low, high in zip(code[::2], code[1::2]))
     return porter.stem(units).encode("utf-16-le", "surrogatepass").decode("utf-16-le")
