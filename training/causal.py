@@ -14,7 +14,7 @@ from transformers.masking_utils import sdpa_mask
 
 from ircot_laboratory.world.relations import RELATION_NAMES
 from training.attention_losses import looking_loss, naming_loss
-from training.tables import OUTCOMES
+from training.positions import OUTCOMES
 
 
 def remembering_attention(
@@ -81,8 +81,8 @@ def causal_losses(
     knowing: float = 0.5,
 ) -> dict[str, torch.Tensor]:
     """The losses of a batch by name. `batch`: `input_ids` [rows, length], some of the CAUSAL_TABLES
-    (tables.py), and perhaps `weights` of the written tokens; `knowing`: the weight of the losses at
-    `depths`.
+    (positions.py), and perhaps `weights` of the written tokens; `knowing`: the weight of the losses
+    at `depths`.
     """
     out = model.base_model(batch["input_ids"], output_hidden_states=True, use_cache=False)
     layers = model.base_model.layers  # of a GPT-NeoX or a Llama

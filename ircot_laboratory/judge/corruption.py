@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from ircot_laboratory.judge.facts import judge
+from ircot_laboratory.judge.laboratory_facts import judge
 from ircot_laboratory.judge.reading import value_of
 from ircot_laboratory.make import Made
 from ircot_laboratory.questions.questions import DATASETS

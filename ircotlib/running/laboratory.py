@@ -90,7 +90,7 @@ def count_questions(data_dir: str) -> int | None:
 
 @cache
 def _facts(make: Callable, dataset: str) -> Facts:
-    from ircot_laboratory.judge.facts import LaboratoryFacts
+    from ircot_laboratory.judge.laboratory_facts import LaboratoryFacts
 
     return LaboratoryFacts(*make(dataset))
 

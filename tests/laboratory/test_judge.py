@@ -3,7 +3,7 @@
 import pytest
 
 from ircot_laboratory.judge.corruption import WAYS, check_judge, rate_judge
-from ircot_laboratory.judge.facts import judge
+from ircot_laboratory.judge.laboratory_facts import judge
 from ircot_laboratory.judge.reading import read_facts
 from ircot_laboratory.make import ABOUT, main, make_dataset, make_laboratory
 from ircot_laboratory.questions.questions import DATASETS

@@ -10,7 +10,7 @@ import pytest
 import solver
 from solver_searchain import answer
 
-from ircot_laboratory.judge.facts import judge
+from ircot_laboratory.judge.laboratory_facts import judge
 from ircot_laboratory.make import TASKS, make_dataset
 from ircot_laboratory.official.contexts import aliases
 from ircot_laboratory.questions.contexts import gold_passages, ranks_of_gold

@@ -6,7 +6,7 @@ from dataclasses import asdict
 import pytest
 from written import rewrite
 
-from ircot_laboratory.judge.facts import judge_reference as judge_statement
+from ircot_laboratory.judge.laboratory_facts import judge_reference as judge_statement
 from ircot_laboratory.make import make_laboratory
 from ircot_laboratory.world.records import Entity
 from ircotlib.annotate import box as annotate_box

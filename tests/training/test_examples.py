@@ -17,11 +17,11 @@ from ircot_laboratory.world.encyclopedia import make_popular, make_world
 from ircot_laboratory.world.records import Riddle
 from ircotlib.data import Paragraph, Question
 from ircotlib.prompting.prompt import FLAN_T5, GPT3, Prompt, read_template, render
+from training.positions import DIFFERENT, EARLIER, LATER, SAME, YEARS_AFTER
 from training.t5 import draw_examples as draws
 from training.t5 import examples
 from training.t5.draw_examples import CONCLUDED, Plan, draw_context
 from training.t5.model import make_tokenizer
-from training.tables import DIFFERENT, EARLIER, LATER, SAME, YEARS_AFTER
 
 
 class Drawn(NamedTuple):

@@ -2,5 +2,5 @@
 plays a system's own program with the teachers' replies, transcripts.py joins its turns, sources.py
 finds where each word comes from; lessons.py and drills.py teach the rest; stages.py measures.
 
-Imports: causal, folder, ircot_laboratory, ircotlib, loop, muon, rate, tables, words.
+Imports: causal, folder, ircot_laboratory, ircotlib, loop, muon, positions, rate, words.
 """

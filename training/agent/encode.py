@@ -10,7 +10,7 @@ from ircot_laboratory.world.records import Fact
 from ircot_laboratory.world.relations import RELATION_NAMES
 from training.agent.transcripts import CopiedName, Transcript
 from training.agent.words import make_agent_tokenizer
-from training.tables import CAUSAL_TABLES, make_tables, pad
+from training.positions import CAUSAL_TABLES, make_tables, pad
 
 MADE_UP = 0.2  # weight of tokens that the agent cannot know, such as those of invented names
 

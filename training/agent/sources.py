@@ -19,7 +19,7 @@ from training.agent.transcripts import (
     StatedFact,
     Transcript,
 )
-from training.tables import DIFFERENT, EARLIER, LATER, SAME, last_word
+from training.positions import DIFFERENT, EARLIER, LATER, SAME, last_word
 
 WORDS = r"\w+|\W"
 THUS = "Thus, "  # begins a conclusion

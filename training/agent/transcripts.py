@@ -60,7 +60,7 @@ class InferredFact(NamedTuple):
 
 class ComparedPair(NamedTuple):
     """Two values that are compared: the later one, the earlier one, and the outcome
-    (tables.py)."""
+    (positions.py)."""
 
     at: int
     other: int

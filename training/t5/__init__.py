@@ -2,6 +2,6 @@
 steps, draw_examples.py draws questions and chains that are partly written, examples.py writes them
 as prompt and target, sources.py finds where each word comes from, teach.py has the T5s' losses.
 
-Imports: attention_losses, causal, folder, ircot_laboratory, ircotlib, loop, rate, tables, words,
+Imports: attention_losses, causal, folder, ircot_laboratory, ircotlib, loop, positions, rate, words,
 worlds.
 """

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import torch
 
+from training.positions import CAUSAL_TABLES, PROMPT, make_tables, pad
 from training.t5.encode import IGNORED, encode
 from training.t5.examples import PromptExample
-from training.tables import CAUSAL_TABLES, PROMPT, make_tables, pad
 
 
 def encode_causal(examples: list[PromptExample], tokenizer) -> dict[str, torch.Tensor]:

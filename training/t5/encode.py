@@ -6,8 +6,8 @@ import torch
 
 from ircot_laboratory.world.records import Fact
 from ircot_laboratory.world.relations import RELATION_NAMES
+from training.positions import PROMPT, T5_TABLES, TARGET, make_tables
 from training.t5.examples import PromptExample
-from training.tables import PROMPT, T5_TABLES, TARGET, make_tables
 
 IGNORED = -100  # the label of tokens that are left out of the loss
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ircot_laboratory.world.records import Fact, Passage, Riddle, World
-from training.tables import (
+from training.positions import (
     DIFFERENT,
     EARLIER,
     LATER,

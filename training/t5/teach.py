@@ -10,7 +10,7 @@ from torch import nn
 
 from ircot_laboratory.world.relations import RELATION_NAMES
 from training.attention_losses import looking_loss, naming_loss
-from training.tables import OUTCOMES, PROMPT, TARGET
+from training.positions import OUTCOMES, PROMPT, TARGET
 
 # the encoder layer whose heads 0 and 1 attend from a value to the two words of its subject
 BELONGING = 2

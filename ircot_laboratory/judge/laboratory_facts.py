@@ -5,8 +5,8 @@ SearChain §4.3.4; there people judge). A fact that no page states is false.
 import re
 from collections.abc import Collection, Iterable, Sequence
 
-from ircot_laboratory.judge.causes import weigh
 from ircot_laboratory.judge.conclusions import CONCLUSIONS, Conclusion
+from ircot_laboratory.judge.missing_facts import weigh
 from ircot_laboratory.judge.reading import Entities, read_facts, value_of
 from ircot_laboratory.world.records import Riddle, World
 from ircotlib.data import Question
