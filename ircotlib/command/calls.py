@@ -70,7 +70,8 @@ def export(runs: Sequence[Path], file: Path) -> int:
     folders = sorted({path.parent for run in runs for path in run.rglob("run.json")})
     if not folders:
         raise UserError(f"{' '.join(map(str, runs))}: found no run.json, expected finished runs")
-    abouts, systems = [], all_systems()
+    systems = all_systems()
+    abouts = []
     with _noting_used() as used:
         open_calls(DATA / "calls.sqlite").remedy = RERUN
         for folder in folders:

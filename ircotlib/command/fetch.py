@@ -74,7 +74,8 @@ def missing(p: Parameters, table: Sequence[Download]) -> Iterator[Download]:
     corpora = {full[name] for name in (full if p.corpus == "full" else only_full)}
     data_dir = Path(resolve(p.data_dir))
     for row in table:
-        folder, is_full = data_dir / row.folder, row.corpus == "full"
+        folder = data_dir / row.folder
+        is_full = row.corpus == "full"
         made = is_full and (DATA / "corpora" / f"{row.folder}-full").is_dir()
         unpacked = (folder / row.files[0].removesuffix(".tar.bz2")).exists()
         paths = [(folder / name, data_dir / name) for name in row.files]
@@ -127,7 +128,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not Path(resolve(p.demonstrations)).is_dir():
         prompts = "by hand: the folder prompts/ of https://github.com/StonyBrookNLP/ircot"
         print(f"{prompts}, into {p.demonstrations}")
-    data_dir, table = ROOT / p.data_dir, read_downloads()
+    data_dir = ROOT / p.data_dir
+    table = read_downloads()
     if data_dir.exists() and not data_dir.is_dir():
         raise UserError(f"data_dir: found {data_dir}, expected a folder, or nothing there yet")
     rows = list(missing(p, table))

@@ -59,7 +59,9 @@ class Bar:
     """
 
     def __init__(self, minutes: Mapping[str, float], folder: Path):
-        self.minutes, self.folder, self.ended = minutes, folder, set()
+        self.minutes = minutes
+        self.folder = folder
+        self.ended = set()
         self.started = self.printed = time.monotonic()
         shape = "{percentage:3.0f}%|{bar:10}| {desc}"
         silent = not sys.stderr.isatty()
@@ -98,7 +100,8 @@ def regenerate(
     os.environ |= {"IRCOT_BATCH": "1", "IPYTHONDIR": str(DATA / "executed/ipython")} | KEEP_MEMORY
     for library in ("papermill", "traitlets"):  # whose errors are raised too
         logging.getLogger(library).setLevel(logging.CRITICAL)
-    folder, started = DATA / "executed" / p.profile / p.trial, time.time_ns()
+    folder = DATA / "executed" / p.profile / p.trial
+    started = time.time_ns()
 
     def run(notebook: str) -> float:
         return run_notebook(notebook, p, changes, folder / f"{notebook}.ipynb")

@@ -60,13 +60,13 @@ def check_comparison(notebook: str, comparison: Comparison) -> None:
     """Raise UserError if a comparison has only systems that its data sets do not suit, or if a
     system cannot be tuned, or lacks its questions or prompts.
     """
-    benches, systems = comparison.benches, comparison.systems
-    names = ", ".join(dict.fromkeys(bench.dataset.name for bench in benches))
-    if systems and not any(suits(system, bench) for system in systems for bench in benches):
-        found = f"systems: found only {', '.join(s.name for s in systems)}, which retrieve"
-        expected = f"expected one that answers: {names} have no gold paragraphs"
-        raise UserError(f"{found}, for {notebook}, {expected}")
-    for bench, system in product(benches, systems):
+    pairs = [*product(comparison.benches, comparison.systems)]
+    if pairs and not any(suits(system, bench) for bench, system in pairs):
+        datasets = ", ".join(bench.dataset.name for bench in comparison.benches)
+        found = f"found only {', '.join(system.name for system in comparison.systems)}"
+        expected = f"expected one that answers: {datasets} have no gold paragraphs"
+        raise UserError(f"systems: {found}, which retrieve, for {notebook}, {expected}")
+    for bench, system in pairs:
         settings = len(bench.settings(system)) if comparison.settings is None else 1
         if settings > 1 and not bench.parameters.dev:
             found = f"dev: found 0, and {settings} settings of {system.name} in {notebook}"
@@ -232,7 +232,8 @@ def _check_data(p: Parameters) -> None:
     if p.corpus == "full" and not p.data_dir:
         raise UserError("corpus: found full and no data_dir, expected the official files' folder")
     sizes = {name: getattr(p, name) or 0 for name in ("test", "ood_test", "head_to_head_test")}
-    most, count = max(sizes, key=sizes.__getitem__), count_questions(p.data_dir)
+    most = max(sizes, key=sizes.__getitem__)
+    count = count_questions(p.data_dir)
     if count and sizes[most] + p.dev > count:
         some = f"a data set of the laboratory has {count}, and no more are asked"
         print(f"{most}: found {sizes[most]} and dev={p.dev}: {some}", file=sys.stderr, flush=True)

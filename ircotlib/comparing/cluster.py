@@ -48,7 +48,10 @@ class Cluster:
         except (OSError, RuntimeError, ValueError) as error:
             reason = f"workers: found no Ray cluster at {address} ({one_line(error)})"
             raise Unavailable(f"{reason}; start one: ray start --head") from error
-        self.ray, self.tasks, self.workers, self.closed = ray, SimpleQueue(), {}, False
+        self.ray = ray
+        self.tasks = SimpleQueue()
+        self.workers = {}
+        self.closed = False
         gpus = int(ray.cluster_resources().get("GPU", 0) > 0)
         here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
             ray.get_runtime_context().get_node_id(), soft=False
@@ -113,7 +116,8 @@ class _Worker:
     """The actor that plays shares one by one."""
 
     def __init__(self, play: Callable, replies: object):
-        self.play_share, self.calls = play, _Replies(replies)
+        self.play_share = play
+        self.calls = _Replies(replies)
 
     def begin(self) -> None:
         """Answer as soon as the worker runs."""

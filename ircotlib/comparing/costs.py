@@ -29,7 +29,8 @@ def most_texts(runs: Sequence[Run]) -> int:
 
 def most_usage(run: Run) -> Usage:
     """The most tokens that a run takes, if each text and its prompt fill the window."""
-    texts, written = most_texts([run]), run.bench.longest(run.system)
+    texts = most_texts([run])
+    written = run.bench.longest(run.system)
     return Usage(texts * (run.bench.window - written), texts * written)
 
 
@@ -42,7 +43,8 @@ def most_usd(runs: Sequence[Run]) -> float | None:
 
 def announce(runs: Sequence[Run]) -> str:
     """What runs are and may cost at most, in a line."""
-    p, price = runs[0].bench.parameters, runs[0].bench.price
+    p = runs[0].bench.parameters
+    price = runs[0].bench.price
     limit = f"it stops at max_cost {p.max_cost} USD"
     limits = "no max_cost is set" if p.max_cost is None else limit
     usd = in_dollars(most_usd(runs))

@@ -67,7 +67,9 @@ def play_sample(planned: Sequence[Planned], questions: int, one_core: bool) -> p
     `weight`: how many requests a row stands for; `new`: how many of these will be answered, because
     equal ones are answered once; `seconds`: what one takes, NaN if it could not be timed.
     """
-    groups, rows, spent = defaultdict(list), [], defaultdict(float)
+    groups = defaultdict(list)
+    spent = defaultdict(float)
+    rows = []
     for one in planned:  # the same backends answer together, in full batches
         groups[tuple(one.runs[0].bench.backends)].append(one)
     with show_progress("a sample, data sets and models", len(groups)) as progress:
@@ -105,7 +107,8 @@ def _rows(one: Planned, run: Run, asked: int, outcome: Outcome, serving: Mapping
     """The rows of a question; `units`: the tokens that are read and written, or 1 if none are;
     `asked`: how many questions the sample of `one` has; `runs`: for how many of a part it stands.
     """
-    rows, sizes = [], {each.part: each.size for each in one.runs}
+    rows = []
+    sizes = {each.part: each.size for each in one.runs}
     of = {"notebook": one.notebook, "system": run.system.name, "bench": id(run.bench)}
     of |= {"setting": str(run.setting), "play": outcome.id}
     for at, step in enumerate(outcome.trace):

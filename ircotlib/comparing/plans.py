@@ -15,7 +15,8 @@ def read_all_comparisons(
     """What notebooks compare with the parameters of a profile and some changes; and, in a line
     each, why others have nothing to run.
     """
-    compared, left_out = {}, []
+    compared = {}
+    left_out = []
     for notebook in notebooks:
         try:
             compared[notebook] = read_comparisons(notebook, profile, changes)

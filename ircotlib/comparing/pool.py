@@ -30,7 +30,8 @@ class Pool:
 
     def __init__(self, play: Callable, count: int):
         self.play = play
-        gpus, threads = list_gpus(), str(max(1, count_cores() // count))
+        gpus = list_gpus()
+        threads = str(max(1, count_cores() // count))
         self.environments = [{"OMP_NUM_THREADS": threads} for _ in range(count)]
         for number, environment in enumerate(self.environments):
             environment |= {"CUDA_VISIBLE_DEVICES": gpus[number % len(gpus)]} if gpus else {}

@@ -17,7 +17,8 @@ class Work:
     """The work on planned runs; see `open_work`. `total`: how many there are."""
 
     def __init__(self, players: Workers | Waves, total: int):
-        self.players, self.total = players, total
+        self.players = players
+        self.total = total
         self.finished = 0
         self.progress = lambda done, total: None
 

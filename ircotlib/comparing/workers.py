@@ -71,7 +71,10 @@ class Workers:
     """
 
     def __init__(self, p: Parameters, count: int):
-        self.parameters, self.count, self.deaths, self.computed = p, count, 0, 0
+        self.parameters = p
+        self.count = count
+        self.deaths = 0
+        self.computed = 0
         self.shares: dict[Path, dict[Future, Share]] = {}  # not yet played, by the run's folder
 
     @cached_property
@@ -97,7 +100,8 @@ class Workers:
         """Wait for a run that was handed out. An error of a worker is only reported: whoever plays
         the run now meets it too, or does without the worker.
         """
-        waiting, total = self.shares.get(played.folder, {}), len(played.questions)
+        waiting = self.shares.get(played.folder, {})
+        total = len(played.questions)
         with show_progress(played.label, total) as progress:
             while waiting:
                 ended = next(as_completed(waiting))

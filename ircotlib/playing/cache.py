@@ -104,7 +104,8 @@ class Calls:
         """Add all replies of other caches in one transaction; return how many were added. Raises
         DataError, and adds none, if two of all these caches reply differently to one request.
         """
-        before, others = len(self), [other for other in others if other is not self]
+        before = len(self)
+        others = [other for other in others if other is not self]
         with self._turn, self._told(), self._connection as connection:
             connection.execute("BEGIN IMMEDIATE")
             for number, other in enumerate(others):

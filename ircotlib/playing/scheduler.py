@@ -155,7 +155,8 @@ def _answer_batch(service: Service, waiting: list[Play], calls: Calls) -> list[P
     continue.
     """
     batch = list({play.key: play for play in waiting}.values())  # one program for each request
-    replies, started = {}, time.perf_counter()
+    replies = {}
+    started = time.perf_counter()
     try:
         calls.check_missing([play.key for play in batch if not play.key.startswith(UNSTORED)])
         if hasattr(service.backend, "take"):
@@ -174,7 +175,8 @@ def _answer_batch(service: Service, waiting: list[Play], calls: Calls) -> list[P
     service.counts.seconds += time.perf_counter() - started
     service.counts.batches += 1
     # all programs that wait for one of these replies continue
-    answered, paid = [play for play in waiting if play.key in replies], set()
+    answered = [play for play in waiting if play.key in replies]
+    paid = set()
     for play in answered:
         reply = replies[play.key]
         if isinstance(reply, Exception):

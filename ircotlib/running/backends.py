@@ -103,7 +103,8 @@ def _opened_from(
 ) -> list[Path]:
     """The folders and files that decide what `_opened` returns."""
     folder = ROOT / data_dir if data_dir else data / "laboratory"
-    encoder, full = model_of(retriever), find_dataset(dataset).full_corpus
+    encoder = model_of(retriever)
+    full = find_dataset(dataset).full_corpus
     made = [data / "corpora" / f"{full.name}-full" / DESCRIPTION] if full else []
     return [folder / dataset, folder, *models.named(encoder), *(made if corpus == "full" else [])]
 
@@ -113,7 +114,8 @@ def _opened(
     data: Path, dataset: str, data_dir: str, corpus: str, retriever: str, released: bool
 ) -> tuple[list[Question], object]:
     """Questions and retriever, opened once per process, and again if the data change."""
-    folder, indexes = data_folder(data_dir, data), data / "indexes"
+    folder = data_folder(data_dir, data)
+    indexes = data / "indexes"
     read = partial(read_dataset, dataset, folder, corpus, released)
     questions, paragraphs = read()
     if corpus == "full":

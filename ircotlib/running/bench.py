@@ -116,7 +116,8 @@ class Bench:
     @property
     def ambient(self) -> dict:
         """What programs are given in addition to their own setting, if they take the keyword."""
-        style, p = self.style, self.parameters
+        style = self.style
+        p = self.parameters
         offered = {"max_tokens": style.generation_tokens, "sentence": style.sentence}
         offered |= {"max_steps": p.max_steps, "released": p.released, "others": tuple(self.test)}
         return offered | self.dataset.program_arguments
@@ -161,7 +162,9 @@ class Bench:
         """The template of a stage and what its prompts show, read from their files; see `prompt`.
         Raises FileNotFoundError if one is missing.
         """
-        p, shown, style = self.parameters, self.shown or self.dataset, self.style
+        p = self.parameters
+        shown = self.shown or self.dataset
+        style = self.style
         template = read_template(system.folder, stage, style.name)
         if m is None or not style.demonstrated:
             return template, []
@@ -183,7 +186,8 @@ class Bench:
             raise UserError(f"{missing}, expected one to write for: open the bench with a model")
         template, shown = self.examples(stage, m, demonstration_set, system)
         released = self.parameters.released and system.demonstrated_by == SETS
-        limit, last = self.window - self.longest(system), self.style.passage_last
+        limit = self.window - self.longest(system)
+        last = self.style.passage_last
         return Prompt(shown, self.model.count_tokens, template, limit, last, released)
 
 

@@ -42,7 +42,8 @@ def carry_out(run: Run) -> pd.DataFrame:
     """
     finished = play(run)
     scores = score_all(finished)
-    about, oddities = describe_finished(finished), find_oddities(finished)
+    about = describe_finished(finished)
+    oddities = find_oddities(finished)
     predictions = (row_of(*item) for item in finished.outcomes.items())
     write_run(run.folder, predictions, scores, about)
     if paid := list_paid_before(finished):
@@ -54,7 +55,8 @@ def carry_out(run: Run) -> pd.DataFrame:
 
 def play(run: Run) -> Finished:
     """Play the program of a run on all its questions, with a progress bar."""
-    bench, build = run.bench, run.program
+    bench = run.bench
+    build = run.program
     started = time.monotonic()
     with show_progress(run.label, len(run.questions)) as progress:
         programs = {question.id: build(question) for question in run.questions}
@@ -64,7 +66,8 @@ def play(run: Run) -> Finished:
 
 def score_all(finished: Finished) -> pd.DataFrame:
     """The scores of a run, one row per question, as of scores.csv."""
-    rows, dataset = [], finished.run.bench.scored_as
+    dataset = finished.run.bench.scored_as
+    rows = []
     for question in finished.run.questions:
         scores = score(question, finished.outcomes[question.id].result, dataset)
         rows.append({"id": question.id, "kind": question.kind, **scores})

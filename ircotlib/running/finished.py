@@ -36,7 +36,8 @@ def describe_finished(finished: Finished) -> dict:
     """The content of run.json: enough to find the run, to distinguish it from others, to replay it,
     and to know what it took.
     """
-    run, bench = finished.run, finished.run.bench
+    run = finished.run
+    bench = run.bench
     questions = repr((bench.dev, bench.test)).encode("utf-8", "surrogatepass")
     about = run.identity
     about |= {"questions_hash": hashlib.blake2b(questions, digest_size=16).hexdigest()}
@@ -63,7 +64,8 @@ def find_cost(finished: Finished) -> dict:
     In USD, None if the price is not known. `usd`: the cost of all tokens, including cached ones, so
     that a run costs the same whenever it is made; `paid`: of those computed this time.
     """
-    bench, price = finished.run.bench, finished.run.bench.price
+    bench = finished.run.bench
+    price = bench.price
     if not bench.parameters.server:
         return {}
     steps = list_steps(finished.outcomes)
@@ -130,7 +132,8 @@ def find_oddities(finished: Finished) -> list[str]:
     that most questions are about something unknown to the system.
     """
     odd = [silence] if (silence := find_silence(finished.outcomes)) else []
-    questions, model = finished.run.questions, finished.run.bench.model
+    questions = finished.run.questions
+    model = finished.run.bench.model
     unknown = [find_unknown(q, finished.outcomes[q.id], model) for q in questions]
     told = list(filter(None, unknown))
     if 2 * len(told) > len(questions):

@@ -34,7 +34,9 @@ def read_predictions(folder: Path, measure: str = "") -> pd.DataFrame:
     Raises DataError, in one line, for a folder that is damaged or was made from other data.
     """
     about = read_about(folder)
-    lines, scores, run = read_lines(folder, about), read_scores(folder, about), columns_of(about)
+    lines = read_lines(folder, about)
+    scores = read_scores(folder, about)
+    run = columns_of(about)
     run |= {"metric": measure or run["metric"]}
     if run["metric"] not in (known := next(iter(scores.values()), run.values())):
         expected = f"expected one of {', '.join(known)}"
@@ -51,7 +53,8 @@ def columns_of(about: dict) -> dict:
     """The columns that describe a run in its table of scores, from its run.json.
     `demonstrations_shown`: how many the last prompt of a question showed on average.
     """
-    p, named = about["parameters"], ("dataset", "system")
+    p = about["parameters"]
+    named = ("dataset", "system")
     columns = {"profile": p["profile"], "model": name_model(p)}
     columns |= {name: p[name] for name in ("style", "reader")}
     columns |= {name: about[name] for name in named}
@@ -66,7 +69,8 @@ def share_measure(runs: pd.DataFrame) -> pd.Series:
     answer, or its first if they differ; recall for those that only retrieve. `runs`: columns
     dataset and metric, which is their own measure.
     """
-    own, answers = runs["metric"].copy(), runs[runs["metric"] != RECALL]
+    own = runs["metric"].copy()
+    answers = runs[runs["metric"] != RECALL]
     for dataset, metrics in answers.groupby("dataset")["metric"]:
         if metrics.nunique() > 1:
             own[metrics.index] = next(iter(find_dataset(dataset).scores))
@@ -88,7 +92,8 @@ def read_lines(folder: Path, about: Mapping) -> dict[str, dict]:
 
 def read_scores(folder: Path, about: Mapping) -> dict[str, dict]:
     """The rows of a run's scores.csv by question id: its id, kind and scores."""
-    path, columns = Path(folder) / "scores.csv", {"id": None, "kind": None} | COUNTS
+    path = Path(folder) / "scores.csv"
+    columns = {"id": None, "kind": None} | COUNTS
     content = read_file(folder, about, path.name)
     rows = read_table(path, columns, key=["id"], others=SCORE, content=content)
     return {row["id"]: row for row in rows}
