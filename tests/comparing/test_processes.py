@@ -101,6 +101,7 @@ def test_of_processes_that_are_killed_nothing_is_lost(tmp_path, parameters):
 @pytest.mark.parametrize("contents", [(["a" * 9000, "b"], ["c", "d"]), (["a", "b"], ["a", "b"])])
 def test_who_reads_a_run_that_is_replaced_reads_the_old_or_the_new_one(tmp_path, contents):
     folder, stop = tmp_path / "run", threading.Event()
+    idle, go = threading.Event(), threading.Semaphore(0)  # at most one replacement in each read
 
     def write(n: int) -> None:
         with replace_files(folder, "run.json", EARLIER) as partial:
@@ -110,22 +111,27 @@ def test_who_reads_a_run_that_is_replaced_reads_the_old_or_the_new_one(tmp_path,
 
     def replace() -> None:
         n = 0
-        while not stop.is_set():
+        while go.acquire() and not stop.is_set():
             write(n := n + 1)
-            time.sleep(0.002)
+            idle.set()
 
     write(0)
+    idle.set()
     writer = threading.Thread(target=replace)
     writer.start()
     seen, until = set(), time.monotonic() + 0.5
     try:
-        while time.monotonic() < until:
+        while time.monotonic() < until or (len(seen) <= 3 and writer.is_alive()):
+            if idle.is_set():
+                idle.clear()
+                go.release()
             about = read_about(folder)
             text = [read_file(folder, about, name).decode() for name in FILES]
             assert text == contents[about["n"] % 2]
             seen.add(about["n"])
     finally:
         stop.set()
+        go.release()
         writer.join()
     assert len(seen) > 3
     assert (folder / EARLIER).exists() == (contents[0] != contents[1])
