@@ -19,7 +19,7 @@ except ImportError:
 endef
 export PYTHON_CHECK
 
-.PHONY: figures quick test lab annotate bench notebooks
+.PHONY: figures quick test wheel lab annotate bench notebooks
 READY = .venv/ready
 
 figures: $(READY)          ## every figure and table, offline, on the mini profile (PROFILE=sample for another)
@@ -32,8 +32,11 @@ test: $(READY)             ## style, unit tests, and every notebook
 	.venv/bin/ruff check .
 	.venv/bin/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 
+wheel: $(READY)            ## the package, in dist/ (docs/package.md)
+	.venv/bin/python -m hatchling build -t wheel
+
 lab: $(READY)              ## JupyterLab on the notebooks
-	.venv/bin/jupyter lab --notebook-dir=. $(if $(filter 0,$(shell id -u)),--allow-root)
+	.venv/bin/jupyter lab notebooks/00_tour.ipynb --notebook-dir=. $(if $(filter 0,$(shell id -u)),--allow-root)
 
 annotate: $(READY)         ## the page for those who judge chains, without code (NOTEBOOK=… for other runs, docs/annotate.md)
 	.venv/bin/python -c "import voila" 2>/dev/null || .venv/bin/pip install --quiet -c constraints.txt -e '.[annotate]'

@@ -3,8 +3,8 @@
 import pandas as pd
 
 from docs.pages import FOUR, as_table, read
+from ircotlib.results.claims.claim import FIXED
 from ircotlib.results.claims.judging import VERDICTS
-from ircotlib.results.claims.record import FIXED
 from ircotlib.results.statistics import LEVEL, holm
 
 NAMED = (  # comparisons that a sentence counts: on how many data sets they hold

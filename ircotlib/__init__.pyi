@@ -77,6 +77,7 @@ from .results import tables as tables
 from .results.abilities.ceilings import play_ceilings as play_ceilings
 from .results.abilities.ceilings import play_settings as play_settings
 from .results.abilities.dials import play_dials as play_dials
+from .results.abilities.dials import play_retrieval as play_retrieval
 from .results.abilities.fit import BY_STAGE as BY_STAGE
 from .results.abilities.fit import CLASS_MEAN as CLASS_MEAN
 from .results.abilities.fit import ONE as ONE
@@ -85,7 +86,6 @@ from .results.abilities.fit import predict_agent as predict_agent
 from .results.abilities.known_readers import read_readers as read_readers
 from .results.abilities.map import map_systems as map_systems
 from .results.abilities.parts import weigh_parts as weigh_parts
-from .results.abilities.retrieval_dials import play_retrieval as play_retrieval
 from .results.abilities.simulated_plays import describe_plays as describe_plays
 from .results.cases import cases_as_markdown as cases_as_markdown
 from .results.cases import find_cases as find_cases
@@ -95,7 +95,7 @@ from .results.causes import count_causes as count_causes
 from .results.causes import find_causes as find_causes
 from .results.citations import accuracy_of_marks as accuracy_of_marks
 from .results.citations import read_references as read_references
-from .results.claims.comparing import compare as compare
+from .results.claims.claim import compare as compare
 from .results.claims.ircot import READERS as READERS
 from .results.claims.ircot import read_ircot as read_ircot
 from .results.claims.judging import judge_claims as judge_claims
@@ -123,6 +123,8 @@ from .results.head_to_head import with_rivals as with_rivals
 from .results.markdown import as_markdown as as_markdown
 from .results.markdown import as_wide_markdown as as_wide_markdown
 from .results.markdown import save_table as save_table
+from .results.reported import compare_published as compare_published
+from .results.reported import compare_readers as compare_readers
 from .results.reported import read_reported as read_reported
 from .results.reported import with_reported as with_reported
 from .results.runs import PARSED as PARSED
@@ -145,8 +147,6 @@ from .results.statistics import describe_shown as describe_shown
 from .results.statistics import paired_difference as paired_difference
 from .results.statistics import per_question as per_question
 from .results.statistics import summarise as summarise
-from .results.tables import compare_published as compare_published
-from .results.tables import compare_readers as compare_readers
 from .retrieval import retriever_name as retriever_name
 from .retrieval.analyzer import analyze as analyze
 from .running.backends import change_model as change_model
@@ -158,6 +158,7 @@ from .running.bench import open_benches as open_benches
 from .running.experiment import answer as answer
 from .running.experiment import answer_all as answer_all
 from .running.experiment import replay as replay
+from .running.functions import bench_of_functions as bench_of_functions
 from .running.laboratory import expect_laboratory as expect_laboratory
 from .running.laboratory import explain_dials as explain_dials
 from .running.laboratory import find_facts as find_facts

@@ -6,6 +6,7 @@ ircotlib ask          a question of your own, to any of the systems
 ircotlib systems      lists the systems: their papers, what is tuned, their prompts
 ircotlib fetch        downloads the official files that a profile needs
 ircotlib laboratory   makes another laboratory
+ircotlib new          lays a folder to work in, for an installed package
 ircotlib calls        merges and recovers call caches, exports replies to publish with a paper
 
 ircotlib COMMAND --help says more, with an example, and ircotlib --version which this is.
@@ -30,6 +31,7 @@ COMMANDS = {
     "systems": "ircotlib.command.systems",
     "fetch": "ircotlib.command.fetch",
     "laboratory": "ircot_laboratory.make",
+    "new": "ircotlib.command.new",
     "calls": "ircotlib.command.calls",
 }
 

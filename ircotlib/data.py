@@ -71,8 +71,8 @@ class Prediction:
     one. `thoughts`: the chain written while retrieving (IRCoT §3.1). `reading`: the reader's text,
     which contains `answer`. `nodes`: the nodes of all chains of query (SearChain §3.2). `fault`: in
     a few words, which part of a reply could not be read; "" if all could. `hops`: how the answer
-    was reached, from which the causes of errors are told; without them, the sentences of `thoughts`
-    and `reading` are its hops.
+    was reached, step by step, from which the causes of errors are told; if a program of your own
+    has none, those are the sentences of `thoughts` and `reading`.
     """
 
     answer: str = ""
@@ -149,7 +149,8 @@ def read_lines(path: Path) -> Iterator[tuple[object, str]]:
     """Yield the values of a file of JSON lines, plain or bz2, each with its place ("file, line 1").
     Blank lines are skipped. Raises DataError, in one line, if the file is damaged.
     """
-    path, number = Path(path), 0
+    path = Path(path)
+    number = 0
     with bz2.open(path) if path.suffix == ".bz2" else path.open("rb") as file:
         try:
             for number, line in enumerate(file, start=1):

@@ -14,7 +14,9 @@ from ircotlib.text import normalise_answer
 
 # HotpotQA's scorer gives no partial credit if either side is one of these
 WHOLE_ANSWERS = frozenset({"yes", "no", "noanswer"})
-OPENING, CLOSING = "\"'([{¿¡", "\"')]}.,;:!?…"  # around a word they tell nothing apart
+# around a word they tell nothing apart
+OPENING = "\"'([{¿¡"
+CLOSING = "\"')]}.,;:!?…"
 # before a word that is none itself; a later capital may be a name: vitamin A
 _ARTICLE = re.compile(r"(?:^A|(?<!\S)(?:a|(?i:an|the))) (?!(?i:a|an|the)\W*(?: |$))")
 _ALIKE = str.maketrans("“”‘’–−", "\"\"''--")
@@ -69,7 +71,7 @@ def hotpotqa_f1(prediction: str, answer: str) -> float:
     """
     predicted, gold = normalise_answer(prediction), normalise_answer(answer)
     if predicted != gold and not WHOLE_ANSWERS.isdisjoint((predicted, gold)):
-        return 0.0  # HotpotQA's scorer
+        return 0.0  # HotpotQA's scorer; SQuAD's has no such rule
     return _word_f1(predicted.split(), gold.split(), empty=0.0)
 
 
@@ -105,6 +107,7 @@ def cover_em(prediction: str, answer: str) -> float:
     """
     if gold := normalise_answer(answer):
         return float(f" {gold} " in f" {normalise_answer(prediction)} ")
+    # nothing is left of "A" or "The The", which their program then finds in each prediction
     return float(re.search(rf"(?<!\w){re.escape(answer.strip())}(?!\w)", prediction) is not None)
 
 
@@ -122,6 +125,7 @@ def set_f1(prediction: str, answer: str) -> float:
     Differs from the paper's program, which splits at commas alone and only lowers the case.
     """
     predicted, gold = _name_sets(prediction, answer)
+    # 2PR / (P + R), with P and R over names
     return 2 * len(predicted & gold) / (len(predicted) + len(gold))
 
 
@@ -153,6 +157,7 @@ def paragraph_recall(found_ids: Collection[str], gold_ids: Collection[str]) -> f
     """The share of the gold paragraphs that were found, in any order (IRCoT §4.1, Retrieval
     Metric); NaN, which pandas leaves out of means, for a question without gold paragraphs.
     """
+    # IRCoT §4.1: neither precision nor rank counts, because the reader reads all of them
     gold = set(gold_ids)
     return len(gold & set(found_ids)) / len(gold) if gold else float("nan")
 

@@ -58,7 +58,7 @@ class Parameters(BaseModel):
     model: ranges.Name  # a local folder or a hub id; with `server`, its name there
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     agent: str = ""  # a local folder: the small model for SearChain's systems; "": `model`
-    extractor: str = ""  # extractive reader (SearChain §3.2): a folder or a hub id; "": none
+    extractor: str = ""  # extractive reader (SearChain §3.3): a folder or a hub id; "": none
     duplicates: str = ""  # cross-encoder that detects duplicate queries; "": equal texts
     # how able the simulated reader is (model: simulated; docs/abilities.md)
     knows: ranges.Share = 0.0  # share of the facts that it knows by heart
@@ -187,7 +187,8 @@ class Parameters(BaseModel):
 
     def command_line(self) -> str:
         """The options of `ircotlib figures` that give these parameters."""
-        profile, options = read_parameters(self.profile).model_dump(), [f"--profile {self.profile}"]
+        profile = read_parameters(self.profile).model_dump()
+        options = [f"--profile {self.profile}"]
         for name, value in self.model_dump().items():
             if value != profile.get(name):
                 text = f"{name}={json.dumps(value, ensure_ascii=False)}"
@@ -196,9 +197,10 @@ class Parameters(BaseModel):
 
     def grid(self, module: str, name: str, paper: list, of: str = MAIN) -> list:
         """The values to try; the paper's if none are set, but only the first for OOD."""
-        extra, chosen = self.model_extra or {}, getattr(self, f"{of}distractors")
         if name == "m":
+            chosen = getattr(self, f"{of}distractors")
             return self.distractors if chosen is None else chosen
+        extra = self.model_extra or {}
         values = extra.get(f"{module}_{name}", list(paper))
         return extra.get(f"{of}{module}_{name}", values[:1] if of == OOD else values)
 

@@ -54,7 +54,7 @@ class NearestTitle:
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """Asks for a paragraph's answer to a query (SearChain §3.2). The reply is an Extracted."""
+    """Asks for a paragraph's answer to a query (SearChain §3.3). The reply is an Extracted."""
 
     query: str
     paragraph: Paragraph

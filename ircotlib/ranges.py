@@ -64,7 +64,8 @@ def _describe(error: dict) -> str:
     """An error that pydantic found, in one line."""
     if not error["loc"]:
         return str(error["ctx"]["error"])
-    name, message = error["loc"][0], error["msg"].removeprefix("Value error, ")
+    name = error["loc"][0]
+    message = error["msg"].removeprefix("Value error, ")
     if message.startswith("found"):
         return f"{name}: {message}"
     if error["type"] == "missing" and len(error["loc"]) == 1:

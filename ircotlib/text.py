@@ -20,6 +20,7 @@ AFTER_NAMES = """He She It They I We A An The This That These Those There His He
     Although Both Neither Either Who What Which Where""".split()
 OPENERS = [*AFTER_NAMES, *"In On At By For Of From With You".split()]
 SAYING = "said says asked asks cried cries replied replies shouted shouts".split()
+# IRCoT's program: these go out of each query, and such a sentence, or a sum, is none
 QUESTION_WORDS = "who what when where why which how does is".split()
 REASONING_OPENERS = ("thus ", "thus,", "so ", "so,", "that is,", "therefore", "hence")
 
@@ -32,7 +33,8 @@ _LIST_NUMBER = re.compile(r"\s*\d{1,2}")
 _NUMBER = r"\d[\d,]*(?:\.\d+)?"
 _SUM = re.compile(rf"{_NUMBER} [+-] {_NUMBER} = {_NUMBER}")
 _FENCE = re.compile(r"^\s*```\w*\s*|\s*```\s*$")
-_ANSWER = re.compile(r".* answer is:? (.*)")
+_ANSWER = re.compile(r".* answer is:? (.*)")  # IRCoT's program, but for its last full stop
+# SQuAD's scorer, which HotpotQA's and MuSiQue's copy: ASCII punctuation only
 _ARTICLE = re.compile(r"\b(a|an|the)\b")
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ITEM = re.compile(r"^ *(?:Step )?\d+ *[.):] *(\S.*?) *$", re.MULTILINE)
@@ -99,7 +101,8 @@ def sentence_end(text: str, complete: bool, by_word: bool = False) -> int | None
     for stop in _STOP.finditer(text, first):
         if stop[0] == "\n":
             return len(text[: stop.start()].rstrip())
-        before, after = text[: stop.start()], text[stop.end() :]
+        before = text[: stop.start()]
+        after = text[stop.end() :]
         ends = _stop_ends(before, stop[0], after, complete, by_word)
         if ends is None:
             return None
@@ -110,7 +113,8 @@ def sentence_end(text: str, complete: bool, by_word: bool = False) -> int | None
 
 def sentences(text: str) -> list[str]:
     """All sentences of a finished text, stripped, in order (IRCoT §3.1)."""
-    parts, rest = [], text.strip()
+    parts = []
+    rest = text.strip()
     while rest:
         end = sentence_end(rest, complete=True)
         parts.append(rest[:end])
@@ -123,6 +127,7 @@ def answer_from_chain(text: str) -> str | None:
     a final full stop; None if these words are missing (IRCoT §3.2, program). The colon is optional,
     the spaces are not; case matters.
     """
+    # their program takes the last match: "the answer is: …" may be a thought on the way
     answers = _ANSWER.findall(text)
     return answers[-1].strip().removesuffix(".") if answers else None
 
@@ -163,6 +168,7 @@ def query_from(thoughts: Sequence[str], question: str) -> str:
     sentence that is not a reasoning sentence, else the question; in both cases without question
     words. Differs from the paper: §3.1 takes both as they are (`last_sentence`).
     """
+    # a conclusion says nothing new to look for, so the fact before it is asked for again
     factual = [thought.strip() for thought in thoughts if not is_reasoning(thought)]
     return remove_question_words(last_sentence(factual, question) or question)
 

@@ -18,8 +18,8 @@ ROOT = Path(__file__).resolve().parents[1]
 SLOW = (
     "notebooks elastic_cluster elastic elastic_load elastic_client elastic_laboratory browser"
     " training any_model models readme abilities_panels laboratory documents runs loop simulated"
-    " training_reader local causal agent_model server benchmark_retrieval annotate imports"
-    " agent_training figures sample corpus"
+    " training_reader local generate kinds causal agent_model server benchmark_retrieval annotate"
+    " imports agent_training figures sample draws corpus"
 ).split()
 
 

@@ -7,8 +7,19 @@ from pathlib import Path
 
 import torch
 from asking import ask
+from safetensors.torch import load_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
-from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoModelForSeq2SeqLM,
+    BertConfig,
+    BertForSequenceClassification,
+    BertTokenizer,
+    DPRConfig,
+    DPRReader,
+    DPRReaderTokenizerFast,
+)
 from transformers import PreTrainedTokenizerFast as Fast
 
 from ircotlib.generation.local import LocalModel
@@ -107,6 +118,57 @@ def save(kind, folder):
         model.lm_head.weight[tokenizer.eos_token_id] *= ending
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
+
+
+def save_each(tmp_path_factory):
+    """A folder for each kind of tiny model, written by save_pretrained."""
+    made = {kind: tmp_path_factory.mktemp(kind) for kind in KINDS}
+    for kind, folder in made.items():
+        save(kind, folder)
+    return made
+
+
+def save_cross_encoder(folder, scores: int):
+    """Save a small untrained cross-encoder, in the layout that sentence-transformers loads."""
+    words = bert_vocabulary()
+    torch.manual_seed(0)
+    shape = {"num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+    shape |= {"vocab_size": len(words), "hidden_size": 32, "initializer_range": 0.3}
+    config = BertConfig(num_labels=scores, **shape)
+    BertForSequenceClassification(config).save_pretrained(folder)
+    BertTokenizer(vocab={w: n for n, w in enumerate(words)}).save_pretrained(folder)
+    return folder
+
+
+def small_reader(words: int, seed: int = 0) -> DPRReader:
+    """An untrained reader with clear decisions: its logits are far apart."""
+    torch.manual_seed(seed)
+    shape = {"num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
+    model = DPRReader(DPRConfig(vocab_size=words, hidden_size=32, initializer_range=0.5, **shape))
+    return model.eval()
+
+
+def save_reader(folder) -> Path:
+    """Save a small untrained DPR reader by save_pretrained."""
+    words = bert_vocabulary()
+    DPRReaderTokenizerFast(vocab={w: n for n, w in enumerate(words)}).save_pretrained(folder)
+    small_reader(len(words)).save_pretrained(folder)
+    return folder
+
+
+def save_older_reader(folder, older) -> Path:
+    """The same reader laid out as the paper's on the hub, with weights that it does not use."""
+    weights = load_file(folder / "model.safetensors")
+    older.mkdir(exist_ok=True)
+    (older / "vocab.txt").write_text("\n".join(bert_vocabulary()) + "\n")
+    (older / "tokenizer_config.json").write_text('{"do_lower_case": true}')
+    shutil.copy(folder / "config.json", older)
+    bert = "span_predictor.encoder.bert_model"
+    weights[f"{bert}.pooler.dense.weight"] = torch.ones(32, 32)
+    weights[f"{bert}.pooler.dense.bias"] = torch.ones(32)
+    weights[f"{bert}.embeddings.position_ids"] = torch.arange(512)[None]
+    torch.save(weights, older / "pytorch_model.bin")
+    return older
 
 
 def note_shapes(model):

@@ -93,7 +93,7 @@ def ranks_of_gold(
     for question in questions:
         riddle = by_text[question.text]
         corpus = retriever.corpus
-        titles = {id: corpus[corpus.position_of(id)].title for id in question.gold}
+        titles = {id: corpus.find(id).title for id in question.gold}
         later = [id for id in titles if titles[id].lower() != riddle.facts[0].subject.lower()]
         for id in later:
             thought = _naming_thought(riddle, titles[id])

@@ -61,7 +61,8 @@ def settle(judged: Mapping[str, Verdicts]) -> Verdicts:
 
 def disagreements(items: Sequence[Item], judged: Mapping[str, Verdicts]) -> pd.DataFrame:
     """The sentences not settled, with each annotator's verdict: work for an adjudicator."""
-    settled, rows = settle(judged), []
+    settled = settle(judged)
+    rows = []
     for item in items:
         for n, text in enumerate(item.sentences[: item.facts]):
             given = {who: each[item.id, n] for who, each in judged.items() if (item.id, n) in each}

@@ -45,13 +45,18 @@ class AnnotateBox(VBox):
     """The box. It keeps only the annotator's position; all judgements are read from the file."""
 
     def __init__(self, items: Sequence[Item], annotator: str = "", folder: Path = ANNOTATIONS):
-        self.items, self.folder, self.at, self.judged = items, folder, 0, {}
+        self.items = items
+        self.folder = folder
+        self.at = 0
+        self.judged = {}
         self.sentences = [(i, n) for i, item in enumerate(items) for n in range(item.facts)]
         self.name = Text(annotator, description="Your name", placeholder="ada, then Enter")
         self.name.continuous_update = False
         self.note = Text(description="Note", placeholder="optional, kept with the next click")
         self.note.layout.width = "min(100%, 48em)"
-        self.bar, self.status, self.page = IntProgress(max=len(self.sentences)), Label(), Page()
+        self.bar = IntProgress(max=len(self.sentences))
+        self.status = Label()
+        self.page = Page()
         self.buttons = {key: Button(description=text) for key, text in BUTTONS.items()}
         rows = [[self.name, self.bar, self.status], [*self.buttons.values()], [self.note]]
         rows = [HBox(row) for row in rows]
@@ -114,7 +119,8 @@ class AnnotateBox(VBox):
 
     def _judge(self, verdict: str) -> None:
         i, n = self.sentences[self.at]
-        id, note = self.items[i].id, self.note.value.strip()
+        id = self.items[i].id
+        note = self.note.value.strip()
         judgements.judge_sentence(self.name.value, id, n, verdict, note, self.folder)
         self.note.value = ""
         self._read()
@@ -141,7 +147,8 @@ class AnnotateBox(VBox):
         unnamed = (
             "" if self.named else f"type your name first: letters, digits, - and _, not {JUDGE}"
         )
-        self.bar.value, self.status.value = done, problem or unnamed or status
+        self.bar.value = done
+        self.status.value = problem or unnamed or status
         for key, button in self.buttons.items():
             button.disabled = not self.named and key not in STEPS
         page = "<p>There is nothing to judge.</p>"
@@ -163,7 +170,8 @@ def page_of(item: Item, now: int, judged: judgements.Verdicts) -> str:
         sign = SIGNS[verdict] if n < item.facts else ""
         sign = f'<span class="sign {verdict or ""}">{sign}</span>'
         lines.append(f'<div class="sentence {kind}">{sign}<span>{escape(text)}</span></div>')
-    words, columns = words_of(item.sentences[now]), ""
+    words = words_of(item.sentences[now])
+    columns = ""
     for head, paragraphs in (("Retrieved", item.retrieved), ("Gold", item.gold)):
         none = ": none" * (not paragraphs)
         columns += f'<div><p class="head">{head} paragraphs{none}</p>'

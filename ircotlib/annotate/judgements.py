@@ -62,7 +62,8 @@ def write_judgements(judgements: Iterable[Judgement], folder: Path = ANNOTATIONS
     one write, so that lines of several windows never mix. Raises DataError for an unknown verdict,
     OSError if the disk is full.
     """
-    now, lines = datetime.now(UTC).isoformat(timespec="seconds"), {}
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    lines = {}
     dated = [replace(judgement, time=now) for judgement in judgements]
     for judgement in dated:
         if judgement.verdict not in (*VERDICTS, None):
@@ -108,7 +109,8 @@ def read_judgements(annotator: str, folder: Path = ANNOTATIONS) -> list[Judgemen
     """The judgements of an annotator in order, without those that were taken back. A line that is
     none, such as one cut off by a kill, is left out with a warning.
     """
-    path, standing = file_of(annotator, folder), []
+    path = file_of(annotator, folder)
+    standing = []
     lines = read_bytes(path).split(b"\n") if path.exists() else []
     for number, line in enumerate(lines, start=1):
         if not line.strip():
@@ -154,7 +156,8 @@ def judge_all(
     """Let a program judge all sentences that state facts, as the annotator "judge", and return its
     verdicts; only new or changed ones are written.
     """
-    before, verdicts = read_verdicts(JUDGE, folder), {}
+    before = read_verdicts(JUDGE, folder)
+    verdicts = {}
     for item in items:
         for n, sentence in enumerate(item.sentences[: item.facts]):
             verdicts[item.id, n] = judge(sentence, item.question)

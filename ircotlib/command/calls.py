@@ -28,7 +28,7 @@ from ircotlib.files.paths import DATA, check_target
 from ircotlib.parameters import Parameters
 from ircotlib.playing import exported
 from ircotlib.playing.cache import Calls, is_cache
-from ircotlib.playing.exported import check_export, open_calls, read_exported, write_exported
+from ircotlib.playing.exported import Replaying, check_export, read_exported, write_exported
 from ircotlib.playing.recover import recover
 from ircotlib.running.backends import open_model
 from ircotlib.running.run import RERUN, VERSIONS, installed, name_model, read_about
@@ -72,8 +72,8 @@ def export(runs: Sequence[Path], file: Path) -> int:
         raise UserError(f"{' '.join(map(str, runs))}: found no run.json, expected finished runs")
     systems = all_systems()
     abouts = []
-    with _noting_used() as used:
-        open_calls(DATA / "calls.sqlite").remedy = RERUN
+    with Calls() as used, Calls(DATA / "calls.sqlite") as own:
+        calls = Replaying(own, used=used, remedy=RERUN)
         for folder in folders:
             about = read_about(folder)
             try:
@@ -85,7 +85,8 @@ def export(runs: Sequence[Path], file: Path) -> int:
                 print(f"{left_out}; figures --export has its replies", file=sys.stderr, flush=True)
                 continue
             abouts.append(about)
-            rows = {id: row_of(id, outcome) for id, outcome in replay(folder).items()}
+            outcomes = replay(folder, calls=calls)
+            rows = {id: row_of(id, outcome) for id, outcome in outcomes.items()}
             if json.loads(json.dumps(rows)) != read_lines(folder, about):
                 differs = "found other predictions than the cached replies give"
                 raise DataError(f"{folder}: {differs}, expected the same; {RERUN}")

@@ -88,7 +88,7 @@ def _check_files(bench: Bench, system: System) -> None:
     stages = [(stage, system) for stage in system.stages]
     stages += [(bench.parameters.reader, READER)] if system.reads else []
     stages += [("titles", READER)] if bench.dataset.name == "iirc" else []
-    ms = bench.grid(system).get("m", [0 if bench.demonstrated else None])
+    ms = bench.grid(system).get("m", [bench.default_m])
     for (stage, owner), m in product(stages, ms):
         bench.examples(stage, m, 0, owner)  # read once for all benches
 

@@ -2,6 +2,7 @@
 
 import bz2
 import re
+import shutil
 import tarfile
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -18,6 +19,7 @@ from ircotlib.files.progress import show_progress
 # folders AA, AB, ... of wiki_00.bz2 to wiki_99.bz2
 FOLDER = "enwiki-20171001-pages-meta-current-withlinks-abstracts"
 ARCHIVE = f"{FOLDER}.tar.bz2"
+MEMBER = re.compile(r"(?:\./)?[^/]+/([A-Z]{2}/wiki_\d\d\.bz2)")
 EXPECTED = f"expected members {FOLDER}/AA/wiki_00.bz2 and so on"
 
 
@@ -65,25 +67,31 @@ def _list_shards(folder: Path) -> list[list[Path]]:
 
 def _unpack(archive: Path) -> Path:
     """Unpack HotpotQA's archive next to it, completely or not at all, and return the new folder.
-    After a kill, the next call keeps the shards that are complete.
 
     The archive is not read directly, because its shards are not sorted. Raises DataError, naming
     archive and last complete member, if it is damaged or another one.
     """
-    folder, last, size = archive.with_name(FOLDER), "none", archive.stat().st_size
-    partial = folder.with_name(f"{FOLDER}.partial")
+    folder = archive.with_name(FOLDER)
+    partial = archive.with_name(f"{FOLDER}.partial")
+    last = "none"
+    size = archive.stat().st_size
     with show_progress(f"unpacking {ARCHIVE}", size) as show:
         try:
             with archive.open("rb") as raw, bz2.open(raw) as stream:
                 with tarfile.open(fileobj=stream, mode="r|") as tar:
-                    for member in tar:
-                        if member.isfile():
-                            _unpack_shard(tar, member, partial)
-                            last = member.name
+                    for member in filter(tarfile.TarInfo.isfile, tar):
+                        if (shard := MEMBER.fullmatch(member.name)) is None:
+                            raise tarfile.ReadError(f"{EXPECTED}, found {member.name!r}")
+                        path = partial / shard[1]
+                        path.parent.mkdir(parents=True, exist_ok=True)
+                        with path.open("wb") as file:
+                            shutil.copyfileobj(tar.extractfile(member), file)
+                        last = member.name
                         show(raw.tell(), size)
                 # reads the end mark of the archive, which is missing if the archive is cut off
                 while stream.read(1 << 20):
                     pass
+                show(raw.tell(), size)
             if last == "none":
                 raise tarfile.ReadError(f"{EXPECTED}, found none")
         except (tarfile.TarError, EOFError, OSError) as error:
@@ -94,20 +102,6 @@ def _unpack(archive: Path) -> Path:
             raise DataError(f"{archive}, after member {last}: {wrong}; {again}") from error
     partial.rename(folder)
     return folder
-
-
-def _unpack_shard(tar: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) -> None:
-    name = re.fullmatch(r"(?:\./)?[^/]+/([A-Z]{2}/wiki_\d\d\.bz2)", member.name)
-    if not name:
-        raise tarfile.ReadError(f"{EXPECTED}, found {member.name!r}")
-    path = folder / name[1]
-    if path.is_file() and path.stat().st_size == member.size:
-        return
-    content = tar.extractfile(member).read()
-    if len(content) < member.size:
-        raise EOFError(f"{member.name} has {len(content)} of {member.size} bytes")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
 
 
 ABSTRACTS = FullCorpus(

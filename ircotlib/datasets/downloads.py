@@ -42,10 +42,8 @@ def find_files(corpus: FullCorpus, data_dir: Path, unpack: bool = True) -> list[
 
 def find_each(corpus: FullCorpus, folders: Sequence[Path]) -> list[Path]:
     """Each file from the first folder that has it. FileNotFoundError names all missing files."""
-    paths = {}
-    for path in (folder / name for name in corpus.files for folder in folders):
-        if path.is_file():
-            paths.setdefault(path.name, path)
+    places = [folder / name for name in corpus.files for folder in reversed(folders)]
+    paths = {path.name: path for path in places if path.is_file()}  # the first folder comes last
     if missing := [name for name in corpus.files if name not in paths]:
         looked = f"looked for {', '.join(missing)} in {' and '.join(map(str, folders))}"
         get = f"get what is missing from {corpus.source} and put it there"
@@ -63,7 +61,8 @@ def stream_list(path: Path) -> Iterator[tuple[object, str]]:
 
     Differs from ijson.items, whose memory grows with the square of the depth of nesting.
     """
-    number, builder = 0, ObjectBuilder()
+    number = 0
+    builder = ObjectBuilder()
     with path.open("rb") as file:
         if not (beginning := file.peek(60)[:60]).removeprefix(BOM).lstrip().startswith(b"["):
             wrong = f"expected one JSON list of questions, found {excerpt(beginning)}"

@@ -14,7 +14,8 @@ def exact_match(prediction: str, answer: str) -> float:
     """1.0 if both are equal once normalised (official scorer of DROP). Numbers are equal
     by value; an answer of several spans, in any order, is a JSON list.
     """
-    predicted, gold = _spans(prediction), _spans(answer)
+    predicted = _spans(prediction)
+    gold = _spans(answer)
     return float(set(predicted) == set(gold) and len(predicted) == len(gold))
 
 
@@ -25,13 +26,15 @@ def f1(prediction: str, answer: str) -> float:
     sum of F1, which is divided by the number of spans on the longer side and rounded to two
     decimals.
     """
+    # DROP's scorer compares sets of words, SQuAD's bags: a repeated word counts once
     predicted = [set(span.split()) for span in _spans(prediction)]
     gold = [set(span.split()) for span in _spans(answer)]
     scores = np.array([[_span_f1(words, wanted) for words in predicted] for wanted in gold])
-    if 1 in scores.shape:
+    if 1 in scores.shape:  # one pair, without an assignment
         return float(np.round(scores.max() / max(scores.shape), 2))
     from scipy.optimize import linear_sum_assignment  # takes a while to import
 
+    # DROP's scorer: each span is paired with at most one of the other side, as is best for the sum
     total = scores[linear_sum_assignment(scores, maximize=True)].sum()
     return float(np.round(total / max(scores.shape), 2))
 
@@ -45,7 +48,7 @@ def _spans(text: str) -> list[str]:
         return [_normalise(text)]
     try:
         spans = json.loads(text)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError):  # as IRCoT's program reads a list that the model wrote
         spans = text.translate(str.maketrans("", "", '"[]')).split(",")
     spans = spans if isinstance(spans, list) and spans else [""]
     return [_normalise(str(span)) for span in spans]
@@ -71,6 +74,7 @@ def _is_number(word: str) -> bool:
 
 
 def _span_f1(predicted: set[str], answer: set[str]) -> float:
+    # DROP's scorer: of the answer's numbers, one must be there, or nothing counts
     numbers = set(filter(_is_number, answer))
     if numbers and not numbers & predicted:
         return 0.0

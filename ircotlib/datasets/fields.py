@@ -26,7 +26,7 @@ class Record(BaseModel):
 R = TypeVar("R", bound=Record)
 
 
-def check(value: object, kind: type[R], where: str, hint: str = GET_ANOTHER) -> R:
+def check(value: object, kind: type[R], where: str, hint: str = "") -> R:
     """A value from JSON as a record. Raises DataError, naming `where` and the field at fault."""
     try:
         return kind.model_validate(value)
@@ -34,13 +34,13 @@ def check(value: object, kind: type[R], where: str, hint: str = GET_ANOTHER) -> 
         wrong = error.errors(include_url=False)[0]
     name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in wrong["loc"])
     at = f"{where}, field {name.removeprefix('.')!r}" if name else where
-    expected, found = expected_by(wrong), excerpt(wrong["input"])
+    expected = expected_by(wrong)
+    found = excerpt(wrong["input"])
     if wrong["type"] == "missing" and isinstance(wrong["input"], dict):
-        expected, found = "this field", f"only {excerpt(', '.join(wrong['input']))}"
-    hint = (
-        ANOTHER if wrong["type"] in ("missing", "literal_error") and hint == GET_ANOTHER else hint
-    )
-    raise DataError(f"{at}: expected {expected}, found {found}: {hint}")
+        expected = "this field"
+        found = f"only {excerpt(', '.join(wrong['input']))}"
+    usual = ANOTHER if wrong["type"] in ("missing", "literal_error") else GET_ANOTHER
+    raise DataError(f"{at}: expected {expected}, found {found}: {hint or usual}")
 
 
 def read_list(path: Path, kind: type[R]) -> Iterator[tuple[R, str]]:

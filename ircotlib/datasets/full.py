@@ -46,7 +46,8 @@ def make_full_corpus(corpus: FullCorpus, data_dir: str | Path, folder: str | Pat
     sentences of abstracts are joined without the space added there, and files are read in the order
     of their names.
     """
-    folder, parts = Path(folder), Path(f"{folder}.parts")
+    folder = Path(folder)
+    parts = Path(f"{folder}.parts")
     expected, counted_in = _expect(corpus, ROOT / data_dir / COUNTS)
     about = {"dataset": corpus.name}
     about |= {"expected": expected} if expected != corpus.count else {}
@@ -84,7 +85,8 @@ def find_ids(corpus: Iterable[Paragraph], titles: Iterable[str]) -> dict[str, st
     wanted = {}
     for title in dict.fromkeys(titles):
         wanted.setdefault(_plain(title), []).append(title)
-    same, alike = {}, {}
+    same = {}
+    alike = {}
     for paragraph in corpus:
         for title in wanted.get(_plain(paragraph.title), ()):
             (same if title == paragraph.title else alike).setdefault(title, paragraph.id)
@@ -102,7 +104,9 @@ def _distinct(
     hashes of all so far.
     """
     for paragraph in paragraphs:
-        id, number = paragraph.id, 1
+        id = paragraph.id
+        number = 1
+        # IRCoT App. A: contexts share paragraphs; their program compares title and text
         content = f"{paragraph.title}\n{paragraph.text}"
         key = _digest(content if corpus.drop_repeats else id)
         if corpus.drop_repeats and key in seen:
@@ -127,7 +131,9 @@ def _write_parts(
     """Write the missing parts, each completely or not at all; return the files of all, and the
     number of paragraphs. A part's name changes with names and sizes of the files up to its end.
     """
-    seen, written, sources = set(), [], blake2b(digest_size=8)
+    seen: set[bytes] = set()
+    written = []
+    sources = blake2b(digest_size=8)
     for number, files in enumerate(parts):
         sizes = (f"{path.name} {path.stat().st_size}\n" for path in files)
         sources.update("".join(sizes).encode())
@@ -172,8 +178,9 @@ def _is_made(about: dict, folder: Path) -> bool:
 def _say_newer(corpus: FullCorpus, data_dir: Path, folder: Path) -> None:
     """Say on stderr if a file is newer than the corpus that was made of it."""
     with suppress(FileNotFoundError):
-        made, paths = (folder / MADE).stat().st_mtime_ns, find_files(corpus, data_dir, unpack=False)
-        if newer := [path for path in chain(*paths) if path.stat().st_mtime_ns > made]:
+        made = (folder / MADE).stat().st_mtime_ns
+        paths = chain.from_iterable(find_files(corpus, data_dir, unpack=False))
+        if newer := [path for path in paths if path.stat().st_mtime_ns > made]:
             again = f"to make the corpus of it again, delete {folder}"
             print(f"{newer[0]} is newer than what was made of it: {again}", file=sys.stderr)
 

@@ -74,6 +74,7 @@ def read_asked(
         expected = "expected titles of paragraphs in the context (fullwiki: in corpus_ids)"
         wrong = f"{expected}, found {missing[0]!r}: is it a fullwiki file? Then pass corpus_ids"
         raise DataError(f"{where}, field 'supporting_facts': {wrong}")
+    # IRCoT §4.1: whole paragraphs are gold, not the sentences that the file names in them
     gold = tuple(dict.fromkeys(corpus_ids[title] for title in titles))
     id = record.id or f"{dataset}-{digest(record.question, 16)}"
     answers = (record.answer,)

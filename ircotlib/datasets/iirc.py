@@ -87,6 +87,7 @@ def read_iirc(path: Path, released: bool = False) -> list[QuestionContext]:
         for number, question in enumerate(entry.questions, start=1):
             at = f"{where}, question {number}"
             kind = check(question, _Untyped, at).answer.type
+            # IRCoT §4: only questions that the pages answer
             if kind not in ("none", "bad"):
                 answers = _read_answers(kind, question["answer"], f"{at}, field 'answer'", released)
                 answerable.append((passage, check(question, _Asking, at), answers))
@@ -100,9 +101,11 @@ def read_iirc(path: Path, released: bool = False) -> list[QuestionContext]:
         print(f"{articles}: {lost}", file=sys.stderr, flush=True)
     questions = []
     for passage, record, answers in answerable:
+        # IRCoT App. B: the main passage is given, and so nothing to retrieve (their program)
         pairs = ((context.page, context.text) for context in record.context if context.page != MAIN)
-        gold = dict.fromkeys(_find_gold(page, pages[page], text).id for page, text in pairs)
-        text, gold = record.question.strip(), tuple(gold) or (passage.id,)
+        found = dict.fromkeys(_find_gold(page, pages[page], text).id for page, text in pairs)
+        gold = tuple(found) or (passage.id,)
+        text = record.question.strip()
         id = record.qid or f"iirc-{digest(f'{passage.id} {text}', 16)}"
         asked = Question(id, text, answers, gold, "iirc", record.answer.type, passage)
         questions.append((asked, ()))
@@ -135,7 +138,9 @@ def _read_answers(kind: str, answer: dict, where: str, released: bool) -> tuple[
         spans = [mend(text) for text in texts if text]
         return (_one_answer(spans),)
     record = check(answer, _Value, where)
-    value, unit = record.answer_value.strip(), (record.answer_unit or "").strip()
+    value = record.answer_value.strip()
+    unit = (record.answer_unit or "").strip()
+    # their program leaves the unit out; an answer with it is as right
     if kind == "value" and unit and not released:
         return _one_answer([value]), _one_answer([f"{value} {unit}"])
     return (_one_answer([mend(value)]),)

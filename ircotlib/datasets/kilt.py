@@ -60,6 +60,7 @@ def read_pages(path: Path) -> Iterator[Paragraph]:
     page = None
     for page, _ in read_rows(path, _Page):
         lines = (line for line in page.text[1:] if not line.startswith("Section::::"))
+        # DPR's passages (SearChain §4.1): 100 words each, whatever sentence they end in
         words = " ".join(line.removeprefix("BULLET::::") for line in lines).split()
         for number, first in enumerate(range(0, len(words), WORDS)):
             text = " ".join(words[first : first + WORDS])

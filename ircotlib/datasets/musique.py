@@ -54,7 +54,7 @@ def read_musique(path: Path) -> list[QuestionContext]:
     """
     examples = []
     for record, where in read_rows(path, _Asking):
-        if record.answerable:
+        if record.answerable:  # IRCoT §4; the "full" variant has as many without an answer
             context = tuple(entry.paragraph for entry in record.paragraphs)
             supporting = [entry for entry in record.paragraphs if entry.is_supporting]
             if not supporting:
@@ -68,7 +68,7 @@ def read_musique(path: Path) -> list[QuestionContext]:
             gold = tuple(dict.fromkeys(entry.paragraph.id for entry in supporting))
             aliases = filter(str.strip, record.answer_aliases)
             answers = tuple(dict.fromkeys([record.answer, *aliases]))
-            kind = record.id.split("__")[0]
+            kind = record.id.split("__")[0]  # "3hop1__123_456_789"
             question = Question(record.id, record.question, answers, gold, "musique", kind)
             examples.append((question, context))
     return examples

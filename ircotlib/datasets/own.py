@@ -12,7 +12,8 @@ from ircotlib.datasets.pooled import make_paragraph
 from ircotlib.files.paths import write_partial
 from ircotlib.metrics import even_bare, exact_match, squad_f1
 
-NAME, FILE = "own", "questions.jsonl"
+NAME = "own"
+FILE = "questions.jsonl"
 
 
 class _Entry(Record):

@@ -15,7 +15,8 @@ def digest(text: str, digits: int) -> str:
 
 def make_id(title: str, text: str) -> str:
     """The id of a paragraph: its title, for readability, and 8 digits of a hash of its content."""
-    slug, content = re.sub(r"\W+", "-", title.lower()).strip("-"), f"{title}\n{text}"
+    slug = re.sub(r"\W+", "-", title.lower()).strip("-")
+    content = f"{title}\n{text}"
     return f"{slug}-{digest(content, 8)}"
 
 
@@ -44,5 +45,6 @@ def sample_dev_test(
     `dev`) is for tuning and the rest (at most `test`) for testing.
     """
     drawn = sorted(questions, key=lambda asked: (digest(f"{seed} {asked.id}", 32), asked.id))
+    # IRCoT §4: 100 to tune on and 500 to report; no question is in both
     size = dev if len(drawn) >= dev + test else min(dev, len(drawn) // 5)
     return drawn[:size], drawn[size : size + test]

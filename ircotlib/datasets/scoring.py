@@ -15,6 +15,6 @@ def score(
     retrieved = [paragraph.id for paragraph in prediction.paragraphs]
     scores = {"recall": paragraph_recall(retrieved, question.gold)}
     dataset = dataset or find_dataset(question.dataset)
-    for name, score_of in dataset.scores.items():
-        scores[name] = score_of(prediction.answer, question.answers)
+    for name, measure in dataset.scores.items():
+        scores[name] = measure(prediction.answer, question.answers)
     return scores | {"paragraphs": len(prediction.paragraphs), "steps": len(prediction.thoughts)}

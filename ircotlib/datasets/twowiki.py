@@ -33,11 +33,13 @@ def read_2wikimultihopqa(path: Path) -> list[QuestionContext]:
     demonyms in alphabetical order. Raises ValueError, naming file, record and field.
     """
     names = Path(path).with_name(ALIASES)
-    aliases, questions = {}, []
+    aliases = {}
+    questions = []
     for row, _ in read_rows(names, _Names) if names.is_file() else ():
         aliases[row.Q_id] = set(filter(str.strip, (*row.aliases, *row.demonyms)))
     for record, where in read_list(path, _Asking):
         question, context = read_asked(record, where, "2wikimultihopqa", " ")
+        # its official scorer, too, takes the best of the answer and its aliases
         others = sorted(aliases.get(record.answer_id, set()) - {record.answer})
         questions.append((replace(question, answers=(record.answer, *others)), context))
     return questions

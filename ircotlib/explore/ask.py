@@ -54,7 +54,8 @@ def ask(p: Parameters, text: str, systems: Sequence[str] = ()) -> Iterator[Answe
     m = p.distractors[0] if p.distractors else 0
     for system in find_systems(systems or p.systems):
         own = p.for_agent() if system.study.by_agent else p
-        bench, model = open_bench(own, dataset, "00_tour"), Path(name_model(own)).name
+        bench = open_bench(own, dataset, "00_tour")
+        model = Path(name_model(own)).name
         outcome = answer(bench, system, question, **bench.choose(system, k=p.k, m=m))
         yield Answered(system.name, outcome, model)
 

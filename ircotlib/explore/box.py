@@ -49,12 +49,14 @@ class _Box:
     """The widgets, and what happens when one is changed: run, second run, filters, question."""
 
     def __init__(self, folders: Sequence[Path], start: Path):
-        self.folders, self.table = folders, None
+        self.folders = folders
+        self.table = None
         self.run, self.beside = (Dropdown(description=n, layout=WIDE) for n in ("Run", "Beside"))
         self.outcome, self.kind = (Dropdown(description=name) for name in ("Which", "Kind"))
         self.text = Text(description="Text", placeholder="in question or answer, then Enter")
         self.text.continuous_update = False
-        self.questions, self.output = Select(rows=8, layout=WIDE), Output()
+        self.questions = Select(rows=8, layout=WIDE)
+        self.output = Output()
         previous, following = Button(description="◀ question"), Button(description="question ▶")
         self.text.observe(self.narrow, "value")
         previous.on_click(lambda _: self.step(-1))
@@ -72,7 +74,8 @@ class _Box:
 
     def choose(self, _=None) -> None:
         """After a run is chosen: offer others of its data set and part, if both answer or none."""
-        chosen, offered = self.run.value, [("nothing", None)]
+        chosen = self.run.value
+        offered = [("nothing", None)]
         for folder in self.folders:
             alike = folder != chosen and folder.parts[-3:-1] == chosen.parts[-3:-1]
             if alike and _answers(folder) == _answers(chosen):
@@ -82,7 +85,9 @@ class _Box:
 
     def read(self, _=None) -> None:
         """After the runs are chosen: read them, and offer the filters for their questions."""
-        self.table, run, beside = None, self.run.value, self.beside.value
+        self.table = None
+        run = self.run.value
+        beside = self.beside.value
         try:
             self.table = compare_runs(run, beside) if beside else find_causes(run)
         except (OSError, ValueError) as error:

@@ -109,7 +109,8 @@ def show_question(folder: Path, id: str, other: Path | None = None) -> str:
 
     `other`: a second run with this question, shown in a second column.
     """
-    rows, runs = [], list(map(Path, [folder] if other is None else [folder, other]))
+    rows = []
+    runs = list(map(Path, [folder] if other is None else [folder, other]))
     for run, causes in zip(runs, _find_causes(*runs), strict=True):
         causes = causes.set_index("id", drop=False)
         if id not in causes.index:

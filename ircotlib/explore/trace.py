@@ -11,7 +11,8 @@ def tell(step: program.Step, gold: Collection[str] = ()) -> tuple[str, list[str]
     """A step in words, without its prompt: the request, and the parts of the reply. A star marks
     paragraphs in `gold`.
     """
-    reply, thought = step.reply, ", after thoughts" if any(step.thoughts) else ""
+    reply = step.reply
+    thought = ", after thoughts" if any(step.thoughts) else ""
     match step.request:
         case program.Retrieve(query, k):
             titles = [paragraph.title + " ★" * (paragraph.id in gold) for paragraph in reply]

@@ -1,4 +1,4 @@
-"""The extractive reader: a DPR reader as a backend of Extract (SearChain §3.2). torch and
+"""The extractive reader: a DPR reader as a backend of Extract (SearChain §3.3). torch and
 transformers are imported only when a reply must be computed.
 """
 
@@ -15,7 +15,7 @@ from ircotlib.generation.batches import cut_batches
 from ircotlib.program import Extract, Extracted
 
 UNUSED = r"\.pooler\."  # BERT's pooler is in DPR's checkpoints, but no reader uses it
-VERSION = 1  # raised when a change here or in spans.py makes the same model reply differently
+VERSION = 1  # raised when a change here makes the same model reply differently
 
 
 class Encoded(NamedTuple):
@@ -48,10 +48,10 @@ class Extractor:
     device: str | None = None
     batch_tokens: int = 16_384
     batch_rows: int = 64
-    revision: str | None = None
 
     def __post_init__(self):
-        self.name, self._waiting = str(self.name), {}
+        self.name = str(self.name)
+        self._waiting: dict[Extract, Encoded] = {}
         if self.longest < 1:
             raise DataError(f"found longest {self.longest}, expected at least 1 token")
         if not models.is_hub_name(self.name):
@@ -60,7 +60,7 @@ class Extractor:
     @cached_property
     def folder(self) -> Path:
         """The folder of the model. Raises DataError if it is of another kind."""
-        folder = models.find_folder(self.name, self.revision, weights=models.OLDER)
+        folder = models.find_folder(self.name, weights=models.OLDER)
         models.check_kind(folder, models.READER)
         return folder
 
@@ -116,9 +116,8 @@ class Extractor:
         probable start and the most probable end anywhere, so that the answer may be empty or part
         of the query, and decodes it from its tokens, in lower case.
         """
-        from ircotlib.extraction.spans import read_spans
-
-        inputs, readable = [self._encode(request) for request in requests], []
+        inputs = [self._encode(request) for request in requests]
+        readable = []
         for request in requests:
             self._waiting.pop(request, None)
         for index, encoded in enumerate(inputs):
@@ -130,8 +129,7 @@ class Extractor:
         lengths = [len(inputs[index].ids) for index in readable]
         for batch in cut_batches(lengths, self.batch_rows, self.batch_tokens):
             indices = [readable[position] for position in batch]
-            rows = [(inputs[index].ids, inputs[index].first) for index in indices]
-            spans = read_spans(self.model, rows, self.longest)
+            spans = self._read_spans([inputs[index] for index in indices])
             for index, (span, confidence) in zip(indices, spans, strict=True):
                 tokens = inputs[index].characters[span[0] : span[1] + 1] if span else [(0, 0)]
                 text = requests[index].paragraph.text[tokens[0][0] : tokens[-1][1]].strip()
@@ -148,3 +146,36 @@ class Extractor:
             characters = body["offset_mapping"][: len(ids) - len(head)]
             self._waiting[request] = Encoded(ids, len(head), characters)
         return self._waiting[request]
+
+    def _read_spans(self, batch: Sequence[Encoded]) -> list[tuple[tuple[int, int] | None, float]]:
+        """For each input, the best span, its first and last token counted from the first of the
+        text, and the relevance logit (DPR: Karpukhin et al. 2020, §6.1).
+        """
+        import torch
+
+        rows = [torch.tensor(encoded.ids) for encoded in batch]
+        ids = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True).to(self.model.device)  # B, T
+        lengths = torch.tensor([len(row) for row in rows], device=ids.device)
+        mask = (torch.arange(ids.shape[1], device=ids.device) < lengths[:, None]).long()  # B, T
+        with torch.inference_mode():
+            out = self.model(input_ids=ids, attention_mask=mask, return_dict=True)
+        starts, ends = out.start_logits.cpu(), out.end_logits.cpu()  # B, T
+        spans = []
+        for row, encoded in enumerate(batch):
+            text = slice(encoded.first, len(encoded.ids))  # without query, title and padding
+            spans.append(best_span(starts[row, text], ends[row, text], self.longest))
+        return list(zip(spans, out.relevance_logits.tolist(), strict=True))
+
+
+def best_span(start, end, longest: int) -> tuple[int, int] | None:
+    """The first and the last token of the span of at most `longest` tokens with the highest sum of
+    start and end logits, both tensors [n]; the first of several; None if n is 0.
+    """
+    import torch
+
+    n = len(start)
+    if not n:
+        return None
+    allowed = torch.ones(n, n, dtype=torch.bool).triu().tril(longest - 1)  # first × last token
+    scores = torch.where(allowed, start[:, None] + end, -torch.inf)
+    return divmod(int(scores.argmax()), n)  # of the flat index: the first, the last token

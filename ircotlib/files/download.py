@@ -19,7 +19,9 @@ from ircotlib.files.paths import write_partial
 from ircotlib.files.progress import show_progress
 
 BLOCK = 1 << 20
-TIMEOUT, ATTEMPTS, FIRST_PAUSE, LONGEST_PAUSE = 30.0, 5, 0.5, 10.0  # all but ATTEMPTS in seconds
+TIMEOUT = 30.0  # seconds
+ATTEMPTS = 5
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 10.0  # seconds between two attempts
 RESUMES = "the same command goes on where it stopped"
 
 
@@ -38,8 +40,12 @@ def download(address: str, path: Path, size: int = 0, checksum: str = "") -> Non
     if path.is_file():
         return
     partial = path.with_name(f"{path.name}.partial")
-    pause, stop = wait_exponential(FIRST_PAUSE, LONGEST_PAUSE), stop_after_attempt(ATTEMPTS)
-    again = Retrying(retry=retry_if_exception_type(Cut), wait=pause, stop=stop, reraise=True)
+    again = Retrying(
+        retry=retry_if_exception_type(Cut),
+        wait=wait_exponential(FIRST_PAUSE, LONGEST_PAUSE),
+        stop=stop_after_attempt(ATTEMPTS),
+        reraise=True,
+    )
     again(_resume, address, partial, size)
     kind, _, expected = checksum.partition(":")
     if expected:

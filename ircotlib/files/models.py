@@ -38,7 +38,7 @@ KINDS |= {"ForMaskedLM": ENCODER, "Model": ENCODER, "ColBERT": ENCODER}
 
 
 def find_folder(
-    name: str | Path, revision=None, *, weights=WEIGHT_FILES, texts=TEXT_FILES, needed=(CONFIG,)
+    name: str | Path, *, weights=WEIGHT_FILES, texts=TEXT_FILES, needed=(CONFIG,)
 ) -> Path:
     """The folder of this name, also relative to the repository, or the folder into which the model
     of this name is downloaded from the Hugging Face hub. `weights`, `texts`: patterns of the names
@@ -49,7 +49,7 @@ def find_folder(
     """
     folder = Path(resolve(str(name)))
     if not folder.is_dir():
-        folder = _download(str(name), revision, [*texts, *weights])
+        folder = _download(str(name), [*texts, *weights])
     named = [pattern for pattern in weights if not pattern.endswith(".json")]
     expected = {name: (name,) for name in needed} | {" or ".join(named): named}
     # only the tokenizer that splits a text into bytes has no vocabulary
@@ -62,7 +62,8 @@ def find_folder(
     for name in OBJECTS:
         read_json(folder, name)
     shapes = [read_shapes(path) for path in list_files(folder, "*.safetensors")]
-    config, tensors = read_json(folder, CONFIG), sum(map(len, shapes))
+    config = read_json(folder, CONFIG)
+    tensors = sum(map(len, shapes))
     depths = [config[name] for name in DEPTHS if isinstance(config.get(name), int)]
     if shapes and max(depths, default=0) > tensors:
         found = f"found more layers than the {tensors} tensors of the weights"
@@ -112,13 +113,12 @@ def is_hub_name(name: str) -> bool:
     return bool(HUB_NAME.fullmatch(name)) and not Path(resolve(name)).is_dir()
 
 
-def _download(name: str, revision: str | None, patterns: Sequence[str]) -> Path:
+def _download(name: str, patterns: Sequence[str]) -> Path:
     from huggingface_hub import snapshot_download
 
-    wanted = {"ignore_patterns": [f"{folder}/*" for folder in OTHER_PROGRAMS]}
-    wanted |= {"allow_patterns": patterns, "revision": revision}
+    others = [f"{folder}/*" for folder in OTHER_PROGRAMS]
     try:
-        return Path(snapshot_download(name, **wanted))
+        return Path(snapshot_download(name, allow_patterns=patterns, ignore_patterns=others))
     except (OSError, ValueError) as error:
         reason = f"found no folder, and the Hugging Face hub gave no model ({one_line(error)})"
         expected = f"expected one in {name!r}, written by save_pretrained, or a name on the hub"

@@ -14,10 +14,14 @@ from pathlib import Path
 from secrets import token_hex
 
 from filelock import FileLock, Timeout
+from platformdirs import user_data_path
 
 from ircotlib.errors import DataError, UserError
 
-ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).resolve()
+# notebooks, profiles, prompts, tables and models: beside the package in a clone, in it in a wheel
+INSTALLED = (HERE.parents[1] / "shipped").is_dir()
+SHIPPED = HERE.parents[1] / "shipped" if INSTALLED else HERE.parents[2]
 
 
 def _movable(variable: str, default: Path) -> Path:
@@ -30,17 +34,37 @@ def _movable(variable: str, default: Path) -> Path:
     return Path(os.environ[variable])
 
 
+def _find_root() -> Path:
+    """The clone. For an installed package, the folder that IRCOT_HOME names, or else the nearest
+    one at or above this folder that `ircotlib new` has laid, or else one of the user's.
+    """
+    if not INSTALLED:
+        return SHIPPED
+    here = Path.cwd()
+    laid = (folder for folder in (here, *here.parents) if (folder / LAID).is_file())
+    root = _movable(HOME, next(laid, user_data_path("ircotlib", appauthor=False)))
+    os.environ[HOME] = str(root)  # notebooks run in another folder
+    return root
+
+
+def _own_or_shipped(name: str) -> Path:
+    return ROOT / name if (ROOT / name).is_dir() else SHIPPED / name
+
+
+HOME = "IRCOT_HOME"
+LAID = "profiles/mini.yaml"  # in each folder that `ircotlib new` lays
+ROOT = _find_root()  # where relative paths begin
 # corpora, indexes, runs, calls.sqlite, executed notebooks
 DATA = _movable("IRCOT_DATA", ROOT / "data")
 FIGURES = _movable("IRCOT_FIGURES", ROOT / "figures")
-NOTEBOOKS = ROOT / "notebooks"
-PROFILES = ROOT / "profiles"
-PROMPTS = ROOT / "prompts"
-REPORTED = ROOT / "data" / "reported.csv"
-REPORTED_CASES = ROOT / "data" / "reported_cases.csv"
-DOWNLOADS = ROOT / "data" / "downloads.csv"  # where the official files are
-PRICES = ROOT / "data" / "prices.csv"  # of models behind servers
-MODELS = ROOT / "data" / "models"  # the shipped ones
+NOTEBOOKS = _own_or_shipped("notebooks")
+PROFILES = _own_or_shipped("profiles")
+PROMPTS = SHIPPED / "prompts"
+REPORTED = SHIPPED / "data" / "reported.csv"
+REPORTED_CASES = SHIPPED / "data" / "reported_cases.csv"
+DOWNLOADS = SHIPPED / "data" / "downloads.csv"  # where the official files are
+PRICES = SHIPPED / "data" / "prices.csv"  # of models behind servers
+MODELS = SHIPPED / "data" / "models"  # the shipped ones
 PARTIAL = "partial-"  # begins the name of a folder of files being written
 
 
@@ -72,7 +96,7 @@ def benchmark_table(name: str, profile: str = "mini", trial: str = "") -> Path:
     where it is kept.
     """
     own, shipped = (figure_path(f"{name}.csv", profile, each) for each in (trial, ""))
-    return next(filter(Path.is_file, (own, shipped)), ROOT / "figures" / shipped.name)
+    return next(filter(Path.is_file, (own, shipped)), SHIPPED / "figures" / shipped.name)
 
 
 def check_writable(folder: Path, setting: str = "", size: int = 1 << 16) -> None:
@@ -94,7 +118,8 @@ def check_target(path: Path, kind: str, ending: str, is_own: Callable[[Path], bo
     """Raise UserError if what a user wants written to a path cannot be, or would replace anything
     but a file of its `kind`. A new one in the data folder must have this `ending`.
     """
-    found, place = "", path.absolute()
+    found = ""
+    place = path.absolute()
     try:
         if path.is_dir() or path.name == "":
             found = "a folder"
@@ -220,5 +245,6 @@ def hold_lock(path: Path, made: str, patience: float = 5.0) -> Iterator[None]:
 
 
 def resolve(path: str) -> str:
-    """Make a path that exists in the repository absolute; return anything else as it is."""
-    return str(ROOT / path) if path and (ROOT / path).exists() else path
+    """Make a path below ROOT, or of what is shipped, absolute; return anything else as it is."""
+    there = (folder / path for folder in (ROOT, SHIPPED) if path and (folder / path).exists())
+    return str(next(there, path))

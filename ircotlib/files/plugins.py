@@ -14,6 +14,7 @@ from pathlib import Path
 from types import ModuleType
 
 from ircotlib.errors import UserError
+from ircotlib.files.paths import ROOT
 
 FOLDER = "IRCOT_PLUGINS"  # names a folder whose *.py files are plug-ins, in the environment
 OWN = {"systems": "ircotlib.systems", "datasets": "ircotlib.datasets"}
@@ -23,7 +24,8 @@ OWN = {"systems": "ircotlib.systems", "datasets": "ircotlib.datasets"}
 def import_plugins(kind: str) -> tuple[ModuleType, ...]:
     """The modules that may have records of a kind: "systems", "datasets" or "retrievers". Ours come
     first, then those that installed packages name as entry points in the group `ircotlib.<kind>`,
-    each a module, or a package with some; last the files in FOLDER. Cached. Raises UserError for
+    each a module, or a package with some; last the files in the folder `plugins` of a project
+    (`ircotlib new`), or in FOLDER. Cached. Raises UserError for
     one that cannot be imported.
     """
     points = {point.value: point.dist for point in entry_points(group=f"ircotlib.{kind}")}
@@ -45,10 +47,10 @@ def prompt_folders() -> tuple[Path, ...]:
 
 
 def _list_files() -> list[Path]:
-    folder = os.environ.get(FOLDER, "")
-    if folder and not Path(folder).is_dir():
-        raise UserError(f"{FOLDER}: found no folder {folder}, expected one with plug-ins")
-    return sorted(Path(folder).absolute().glob("*.py")) if folder else []
+    named = os.environ.get(FOLDER, "")
+    if named and not Path(named).is_dir():
+        raise UserError(f"{FOLDER}: found no folder {named}, expected one with plug-ins")
+    return sorted(Path(named or ROOT / "plugins").absolute().glob("*.py"))
 
 
 def _import_all(name: str) -> list[ModuleType]:

@@ -24,11 +24,14 @@ def show_progress(label: str, total: int | None) -> Iterator[Callable[[int, int]
     """
     label = plain(label)
     if os.environ.get("IRCOT_BATCH"):
-        printed, told, depth = time.monotonic(), 0.0, len(WORK)
+        printed = time.monotonic()
+        told = 0.0
+        depth = len(WORK)
 
         def show(done: int, total: int) -> None:
             nonlocal printed, told
-            now, so_far = time.monotonic(), f"{done:,} of {total:,}" if total else f"{done:,}"
+            now = time.monotonic()
+            so_far = f"{done:,} of {total:,}" if total else f"{done:,}"
             WORK[depth:] = [f"{label}: {so_far}"]
             if now - printed > 30:
                 printed = now

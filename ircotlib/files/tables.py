@@ -62,7 +62,9 @@ def read_table(
     except (OSError, ValueError, csv.Error) as error:
         reason = getattr(error, "strerror", None) or error
         raise DataError(f"{path}: found no table ({reason}), {expected}") from None
-    names, rows, keys = lines[0] if lines else [], [], {}
+    names = lines[0] if lines else []
+    rows = []
+    keys = {}  # the number of the row that has a key
     if len(set(names)) < len(names) or not set(columns) <= set(names):
         found = excerpt(",".join(names))
         raise DataError(f"{path}, row 1: found the columns {found}, {expected}; correct the file")

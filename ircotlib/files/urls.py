@@ -35,7 +35,8 @@ def read_urls(text: str, example: str, credentials: str, port: bool = False) -> 
         except ValueError:
             valid = False
         if not valid:
-            several, shown = "several with commas between them", re.split("[?#]", url)[0]
+            several = "several with commas between them"
+            shown = re.split("[?#]", url)[0]
             shown = repr(shown) if shown == url else f"{shown!r} with a query or a fragment"
             raise UserError(f"found the address {shown}, expected {example}, {several}")
     return urls

@@ -13,10 +13,12 @@ def cut_batches(
     included, allow, and at least one. `counts`: the rows that each takes; None: one each.
     `order`: of the indices; None: the shortest first.
     """
-    batches, filled, longest = [], 0, 0
+    batches = []
+    filled = longest = 0  # of the last batch: its rows, and the tokens of its longest
     for index in sorted(range(len(lengths)), key=lengths.__getitem__) if order is None else order:
         count = 1 if counts is None else counts[index]
-        filled, longest = filled + count, max(longest, lengths[index])
+        filled += count
+        longest = max(longest, lengths[index])
         if not batches or filled > rows or filled * longest > tokens:
             batches.append([])
             filled, longest = count, lengths[index]
@@ -41,7 +43,9 @@ def side_by_side(works: Iterable[Iterator], threads: int) -> Iterator:
         for work in works:
             yield from work
         return
-    items, stopped, ended = SimpleQueue(), Event(), object()
+    items = SimpleQueue()
+    stopped = Event()
+    ended = object()  # put by each iterator after its last item
 
     def play(work: Iterator) -> None:
         try:

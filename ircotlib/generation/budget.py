@@ -71,8 +71,11 @@ class Budget:
     def __post_init__(self):
         if self.max_cost is not None and self.price is None:
             raise UserError("found max_cost but no price, expected one: set prices")
-        self.requests, self.spent, self.used = 0, 0.0, Usage(0, 0)
-        self._in_flight, self._changed = 0.0, Condition()
+        self.requests = 0
+        self.spent = 0.0
+        self.used = Usage(0, 0)
+        self._in_flight = 0.0  # what the requests in flight may cost
+        self._changed = Condition()
 
     def reserve(self, most: Usage, wait: bool = True) -> float:
         """Wait until a request may be sent, and return what it may cost at most. Raises BudgetSpent

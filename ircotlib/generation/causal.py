@@ -49,20 +49,22 @@ def _read(model, prompts: Prompts, prefixes: Prefixes) -> tuple[torch.Tensor, Ca
     if shared := prefixes.shared(prompts):
         _read(model, shared, prefixes)
     if not can_reuse(model):
-        return _read_group(model, prompts, prefixes)
+        return _read_group(model, prompts, prefixes)  # all at once, into the model's own cache
     # 2. The rest is read in groups, each into its rows of the cache.
-    columns, cache = max(map(len, prompts)), DynamicCache(config=model.config)
-    cache.layers = [GrowingLayer(len(prompts), columns) for _ in cache.layers]
+    columns = max(map(len, prompts))
+    cache = DynamicCache(config=model.config)
+    cache.layers = [GrowingLayer(len(prompts), columns) for _ in cache.layers]  # B, H, T, D
     unread = [len(prompt) - prefixes.known(prompt) for prompt in prompts]
-    tokens = READ if model.device.type == "cpu" else inf
+    tokens = READ if model.device.type == "cpu" else inf  # a GPU reads the batch at once
     logits = []
     for rows in cut_batches(unread, len(prompts), tokens, order=range(len(prompts))):
-        group, part = [prompts[row] for row in rows], DynamicCache()
-        first = columns - max(map(len, group))
-        own = slice(rows[0], rows[-1] + 1)
+        group = [prompts[row] for row in rows]
+        part = DynamicCache()
+        first = columns - max(map(len, group))  # the group is padded to its own longest prompt
+        own = slice(rows[0], rows[-1] + 1)  # rows follow each other, as `order` says
         part.layers = [OwnLayer(layer, own, first) for layer in cache.layers]
         logits.append(_read_group(model, group, prefixes, part)[0])
-    return torch.cat(logits), cache
+    return torch.cat(logits), cache  # B, V
 
 
 def _read_group(
@@ -74,12 +76,12 @@ def _read_group(
     ids, mask, positions = _padded(model, prompts)
     for layer, states in enumerate(remembered := _remembered(prompts, prefixes)):
         cache.update(*states, layer)
-    first = cache.get_seq_length() if remembered else 0
+    first = cache.get_seq_length() if remembered else 0  # the columns before are in the cache
     logits, cache = _forward(model, ids[:, first:], mask, positions[:, first:], cache)
     for row, prompt in enumerate(prompts):  # the states of new blocks are kept
         left = mask.shape[1] - len(prompt)  # columns of padding
         prefixes.keep(prompt, lambda a, b: _states(cache, row, left + a, left + b, prefixes))
-    return logits[:, -1], cache
+    return logits[:, -1], cache  # B, V: padding is on the left, so the last column is a token
 
 
 def _padded(model, prompts: Prompts) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -87,7 +89,7 @@ def _padded(model, prompts: Prompts) -> tuple[torch.Tensor, torch.Tensor, torch.
     rows = [torch.as_tensor(prompt, dtype=torch.long) for prompt in prompts]
     ids = pad_sequence(rows, batch_first=True, padding_side="left").to(model.device)
     mask = pad_sequence([torch.ones_like(row) for row in rows], True, padding_side="left").to(ids)
-    return ids, mask, (mask.cumsum(-1) - 1).clamp(min=0)
+    return ids, mask, (mask.cumsum(-1) - 1).clamp(min=0)  # a prompt's first token: 0
 
 
 def _remembered(prompts: Prompts, prefixes: Prefixes) -> list[tuple[torch.Tensor, torch.Tensor]]:
@@ -97,7 +99,7 @@ def _remembered(prompts: Prompts, prefixes: Prefixes) -> list[tuple[torch.Tensor
     unread = max(len(prompt) - prefixes.known(prompt) for prompt in prompts)
     if unread >= max(map(len, prompts)):
         return []
-    lengths = [max(0, len(prompt) - unread) for prompt in prompts]
+    lengths = [max(0, len(prompt) - unread) for prompt in prompts]  # of what each need not read
     blocks = [prefixes.find(prompt, n) for prompt, n in zip(prompts, lengths, strict=True)]
     empty = next(row[0][:0] for row in blocks if row)  # of a prompt of which nothing is known
     rows = [torch.cat([*row, empty])[:n] for row, n in zip(blocks, lengths, strict=True)]
@@ -132,7 +134,8 @@ def _write_rows(model, cache: Cache, mask, positions, logits) -> Decoder:
             mask, positions = mask[kept], positions[kept]
             cache.batch_select_indices(torch.tensor(kept, device=mask.device))
         ids = torch.tensor(tokens, device=mask.device)[:, None]  # B, 1
-        mask, positions = pad(mask, (0, 1), value=1), positions + 1
+        mask = pad(mask, (0, 1), value=1)  # B, T + 1: every row sees its new token
+        positions = positions + 1
         logits, cache = _forward(model, ids, mask, positions, cache)
         logits = logits[:, -1]  # B, V
 
@@ -145,7 +148,7 @@ def _write_branches(model, cache: Cache, mask, positions, logits) -> Decoder:
     """
     # (B, T): who owns each column. 0: the prompt, so all its texts see it; n: the n-th text, which
     # alone sees it; -1: nobody, for padding and where a row has fewer branches than others
-    owners = mask - 1
+    owners = mask - 1  # 1 to 0: a token of the prompt; 0 to -1: padding
     rows, texts = range(len(mask)), []  # of each text: the row of its prompt, and its number
     while True:
         kept, tokens = yield logits
@@ -163,13 +166,14 @@ def _write_branches(model, cache: Cache, mask, positions, logits) -> Decoder:
             branches = [rows[:text].count(row) for text, row in enumerate(rows)]
             where = torch.tensor([rows, branches], device=mask.device).unbind()  # two of (S)
             own = owners.new_full((len(owners), max(branches) + 1), -1)  # B, branches
-            own[where] = own.new_tensor(texts)
+            own[where] = own.new_tensor(texts)  # elsewhere -1: a column that nobody sees
         # 4. The tokens of all texts are read, each seeing its prompt and its own text.
-        ids = torch.zeros_like(own)
+        ids = torch.zeros_like(own)  # B, branches; where there is no text, any token will do
         ids[where] = own.new_tensor(tokens)
-        owners, positions = torch.cat([owners, own], 1), positions + 1
+        owners = torch.cat([owners, own], 1)  # B, T + branches
+        positions = positions + 1
         sees = (owners == 0)[:, None] | (owners[:, None] == own[:, :, None])  # B, branches, T
-        context = sees[:, None], positions.expand_as(ids), cache
+        context = sees[:, None], positions.expand_as(ids), cache  # mask: B, 1, branches, T
         logits, cache = _forward(model, ids, *context, last=ids.shape[1])  # B, branches, V
         logits = logits[where]  # S, V
 

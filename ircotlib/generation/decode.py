@@ -62,29 +62,33 @@ def decode(
     else:
         decoder = causal(model, prompts, Prefixes(0) if prefixes is None else prefixes)
     # at each step: the rows that go on, and of each of them the row of the logits for its text
-    live, written = list(range(len(sources))), [[] for _ in sources]
+    live = list(range(len(sources)))
+    written = [[] for _ in sources]
     logits = next(decoder)
     while True:
-        logits = logits[sources]
+        logits = logits[sources]  # at first (prompts, V) to (rows, V), then as it is
         for row, token in zip(live, choose(live, logits), strict=True):
             written[row].append(token)
-        finite = dict(zip(live, logits.amax(-1).isfinite().tolist(), strict=True))
+        finite = dict(zip(live, logits.amax(-1).isfinite().tolist(), strict=True))  # NaN if any is
         ended = {row for row in live if not finite[row] or ends(row, written[row])}
         yield from ((row, written[row] if finite[row] else None) for row in sorted(ended))
         # rows that ended leave: if all were computed to the end, IRCoT would take 1.5 times as long
         going = close_up([row not in ended for row in live])
-        sources, live = [sources[index] for index in going], [live[index] for index in going]
+        sources = [sources[index] for index in going]
+        live = [live[index] for index in going]
         if not live:
             return
         logits = decoder.send((sources, [written[row][-1] for row in live]))
-        sources = list(range(len(live)))
+        sources = list(range(len(live)))  # from now on, the logits have a row for each text
 
 
 def _write_alone(model, prompt: Sequence[int], ends, choose) -> list[int] | None:
     """The tokens of one text, as those of `decode`; for models whose cache cannot drop rows, by
     their own `generate`.
     """
-    ids, written, finite = torch.tensor([prompt], device=model.device), [], []
+    ids = torch.tensor([prompt], device=model.device)  # 1, T
+    written = []
+    finite = []  # of each step: whether its logits were
 
     def choose_next(_, logits):
         written.extend(choose(logits))
@@ -108,7 +112,8 @@ def _seq2seq(model, prompts: Sequence[Sequence[int]]) -> Decoder:
     encoded = _encoded(model, ids, mask)  # B, T, width
     start = model.generation_config.decoder_start_token_id
     start = model.config.decoder_start_token_id if start is None else start
-    ids, decoder = torch.full_like(ids[:, :1], start), model.config.get_text_config(decoder=True)
+    ids = torch.full_like(ids[:, :1], start)  # B, 1: what the decoder reads first
+    decoder = model.config.get_text_config(decoder=True)
     caches = [DynamicCache(config=decoder) for _ in range(2)]  # of texts, and of prompts
     for part in caches:  # reading and writing with transformers' layers takes 1.08 times as long
         part.layers = [GrowingLayer(len(ids), 0) for _ in part.layers]
@@ -116,10 +121,11 @@ def _seq2seq(model, prompts: Sequence[Sequence[int]]) -> Decoder:
     while True:
         source = {"encoder_outputs": BaseModelOutput(encoded), "attention_mask": mask}
         output = model(**source, decoder_input_ids=ids, past_key_values=cache, use_cache=True)
-        kept, tokens = yield output.logits[:, -1]
+        kept, tokens = yield output.logits[:, -1]  # B, V
         if kept != list(range(len(ids))):
             # what the encoder wrote is in the cache now: only the number of its rows still matters
-            encoded, mask = encoded[:1].expand(len(kept), -1, -1), mask[kept]
+            encoded = encoded[:1].expand(len(kept), -1, -1)
+            mask = mask[kept]
             cache.batch_select_indices(torch.tensor(kept, device=ids.device))
         ids = torch.tensor(tokens, device=ids.device)[:, None]
 
@@ -128,10 +134,11 @@ def _encoded(model, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """The encoder's states, (B, T, width); on a CPU computed a few rows at a time, so that the
     activations of a layer stay in the processor's cache.
     """
-    encoder, lengths = model.get_encoder(), mask.sum(-1).tolist()
+    encoder = model.get_encoder()
+    lengths = mask.sum(-1).tolist()
     tokens = ENCODED if ids.device.type == "cpu" else ids.numel()
     states = None
-    for rows in cut_batches(lengths, len(lengths), tokens):
+    for rows in cut_batches(lengths, len(lengths), tokens):  # rows of like lengths: little padding
         longest = max(lengths[row] for row in rows)
         part = {"input_ids": ids[rows, :longest], "attention_mask": mask[rows, :longest]}
         encoded = encoder(**part).last_hidden_state
@@ -156,12 +163,12 @@ def row_by_row_attention(
     if lengths is None:
         states = attend(query, key, value, attn_mask=position_bias)
         return states.transpose(1, 2).contiguous(), None
-    states = query.new_zeros(query.transpose(1, 2).shape)
+    states = query.new_zeros(query.transpose(1, 2).shape)  # B, T, H, D; padding stays 0
     for row, length in enumerate(lengths.tolist()):
-        own = slice(row, row + 1), slice(None), slice(length)
-        bias = position_bias[:, :, :length, :length]
+        own = slice(row, row + 1), slice(None), slice(length)  # 1, H, length: without padding
+        bias = position_bias[:, :, :length, :length]  # 1, H, length, length
         attended = attend(query[own], key[own], value[own], attn_mask=bias)
-        states[row, :length] = attended[0].transpose(0, 1)
+        states[row, :length] = attended[0].transpose(0, 1)  # H, length, D, to length, H, D
     return states, None
 
 
@@ -170,7 +177,8 @@ def keep_bias(attention) -> None:
     than all before, of whose bias it is the first part. Without it, reading takes 1.07 times as
     long.
     """
-    compute, kept = attention.compute_bias, torch.empty(1, attention.n_heads, 0, 0)
+    compute = attention.compute_bias
+    kept = torch.empty(1, attention.n_heads, 0, 0)
 
     def compute_bias(queries: int, keys: int, **_) -> torch.Tensor:
         nonlocal kept
@@ -184,8 +192,8 @@ def keep_bias(attention) -> None:
 
 def row_lengths(*, attention_mask: torch.Tensor | None = None, **_) -> torch.Tensor | None:
     """The tokens of each row, from a mask that is 1 for a token; None: no padding."""
-    padded = attention_mask is not None and not attention_mask.all()
-    return attention_mask.sum(-1) if padded else None
+    padded = attention_mask is not None and not attention_mask.all()  # without: all rows at once
+    return attention_mask.sum(-1) if padded else None  # B
 
 
 AttentionInterface.register("row_by_row", row_by_row_attention)

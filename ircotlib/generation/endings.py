@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import inf
 
 from ircotlib.generation.replies import Request
-from ircotlib.generation.thoughts import is_opened, may_end, split_thoughts
+from ircotlib.generation.thoughts import CLOSING, FINAL, OPENED, split_thoughts
 from ircotlib.generation.tokens import Tokens
 from ircotlib.text import cut, stop_end
 
@@ -30,7 +30,7 @@ class Endings:
         self.tokens, self.last, self.draws = tokens, last, draws
         self.requests = [request for request, _ in rows]
         tails = (tokens.decode(prompt[-TAIL:]) for _, prompt in rows)
-        self.opened = ["<think>" if is_opened(tail) else "" for tail in tails]
+        self.opened = ["<think>" if OPENED.search(tail) else "" for tail in tails]
         self.most = [min(each.max_tokens + room, limit - len(prompt)) for each, prompt in rows]
         self.thoughts = [(0, 0.0)] * len(rows)  # their tokens, and the log-probability of these
 
@@ -52,8 +52,10 @@ class Endings:
     def _text(self, row: int, written: list[int]) -> str | None:
         """The text of a row so far; None while it thinks."""
         thought = self.thoughts[row][0] == len(written) - 1 > 0
-        if thought and not may_end(self.tokens.decode(written[-TAIL:])):
-            return None
+        if thought:  # until what ends the thoughts is in the tail, no need to decode all
+            tail = self.tokens.decode(written[-TAIL:])
+            if not (CLOSING.search(tail) or FINAL.search(tail)):
+                return None
         whole = self.opened[row] + self.tokens.decode(written)
         return split_thoughts(whole)[1] or (None if whole else "")
 

@@ -24,20 +24,22 @@ class GrowingLayer(DynamicLayer):
         """
         if not self.is_initialized:
             self.lazy_initialization(keys, values)
-            rows, columns = self.rows, self.columns + ROOM
-            shapes = [(rows, like.shape[1], columns, like.shape[3]) for like in (keys, values)]
+            columns = self.columns + ROOM
+            shapes = [(self.rows, like.shape[1], columns, like.shape[3]) for like in (keys, values)]
             self._all = [keys.new_empty(shape) for shape in shapes]
-            self._use_columns(self.columns)
+            self._use_columns(self.columns)  # filled by the OwnLayers of groups
         return self._all
 
     def update(self, key_states, value_states, *args, **kwargs):
         """Add the states of the next columns, as DynamicLayer does."""
         self.room(key_states, value_states)
-        columns, added = self.keys.shape[2], key_states.shape[2]
+        columns = self.keys.shape[2]
+        added = key_states.shape[2]
         if columns + added > self._all[0].shape[2]:
-            self._hold(self.keys, self.values, max(ROOM, added))
+            self._hold(self.keys, self.values, max(ROOM, added))  # copied once in ROOM tokens
         self._use_columns(columns + added)
-        self.keys[:, :, columns:], self.values[:, :, columns:] = key_states, value_states
+        self.keys[:, :, columns:] = key_states  # B, H, added, D
+        self.values[:, :, columns:] = value_states
         return self.keys, self.values
 
     def batch_select_indices(self, indices: torch.Tensor) -> None:
@@ -47,21 +49,21 @@ class GrowingLayer(DynamicLayer):
         if not self.is_initialized:  # of a decoder with fewer layers than its encoder
             return
         targets = torch.arange(len(indices), device=indices.device)
-        moved = indices != targets
+        moved = indices != targets  # rows that change their place
         if len(indices) > len(self.keys) or (indices[moved] < len(indices)).any():
             self._hold(self.keys[indices], self.values[indices])
             return
         for states in (self.keys, self.values):
             states[targets[moved]] = states[indices[moved]]
-        self._all = [states[: len(indices)] for states in self._all]
+        self._all = [states[: len(indices)] for states in self._all]  # a view: no copy
         self._use_columns(self.keys.shape[2])
 
     def _hold(self, keys: torch.Tensor, values: torch.Tensor, room: int = ROOM) -> None:
-        self._all = [pad(states, (0, 0, 0, room)) for states in (keys, values)]
+        self._all = [pad(states, (0, 0, 0, room)) for states in (keys, values)]  # T + room
         self._use_columns(keys.shape[2])
 
     def _use_columns(self, columns: int) -> None:
-        self.keys, self.values = (states[:, :, :columns] for states in self._all)
+        self.keys, self.values = (states[:, :, :columns] for states in self._all)  # views
 
 
 class OwnLayer(DynamicLayer):
@@ -73,12 +75,12 @@ class OwnLayer(DynamicLayer):
 
     def update(self, key_states, value_states, *args, **kwargs):
         """Add the states of the next columns, as DynamicLayer does."""
-        own = [states[self.rows] for states in self.whole.room(key_states, value_states)]
+        own = [states[self.rows] for states in self.whole.room(key_states, value_states)]  # views
         if not self.is_initialized:
             self.lazy_initialization(key_states, value_states)
             for states in own:  # where other prompts are longer: numbers, though none is looked at
                 states[:, :, : self.first] = 0
-        columns = self.get_seq_length()
+        columns = self.get_seq_length()  # of these prompts, read so far
         last = self.first + columns + key_states.shape[2]
         self.keys, self.values = (states[:, :, self.first : last] for states in own)
         self.keys[:, :, columns:], self.values[:, :, columns:] = key_states, value_states

@@ -42,18 +42,18 @@ class Joined:
         """
         attention, mlp = layer.self_attn, layer.mlp
         read = [*map(self._pair, (attention.q_proj, attention.k_proj)), attention.v_proj.weight]
-        read = torch.cat(read) * layer.input_layernorm.weight
-        gated = torch.cat([mlp.gate_proj.weight, mlp.up_proj.weight])
+        read = torch.cat(read) * layer.input_layernorm.weight  # scales each input, as RMSNorm does
+        gated = torch.cat([mlp.gate_proj.weight, mlp.up_proj.weight])  # 2 * inner, features
         gated = gated * layer.post_attention_layernorm.weight
         weights = read, attention.o_proj.weight, gated, mlp.down_proj.weight
-        return [weight.T.contiguous() for weight in weights]
+        return [weight.T.contiguous() for weight in weights]  # inputs, outputs: states @ weight
 
     def _pair(self, projection) -> torch.Tensor:
         """The weights with the two features that turn together side by side, as a complex number
         has them; transformers has the first of all pairs, then the second.
         """
-        halves = projection.weight.unflatten(0, (-1, 2, self.width // 2))
-        return halves.transpose(1, 2).flatten(0, 2)
+        halves = projection.weight.unflatten(0, (-1, 2, self.width // 2))  # H, 2, D / 2, features
+        return halves.transpose(1, 2).flatten(0, 2)  # H, D / 2, 2, features, then H * D, features
 
     def __call__(
         self, input_ids, attention_mask, position_ids, past_key_values=None, logits_to_keep=1, **_
@@ -62,28 +62,29 @@ class Joined:
         cache = DynamicCache(config=self.config) if past_key_values is None else past_key_values
         mask = _added(attention_mask, input_ids.shape[1])
         angles = position_ids[:, :, None, None] * self.frequencies  # B, L, 1, D / 2
-        turn = torch.polar(torch.ones_like(angles), angles)
-        turning, shared = self.queries + self.heads, self.queries > self.heads
+        turn = torch.polar(torch.ones_like(angles), angles)  # B, L, 1, D / 2: of length 1, complex
+        turning = self.queries + self.heads  # values do not turn
+        shared = self.queries > self.heads  # several heads of queries read the same keys
         states = self.embedded(input_ids)  # B, L, features
         for number, (read, attended, gated, down) in enumerate(self.layers):
             heads = (self._scaled(states) @ read).unflatten(-1, (-1, self.width))  # B, L, all H, D
             pairs = torch.view_as_complex(heads[:, :, :turning].unflatten(-1, (-1, 2)))
             turned = torch.view_as_real(pairs * turn).flatten(-2).transpose(1, 2)  # B, H, L, D
-            query, key = turned.split([self.queries, self.heads], 1)
+            query, key = turned.split([self.queries, self.heads], 1)  # each B, H, L, D
             key, value = cache.update(key, heads[:, :, turning:].transpose(1, 2), number)
             if number == len(self.layers) - 1:
                 states, query = states[:, -logits_to_keep:], query[:, :, -logits_to_keep:]
                 mask = mask[:, :, -logits_to_keep:]
             seen = scaled_dot_product_attention(query, key, value, mask, enable_gqa=shared)
-            states = states + seen.transpose(1, 2).flatten(2) @ attended
-            gate, up = (self._scaled(states) @ gated).chunk(2, -1)
+            states = states + seen.transpose(1, 2).flatten(2) @ attended  # B, L, H * D, to features
+            gate, up = (self._scaled(states) @ gated).chunk(2, -1)  # each B, L, inner features
             states = states + silu(gate).mul_(up) @ down
         logits = self._scaled(states) @ self.head  # B, logits_to_keep, V
         return CausalLMOutputWithPast(logits=logits, past_key_values=cache)
 
     def _scaled(self, states: torch.Tensor) -> torch.Tensor:
         """RMSNorm without its weights."""
-        squares = torch.linalg.vector_norm(states, dim=-1, keepdim=True).square_()
+        squares = torch.linalg.vector_norm(states, dim=-1, keepdim=True).square_()  # B, L, 1: sums
         return states * (squares / states.shape[-1] + self.config.rms_norm_eps).rsqrt_()
 
 

@@ -32,13 +32,12 @@ class LocalModel:
     """A T5 or a causal model on this machine, a backend of Generate and Sample.
 
     `name`: a folder written by save_pretrained (also relative to the repository), or a name on the
-    Hugging Face hub (downloaded once). `revision`: branch, tag or commit there. `dtype`: one of
-    DTYPES. `device`: None is the GPU if there is one. `batch_tokens`, `batch_rows`: the size of a
-    batch, in prompt tokens, padding included, and in prompts; a longer prompt is read alone. The
-    defaults suit small models on a CPU. On a GPU, raise both until it is busy, and lower
-    `batch_tokens` if its memory runs out. `kept_tokens`: the size of a causal model's prefix cache;
-    it takes as much memory as a batch of that many tokens. `thinking_tokens`: for the thoughts of a
-    model that thinks, beyond max_tokens.
+    Hugging Face hub (downloaded once). `dtype`: one of DTYPES. `device`: None is the GPU if there
+    is one. `batch_tokens`, `batch_rows`: the size of a batch, in prompt tokens, padding included,
+    and in prompts; a longer prompt is read alone. The defaults suit small models on a CPU. On a
+    GPU, raise both until it is busy, and lower `batch_tokens` if its memory runs out.
+    `kept_tokens`: the size of a causal model's prefix cache; it takes as much memory as a batch of
+    that many tokens. `thinking_tokens`: for the thoughts of a model that thinks, beyond max_tokens.
 
     The fingerprint depends on the files and the dtype only. The weights are read at the first
     request that is not in the call cache. Raises FileNotFoundError if there is no such model, and
@@ -53,7 +52,6 @@ class LocalModel:
     batch_tokens: int = 32_768
     batch_rows: int = 128
     kept_tokens: int = 32_768
-    revision: str | None = None
     thinking_tokens: int = THINKING_TOKENS
 
     def __post_init__(self):
@@ -62,13 +60,14 @@ class LocalModel:
             raise UserError(f"found dtype {self.dtype!r}, expected one of {', '.join(DTYPES)}")
         # without the second, transformers guesses the tokenizer's class
         needed = models.CONFIG, models.TOKENIZER
-        self.folder = models.find_folder(self.name, self.revision, needed=needed)
+        self.folder = models.find_folder(self.name, needed=needed)
         models.check_kind(self.folder, models.T5, models.CAUSAL)
         self.prefixes = Prefixes(self.kept_tokens)
         self.is_encoder_decoder = is_encoder_decoder(self.folder)
         self.tokens = Tokens(self.folder)
         version = DECODER_VERSION if self.tokens.by_word else LOOKING_AHEAD
         self.fingerprint = models.hash_files(self.folder, version, self.dtype)
+        self._vocabulary = models.read_json(self.folder, models.CONFIG).get("vocab_size", inf)
         self._lengths: dict[bytes, int] = {}  # in tokens, of texts, by their hashes
         self._prompts: dict[object, list[int]] = {}  # the tokens of waiting prompts
 
@@ -93,11 +92,6 @@ class LocalModel:
         """The maximum number of tokens that it reads and writes in total; None: no limit (T5)."""
         config = read_config(self.folder).get_text_config()
         return getattr(config, "max_position_embeddings", None)
-
-    @cached_property
-    def vocabulary(self) -> float:
-        """The number of its tokens according to config.json; infinite if it does not say."""
-        return models.read_json(self.folder, models.CONFIG).get("vocab_size", inf)
 
     @property
     def tokenizer(self):
@@ -213,9 +207,9 @@ class LocalModel:
             tokens, written = self._encode(request), request.max_tokens
             if not tokens:
                 raise UserError("found a prompt without a token, expected at least one")
-            if (largest := max(tokens)) >= self.vocabulary:
+            if (largest := max(tokens)) >= self._vocabulary:
                 reason = f"{self.name}: found the token {largest}, expected one below"
-                raise UserError(f"{reason} {self.vocabulary}: is the tokenizer of another model?")
+                raise UserError(f"{reason} {self._vocabulary}: is the tokenizer of another model?")
             most = (self.limit or inf) - (0 if self.is_encoder_decoder else written)
             if len(tokens) > most:
                 reason = f"found a prompt of {len(tokens)} tokens with max_tokens {written}"

@@ -36,7 +36,7 @@ class Prefixes:
 
     def find(self, prompt: Sequence[int], tokens: int) -> list:
         """The blocks with the first tokens of a prompt, all known; the last may hold more."""
-        names = _names(prompt)[: -(-tokens // BLOCK)]
+        names = _names(prompt)[: -(-tokens // BLOCK)]  # rounded up: part of a block needs it whole
         self._use(names)
         return [self._blocks[name] for name in names]
 
@@ -46,7 +46,7 @@ class Prefixes:
         known = self._count_known(names)
         if known == len(names) or not self.limit:
             return
-        blocks = states(BLOCK * known, BLOCK * len(names)).split(BLOCK)
+        blocks = states(BLOCK * known, BLOCK * len(names)).split(BLOCK)  # each BLOCK, features
         # copies: otherwise a block would keep the memory of all the others
         copies = [block.clone() for block in blocks]
         self._blocks |= zip(names[known:], copies, strict=True)
@@ -56,11 +56,12 @@ class Prefixes:
 
     def shared(self, prompts: Sequence[Sequence[int]]) -> list[Sequence[int]]:
         """The beginnings that several of these prompts share, if reading them first saves time."""
-        names = [_names(prompt[:-1]) for prompt in prompts]
-        uses = Counter(name for row in names for name in row)
-        heads, saved = [], 0
+        names = [_names(prompt[:-1]) for prompt in prompts]  # the last token must be read again
+        uses = Counter(name for row in names for name in row)  # each stands for all before, too
+        heads = []  # of each prompt, what it shares: the names of the blocks, and the tokens
+        saved = 0  # tokens that prompts then need not read
         for prompt, row in zip(prompts, names, strict=True):
-            length = BLOCK * sum(uses[name] > 1 for name in row)
+            length = BLOCK * sum(uses[name] > 1 for name in row)  # shared ones come first
             if length > (known := self.known(prompt)):
                 heads.append((row[: length // BLOCK], prompt[:length]))
                 saved += length - known
@@ -74,15 +75,16 @@ class Prefixes:
         return next(missing, len(names))
 
     def _use(self, names: Sequence[bytes]) -> None:
-        for name in reversed(names):
+        for name in reversed(names):  # the first block last, so that it is dropped last
             self._blocks.move_to_end(name)
 
 
 def _names(tokens: Sequence[int]) -> list[bytes]:
     """The names of the full blocks of a text: a hash of all tokens up to the end of each block."""
-    content, names = hashlib.blake2b(digest_size=16), []
-    words = array("I", tokens)
+    content = hashlib.blake2b(digest_size=16)
+    names = []
+    words = array("I", tokens)  # 4 bytes a token
     for end in range(BLOCK, len(tokens) + 1, BLOCK):
-        content.update(words[end - BLOCK : end].tobytes())
+        content.update(words[end - BLOCK : end].tobytes())  # goes on from the blocks before
         names.append(content.digest())
     return names

@@ -13,7 +13,7 @@ OPENING = re.compile(rf"\s*{_OPEN}")
 CLOSING = re.compile(_CLOSE)
 # without an opening, nor is one within a sentence: "The element </think> is unknown."
 LONE_CLOSING = re.compile(rf"(?<!\w ){_CLOSE}|{_CLOSE}(?! ?[a-z.,;:)])")
-OPENED = re.compile(rf"{_OPEN}\s*$")
+OPENED = re.compile(rf"{_OPEN}\s*$")  # a prompt's end, as some chat templates write it
 # gpt-oss's format (Harmony), with its marks or, as some servers have it, without them
 CHANNEL = re.compile(r"\s*(?:(?:<\|start\|>assistant)?<\|channel\|>|analysis(?=[A-Z]))")
 FINAL = re.compile(r"<\|channel\|>final[^<]*(?:<\|constrain\|>[^<]*)?<\|message\|>|assistantfinal")
@@ -46,16 +46,6 @@ def split_thoughts(written: str) -> tuple[str, str | None]:
         text = FINAL_END.split(text)[0]
     text = SOLUTION.sub("", text) if ends else text
     return thoughts, text.lstrip() if ends else text
-
-
-def may_end(tail: str) -> bool:
-    """Whether thoughts may end in the last few words of what is written."""
-    return bool(CLOSING.search(tail) or FINAL.search(tail))
-
-
-def is_opened(prompt: str) -> bool:
-    """Whether a prompt ends with a tag that opens the thoughts, as some chat templates do."""
-    return OPENED.search(prompt) is not None
 
 
 def read_message(message: Mapping) -> tuple[str | None, str, str]:

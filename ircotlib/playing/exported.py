@@ -31,6 +31,10 @@ LONGEST = 1_000_000  # characters of the first line
 # what a process plays with: exported calls, keys to ask for again, a cache for replies that are
 # used (`Replaying`)
 EXPORTED, ASK_AGAIN, USED = "IRCOT_CALLS", "IRCOT_AGAIN", "IRCOT_USED"
+LEAVE_OUT = (
+    "leave --calls out, so that the model is asked, or use the data, parameters and versions with "
+    "which the file was made"
+)
 
 
 class About(BaseModel):
@@ -155,13 +159,12 @@ class Replaying:
 def open_calls(path: Path) -> Calls | Replaying:
     """The call cache of this process: a file, and what the environment names to play with."""
     files = {name: Path(resolve(os.environ.get(name, ""))) for name in (EXPORTED, ASK_AGAIN, USED)}
-    calls = Replaying(Calls(path))
-    if os.environ.get(EXPORTED):
-        _, calls.exported = read_exported(files[EXPORTED])
-        calls.remedy = "leave --calls out, so that the model is asked, or use the data, parameters "
-        calls.remedy += "and versions with which the file was made"
-    if os.environ.get(ASK_AGAIN):
-        calls.again = frozenset(files[ASK_AGAIN].read_text().split())
-    if os.environ.get(USED):
-        calls.used = Calls(files[USED])
-    return calls.own if calls.exported is calls.used is None else calls
+    named = {name for name in files if os.environ.get(name)}
+    calls = Calls(path)
+    if not {EXPORTED, USED} & named:
+        return calls
+    exported = read_exported(files[EXPORTED])[1] if EXPORTED in named else None
+    again = frozenset(files[ASK_AGAIN].read_text().split()) if ASK_AGAIN in named else frozenset()
+    used = Calls(files[USED]) if USED in named else None
+    remedy = "" if exported is None else LEAVE_OUT
+    return Replaying(calls, exported, again, used, remedy)

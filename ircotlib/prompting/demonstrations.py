@@ -14,6 +14,10 @@ from ircotlib.files.paths import PROMPTS, read_bytes, resolve
 from ircotlib.prompting.prompt import STYLES, TITLE
 from ircotlib.text import answer_from_chain
 
+# M of a prompt that does not show gold paragraphs and M distractors (IRCoT §4.1: 1, 2 or 3); a
+# system with examples of its own shows them whatever M is, but for NO_DEMONSTRATIONS
+NO_DEMONSTRATIONS = None  # only the question asked
+NO_PARAGRAPHS = 0  # demonstrations of questions and answers alone, as NoR QA's reader sees them
 ONE_FILE = "demonstrations.txt"  # chains with gold paragraphs; every stage uses them
 METADATA = re.compile(r"# METADATA:(.*)\n?")
 
@@ -23,7 +27,7 @@ def find_demonstrations(
 ) -> list[Demonstration]:
     """The demonstrations of one of a data set's three sets, with M distractors (IRCoT §4.1).
 
-    `m` 0: without paragraphs. `demonstration_set`: 0 to 2. `folder`: see `prompt_path`. Raises
+    `m`: NO_PARAGRAPHS, or more. `demonstration_set`: 0 to 2. `folder`: see `prompt_path`. Raises
     FileNotFoundError if there is no such file.
     """
     path = prompt_path(folder, dataset, stage, style, m)
@@ -40,11 +44,15 @@ def _vary(
     """A demonstration with its own paragraphs and M of the others', shuffled (IRCoT §4.1), and with
     the form of answer that the stage needs. The draw depends only on the question.
     """
-    draw, own = random.Random(demonstration.question), demonstration.paragraphs
-    titles, chain = {paragraph.title for paragraph in own}, demonstration.answer
+    draw = random.Random(demonstration.question)
+    own = demonstration.paragraphs
+    titles = {paragraph.title for paragraph in own}
     distractors = {p.title: p for p in known if p.title not in titles}
-    paragraphs = [*own, *draw.sample(list(distractors.values()), m)] if m else []
+    # IRCoT §4.1: the gold paragraphs and M others; without M, nothing is shown to read
+    paragraphs = [*own, *draw.sample(list(distractors.values()), m)] if m != NO_PARAGRAPHS else []
     draw.shuffle(paragraphs)
+    # IRCoT §3.2: a direct reader is shown the answers that end the same chains
+    chain = demonstration.answer
     answer = chain if stage == "cot" else answer_from_chain(chain)
     return replace(demonstration, paragraphs=tuple(paragraphs), answer=answer)
 
@@ -53,10 +61,10 @@ def prompt_path(folder: Path | str, dataset: str, stage: str, style: str, m: int
     """The prompt file of a stage ("cot", "direct" or "titles"), named as in IRCoT's release, or the
     data set's demonstrations.txt, which serves all stages except "titles".
 
-    `folder`: absolute, or relative to the repository. `m`: the number of distractors; 0: no
-    paragraphs at all; ignored for "titles". Raises FileNotFoundError if there is no such file.
+    `folder`: absolute, or relative to the repository. `m`: the number of distractors, or
+    NO_PARAGRAPHS; ignored for "titles". Raises FileNotFoundError if there is no such file.
     """
-    context = f"gold_with_{m}_distractors_context" if m else "no_context"
+    context = "no_context" if m == NO_PARAGRAPHS else f"gold_with_{m}_distractors_context"
     titles = f"no_context_open_llm_retrieval_{style}.txt"
     name = titles if stage == "titles" else f"{context}_{stage}_qa_{style}.txt"
     path = Path(resolve(str(folder))) / dataset / name
@@ -106,7 +114,8 @@ def _read_one(metadata: str, body: str) -> Demonstration:
     context, question, answer = re.split(r"^Q: |\nA: ", body, flags=re.MULTILINE)
     instructions = [i for style in STYLES.values() for i in (style.chain_of_thought, style.direct)]
     first, _, rest = question.partition("\n")
-    if rest and first in instructions:  # as in the authors' files (IRCoT App. G)
+    # IRCoT App. G: the authors' files for Flan-T5 have the instruction between "Q: " and question
+    if rest and first in instructions:
         question = rest
     if not question.strip() or not answer.strip():
         blank = "question" if answer.strip() else "answer"
@@ -151,7 +160,8 @@ def demonstration_sets(
     ids = sorted(demonstration.id for demonstration in demonstrations)
     if not ids:
         raise DataError("found no demonstrations, expected at least one to draw from")
-    draw, size = random.Random(seed), min(15, max(1, len(ids) * 3 // 4))
+    draw = random.Random(seed)
+    size = min(15, max(1, len(ids) * 3 // 4))  # IRCoT §4.1: 15 of 20
     return [choose_demonstrations(demonstrations, draw.sample(ids, size)) for _ in range(3)]
 
 

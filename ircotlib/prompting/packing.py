@@ -53,7 +53,8 @@ def fit(segments: Sequence[Segment], limit: int, count_tokens: Callable[[str], i
         for segment in segments:
             texts = cut(segment.text) if segment.kind == kind else [segment.text]
             pieces += [Segment(text, segment.kind) for text in texts]
-        segments, going = pieces, [piece for piece in pieces if piece.kind == kind]
+        segments = pieces
+        going = [piece for piece in pieces if piece.kind == kind]
         if kind == WRITTEN:
             going = going[:-1]
         lengths = {text: count_tokens(text) for text in {piece.text for piece in pieces}}

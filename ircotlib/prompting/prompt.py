@@ -76,6 +76,7 @@ def render_paragraph(paragraph: Paragraph, max_words: int | None = 350) -> str:
 
     Words are split at single spaces, so that line breaks and double spaces are kept.
     """
+    # their program cuts what was retrieved, and leaves demonstrations whole
     text = paragraph.text if max_words is None else " ".join(paragraph.text.split(" ")[:max_words])
     title = " ".join(paragraph.title.splitlines())  # in one line, which begins no other part
     return f"{TITLE}{title}\n{text.strip()}"
@@ -116,7 +117,7 @@ class Prompt:
     `count_tokens`: the length of a text in tokens of the model. Demonstrations are dropped from the
     front. If the test example alone is too long, pieces of it are dropped (`packing.CUTS`), never
     the template's words, the question or its main passage; ValueError if these alone are too long.
-    The main passage is shown below the other paragraphs if `passage_last`, else above (App. B).
+    `arrange`: the style's order of the main passage and the other paragraphs (App. B).
     `released`: demonstrations are dropped as by the authors' program, which adds up the tokens of
     the parts, without the blank lines between them, until they are fewer than the limit. Differs
     from that program: lines are dropped down to this limit (there to the whole window), thoughts
@@ -128,7 +129,7 @@ class Prompt:
     count_tokens: Callable[[str], int]
     template: Template = PLAIN
     max_prompt_tokens: int = FLAN_T5.max_prompt_tokens
-    passage_last: bool = False
+    arrange: Callable[[Sequence, Sequence], list] = GPT3.arrange
     released: bool = False
 
     def __call__(
@@ -139,12 +140,14 @@ class Prompt:
         **fields: object,
     ) -> str:
         """Write the prompt; the thoughts follow "A: ", joined by spaces."""
-        so_far, limit = " ".join(thoughts), self.max_prompt_tokens
+        so_far = " ".join(thoughts)
+        limit = self.max_prompt_tokens
+        # IRCoT App. B: the main passage is always there, whatever was retrieved
         main = [] if question.passage is None else [question.passage]
         others = [paragraph for paragraph in paragraphs if paragraph != question.passage]
         context = [
             Segment(render_paragraph(p) + BETWEEN_PARAGRAPHS, "" if p in main else ABOVE)
-            for p in ([*others, *main] if self.passage_last else [*main, *others])
+            for p in self.arrange(main, others)
         ]
         wording = self.template.ask(question.text, **fields)
         segments = self.template.fill(context, wording, so_far, **fields)
@@ -155,7 +158,9 @@ class Prompt:
         if self._count(example) <= limit:
             if self.released:
                 return self._fit_as_released(example)
+            # IRCoT §4.1: as many demonstrations as fit, dropped from the front (their program)
             return fit([*self._demonstrated, Segment(example)], limit, self._count)
+        # no demonstration fits: their program then drops the example's top lines, we by CUTS
         text = fit(segments, limit, self._count)
         if text is None:
             kept = "".join(segment.text for segment in segments if not segment.kind)
@@ -167,6 +172,7 @@ class Prompt:
         return text.strip("\n").rstrip()
 
     def _fit_as_released(self, example: str) -> str:
+        # their program: the parts' own lengths, without the blank lines between, below the limit
         parts = [*(shown.text.strip() for shown in self._demonstrated), example]
         while len(parts) > 1 and sum(map(self._count, parts)) >= self.max_prompt_tokens:
             del parts[0]

@@ -15,7 +15,6 @@ from ircotlib.results.runs import find_runs
 from ircotlib.retrieval.corpus import Corpus
 from ircotlib.running.backends import open_dataset
 from ircotlib.running.predictions import read_predictions
-from ircotlib.running.run import read_about
 from ircotlib.text import escape, sentences
 
 COMPARED = ("NoR QA", "OneR QA", "IRCoT QA")  # in the order of the paper's columns
@@ -63,12 +62,13 @@ def find_cases(
 
 def read_compared(p: Parameters, experiment: str = "04_ircot") -> pd.DataFrame:
     """What the three systems of IRCoT's Tables 2 and 5 answered, from `read_predictions`."""
-    tables = []
     datasets = [name for name in p.datasets if name != "iirc"]  # the paper shows the other three
-    for folder in find_runs(p.change(datasets=datasets), experiment) if datasets else ():
-        about = read_about(folder)
-        if about["system"] in COMPARED and not about["setting"].get("demonstration_set"):
-            tables.append(read_predictions(folder))
+    runs = find_runs(p.change(datasets=datasets), experiment) if datasets else {}
+    tables = [
+        read_predictions(folder)
+        for folder, about in runs.items()
+        if about["system"] in COMPARED and not about["setting"].get("demonstration_set")
+    ]
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
 
 
@@ -80,6 +80,7 @@ def rank_late_errors(rows: pd.DataFrame) -> list[str]:
     if not set(COMPARED) <= set(rows.get("system", ())):
         return []
     *others, winner = COMPARED
+    # NoR errs at once, OneR late, IRCoT not (captions of IRCoT Tables 2 and 5)
     oner, ircot = (rows[rows["system"] == name].set_index("id") for name in COMPARED[1:])
     right = rows.pivot(index="id", columns="system", values="right").dropna().astype(bool)
     right[winner] &= ircot["recall"].reindex(right.index) == 1
@@ -127,8 +128,8 @@ def _row(row: pd.Series, gold: Sequence[str], corpus: Corpus) -> dict:
     kept |= {"gold answer": row["answers"][0], "gold paragraphs": titles(gold, "")}
     kept |= {"retrieved": "\n".join(retrieved)}
     kept |= {"chain": chain_of(row["reading"], row["thoughts"], row["reader"])}
-    measures = {"recall": row["recall"], "score": row[row["metric"]]}
-    return kept | {name: round(100 * value, 1) for name, value in measures.items()}
+    kept |= {"recall": round(100 * row["recall"], 1), "score": round(100 * row[row["metric"]], 1)}
+    return kept
 
 
 def cases_as_markdown(table: pd.DataFrame) -> str:
@@ -137,9 +138,8 @@ def cases_as_markdown(table: pd.DataFrame) -> str:
     for (dataset, id), rows in table.fillna("").groupby(["dataset", "id"], sort=False):
         first = rows.iloc[0].map(lambda cell: escape(str(cell)))
         parts.append(f"### {all_datasets()[dataset].title}: {first['question']}")
-        about = (
-            f"`{' '.join(id.replace('`', '').split())}` · gold answer: **{first['gold answer']}**"
-        )
+        about = f"`{' '.join(id.replace('`', '').split())}`"
+        about += f" · gold answer: **{first['gold answer']}**"
         about += f" · gold paragraphs: {first['gold paragraphs']}"
         if paper := first["paper's question"]:
             about += f" · the paper's question is about: {paper}"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ircotlib.data import Paragraph, Question
+from ircotlib.data import Hop, Paragraph, Question
 from ircotlib.datasets import all_datasets
 from ircotlib.datasets.facts import Attempt, Evidence
 from ircotlib.metrics import as_compared, cover_em
@@ -18,8 +18,7 @@ from ircotlib.running.backends import open_dataset
 from ircotlib.running.laboratory import find_facts
 from ircotlib.running.predictions import expect_one_measure, find_paragraph, read_predictions
 from ircotlib.running.run import parameters_of, read_about
-from ircotlib.systems import RECALL, all_systems
-from ircotlib.text import list_items, sentences
+from ircotlib.systems import RECALL, all_systems, read_hops
 
 CAUSES = ("not parsed", "misled by retrieval", "wrong conclusion", "wrong decomposition")
 CAUSES += ("not retrieved", "misread", "made up")
@@ -49,7 +48,8 @@ def weigh_gold(attempt: Attempt, question: Question) -> Evidence:
     """The evidence where no facts are known: a gold answer and gold paragraphs stand for them."""
     ids = {paragraph.id for paragraph in attempt.paragraphs}
     written = bool(attempt.steps) and any(_has(attempt.text, a) for a in question.answers)
-    retrieved, searched = bool(ids) and ids.issuperset(question.gold), bool(attempt.queries)
+    retrieved = bool(ids) and ids.issuperset(question.gold)
+    searched = bool(attempt.queries)
     return Evidence(written=written, asked=True, searched=searched, retrieved=retrieved)
 
 
@@ -70,13 +70,10 @@ def read_attempt(
     that is the whole text was not parsed, even if no fault was noted.
     """
     lines = [line for text in (*row["thoughts"], row["reading"]) for line in text.splitlines()]
-    texts = [text for line in lines for text in (list_items(line) or sentences(line))]
-    if row["hops"]:
-        steps = [hop["text"] for hop in row["hops"]]
-        written = [f"{hop['text']} {hop['answer']}" for hop in row["hops"]]
-    else:  # its sentences are its steps, but for those that conclude
-        steps = [text for text in texts if not CONCLUDES.search(text)]
-        written = texts
+    texts = [hop.text for hop in read_hops(*lines)]
+    hops = [Hop(**hop) for hop in row["hops"]] or read_hops(*lines)
+    steps = [hop.text for hop in hops if not CONCLUDES.search(hop.text)]
+    written = [f"{hop.text} {hop.answer}".strip() for hop in hops]
     answer = as_compared(row["answer"])
     whole = [row["reading"], "\n".join(lines)] if unmarked or row["fault"] else []
     if row["fault"] and texts:  # the last line, or its end, may have been taken for the answer
@@ -97,8 +94,10 @@ def find_causes(
     What only returns paragraphs is wrong if some were "not retrieved". `knew`: by id, whether the
     model answers right without retrieval, by the same `measure`.
     """
-    about, table = read_about(folder), read_predictions(folder, measure)
-    p, system = parameters_of(about), all_systems().get(about["system"])
+    about = read_about(folder)
+    table = read_predictions(folder, measure)
+    p = parameters_of(about)
+    system = all_systems().get(about["system"])
     dev, test, retriever = open_dataset(p, about["dataset"])
     questions, corpus = {question.id: question for question in (*dev, *test)}, retriever.corpus
     facts = find_facts(p, about["dataset"])
@@ -109,6 +108,7 @@ def find_causes(
             return "" if row["right"] else "not retrieved"
         question = questions[row["id"]]
         paragraphs = [find_paragraph(id, question, corpus) for id in row["collected"]]
+        # the direct reader writes nothing but the answer (IRCoT §3.2)
         direct = bool(row["reading"]) and p.reader == "direct"
         attempt = read_attempt(row, paragraphs, unmarked=not (whole_texts or direct))
         evidence = (facts.weigh if facts else weigh_gold)(attempt, question)

@@ -14,7 +14,6 @@ from ircotlib.results.factuality import Item, draw_questions, name_item
 from ircotlib.results.runs import find_runs
 from ircotlib.retrieval.corpus import Corpus
 from ircotlib.running.predictions import find_paragraph
-from ircotlib.running.run import read_about
 from ircotlib.systems.searchain.chain import CITATION, citations
 
 MARKS = re.compile(rf"{CITATION.pattern}(?: ?{CITATION.pattern})*[.,;:]?")
@@ -28,11 +27,11 @@ def read_references(
     marks, to be judged, and the text after the last mark. `systems`: by name; empty: all.
     """
     items = []
-    for folder in find_runs(p, experiment):
-        system = read_about(folder)["system"]
+    for folder, about in find_runs(p, experiment).items():
+        system = about["system"]
         if systems and system not in systems:
             continue
-        for question, row, corpus in draw_questions(p, folder):
+        for question, row, corpus in draw_questions(p, folder, about):
             nodes = [Node(**fields) for fields in row["nodes"]]
             if item := make_item(system, question, row["reading"], nodes, corpus):
                 items.append(item)
@@ -61,7 +60,8 @@ def make_item(
 
 def cut_after_marks(final: str, passages: Mapping[int, str]) -> tuple[list[str], str]:
     """Cut a text after each group of marks, except those of no passage; also return the rest."""
-    fragments, begin = [], 0
+    fragments = []
+    begin = 0
     for marks in MARKS.finditer(final):
         if not passages.keys().isdisjoint(map(int, re.findall(r"\d+", marks[0]))):
             fragments.append(final[begin : marks.end()].strip())
@@ -93,6 +93,7 @@ def accuracy_of_marks(
             of_item = [verdicts.get((item.id, number)) for number in range(item.facts)]
             rows += [named | {"verdict": verdict} for verdict in of_item if verdict is not None]
     table = pd.DataFrame(rows, columns=["dataset", "system", "judged_by", "verdict"])
+    # right or wrong, and the mean over marks: from 0 to 1, as SearChain §4.3.4 defines it
     table = table.assign(AMP=table["verdict"] == "true", unsure=table["verdict"] == "unsure")
     groups = table.groupby(["dataset", "system", "judged_by"], sort=False)
     counted = {"AMP": ("AMP", "mean"), "marks": ("verdict", "size"), "unsure": ("unsure", "sum")}

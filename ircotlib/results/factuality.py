@@ -19,7 +19,6 @@ from ircotlib.results.statistics import summarise
 from ircotlib.retrieval.corpus import Corpus
 from ircotlib.running.backends import open_dataset
 from ircotlib.running.predictions import find_paragraph, read_lines
-from ircotlib.running.run import read_about
 from ircotlib.systems import ANSWER, all_systems
 from ircotlib.text import gives_answer, sentences
 
@@ -43,15 +42,7 @@ class Item:
     sentences: tuple[str, ...]
     retrieved: tuple[Paragraph, ...]
     gold: tuple[Paragraph, ...]
-    judged: int | None = None
-
-    @property
-    def facts(self) -> int:
-        """How many sentences are judged: `judged`, else those before the answer's (IRCoT §5)."""
-        if self.judged is not None:
-            return self.judged
-        ends = (n for n, text in enumerate(self.sentences) if gives_answer(text))
-        return next(ends, len(self.sentences))
+    facts: int  # how many sentences are judged, from the first
 
 
 def read_items(p: Parameters, experiment: str = "04_ircot") -> list[Item]:
@@ -60,25 +51,31 @@ def read_items(p: Parameters, experiment: str = "04_ircot") -> list[Item]:
     without a chain and systems that only retrieve are left out.
     """
     items = []
-    for folder in find_runs(p, experiment):
-        about = read_about(folder)
+    for folder, about in find_runs(p, experiment).items():
         system = all_systems().get(about["system"])
         if system is None or system.tuned_by != ANSWER or about["setting"].get("demonstration_set"):
             continue
-        for question, row, corpus in draw_questions(p, folder):
+        for question, row, corpus in draw_questions(p, folder, about):
+            # the chain that the answer comes from: for GPT3 the reader's (IRCoT App. E)
             if chain := chain_of(row["reading"], row["thoughts"], p.reader):
-                id, texts = name_item(question, system.name, chain), tuple(sentences(chain))
+                id = name_item(question, system.name, chain)
+                texts = tuple(sentences(chain))
+                facts = count_before_answer(texts)
                 find = partial(find_paragraph, question=question, corpus=corpus)
                 paragraphs = tuple(map(find, row["paragraphs"])), tuple(map(find, question.gold))
-                items.append(Item(id, about["dataset"], system.name, question, texts, *paragraphs))
+                item = id, about["dataset"], system.name, question, texts, *paragraphs, facts
+                items.append(Item(*item))
     random.Random(f"order {p.seed}").shuffle(items)
     return items
 
 
-def draw_questions(p: Parameters, folder: Path) -> Iterator[tuple[Question, dict, Corpus]]:
+def draw_questions(
+    p: Parameters, folder: Path, about: Mapping
+) -> Iterator[tuple[Question, dict, Corpus]]:
     """`p.judged` questions, the same for every run of a data set, each with its predicted row."""
-    about = read_about(folder)
-    rows, (_, test, retriever) = read_lines(folder, about), open_dataset(p, about["dataset"])
+    rows = read_lines(folder, about)
+    _, test, retriever = open_dataset(p, about["dataset"])
+    # 40 questions of each data set in IRCoT §5
     for question in random.Random(f"questions {p.seed}").sample(test, min(p.judged, len(test))):
         yield question, rows[question.id], retriever.corpus
 
@@ -86,6 +83,13 @@ def draw_questions(p: Parameters, folder: Path) -> Iterator[tuple[Question, dict
 def chain_of(reading: str, thoughts: Sequence[str], reader: str) -> str:
     """The chain of thought behind an answer: the reader's, else the retrieval's, else ""."""
     return reading if reader == "cot" and reading else " ".join(thoughts)
+
+
+def count_before_answer(texts: Sequence[str]) -> int:
+    """How many sentences of a chain are judged: those before the one that gives the answer
+    (IRCoT §5).
+    """
+    return next((n for n, text in enumerate(texts) if gives_answer(text)), len(texts))
 
 
 def name_item(question: Question, system: str, chain: str) -> str:
@@ -101,7 +105,7 @@ def list_judged(items: Sequence[Item], verdicts: Mapping[tuple[str, int], str]) 
     rows = []
     for item in items:
         of_item = [verdicts.get((item.id, n)) for n in range(item.facts)]
-        error = "false" in of_item
+        error = "false" in of_item  # at least one fact is not true (IRCoT §5)
         if error or None not in of_item:
             row = {"dataset": item.dataset, "system": item.system, "id": item.question.id}
             row |= {"error": float(error), "factual": float(not error)}
@@ -119,7 +123,8 @@ def count_errors(
     sentence but no false one. The rows of REDUCTION are of IRCoT QA against OneR QA, as in the
     text. Differs from the paper: it gives the number of chains, out of 40.
     """
-    ids, ours = {item.id for item in items}, pd.DataFrame(columns=COLUMNS[:-1])
+    ids = {item.id for item in items}
+    ours = pd.DataFrame(columns=COLUMNS[:-1])
     for annotator, verdicts in judged.items():
         chains = list_judged(items, verdicts)
         if len(chains) and not ids.isdisjoint(id for id, _ in verdicts):
@@ -138,6 +143,7 @@ def _count_of_one(chains: pd.DataFrame) -> pd.DataFrame:
     table = summarise(chains.assign(metric="error"), by)
     unsure = 100 * chains.groupby(by)["unsure"].mean().rename("unsure")
     shares = table.assign(metric=SHARE).join(unsure, on=by)
+    # the paper says 50% for HotpotQA and 40% for 2WikiMultihopQA (IRCoT §5)
     ours, others = (shares[shares["system"] == name].set_index("dataset") for name in PAIR)
     fewer = (100 * (1 - ours["mean"] / others["mean"].where(others["mean"] > 0))).dropna().round(2)
     rows = {"system": PAIR[0], "metric": REDUCTION, "n": ours["n"].reindex(fewer.index)}

@@ -21,9 +21,9 @@ from ircotlib.results.statistics import (
     summarise,
 )
 from ircotlib.retrieval import model_of, retriever_name
-from ircotlib.running.run import name_model, read_about
+from ircotlib.running.run import name_model
 from ircotlib.systems import ANSWER, SEARCHAIN, System, choose_systems
-from ircotlib.systems.searchain import WITHOUT
+from ircotlib.systems.searchain import ABLATIONS
 
 EXPERIMENT = "13_head_to_head"
 TEXTS = "rouge_l"  # the measure of answers that are whole texts, neither right nor wrong
@@ -53,6 +53,7 @@ def panels_of(p: Parameters) -> list[Parameters]:
 
 def measures_of(dataset: str) -> list[str]:
     """Cover-EM, as in SearChain, or the data set's own measure; then F1, as in IRCoT, if any."""
+    # ROUGE-L for ELI5, for all others cover-EM (SearChain §4.1.1)
     scores = [*find_dataset(dataset).scores]
     first = COVER_EM if COVER_EM in scores else scores[0]
     return [first, *(name for name in ("f1",) if name in scores and name != first)]
@@ -72,18 +73,20 @@ def compare_all(runs: pd.DataFrame, p: Parameters) -> pd.DataFrame:
     """
     if runs.empty:
         return pd.DataFrame(columns=COLUMNS)
-    tables, costs = [], []
+    tables = []
     for dataset, of_dataset in runs.groupby("dataset", sort=False):
         for metric in measures_of(dataset):
             means = summarise(of_dataset.assign(metric=metric), ("dataset", "model", "system"))
             tables.append(means.join(_test(of_dataset, metric), on="system"))
-    for about in map(read_about, find_runs(p, EXPERIMENT)):
+    costs = []
+    for about in find_runs(p, EXPERIMENT).values():
         requests = count_requests(about)
         cost = {name: round(requests[name] / about["questions"], 2) for name in COSTS}
         costs.append({"dataset": about["dataset"], "system": about["system"], **cost})
     table = pd.concat(tables, ignore_index=True)
     table = table.merge(pd.DataFrame(costs), on=["dataset", "system"])
     table = table.merge(_read_seconds(p), on=["dataset", "system"], how="left")
+    # Table 1 asks gpt-3.5-turbo; of IRCoT it is GPT3, whose better reader is CoT (IRCoT App. E)
     table_4 = read_reported(source="Table 4", metric="f1", model="GPT3", note="cot")
     papers = pd.concat([read_reported("searchain", source="Table 1"), table_4])
     papers = papers.rename(columns={"value": "reported"})
@@ -95,7 +98,8 @@ def compare_all(runs: pd.DataFrame, p: Parameters) -> pd.DataFrame:
 def _test(runs: pd.DataFrame, metric: str) -> pd.DataFrame:
     """The corrected p-values of the systems (rows) of one data set against some (columns)."""
     by_system = {name: per_question(rows, metric) for name, rows in runs.groupby("system")}
-    scores, tests = pd.DataFrame(by_system), {}
+    scores = pd.DataFrame(by_system)
+    tests = {}
     for name, rival in ({"best": scores.mean().idxmax()} | RIVALS).items():
         if rival in scores and len(scores.columns) > 1:
             tests[f"p_against_{name}"] = p_against(scores, rival).round(4)
@@ -104,7 +108,8 @@ def _test(runs: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 def _read_seconds(p: Parameters) -> pd.DataFrame:
     """The seconds per question that bench/systems.py measured with this model and retriever."""
-    path, columns = benchmark_table(TIMES, p.profile, p.trial), ["dataset", "system", "seconds"]
+    path = benchmark_table(TIMES, p.profile, p.trial)
+    columns = ["dataset", "system", "seconds"]
     if not path.is_file():
         return pd.DataFrame(columns=columns)
     names = dict.fromkeys(("model", "retriever", *columns))
@@ -136,7 +141,8 @@ def compare_means(runs: pd.DataFrame) -> pd.DataFrame:
     ]
     if not scores:
         return pd.DataFrame(columns=["system", *CERTAIN])
-    systems, rival = pd.concat(scores, join="inner").columns, RIVALS["searchain"]
+    systems = pd.concat(scores, join="inner").columns
+    rival = RIVALS["searchain"]
     scores = [of_dataset[systems] for of_dataset in scores]
     table = _intervals(scores, ["low", "high"])
     if rival in systems and len(systems) > 1:
@@ -161,9 +167,11 @@ def average(table: pd.DataFrame) -> pd.DataFrame:
     paper's values and of the costs (SearChain Table 6, Perf.), and whether it is on the Pareto
     front of mean and tokens with its retriever. Systems not run on all data sets are left out.
     """
-    first, by = of_first_measure(table), ["profile", "model", "retriever", "system"]
+    first = of_first_measure(table)
+    by = ["profile", "model", "retriever", "system"]
     groups = first.groupby(by, sort=False)
     means = groups[["mean", *COSTS, "seconds"]].mean().round(2)
+    # a mean of the paper needs its value on each data set (Perf. (Avg) of SearChain Table 6)
     means["reported"] = groups["reported"].agg(lambda values: values.mean(skipna=False)).round(2)
     means = means[groups.size() == first["dataset"].nunique()].reset_index()
     means["tokens"] = means["tokens_in"] + means["tokens_out"]
@@ -190,8 +198,10 @@ def agree_in_order(table: pd.DataFrame) -> pd.DataFrame:
     """
     from scipy.stats import kendalltau
 
-    rows, known = [], table.dropna(subset="reported")
-    groups = known[~known["system"].isin(WITHOUT[1:])]
+    rows = []
+    known = table.dropna(subset="reported")
+    # "w/o Verification" and "w/o Completion" are parts of one system (SearChain Table 1, below)
+    groups = known[~known["system"].isin(ABLATIONS)]
     retrieve = groups["retrievals"].gt(0).map({True: "with retrieval", False: "without"})
     known = pd.concat([known.assign(among="all"), groups.assign(among=retrieve)])
     for (dataset, metric, among), systems in known.groupby(["dataset", "metric", "among"]):

@@ -69,6 +69,7 @@ def answer_given_parts(
     """Answer a question in a prompt that first lists some of its parts, with or without answers
     (SearChain A.2.1), in the form of Least-to-Most's last step (ours: no prompt is shown).
     """
+    # with answers: knowledge in the prompt (Figure 10a); without: in the weights (Figure 10b)
     answers = [part.answer if answered else "" for part in parts]
     texts = [*(part.question for part in parts), question.text]
     pairs = zip(answers, texts[1:], strict=True)
@@ -84,13 +85,16 @@ def compare_forms(bench: Bench, parts: Parts, of_parts: pd.DataFrame) -> pd.Data
     parts (panel "b", S_all), the model answers right. `of_parts`: from `ask_parts`.
     """
     [system] = choose_systems(["Least-to-Most"])
-    write, listen = bench.prompt("solve", system=system), getattr(bench.model, "listen", None)
+    write = bench.prompt("solve", system=system)
+    listen = getattr(bench.model, "listen", None)
     ask = partial(answer_given_parts, **bench.tokens(system))
-    rows, pairs = [], []
+    rows = []
+    pairs = []
     for question in bench.test:
         of_one = parts[question.id]
         known = [of_parts["right"][f"{question.id}/part {n}"] for n in range(len(of_one))]
         for panel, i in product("ab", range(1, len(of_one) + 1)):
+            # S_i: the last i parts are known; S_all: all are, with only questions in the prompt
             if all(known[-i:] if panel == "a" else known):
                 variant = replace(question, id=f"{question.id} {panel}{i}")
                 heard = listen(variant, system) if listen else None

@@ -16,8 +16,8 @@ from ircotlib.files.paths import DATA
 from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.program import Outcome, Retrieve, Sample
 from ircotlib.running.bench import runs_folder
-from ircotlib.running.predictions import columns_of, read_lines, read_scores
-from ircotlib.running.run import NONE_SUITS, read_about
+from ircotlib.running.predictions import read_lines, read_scores
+from ircotlib.running.run import NONE_SUITS, columns_of, read_about
 from ircotlib.systems import all_systems
 
 NAN = float("nan")
@@ -33,30 +33,32 @@ def read_runs(p: Parameters, experiment: str, part: str = "test", **options) -> 
     """
     tables = [
         pd.DataFrame(read_scores(folder, about).values()).assign(**columns_of(about))
-        for folder, about in _read_abouts(p, experiment, part, **options)
+        for folder, about in find_runs(p, experiment, part, **options).items()
     ]
     return in_order(join_scores(tables), "system", all_systems())
 
 
-def find_runs(p: Parameters, experiment: str, part: str = "test", **options) -> list[Path]:
-    """The folders of the runs that `read_runs` reads, by data set and name; the same errors. None
-    of a data set to which `compare_systems` found no system that suits.
+def find_runs(p: Parameters, experiment: str, part: str = "test", **options) -> dict[Path, dict]:
+    """The folders of the runs that `read_runs` reads, by data set and name, each with what its
+    run.json says; the same errors. None of a data set to which `compare_systems` found no system
+    that suits.
     """
-    folders, experiment_folder = [], runs_folder(p, experiment, **options)
+    runs = {}
+    experiment_folder = runs_folder(p, experiment, **options)
     for dataset in p.datasets:
         if not _is_run(experiment_folder / dataset / part):
             command = f"ircotlib figures --only {experiment} {p.command_line()}".strip()
             wanted = f"found no {part} runs of {experiment} on {dataset} with these parameters"
             raise FileNotFoundError(f"{wanted} in {experiment_folder}; make them: {command}")
         of_dataset = (experiment_folder / dataset / part).glob("*/run.json")
-        folders += sorted(path.parent for path in of_dataset)
-    return folders
+        runs |= {folder: read_about(folder) for folder in sorted(p.parent for p in of_dataset)}
+    return runs
 
 
 def find_test_runs(p: Parameters, experiment: str) -> dict[tuple[str, str], Path]:
     """The folders of an experiment's test runs by data set and system."""
-    runs = _read_abouts(p, experiment)
-    return {(about["dataset"], about["system"]): folder for folder, about in runs}
+    runs = find_runs(p, experiment)
+    return {(about["dataset"], about["system"]): folder for folder, about in runs.items()}
 
 
 def has_runs(p: Parameters, experiment: str, part: str = "test", **options) -> bool:
@@ -85,10 +87,6 @@ def _is_run(folder: Path) -> bool:
     return (folder / NONE_SUITS).exists() or any(folder.glob("*/run.json"))
 
 
-def _read_abouts(p: Parameters, experiment: str, part: str = "test", **options):
-    return [(folder, read_about(folder)) for folder in find_runs(p, experiment, part, **options)]
-
-
 def in_order(table: pd.DataFrame, column: str, names: Iterable[str]) -> pd.DataFrame:
     """The rows in the order of these names in a column; those of other names come last."""
     order = {name: position for position, name in enumerate(dict.fromkeys(names))}
@@ -112,8 +110,9 @@ def read_costs(p: Parameters, experiment: str, part: str = "test") -> pd.DataFra
     programs. With a model behind a server also the cost, NaN if the price is not known.
     """
     names = {"calls": "generations", "tokens_in": "prompt tokens", "tokens_out": "tokens written"}
-    rows, prices = [], {"usd": "cost, USD", "per_question": "a question, USD"}
-    for _, about in _read_abouts(p, experiment, part):
+    prices = {"usd": "cost, USD", "per_question": "a question, USD"}
+    rows = []
+    for about in find_runs(p, experiment, part).values():
         row = {name: about[name] for name in ("dataset", "system", "questions")}
         row |= {names.get(name, name): n for name, n in count_requests(about).items()}
         for column in ("requests", "computed"):
@@ -138,16 +137,17 @@ def count_parsed(folder: Path) -> dict:
     empty = [line for line in lines if not (line["answer"] or line["fault"])]
     answered, unparsed = (sum(bool(line[name]) for line in lines) for name in ("answer", "fault"))
     unsolved = sum(any(node["unsolved"] for node in line["nodes"]) for line in empty)
-    counts = [len(lines), answered, len(lines) - unparsed, unparsed, unsolved]
-    counts += [len(empty) - unsolved]
-    calls, seconds = count_requests(about), round(about["seconds"])
-    row = [about["dataset"], about["system"], *counts, calls["calls"], calls["tokens_out"], seconds]
+    requests = count_requests(about)
+    row = [about["dataset"], about["system"]]
+    row += [len(lines), answered, len(lines) - unparsed, unparsed, unsolved, len(empty) - unsolved]
+    row += [requests["calls"], requests["tokens_out"], round(about["seconds"])]
     return dict(zip(PARSED, row, strict=True))
 
 
 def read_training(folders: Iterable[Path]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The training curves of models (losses, held-out accuracies), and how each was made."""
-    curves, about = [], {}
+    curves = []
+    about = {}
     for folder in map(Path, folders):
         curves.append(pd.read_json(folder / "training.jsonl", lines=True).assign(model=folder.name))
         about[folder.name] = json.loads((folder / "training.json").read_text())

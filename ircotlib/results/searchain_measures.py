@@ -27,8 +27,10 @@ def read_run(folder: Path) -> pd.DataFrame:
     it is 1, by the first measure of the head to head (`measures_of`): the same for all systems.
     Raises DataError, in one line, for an incomplete folder.
     """
-    about, rows = read_about(folder), {}
-    scores, measure = read_scores(folder, about), measures_of(about["dataset"])[0]
+    about = read_about(folder)
+    rows = {}
+    scores = read_scores(folder, about)
+    measure = measures_of(about["dataset"])[0]
     for id, line in read_lines(folder, about).items():
         score = scores[id][measure]
         row = {name: line[name] for name in ("answer", "thoughts", "reading")}
@@ -47,6 +49,7 @@ def knowledge_sources(run: pd.DataFrame) -> dict[str, float]:
     correction by verification, completion (SearChain Table 2). Counted are the nodes that were
     compared with a passage, except unsolved ones without feedback (ours: the paper does not say).
     """
+    # the nodes of all questions of a data set together (SearChain §4.3.1)
     nodes = [node for nodes in run["nodes"] for node in _with_source(nodes)]
     feedback = pd.Series([node.feedback for node in nodes], dtype=object)
     return {f"knowledge_{name}": 100 * (feedback == kind).mean() for name, kind in SOURCES.items()}
@@ -109,6 +112,7 @@ def references_marked(run: pd.DataFrame) -> float:
     """
     counts = []
     for reading, nodes in zip(run["reading"], run["nodes"], strict=True):
+        # a mark is of a node on the correct path (SearChain §4.3.4)
         passages = {node.mark for node in nodes if node.mark and node.passage}
         counts.append(sum(not passages.isdisjoint(marks) for marks in citations(reading)))
     return fmean(counts)
@@ -123,17 +127,19 @@ def efficiency(outcomes: Mapping[str, Outcome]) -> dict[str, float]:
     for outcome in outcomes.values():
         retrieving = False
         for request, reply in ((step.request, step.reply) for step in outcome.trace):
-            if isinstance(request, Retrieve):
+            if isinstance(request, Retrieve):  # #r: rounds of model and retriever (§4.3.5)
                 rounds += not retrieving
                 retrieving = True
             elif isinstance(request, Generate | Sample):
-                prompt, retrieving = request.prompt, False
+                prompt = request.prompt
+                retrieving = False
                 texts = [prompt] if isinstance(prompt, str) else [part.text for part in prompt]
                 words_in += sum(len(text.split()) for text in texts)
                 texts = [reply] if isinstance(reply, str) else [sample.text for sample in reply]
                 words_out += sum(len(text.split()) for text in texts)
                 calls += 1
-    n, each = len(outcomes), calls or NAN
+    n = len(outcomes)
+    each = calls or NAN
     per_question = {"words_in": words_in / n, "words_out": words_out / n, "rounds": rounds / n}
     per_call = {"words_in_of_a_call": words_in / each, "words_out_of_a_call": words_out / each}
     return per_question | per_call

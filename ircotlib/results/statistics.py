@@ -91,6 +91,7 @@ def paired_p(differences: Sequence[float]) -> float:
     that of the sign test of wins and losses (McNemar 1947). Differences are rounded (PAIRED).
     """
     steps = _in_steps(_read_values(differences), PAIRED)
+    # a sum is at least as far from 0 if the differences of one sign add up to no more than this
     smaller = min(steps[steps > 0].sum(), -steps[steps < 0].sum())
     chances = np.eye(1, smaller + 1)[0]  # of each sum of the differences that get one of the signs
     for size in np.sort(abs(steps[steps != 0])):
@@ -108,10 +109,14 @@ def unpaired_p(a: Sequence[float], b: Sequence[float]) -> float:
     values = np.concatenate([a, b])
     above, below = values - values.min(), values.max() - values  # are as far apart
     steps = _in_steps(min(above, below, key=np.sum), UNPAIRED)
-    n, total, own = len(steps), steps.sum(), steps[: len(a)].sum()
+    n = len(steps)
+    total = steps.sum()
+    own = steps[: len(a)].sum()
     chances = np.zeros((len(a) + 1, total + 1))  # of each number of values in the group, and sum
-    chances[0, 0], left, most = 1, len(a) - np.arange(len(a))[:, None], 0
-    for i, step in enumerate(np.sort(steps)):
+    chances[0, 0] = 1
+    left = len(a) - np.arange(len(a))[:, None]  # places left in the group, by number of values
+    most = 0  # the largest sum so far
+    for i, step in enumerate(np.sort(steps)):  # n - i values are left, this one included
         rows = slice(max(0, len(a) - n + i), min(i + 1, len(a)))  # no other number is possible
         joins = chances[rows, : most + 1] * left[rows] / (n - i)
         chances[rows, : most + 1] -= joins
@@ -137,14 +142,15 @@ def resampled_means(values: np.ndarray, seed: int = 0) -> np.ndarray:
 def _resample(n: int, seed: int) -> np.ndarray:
     """How often each of n questions is drawn: resamples × questions."""
     drawn = np.random.default_rng(seed).integers(n, size=(RESAMPLES, n))
-    drawn += n * np.arange(RESAMPLES)[:, None]
+    drawn += n * np.arange(RESAMPLES)[:, None]  # each resample counts in n bins of its own
     return np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape).astype(float)
 
 
 def holm(p: Sequence[float]) -> np.ndarray:
     """Correct p-values for multiple testing (Holm 1979); none is above 1, and their order stays."""
     p = np.asarray(p, dtype=float)
-    order, corrected = p.argsort(kind="stable"), np.empty_like(p)
+    order = p.argsort(kind="stable")
+    corrected = np.empty_like(p)
     corrected[order] = np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1)).clip(max=1)
     return corrected
 
@@ -192,12 +198,14 @@ def summarise(scores: pd.DataFrame, by: Sequence[str] = BY) -> pd.DataFrame:
     demonstration sets. `deviation`: the sample standard deviation of the sets' means, NaN for one
     (IRCoT §4.1); beside it, if known, how many demonstrations were shown.
     """
-    by, rows = list(dict.fromkeys([*by, "metric"])), []
+    by = list(dict.fromkeys([*by, "metric"]))
+    rows = []
     shown = scores.columns.intersection(["demonstrations_shown"])
     for group, runs in scores.groupby(by, sort=False, dropna=False) if len(scores) else ():
         row = dict(zip(by, group, strict=True))
         values = per_question(runs, row["metric"])
         low, high = (100 * end for end in mean_interval(values.to_numpy()))
+        # one mean for each of the three demonstration sets (IRCoT §4.1)
         sets = 100 * runs.groupby("demonstration_set", dropna=False)[row["metric"]].mean()
         row |= {"mean": 100 * values.mean(), "low": low, "high": high, "deviation": sets.std()}
         rows.append(row | dict(runs[shown].astype(float).mean()) | {"n": len(values)})
@@ -207,7 +215,8 @@ def summarise(scores: pd.DataFrame, by: Sequence[str] = BY) -> pd.DataFrame:
 
 def describe_shown(scores: pd.DataFrame) -> str:
     """How many demonstrations the last prompts of each system showed on average, for titles."""
-    shown, texts = scores.dropna(subset="demonstrations_shown"), []
+    shown = scores.dropna(subset="demonstrations_shown")
+    texts = []
     shown = shown.astype({"demonstrations_shown": float})
     for system, rows in shown.groupby("system", sort=False):
         by_place = rows.groupby(["dataset", "model", "demonstrations"])["demonstrations_shown"]

@@ -1,8 +1,7 @@
-"""The papers' tables, with our numbers beside the paper's."""
+"""The tables of SearChain's paper, with our numbers beside its own."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
-from pathlib import Path
 
 import pandas as pd
 
@@ -10,80 +9,25 @@ from ircotlib.datasets import COVER_EM, find_dataset
 from ircotlib.metrics import cover_em
 from ircotlib.parameters import Parameters
 from ircotlib.results import searchain_measures as measures
-from ircotlib.results.citations import accuracy_of_marks, judge_reference, read_references
+from ircotlib.results.citations import judge_reference, read_references
 from ircotlib.results.head_to_head import EXPERIMENT, average, measures_of, of_first_measure
-from ircotlib.results.reported import beside, declare, read_reported, rows_of
-from ircotlib.results.runs import find_test_runs, in_order
+from ircotlib.results.reported import declare, read_reported, rows_of
+from ircotlib.results.runs import find_test_runs
 from ircotlib.results.searchain_measures import KNEW
-from ircotlib.results.statistics import summarise
 from ircotlib.running.backends import open_dataset
 from ircotlib.running.bench import Bench
 from ircotlib.running.experiment import replay
 from ircotlib.running.laboratory import find_facts
 from ircotlib.running.predictions import read_lines
 from ircotlib.running.run import read_about
-from ircotlib.systems import RECALL, System, all_systems
+from ircotlib.systems import System
 
-ALL = "all"
-# data sets of data/reported.csv that are the questions of one kind in one of our data sets
-KINDS = {"hotpotqa_bridge": ("hotpotqa", "bridge"), "musique_2hop": ("musique", "2hop")}
 DIRECT = "Direct Prompting"  # how Table 7 asks questions whose parts are known (ours)
 ONE_RETRIEVAL = "OneR QA"  # like KNEW, with the passages of the question (Table 8; ours)
 WITHOUT_RETRIEVAL, WITH_RETRIEVAL = "SearChain w/o IR", "SearChain"
 # of Table 10, with the names of their systems
 ALPHAS = {a: f"SearChain (alpha {a:.2f})" for a in (0.30, 0.35, 0.40, 0.45, 0.50)}
 Runs = Mapping[tuple[str, str], pd.DataFrame]  # by data set and system
-
-
-def compare_published(runs: pd.DataFrame, source: str) -> pd.DataFrame:
-    """EM and F1, in percent, of the systems in IRCoT's Table 1 or 3 (`source`), next to ours on the
-    same kinds of question, with our model. Our systems that the table does not have come last.
-    """
-    keys, papers = ["dataset", "questions", "system"], read_reported(source=source)
-    papers["metric"] = "paper " + papers["metric"].str.upper()
-    kinds = [KINDS.get(name, (name, ALL)) for name in papers["dataset"]]
-    papers[["dataset", "questions"]] = pd.DataFrame(kinds, index=papers.index)
-    papers = papers.set_index([*keys, "name", "model", "metric"])["value"].unstack(sort=False)
-    papers = papers.reset_index()
-    papers = papers[papers["dataset"].isin(runs["dataset"])]
-    answers = runs[(runs["metric"] != RECALL) & runs["dataset"].isin(papers["dataset"])]
-    of_kinds = answers[answers["kind"].isin(papers["questions"])]
-    of_kinds = of_kinds.assign(questions=of_kinds["kind"])
-    answers = pd.concat([answers.assign(questions=ALL), of_kinds])
-    em, f1 = (summarise(answers.assign(metric=metric), keys) for metric in ("em", "f1"))
-    models = answers.groupby("system")["model"].first().map(lambda name: Path(name).name)
-    ours = {"ours EM": em["mean"], "ours F1": f1["mean"], "our model": em["system"].map(models)}
-    ours = em[[*keys, "n"]].assign(**ours)
-    ours = ours.merge(papers[["dataset", "questions"]].drop_duplicates())
-    table = beside(papers, ours, keys, rest=True).round(1)
-    table = table.sort_values("questions", key=lambda kinds: kinds == ALL, kind="stable")
-    for m in ("EM", "F1"):
-        table[f"difference {m}"] = table[f"ours {m}"] - table[f"paper {m}"]
-    columns = [f"{of} {m}" for of in ("paper", "ours", "difference") for m in ("EM", "F1")]
-    return _tidy(table[[*keys, "model", "our model", *columns, "n"]], runs)
-
-
-def compare_readers(runs: pd.DataFrame, source: str) -> pd.DataFrame:
-    """Answer F1 by data set, system and reader: the values of IRCoT's Table 4 or 6 (`source`), next
-    to ours with the same reader or none, with sample deviations over demonstration sets.
-    """
-    keys, papers = ["dataset", "system", "reader"], read_reported(source=source, metric="f1")
-    papers = papers.assign(paper=papers["value"])[papers["dataset"].isin(runs["dataset"])]
-    papers = papers.rename(columns={"deviation": "paper deviation", "note": "reader"})
-    answers = runs[(runs["metric"] != RECALL) & runs["dataset"].isin(papers["dataset"])]
-    reading = answers["system"].isin([s.name for s in all_systems().values() if s.reads])
-    answers = answers.assign(metric="f1", reader=answers["reader"].where(reading))
-    ours = summarise(answers, keys).rename(columns={"mean": "ours", "deviation": "ours deviation"})
-    ours = ours.reindex(columns=[*keys, "ours", "ours deviation", "demonstrations_shown", "n"])
-    table = beside(papers, ours, keys).round(1)
-    table = table.assign(difference=table["ours"] - table["paper"])
-    columns = ["model", "paper", "paper deviation", "ours", "ours deviation"]
-    columns += ["demonstrations_shown", "difference", "n"]
-    return _tidy(table[[*keys, *columns]], runs)
-
-
-def _tidy(table: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
-    return in_order(table, "dataset", runs["dataset"]).round(1).astype({"n": "Int64"})
 
 
 def run_with(runs: Runs, *systems: str) -> list[str]:
@@ -113,6 +57,7 @@ def table_1(table: pd.DataFrame) -> Iterator[dict]:
 @declare("Table 2")
 def table_2(runs: Runs) -> Iterator[dict]:
     """Where the knowledge of SearChain's nodes comes from."""
+    # on the four data sets of multi-hop questions (SearChain §4.3.1)
     for dataset in datasets_of("Table 2", runs, WITH_RETRIEVAL):
         run = runs[dataset, WITH_RETRIEVAL]
         yield from rows_of(dataset, WITH_RETRIEVAL, len(run), **measures.knowledge_sources(run))
@@ -122,13 +67,16 @@ def table_2(runs: Runs) -> Iterator[dict]:
 def table_3(runs: Runs) -> Iterator[dict]:
     """What retrieval gains where it gives feedback (a), and how often it misleads (b)."""
     for dataset in datasets_of("Table 3(a)", runs, WITH_RETRIEVAL, WITHOUT_RETRIEVAL, KNEW):
-        whole, knew = runs[dataset, WITH_RETRIEVAL], runs[dataset, KNEW]
-        alone, helped = runs[dataset, WITHOUT_RETRIEVAL], measures.is_helped(whole)
-        mean = 100 * alone["score"].mean()
-        yield from rows_of(dataset, WITHOUT_RETRIEVAL, len(whole), cover_em=mean)
-        for system, run in ((WITHOUT_RETRIEVAL, alone), (WITH_RETRIEVAL, whole)):
-            mean = {"cover_em_where_ir_helps": 100 * run["score"][helped].mean()}
-            yield from rows_of(dataset, system, len(whole), **mean)
+        whole = runs[dataset, WITH_RETRIEVAL]
+        effect = measures.positive_effect(runs[dataset, WITHOUT_RETRIEVAL], whole)
+        # on S, all questions, and on S_IR, those that retrieval helps (SearChain §4.3.2)
+        alone, alone_on_helped, with_on_helped = effect.values()
+        means = {"cover_em": alone, "cover_em_where_ir_helps": alone_on_helped}
+        yield from rows_of(dataset, WITHOUT_RETRIEVAL, len(whole), **means)
+        means = {"cover_em_where_ir_helps": with_on_helped}
+        yield from rows_of(dataset, WITH_RETRIEVAL, len(whole), **means)
+        knew = runs[dataset, KNEW]
+        # of what the model answers right alone (SearChain §4.3.2); KNEW decides (ours)
         for system in systems_of("Table 3(b)", runs, dataset):
             share = measures.misled_by_ir(knew, runs[dataset, system])
             yield from rows_of(dataset, system, int(knew["right"].sum()), misled_by_ir=share)
@@ -137,6 +85,7 @@ def table_3(runs: Runs) -> Iterator[dict]:
 @declare("Table 4")
 def table_4(runs: Runs) -> Iterator[dict]:
     """Reasoning steps by number of hops, and accuracy, without retrieval on MuSiQue."""
+    # MuSiQue, because its questions are the most complex (SearChain §4.3.3)
     for system in systems_of("Table 4", runs, "musique"):
         run = runs["musique", system]
         for hops, steps in measures.count_steps(run).groupby(measures.hops_of(run)):
@@ -154,15 +103,15 @@ def table_5(runs: Runs, p: Parameters) -> Iterator[dict]:
     marked = pd.concat([runs[dataset, WITH_RETRIEVAL] for dataset in datasets])
     skc = measures.references_marked(marked)
     yield from rows_of("unspecified", WITH_RETRIEVAL, len(marked), skc=skc)
+    # three people judge AMP in SearChain §4.3.4; here who knows the facts
     facts = {dataset: find_facts(p, dataset) for dataset in datasets}
     if all(facts.values()):
         p = p.change(datasets=datasets, judged=len(marked))
         items = read_references(p, EXPERIMENT, [WITH_RETRIEVAL])
         marks = [(item, n) for item in items for n in range(item.facts)]
-        judged = {(i.id, n): judge_reference(i, n, facts[i.dataset]) for i, n in marks}
-        amp = accuracy_of_marks(items, {"judge": judged})
-        share = (amp["AMP"] * amp["marks"]).sum() / max(1, amp["marks"].sum())
-        yield from rows_of("unspecified", WITH_RETRIEVAL, int(amp["marks"].sum()), amp=share)
+        right = [judge_reference(item, n, facts[item.dataset]) == "true" for item, n in marks]
+        amp = sum(right) / max(1, len(right))
+        yield from rows_of("unspecified", WITH_RETRIEVAL, len(right), amp=amp)
 
 
 @declare("Table 6")
@@ -170,10 +119,12 @@ def table_6(p: Parameters, table: pd.DataFrame, datasets: Sequence[str]) -> Iter
     """Words, rounds of retrieval and seconds per question, and the mean of Table 1. Words and
     rounds are means over `datasets`, from replayed runs; seconds are from bench/systems.py.
     """
-    folders, means = find_test_runs(p, EXPERIMENT), average(table).set_index("system")
+    folders = find_test_runs(p, EXPERIMENT)
+    means = average(table).set_index("system")
     names = read_reported("searchain", source="Table 6")["name"].unique()
     for system in (name for name in names if name in means.index):
         words = [measures.efficiency(replay(folders[dataset, system])) for dataset in datasets]
+        # #n, #m and #r of SearChain §4.3.5
         words = pd.DataFrame(words).mean()[["words_in", "words_out", "rounds"]]
         yield from rows_of("unspecified", system, **words, seconds=means.at[system, "seconds"])
         yield from rows_of("all", system, average=means.at[system, "mean"])
@@ -184,7 +135,7 @@ def table_7(whole: pd.DataFrame, forms: pd.DataFrame) -> Iterator[dict]:
     """Accuracy, 0 to 1, on those of MuSiQue's questions whose parts the model all answers right;
     `forms`: from `knowledge.compare_forms`, whose panel "b" has them.
     """
-    known = forms[forms["panel"] == "b"].drop_duplicates("id")
+    known = forms[forms["panel"] == "b"].drop_duplicates("id")  # S_all (SearChain A.2.1)
     for hops, ids in known.groupby("hops")["id"]:
         accuracy = {"accuracy_where_parts_known": whole["score"][ids].mean()}
         yield from rows_of(f"musique_{hops}hop", "LLM", len(ids), **accuracy)
@@ -199,12 +150,14 @@ def table_8(runs: Runs, p: Parameters) -> Iterator[dict]:
         if holds_answers(dataset) and {(dataset, KNEW), (dataset, ONE_RETRIEVAL)} <= set(runs):
             right, right_with_ir = (runs[dataset, name]["right"] for name in (KNEW, ONE_RETRIEVAL))
             best = _judge_best_passages(p, dataset)
+            # S_t and S_f: what the model alone answers right and wrong (SearChain A.2.2)
             for side, ids in (("right", right.index[right]), ("wrong", right.index[~right])):
-                top, accuracy, n = f"top1_where_llm_{side}", f"accuracy_where_llm_{side}", len(ids)
-                alone, with_ir = 100.0 * (side == "right"), 100 * right_with_ir[ids].mean()
-                yield from rows_of(dataset, "retriever", n, **{top: 100 * best[ids].mean()})
-                yield from rows_of(dataset, "LLM", n, **{accuracy: alone})
-                yield from rows_of(dataset, "LLM w/ IR", n, **{accuracy: with_ir})
+                top_1 = {f"top1_where_llm_{side}": 100 * best[ids].mean()}
+                yield from rows_of(dataset, "retriever", len(ids), **top_1)
+                alone = {f"accuracy_where_llm_{side}": 100.0 * (side == "right")}
+                yield from rows_of(dataset, "LLM", len(ids), **alone)
+                with_ir = {f"accuracy_where_llm_{side}": 100 * right_with_ir[ids].mean()}
+                yield from rows_of(dataset, "LLM w/ IR", len(ids), **with_ir)
 
 
 def holds_answers(dataset: str) -> bool:
@@ -216,7 +169,8 @@ def holds_answers(dataset: str) -> bool:
 def _judge_best_passages(p: Parameters, dataset: str) -> pd.Series:
     """Whether the best passage for each question contains one of its answers, by question id."""
     _, test, retriever = open_dataset(p, dataset)
-    folder, right = find_test_runs(p, EXPERIMENT)[dataset, ONE_RETRIEVAL], {}
+    folder = find_test_runs(p, EXPERIMENT)[dataset, ONE_RETRIEVAL]
+    right = {}
     lines = read_lines(folder, read_about(folder))
     for question in test:
         best = lines[question.id]["paragraphs"][:1]
@@ -237,8 +191,10 @@ def table_9(second: pd.DataFrame) -> Iterator[dict]:
 @declare("Table 10")
 def table_10(runs: Mapping[float, Sequence[pd.DataFrame]]) -> Iterator[dict]:
     """SearChain on ELI5 by ROUGE threshold; `runs`: by threshold, empty if ELI5 was not run."""
-    for alpha, run in ((alpha, run) for alpha, tables in runs.items() for run in tables):
-        yield from rows_of("eli5", ALPHAS[alpha], len(run), rouge_l=100 * run["rouge_l"].mean())
+    # a long answer agrees with a passage if their ROUGE is above alpha (SearChain A.4.1)
+    for alpha, tables in runs.items():
+        for run in tables:
+            yield from rows_of("eli5", ALPHAS[alpha], len(run), rouge_l=100 * run["rouge_l"].mean())
 
 
 @declare("Table 11")

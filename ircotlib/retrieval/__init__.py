@@ -18,7 +18,8 @@ from ircotlib.files.plugins import import_plugins
 from ircotlib.files.progress import track
 from ircotlib.files.urls import read_urls
 
-EXAMPLE, CREDENTIALS = "http://host:9200", "ELASTICSEARCH_USER and ELASTICSEARCH_PASSWORD"
+EXAMPLE = "http://host:9200"
+CREDENTIALS = "ELASTICSEARCH_USER and ELASTICSEARCH_PASSWORD"
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,8 @@ def _open_embedded(corpus, folder: Path, text: str) -> object:
 def _open_vectors(corpus, folder: Path, text: str) -> object:
     from ircotlib.retrieval.dense import open_dense
 
-    words, (kind, _, model) = _open_embedded(corpus, folder, text), text.partition(":")
+    words = _open_embedded(corpus, folder, text)
+    kind, _, model = text.partition(":")
     bar = partial(track, label=f"vectors of {folder.name}", every=100)
     return open_dense(words, f"{kind}:{resolve(model)}", folder, bar)
 
@@ -91,8 +93,9 @@ def _open_vectors(corpus, folder: Path, text: str) -> object:
 def _open_server(corpus, folder: Path, text: str) -> object:
     from ircotlib.retrieval.elastic_load import index_name, open_elasticsearch
 
-    bar, nodes = partial(track, label=f"index of {folder.name}"), len(text.split(","))
-    shards = {"shards": nodes, "replicas": min(1, nodes - 1)}
+    bar = partial(track, label=f"index of {folder.name}")
+    nodes = len(text.split(","))
+    shards = {"shards": nodes, "replicas": min(1, nodes - 1)}  # any one node may be lost
     return open_elasticsearch(corpus, text, index_name(folder.name), bar, **shards)
 
 

@@ -15,7 +15,7 @@ import regex
 
 from ircotlib.retrieval import porter
 
-STOP_WORDS = frozenset(
+STOP_WORDS = frozenset(  # EnglishAnalyzer's own 33, of Lucene
     """
     a an and are as at be but by for if in into is it no not of on or such that the their then there
     these they this to was will with
@@ -23,7 +23,8 @@ STOP_WORDS = frozenset(
 )
 POSSESSIVES = ("'s", "'S", "\u2019s", "\u2019S", "\uff07s", "\uff07S")  # EnglishPossessiveFilter
 MOST = 1 << 17  # chunks remembered, plus as many older ones: 50 MB; and stems
-MAX_LENGTH = 255  # of a word, in UTF-16 code units; the rest becomes the next word
+# of a word, in UTF-16 code units; the rest becomes the next word (StandardTokenizer's default)
+MAX_LENGTH = 255
 
 # Characters that became part of words, or combining, after Unicode 12.1. Lucene's tokenizer does
 # not know them.
@@ -113,7 +114,8 @@ def _cut_words(chunk: str) -> Iterator[str]:
         if not match or match.start() > start + MAX_LENGTH:
             start += MAX_LENGTH
             continue
-        first, units = match.start(), match[0].encode("utf-16-le")
+        first = match.start()
+        units = match[0].encode("utf-16-le")
         if len(units) > 2 * MAX_LENGTH:
             window = units[: 2 * MAX_LENGTH].decode("utf-16-le", "ignore")
             match = WORD.match(chunk, first, first + len(window))

@@ -67,7 +67,8 @@ class Approximate:
 
     def find(self, queries: Sequence[np.ndarray], size: int) -> list[np.ndarray]:
         """Sorted positions, likely to include the `size` nearest of each query, (1, width)."""
-        count, rows = CANDIDATES * size, np.concatenate(queries).astype(np.float16)
+        count = CANDIDATES * size
+        rows = np.concatenate(queries).astype(np.float16)
         self._index.expansion_search = max(SEARCHED, count)
         nearest = (self._index.search(row, count).keys for row in rows)
         return [np.sort(positions).astype(np.int64) for positions in nearest]

@@ -41,8 +41,10 @@ class BM25:
     depth = ranking.DEPTH
 
     def __init__(self, corpus: Corpus, folder: Path | str):
-        self.corpus, self._folder = corpus, Path(folder)
-        expected, (made_of, sums) = _describe(corpus), _read_description(self._folder)
+        self.corpus = corpus
+        self._folder = Path(folder)
+        expected = _describe(corpus)
+        made_of, sums = _read_description(self._folder)
         if made_of != expected:
             differ = f"found an index of {made_of}, expected {expected}"
             raise DataError(f"{folder}: {differ}; open_index builds it again")
@@ -73,15 +75,19 @@ class BM25:
     def query_of(self, text: str, titles: Iterable[str] | None) -> tantivy.Query:
         """See ranking.Backend."""
         terms = Counter(analyze(text))
+        # IRCoT's program: bool.should of a match in the title and one in the text, without boosts
         scored = _any([*self._weigh("title", terms), *self._weigh("text", terms)])
         if titles is None:
             return scored
+        # Elasticsearch's filter: titles leave paragraphs out and add nothing to a score
         must = tantivy.Occur.Must
         return tantivy.Query.boolean_query([(must, scored), (must, self._allow(titles))])
 
     def queries_of_title(self, title: str) -> list[tantivy.Query]:
         """See ranking.Backend."""
-        same, any_case = self._term("whole_title", title), self._term("lower_title", title.lower())
+        same = self._term("whole_title", title)
+        any_case = self._term("lower_title", title.lower())
+        # IRCoT App. B: the nearest title by BM25, here after the same one
         return [same, any_case, _any(self._weigh("title", Counter(analyze(title))))]
 
     def positions_of(self, titles: Iterable[str]) -> list[int]:
@@ -96,11 +102,13 @@ class BM25:
             hits = self._searcher.search(search.query, search.size, count=False).hits
             addresses = [address for _, address in hits]
             positions = self._searcher.fast_field_values("position", addresses)
+        # rounded: beyond 3 decimals, scores depend on how the index was built (ranking.SCORING)
         return list(zip(positions, (round(score, 3) for score, _ in hits)))
 
     def _weigh(self, field: str, terms: Counter) -> Iterator[tantivy.Query]:
         for term, count in terms.items():
             query = self._term(field, term)
+            # Lucene: a term that a query repeats scores as often as it is there
             yield query if count == 1 else tantivy.Query.boost_query(query, float(count))
 
     def _term(self, field: str, term: str) -> tantivy.Query:
@@ -140,7 +148,8 @@ def build_index(corpus: Corpus, folder: Path | str, progress: Progress = iter) -
 
 
 def _add(corpus: Corpus, folder: Path, progress: Progress) -> None:
-    index, processes = tantivy.Index(_schema(), str(folder)), count_processes(corpus)
+    index = tantivy.Index(_schema(), str(folder))
+    processes = count_processes(corpus)
     writer = index.writer(heap_size=200_000_000, num_threads=max(1, processes // 2))
     documents = make_documents(corpus, processes)
     for _, document in zip(progress(range(len(corpus))), documents, strict=True):
@@ -166,6 +175,7 @@ def _open(folder: Path, count: int) -> tantivy.Searcher:
 def _schema() -> tantivy.Schema:
     """Fields for terms that our own analyzer made, joined by spaces."""
     builder = tantivy.SchemaBuilder()
+    # k1 1.2, b 0.75 and lengths in one byte are tantivy's own, as in Lucene's BM25Similarity
     for name in ("title", "text"):
         builder.add_text_field(name, tokenizer_name="whitespace", index_option="freq")
     for name in ("whole_title", "lower_title"):

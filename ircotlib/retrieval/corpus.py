@@ -21,8 +21,9 @@ from ircotlib.errors import DataError
 from ircotlib.files.checksums import check_sums, read_description, take_sums, write_description
 from ircotlib.files.paths import hold_lock, replace_files
 
-PARAGRAPHS, OFFSETS, IDS, DESCRIPTION = "paragraphs.jsonl", "offsets.npy", "ids.npy", "corpus.json"
+PARAGRAPHS, OFFSETS, IDS = "paragraphs.jsonl", "offsets.npy", "ids.npy"
 FILES = PARAGRAPHS, OFFSETS, IDS
+DESCRIPTION = "corpus.json"
 REMEDY = "delete the folder, and the next run writes the corpus again"
 MOST_KEPT = 10_000  # paragraphs kept in memory: those read last
 DIGITS = 16  # of a fingerprint
@@ -76,17 +77,14 @@ class Corpus:
 
     def find(self, id: str) -> Paragraph:
         """The paragraph with this id; KeyError if there is none."""
-        return self[self.position_of(id)]
-
-    def position_of(self, id: str) -> int:
-        """The position of the paragraph with this id; KeyError if there is none."""
-        hashes, wanted = self._ids["hash"], _hash(id)
+        hashes = self._ids["hash"]
+        wanted = _hash(id)
         for row in range(bisect_left(hashes, wanted), len(self)):
-            position = int(self._ids["position"][row])
             if hashes[row] != wanted:
                 break
-            if self[position].id == id:
-                return position
+            paragraph = self[int(self._ids["position"][row])]
+            if paragraph.id == id:  # two ids may have the same hash
+                return paragraph
         raise KeyError(f"no paragraph has the id {id!r} in {self.folder}")
 
 
@@ -140,7 +138,9 @@ def _write(folder: Path, paragraphs: Iterable[Paragraph]) -> Corpus:
 
 
 def _write_files(folder: Path, paragraphs: Iterable[Paragraph]) -> None:
-    offsets, hashes, fingerprint = array("q", [0]), array("Q"), sha256()
+    offsets = array("q", [0])
+    hashes = array("Q")
+    fingerprint = sha256()
     with (folder / PARAGRAPHS).open("wb") as file:
         for paragraph in paragraphs:
             line = _line(paragraph)
@@ -153,8 +153,8 @@ def _write_files(folder: Path, paragraphs: Iterable[Paragraph]) -> None:
         raise DataError(f"no paragraphs to write to {folder.parent}: {needed}")
     np.save(folder / OFFSETS, np.asarray(offsets, dtype=np.int64))
     np.save(folder / IDS, _sort_ids(folder, np.asarray(hashes, dtype=np.uint64), offsets))
-    sums, digest = take_sums(folder, FILES), fingerprint.hexdigest()[:DIGITS]
-    about = {"count": len(hashes), "fingerprint": digest, "files": sums}
+    about = {"count": len(hashes), "fingerprint": fingerprint.hexdigest()[:DIGITS]}
+    about["files"] = take_sums(folder, FILES)
     write_description(folder / DESCRIPTION, about)
 
 
@@ -170,12 +170,13 @@ def _sort_ids(folder: Path, hashes: np.ndarray, offsets: array) -> np.ndarray:
     ids["hash"], ids["position"] = hashes[order], order
     with (folder / PARAGRAPHS).open("rb") as file:
         for row in np.flatnonzero(ids["hash"][1:] == ids["hash"][:-1]):
-            (first, second), read = order[row : row + 2], []
-            for position in (first, second):
+            read = []
+            for position in order[row : row + 2]:
                 file.seek(offsets[position])
                 read.append(json.loads(file.readline())["id"])
             if read[0] == read[1]:
-                twice = f"two paragraphs have the id {read[0]!r}: positions {first} and {second}"
+                positions = " and ".join(map(str, order[row : row + 2]))
+                twice = f"two paragraphs have the id {read[0]!r}: positions {positions}"
                 raise DataError(f"{twice}; ids are unique in a corpus: drop one or number them")
     return ids
 

@@ -42,8 +42,11 @@ class Dense:
     answers = (Retrieve, NearestTitle)
 
     def __init__(self, words: BM25, encoder: Encoder, folder: Path, exact: int = EXACT):
-        self.corpus, self._words, self._encoder = words.corpus, words, encoder
-        self._folder, self._is_exact = folder, len(words.corpus) <= exact
+        self.corpus = words.corpus
+        self._words = words
+        self._encoder = encoder
+        self._folder = folder
+        self._is_exact = len(words.corpus) <= exact
         made_of = [words.fingerprint, encoder.fingerprint, DECIMALS]
         made_of += [] if self._is_exact else [setting()]
         self.fingerprint = sha256(json.dumps(made_of).encode()).hexdigest()[:16]
@@ -65,20 +68,20 @@ class Dense:
 
         queries = self._encoder.embed_queries([search.query[0] for search in searches])
         within = [search.query[1] for search in searches]  # positions
-        anywhere = [i for i, positions in enumerate(within) if positions is None]
-        sizes, nearest = [search.size for search in searches], {}
-        wide, most = [queries[i] for i in anywhere], max((sizes[i] for i in anywhere), default=0)
-        if wide and self._is_exact:
-            nearest = dict(zip(anywhere, find_nearest(wide, self._vectors, most), strict=True))
-        elif wide:
-            for i, positions in zip(anywhere, self._approximate.find(wide, most), strict=True):
-                within[i], sizes[i] = positions, most
-        for i, positions in enumerate(within):
-            if positions is not None:
-                chosen = np.asarray(positions, dtype=np.int64)
-                nearest[i] = find_among(queries[i], self._vectors, chosen, sizes[i])
+        nearest = {}
+        if anywhere := [i for i, positions in enumerate(within) if positions is None]:
+            wide = [queries[i] for i in anywhere]  # each (vectors, width)
+            most = max(searches[i].size for i in anywhere)
+            if self._is_exact:
+                nearest = dict(zip(anywhere, find_nearest(wide, self._vectors, most), strict=True))
+            else:  # candidates, whose scores are then exact
+                for i, positions in zip(anywhere, self._approximate.find(wide, most), strict=True):
+                    within[i] = positions
         hits = []
         for i, search in enumerate(searches):
+            if i not in nearest:
+                chosen = np.asarray(within[i], dtype=np.int64)
+                nearest[i] = find_among(queries[i], self._vectors, chosen, search.size)
             positions, scores = (values[: search.size].tolist() for values in nearest[i])
             hits.append([(p, round(score, DECIMALS)) for p, score in zip(positions, scores)])
         return hits
@@ -103,7 +106,9 @@ class Hybrid:
     answers = (Retrieve, NearestTitle)
 
     def __init__(self, words: BM25, dense: Dense):
-        self.corpus, self._words, self._dense = words.corpus, words, dense
+        self.corpus = words.corpus
+        self._words = words
+        self._dense = dense
         made_of = [words.fingerprint, dense.fingerprint, FUSED, CONSTANT]
         self.fingerprint = sha256(json.dumps(made_of).encode()).hexdigest()[:16]
 
@@ -113,7 +118,8 @@ class Hybrid:
             yield from self._words.answer(requests)
             return
         deep = [replace(r, k=max(FUSED, r.k) if r.k > 0 else r.k) for r in requests]
-        by_words, by_vectors = dict(self._words.answer(deep)), dict(self._dense.answer(deep))
+        by_words = dict(self._words.answer(deep))
+        by_vectors = dict(self._dense.answer(deep))
         for index, request in enumerate(requests):
             replies = by_words[index], by_vectors[index]
             if isinstance(replies[0], Refused):  # both refuse the same
@@ -121,7 +127,7 @@ class Hybrid:
                 continue
             scores = fuse([position for position, _ in json.loads(reply)] for reply in replies)
             hits = sorted(scores.items(), key=lambda hit: (-hit[1], hit[0]))
-            if request.distinct:
+            if request.distinct:  # each ranking is: two of equal texts may each lead one
                 texts = {}
                 for hit in hits:
                     texts.setdefault(self.corpus[hit[0]].text.lower(), hit)
@@ -140,7 +146,8 @@ def open_dense(
     `folder`. Raises ValueError if the corpus is too large for one vector per token.
     """
     kind, _, model = retriever.partition(":")
-    late, corpus = kind == "colbert", words.corpus
+    corpus = words.corpus
+    late = kind == "colbert"  # SearChain §4.1.3: ColBERTv2
     if late and len(corpus) > LATE_MOST:
         counts = f"found {len(corpus):,} paragraphs, expected at most {LATE_MOST:,}"
         advice = "as all are scored; use dense: or hybrid: with another model"

@@ -3,27 +3,26 @@ processes, so that all cores are used.
 """
 
 import json
-import os
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures.process import BrokenProcessPool
 from functools import cache
 from pathlib import Path
 
-from ircotlib.files.processes import open_pool
+from ircotlib.files.processes import count_cores, open_pool
 from ircotlib.retrieval.analyzer import join_terms
 from ircotlib.retrieval.corpus import Corpus
 
 LARGE = 50_000  # paragraphs: with fewer, extra processes would cost more than they save
 MOST = 4  # processes: more would only wait for the reading process, and each holds 100 MB
-TURN, AHEAD = 256, 4  # documents made in one turn, and turns that each process may be ahead
+TURN = 256  # documents made in one turn
+AHEAD = 4  # turns that each process may be ahead
 ENCODE = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def count_processes(corpus: Corpus) -> int:
     """How many extra processes make the documents; none on 2 cores: the index writer uses one."""
-    affinity = getattr(os, "sched_getaffinity", lambda process: range(os.cpu_count() or 1))
-    cores = len(affinity(0))
+    cores = count_cores()
     return min(cores - 1, MOST) if cores > 2 and len(corpus) >= LARGE else 0
 
 
@@ -49,9 +48,10 @@ def make_documents(corpus: Corpus, processes: int = 0) -> Iterator[str]:
 
 def _make(corpus: Corpus, start: int, stop: int) -> Iterator[str]:
     for position, paragraph in enumerate(corpus.between(start, stop), start=start):
-        title, terms = paragraph.title, join_terms(paragraph.text)
-        fields = {"title": join_terms(title), "text": terms, "whole_title": title}
-        yield ENCODE(fields | {"lower_title": title.lower(), "position": position})
+        title = paragraph.title
+        fields = {"title": join_terms(title), "text": join_terms(paragraph.text)}
+        fields |= {"whole_title": title, "lower_title": title.lower(), "position": position}
+        yield ENCODE(fields)
 
 
 def _make_turn(folder: Path, start: int, stop: int) -> list[str]:

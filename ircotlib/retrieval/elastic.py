@@ -44,8 +44,8 @@ class Elasticsearch:
         self.corpus = corpus
         self._server = connect(url, patience)
         self._index = find_index(self._server, name, corpus)
-        terms, lucene = probe_analyzer(self._server, self._index), self._server.lucene
-        made_of = [ranking.SCORING, describe(corpus), terms, "Lucene", lucene]
+        terms = probe_analyzer(self._server, self._index)
+        made_of = [ranking.SCORING, describe(corpus), terms, "Lucene", self._server.lucene]
         self.fingerprint = sha256(json.dumps(made_of).encode()).hexdigest()[:16]
 
     def take(self, requests: Sequence[Retrieve | NearestTitle]) -> list[int]:
@@ -61,14 +61,15 @@ class Elasticsearch:
 
     def query_of(self, text: str, titles: Iterable[str] | None) -> dict:
         """See ranking.Backend."""
-        query = _any(text, "title", "text")
+        query = _any(text, "title", "text")  # as IRCoT's program asks
         if titles is not None:
             query["bool"]["filter"] = _equal("title.whole", titles)
         return query
 
     def queries_of_title(self, title: str) -> list[dict]:
         """See ranking.Backend."""
-        same, any_case = _equal("title.whole", [title]), _equal("lower_title", [title.lower()])
+        same = _equal("title.whole", [title])
+        any_case = _equal("lower_title", [title.lower()])
         return [{"bool": {"filter": same}}, {"bool": {"filter": any_case}}, _any(title, "title")]
 
     def _search(self, searches: Sequence[Search]) -> list[Hits | Refused]:
@@ -79,7 +80,8 @@ class Elasticsearch:
         def ask_for_the_rest() -> None:
             rest = [index for index in range(len(searches)) if index not in hits]
             lines = [line for index in rest for line in (HEADER, _body(searches[index]))]
-            response, failures = msearch(searches=lines), []
+            response = msearch(searches=lines)
+            failures = []
             for index, answer in zip(rest, response["responses"], strict=True):
                 try:
                     hits[index] = _read(answer, searches[index])
@@ -136,9 +138,8 @@ def _body(search: Search) -> dict:
     best hits of a filtered search when it may stop counting early. Without a filter it skips none,
     and is faster without counting.
     """
-    count, order = "filter" in search.query["bool"], ["_score", {"position": "asc"}]
-    body = {"query": search.query, "size": search.size, "sort": order}
-    return body | {"track_total_hits": count, "_source": False}
+    body = {"query": search.query, "size": search.size, "sort": ["_score", {"position": "asc"}]}
+    return body | {"track_total_hits": "filter" in search.query["bool"], "_source": False}
 
 
 def _read(answer: dict, search: Search) -> Hits | Refused:

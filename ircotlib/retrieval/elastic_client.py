@@ -30,7 +30,9 @@ except ModuleNotFoundError as error:
     raise ModuleNotFoundError(missing) from error
 
 TIMEOUT = 60.0  # seconds one request may take
-FIRST_PAUSE, LONGEST_PAUSE = 0.25, 10.0  # seconds between two requests to an unavailable server
+# seconds between two requests to an unavailable server
+FIRST_PAUSE = 0.25
+LONGEST_PAUSE = 10.0
 OLDEST = 8  # major version of the server
 KINDS = "ELASTICSEARCH_API_KEY, or ELASTICSEARCH_USER and ELASTICSEARCH_PASSWORD"
 CREDENTIALS = f"{KINDS}, in the environment"
@@ -111,7 +113,8 @@ def connect(url: str, patience: float = 60.0) -> Server:
 
 def check_version(server: str, client: str) -> None:
     """Raise ValueError if the server is too old, or the client does not fit."""
-    major, installed = int(server.split(".")[0]), f"found Elasticsearch {server}"
+    major = int(server.split(".")[0])
+    installed = f"found Elasticsearch {server}"
     if major < OLDEST:
         raise ValueError(f"{installed}, expected {OLDEST} or later; use a newer server")
     if int(client.split(".")[0]) not in (major, major - 1):
@@ -165,7 +168,8 @@ def reason_of(body: object) -> str:
 
 
 def _credentials(urls: tuple[str, ...]) -> dict:
-    names, key = ("USER", "PASSWORD", "CA"), read_header("ELASTICSEARCH_API_KEY")
+    key = read_header("ELASTICSEARCH_API_KEY")
+    names = ("USER", "PASSWORD", "CA")
     user, password, certificate = (os.environ.get(f"ELASTICSEARCH_{name}") for name in names)
     if bool(user) != bool(password) or (key and password):
         half = "found half of Elasticsearch's credentials, or two kinds of them"

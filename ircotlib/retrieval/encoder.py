@@ -36,7 +36,8 @@ class Encoder:
             expected = "expected the extra of dense retrieval: pip install -e '.[dense]'"
             raise Unavailable(f"found no sentence-transformers, {expected}")
         self.folder = models.find_folder(name, weights=WEIGHTS, texts=TEXTS)
-        self.late, self._kept = late, {}
+        self.late = late
+        self._kept: dict[str, np.ndarray] = {}
         check_encoder(name, self.folder, late)
         installed = version("sentence-transformers").rpartition(".")[0]
         made_of = [VERSION, TOKENS, late, installed, hash_model(self.folder)]

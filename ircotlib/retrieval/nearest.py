@@ -19,7 +19,8 @@ Nearest = tuple[np.ndarray, np.ndarray]  # positions in the corpus and scores, b
 
 def find_nearest(queries: Sequence[np.ndarray], vectors: Vectors, k: int) -> list[Nearest]:
     """The k best paragraphs for each query, given as an array (vectors, width)."""
-    nearest, batch = [], []
+    nearest = []
+    batch = []
     for query in queries:
         if batch and sum(map(len, batch)) + len(query) > QUERIES:
             nearest += _find(batch, vectors, k)
@@ -38,8 +39,8 @@ def find_among(query: np.ndarray, vectors: Vectors, positions: np.ndarray, k: in
 def _find(queries: list[np.ndarray], vectors: Vectors, k: int) -> list[Nearest]:
     """Go through blocks of paragraphs, and merge the best of each with the best so far."""
     best = torch.empty(len(queries), 0), torch.empty(len(queries), 0, dtype=torch.int64)
-    rows = torch.from_numpy(np.concatenate(queries))
-    starts = np.cumsum([0, *map(len, queries[:-1])])
+    rows = torch.from_numpy(np.concatenate(queries))  # (vectors of all queries, width)
+    starts = np.cumsum([0, *map(len, queries[:-1])])  # where the vectors of each query begin
     blocks = _blocks(vectors.starts)
     most = max((vectors.starts[last] - vectors.starts[first] for first, last in blocks), default=0)
     room = torch.empty(most, rows.shape[1])  # reused: allocating takes longer than the computation
@@ -47,8 +48,9 @@ def _find(queries: list[np.ndarray], vectors: Vectors, k: int) -> list[Nearest]:
         own = vectors.starts[first : last + 1] - vectors.starts[first]
         stored = vectors.rows[vectors.starts[first] : vectors.starts[last]]
         block = room[: len(stored)].copy_(torch.from_numpy(np.ascontiguousarray(stored)))
-        scores = rows @ block.T
+        scores = rows @ block.T  # (vectors of queries, vectors of paragraphs)
         if len(rows) > len(queries) or len(block) > last - first:  # several vectors per text
+            # ColBERT's MaxSim: the best token of a paragraph for each of the query, then their sum
             best_tokens = np.maximum.reduceat(scores.numpy(), own[:-1], axis=1)
             scores = torch.from_numpy(np.add.reduceat(best_tokens, starts, axis=0))
         top = scores.topk(min(k, last - first))
@@ -60,7 +62,9 @@ def _find(queries: list[np.ndarray], vectors: Vectors, k: int) -> list[Nearest]:
 
 def _blocks(starts: np.ndarray) -> list[tuple[int, int]]:
     """The start and end of each block: at most ROWS vectors, or a single paragraph with more."""
-    blocks, first, count = [], 0, len(starts) - 1
+    blocks = []
+    first = 0
+    count = len(starts) - 1
     while first < count:
         last = int(np.searchsorted(starts, starts[first] + ROWS, "right")) - 1
         blocks.append((first, max(first + 1, min(last, count))))

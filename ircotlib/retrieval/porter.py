@@ -8,6 +8,7 @@ often it has "vc". Characters beyond a to z are consonants.
 
 PLURALS = {"sses": "ss", "ies": "i", "ss": "ss", "s": ""}
 LONG = {"ational": "ate", "tional": "tion", "enci": "ence", "anci": "ance", "izer": "ize"}
+# the paper has "abli" for "bli", and no "logi": these are the author's program's
 LONG |= {"bli": "ble", "alli": "al", "entli": "ent", "eli": "e", "ousli": "ous"}
 LONG |= {"ization": "ize", "ation": "ate", "ator": "ate", "alism": "al", "iveness": "ive"}
 LONG |= {"fulness": "ful", "ousness": "ous", "aliti": "al", "iviti": "ive", "biliti": "ble"}
@@ -20,7 +21,7 @@ LAST = dict.fromkeys(LAST, "")
 
 def stem(word: str) -> str:
     """The stem of a word in lower case, by the paper's steps."""
-    if len(word) <= 2:
+    if len(word) <= 2:  # not in the paper: the author's program
         return word
     word = _replace(word, PLURALS, 0)  # step 1a
     if word.endswith("eed"):  # 1b
@@ -59,7 +60,7 @@ def _mend(word: str) -> str:
     form = _form(word)
     if word.endswith(("at", "bl", "iz")):
         return word + "e"
-    if word[-2:-1] == word[-1] and form[-1] == "c":
+    if word[-2:-1] == word[-1] and form[-1] == "c":  # hopping -> hop, but falling -> fall
         return word if word[-1] in "lsz" else word[:-1]
     return word + "e" if form.count("vc") == 1 and _is_short(word, form) else word
 

@@ -117,7 +117,8 @@ def play(
     """
     sent: dict[T, Hits | Refused | None] = dict.fromkeys(searchings)
     while sent:
-        searches, ended = {}, {}
+        searches: dict[T, Search] = {}
+        ended: dict[T, object] = {}
         for name, hits in sent.items():
             try:
                 if isinstance(hits, Refused):
@@ -137,9 +138,11 @@ def rank_paragraphs(backend: Backend, request: Retrieve) -> Searching[Hits]:
     Differs from the released program: that looks at 100 hits, and keeps the worst of equal texts.
     """
     _check_texts([request.query, *(request.titles or ())])
-    k, query = request.k, backend.query_of(request.query, request.titles)
+    k = request.k
+    query = backend.query_of(request.query, request.titles)
     if k < 1:
         raise Refused(f"k is {k}: ask for at least 1 paragraph")
+    # the paper keeps repeats; IRCoT's program leaves out texts equal but for case
     if not request.distinct:
         return (yield from _rank(backend, request.query, query, k))
     best = yield from _best_of_each(backend, request.query, query, k, lambda p: p.text.lower())
@@ -154,12 +157,13 @@ def rank_titles(backend: Backend, request: NearestTitle) -> Searching[list[str]]
     words ("It") and may rank others above the same title.
     """
     _check_texts([request.title])
-    title, n = request.title, request.n
+    n = request.n
     if n < 1:
         raise Refused(f"n is {n}: ask for at least 1 title")
     titles: dict[str, tuple] = {}
-    for query in backend.queries_of_title(title):
-        titles |= yield from _best_of_each(backend, title, query, n, attrgetter("title"))
+    # IRCoT App. B: the page nearest to a title that the model wrote; BM25 if no title is the same
+    for query in backend.queries_of_title(request.title):
+        titles |= yield from _best_of_each(backend, request.title, query, n, attrgetter("title"))
         if len(titles) >= n:
             break
     return list(titles)[:n]
@@ -180,6 +184,7 @@ def _rank(backend: Backend, text: str, query: object, k: int) -> Searching[Hits]
     size = k + SPARE
     while True:
         hits = yield Search(text, query, min(size, len(backend.corpus)))
+        # all hits there are, or the last one is worse than the k-th: no tie crosses k
         if len(hits) < size or hits[-1][1] < hits[k - 1][1]:
             return sorted(hits, key=lambda hit: (-hit[1], hit[0]))[:k]
         size *= FURTHER
@@ -191,7 +196,8 @@ def _best_of_each(
     """The best hit for each name, best first: at least n names, if there are as many."""
     k = n
     while True:
-        hits, best = (yield from _rank(backend, text, query, k)), {}
+        hits = yield from _rank(backend, text, query, k)
+        best: dict[str, tuple[int, float]] = {}
         for hit in hits:
             best.setdefault(name(backend.corpus[hit[0]]), hit)
         if len(best) >= n or len(hits) < k:

@@ -75,8 +75,10 @@ def write_vectors(folder: Path, corpus: Corpus, embed: Embed, progress: Progress
 
 def open_vectors(folder: Path, count: int | None = None) -> Vectors:
     """The vectors of `count` paragraphs, or of all if None; ValueError if missing or damaged."""
-    blocks, reason = _read_blocks(folder), ""
-    embedded, expected = _count(blocks), sum(block.size for block in blocks)
+    blocks = _read_blocks(folder)
+    embedded = _count(blocks)
+    expected = sum(block.size for block in blocks)
+    reason = ""
     if embedded != (count or max(embedded, 1)):
         reason = f"found vectors of {embedded} paragraphs, expected {count or 'some'}"
     elif (size := (folder / VECTORS).stat().st_size) != expected:
@@ -112,7 +114,8 @@ def _add(path: Path, content: bytes) -> None:
 
 def _read_blocks(folder: Path) -> list[_Block]:
     """The lines of blocks.jsonl, up to the first that is incomplete or damaged."""
-    blocks, path = [], folder / BLOCKS
+    blocks = []
+    path = folder / BLOCKS
     for line in path.read_bytes().split(b"\n")[:-1] if path.is_file() else ():
         try:
             blocks.append(_BLOCK.validate_json(line))

@@ -15,7 +15,7 @@ from ircotlib.generation.budget import Price, find_price
 from ircotlib.parameters import DIALS, MAIN, SIMULATED, Parameters
 from ircotlib.playing.cache import Calls
 from ircotlib.playing.exported import Replaying, open_calls
-from ircotlib.prompting.demonstrations import find_demonstrations
+from ircotlib.prompting.demonstrations import NO_DEMONSTRATIONS, NO_PARAGRAPHS, find_demonstrations
 from ircotlib.prompting.examples import find_examples
 from ircotlib.prompting.prompt import STYLES, Prompt, Style
 from ircotlib.prompting.templates import Template, read_template
@@ -114,11 +114,15 @@ class Bench:
         return bool(values) and self.style.demonstrated
 
     @property
+    def default_m(self) -> int | None:
+        """What prompts show of systems that have no M (IRCoT §4.1) in their setting."""
+        return NO_PARAGRAPHS if self.demonstrated else NO_DEMONSTRATIONS
+
+    @property
     def ambient(self) -> dict:
         """What programs are given in addition to their own setting, if they take the keyword."""
-        style = self.style
         p = self.parameters
-        offered = {"max_tokens": style.generation_tokens, "sentence": style.sentence}
+        offered = {"max_tokens": self.style.generation_tokens, "sentence": self.style.sentence}
         offered |= {"max_steps": p.max_steps, "released": p.released, "others": tuple(self.test)}
         return offered | self.dataset.program_arguments
 
@@ -166,7 +170,7 @@ class Bench:
         shown = self.shown or self.dataset
         style = self.style
         template = read_template(system.folder, stage, style.name)
-        if m is None or not style.demonstrated:
+        if m is NO_DEMONSTRATIONS or not style.demonstrated:
             return template, []
         if system.demonstrated_by == SETS:
             of = p.demonstrations, shown.name, stage, style.name, m, demonstration_set
@@ -178,17 +182,15 @@ class Bench:
         self, stage: str, m: int | None = 0, demonstration_set: int = 0, system: System = READER
     ) -> Prompt:
         """The prompt writer of a stage of a system, or of IRCoT's reader. `m`: the distractors in
-        demonstrations; 0: no paragraphs in them; None: no demonstrations. Systems with examples
-        show these. Raises UserError if the bench has no model.
+        demonstrations, NO_PARAGRAPHS or NO_DEMONSTRATIONS. Raises UserError without a model.
         """
         if self.model is None:
             missing = f"found no model on the bench of {self.dataset.name}"
             raise UserError(f"{missing}, expected one to write for: open the bench with a model")
         template, shown = self.examples(stage, m, demonstration_set, system)
         released = self.parameters.released and system.demonstrated_by == SETS
-        limit = self.window - self.longest(system)
-        last = self.style.passage_last
-        return Prompt(shown, self.model.count_tokens, template, limit, last, released)
+        limit, count = self.window - self.longest(system), self.model.count_tokens
+        return Prompt(shown, count, template, limit, self.style.arrange, released)
 
 
 def identity(p: Parameters, shown: str | None = None, grid_of: str = MAIN) -> dict:
@@ -213,12 +215,7 @@ def runs_folder(
 
 
 def name_bench(
-    p: Parameters,
-    dataset: str,
-    experiment: str,
-    *,
-    shown: str | None = None,
-    grid_of: str = MAIN,
+    p: Parameters, dataset: str, experiment: str, *, shown: str | None = None, grid_of: str = MAIN
 ) -> Bench:
     """The bench of an experiment on one data set, which is not opened; see Bench for the arguments,
     and the data sets by their names.

@@ -12,6 +12,8 @@ from ircotlib.datasets.scoring import score
 from ircotlib.errors import UserError
 from ircotlib.files.progress import show_progress
 from ircotlib.playing import scheduler
+from ircotlib.playing.cache import Calls
+from ircotlib.playing.exported import Replaying
 from ircotlib.program import Outcome
 from ircotlib.running.bench import Bench
 from ircotlib.running.finished import (
@@ -21,14 +23,9 @@ from ircotlib.running.finished import (
     find_unknown,
     list_paid_before,
 )
-from ircotlib.running.predictions import columns_of, row_of
+from ircotlib.running.predictions import row_of
 from ircotlib.running.programs import program_of
-from ircotlib.running.run import (
-    Run,
-    open_run,
-    read_about,
-    write_run,
-)
+from ircotlib.running.run import Run, columns_of, open_run, read_about, write_run
 from ircotlib.systems import System
 
 
@@ -96,12 +93,14 @@ def answer_all(
     return scheduler.run(programs, bench.backends, bench.calls)[0]
 
 
-def replay(folder: Path, ids: Collection[str] | None = None) -> dict[str, Outcome]:
+def replay(
+    folder: Path, ids: Collection[str] | None = None, calls: Calls | Replaying | None = None
+) -> dict[str, Outcome]:
     """Replay a run from its folder and the call cache; return the outcomes by question id, with
     prompts in their traces. Replies that are no longer in the cache are computed again. `ids`: only
-    these questions.
+    these questions. `calls`: None for the call cache of this machine.
     """
-    run = open_run(read_about(folder))
+    run = open_run(read_about(folder), calls)
     build = run.program
     questions = {question.id: question for question in run.questions}
     if unknown := [id for id in ids or () if id not in questions]:

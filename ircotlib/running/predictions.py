@@ -15,7 +15,7 @@ from ircotlib.files.tables import Number, read_table
 from ircotlib.program import Outcome, Step, unknown
 from ircotlib.retrieval.corpus import Corpus
 from ircotlib.running.backends import open_dataset
-from ircotlib.running.run import RERUN, name_model, parameters_of, read_about, read_file
+from ircotlib.running.run import RERUN, columns_of, parameters_of, read_about, read_file
 from ircotlib.systems import RECALL
 
 # the fields of `row_of` that are read as they are
@@ -47,21 +47,6 @@ def read_predictions(folder: Path, measure: str = "") -> pd.DataFrame:
         raise DataError(f"{folder}: {older}; {RERUN}")
     questions = _read_questions(folder, about, lines)
     return pd.DataFrame([_row(questions[id], lines[id], scores[id], run) for id in lines])
-
-
-def columns_of(about: dict) -> dict:
-    """The columns that describe a run in its table of scores, from its run.json.
-    `demonstrations_shown`: how many the last prompt of a question showed on average.
-    """
-    p = about["parameters"]
-    named = ("dataset", "system")
-    columns = {"profile": p["profile"], "model": name_model(p)}
-    columns |= {name: p[name] for name in ("style", "reader")}
-    columns |= {name: about[name] for name in named}
-    columns |= {"demonstrations": about["shown"] or about["dataset"], "metric": about["metric"]}
-    columns["demonstrations_shown"] = about.get("demonstrations", {}).get("last")
-    setting = {"k": None, "m": None, "demonstration_set": None} | about["setting"]
-    return columns | setting
 
 
 def share_measure(runs: pd.DataFrame) -> pd.Series:
@@ -144,7 +129,7 @@ def row_of(id: str, outcome: Outcome) -> dict:
 
 
 def _line(step: Step) -> dict:
-    """One step of a trace, without its prompt; `runs.replay` restores prompts."""
+    """One step of a trace, without its prompt; `experiment.replay` restores prompts."""
     tokens = {"prompt_tokens": step.prompt_tokens, "tokens": step.tokens}
     match step.request:
         case program.Retrieve(query, k, titles):

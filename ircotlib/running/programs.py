@@ -23,7 +23,7 @@ def program_of(
     `follow(program)` the program in place of `program`.
     """
     check_setting(system, setting)
-    m = setting.pop("m", 0 if bench.demonstrated else None)  # distractors (IRCoT §4.1: M)
+    m = setting.pop("m", bench.default_m)  # distractors (IRCoT §4.1: M)
     prompt = cache(partial(bench.prompt, m=m, demonstration_set=demonstration_set))
     own = partial(bench.prompt, m=m, demonstration_set=demonstration_set, system=system)
     written = {stage: own(stage) for stage in system.stages}

@@ -18,6 +18,7 @@ from ircotlib.files.paths import hold_lock, replace_files
 from ircotlib.files.tables import write_table
 from ircotlib.parameters import DIALS, SIMULATED, Parameters, read_parameters
 from ircotlib.playing.cache import Calls
+from ircotlib.playing.exported import Replaying
 from ircotlib.program import Program
 from ircotlib.running.bench import Bench, open_bench
 from ircotlib.running.programs import program_of
@@ -69,8 +70,8 @@ class Run(NamedTuple):
     @property
     def label(self) -> str:
         """Its name beside a progress bar."""
-        name, system = self.bench.dataset.name, self.system.name
-        return f"{name} {self.part} {system} {self.setting or ''}".strip()
+        setting = [f"{name}={value}" for name, value in self.setting.items()]
+        return " ".join([self.bench.dataset.name, self.part, self.system.name, *setting])
 
     @property
     def identity(self) -> dict:
@@ -88,7 +89,7 @@ class Run(NamedTuple):
         return program_of(self.bench, self.system, **self.setting)
 
 
-def open_run(identity: Mapping, calls: Calls | None = None) -> Run:
+def open_run(identity: Mapping, calls: Calls | Replaying | None = None) -> Run:
     """The run that `Run.identity` or a run.json describes, on an opened bench. `calls`: None for
     the call cache of this machine.
     """
@@ -114,6 +115,21 @@ def name_model(p: Parameters | Mapping) -> str:
     defaults = {name: Parameters.model_fields[name].default for name in DIALS}
     dials = [f"{name} {p[name]:g}" for name in DIALS if p[name] != defaults[name]]
     return f"simulated reader ({', '.join(dials)})" if dials else "simulated reader"
+
+
+def columns_of(about: dict) -> dict:
+    """The columns that describe a run in its table of scores, from its run.json.
+    `demonstrations_shown`: how many the last prompt of a question showed on average.
+    """
+    p = about["parameters"]
+    named = ("dataset", "system")
+    columns = {"profile": p["profile"], "model": name_model(p)}
+    columns |= {name: p[name] for name in ("style", "reader")}
+    columns |= {name: about[name] for name in named}
+    columns |= {"demonstrations": about["shown"] or about["dataset"], "metric": about["metric"]}
+    columns["demonstrations_shown"] = about.get("demonstrations", {}).get("last")
+    setting = {"k": None, "m": None, "demonstration_set": None} | about["setting"]
+    return columns | setting
 
 
 def write_about(folder: Path, about: dict) -> None:

@@ -11,16 +11,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from ircotlib.data import Hop
 from ircotlib.datasets import COVER_EM, Dataset
 from ircotlib.errors import UserError
 from ircotlib.files.plugins import import_plugins
 from ircotlib.program import Program
+from ircotlib.text import list_items, sentences
 
 WritePrompt = Callable[..., str]  # prompt(question, paragraphs, thoughts=(), **fields) -> text
 Prompts = Mapping[str, WritePrompt]  # by stage
 ANSWER, RECALL = "answer", "recall"
 SETS, EXAMPLES = "sets", "examples"  # what prompts show
-# how many examples most prompts show, by family of data sets, and some (SearChain, Table 11)
+# how many examples prompts show, by family of data sets: most of SearChain's systems have the first
+# numbers, some one of the others (SearChain, Table 11)
 FOUR_EXAMPLES = {"multihop": 4, "strategyqa": 6, "slotfilling": 4, "fever": 2, "eli5": 2}
 TWO_EXAMPLES = dict.fromkeys(FOUR_EXAMPLES, 2)
 NO_EXAMPLES = dict.fromkeys(FOUR_EXAMPLES, 0)
@@ -46,43 +49,44 @@ SEARCHAIN = Study("SearChain", measure=COVER_EM, by_agent=True, whole_texts=True
 
 @dataclass(frozen=True)
 class System:
-    """The record of a system, under its paper's name: first what its program needs, then what its
-    study says of it.
+    """The record of a system, under its paper's name: what its program needs, then what its study
+    says of it.
 
     `program(question, ...)` gets, by keyword, what it takes of: `prompts`, its prompt writers by
     stage; `read(question, paragraphs)`, the reader; its setting; and what a bench offers to all
-    (`Bench.ambient`). `inner`: the program to which it passes all other keywords. `stages`: its
-    templates, prompts/<folder>/<stage>.txt, in a folder that is named after its file unless
-    `templates` names another. `demonstrated_by`: whether its own prompts show IRCoT's
-    SETS of demonstrations or EXAMPLES. `examples`: how many, by family of data sets, or by data set
-    where one differs (SearChain, Table 11); all if nothing is said. `grid`: the parameters to tune,
-    with the paper's values; "m" is the number of distractors in demonstrations. `tuned_by`: RECALL
-    for a system that only returns paragraphs. `generations`: the most texts that the model writes
-    for one question, with the program's own constants; 0: `max_steps`, or one per stage. `limits`:
-    its keywords for the most tokens of a generation; (): the style's (IRCoT's released program).
-    `draws`: its keywords for the number of texts that it samples at a time.
-
-    `study`: whose experiments it is part of. `reported`: its names in data/reported.csv; (): its
-    own. `better_than`: the systems that its paper says it outperforms by the same measure. Figures
-    draw systems by `order`, in `color`.
+    (`Bench.ambient`).
     """
 
     name: str
     program: Callable[..., Program]
+    # the program to which it passes all keywords that it does not take itself
     inner: Callable[..., Program] | None = None
+    # its templates: prompts/<templates>/<stage>.txt, by default in a folder named after its file
     stages: tuple[str, ...] = ()
     templates: str = ""
+    # whether its own prompts show IRCoT's SETS of demonstrations or EXAMPLES
     demonstrated_by: str = EXAMPLES
+    # how many examples, by family of data sets, or by data set where one differs; {}: all
     examples: Mapping[str, int] = field(default_factory=dict)
+    # the parameters to tune, with the paper's values; m: the number of distractors (IRCoT §4.1)
     grid: Mapping[str, Sequence] = field(default_factory=dict)
+    # by which score: that of ANSWERs, or RECALL for a system that only returns paragraphs
     tuned_by: str = ANSWER
+    # the most texts that the model writes for one question, with the program's own constants;
+    # 0: `max_steps`, or one per stage
     generations: int = 0
+    # its keywords for the most tokens of a generation; (): the style's (IRCoT's released program)
     limits: tuple[str, ...] = ("max_tokens",)
+    # its keywords for the number of texts that it samples at a time
     draws: tuple[str, ...] = ()
 
+    # whose experiments it is part of
     study: Study = IRCOT
+    # its names in data/reported.csv; (): its own
     reported: tuple[str, ...] = ()
+    # the systems that its paper says it outperforms by the same measure
     better_than: tuple[str, ...] = ()
+    # how and where figures draw it
     color: str = "#7d6bb0"
     order: int = 1000
 
@@ -147,6 +151,12 @@ class System:
         return self.reads or self.demonstrated_by == SETS
 
 
+def read_hops(*texts: str) -> tuple[Hop, ...]:
+    """The hops of what was written as prose: its sentences, and the items of its lists."""
+    lines = [line for text in texts for line in text.splitlines()]
+    return tuple(Hop(text) for line in lines for text in (list_items(line) or sentences(line)))
+
+
 def all_systems() -> dict[str, System]:
     """The systems of this folder and of plug-ins by name, in the order of tables and figures."""
     modules = import_plugins("systems")
@@ -155,6 +165,10 @@ def all_systems() -> dict[str, System]:
     names = [system.name for system in systems]
     if twice := [name for name in names if names.count(name) > 1]:
         raise UserError(f"found two systems named {twice[0]!r}: rename one")
+    for system in systems:
+        if unknown := [worse for worse in system.better_than if worse not in names]:
+            claimed = f"found that {system.name!r} is better than {unknown[0]!r}"
+            raise UserError(f"{claimed}, which is no system; expected some of {', '.join(names)}")
     return dict(zip(names, systems, strict=True))
 
 

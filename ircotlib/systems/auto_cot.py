@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from functools import cache
 
 from ircotlib.data import Question
-from ircotlib.errors import Unavailable
 from ircotlib.program import LINE, Generate, Program
 from ircotlib.systems import FOUR_EXAMPLES, SEARCHAIN, Prompts, System, WritePrompt
 from ircotlib.systems.cot import read_answer
@@ -16,14 +15,10 @@ SO = "\nTherefore, the answer is"  # makes a chain give its answer (Kojima 2022)
 @cache
 def cluster_texts(texts: tuple[str, ...], k: int, embed: Callable, seed: int) -> list[list[int]]:
     """Group texts into at most k clusters by k-means (Zhang 2023 §4). Each cluster is a list of
-    positions in `texts`, those nearest to its centre first. Raises Unavailable without the extra
-    `dense`.
+    positions in `texts`, those nearest to its centre first.
     """
-    try:
-        from sklearn.cluster import KMeans
-    except ImportError as error:
-        remedy = "which Auto-CoT's clusters need: pip install -e '.[dense]'"
-        raise Unavailable(f"found no scikit-learn ({error}), {remedy}") from error
+    from sklearn.cluster import KMeans  # takes a second to import
+
     means = KMeans(min(k, len(set(texts))), random_state=seed, n_init=10)
     distances = means.fit_transform(embed(texts))
     clusters = [[] for _ in range(means.n_clusters)]
@@ -57,13 +52,15 @@ def auto_cot(
     examples, which are therefore computed once. `embed(texts)`: one vector per text; ours are
     TF-IDF, which needs no model, the authors' `SentenceTransformer("all-MiniLM-L6-v2").encode`.
     """
-    texts, written = tuple(other.text for other in others), []
+    texts = tuple(other.text for other in others)
+    written = []
     for cluster in cluster_texts(texts, examples, embed, seed):
+        # the first question that is simple enough, nearest the centre first (Zhang 2023 §4)
         candidates = [others[position] for position in cluster]
         written += yield from write_example(candidates, prompts["chain"], max_tokens=max_tokens)
     prompt = prompts["chain"](question)
     if written:
-        prompt = prompts["ask"](question, examples="\n\n\n".join(written))
+        prompt = prompts["ask"](question, examples="\n\n\n".join(written))  # same trigger (program)
     return read_answer((yield Generate(prompt, stop=NEXT, max_tokens=max_tokens)))
 
 
@@ -80,17 +77,19 @@ def write_example(
     and an answer; return a list of it, or an empty list (Zhang 2023 §4, released program).
     """
     for question in questions:
-        if len(question.text.split()) > max_words:
+        if len(question.text.split()) > max_words:  # not simple enough (§4)
             continue
         chain = yield Generate(prompt(question), stop=NEXT, max_tokens=max_tokens)
         lines = [line for line in chain.splitlines() if line.strip()]
+        # a chain must be short, and end in a full stop (§4, released program)
         if not lines or len(lines) > max_lines or not chain.endswith("."):
             continue
         answer = yield Generate(prompt(question, thoughts=(chain + SO,)), LINE, answer_tokens)
         if answer := answer.removesuffix("."):
+            # the chain on one line, then its answer (released program)
             whole = (*chain.split(), f"The answer is {answer}.")
             return [prompt(question, thoughts=whole)]
-    return []
+    return []  # a cluster without an example (released program)
 
 
 SYSTEMS = (

@@ -1,9 +1,11 @@
 """CoT, a chain of thought (Wei 2022), and CoT-SC, the majority of several (Wang 2023)."""
 
+from dataclasses import replace
+
 from ircotlib.data import Prediction, Question
 from ircotlib.metrics import majority
 from ircotlib.program import Generate, Program, Sample
-from ircotlib.systems import FOUR_EXAMPLES, SEARCHAIN, Prompts, System
+from ircotlib.systems import FOUR_EXAMPLES, SEARCHAIN, Prompts, System, read_hops
 from ircotlib.systems.direct import NEXT
 from ircotlib.text import answer_from_chain, sentences
 
@@ -18,10 +20,14 @@ def read_answer(chain: str) -> Prediction:
     """The prediction of one chain; its thoughts are the sentences. If a chain gives no answer, the
     whole chain is the answer, as in IRCoT's reader (ours).
     """
-    answer, steps = answer_from_chain(chain), tuple(sentences(chain))
-    if answer:
-        return Prediction(answer, thoughts=steps, reading=chain)
-    return Prediction(chain, thoughts=steps, reading=chain, fault="no answer in the chain")
+    answer = answer_from_chain(chain)
+    return Prediction(
+        answer or chain,
+        thoughts=tuple(sentences(chain)),
+        reading=chain,
+        fault="" if answer else "no answer in the chain",
+        hops=read_hops(chain),
+    )
 
 
 def cot_sc(
@@ -38,10 +44,11 @@ def cot_sc(
     drawn = yield Sample(prompts["cot"](question), n, temperature, NEXT, max_tokens)
     chains = [sampled.text for sampled in drawn]
     answers = [answer_from_chain(chain) or "" for chain in chains]
-    answer = majority(answers)
-    chain, unread = chains[answers.index(answer)], answers.count("")
+    answer = majority(answers)  # of all chains (Wang 2023 §2)
+    chain = chains[answers.index(answer)]
+    unread = answers.count("")
     fault = f"no answer in {unread} of {len(chains)} chains" if unread else ""
-    return Prediction(answer, thoughts=tuple(sentences(chain)), reading=chain, fault=fault)
+    return replace(read_answer(chain), answer=answer, fault=fault)
 
 
 SYSTEMS = (

@@ -33,36 +33,47 @@ def decomp(
     text together, not half by each; titles refer to paragraphs found before, which are not
     retrieved again.
     """
-    lines, seen, hops = [], {}, []
-    answer, reading = "", ""
+    lines = []  # what was written so far: "QS: " a call, "A: " its result
+    seen = {}  # all paragraphs, in order
+    hops = []
+    answer = reading = ""
     for _ in range(max_calls):
         so_far = "\n".join([*lines, "QS:"])
         line = yield Generate(prompts["decompose"](question, thoughts=(so_far,)), LINE, max_tokens)
         lines.append(f"QS: {line}")
-        if END in line:
+        if END in line:  # the last answer is the prediction (released program)
             fault = "" if answer else "no answer before [EOQ]"
-            end = {"reading": reading, "fault": fault, "hops": tuple(hops)}
-            return Prediction(answer, tuple(seen), tuple(lines), **end)
+            break
         module, text, titles = read_call(line)
-        if not module:
+        if not module:  # a step that cannot be parsed ends with "" (released program)
             fault = f"no call: {line[:60]!r}"
-            return Prediction("", tuple(seen), tuple(lines), fault=fault, hops=tuple(hops))
-        if module == RETRIEVE:
-            stage, paragraphs = "singlehop", (yield Retrieve(text, k))
+            answer = reading = ""
+            break
+        if module == RETRIEVE:  # retrieve_odqa: retrieve, then read (released program)
+            stage = "singlehop"
+            paragraphs = yield Retrieve(text, k)  # there half by title, half by text (program)
             seen |= dict.fromkeys(paragraphs)
-        else:
-            stage, paragraphs = "multihop", tuple(p for p in seen if p.title in titles)
+        else:  # multihop_titleqa: read the paragraphs of these titles (released program)
+            stage = "multihop"
+            paragraphs = tuple(p for p in seen if p.title in titles)
         sub_question = replace(question, text=text, passage=None)
         reading = yield Generate(prompts[stage](sub_question, paragraphs), LINE, max_tokens)
-        answer = answer_from_chain(reading) or reading
+        answer = answer_from_chain(reading) or reading  # by a chain or directly (released program)
         hops.append(Hop(text, answer, text if module == RETRIEVE else ""))
         value = [answer]
         if module == RETRIEVE:
             value = {"titles": list(dict.fromkeys(p.title for p in paragraphs)), "answer": [answer]}
         lines.append(f"A: {json.dumps(value, ensure_ascii=False)}")
-    fault = f"no [EOQ] in {max_calls} sub-questions"
-    end = {"reading": reading, "fault": fault, "hops": tuple(hops)}
-    return Prediction(answer, tuple(seen), tuple(lines), **end)
+    else:
+        fault = f"no [EOQ] in {max_calls} sub-questions"
+    return Prediction(
+        answer,
+        tuple(seen),
+        tuple(lines),
+        reading=reading,
+        fault=fault,
+        hops=tuple(hops),
+    )
 
 
 def read_call(line: str) -> tuple[str, str, list[str]]:
@@ -82,7 +93,7 @@ SYSTEMS = (
         name="DecomP",
         program=decomp,
         stages=("decompose", "singlehop", "multihop"),
-        grid={"k": (2, 4, 6)},
+        grid={"k": (2, 4, 6)},  # the paper's K: by title and by text together
         generations=16,
         study=SEARCHAIN,
         reported=("DecomP (2023)", "DecomP (2022)"),

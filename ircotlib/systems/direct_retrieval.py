@@ -13,7 +13,7 @@ def direct_retrieval(
     max_tokens: int = 200,
 ) -> Program:
     """Retrieve; the whole generation is the answer (SearChain §4.1). The prompt is ours."""
-    paragraphs = yield Retrieve(question.text, k)
+    paragraphs = yield Retrieve(question.text, k)  # SearChain §4.1, footnote 1
     reading = yield Generate(prompts["read"](question, paragraphs), max_tokens=max_tokens)
     fault = "" if reading else "no answer"
     return Prediction(reading, paragraphs, reading=reading, fault=fault)
@@ -24,7 +24,7 @@ SYSTEMS = (
         name="Direct Retrieval",
         program=direct_retrieval,
         stages=("read",),
-        examples=NO_EXAMPLES,
+        examples=NO_EXAMPLES,  # SearChain, Table 11
         study=SEARCHAIN,
         color="#6b7785",
         order=200,

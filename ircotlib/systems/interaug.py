@@ -29,9 +29,10 @@ def interaug(
     question, paragraph) alone, because the other factors of its product of experts are not known
     here.
     """
-    paragraphs = yield Retrieve(question.text, k)
+    paragraphs = yield Retrieve(question.text, k)  # there by Google (paper)
     drawn = []
     for paragraph in paragraphs:
+        # one paragraph a prompt: "Evidence: ... Question: ... Answer:" (paper)
         prompt = prompts["read"](question, evidence=_shorten(paragraph.text, length))
         drawn += yield Sample(prompt, n, temperature, LINE, tokens)
     written = [sampled for sampled in drawn if sampled.text]
@@ -44,7 +45,7 @@ def interaug(
 
 @lru_cache(maxsize=10_000)
 def _shorten(text: str, length: int) -> str:
-    return " ".join(sentences(text)[:length])
+    return " ".join(sentences(text)[:length])  # 6-sentence paragraphs (paper)
 
 
 SYSTEMS = (

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from rapidfuzz import fuzz
 
-from ircotlib.data import Paragraph, Prediction, Question
+from ircotlib.data import Hop, Paragraph, Prediction, Question
 from ircotlib.program import SENTENCE, Generate, Program, Retrieve
-from ircotlib.systems import RECALL, SETS, Prompts, System
+from ircotlib.systems import RECALL, SETS, Prompts, System, read_hops
 from ircotlib.text import answer_from_chain, gives_answer, last_sentence, query_from
 
 
@@ -30,21 +30,29 @@ def ircot(
     are those of `query_from`, the chain ends as in `gives_answer`, and the k paragraphs have no
     equal texts.
     """
-    write_query = query_from if released else last_sentence
+    write_query = query_from if released else last_sentence  # §3.1: the last sentence, as it is
+    # the base set: K paragraphs with the question as the query (§3.1)
     retrieved = yield Retrieve(write_query((), question.text), k, distinct=released)
-    paragraphs, thoughts = collect((), retrieved, max_paragraphs), []
+    paragraphs = collect((), retrieved, max_paragraphs)
+    thoughts = []
+    hops = []
     for step in range(1, max_steps + 1):
-        prompt = prompts["cot"](question, paragraphs, thoughts)
-        thought = yield Generate(prompt, stop=sentence, max_tokens=max_tokens)  # reason
-        if not thought:
+        prompt = prompts["cot"](question, paragraphs, thoughts)  # all collected so far (§3.1)
+        # reason: only the first sentence that the model writes is taken (§3.1)
+        thought = yield Generate(prompt, stop=sentence, max_tokens=max_tokens)
+        if not thought:  # released program
             break
         thoughts.append(thought)
+        hops.append(Hop(thought))
+        # both termination criteria (§3.1); a full set of paragraphs is none (released program)
         if gives_answer(thought, released=released) or step == max_steps:
             break
+        # retrieve: the last sentence is the query (§3.1)
         query = write_query(thoughts, question.text)
-        retrieved = yield Retrieve(query, k, distinct=released)  # retrieve
-        paragraphs = collect(paragraphs, retrieved, max_paragraphs)
-    return Prediction(paragraphs=paragraphs, thoughts=tuple(thoughts))
+        hops[-1] = replace(hops[-1], query=query)
+        retrieved = yield Retrieve(query, k, distinct=released)  # K more (§3.1)
+        paragraphs = collect(paragraphs, retrieved, max_paragraphs)  # capped (§3.1)
+    return Prediction(paragraphs=paragraphs, thoughts=tuple(thoughts), hops=tuple(hops))
 
 
 def ircot_qa(question: Question, *, read, **setting) -> Program:
@@ -52,8 +60,9 @@ def ircot_qa(question: Question, *, read, **setting) -> Program:
     (IRCoT §3.2). `setting`: the keywords of `ircot`.
     """
     chain = yield from ircot(question, **setting)
-    answer, reading = yield from read(question, chain.paragraphs)
-    return replace(chain, answer=answer, reading=reading)
+    answer, reading = yield from read(question, chain.paragraphs)  # a chain from scratch (§3.2)
+    hops = chain.hops + read_hops(reading)
+    return replace(chain, answer=answer, reading=reading, hops=hops)
 
 
 def ircot_without_reader(question: Question, **setting) -> Program:
@@ -62,8 +71,8 @@ def ircot_without_reader(question: Question, **setting) -> Program:
     """
     chain = yield from ircot(question, **setting)
     text = " ".join(chain.thoughts)
-    answer = answer_from_chain(text)
-    return replace(chain, answer=text if answer is None else answer)
+    answer = answer_from_chain(text)  # the chain of the retrieval has it (App. F)
+    return replace(chain, answer=text if answer is None else answer)  # all of it, as in §3.2
 
 
 def collect(
@@ -74,10 +83,12 @@ def collect(
     """
     collected = list(paragraphs)
     for paragraph in retrieved:
-        if len(collected) >= max_paragraphs or len(paragraph.text.split(" ")) > 600:
+        if len(collected) >= max_paragraphs:  # those collected first stay (footnote 5)
+            break
+        if len(paragraph.text.split(" ")) > 600:  # released program
             continue
-        if not any(_is_near(paragraph, other) for other in collected):
-            collected.append(paragraph)
+        if not any(_is_near(paragraph, other) for other in collected):  # released program
+            collected.append(paragraph)  # at the end, never re-ranked (released program)
     return tuple(collected)
 
 
@@ -94,9 +105,9 @@ SYSTEMS = (
         stages=("cot",),
         demonstrated_by=SETS,
         limits=(),
-        grid={"k": (2, 4, 6, 8), "m": (1, 2, 3)},
-        tuned_by=RECALL,
-        better_than=("OneR",),
+        grid={"k": (2, 4, 6, 8), "m": (1, 2, 3)},  # §4.1
+        tuned_by=RECALL,  # §4.1, "Retrieval Metric"
+        better_than=("OneR",),  # §5, Figure 3
         color="#3b6fb6",
         order=30,
     ),
@@ -107,7 +118,7 @@ SYSTEMS = (
         stages=("cot",),
         demonstrated_by=SETS,
         limits=(),
-        grid={"k": (2, 4, 6, 8), "m": (1, 2, 3)},
+        grid={"k": (2, 4, 6, 8), "m": (1, 2, 3)},  # §4.1
         color="#a9c1e0",
         order=31,
     ),
@@ -118,8 +129,8 @@ SYSTEMS = (
         stages=("cot",),
         demonstrated_by=SETS,
         limits=(),
-        grid={"k": (2, 4, 6, 8), "m": (1, 2, 3)},
-        better_than=("NoR QA", "OneR QA", "IRCoT QA w/o reader"),
+        grid={"k": (2, 4, 6, 8), "m": (1, 2, 3)},  # §4.1
+        better_than=("NoR QA", "OneR QA", "IRCoT QA w/o reader"),  # §5, Figure 4; App. F, Table 6
         color="#3b6fb6",
         order=32,
     ),

@@ -22,16 +22,19 @@ def least_to_most(
     """
     listed = yield Generate(prompts["decompose"](question), stop=NEXT, max_tokens=max_tokens)
     parts = [item for item in list_items(listed) if item != question.text][:max_questions]
-    questions, answers, text = [*parts, question.text], [], ""
+    questions = [*parts, question.text]  # the question itself comes last (Zhou 2022 §2)
+    answers = []
+    text = ""  # all that follows the first question in the prompt, which so grows at its end
     first = replace(question, text=questions[0])
     for following in questions:
         text += f"{answers[-1]}\nQ: {following}\nA: " if answers else ""
-        prompt = prompts["solve"](first, thoughts=(text,))
+        prompt = prompts["solve"](first, thoughts=(text,))  # with all earlier answers (§2)
         answers.append((yield Generate(prompt, stop=LINE, max_tokens=max_tokens)))
     faults = ["" if parts else "no list of sub-questions", "" if answers[-1] else "no answer"]
     hops = tuple(Hop(part, given) for part, given in zip(parts, answers, strict=False))
     thoughts = tuple(f"{hop.text} {hop.answer}" for hop in hops)
-    answer, fault = answers[-1].removesuffix("."), ", ".join(filter(None, faults))
+    answer = answers[-1].removesuffix(".")
+    fault = ", ".join(filter(None, faults))
     return Prediction(answer, (), thoughts, answers[-1], fault=fault, hops=hops)
 
 

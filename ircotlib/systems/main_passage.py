@@ -16,7 +16,7 @@ def with_main_passage(
     program: Program,
     ask_for_titles: Callable[[], WritePrompt],
     *,
-    max_paragraphs: int = 15,
+    max_paragraphs: int = 15,  # IRCoT §3.1, footnote 5
     max_tokens: int = 200,
 ) -> Program:
     """Play any program on a question that has a main passage (IRCoT App. B).
@@ -26,20 +26,22 @@ def with_main_passage(
     prediction's paragraphs even if nothing was retrieved. `ask_for_titles()`: makes the prompt
     writer; only called if the program retrieves.
     """
-    reply, titles = None, ()
+    reply = None
+    titles = ()  # not asked for yet; None: the whole corpus
     while True:
         try:
             request = program.send(reply)
         except StopIteration as end:
             read = end.value.paragraphs
-            first = () if question.passage in read else (question.passage,)
+            first = () if question.passage in read else (question.passage,)  # App. B, i
             return replace(end.value, paragraphs=(*first, *read))
         if not isinstance(request, Retrieve):
             reply = yield request
             continue
-        if titles == ():
+        if titles == ():  # before the first retrieval, whatever the system (App. B, ii)
             titles = yield from find_pages(question, ask_for_titles(), max_tokens=max_tokens)
-        paragraphs = yield replace(request, titles=titles)
+        paragraphs = yield replace(request, titles=titles)  # only within these pages (App. B, ii)
+        # always part of the input, whatever was retrieved (App. B, i)
         reply = (question.passage, *paragraphs)[:max_paragraphs]
 
 
@@ -54,9 +56,9 @@ def find_pages(
     not say.
     """
     pages = []
-    written = yield Generate(prompt(question, n=n), stop=LINE, max_tokens=max_tokens)
+    written = yield Generate(prompt(question, n=n), stop=LINE, max_tokens=max_tokens)  # App. B
     for title in read_titles(written):
-        pages += yield NearestTitle(title)
+        pages += yield NearestTitle(title)  # found by BM25 (App. B, ii)
     return tuple(dict.fromkeys(pages)) or None
 
 
@@ -65,9 +67,9 @@ def read_titles(text: str) -> list[str]:
     commas without quotes and brackets (released program).
     """
     try:
-        titles = json.loads(text)
+        titles = json.loads(text)  # the form that App. B prints: ["<Title-1>", ...]
     except (ValueError, RecursionError):
         titles = None
     if not isinstance(titles, list) or not all(isinstance(title, str) for title in titles):
-        titles = text.translate(str.maketrans("", "", '"[]')).split(",")
+        titles = text.translate(str.maketrans("", "", '"[]')).split(",")  # released program
     return [title.strip() for title in titles if title.strip()]

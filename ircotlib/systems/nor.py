@@ -2,13 +2,13 @@
 
 from ircotlib.data import Prediction, Question
 from ircotlib.program import Program
-from ircotlib.systems import System
+from ircotlib.systems import System, read_hops
 
 
 def nor_qa(question: Question, *, read) -> Program:
     """Answer without retrieved paragraphs (IRCoT §4.1, "Open-Domain QA models")."""
-    answer, reading = yield from read(question, ())
-    return Prediction(answer, reading=reading)
+    answer, reading = yield from read(question, ())  # parametric knowledge alone (§4.1)
+    return Prediction(answer, reading=reading, hops=read_hops(reading))
 
 
 SYSTEMS = (

@@ -32,8 +32,8 @@ def plan_and_solve_with_ir(
     prompts: Prompts,
     k: int = 1,  # paragraphs per step (ours)
     max_searched: int = 8,  # steps of the plan that are queries (ours)
-    max_tokens: int = 256,
-    answer_tokens: int = 32,
+    max_tokens: int = 256,  # released program
+    answer_tokens: int = 32,  # released program
 ) -> Program:
     """Write a plan, retrieve once with all its steps, and carry it out with the paragraphs in the
     prompt (SearChain, Table 6: one round of retrieval; its place and its queries are ours).
@@ -41,10 +41,12 @@ def plan_and_solve_with_ir(
     If the plan has no steps, the question is the query.
     """
     plan = yield Generate(prompts["solve"](question), (SOLUTION, *NEXT), max_tokens)
-    steps, paragraphs = list_items(plan)[:max_searched], ()
+    steps = list_items(plan)[:max_searched]
+    paragraphs = ()
     for query in steps or [question.text]:
-        paragraphs += yield Retrieve(query, k)
-    paragraphs, text = tuple(dict.fromkeys(paragraphs)), plan + SOLUTION
+        paragraphs += yield Retrieve(query, k)  # all in one round (SearChain, Table 6)
+    paragraphs = tuple(dict.fromkeys(paragraphs))
+    text = plan + SOLUTION
     solution = yield Generate(prompts["read"](question, paragraphs, (text,)), NEXT, max_tokens)
     text = f"{text}\n{solution}"
     solved = yield from _conclude(question, text, prompts["read"], paragraphs, answer_tokens)
@@ -53,7 +55,7 @@ def plan_and_solve_with_ir(
 
 def _conclude(question, text: str, prompt: WritePrompt, paragraphs, max_tokens: int) -> Program:
     """The prediction of plan and solution; if they give no answer, it is asked for."""
-    if answer_from_chain(text) is None:
+    if answer_from_chain(text) is None:  # the second call of the released program
         text += SO
         answer = yield Generate(prompt(question, paragraphs, (text,)), LINE, max_tokens)
         text += f" {answer}"

@@ -30,28 +30,35 @@ def react(
     (ours). Without Finish the answer is "", with a fault. Differs from the paper: a page is one
     paragraph of the corpus, not an article of Wikipedia.
     """
-    page, seen = OpenPage(()), {}
-    lines, hops = [], []
+    page = OpenPage(())
+    seen = {}  # all paragraphs, in order
+    lines = []  # of thoughts, actions and observations
+    hops = []
     for step in range(1, max_actions + 1):
         thought, action = yield from think_and_act(question, prompts["act"], lines, step, tokens)
         lines += [f"Thought {step}: {thought}", f"Action {step}: {action}"]
         verb, argument = read_action(action)
         hops.append(Hop(thought, query=argument if verb == "search" else ""))
-        if verb == "finish":
-            fault = "" if argument else "Finish without an answer"
-            end = {"reading": lines[-1], "fault": fault, "hops": tuple(hops)}
-            return Prediction(argument, tuple(seen), tuple(lines), **end)
-        if verb == "search":
+        if verb == "finish":  # Finish[answer] (§3.1)
+            return Prediction(
+                argument,
+                tuple(seen),
+                tuple(lines),
+                reading=lines[-1],
+                fault="" if argument else "Finish without an answer",
+                hops=tuple(hops),
+            )
+        if verb == "search":  # Search[entity] (§3.1)
             paragraphs, observed = yield from search_page(argument, by_title)
             page = OpenPage(paragraphs) if paragraphs else page
             seen |= dict.fromkeys(paragraphs)
-        elif verb == "lookup":
+        elif verb == "lookup":  # Lookup[string] (§3.1)
             observed = page.look_up(argument)
-        else:
+        else:  # released program
             observed = f"Invalid action: {action}"
         lines.append(f"Observation {step}: {observed}")
     fault = f"no Finish in {max_actions} actions"
-    return Prediction("", tuple(seen), tuple(lines), fault=fault, hops=tuple(hops))
+    return Prediction("", tuple(seen), tuple(lines), fault=fault, hops=tuple(hops))  # program
 
 
 def think_and_act(
@@ -61,11 +68,12 @@ def think_and_act(
     lacks it (ReAct, released program). `step`: counts from 1.
     """
     so_far = "\n".join([*lines, f"Thought {step}:"])
-    stop = (f"\nObservation {step}:",)
+    stop = (f"\nObservation {step}:",)  # released program
     written = yield Generate(prompt(question, thoughts=(so_far,)), stop, tokens)
-    thought, mark, action = written.partition(f"\nAction {step}: ")
+    thought, mark, action = written.partition(f"\nAction {step}: ")  # released program
     if mark:
         return thought.strip(), action.strip()
+    # the first line is the thought; the action is asked for by itself (released program)
     thought = written.partition("\n")[0].strip()
     so_far = f"{so_far} {thought}\nAction {step}:"
     return thought, (yield Generate(prompt(question, thoughts=(so_far,)), LINE, tokens))
@@ -85,13 +93,14 @@ def search_page(entity: str, by_title: bool, n: int = 5) -> Program:
 
     `by_title`: the entity must be a title; else the best paragraph of the corpus is taken.
     """
+    # no page of this name: the five most similar ones are suggested (§3.1)
     titles = (yield NearestTitle(entity, n)) if by_title else ()
     if by_title and (not titles or titles[0].casefold() != entity.casefold()):
         return (), f"Could not find {entity}. Similar: {list(titles)}."
     paragraphs = yield Retrieve(entity, 1, titles[:1] if by_title else None)
     if not paragraphs:
         return (), f"Could not find {entity}. Similar: {list(titles)}."
-    return paragraphs, " ".join(sentences(paragraphs[0].text)[:n])
+    return paragraphs, " ".join(sentences(paragraphs[0].text)[:n])  # the first 5 (§3.1)
 
 
 @dataclass
@@ -109,7 +118,7 @@ class OpenPage:
         lines = [line for p in self.paragraphs for line in sentences(p.text)]
         hits = [line for line in lines if text.lower() in line.lower()]
         if self.times > len(hits):
-            return "No more results."
+            return "No more results."  # released program
         return f"(Result {self.times} / {len(hits)}) {hits[self.times - 1]}"
 
 
@@ -126,7 +135,7 @@ def react_cot_sc(
     wrote stays in the prediction, before the chain. `setting`: other keywords of `react`.
     """
     acted = yield from react(question, prompts=prompts, **setting)
-    if acted.answer:
+    if acted.answer:  # else ReAct did not finish within its actions (§3.2)
         return acted
     drawing = {"n": n, "temperature": temperature, "max_tokens": max_tokens}
     voted = yield from cot_sc(question, prompts=prompts, **drawing)
@@ -139,7 +148,7 @@ SYSTEMS = (
         name="ReAct",
         program=react,
         stages=("act",),
-        examples=FOUR_EXAMPLES | {"hotpotqa": 6},
+        examples=FOUR_EXAMPLES | {"hotpotqa": 6},  # SearChain, Table 11
         generations=14,
         limits=("tokens",),
         study=SEARCHAIN,
@@ -152,7 +161,7 @@ SYSTEMS = (
         program=react_cot_sc,
         inner=react,
         stages=("act", "cot"),
-        examples=FOUR_EXAMPLES | {"hotpotqa": 6},
+        examples=FOUR_EXAMPLES | {"hotpotqa": 6},  # SearChain, Table 11
         generations=35,
         limits=("tokens", "max_tokens"),
         draws=("n",),

@@ -18,6 +18,7 @@ def cot_reader(
     """
     reading = yield Generate(prompt(question, paragraphs), stop=LINE, max_tokens=max_tokens)
     answer = answer_from_chain(reading)
+    # not of the form "answer is: ...": the full generation is the answer (§3.2)
     return (reading if answer is None else answer), reading
 
 
@@ -26,7 +27,7 @@ def direct_reader(
 ) -> Program:
     """Write the answer directly; return it twice, as answer and as generation (IRCoT §3.2)."""
     reading = yield Generate(prompt(question, paragraphs), stop=LINE, max_tokens=max_tokens)
-    return reading, reading
+    return reading, reading  # the field "A: " has only the answer (§3.2)
 
 
 # App. E: Flan-T5 reads directly, GPT3 by CoT
@@ -37,6 +38,6 @@ READER = System(
     program=cot_reader,
     stages=("cot", "direct", "titles"),
     templates="ircot",
-    demonstrated_by=SETS,
+    demonstrated_by=SETS,  # three sets of 15 questions (§4.1)
     limits=(),
 )

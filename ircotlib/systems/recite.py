@@ -3,7 +3,7 @@
 from ircotlib.data import Prediction, Question
 from ircotlib.metrics import majority
 from ircotlib.program import LINE, Generate, Program, Sample
-from ircotlib.systems import FOUR_EXAMPLES, SEARCHAIN, Prompts, System
+from ircotlib.systems import FOUR_EXAMPLES, SEARCHAIN, Prompts, System, read_hops
 from ircotlib.text import answer_from_chain
 
 END = ("\n\n\n", "\nQuestion:")  # of a recitation (released program)
@@ -27,18 +27,20 @@ def recite_and_answer(
     first wins (there they are not normalised, and the shortest wins).
     """
     drawn = yield Sample(prompts["recite"](question), n, temperature, END, recite_tokens)
-    recitations, readings = [sampled.text for sampled in drawn], []
+    recitations = [sampled.text for sampled in drawn]
+    readings = []
     for recitation in recitations:
         prompt = prompts["answer"](question, recitation=recitation)
         readings.append((yield Generate(prompt, stop=LINE, max_tokens=max_tokens)))
     answers = [answer_from_chain(reading) or "" for reading in readings]
-    answer = majority(answers)
-    first, unread = answers.index(answer), answers.count("")
+    answer = majority(answers)  # there of the raw texts (released program)
+    first = answers.index(answer)
+    unread = answers.count("")
     fault = f"no answer from {unread} of {n} recitations" if unread else ""
-    return Prediction(answer, (), (recitations[first],), readings[first], fault=fault)
-
-
-NAMES, STAGES = ("Recite-and-answer", "RECITE"), ("recite", "answer")
+    recitation = recitations[first]
+    reading = readings[first]
+    hops = read_hops(recitation, reading)
+    return Prediction(answer, (), (recitation,), reading, fault=fault, hops=hops)
 
 
 SYSTEMS = (

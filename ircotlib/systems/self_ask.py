@@ -40,27 +40,29 @@ def self_ask_with_search(
 
     Differs from the program: answers come from retrieved paragraphs, not from a web search engine.
     """
-    text, paragraphs = begun, ()
+    text = begun
+    paragraphs = ()
 
     def write(stop: Stop) -> Program:
         reply = yield Generate(prompts["ask"](question, thoughts=(text,)), stop, max_tokens)
         return _go_on(text, reply)
 
     for _ in range(max_follow_ups):
-        text = yield from write((f"\n{ANSWERED}", NEXT))
+        text = yield from write((f"\n{ANSWERED}", NEXT))  # stops before the answer (program)
+        # the last line is no follow-up question: no search is needed (released program)
         if not (query := text.rpartition("\n")[2].partition(FOLLOW_UP)[2].strip()):
             break
-        passages = yield Retrieve(query, k)
+        passages = yield Retrieve(query, k)  # there a web search (released program)
         paragraphs += passages
         follow_up = replace(question, text=query)
         if extract:
             answer = yield from answer_by_extracting(follow_up, passages)
         else:
             answer = yield from answer_by_reading(follow_up, passages, prompts)
-        text = f"{text}\n{ANSWERED}" + (f" {answer}." if answer else "")
-        if not answer:
+        text = f"{text}\n{ANSWERED}" + (f" {answer}." if answer else "")  # released program
+        if not answer:  # the search found none: the model writes it (released program)
             text = yield from write((f"\n{FOLLOW_UP}", f"\n{FINAL}", NEXT))
-    if FINAL not in text:
+    if FINAL not in text:  # the final answer is asked for (released program)
         text = f"{text}\n{FINAL}"
         text = yield from write(LINE)
     asked = read_asking(text)
@@ -98,11 +100,11 @@ def read_asking(text: str) -> Prediction:
     """
     text = text.strip()
     _, marker, below = text.rpartition(FINAL)
-    if marker:
+    if marker:  # to the end of its line
         answer = below.strip().partition("\n")[0]
     else:
-        answer = text.rpartition("\n")[2].rpartition(":")[2]
-    answer = answer.strip().removesuffix(".")
+        answer = text.rpartition("\n")[2].rpartition(":")[2]  # released program
+    answer = answer.strip().removesuffix(".")  # released program
     fault = "" if marker and answer else "no final answer"
     lines = tuple(text.splitlines())
     return Prediction(answer, (), lines, text, fault=fault, hops=read_follow_ups(lines))

@@ -9,7 +9,7 @@ from ircotlib.program import LINE, Generate, Program, Retrieve
 from ircotlib.systems import FOUR_EXAMPLES, SEARCHAIN, Prompts, System
 from ircotlib.text import answer_from_chain, sentences
 
-RESULT = "→"
+RESULT = "→"  # ends a call; its result and "]" follow (§2)
 CALL = re.compile(r"\[WikiSearch\(([^\[]*)\)$")
 
 
@@ -26,12 +26,15 @@ def toolformer(
     `max_tokens`: of one generation. Without "The answer is" the whole text except for the calls is
     the answer, with a fault.
     """
-    so_far, written, seen = "", [], {}
+    so_far = ""  # what the prompt ends with: the text, its calls and their results
+    written = []  # the text without them
+    seen = {}  # all paragraphs, in order
     for calls in range(max_calls + 1):
+        # at "→" the call is made; after the last one, the model writes to the end (§2)
         stop = (RESULT, "\n") if calls < max_calls else LINE
         prompt = prompts["write"](question, thoughts=(so_far,))
         text = yield Generate(prompt, stop, max_tokens)
-        called = CALL.search(text) if calls < max_calls else None
+        called = CALL.search(text) if calls < max_calls else None  # one an input (paper)
         written.append(text[: called.start()].strip() if called else text)
         so_far = f"{so_far} {text}".strip()
         if not called:

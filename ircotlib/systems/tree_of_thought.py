@@ -13,7 +13,7 @@ from ircotlib.program import LINE, Program, Retrieve, Sample
 from ircotlib.systems import FOUR_EXAMPLES, SEARCHAIN, Prompts, System, WritePrompt
 from ircotlib.text import answer_from_chain
 
-BEST = re.compile(r"best choice is\D*(\d+)", re.IGNORECASE)
+BEST = re.compile(r"best choice is\D*(\d+)", re.IGNORECASE)  # in a vote (released program)
 
 
 class State(NamedTuple):
@@ -43,7 +43,7 @@ def tree_of_thought(
     temperature: float = 0.7,  # §4
     depth: int = 4,  # thoughts of a chain (ours; not in the paper)
     k: int = 3,  # paragraphs per retrieval (ours; not in the paper)
-    max_tokens: int = 200,
+    max_tokens: int = 200,  # ours; the released program has 1,000
 ) -> Program:
     """Propose n thoughts for each state, vote, keep the b best states, and retrieve with them,
     until the first state gives the answer (ToT Algorithm 1).
@@ -54,26 +54,34 @@ def tree_of_thought(
     draw = partial(Sample, temperature=temperature, max_tokens=max_tokens)
     ask, ask_to_vote = (partial(prompts[stage], question) for stage in ("propose", "vote"))
     states = [State((), (yield Retrieve(question.text, k)))]
-    seen, fault = dict.fromkeys(states[0].paragraphs), ""
+    seen = dict.fromkeys(states[0].paragraphs)
+    fault = ""
     for _ in range(depth):
+        # Algorithm 1: generate, evaluate by votes, keep the b best
         grown = yield from propose(states, ask, partial(draw, n=n))
         if not grown:
             fault = "no thought proposed"
             break
         states = grown
-        if len(grown) > b:
+        if len(grown) > b:  # else all are kept, and no vote is needed (ours)
             states, counted = yield from vote(grown, b, ask_to_vote, partial(draw, n=votes))
             fault = fault or ("" if counted else "no vote that names a choice")
         if states[0].answer or len(states[0].thoughts) == depth:
             break
-        states = yield from retrieve(states, k)
+        states = yield from retrieve(states, k)  # ours; the paper does not retrieve
         seen |= dict.fromkeys(p for state in states for p in state.paragraphs)
     best = states[0]
     last = best.thoughts[-1] if best.thoughts else ""
     fault = fault or ("" if best.answer else f"no answer in {depth} thoughts")
     hops = tuple(Hop(text, query=text) for text in best.thoughts if not answer_from_chain(text))
-    chain = best.thoughts, best.chain
-    return Prediction(best.answer or last, tuple(seen), *chain, fault=fault, hops=hops)
+    return Prediction(
+        best.answer or last,
+        tuple(seen),
+        best.thoughts,
+        reading=best.chain,
+        fault=fault,
+        hops=hops,
+    )
 
 
 def propose(states: Sequence[State], write: WritePrompt, draw: Callable[..., Sample]) -> Program:
@@ -102,7 +110,7 @@ def vote(
     named = [int(match[1]) - 1 for vote in drawn if (match := BEST.search(vote.text))]
     counts = Counter(number for number in named if 0 <= number < len(states))
     order = sorted(range(len(states)), key=lambda number: -counts[number])
-    return [states[number] for number in order[:b]], counts.total()
+    return [states[number] for number in order[:b]], counts.total()  # the b best (Algorithm 1)
 
 
 def retrieve(states: Sequence[State], k: int) -> Program:
@@ -113,9 +121,6 @@ def retrieve(states: Sequence[State], k: int) -> Program:
         paragraphs = tuple(dict.fromkeys((*state.paragraphs, *retrieved)))
         grown.append(state._replace(paragraphs=paragraphs))
     return grown
-
-
-NAME, STAGES = "Tree-of-Thought w/ IR", ("propose", "vote")
 
 
 SYSTEMS = (

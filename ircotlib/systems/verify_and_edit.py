@@ -27,7 +27,7 @@ def verify_and_edit(
     temperature: float = 0.7,  # of the chains (paper)
     k: int = 5,  # paragraphs per verifying question (ours; not in the paper)
     shown: int = 3,  # sentences of evidence (paper)
-    max_tokens: int = 200,
+    max_tokens: int = 200,  # ours; the released programs have at most 144
 ) -> Program:
     """Take the majority answer of n chains if at least half of them agree, else edit the most
     probable chain that gives it (Zhao et al. 2023).
@@ -39,31 +39,44 @@ def verify_and_edit(
     """
     drawn = yield Sample(prompts["cot"](question), n, temperature, ("\n",), max_tokens)
     answers = [answer_from_chain(sampled.text) or "" for sampled in drawn]
-    agreed = majority(answers)
+    agreed = majority(answers)  # CoT-SC (paper)
     same = [as_compared(answer) == as_compared(agreed) for answer in answers]
     agreeing = [sampled for sampled, votes in zip(drawn, same, strict=True) if votes]
     known = [sampled for sampled in agreeing if sampled.log_probability is not None]
-    chain = max(known, key=lambda s: s.log_probability, default=agreeing[0]).text
+    chain = max(known, key=lambda s: s.log_probability, default=agreeing[0]).text  # paper
+    # only chains that disagree are edited (paper; the released program edits all)
     if agreed and sum(same) >= ceil(n / 2):
         hops = tuple(map(Hop, rationale(chain)))
         return Prediction(agreed, (), tuple(sentences(chain)), chain, hops=hops)
-    seen, edited, queries = {}, [], []
+    seen = {}  # all paragraphs, in order
+    hops = []  # the edited sentences
     for sentence in rationale(chain):
-        prompt = prompts["question"](question, sentence=sentence)
-        query = (yield Generate(prompt, LINE, max_tokens)) or sentence
-        paragraphs = yield Retrieve(query, k)
-        queries.append(query)
+        hop, paragraphs = yield from edit(question, sentence, prompts, k, shown, max_tokens)
+        hops.append(hop)
         seen |= dict.fromkeys(paragraphs)
-        verifying = replace(question, text=query, passage=None)
-        evidence = " ".join(nearest(sentence, paragraphs, shown))
-        prompt = prompts["answer"](verifying, evidence=evidence)
-        edited.append((yield Generate(prompt, LINE, max_tokens)))
-    chain = tuple(f"{word}, {fact}" for word, fact in zip(ORDINALS, edited, strict=False))
+    # "First, ... Second, ...": the edited chain, from which the model concludes (paper)
+    chain = tuple(f"{word}, {hop.text}" for word, hop in zip(ORDINALS, hops, strict=False))
     reading = yield Generate(prompts["cot"](question, (), chain), LINE, max_tokens)
     answer = answer_from_chain(reading)
     fault = "" if answer else 'no "The answer is" after the edited chain'
-    hops = tuple(Hop(text, query=query) for text, query in zip(edited, queries, strict=True))
-    return Prediction(answer or reading, tuple(seen), chain, reading, fault=fault, hops=hops)
+    answer = answer or reading
+    return Prediction(answer, tuple(seen), chain, reading, fault=fault, hops=tuple(hops))
+
+
+def edit(
+    question: Question, sentence: str, prompts: Prompts, k: int, shown: int, max_tokens: int
+) -> Program:
+    """Write a verifying question for a sentence, and retrieve with it; return its answer from the
+    evidence, which takes the sentence's place, as a Hop, and the paragraphs (paper).
+    """
+    prompt = prompts["question"](question, sentence=sentence)
+    query = (yield Generate(prompt, LINE, max_tokens)) or sentence
+    paragraphs = yield Retrieve(query, k)
+    verifying = replace(question, text=query, passage=None)
+    evidence = " ".join(nearest(sentence, paragraphs, shown))
+    prompt = prompts["answer"](verifying, evidence=evidence)
+    text = yield Generate(prompt, LINE, max_tokens)
+    return Hop(text, query=query), paragraphs
 
 
 def rationale(chain: str) -> list[str]:

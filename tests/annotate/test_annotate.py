@@ -19,8 +19,15 @@ from ircotlib.data import Paragraph, Question
 from ircotlib.files.paths import ROOT
 from ircotlib.parameters import read_parameters
 from ircotlib.results import factuality
-from ircotlib.results.claims.comparing import compare
-from ircotlib.results.factuality import Item, chain_of, count_errors, list_judged, read_items
+from ircotlib.results.claims.claim import compare
+from ircotlib.results.factuality import (
+    Item,
+    chain_of,
+    count_before_answer,
+    count_errors,
+    list_judged,
+    read_items,
+)
 from ircotlib.results.figures.bars import draw_factual_errors
 from ircotlib.running import backends
 from ircotlib.running import bench as setup
@@ -33,7 +40,8 @@ LANTERN = Paragraph("p1", "Silent Lantern", TEXT)
 
 def item(id: str, *sentences: str, system: str = "OneR QA", question: str = "q1") -> Item:
     asked = Question(question, "Who directed <i>Silent</i> Lantern?", ("Ada Holm",), (), "hotpotqa")
-    return Item(id, "hotpotqa", system, asked, sentences, (LANTERN,), (LANTERN,))
+    facts = count_before_answer(sentences)
+    return Item(id, "hotpotqa", system, asked, sentences, (LANTERN,), (LANTERN,), facts)
 
 
 ITEMS = [

@@ -47,7 +47,8 @@ from ircotlib.results.factuality import Item
 found = (Paragraph("p", "Silent Lantern", "Ada Holm directed <b id='bad'>Silent Lantern</b>."),)
 asked = Question("q", "Who directed Silent Lantern?", ("Ada Holm",), (), "hotpotqa")
 texts = [f"Sentence {n} on Ada Holm." for n in range(4)]
-display(AnnotateBox([Item("a", "hotpotqa", "OneR QA", asked, tuple(texts), found, found)], "ada"))
+item = Item("a", "hotpotqa", "OneR QA", asked, tuple(texts), found, found, len(texts))
+display(AnnotateBox([item], "ada"))
 """
 ASKING = """
 from ircotlib import ask_box

@@ -1,10 +1,8 @@
-"""The stems of our Porter stemmer beside those of nltk, which is optional."""
+"""The stems of our Porter stemmer beside those of nltk."""
 
 import random
 
-import pytest
-
-nltk = pytest.importorskip("nltk.stem.porter", reason="compares with nltk: pip install nltk")
+from nltk.stem.porter import PorterStemmer
 
 from ircotlib.retrieval import porter
 
@@ -12,7 +10,8 @@ ENDINGS = (*porter.PLURALS, *porter.LONG, *porter.SHORT, *porter.LAST, "eed", "i
 
 
 def test_stems_are_those_of_nltk():
-    theirs, chance = nltk.PorterStemmer(mode=nltk.PorterStemmer.MARTIN_EXTENSIONS), random.Random(4)
+    theirs = PorterStemmer(mode=PorterStemmer.MARTIN_EXTENSIONS)
+    chance = random.Random(4)
     for _ in range(20_000):
         start = "".join(chance.choices("aeiouybdlstwxzé", k=chance.randint(1, 6)))
         word = start + chance.choice(ENDINGS) + chance.choice(["", "", "s", "ed", "ing", "li"])

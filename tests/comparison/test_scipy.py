@@ -1,11 +1,19 @@
 """Intervals and tests of differences beside those of scipy."""
 
+import itertools
+
 import numpy as np
 import pytest
-from scipy.stats import binomtest, bootstrap, ttest_rel
+from scipy.stats import binomtest, bootstrap, fisher_exact, permutation_test, ttest_rel
 
 from ircotlib.results import statistics
-from ircotlib.results.statistics import bootstrap_interval, paired_difference, paired_p
+from ircotlib.results.statistics import (
+    bootstrap_interval,
+    paired_difference,
+    paired_p,
+    unpaired_difference,
+    unpaired_p,
+)
 
 
 def test_the_bootstrap_is_that_of_scipy():
@@ -41,3 +49,33 @@ def test_of_right_and_wrong_answers_p_is_that_of_the_sign_test(wins, losses, tie
     differences = np.repeat([100.0, -100.0, 0.0], [wins, losses, ties])
     p = binomtest(wins, wins + losses).pvalue if wins + losses else 1
     assert paired_p(differences) == pytest.approx(p, rel=1e-12)
+
+
+def test_p_of_other_scores_is_that_of_all_signs():
+    random = np.random.default_rng(5)
+    for n in (2, 4, 11):
+        f1 = random.choice([0, 1 / 3, 0.5, 2 / 3, 0.8, 1], (2, n))
+        for differences in (f1[0] - f1[1], random.normal(0.3, 1, n)):
+            steps = np.rint(differences / (abs(differences).max() or 1) * statistics.PAIRED)
+            sums = [abs(steps @ signs) for signs in itertools.product((1, -1), repeat=n)]
+            expected = np.mean(np.array(sums) >= abs(steps.sum()))
+            assert paired_p(differences) == pytest.approx(expected, rel=1e-12)
+            exact = permutation_test(
+                (differences,), np.mean, permutation_type="samples", n_resamples=np.inf
+            )
+            assert paired_p(differences) == pytest.approx(exact.pvalue, abs=0.01)
+
+
+def test_p_of_different_questions_is_that_of_all_groups():
+    random = np.random.default_rng(6)
+    a, b = random.integers(1, 6, 5), random.integers(2, 7, 8)
+    far = abs(a.mean() - b.mean()) - 1e-9
+    together, groups = np.concatenate([a, b]), itertools.combinations(range(13), 5)
+    means = [(together[[*g]].mean(), np.delete(together, g).mean()) for g in groups]
+    assert unpaired_p(a, b) == pytest.approx(np.mean([abs(x - y) >= far for x, y in means]))
+    assert unpaired_p(b, a) == pytest.approx(unpaired_p(a, b))
+    right, wrong = [1] * 9 + [0] * 3, [1] * 3 + [0] * 9  # symmetrical: as Fisher's exact test
+    expected = fisher_exact([[9, 3], [3, 9]]).pvalue
+    assert unpaired_p(right, wrong) == pytest.approx(expected)
+    test = unpaired_difference(right, wrong)
+    assert test.low < test.mean == 0.5 < test.high and test.p == unpaired_p(right, wrong)

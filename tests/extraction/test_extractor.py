@@ -9,13 +9,11 @@ torch = pytest.importorskip("torch")
 
 from asking import ask, ask_one
 from safetensors.torch import load_file, save_file
-from tiny import bert_vocabulary, copy
-from transformers import DPRConfig, DPRReader, DPRReaderTokenizer, DPRReaderTokenizerFast
+from tiny import copy, save_older_reader, save_reader
 
 from ircotlib.data import Paragraph, Prediction
-from ircotlib.extraction.extractor import Extractor
+from ircotlib.extraction.extractor import Extractor, best_span
 from ircotlib.extraction.repeated_queries import open_duplicates
-from ircotlib.extraction.spans import best_span
 from ircotlib.generation.batches import cut_batches
 from ircotlib.parameters import read_parameters
 from ircotlib.playing.cache import Calls
@@ -29,36 +27,14 @@ LONG = "Brussels lies near the park, and it opened in 1976. Who opened it? Eddy.
 TEXTS = ("It opened.", PARK.text, LONG, "")
 
 
-def small_reader(words: int, seed: int = 0) -> DPRReader:
-    """An untrained reader with clear decisions: its logits are far apart."""
-    torch.manual_seed(seed)
-    shape = {"num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
-    model = DPRReader(DPRConfig(vocab_size=words, hidden_size=32, initializer_range=0.5, **shape))
-    return model.eval()
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """The folder of a reader, written by save_pretrained."""
-    made, words = tmp_path_factory.mktemp("reader"), bert_vocabulary()
-    DPRReaderTokenizerFast(vocab={w: n for n, w in enumerate(words)}).save_pretrained(made)
-    small_reader(len(words)).save_pretrained(made)
-    return made
+    return save_reader(tmp_path_factory.mktemp("reader"))
 
 
 @pytest.fixture(scope="module")
 def older_folder(folder, tmp_path_factory):
-    """The same reader laid out as the paper's on the hub, with weights that it does not use."""
-    older, weights = tmp_path_factory.mktemp("older"), load_file(folder / "model.safetensors")
-    (older / "vocab.txt").write_text("\n".join(bert_vocabulary()) + "\n")
-    (older / "tokenizer_config.json").write_text('{"do_lower_case": true}')
-    shutil.copy(folder / "config.json", older)
-    bert = "span_predictor.encoder.bert_model"
-    weights[f"{bert}.pooler.dense.weight"] = torch.ones(32, 32)
-    weights[f"{bert}.pooler.dense.bias"] = torch.ones(32)
-    weights[f"{bert}.embeddings.position_ids"] = torch.arange(512)[None]
-    torch.save(weights, older / "pytorch_model.bin")
-    return older
+    return save_older_reader(folder, tmp_path_factory.mktemp("older"))
 
 
 def requests(queries=("Who opened the park?", "when did it open")) -> list[Extract]:
@@ -73,29 +49,6 @@ def check_near(spans: list[Extracted], expected: list[Extracted]) -> None:
     assert [span.text for span in spans] == [span.text for span in expected]
     logits = [span.confidence for span in expected]
     assert [span.confidence for span in spans] == pytest.approx(logits, abs=2e-3)
-
-
-@pytest.mark.parametrize("longest", [1, 3, 10])
-@pytest.mark.parametrize("kind", ["folder", "older_folder"])
-def test_it_reads_as_transformers_does_one_by_one(kind, longest, request):
-    """On the logits of the text only: transformers' `decode_best_spans` searches the title too."""
-    path = request.getfixturevalue(kind)
-    tokenizer = DPRReaderTokenizer.from_pretrained(path)
-    model = small_reader(len(bert_vocabulary()))
-    rows = [asked for asked in requests() if asked.paragraph.text]
-    for asked, span in zip(rows, extract(Extractor(path, longest=longest), rows), strict=True):
-        texts = {"titles": asked.paragraph.title, "texts": asked.paragraph.text}
-        inputs = tokenizer(asked.query, **texts, return_tensors="pt")
-        with torch.no_grad():
-            out = model(**inputs)
-        assert span.confidence == pytest.approx(out.relevance_logits.item(), abs=2e-3)
-        ids = inputs["input_ids"][0].tolist()
-        first = 1 + max(at for at, token in enumerate(ids) if token == tokenizer.sep_token_id)
-        logits = out.start_logits[0, first:].tolist(), out.end_logits[0, first:].tolist()
-        [(start, end)] = tokenizer._get_best_spans(*logits, longest, 1)
-        expected = tokenizer.decode(ids[first + start : first + end + 1]).replace("##", "")
-        plain = tokenizer.decode(tokenizer(span.text, add_special_tokens=False)["input_ids"])
-        assert plain.replace("##", "").replace(" ", "") == expected.replace(" ", "")
 
 
 def test_an_answer_is_of_the_text_as_it_is_written_never_of_the_query_or_the_title(folder):

@@ -8,11 +8,7 @@ from ircot_laboratory.make import make_laboratory
 
 @pytest.fixture(scope="session")
 def folders(tmp_path_factory):
-    """A folder for each kind of tiny model, written by save_pretrained."""
-    made = {kind: tmp_path_factory.mktemp(kind) for kind in tiny.KINDS}
-    for kind, folder in made.items():
-        tiny.save(kind, folder)
-    return made
+    return tiny.save_each(tmp_path_factory)
 
 
 @pytest.fixture(scope="session")

@@ -298,7 +298,7 @@ def test_a_status_of_its_own_is_told_and_not_waited_for_without_end(server, fold
         found = "found the status .* expected completed, failed.*batch=false, or delete .*json"
         with pytest.raises(RuntimeError, match=found):
             play(model(server, folder), calls, NAMES[:2])
-        assert "it is looked at again" in (said := capsys.readouterr().err) and "\x1b" not in said
+        assert "it is asked again later" in (said := capsys.readouterr().err) and "\x1b" not in said
         [note] = notes(folder)
         note.unlink()
         assert len(play(model(server, folder), calls, NAMES[:2])) == 2

@@ -8,9 +8,7 @@ import pytest
 import torch
 from asking import ask
 from tiny import note_shapes
-from torch.nn.functional import pad
 from transformers import AutoConfig, AutoModelForCausalLM
-from transformers.cache_utils import DynamicLayer
 
 from ircot_laboratory.world.encyclopedia import make_world
 from ircotlib.files.paths import MODELS
@@ -18,7 +16,6 @@ from ircotlib.generation import causal
 from ircotlib.generation.batches import close_up
 from ircotlib.generation.causal import can_branch, can_reuse
 from ircotlib.generation.decode import decode, most_probable
-from ircotlib.generation.growing import GrowingLayer, OwnLayer
 from ircotlib.generation.local import LocalModel
 from ircotlib.generation.prefixes import BLOCK, PASS, Prefixes
 from ircotlib.program import SENTENCE, Generate, Sample
@@ -226,26 +223,3 @@ def test_rows_that_end_leave_their_places_to_the_last_ones():
         rows = close_up(goes_on)
         assert sorted(rows) == [row for row, on in enumerate(goes_on) if on]
         assert all(row in (at, *range(len(rows), 12)) for at, row in enumerate(rows))
-
-
-def test_a_cache_with_room_keeps_the_rows_that_a_plain_one_keeps():
-    drawn, read = random.Random(0), []
-    growing, plain = GrowingLayer(rows=9, columns=70), DynamicLayer()
-    for row, rows, columns in ((0, 4, 70), (4, 5, 62)):  # two parts, each read in two steps
-        states = torch.rand(2, rows, 2, columns, 4)
-        part = OwnLayer(growing, slice(row, row + rows), 70 - columns)
-        part.update(*states[:, :, :, :30])
-        assert all(map(torch.equal, part.update(*states[:, :, :, 30:]), states))
-        read.append(pad(states, (0, 0, 70 - columns, 0)))
-    plain.update(*torch.cat(read, 1))
-    for step in range(80):
-        rows = len(plain.keys)
-        new = torch.rand(2, rows, 2, 1, 4)
-        for layer in (plain, growing):
-            layer.update(new[0], new[1])
-        assert torch.equal(growing.keys, plain.keys) and torch.equal(growing.values, plain.values)
-        if step % 10 == 3:  # some rows end; or, as for samples, rows are drawn anew
-            kept = close_up([drawn.random() < 0.8 for _ in range(rows)]) or [0]
-            chosen = torch.tensor(kept if step != 43 else drawn.choices(range(rows), k=9))
-            plain.batch_select_indices(chosen)
-            growing.batch_select_indices(chosen)

@@ -15,8 +15,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 from asking import ask, ask_one
-from tiny import LIMIT, cut, prompts, read, shortest
-from transformers import T5ForConditionalGeneration
+from tiny import LIMIT, prompts, read
 
 from ircotlib.errors import UserError
 from ircotlib.files.processes import count_cores
@@ -28,36 +27,6 @@ from ircotlib.playing.scheduler import run
 from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Generate, Message, Retrieve, Sample
 
 STOPS = [SENTENCE, SENTENCE_OF_LINE, LINE, (".", "ka"), None]
-
-
-@pytest.fixture(scope="session")
-def generated(folders):
-    """The tokens of transformers' own greedy decoding, by kind of model and prompt."""
-    written = {}
-    for folder in folders.values():
-        local = LocalModel(folder)
-        vars(local.model).pop("forward", None)  # ours, if it is a small Llama
-        for prompt in prompts():
-            inputs = local.tokenizer(prompt, return_tensors="pt", return_token_type_ids=False)
-            options = {"pad_token_id": 0, "max_new_tokens": 30, "do_sample": False}
-            [tokens] = local.model.generate(**inputs, **options).tolist()
-            start = 1 if local.is_encoder_decoder else inputs.input_ids.shape[1]
-            written[folder, prompt] = tokens[start:]
-    return written
-
-
-@pytest.mark.parametrize("stop", STOPS)
-def test_the_texts_are_those_of_generate_cut_at_the_stop(folder, generated, stop):
-    local = LocalModel(folder)
-    replies = read(local, [Generate(prompt, stop, 30) for prompt in prompts()])
-    for prompt, reply in zip(prompts(), replies, strict=True):
-        tokens = generated[folder, prompt]
-        assert reply["text"] == cut(local.tokenizer.decode(tokens, skip_special_tokens=True), stop)
-        assert reply["tokens"] == shortest(local, tokens, stop)
-        assert reply["prompt_tokens"] == len(local.tokenizer(prompt).input_ids)
-    # the random model does say different things, and stops at different places
-    assert len({reply["text"] for reply in replies}) > 8
-    assert len({reply["tokens"] for reply in replies}) > 3
 
 
 def test_the_batch_changes_nothing(folder):
@@ -92,19 +61,6 @@ def test_a_reply_is_given_when_its_row_ends(folder):
     lengths = [reply["tokens"] for reply in read(local, requests)]
     assert given == sorted(enumerate(lengths), key=lambda pair: pair[1])
     assert lengths[0] <= 9 and lengths[1] <= 2 and len(set(lengths)) > 1
-
-
-def test_a_t5_encoder_reads_padded_prompts_as_transformers_does(folders):
-    ours = LocalModel(folders["t5"]).model.encoder
-    theirs = T5ForConditionalGeneration.from_pretrained(folders["t5"]).eval().encoder
-    assert ours.config._attn_implementation == "row_by_row" != theirs.config._attn_implementation
-    ids = torch.randint(3, 300, (5, 40), generator=torch.Generator().manual_seed(0))
-    mask = (torch.arange(40) < torch.tensor([[40], [39], [20], [3], [1]])).long()
-    for padded in (mask, torch.ones_like(mask)):
-        inputs = {"input_ids": ids, "attention_mask": padded}
-        with torch.inference_mode():
-            states, expected = ours(**inputs)[0][padded == 1], theirs(**inputs)[0][padded == 1]
-        torch.testing.assert_close(states, expected, rtol=1e-4, atol=1e-4)
 
 
 def test_threads_that_compute_a_longer_position_bias_at_once_each_get_theirs():

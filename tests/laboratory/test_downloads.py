@@ -19,7 +19,7 @@ from ircotlib.datasets.musique import read_musique
 from ircotlib.files.notebooks import all_notebooks
 from ircotlib.files.paths import ROOT
 from ircotlib.parameters import read_parameters
-from ircotlib.results.abilities import retrieval_dials as retrieval
+from ircotlib.results.abilities import dials
 from ircotlib.running import backends, laboratory
 from ircotlib.running import bench as setup
 from ircotlib.systems import choose_systems
@@ -106,9 +106,9 @@ def test_notebooks_make_their_figures_with_a_shipped_model(downloads, tmp_path):
 
 def test_the_worlds_of_other_sizes_have_corpora_of_their_own(paper, tmp_path, monkeypatch):
     monkeypatch.setattr(laboratory, "DATA", tmp_path)
-    few = {"DATASETS": ["hotpotqa"], "SYSTEMS": {"SearChain": {}}, "PANELS": {"pages": (150,)}}
+    few = {"DATASETS": ["hotpotqa"], "SYSTEMS": {"SearChain": {}}, "RETRIEVAL": {"pages": (150,)}}
     for name, value in few.items():
-        monkeypatch.setattr(retrieval, name, value)
+        monkeypatch.setattr(dials, name, value)
     setup.open_bench(paper, "hotpotqa", "rehearsal")  # its full corpus is made
-    [row] = retrieval.play_retrieval(paper.change(test=3, abilities_test=3)).to_dict("records")
+    [row] = dials.play_retrieval(paper.change(test=3, abilities_test=3)).to_dict("records")
     assert row["x"] == 150 and row["mean"] > 50  # not a perfect reader

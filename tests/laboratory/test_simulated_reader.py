@@ -16,11 +16,10 @@ from ircot_laboratory.teachers.library import Library, value_in
 from ircot_laboratory.world.records import Fact
 from ircotlib.data import Paragraph, Prediction
 from ircotlib.errors import UserError
-from ircotlib.parameters import DIALS
+from ircotlib.parameters import DIALS, SIMULATED
 from ircotlib.playing.cache import Calls
 from ircotlib.playing.scheduler import run
 from ircotlib.program import Extract, Generate
-from ircotlib.results.abilities.simulated_plays import with_simulated
 from ircotlib.running.laboratory import open_simulated_extractor, open_simulated_reader
 from ircotlib.systems import System
 
@@ -132,12 +131,12 @@ def test_dials_are_explained_and_are_parameters():
 
 
 def test_what_it_cannot_answer(tmp_path):
-    reader = open_simulated_reader(with_simulated(P, {}))
+    reader = open_simulated_reader(P.change(model=SIMULATED))
     bench, _ = play("CoT", "musique", 1)
     other = replace(bench.test[0], text="Who wrote Hamlet?")
     system = SimpleNamespace(name="Mine", module="mine", stages=("write",), program=play)
     (tmp_path / "musique").mkdir()
-    p = with_simulated(P, {}, data_dir=str(tmp_path))
+    p = P.change(model=SIMULATED, data_dir=str(tmp_path))
     for wrong, words in (
         (lambda: reader.listen(other, System("CoT", play)), "one of the laboratory's"),
         (lambda: reader.listen(bench.test[0], system), "found no teacher of its stages"),

@@ -14,6 +14,7 @@ from ircotlib.prompting.templates import Template
 COT, DIRECT = prompts.FLAN_T5.template("cot"), prompts.FLAN_T5.template("direct")
 NUMBERS = (5, 4, 3, 2, 1)  # demonstrations of 9, 8, 7, 6, 5 words
 DEMONSTRATIONS = tuple(Demonstration(f"d{i}", (), f"w{i} " * i + "end", f"a{i}") for i in NUMBERS)
+ARRANGE = {False: prompts.GPT3.arrange, True: prompts.FLAN_T5.arrange}
 QUESTION = Question("q", "who is it", (), (), "test")  # 5 words with Q: and A:
 PARAGRAPHS = [Paragraph("1", "One", "a b c d"), Paragraph("2", "Two", "e f\ng h")]
 PARAGRAPHS += [Paragraph("3", "Three", "i j")]  # 7, 7, 5 words
@@ -73,7 +74,9 @@ WITH_MAIN = Question("q", "who is it", (), (), "test", passage=MAIN)
 def test_the_main_passage_stays_when_lines_go(limit, line, last):
     kept, main = from_line(line), "Wikipedia Title: Main\nk l m\n\n"
     expected = (kept + main if last else main + kept) + "Q: who is it\nA:"
-    text = Prompt(DEMONSTRATIONS, count_words, PLAIN, limit, last)(WITH_MAIN, [MAIN, *PARAGRAPHS])
+    text = Prompt(DEMONSTRATIONS, count_words, PLAIN, limit, ARRANGE[last])(
+        WITH_MAIN, [MAIN, *PARAGRAPHS]
+    )
     assert text == expected
     assert count_words(text) <= limit
 
@@ -81,7 +84,7 @@ def test_the_main_passage_stays_when_lines_go(limit, line, last):
 @pytest.mark.parametrize("last", [False, True])
 def test_the_main_passage_is_never_cut(last):
     with pytest.raises(ValueError, match="question 'q': found 11 tokens in main passage, .* 10;"):
-        Prompt((), count_words, PLAIN, 10, last)(WITH_MAIN, [MAIN, *PARAGRAPHS])
+        Prompt((), count_words, PLAIN, 10, ARRANGE[last])(WITH_MAIN, [MAIN, *PARAGRAPHS])
 
 
 @pytest.mark.parametrize(("thoughts", "tokens"), [([], 5), (["so", "it", "is"], 6)])
@@ -130,7 +133,7 @@ def test_examples_of_a_program_go_first_and_the_question_stands_once(last):
     asked = "Question: who is it\nso far"
 
     def at(limit, question=QUESTION):
-        prompt = Prompt((), count_words, TWO_FIELDS, limit, last)
+        prompt = Prompt((), count_words, TWO_FIELDS, limit, ARRANGE[last])
         return prompt(question, PARAGRAPHS, ["so far"], **shown)
 
     assert at(35) == f"Answer it.\n\n{shown['examples']}{SHOWN}{asked}"

@@ -157,7 +157,7 @@ def test_the_main_passage_stands_where_it_does_in_the_authors_files(shared, styl
         question = Question("q", demonstration.question, (), (), "iirc", passage=main)
         # as systems collect them
         given = [main, *(p for p in demonstration.paragraphs if p != main)]
-        prompt = Prompt((), count_words, passage_last=prompts.STYLES[style].passage_last)
+        prompt = Prompt((), count_words, arrange=prompts.STYLES[style].arrange)
         expected = render_demonstration(demonstration)
         assert prompt(question, given, [demonstration.answer]) == expected
         assert prompt(question, [main]) == render([main], question.text)

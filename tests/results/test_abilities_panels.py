@@ -17,7 +17,6 @@ from ircotlib.files.paths import FIGURES
 from ircotlib.parameters import read_parameters
 from ircotlib.program import NearestTitle, Retrieve
 from ircotlib.results.abilities import ceilings, dials
-from ircotlib.results.abilities import retrieval_dials as retrieval
 from ircotlib.results.abilities.flawed_retriever import FlawedRetriever
 from ircotlib.results.abilities.simulated_plays import average
 from ircotlib.results.figures.abilities import draw_abilities, draw_ceilings, draw_settings
@@ -112,9 +111,9 @@ def test_dials(p, monkeypatch):
 
 
 def test_retrieval(p, monkeypatch):
-    ends = {panel: (xs[0], xs[-1]) for panel, xs in retrieval.PANELS.items()}
-    monkeypatch.setattr(retrieval, "PANELS", ends)
-    table = retrieval.play_retrieval(p)
+    ends = {panel: (xs[0], xs[-1]) for panel, xs in dials.RETRIEVAL.items()}
+    monkeypatch.setattr(dials, "RETRIEVAL", ends)
+    table = dials.play_retrieval(p)
     for system in ("Self-Ask", "IRCoT QA"):
         whole, gone = (mean_of(table, panel="misses", x=x, system=system) for x in (0, 0.8))
         assert whole > gone

@@ -118,6 +118,15 @@ def test_attempts_are_read_from_hops_or_else_from_sentences():
     assert listed.steps == (FIRST, BORN)
 
 
+def test_a_hop_that_concludes_asks_for_nothing():
+    """Whether the program said its hops or they were read from what it wrote."""
+    concludes = "So the answer is: Malmö."
+    said = [{"text": text, "answer": "", "query": ""} for text in (FIRST, concludes)]
+    for hops in (said, []):
+        tried = read_attempt(line(thoughts=[FIRST, concludes], hops=hops, answer="Lund"))
+        assert tried.steps == (FIRST,) and concludes in tried.text
+
+
 LUND = {"answer": "Lund", "reading": f"{BORN} The answer is Lund."}
 PARSED = [(False, {"answer": BORN, "reading": BORN}), (False, {"answer": ""})]
 PARSED += [(False, {"answer": BORN, "thoughts": [FIRST, BORN], "reading": f"Thought 2: {BORN}"})]

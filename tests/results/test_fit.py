@@ -6,9 +6,8 @@ import pandas as pd
 import pytest
 
 from ircotlib.comparing.comparison import run_system
-from ircotlib.parameters import read_parameters
+from ircotlib.parameters import SIMULATED, read_parameters
 from ircotlib.results.abilities import fit
-from ircotlib.results.abilities.simulated_plays import with_simulated
 from ircotlib.running import bench as setup
 from ircotlib.running.run import Run
 from ircotlib.systems import all_systems
@@ -21,7 +20,7 @@ NAMES = ["CoT", "Self-Ask", "SearChain", "OneR QA"]
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     """The parameters, and the folders, of runs of a simulated reader."""
-    p = with_simulated(read_parameters("mini"), DIALS, test=QUESTIONS, dev=10)
+    p = read_parameters("mini").change(model=SIMULATED, **DIALS, test=QUESTIONS, dev=10)
     folders, data = {}, setup.DATA
     bench = setup.open_bench(p, "musique", "13_head_to_head")
     setup.DATA = tmp_path_factory.mktemp("data")

@@ -11,7 +11,6 @@ from ircotlib.results import head_to_head
 from ircotlib.results.head_to_head import compare_all, measures_of, panels_of, systems_of
 from ircotlib.results.statistics import holm, paired_p
 from ircotlib.running.bench import identity, name_bench
-from ircotlib.running.run import FILES, write_about
 from ircotlib.systems import all_systems
 
 P = read_parameters("mini", {"head_to_head": ["hotpotqa", "eli5"]})
@@ -37,17 +36,13 @@ def runs_of(dataset):
 @pytest.fixture
 def runs(tmp_path, monkeypatch):
     """Runs on two data sets, with their folders; without times."""
-    folders = []
+    abouts = {}
     for dataset, (rank, system) in product(P.head_to_head, enumerate(RIGHT, start=1)):
-        folders.append(tmp_path / dataset / system)
-        folders[-1].mkdir(parents=True)
         kinds = {"requests": 10 * rank, "prompt_tokens": 1000 * rank, "tokens": 100 * rank}
         counts = {"Retrieve": {"requests": 20}, "Generate": kinds, "Sample": kinds}
         about = {"dataset": dataset, "system": system, "counts": counts, "questions": 10}
-        for name in FILES:
-            (folders[-1] / name).touch()
-        write_about(folders[-1], about)
-    monkeypatch.setattr(head_to_head, "find_runs", lambda p, experiment: folders)
+        abouts[tmp_path / dataset / system] = about
+    monkeypatch.setattr(head_to_head, "find_runs", lambda p, experiment: abouts)
     monkeypatch.setattr(paths, "FIGURES", tmp_path)
     return pd.concat([runs_of(name) for name in P.head_to_head], ignore_index=True)
 

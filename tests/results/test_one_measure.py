@@ -13,14 +13,14 @@ from ircotlib.results import searchain_measures as measures
 from ircotlib.results import tables
 from ircotlib.results.cases import find_cases
 from ircotlib.results.causes import count_causes, find_causes
-from ircotlib.results.claims.comparing import compare, difference, values_of
+from ircotlib.results.claims.claim import compare, difference, values_of
 from ircotlib.results.claims.judging import judge_claims
 from ircotlib.results.claims.searchain import Measured
 from ircotlib.running import backends
 from ircotlib.running import bench as setup
 from ircotlib.running.bench import open_bench
-from ircotlib.running.predictions import columns_of, read_scores, share_measure
-from ircotlib.running.run import read_about
+from ircotlib.running.predictions import read_scores, share_measure
+from ircotlib.running.run import columns_of, read_about
 
 OWN = {"CoT": "cover_em", "OneR QA": "f1", "IRCoT QA": "f1", "SearChain": "cover_em"}
 SCORES = {  # F1 and cover-EM of four questions: long answers cover the gold one

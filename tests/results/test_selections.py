@@ -15,7 +15,7 @@ from ircotlib.files.paths import DATA, ROOT
 from ircotlib.parameters import read_parameters
 from ircotlib.results import head_to_head, statistics, tables
 from ircotlib.results.causes import COUNTED, count_causes
-from ircotlib.results.claims import comparing, judging
+from ircotlib.results.claims import claim, judging
 from ircotlib.results.claims.searchain import Measured
 from ircotlib.results.figures import bars, panels, points
 from ircotlib.results.reported import COLUMNS, read_reported, with_reported
@@ -67,7 +67,7 @@ def test_without_runs_a_table_has_its_columns_and_the_papers_numbers():
     asked = pd.DataFrame(columns=["score", "right"])
     measured = Measured(NO_TABLE, NO_RUN, {}, forms, asked, NO_RUN, {})
     assert judging.judge_claims("searchain", measured)[0].empty
-    assert list(comparing.compare(NO_RUN))[:2] == ["dataset", "claim"]
+    assert list(claim.compare(NO_RUN))[:2] == ["dataset", "claim"]
 
 
 SELECTIONS = ["NoR QA"], ["OneR QA"], ["OneR", "IRCoT"], ["IRCoT QA", "SearChain"], ["CoT"], []

@@ -12,9 +12,14 @@ from ircotlib.program import Generate, Outcome, Retrieve, Sample, Step
 from ircotlib.results import head_to_head
 from ircotlib.results.cases import cases_as_markdown
 from ircotlib.results.markdown import as_markdown, save_table
-from ircotlib.results.reported import KEYS, beside, read_reported
+from ircotlib.results.reported import (
+    KEYS,
+    beside,
+    compare_published,
+    compare_readers,
+    read_reported,
+)
 from ircotlib.results.runs import line_up, list_nodes
-from ircotlib.results.tables import compare_published, compare_readers
 
 
 def scored(system, f1, dataset="hotpotqa", reader="cot", metric="f1", sets=1):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ircotlib.retrieval import analyzer, porter
+from ircotlib.retrieval import analyzer
 from ircotlib.retrieval.analyzer import ASCII_WORD, MAX_LENGTH, WORD, analyze
 
 # Text -> its terms joined by spaces, as the server answered (POST _analyze).
@@ -87,14 +87,6 @@ SAME = [
     "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
 ]
 ALL = [*SERVER, *((text, "") for text in NO_TERMS), *((text, text) for text in SAME)]
-
-
-# of Porter's rules
-ENDS = """
-    ational tional enci anci izer bli alli entli eli ousli ization ation ator alism iveness fulness
-    ousness aliti iviti biliti logi icate ative alize iciti ical ful ness al ance ence er ic able
-    ible ant ement ment ent ou ism ate iti ous ive ize sses ies ss s ed ing eed ion y e ll
-""".split()
 
 
 @pytest.mark.parametrize(("text", "terms"), ALL)
@@ -192,13 +184,3 @@ def test_a_long_word_takes_time_in_proportion_to_its_length():
         assert len(analyze("x" * length)) == -(-length // MAX_LENGTH)
         seconds.append(time.process_time() - started)
     assert seconds[1] < 30 * seconds[0]
-
-
-def test_stems_are_those_of_nltk():
-    """Its PorterStemmer with MARTIN_EXTENSIONS had the same digest."""
-    chance, digest = random.Random(4), hashlib.sha256()
-    for _ in range(20_000):
-        start = "".join(chance.choices("aeiouybdlstwxzé", k=chance.randint(1, 6)))
-        word = start + chance.choice(ENDS) + chance.choice(["", "", "s", "ed", "ing", "li"])
-        digest.update(f"{porter.stem(word)}\n".encode())
-    assert digest.hexdigest()[:16] == "faaf81abb6b72529"

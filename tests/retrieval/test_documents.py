@@ -105,11 +105,11 @@ def test_processes_end_with_who_started_them(corpus):
 
 
 def test_small_corpora_are_left_to_one_process(corpus, monkeypatch):
-    monkeypatch.setattr(documents.os, "sched_getaffinity", lambda process: range(8), raising=False)
+    monkeypatch.setattr(documents, "count_cores", lambda: 8)
     assert count_processes(corpus) == 0
     monkeypatch.setattr(documents, "LARGE", len(corpus))
     assert count_processes(corpus) == 4
-    monkeypatch.setattr(documents.os, "sched_getaffinity", lambda process: range(2))
+    monkeypatch.setattr(documents, "count_cores", lambda: 2)
     assert count_processes(corpus) == 0
 
 

@@ -15,7 +15,7 @@ from ircotlib.data import Prediction, read_jsonl
 from ircotlib.errors import UserError
 from ircotlib.parameters import OOD, SCALE, read_parameters
 from ircotlib.program import Generate, NearestTitle, Retrieve
-from ircotlib.results.claims.comparing import compare
+from ircotlib.results.claims.claim import compare
 from ircotlib.results.reported import COLUMNS, read_reported, with_reported
 from ircotlib.results.runs import has_runs, name_edges, read_costs, read_runs, read_training
 from ircotlib.results.statistics import describe, summarise

@@ -1,6 +1,5 @@
 """Direct Prompting, CoT, CoT-SC, Auto-CoT and RECITE, played by hand."""
 
-import sys
 from functools import partial
 
 import pytest
@@ -9,7 +8,6 @@ from replying import CAPITAL_ASKED as ASKED
 from replying import play, stages
 
 from ircotlib.data import Prediction, Question
-from ircotlib.errors import Unavailable
 from ircotlib.program import LINE, Generate, Sample, Sampled
 from ircotlib.systems.auto_cot import auto_cot, cluster_texts, write_example
 from ircotlib.systems.cot import cot, cot_sc, read_answer
@@ -109,13 +107,6 @@ def test_clusters_are_of_any_vectors_and_those_nearest_the_centre_come_first():
     clusters = cluster_texts(texts, 2, embed, 0)
     assert sorted(clusters) == [[2, 5, 4], [3, 1, 0]]
     assert cluster_texts(("1", "1"), 4, embed, 0) == [[0, 1]]  # no more clusters than texts
-
-
-def test_clusters_without_scikit_learn_say_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "sklearn.cluster", None)
-    system = auto_cot(QUESTION, prompts=WRITERS, others=others("never", "clustered"))
-    with pytest.raises(Unavailable, match=r"^found no scikit-learn .*\[dense\]"):
-        next(system)
 
 
 SHOWN = "Grieg was Norwegian.\n\nAnswer 2: Oslo is the capital of Norway."

@@ -15,6 +15,8 @@ S = all_systems()
 ASKING = ("Self-Ask w/o IR", "Self-Ask", "DecomP", "Least-to-Most", "SearChain", "SearChain w/o IR")
 WRITING = ("ReAct", "ToolFormer", "DSP", "Tree-of-Thought w/ IR", "Verify-and-Edit")
 
+CHAINS = ("NoR QA", "CoT", "CoT-SC", "Plan-and-Solve")
+
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory):
@@ -56,6 +58,18 @@ def test_what_is_written_is_a_sentence_without_an_answer(bench, question, name):
     assert not any("→" in hop.text or "Observation" in hop.text for hop in hops)
 
 
-def test_the_thoughts_of_ircot_are_its_steps(bench, question):
-    result = answer(bench, S["IRCoT QA"], question, k=4).result
-    assert result.hops == () and len(result.thoughts) >= 3
+@pytest.mark.parametrize("name", CHAINS)
+def test_the_sentences_of_a_chain_are_its_hops(bench, question, name):
+    result = answer(bench, S[name], question).result
+    assert result.hops and all(hop.text in result.reading for hop in result.hops)
+    assert {(hop.answer, hop.query) for hop in result.hops} == {("", "")}
+
+
+def test_ircot_retrieves_with_each_thought_but_the_last_and_then_reads(bench, question):
+    outcome = answer(bench, S["IRCoT QA"], question, k=4)
+    result, thoughts = outcome.result, outcome.result.thoughts
+    retrieving = result.hops[: len(thoughts)]
+    assert len(thoughts) >= 3 and tuple(hop.text for hop in retrieving) == thoughts
+    assert [hop.query for hop in retrieving] == [*thoughts[:-1], ""]
+    read = result.hops[len(thoughts) :]
+    assert read and all(hop.text in result.reading and not hop.query for hop in read)

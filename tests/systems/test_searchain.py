@@ -9,7 +9,7 @@ from ircotlib.data import Node, Paragraph, Question
 from ircotlib.metrics import rouge_l
 from ircotlib.program import Duplicate, Extract, Extracted, Generate, Retrieve
 from ircotlib.systems import FOUR_EXAMPLES, all_systems
-from ircotlib.systems.searchain import END, STAGES, searchain, searchain_without_ir
+from ircotlib.systems.searchain import END, searchain, searchain_without_ir
 from ircotlib.systems.searchain.chain import citations, conclude, read_chain
 
 ASKED = "Where do greyhound buses in the birthplace of Spirit if...'s performer leave from?"
@@ -18,6 +18,7 @@ SPIRIT = Paragraph("spirit", "Spirit If...", "Spirit If... is the debut solo alb
 DREW = Paragraph("drew", "Kevin Drew", "Kevin Drew (born in 1976 in Toronto) is a musician.")
 BUSES = Paragraph("buses", "Toronto Coach Terminal", "The terminal is the station for buses.")
 PERFORMER = "Who is the performer of Spirit if...?"
+STAGES = all_systems()["SearChain"].stages
 PROMPTS = writers("searchain", *STAGES, "without_ir")
 FIRST = PROMPTS["chain"](QUESTION)
 

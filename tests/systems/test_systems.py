@@ -14,7 +14,7 @@ from ircotlib.prompting.examples import find_examples
 from ircotlib.prompting.prompt import Prompt
 from ircotlib.prompting.templates import read_template
 from ircotlib.systems import ANSWER, RECALL, SEARCHAIN, all_systems, choose_systems
-from ircotlib.systems.searchain import WITHOUT
+from ircotlib.systems.searchain import ABLATIONS
 
 
 def test_the_grids_are_the_papers():
@@ -114,6 +114,14 @@ def test_two_systems_of_one_name_are_refused(plugins):
         all_systems()
 
 
+def test_a_claim_about_a_system_that_does_not_exist_is_refused(plugins):
+    """Its pair would never be compared, in silence."""
+    claim = MINE.replace("order=25", 'better_than=("OneR QA", "Three"), order=25')
+    (plugins / "mine.py").write_text(claim)
+    with pytest.raises(ValueError, match="'Two steps' is better than 'Three', .*some of NoR QA, "):
+        all_systems()
+
+
 def test_what_searchain_claims_is_in_its_table_1():
     """It beats all systems that retrieve on every data set, and the others on average (§4.2)."""
     reported = pandas.read_csv(REPORTED).query("paper == 'searchain' and source == 'Table 1'")
@@ -127,7 +135,7 @@ def test_what_searchain_claims_is_in_its_table_1():
         assert all(lead.mean() > 0 for lead in leads)
         assert name != "SearChain" or all((lead > 0).all() for lead in leads)
     compared = {name for name, s in study.items() if 200 <= s.order < 300 and name != "ReAct"}
-    assert compared | set(WITHOUT) <= set(claims["SearChain"])
+    assert compared | {"SearChain w/o IR", *ABLATIONS} <= set(claims["SearChain"])
 
 
 LIST = "\n".join(f"{number}. Who is number {number}?" for number in range(1, 12))

@@ -112,7 +112,7 @@ def test_without_demonstrations_the_prompt_is_that_of_the_systems(worlds, style)
             shown = paragraphs[-1 if style.passage_last else 0] if main else None
             question = Question("q", riddle.text, ("a",), (), dataset, passage=shown)
             thoughts = [thought.text for thought in riddle.thoughts[:2]]
-            write = Prompt([], len, style.template("cot"), passage_last=style.passage_last)
+            write = Prompt([], len, style.template("cot"), arrange=style.arrange)
             chain = examples.make_chain(world, riddle, context, done=2, style=style)
             assert chain.prompt == write(question, paragraphs, thoughts)
             expected = render(paragraphs, riddle.text, "", style.template("direct"))

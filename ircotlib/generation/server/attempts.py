@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from operator import methodcaller
 from threading import Lock
 
 from ircotlib.generation.budget import Budget, BudgetSpent
@@ -60,16 +59,16 @@ class Endpoints:
         reply = None
         while True:
             try:
-                asked = resume(conversation, reply)
+                sending = resume(conversation, reply)
             except StopIteration as end:
                 return end.value
             try:
-                reply = self.send_until_answered(methodcaller("send_once", *asked))
+                reply = self.send_until_answered(Endpoint.send_once, *sending)
             except Exception as error:  # the conversation knows what to do
                 reply = error
 
-    def send_until_answered(self, send: Callable[[Endpoint], T]) -> T:
-        """What `send` returns for one of the addresses: the reply to a request.
+    def send_until_answered(self, send: Callable[..., T], *about) -> T:
+        """What `send` returns for one of the addresses, and `about`: the reply to a request.
 
         An address that fails in any way rests, and the request goes to another at once; it fails
         when all have failed it, each after as many attempts as Patience allows, or FEW_ATTEMPTS.
@@ -85,7 +84,7 @@ class Endpoints:
                 time.sleep(max(0.0, endpoint.free_at - now, due.get(endpoint, 0.0) - now))
                 sent = time.monotonic()
                 try:
-                    reply = send(endpoint)
+                    reply = send(endpoint, *about)
                 except TemporaryFailure as failure:
                     failed[endpoint] += 1
                     self._rest(endpoint, failure, sent, request)

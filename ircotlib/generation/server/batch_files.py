@@ -12,19 +12,16 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from itertools import count
 from pathlib import Path
 from secrets import token_hex
 
 from ircotlib.errors import DataError
-from ircotlib.files.checksums import one_line
 from ircotlib.files.paths import hold_lock, write_whole
 from ircotlib.files.progress import show_progress
 from ircotlib.generation.budget import Budget, BudgetSpent, Usage
 from ircotlib.generation.server import batch_protocol, protocol
 from ircotlib.generation.server.attempts import ENDING, Endpoints, Patience
-from ircotlib.generation.server.endpoint import Endpoint
 from ircotlib.generation.server.protocol import Conversation, Sending, ServerReply, T
 from ircotlib.generation.server.refusals import NotServed, RequestRefused, TemporaryFailure
 
@@ -55,7 +52,6 @@ class BatchFiles:
         self.endpoints, self.most_lines = Endpoints((url,), long, budget), MOST_LINES
         self._reserved: dict[str, float] = {}  # what each request under way may cost
         self._in_vain = Counter()  # how often each request was sent without a reply
-        self._odd = Counter()  # how often each file had a status that is not the protocol's
 
     def answer(
         self, conversations: Mapping[str, Conversation]
@@ -107,38 +103,23 @@ class BatchFiles:
             except BudgetSpent:
                 if not under_way:
                     raise
-        looks, answered, unknown = count(1), 0, ""
+        looks = count(1)
+        answered = 0
         with show_progress(f"{self.url}, batch files", len(requests)) as progress:
             while under_way:
                 completed = 0
                 for sent in under_way.copy():
-                    batch = self._ask(partial(batch_protocol.look_at, batch=sent.batch), sent)
-                    completed += batch_protocol.count_completed(batch)
+                    batch = self._ask(sent, batch_protocol.look_at, sent.batch)
+                    counts = protocol.as_object(batch.get("request_counts"))
+                    completed += protocol.as_count(counts.get("completed")) or 0
                     if batch["status"] in batch_protocol.ENDED:
                         under_way.remove(sent)
                         for id, reply in self._read(sent, batch, requests):
                             answered += 1
                             yield id, reply
-                    elif reason := self._give_up(sent, batch["status"]):
-                        under_way.remove(sent)
-                        unknown = reason
                 progress(answered + completed, len(requests))
                 if under_way:
                     time.sleep(self.patience.pause(next(looks)))
-        if unknown:
-            raise NotServed(unknown)
-
-    def _give_up(self, sent: Sent, status: str) -> str:
-        """Why a batch is waited for no longer, "" if it is: one that has a status of its own is
-        looked at for an hour, and stderr says so.
-        """
-        self._odd[sent.name] += status not in batch_protocol.UNDER_WAY
-        found = f"{self.url}: found the status {one_line(status, 40)!r} of batch {sent.batch}"
-        expected = f"{found}, expected {', '.join(batch_protocol.ENDED)}"
-        if self._odd[sent.name] == 1:
-            print(f"{expected}; it is looked at again", file=sys.stderr, flush=True)
-        lasts = self._odd[sent.name] > self.endpoints.patience.attempts
-        return f"{expected}; {self._remedy(sent)}" if lasts else ""
 
     def _split(self, requests: Mapping[str, Sending]) -> Iterator[dict[str, bytes]]:
         """The lines of files by id, within the server's limits. Raises BudgetSpent after those that
@@ -165,10 +146,9 @@ class BatchFiles:
         """Send a file and begin its batch, noted before and after."""
         self._note(sent := Sent(self.url, token_hex(8), "", [*lines]))
         url, content = json.loads(next(iter(lines.values())))["url"], b"".join(lines.values())
-        self._ask(partial(batch_protocol.look_for, name=sent.name), sent)  # it takes batch files
-        file = self._ask(partial(batch_protocol.upload, name=sent.name, content=content), sent)
-        about = {"name": sent.name, "file": file, "path": url}
-        sent.batch = self._ask(partial(batch_protocol.begin, **about), sent)
+        self._ask(sent, batch_protocol.look_for, sent.name)  # fails if it takes no batch files
+        file = self._ask(sent, batch_protocol.upload, sent.name, content)
+        sent.batch = self._ask(sent, batch_protocol.begin, sent.name, file, url)
         self._note(sent)
         told = f"{self.url}: sent {len(lines)} requests as batch {sent.batch}"
         print(f"{told}; if this is stopped, the same command resumes", file=sys.stderr, flush=True)
@@ -176,7 +156,7 @@ class BatchFiles:
 
     def _find(self, sent: Sent) -> bool:
         """Find the batch that a process began before it was killed; forget it if there is none."""
-        sent.batch = self._ask(partial(batch_protocol.look_for, name=sent.name), sent)
+        sent.batch = self._ask(sent, batch_protocol.look_for, sent.name)
         if sent.batch:
             self._note(sent)
         else:
@@ -187,8 +167,7 @@ class BatchFiles:
         """Yield the ids and the replies of the requests that a batch answered, now that it ended;
         others are no longer under way.
         """
-        read = partial(batch_protocol.read_replies, batch=batch, requests=requests)
-        replies = self._ask(read, sent)
+        replies = self._ask(sent, batch_protocol.read_replies, batch, requests)
         told, limited = batch_protocol.tell_end(batch)
         reason = f"{self.url}: batch {sent.batch} {told}"
         if large := limited and len(sent.ids) > 1:
@@ -208,17 +187,18 @@ class BatchFiles:
         self._forget([id for id in sent.ids if id in requests and id not in answered])
         for id, reply in answered.items():
             faulty = isinstance(reply, ServerReply) and not reply.texts
-            yield id, self.endpoints.all[0].fault(reply) if faulty else reply
+            yield id, reply.fault(self.url) if faulty else reply
 
-    def _ask(self, function: Callable[[Endpoint], T], sent: Sent) -> T:
-        """What a function of the address returns, called again while the server is away."""
+    def _ask(self, sent: Sent, function: Callable[..., T], *about) -> T:
+        """What a function of the address returns, called again while the server is away, or says
+        what is not in its protocol.
+        """
         try:
-            return self.endpoints.send_until_answered(function)
-        except (NotServed, RequestRefused) as error:
-            raise type(error)(f"{error}; {self._remedy(sent)}") from None
-
-    def _remedy(self, sent: Sent) -> str:
-        return f"or set batch=false, or delete {self._path(sent)} to send it again"
+            return self.endpoints.send_until_answered(function, *about)
+        except (NotServed, RequestRefused, ConnectionError) as error:
+            remedy = "or set batch=false, or delete"
+            remedy = f"{remedy} {self._path(sent)} to send it, and pay for it, again"
+            raise type(error)(f"{error}; {remedy}") from None
 
     def _path(self, sent: Sent) -> Path:
         return self.folder / f"{sent.name}.json"

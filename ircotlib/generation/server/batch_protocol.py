@@ -4,6 +4,7 @@ and `/v1/batches`, in which nothing is taken to be as the protocol has it.
 
 import json
 from collections.abc import Mapping
+from typing import NoReturn
 from urllib.parse import quote
 
 from ircotlib.files.checksums import one_line
@@ -22,10 +23,7 @@ def upload(address: Endpoint, name: str, content: bytes) -> str:
     """
     file = {"file": (f"{name}.jsonl", content), "purpose": "batch"}
     text = address.call(lambda client: client.files.with_raw_response.create(**file))
-    if not (made := _read_id(text)):
-        found = f"found {one_line(text, 80)!r} in reply to a file, expected the file's id"
-        raise NotServed(f"{address.url}: {found}; correct server")
-    return made
+    return _read_id(text) or _refuse(address, text, "file")
 
 
 def begin(address: Endpoint, name: str, file: str, path: str) -> str:
@@ -37,10 +35,7 @@ def begin(address: Endpoint, name: str, file: str, path: str) -> str:
     how = {"completion_window": "24h", "metadata": {"ircotlib": name}}
     how |= {"input_file_id": file, "endpoint": path}
     text = address.call(lambda client: client.batches.with_raw_response.create(**how))
-    if not (begun := _read_id(text) or look_for(address, name)):
-        found = f"found {one_line(text, 80)!r} in reply to a batch, expected the batch's id"
-        raise NotServed(f"{address.url}: {found}; correct server")
-    return begun
+    return _read_id(text) or look_for(address, name) or _refuse(address, text, "batch")
 
 
 def look_for(address: Endpoint, name: str) -> str:
@@ -56,14 +51,15 @@ def look_for(address: Endpoint, name: str) -> str:
 
 
 def look_at(address: Endpoint, batch: str) -> dict:
-    """A batch as it is now, its status in small letters."""
+    """A batch as it is now, its status in small letters. Raises TemporaryFailure for a status that
+    the protocol does not have: it may pass.
+    """
     found = address.read(address.get(f"/batches/{quote(batch, safe='')}"))
-    return found | {"status": str(found.get("status")).lower()}
-
-
-def count_completed(batch: Mapping) -> int:
-    """How many lines of a batch are completed, as far as it says so."""
-    return protocol.as_count(protocol.as_object(batch.get("request_counts")).get("completed")) or 0
+    status = str(found.get("status")).lower()
+    if status not in ENDED + UNDER_WAY:
+        odd = f"found the status {one_line(status, 40)!r} of batch {batch}"
+        raise TemporaryFailure(f"{address.url}: {odd}, expected {', '.join(ENDED)}")
+    return found | {"status": status}
 
 
 def tell_end(batch: Mapping) -> tuple[str, bool]:
@@ -112,3 +108,8 @@ def _read_id(text: str) -> str:
     """The name of what a server made, "" if its reply has none."""
     name = (read_object(text) or {}).get("id")
     return name if isinstance(name, str) else ""
+
+
+def _refuse(address: Endpoint, text: str, made: str) -> NoReturn:
+    found = f"found {one_line(text, 80)!r} in reply to a {made}, expected the {made}'s id"
+    raise NotServed(f"{address.url}: {found}; correct server")

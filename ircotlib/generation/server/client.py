@@ -15,7 +15,6 @@ from ircotlib.generation.server.refusals import KEY, Unreadable
 
 IDS = {"organization": "OPENAI_ORG_ID", "project": "OPENAI_PROJECT_ID"}  # attributes of the client
 MORE = "OPENAI_CUSTOM_HEADERS"  # lines "name: value", which the client reads by itself
-PROXIES = [f"{kind}_proxy" for kind in ("http", "https", "all")]
 NAME, VALUE = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII), re.compile("[ -~]*")  # of a header
 
 
@@ -33,7 +32,7 @@ def check_environment(urls: Iterable[str]) -> None:
     checks = {"SSLKEYLOGFILE": lambda path: Path(path).open("a").close()}  # read by the next, too
     checks["SSL_CERT_FILE"] = lambda path: ssl.create_default_context(cafile=path)
     checks["SSL_CERT_DIR"] = lambda paths: [*map(os.listdir, paths.split(os.pathsep))]
-    for name in PROXIES:
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
         checks[name] = checks[name.upper()] = lambda url: httpx2.HTTPTransport(
             proxy=url if "://" in url else f"http://{url}", verify=False, trust_env=False
         )

@@ -1,4 +1,6 @@
-"""What a model behind a server is asked so that a request is answered, and what is kept of it."""
+"""What a model behind a server is asked so that a request is answered, and what is kept of it; and
+whether it thinks before it writes, on which depends what it is asked.
+"""
 
 import json
 import sys
@@ -15,8 +17,8 @@ from ircotlib.generation.server.protocol import (
     ServerReply,
 )
 from ircotlib.generation.server.refusals import RequestRefused
-from ircotlib.generation.server.thinking import Thinking, is_missing
 from ircotlib.program import Generate, Sample
+from ircotlib.prompting.prompt import BETWEEN_DEMONSTRATIONS
 from ircotlib.text import cut, without_echo
 
 BYTES_PER_TOKEN = 3  # English text has 3.5 to 4.5 with today's vocabularies; the rest is margin
@@ -97,7 +99,7 @@ class Conversations:
         thinking, sent = self.thinking, self.thinking.fit(options)
         reply, counts = yield from self._send_fitting(prompt, sent)
         if thinking.needs_more(reply, sent, options):
-            missing = is_missing(reply)
+            missing = _is_missing(reply)
             again = self._send_fitting if missing else self._send
             try:
                 freed, more = yield from again(prompt, thinking.free(options))
@@ -172,6 +174,44 @@ class Conversations:
             print(text, file=sys.stderr, flush=True)
 
 
+class Thinking:
+    """Fits the options of requests to a model that may think. `room`: the tokens for its thoughts,
+    beyond max_tokens. `known`: whether it thinks; None: not known yet, so that no stop is sent. A
+    chat's template may begin the thoughts: what a stop ends within them looks like a text.
+    """
+
+    def __init__(self, chat: bool, room: int):
+        self.chat, self.room = chat, room
+        self.known = None if chat else False  # what completes a prompt begins its thoughts itself
+
+    def fit(self, options: Mapping) -> dict:
+        """The options that are sent, as far as is known: no stop that may end the thoughts."""
+        if self.known is False:
+            return dict(options)
+        if self.known:  # a model that completes prompts would go on with the next example
+            stop = {"stop": [BETWEEN_DEMONSTRATIONS]} if "stop" in options and not self.chat else {}
+            return self.free(options) | stop
+        return {name: value for name, value in options.items() if name != "stop"}
+
+    def free(self, options: Mapping) -> dict:
+        """The options with room for thoughts, and without a stop."""
+        freed = {name: value for name, value in options.items() if name != "stop"}
+        return freed | {"max_tokens": options["max_tokens"] + self.room}
+
+    def needs_more(self, reply: ServerReply, sent: Mapping, options: Mapping) -> bool:
+        """Whether a reply may lack, or consist of, thoughts that a stop or the limit cut off."""
+        missing = _is_missing(reply)
+        limited = any(text.cut for text in reply.texts)
+        if reply.thinks or missing:
+            self.known = True
+        elif self.known is None and not limited:
+            self.known = False
+        free = self.free(options)
+        less = sent["max_tokens"] < free["max_tokens"]
+        short = limited and less and self.known is not False
+        return sent != free and (missing or short)
+
+
 def count_tokens(text: str) -> int:
     """An estimate with a margin, at 3 bytes per token: the model's tokenizer is not here."""
     return -(-len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN)
@@ -183,3 +223,8 @@ def _text(prompt: PromptText) -> str:
 
 def _add(counts: dict, more: dict) -> dict:
     return counts | more | {name: counts.get(name, 0) + more[name] for name in Usage._fields}
+
+
+def _is_missing(reply: ServerReply) -> bool:
+    """Whether there are thoughts without a text, or not even these, in a reply."""
+    return any(text.text is None for text in reply.texts)

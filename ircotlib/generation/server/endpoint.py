@@ -35,12 +35,11 @@ class Endpoint:
         """
         import httpx2
 
-        def post(client):
-            return client.post(path, cast_to=httpx2.Response, body=body)
-
+        how = {"cast_to": httpx2.Response, "body": body}
         reserved, used = self.budget.reserve(most), Usage(0, 0)
         try:
-            reply = read_content(self.read(self.call(post, body), body))
+            text = self.call(lambda client: client.post(path, **how), body)
+            reply = read_content(self.read(text, body))
             used = reply.usage
         except TemporaryFailure as failure:
             used = None if failure.billed else used
@@ -48,7 +47,7 @@ class Endpoint:
         finally:
             self.budget.settle(reserved, used)
         if not reply.texts:
-            raise self.fault(reply)
+            raise reply.fault(self.url)
         return reply
 
     def get(self, path: str) -> str:
@@ -91,12 +90,6 @@ class Endpoint:
         if refusals.is_refusal(content):
             raise refusals.read_refusal(self.url, 200, content, sent)
         return content
-
-    def fault(self, reply: ServerReply) -> Exception:
-        """Why a reply has no text."""
-        fault = reply.faults[0]
-        fault.args = (f"{self.url}: {one_line(fault, 400)}",)
-        return fault
 
 
 def _read_wait(headers: Mapping[str, str]) -> float:

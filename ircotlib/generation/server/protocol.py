@@ -7,6 +7,7 @@ from math import isfinite
 from typing import NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
+from ircotlib.files.checksums import one_line
 from ircotlib.files.urls import read_urls
 from ircotlib.generation.budget import Usage
 from ircotlib.generation.server.refusals import KEY, TemporaryFailure, Unreadable
@@ -61,6 +62,12 @@ class ServerReply(NamedTuple):
     usage: Usage | None
     thinks: bool = False
 
+    def fault(self, url: str) -> Exception:
+        """Why a reply has no text."""
+        fault = self.faults[0]
+        fault.args = (f"{url}: {one_line(fault, 400)}",)
+        return fault
+
 
 class Sending(NamedTuple):
     """A request to the server: the endpoint's path, the body, and the tokens that it may cost."""
@@ -71,9 +78,8 @@ class Sending(NamedTuple):
 
 
 T = TypeVar("T")
-Exchange = Generator[
-    Sending, ServerReply, T
-]  # is sent the reply to each request, or thrown the error
+# is sent the reply to each request, or thrown the error
+Exchange = Generator[Sending, ServerReply, T]
 Conversation = Exchange[str]  # returns what is stored
 
 

@@ -52,10 +52,10 @@ def play_settings(p: Parameters) -> pd.DataFrame:
     """The mean on DATASETS against single settings of the systems, all others as in their papers.
     `at`: the paper's, or K of the head to head.
     """
-    points, systems = [], all_systems()
+    points = []
     for name, keyword, words, values, others in SETTINGS:
         label = {"panel": f"{name}: {words}", "setting": keyword}
-        default = systems[name].defaults[keyword]
+        default = all_systems()[name].defaults[keyword]
         label["at"] = default if isinstance(default, int) else None
         for value in values:
             for dataset in DATASETS:

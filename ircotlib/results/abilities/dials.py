@@ -1,4 +1,6 @@
-"""How the score of a system depends on each ability of the reader, and which system is ahead."""
+"""How the score of a system depends on each ability of the reader and of the retriever, and which
+system is ahead.
+"""
 
 import itertools
 
@@ -8,6 +10,8 @@ import pandas as pd
 from ircotlib.parameters import Parameters
 from ircotlib.results.abilities.simulated_plays import SimulatedPlay, average, play_points
 from ircotlib.results.statistics import resampled_means
+from ircotlib.running.laboratory import open_laboratory
+from ircotlib.systems import all_systems
 
 # a reader of middling abilities; each panel changes one
 BASE = {"knows": 0.5, "misreads": 0.1, "decomposes": 0.0, "makes_up": 0.5, "obeys": 1.0}
@@ -20,6 +24,11 @@ STEPS = {dial: STEPS[dial] for dial in BASE}
 SYSTEMS = {"CoT": {}, "OneR QA": {"k": 15}, "Self-Ask": {}, "IRCoT QA": {"k": 4}}
 SYSTEMS |= {"DSP": {}, "SearChain": {}}
 DATASETS = ("musique", "hotpotqa", "strategyqa")  # up to four steps, two, and yes or no
+SHARES = (0, 0.2, 0.4, 0.6, 0.8)
+RETRIEVAL = {"K": (1, 2, 4, 8, 15), "misses": SHARES, "distractors": SHARES}
+RETRIEVAL["pages"] = (300, 600, 1200, 2400)
+# of the retriever in the other panels; K: see SYSTEMS
+RETRIEVAL_BASE = {"misses": 0, "distractors": 0, "pages": 2400}
 
 
 def play_dials(p: Parameters) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -33,6 +42,26 @@ def play_dials(p: Parameters) -> tuple[pd.DataFrame, pd.DataFrame]:
             points.append(({"panel": dial, "at": BASE[dial], "x": value}, play))
     scores = play_points(p, points)
     return average(scores, "panel", "at", "x", "system"), find_crossings(scores)
+
+
+def play_retrieval(p: Parameters) -> pd.DataFrame:
+    """The mean of each system against four properties of the retrieval (`panel`), with the reader
+    of BASE. `x`: K of systems that have it; the share of queries whose best paragraph is missed;
+    the share of places with irrelevant paragraphs; the pages of the encyclopedia.
+    """
+    points = []
+    for panel, values in RETRIEVAL.items():
+        for x in values:
+            label = {"panel": panel, "at": RETRIEVAL_BASE.get(panel), "x": x}
+            in_world = panel == "pages"
+            changes = {"data_dir": str(open_laboratory(x)), "corpus": "pooled"} if in_world else {}
+            errors = {panel: x} if panel in ("misses", "distractors") and x else {}
+            for (name, setting), dataset in itertools.product(SYSTEMS.items(), DATASETS):
+                if panel == "K" and all_systems()[name].takes("k"):
+                    setting = setting | {"k": x}
+                play = SimulatedPlay(dataset, name, BASE, setting, changes, retrieval=errors)
+                points.append((label, play))
+    return average(play_points(p, points), "panel", "at", "x", "system")
 
 
 def find_crossings(scores: pd.DataFrame) -> pd.DataFrame:

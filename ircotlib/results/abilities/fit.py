@@ -43,7 +43,9 @@ Runs = Mapping[tuple[str, str], Path]  # folders by data set and system, from `f
 
 def share_known(p: Parameters, dataset: str, runs: Runs) -> float:
     """The share of the facts in the chains of CoT, which does not retrieve, that are true."""
-    facts, chains, verdicts = find_facts(p, dataset), read_run(runs[dataset, KNEW]), Counter()
+    facts = find_facts(p, dataset)
+    chains = read_run(runs[dataset, KNEW])
+    verdicts = Counter()
     for question in open_dataset(p, dataset)[1]:
         for sentence in sentences(chains["reading"][question.id]):
             if not is_reasoning(sentence):
@@ -51,25 +53,25 @@ def share_known(p: Parameters, dataset: str, runs: Runs) -> float:
     return verdicts["true"] / max(1, verdicts["true"] + verdicts["false"])
 
 
-def share_unsolved(dataset: str, runs: Runs) -> float:
-    """The share of the queries in SearChain's first chains that are left unsolved."""
-    nodes = [node for nodes in read_run(runs[dataset, WITH_RETRIEVAL])["nodes"] for node in nodes]
-    return fmean(node.unsolved for node in nodes if node.round == 1)
-
-
 def set_dials(p: Parameters, runs: Runs) -> list[SimulatedPlay]:
     """A play for each run, of the same system with the same setting. What is known, and how often
     the reader of SearChain says that it is not, is measured in each data set, and the share of
     unread replies in each run. What else is not known is made up; nothing is misread.
     """
-    plays, of_dataset = [], {}
+    of_dataset = {}
     for dataset in {dataset: None for dataset, _ in runs}:
         knows = share_known(p, dataset, runs)
-        admits = share_unsolved(dataset, runs) / (1 - knows) if knows < 1 else 0.0
+        chains = read_run(runs[dataset, WITH_RETRIEVAL])["nodes"]
+        # in SearChain's first chains, before any feedback
+        unsolved = fmean(node.unsolved for nodes in chains for node in nodes if node.round == 1)
+        admits = unsolved / (1 - knows) if knows < 1 else 0.0
         of_dataset[dataset] = knows, {ADMITS: {"makes_up": max(0.0, 1 - admits)}}
+    plays = []
     for (dataset, system), folder in runs.items():
-        about, counts = read_about(folder), count_parsed(folder)
+        about = read_about(folder)
+        counts = count_parsed(folder)
         replies = max(1, count_requests(about)["calls"] / about["questions"])
+        # a question is parsed if each of its replies is
         breaks_form = 1 - (counts["parsed"] / counts["questions"]) ** (1 / replies)
         knows, stages = of_dataset[dataset]
         dials = {"knows": knows, "makes_up": 1.0, "breaks_form": breaks_form}
@@ -81,7 +83,8 @@ def count_facts(p: Parameters, plays: Sequence[SimulatedPlay], questions: int) -
     """For each stage, how many facts a reply takes from paragraphs, and how many from paragraphs
     and from memory, on average.
     """
-    counts, p = defaultdict(list), p.change(test=questions)
+    counts = defaultdict(list)
+    p = p.change(test=questions)
     for play in plays:
         bench = open_play(p, play)
         build = program_of(bench, all_systems()[play.system], **play.setting)
@@ -112,13 +115,11 @@ def predict_agent(p: Parameters, questions: int = 40) -> pd.DataFrame:
     how well their model plays each stage.
     """
     [panel, *_] = panels_of(p)
-    playing, runs = Path(resolve(panel.model)) / PLAYING, {}
-    if playing.is_file() and has_runs(panel, EXPERIMENT):
-        every = find_test_runs(panel, EXPERIMENT)
-        known = [
-            name for name, _ in every if all((name, s) in every for s in (KNEW, WITH_RETRIEVAL))
-        ]
-        runs = {key: folder for key, folder in every.items() if key[0] in known}
+    playing = Path(resolve(panel.model)) / PLAYING
+    is_measured = playing.is_file() and has_runs(panel, EXPERIMENT)
+    every = find_test_runs(panel, EXPERIMENT) if is_measured else {}
+    known = [name for name, system in every if system == KNEW and (name, WITH_RETRIEVAL) in every]
+    runs = {key: folder for key, folder in every.items() if key[0] in known}
     if not runs:
         return pd.DataFrame(columns=COLUMNS)
     right = json.loads(playing.read_text(encoding="utf-8"))["by stage"]
@@ -145,11 +146,14 @@ def predict(
         admits = {stage: stages.get(stage, {}) | dials for stage, dials in play.stages.items()}
         many.append(replace(play, stages=stages | admits))
     questions = min(questions, p.test or questions)
-    table, rows = play_all(p, [*one, *many], questions, p.dev), []
+    table = play_all(p, [*one, *many], questions, p.dev)
     means = 100 * table.groupby("play")["score"].mean()
+    rows = []
     for n, ((dataset, system), folder) in enumerate(runs.items()):
-        about, metric = read_about(folder), measures_of(dataset)[0]
-        scores, ids = read_scores(folder, about), table["id"][table["play"] == n]
+        about = read_about(folder)
+        metric = measures_of(dataset)[0]
+        scores = read_scores(folder, about)
+        ids = table["id"][table["play"] == n]
         kind = SEARCHES if count_requests(about)["retrievals"] else CLOSED
         kind = STEPS if system in STEPWISE else kind
         row = {"dataset": dataset, "system": system, "class": kind, "n": len(ids)}
@@ -174,7 +178,8 @@ def compare_predictions(table: pd.DataFrame) -> pd.DataFrame:
     systems with STEPS alone: the correlation of their means (that of CLASS_MEAN is -1 whatever was
     measured, and left out) and the mean absolute error. `worst`: the largest mean errors.
     """
-    rows, steps = [], table[table["class"] == STEPS]
+    rows = []
+    steps = table[table["class"] == STEPS]
     means = steps.groupby("system")[["measured", ONE, BY_STAGE]].mean().corr("spearman")
     for way in (ONE, BY_STAGE, CLASS_MEAN):
         errors = table[way] - table["measured"]

@@ -31,7 +31,8 @@ class FlawedRetriever:
             yield index, self._err(request, json.loads(reply)) if whole else reply
 
     def _err(self, request: Retrieve, hits: list) -> str:
-        rng, corpus = random.Random(f"{self.seed} {request.query}"), self.inner.corpus
+        rng = random.Random(f"{self.seed} {request.query}")
+        corpus = self.inner.corpus
         rest = iter(hits[1:] if rng.random() < self.misses else hits)
         drawn = ((rng.random(), rng.randrange(len(corpus))) for _ in range(request.k))
         kept = [[at, 0] if x < self.distractors else next(rest, None) for x, at in drawn]

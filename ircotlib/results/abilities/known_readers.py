@@ -47,8 +47,10 @@ def measure_reader(p: Parameters, experiment: str) -> dict:
     """Measure a model in its runs of an experiment on MuSiQue: which of the facts it states are
     right, in chains without retrieval, and where its prompt shows a page that states the fact.
     """
-    facts, stated = find_facts(p, DATASET), {"knows": [], "misreads": []}
-    folders, counts = find_test_runs(p, experiment), []
+    facts = find_facts(p, DATASET)
+    stated = {"knows": [], "misreads": []}
+    folders = find_test_runs(p, experiment)
+    counts = []
     for system in (*CLOSED, *READING):
         if folder := folders.get((DATASET, system)):
             outcomes = replay(folder)
@@ -62,9 +64,10 @@ def measure_reader(p: Parameters, experiment: str) -> dict:
     names = ", ".join(name for name in (*CLOSED, *READING) if (DATASET, name) in folders)
     row = {"reader": Path(p.model).name, "questions": max(counts, default=0)}
     row["source"] = f"measured: {', '.join(f'{len(stated[r])} facts' for r in RATES)}, {names}"
-    for rate, values in ((rate, values) for rate, values in stated.items() if values):
-        row[rate] = np.mean(values)
-        row[f"{rate}_low"], row[f"{rate}_high"] = bootstrap_interval(values)
+    for rate, values in stated.items():
+        if values:
+            row[rate] = np.mean(values)
+            row[f"{rate}_low"], row[f"{rate}_high"] = bootstrap_interval(values)
     return row
 
 

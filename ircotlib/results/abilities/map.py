@@ -2,7 +2,7 @@
 and how often it misreads.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import NamedTuple
 
@@ -20,10 +20,13 @@ COARSE = (0, 0.45, 0.9), (0, 0.2, 0.4)
 
 
 class View(NamedTuple):
-    """A map of a data set, with systems and their settings: the shares of facts known (to the
-    right) and misread (upwards), each at equal distances. `extractor`: how often the extractive
-    reader misreads; None: as often as the model, half of the time the same. `dials`: others that
-    differ from perfect reading.
+    """A map of a data set: its cells are readers that know a share of all facts (to the right) and
+    misread a share of those in passages (upwards); steps are equal. View("a", knows=(0, 0.5, 1),
+    misreads=(0, 0.1)) has six cells.
+
+    `extractor`: how often the extractive reader misreads; None: as often as the model, half of the
+    time the same fact. `dials`: other dials of all its readers, such as {"makes_up": 1.0}.
+    `systems`: who is played, with keywords of its program.
     """
 
     name: str
@@ -33,14 +36,6 @@ class View(NamedTuple):
     extractor: float | None = None
     dials: Mapping[str, float] = {}
     systems: Mapping[str, Mapping] = SYSTEMS
-
-    def cells(self) -> Iterator[tuple[float, float, dict[str, float]]]:
-        """Each share known and misread, with the reader's dials."""
-        for misreads, knows in product(self.misreads, self.knows):
-            extractor = misreads if self.extractor is None else self.extractor
-            dials = {"knows": knows, "misreads": misreads, "extractor_misreads": extractor}
-            dials["coincide"] = 0.5 if self.extractor is None else 0.0
-            yield knows, misreads, dials | dict(self.dials)
 
 
 FINE = (0, 0.15, 0.3, 0.45, 0.6, 0.75, 0.9), (0, 0.1, 0.2, 0.3, 0.4, 0.5)
@@ -64,13 +59,16 @@ def map_systems(p: Parameters, views: Sequence[View] = VIEWS) -> pd.DataFrame:
     """
     points = []
     for view in views:
-        for knows, misreads, dials in view.cells():
+        for misreads, knows in product(view.misreads, view.knows):
             label = {"map": view.name, "knows": knows, "misreads": misreads}
+            alike = view.extractor is None
+            errors = {"misreads": misreads, "coincide": 0.5 if alike else 0.0}
+            errors["extractor_misreads"] = misreads if alike else view.extractor
             for system, setting in view.systems.items():
-                met = dict(view.dials, knows=knows) if system in CLOSED else dials
-                points.append((label, SimulatedPlay(view.dataset, system, met, setting)))
-    tables = []
+                dials = {"knows": knows} | ({} if system in CLOSED else errors) | dict(view.dials)
+                points.append((label, SimulatedPlay(view.dataset, system, dials, setting)))
     keys = ["map", "dataset", "knows", "misreads"]
+    tables = []
     for cell, rows in play_points(p, points).groupby(keys, sort=False):
         scores = rows.pivot(index="id", columns="system", values="score")[rows["system"].unique()]
         means = 100 * scores.mean()

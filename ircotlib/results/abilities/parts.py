@@ -73,13 +73,12 @@ def weigh_parts(
         for part in parts:
             label = {"system": part.system, "part": part.name, "reader": reader, "temper": temper}
             whole = SimulatedPlay(DATASET, part.system, dials, SYSTEMS[part.system])
-            without = dials | dict(part.dials)
-            without = SimulatedPlay(DATASET, part.played, without, part.setting, part.changes)
-            points += [
-                (label | {"played": "whole"}, whole),
-                (label | {"played": "without"}, without),
-            ]
-    rows, keys = [], ["system", "part", "reader", "temper"]
+            points.append((label | {"played": "whole"}, whole))
+            others = dials | dict(part.dials)
+            without = SimulatedPlay(DATASET, part.played, others, part.setting, part.changes)
+            points.append((label | {"played": "without"}, without))
+    keys = ["system", "part", "reader", "temper"]
+    rows = []
     for names, scores in play_points(p, points).groupby(keys, sort=False):
         scores = 100 * scores.pivot(index="id", columns="played", values="score")
         difference = paired_difference(scores["whole"], scores["without"])

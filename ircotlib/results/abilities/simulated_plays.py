@@ -13,7 +13,7 @@ from ircotlib.comparing.pool import open_processes
 from ircotlib.datasets.scoring import score
 from ircotlib.files.processes import count_cores
 from ircotlib.files.progress import show_progress
-from ircotlib.parameters import DIALS, SIMULATED, WITH_SIMULATED, Parameters
+from ircotlib.parameters import DIALS, SIMULATED, Parameters
 from ircotlib.playing.plays import by_kind
 from ircotlib.program import Program, Reply, Request, Retrieve, deepen
 from ircotlib.results.abilities.flawed_retriever import FlawedRetriever
@@ -44,11 +44,6 @@ class SimulatedPlay:
     retrieval: Mapping[str, float] = field(default_factory=dict)
 
 
-def with_simulated(p: Parameters, dials: Mapping[str, float], **changes) -> Parameters:
-    """The parameters with the simulated reader, and extractor, in place of their models."""
-    return p.change(model=SIMULATED, **WITH_SIMULATED | dict(dials) | changes)
-
-
 def play_all(
     p: Parameters, plays: Sequence[SimulatedPlay], questions: int, dev: int = 0
 ) -> pd.DataFrame:
@@ -60,23 +55,24 @@ def play_all(
     by its first measure in 13_head_to_head. Nothing depends on the number of processes.
     """
     p = p.change(test=questions, dev=dev)
-    jobs = [(p, n, play) for n, play in enumerate(plays)]
     # plays that retrieve alike go to the same process one after the other
     groups = {}
-    for job in jobs:
-        groups.setdefault((job[2].dataset, job[2].system), []).append(job)
-    cores, tables, done = count_cores(), [], 0
+    for number, play in enumerate(plays):
+        groups.setdefault((play.dataset, play.system), []).append((p, number, play))
+    cores = count_cores()
+    futures = []
     if cores > 1 and len(groups) > 1:
         pool = open_processes(_play_group, cores)
         futures = [pool.submit(group) for group in groups.values()]
-        each = (future.result() for future in futures)
-    else:
-        futures, each = [], map(_play_group, groups.values())
+    answered = (future.result() for future in futures)
+    tables = []
+    done = 0
     try:
-        with show_progress("plays", len(jobs)) as progress:
-            for group, table in zip(groups.values(), each, strict=True):
-                tables.append(table)
-                progress(done := done + len(group), len(jobs))
+        with show_progress("plays", len(plays)) as progress:
+            for group in groups.values():
+                tables.append(next(answered) if futures else _play_group(group))
+                done += len(group)
+                progress(done, len(plays))
     finally:
         for future in futures:  # after an error or an interrupt
             future.cancel()
@@ -90,7 +86,7 @@ def _play_group(jobs: Sequence[tuple]) -> pd.DataFrame:
 
 def open_play(p: Parameters, play: SimulatedPlay) -> Bench:
     """The bench on which a play takes place."""
-    p = with_simulated(p, play.dials, **play.changes)
+    p = p.change(model=SIMULATED, **play.dials, **play.changes)
     bench = open_bench(p, play.dataset, "abilities")
     bench = replace(bench, model=open_simulated_reader(p, play.stages))
     if play.retrieval:
@@ -100,16 +96,22 @@ def open_play(p: Parameters, play: SimulatedPlay) -> Bench:
 
 
 def _play(p: Parameters, number: int, play: SimulatedPlay, known: dict) -> pd.DataFrame:
-    """Play a system, but on no question that was played alike before: with dials that decide alike
-    all that was drawn in it. `known`: the rows of those, by all of a play but its dials.
+    """Play a system on each question, unless an earlier play of it must have gone the same way: its
+    dials were others, but every number drawn in the question falls on the same side of both. So if
+    the lowest one for misreading was 0.3, a play with misreads 0.2 gives the row of one with 0.1.
+
+    `known`: those rows, each with the bounds of the dials between which it holds, by question and
+    by all of a play but its dials.
     """
-    bench, system = open_play(p, play), all_systems()[play.system]
+    bench = open_play(p, play)
+    system = all_systems()[play.system]
     build = program_of(bench, system, **play.setting)
     metric = RECALL if system.tuned_by == RECALL else measures_of(play.dataset)[0]
     about = {"play": number, "dataset": play.dataset, "system": play.system, "metric": metric}
     of_all = {name: getattr(bench.parameters, name) for name in DIALS}
     dials = defaultdict(lambda: of_all, {s: of_all | dials for s, dials in play.stages.items()})
-    known, rows = known.setdefault(repr(replace(play, dials={}, stages={})), {}), []
+    known = known.setdefault(repr(replace(play, dials={}, stages={})), {})
+    rows = []
     for question in bench.test:
         for decided, row in known.setdefault(question.id, []):
             if all(low < dials[s][dial] <= high for (s, dial), (low, high) in decided.items()):
@@ -126,7 +128,8 @@ def _play(p: Parameters, number: int, play: SimulatedPlay, known: dict) -> pd.Da
 
 def play_alone(program: Program, backends: Sequence) -> object:
     """The result of a program, served by backends that need no batches (see `scheduler.run`)."""
-    services, reply = by_kind(backends, {}), None
+    services = by_kind(backends, {})
+    reply = None
     while True:
         try:
             request = program.send(reply)

@@ -9,13 +9,11 @@ import pandas as pd
 
 from ircotlib.parameters import OOD, SCALE, Parameters
 from ircotlib.prompting.prompt import GPT3
-from ircotlib.results.claims.comparing import PLACE, Values, values_of
-from ircotlib.results.claims.record import Claim, Printed, over
+from ircotlib.results.claims.claim import PLACE, Claim, Printed, Values, over, values_of
 from ircotlib.results.factuality import list_judged, read_items
 from ircotlib.results.head_to_head import EXPERIMENT, panels_of
-from ircotlib.results.reported import read_reported
+from ircotlib.results.reported import ALL, KINDS, read_reported
 from ircotlib.results.runs import read_runs
-from ircotlib.results.tables import ALL, KINDS
 from ircotlib.running.bench import runs_folder
 from ircotlib.running.laboratory import find_facts
 from ircotlib.running.run import name_model
@@ -29,7 +27,8 @@ def read_ircot(p: Parameters) -> tuple[dict[str, pd.DataFrame], list[str]]:
     """Read what IRCoT's claims are about. Only the runs of 04_ircot with the reader of `p` must
     exist; for others that are missing, the list has the commands that make them.
     """
-    runs, left_out = {"scores": read_runs(p, "04_ircot")}, []
+    runs = {"scores": read_runs(p, "04_ircot")}
+    left_out = []
     three = [name for name in p.datasets if name != "iirc"]  # as in the paper
     for name, read, datasets in (
         ("sizes", _read_sizes, three),
@@ -49,7 +48,8 @@ def read_ircot(p: Parameters) -> tuple[dict[str, pd.DataFrame], list[str]]:
 
 def _read_sizes(p: Parameters) -> pd.DataFrame:
     """The runs of 06_scale, of each model in whichever style it was prompted."""
-    tables, options = [], {"experiment": "06_scale", "grid_of": SCALE}
+    tables = []
+    options = {"experiment": "06_scale", "grid_of": SCALE}
     for name in p.models:
         styles = [p.change(model=name), p.change(model=name, style=GPT3.name)]
         made = [of_style for of_style in styles if runs_folder(of_style, **options).is_dir()]
@@ -82,24 +82,21 @@ def _read_chains(p: Parameters) -> pd.DataFrame:
 
 def _read_published(p: Parameters) -> pd.DataFrame:
     """The head to head, by the measures and on the questions of which IRCoT's Table 1 prints a
-    number of a system.
+    number of a system. A side is a system and a measure, such as "DecomP: f1".
     """
-    runs, tables = read_runs(panels_of(p)[0].change(datasets=p.datasets), EXPERIMENT), []
+    runs = read_runs(panels_of(p)[0].change(datasets=p.datasets), EXPERIMENT)
+    tables = []
     for row in read_reported(source="Table 1").itertuples():
         dataset, kind = KINDS.get(row.dataset, (row.dataset, ALL))
         of_system = runs[(runs["dataset"] == dataset) & (runs["system"] == row.name)]
         of_kind = of_system[(of_system["kind"] == kind) | (kind == ALL)]
-        tables.append(of_kind.assign(dataset=row.dataset, metric=row.metric))
+        side = f"{row.name}: {row.metric}"
+        tables.append(of_kind.assign(system=side, dataset=row.dataset, metric=row.metric))
     return pd.concat(tables)
 
 
 def scores(runs: Runs, name: str = "scores") -> Values:
     return values_of(runs[name])
-
-
-def published(runs: Runs) -> Values:
-    table = runs["published systems"]
-    return values_of(table.assign(system=table["system"] + ": " + table["metric"]))
 
 
 def other_demonstrations_shown(runs: Runs) -> Mapping[tuple[str, ...], float]:
@@ -114,7 +111,8 @@ def sizes_but_the_smallest(runs: Runs) -> Values:
 
 def two_sizes(runs: Runs) -> Values:
     """IRCoT QA with the largest model but one, the other systems with the largest."""
-    models, sizes = _by_size(runs)[-2:], runs["sizes"]
+    models = _by_size(runs)[-2:]
+    sizes = runs["sizes"]
     if len(models) < 2:
         return {}
     model = sizes["system"].eq("IRCoT QA").map({True: models[0], False: models[1]})
@@ -123,16 +121,17 @@ def two_sizes(runs: Runs) -> Values:
 
 def largest_and_smallest(runs: Runs) -> Values:
     """The recall of IRCoT with the largest model of a style and with the smallest."""
-    models, sizes = _by_size(runs), runs["sizes"]
+    models = _by_size(runs)
     ends = dict(zip((*models[-1:], *models[:1]), ("largest model", "smallest model")))
-    recall = sizes[sizes["system"] == "IRCoT"]
+    recall = runs["sizes"].query("system == 'IRCoT'")
     recall = recall.assign(system=recall["model"].map(ends), model=AGAINST.join(ends))
     return values_of(recall)
 
 
 def _by_size(runs: Runs) -> np.ndarray:
     """The models of the style of 04_ircot, from small to large."""
-    sizes, style = runs["sizes"], runs["scores"]["style"].iloc[0]
+    sizes = runs["sizes"]
+    style = runs["scores"]["style"].iloc[0]
     return sizes[sizes["style"] == style]["model"].unique()
 
 
@@ -148,31 +147,42 @@ def readers(runs: Runs, model: str) -> Values:
     return values_of(both.assign(system=both["system"] + ": " + both["reader"]))
 
 
-sizes, chains = partial(scores, name="sizes"), partial(scores, name="chains")
-OTHERS = {"values": partial(scores, name="other demonstrations")}
-OTHERS |= {"shown": other_demonstrations_shown}
+sizes = partial(scores, name="sizes")
+chains = partial(scores, name="chains")
+published = partial(scores, name="published systems")
+other_demonstrations = partial(scores, name="other demonstrations")
 SYSTEMS = ("NoR QA", "OneR QA", "IRCoT QA")
-FINDS, ANSWERS = over("IRCoT", "OneR"), over("IRCoT QA", "OneR QA", "NoR QA")
+FINDS = over("IRCoT", "OneR")
+ANSWERS = over("IRCoT QA", "OneR QA", "NoR QA")
 ORDER = [("IRCoT QA", "OneR QA"), ("OneR QA", "NoR QA")]
 OF_MODELS = "{:+.1f} with {}"
-GAINS = Printed("ircot", "§5 text", {"metric": "recall_gain"}, base=0.0, wording=OF_MODELS)
-FEWER = {"rows": {"metric": "factual_error_reduction"}, "base": 0.0}
-FEWER = Printed("ircot", "§5 text", **FEWER, wording="{:.0f}% fewer with an error, {}")
 TABLE_1 = Printed("ircot", "Table 1", side="measured", of_each="metric", wording="{:+.1f}")
-# "ReAct" there has the number of ReAct -> CoT-SC in ReAct's own paper
-PUBLISHED = {"em": ("InterAug", "Recite-and-answer", "ReAct -> CoT-SC", "Self-Ask")}
-PUBLISHED["f1"] = ("Recite-and-answer", "DecomP")
-TABLE_4, TABLE_6 = (
-    Printed("ircot", source, readers=READERS, wording=OF_MODELS)
-    for source in ("Table 4", "Table 6")
-)
-SECTION_5 = {
-    "Figure 3: IRCoT finds more than OneR": Claim(FINDS, scores, GAINS),
+TABLE_4 = Printed("ircot", "Table 4", readers=READERS, wording=OF_MODELS)
+IRCOT = {}
+IRCOT["§5"] = {
+    "Figure 3: IRCoT finds more than OneR": Claim(
+        FINDS,
+        scores,
+        Printed("ircot", "§5 text", {"metric": "recall_gain"}, base=0.0, wording=OF_MODELS),
+    ),
     "Figure 4: IRCoT QA answers better than OneR QA and NoR QA": Claim(ANSWERS, scores, TABLE_4),
-    "Figure 5: IRCoT finds more than OneR, with other demonstrations": Claim(FINDS, **OTHERS),
-    "Figure 6: IRCoT QA answers better, with other demonstrations": Claim(ANSWERS, **OTHERS),
+    "Figure 5: IRCoT finds more than OneR, with other demonstrations": Claim(
+        FINDS, other_demonstrations, shown=other_demonstrations_shown
+    ),
+    "Figure 6: IRCoT QA answers better, with other demonstrations": Claim(
+        ANSWERS, other_demonstrations, shown=other_demonstrations_shown
+    ),
     "Figure 7: factual errors: IRCoT QA < OneR QA < NoR QA": Claim(
-        ORDER, chains, FEWER, "chains without an error: {} > {}"
+        ORDER,
+        chains,
+        Printed(
+            "ircot",
+            "§5 text",
+            {"metric": "factual_error_reduction"},
+            base=0.0,
+            wording="{:.0f}% fewer with an error, {}",
+        ),
+        "chains without an error: {} > {}",
     ),
     "Figure 8: IRCoT finds more than OneR, whatever the model": Claim(FINDS, sizes),
     "Figure 8: the gain grows with the model": Claim(
@@ -188,16 +198,15 @@ SECTION_5 = {
         ANSWERS, two_sizes, note="the paper's larger model is 58 times as large"
     ),
     "Table 1: IRCoT QA answers better than published systems": Claim(
-        [
-            (f"IRCoT QA: {metric}", f"{name}: {metric}")
-            for metric, names in PUBLISHED.items()
-            for name in names
-        ],
+        # "ReAct" there has the number of ReAct -> CoT-SC in ReAct's own paper
+        over("IRCoT QA: em", "InterAug: em", "Recite-and-answer: em", "ReAct -> CoT-SC: em")
+        + over("IRCoT QA: em", "Self-Ask: em")
+        + over("IRCoT QA: f1", "Recite-and-answer: f1", "DecomP: f1"),
         published,
         TABLE_1,
     ),
 }
-APPENDIX_E = {
+IRCOT["App. E"] = {
     "Table 4: OneR QA answers better than NoR QA": Claim(ORDER[1:], scores, TABLE_4),
     **{
         f"Table 4: IRCoT QA > OneR QA > NoR QA, also with the {reader} reader": Claim(
@@ -217,9 +226,8 @@ APPENDIX_E = {
         for (model, better), worse in zip(READERS.items(), ("cot", "direct"), strict=True)
     },
 }
-APPENDIX_F = {
+IRCOT["App. F"] = {
     "Table 6: IRCoT QA answers better with a separate reader": Claim(
-        over("IRCoT QA", "IRCoT QA w/o reader"), scores, TABLE_6
+        over("IRCoT QA", "IRCoT QA w/o reader"), scores, replace(TABLE_4, source="Table 6")
     ),
 }
-IRCOT = {"§5": SECTION_5, "App. E": APPENDIX_E, "App. F": APPENDIX_F}

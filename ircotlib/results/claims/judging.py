@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from ircotlib.results.claims.comparing import PLACE
+from ircotlib.results.claims.claim import PLACE
 from ircotlib.results.claims.ircot import IRCOT
 from ircotlib.results.claims.searchain import SECTION_4
 from ircotlib.results.claims.searchain_appendix import APPENDIX
@@ -22,16 +22,21 @@ MOST = 10_000  # questions; that more would be needed is all that is said
 
 
 def judge_claims(paper: str, measured: object) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The table of a paper's claims, and that of their comparisons: of a pair of sides at a place.
+    """The table of a paper's claims, and the table of their comparisons: one row for each pair of
+    sides at each place, such as "IRCoT QA > OneR QA" on MuSiQue. `measured`: where claims find
+    their values, from `read_ircot` or a `Measured`. What was not run is in neither table.
 
-    All comparisons are needed to confirm a claim; to refute it one is enough. In both tables p is
-    corrected for all `tests` of the section, in the one claims, in the other comparisons. What is
-    about demonstrations that were not shown is "not tested", and no test. Of what cannot be told:
-    `leans`: "for" the claim if all differences have its sign, "against" it if none has, else
-    "mixed". `needed`: how many questions of the kind counted in `n` would decide, and how
-    (`questions_needed`), corrected for all of the section that is undecided. `detectable`: the
-    smallest difference for the claim that the `n` questions would find as surely. `measured`: where
-    claims find their values, from `read_ircot` or a `Measured`. What was not run is left out.
+    A claim is confirmed if all its comparisons are, and refuted if one is. What is about
+    demonstrations that were not shown is "not tested". Columns of both tables:
+
+    - `tests`: how many claims of the section are tested, or how many comparisons; `p_holm` is `p`
+      corrected for these.
+    - `leans`, of what cannot be told: "for" the claim if all its differences have its sign,
+      "against" it if none has, else "mixed".
+    - `needed`, of what cannot be told: how many questions would decide, of the kind counted in `n`
+      and corrected for all of the section that is undecided, as in "1,063 to confirm".
+    - `detectable`, of what cannot be told: the smallest difference for the claim that the `n`
+      questions would find as surely.
     """
     claims = [
         (section, *text.split(": ", 1), claim)
@@ -49,17 +54,17 @@ def judge_claims(paper: str, measured: object) -> tuple[pd.DataFrame, pd.DataFra
     table = pd.DataFrame(rows).rename(columns={"mean": "ours"})
     table["beyond"] = (table["ours"] - table["above"]).round(9)
     comparisons = _judge([table[n : n + 1] for n in range(len(table))])
-    wholes = _judge([parts for _, parts in table.groupby(ABOUT, sort=False)])
+    of_claims = _judge([of_claim for _, of_claim in table.groupby(ABOUT, sort=False)])
     counts = comparisons.groupby(ABOUT)["verdict"].value_counts().unstack(fill_value=0)
-    wholes = wholes.join(counts.reindex(columns=VERDICTS, fill_value=0), on=ABOUT)
+    of_claims = of_claims.join(counts.reindex(columns=VERDICTS, fill_value=0), on=ABOUT)
     comparisons = comparisons.round(dict.fromkeys(("ours", "low", "high"), 2))
     comparisons[["ours", "low", "high"]] += 0.0  # no -0.0
-    return wholes[CLAIM], comparisons[COMPARISONS]
+    return of_claims[CLAIM], comparisons[COMPARISONS]
 
 
 def _judge(claims: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """One row with a verdict for each claim, a table of comparisons; or of one comparison, which is
-    a claim by itself.
+    """One row with a verdict for each claim, which is the table of its comparisons. A comparison is
+    judged alike, as a claim of one row.
 
     If all differences are above 0 (or the margin), p is the largest of the comparisons, all of
     which must hold; else the smallest of those below, times the number of comparisons, any of which
@@ -69,8 +74,12 @@ def _judge(claims: Sequence[pd.DataFrame]) -> pd.DataFrame:
     for parts in claims:
         against = parts[parts["beyond"] < 0]
         p = min(1, len(parts) * against["p"].min()) if len(against) else parts["p"].max()
+        contradicted = parts["contradicted"].sum()
+        printed = f"the paper's own numbers are against {contradicted} of its {len(parts)}"
+        notes = [parts["note"].iloc[0], f"{printed} comparisons" if contradicted else ""]
         row = {"p": p if parts["tested"].all() else np.nan, "sign": -1 if len(against) else 1}
-        rows.append(dict(parts.iloc[0]) | row | {"n": parts["n"].min(), "note": _note(parts)})
+        row |= {"n": parts["n"].min(), "note": "; ".join(filter(None, notes))}
+        rows.append(dict(parts.iloc[0]) | row)
     table = pd.DataFrame(rows)
     sections = table.dropna(subset="p").groupby("section", sort=False)["p"]
     table["p_holm"] = sections.transform(holm)
@@ -79,28 +88,30 @@ def _judge(claims: Sequence[pd.DataFrame]) -> pd.DataFrame:
     table.loc[table["p"].isna(), "verdict"] = "not tested"
     undecided = table["verdict"].eq("cannot tell")
     levels = LEVEL / undecided.groupby(table["section"]).transform("sum")
-    columns, rows = ["leans", "needed", "detectable"], zip(claims, levels, undecided, strict=True)
-    rows = [_undecided(parts, level) if is_open else {} for parts, level, is_open in rows]
+    rows = [
+        _undecided(parts, level) if is_undecided else {}
+        for parts, level, is_undecided in zip(claims, levels, undecided, strict=True)
+    ]
+    columns = ["leans", "needed", "detectable"]
     table[columns] = pd.DataFrame(rows, table.index, columns)
     return table.round({"p": 4, "p_holm": 4, "detectable": 2})
 
 
-def _note(parts: pd.DataFrame) -> str:
-    """What to know of a claim, and whether its paper's own numbers are against it."""
-    against = parts["contradicted"].sum()
-    printed = f"the paper's own numbers are against {against} of its {len(parts)} comparisons"
-    return "; ".join(filter(None, [parts["note"].iloc[0], printed if against else ""]))
-
-
 def _undecided(parts: pd.DataFrame, level: float) -> dict:
     """Which way a claim leans, what would decide it, and what would have been found."""
-    against, all_for = parts[parts["beyond"] < 0], (parts["beyond"] > 0).all()
-    leans = "for" if all_for else "against" if len(against) == len(parts) else "mixed"
     found = max(detectable(row.n, row.deviation, level) for row in parts.itertuples())
-    if len(against):
-        parts, level = against, level / len(parts)
-    each = [questions_needed(row.beyond, row.deviation, level) for row in parts.itertuples()]
-    needed = np.ceil(min(each) if len(against) else max(each))
+    found = found if 0 < found < np.inf else np.nan
+    against = parts[parts["beyond"] < 0]
+    if len(against):  # any of these would refute the claim, corrected for all comparisons
+        leans = "against" if len(against) == len(parts) else "mixed"
+        level /= len(parts)
+        rows = against.itertuples()
+        needed = min(questions_needed(row.beyond, row.deviation, level) for row in rows)
+    else:
+        leans = "for" if (parts["beyond"] > 0).all() else "mixed"
+        rows = parts.itertuples()
+        needed = max(questions_needed(row.beyond, row.deviation, level) for row in rows)
+    needed = np.ceil(needed)
     number = f"{needed:,.0f}" if needed <= MOST else f"> {MOST:,}"
     needed = f"{number} to {'refute' if len(against) else 'confirm'}"
-    return {"leans": leans, "needed": needed, "detectable": found if 0 < found < np.inf else np.nan}
+    return {"leans": leans, "needed": needed, "detectable": found}

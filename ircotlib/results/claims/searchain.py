@@ -8,12 +8,11 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from ircotlib.results.claims.comparing import Values, values_of
-from ircotlib.results.claims.record import FIXED, Claim, Printed, over
+from ircotlib.results.claims.claim import FIXED, Claim, Printed, Values, over, values_of
 from ircotlib.results.head_to_head import first_measures, measures_of, of_first_measure
 from ircotlib.results.searchain_measures import KNEW, count_steps, hops_of, is_helped, share_of_own
 from ircotlib.results.tables import WITH_RETRIEVAL, WITHOUT_RETRIEVAL, datasets_of, systems_of
-from ircotlib.systems.searchain import WITH_IR, WITHOUT, WITHOUT_IR
+from ircotlib.systems.searchain import ABLATIONS, CHAINS_OF_THOUGHT, SUB_QUESTIONS, WITH_IR
 
 printed = partial(Printed, "searchain")
 
@@ -25,7 +24,7 @@ class Measured(NamedTuple):
     scores: pd.DataFrame  # its scores
     runs: Mapping[tuple[str, str], pd.DataFrame]  # its runs, from `measures.read_all_runs`
     forms: pd.DataFrame  # of knowledge, from `knowledge.compare_forms`
-    whole: pd.DataFrame  # MuSiQue's questions, from `knowledge.ask_questions`
+    asked: pd.DataFrame  # MuSiQue's questions as they are, from `knowledge.ask_questions`
     second: pd.DataFrame  # the scores of a second model, if any
     thresholds: Mapping[float, Sequence[pd.DataFrame]]  # the scores of ELI5, if any, by threshold
 
@@ -33,7 +32,8 @@ class Measured(NamedTuple):
         """Values of the head to head's model by a measure; "": scores of its runs, or shares of
         them that are right, by the measure of `read_run`.
         """
-        model, values = next(iter(self.scores["model"]), ""), {}
+        model = next(iter(self.scores["model"]), "")
+        values = {}
         for dataset, sides in by_dataset.items():
             name = measure or measures_of(dataset)[0]
             named = {side: of_side.rename(name) for side, of_side in sides.items()}
@@ -49,19 +49,20 @@ def scores(m: Measured, name: str = "scores") -> Values:
     return values_of(table.assign(metric=first_measures(table["dataset"])))
 
 
+SECTION_4 = {}
 TABLE_1 = printed("Table 1")
-SECTION_4_2 = {
+SECTION_4["§4.2"] = {
     "(1), Table 1: SearChain w/o IR is better than chains of thought": Claim(
-        over(WITHOUT_RETRIEVAL, *WITHOUT_IR[:4]), scores, TABLE_1
+        over(WITHOUT_RETRIEVAL, *CHAINS_OF_THOUGHT), scores, TABLE_1
     ),
     "(1), Table 1: SearChain w/o IR is better than sub-questions one at a time": Claim(
-        over(WITHOUT_RETRIEVAL, *WITHOUT_IR[4:]), scores, TABLE_1
+        over(WITHOUT_RETRIEVAL, *SUB_QUESTIONS), scores, TABLE_1
     ),
     "(2), Table 1: SearChain is better than all with IR": Claim(
         over(WITH_RETRIEVAL, *WITH_IR), scores, TABLE_1
     ),
     "Table 1: SearChain is better with verification and completion": Claim(
-        over(WITH_RETRIEVAL, *WITHOUT[1:]), scores, TABLE_1
+        over(WITH_RETRIEVAL, *ABLATIONS), scores, TABLE_1
     ),
 }
 
@@ -69,6 +70,7 @@ SECTION_4_2 = {
 def own_knowledge(m: Measured) -> Values:
     """The share of each question's nodes that is the model's own, beside half of them."""
     shares = _shares_of_own(m)
+    # half of a question's nodes: 50 percent of each
     sides = {d: {"knowledge_of_llm": own, "half": own * 0 + 50} for d, own in shares.items()}
     return m.at(sides, "knowledge_of_llm")
 
@@ -82,7 +84,7 @@ def _shares_of_own(m: Measured) -> dict[str, pd.Series]:
     return {name: 100 * share_of_own(m.runs[name, WITH_RETRIEVAL]).dropna() for name in datasets}
 
 
-SECTION_4_3_1 = {
+SECTION_4["§4.3.1"] = {
     "Table 2: most knowledge is the model's": Claim(
         over("knowledge_of_llm", "half"),
         own_knowledge,
@@ -104,13 +106,13 @@ def where_ir_helps(m: Measured) -> Values:
     """Scores with and without retrieval where it changes a node, and without it elsewhere."""
     by_dataset = {}
     for dataset in datasets_of("Table 3(a)", m.runs, WITH_RETRIEVAL, WITHOUT_RETRIEVAL):
-        whole, alone = (
-            100 * m.runs[dataset, name]["score"] for name in (WITH_RETRIEVAL, WITHOUT_RETRIEVAL)
-        )
+        with_ir = 100 * m.runs[dataset, WITH_RETRIEVAL]["score"]
+        alone = 100 * m.runs[dataset, WITHOUT_RETRIEVAL]["score"]
         helped = is_helped(m.runs[dataset, WITH_RETRIEVAL])
-        sides = {"cover_em": alone[~helped], "cover_em_where_ir_helps": alone[helped]}
-        by_dataset[dataset] = sides | {
-            WITH_RETRIEVAL: whole[helped],
+        by_dataset[dataset] = {
+            "cover_em": alone[~helped],
+            "cover_em_where_ir_helps": alone[helped],
+            WITH_RETRIEVAL: with_ir[helped],
             WITHOUT_RETRIEVAL: alone[helped],
         }
     return m.at(by_dataset)
@@ -120,14 +122,13 @@ def where_known(m: Measured) -> Values:
     """Whether systems are right where the model knows the answer without retrieval."""
     by_dataset = {}
     for dataset in datasets_of("Table 3(b)", m.runs, WITH_RETRIEVAL, KNEW):
-        knew, names = m.runs[dataset, KNEW]["right"], systems_of("Table 3(b)", m.runs, dataset)
-        right = {name: m.runs[dataset, name]["right"] for name in names}
-        by_dataset[dataset] = {name: 100.0 * of_system[knew] for name, of_system in right.items()}
+        knew = m.runs[dataset, KNEW]["right"]
+        names = systems_of("Table 3(b)", m.runs, dataset)
+        by_dataset[dataset] = {n: 100.0 * m.runs[dataset, n]["right"][knew] for n in names}
     return m.at(by_dataset)
 
 
-MISLED = ("Self-Ask", "ReAct", "Plan-and-Solve w/ IR", "Verify-and-Edit", "Tree-of-Thought w/ IR")
-SECTION_4_3_2 = {
+SECTION_4["§4.3.2"] = {
     "(1), Table 3(a): the model alone is worse where IR helps": Claim(
         over("cover_em", "cover_em_where_ir_helps"),
         where_ir_helps,
@@ -147,7 +148,15 @@ SECTION_4_3_2 = {
         "{} > {} where IR helps",
     ),
     "(2), Table 3(b): IR misleads SearChain less than others": Claim(
-        over(WITH_RETRIEVAL, *MISLED, "DSP"),
+        over(
+            WITH_RETRIEVAL,
+            "Self-Ask",
+            "ReAct",
+            "Plan-and-Solve w/ IR",
+            "Verify-and-Edit",
+            "Tree-of-Thought w/ IR",
+            "DSP",
+        ),
         where_known,
         printed("Table 3(b)", scale=neg),
         "{} misled less than {}",
@@ -166,9 +175,9 @@ def steps(m: Measured) -> Values:
 
 STEPS = {"metric": "reasoning_steps"}
 OF_HOPS = "{:+.2f} (mean of 2 to 4 hops)"
-SECTION_4_3_3 = {
+SECTION_4["§4.3.3"] = {
     "(1), Table 4: SearChain w/o IR takes more steps than others": Claim(
-        over(WITHOUT_RETRIEVAL, "CoT", *WITHOUT_IR[4:]),
+        over(WITHOUT_RETRIEVAL, "CoT", *SUB_QUESTIONS),
         steps,
         printed("Table 4", STEPS, wording=OF_HOPS),
         "steps: {} > {}",
@@ -195,14 +204,15 @@ def speed(m: Measured) -> Values:
     return m.at({"unspecified": {name: halvings(seconds) for name, seconds in groups}}, "seconds")
 
 
-SECTION_4_3_5 = {
+SECTION_4["§4.3.5"] = {
     "Table 6: SearChain takes hardly more time than others": Claim(
         over(
             WITH_RETRIEVAL,
-            *MISLED[:1],
+            "Self-Ask",
             "Plan-and-Solve w/ IR",
             "ReAct -> CoT-SC",
-            *MISLED[3:],
+            "Verify-and-Edit",
+            "Tree-of-Thought w/ IR",
             "DSP",
         ),
         speed,
@@ -211,13 +221,4 @@ SECTION_4_3_5 = {
         margin=0.5,
         note="decided by the time that the shipped agent takes, not by the systems alone",
     ),
-}
-
-
-SECTION_4 = {
-    "§4.2": SECTION_4_2,
-    "§4.3.1": SECTION_4_3_1,
-    "§4.3.2": SECTION_4_3_2,
-    "§4.3.3": SECTION_4_3_3,
-    "§4.3.5": SECTION_4_3_5,
 }

@@ -71,13 +71,11 @@ def draw_bands(
     dashes = {name: (3, 1.5) if n % 2 else "" for n, name in enumerate(hues)}
 
     def draw(rows, axis):
-        import seaborn
-
-        look = {"hue": line, "palette": hues, "markersize": 4, "ax": axis}
-        look["err_kws"] = {"linewidth": 0}
+        look = {"hue": line, "palette": hues, "markersize": 4, "err_kws": {"linewidth": 0}}
         look |= {"style": line, "dashes": dashes, "markers": dict.fromkeys(hues, "o")}
-        seaborn.lineplot(panels.with_ends(rows), x="x", y="value", **panels.INTERVAL, **look)
-        panel, xs = rows["panel"].iloc[0], sorted(rows["x"].unique())
+        panels.draw_means("lineplot", rows, axis, x="x", y="value", **look)
+        panel = rows["panel"].iloc[0]
+        xs = sorted(rows["x"].unique())
         for at in rows["at"].dropna().unique():
             axis.axvline(at, color=palette.SLATE, linestyle=":", linewidth=1.2, zorder=0)
         if crossings is not None:

@@ -7,7 +7,7 @@ from ircotlib.results.figures import palette, panels
 from ircotlib.results.runs import in_order
 from ircotlib.systems import all_systems
 
-OUTLINES = {"saturation": 1, "err_kws": {"linewidth": 1, "color": "black"}, **panels.INTERVAL}
+OUTLINES = {"saturation": 1, "err_kws": {"linewidth": 1, "color": "black"}}
 
 
 def draw_bars(
@@ -18,16 +18,14 @@ def draw_bars(
     """
 
     def draw(rows, axis):
-        import seaborn
-
         look = {"palette": panels.colors_of(rows["system"]), "gap": 0.05, "capsize": 0.2} | OUTLINES
-        seaborn.barplot(panels.with_ends(rows), x=x, y="value", hue="system", ax=axis, **look)
+        panels.draw_means("barplot", rows, axis, x=x, y="value", hue="system", **look)
         ends = rows["high"].fillna(rows["mean"]).groupby(rows["system"], sort=False)
+        above = {"textcoords": "offset points", "ha": "center", "fontsize": "x-small"}
         for bars, (_, tops) in zip(axis.containers, ends, strict=True):
             for bar, top in zip(bars, tops, strict=True):
-                text, position = f"{bar.get_height():.1f}", (bar.get_x() + bar.get_width() / 2, top)
-                above = {"textcoords": "offset points", "ha": "center", "fontsize": "x-small"}
-                axis.annotate(text, position, (0, 3), **above)
+                middle = bar.get_x() + bar.get_width() / 2
+                axis.annotate(f"{bar.get_height():.1f}", (middle, top), (0, 3), **above)
         axis.margins(y=0.15)
         axis.set(**{"xlabel": ""} | labels)
 
@@ -89,7 +87,8 @@ def draw_causes(table: pd.DataFrame, title: str) -> plt.Figure:
         axis.set(xlabel="wrong answers, %", ylabel="", xlim=(0, 100))
         axis.grid(False, axis="y")
 
-    width, height = 9 if table["dataset"].nunique() == 1 else 3, 1.4 + 0.24 * len(systems)
+    width = 9 if table["dataset"].nunique() == 1 else 3
+    height = 1.4 + 0.24 * len(systems)
     return panels.draw_panels(table, "dataset", draw, title, width, height, sharey=True)
 
 
@@ -100,19 +99,22 @@ def draw_by_dataset(table: pd.DataFrame, title: str) -> plt.Figure:
     systems = panels.colors_of(dict.fromkeys(table["system"]))
 
     def draw(rows, axis):
-        import seaborn
-
-        look = {"order": systems, "hue": "system", "palette": systems, "width": 0.75, **OUTLINES}
-        look |= {"legend": False, "ax": axis}
-        seaborn.barplot(panels.with_ends(rows), x="value", y="system", **look)
+        _draw_across(rows, axis, systems, width=0.75)
         circles = {"s": 14, "facecolor": "none", "edgecolor": "black", "zorder": 3}
         known = rows.dropna(subset="reported")
         axis.scatter(known["reported"].astype(float), known["system"], **circles)
         axis.set(xlim=(0, 102), xlabel=rows["metric"].iloc[0], ylabel="")
         axis.set_ylim(len(systems) - 0.4, -0.6)
 
-    title, height = f"{title}; circles: the papers'", 1.2 + 0.22 * len(systems)
+    title += "; circles: the papers'"
+    height = 1.2 + 0.22 * len(systems)
     return panels.draw_panels(table, "dataset", draw, title, 2, height, sharey=True)
+
+
+def _draw_across(rows: pd.DataFrame, axis: plt.Axes, hues: dict[str, str], **look) -> None:
+    """Means as bars to the right, one system below the other in the order of their colours."""
+    look |= {"order": hues, "hue": "system", "palette": hues, "legend": False, **OUTLINES}
+    panels.draw_means("barplot", rows, axis, x="value", y="system", **look)
 
 
 def draw_measures(table: pd.DataFrame, title: str) -> plt.Figure:
@@ -129,15 +131,11 @@ def draw_measures(table: pd.DataFrame, title: str) -> plt.Figure:
     panel = panels.with_titles(table)["dataset"] + ": " + metrics + ", %"
 
     def draw(rows, axis):
-        import seaborn
-
-        look = {"order": names, "hue": "system", "palette": hues, "legend": False, **OUTLINES}
-        seaborn.barplot(panels.with_ends(rows), x="value", y="system", ax=axis, **look)
+        _draw_across(rows, axis, hues)
         for name, mean, high in rows[["system", "mean", "high"]].itertuples(index=False):
             beside = {"textcoords": "offset points", "va": "center", "fontsize": "x-small"}
             axis.annotate(f"{mean:.0f}", (high, names.index(name)), (3, 0), **beside)
         axis.set(xlim=(0, tops[rows["metric"].iloc[0]]), xlabel="", ylabel="")
 
-    height, across = 1 + 0.2 * len(names), table["metric"].nunique()
-    look = {"height": height, "across": across, "sharey": True}
+    look = {"height": 1 + 0.2 * len(names), "across": table["metric"].nunique(), "sharey": True}
     return panels.draw_panels(table.assign(panel=panel), "panel", draw, title, 3, **look)

@@ -20,8 +20,10 @@ def draw_map(table: pd.DataFrame, readers: pd.DataFrame, title: str) -> plt.Figu
     `table`: of `abilities.map.map_systems`. `readers`: of `abilities.known_readers.read_readers`;
     each is a point in a field between the ends of its rates.
     """
-    names, colors = list(dict.fromkeys(table["map"])), panels.colors_of(table["system"].unique())
-    across, small = len(names) // 2, [*names[1:], "."]  # "." is no panel
+    names = list(dict.fromkeys(table["map"]))
+    colors = panels.colors_of(table["system"].unique())
+    across = len(names) // 2
+    small = [*names[1:], "."]  # "." is no panel
     rows = [names[0], *small[:across]], [names[0], *small[across : 2 * across]]
     shape = {"figsize": (7.5 + 2.4 * across, 6.2), "width_ratios": [2.7, *[1] * across]}
     panels.set_style()
@@ -44,7 +46,8 @@ def _draw_cells(axis: plt.Axes, rows: pd.DataFrame, colors: dict[str, str], is_l
     width, height = xs[1] - xs[0], ys[1] - ys[0]
     for (knows, misreads), cell in rows.groupby(["knows", "misreads"]):
         left, low = 100 * knows - width / 2, 100 * misreads - height / 2
-        leading, others = cell[cell["leads"]], cell[~cell["leads"]]
+        leading = cell[cell["leads"]]
+        others = cell[~cell["leads"]]
         stripe = width / len(leading)
         for n, system in enumerate(leading["system"]):
             place = (left + n * stripe, low), stripe, height
@@ -73,7 +76,7 @@ def _draw_readers(axis: plt.Axes, readers: pd.DataFrame) -> None:
         axis.add_patch(Rectangle((left, low), right - left, high - low, **field))
         spot = row["knows"], row["misreads"]
         axis.scatter(*spot, s=36, color="black", edgecolor="white", zorder=6)
-        side, shift = ("right", (-7, 3)) if number % 2 else ("left", (7, 3))
+        side, shift = ("right", (-7, 3)) if number % 2 else ("left", (7, 3))  # neighbours part
         text = {"xytext": shift, "textcoords": "offset points", "ha": side} | LABEL
         axis.annotate(row["reader"], spot, **text)
 
@@ -86,17 +89,15 @@ def draw_parts(table: pd.DataFrame, title: str) -> plt.Figure:
     """
     import seaborn
 
-    tempers, parts = table["temper"].unique(), table[["system", "part"]].drop_duplicates()
-    labels = [f"{system}: {part}" for system, part in parts.itertuples(index=False)]
+    table = table.assign(label=table["system"] + ": " + table["part"])
+    table["sure"] = (table["low"] > 0) | (table["high"] < 0)
+    parts = table.drop_duplicates("label")
+    labels, tempers, readers = (table[name].unique() for name in ("label", "temper", "reader"))
     shape = {"figsize": (3 + 5 * len(tempers), 1.6 + 0.32 * len(labels)), "sharey": True}
     figure, axes = panels.subplots(1, len(tempers), squeeze=False, **shape)
     for axis, temper in zip(axes.flat, tempers, strict=True):
-        rows = table[table["temper"] == temper]
-        rows = rows.assign(label=rows["system"] + ": " + rows["part"])
-        heat = rows.pivot(index="label", columns="reader", values="worth")
-        heat = heat.loc[labels, rows["reader"].unique()]
-        sure = rows.assign(sure=(rows["low"] > 0) | (rows["high"] < 0))
-        sure = sure.pivot(index="label", columns="reader", values="sure").loc[labels, heat.columns]
+        cells = table[table["temper"] == temper].pivot(index="label", columns="reader")
+        heat, sure = (cells[name].loc[labels, readers] for name in ("worth", "sure"))
         text = heat.map(lambda worth: f"{worth:+.0f}" if round(worth) else "0")
         look = {"cmap": "RdBu", "vmin": -90, "vmax": 90, "cbar": False, "linewidths": 1, "fmt": ""}
         seaborn.heatmap(heat.where(sure, 0), annot=text, ax=axis, **look)

@@ -12,8 +12,6 @@ from ircotlib.files.tables import write_table
 from ircotlib.parameters import Parameters
 from ircotlib.systems import all_systems
 
-INTERVAL = {"estimator": "median", "errorbar": ("pi", 100)}  # of what `with_ends` returns
-
 
 def subplots(*shape: int, **settings):
     """A figure and its axes in the style of all figures."""
@@ -80,12 +78,16 @@ def with_titles(table: pd.DataFrame) -> pd.DataFrame:
     return table.replace({"dataset": titles, "demonstrations": titles})
 
 
-def with_ends(table: pd.DataFrame) -> pd.DataFrame:
-    """A row for each mean and for each end of its interval, with a column `value`. The three have
-    the mean as their median, so that seaborn draws them with INTERVAL.
+def draw_means(kind: str, rows: pd.DataFrame, axis: plt.Axes, **look) -> None:
+    """Draw the means of the rows with their intervals by a function of seaborn, such as "barplot",
+    as the column `value`. The mean is the median of itself and both ends, which are their range.
     """
+    import seaborn
+
     ends = ["mean", "low", "high"]
-    return table.melt(table.columns.drop(ends), ends)
+    values = rows.melt(rows.columns.drop(ends), ends)
+    draw = getattr(seaborn, kind)
+    draw(values, ax=axis, estimator="median", errorbar=("pi", 100), **look)
 
 
 def colors_of(systems: Iterable[str]) -> dict[str, str]:

@@ -81,8 +81,8 @@ def draw_retrieval_scale(table: pd.DataFrame) -> plt.Figure:
     """
     table = pd.concat([table[table["measure"] == measure] for measure in SCALE])
     table["measure"] = table["measure"].map(lambda measure: f"{measure}, {SCALE[measure]}")
-    title, axes = "retrieval by the size of the corpus", {"xscale": "log", "yscale": "log"}
-    look = {"palette": palette.BACKENDS, "ylabel": "", **axes}
+    title = "retrieval by the size of the corpus"
+    look = {"palette": palette.BACKENDS, "ylabel": "", "xscale": "log", "yscale": "log"}
     figure = draw_lines(table, "measure", "paragraphs", "value", "backend", title, **look)
     for axis in figure.axes:
         axis.xaxis.set_major_formatter(EngFormatter(sep=""))
@@ -101,13 +101,11 @@ def draw_by_size(table: pd.DataFrame, title: str, label: str) -> plt.Figure:
     sizes = list(dict.fromkeys(table["size"]))
 
     def draw(rows, axis):
-        import seaborn
-
         look = {"hue": "system", "palette": panels.colors_of(rows["system"]), "order": sizes}
         look |= {"capsize": 0.08, "linewidth": 1.5, "err_kws": {"linewidth": 1}}
         look |= {"dodge": 0.15} if rows["system"].nunique() > 1 else {}  # seaborn divides by n - 1
-        for _, line in panels.with_ends(rows).groupby("style", sort=False):
-            seaborn.pointplot(line, x="size", y="value", ax=axis, **panels.INTERVAL, **look)
+        for _, line in rows.groupby("style", sort=False):
+            panels.draw_means("pointplot", line, axis, x="size", y="value", **look)
         axis.set(xlabel="", ylabel=label, ylim=(0, 102))
 
     return panels.draw_panels(table, "dataset", draw, title, 0.9 * len(sizes), sharey=True)
@@ -121,7 +119,8 @@ def draw_front(means: pd.DataFrame, title: str) -> plt.Figure | None:
     """
     if means.empty:
         return panels.draw_nothing(title)
-    colors, retrievers = panels.colors_of(means["system"]), means["retriever"].unique()
+    colors = panels.colors_of(means["system"])
+    retrievers = means["retriever"].unique()
     names = {name: f"{number} {name}" for number, name in enumerate(colors, start=1)}
     hues = {names[name]: color for name, color in colors.items()}
     across = 2 if means["reported"].notna().any() else 1
@@ -157,9 +156,11 @@ def _scatter(axis: plt.Axes, points: pd.DataFrame, x: str, hues: dict[str, str])
         axis.set_ylim(-4, 104)
     axis.figure.draw_without_rendering()
     positions = axis.transData.transform(points[[x, "mean"]]) * 72 / axis.figure.dpi
-    taken, shifts = [*positions], ((8, 7), (8, -7), (-8, 7), (-8, -7))
+    taken = [*positions]
+    shifts = (8, 7), (8, -7), (-8, 7), (-8, -7)  # points to its corners
     for name, point, position in zip(points["system"], points[[x, "mean"]].values, positions):
         beside = [position + shift for shift in shifts]
+        # 11 x 6 points: the size of a number of two digits
         free = [spot for spot in beside if (abs(spot - taken) > (11, 6)).any(axis=1).all()]
         taken += (free or beside)[:1]
         text = {"textcoords": "offset points", "ha": "center", "va": "center", "fontsize": "small"}
@@ -177,9 +178,9 @@ def draw_tuning(
     """
     if table.empty:
         return panels.draw_nothing(title)
-    across, keys = table["dataset"].nunique(), ["dataset", "system"]
     panel = table["system"] + ", " + panels.with_titles(table)["dataset"]
     if chosen is not None:
+        keys = ["dataset", "system"]
         edges = table[keys].merge(chosen, "left", keys)["edge"].fillna("").str.upper()
         panel += [f"\nbest at the edge: {edge}" if edge else "" for edge in edges]
     table = table.assign(panel=panel).fillna({"k": 0, "m": 0})
@@ -205,6 +206,7 @@ def draw_tuning(
         axis.set(xlabel="", ylabel="")
         axis.tick_params(rotation=0)
 
+    across = table["dataset"].nunique()
     figure = panels.draw_panels(table, "panel", draw, title, 2.5, 1.25, across)
     figure.supxlabel("K, paragraphs of a retrieval", fontsize="medium")
     figure.supylabel("M, distractors in demonstrations", fontsize="medium")

@@ -23,11 +23,13 @@ def draw_tree(nodes: Sequence[Node], title: str) -> plt.Figure:
     correct path have a green frame and their number; nodes that were not compared with a passage
     have a dotted frame.
     """
-    rounds, positions = sorted({node.round for node in nodes}), []
+    rounds = sorted({node.round for node in nodes})
+    positions = []
     for node in nodes:
         column = 0 if node.after is None else positions[node.after][0] + 1
         positions.append((column, -rounds.index(node.round)))
-    wide, high = max((x for x, _ in positions), default=0) + 1, max(1, len(rounds))
+    wide = max((x for x, _ in positions), default=0) + 1
+    high = max(1, len(rounds))
     figure, axis = subplots(figsize=(0.3 + 2.1 * wide, 0.8 + 1.0 * high))
     boxes = []
     for node, position in zip(nodes, positions, strict=True):

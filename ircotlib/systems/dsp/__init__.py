@@ -28,13 +28,13 @@ def dsp(
     *,
     prompts: Prompts,
     annotated: int = 3,  # examples (program)
-    hops: int = 2,
+    hops: int = 2,  # program
     queries: int = 10,  # sampled per hop, in addition to the question
     depth: int = 15,  # paragraphs per query (program)
     k: int = 5,  # paragraphs per hop
     n: int = 20,  # chains of thought that vote
-    temperature: float = 0.7,
-    max_tokens: int = 200,
+    temperature: float = 0.7,  # of queries and of chains (program)
+    max_tokens: int = 200,  # ours; the program has 150
 ) -> Program:
     """Annotate examples, search in hops with sampled queries, and let sampled answers vote (DSP
     §2).
@@ -52,14 +52,18 @@ def dsp(
 
     paragraphs = dict.fromkeys(p for stage in (*stages[1:], last) for p in stage.context)
     thoughts = tuple(f"{stage.rationale}{QUERY} {stage.written}" for stage in stages)
-    fault = "" if last.written else "no answer"
-    reading = f"{last.rationale}{ANSWER} {last.written}"
-    hops = []
+    written = []  # rationales and search queries
     for stage in stages:
-        hops += [*map(Hop, sentences(stage.rationale)), Hop(stage.written, query=stage.written)]
-    hops += map(Hop, sentences(last.rationale))
-    chain = thoughts, reading
-    return Prediction(last.written, tuple(paragraphs), *chain, fault=fault, hops=tuple(hops))
+        written += [*map(Hop, sentences(stage.rationale)), Hop(stage.written, query=stage.written)]
+    written += map(Hop, sentences(last.rationale))
+    return Prediction(
+        last.written,
+        tuple(paragraphs),
+        thoughts,
+        reading=f"{last.rationale}{ANSWER} {last.written}",
+        fault="" if last.written else "no answer",
+        hops=tuple(written),
+    )
 
 
 def demonstrate(
@@ -68,12 +72,14 @@ def demonstrate(
     """Annotate up to so many of the pairs, by searching and predicting with the others as examples;
     return all as Examples (DSP §2).
     """
-    greedy, solutions = sampling._replace(**GREEDY), []
+    greedy = sampling._replace(**GREEDY)  # as examples are annotated (program)
+    solutions = []
     for text, gold in pairs:
-        if len(solutions) == annotated:
+        if len(solutions) == annotated:  # enough of them succeeded (program)
             break
         example = replace(question, text=text, passage=None)
         others = Examples([pair for pair in pairs if pair[0] != text])
+        # ours: as a question is answered; their code keeps both hops' paragraphs, and no summary
         searched = yield from search(example, others, prompts, greedy)
         solution = yield from predict(example, searched, others, prompts, greedy)
         solutions += [solution] if succeeds(solution, gold) else []
@@ -85,13 +91,17 @@ def search(question: Question, examples: Examples, prompts: Prompts, sampling: S
     paragraphs of the last hop, and has written nothing yet (DSP §2). Each stage from the third on
     is also shown what the one before wrote, its summary.
     """
-    context, summary, hops = (), "", []
+    context = ()  # the paragraphs that a hop is shown
+    summary = ""
+    hops = []
     for hop in range(sampling.hops):
         fields = {"examples": examples.show(hop, QUERY), "summary": show_summary(summary)}
         write = partial(prompts["search"], question, context, **fields)
         drawn = yield from complete_field(write, QUERY, sampling.queries, sampling)
         hops.append(Stage(context, summary, *drawn[0]))
+        # sampled queries are fused with the question; a greedy one is alone (program)
         queries = [query for _, query in drawn] + [question.text] * (sampling.queries > 1)
+        # the paragraphs of earlier hops are dropped; a summary stands for them (program)
         context = yield from retrieve_fused(queries, sampling.depth, sampling.k)
         summary = drawn[0][0] if hop else ""
     return Solution(question.text, tuple(hops), Stage(context, summary))
@@ -105,7 +115,7 @@ def predict(
     fields = {"examples": examples.show(None, ANSWER), "summary": show_summary(last.summary)}
     write = partial(prompts["predict"], question, last.context, **fields)
     drawn = yield from complete_field(write, ANSWER, sampling.n, sampling)
-    answer = majority([answer for _, answer in drawn])
+    answer = majority([answer for _, answer in drawn])  # of ties the first (program)
     rationale = next(r for r, given in drawn if as_compared(given) == as_compared(answer))
     return Solution(question.text, hops, last._replace(rationale=rationale, written=answer))
 

@@ -37,6 +37,7 @@ class Examples(NamedTuple):
 
     def show(self, hop: int | None, field: str) -> str:
         """The examples of a hop, or of the prediction: the annotated pairs come last (program)."""
+        # ours: both kinds in all stages; their code shows a search only annotated ones
         annotated = {solution.question for solution in self.annotated}
         blocks = [f"Question: {q}\nAnswer: {a}" for q, a in self.pairs if q not in annotated]
         for solution in self.annotated:
@@ -55,7 +56,7 @@ def succeeds(solution: Solution, gold: str) -> bool:
     example may be shown annotated (program).
     """
     texts = [normalise_answer(paragraph.text) for paragraph in solution.last.context]
-    held = any(normalise_answer(gold) in text for text in texts)
+    held = any(normalise_answer(gold) in text for text in texts)  # there by tokens (program)
     return held and exact_match(solution.last.written, [gold]) == 1
 
 

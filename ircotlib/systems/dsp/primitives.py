@@ -26,13 +26,14 @@ class Sampling(NamedTuple):
 
 def complete_field(write: WritePrompt, field: str, n: int, sampling: Sampling) -> Program:
     """Sample n texts and return pairs of a rationale and the field written after it, the most
-    probable first. If no text has the field, the longest is continued by greedy decoding (program).
+    probable first. If no text has the field, the longest is continued by greedy decoding (there the
+    first of those that got farthest).
     """
-    temperature, max_tokens = sampling.temperature, sampling.max_tokens
-    if n == 1:
+    max_tokens = sampling.max_tokens
+    if n == 1:  # greedy (program)
         drawn = [Sampled((yield Generate(write(), END, max_tokens)), None)]
     else:
-        drawn = yield Sample(write(), n, temperature, END, max_tokens)
+        drawn = yield Sample(write(), n, sampling.temperature, END, max_tokens)
     if all(sampled.log_probability is not None for sampled in drawn):
         drawn = sorted(drawn, key=lambda sampled: -sampled.log_probability)
     parts = [sampled.text.partition(field) for sampled in drawn]
@@ -49,5 +50,5 @@ def retrieve_fused(queries: Sequence[str], depth: int, k: int) -> Program:
     rankings = []
     for query in queries:
         rankings.append((yield Retrieve(query, depth)))
-    scores = fuse(rankings)
+    scores = fuse(rankings)  # the program fuses ColBERT's scores
     return tuple(sorted(scores, key=scores.get, reverse=True)[:k])

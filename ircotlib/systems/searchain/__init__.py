@@ -40,21 +40,26 @@ def searchain(
     read = read_released_chain if released else read_chain
 
     def agree(node: Node, passage: Paragraph) -> bool:
-        if long_form:  # the paper does not say which ROUGE
+        if long_form:  # §3.3, (2); the paper does not say which ROUGE
             return rouge_l(node.answer, [passage.text]) > overlap
-        return contains(node.answer, node.found, released=released)
+        return contains(node.answer, node.found, released=released)  # §3.3, (1)
 
     rules = {"confidence": confidence, "verify": verify, "complete": complete}
     check = partial(needed_feedback, agree=agree, **rules)
-    tree, passages, messages, chains = [], {}, [], []
-    for round in range(1, max_rounds + 1):
+    tree = []  # Algorithm 1, T: the nodes of all chains
+    passages = {}  # by id: those of nodes
+    messages = []  # from the model and to it, in turn
+    chains = []
+    for round in range(1, max_rounds + 1):  # Algorithm 1, Main
         messages.append((yield Generate(converse(prompts, question, messages), END, max_tokens)))
-        chains.append(read(messages[-1], round))
-        node = yield from traverse(chains[-1].nodes, tree, passages, check, same)
-        if node is None:
+        chains.append(read(messages[-1], round))  # CoQ = ChainGenerate(Q, F)
+        node = yield from traverse(chains[-1].nodes, tree, passages, check, same)  # Traverse(CoQ)
+        if node is None:  # F is "Finish"
             break
-        messages.append(give_feedback(prompts, question, node, passages[node.passage]))
-    nodes, thoughts = link(tree), tuple(messages[::2])
+        messages.append(give_feedback(prompts, question, node, passages[node.passage]))  # §3.3
+    nodes = link(tree)
+    thoughts = tuple(messages[::2])
+    # Tracing(T, R) (§3.3); the released program does not trace
     if not released and any(node.mark for node in nodes):
         messages.append(ask_to_trace(prompts, question, nodes))
         text = yield Generate(converse(prompts, question, messages), END, max_tokens)
@@ -85,10 +90,10 @@ def searchain_without_completion(question: Question, **setting) -> Program:
     return searchain(question, complete=False, **setting)
 
 
-STAGES = ("chain", "verification", "completion", "reference", "tracing")
-WITHOUT = ("SearChain w/o IR", "SearChain w/o Verification", "SearChain w/o Completion")
-# the systems that the paper says SearChain without and with retrieval outperforms (§4.2, Table 1)
-WITHOUT_IR = ("CoT", "Auto-CoT", "CoT-SC", "Recite-and-answer", "Self-Ask w/o IR", "Least-to-Most")
+ABLATIONS = ("SearChain w/o Verification", "SearChain w/o Completion")
+# the systems that the paper says SearChain w/o IR outperforms, and SearChain (§4.2, Table 1)
+CHAINS_OF_THOUGHT = ("CoT", "Auto-CoT", "CoT-SC", "Recite-and-answer")
+SUB_QUESTIONS = ("Self-Ask w/o IR", "Least-to-Most")
 WITH_IR = (
     "Direct Retrieval",
     "ToolFormer",
@@ -105,10 +110,10 @@ SYSTEMS = (
         name="SearChain w/o IR",
         program=searchain_without_ir,
         stages=("without_ir",),
-        examples=TWO_EXAMPLES | {"strategyqa": 6},
+        examples=TWO_EXAMPLES | {"strategyqa": 6},  # Table 11
         generations=1,
         study=SEARCHAIN,
-        better_than=WITHOUT_IR,
+        better_than=CHAINS_OF_THOUGHT + SUB_QUESTIONS,
         color="#ecc9c6",
         order=400,
     ),
@@ -141,7 +146,7 @@ SYSTEMS = (
         examples=TWO_EXAMPLES,
         generations=6,
         study=SEARCHAIN,
-        better_than=WITH_IR + WITHOUT,
+        better_than=(*WITH_IR, "SearChain w/o IR", *ABLATIONS),
         color="#b0413e",
         order=403,
     ),

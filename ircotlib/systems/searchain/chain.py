@@ -40,13 +40,15 @@ def read_chain(text: str, round: int = 1) -> Chain:
     rest is dropped, unless the final content follows directly, as in the paper's examples. A text
     without marks is one final content.
     """
-    queries, finals, faults = [], [], []
+    queries = []
+    finals = []  # final contents
+    faults = []
     pieces = _pieces(text)
     following = [mark for mark, _, _ in pieces[1:]] + [""]
     for (mark, number, words), after in zip(pieces, following, strict=False):
         if mark == "question" and (finals or (queries and not after.startswith("final"))):
             break
-        if mark.startswith("final"):
+        if mark.startswith("final"):  # [Final Content] (§3.3, Tracing)
             finals.append(words)
         elif mark == "answer":
             faults.append(_answer(queries, number, words))
@@ -69,9 +71,10 @@ def read_released_chain(text: str, round: int = 1) -> Chain:
     its answer the next line with "Answer", even if that belongs to another query. The program does
     not read the final content, so that is read as in `read_chain`.
     """
-    lines, queries = text.split("\n"), []
+    lines = text.split("\n")
+    queries = []
     for number, line in enumerate(lines, start=1):
-        if "Query" in line and "]:" in line:
+        if "Query" in line and "]:" in line:  # released program
             mark, query = line.split("]")[:2]
             answer = next((below for below in lines[number:] if "Answer" in below), "")
             queries.append((query.removeprefix(":").strip(), answer, "Unsolved" in mark))
@@ -90,9 +93,11 @@ class _Query:
 
 def _pieces(text: str) -> list[tuple[str, str, str]]:
     """The marks in order: each in lower case, with its number or "" and the text up to the next."""
-    text, marks = COPIED.sub("", text.replace("**", "")), []
+    text = COPIED.sub("", text.replace("**", ""))
+    marks = []
     for mark in MARK.finditer(text):
-        brackets, colon = bool(mark[2] and mark[6]), bool(mark[5] or mark[7])
+        brackets = bool(mark[2] and mark[6])
+        colon = bool(mark[5] or mark[7])
         if (mark[1] is not None) + brackets + colon >= 2:
             marks.append(mark)
     ends = [mark.start() for mark in marks[1:]] + [len(text)]

@@ -24,16 +24,17 @@ def traverse(
     `passages`: by id, to which those retrieved are added. `same`: the duplicate score above which a
     query counts as processed before; an unsolved query never does (released program).
     """
-    for number, node in enumerate(chain, start=1):
+    for number, node in enumerate(chain, start=1):  # "foreach (q_i, a_i) in CoQ"
         processed = tuple(dict.fromkeys(other.query for other in tree if other.passage))  # M
+        # "if not DuplicateQuery(q_i, M)"; a cross-encoder decides (released program)
         known = processed and not node.unsolved
         if not (known and (yield Duplicate(node.query, processed)) > same):
-            node = yield from compare_with_passage(node, passages, check)
-        tree.append(node)
-        if node.feedback:
+            node = yield from compare_with_passage(node, passages, check)  # F = IR(q_i, a_i)
+        tree.append(node)  # M.add(q_i), if it has a passage
+        if node.feedback:  # "if not F == Pass": the rest of the chain is not compared
             tree.extend(chain[number:])
             return node
-    return None
+    return None  # "Finish"
 
 
 def compare_with_passage(node: Node, passages: dict[str, Paragraph], check: Callable) -> Program:
@@ -41,14 +42,14 @@ def compare_with_passage(node: Node, passages: dict[str, Paragraph], check: Call
     and with its feedback, "" for "Pass" (SearChain Algorithm 1, IR). If nothing is retrieved, the
     node passes (ours).
     """
-    retrieved = yield Retrieve(node.query, 1)
+    retrieved = yield Retrieve(node.query, 1)  # Top-1 document d_i
     if not retrieved:
         return node
     passages.update((paragraph.id, paragraph) for paragraph in retrieved)
     passage = retrieved[-1]  # a question's main passage comes before it (IIRC)
-    text, confidence = yield Extract(node.query, passage)
+    text, confidence = yield Extract(node.query, passage)  # g, f = Reader(q_i, d_i)
     node = replace(node, passage=passage.id, found=text, confidence=confidence)
-    return replace(node, feedback=check(node, passage))
+    return replace(node, feedback=check(node, passage))  # a prompt, or "Pass"
 
 
 def needed_feedback(
@@ -60,9 +61,9 @@ def needed_feedback(
     An unsolved node needs completion. Any other needs verification if the reader's confidence is
     above `confidence` and `agree(node, passage)` is false.
     """
-    if node.unsolved:
+    if node.unsolved:  # whatever the reader's confidence (§3.3, Completion)
         return COMPLETION if complete else ""
-    doubted = node.confidence > confidence and not agree(node, passage)
+    doubted = node.confidence > confidence and not agree(node, passage)  # f > θ, NotEqual
     return VERIFICATION if verify and doubted else ""
 
 
@@ -71,5 +72,5 @@ def contains(answer: str, span: str, *, released: bool = False) -> bool:
     normalised: as the authors' program has it, where an empty span occurs in every answer.
     """
     if released:
-        return normalise_answer(span) in normalise_answer(answer)
+        return normalise_answer(span) in normalise_answer(answer)  # released program
     return bool(span) and f" {as_compared(span)} " in f" {as_compared(answer)} "

@@ -15,7 +15,7 @@ def recorded(node: Node) -> str:
     """The answer of a node on the correct path: the extracted one if the node got feedback, else
     the model's (Algorithm 1, R); also the model's if nothing was extracted (ours).
     """
-    return (node.feedback and node.found) or node.answer
+    return (node.feedback and node.found) or node.answer  # R.add: g after feedback, else a_i
 
 
 def path(nodes: Sequence[Node]) -> tuple[Hop, ...]:
@@ -40,11 +40,14 @@ def link(nodes: Sequence[Node], path: Sequence[Node] | None = None) -> tuple[Nod
     """
     path = correct_path(nodes) if path is None else path
     marks = {(node.round, node.number): mark for mark, node in enumerate(path, start=1)}
-    linked, before, branch = [], None, None
+    linked = []
+    before = None  # the place of the node above
+    branch = None  # that of the last node with feedback, the root of the next chain (§3.3)
     for index, node in enumerate(nodes):
-        after = branch if node.number == 1 else before
+        after = branch if node.number == 1 else before  # T.AddChild(CoQ): a new branch (§3.3)
         linked.append(replace(node, after=after, mark=marks.get((node.round, node.number), 0)))
-        before, branch = index, index if node.feedback else branch
+        before = index
+        branch = index if node.feedback else branch
     return tuple(linked)
 
 

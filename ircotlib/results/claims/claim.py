@@ -1,0 +1,161 @@
+"""What a claim of a paper is, where the paper prints its numbers, and how a pair is compared."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from ircotlib.results import statistics
+from ircotlib.results.reported import read_reported
+from ircotlib.running.predictions import expect_one_measure
+from ircotlib.systems import all_systems
+
+PLACE = ("dataset", "model", "demonstrations")
+# What the sides of claims are measured to have. By place, such as ("musique", "m/xxl", "musique"),
+# and there by side, such as "IRCoT QA": values by question id, in percent if they are scores. The
+# name of the series is the measure, such as "f1".
+Values = Mapping[tuple[str, ...], Mapping[str, pd.Series]]
+NO_NUMBER = "no number printed"
+FIXED = "cannot fail here"  # begins the note of a claim that nothing measured could refute
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A paper's values of the sides of a claim: rows of data/reported.csv."""
+
+    paper: str
+    source: str
+    # columns with the value that all rows have, such as {"metric": "seconds"}
+    rows: Mapping[str, str] = field(default_factory=dict)
+    # the column in which the sides are named; "name" has our names of systems
+    side: str = "name"
+    # the column for each of whose values there is a difference, such as "+9.4 with Flan-T5-XXL"
+    of_each: str = "model"
+    # the value of a side that the table does not have, such as 0 where it prints gains
+    base: float = float("nan")
+    # by model, the reader whose rows count; {}: any
+    readers: Mapping[str, str] = field(default_factory=dict)
+    # makes a value comparable with ours, where more is better
+    scale: Callable[[float], float] = float
+    # of a difference and what it is of
+    wording: str = "{:+.2f}"
+
+    def differences(self, better: str, worse: str, dataset: str) -> pd.Series:
+        """The paper's differences on a data set, as printed or computed from its tables; of means
+        if they only have parts of the data set, such as musique_2hop.
+        """
+        table = read_reported(self.paper, source=self.source, **self.rows)
+        table["reading"] = table["name"] + ": " + table["note"]
+        table["measured"] = table["name"] + ": " + table["metric"]
+        if self.side != "dataset":
+            whole = table["dataset"].isin([dataset, "unspecified"])
+            parts = table["dataset"].str.partition("_")[0] == dataset
+            table = table[whole if whole.any() else parts]
+        if self.readers:
+            reader = table["model"].map(self.readers)
+            table = table[table["note"].isna() | (table["note"] == reader)]
+        table = table.assign(value=table["value"].map(self.scale))
+        means = table.groupby([self.of_each, self.side])["value"].mean().unstack()
+        if {better, worse}.isdisjoint(means):
+            return means.iloc[:0].sum(axis=1)
+        means = means.reindex(columns=[better, worse], fill_value=self.base)
+        return (means[better] - means[worse]).dropna()
+
+    def describe(self, differences: pd.Series) -> str:
+        """The paper's differences in words."""
+        texts = [self.wording.format(value, each) for each, value in differences.items()]
+        return ", ".join(texts) or NO_NUMBER
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim of a paper: in each pair, and wherever both were measured, the first side has higher
+    values than the second.
+    """
+
+    pairs: Sequence[tuple[str, str]]  # of sides, which are mostly systems
+    values: Callable[..., Values]  # finds the sides' values in what was measured
+    printed: Printed | None = None  # None: the paper prints no number
+    comparison: str = "{} > {}"  # how a pair is worded
+    paired: bool = True  # both sides have values of the same questions
+    margin: float = 0.0  # by which the first side may be lower: the claim is "hardly lower"
+    # of a claim about demonstrations: finds how many each side was shown a prompt on average, by
+    # place and side, such as ("musique", "m/xxl", "iirc", "IRCoT QA")
+    shown: Callable[..., Mapping[tuple[str, ...], float]] | None = None
+    note: str = ""  # what to know before its verdict is read: see FIXED
+
+    def compare(
+        self, measured: object, values: Values, by: Sequence[str] = PLACE
+    ) -> Iterator[dict]:
+        """Test each pair at each place where both sides have values; yield the rows of a table, as
+        dicts. `by`: the columns that say the place. `tested`: False if the claim is about
+        demonstrations and a side was shown fewer than one. `contradicted`: the paper's own number
+        is against the claim.
+        """
+        shown = self.shown(measured) if self.shown else {}
+        for place, sides in values.items():
+            for better, worse in self.pairs:
+                if not (len(sides.get(better, ())) and len(sides.get(worse, ()))):
+                    continue
+                row = dict(zip(by, place, strict=True)) | {"note": self.note, "paper": NO_NUMBER}
+                row |= {"comparison": self.comparison.format(better, worse), "contradicted": False}
+                if self.printed:
+                    theirs = self.printed.differences(better, worse, row["dataset"])
+                    row["paper"] = self.printed.describe(theirs)
+                    row["contradicted"] = bool((theirs < -self.margin).any())
+                counts = [shown[key] for s in (better, worse) if (key := (*place, s)) in shown]
+                row["tested"] = not self.shown or min(counts, default=0) >= 1
+                yield row | difference(sides[better], sides[worse], self.paired, self.margin)
+
+
+def over(better: str, *worse: str) -> list[tuple[str, str]]:
+    """The pairs of a side with each of the sides it is better than."""
+    return [(better, other) for other in worse]
+
+
+def values_of(scores: pd.DataFrame, by: Sequence[str] = PLACE) -> Values:
+    """The values of systems: their scores by their own metric, in percent."""
+    values = {}
+    if scores.empty:  # then it may lack the columns, too
+        return values
+    for (*place, name), runs in scores.groupby([*by, "system"], sort=False):
+        metric = runs["metric"].iloc[0]
+        values.setdefault(tuple(place), {})[name] = 100 * statistics.per_question(runs, metric)
+    return values
+
+
+def difference(
+    better: pd.Series, worse: pd.Series, paired: bool = True, margin: float = 0.0
+) -> dict:
+    """The test of a pair, on the questions that both sides have values of (`paired`) or on those of
+    each: whether the difference is above -margin. `deviation`: the standard deviation of the
+    differences, for `questions_needed`; of two groups, as if they were one. Raises UserError if
+    the sides are not values by the same measure, which is their name.
+    """
+    expect_one_measure([better.name, worse.name])
+    if paired:
+        both = pd.concat([better, worse], axis=1, join="inner").astype(float)
+        a, b = both.to_numpy().T
+        test = statistics.paired_difference(a + margin, b)
+        n = len(both)
+        variance = (a - b).var()
+    else:
+        test = statistics.unpaired_difference(better + margin, worse)
+        n = len(better) + len(worse)
+        variance = sum(n / len(side) * side.var(ddof=0) for side in (better, worse))
+    moved = {name: getattr(test, name) - margin for name in ("mean", "low", "high")}
+    row = {"metric": better.name, "n": n, "deviation": variance**0.5, "above": 0.0 - margin}
+    return row | {"p": test.p} | moved
+
+
+def compare(scores: pd.DataFrame, by: Sequence[str] = ("dataset",)) -> pd.DataFrame:
+    """Test the claims of the systems' records (`System.better_than`), each by itself, by
+    `paired_difference` in points, separately for each value of the columns `by`.
+    """
+    systems = all_systems().values()
+    pairs = [pair for system in systems for pair in over(system.name, *system.better_than)]
+    rows = list(Claim(pairs, values_of).compare(scores, values_of(scores, by), by))
+    columns = [*by, "comparison", "metric", "mean", "low", "high", "p", "n"]
+    table = pd.DataFrame(rows, columns=columns).rename(columns={"comparison": "claim"})
+    table["verdict"] = statistics.verdicts(table["p"], table["mean"])
+    return table.round({"mean": 2, "low": 2, "high": 2, "p": 4})
