@@ -12,7 +12,7 @@ from ircot_laboratory.make import make_laboratory
 from ircotlib.comparing import workers
 from ircotlib.comparing.cluster import MOST
 from ircotlib.comparing.comparison import run_system
-from ircotlib.comparing.pool import Pool
+from ircotlib.comparing.pool import Pool, open_processes
 from ircotlib.comparing.workers import count_workers, open_workers
 from ircotlib.files.processes import count_cores
 from ircotlib.parameters import read_parameters
@@ -31,6 +31,7 @@ def parameters(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def small_shares(monkeypatch):
+    open_processes.cache_clear()  # those of another test have its folder
     monkeypatch.setattr(workers, "FEWEST", 6)
     monkeypatch.setenv("IRCOT_BATCH", "1")
 
@@ -42,6 +43,20 @@ def files_of(folder) -> dict[str, bytes]:
         for path in folder.rglob("*")
         if path.name in FILES
     }
+
+
+@pytest.mark.parametrize("agent", [False, True])
+def test_workers_play_the_runs_of_the_model_and_of_the_agent(tmp_path, at, parameters, agent):
+    at(tmp_path)
+    p = parameters.change(workers=2)
+    bench = open_bench(p.for_agent() if agent else p, "hotpotqa", "13_head_to_head")
+    [system] = choose_systems(["CoT" if agent else "OneR QA"])
+    played = Run(bench, system, "test", {} if agent else {"k": 2})
+    with open_workers([bench]) as crew:
+        crew.hand_out(played)
+        assert crew.shares[played.folder]
+        crew.wait(played)
+    assert crew.computed == len(bench.calls) > 5
 
 
 def test_what_a_killed_worker_left_is_played_and_runs_are_as_without(
