@@ -5,6 +5,8 @@ ircotlib plan         what these will take: requests, tokens, time, disk, memory
 ircotlib ask          a question of your own, to any of the systems
 ircotlib systems      lists the systems: their papers, what is tuned, their prompts
 ircotlib fetch        downloads the official files that a profile needs
+ircotlib import       brings in questions and corpora: of the hub, of a copy, or your own texts
+ircotlib export       takes runs out: for TREC's tools, official scorers, viewers of traces
 ircotlib laboratory   makes another laboratory
 ircotlib new          lays a folder to work in, for an installed package
 ircotlib calls        merges and recovers call caches, exports replies to publish with a paper
@@ -30,6 +32,8 @@ COMMANDS = {
     "ask": "ircotlib.command.ask",
     "systems": "ircotlib.command.systems",
     "fetch": "ircotlib.command.fetch",
+    "import": "ircotlib.command.bring",
+    "export": "ircotlib.command.export",
     "laboratory": "ircot_laboratory.make",
     "new": "ircotlib.command.new",
     "calls": "ircotlib.command.calls",

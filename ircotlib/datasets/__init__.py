@@ -3,7 +3,7 @@
 To add a data set, add a file to this folder that ends in `DATASET = Dataset(...)`; test_datasets.py
 in tests/datasets shows one of 25 lines.
 
-Imports: data, errors, files, metrics, retrieval.
+Imports: data, errors, files, metrics, retrieval, text.
 """
 
 from collections import Counter

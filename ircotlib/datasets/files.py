@@ -9,6 +9,7 @@ from ircotlib.datasets import Dataset, QuestionContext, find_dataset
 from ircotlib.datasets.downloads import find_file
 from ircotlib.datasets.fields import GET_ANOTHER
 from ircotlib.datasets.full import make_full_corpus
+from ircotlib.datasets.own import CORPUS
 from ircotlib.datasets.pooled import pool
 from ircotlib.errors import DataError
 from ircotlib.files.paths import DATA, ROOT
@@ -42,7 +43,7 @@ def read_dataset(
         read = dataset.read_with_corpus
         return questions_of(read(path, full) if read else dataset.read(path), path), full
     examples = list(dataset.read(path))
-    questions = questions_of(examples, path)
+    questions = questions_of(examples, path) if path.name != CORPUS else []
     if dataset.read_paragraphs is not None:
         return questions, dataset.read_paragraphs(path)
     if pooled := pool(context for _, context in examples):

@@ -45,7 +45,7 @@ def read_predictions(folder: Path, measure: str = "") -> pd.DataFrame:
     if lacking:
         older = f"found predictions of an earlier version, without {', '.join(lacking)}"
         raise DataError(f"{folder}: {older}; {RERUN}")
-    questions = _read_questions(folder, about, lines)
+    questions = read_questions(folder, about, lines)
     return pd.DataFrame([_row(questions[id], lines[id], scores[id], run) for id in lines])
 
 
@@ -84,7 +84,7 @@ def read_scores(folder: Path, about: Mapping) -> dict[str, dict]:
     return {row["id"]: row for row in rows}
 
 
-def _read_questions(folder: Path, about: Mapping, ids: Iterable[str]) -> dict[str, Question]:
+def read_questions(folder: Path, about: Mapping, ids: Iterable[str]) -> dict[str, Question]:
     """The questions of a run by id, from its data set."""
     p = parameters_of(about)
     dev, test, _ = open_dataset(p, about["dataset"])

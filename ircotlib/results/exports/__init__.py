@@ -1,0 +1,1 @@
+"""Runs in the formats of others: TREC's tools, official scorers, viewers of traces."""

@@ -1,0 +1,216 @@
+"""Questions and corpora brought in: tables that `datasets` itself wrote, and files of one's own."""
+
+import json
+import re
+
+import datasets
+import pytest
+from pypdf import PdfReader, PdfWriter
+from pypdf.generic import DictionaryObject, NameObject, StreamObject
+
+from ircot_laboratory.make import make_laboratory
+from ircotlib import read_dataset
+from ircotlib.__main__ import main
+from ircotlib.datasets.documents import cut_passages, read_documents
+from ircotlib.datasets.hub import read_table
+from ircotlib.errors import DataError
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("laboratory") / "small"
+    return make_laboratory(folder, seed=5, size=600, questions=20)
+
+
+def of_hub(row):
+    """A question of HotpotQA's or 2WikiMultihopQA's file as their tables on the hub have it."""
+    titles, sentences = zip(*row["context"], strict=True)
+    facts, numbers = zip(*row["supporting_facts"], strict=True)
+    row = {"id": row["_id"]} | {name: row[name] for name in ("question", "answer", "type")}
+    row["supporting_facts"] = {"title": [*facts], "sent_id": [*numbers]}
+    return row | {"context": {"title": [*titles], "sentences": [*sentences]}}
+
+
+def bring(capsys, *arguments):
+    status = main(["import", *map(str, arguments)])
+    told = capsys.readouterr()
+    return status, told.out + re.sub(r".*\r", "", told.err)
+
+
+@pytest.mark.parametrize("dataset", ["hotpotqa", "musique"])
+def test_a_copy_from_the_hub_gives_the_records_of_the_official_file(
+    dataset, small, tmp_path, capsys
+):
+    [file] = (small / dataset).glob("*.json*")
+    text = file.read_text(encoding="utf-8")
+    if dataset == "hotpotqa":
+        rows = [of_hub(row) for row in json.loads(text)]
+    else:
+        rows = [*map(json.loads, text.splitlines())]
+        rows.append(rows[0] | {"id": "not", "answerable": False})
+    table = datasets.Dataset.from_list(rows)
+    parts = datasets.DatasetDict({"train": table.select([0]), "validation": table})
+    parts.save_to_disk(tmp_path / "copy")
+    status, told = bring(capsys, tmp_path / "copy", tmp_path / "brought")
+    assert status == 0 and "own/questions.jsonl: 20 questions; to use them" in told
+    own, corpus = read_dataset("own", tmp_path / "brought")
+    official, expected = read_dataset(dataset, small)
+    assert corpus == expected and len(own) == 20
+    for one, other in zip(own, official, strict=True):
+        assert (one.id, one.text, one.answers) == (other.id, other.text, other.answers)
+        assert {*one.gold} == {*other.gold} and one.gold
+    again = bring(capsys, tmp_path / "copy", tmp_path / "brought")
+    assert again[0] == 2 and "found a file, expected nothing there yet" in again[1]
+    assert "found the splits train, validation, expected 'test'" in bring(
+        capsys, tmp_path / "copy", tmp_path / "x", "--split", "test")[1]  # fmt: skip
+
+
+def test_a_file_with_columns_of_its_own_and_a_corpus_beside_it(tmp_path, capsys):
+    table = datasets.Dataset.from_dict({"asked": ["Who?"], "gold": [["Ann", "A."]]})
+    table.to_parquet(tmp_path / "asked.parquet")
+    pages = datasets.Dataset.from_dict({"title": ["A", "B"], "text": ["It is Ann.", "b"]})
+    pages.save_to_disk(tmp_path / "pages")
+    lost = bring(capsys, tmp_path / "asked.parquet", tmp_path / "own")
+    assert lost[0] == 2 and "found the columns asked, gold, expected question and" in lost[1]
+    columns = ("--column", "question=asked", "--column", "answers=gold")
+    assert bring(capsys, tmp_path / "asked.parquet", tmp_path / "own", *columns)[0] == 0
+    with pytest.raises(DataError, match="found no paragraphs, expected some to search, in"):
+        read_dataset("own", tmp_path / "own")
+    assert bring(capsys, tmp_path / "pages", tmp_path / "own")[0] == 0
+    [question], corpus = read_dataset("own", tmp_path / "own")
+    assert (question.text, question.answers, question.gold) == ("Who?", ("Ann", "A."), ())
+    assert [(page.title, page.text) for page in corpus] == [("A", "It is Ann."), ("B", "b")]
+
+
+LAYOUTS = [  # a row, the answers, titles and texts of its paragraphs, and which are gold
+    ({"context": "Ann.", "title": "T", "answers": {"text": ["Ann", "Ann"], "answer_start": [0, 0]}},
+     ("Ann",), [("T", "Ann.")], [0]),
+    ({"answer": {"value": "Ann", "aliases": ["A."]}}, ("Ann", "A."), [], []),
+    ({"golden_answers": ["Ann"]}, ("Ann",), [], []),
+    ({"answer": "Ann", "context": [["T", ["One.", "Two."]], ["U", ["x", " y"]]],
+      "supporting_facts": [["U", 0], ["U", 1]]}, ("Ann",), [("T", "One. Two."), ("U", "x y")], [1]),
+    ({"answers": ["Ann"], "contexts": ["one", "two"]}, ("Ann",), [("", "one"), ("", "two")], []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("row", "answers", "texts", "gold"), LAYOUTS)
+def test_layouts_are_recognised_by_their_columns(row, answers, texts, gold):
+    [(question, context)] = read_table([{"question": "Who?"} | row])
+    assert question.answers == answers and question.id.startswith("own-")
+    assert [(p.title, p.text) for p in context] == texts
+    assert question.gold == tuple(context[n].id for n in gold)
+
+
+WRONG = [
+    ({"question": "?", "answer": " "}, "expected a question and answers, found ' '"),
+    ({"question": "?", "answers": {"text": []}}, "expected a question and answers, found ''"),
+    ({"question": "?", "answer": True}, "expected a question and answers, found True"),
+    ({"question": "?", "answer": "x", "supporting_facts": [["T", 0]]}, "a title of its .* 'T'"),
+    ({"question": "?", "answer": "x", "context": [{"title": "T"}]}, "paragraph's text, found None"),
+    ({"text": 5}, "expected a paragraph's text, found 5"),
+]
+
+
+@pytest.mark.parametrize(("row", "told"), WRONG)
+def test_a_wrong_row_is_told_in_one_line(row, told):
+    with pytest.raises(DataError, match=f"^mine, row 1: .*{told}[^\n]*$"):
+        list(read_table([row], name="mine"))
+
+
+def test_a_hub_out_of_reach_says_what_to_do(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setattr("huggingface_hub.hf_api.constants.ENDPOINT", "http://127.0.0.1:9")
+    status, told = bring(capsys, "hotpotqa/hotpot_qa", tmp_path / "own")
+    [line] = told.strip().splitlines()
+    assert status == 1 and line.startswith("error: hotpotqa/hotpot_qa: the hub does not give it (")
+    assert "load_dataset(NAME).save_to_disk(FOLDER); then give the folder" in line
+    damaged = tmp_path / "x.parquet"
+    damaged.write_text("junk")
+    status, told = bring(capsys, damaged, tmp_path / "own")
+    assert status == 1 and told.startswith(f"error: {damaged}: cannot be read (")
+    status, told = bring(capsys, "nothing.parquet", tmp_path / "own")
+    assert status == 2 and "found no 'nothing.parquet', expected a folder of" in told
+
+
+def write_pdf(path, *pages, key=""):
+    """Write a PDF with a text on each page, one line a line."""
+    writer = PdfWriter()
+    names = {"Type": "Font", "Subtype": "Type1", "BaseFont": "Helvetica"}
+    font = DictionaryObject({NameObject(f"/{n}"): NameObject(f"/{v}") for n, v in names.items()})
+    for text in pages:
+        page = writer.add_blank_page(400, 400)
+        fonts = DictionaryObject({NameObject("/F1"): font})
+        page[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): fonts})
+        lines = " 0 -14 Td ".join(f"({line}) Tj" for line in text.split("\n"))
+        stream = StreamObject()
+        stream.set_data(f"BT /F1 12 Tf 20 300 Td {lines} ET".encode())
+        page[NameObject("/Contents")] = stream
+    if key:
+        writer.encrypt(key)
+    writer.write(path)
+
+
+MARKDOWN = """Before.
+
+# Kelso #
+
+Kelso is a river.
+It is long.
+
+```sh
+# no heading
+```
+
+## Bridges
+Two of them.
+"""
+
+
+def test_a_folder_of_texts_is_a_corpus_that_can_be_asked_about(tmp_path, capsys):
+    notes = tmp_path / "notes"
+    (notes / "below").mkdir(parents=True)
+    (notes / ".hidden").mkdir()
+    (notes / "rivers.md").write_text("\ufeff" + MARKDOWN, encoding="utf-8")
+    (notes / "below" / "long.txt").write_text("One two three four.\n" * 60)
+    for name in (".hidden/x.txt", "a.docx"):
+        (notes / name).write_text("no")
+    write_pdf(notes / "label.pdf", "Quarry was foun-\nded by Ann.", "Its album\nis Telemachus.")
+    assert len(PdfReader(notes / "label.pdf").pages) == 2
+    write_pdf(notes / "locked.pdf", "secret", key="key")
+    write_pdf(notes / "scanned.pdf", "")
+    (notes / "empty.txt").write_text(" \n")
+    (notes / "latin.txt").write_bytes("Malmö".encode("latin-1"))
+    (notes / "junk.pdf").write_text("%PDF-1.4 junk")
+    status, told = bring(capsys, notes, tmp_path / "own")
+    left_out = ["of 9 files", "junk.pdf: ", "latin.txt: ", "locked.pdf: ", "empty.txt: found no"]
+    assert status == 0 and all(name in told for name in [*left_out, "scanned.pdf: found no text"])
+    assert told.count("left out") == 6
+    questions, corpus = read_dataset("own", tmp_path / "own")
+    found = {page.title: page.text for page in corpus}
+    assert questions == [] and [*found] == [
+        "long", "label, page 1", "label, page 2", "rivers", "rivers: Kelso", "rivers: Bridges",
+    ]  # fmt: skip
+    assert found["label, page 1"] == "Quarry was founded by Ann."
+    assert found["label, page 2"] == "Its album is Telemachus."
+    assert found["rivers: Kelso"] == "Kelso is a river. It is long. ```sh # no heading ```"
+    assert [len(p.text.split()) for p in corpus if p.title == "long"] == [100, 40]
+    (tmp_path / "none").mkdir()
+    for place, words in (
+        (tmp_path / "none", "found no file that ends in"),
+        (tmp_path / "gone.md", "found"),
+    ):
+        status, told = bring(capsys, place, tmp_path / "other")
+        assert status == 2 and words in told
+
+
+def test_passages_are_whole_sentences_of_at_most_so_many_words():
+    text = "One two three. Four five.\n\nSix\nseven. " + "word " * 12 + "end. Last one."
+    passages = [*cut_passages(text, words=5)]
+    assert passages[:2] == ["One two three. Four five.", "Six seven."]
+    assert passages[2:] == ["word word word word word"] * 2 + ["word word end. Last one."]
+    assert [*cut_passages(" \n\n ")] == []
+
+
+def test_one_file_is_a_corpus(tmp_path):
+    write_pdf(tmp_path / "a.pdf", "A text.")
+    assert [page.title for page in read_documents(tmp_path / "a.pdf")] == ["a, page 1"]
