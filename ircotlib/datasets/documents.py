@@ -30,10 +30,8 @@ def read_documents(source: Path) -> Iterator[Paragraph]:
     source = Path(source)
     if not source.exists():
         raise UserError(f"{source}: found nothing there, expected a folder, or a file {KINDS}")
-    shown = (
-        path for path in sorted(source.rglob("*")) if "/." not in f"/{path.relative_to(source)}"
-    )
-    files = [path for path in shown if path.is_file()] if source.is_dir() else [source]
+    below = source.rglob("*") if source.is_dir() else [source]
+    files = sorted(path for path in below if path.is_file() and not _is_hidden(path, source))
     read = [path for path in files if path.suffix.lower() in KINDS]
     if not read:
         raise UserError(f"{source}: found no file that ends in {' or '.join(KINDS)}, expected one")
@@ -46,10 +44,8 @@ def read_documents(source: Path) -> Iterator[Paragraph]:
         try:
             parts = _read_pages(path) if is_pdf else _read_sections(path)
             if not any(text.strip() for _, text in parts):
-                scanned = (
-                    ": if its pages are pictures, recognise their text first" if is_pdf else ""
-                )
-                raise DataError(f"{path}: found no text{scanned}")
+                remedy = ": are its pages pictures? Recognise their text first" if is_pdf else ""
+                raise DataError(f"{path}: found no text{remedy}")
         except (DataError, OSError) as error:
             print(f"left out: {one_line(error, most=None)}", file=sys.stderr, flush=True)
             continue
@@ -59,6 +55,10 @@ def read_documents(source: Path) -> Iterator[Paragraph]:
                 yield make_paragraph(title, passage)
     if not count:
         raise DataError(f"{source}: found no text in {len(read)} files, expected some")
+
+
+def _is_hidden(path: Path, source: Path) -> bool:
+    return any(part.startswith(".") for part in path.relative_to(source).parts)
 
 
 def cut_passages(text: str, words: int = WORDS) -> Iterator[str]:
@@ -101,7 +101,7 @@ def _read_pages(path: Path) -> list[tuple[str, str]]:
     try:
         from pypdf import PdfReader
     except ImportError:
-        need = "found no library `pypdf`, expected it: pip install 'ircotlib[pdf]'"
+        need = "found no library `pypdf`, expected it: pip install -e '.[pdf]'"
         raise Unavailable(f"{path}: {need}") from None
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it warns of every odd byte
     try:

@@ -48,21 +48,21 @@ def open_table(source: str, config: str | None = None, split: str | None = None)
         expected = f"a folder of save_to_disk, a file ({', '.join(KINDS)}) or OWNER/NAME on the hub"
         raise UserError(f"found no {source!r}, expected {expected}")
     try:
-        import datasets
+        from datasets import load_dataset, load_from_disk, logging
         from huggingface_hub import HfApi
     except ImportError:
-        need = "found no library `datasets`, expected it: pip install 'ircotlib[hub]'"
+        need = "found no library `datasets`, expected it: pip install -e '.[hub]'"
         raise Unavailable(need) from None
-    datasets.logging.set_verbosity(CRITICAL)  # the errors below say it
+    logging.set_verbosity(CRITICAL)  # the errors below say it
     try:
         if is_saved:
-            table = datasets.load_from_disk(source)
+            table = load_from_disk(source)
         elif is_file:
             files = {"data_files": source, "streaming": True}
-            return datasets.load_dataset(KINDS[path.suffix], split="train", **files)
+            return load_dataset(KINDS[path.suffix], split="train", **files)
         else:
             HfApi().dataset_info(source, timeout=2.5)  # the library would try for half a minute
-            table = datasets.load_dataset(source, config, streaming=True)
+            table = load_dataset(source, config, streaming=True)
     except Exception as error:  # the library raises errors of its own, of pyarrow and of the hub
         why = one_line(error)
         if is_saved or is_file:

@@ -29,6 +29,8 @@ from ircotlib.running.laboratory import (
 
 # a title or a question in a table is text: a dollar sign in it does not begin a formula
 pd.set_option("display.html.use_mathjax", False)
+# as without pyarrow (the extra `hub`), which refuses halves of surrogate pairs
+pd.set_option("mode.string_storage", "python")
 
 
 def change_model(p: Parameters, name: str) -> Parameters:

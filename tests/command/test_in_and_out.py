@@ -3,11 +3,14 @@
 import re
 import shlex
 
-import datasets
+import pytest
 
 from ircotlib import read_dataset
 from ircotlib.__main__ import main
 from ircotlib.files.paths import ROOT
+
+pytest.importorskip("datasets.arrow_dataset", reason="needs the extra hub: pip install -e '.[dev]'")
+import datasets
 
 PAGE = (ROOT / "docs" / "in_and_out.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"^    ircotlib (import .*)$", PAGE, re.MULTILINE)
