@@ -101,10 +101,10 @@ def read_table(
     total = len(table) if hasattr(table, "__len__") else None
     with show_progress(name, total) as progress:
         for number, row in enumerate(chain([first], rows), start=1):
-            values = {what: row[column] for what, column in known.items() if column}
+            values = {what: row.get(column) for what, column in known.items() if column}
             where = f"{name}, row {number}"
             if not asks:
-                yield make_paragraph(values.get("title") or "", _join(values["text"], where))
+                yield make_paragraph(str(values.get("title") or ""), _join(values["text"], where))
             elif row.get("answerable", True):
                 yield _read_question(values, where)
             progress(number, total or 0)
@@ -129,7 +129,7 @@ def _read_question(values: Mapping, where: str) -> QuestionContext:
         raise DataError(f"{where}: expected a question and answers, found {excerpt(wrong[0])}")
     context, gold = [], {}
     for title, paragraph, is_gold in _read_paragraphs(values):
-        context.append(make_paragraph(title or "", _join(paragraph, where)))
+        context.append(make_paragraph(str(title or ""), _join(paragraph, where)))
         gold |= {context[-1].id: None} if is_gold else {}
     facts = values.get("gold") or ()
     facts = facts["title"] if isinstance(facts, Mapping) else [_list(fact)[0] for fact in facts]

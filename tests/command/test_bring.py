@@ -108,6 +108,7 @@ WRONG = [
     ({"question": "?", "answer": True}, "expected a question and answers, found True"),
     ({"question": "?", "answer": "x", "supporting_facts": [["T", 0]]}, "a title of its .* 'T'"),
     ({"question": "?", "answer": "x", "context": [{"title": "T"}]}, "paragraph's text, found None"),
+    ({"question": "?", "answer": None}, "expected a question and answers, found ''"),
     ({"text": 5}, "expected a paragraph's text, found 5"),
 ]
 
