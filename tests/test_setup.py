@@ -96,6 +96,18 @@ def test_the_installed_packages_are_those_of_the_constraints():
         assert pins[name].specifier.contains(version(name).partition("+")[0])
 
 
+def test_the_version_stands_in_one_place_and_its_changes_in_another():
+    headings = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert headings[0] == PROJECT["version"]
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert "version" not in cited and [each["year"] for each in cited["references"]] == [2023, 2024]
+
+
+def test_what_the_commands_of_the_readme_install_has_all_that_notebooks_need():
+    dev = Requirement(PROJECT["optional-dependencies"]["dev"][0])
+    assert dev.extras >= {"lab", "local"}
+
+
 def run_make(folder, *arguments: str, **own: str) -> subprocess.CompletedProcess:
     command = ["make", "--no-print-directory", "-f", str(ROOT / "Makefile"), *arguments]
     options = {"capture_output": True, "text": True, "check": False}
