@@ -108,6 +108,22 @@ def test_what_the_commands_of_the_readme_install_has_all_that_notebooks_need():
     assert dev.extras >= {"lab", "local"}
 
 
+def test_the_workflow_runs_commands_that_are_there_on_pythons_that_are_meant():
+    job = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())["jobs"]["test"]
+    assert {*job["strategy"]["matrix"]["python"]} <= {each.rpartition(".")[0] for each in PYTHONS}
+    commands = [step["run"] for step in job["steps"] if "run" in step]
+    targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert {"make quick", "make test"} < {*commands} <= {f"make {name}" for name in targets}
+
+
+def test_binder_installs_what_notebooks_need():
+    python = yaml.safe_load((ROOT / ".binder/environment.yml").read_text())["dependencies"][0]
+    assert python == yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"][0]
+    build = ROOT / ".binder" / "postBuild"
+    installed = re.search(r"pip install .*-c constraints.txt -e '\.\[(.+)\]'", build.read_text())
+    assert {*installed[1].split(",")} == {"lab", "local"} and os.access(build, os.X_OK)
+
+
 def run_make(folder, *arguments: str, **own: str) -> subprocess.CompletedProcess:
     command = ["make", "--no-print-directory", "-f", str(ROOT / "Makefile"), *arguments]
     options = {"capture_output": True, "text": True, "check": False}
