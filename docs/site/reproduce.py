@@ -89,11 +89,11 @@ def as_matrix(cells: pd.DataFrame, command: str) -> str:
     if several and cells["dataset"].nunique() == 1:
         across = "metric"
     elif several:
-        cells = cells.assign(system=cells["system"] + ", " + cells["metric"])
+        cells = cells.assign(system=cells["system"] + ", " + cells["metric"].str.replace("_", " "))
     columns = list(dict.fromkeys(cells[across]))
     lines = ['<table class="docutils">', "<tr><th></th>"]
     for name in columns:
-        first, _, rest = name.replace("_", " ").partition(" ")
+        first, _, rest = name.replace("_", " ").replace("unspecified", "").partition(" ")
         lines.append(f"<th>{escape(f'{titles.get(first, first)} {rest}'.strip())}</th>")
     lines.append("</tr>")
     for system, rows in cells.groupby("system", sort=False):

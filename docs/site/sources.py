@@ -14,7 +14,7 @@ from pygments.util import ClassNotFound
 
 from ircotlib.files.paths import ROOT
 
-PAGES = ("docs/*.md", "figures/*.md", "prompts/*.md", "notebooks/[0-9]*.ipynb", "C*.md")
+PAGES = ("docs/*.md", "figures/*.md", "prompts/*.md", "notebooks/[0-9]*.ipynb", "*.md")
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 FENCE = re.compile(r"(^```.*?^```)", re.DOTALL | re.MULTILINE)
 TITLE = re.compile(r"^# ", re.MULTILINE)
