@@ -84,5 +84,5 @@ def test_a_strict_checker_accepts_programs_and_finds_what_is_wrong(tmp_path):
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     found = [line for line in done.stdout.splitlines() if ": error: " in line]
     expected = 'Missing positional argument "dataset"', 'expected "str"'
-    assert [line.startswith(f"{tmp_path}/wrong.py:3:") for line in found] == [True, True], found
+    assert ["wrong.py:3: " in line for line in found] == [True, True], found
     assert all(any(text in line for line in found) for text in expected), found
