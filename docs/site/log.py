@@ -2,13 +2,12 @@
 
     python -m docs.site.log "what changed"
 
-adds one, from figures/ and the newest commit.
+adds one, with the date of the commit that changed figures/ last: commit them first.
 """
 
 import csv
 import subprocess
 import sys
-from datetime import date
 from pathlib import Path
 
 import pandas as pd
@@ -50,9 +49,9 @@ def log_as_markdown() -> str:
 def main() -> None:
     if len(sys.argv) != 2:
         sys.exit(f"found {len(sys.argv) - 1} arguments, expected what changed, in quotes")
-    command = ["git", "rev-parse", "--short", "HEAD"]
-    commit = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
-    row = {"date": f"{date.today()}", "commit": commit.stdout.strip()} | read_main()
+    command = ["git", "log", "-1", "--format=%cs %h", "--", "figures"]
+    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    row = dict(zip(("date", "commit"), done.stdout.split(), strict=True)) | read_main()
     row["what changed"] = sys.argv[1]
     new = not LOG.exists()
     with LOG.open("a", encoding="utf-8", newline="") as file:
