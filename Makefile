@@ -19,7 +19,7 @@ except ImportError:
 endef
 export PYTHON_CHECK
 
-.PHONY: figures quick test wheel lab annotate bench notebooks
+.PHONY: figures quick test wheel docs lab annotate bench notebooks
 READY = .venv/ready
 
 figures: $(READY)          ## every figure and table, offline, on the mini profile (PROFILE=sample for another)
@@ -34,6 +34,10 @@ test: $(READY)             ## style, unit tests, and every notebook
 
 wheel: $(READY)            ## the package, in dist/ (docs/package.md)
 	.venv/bin/python -m hatchling build -t wheel
+
+docs: $(READY)             ## the site, in docs/_build/html, without the network
+	.venv/bin/python -c "import sphinx" 2>/dev/null || .venv/bin/pip install --quiet -c constraints.txt -e '.[docs]'
+	.venv/bin/python -m docs.site
 
 lab: $(READY)              ## JupyterLab on the notebooks
 	.venv/bin/jupyter lab notebooks/00_tour.ipynb --notebook-dir=. $(if $(filter 0,$(shell id -u)),--allow-root)

@@ -155,7 +155,7 @@ class Parameters(BaseModel):
             raise UserError(f"{found}: set prices=[USD for a million tokens read, written]")
         return self
 
-    def change(self, **changes) -> "Parameters":
+    def change(self, **changes: object) -> "Parameters":
         """These parameters with some replaced, checked again; see WITH_SIMULATED."""
         if changes.get("model") == SIMULATED != self.model:
             changes = WITH_SIMULATED | changes

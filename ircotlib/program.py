@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Generator
 from dataclasses import asdict, dataclass, fields, replace
-from typing import NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from ircotlib.data import Paragraph
 
@@ -117,7 +117,8 @@ class Sampled(NamedTuple):
 
 Request = Retrieve | NearestTitle | Extract | Duplicate | Generate | Sample
 Reply = tuple[Paragraph, ...] | tuple[str, ...] | Extracted | float | str | tuple[Sampled, ...]
-Program = Generator[Request, Reply, object]
+Program = Generator[Request, Any, Any]  # it is sent the Reply that its request asks for
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,11 +139,11 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Generic[Result]):
     """The outcome of one program: the result it returned, and its steps in order."""
 
     id: str
-    result: object
+    result: Result
     trace: tuple[Step, ...]
 
 

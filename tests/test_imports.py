@@ -18,6 +18,13 @@ FIGURES = [f"ircotlib.results.figures.{name}" for name in ("bars", "panels", "po
 TRAININGS = ["t5", "agent", "reader", "agent.evaluate"]
 BENCHMARKS = ["batching", "parse_rates", "reading", "retrieval", "server", "systems"]
 
+# what the extras bring, as `import` names it
+EXTRAS = [*MODELS, "IPython", "ipywidgets", "anywidget", "papermill", "jupyterlab", "openai", "ray"]
+PLAIN = f"""
+import runpy, sys
+sys.modules |= dict.fromkeys({EXTRAS + ["sentence_transformers", "usearch"]})
+"""
+
 REPLAY = """
 import sys
 from ircotlib.running.bench import open_bench
@@ -61,6 +68,28 @@ def test_only_what_is_not_remembered_imports_a_model(tmp_path, monkeypatch, caps
     exec(REPLAY, {})
     assert "['torch', 'transformers'" in capsys.readouterr().out
     assert run(REPLAY, IRCOT_DATA=str(tmp_path)) == "[]"
+
+
+def test_a_plain_installation_plays_programs_with_functions():
+    assert run(f"{PLAIN}runpy.run_path('docs/own_retriever_and_model.py')").endswith("Toronto")
+
+
+@pytest.mark.parametrize(
+    ("asked", "package", "extra"),
+    [
+        ("from ircotlib import explore_box", "anywidget", "lab"),
+        ("from ircotlib import annotate_box", "anywidget", "lab"),
+        ("command('figures', '--profile', 'quick')", "papermill", "lab"),
+        ("command('ask', 'Who?')", "torch", "local"),
+        ("command('ask', 'Who?', '--set', 'server=http://127.0.0.1:9')", "openai", "server"),
+    ],
+)
+def test_what_a_plain_installation_lacks_is_one_line_that_names_the_extra(asked, package, extra):
+    command = "import ircotlib.__main__ as m\ndef command(*words): sys.exit(m.main(words))"
+    code = f"{PLAIN}{command}\n{asked}"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    expected = f'found no {package}, expected it: pip install "ircotlib[{extra}]"'
+    assert done.returncode == 1 and done.stderr.splitlines()[-1].endswith(expected), done.stderr
 
 
 def test_the_front_door_imports_nothing_until_a_name_is_used():

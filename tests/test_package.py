@@ -38,6 +38,7 @@ def unpacked(tmp_path_factory):
     [wheel] = folder.glob("*.whl")
     assert wheel.stat().st_size < 20_000_000
     zipfile.ZipFile(wheel).extractall(folder / "unpacked")
+    assert (folder / "unpacked/ircotlib/py.typed").is_file()
     return folder / "unpacked"
 
 

@@ -74,7 +74,7 @@ def test_the_folders_of_the_readme_are_on_the_disk():
         above = folders[-1].split("/")[0] + "/" if line.startswith("      ") else ""
         folders.append(above + line.split()[0])
     top = (path for path in ROOT.iterdir() if path.is_dir())
-    top = {f"{path.name}/" for path in top if not re.match(r"\.|__|.*\.egg-info", path.name)}
+    top = {f"{path.name}/" for path in top if not re.match(r"\.|__|dist$|.*\.egg-info", path.name)}
     assert len(folders) == len(set(folders)) and top <= set(folders)
     assert not [folder for folder in folders if not (ROOT / folder).is_dir()]
 

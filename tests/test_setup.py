@@ -96,6 +96,34 @@ def test_the_installed_packages_are_those_of_the_constraints():
         assert pins[name].specifier.contains(version(name).partition("+")[0])
 
 
+def test_the_version_stands_in_one_place_and_its_changes_in_another():
+    headings = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert headings[0] == PROJECT["version"]
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert "version" not in cited and [each["year"] for each in cited["references"]] == [2023, 2024]
+
+
+def test_what_the_commands_of_the_readme_install_has_all_that_notebooks_need():
+    dev = Requirement(PROJECT["optional-dependencies"]["dev"][0])
+    assert dev.extras >= {"lab", "local"}
+
+
+def test_the_workflow_runs_commands_that_are_there_on_pythons_that_are_meant():
+    job = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())["jobs"]["test"]
+    assert {*job["strategy"]["matrix"]["python"]} <= {each.rpartition(".")[0] for each in PYTHONS}
+    commands = [step["run"] for step in job["steps"] if "run" in step]
+    targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert {"make quick", "make test"} < {*commands} <= {f"make {name}" for name in targets}
+
+
+def test_binder_installs_what_notebooks_need():
+    python = yaml.safe_load((ROOT / ".binder/environment.yml").read_text())["dependencies"][0]
+    assert python == yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"][0]
+    build = ROOT / ".binder" / "postBuild"
+    installed = re.search(r"pip install .*-c constraints.txt -e '\.\[(.+)\]'", build.read_text())
+    assert {*installed[1].split(",")} == {"lab", "local"} and os.access(build, os.X_OK)
+
+
 def run_make(folder, *arguments: str, **own: str) -> subprocess.CompletedProcess:
     command = ["make", "--no-print-directory", "-f", str(ROOT / "Makefile"), *arguments]
     options = {"capture_output": True, "text": True, "check": False}

@@ -6,6 +6,9 @@ from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
 
+from ircotlib.files.extras import need
+
+need("anywidget", "lab")
 import anywidget
 import traitlets
 from IPython.display import HTML, display

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 
 from ircotlib.comparing.checks import check_places
 from ircotlib.explore.ask import DEFAULT, ask
+from ircotlib.files.extras import need
 from ircotlib.files.options import add_profile, new_parser, parse_changes, refuse
-from ircotlib.parameters import read_parameters
+from ircotlib.parameters import SIMULATED, read_parameters
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -26,6 +27,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         dash = "put -- before a question that begins with a dash"
         refuse(f"found {' '.join(others) or 'nothing'}, expected one question in quotes; {dash}")
     p = read_parameters(options.profile, parse_changes(options.set))
+    if not p.server and p.model != SIMULATED:
+        need("torch", "local")
     check_places(p, ("data", "model"))
     for answered in ask(p, options.question, options.system):
         print(f"{answered}\n", flush=True)

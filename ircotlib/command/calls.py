@@ -123,7 +123,8 @@ def describe(abouts: Iterable[Mapping], *others: Parameters) -> dict:
     models = {(name_model(a["parameters"]), a.get("model_fingerprint")) for a in abouts}
     values = {name: {a["parameters"][name] for a in abouts} for name in ("profile", "seed")}
     values |= {"model": {pair for pair in models if pair[1]}}
-    values |= {name: {a[name] for a in abouts} for name in ("python", *VERSIONS)}
+    here = [name for name in ("python", *VERSIONS) if all(name in about for about in abouts)]
+    values |= {name: {about[name] for about in abouts} for name in here}
     return {name: sorted(each) for name, each in values.items()}
 
 

@@ -22,6 +22,7 @@ from tqdm import tqdm
 
 from ircotlib.command.kernels import KEEP_MEMORY, run_notebook, run_notebooks
 from ircotlib.errors import UserError
+from ircotlib.files.extras import need
 from ircotlib.files.notebooks import about_notebook, all_notebooks, made_by
 from ircotlib.files.options import add_profile, new_parser, parse_changes, read_number, read_workers
 from ircotlib.files.paths import DATA, FIGURES, NOTEBOOKS, write_whole
@@ -160,6 +161,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add("--recompute", type=read_number, default=0, metavar="N", help=recompute)
     add("--export", type=Path, metavar="FILE", help="write all replies that are used into a file")
     options = parser.parse_args(arguments)
+    need("papermill", "lab")
     changes = parse_changes(options.set)
     if options.save and (options.profile != "mini" or changes):
         raise UserError("found --save with another profile or --set, expected mini alone")

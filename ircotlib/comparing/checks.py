@@ -5,7 +5,6 @@ What is wrong in the parameters is a UserError; what does not answer is Unavaila
 import re
 import sys
 from collections.abc import Collection, Mapping, Sequence
-from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 from urllib.request import getproxies
@@ -18,6 +17,7 @@ from ircotlib.datasets.files import OWN_CONTEXTS, find_questions
 from ircotlib.errors import DataError, Unavailable, UserError
 from ircotlib.files import models
 from ircotlib.files.checksums import one_line
+from ircotlib.files.extras import need
 from ircotlib.files.paths import DATA, FIGURES, ROOT, check_writable, resolve
 from ircotlib.files.urls import is_here, why_unreachable
 from ircotlib.generation.server.client import check_environment
@@ -124,7 +124,7 @@ def check_places(p: Parameters, needs: Collection[str] = ("data", "model", "mode
     if SIMULATED in (p.model, *p.models, p.second_model, p.extractor):
         open_simulated_reader(p)  # raises UserError if the data are not a laboratory's
     if p.server:
-        _check_client("openai", "server")
+        need("openai", "server")
         check_environment(p.server.split(","))
     _check_models(p, needs)
     if "data" in needs:
@@ -141,7 +141,7 @@ def _check_retriever(retriever: str, answers: bool) -> None:
     """
     record, model = find_retriever(retriever), model_of(retriever)
     if record.module:
-        _check_client(record.module, record.extra)
+        need(record.module, record.extra)
     if model and (folder := check_model("retriever", model, (), hub=True, file=None)):
         from ircotlib.retrieval.encoder import check_encoder
 
@@ -154,11 +154,6 @@ def _check_retriever(retriever: str, answers: bool) -> None:
         start = "start one (docker compose -f docker/compose-one.yml up -d), or correct the address"
         away = f"retriever: no Elasticsearch answers at {retriever} ({reasons[0]})"
         raise Unavailable(f"{away}; {start}")
-
-
-def _check_client(package: str, extra: str) -> None:
-    if find_spec(package) is None:
-        raise Unavailable(f"found no {package}, expected it: pip install -e '.[{extra}]'")
 
 
 def _check_models(p: Parameters, needs: Collection[str]) -> None:

@@ -14,6 +14,7 @@ from threading import Thread
 
 from ircotlib.errors import Unavailable
 from ircotlib.files.checksums import one_line
+from ircotlib.files.extras import need
 from ircotlib.playing.cache import Calls
 
 MOST = 256  # workers at a time
@@ -34,11 +35,9 @@ class Cluster:
     """
 
     def __init__(self, address: str, play: Callable, path: str):
-        try:
-            import ray
-        except ImportError as error:
-            reason = f"workers: found ray:{address} and no package ray ({error})"
-            raise Unavailable(f"{reason}; pip install -e '.[ray]'") from error
+        need("ray", "ray")
+        import ray
+
         quiet = {"log_to_driver": False, "configure_logging": False}
         try:
             if address != "auto":  # Ray would wait for minutes

@@ -183,7 +183,7 @@ def _tabulate(tuning: list[pd.DataFrame], chosen: list[Run]) -> tuple[pd.DataFra
     return tried, pd.DataFrame(rows, columns=None if rows else ["dataset", "system", "k", "m"])
 
 
-def run_system(bench: Bench, system: System, part: str = "test", **setting) -> pd.DataFrame:
+def run_system(bench: Bench, system: System, part: str = "test", **setting: object) -> pd.DataFrame:
     """Run a system on the "dev" or "test" questions of a bench and keep the run; return one row per
     question (`carry_out`). `setting`: k, m and whatever else the program takes, and
     demonstration_set, 0 to 2.

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ircotlib.data import Question
+from ircotlib.data import Prediction, Question
 from ircotlib.errors import UserError
 from ircotlib.explore.trace import trace_as_text
 from ircotlib.parameters import Parameters
@@ -24,7 +24,7 @@ class Answered(NamedTuple):
     """What a system did with a question."""
 
     system: str
-    outcome: Outcome
+    outcome: Outcome[Prediction]
     model: str  # its name
 
     def __str__(self) -> str:

@@ -7,6 +7,9 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from ircotlib.files.extras import need
+
+need("anywidget", "lab")
 from anywidget import AnyWidget
 from IPython.display import Markdown, display
 from ipywidgets import Button, Dropdown, HBox, Output, Select, Text, VBox

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from ircotlib.errors import DataError
 from ircotlib.files import models
+from ircotlib.files.extras import need
 from ircotlib.generation.batches import cut_batches
 from ircotlib.program import Extract, Extracted
 
@@ -86,6 +87,7 @@ class Extractor:
     @cached_property
     def tokenizer(self):
         """The tokenizer as transformers reads it."""
+        need("transformers", "local")
         from transformers import DPRReaderTokenizerFast
 
         with models.naming_file(self.folder, "a tokenizer"):

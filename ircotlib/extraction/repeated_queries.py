@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from ircotlib.errors import Unavailable
 from ircotlib.files import models
+from ircotlib.files.extras import need
 from ircotlib.files.kept import kept_until_changed
 from ircotlib.metrics import as_compared
 from ircotlib.program import Duplicate
@@ -60,11 +60,9 @@ class ScoredPairs:
         """The cross-encoder in float32. Raises Unavailable without the extra `dense`, and
         ValueError if it gives more than one score per pair.
         """
-        try:
-            from sentence_transformers import CrossEncoder
-        except ImportError as error:
-            reason = f"found no sentence-transformers ({error}), which a cross-encoder needs"
-            raise Unavailable(f"{reason}: pip install -e '.[dense]'") from error
+        need("sentence_transformers", "dense")
+        from sentence_transformers import CrossEncoder
+
         model = CrossEncoder(str(self.folder), model_kwargs={"dtype": "float32"})
         if model.num_labels != 1:
             reason = f"{self.name}: found {model.num_labels} scores per pair, expected one"

@@ -4,6 +4,7 @@ import re
 from math import prod
 from pathlib import Path
 
+from ircotlib.files.extras import need
 from ircotlib.files.models import CONFIG, list_files, naming_file, read_json, read_shapes
 
 # model types for which transformers uses tokenizer.json and "is_encoder_decoder" unchanged
@@ -39,6 +40,7 @@ def count_parameters(folder: Path) -> int:
 
 def read_config(folder: Path):
     """The configuration as transformers reads it."""
+    need("transformers", "local")
     from transformers import AutoConfig
 
     with naming_file(folder / CONFIG, "a configuration"):

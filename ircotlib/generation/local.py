@@ -10,6 +10,7 @@ from math import inf
 
 from ircotlib.errors import UserError
 from ircotlib.files import models
+from ircotlib.files.extras import need
 from ircotlib.files.processes import count_cores
 from ircotlib.generation import replies
 from ircotlib.generation.batches import cut_batches, side_by_side
@@ -73,7 +74,10 @@ class LocalModel:
 
     @cached_property
     def model(self):
-        """The model itself, read when first used. Raises UserError if its weights do not fit."""
+        """The model itself, read when first used. Raises UserError if its weights do not fit, and
+        Unavailable without the extra `local`.
+        """
+        need("torch", "local")
         from ircotlib.generation.causal import can_reuse
         from ircotlib.generation.weights import read_model
 

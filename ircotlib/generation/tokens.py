@@ -8,6 +8,7 @@ from pathlib import Path
 from tokenizers import Tokenizer
 
 from ircotlib.errors import DataError
+from ircotlib.files.extras import need
 from ircotlib.files.models import CONFIG, TOKENIZER, list_files, naming_file, read_json
 from ircotlib.generation.config import PLAIN
 from ircotlib.program import Message
@@ -28,6 +29,7 @@ class Tokens:
     @cached_property
     def tokenizer(self):
         """The tokenizer as transformers reads it, read when first used."""
+        need("transformers", "local")
         from transformers import AutoTokenizer
 
         with naming_file(self.folder, "a tokenizer"):

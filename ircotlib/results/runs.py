@@ -25,7 +25,9 @@ PARSED = ["dataset", "system", "questions", "answered", "parsed", "said to be un
 PARSED += ["unsolved", "silent", "calls", "tokens written", "seconds"]
 
 
-def read_runs(p: Parameters, experiment: str, part: str = "test", **options) -> pd.DataFrame:
+def read_runs(
+    p: Parameters, experiment: str, part: str = "test", **options: object
+) -> pd.DataFrame:
     """Read the runs of an experiment with exactly these parameters: one row per question and
     demonstration set, with the columns that describe the run and the question's scores. `options`:
     `shown` and `grid_of` of the benches. Raises FileNotFoundError, which names the command that
@@ -38,7 +40,9 @@ def read_runs(p: Parameters, experiment: str, part: str = "test", **options) -> 
     return in_order(join_scores(tables), "system", all_systems())
 
 
-def find_runs(p: Parameters, experiment: str, part: str = "test", **options) -> dict[Path, dict]:
+def find_runs(
+    p: Parameters, experiment: str, part: str = "test", **options: object
+) -> dict[Path, dict]:
     """The folders of the runs that `read_runs` reads, by data set and name, each with what its
     run.json says; the same errors. None of a data set to which `compare_systems` found no system
     that suits.
@@ -61,7 +65,7 @@ def find_test_runs(p: Parameters, experiment: str) -> dict[tuple[str, str], Path
     return {(about["dataset"], about["system"]): folder for folder, about in runs.items()}
 
 
-def has_runs(p: Parameters, experiment: str, part: str = "test", **options) -> bool:
+def has_runs(p: Parameters, experiment: str, part: str = "test", **options: object) -> bool:
     """Whether `read_runs` finds these runs for every data set."""
     folder = runs_folder(p, experiment, **options)
     return all(_is_run(folder / name / part) for name in p.datasets)

@@ -6,13 +6,12 @@ import json
 from collections.abc import Sequence
 from hashlib import sha256
 from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
-from ircotlib.errors import Unavailable
 from ircotlib.files.checksums import check_sums, read_description, take_sums, write_description
+from ircotlib.files.extras import need
 from ircotlib.files.paths import hold_lock, write_partial
 from ircotlib.files.progress import track
 
@@ -24,10 +23,8 @@ ROWS = 16_384  # vectors added at a time
 
 
 def setting() -> dict:
-    """All that affects which candidates are found. ModuleNotFoundError without usearch."""
-    if not find_spec("usearch"):
-        missing = "found no usearch, expected it for a corpus of this size"
-        raise Unavailable(f"{missing}: pip install -e '.[dense]'")
+    """All that affects which candidates are found. Raises Unavailable without usearch."""
+    need("usearch", "dense")
     search = {"searched": SEARCHED, "candidates": CANDIDATES, "usearch": version("usearch")}
     return GRAPH | search
 

@@ -20,14 +20,12 @@ from tenacity import (
 
 from ircotlib.errors import Unavailable
 from ircotlib.files.checksums import one_line
+from ircotlib.files.extras import need
 from ircotlib.files.urls import IN_CLEAR, may_have_key, read_header, read_urls
 
-try:
-    import elastic_transport
-    import elasticsearch.helpers
-except ModuleNotFoundError as error:
-    missing = "Elasticsearch's client is not installed: pip install -e '.[elasticsearch]'"
-    raise ModuleNotFoundError(missing) from error
+need("elasticsearch", "elasticsearch")
+import elastic_transport
+import elasticsearch.helpers
 
 TIMEOUT = 60.0  # seconds one request may take
 # seconds between two requests to an unavailable server

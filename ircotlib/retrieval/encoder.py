@@ -5,14 +5,14 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from hashlib import sha256
 from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
 from ircotlib.data import Paragraph
-from ircotlib.errors import DataError, Unavailable
+from ircotlib.errors import DataError
 from ircotlib.files import models
+from ircotlib.files.extras import need
 
 TOKENS = 256  # read of a query or paragraph, at most (dense only: ColBERT has its own limit)
 BATCH = 32  # texts in a batch
@@ -32,9 +32,7 @@ class Encoder:
     """
 
     def __init__(self, name: str, late: bool = False):
-        if not find_spec("sentence_transformers"):
-            expected = "expected the extra of dense retrieval: pip install -e '.[dense]'"
-            raise Unavailable(f"found no sentence-transformers, {expected}")
+        need("sentence_transformers", "dense")
         self.folder = models.find_folder(name, weights=WEIGHTS, texts=TEXTS)
         self.late = late
         self._kept: dict[str, np.ndarray] = {}

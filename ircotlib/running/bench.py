@@ -156,7 +156,7 @@ class Bench:
         grid = self.grid(system)
         return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
 
-    def choose(self, system: System, **offered) -> dict:
+    def choose(self, system: System, **offered: object) -> dict:
         """Of a setting that is offered to many systems, what is in this one's grid."""
         return {name: value for name, value in offered.items() if name in self.grid(system)}
 
@@ -224,7 +224,7 @@ def name_bench(
     return Bench(p, find_dataset(dataset), experiment, other, grid_of)
 
 
-def name_benches(p: Parameters, experiment: str, **options) -> list[Bench]:
+def name_benches(p: Parameters, experiment: str, **options: object) -> list[Bench]:
     """A bench for each data set of the parameters; see `name_bench`."""
     return [name_bench(p, dataset, experiment, **options) for dataset in p.datasets]
 
@@ -236,12 +236,12 @@ def open_bench(
     *,
     with_model: bool = True,
     calls: Calls | Replaying | None = None,
-    **options,
+    **options: object,
 ) -> Bench:
     """Open all that an experiment on one data set needs (IRCoT §4); see `name_bench` and `open`."""
     return name_bench(p, dataset, experiment, **options).open(with_model, calls)
 
 
-def open_benches(p: Parameters, experiment: str, **options) -> list[Bench]:
+def open_benches(p: Parameters, experiment: str, **options: object) -> list[Bench]:
     """A bench for each data set; see `open_bench`."""
     return [open_bench(p, dataset, experiment, **options) for dataset in p.datasets]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ircotlib.data import Question
+from ircotlib.data import Prediction, Question
 from ircotlib.datasets.scoring import score
 from ircotlib.errors import UserError
 from ircotlib.files.progress import show_progress
@@ -71,7 +71,9 @@ def score_all(finished: Finished) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def answer(bench: Bench, system: System, question: Question, **setting) -> Outcome:
+def answer(
+    bench: Bench, system: System, question: Question, **setting: object
+) -> Outcome[Prediction]:
     """Answer one question; see `answer_all`. If the system could not know what it is about, stderr
     says so.
     """
@@ -82,8 +84,8 @@ def answer(bench: Bench, system: System, question: Question, **setting) -> Outco
 
 
 def answer_all(
-    bench: Bench, system: System, questions: Sequence[Question], **setting
-) -> dict[str, Outcome]:
+    bench: Bench, system: System, questions: Sequence[Question], **setting: object
+) -> dict[str, Outcome[Prediction]]:
     """Answer questions in one batch; return the outcomes by question id. No run is kept.
     `setting`: what the system's program takes, and m and demonstration_set; `Bench.choose` chooses
     what is in its grid. Raises UserError for anything else.
@@ -95,7 +97,7 @@ def answer_all(
 
 def replay(
     folder: Path, ids: Collection[str] | None = None, calls: Calls | Replaying | None = None
-) -> dict[str, Outcome]:
+) -> dict[str, Outcome[Prediction]]:
     """Replay a run from its folder and the call cache; return the outcomes by question id, with
     prompts in their traces. Replies that are no longer in the cache are computed again. `ids`: only
     these questions. `calls`: None for the call cache of this machine.

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from functools import cache
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -202,5 +203,6 @@ def hold_runs(folder: Path) -> AbstractContextManager:
 
 @cache
 def installed() -> dict:
-    """The versions of Python and packages here."""
-    return {"python": platform.python_version()} | {name: version(name) for name in VERSIONS}
+    """The versions of Python and packages here; a replay needs no torch."""
+    here = {each: version(each) for each in VERSIONS if find_spec(each)}
+    return {"python": platform.python_version()} | here

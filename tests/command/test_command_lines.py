@@ -16,6 +16,7 @@ from ircotlib.command import figures
 from ircotlib.comparing import checks
 from ircotlib.comparing.plans import read_comparisons
 from ircotlib.errors import DataError, NothingToRun, Unavailable, UserError
+from ircotlib.files import extras
 from ircotlib.parameters import read_parameters
 
 
@@ -272,12 +273,12 @@ def test_a_file_in_the_place_of_a_folder_is_one_line(figures_of, monkeypatch, tm
 
 
 def test_a_client_that_is_not_installed_is_told(figures_of, monkeypatch):
-    monkeypatch.setattr(checks, "find_spec", lambda name: None)
+    monkeypatch.setattr(extras, "find_spec", lambda name: name == "papermill" or None)
     changes = {"server": "server=http://127.0.0.1:1", "dense": "retrievers=[embedded, dense:x]"}
     changes["elasticsearch"] = "retriever=http://127.0.0.1:9200"
     for extra, change in changes.items():
         status, error = figures_of(change)
-        assert (status, error.count("\n")) == (1, 1) and f"pip install -e '.[{extra}]'" in error
+        assert (status, error.count("\n")) == (1, 1) and f'pip install "ircotlib[{extra}]"' in error
 
 
 @pytest.mark.parametrize("content", [b"a: [", b"\xff\xfe", b"", b"- a", b"seed: 1"])

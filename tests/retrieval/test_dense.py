@@ -19,6 +19,7 @@ from asking import ask, ask_one
 from corpora import WORDS, flip, random_paragraphs, random_text
 
 from ircotlib.data import Paragraph
+from ircotlib.files import extras
 from ircotlib.files.paths import ROOT
 from ircotlib.program import Generate, NearestTitle, Retrieve
 from ircotlib.retrieval import dense as module
@@ -401,8 +402,8 @@ def test_what_cannot_be_used_is_one_line_that_says_what_to_do(models, words, tmp
     assert "the Hugging Face hub gave no model" in complaint("hybrid:nobody/nothing")
     monkeypatch.setattr(module, "LATE_MOST", 100)
     assert "found 120 paragraphs, expected at most 100" in complaint(f"colbert:{models['colbert']}")
-    monkeypatch.setattr(encoder, "find_spec", lambda name: None)
-    assert complaint("dense:any").endswith("pip install -e '.[dense]'")
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    assert complaint("dense:any").endswith('pip install "ircotlib[dense]"')
 
 
 def test_the_benchmark_measures_what_it_says():

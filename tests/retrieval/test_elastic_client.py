@@ -273,7 +273,7 @@ def test_without_the_client_the_rest_works_and_the_error_says_what_to_install():
     code += "import ircotlib.retrieval.elastic_load"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert ended.returncode == 1 and "experiment.py" not in ended.stderr
-    assert "pip install -e '.[elasticsearch]'" in ended.stderr.splitlines()[-1]
+    assert 'pip install "ircotlib[elasticsearch]"' in ended.stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize(("name", "count"), [("one", 1), ("three", 3)])

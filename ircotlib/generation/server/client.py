@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
-from ircotlib.errors import Unavailable, UserError
+from ircotlib.errors import UserError
 from ircotlib.files.checksums import one_line
+from ircotlib.files.extras import need
 from ircotlib.files.urls import is_here, may_have_key, read_header
 from ircotlib.generation.server.refusals import KEY, Unreadable
 
@@ -50,11 +51,9 @@ def open_client(url: str, timeout: float):
     """The client of openai for an address. Headers of the environment are sent only where
     may_have_key allows it. Raises UserError as check_environment, and Unavailable without openai.
     """
-    try:
-        import openai
-    except ModuleNotFoundError as error:
-        missing = "the client of model servers is not installed: pip install -e '.[server]'"
-        raise Unavailable(missing) from error
+    need("openai", "server")
+    import openai
+
     check_environment([url])
     allowed = may_have_key(url)
     # a proxy must not see requests to this machine

@@ -43,7 +43,7 @@ def draw_settings(table: pd.DataFrame, title: str) -> plt.Figure:
 
 
 def draw_abilities(
-    table: pd.DataFrame, title: str, crossings: pd.DataFrame | None = None, **look
+    table: pd.DataFrame, title: str, crossings: pd.DataFrame | None = None, **look: object
 ) -> plt.Figure:
     """The score against one quantity in each panel, with a line per system; dotted: what it is in
     the other panels; rings: those of `crossings` (columns panel, x, y, leads) that change the lead.

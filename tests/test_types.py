@@ -1,0 +1,88 @@
+"""The type hints of the front door: complete, and right in a program that uses it."""
+
+import inspect
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from types import ModuleType
+
+import pytest
+
+import ircotlib
+from ircotlib.files.paths import ROOT
+
+PROGRAM = """
+from collections.abc import Iterator
+from typing import assert_type
+
+from ircotlib import (
+    RECALL, Generate, Outcome, Paragraph, Prediction, Program, Question, Retrieve, System,
+    UserError, all_systems, answer, answer_all, ask, open_bench, read_parameters, squad_f1,
+)
+
+
+def two_steps(question: Question, *, k: int = 2) -> Program:
+    found: tuple[Paragraph, ...] = yield Retrieve(question.text, k)
+    thought: str = yield Generate(found[0].text, stop="sentence")
+    found += yield Retrieve(thought, k)
+    return Prediction(paragraphs=found, thoughts=(thought,))
+
+
+mine = System(name="Two steps", program=two_steps, grid={"k": (2, 4)}, tuned_by=RECALL)
+p = read_parameters("mini", {"test": 5}).change(seed=1)
+bench = open_bench(p, "musique", "mine")
+question = bench.test[0]
+assert_type(question, Question)
+outcome = answer(bench, mine, question, k=2)
+assert_type(outcome, Outcome[Prediction])
+assert_type(outcome.result.paragraphs, tuple[Paragraph, ...])
+assert_type(answer_all(bench, all_systems()["IRCoT QA"], [question])["1"].result.answer, str)
+assert_type(squad_f1("Ann", ["Ann"]), float)
+for answered in ask(p, "Who?"):
+    assert_type(answered.outcome.result.answer, str)
+"""
+WRONG = """
+from ircotlib import Question
+Question(1, "Who?", (), ())
+"""
+
+
+def front_door() -> Iterator[tuple[str, Callable]]:
+    """Its functions, those of its modules, and the methods of its classes."""
+    for name in ircotlib.__all__:
+        each = getattr(ircotlib, name)
+        if inspect.isfunction(each):
+            yield name, each
+        elif isinstance(each, ModuleType) or inspect.isclass(each):
+            home = each.__module__ if inspect.isclass(each) else each.__name__
+            for part, value in vars(each).items():
+                value = getattr(value, "fget", getattr(value, "__func__", value))
+                if inspect.isfunction(value) and value.__module__ == home and part[0] != "_":
+                    yield f"{name}.{part}", value
+
+
+def test_every_parameter_and_every_result_has_a_type():
+    lacking, functions = [], dict(front_door())
+    assert len(functions) > 150
+    for name, function in functions.items():
+        signature = inspect.signature(function)
+        hints = {each.name: each.annotation for each in signature.parameters.values()}
+        hints |= {"its result": signature.return_annotation}
+        empty = [part for part, hint in hints.items() if hint is signature.empty]
+        lacking += [f"{name}: {part}" for part in empty if part not in ("self", "cls")]
+    assert lacking == []
+
+
+def test_a_strict_checker_accepts_programs_and_finds_what_is_wrong(tmp_path):
+    pytest.importorskip("mypy", reason="needs mypy: pip install -e '.[dev]'")
+    (tmp_path / "program.py").write_text(PROGRAM)
+    (tmp_path / "wrong.py").write_text(WRONG)
+    options = ["--strict", "--follow-imports=silent", "--ignore-missing-imports"]
+    options += ["--no-site-packages"]  # three times as fast
+    files = [ROOT / "docs" / "own_retriever_and_model.py", *sorted(tmp_path.glob("*.py"))]
+    command = [sys.executable, "-m", "mypy", *options, *map(str, files)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    found = [line for line in done.stdout.splitlines() if ": error: " in line]
+    expected = 'Missing positional argument "dataset"', 'expected "str"'
+    assert ["wrong.py:3: " in line for line in found] == [True, True], found
+    assert all(any(text in line for line in found) for text in expected), found
