@@ -8,8 +8,9 @@ from pathlib import Path
 
 from ircotlib.data import Paragraph, read_text
 from ircotlib.datasets.pooled import make_paragraph
-from ircotlib.errors import DataError, Unavailable, UserError
+from ircotlib.errors import DataError, UserError
 from ircotlib.files.checksums import one_line
+from ircotlib.files.extras import need
 from ircotlib.files.progress import track
 from ircotlib.text import sentences
 
@@ -98,11 +99,9 @@ def _read_sections(path: Path) -> list[tuple[str, str]]:
 
 def _read_pages(path: Path) -> list[tuple[str, str]]:
     """Titles and texts of the pages of a PDF; a word that a line's end divides is joined."""
-    try:
-        from pypdf import PdfReader
-    except ImportError:
-        need = "found no library `pypdf`, expected it: pip install -e '.[pdf]'"
-        raise Unavailable(f"{path}: {need}") from None
+    need("pypdf", "pdf")
+    from pypdf import PdfReader
+
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it warns of every odd byte
     try:
         texts = [page.extract_text() for page in PdfReader(path).pages]

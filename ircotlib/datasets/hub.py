@@ -12,6 +12,7 @@ from ircotlib.datasets.own import NAME
 from ircotlib.datasets.pooled import digest, make_paragraph
 from ircotlib.errors import DataError, Unavailable, UserError
 from ircotlib.files.checksums import one_line
+from ircotlib.files.extras import need
 from ircotlib.files.progress import show_progress
 
 # how columns are called on the hub; the first that is there is read
@@ -47,12 +48,10 @@ def open_table(source: str, config: str | None = None, split: str | None = None)
     if not (is_saved or is_file or re.fullmatch(r"[\w.-]+/[\w.-]+", source)):
         expected = f"a folder of save_to_disk, a file ({', '.join(KINDS)}) or OWNER/NAME on the hub"
         raise UserError(f"found no {source!r}, expected {expected}")
-    try:
-        from datasets import load_dataset, load_from_disk, logging
-        from huggingface_hub import HfApi
-    except ImportError:
-        need = "found no library `datasets`, expected it: pip install -e '.[hub]'"
-        raise Unavailable(need) from None
+    need("datasets", "hub")
+    from datasets import load_dataset, load_from_disk, logging
+    from huggingface_hub import HfApi
+
     logging.set_verbosity(CRITICAL)  # the errors below say it
     try:
         if is_saved:
