@@ -22,7 +22,7 @@ from ircotlib.datasets import find_dataset
 from ircotlib.files.paths import MODELS
 from ircotlib.parameters import read_parameters
 from ircotlib.results.figures.palette import BACKENDS
-from ircotlib.results.head_to_head import average
+from ircotlib.results.head_to_head import average, tell
 from ircotlib.results.statistics import LEVEL
 from training.agent.draw_transcripts import SHARES, taught_systems
 
@@ -51,6 +51,7 @@ def head_to_head() -> dict:
     return {
         "head": as_table(head, rows),
         "apart": ", ".join(alike),
+        "front": tell(means),
         "retrievers": [x for s in systems for x in mean[s].sort_index(key=lambda r: r == "BM25")],
     }
 

@@ -236,8 +236,8 @@ def tell(means: pd.DataFrame) -> str:
     said = []
     for retriever, rows in means.sort_values("mean", ascending=False).groupby("retriever"):
         best, alike = rows.iloc[0], ", ".join(rows["system"][rows["p_holm"] >= LEVEL])
-        text = f"With {retriever}, {best['system']} answers most: {best['mean']:.1f}% right"
-        text += f"; not told apart from SearChain: {alike}" if alike else ""
+        text = f"With {retriever}, {best['system']} has the most right answers, {best['mean']:.1f}%"
+        text += f"; {alike} cannot be told apart from SearChain" if alike else ""
         for one in rows[rows["retrievals"] == 0].head(1).itertuples():
             text += f"; the best without retrieval, {one.system}, has {one.mean:.1f}%"
         said.append(f"{text}.")
