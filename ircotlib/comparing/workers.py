@@ -182,10 +182,11 @@ def _can_be_opened(played: Run) -> bool:
     calls = played.bench.calls
     if calls.path != str(DATA / "calls.sqlite") or None in fingerprints_of(played.bench):
         return False
-    known = all_systems().get(played.system.name) is played.system
+    if all_systems().get(played.system.name) is not played.system:
+        return False
     again = open_run(played.identity).bench
     # the identity has all parameters; where figures of a trial go is none of them
-    return known and replace(again, parameters=played.bench.parameters) == played.bench
+    return replace(again, parameters=played.bench.parameters) == played.bench
 
 
 def _is_stored(played: Run) -> bool:

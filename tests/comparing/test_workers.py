@@ -89,7 +89,8 @@ def test_what_a_killed_worker_left_is_played_and_runs_are_as_without(
     assert "failed" not in capsys.readouterr().err
     with open_workers([bench]) as crew:
         crew.hand_out(played)
-        crew.hand_out(played._replace(system=replace(system)))
+        for mine in (replace(system), replace(system, name="Mine")):  # no worker knows these
+            crew.hand_out(played._replace(system=mine))
         assert not crew.shares and "engine" not in vars(crew)
 
 
