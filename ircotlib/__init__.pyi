@@ -118,6 +118,7 @@ from .results.figures.rows import draw_causes as draw_causes
 from .results.figures.rows import draw_factual_errors as draw_factual_errors
 from .results.figures.rows import draw_front as draw_front
 from .results.figures.rows import draw_with_reported as draw_with_reported
+from .results.figures.rows import tell_front as tell_front
 from .results.figures.tree import draw_tree as draw_tree
 from .results.head_to_head import with_rivals as with_rivals
 from .results.latex import as_latex as as_latex

@@ -13,7 +13,6 @@ from ircotlib.parameters import Parameters
 from ircotlib.results.reported import KEYS, beside, read_reported
 from ircotlib.results.runs import count_requests, find_runs, has_runs, in_order, read_runs
 from ircotlib.results.statistics import (
-    LEVEL,
     holm,
     p_against,
     paired_p,
@@ -231,22 +230,9 @@ def with_rivals(runs: pd.DataFrame, p: Parameters) -> pd.DataFrame:
     return pd.concat([runs, rivals], ignore_index=True)
 
 
-def tell(means: pd.DataFrame) -> str:
-    """What `draw_front` shows of these means, in a sentence for each retriever."""
-    said = []
-    for retriever, rows in means.sort_values("mean", ascending=False).groupby("retriever"):
-        best, alike = rows.iloc[0], ", ".join(rows["system"][rows["p_holm"] >= LEVEL])
-        text = f"With {retriever}, {best['system']} has the most right answers, {best['mean']:.1f}%"
-        text += f"; {alike} cannot be told apart from SearChain" if alike else ""
-        for one in rows[rows["retrievals"] == 0].head(1).itertuples():
-            text += f"; the best without retrieval, {one.system}, has {one.mean:.1f}%"
-        said.append(f"{text}.")
-    return " ".join(said)
-
-
 def made_by(table: pd.DataFrame) -> str:
     """The models and the number of questions behind a table, for titles and captions."""
     if table.empty:
         return "no run"
-    models = sorted({Path(model).name for model in table["model"]})
-    return f"{', '.join(models)}, n = {table['n'].min()} questions a data set"
+    models = {Path(model).name for model in table["model"]}
+    return f"{', '.join(sorted(models))}, n = {table['n'].min()} questions a data set"

@@ -15,7 +15,7 @@ from ircotlib.systems import OWN, all_systems
 PERCENT = (-4, 104)
 MEASURES = {"cover_em": "cover-EM", "f1": "F1", "rouge_l": "ROUGE-L"}
 HOLLOW = ("o", "D", "s")  # a shape for each model of a paper
-ROW = 0.14  # inches
+ROW = 0.13  # inches
 PAPER = panels.HOLLOW | {"linestyle": "", "marker": HOLLOW[0], "markersize": 4.5}
 
 
@@ -144,12 +144,12 @@ def draw_front(means: pd.DataFrame, title: str) -> plt.Figure | None:
     retrievers = means.groupby("retriever", sort=False)
     across = 2 if (means["tokens"] > 0).any() else 1
     shape = {"squeeze": False, "sharey": "row", "width_ratios": [2, 1][:across]}
-    shape["figsize"] = panels.PAGE, 0.6 + sum(0.6 + ROW * len(rows) for _, rows in retrievers)
+    shape["figsize"] = panels.PAGE, 0.6 + sum(0.5 + ROW * len(rows) for _, rows in retrievers)
     figure, axes = panels.subplots(len(retrievers), across, **shape)
     for (left, *beside), (retriever, rows) in zip(axes, retrievers, strict=True):
         rows = rows.sort_values(["mean", "tokens"], ascending=[False, True], kind="stable")
         draw_rows(left, rows, rows["system"])
-        left.set_title(f"answers right, mean over data sets, %: {retriever}")
+        left.set_title(f"answers right, % ({retriever})")
         for right in beside:
             colors = palette.colors_of(rows["system"])
             for y, row in enumerate(rows.itertuples()):
@@ -167,6 +167,21 @@ def draw_front(means: pd.DataFrame, title: str) -> plt.Figure | None:
     if (means["p_holm"] >= LEVEL).any():
         handles.append(Patch(color=palette.BAND, label="not told apart from SearChain"))
     return panels.finish(figure, title, handles)
+
+
+def tell_front(means: pd.DataFrame) -> str:
+    """What `draw_front` shows of these means, in a sentence for each retriever."""
+    said = ""
+    for retriever, rows in means.sort_values("mean", ascending=False).groupby("retriever"):
+        best, alike = rows.iloc[0], ", ".join(rows["system"][rows["p_holm"] >= LEVEL])
+        said += (
+            f"With {retriever}, {best['system']} has the most right answers, {best['mean']:.1f}%"
+        )
+        said += f"; {alike} cannot be told apart from SearChain" * bool(alike)
+        for one in rows[rows["retrievals"] == 0].head(1).itertuples():
+            said += f"; the best without retrieval, {one.system}, has {one.mean:.1f}%"
+        said += ". "
+    return said.strip()
 
 
 def _family_handles(table: pd.DataFrame) -> list[Line2D | Patch]:
