@@ -108,6 +108,7 @@ def draw_retrieval_scale(table: pd.DataFrame) -> plt.Figure | None:
         axis.set(xlabel="paragraphs", xscale="log", yscale="log")
         axis.xaxis.set_major_formatter(EngFormatter(sep=""))
         axis.yaxis.set_major_formatter("{x:,g}")
+        axis.minorticks_off()
 
     return panels.draw_panels(table, "measure", draw, "Retrieval by the size of the corpus", 1.9, 2)
 
