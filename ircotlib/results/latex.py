@@ -10,6 +10,8 @@ SIGNS |= {"→": r"$\rightarrow$", "★": r"$\star$", "≥": r"$\geq$", "·": r"
 SIGNS |= {"<": "$<$", ">": "$>$", "−": "$-$"}
 LONG = 28  # characters; longer cells are wrapped, as wide as half as many
 ROWS = 45  # that fit on a page
+# a table that is wider than its page is made smaller
+FIT = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
 
 
 def as_latex(markdown: str, caption: str, label: str) -> str:
@@ -17,7 +19,7 @@ def as_latex(markdown: str, caption: str, label: str) -> str:
     Columns without a value are left out; a table longer than a page is a `longtable`. The packages
     that it takes are named in its first line.
     """
-    parts = ["% needs \\usepackage{booktabs}, longtable, array, and [T1]{fontenc}"]
+    parts = ["% needs \\usepackage{booktabs}, graphicx, longtable, array, and [T1]{fontenc}"]
     heading, rows = "", []
     for line in [*markdown.splitlines(), ""]:
         if line.startswith("|"):
@@ -47,13 +49,9 @@ def _table(names: Sequence[str], rows: Sequence[Sequence[str]], caption: str, la
         start, end = [rf"\begin{{longtable}}{{{shape}}}", about + r" \\"], [r"\end{longtable}"]
         body.append(r"\endhead")
     else:
-        start = [
-            r"\begin{table}",
-            r"\centering\footnotesize",
-            about,
-            rf"\begin{{tabular}}{{{shape}}}",
-        ]
-        end = [r"\end{tabular}", r"\end{table}"]
+        start = [r"\begin{table}", r"\centering\footnotesize", about, FIT]
+        start += [rf"\begin{{tabular}}{{{shape}}}"]
+        end = [r"\end{tabular}}", r"\end{table}"]
     return "\n".join([*start, *body, *lines, r"\bottomrule", *end])
 
 

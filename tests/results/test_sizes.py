@@ -12,9 +12,10 @@ from matplotlib.text import Text
 
 matplotlib.use("Agg")
 
+from drawn import DRAWN, read
+
 from ircotlib.files import paths
 from ircotlib.results.figures import panels
-from tests.results.kept import DRAWN, read
 
 ABOUT = "profile mini, model mini-xxl, n = 100 test questions a data set; what it was shown"
 TEXTS = {"searchain_tree", "ircot_tuning", "abilities_parts", "abilities_ceilings"}  # no marks
