@@ -35,11 +35,11 @@ def as_latex(markdown: str, caption: str, label: str) -> str:
 
 def _table(names: Sequence[str], rows: Sequence[Sequence[str]], caption: str, label: str) -> str:
     """One table. Numbers are set to the right, texts to the left."""
-    columns = [[name, *cells] for name, *cells in zip(names, *rows, strict=True) if any(cells)]
+    columns = [column for column in zip(names, *rows, strict=True) if any(column[1:]) or not rows]
     shape = ""
     for _, *cells in columns:
         is_text = any(re.search("[A-Za-z]", cell) for cell in cells)
-        longest = max(map(len, cells))
+        longest = max(map(len, cells), default=0)
         wrapped = rf">{{\raggedright\arraybackslash}}p{{{min(longest, 60) / 12:.1f}cm}}"
         shape += wrapped if longest > LONG else "l" if is_text else "r"
     head, *lines = [" & ".join(map(escape, row)) + r" \\" for row in zip(*columns, strict=True)]

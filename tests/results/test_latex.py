@@ -73,6 +73,10 @@ def test_the_kept_tables_compile(tmp_path):
     assert made.returncode == 0, made.stdout[-2000:]
 
 
+def test_a_table_without_rows_has_its_names():
+    assert r"a & b \\" in as_latex("| a | b |\n| --- | --- |", "None.", "t").splitlines()
+
+
 def test_signs_of_latex_are_escaped():
     assert escape(r"a\*b & {c}~^ \ ★ §") == (
         r"a*b \& \{c\}\textasciitilde{}\textasciicircum{} \textbackslash{} $\star$ §"

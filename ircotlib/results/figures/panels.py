@@ -170,7 +170,7 @@ def save_figure(
             if ending == "svg":  # marks say what they are under the mouse
                 svg = partial.read_text(encoding="utf-8")
                 titled = re.sub(r'<g id="title: ([^"]*)">', r"<g><title>\1</title>", svg)
-                partial.write_text(titled, encoding="utf-8")
+                partial.write_text(re.sub(r"\n +", "\n", titled), encoding="utf-8")
 
 
 def _write_below(figure: plt.Figure, text: str) -> None:
