@@ -1,5 +1,7 @@
 """Figures draw the numbers they are given, and the same numbers give the same bytes."""
 
+from xml.etree import ElementTree
+
 import matplotlib
 import numpy as np
 import pandas as pd
@@ -248,6 +250,15 @@ def test_saved_twice_the_bytes_are_the_same(tmp_path, monkeypatch):
     assert saved[0] == saved[1]
     endings = ("png", "svg", "pdf", "csv")
     assert {*saved[0]} == {f"{n}.{end}" for n in ("figure", "sizes_paper") for end in endings}
+
+
+def test_a_name_is_no_markup(tmp_path, monkeypatch):
+    monkeypatch.setattr(paths, "FIGURES", tmp_path)
+    name = '<script> & "more"'
+    figure = draw_with_reported(TABLE.replace({"system": {"OneR": name}}), "t", "recall, %")
+    panels.save_figure(figure, TABLE, "a")
+    titles = ElementTree.parse(tmp_path / "a.svg").iter("{http://www.w3.org/2000/svg}title")
+    assert f"{name}: 50.0 (45.0 to 57.0)" in [title.text for title in titles]
 
 
 TREE = [

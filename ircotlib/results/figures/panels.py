@@ -28,6 +28,7 @@ STYLE |= {
     "svg.hashsalt": "ircotlib",
 } | SIZES
 MADE = {"png": {"Software": None}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
+MARK = r"""<g id=(["'])title: (.*?)\1>"""  # of the SVG
 HOLLOW = {"markerfacecolor": "none", "markeredgecolor": "black", "markeredgewidth": 0.8}
 
 
@@ -169,7 +170,7 @@ def save_figure(
             figure.savefig(partial, format=ending, dpi=200, metadata=metadata)
             if ending == "svg":  # marks say what they are under the mouse
                 svg = partial.read_text(encoding="utf-8")
-                titled = re.sub(r'<g id="title: ([^"]*)">', r"<g><title>\1</title>", svg)
+                titled = re.sub(MARK, r"<g><title>\2</title>", svg)
                 partial.write_text(re.sub(r"\n +", "\n", titled), encoding="utf-8")
 
 
