@@ -19,6 +19,8 @@ from ircotlib.extraction.extractor import Extractor
 from ircotlib.files.options import new_parser
 from ircotlib.files.paths import MODELS
 from ircotlib.program import Extract, Extracted
+from ircotlib.results.figures import palette, panels
+from ircotlib.results.figures.lines import draw_lines
 from ircotlib.results.figures.panels import save_figure, subplots
 from ircotlib.retrieval.bm25 import open_index
 from ircotlib.retrieval.corpus import write_corpus
@@ -121,20 +123,19 @@ def share_above(pairs: str, confidence: np.ndarray) -> tuple:
 
 def draw(table: pd.DataFrame):
     """Precision, recall and F1 by threshold; shares above the paper's threshold by kind."""
-    figure, (left, right) = subplots(1, 2, figsize=(10, 3.4))
+    figure, (left, right) = subplots(1, 2, figsize=(panels.PAGE, 2.6))
     rows = table[table["pairs"] == "gold and others"]
-    for name, style in (("precision", "--"), ("recall", ":"), ("F1", "-")):
-        curve = rows[rows["measure"] == name]
-        left.plot(curve["threshold"], curve["value"], style, label=name)
-    left.axvline(CONFIDENCE, color="black", linewidth=0.8, label=f"{CONFIDENCE} (SearChain §4.1)")
-    left.set(xlabel="confidence above", ylabel="%", title="gold and other paragraphs")
-    left.legend(frameon=False)
+    colors = dict(zip(["precision", "recall", "F1"], palette.LINES, strict=False))
+    draw_lines(left, rows.assign(mean=rows["value"]), "threshold", "measure", colors)
+    left.axvline(CONFIDENCE, color="black", linewidth=0.8)
+    left.set(xlabel=f"confidence above (line: {CONFIDENCE}, SearChain §4.1)", ylabel="%")
+    left.set_title("gold and other paragraphs")
     above = table[table["measure"] == "above"].iloc[::-1]
-    right.barh(above["pairs"], above["value"], color="C0")
-    right.bar_label(right.containers[0], fmt="%.1f", padding=2, fontsize="x-small")
-    right.set(xlabel=f"confidence above {CONFIDENCE}, %", xlim=(0, 112))
+    right.barh(above["pairs"], above["value"], color=palette.BLUE)
+    right.bar_label(right.containers[0], fmt="%.1f", padding=2, fontsize=7)
+    right.set(xlabel=f"confidence above {CONFIDENCE}, %", xlim=(0, 118))
     right.grid(False, axis="y")
-    return figure
+    return panels.finish(figure, "How sure the reader is of gold and of other paragraphs")
 
 
 def main(folder: Path = MODELS / "mini-reader") -> None:

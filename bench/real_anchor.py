@@ -16,8 +16,8 @@ from ircotlib.comparing.comparison import run_system
 from ircotlib.files.options import add_profile, new_parser, parse_changes, refusing
 from ircotlib.metrics import paragraph_recall
 from ircotlib.parameters import Parameters, read_parameters
-from ircotlib.results.figures.bars import draw_measures
 from ircotlib.results.figures.panels import save_figure
+from ircotlib.results.figures.rows import draw_measures
 from ircotlib.results.statistics import describe, paired_difference, summarise
 from ircotlib.running.bench import open_bench
 from ircotlib.running.predictions import read_predictions
@@ -123,8 +123,8 @@ def main() -> None:
         check_places(p)
     answers = pd.concat([run_dataset(p, name) for name in p.datasets], ignore_index=True)
     table = measure(answers)
-    title = f"real questions: {describe(answers, p.profile)}"
-    save_figure(draw_measures(table, title), table, NAME, p)
+    figure = draw_measures(table, "Real questions")
+    save_figure(figure, table, NAME, p, describe(answers, p.profile))
     save_figure(None, rate(answers), f"{NAME}_rates", p)
     save_figure(None, compare(answers), f"{NAME}_differences", p)
 

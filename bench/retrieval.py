@@ -26,8 +26,8 @@ from bench import pseudo_text
 from bench.retrieval_table import check_targets, compare_hits, tabulate
 from ircotlib.files.options import new_parser, read_count
 from ircotlib.files.paths import DATA, ROOT
+from ircotlib.results.figures.lines import draw_retrieval_scale
 from ircotlib.results.figures.panels import save_figure
-from ircotlib.results.figures.points import draw_retrieval_scale
 from ircotlib.retrieval.analyzer import FINGERPRINT
 from ircotlib.retrieval.corpus import DESCRIPTION, Corpus, write_corpus
 

@@ -22,8 +22,8 @@ from ircotlib.datasets import find_dataset
 from ircotlib.files.paths import MODELS
 from ircotlib.parameters import read_parameters
 from ircotlib.results.figures.palette import BACKENDS
+from ircotlib.results.figures.rows import tell_front
 from ircotlib.results.head_to_head import average
-from ircotlib.results.statistics import LEVEL
 from training.agent.draw_transcripts import SHARES, taught_systems
 
 PAIRS = ("OneR", "IRCoT"), ("OneR QA", "IRCoT QA")  # recall and F1
@@ -43,14 +43,13 @@ def head_to_head() -> dict:
         less = text(x.difference, x.difference_low, x.difference_high)
         row = [x.system, right, less, f"{texts[x.system]:.1f}", f"{x.tokens:.0f}", f"{x.reported}"]
         rows.append([cell if "nan" not in cell else "–" for cell in row])
-    alike = means[means["p_holm"] >= LEVEL].sort_values("mean", ascending=False)["system"]
     head = ["", "right, %", "minus SearChain", "ELI5", "tokens a question", "right in the paper, %"]
     dense = average(read("head_to_head_dense")).round({"mean": 1})
     mean = dense.set_index(["system", "retriever"])["mean"]
     systems = "SearChain", "IRCoT QA", "Self-Ask", "DecomP", "DSP", "ReAct"
     return {
         "head": as_table(head, rows),
-        "apart": ", ".join(alike),
+        "front": tell_front(means),
         "retrievers": [x for s in systems for x in mean[s].sort_index(key=lambda r: r == "BM25")],
     }
 

@@ -13,7 +13,9 @@ CORE = "data text metrics program errors playing.cache playing.scheduler prompti
 CORE += "prompting.demonstrations systems datasets files.options __main__".split()
 MODELS = ["torch", "transformers", "elasticsearch"]
 HEAVY = [*MODELS, "pandas", "matplotlib", "seaborn", "scipy", "tantivy", "IPython", "nbformat"]
-FIGURES = [f"ircotlib.results.figures.{name}" for name in ("bars", "panels", "points", "tree")]
+FIGURES = [
+    f"ircotlib.results.figures.{name}" for name in ("rows", "panels", "lines", "maps", "tree")
+]
 # programs that use torch, but import it only once their options are read
 TRAININGS = ["t5", "agent", "reader", "agent.evaluate"]
 BENCHMARKS = ["batching", "parse_rates", "reading", "retrieval", "server", "systems"]

@@ -8,6 +8,7 @@ import pytest
 from ircotlib.files import paths
 from ircotlib.files.paths import benchmark_table, figure_path
 from ircotlib.parameters import WITHOUT_EFFECT, Parameters, read_parameters
+from ircotlib.results.figures import panels
 from ircotlib.results.figures.panels import save_figure, subplots
 from ircotlib.results.head_to_head import panels_of
 from ircotlib.results.markdown import save_table
@@ -86,7 +87,7 @@ def test_a_trial_leaves_kept_figures_as_they_are(profile, tmp_path, monkeypatch)
     save_figure(subplots()[0], table, "drawn", shipped)
     save_table(table, "told", "Kept.", shipped)
     kept = {path: path.read_bytes() for path in tmp_path.rglob("*.*")}
-    assert len(kept) == 4
+    assert len(kept) == 7
     figure = subplots()[0]
     save_figure(figure, table + 1, "drawn", changed)
     save_figure(None, table, "drawn", changed)  # removes no kept picture either
@@ -94,7 +95,8 @@ def test_a_trial_leaves_kept_figures_as_they_are(profile, tmp_path, monkeypatch)
     assert {path: path.read_bytes() for path in kept} == kept
     assert figure.texts[-1].get_text() == f"profile {profile} with test=7"
     made = {path.name for path in (tmp_path / "trials/test=7").iterdir()}
-    assert made == {path.name for path in kept} - {figure_path("drawn.png", profile).name}
+    drawn = {figure_path(f"drawn.{ending}", profile).name for ending in panels.MADE}
+    assert made == {path.name for path in kept} - drawn
 
 
 def test_a_benchmark_of_a_trial_is_read_by_this_trial_alone(tmp_path, monkeypatch):

@@ -16,6 +16,7 @@ from ircotlib.files.progress import show_progress
 from ircotlib.metrics import cover_em
 from ircotlib.playing.scheduler import run
 from ircotlib.program import LINE, Generate, Program
+from ircotlib.results.statistics import mean_interval
 from ircotlib.running.bench import Bench
 from ircotlib.running.laboratory import data_folder
 from ircotlib.running.programs import program_of
@@ -107,10 +108,14 @@ def compare_forms(bench: Bench, parts: Parts, of_parts: pd.DataFrame) -> pd.Data
 
 
 def count_forms(forms: pd.DataFrame) -> pd.DataFrame:
-    """Figure 10: accuracy and number of questions by panel, hops and i; in the panel "a of b" those
-    of "a" on the questions that panel "b" has, too. `forms`: from `compare_forms`.
+    """Figure 10: accuracy, with its 95% interval, and number of questions by panel, hops and i; in
+    the panel "a of b" those of "a" on the questions that panel "b" has, too. `forms`: from
+    `compare_forms`.
     """
     panel_a, panel_b = (forms["panel"] == name for name in "ab")
     shared = forms[panel_a & forms["id"].isin(forms["id"][panel_b])].assign(panel="a of b")
     groups = pd.concat([forms, shared]).groupby(["panel", "hops", "i"])["right"]
-    return groups.agg(accuracy="mean", n="size").round(3).reset_index()
+    counted = groups.agg(accuracy="mean", n="size").reset_index()
+    ends = [mean_interval(right) for _, right in groups]
+    counted[["low", "high"]] = pd.DataFrame(ends, columns=["low", "high"])
+    return counted.round(3)

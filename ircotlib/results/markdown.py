@@ -1,4 +1,4 @@
-"""Tables as Markdown and CSV files."""
+"""Tables as Markdown, LaTeX and CSV files."""
 
 import re
 from collections.abc import Callable
@@ -9,6 +9,7 @@ from ircotlib.datasets import all_datasets
 from ircotlib.files.paths import figure_path, write_whole
 from ircotlib.files.tables import write_table
 from ircotlib.parameters import Parameters
+from ircotlib.results.latex import as_latex
 
 
 def save_table(
@@ -18,13 +19,15 @@ def save_table(
     p: Parameters | None = None,
     write: Callable[[pd.DataFrame], str] | None = None,
 ) -> None:
-    """Write NAME.csv, and NAME.md with a caption; `figure_path` says where. `write`: renders the
-    table as Markdown; None: `as_markdown`.
+    """Write NAME.csv, and NAME.md and NAME.tex with a caption; `figure_path` says where. `write`:
+    renders the table as Markdown; None: `as_markdown`.
     """
     made_with = (p.profile, p.trial) if p else ()
     write_table(figure_path(f"{name}.csv", *made_with), table)
-    text = f"{caption}\n\n{(write or as_markdown)(table)}\n"
-    write_whole(figure_path(f"{name}.md", *made_with), text)
+    text = (write or as_markdown)(table)
+    write_whole(figure_path(f"{name}.md", *made_with), f"{caption}\n\n{text}\n")
+    label = name.replace("_", "-")
+    write_whole(figure_path(f"{name}.tex", *made_with), as_latex(text, caption, label))
 
 
 def as_markdown(table: pd.DataFrame) -> str:

@@ -27,6 +27,9 @@ SETS, EXAMPLES = "sets", "examples"  # what prompts show
 FOUR_EXAMPLES = {"multihop": 4, "strategyqa": 6, "slotfilling": 4, "fever": 2, "eli5": 2}
 TWO_EXAMPLES = dict.fromkeys(FOUR_EXAMPLES, 2)
 NO_EXAMPLES = dict.fromkeys(FOUR_EXAMPLES, 0)
+# families of systems: how they look for paragraphs; those of plug-ins, which say nothing, are OWN
+CLOSED, ONCE, STEPWISE = "no retrieval", "one retrieval", "step by step"
+CHAINED, OWN = "SearChain", "own"
 
 
 @dataclass(frozen=True)
@@ -86,8 +89,10 @@ class System:
     reported: tuple[str, ...] = ()
     # the systems that its paper says it outperforms by the same measure
     better_than: tuple[str, ...] = ()
-    # how and where figures draw it
-    color: str = "#7d6bb0"
+    # how and where figures draw it: its family, and which shade of its colour, 0 (darkest) to 2; or
+    # a colour of its own
+    family: tuple[str, int] = (OWN, 0)
+    color: str = ""
     order: int = 1000
 
     @property

@@ -5,7 +5,7 @@ from functools import cache
 
 from ircotlib.data import Question
 from ircotlib.program import LINE, Generate, Program
-from ircotlib.systems import FOUR_EXAMPLES, SEARCHAIN, Prompts, System, WritePrompt
+from ircotlib.systems import CLOSED, FOUR_EXAMPLES, SEARCHAIN, Prompts, System, WritePrompt
 from ircotlib.systems.cot import read_answer
 from ircotlib.systems.direct import NEXT
 
@@ -100,7 +100,7 @@ SYSTEMS = (
         examples=FOUR_EXAMPLES,
         generations=3,
         study=SEARCHAIN,
-        color="#b7c9d3",
+        family=(CLOSED, 2),
         order=110,
     ),
 )

@@ -5,7 +5,7 @@ from dataclasses import replace
 from ircotlib.data import Prediction, Question
 from ircotlib.metrics import majority
 from ircotlib.program import Generate, Program, Sample
-from ircotlib.systems import FOUR_EXAMPLES, SEARCHAIN, Prompts, System, read_hops
+from ircotlib.systems import CLOSED, FOUR_EXAMPLES, SEARCHAIN, Prompts, System, read_hops
 from ircotlib.systems.direct import NEXT
 from ircotlib.text import answer_from_chain, sentences
 
@@ -58,7 +58,7 @@ SYSTEMS = (
         stages=("cot",),
         examples=FOUR_EXAMPLES,
         study=SEARCHAIN,
-        color="#8fb8c9",
+        family=(CLOSED, 1),
         order=120,
     ),
     System(
@@ -69,7 +69,7 @@ SYSTEMS = (
         generations=40,
         draws=("n",),
         study=SEARCHAIN,
-        color="#4f8fa8",
+        family=(CLOSED, 1),
         order=130,
     ),
 )

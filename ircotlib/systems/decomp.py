@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ircotlib.data import Hop, Prediction, Question
 from ircotlib.program import LINE, Generate, Program, Retrieve
-from ircotlib.systems import SEARCHAIN, Prompts, System
+from ircotlib.systems import SEARCHAIN, STEPWISE, Prompts, System
 from ircotlib.text import answer_from_chain
 
 RETRIEVE, READ, END = "retrieve_odqa", "multihop_titleqa", "[EOQ]"
@@ -97,7 +97,7 @@ SYSTEMS = (
         generations=16,
         study=SEARCHAIN,
         reported=("DecomP (2023)", "DecomP (2022)"),
-        color="#a06f8f",
+        family=(STEPWISE, 2),
         order=310,
     ),
 )

@@ -2,7 +2,7 @@
 
 from ircotlib.data import Prediction, Question
 from ircotlib.program import Generate, Program
-from ircotlib.systems import NO_EXAMPLES, SEARCHAIN, Prompts, System
+from ircotlib.systems import CLOSED, NO_EXAMPLES, SEARCHAIN, Prompts, System
 
 NEXT = ("\nQ:",)  # where a model continues with another question
 
@@ -22,7 +22,7 @@ SYSTEMS = (
         stages=("direct",),
         examples=NO_EXAMPLES,  # SearChain, Table 11
         study=SEARCHAIN,
-        color="#b5b0a6",
+        family=(CLOSED, 2),
         order=100,
     ),
 )

@@ -2,7 +2,7 @@
 
 from ircotlib.data import Prediction, Question
 from ircotlib.program import Generate, Program, Retrieve
-from ircotlib.systems import NO_EXAMPLES, SEARCHAIN, Prompts, System
+from ircotlib.systems import NO_EXAMPLES, ONCE, SEARCHAIN, Prompts, System
 
 
 def direct_retrieval(
@@ -26,7 +26,7 @@ SYSTEMS = (
         stages=("read",),
         examples=NO_EXAMPLES,  # SearChain, Table 11
         study=SEARCHAIN,
-        color="#6b7785",
+        family=(ONCE, 2),
         order=200,
     ),
 )

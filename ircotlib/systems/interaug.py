@@ -7,7 +7,7 @@ from functools import lru_cache
 from ircotlib.data import Prediction, Question
 from ircotlib.metrics import majority
 from ircotlib.program import LINE, Program, Retrieve, Sample
-from ircotlib.systems import SEARCHAIN, Prompts, System
+from ircotlib.systems import ONCE, SEARCHAIN, Prompts, System
 from ircotlib.text import sentences
 
 
@@ -57,7 +57,7 @@ SYSTEMS = (
         generations=50,
         limits=("tokens",),
         study=SEARCHAIN,
-        color="#9b8f6d",
+        family=(ONCE, 2),
         order=300,
     ),
 )

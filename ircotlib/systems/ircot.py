@@ -7,7 +7,7 @@ from rapidfuzz import fuzz
 
 from ircotlib.data import Hop, Paragraph, Prediction, Question
 from ircotlib.program import SENTENCE, Generate, Program, Retrieve
-from ircotlib.systems import RECALL, SETS, Prompts, System, read_hops
+from ircotlib.systems import RECALL, SETS, STEPWISE, Prompts, System, read_hops
 from ircotlib.text import answer_from_chain, gives_answer, last_sentence, query_from
 
 
@@ -108,7 +108,7 @@ SYSTEMS = (
         grid={"k": (2, 4, 6, 8), "m": (1, 2, 3)},  # §4.1
         tuned_by=RECALL,  # §4.1, "Retrieval Metric"
         better_than=("OneR",),  # §5, Figure 3
-        color="#3b6fb6",
+        family=(STEPWISE, 0),
         order=30,
     ),
     System(
@@ -119,7 +119,7 @@ SYSTEMS = (
         demonstrated_by=SETS,
         limits=(),
         grid={"k": (2, 4, 6, 8), "m": (1, 2, 3)},  # §4.1
-        color="#a9c1e0",
+        family=(STEPWISE, 2),
         order=31,
     ),
     System(
@@ -131,7 +131,7 @@ SYSTEMS = (
         limits=(),
         grid={"k": (2, 4, 6, 8), "m": (1, 2, 3)},  # §4.1
         better_than=("NoR QA", "OneR QA", "IRCoT QA w/o reader"),  # §5, Figure 4; App. F, Table 6
-        color="#3b6fb6",
+        family=(STEPWISE, 0),
         order=32,
     ),
 )

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from ircotlib.data import Hop, Prediction, Question
 from ircotlib.program import LINE, Generate, Program
-from ircotlib.systems import FOUR_EXAMPLES, SEARCHAIN, Prompts, System
+from ircotlib.systems import CLOSED, FOUR_EXAMPLES, SEARCHAIN, Prompts, System
 from ircotlib.systems.direct import NEXT
 from ircotlib.text import list_items
 
@@ -46,7 +46,7 @@ SYSTEMS = (
         examples=FOUR_EXAMPLES,
         generations=10,
         study=SEARCHAIN,
-        color="#c9a66b",
+        family=(CLOSED, 1),
         order=160,
     ),
 )

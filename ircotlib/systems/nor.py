@@ -2,7 +2,7 @@
 
 from ircotlib.data import Prediction, Question
 from ircotlib.program import Program
-from ircotlib.systems import System, read_hops
+from ircotlib.systems import CLOSED, System, read_hops
 
 
 def nor_qa(question: Question, *, read) -> Program:
@@ -15,7 +15,7 @@ SYSTEMS = (
     System(
         name="NoR QA",
         program=nor_qa,
-        color="#9aa5b1",
+        family=(CLOSED, 0),
         order=10,
     ),
 )

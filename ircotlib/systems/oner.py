@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from ircotlib.data import Prediction, Question
 from ircotlib.program import Program, Retrieve
-from ircotlib.systems import RECALL, System, read_hops
+from ircotlib.systems import ONCE, RECALL, System, read_hops
 from ircotlib.text import remove_question_words
 
 
@@ -36,7 +36,7 @@ SYSTEMS = (
         program=oner,
         grid={"k": (5, 7, 9, 11, 13, 15)},  # §4.1
         tuned_by=RECALL,  # §4.1, "Retrieval Metric"
-        color="#e08e45",
+        family=(ONCE, 0),
         order=20,
     ),
     System(
@@ -44,7 +44,7 @@ SYSTEMS = (
         program=oner_qa,
         grid={"k": (5, 7, 9, 11, 13, 15), "m": (1, 2, 3)},  # §4.1
         better_than=("NoR QA",),  # App. E, Table 4
-        color="#e08e45",
+        family=(ONCE, 0),
         order=21,
     ),
 )

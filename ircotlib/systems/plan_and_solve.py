@@ -4,7 +4,15 @@ from dataclasses import replace
 
 from ircotlib.data import Question
 from ircotlib.program import LINE, Generate, Program, Retrieve
-from ircotlib.systems import FOUR_EXAMPLES, SEARCHAIN, Prompts, System, WritePrompt
+from ircotlib.systems import (
+    CLOSED,
+    FOUR_EXAMPLES,
+    SEARCHAIN,
+    STEPWISE,
+    Prompts,
+    System,
+    WritePrompt,
+)
 from ircotlib.systems.cot import read_answer
 from ircotlib.systems.direct import NEXT
 from ircotlib.text import answer_from_chain, list_items
@@ -72,7 +80,7 @@ SYSTEMS = (
         generations=2,
         limits=("max_tokens", "answer_tokens"),
         study=SEARCHAIN,
-        color="#d9b0a2",
+        family=(CLOSED, 1),
         order=170,
     ),
     System(
@@ -83,7 +91,7 @@ SYSTEMS = (
         generations=3,
         limits=("max_tokens", "answer_tokens"),
         study=SEARCHAIN,
-        color="#b8735c",
+        family=(STEPWISE, 1),
         order=230,
     ),
 )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from ircotlib.data import Hop, Paragraph, Prediction, Question
 from ircotlib.program import LINE, Generate, NearestTitle, Program, Retrieve
-from ircotlib.systems import FOUR_EXAMPLES, SEARCHAIN, Prompts, System, WritePrompt
+from ircotlib.systems import FOUR_EXAMPLES, SEARCHAIN, STEPWISE, Prompts, System, WritePrompt
 from ircotlib.systems.cot import cot_sc
 from ircotlib.text import sentences
 
@@ -153,7 +153,7 @@ SYSTEMS = (
         limits=("tokens",),
         study=SEARCHAIN,
         reported=("React",),
-        color="#d98c8c",
+        family=(STEPWISE, 1),
         order=240,
     ),
     System(
@@ -167,7 +167,7 @@ SYSTEMS = (
         draws=("n",),
         study=SEARCHAIN,
         reported=("React → CoT-SC", "ReAct"),
-        color="#c0504d",
+        family=(STEPWISE, 1),
         order=241,
     ),
 )

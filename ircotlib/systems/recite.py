@@ -3,7 +3,7 @@
 from ircotlib.data import Prediction, Question
 from ircotlib.metrics import majority
 from ircotlib.program import LINE, Generate, Program, Sample
-from ircotlib.systems import FOUR_EXAMPLES, SEARCHAIN, Prompts, System, read_hops
+from ircotlib.systems import CLOSED, FOUR_EXAMPLES, SEARCHAIN, Prompts, System, read_hops
 from ircotlib.text import answer_from_chain
 
 END = ("\n\n\n", "\nQuestion:")  # of a recitation (released program)
@@ -54,7 +54,7 @@ SYSTEMS = (
         draws=("n",),
         study=SEARCHAIN,
         reported=("Recite-and-answer", "RECITE"),
-        color="#9b8fc0",
+        family=(CLOSED, 2),
         order=140,
     ),
 )

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from ircotlib.data import Hop, Paragraph, Prediction, Question
 from ircotlib.program import LINE, Extract, Extracted, Generate, Program, Retrieve, Stop
-from ircotlib.systems import FOUR_EXAMPLES, SEARCHAIN, Prompts, System
+from ircotlib.systems import CLOSED, FOUR_EXAMPLES, SEARCHAIN, STEPWISE, Prompts, System
 
 FOLLOW_UP, ANSWERED = "Follow up:", "Intermediate answer:"
 FINAL, NEXT = "So the final answer is:", "\nQuestion:"
@@ -135,7 +135,7 @@ SYSTEMS = (
         stages=("ask",),
         examples=FOUR_EXAMPLES,
         study=SEARCHAIN,
-        color="#a9cdbd",
+        family=(CLOSED, 2),
         order=150,
     ),
     System(
@@ -146,7 +146,7 @@ SYSTEMS = (
         generations=25,
         study=SEARCHAIN,
         reported=("Self-Ask", "SelfAsk"),
-        color="#5d9b84",
+        family=(STEPWISE, 2),
         order=220,
     ),
 )

@@ -6,7 +6,7 @@ import re
 
 from ircotlib.data import Hop, Prediction, Question
 from ircotlib.program import LINE, Generate, Program, Retrieve
-from ircotlib.systems import FOUR_EXAMPLES, SEARCHAIN, Prompts, System
+from ircotlib.systems import FOUR_EXAMPLES, ONCE, SEARCHAIN, Prompts, System
 from ircotlib.text import answer_from_chain, sentences
 
 RESULT = "→"  # ends a call; its result and "]" follow (§2)
@@ -57,7 +57,7 @@ SYSTEMS = (
         examples=FOUR_EXAMPLES,
         generations=2,
         study=SEARCHAIN,
-        color="#5a6fa8",
+        family=(ONCE, 1),
         order=210,
     ),
 )

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ircotlib.data import Hop, Paragraph, Prediction, Question
 from ircotlib.program import LINE, Program, Retrieve, Sample
-from ircotlib.systems import FOUR_EXAMPLES, SEARCHAIN, Prompts, System, WritePrompt
+from ircotlib.systems import FOUR_EXAMPLES, SEARCHAIN, STEPWISE, Prompts, System, WritePrompt
 from ircotlib.text import answer_from_chain
 
 BEST = re.compile(r"best choice is\D*(\d+)", re.IGNORECASE)  # in a vote (released program)
@@ -132,7 +132,7 @@ SYSTEMS = (
         generations=40,
         draws=("n", "votes"),
         study=SEARCHAIN,
-        color="#2f6f4f",
+        family=(STEPWISE, 2),
         order=260,
     ),
 )

@@ -12,7 +12,7 @@ from rapidfuzz import fuzz
 from ircotlib.data import Hop, Paragraph, Prediction, Question
 from ircotlib.metrics import as_compared, majority
 from ircotlib.program import LINE, Generate, Program, Retrieve, Sample
-from ircotlib.systems import SEARCHAIN, TWO_EXAMPLES, Prompts, System
+from ircotlib.systems import ONCE, SEARCHAIN, TWO_EXAMPLES, Prompts, System
 from ircotlib.text import answer_from_chain, normalise_answer, sentences
 
 ORDINALS = ("First", "Second", "Third", "Fourth", "Fifth", "Sixth", "Seventh", "Eighth")
@@ -102,7 +102,7 @@ SYSTEMS = (
         generations=22,
         draws=("n",),
         study=SEARCHAIN,
-        color="#8a6d2f",
+        family=(ONCE, 1),
         order=250,
     ),
 )

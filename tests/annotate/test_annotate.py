@@ -28,7 +28,7 @@ from ircotlib.results.factuality import (
     list_judged,
     read_items,
 )
-from ircotlib.results.figures.bars import draw_factual_errors
+from ircotlib.results.figures.rows import draw_factual_errors
 from ircotlib.running import backends
 from ircotlib.running import bench as setup
 from ircotlib.running.bench import open_benches
@@ -255,8 +255,9 @@ def test_figure_7_has_shares_and_the_papers_reductions():
     compared = compare(list_judged(items, verdicts)).set_index("claim")["verdict"]
     assert compared["IRCoT QA > NoR QA"] == "holds"
     axes = draw_factual_errors(table[table["metric"] == factuality.SHARE], "errors", "%").axes
-    assert [axis.get_title() for axis in axes] == ["judged by: ada, 10 chains a bar"]
-    assert [bar.get_height() for bars in axes[0].containers for bar in bars] == [90, 60, 30]
+    assert [axis.get_title("left").split("\n")[1] for axis in axes] == ["10 chains, by ada"]
+    marks = [line for line in axes[0].lines if line.get_marker() == "o"]
+    assert [(*line.get_xdata(), *line.get_ydata()) for line in marks] == [(90, 0), (60, 1), (30, 2)]
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from ircotlib.systems import all_systems
 from ircotlib.text import answer_from_chain
 
 MODEL = {"model": "data/models/mini-causal", "style": "codex", "context_tokens": 700, "test": 4}
-ENDS = (".png", ".csv", "_rates.csv", "_differences.csv")
+ENDS = (".png", ".pdf", ".svg", ".csv", "_rates.csv", "_differences.csv")
 
 
 @pytest.fixture(scope="module")

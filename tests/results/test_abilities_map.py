@@ -69,7 +69,7 @@ def test_searchain_leads_where_a_second_reader_does_not_err(table):
 def test_a_map_shows_each_view_and_the_readers_whose_rates_are_known(table):
     rows = [["A", 0.3, 0.2, 0.4, 0.1, 0.0, 0.2], ["B", 0.3, 0.2, 0.4, None, None, None]]
     figure = draw_map(table, pd.DataFrame(rows, columns=readers.COLUMNS[:7]), "title")
-    assert [axis.get_title() for axis in figure.axes] == ["a", "b"]
+    assert [axis.get_title("left") for axis in figure.axes] == ["a", "b"]
     texts = [text.get_text() for text in figure.axes[0].texts]
     assert "A" in texts and "B" not in texts
 
@@ -131,6 +131,6 @@ def test_parts_are_worth_what_their_reader_makes_of_them(p):
     assert worth["little", "makes it up", "verification"] > 50
     assert worth["little", "says so", "completion"] > 50
     figure = draw_parts(table, "title")
-    assert [axis.get_title() for axis in figure.axes] == [
+    assert [axis.get_title("left") for axis in figure.axes] == [
         f"a reader that {temper} if it does not know" for temper in ("says so", "makes it up")
     ]

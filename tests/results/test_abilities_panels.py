@@ -19,7 +19,8 @@ from ircotlib.program import NearestTitle, Retrieve
 from ircotlib.results.abilities import ceilings, dials
 from ircotlib.results.abilities.flawed_retriever import FlawedRetriever
 from ircotlib.results.abilities.simulated_plays import average
-from ircotlib.results.figures.abilities import draw_abilities, draw_ceilings, draw_settings
+from ircotlib.results.figures.lines import draw_abilities, draw_settings
+from ircotlib.results.figures.maps import draw_ceilings
 from ircotlib.retrieval.bm25 import open_index
 from ircotlib.retrieval.corpus import write_corpus
 from ircotlib.systems import all_systems
@@ -67,7 +68,7 @@ def test_ceilings_are_the_kept_ones(monkeypatch):
         assert row.k in p.grid(system.module, "k", system.grid["k"])
     figure = draw_ceilings(table, "title")
     cells = [text.get_text() for text in figure.axes[0].texts]
-    assert len(cells) == len(table) and "100  (K 2)" in cells and "0" in cells
+    assert len(cells) == len(table) and "100 (K 2)" in cells and "0" in cells
 
 
 def test_settings(p, monkeypatch):
@@ -82,7 +83,7 @@ def test_settings(p, monkeypatch):
         assert set(lines["at"]) == {8 if "SearChain" not in panel else 5}
     figure = draw_settings(table, "title")
     axis = figure.axes[1]
-    assert axis.get_title() == "IRCoT QA: K"
+    assert axis.get_title("left") == "IRCoT QA: K"
     assert list(axis.get_xticks()) == [2, 4, 6, 8, 12]
 
 
@@ -147,7 +148,7 @@ def test_bands_have_the_means_and_their_intervals():
     assert list(table["mean"]) == [10, 60, 90, 20] and (table["low"] < table["mean"]).all()
     figure = draw_abilities(table, "title", dials.find_crossings(scores), log=())
     [axis] = figure.axes
-    means = [list(line.get_ydata()) for line in axis.lines if line.get_marker() == "o"]
+    means = [list(line.get_ydata()) for line in axis.lines]
     assert [10, 60] in means and [90, 20] in means
     assert [list(line.get_xdata()) for line in axis.lines if line.get_linestyle() == ":"] == [
         [1, 1]

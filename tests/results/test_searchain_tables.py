@@ -7,8 +7,8 @@ from ircotlib.datasets import find_dataset
 from ircotlib.parameters import read_parameters
 from ircotlib.results import reported, tables
 from ircotlib.results.cases import find_cases
-from ircotlib.results.figures.bars import draw_by_dataset
-from ircotlib.results.figures.points import draw_forms, draw_front
+from ircotlib.results.figures.lines import draw_forms
+from ircotlib.results.figures.rows import draw_by_dataset, draw_front
 from ircotlib.results.markdown import as_wide_markdown
 from ircotlib.results.reported import read_reported
 from ircotlib.systems import choose_systems
@@ -136,29 +136,33 @@ def test_other_models_thresholds_and_examples():
     assert dict(ours) == {"CoT": 0, "Self-Ask": 1}
 
 
+def marked(axis):
+    """What the marks of a panel say."""
+    gids = [line.get_gid() or "" for line in axis.lines]
+    return [gid.removeprefix("title: ") for gid in gids if gid.startswith("title: ")]
+
+
 def test_pictures_have_what_the_tables_have():
     row = {"retriever": "BM25", "system": "CoT", "tokens": 10.0, "mean": 5.0, "reported": 7.0}
     row |= {"low": 4.0, "high": 6.0, "p_holm": 0.5}
     means = pd.DataFrame([row | {"on_front": True}, row | {"system": "DSP", "tokens": 99.0}])
     means["on_front"] = means["on_front"].fillna(False).astype(bool)
-    figure = draw_front(means, "title")
-    texts = [text.get_text() for text in figure.axes[0].texts]
-    assert texts == ["1", "2"] and list(figure.axes[0].lines[0].get_xdata()) == [10.0]
-    [legend] = figure.legends
-    assert [text.get_text() for text in legend.get_texts()] == ["1 CoT", "2 DSP"]
+    said = [marked(axis) for axis in draw_front(means, "title").axes]
+    scores = ["CoT: 5.0 (4.0 to 6.0)", "CoT, the paper: 7.0", "DSP: 5.0 (4.0 to 6.0)"]
+    assert said[0] == [*scores, "DSP, the paper: 7.0"]
+    assert said[1] == ["CoT: 10 tokens a question", "DSP: 99 tokens a question"]
     forms = pd.DataFrame({"panel": ["b", "a", "a"], "hops": 2, "i": [1, 2, 1], "accuracy": 0.5})
-    figure = draw_forms(forms.assign(n=[7, 8, 9]), "t")
+    figure = draw_forms(forms.assign(n=[7, 8, 9], low=0.3, high=0.7), "t")
     answered, asked = (axis.lines[0].get_xdata().tolist() for axis in figure.axes)
     assert answered == [1, 2] and asked == [1]
-    numbers = [{text.get_text() for text in axis.texts} for axis in figure.axes]
-    assert numbers == [{"8", "9"}, {"7"}]
+    names = [[text.get_text() for text in axis.texts] for axis in figure.axes]
+    assert names == [["2 hops (8 to 9)"], ["2 hops (7)"]]
     table = pd.DataFrame([row | {"dataset": "eli5", "metric": "rouge_l", "low": 4.0, "high": 6.0}])
-    axis = draw_by_dataset(table, "title").axes[0]
-    assert axis.patches[0].get_width() == 5 and axis.collections[0].get_offsets()[0][0] == 7
+    [axis] = draw_by_dataset(table, "title").axes
+    assert marked(axis) == ["CoT: 5.0 (4.0 to 6.0)", "CoT, the paper: 7.0"]
     unknown = table.assign(reported=pd.Series([None], dtype=object))  # no paper has the data set
-    figure = draw_by_dataset(unknown, "title")
-    figure.draw_without_rendering()
-    assert not len(figure.axes[0].collections[0].get_offsets())
+    [axis] = draw_by_dataset(unknown, "title").axes
+    assert marked(axis) == ["CoT: 5.0 (4.0 to 6.0)"]
 
 
 def test_the_most_telling_questions_come_first():

@@ -17,21 +17,21 @@ from ircotlib.results import head_to_head, statistics, tables
 from ircotlib.results.causes import COUNTED, count_causes
 from ircotlib.results.claims import claim, judging
 from ircotlib.results.claims.searchain import Measured
-from ircotlib.results.figures import bars, panels, points
+from ircotlib.results.figures import lines, maps, panels, rows
 from ircotlib.results.reported import COLUMNS, read_reported, with_reported
 
 NO_RUN = join_scores([])
 MEANS = statistics.summarise(NO_RUN)
 DRAWN = {
-    "beside the paper": lambda t: bars.draw_with_reported(
+    "beside the paper": lambda t: rows.draw_with_reported(
         with_reported(MEANS, read_reported(metric="recall_gain")), t, "recall"
     ),
-    "demonstrations": lambda t: bars.draw_by_demonstrations(MEANS, t, "f1"),
-    "causes": lambda t: bars.draw_causes(count_causes([]), t),
-    "by data set": lambda t: bars.draw_by_dataset(pd.DataFrame(columns=COLUMNS), t),
-    "by size": lambda t: points.draw_by_size(MEANS.assign(parameters=1.0, style=""), t, "f1"),
-    "front": lambda t: points.draw_front(head_to_head.average(NO_TABLE), t),
-    "tuning": lambda t: points.draw_tuning(compare_systems([], []).tuning, t),
+    "demonstrations": lambda t: rows.draw_by_demonstrations(MEANS, t, "f1"),
+    "causes": lambda t: rows.draw_causes(count_causes([]), t),
+    "by data set": lambda t: rows.draw_by_dataset(pd.DataFrame(columns=COLUMNS), t),
+    "by size": lambda t: lines.draw_by_size(MEANS.assign(parameters=1.0, style=""), t, "f1"),
+    "front": lambda t: rows.draw_front(head_to_head.average(NO_TABLE), t),
+    "tuning": lambda t: maps.draw_tuning(compare_systems([], []).tuning, t),
 }
 P = read_parameters("mini")
 NO_TABLE = head_to_head.compare_all(NO_RUN, P)

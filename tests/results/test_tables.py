@@ -146,7 +146,8 @@ def test_a_table_is_kept_as_csv_and_markdown(tmp_path, monkeypatch):
     monkeypatch.setattr(paths, "FIGURES", tmp_path / "figures")
     save_table(TABLE, "table", "What it is.")
     save_table(TABLE, "table", "What it is.", read_parameters("sample"))
-    names = ["table.csv", "table.md", "table_sample.csv", "table_sample.md"]
+    endings = ("csv", "md", "tex")
+    names = [f"{name}.{end}" for name in ("table", "table_sample") for end in endings]
     assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == names
     kept = pd.read_csv(tmp_path / "figures/table.csv")
     pd.testing.assert_frame_equal(kept, TABLE, check_dtype=False)

@@ -173,5 +173,5 @@ def average(scores: pd.DataFrame, *by: str) -> pd.DataFrame:
 
 
 def describe_plays(p: Parameters) -> str:
-    """What a figure was made with, for its title."""
-    return f"simulated reader, profile {p.profile}, n = {p.abilities_test} questions a data set"
+    """What a figure was made with."""
+    return f"simulated reader, n = {p.abilities_test} questions a data set"

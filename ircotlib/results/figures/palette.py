@@ -1,9 +1,30 @@
-"""The colours of figures, each under a name; those of systems are in their records."""
+"""The colours of figures: told apart by the colour-blind (tests/results/test_colours.py)."""
 
-BLUE, ORANGE, GREEN, PLUM = "#3b6fb6", "#e08e45", "#5d9b84", "#a63d57"
-GREY, SLATE, PALE = "#9aa5b1", "#6b7785", "#d5dbe2"  # what is in the background
-BRICK, SAND, INDIGO, SAGE, LILAC = "#b0413e", "#c9b458", "#5a6fa8", "#7fb08a", "#c9a6c9"
-PEACH, SKY, FOREST = "#e9b48a", "#a9c1e0", "#2f7d4f"  # nodes that got feedback, the correct path
+from collections.abc import Iterable
 
-CAUSES = (GREY, PLUM, ORANGE, SAND, INDIGO, SAGE, LILAC)  # of wrong answers, in their order
-BACKENDS = {"embedded": BLUE, "Elasticsearch": ORANGE, "bm25s": GREY}
+from ircotlib.systems import CHAINED, CLOSED, ONCE, OWN, STEPWISE, all_systems
+
+FAMILIES = {  # of systems: the shades of one hue, the darkest first
+    CLOSED: ("#4a4f57", "#7d838c", "#a9aeb6"),
+    ONCE: ("#b37400", "#e0a100", "#f0c75e"),
+    STEPWISE: ("#084a91", "#3f86c6", "#8fbfe6"),
+    CHAINED: ("#9c1f2e", "#cf5f57", "#e8a199"),
+    OWN: ("black", "black", "black"),
+}
+PAPERS = ("IRCoT", "IRCoT QA", "SearChain")  # what the two papers propose
+# of wrong answers, in the order of their rules (`results.causes`)
+CAUSES = ("#bbbbbb", "#aa3377", "#ccbb44", "#66ccee", "#4477aa", "#ee6677", "#228833")
+BLUE, AMBER, GREY = "#084a91", "#e0a100", "#7d838c"
+FAINT, PALE, BAND = "#b9c0c9", "#d5dbe2", "#e9edf2"  # in the background
+LINES = (BLUE, AMBER, "#cf5f57", GREY, "black")  # of what is no system
+BACKENDS = {"embedded": BLUE, "Elasticsearch": AMBER, "bm25s": GREY}
+PEACH, SKY, FOREST = "#f0c9a4", "#a9c1e0", "#2f7d4f"  # nodes that got feedback, the correct path
+
+
+def colors_of(systems: Iterable[str]) -> dict[str, str]:
+    """Each system's own colour, or else the shade of its family; black if its file is gone."""
+    records, colors = all_systems(), {}
+    for name in systems:
+        family, shade = records[name].family if name in records else (OWN, 0)
+        colors[name] = (name in records and records[name].color) or FAMILIES[family][shade]
+    return colors

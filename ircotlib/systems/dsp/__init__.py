@@ -7,7 +7,7 @@ from functools import partial
 from ircotlib.data import Hop, Prediction, Question
 from ircotlib.metrics import as_compared, majority
 from ircotlib.program import Program
-from ircotlib.systems import SEARCHAIN, TWO_EXAMPLES, Prompts, System
+from ircotlib.systems import SEARCHAIN, STEPWISE, TWO_EXAMPLES, Prompts, System
 from ircotlib.systems.dsp.examples import (
     Examples,
     Solution,
@@ -129,7 +129,7 @@ SYSTEMS = (
         generations=139,
         draws=("queries", "n"),
         study=SEARCHAIN,
-        color="#7a9e3a",
+        family=(STEPWISE, 1),
         order=270,
     ),
 )

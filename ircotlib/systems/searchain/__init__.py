@@ -7,7 +7,7 @@ from functools import partial
 from ircotlib.data import Node, Paragraph, Prediction, Question
 from ircotlib.metrics import rouge_l
 from ircotlib.program import Generate, Program
-from ircotlib.systems import SEARCHAIN, TWO_EXAMPLES, Prompts, System
+from ircotlib.systems import CHAINED, SEARCHAIN, TWO_EXAMPLES, Prompts, System
 from ircotlib.systems.searchain.chain import Chain, conclude, read_chain, read_released_chain
 from ircotlib.systems.searchain.traverse import contains, needed_feedback, traverse
 from ircotlib.systems.searchain.tree import ask_to_trace, converse, give_feedback, link, path
@@ -114,7 +114,7 @@ SYSTEMS = (
         generations=1,
         study=SEARCHAIN,
         better_than=CHAINS_OF_THOUGHT + SUB_QUESTIONS,
-        color="#ecc9c6",
+        family=(CHAINED, 2),
         order=400,
     ),
     System(
@@ -125,7 +125,7 @@ SYSTEMS = (
         examples=TWO_EXAMPLES,
         generations=6,
         study=SEARCHAIN,
-        color="#dd9d99",
+        family=(CHAINED, 2),
         order=401,
     ),
     System(
@@ -136,7 +136,7 @@ SYSTEMS = (
         examples=TWO_EXAMPLES,
         generations=6,
         study=SEARCHAIN,
-        color="#c96f6b",
+        family=(CHAINED, 1),
         order=402,
     ),
     System(
@@ -147,7 +147,7 @@ SYSTEMS = (
         generations=6,
         study=SEARCHAIN,
         better_than=(*WITH_IR, "SearChain w/o IR", *ABLATIONS),
-        color="#b0413e",
+        family=(CHAINED, 0),
         order=403,
     ),
 )
