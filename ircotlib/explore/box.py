@@ -24,9 +24,10 @@ from ircotlib.text import escape
 NOTHING = "nothing"  # beside
 WIDE = {"width": "95%"}
 ROW = {"flex_flow": "row wrap"}
-KEEP_KEYS = """export default { render({ el }) { requestAnimationFrame(() => {
-  el.closest(".ircot-explore").dataset.lmSuppressShortcuts = "true";
-}); } };"""
+# JupyterLab takes keys from the document before a list gets them, so the window keeps them from it
+KEEP_KEYS = """export default { render() { window.addEventListener("keydown", (event) => {
+  if (event.target.matches(".ircot-explore select")) event.stopImmediatePropagation();
+}, true); } };"""
 # the choices of a run, each among what those before it leave, and what their lists are called
 CHOICES = {"profile": "Profile", "experiment": "Experiment", "dataset": "Data set"}
 CHOICES |= {"part": "Questions", "system": "System", "variant": "Setting"}
@@ -48,7 +49,7 @@ def explore_box(folders: Sequence[Path], start: Path | None = None) -> None:
     if not folders:
         raise UserError("found no run to look at, expected one: run 04_ircot first")
     runs = describe_runs(folders)
-    starts = [run for run in runs if run["folder"] == start]
+    starts = [run for run in runs if start and run["folder"] == Path(start)]
     starts += [run for run in runs if run["system"] == "IRCoT QA"]
     display(_Box(runs, (starts or runs)[0]).widget)
 
