@@ -26,6 +26,21 @@ class Message(NamedTuple):
     text: str
 
 
+class Purposed(str):
+    """A prompt that says, to those who read a trace, what the model does with it ("SearChain writes
+    a chain of queries"). It equals the same text without a purpose, and has its key in the cache.
+    """
+
+    purpose: str = ""
+
+
+def with_purpose(prompt: str, purpose: str) -> Purposed:
+    """The prompt, which now says what the model does with it."""
+    prompt = prompt if isinstance(prompt, Purposed) else Purposed(prompt)
+    prompt.purpose = purpose
+    return prompt
+
+
 Stop = str | tuple[str, ...] | None
 
 

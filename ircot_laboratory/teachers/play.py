@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ircot_laboratory.teachers.mind import Belief, Mind
 from ircot_laboratory.world.records import Fact
 from ircotlib.data import Paragraph, Question
-from ircotlib.program import Generate, Program, Retrieve, Sample, Sampled
+from ircotlib.program import Generate, Program, Purposed, Retrieve, Sample, Sampled
 from ircotlib.systems import System
 from ircotlib.systems.readers import READERS, WritePrompt
 from ircotlib.text import cut
@@ -62,7 +62,7 @@ Teacher = Callable[[Mind, Situation], Reply | str]
 OpenPrompt = Callable[[str, str], WritePrompt]  # of a system's stage
 
 
-class Posed(str):
+class Posed(Purposed):
     """A prompt that knows what it was written for, and for whom; once a simulated reader has
     answered it, also what the reader settled on for the reply (`settled`).
     """

@@ -5,9 +5,9 @@ from functools import cache, partial
 
 from ircotlib.data import Question
 from ircotlib.errors import UserError
-from ircotlib.program import Program
+from ircotlib.program import Program, Purposed, with_purpose
 from ircotlib.running.bench import Bench
-from ircotlib.systems import System
+from ircotlib.systems import System, WritePrompt
 from ircotlib.systems.main_passage import with_main_passage
 from ircotlib.systems.readers import READER, READERS
 
@@ -43,10 +43,13 @@ def program_of(
         writer = heard.writer if heard else lambda module, stage, write: write
 
         def read(question, paragraphs):
-            write = writer(READER.folder, kind, prompt(kind))
+            write = state_purpose(READER, kind, writer(READER.folder, kind, prompt(kind)))
             return READERS[kind](question, paragraphs, prompt=write, max_tokens=max_tokens)
 
-        prompts = {stage: writer(system.folder, stage, write) for stage, write in written.items()}
+        prompts = {
+            stage: state_purpose(system, stage, writer(system.folder, stage, write))
+            for stage, write in written.items()
+        }
         offered = {"prompts": prompts, "read": read, **ambient}
         arguments = {name: value for name, value in offered.items() if system.takes(name)}
         play = system.program(question, **(arguments | setting))
@@ -55,11 +58,22 @@ def program_of(
             return play
 
         def ask_for_titles():
-            return writer(READER.folder, "titles", prompt("titles"))
+            return state_purpose(
+                READER, "titles", writer(READER.folder, "titles", prompt("titles"))
+            )
 
         return with_main_passage(question, play, ask_for_titles, max_tokens=max_tokens)
 
     return program
+
+
+def state_purpose(system: System, stage: str, write: WritePrompt) -> WritePrompt:
+    """A prompt writer of a stage of a system whose prompts say what they are for."""
+
+    def write_with_purpose(*shown, **fields) -> Purposed:
+        return with_purpose(write(*shown, **fields), system.purpose(stage))
+
+    return write_with_purpose
 
 
 def check_setting(system: System, setting: Mapping) -> None:

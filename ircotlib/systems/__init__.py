@@ -64,8 +64,9 @@ class System:
     program: Callable[..., Program]
     # the program to which it passes all keywords that it does not take itself
     inner: Callable[..., Program] | None = None
-    # its templates: prompts/<templates>/<stage>.txt, by default in a folder named after its file
-    stages: tuple[str, ...] = ()
+    # its templates, and what traces say that it does at each stage ("writes the next sentence"), if
+    # more than the stage: prompts/<templates>/<stage>.txt, by default in a folder named as its file
+    stages: Mapping[str, str] | tuple[str, ...] = ()
     templates: str = ""
     # whether its own prompts show IRCoT's SETS of demonstrations or EXAMPLES
     demonstrated_by: str = EXAMPLES
@@ -99,6 +100,11 @@ class System:
     def module(self) -> str:
         """The name of its file, which its grid's parameters begin with."""
         return self.program.__module__.rpartition(".")[2]
+
+    def purpose(self, stage: str) -> str:
+        """What the model does at one of its stages, in words ("SearChain writes its answer")."""
+        words = self.stages[stage] if isinstance(self.stages, Mapping) else f"writes: {stage}"
+        return f"{self.name} {words}"
 
     @property
     def folder(self) -> str:

@@ -96,7 +96,10 @@ SYSTEMS = (
     System(
         name="Auto-CoT",
         program=auto_cot,
-        stages=("chain", "ask"),
+        stages={
+            "chain": "writes a chain of thought without examples",
+            "ask": "writes a chain of thought, shown its own examples",
+        },
         examples=FOUR_EXAMPLES,
         generations=3,
         study=SEARCHAIN,

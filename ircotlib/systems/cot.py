@@ -55,7 +55,7 @@ SYSTEMS = (
     System(
         name="CoT",
         program=cot,
-        stages=("cot",),
+        stages={"cot": "writes a chain of thought"},
         examples=FOUR_EXAMPLES,
         study=SEARCHAIN,
         family=(CLOSED, 1),
@@ -64,7 +64,7 @@ SYSTEMS = (
     System(
         name="CoT-SC",
         program=cot_sc,
-        stages=("cot",),
+        stages={"cot": "writes a chain of thought"},
         examples=FOUR_EXAMPLES,
         generations=40,
         draws=("n",),

@@ -92,7 +92,11 @@ SYSTEMS = (
     System(
         name="DecomP",
         program=decomp,
-        stages=("decompose", "singlehop", "multihop"),
+        stages={
+            "decompose": "asks the next sub-question",
+            "singlehop": "answers it from the paragraphs",
+            "multihop": "answers it from earlier paragraphs",
+        },
         grid={"k": (2, 4, 6)},  # the paper's K: by title and by text together
         generations=16,
         study=SEARCHAIN,

@@ -19,7 +19,7 @@ SYSTEMS = (
     System(
         name="Direct Prompting",
         program=direct_prompting,
-        stages=("direct",),
+        stages={"direct": "answers at once"},
         examples=NO_EXAMPLES,  # SearChain, Table 11
         study=SEARCHAIN,
         family=(CLOSED, 2),

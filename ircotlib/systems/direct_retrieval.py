@@ -23,7 +23,7 @@ SYSTEMS = (
     System(
         name="Direct Retrieval",
         program=direct_retrieval,
-        stages=("read",),
+        stages={"read": "answers from the paragraphs"},
         examples=NO_EXAMPLES,  # SearChain, Table 11
         study=SEARCHAIN,
         family=(ONCE, 2),

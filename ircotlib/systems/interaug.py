@@ -52,7 +52,7 @@ SYSTEMS = (
     System(
         name="InterAug",
         program=interaug,
-        stages=("read",),
+        stages={"read": "answers from one paragraph"},
         grid={"k": (50,)},  # the mini profile has 15: as good there, at a third of the cost
         generations=50,
         limits=("tokens",),

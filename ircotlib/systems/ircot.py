@@ -98,11 +98,12 @@ def _is_near(a: Paragraph, b: Paragraph, ratio: float = 90) -> bool:
     return all(fuzz.ratio(*pair, score_cutoff=ratio) > 0 for pair in pairs)
 
 
+WRITES = {"cot": "writes the next sentence"}
 SYSTEMS = (
     System(
         name="IRCoT",
         program=ircot,
-        stages=("cot",),
+        stages=WRITES,
         demonstrated_by=SETS,
         limits=(),
         grid={"k": (2, 4, 6, 8), "m": (1, 2, 3)},  # §4.1
@@ -115,7 +116,7 @@ SYSTEMS = (
         name="IRCoT QA w/o reader",
         program=ircot_without_reader,
         inner=ircot,
-        stages=("cot",),
+        stages=WRITES,
         demonstrated_by=SETS,
         limits=(),
         grid={"k": (2, 4, 6, 8), "m": (1, 2, 3)},  # §4.1
@@ -126,7 +127,7 @@ SYSTEMS = (
         name="IRCoT QA",
         program=ircot_qa,
         inner=ircot,
-        stages=("cot",),
+        stages=WRITES,
         demonstrated_by=SETS,
         limits=(),
         grid={"k": (2, 4, 6, 8), "m": (1, 2, 3)},  # §4.1

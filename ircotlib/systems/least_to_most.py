@@ -42,7 +42,7 @@ SYSTEMS = (
     System(
         name="Least-to-Most",
         program=least_to_most,
-        stages=("decompose", "solve"),
+        stages={"decompose": "lists sub-questions", "solve": "answers the next one"},
         examples=FOUR_EXAMPLES,
         generations=10,
         study=SEARCHAIN,

@@ -75,7 +75,7 @@ SYSTEMS = (
     System(
         name="Plan-and-Solve",
         program=plan_and_solve,
-        stages=("solve",),
+        stages={"solve": "writes a plan and carries it out"},
         examples=FOUR_EXAMPLES,
         generations=2,
         limits=("max_tokens", "answer_tokens"),
@@ -86,7 +86,7 @@ SYSTEMS = (
     System(
         name="Plan-and-Solve w/ IR",
         program=plan_and_solve_with_ir,
-        stages=("solve", "read"),
+        stages={"solve": "writes a plan", "read": "carries the plan out"},
         examples=FOUR_EXAMPLES,
         generations=3,
         limits=("max_tokens", "answer_tokens"),

@@ -147,7 +147,7 @@ SYSTEMS = (
     System(
         name="ReAct",
         program=react,
-        stages=("act",),
+        stages={"act": "thinks and acts"},
         examples=FOUR_EXAMPLES | {"hotpotqa": 6},  # SearChain, Table 11
         generations=14,
         limits=("tokens",),
@@ -160,7 +160,7 @@ SYSTEMS = (
         name="ReAct -> CoT-SC",
         program=react_cot_sc,
         inner=react,
-        stages=("act", "cot"),
+        stages={"act": "thinks and acts", "cot": "writes a chain of thought"},
         examples=FOUR_EXAMPLES | {"hotpotqa": 6},  # SearChain, Table 11
         generations=35,
         limits=("tokens", "max_tokens"),

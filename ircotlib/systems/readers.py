@@ -34,9 +34,9 @@ def direct_reader(
 READERS = {"cot": cot_reader, "direct": direct_reader}
 # the owner of their prompts, and of those in which a model names pages (App. B)
 READER = System(
-    name="reader",
+    name="the reader",
     program=cot_reader,
-    stages=("cot", "direct", "titles"),
+    stages={"cot": "answers", "direct": "answers", "titles": "names pages to look at"},
     templates="ircot",
     demonstrated_by=SETS,  # three sets of 15 questions (§4.1)
     limits=(),

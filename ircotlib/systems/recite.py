@@ -47,7 +47,7 @@ SYSTEMS = (
     System(
         name="Recite-and-answer",
         program=recite_and_answer,
-        stages=("recite", "answer"),
+        stages={"recite": "recites a passage", "answer": "answers from it"},
         examples=FOUR_EXAMPLES,
         generations=40,
         limits=("recite_tokens", "max_tokens"),

@@ -132,7 +132,7 @@ SYSTEMS = (
     System(
         name="Self-Ask w/o IR",
         program=self_ask,
-        stages=("ask",),
+        stages={"ask": "asks itself questions and answers them"},
         examples=FOUR_EXAMPLES,
         study=SEARCHAIN,
         family=(CLOSED, 2),
@@ -141,7 +141,10 @@ SYSTEMS = (
     System(
         name="Self-Ask",
         program=self_ask_with_search,
-        stages=("ask", "read"),
+        stages={
+            "ask": "asks itself the next question, or answers",
+            "read": "answers it from the paragraphs",
+        },
         examples=FOUR_EXAMPLES,
         generations=25,
         study=SEARCHAIN,

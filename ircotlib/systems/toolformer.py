@@ -53,7 +53,7 @@ SYSTEMS = (
     System(
         name="ToolFormer",
         program=toolformer,
-        stages=("write",),
+        stages={"write": "writes, and may call a search"},
         examples=FOUR_EXAMPLES,
         generations=2,
         study=SEARCHAIN,

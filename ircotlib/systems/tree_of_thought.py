@@ -127,7 +127,7 @@ SYSTEMS = (
     System(
         name="Tree-of-Thought w/ IR",
         program=tree_of_thought,
-        stages=("propose", "vote"),
+        stages={"propose": "proposes a thought", "vote": "votes for the best thought"},
         examples=FOUR_EXAMPLES,
         generations=40,
         draws=("n", "votes"),

@@ -97,7 +97,11 @@ SYSTEMS = (
     System(
         name="Verify-and-Edit",
         program=verify_and_edit,
-        stages=("cot", "question", "answer"),
+        stages={
+            "cot": "writes a chain of thought",
+            "question": "asks a question that verifies a sentence",
+            "answer": "answers it from the evidence",
+        },
         examples=TWO_EXAMPLES,
         generations=22,
         draws=("n",),

@@ -124,7 +124,11 @@ SYSTEMS = (
     System(
         name="DSP",
         program=dsp,
-        stages=("demonstrate", "search", "predict"),
+        stages={
+            "demonstrate": "reads its examples",
+            "search": "writes a search query",
+            "predict": "writes an answer",
+        },
         examples=TWO_EXAMPLES | {"multihop": 8, "strategyqa": 8, "slotfilling": 8, "hotpotqa": 16},
         generations=139,
         draws=("queries", "n"),

@@ -105,11 +105,18 @@ WITH_IR = (
     "DSP",
 )
 
+STAGES = {
+    "chain": "writes a chain of queries",
+    "verification": "goes on from the answer that was corrected",
+    "completion": "goes on from the answer that was missing",
+    "reference": "goes on from the passage that was found",
+    "tracing": "writes its answer from the correct path",
+}
 SYSTEMS = (
     System(
         name="SearChain w/o IR",
         program=searchain_without_ir,
-        stages=("without_ir",),
+        stages={"without_ir": "writes a chain of queries with all answers"},
         examples=TWO_EXAMPLES | {"strategyqa": 6},  # Table 11
         generations=1,
         study=SEARCHAIN,
@@ -121,7 +128,7 @@ SYSTEMS = (
         name="SearChain w/o Verification",
         program=searchain_without_verification,
         inner=searchain,
-        stages=("chain", "verification", "completion", "reference", "tracing"),
+        stages=STAGES,
         examples=TWO_EXAMPLES,
         generations=6,
         study=SEARCHAIN,
@@ -132,7 +139,7 @@ SYSTEMS = (
         name="SearChain w/o Completion",
         program=searchain_without_completion,
         inner=searchain,
-        stages=("chain", "verification", "completion", "reference", "tracing"),
+        stages=STAGES,
         examples=TWO_EXAMPLES,
         generations=6,
         study=SEARCHAIN,
@@ -142,7 +149,7 @@ SYSTEMS = (
     System(
         name="SearChain",
         program=searchain,
-        stages=("chain", "verification", "completion", "reference", "tracing"),
+        stages=STAGES,
         examples=TWO_EXAMPLES,
         generations=6,
         study=SEARCHAIN,

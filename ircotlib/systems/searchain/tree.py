@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from ircotlib.data import Hop, Node, Paragraph, Question
 from ircotlib.metrics import as_compared
+from ircotlib.program import Purposed, with_purpose
 from ircotlib.prompting.prompt import render_paragraph
 from ircotlib.systems import Prompts
 
@@ -71,6 +72,9 @@ def ask_to_trace(prompts: Prompts, question: Question, nodes: Sequence[Node]) ->
 
 def converse(prompts: Prompts, question: Question, messages: Sequence[str]) -> str:
     """The prompt of a question with all messages so far, from the model and to it (released
-    program). If that is too long, the first messages are left out (`packing.CUTS`).
+    program), with the purpose of the last message. If that is too long, the first messages are left
+    out (`packing.CUTS`).
     """
-    return prompts["chain"](question, thoughts=["\n\n".join(messages)])
+    prompt = prompts["chain"](question, thoughts=["\n\n".join(messages)])
+    last = messages[-1] if messages else prompt
+    return with_purpose(prompt, last.purpose) if isinstance(last, Purposed) else prompt
