@@ -1,0 +1,218 @@
+// Shows one question at a time. What is chosen is in the address, so that it can be sent: data, run,
+// beside, which, kind, text, q (a question) and step (a3 is the third of the run, b3 of the other).
+const $ = (id) => document.getElementById(id);
+const make = (tag, set = {}, ...parts) => {
+  const made = Object.assign(document.createElement(tag), set);
+  made.append(...parts);
+  return made;
+};
+const state = () => Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
+const address = (changes) => {
+  const kept = Object.entries({ ...state(), ...changes }).filter(([, value]) => value);
+  return "#" + new URLSearchParams(kept);
+};
+const go = (changes) => (location.hash = address({ step: "", ...changes }));
+
+const opened = new Map(); // what was unpacked
+const unpack = (name) => {
+  if (!opened.has(name)) opened.set(name, read($("packed/" + name).textContent));
+  return opened.get(name);
+};
+const read = (text) => {
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).json();
+};
+
+const choices = {}; // the elements in which one chooses, by their names in the address
+const offer = (name, options, chosen) => {
+  const made = options.map(([value, text]) => new Option(text, value, false, value === chosen));
+  choices[name].replaceChildren(...made);
+  choices[name].closest("label").hidden = options.length < 2;
+};
+
+let turns = 0; // a later choice overtakes an earlier one that is still unpacked
+async function show() {
+  const turn = ++turns;
+  const index = await unpack("index");
+  const chosen = state();
+  const data = index.find((each) => each.name === chosen.data) ?? index[0];
+  const named = (name, runs) => runs.find((run) => run.name === name);
+  const run = named(chosen.run, data.runs) ?? data.runs[0];
+  const others = data.runs.filter((each) => each.measure === run.measure && each !== run);
+  const beside = named(chosen.beside, others);
+  const runs = beside ? [run, beside] : [run];
+  const names = runs.map((each) => unpack(`${data.name}/${each.name}`));
+  const [asked, ...did] = await Promise.all([unpack(data.name), ...names]);
+  if (turn !== turns) return;
+  const rows = join(asked, did);
+  const filters = list_filters(rows, beside);
+  const which = chosen.which in filters ? chosen.which : "all";
+  const kinds = [...new Set(rows.map((row) => row.kind))].filter(Boolean).sort();
+  const kind = kinds.includes(chosen.kind) ? chosen.kind : "";
+  const text = (chosen.text ?? "").toLowerCase().trim();
+  const passing = rows.filter(filters[which]);
+  const left = passing.filter((row) => (!kind || row.kind === kind) && row.all.includes(text));
+  const row = left.find((each) => each.id === chosen.q) ?? left[0];
+
+  offer("data", index.map((each) => [each.name, each.title]), data.name);
+  offer("run", data.runs.map((each) => [each.name, each.name]), run.name);
+  offer("beside", [["", "no other"], ...others.map((e) => [e.name, e.name])], beside?.name ?? "");
+  offer("which", Object.keys(filters).map((name) => [name, name]), which);
+  offer("kind", [["", "all kinds"], ...kinds.map((name) => [name, name])], kind);
+  if (document.activeElement !== choices.text) choices.text.value = chosen.text ?? "";
+  $("told").textContent = `${left.length} of ${rows.length} questions` + tell(data, rows, runs);
+  list(left, row);
+  draw(row, asked, runs, did, chosen.step, left);
+}
+
+// The questions that all shown runs have, with what each did.
+function join(asked, did) {
+  const each = did.map((one) => new Map(one.questions.map((row) => [row[0], row])));
+  const rows = [];
+  for (const [id, question, kind, answers, gold] of asked.questions) {
+    if (!each.every((one) => one.has(id))) continue;
+    const runs = each.map((one) => one.get(id));
+    const [a, b] = runs.map(([, answer, score, right, cause, found, steps]) =>
+      ({ answer, score, right, cause, found, steps }));
+    const unscored = b && (a.score === null || b.score === null);
+    const sign = b && Math.sign(a.score - b.score);
+    const outcome = unscored ? "not scored" : b && ["loss", "tie", "win"][sign + 1];
+    const all = [question, id, ...answers, a.answer, b?.answer ?? ""].join("\n").toLowerCase();
+    const mark = outcome ?? (a.cause || (a.right ? "right" : "wrong"));
+    rows.push({ id, question, kind, answers, gold, runs: b ? [a, b] : [a], outcome, all, mark });
+  }
+  return rows;
+}
+
+function list_filters(rows, beside) {
+  const filters = { all: () => true };
+  if (beside) {
+    const names = { wins: "win", losses: "loss", ties: "tie" };
+    for (const name in names) filters[name] = (row) => row.outcome === names[name];
+  }
+  filters.right = (row) => row.runs[0].right;
+  filters.wrong = (row) => !row.runs[0].right;
+  for (const cause of new Set(rows.map((row) => row.runs[0].cause)))
+    if (cause) filters[cause] = (row) => row.runs[0].cause === cause;
+  return filters;
+}
+
+function tell(data, rows, [run, beside]) {
+  if (!beside) return "";
+  const count = (outcome) => rows.filter((row) => row.outcome === outcome).length;
+  const p = data.p[run.name]?.[beside.name] ?? data.p[beside.name]?.[run.name];
+  const counts = `${count("win")} wins, ${count("loss")} losses, ${count("tie")} ties`;
+  return `: ${counts} of ${run.name}; exact paired p = ${p ?? "–"}, by itself`;
+}
+
+function list(rows, chosen) {
+  const items = rows.map((row) => {
+    const set = { href: address({ q: row.id, step: "" }), tabIndex: -1, id: "q/" + row.id };
+    const mark = make("span", { className: "mark " + row.mark.replaceAll(" ", "-") }, row.mark);
+    const item = make("a", set, mark, " ", row.question);
+    item.setAttribute("role", "option");
+    item.setAttribute("aria-selected", row === chosen);
+    return item;
+  });
+  $("list").replaceChildren(...items);
+  $("list").setAttribute("aria-activedescendant", chosen ? "q/" + chosen.id : "");
+  const item = items[rows.indexOf(chosen)];
+  if (item) $("list").scrollTop = item.offsetTop - $("list").clientHeight / 2;
+}
+
+let drawn = ""; // the question that is shown, so that a step can be marked without closing prompts
+function draw(row, asked, runs, did, step, left) {
+  const key = row && JSON.stringify([runs.map((run) => run.name), row.id, left.length]);
+  if (!row || key !== drawn) {
+    $("question").replaceChildren(...(row ? parts_of(row, asked, runs, did, left) : []));
+    document.title = row ? row.question : "No question";
+  }
+  drawn = key;
+  document.querySelector(".here")?.classList.remove("here");
+  const here = step && $("step/" + step);
+  here?.classList.add("here");
+  if (here) here.scrollIntoView({ block: "center" });
+}
+
+function parts_of(row, asked, runs, did, left) {
+  const place = `${left.indexOf(row) + 1} of ${left.length} · ${row.kind} · ${row.id}`;
+  const [first, ...others] = row.answers;
+  const also = others.length ? ` (also ${others.join(", ")})` : "";
+  const gold = make("div", { className: "gold", innerHTML: row.gold });
+  fill(gold, asked.lines);
+  const columns = make("div", { className: "columns" }, ...runs.map((run, at) =>
+    column(run, row.runs[at], did[at].note, asked.lines, "ab"[at])));
+  const answer = make("p", {}, "Gold answer: ", make("b", {}, first), also);
+  return [make("p", { className: "place" }, place), make("h3", {}, row.question), answer, gold,
+    columns];
+}
+
+function column(run, did, lost, lines, letter) {
+  const answer = did.answer || "none";
+  const score = did.score === null ? "not scored" : `${run.measure} ${did.score.toFixed(2)}`;
+  const said = [score, did.found, did.cause, run.model].filter(Boolean).join(" · ");
+  const steps = make("ol", { innerHTML: did.steps });
+  fill(steps, lines);
+  [...steps.children].forEach((item, at) => {
+    const step = letter + (at + 1);
+    item.id = "step/" + step;
+    item.prepend(make("a", { href: address({ step }), title: "a link to this step" }, at + 1));
+  });
+  const note = lost ? [make("p", { className: "note" }, lost)] : [];
+  return make("div", {}, make("h4", {}, run.name), ...note,
+    make("p", {}, "Answer: ", make("b", { className: did.right ? "right" : "wrong" }, answer)),
+    make("p", { className: "place" }, said), steps);
+}
+
+function fill(part, lines) {
+  for (const each of part.querySelectorAll("[data-lines]"))
+    each.textContent = each.dataset.lines.split(" ").map((at) => lines[at]).join("\n");
+}
+
+function step_to(by) {
+  const items = [...$("list").children];
+  const at = items.findIndex((item) => item.ariaSelected === "true");
+  const next = items[at + by];
+  if (next) location.hash = next.hash;
+}
+
+function press(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.closest("input, select")) return;
+  const in_list = event.target === $("list");
+  const by = { j: 1, k: -1, ...(in_list && { ArrowDown: 1, ArrowUp: -1 }) }[event.key];
+  if (!by) return;
+  event.preventDefault();
+  step_to(by);
+}
+
+function begin() {
+  const labels = { data: "data set", run: "system", beside: "beside", which: "which", kind: "kind" };
+  const bar = make("form", { onsubmit: () => false });
+  for (const name in labels) {
+    choices[name] = make("select", { onchange: (event) => go({ [name]: event.target.value }) });
+    bar.append(make("label", {}, labels[name], choices[name]));
+  }
+  choices.text = make("input", { type: "search", placeholder: "in question or answer" });
+  choices.text.oninput = () => {
+    history.replaceState(null, "", address({ text: choices.text.value, step: "" }));
+    show();
+  };
+  bar.append(make("label", {}, "text", choices.text));
+  const told = make("p", { id: "told" });
+  told.setAttribute("role", "status");
+  const listed = make("div", { id: "list", tabIndex: 0 });
+  listed.setAttribute("role", "listbox");
+  listed.setAttribute("aria-label", "questions");
+  const keys = make("p", { className: "place" }, "j and k: next and previous question");
+  const question = make("article", { id: "question", tabIndex: -1 });
+  $("questions").append(bar, told, make("div", { className: "two" },
+    make("nav", {}, listed, keys), question));
+  addEventListener("hashchange", show);
+  addEventListener("keydown", press);
+  if (state().data || state().q) $("questions").scrollIntoView();
+  show();
+}
+
+document.addEventListener("DOMContentLoaded", begin);
