@@ -1,4 +1,6 @@
-"""Exploring: traces as text, one question through all systems, asking a question of your own.
+"""Exploring: traces as text, one question through all systems, asking a question of your own, and a
+page of runs to hand on.
 
-Imports: data, errors, files, metrics, parameters, program, results, running, systems, text.
+Imports: data, datasets, errors, files, metrics, parameters, playing, program, results, retrieval,
+running, systems, text.
 """

@@ -103,7 +103,8 @@ function tell(data, rows, [run, beside]) {
   const count = (outcome) => rows.filter((row) => row.outcome === outcome).length;
   const p = data.p[run.name]?.[beside.name] ?? data.p[beside.name]?.[run.name];
   const counts = `${count("win")} wins, ${count("loss")} losses, ${count("tie")} ties`;
-  return `: ${counts} of ${run.name}; exact paired p = ${p ?? "–"}, by itself`;
+  const test = p < 0.0001 ? "p < 0.0001" : `p = ${p ?? "–"}`;
+  return `. ${run.name} has ${counts}; exact paired test, this one by itself: ${test}`;
 }
 
 function list(rows, chosen) {
@@ -115,7 +116,9 @@ function list(rows, chosen) {
     item.setAttribute("aria-selected", row === chosen);
     return item;
   });
+  const held = $("list").contains(document.activeElement);
   $("list").replaceChildren(...items);
+  if (held) $("list").focus();
   $("list").setAttribute("aria-activedescendant", chosen ? "q/" + chosen.id : "");
   const item = items[rows.indexOf(chosen)];
   if (item) $("list").scrollTop = item.offsetTop - $("list").clientHeight / 2;
@@ -211,6 +214,8 @@ function begin() {
     make("nav", {}, listed, keys), question));
   addEventListener("hashchange", show);
   addEventListener("keydown", press);
+  for (const link of document.querySelectorAll("td a"))
+    link.onclick = () => $("questions").scrollIntoView();
   if (state().data || state().q) $("questions").scrollIntoView();
   show();
 }

@@ -129,7 +129,7 @@ def show_run(run: Mapping, table: pd.DataFrame, calls: Replaying, lines: Lines) 
         if json.loads(json.dumps(rows)) != saved:
             raise DataError("the cached replies give other predictions")
         traces = {id: outcome.trace for id, outcome in outcomes.items()}
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, RuntimeError) as error:
         print(f"{folder}: shown without prompts, as {one_line(error)}", file=sys.stderr, flush=True)
         note, traces = LOST, dict(_restore(folder, about, saved))
     questions = []

@@ -69,7 +69,7 @@ def describe(runs: pd.DataFrame, command: str) -> str:
     }
     counts = sorted({about["questions"] for about in abouts})
     said = [
-        f"profile {_list(p.profile for p in parameters)}",
+        f"Profile {_list(p.profile for p in parameters)}",
         f"model {_list(f'{name} ({made})' for name, made in models)}",
         f"retriever {_list(runs['retriever'])}",
         f"{counts[0]}{f' to {counts[-1]}' * (len(counts) > 1)} questions a data set",
@@ -149,8 +149,8 @@ def show_claims(table: pd.DataFrame) -> str:
         (claim, "".join(cells.get((claim, name), "<td>–</td>") for name in datasets))
         for claim in dict.fromkeys(claims["claim"])
     ]
-    counts = claims["verdict"].value_counts()
-    told = ", ".join(f"{counts.get(verdict, 0)} {verdict}" for verdict in CLAIM)
+    n = claims["verdict"].value_counts().reindex(CLAIM, fill_value=0)
+    told = f"{n['holds']} hold, {n['does not hold']} do not, {n['cannot tell']} cannot be told"
     head = [find_dataset(name).title for name in datasets]
     return f"<p>{CLAIMS} Of {len(claims)} comparisons: {told}.</p>{as_table(head, rows)}"
 
