@@ -7,6 +7,7 @@ ircotlib ask "Who founded the Foreign Quarry label?" --system SearChain --system
 `ircotlib systems` lists the systems. The notebook 05_laboratory browses the encyclopedia.
 """
 
+import sys
 from collections.abc import Sequence
 
 from ircotlib.comparing.checks import check_places
@@ -27,5 +28,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         refuse(f"found {' '.join(others) or 'nothing'}, expected one question in quotes; {dash}")
     p = read_parameters(options.profile, parse_changes(options.set))
     check_places(p, ("data", "model"))
+    told = {""}
     for answered in ask(p, options.question, options.system):
+        if answered.unknown not in told:
+            print(f"{answered.unknown}: what follows is a guess", file=sys.stderr, flush=True)
+            told.add(answered.unknown)
         print(f"{answered}\n", flush=True)

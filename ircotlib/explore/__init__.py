@@ -1,5 +1,5 @@
-"""Exploring: traces as text, one question through all systems, asking a question of your own, and a
-page of runs to hand on.
+"""Exploring: traces in plain words, as text and as HTML; runs question by question; a page of runs
+to hand on; asking.
 
 Imports: data, datasets, errors, files, metrics, parameters, playing, program, results, retrieval,
 running, systems, text.

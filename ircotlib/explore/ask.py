@@ -7,11 +7,13 @@ from typing import NamedTuple
 
 from ircotlib.data import Question
 from ircotlib.errors import UserError
+from ircotlib.explore.markup import answers_as_html
 from ircotlib.explore.trace import trace_as_text
 from ircotlib.parameters import Parameters
 from ircotlib.program import Outcome
 from ircotlib.running.bench import open_bench
-from ircotlib.running.experiment import answer
+from ircotlib.running.experiment import answer_all
+from ircotlib.running.finished import find_unknown
 from ircotlib.running.run import name_model
 from ircotlib.systems import System, all_systems, choose_systems
 from ircotlib.text import plain
@@ -21,14 +23,17 @@ DEFAULT = ("NoR QA", "OneR QA", "IRCoT QA", "SearChain")  # the systems that are
 
 
 class Answered(NamedTuple):
-    """What a system did with a question."""
+    """What a system did with a question. `unknown`: what of it the system could not know, in words;
+    "" if nothing.
+    """
 
     system: str
     outcome: Outcome
     model: str  # its name
+    unknown: str = ""
 
     def __str__(self) -> str:
-        steps = trace_as_text(self.outcome.trace)
+        steps = trace_as_text(self.outcome.trace, self.outcome.result.nodes)
         answer = plain(self.outcome.result.answer) or "nothing"
         return f"{self.system}, {self.model}\n{steps}\n{self.system} answers: {answer}"
 
@@ -56,8 +61,16 @@ def ask(p: Parameters, text: str, systems: Sequence[str] = ()) -> Iterator[Answe
         own = p.for_agent() if system.study.by_agent else p
         bench = open_bench(own, dataset, "00_tour")
         model = Path(name_model(own)).name
-        outcome = answer(bench, system, question, **bench.choose(system, k=p.k, m=m))
-        yield Answered(system.name, outcome, model)
+        setting = bench.choose(system, k=p.k, m=m)
+        outcome = answer_all(bench, system, [question], **setting)[question.id]
+        yield Answered(system.name, outcome, model, find_unknown(question, outcome, bench.model))
+
+
+def ask_as_html(p: Parameters, text: str, systems: Sequence[str]) -> str:
+    """What one or two systems did with a question, ready to be shown; see `ask`."""
+    asked = {answered.system: answered for answered in ask(p, text, systems)}
+    unknown = dict.fromkeys(f"{a.unknown}: this is a guess." for a in asked.values() if a.unknown)
+    return answers_as_html({name: asked[name].outcome for name in systems}, notes=unknown)
 
 
 def find_systems(names: Sequence[str] = ()) -> list[System]:

@@ -1,57 +1,101 @@
 """The boxes: to explore runs question by question (09_explorer), a thin widget over `questions`,
-and to ask a question (00_tour, 12_baselines).
+and to ask one or two systems a question (00_tour, 11_searchain, 12_baselines).
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from anywidget import AnyWidget
-from IPython.display import Markdown, display
+from IPython.display import HTML, display
 from ipywidgets import Button, Dropdown, HBox, Output, Select, Text, VBox
 
+from ircotlib.datasets import all_datasets
 from ircotlib.errors import UserError
-from ircotlib.explore.questions import choose_questions, compare_runs, outcomes_of, show_question
+from ircotlib.explore.questions import (
+    choose_questions,
+    compare_runs,
+    describe_run,
+    outcomes_of,
+    show_question,
+)
+from ircotlib.files.notebooks import all_notebooks, read_notebook
 from ircotlib.results.causes import find_causes
-from ircotlib.running.run import read_about
-from ircotlib.systems import RECALL
+from ircotlib.systems import RECALL, all_systems
 from ircotlib.text import escape
 
+NOTHING = "nothing"  # beside
 WIDE = {"width": "95%"}
+ROW = {"flex_flow": "row wrap"}
 KEEP_KEYS = """export default { render({ el }) { requestAnimationFrame(() => {
   el.closest(".ircot-explore").dataset.lmSuppressShortcuts = "true";
 }); } };"""
-# prompts wrap between words, and a column keeps its colour under the mouse
-STYLE = """.ircot-explore pre { white-space: pre-wrap; overflow-wrap: anywhere; }
-.ircot-explore pre { word-break: normal; }
-.ircot-explore table tr:hover { background: transparent !important; }"""
+CHOICES = {  # of a run, each among what those before it leave, and the names of their lists
+    "profile": "Profile",
+    "experiment": "Experiment",
+    "dataset": "Data set",
+    "part": "Questions",
+    "system": "System",
+    "variant": "Setting",
+}
 
 
 class Frame(AnyWidget):
-    """The style of a box, and its keys: arrows in its lists move no cell of JupyterLab."""
+    """The keys of a box: arrows in its lists move no cell of JupyterLab."""
 
-    _esm, _css = KEEP_KEYS, STYLE
+    _esm = KEEP_KEYS
 
 
 def explore_box(folders: Sequence[Path], start: Path | None = None) -> None:
     """Show a box in which to choose a run, or two to compare, filter their questions and view them
-    one by one, beginning with the run `start`. In a batch run it shows nothing.
+    one by one, beginning with the run `start` or, if it is None, with one of IRCoT QA. In a batch
+    run it shows nothing.
     """
     if os.environ.get("IRCOT_BATCH"):
         return
     if not folders:
         raise UserError("found no run to look at, expected one: run 04_ircot first")
-    display(_Box([*map(Path, folders)], Path(start or folders[0])).widget)
+    runs = describe_runs(folders)
+    starts = [run for run in runs if run["folder"] == start]
+    starts += [run for run in runs if run["system"] == "IRCoT QA"]
+    display(_Box(runs, (starts or runs)[0]).widget)
+
+
+def describe_runs(folders: Sequence[Path]) -> list[dict]:
+    """The rows of runs (`describe_run`), test questions first, each with a `variant`: its setting
+    and model, and what else distinguishes it. A run that cannot be read has the name of its folder.
+    """
+    runs = []
+    for folder in map(Path, folders):
+        try:
+            runs.append(describe_run(folder))
+        except (OSError, ValueError, KeyError):
+            runs.append(dict.fromkeys(CHOICES, "damaged") | {"system": folder.name})
+            runs[-1] |= {"folder": folder, "setting": "", "model": "", "metric": ""}
+    order = {name: number for number, name in enumerate(all_systems())}
+    runs.sort(key=lambda run: (run["part"] != "test", order.get(run["system"], len(order))))
+    for run in runs:
+        run["variant"] = ", ".join(filter(None, (run["setting"], run["model"])))
+    count = Counter(tuple(run[name] for name in CHOICES) for run in runs)
+    for run in runs:
+        if count[tuple(run[name] for name in CHOICES)] > 1:  # of other parameters
+            run["variant"] += f", {run['folder'].parts[-4].rpartition('-')[2]}"
+    return runs
 
 
 class _Box:
     """The widgets, and what happens when one is changed: run, second run, filters, question."""
 
-    def __init__(self, folders: Sequence[Path], start: Path):
-        self.folders = folders
-        self.table = None
-        self.run, self.beside = (Dropdown(description=n, layout=WIDE) for n in ("Run", "Beside"))
+    def __init__(self, runs: Sequence[Mapping], start: Mapping):
+        self.runs, self.run, self.table = runs, start, None
+        self.titles = {dataset.name: dataset.title for dataset in all_datasets().values()}
+        self.titles |= {name: title_of(name) for name in all_notebooks()}
+        self.choices = {name: Dropdown(description=title) for name, title in CHOICES.items()}
+        self.on_choice = {name: partial(self.choose, name) for name in CHOICES}
+        self.beside = Dropdown(description="Beside", layout=WIDE)
         self.outcome, self.kind = (Dropdown(description=name) for name in ("Which", "Kind"))
         self.text = Text(description="Text", placeholder="in question or answer, then Enter")
         self.text.continuous_update = False
@@ -61,39 +105,51 @@ class _Box:
         self.text.observe(self.narrow, "value")
         previous.on_click(lambda _: self.step(-1))
         following.on_click(lambda _: self.step(1))
-        filters = HBox([self.outcome, self.kind, self.text], layout={"flex_flow": "row wrap"})
+        choices = HBox([*self.choices.values()], layout=ROW)
+        filters = HBox([self.outcome, self.kind, self.text], layout=ROW)
         buttons = HBox([previous, following], layout={"margin": "0 0 0 90px"})
-        parts = [self.run, self.beside, filters, self.questions, buttons, self.output]
+        parts = [choices, self.beside, filters, self.questions, buttons, self.output]
         self.widget = VBox([*parts, Frame()])
         self.widget.add_class("ircot-explore")
-        named = [(" / ".join(folder.parts[-4:]), folder) for folder in folders]
-        _offer(self.run, named, self.choose)
-        if self.run.value == start:
-            self.choose()
-        self.run.value = start
+        self.choose()
 
-    def choose(self, _=None) -> None:
-        """After a run is chosen: offer others of its data set and part, if both answer or none."""
-        chosen = self.run.value
-        offered = [("nothing", None)]
-        for folder in self.folders:
-            alike = folder != chosen and folder.parts[-3:-1] == chosen.parts[-3:-1]
-            if alike and _answers(folder) == _answers(chosen):
-                offered.append((" / ".join(folder.parts[-4:]), folder))
-        _offer(self.beside, offered, self.read)
+    def choose(self, chosen: str = "", _=None) -> None:
+        """After a choice: offer what it leaves for those below it, and what its run may be compared
+        with: runs of the same profile and questions, if both answer or none does.
+        """
+        wanted = dict(self.run)
+        if chosen:
+            wanted[chosen] = self.choices[chosen].value
+        left = self.runs
+        for name, dropdown in self.choices.items():
+            values = dict.fromkeys(run[name] for run in left)
+            named = [(self.titles.get(value, value), value) for value in values]
+            _offer(dropdown, named, self.on_choice[name], wanted[name])
+            left = [run for run in left if run[name] == dropdown.value]
+        self.run = left[0]
+        offered = []
+        for run in self.runs:
+            alike = all(run[name] == self.run[name] for name in ("profile", "dataset", "part"))
+            answers = (run["metric"] == RECALL) == (self.run["metric"] == RECALL)
+            if alike and answers and run is not self.run:
+                apart = run["experiment"] != self.run["experiment"]
+                named = [run["system"], run["variant"], *([run["experiment"]] if apart else [])]
+                offered.append((apart, ", ".join(named), run["folder"]))
+        offered.sort(key=lambda offer: offer[0])  # those of its experiment first
+        _offer(self.beside, [(NOTHING, None), *(offer[1:] for offer in offered)], self.read)
         self.read()
 
     def read(self, _=None) -> None:
         """After the runs are chosen: read them, and offer the filters for their questions."""
         self.table = None
-        run = self.run.value
-        beside = self.beside.value
+        run, beside = self.run["folder"], self.beside.value
         try:
             self.table = compare_runs(run, beside) if beside else find_causes(run)
         except (OSError, ValueError) as error:
             _offer(self.questions, [], self.view)
             self.questions.description = ""
-            return self.say(escape(str(error)))
+            message = escape(str(error))
+            return show(self.output, lambda: message)
         _offer(self.outcome, [(name, name) for name in outcomes_of(self.table)], self.narrow)
         kinds = sorted({*self.table["kind"]} - {""})
         _offer(self.kind, [("all", ""), *((name, name) for name in kinds)], self.narrow)
@@ -116,11 +172,9 @@ class _Box:
     def view(self, _=None) -> None:
         """After a question is chosen: show it."""
         if self.questions.value is None:
-            return self.say("No question is left: choose another filter.")
-        try:
-            self.say(show_question(self.run.value, self.questions.value, self.beside.value))
-        except (OSError, ValueError, RuntimeError) as error:
-            self.say(escape(str(error)))
+            return show(self.output, lambda: "No question is left: choose another filter.")
+        asked = self.run["folder"], self.questions.value, self.beside.value
+        show(self.output, lambda: show_question(*asked))
 
     def step(self, by: int) -> None:
         """Go to an earlier or a later question."""
@@ -128,52 +182,61 @@ class _Box:
             last = len(self.questions.options) - 1
             self.questions.index = min(max(self.questions.index + by, 0), last)
 
-    def say(self, markdown: str) -> None:
-        self.output.clear_output()
-        with self.output:
-            display(Markdown(markdown))
 
-
-def _offer(widget, options: Sequence[tuple[str, object]], on_choice: Callable) -> None:
-    """Give a widget its options and select the first, without calling `on_choice` yet."""
+def _offer(
+    widget, options: Sequence[tuple[str, object]], on_choice: Callable, wanted: object = None
+) -> None:
+    """Give a widget its options and select the one that is wanted, or the first, without calling
+    `on_choice` yet.
+    """
     with suppress(ValueError, KeyError):  # it is not registered yet
         widget.unobserve(on_choice, "value")
     widget.options = options
-    widget.index = 0 if options else None
+    values = [value for _, value in options]
+    widget.index = values.index(wanted) if wanted in values else 0 if options else None
     widget.observe(on_choice, "value")
 
 
-def _answers(folder: Path) -> bool | None:
-    """Whether a run answers questions; None if its folder does not say."""
-    try:
-        return read_about(folder)["metric"] != RECALL
-    except (OSError, ValueError, KeyError):
-        return None
+def title_of(notebook: str) -> str:
+    """A notebook's title, which begins with its number."""
+    return "".join(read_notebook(notebook)["cells"][0]["source"]).splitlines()[0].lstrip("# ")
 
 
-def ask_box(ask: Callable[[str, str], str], systems: Sequence[str], text: str = "") -> None:
-    """Show a box that passes a typed question and a system to `ask`, at Enter or a click, and shows
-    the Markdown that it returns until one of them changes. In a batch run it shows nothing.
+def ask_box(
+    ask: Callable[[str, Sequence[str]], str], systems: Sequence[str], text: str = ""
+) -> None:
+    """Show a box that passes a typed question and one or two systems, at first the first two, to
+    `ask`, at Enter or a click, and shows the HTML that it returns until one of them changes. In a
+    batch run it shows nothing.
     """
     if os.environ.get("IRCOT_BATCH"):
         return
-    question = Text(text, description="question", layout={"width": "70%"})
-    system = Dropdown(options=systems, description="system")
+    question = Text(text, description="question", layout={"width": "95%"})
+    first = Dropdown(options=systems, description="system")
+    offered = [(NOTHING, ""), *((name, name) for name in systems)]
+    second = Dropdown(options=offered, value="".join(systems[1:2]), description="beside")
     button = Button(description="Ask", button_style="primary")
     output = Output()
 
     def answer(_=None) -> None:
-        output.clear_output()
-        with output:
-            try:
-                display(Markdown(ask(question.value, system.value)))
-            except ValueError as error:  # an empty question
-                display(Markdown(escape(str(error))))
+        names = dict.fromkeys(filter(None, (first.value, second.value)))
+        show(output, lambda: ask(question.value, [*names]))
 
     button.on_click(answer)
     question.on_msg(lambda _, message, __: answer() if message.get("event") == "submit" else None)
-    for widget in (question, system):
+    for widget in (question, first, second):
         widget.observe(lambda _: output.clear_output(), "value")
-    box = VBox([question, HBox([system, button]), output, Frame()])
+    row = HBox([first, second, button], layout={"flex_flow": "row wrap"})
+    box = VBox([question, row, output, Frame()])
     box.add_class("ircot-explore")
     display(box)
+
+
+def show(output: Output, write: Callable[[], str]) -> None:
+    """Show the HTML that a function returns, or its error."""
+    output.clear_output()
+    with output:
+        try:
+            display(HTML(write()))
+        except (OSError, ValueError, RuntimeError) as error:  # an empty question, a damaged run
+            display(HTML(escape(str(error))))

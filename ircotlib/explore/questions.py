@@ -8,18 +8,17 @@ import pandas as pd
 
 from ircotlib.data import Question
 from ircotlib.errors import UserError
-from ircotlib.explore.trace import trace_as_markdown
+from ircotlib.explore.markup import outcomes_as_html, question_as_html, ready
 from ircotlib.files.paths import DATA, PARTIAL
 from ircotlib.metrics import as_compared
+from ircotlib.program import Outcome
 from ircotlib.results.causes import CAUSES, find_causes
 from ircotlib.running.backends import open_dataset
 from ircotlib.running.experiment import replay
-from ircotlib.running.predictions import share_measure
+from ircotlib.running.predictions import find_paragraph, share_measure
 from ircotlib.running.run import name_model, parameters_of, read_about
 from ircotlib.systems import RECALL
 from ircotlib.text import escape
-
-CELL = 'width="50%" style="text-align: left; vertical-align: top"'
 
 
 def find_folders(folder: Path = DATA / "runs") -> list[Path]:
@@ -30,14 +29,21 @@ def find_folders(folder: Path = DATA / "runs") -> list[Path]:
 
 def list_runs(folders: Iterable[Path]) -> pd.DataFrame:
     """List runs, one row per folder. `metric`: by which those of a data set are compared."""
-    rows = []
-    for folder in map(Path, folders):
-        about = read_about(folder)
-        row = {name: about[name] for name in ("experiment", "dataset", "part", "system", "metric")}
-        row["setting"] = ", ".join(f"{name} {value}" for name, value in about["setting"].items())
-        row["model"] = Path(name_model(about["parameters"])).name
-        rows.append(row | {"questions": about["questions"], "folder": folder})
+    rows = list(map(describe_run, folders))
     return pd.DataFrame(rows).assign(metric=share_measure) if rows else pd.DataFrame()
+
+
+def describe_run(folder: Path) -> dict:
+    """A run in a row: its profile, experiment, data set, part, system, measure, setting, model,
+    number of questions and folder.
+    """
+    about = read_about(folder)
+    row = {"profile": about["parameters"]["profile"]}
+    row |= {name: about[name] for name in ("experiment", "dataset", "part", "system", "metric")}
+    setting = ", ".join(f"{name} {value}" for name, value in about["setting"].items())
+    row["setting"] = setting.replace("demonstration_set", "demonstration set")
+    row["model"] = Path(name_model(about["parameters"])).name
+    return row | {"questions": about["questions"], "folder": Path(folder)}
 
 
 def compare_runs(folder_a: Path, folder_b: Path) -> pd.DataFrame:
@@ -104,10 +110,11 @@ def choose_questions(
 
 
 def show_question(folder: Path, id: str, other: Path | None = None) -> str:
-    """One question of a run as Markdown: gold answers and paragraphs, the system's answer, and
-    every step with its exact prompt, replayed from the call cache. A star marks gold paragraphs.
+    """One question of a run as HTML: gold answers and paragraphs, the system's answer, and every
+    step with its exact prompt, replayed from the call cache.
 
-    `other`: a second run with this question, shown in a second column.
+    `other`: a second run with this question, shown in a second column, with the steps that look up
+    the same side by side.
     """
     rows = []
     runs = list(map(Path, [folder] if other is None else [folder, other]))
@@ -116,41 +123,33 @@ def show_question(folder: Path, id: str, other: Path | None = None) -> str:
         if id not in causes.index:
             expected = f"expected one of its {len(causes)}, such as {causes.index[0]!r}"
             raise UserError(f"{run}: found no question {id!r}, {expected}")
-        rows.append((run, causes.loc[id].to_dict()))
-    texts = [_show_run(run, row) for run, row in rows]
-    if other is not None:
-        cells = "".join(f"<td {CELL}>\n\n{text}\n\n</td>" for text in texts)
-        texts = [f"<table><tr>{cells}</tr></table>"]
-    return "\n\n".join([_show_gold(*rows[0]), *texts])
+        rows.append(causes.loc[id].to_dict())
+    row = rows[0]
+    ids = (*row["gold_found"], *row["gold_missed"])
+    question = Question(id, row["question"], row["answers"], ids, row["dataset"], row["kind"])
+    corpus = open_dataset(parameters_of(read_about(runs[0])), row["dataset"])[2].corpus
+    gold = [find_paragraph(each, question, corpus) for each in ids]
+    outcomes = [replay(run, [id])[id] for run in runs]
+    heads = list(map(_write_head, runs, rows, outcomes))
+    return ready(question_as_html(question, gold) + outcomes_as_html(heads, outcomes, ids))
 
 
-def _show_gold(folder: Path, row: Mapping) -> str:
-    about = read_about(folder)
-    corpus = open_dataset(parameters_of(about), about["dataset"])[2].corpus
-    first, *others = map(escape, row["answers"])
-    also = f" (also {', '.join(others)})" if others else ""
-    lines = [f"### {escape(row['question'])}", f"{escape(row['id'])} · {escape(row['kind'])}"]
-    lines += [f"gold answer: **{first}**{also}"]
-    for gold in (*row["gold_found"], *row["gold_missed"]):
-        try:
-            paragraph = corpus.find(gold)
-            lines += [f"★ **{escape(paragraph.title)}.** {escape(paragraph.text)}"]
-        except KeyError:
-            lines += [f"★ {escape(gold)}, which the corpus does not have"]
-    return "\n\n".join(lines)
+def _write_head(folder: Path, row: Mapping, outcome: Outcome) -> str:
+    """What a run made of a question, in a few lines."""
+    count = len(row["gold_found"])
+    facts = [f"{row['metric']} {row[row['metric']]:.2f}"]
+    facts += [f"{count} of {count + len(row['gold_missed'])} gold paragraphs", row["cause"]]
+    answer, answers_now = row["answer"], outcome.result.answer
+    lines = [f"<h4>{escape(name_run(folder))}</h4>"]
+    lines += [f"answer: <b>{escape(answer) or 'none'}</b> · {' · '.join(filter(None, facts))}"]
+    lines += [f"not parsed: {escape(row['fault'])}"] if row["fault"] else []
+    if answers_now != answer:
+        head = f"Replayed, it answers <b>{escape(answers_now)}</b>: the call cache has lost this "
+        lines += [f"{head}run, and another version of the program or a model answers now."]
+    return "<br>".join(lines)
 
 
-def _show_run(folder: Path, row: Mapping) -> str:
-    gold = (*row["gold_found"], *row["gold_missed"])
-    question = Question(row["id"], row["question"], row["answers"], gold, row["dataset"])
-    outcome = replay(folder, [row["id"]])[row["id"]]
-    model = Path(name_model(read_about(folder)["parameters"])).name
-    head = f"#### {escape(folder.name)}\n\n{escape(model)}"
-    head += f" · answer: **{escape(row['answer']) or 'none'}**"
-    head += f" · {row['metric']} {row[row['metric']]:.2f}"
-    head += f" · {len(row['gold_found'])} of {len(gold)} gold paragraphs"
-    head += f" · {row['cause']}" if row["cause"] else ""
-    if outcome.result.answer != row["answer"]:
-        head += f"\n\nReplayed, it answers **{escape(outcome.result.answer)}**: the call cache has "
-        head += "lost this run, and another version of the program or a model answers now."
-    return f"{head}\n\n{trace_as_markdown(outcome.trace, question)}"
+def name_run(folder: Path) -> str:
+    """A run in words: its system, setting and model."""
+    run = describe_run(folder)
+    return ", ".join(run[name] for name in ("system", "setting", "model") if run[name])

@@ -1,13 +1,13 @@
 """Traces in words that a reader of the papers understands, for the terminal, boxes and reports."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from ircotlib import program
-from ircotlib.data import Node, Paragraph, Question
+from ircotlib.data import Node
 from ircotlib.systems.searchain import SYSTEMS
 from ircotlib.systems.searchain.tree import COMPLETION, VERIFICATION
-from ircotlib.text import escape, plain
+from ircotlib.text import plain
 
 # SearChain's thresholds: of a reader that is sure, and of a query that was asked before (§3.3)
 SURE, SAME = (SYSTEMS[-1].defaults[name] for name in ("confidence", "same"))
@@ -37,13 +37,12 @@ def tell(step: program.Step, gold: Collection[str] = (), nodes: Collection[Node]
     reply = step.reply
     match step.request:
         case program.Retrieve(query, _, titles):
-            titles_found = (found.title + " ★" * (found.id in gold) for found in reply)
+            found = tuple(page.title + " ★" * (page.id in gold) for page in reply)
             within = "" if titles is None else f" on {', '.join(titles)}"
-            return Told(f"looks up “{query}”{within}", tuple(titles_found), LOOKED_UP, query)
+            return Told(f"looks up “{query}”{within}", found, LOOKED_UP, query)
         case program.NearestTitle(title):
-            return Told(
-                f"opens the page titled most like “{title}”", tuple(reply), LOOKED_UP, title
-            )
+            words = f"opens the page titled most like “{title}”"
+            return Told(words, tuple(reply), LOOKED_UP, title)
         case program.Extract(query, paragraph):
             sure = "sure" if reply.confidence > SURE else "not sure"
             answer = (f"{reply.text} ({sure}, {reply.confidence:.1f})",) if reply.text else ()
@@ -64,49 +63,12 @@ def tell(step: program.Step, gold: Collection[str] = (), nodes: Collection[Node]
     raise program.unknown(step.request)
 
 
-def trace_as_text(trace: Sequence[program.Step]) -> str:
-    """The steps of a trace, one per line, without prompts."""
+def trace_as_text(trace: Sequence[program.Step], nodes: Collection[Node] = ()) -> str:
+    """The steps of a trace, one per line, without prompts. `nodes`: as of `tell`."""
     lines = []
-    for number, told in enumerate(map(tell, trace), start=1):
-        back = (
-            ""
-            if told.kind in (COMPARED, SKIPPED)
-            else f" → {plain(' · '.join(told.parts)) or 'nothing'}"
-        )
-        lines.append(f"{number}. {plain(told.words)}{back}")
+    for number, told in enumerate((tell(step, nodes=nodes) for step in trace), start=1):
+        line = f"{number}. {plain(told.words)}"
+        if told.kind not in (COMPARED, SKIPPED):
+            line += f" → {plain(' · '.join(told.parts)) or 'nothing'}"
+        lines.append(line + (f": {told.kind}" if told.kind in FEEDBACK.values() else ""))
     return "\n".join(lines)
-
-
-def trace_as_markdown(trace: Sequence[program.Step], question: Question) -> str:
-    """The steps of a trace as Markdown: prompts and thoughts folded, gold paragraphs starred."""
-    parts = []
-    for number, step in enumerate(trace, start=1):
-        request, reply, *_ = tell(step, question.gold)
-        parts.append(f"**{number}.** *{escape(request)}*")
-        if isinstance(step.request, program.Generate | program.Sample):
-            prompt = step.request.prompt
-            if not isinstance(prompt, str):
-                prompt = "\n\n".join(f"{message.role}: {message.text}" for message in prompt)
-            head = f"<summary>prompt, {step.prompt_tokens} tokens</summary>"
-            parts.append(f"<details>{head}<pre>{escape(prompt)}</pre></details>")
-            if any(step.thoughts):
-                thoughts = escape("\n\n".join(filter(None, step.thoughts)))
-                parts.append(f"<details><summary>thoughts</summary><pre>{thoughts}</pre></details>")
-            text = "<br>".join(f"**{escape(part)}**" if part else "nothing" for part in reply)
-        else:
-            text = " · ".join(map(escape, reply))
-        parts.append(f"&nbsp;&nbsp;→ {text or 'nothing'}")
-    return "\n\n".join(parts)
-
-
-def answer_as_markdown(system: str, outcome: program.Outcome, question: Question) -> str:
-    """What a system did with a question, and its answer, as Markdown."""
-    answer = escape(outcome.result.answer) or "nothing"
-    trace = trace_as_markdown(outcome.trace, question)
-    return f"{trace}\n\n**{escape(system)} answers: {answer}**"
-
-
-def question_as_markdown(question: Question, gold: Iterable[Paragraph]) -> str:
-    """A question with its first answer and its gold paragraphs, as Markdown."""
-    head = f"**{escape(question.text)}** → {escape(question.answers[0])} ({escape(question.kind)})"
-    return "\n".join([f"{head}\n", *(f"- **{escape(p.title)}.** {escape(p.text)}" for p in gold)])

@@ -157,13 +157,15 @@ def find_silence(outcomes: Mapping[str, Outcome]) -> str:
 
 
 def find_unknown(question: Question, outcome: Outcome, model: object) -> str:
-    """What of a question the system could not know: words that the model's tokenizer lacks, or all
+    """What of a question the system could not know: words that the model's tokenizer lacks, and all
     that retrieval looked for at first; "" if neither.
     """
+    unknown = []
     tokens = getattr(model, "tokens", None)  # a server's are not known
     if words := tokens.unknown_words(question.text) if tokens else []:
-        return f"{Path(model.name).name} does not know the words {', '.join(words)}"
+        named = ", ".join(f"“{word}”" for word in words)
+        unknown.append(f"{Path(model.name).name} has never read {named}")
     searches = [step for step in outcome.trace if isinstance(step.request, Retrieve)]
     if searches and not searches[0].reply:
-        return f"retrieval finds nothing for “{searches[0].request.query}”"
-    return ""
+        unknown.append(f"no paragraph was found for “{searches[0].request.query}”")
+    return "; ".join(unknown)

@@ -56,16 +56,17 @@ def test_a_file_of_ones_own_can_be_asked(monkeypatch, tmp_path, capsys):
     assert main(["ask", "Who: is 'Ann' #1?", "--system", "oner qa", *options]) == 0
     name, retrieved, *_, answer = capsys.readouterr().out.strip().split("\n")
     assert name == "OneR QA, mini-base"
-    assert retrieved == "1. retrieve 4 with “Who: is 'Ann' #1?” → Ann"
+    assert retrieved == "1. looks up “Who: is 'Ann' #1?” → Ann"
     assert answer.startswith("OneR QA answers: ")
 
 
 def test_a_question_about_what_nothing_knows_is_told_in_one_line(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr("ircotlib.running.bench.DATA", tmp_path / "data")
     monkeypatch.setattr("ircotlib.running.backends.DATA", tmp_path / "data")
-    assert main(["ask", "Who married Beyoncé?", "--system", "OneR QA"]) == 0
+    systems = ["--system", "OneR QA", "--system", "NoR QA"]
+    assert main(["ask", "Who married Beyoncé?", *systems]) == 0
     told = [line for line in capsys.readouterr().err.splitlines() if "guess" in line]
-    assert told == ["mini-xxl does not know the words Beyoncé: the answer of OneR QA is a guess"]
+    assert told == ["mini-xxl has never read “Beyoncé”: what follows is a guess"]
 
 
 def test_systems_are_named_in_any_case_or_by_default():

@@ -13,7 +13,7 @@ from ircotlib.command.kernels import LITTLE_MEMORY, LITTLE_SPACE, _advice
 from ircotlib.data import Paragraph, Prediction, Question
 from ircotlib.errors import Unavailable
 from ircotlib.explore import ask
-from ircotlib.explore.trace import answer_as_markdown, question_as_markdown
+from ircotlib.explore.markup import answers_as_html, question_as_html
 from ircotlib.files.paths import write_folder, write_whole
 from ircotlib.playing.cache import Calls
 from ircotlib.program import Generate, Outcome, Retrieve, Step
@@ -86,7 +86,7 @@ def test_nothing_that_models_and_pages_say_becomes_markup():
     question = Question(EVIL, EVIL, (EVIL,), ("p",), "x", EVIL)
     trace = (Step(Retrieve(EVIL, 1), (paragraph,), False), Step(Generate(EVIL), EVIL, False))
     outcome = Outcome("q", Prediction(EVIL, (paragraph,)), trace)
-    texts = answer_as_markdown(EVIL, outcome, question), question_as_markdown(question, [paragraph])
+    texts = answers_as_html({EVIL: outcome}), question_as_html(question, [paragraph])
     for text in texts:
         assert "<img" not in text and "$\\" not in text and "](" not in text and "\n# h" not in text
         assert html.unescape(text).count("<img src=x onerror=alert(1)>") >= 3
@@ -108,7 +108,7 @@ def test_formulas_in_tables_and_figures_and_markup_in_ids_are_text(tmp_path):
 def test_a_terminal_is_not_steered():
     step = Step(Generate("p"), "a\x1b[2J\x07\nb\u202e", False)
     text = str(ask.Answered("S", Outcome("q", Prediction("\x1b]0;x\x07y", ()), (step,)), "m"))
-    assert text == "S, m\n1. generate, stop at the end → a [2J  b\nS answers: ]0;x y"
+    assert text == "S, m\n1. the model writes → a [2J  b\nS answers: ]0;x y"
 
 
 def test_a_judgement_without_sense_is_left_out(tmp_path):

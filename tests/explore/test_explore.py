@@ -4,6 +4,7 @@ import html
 import json
 import re
 import shutil
+from functools import partial
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from ircotlib.datasets.facts import Evidence
 from ircotlib.errors import UserError
 from ircotlib.explore import box as explore_box
 from ircotlib.explore import questions as explore
+from ircotlib.explore.ask import ask_as_html
 from ircotlib.explore.questions import choose_questions, compare_runs, show_question
 from ircotlib.files.paths import ROOT
 from ircotlib.parameters import read_parameters
@@ -26,10 +28,12 @@ from ircotlib.running import bench as setup
 from ircotlib.running.bench import open_bench
 from ircotlib.running.experiment import replay
 from ircotlib.running.predictions import read_predictions
-from ircotlib.running.run import Run, read_about, write_about
+from ircotlib.running.run import FILES, Run, read_about, write_about
 from ircotlib.systems import all_systems
+from ircotlib.text import escape
 
 S = all_systems()
+QUICK = "quick/04_ircot-1b"
 SETTINGS = {"IRCoT QA": {"k": 2}, "OneR QA": {"k": 2}, "OneR": {"k": 3}, "NoR QA": {}}
 
 
@@ -222,22 +226,29 @@ def test_a_question_is_shown_with_its_exact_prompts(opened, ran):
         folded = re.findall("<pre>(.*?)</pre>", shown)
         assert [html.unescape(text) for text in folded] == prompts and len(prompts) > 1
         plain = html.unescape(shown)
-        assert question.text in plain and f"gold answer: **{question.answers[0]}**" in plain
+        assert question.text in plain and f"gold answer: <b>{question.answers[0]}</b>" in plain
         for id in question.gold:
             paragraph = opened.retriever.corpus.find(id)
-            assert f"★ **{paragraph.title}.** {paragraph.text}" in plain
+            assert f"★ gold paragraph: <b>{paragraph.title}.</b> {paragraph.text}" in plain
         answer = outcomes[question.id].result.answer
-        assert f"answer: **{answer}** · f1 " in plain and " gold paragraphs" in plain
-        assert "Replayed" not in plain and " ★" in plain.split("####")[1]
+        assert f"answer: <b>{answer}</b> · f1 " in plain and " gold paragraphs" in plain
+        assert "<h4>IRCoT QA, k 2, mini-base</h4>" in plain and shown.count("★ gold: ") == 1
+        assert "Replayed" not in plain and " ★" in plain.split("<h4>")[1]
+        assert "IRCoT QA writes the next sentence" in plain and "the reader answers" in plain
 
 
-def test_two_runs_are_shown_in_two_columns(opened, ran):
+def test_two_runs_are_shown_in_two_columns_with_what_they_look_up_in_one_row(opened, ran):
     id = opened.test[0].id
-    head, left, right = show_question(ran["IRCoT QA"], id, ran["OneR QA"]).split("<td ")
-    assert opened.test[0].text in html.unescape(head) and head.count("###") == 1
-    for cell, name in ((left, "IRCoT QA"), (right, "OneR QA")):
-        alone = show_question(ran[name], id).partition("####")[2]
-        assert alone in cell and ran[name].name.replace("_", "&#95;") in cell
+    shown = show_question(ran["IRCoT QA"], id, ran["OneR QA"])
+    head, heads, first, *rows = shown.split("<tr>")
+    assert opened.test[0].text in html.unescape(head) and head.count("<h3>") == 1
+    assert all(row.count("<td>") == 2 for row in (heads, first, *rows))
+    assert heads.index("IRCoT QA, k 2") < heads.index("OneR QA, k 2")
+    assert first.count(f"looks up “{escape(opened.test[0].text)}”") == 2
+    steps = re.findall("<em>.*?</em>", shown)
+    for name in ("IRCoT QA", "OneR QA"):
+        alone = re.findall("<em>.*?</em>", show_question(ran[name], id))
+        assert alone and not [step for step in alone if step not in steps]
 
 
 def test_one_question_is_replayed_alone(opened, ran):
@@ -258,7 +269,7 @@ def test_it_is_said_when_a_replay_answers_otherwise(opened, copied):
     rewrite(copied, LINES, "\n".join([changed, *others]))
     shown = show_question(copied, id)
     answer = json.loads(first)["answer"]
-    assert "answer: **Oz**" in shown and f"Replayed, it answers **{answer}**" in shown
+    assert "answer: <b>Oz</b>" in shown and f"Replayed, it answers <b>{answer}</b>" in shown
 
 
 def test_a_run_of_a_system_whose_file_is_gone_is_read_and_not_replayed(copied, ran, displayed):
@@ -293,8 +304,8 @@ def marked(opened, tmp_path):
 def test_nothing_that_is_said_is_markup(marked):
     table = read_predictions(marked)
     shown = show_question(marked, table["id"][0], marked)
-    tags = set(re.findall(r"<(/?\w+)", shown))
-    assert {tag.strip("/") for tag in tags} == {"table", "tr", "td", "details", "summary", "pre"}
+    tags = {tag.strip("/") for tag in re.findall(r"<(/?\w+)", shown)}
+    assert tags == {*"b br details div em h3 h4 li ol p pre span style summary table td tr".split()}
     assert "*b*" not in shown and "[l](" not in shown and "_x_" not in shown
     assert "<script>_x_" in html.unescape(shown) and "onerror=alert" in shown
 
@@ -304,22 +315,24 @@ def test_the_example_of_the_docs_runs(ran, monkeypatch, capsys):
     code, names = re.search(r"```python\n(.*?)```", page, re.DOTALL)[1], {}
     monkeypatch.setattr(explore, "find_folders", lambda: [ran["IRCoT QA"], ran["OneR QA"]])
     exec(code, names)
-    assert capsys.readouterr().out.count("<td ") == 2 and len(names["causes"]) == 2 * len(CAUSES)
+    assert capsys.readouterr().out.count("<h4>") == 3 and len(names["causes"]) == 2 * len(CAUSES)
     assert not [cause for cause in CAUSES if f"| {cause} | " not in page]
 
 
 def open_box(displayed, ran):
-    explore_box.explore_box(list(ran.values()), ran["IRCoT QA"])
-    run, beside, filters, questions, buttons, *_ = displayed[-1].children
-    return run, beside, *filters.children, questions, *buttons.children
+    explore_box.explore_box(list(ran.values()))
+    choices, beside, filters, questions, buttons, *_ = displayed[-1].children
+    return choices.children, beside, *filters.children, questions, *buttons.children
 
 
 def test_the_box_shows_a_run_question_by_question(ran, displayed):
-    run, beside, outcome, kind, text, questions, before, after = open_box(displayed, ran)
+    choices, beside, outcome, kind, text, questions, before, after = open_box(displayed, ran)
     table = find_causes(ran["IRCoT QA"])
-    assert run.value == ran["IRCoT QA"] and beside.value is None
+    titles = ["mini", "04 · IRCoT against one-step retrieval and no retrieval", "HotpotQA", "test"]
+    assert [each.label for each in choices] == [*titles, "IRCoT QA", "k 2, mini-base"]
+    assert [label for label, _ in choices[4].options] == ["NoR QA", "OneR", "OneR QA", "IRCoT QA"]
     others = {None, ran["NoR QA"], ran["OneR QA"]}  # OneR has another measure
-    assert len(run.options) == 4 and {value for _, value in beside.options} == others
+    assert beside.value is None and {value for _, value in beside.options} == others
     assert questions.description == f"{len(table)} of {len(table)}"
     assert [value for _, value in questions.options] == list(table["id"])
     assert displayed[0].data == show_question(ran["IRCoT QA"], table["id"][0])
@@ -341,30 +354,70 @@ def test_the_box_shows_a_run_question_by_question(ran, displayed):
     assert questions.options == () and "No question is left" in displayed[-1].data
     after.click()
     text.value = ""
-    assert displayed[-1].data.startswith("### ")
+    assert "<h3>" in displayed[-1].data
 
 
 def test_the_box_shows_two_runs_and_keeps_nothing_of_the_last(ran, displayed):
-    run, beside, outcome, _, _, questions, *_ = open_box(displayed, ran)
+    choices, beside, outcome, _, _, questions, *_ = open_box(displayed, ran)
     with pytest.raises(Exception, match="not found"):
         outcome.value = "wins"
     count = len(displayed)
     beside.value = ran["OneR QA"]
-    assert len(displayed) == count + 1 and displayed[-1].data.count("<td ") == 2
+    assert len(displayed) == count + 1 and displayed[-1].data.count("<h4>") == 2
     outcome.value = "wins"
     assert {label.split(":")[0] for label, _ in questions.options} == {"win"}
-    run.value = ran["NoR QA"]
+    choices[4].value = "NoR QA"
     assert (beside.value, outcome.value) == (None, "all") and len(questions.options) == 10
     assert ran["NoR QA"] not in [value for _, value in beside.options]
 
 
+def test_a_choice_offers_what_is_left_and_keeps_what_it_can(tmp_path):
+    ircot = "test", "IRCoT QA"
+    places = [("mini/04_ircot-1a/hotpotqa", "dev", "OneR QA", {"k": 5})]
+    places += [("mini/04_ircot-1a/hotpotqa", *ircot, {"k": k}) for k in (2, 4)]
+    places += [(f"{profile}/musique", *ircot, {"k": 4}) for profile in ("mini/04_ircot-1a", QUICK)]
+    places += [("quick/04_ircot-2c/musique", *ircot, {"k": 4})]
+    places += [("quick/10_your_own-3d/own", "test", "NoR QA", {})]
+    folders = [tmp_path / where / part / f"{name} {s}" for where, part, name, s in places]
+    for folder, (where, part, system, setting) in zip(folders, places, strict=True):
+        profile, experiment, dataset = where.split("/")
+        about = {"parameters": {"profile": profile, "server": "", "model": "data/models/mini-xl"}}
+        about |= {"experiment": experiment[:-3], "dataset": dataset, "part": part}
+        folder.mkdir(parents=True)
+        for name in FILES:
+            (folder / name).write_text("")
+        about |= {"system": system, "metric": "f1", "setting": setting, "questions": 1}
+        write_about(folder, about)
+    runs = explore_box.describe_runs(folders)
+    assert [run["part"] for run in runs] == ["test"] * 6 + ["dev"]
+    box = explore_box._Box(runs, runs[1])
+    chosen = box.choices
+
+    def offered(name):
+        return [value for _, value in chosen[name].options]
+
+    assert (chosen["system"].value, offered("part")) == ("IRCoT QA", ["test", "dev"])
+    chosen["variant"].value = "k 4, mini-xl"
+    assert box.run["folder"] == folders[2]
+    chosen["dataset"].value = "musique"  # the same setting is there, too
+    assert box.run["folder"] == folders[3] and offered("part") == ["test"]
+    chosen["profile"].value = "quick"
+    assert offered("variant") == ["k 4, mini-xl, 1b", "k 4, mini-xl, 2c"]
+    assert [value for _, value in box.beside.options] == [None, folders[5]]
+    chosen["experiment"].value = "10_your_own"
+    assert box.run["folder"] == folders[6] and chosen["variant"].value == "mini-xl"
+
+
 def test_the_box_says_what_is_wrong_with_a_folder(ran, displayed, copied, monkeypatch):
     (copied / SCORES).unlink()
-    explore_box.explore_box([copied, *ran.values()])
+    explore_box.explore_box([copied, *ran.values()], copied)
     assert "scores.csv: found no such file" in html.unescape(displayed[0].data)
-    run, *_ = displayed[-1].children
-    run.value = ran["OneR"]
-    assert displayed[-1].data.startswith("### ")
+    choices, *_ = displayed[-1].children
+    choices.children[4].value = "OneR"
+    assert "<h3>" in displayed[-1].data
+    (copied / "run.json").write_text("{")
+    explore_box.explore_box([copied])
+    assert "run.json: " in html.unescape(displayed[-2].data)
     with pytest.raises(ValueError, match="found no run to look at"):
         explore_box.explore_box([])
     monkeypatch.setenv("IRCOT_BATCH", "1")
@@ -378,22 +431,31 @@ def test_enter_asks_and_another_question_or_system_clears_what_was_shown(display
     asked, cleared = [], []
     monkeypatch.setattr(explore_box.Output, "clear_output", lambda self: cleared.append(1))
 
-    def ask(text, system):
-        asked.append((text, system))
-        return "said"
+    def ask(text, systems):
+        asked.append((text, systems))
+        return "<b>said"
 
-    explore_box.ask_box(ask, ["One", "Two"], "Who?")
+    explore_box.ask_box(ask, ["One", "Two", "Three"], "Who?")
     [box] = displayed
     question, row, _, frame = box.children
-    system, button = row.children
+    first, second, button = row.children
     question._handle_custom_msg({"event": "submit"}, [])
-    assert asked == [("Who?", "One")] and displayed[-1].data == "said"
+    assert asked == [("Who?", ["One", "Two"])] and displayed[-1].data == "<b>said"
     question._handle_custom_msg({"event": "other"}, [])
     before = len(cleared)
     question.value = "Why?"
     assert len(cleared) == before + 1 and len(asked) == 1
-    system.value = "Two"
-    assert len(cleared) == before + 2
+    first.value, second.value = "Three", ""  # nothing beside
+    assert len(cleared) == before + 3
     button.click()
-    assert asked[1:] == [("Why?", "Two")]
+    second.value = "Three"
+    button.click()
+    assert asked[1:] == [("Why?", ["Three"])] * 2
     assert isinstance(frame, explore_box.Frame) and "ircot-explore" in box._dom_classes
+
+
+def test_what_cannot_be_asked_is_said_in_the_box(displayed):
+    explore_box.ask_box(partial(ask_as_html, read_parameters("mini")), ["NoR QA"], " ")
+    _, row, *_ = displayed[0].children
+    row.children[-1].click()
+    assert displayed[-1].data.startswith("found no question, expected one")

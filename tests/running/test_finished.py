@@ -95,15 +95,20 @@ def tried(*found: tuple) -> Outcome:
 @pytest.mark.parametrize(
     ("text", "outcome", "model", "told"),
     [
-        ("Who founded Beyoncé, Inc.?", tried(PAGE), MODEL, "mini-base does not know the words Bey"),
-        ("日本の首都は?", tried(), MODEL, "does not know the words 日本の首都は"),
+        (
+            "Who founded Beyoncé, Inc.?",
+            tried(PAGE),
+            MODEL,
+            "mini-base has never read “Beyoncé”",
+        ),
+        ("日本の首都は?", tried(), MODEL, "has never read “日本の首都は”"),
         ("Who founded it?", tried(PAGE, ()), MODEL, ""),
-        ("Who founded it?", tried((), PAGE), MODEL, "retrieval finds nothing for “query 0”"),
+        ("Who founded it?", tried((), PAGE), MODEL, "no paragraph was found for “query 0”"),
         (
             "Who founded Beyoncé?",
             tried(()),
             object(),
-            "retrieval finds nothing",
+            "no paragraph was found",
         ),  # a server's model
         ("Who founded Beyoncé?", tried(PAGE), None, ""),
     ],
