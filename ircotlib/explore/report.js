@@ -70,17 +70,17 @@ async function show() {
 function join(asked, did) {
   const each = did.map((one) => new Map(one.questions.map((row) => [row[0], row])));
   const rows = [];
-  for (const [id, question, kind, answers, gold] of asked.questions) {
+  for (const [id, question, kind, answers, html] of asked.questions) {
     if (!each.every((one) => one.has(id))) continue;
     const runs = each.map((one) => one.get(id));
-    const [a, b] = runs.map(([, answer, score, right, cause, found, steps]) =>
-      ({ answer, score, right, cause, found, steps }));
+    const [a, b] = runs.map(([, answer, score, right, cause, found, tree, steps]) =>
+      ({ answer, score, right, cause, found, tree, steps }));
     const unscored = b && (a.score === null || b.score === null);
     const sign = b && Math.sign(a.score - b.score);
     const outcome = unscored ? "not scored" : b && ["loss", "tie", "win"][sign + 1];
     const all = [question, id, ...answers, a.answer, b?.answer ?? ""].join("\n").toLowerCase();
     const mark = outcome ?? (a.cause || (a.right ? "right" : "wrong"));
-    rows.push({ id, question, kind, answers, gold, runs: b ? [a, b] : [a], outcome, all, mark });
+    rows.push({ id, question, kind, html, runs: b ? [a, b] : [a], outcome, all, mark });
   }
   return rows;
 }
@@ -139,38 +139,52 @@ function draw(row, asked, runs, did, step, left) {
 }
 
 function parts_of(row, asked, runs, did, left) {
-  const place = `${left.indexOf(row) + 1} of ${left.length} · ${row.kind} · ${row.id}`;
-  const [first, ...others] = row.answers;
-  const also = others.length ? ` (also ${others.join(", ")})` : "";
-  const gold = make("div", { className: "gold", innerHTML: row.gold });
-  fill(gold, asked.lines);
-  const columns = make("div", { className: "columns" }, ...runs.map((run, at) =>
-    column(run, row.runs[at], did[at].note, asked.lines, "ab"[at])));
-  const answer = make("p", {}, "Gold answer: ", make("b", {}, first), also);
-  return [make("p", { className: "place" }, place), make("h3", {}, row.question), answer, gold,
-    columns];
+  const place = `${left.indexOf(row) + 1} of ${left.length} · ${row.id}`;
+  const head = make("div", { innerHTML: row.html });
+  const columns = make("div", { className: "columns" });
+  const rows = align(...row.runs.map((each) => each.steps));
+  runs.forEach((run, at) => {
+    const cells = [head_of(run, row.runs[at], did[at].note)];
+    cells.push(make("div", { innerHTML: row.runs[at].tree }));
+    for (const each of rows) cells.push(make("div", { innerHTML: each[at]?.[1] ?? "" }));
+    cells.forEach((cell, n) => (cell.style.gridArea = `${n + 1} / ${at + 1}`));
+    columns.append(...cells);
+    const steps = cells.flatMap((cell) => [...cell.querySelectorAll("ol > li")]);
+    steps.forEach((item, n) => {
+      const step = "ab"[at] + (n + 1);
+      item.id = "step/" + step;
+      item.prepend(make("a", { href: address({ step }), title: "a link to this step" }, n + 1));
+    });
+  });
+  for (const each of columns.querySelectorAll("[data-lines]"))
+    each.textContent = each.dataset.lines.split(" ").map((at) => asked.lines[at]).join("\n");
+  return [make("p", { className: "place" }, place), head, columns];
 }
 
-function column(run, did, lost, lines, letter) {
-  const answer = did.answer || "none";
+function head_of(run, did, note) {
   const score = did.score === null ? "not scored" : `${run.measure} ${did.score.toFixed(2)}`;
   const said = [score, did.found, did.cause, run.model].filter(Boolean).join(" · ");
-  const steps = make("ol", { innerHTML: did.steps });
-  fill(steps, lines);
-  [...steps.children].forEach((item, at) => {
-    const step = letter + (at + 1);
-    item.id = "step/" + step;
-    item.prepend(make("a", { href: address({ step }), title: "a link to this step" }, at + 1));
-  });
-  const note = lost ? [make("p", { className: "note" }, lost)] : [];
-  return make("div", {}, make("h4", {}, run.name), ...note,
-    make("p", {}, "Answer: ", make("b", { className: did.right ? "right" : "wrong" }, answer)),
-    make("p", { className: "place" }, said), steps);
+  const answer = make("b", { className: did.right ? "right" : "wrong" }, did.answer || "none");
+  return make("div", {}, make("h4", {}, run.name), make("p", { className: "place" }, note),
+    make("p", {}, "answer: ", answer), make("p", { className: "place" }, said));
 }
 
-function fill(part, lines) {
-  for (const each of part.querySelectorAll("[data-lines]"))
-    each.textContent = each.dataset.lines.split(" ").map((at) => lines[at]).join("\n");
+// The rows of two runs side by side: those that find the same are in one row, as many as can be.
+function align(ours, theirs) {
+  if (!theirs) return ours.map((row) => [row]);
+  const same = (i, j) => i < ours.length && j < theirs.length && ours[i][0] === theirs[j][0];
+  const best = [...ours, 0].map(() => Array(theirs.length + 1).fill(0));
+  for (let i = ours.length - 1; i >= 0; i--)
+    for (let j = theirs.length - 1; j >= 0; j--)
+      best[i][j] = same(i, j) ? 1 + best[i + 1][j + 1] : Math.max(best[i + 1][j], best[i][j + 1]);
+  const rows = [];
+  for (let i = 0, j = 0; i < ours.length || j < theirs.length; ) {
+    if (same(i, j)) rows.push([ours[i++], theirs[j++]]);
+    else if (j === theirs.length || (i < ours.length && best[i + 1][j] >= best[i][j + 1]))
+      rows.push([ours[i++]]);
+    else rows.push([undefined, theirs[j++]]);
+  }
+  return rows;
 }
 
 function step_to(by) {
@@ -209,7 +223,7 @@ function begin() {
   listed.setAttribute("role", "listbox");
   listed.setAttribute("aria-label", "questions");
   const keys = make("p", { className: "place" }, "j and k: next and previous question");
-  const question = make("article", { id: "question", tabIndex: -1 });
+  const question = make("article", { id: "question", className: "ircot", tabIndex: -1 });
   $("questions").append(bar, told, make("div", { className: "two" },
     make("nav", {}, listed, keys), question));
   addEventListener("hashchange", show);

@@ -2,10 +2,13 @@
 from disk, without a server or a network.
 """
 
+import gzip
 import json
 import sys
+from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from html import escape
 from itertools import combinations
 from pathlib import Path
 
@@ -14,7 +17,7 @@ import pandas as pd
 from ircotlib.data import Node
 from ircotlib.datasets import all_datasets, find_dataset
 from ircotlib.errors import DataError, UserError
-from ircotlib.explore.packed import Lines, fold_paragraph, pack, steps_as_html
+from ircotlib.explore.markup import fold_tree, question_as_html, rows_as_html
 from ircotlib.explore.questions import find_folders
 from ircotlib.explore.summary import MEASURES, begin_page
 from ircotlib.files.checksums import one_line
@@ -42,6 +45,7 @@ from ircotlib.systems import all_systems
 SETS = "demonstration_set"
 # columns that do not set apart what runs of one system are
 OTHER = {"dataset", "system", "metric", "demonstrations_shown", SETS}
+Lines = dict[str, int]  # the number of each line, from 0 in the order of the page's list
 LOST = "The call cache no longer has what was asked in this run: its prompts are not shown."
 
 
@@ -58,7 +62,7 @@ def write_report(places: Sequence[Path], file: Path, exported: Path | None = Non
         for run in track(runs.to_dict("records"), "report", every=1):
             table = find_causes(run["folder"], run["metric"])
             questions, lines = asked.setdefault(run["dataset"], ({}, {}))
-            add_questions(run, table["id"], questions, lines)
+            add_questions(run, table["id"], questions)
             shown = show_run(run, table, calls, lines)
             packed.append(pack(f"{run['dataset']}/{run['name']}", shown))
             scores.append(table.assign(name=run["name"], system=run["label"]))
@@ -138,9 +142,9 @@ def show_run(run: Mapping, table: pd.DataFrame, calls: Replaying, lines: Lines) 
         found = f"{len(row['gold_found'])} of {len(gold)} gold paragraphs" if gold else ""
         nodes = [Node(**node) for node in row["nodes"]]
         score = None if pd.isna(row[run["metric"]]) else round(row[run["metric"]], 4)
-        html = steps_as_html(traces[row["id"]], gold, nodes, lines)
-        told = [row["answer"], score, bool(row["right"]), row["cause"], found, html]
-        questions.append([row["id"], *told])
+        steps = rows_as_html(traces[row["id"]], gold, nodes, partial(refer, lines=lines))
+        told = [row["answer"], score, bool(row["right"]), row["cause"], found]
+        questions.append([row["id"], *told, fold_tree(nodes), steps])
     return {"note": note, "questions": questions}
 
 
@@ -153,9 +157,9 @@ def _restore(folder: Path, about: Mapping, saved: Mapping) -> Iterator[tuple[str
             yield question.id, list(restore_steps(line, find))
 
 
-def add_questions(run: Mapping, ids: Iterable[str], questions: dict, lines: Lines) -> None:
-    """Add the questions of a run to those of its data set: by id, text, kind, gold answers, and the
-    gold paragraphs as HTML.
+def add_questions(run: Mapping, ids: Iterable[str], questions: dict) -> None:
+    """Add the questions of a run to those of its data set: its id, text, kind, answers, and itself
+    as HTML, with its gold paragraphs.
     """
     dev, test, retriever = open_dataset(parameters_of(run["about"]), run["dataset"])
     asked = {question.id: question for question in (*dev, *test)}
@@ -163,8 +167,7 @@ def add_questions(run: Mapping, ids: Iterable[str], questions: dict, lines: Line
         if id not in questions:
             q = asked[id]
             gold = (find_paragraph(each, q, retriever.corpus) for each in q.gold)
-            html = "".join(fold_paragraph(paragraph, q.gold, lines) for paragraph in gold)
-            questions[id] = [id, q.text, q.kind, q.answers, html]
+            questions[id] = [id, q.text, q.kind, q.answers, question_as_html(q, gold)]
 
 
 def index_runs(runs: pd.DataFrame, table: pd.DataFrame) -> Iterator[dict]:
@@ -184,3 +187,19 @@ def index_runs(runs: pd.DataFrame, table: pd.DataFrame) -> Iterator[dict]:
                 both = (values[a] - values[b]).dropna()
                 p.setdefault(a, {})[b] = round(paired_p(both), 4) if len(both) else None
         yield {"name": dataset, "title": find_dataset(dataset).title, "runs": listed, "p": p}
+
+
+def refer(text: str, lines: Lines) -> str:
+    """An element that the page fills with a text: the numbers of its lines. Lines repeat from step
+    to step, and from question to question.
+    """
+    numbers = (lines.setdefault(line, len(lines)) for line in text.split("\n"))
+    return f'<pre data-lines="{" ".join(map(str, numbers))}"></pre>'
+
+
+def pack(name: str, value: object) -> str:
+    """A value as an element that browsers neither run nor show: JSON, gzipped, in base 64."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    packed = gzip.compress(text.encode("utf-8", "backslashreplace"), 9, mtime=0)
+    named = f'type="text/plain" id="packed/{escape(name)}"'
+    return f"<script {named}>{b64encode(packed).decode()}</script>\n"

@@ -10,6 +10,8 @@ from urllib.parse import quote
 import pandas as pd
 
 from ircotlib.datasets import find_dataset
+from ircotlib.explore.markup import MARKED, key_as_html
+from ircotlib.explore.markup import STYLE as MARKUP
 from ircotlib.results.claims.claim import compare
 from ircotlib.results.runs import count_requests
 from ircotlib.results.statistics import LEVEL, holm, paired_p, per_question, summarise, verdicts
@@ -48,9 +50,10 @@ def begin_page(runs: pd.DataFrame, table: pd.DataFrame, command: str) -> str:
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<style>{STYLE}</style></head><body>
+<style>{MARKUP}{STYLE}</style></head><body>
 <header><h1>{title}</h1>{describe(runs, command)}</header><main>{shown}
 <section id="questions"><h2>Questions</h2><noscript><p>These need JavaScript.</p></noscript>
+<div class="ircot">{key_as_html("★" + "".join(f'class="{kind}"' for kind in MARKED))}</div>
 </section></main><script>{SCRIPT}</script>
 """
 

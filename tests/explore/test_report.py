@@ -141,8 +141,8 @@ def test_filters_choose_questions_and_a_link_leads_to_a_step(page, page_file, ra
     id = difference.index[5]
     lines = read_lines(ran["IRCoT QA"], read_about(ran["IRCoT QA"]))
     page.locator(f"[id='q/{id}']").click()
-    assert page.locator(".columns > div").count() == 2
-    steps = page.locator(".columns > div").first.locator("li")
+    assert page.locator("h4").all_inner_texts() == ["IRCoT QA", "NoR QA"]
+    steps = page.locator("[id^='step/a']")
     assert steps.count() == len(lines[id]["trace"])
     steps.nth(1).locator("a").click()
     page.locator("li.here").wait_for()
@@ -152,7 +152,7 @@ def test_filters_choose_questions_and_a_link_leads_to_a_step(page, page_file, ra
     assert page.locator(".here").get_attribute("id") == "step/a2"
     outcome = replay(ran["IRCoT QA"], [id])[id]
     writes = next(step for step in outcome.trace if isinstance(step.request, Generate))
-    prompt = page.locator(".columns > div").first.locator("pre").first
+    prompt = page.locator("[id^='step/a'] details:has-text('prompt,') pre").first
     assert not prompt.is_visible() and prompt.text_content() == writes.request.prompt
     search = page.get_by_label("text")
     search.fill(page.locator("#question h3").inner_text().upper())
@@ -181,9 +181,10 @@ def test_the_keyboard_is_enough_on_a_narrow_screen_too(page, page_file):
     chosen(2)
     outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
     assert page.evaluate("document.activeElement.id") == "list" and outline == "solid"
-    page.keyboard.press("Tab")  # to the first gold paragraph
+    page.keyboard.press("Tab")  # to the first step of NoR QA
+    page.keyboard.press("Tab")  # to its prompt
     page.keyboard.press("Enter")
-    assert page.locator("details[open] p").inner_text() != ""
+    assert page.locator("#question details[open] pre").inner_text() != ""
     assert page.evaluate(wide)
 
 
@@ -239,7 +240,8 @@ def test_nothing_that_is_said_runs(data, page, tmp_path):
     write_report(folders.values(), file := tmp_path / "evil.html")
     open_page(page, file)
     assert page.locator("#question h3").text_content() == row["question"]
-    assert page.locator(".gold p").text_content() == paragraphs[0]["text"]
+    gold = page.locator("#question p:has-text('gold paragraph')").first.text_content()
+    assert gold == f"★ gold paragraph: {paragraphs[0]['title']}. {paragraphs[0]['text']}"
     assert EVIL in page.locator("#question pre").first.text_content()
     assert page.locator("img, #questions script").count() == 0
     assert page.evaluate("window.ran") is None
