@@ -103,7 +103,8 @@ def _folds(step: program.Step, write: Callable[[str], str]) -> str:
     texts |= {"thoughts": "\n\n".join(filter(None, step.thoughts))}
     if isinstance(step.request, program.Retrieve):
         pages = "\n\n".join(f"{page.title}\n{page.text}" for page in step.reply)
-        texts |= {f"{len(step.reply)} paragraphs": pages}
+        count = len(step.reply)
+        texts |= {f"{count} paragraph{'s' * (count > 1)}": pages}
     return "".join(_fold(name, write(text)) for name, text in texts.items() if text)
 
 

@@ -43,8 +43,9 @@ from ircotlib.running.run import RERUN, columns_of, parameters_of, read_about
 from ircotlib.systems import all_systems
 
 SETS = "demonstration_set"
-# columns that do not set apart what runs of one system are
-OTHER = {"dataset", "system", "metric", "demonstrations_shown", SETS}
+# what may set runs of one system apart, in this order; other settings come last
+APART = ["experiment", "profile", "model", "retriever", "reader", "style", "demonstrations"]
+ALIKE = ["dataset", "system", "metric", "demonstrations_shown", SETS, "folder", "about"]
 Lines = dict[str, int]  # the number of each line, from 0 in the order of the page's list
 LOST = "The call cache no longer has what was asked in this run: its prompts are not shown."
 
@@ -65,7 +66,8 @@ def write_report(places: Sequence[Path], file: Path, exported: Path | None = Non
             add_questions(run, table["id"], questions)
             shown = show_run(run, table, calls, lines)
             packed.append(pack(f"{run['dataset']}/{run['name']}", shown))
-            scores.append(table.assign(name=run["name"], system=run["label"]))
+            setting = run["label"].removeprefix(run["system"])
+            scores.append(table.assign(name=run["name"], label=run["label"], setting=setting))
     table = pd.concat(scores, ignore_index=True)
     with write_partial(file) as partial, partial.open("w", encoding="utf-8") as page:
         page.write(begin_page(runs, table, f"ircotlib report {' '.join(map(str, places))} {file}"))
@@ -88,14 +90,16 @@ def list_test_runs(places: Sequence[Path]) -> pd.DataFrame:
             if about["part"] == "test" or folder == place:
                 p = parameters_of(about)
                 row = columns_of(about) | {"retriever": retriever_name(p.retriever)}
-                rows.append(row | {"folder": folder, "about": about})
+                own = row["demonstrations"] == row["dataset"]
+                row["demonstrations"] = "" if own else f"shown {row['demonstrations']}"
+                row |= {"experiment": about["experiment"], "folder": folder, "about": about}
+                rows.append(row | {"place": folder.absolute().parents[2].name})
     if not rows:
         found = f"{' '.join(map(str, places))}: found no run on test questions"
         raise UserError(f"{found}, expected folders that hold some, such as data/runs/mini")
     runs = in_order(pd.DataFrame(rows), "system", all_systems())
     runs = in_order(runs, "dataset", all_datasets()).assign(metric=share_measure)
     runs["model"] = runs["model"].map(lambda name: Path(name).name)
-    runs["place"] = [folder.absolute().parents[2].name for folder in runs["folder"]]
     runs["label"] = name_apart(runs)
     sets = runs[SETS].map(lambda number: "" if pd.isna(number) else f" · set {number:.0f}")
     many = runs.groupby(["dataset", "label"])[SETS].transform("nunique") > 1
@@ -109,14 +113,14 @@ def list_test_runs(places: Sequence[Path]) -> pd.DataFrame:
 def name_apart(runs: pd.DataFrame) -> pd.Series:
     """The systems with what sets their runs on a data set apart, such as "IRCoT QA · k 4"."""
     labels = runs["system"].copy()
-    described = [name for name in runs if name not in (*OTHER, "folder", "about", "place")]
-    for name in (*described, "place"):
-        values = runs[name].map(str)
+    others = [name for name in runs if name not in (*ALIKE, *APART)]  # "place", if needed, last
+    for name in (*APART, *others):
+        values = runs[name].map(lambda v: f"{v:g}" if isinstance(v, float) else str(v))
         alike = [runs["dataset"], labels, runs[SETS].fillna(-1)]
         differ = values.groupby(alike).transform("nunique") > 1
         of_system = differ.groupby(runs["system"]).transform("any")
-        words = f"{name} " + values if name in ("k", "m") else values
-        labels = labels.where(~of_system, labels + " · " + words)
+        words = {"k": "k " + values, "m": "m " + values, "reader": values + " reader"}
+        labels = labels.where(~of_system | (values == ""), labels + " · " + words.get(name, values))
     return labels
 
 

@@ -40,22 +40,27 @@ def begin_page(runs: pd.DataFrame, table: pd.DataFrame, command: str) -> str:
     digest = b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
     # nothing is loaded from anywhere, and no script runs but the page's own
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
-    count, datasets = runs["label"].nunique(), runs["dataset"].nunique()
-    title = f"{count} systems on {datasets} data set{'s' * (datasets > 1)}"
+    datasets = [find_dataset(name).title for name in runs["dataset"].unique()]
+    title = f"{name_few(runs['system'].unique(), 'systems')} on {name_few(datasets, 'data sets')}"
     claims = show_claims(table)
     sections = {"Results": show_results(table), "Costs": show_costs(runs)}
     sections |= {"The papers' claims": claims} if claims else {}
     shown = "".join(f"<section><h2>{name}</h2>{html}</section>" for name, html in sections.items())
     return f"""{BEGINS}
-<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
+<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <style>{MARKUP}{STYLE}</style></head><body>
-<header><h1>{title}</h1>{describe(runs, command)}</header><main>{shown}
+<header><h1>{escape(title)}</h1>{describe(runs, command)}</header><main>{shown}
 <section id="questions"><h2>Questions</h2><noscript><p>These need JavaScript.</p></noscript>
 <div class="ircot">{key_as_html("★" + "".join(f'class="{kind}"' for kind in MARKED))}</div>
 </section></main><script>{SCRIPT}</script>
 """
+
+
+def name_few(names: Sequence[str], kind: str) -> str:
+    """The names, or how many they are if they are more than three."""
+    return ", ".join(names) if len(names) < 4 else f"{len(names)} {kind}"
 
 
 def describe(runs: pd.DataFrame, command: str) -> str:
@@ -95,6 +100,7 @@ def _list(values: Iterable) -> str:
 
 def show_results(table: pd.DataFrame) -> str:
     """Systems x data sets: means with intervals, the best and what cannot be told from it."""
+    table = table.assign(system=table["label"])
     means = summarise(table, ["dataset", "system"])
     columns = list(dict.fromkeys(zip(table["dataset"], table["metric"], strict=True)))
     head = [f"{find_dataset(name).title}<small>{MEASURES.get(m, m)}</small>" for name, m in columns]
@@ -138,9 +144,10 @@ def test_against_best(table: pd.DataFrame, metric: str) -> dict[str, float]:
 
 def show_claims(table: pd.DataFrame) -> str:
     """The claims of systems' records: a row for each, a column for each data set; "": none."""
-    claims = compare(table)
+    claims = compare(table, ["dataset", "setting"])
     if claims.empty:
         return ""
+    claims["claim"] += claims["setting"]
     claims["verdict"] = verdicts(holm(claims["p"]), claims["mean"])
     datasets = list(dict.fromkeys(claims["dataset"]))
     cells = {}
