@@ -187,21 +187,16 @@ function align(ours, theirs) {
   return rows;
 }
 
-function step_to(by) {
-  const items = [...$("list").children];
-  const at = items.findIndex((item) => item.ariaSelected === "true");
-  const next = items[at + by];
-  if (next) location.hash = next.hash;
-}
-
 function press(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target.closest("input, select")) return;
-  const in_list = event.target === $("list");
-  const by = { j: 1, k: -1, ...(in_list && { ArrowDown: 1, ArrowUp: -1 }) }[event.key];
-  if (!by) return;
+  const arrows = event.target === $("list") ? ["ArrowDown", "ArrowUp"] : [];
+  const chosen = $("list").querySelector("[aria-selected=true]");
+  if (!chosen || !["j", "k", ...arrows].includes(event.key)) return;
   event.preventDefault();
-  step_to(by);
+  const forward = ["j", "ArrowDown"].includes(event.key);
+  const next = forward ? chosen.nextSibling : chosen.previousSibling;
+  if (next) location.hash = next.hash;
 }
 
 function begin() {

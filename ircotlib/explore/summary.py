@@ -66,13 +66,13 @@ def name_few(names: Sequence[str], kind: str) -> str:
 def describe(runs: pd.DataFrame, command: str) -> str:
     """What made the runs, in words, and how to make them and the page again."""
     abouts = list(runs["about"])
-    parameters = {id(about): parameters_of(about) for about in abouts}.values()
+    parameters = list(map(parameters_of, abouts))
     folders = sorted({p.data_dir for p in parameters})
     fictional = "questions about a fictional encyclopedia, written as these data sets are"
     data = [f"data from {Path(f).name}" if f else fictional for f in folders]
     models = {
         (name, about["model_fingerprint"][:8])
-        for name, about in zip(runs["model"], abouts)
+        for name, about in zip(runs["model"], abouts, strict=True)
         if about.get("model_fingerprint")
     }
     counts = sorted({about["questions"] for about in abouts})
@@ -107,12 +107,12 @@ def show_results(table: pd.DataFrame) -> str:
     cells = {}
     for dataset, metric in columns:
         of_column = table[(table["dataset"] == dataset) & (table["metric"] == metric)]
-        against = test_against_best(of_column, metric)
+        against = compare_with_best(of_column, metric)
         names = of_column.drop_duplicates("system").set_index("system")["name"]
         for row in means[(means["dataset"] == dataset) & (means["metric"] == metric)].itertuples():
-            p = against.get(row.system)
-            mark = "best" if p is None else "near" if p >= LEVEL else ""
-            why = "the best of its column" if p is None else f"p = {p:.4f} against the best"
+            p = against.get(row.system, 0.0)
+            mark = "best" if p > 1 else "near" if p >= LEVEL else ""
+            why = "the best of its column" if p > 1 else f"{name_p(p)} against the best"
             link = f"#data={quote(dataset)}&amp;run={quote(names[row.system])}"
             interval = f"<small>{row.low:.0f}–{row.high:.0f}</small>"
             shown = f'<a href="{link}" title="{why}">{row.mean:.1f}</a>{interval}'
@@ -126,20 +126,26 @@ def show_results(table: pd.DataFrame) -> str:
     rows = []
     for system in systems:
         row = [cells.get((system, *column), "<td>–</td>") for column in columns]
-        row += [f"<td>{whole[system]:.1f}</td>" if system in whole else "<td>–</td>"] * (
-            len(head) > len(columns)
-        )
+        if "mean" in head:
+            row.append(f"<td>{whole[system]:.1f}</td>" if system in whole else "<td>–</td>")
         rows.append((system, "".join(row)))
     return f"<p>{RESULTS}</p>{as_table(head, rows)}"
 
 
-def test_against_best(table: pd.DataFrame, metric: str) -> dict[str, float]:
-    """By system, p of the paired difference to the best on a data set, corrected for all (Holm)."""
+def compare_with_best(table: pd.DataFrame, metric: str) -> dict[str, float]:
+    """By system, p of the paired difference to the best on a data set, corrected for all (Holm); of
+    the best, infinity. Those that share no question with it are left out.
+    """
     values = {name: per_question(rows, metric) for name, rows in table.groupby("system")}
     best = max(values, key=lambda name: values[name].mean())
     pairs = {name: (values[best] - of).dropna() for name, of in values.items() if name != best}
     p = {name: paired_p(both) for name, both in pairs.items() if len(both)}
-    return dict(zip(p, holm([*p.values()]), strict=True))
+    return dict(zip(p, holm([*p.values()]), strict=True)) | {best: float("inf")}
+
+
+def name_p(p: float) -> str:
+    """A p-value in words."""
+    return "p < 0.0001" if p < 0.0001 else f"p = {p:.4f}"
 
 
 def show_claims(table: pd.DataFrame) -> str:
@@ -152,7 +158,7 @@ def show_claims(table: pd.DataFrame) -> str:
     datasets = list(dict.fromkeys(claims["dataset"]))
     cells = {}
     for row in claims.itertuples():
-        why = f"{row.verdict}: {row.low:+.1f} to {row.high:+.1f}, p = {row.p:.4f} by itself"
+        why = f"{row.verdict}: {row.low:+.1f} to {row.high:+.1f}, {name_p(row.p)} by itself"
         shown = f'<td class="{CLAIM[row.verdict]}" title="{why}">{row.mean:+.1f}</td>'
         cells[row.claim, row.dataset] = shown
     rows = [
