@@ -130,6 +130,8 @@ function draw(row, asked, runs, did, step, left) {
   if (!row || key !== drawn) {
     $("question").replaceChildren(...(row ? parts_of(row, asked, runs, did, left) : []));
     document.title = row ? row.question : "No question";
+    for (const mark of document.querySelectorAll(".key span[class]"))
+      mark.hidden = !$("question").querySelector("." + mark.className);
   }
   drawn = key;
   document.querySelector(".here")?.classList.remove("here");

@@ -1,6 +1,10 @@
-"""Reports: what they say, what they weigh, and how they behave in a real browser."""
+"""Reports: what they say, what they weigh, and how they behave in a real browser.
+
+SCREENSHOTS=FOLDER keeps a picture of one there, for the docs.
+"""
 
 import json
+import os
 import re
 import shutil
 
@@ -11,8 +15,9 @@ from ircot_laboratory.make import make_laboratory
 from ircotlib.__main__ import main
 from ircotlib.comparing.comparison import run_system
 from ircotlib.explore import report
-from ircotlib.explore.report import list_test_runs, name_apart, write_report
+from ircotlib.explore.report import LOST, list_test_runs, name_apart, write_report
 from ircotlib.explore.trace import tell
+from ircotlib.files.paths import ROOT
 from ircotlib.parameters import read_parameters
 from ircotlib.program import Generate
 from ircotlib.results.runs import count_requests
@@ -138,10 +143,12 @@ def test_filters_choose_questions_and_a_link_leads_to_a_step(page, page_file, ra
         listed = page.locator("#list a").evaluate_all("all => all.map(each => each.id)")
         assert listed == [f"q/{id}" for id in difference.index[ids]]
     page.get_by_label("which").select_option("all")
-    id = difference.index[5]
+    id = difference.idxmax()
     lines = read_lines(ran["IRCoT QA"], read_about(ran["IRCoT QA"]))
     page.locator(f"[id='q/{id}']").click()
     assert page.locator("h4").all_inner_texts() == ["IRCoT QA", "NoR QA"]
+    key = page.locator(".key").inner_text()
+    assert "★ gold" in key and "corrected" not in key  # SearChain is not shown
     steps = page.locator("[id^='step/a']")
     assert steps.count() == len(lines[id]["trace"])
     steps.nth(1).locator("a").click()
@@ -154,6 +161,10 @@ def test_filters_choose_questions_and_a_link_leads_to_a_step(page, page_file, ra
     writes = next(step for step in outcome.trace if isinstance(step.request, Generate))
     prompt = page.locator("[id^='step/a'] details:has-text('prompt,') pre").first
     assert not prompt.is_visible() and prompt.text_content() == writes.request.prompt
+    if folder := os.environ.get("SCREENSHOTS"):
+        page.set_viewport_size({"width": 1100, "height": 640})
+        page.evaluate("document.querySelector('#questions').scrollIntoView()")
+        page.screenshot(path=ROOT / folder / "report.png")
     search = page.get_by_label("text")
     search.fill(page.locator("#question h3").inner_text().upper())
     page.get_by_text("1 of 12 questions").wait_for()
@@ -202,19 +213,21 @@ def test_a_whole_head_to_head_is_small_and_shown_at_once(page, page_file, tmp_pa
     assert max(page.evaluate(PAINT)) < 1000
 
 
-def test_without_the_call_cache_a_run_is_shown_without_prompts(data, ran, page_file, monkeypatch,
-                                                               tmp_path, capsys):  # fmt: skip
-    folder = ran["IRCoT QA"]
-    exported = tmp_path / "own.calls.xz"
+def test_without_the_call_cache_a_run_is_shown_without_prompts(
+    data, ran, page, monkeypatch, tmp_path, capsys
+):
+    folder, exported = ran["IRCoT QA"], tmp_path / "own.calls.xz"
     monkeypatch.setattr("ircotlib.command.calls.DATA", data)
     assert main(["calls", "export", str(folder), str(exported)]) == 0
     monkeypatch.setattr(report, "DATA", tmp_path)
-    lost, found = tmp_path / "lost.html", tmp_path / "found.html"
-    write_report([folder], lost)
-    assert "shown without prompts, as" in capsys.readouterr().err
-    assert main(["report", str(folder), str(found), "--calls", str(exported)]) == 0
-    assert "without prompts" not in capsys.readouterr().err
-    assert lost.stat().st_size < found.stat().st_size < page_file.stat().st_size
+    for options in [], ["--calls", str(exported)]:
+        assert main(["report", str(folder), str(tmp_path / "page.html"), *options]) == 0
+        assert ("without prompts" in capsys.readouterr().err) == (not options)
+        open_page(page, tmp_path / "page.html")
+        assert page.get_by_text(LOST).count() == (not options)
+        shown = page.locator("#question summary").all_inner_texts()
+        assert "2 paragraphs" in shown
+        assert any("prompt" in text for text in shown) == bool(options)
 
 
 def test_steps_are_restored_from_the_folder_of_a_run(ran):
