@@ -85,7 +85,9 @@ def list_test_runs(places: Sequence[Path]) -> pd.DataFrame:
     """
     rows = []
     for place in places:
-        for folder in find_folders(place):
+        if not (folders := find_folders(place)):
+            raise UserError(f"{place}: found no finished run, expected a folder of runs")
+        for folder in folders:
             about = read_about(folder)
             if about["part"] == "test" or folder == place:
                 p = parameters_of(about)

@@ -274,7 +274,7 @@ def test_runs_of_one_system_are_named_by_what_sets_them_apart(ran):
 @pytest.mark.parametrize(
     ("places", "file", "found"),
     [
-        (["nothing"], "new.html", "found no run on test questions"),
+        (["runs", "nothing"], "new.html", "nothing: found no finished run"),
         (["runs", "runs"], "new.html", "found this run twice"),
         (["runs"], "other.html", "found a file that is something else, expected a report"),
     ],
