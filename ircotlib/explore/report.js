@@ -227,6 +227,11 @@ function begin() {
   addEventListener("keydown", press);
   for (const link of document.querySelectorAll("td a"))
     link.onclick = () => $("questions").scrollIntoView();
+  document.querySelector("header a").onclick = (event) => {
+    event.preventDefault(); // the address keeps what is chosen
+    choices.run.focus();
+    $("questions").scrollIntoView();
+  };
   if (state().data || state().q) $("questions").scrollIntoView();
   show();
 }

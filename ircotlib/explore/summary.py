@@ -51,7 +51,8 @@ def begin_page(runs: pd.DataFrame, table: pd.DataFrame, command: str) -> str:
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <style>{MARKUP}{STYLE}</style></head><body>
-<header><h1>{escape(title)}</h1>{describe(runs, command)}</header><main>{shown}
+<header><h1>{escape(title)}</h1>{describe(runs, command)}
+<p><a href="#questions">To the questions</a></p></header><main>{shown}
 <section id="questions"><h2>Questions</h2><noscript><p>These need JavaScript.</p></noscript>
 <div class="ircot">{key_as_html("★" + "".join(f'class="{kind}"' for kind in MARKED))}</div>
 </section></main><script>{SCRIPT}</script>
