@@ -15,13 +15,7 @@ from ipywidgets import Button, Dropdown, HBox, Output, Select, Text, VBox
 
 from ircotlib.datasets import all_datasets
 from ircotlib.errors import UserError
-from ircotlib.explore.questions import (
-    choose_questions,
-    compare_runs,
-    describe_run,
-    outcomes_of,
-    show_question,
-)
+from ircotlib.explore import questions
 from ircotlib.files.notebooks import all_notebooks, read_notebook
 from ircotlib.results.causes import find_causes
 from ircotlib.systems import RECALL, all_systems
@@ -30,17 +24,13 @@ from ircotlib.text import escape
 NOTHING = "nothing"  # beside
 WIDE = {"width": "95%"}
 ROW = {"flex_flow": "row wrap"}
-KEEP_KEYS = """export default { render({ el }) { requestAnimationFrame(() => {
-  el.closest(".ircot-explore").dataset.lmSuppressShortcuts = "true";
-}); } };"""
-CHOICES = {  # of a run, each among what those before it leave, and the names of their lists
-    "profile": "Profile",
-    "experiment": "Experiment",
-    "dataset": "Data set",
-    "part": "Questions",
-    "system": "System",
-    "variant": "Setting",
-}
+# JupyterLab takes keys from the document before a list gets them, so the window keeps them from it
+KEEP_KEYS = """export default { render() { window.addEventListener("keydown", (event) => {
+  if (event.target.matches(".ircot-explore select")) event.stopImmediatePropagation();
+}, true); } };"""
+# the choices of a run, each among what those before it leave, and what their lists are called
+CHOICES = {"profile": "Profile", "experiment": "Experiment", "dataset": "Data set"}
+CHOICES |= {"part": "Questions", "system": "System", "variant": "Setting"}
 
 
 class Frame(AnyWidget):
@@ -59,7 +49,7 @@ def explore_box(folders: Sequence[Path], start: Path | None = None) -> None:
     if not folders:
         raise UserError("found no run to look at, expected one: run 04_ircot first")
     runs = describe_runs(folders)
-    starts = [run for run in runs if run["folder"] == start]
+    starts = [run for run in runs if start and run["folder"] == Path(start)]
     starts += [run for run in runs if run["system"] == "IRCoT QA"]
     display(_Box(runs, (starts or runs)[0]).widget)
 
@@ -71,7 +61,7 @@ def describe_runs(folders: Sequence[Path]) -> list[dict]:
     runs = []
     for folder in map(Path, folders):
         try:
-            runs.append(describe_run(folder))
+            runs.append(questions.describe_run(folder))
         except (OSError, ValueError, KeyError):
             runs.append(dict.fromkeys(CHOICES, "damaged") | {"system": folder.name})
             runs[-1] |= {"folder": folder, "setting": "", "model": "", "metric": ""}
@@ -93,7 +83,8 @@ class _Box:
         self.runs, self.run, self.table = runs, start, None
         self.titles = {dataset.name: dataset.title for dataset in all_datasets().values()}
         self.titles |= {name: title_of(name) for name in all_notebooks()}
-        self.choices = {name: Dropdown(description=title) for name, title in CHOICES.items()}
+        fit = {"width": "max-content", "min_width": "300px", "max_width": "95%"}
+        self.choices = {n: Dropdown(description=t, layout=fit) for n, t in CHOICES.items()}
         self.on_choice = {name: partial(self.choose, name) for name in CHOICES}
         self.beside = Dropdown(description="Beside", layout=WIDE)
         self.outcome, self.kind = (Dropdown(description=name) for name in ("Which", "Kind"))
@@ -144,13 +135,15 @@ class _Box:
         self.table = None
         run, beside = self.run["folder"], self.beside.value
         try:
-            self.table = compare_runs(run, beside) if beside else find_causes(run)
+            self.table = questions.compare_runs(run, beside) if beside else find_causes(run)
         except (OSError, ValueError) as error:
             _offer(self.questions, [], self.view)
             self.questions.description = ""
             message = escape(str(error))
             return show(self.output, lambda: message)
-        _offer(self.outcome, [(name, name) for name in outcomes_of(self.table)], self.narrow)
+        _offer(
+            self.outcome, [(name, name) for name in questions.outcomes_of(self.table)], self.narrow
+        )
         kinds = sorted({*self.table["kind"]} - {""})
         _offer(self.kind, [("all", ""), *((name, name) for name in kinds)], self.narrow)
         self.narrow()
@@ -160,7 +153,7 @@ class _Box:
         if self.table is None:
             return
         filters = self.outcome.value, self.kind.value, self.text.value
-        rows = choose_questions(self.table, *filters).to_dict("records")
+        rows = questions.choose_questions(self.table, *filters).to_dict("records")
         self.questions.description = f"{len(rows)} of {len(self.table)}"
         offered = []
         for row in rows:
@@ -174,7 +167,7 @@ class _Box:
         if self.questions.value is None:
             return show(self.output, lambda: "No question is left: choose another filter.")
         asked = self.run["folder"], self.questions.value, self.beside.value
-        show(self.output, lambda: show_question(*asked))
+        show(self.output, lambda: questions.show_question(*asked))
 
     def step(self, by: int) -> None:
         """Go to an earlier or a later question."""

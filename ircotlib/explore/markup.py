@@ -5,19 +5,11 @@ say is escaped.
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import pairwise
+from pathlib import Path
 
 from ircotlib import program
 from ircotlib.data import Node, Paragraph, Question
-from ircotlib.explore.trace import (
-    COMPARED,
-    COMPLETED,
-    CORRECTED,
-    FEEDBACK,
-    KEPT,
-    SKIPPED,
-    WROTE,
-    tell,
-)
+from ircotlib.explore.trace import COMPLETED, CORRECTED, FEEDBACK, KEPT, SILENT, WROTE, tell
 from ircotlib.results.figures.palette import FOREST, PEACH, SKY
 from ircotlib.systems.searchain.tree import recorded
 from ircotlib.text import escape
@@ -29,22 +21,8 @@ MARKED = {
     COMPLETED: (SKY, "completed: the model did not know the answer"),
 }
 GOLD = "★ gold: the question needs this paragraph, as its data set says"
-STYLE = """
-.ircot table { width: 100%; table-layout: fixed; border-collapse: collapse; }
-.ircot tr, .ircot tr:hover { background: transparent !important; }
-.ircot td { text-align: left !important; vertical-align: top; overflow-wrap: anywhere; }
-.ircot td { border-top: 1px solid #8884; }
-.ircot ol, .ircot ul { margin: 0; padding-left: 2em; }
-.ircot li { margin: 4px 0; }
-.ircot h4 { margin: 4px 0; }
-.ircot li, .ircot span { border-left: 4px solid transparent; padding: 0 1em 0 6px; }
-.ircot .said { white-space: pre-line; }
-.ircot summary { cursor: pointer; opacity: 0.7; }
-.ircot pre { white-space: pre-wrap; overflow-wrap: anywhere; word-break: normal; }
-"""
-STYLE += "".join(
-    f".ircot .{kind} {{ border-color: {color} !important; }}\n"
-    for kind, (color, _) in MARKED.items()
+STYLE = Path(__file__).with_name("steps.css").read_text(encoding="utf-8") + "".join(
+    f".ircot .{kind} {{ border-color: {color}; }}\n" for kind, (color, _) in MARKED.items()
 )
 
 
@@ -54,10 +32,8 @@ def question_as_html(question: Question, gold: Iterable[Paragraph]) -> str:
     also = f" (also {', '.join(others)})" if others else ""
     lines = [f"<h3>{escape(question.text)}</h3>"]
     lines += [f"<p>gold answer: <b>{first}</b>{also} · {escape(question.kind)}</p>"]
-    lines += [
-        f"<p>★ gold paragraph: <b>{escape(page.title)}.</b> {escape(page.text)}</p>"
-        for page in gold
-    ]
+    texts = [f"<b>{escape(page.title)}.</b> {escape(page.text)}" for page in gold]
+    lines += [f"<p>★ gold paragraph: {text}</p>" for text in texts]
     return "\n".join(lines)
 
 
@@ -85,7 +61,7 @@ def steps_as_html(
                 f'<div class="said">{escape(text) or "–"}</div>' for text in parts or [""]
             ]
             back = first + (_fold(f"{len(others)} others", "".join(others)) if others else "")
-        elif kind in (COMPARED, SKIPPED):
+        elif kind in SILENT:
             back = ""
         else:
             back = " → " + (" · ".join(map(escape, parts)) or "nothing")

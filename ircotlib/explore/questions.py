@@ -146,7 +146,7 @@ def _write_head(folder: Path, row: Mapping, outcome: Outcome) -> str:
     if answers_now != answer:
         head = f"Replayed, it answers <b>{escape(answers_now)}</b>: the call cache has lost this "
         lines += [f"{head}run, and another version of the program or a model answers now."]
-    return "<br>".join(lines)
+    return lines[0] + "<br>".join(lines[1:])
 
 
 def name_run(folder: Path) -> str:

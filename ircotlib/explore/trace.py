@@ -12,7 +12,7 @@ from ircotlib.text import plain
 # SearChain's thresholds: of a reader that is sure, and of a query that was asked before (§3.3)
 SURE, SAME = (SYSTEMS[-1].defaults[name] for name in ("confidence", "same"))
 LOOKED_UP, READ, WROTE = "looked up", "read", "wrote"  # kinds of steps
-COMPARED, SKIPPED = "compared", "skipped"  # with earlier queries
+COMPARED, SKIPPED = SILENT = "compared", "skipped"  # with earlier queries: nothing comes back
 KEPT, CORRECTED, COMPLETED = "kept", "corrected", "completed"  # by a passage that was read
 FEEDBACK = {"": KEPT, VERIFICATION: CORRECTED, COMPLETION: COMPLETED}
 
@@ -68,7 +68,7 @@ def trace_as_text(trace: Sequence[program.Step], nodes: Collection[Node] = ()) -
     lines = []
     for number, told in enumerate((tell(step, nodes=nodes) for step in trace), start=1):
         line = f"{number}. {plain(told.words)}"
-        if told.kind not in (COMPARED, SKIPPED):
+        if told.kind not in SILENT:
             line += f" → {plain(' · '.join(told.parts)) or 'nothing'}"
         lines.append(line + (f": {told.kind}" if told.kind in FEEDBACK.values() else ""))
     return "\n".join(lines)

@@ -52,7 +52,7 @@ display(AnnotateBox([item], "ada"))
 """
 ASKING = """
 from ircotlib import ask_box
-ask_box(lambda text, system: f"{system} was asked: {text}", ["One", "Two"], "Who?")
+ask_box(lambda text, names: f"{' and '.join(names)} asked: <b>{text}</b>", ["One", "Two"], "Who?")
 """
 CHANGES = {"datasets": ["musique"], "dev": 1, "test": 4, "distractors": [1], "oner_k": [5]}
 CHANGES |= {"ircot_k": [2], "model": "data/models/mini-base"}
@@ -82,6 +82,8 @@ def folder(tmp_path_factory):
         patch.setattr("ircotlib.running.backends.DATA", folder / "data")
         benches = open_benches(read_parameters("mini", CHANGES), "04_ircot")
         compare_systems(benches, choose_systems(SYSTEMS), demonstration_sets=1)
+        agent = open_benches(read_parameters("mini", CHANGES).for_agent(), "11_searchain")
+        compare_systems(agent, choose_systems(["SearChain"]), demonstration_sets=1)
     return folder
 
 
@@ -290,12 +292,16 @@ def test_exploring_runs(lab, folder, page):
     box.locator("h3").wait_for()
     page.locator("th:has-text('made up')").first.wait_for()
     assert set(page.locator("th").all_inner_texts()) >= {*CAUSES, "wrong"}  # the census
-    run, beside, which, _, questions = box.locator("select").all()
-    run.select_option(label=named(run, "test / IRCoT-QA k=2"))
-    box.locator("h4:has-text('IRCoT-QA k=2')").wait_for()
+    profile, _, dataset, part, system, _, beside, which, _, questions = box.locator("select").all()
+    chosen = [shown(each) for each in (profile, dataset, part, system)]
+    assert chosen == ["mini", "MuSiQue", "test", "IRCoT QA"]
+    system.select_option(label="OneR")
+    box.locator("h4:has-text('OneR, k 5')").wait_for()
+    system.select_option(label="IRCoT QA")
+    box.locator("h4:has-text('IRCoT QA, k 2')").wait_for()
     assert box.locator("h4").count() == 1
-    beside.select_option(label=named(beside, "test / NoR-QA"))
-    box.locator("td h4:has-text('NoR-QA')").wait_for()
+    beside.select_option(label=named(beside, "NoR QA"))
+    box.locator("td h4:has-text('NoR QA')").wait_for()
     ours, theirs = scores(folder, "IRCoT-QA k=2"), scores(folder, "NoR-QA")
     counts = {"win": (ours > theirs).sum(), "loss": (ours < theirs).sum()}
     counts["tie"] = 4 - sum(counts.values())
@@ -311,8 +317,7 @@ def test_exploring_runs(lab, folder, page):
         wait_for(lambda: listed(outcome, counts[outcome]), box.inner_text)
     measured = re.compile(r"· f1 (\d\.\d\d)")
     wait_for(lambda: (f1 := measured.findall(box.inner_text())) and f1[0] > f1[1], box.inner_text)
-    keep_picture(page, box, "explorer.png", 770)
-    prompt = box.locator("td details").first
+    prompt = box.locator("td:first-child details").first
     assert "Wikipedia Title: " not in box.inner_text()  # folded
     prompt.locator("summary").click()
     assert "Wikipedia Title: " in prompt.locator("pre").inner_text()
@@ -329,6 +334,14 @@ def test_exploring_runs(lab, folder, page):
         wait_for(lambda: questions.evaluate("list => list.selectedIndex") == chosen, str)
         assert page.evaluate(ACTIVE) == cell
 
+    # SearChain, of another experiment, beside it
+    beside.select_option(label=named(beside, "^SearChain, agent, 11_searchain$"))
+    box.locator("td h4:has-text('SearChain')").wait_for()
+    step = box.locator("td em", has_text="SearChain writes a chain of queries")
+    step.first.wait_for()
+    assert box.get_by_text("tree of its chains").count() == 1
+    keep_picture(page, box, "explorer.png", 775)
+
 
 def test_enter_asks_and_what_is_shown_belongs_to_the_question(lab, page):
     open_notebook(page, lab("asking"))
@@ -337,25 +350,30 @@ def test_enter_asks_and_what_is_shown_belongs_to_the_question(lab, page):
     text = page.locator(".ircot-explore input[type=text]")
     text.fill("Why?")
     text.press("Enter")
-    said = page.get_by_text("was asked:")
-    page.get_by_text("One was asked: Why?").wait_for()
+    said = page.locator(".ircot-explore b")
+    page.get_by_text("One and Two asked: Why?").wait_for()
     text.press_sequentially(" And when?")  # another question: nothing is shown for it yet
     said.wait_for(state="detached")
     text.press("Enter")
-    page.get_by_text("One was asked: Why? And when?").wait_for()
+    page.get_by_text("One and Two asked: Why? And when?").wait_for()
     cell = page.evaluate(ACTIVE)
-    page.locator(".ircot-explore select").focus()
+    page.locator(".ircot-explore select").first.focus()
     page.keyboard.press("ArrowDown")
     said.wait_for(state="detached")
     assert page.evaluate(ACTIVE) == cell
     page.get_by_role("button", name="Ask").click()
-    page.get_by_text("Two was asked: Why? And when?").wait_for()
+    page.get_by_text(re.compile("^Two asked: Why\\? And when\\?")).wait_for()
 
 
 def scores(folder: Path, name: str) -> pandas.Series:
     """Answer F1 of a run by question."""
     [path] = folder.glob(f"data/runs/mini/*/musique/test/{name}*/scores.csv")
     return pandas.read_csv(path).set_index("id")["f1"]
+
+
+def shown(select) -> str:
+    """The option of a list that is selected."""
+    return select.evaluate("list => list.selectedOptions[0].text").replace("\xa0", " ")
 
 
 def named(select, pattern: str) -> str:

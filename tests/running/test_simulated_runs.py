@@ -83,7 +83,7 @@ def test_every_system_is_run_replayed_explored_and_judged(p, dataset):
         assert outcome.result.answer == table["answer"][0]
         assert not any(step.cached for step in outcome.trace if isinstance(step.request, Generate))
         shown = show_question(folder, id)
-        assert f"{NAME}</h4><br>answer: <b>" in unescape(shown) and "Replayed, it" not in shown
+        assert f"{NAME}</h4>answer: <b>" in unescape(shown) and "Replayed, it" not in shown
         assert set(list_runs([folder])["model"]) == {NAME}
         about = read_about(folder)
         assert about["parameters"]["knows"] == 0.3 and about["model_fingerprint"] is None
