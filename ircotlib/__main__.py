@@ -10,6 +10,7 @@ ircotlib export       takes runs out: for TREC's tools, official scorers, viewer
 ircotlib laboratory   makes another laboratory
 ircotlib new          lays a folder to work in, for an installed package
 ircotlib calls        merges and recovers call caches, exports replies to publish with a paper
+ircotlib report       one page of runs to hand on, which works from disk
 
 ircotlib COMMAND --help says more, with an example, and ircotlib --version which this is.
 `python -m ircotlib` is the same.
@@ -37,6 +38,7 @@ COMMANDS = {
     "laboratory": "ircot_laboratory.make",
     "new": "ircotlib.command.new",
     "calls": "ircotlib.command.calls",
+    "report": "ircotlib.command.report",
 }
 
 

@@ -2,7 +2,7 @@
 say is escaped.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import pairwise
 from pathlib import Path
@@ -37,14 +37,21 @@ def question_as_html(question: Question, gold: Iterable[Paragraph]) -> str:
     return "\n".join(lines)
 
 
+def write_whole(text: str) -> str:
+    """A prompt, thoughts or paragraphs as they are."""
+    return f"<pre>{escape(text)}</pre>"
+
+
 def steps_as_html(
     trace: Sequence[program.Step],
     gold: Collection[str] = (),
     nodes: Collection[Node] = (),
     span: slice = slice(None),
+    write: Callable[[str], str] = write_whole,
 ) -> str:
     """The steps of a trace, or those of a span, as a numbered list, each in the colour of its kind,
-    with prompts and thoughts folded. `gold`, `nodes`: as of `tell`. "" if there are none.
+    with prompts, thoughts and paragraphs folded, and written by `write`. `gold`, `nodes`: as of
+    `tell`. "" if there are none.
     """
     lines = []
     for step in trace[span]:
@@ -58,19 +65,23 @@ def steps_as_html(
             back = ""
         else:
             back = " → " + (" · ".join(map(escape, parts)) or "nothing")
-        lines.append(f'<li class="{kind}"><em>{escape(words)}</em>{back}{_folds(step)}</li>')
+        lines.append(f'<li class="{kind}"><em>{escape(words)}</em>{back}{_folds(step, write)}</li>')
     first = (span.start or 0) + 1
     return f'<ol start="{first}">{"".join(lines)}</ol>' if lines else ""
 
 
-def _folds(step: program.Step) -> str:
-    """The prompt and the thoughts of a step, folded."""
+def _folds(step: program.Step, write: Callable[[str], str]) -> str:
+    """The paragraphs, or the prompt and the thoughts of a step, folded."""
     prompt = getattr(step.request, "prompt", "")
     if not isinstance(prompt, str):
         prompt = "\n\n".join(f"{message.role}: {message.text}" for message in prompt)
-    thoughts = "\n\n".join(filter(None, step.thoughts))
-    texts = {f"prompt, {step.prompt_tokens} tokens": prompt, "thoughts": thoughts}
-    return "".join(_fold(name, f"<pre>{escape(t)}</pre>") for name, t in texts.items() if t)
+    texts = {f"prompt, {step.prompt_tokens} tokens": prompt}
+    texts |= {"thoughts": "\n\n".join(filter(None, step.thoughts))}
+    if isinstance(step.request, program.Retrieve):
+        pages = "\n\n".join(f"{page.title}\n{page.text}" for page in step.reply)
+        count = len(step.reply)
+        texts |= {f"{count} paragraph{'s' * (count > 1)}": pages}
+    return "".join(_fold(name, write(text)) for name, text in texts.items() if text)
 
 
 def _fold(name: str, content: str, state: str = "") -> str:
@@ -103,6 +114,12 @@ def tree_as_html(nodes: Sequence[Node]) -> str:
     return write(chains.get(None, ()))
 
 
+def fold_tree(nodes: Sequence[Node]) -> str:
+    """SearChain's tree below a line that says what it is; "" if there are no nodes."""
+    name = "tree of its chains, with [numbers] on the correct path"
+    return _fold(name, tree_as_html(nodes), " open") if nodes else ""
+
+
 def key_as_html(shown: str) -> str:
     """What stars and colours mean, as far as a page shows them; "" if it shows none."""
     marks = [f"<span>{GOLD}</span>"] if "★" in shown else []
@@ -119,16 +136,7 @@ def outcomes_as_html(
     """
     traces = [outcome.trace for outcome in outcomes]
     nodes = [outcome.result.nodes for outcome in outcomes]
-    trees = map(tree_as_html, nodes)
-    rows = [
-        heads,
-        [
-            _fold("tree of its chains, with [numbers] on the correct path", tree, " open")
-            if tree
-            else ""
-            for tree in trees
-        ],
-    ]
+    rows = [heads, list(map(fold_tree, nodes))]
     for spans in align(*traces, gold=gold) if len(traces) == 2 else [(slice(None),)]:
         steps = zip(traces, spans, nodes, strict=True)
         rows.append([steps_as_html(trace, gold, own, span) for trace, span, own in steps])
@@ -154,6 +162,19 @@ def align(
         else:
             rows += [*((span, none) for span in ours), *((none, span) for span in theirs)]
     return rows
+
+
+def rows_as_html(
+    trace: Sequence[program.Step],
+    gold: Collection[str],
+    nodes: Collection[Node],
+    write: Callable[[str], str],
+) -> list[tuple[str, str]]:
+    """The rows of one trace, to be aligned with those of any other: what each finds, and its steps
+    as HTML. The arguments are those of `steps_as_html`.
+    """
+    rows = zip(*_look_ups(trace, gold), strict=True)
+    return [(key, steps_as_html(trace, gold, nodes, span, write)) for span, key in rows]
 
 
 def _look_ups(trace: Sequence[program.Step], gold: Collection[str]) -> tuple[list, list]:

@@ -1,7 +1,7 @@
 """The predictions of a run: their file, and the table of them with their questions and scores."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
 
@@ -153,3 +153,27 @@ def _line(step: Step) -> dict:
             ]
             return {"sample": drawn, "temperature": temperature, "stop": stop, **tokens}
     raise unknown(step.request)
+
+
+def restore_steps(line: Mapping, find: Callable[[str], Paragraph]) -> Iterator[Step]:
+    """The steps in the trace of a line of predictions.jsonl, without their prompts. `find`: finds a
+    paragraph by its id.
+    """
+    for step in line["trace"]:
+        match step:
+            case {"retrieve": query, "k": k, "found": ids}:
+                request = program.Retrieve(query, k, step.get("titles"))
+                reply = tuple(map(find, ids))
+            case {"nearest title": title, "found": titles}:
+                request, reply = program.NearestTitle(title), tuple(titles)
+            case {"extract": query, "from": id}:
+                request = program.Extract(query, find(id))
+                reply = program.Extracted(step["text"], step["confidence"])
+            case {"duplicate": query, "of": earlier, "score": reply}:
+                request = program.Duplicate(query, tuple(earlier))
+            case {"generate": reply, "stop": stop}:
+                request = program.Generate("", stop)
+            case {"sample": drawn, "temperature": temperature, "stop": stop}:
+                reply = tuple(program.Sampled(**one) for one in drawn)
+                request = program.Sample("", len(reply), temperature, stop)
+        yield Step(request, reply, True, step.get("prompt_tokens", 0), step.get("tokens", 0))

@@ -223,7 +223,7 @@ def test_a_question_is_shown_with_its_exact_prompts(opened, ran):
         shown = show_question(ran["IRCoT QA"], question.id)
         steps = outcomes[question.id].trace
         prompts = [step.request.prompt for step in steps if isinstance(step.request, Generate)]
-        folded = re.findall("<pre>(.*?)</pre>", shown)
+        folded = re.findall("tokens</summary><pre>(.*?)</pre>", shown)
         assert [html.unescape(text) for text in folded] == prompts and len(prompts) > 1
         plain = html.unescape(shown)
         assert question.text in plain and f"gold answer: <b>{question.answers[0]}</b>" in plain

@@ -44,7 +44,8 @@ NODES = (
     Node("when?", "1780", 3, 1, after=3, passage="mack"),
 )
 HTML = [  # unescaped but for HTML
-    "looks up “Who made &lt;it&gt;?”</em> → Mack Rides ★ · &lt;i&gt;P",
+    "looks up “Who made &lt;it&gt;?”</em> → Mack Rides ★ · &lt;i&gt;P<details><summary>2 paragraphs"
+    "</summary><pre>Mack Rides\nA company.\n\n&lt;i&gt;P\nA park.</pre></details>",
     "looks up “nothing\nlike it”</em> → nothing",
     'Ada &amp; Co writes</em><div class="said">Mack\nmade it.</div>'
     "<details><summary>prompt, 9 tokens</summary><pre>Q: &lt;it&gt;?\nA:</pre></details>",
