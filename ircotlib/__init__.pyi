@@ -37,6 +37,7 @@ from .explore.ask import find_systems as find_systems
 from .explore.ask import own_question as own_question
 from .explore.box import ask_box as ask_box
 from .explore.box import explore_box as explore_box
+from .explore.programs import try_program as try_program
 from .explore.questions import choose_questions as choose_questions
 from .explore.questions import compare_runs as compare_runs
 from .explore.questions import find_folders as find_folders
@@ -50,11 +51,14 @@ from .files.paths import MODELS as MODELS
 from .files.paths import ROOT as ROOT
 from .metrics import cover_em as cover_em
 from .metrics import exact_match as exact_match
+from .metrics import majority as majority
 from .metrics import squad_f1 as squad_f1
 from .parameters import OOD as OOD
 from .parameters import SCALE as SCALE
 from .parameters import Parameters as Parameters
 from .parameters import read_parameters as read_parameters
+from .program import LINE as LINE
+from .program import SENTENCE as SENTENCE
 from .program import Duplicate as Duplicate
 from .program import Extract as Extract
 from .program import Generate as Generate
@@ -100,6 +104,11 @@ from .results.claims.ircot import READERS as READERS
 from .results.claims.ircot import read_ircot as read_ircot
 from .results.claims.judging import judge_claims as judge_claims
 from .results.claims.searchain import Measured as Measured
+from .results.conclusions import conclude_causes as conclude_causes
+from .results.conclusions import conclude_claims as conclude_claims
+from .results.conclusions import conclude_means as conclude_means
+from .results.conclusions import conclude_predictions as conclude_predictions
+from .results.conclusions import conclude_verdicts as conclude_verdicts
 from .results.figures.abilities import draw_abilities as draw_abilities
 from .results.figures.abilities import draw_ceilings as draw_ceilings
 from .results.figures.abilities import draw_settings as draw_settings
@@ -141,6 +150,9 @@ from .results.runs import read_training as read_training
 from .results.runs import with_runs as with_runs
 from .results.searchain_measures import KNEW as KNEW
 from .results.searchain_measures import read_all_runs as read_all_runs
+from .results.shown import show_sorted as show_sorted
+from .results.shown import show_table as show_table
+from .results.shown import spread as spread
 from .results.statistics import LEVEL as LEVEL
 from .results.statistics import describe as describe
 from .results.statistics import describe_shown as describe_shown
@@ -178,3 +190,4 @@ from .systems import all_systems as all_systems
 from .systems import choose_systems as choose_systems
 from .systems.searchain.tree import COMPLETION as COMPLETION
 from .systems.searchain.tree import VERIFICATION as VERIFICATION
+from .text import answer_from_chain as answer_from_chain
