@@ -133,7 +133,7 @@ def as_texts(table: pd.DataFrame) -> pd.DataFrame:
     columns = {}
     for position, head in enumerate(heads):
         values = table.iloc[:, position]
-        if values.notna().any():
+        if not values.isna().all() and not (values == "").all():
             title = " · ".join(title_of(part) for part in head if part != "")
             columns[title] = _texts(str(head[0]), values)
     if parts > 1:
@@ -144,9 +144,9 @@ def as_texts(table: pd.DataFrame) -> pd.DataFrame:
 
 def _texts(name: str, values: pd.Series) -> list[str]:
     numbers = pd.to_numeric(values, errors="coerce").abs()
-    digits = 0 if (numbers.dropna() % 1 == 0).all() or numbers.max() >= 1000 else 1
-    digits = 2 if digits and numbers.max() <= 1 else digits
+    whole = (numbers.dropna() % 1 == 0).all() or numbers.max() >= 1000
     is_p = name == "p" or name.startswith("p_")
+    digits = 3 if is_p else 0 if whole else 2 if numbers.max() <= 1 else 1
     texts = []
     for value in values:
         if isinstance(value, list | tuple | set):
@@ -156,8 +156,8 @@ def _texts(name: str, values: pd.Series) -> list[str]:
         elif isinstance(value, bool) or pd.api.types.is_bool(value):
             texts.append("✓" if value else "")
         elif isinstance(value, Number):
-            small = is_p and value < 0.001
-            texts.append("< 0.001" if small else f"{value:,.{3 if is_p else digits}f}")
+            number = round(value, digits) + 0.0  # no -0.0
+            texts.append("< 0.001" if is_p and value < 0.001 else f"{number:,.{digits}f}")
         else:
             texts.append(title_of(value) if name in NAMES else str(value))
     return texts
@@ -165,7 +165,7 @@ def _texts(name: str, values: pd.Series) -> list[str]:
 
 def _as_html(texts: pd.DataFrame) -> str:
     """Numbers to the right, as notebooks have it by themselves, and words to the left."""
-    left = [any(text[:1].isalpha() for text in texts[name]) for name in texts]
+    left = [any(re.search(r"[^\W\d]{3}|^[^\W\d]", text) for text in texts[name]) for name in texts]
 
     def row(tag: str, cells: Sequence[str]) -> str:
         style = ' style="text-align:left"'
