@@ -31,9 +31,9 @@ def conclude_claims(claims: pd.DataFrame) -> str:
             ("not tested", f"That {better} {verb} {worse} was not tested", "not tested"),
         ):
             if len(chosen := rows[rows["verdict"] == verdict]):
-                of_places = _name_places(chosen[places], len(rows))
-                differences = "" if verdict == "not tested" else _range(chosen)
-                parts.append(f"{later if parts else first} {of_places}{differences}")
+                every = "all" if "hold" in verdict else "any of the"
+                of_places = _name_places(chosen[places], len(rows), every)
+                parts.append(f"{later if parts else first} {of_places}{_range(chosen)}")
         lines.append(f"- {'; '.join(parts)}.")
     n = sorted(set(claims["n"]))
     counts = str(n[0]) if len(n) == 1 else f"{n[0]} to {n[-1]}"
@@ -41,10 +41,12 @@ def conclude_claims(claims: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def _name_places(places: pd.DataFrame, of: int) -> str:
+def _name_places(places: pd.DataFrame, of: int, every: str) -> str:
     """Such as "on HotpotQA (mini-xxl) and IIRC (mini-xxl)", or "in 12 of 15 comparisons"."""
-    if len(places) > FEW or len(places) == of > 1:
-        return f"in {f'all {of}' if len(places) == of else f'{len(places)} of {of}'} comparisons"
+    if len(places) == of > 1:
+        return f"in {every} {of} comparisons"
+    if len(places) > FEW:
+        return f"in {len(places)} of {of} comparisons"
     names = []
     for dataset, *others in places.itertuples(index=False):
         also = f" ({', '.join(map(title_of, others))})" if others else ""

@@ -112,9 +112,12 @@ def show_table(table: pd.DataFrame) -> None:
 
 
 def show_sorted(table: pd.DataFrame) -> None:
-    """Show a long table that can be sorted and searched; in a batch run as `show_table` does."""
+    """Show a long table that can be sorted and searched; in a batch run its first rows only."""
     if os.environ.get("IRCOT_BATCH"):
-        return show_table(table)
+        show_table(table[:MOST])
+        if len(table) > MOST:
+            print("… and more, which JupyterLab sorts and searches")
+        return
     from itables.widget import ITable  # all of it is in the package: no network
 
     lengths = {"pageLength": MOST, "lengthMenu": [MOST, 50, 100]}

@@ -35,13 +35,13 @@ def test_a_claim_is_said_with_its_differences_and_where_it_holds():
         "MuSiQue (-4.0 points of F1); cannot be told on IIRC (+0.0 points of F1)."
     )
     assert second == (
-        "- Whether B answers better than C cannot be told in all 2 comparisons (+1.0 to +2.0 "
-        "points of F1)."
+        "- Whether B answers better than C cannot be told in any of the 2 comparisons (+1.0 to "
+        "+2.0 points of F1)."
     )
     assert tests.startswith("Exact paired tests of 20 questions each")
     many = claims.assign(verdict="not tested", metric="recall", model="data/models/m").head(1)
     assert conclude_claims(many).startswith(
-        "- That A finds more than B was not tested on HotpotQA (m)."
+        "- That A finds more than B was not tested on HotpotQA (m) (+5.0 points of recall)."
     )
     assert conclude_claims(claims.head(0)) == "No two of these systems are compared by a paper."
 
