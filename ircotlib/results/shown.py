@@ -161,6 +161,8 @@ def _texts(name: str, values: pd.Series) -> list[str]:
         elif isinstance(value, Number):
             number = round(value, digits) + 0.0  # no -0.0
             texts.append("< 0.001" if is_p and value < 0.001 else f"{number:,.{digits}f}")
+        elif name == "comparison":  # such as "steps: musique_3hop > musique_2hop"
+            texts.append(re.sub(r"\w+_\w+", lambda word: title_of(word[0]), value))
         else:
             texts.append(title_of(value) if name in NAMES else str(value))
     return texts

@@ -42,16 +42,35 @@ def test_cells_are_short_and_none_is_nan():
             "mean": [12.345, float("nan")],
             "share": [0.481481, 1.0],
             "right": [True, False],
+            "comparison": ["steps: musique_3hop > musique_2hop", "OneR QA > NoR QA"],
             "answers": [("Rome", "Roma"), ()],
             "deviation": [None, None],
         }
     )
     texts = as_texts(table)
-    heads = ["model", "p", "questions", "mean", "share", "right", "answers"]  # none of nothing
+    heads = [
+        "model",
+        "p",
+        "questions",
+        "mean",
+        "share",
+        "right",
+        "comparison",
+        "answers",
+    ]  # none of nothing
     assert list(texts) == heads
     assert texts.to_numpy().tolist() == [
-        ["a", "< 0.001", "1,200", "12.3", "0.48", "✓", "Rome, Roma"],
-        ["b", "0.250", "", "", "1.00", "", ""],
+        [
+            "a",
+            "< 0.001",
+            "1,200",
+            "12.3",
+            "0.48",
+            "✓",
+            "steps: MuSiQue, 3hop > MuSiQue, 2hop",
+            "Rome, Roma",
+        ],
+        ["b", "0.250", "", "", "1.00", "", "OneR QA > NoR QA", ""],
     ]
 
 
