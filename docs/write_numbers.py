@@ -21,8 +21,8 @@ from ircot_laboratory.simulated.dials import explain_dials
 from ircotlib.datasets import find_dataset
 from ircotlib.files.paths import MODELS
 from ircotlib.parameters import read_parameters
+from ircotlib.results.conclusions import conclude_means
 from ircotlib.results.figures.palette import BACKENDS
-from ircotlib.results.figures.rows import tell_front
 from ircotlib.results.head_to_head import average
 from training.agent.draw_transcripts import SHARES, taught_systems
 
@@ -49,7 +49,7 @@ def head_to_head() -> dict:
     systems = "SearChain", "IRCoT QA", "Self-Ask", "DecomP", "DSP", "ReAct"
     return {
         "head": as_table(head, rows),
-        "front": tell_front(means),
+        "front": conclude_means(means).replace("\n\n", " "),
         "retrievers": [x for s in systems for x in mean[s].sort_index(key=lambda r: r == "BM25")],
     }
 

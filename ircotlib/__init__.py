@@ -4,7 +4,7 @@ same models and the same retriever.
     from ircotlib import ask, read_parameters
     print(*ask(read_parameters("mini"), "Who founded the Foreign Quarry label?"), sep="\\n\\n")
 
-This is the front door: what notebooks, docs and programs of one's own use. Its names stand in
+This is the front door: what notebooks, docs and your own programs use. Its names stand in
 `__init__.pyi`. Each is looked up in its module when it is first used (PEP 562), so that `import
 ircotlib` imports nothing else.
 """

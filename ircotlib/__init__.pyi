@@ -44,6 +44,7 @@ from .explore.box import ask_box as ask_box
 from .explore.box import explore_box as explore_box
 from .explore.markup import answers_as_html as answers_as_html
 from .explore.markup import question_as_html as question_as_html
+from .explore.programs import try_program as try_program
 from .explore.questions import choose_questions as choose_questions
 from .explore.questions import compare_runs as compare_runs
 from .explore.questions import find_folders as find_folders
@@ -54,11 +55,14 @@ from .files.paths import MODELS as MODELS
 from .files.paths import ROOT as ROOT
 from .metrics import cover_em as cover_em
 from .metrics import exact_match as exact_match
+from .metrics import majority as majority
 from .metrics import squad_f1 as squad_f1
 from .parameters import OOD as OOD
 from .parameters import SCALE as SCALE
 from .parameters import Parameters as Parameters
 from .parameters import read_parameters as read_parameters
+from .program import LINE as LINE
+from .program import SENTENCE as SENTENCE
 from .program import Duplicate as Duplicate
 from .program import Extract as Extract
 from .program import Generate as Generate
@@ -104,6 +108,11 @@ from .results.claims.ircot import READERS as READERS
 from .results.claims.ircot import read_ircot as read_ircot
 from .results.claims.judging import judge_claims as judge_claims
 from .results.claims.searchain import Measured as Measured
+from .results.conclusions import conclude_causes as conclude_causes
+from .results.conclusions import conclude_claims as conclude_claims
+from .results.conclusions import conclude_means as conclude_means
+from .results.conclusions import conclude_predictions as conclude_predictions
+from .results.conclusions import conclude_verdicts as conclude_verdicts
 from .results.figures.lines import draw_abilities as draw_abilities
 from .results.figures.lines import draw_by_size as draw_by_size
 from .results.figures.lines import draw_forms as draw_forms
@@ -122,7 +131,6 @@ from .results.figures.rows import draw_causes as draw_causes
 from .results.figures.rows import draw_factual_errors as draw_factual_errors
 from .results.figures.rows import draw_front as draw_front
 from .results.figures.rows import draw_with_reported as draw_with_reported
-from .results.figures.rows import tell_front as tell_front
 from .results.figures.tree import draw_tree as draw_tree
 from .results.head_to_head import with_rivals as with_rivals
 from .results.latex import as_latex as as_latex
@@ -147,6 +155,9 @@ from .results.runs import read_training as read_training
 from .results.runs import with_runs as with_runs
 from .results.searchain_measures import KNEW as KNEW
 from .results.searchain_measures import read_all_runs as read_all_runs
+from .results.shown import show_sorted as show_sorted
+from .results.shown import show_table as show_table
+from .results.shown import spread as spread
 from .results.statistics import LEVEL as LEVEL
 from .results.statistics import describe as describe
 from .results.statistics import describe_shown as describe_shown
@@ -184,3 +195,4 @@ from .systems import all_systems as all_systems
 from .systems import choose_systems as choose_systems
 from .systems.searchain.tree import COMPLETION as COMPLETION
 from .systems.searchain.tree import VERIFICATION as VERIFICATION
+from .text import answer_from_chain as answer_from_chain

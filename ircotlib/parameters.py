@@ -94,7 +94,7 @@ class Parameters(BaseModel):
     samples: ranges.Count | None = None  # most texts sampled at a time; None: as in its paper
     # single notebooks
     question: str = ""  # 00_tour: which its box asks at first; "": the page's
-    k: ranges.Count = 4  # 00_tour, 05_laboratory: paragraphs of each retrieval
+    k: ranges.Count = 4  # 00_programs, 00_tour, 05_laboratory: paragraphs of each retrieval
     retrievers: ranges.Retrievers = []  # 02_index, 13_head_to_head; empty: only `retriever`
     recall_k: ranges.SomeCounts = [5, 7, 9, 11, 13, 15]  # 02_index (IRCoT §4.1)
     both_readers: bool = True  # 04_ircot: also run the other reader (IRCoT Table 4)

@@ -276,8 +276,8 @@ def test_an_added_system_is_in_tables_claims_and_notebooks(added):
     assert tried == [("recall", 3), ("recall", 5), ("f1", 3), ("f1", 5)]
     [row] = read(added, "table1").query("system == 'Two-step QA'").to_dict("records")
     assert row["questions"] == "2hop" and row["ours F1"] >= 0 and pd.isna(row["paper F1"])
-    assert re.search(r"Two-step QA +[35] +1 *\n", printed(added, "04_ircot", "chosen.astype"))
-    assert "Two-step > OneR" in printed(added, "04_ircot", "claims[[")
+    assert re.search(r"Two-step QA +[35] +1 *\n", printed(added, "04_ircot", "show_table(chosen)"))
+    assert "Two-step > OneR" in printed(added, "04_ircot", 'value="verdict"')
     assert "Two-step QA > OneR QA" in printed(added, "99_figures", "compare(runs)")
 
 

@@ -1,4 +1,4 @@
-"""A bench of functions: the systems with a retriever and a model of one's own, and no data set."""
+"""A bench of functions: the systems with your own retriever and model, and no data set."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence

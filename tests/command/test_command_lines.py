@@ -65,7 +65,7 @@ figures --jobs 1025 | found '1025', expected a whole number from 1 to 1024
 plan --questions 100000000000000000000 | found '100000000000000000000', expected a whole number
 plan --workers 0 | found '0', expected a whole number from 1 to 1024
 figures --set timeout=1e308 | timeout: found 1e+308
-figures --only 98_nothing | 98_nothing, expected a notebook or a figure: 00_tour
+figures --only 98_nothing | 98_nothing, expected a notebook or a figure: 00_programs
 figures --profile ../../escape | the profile '../../escape'
 figures --save --set test=4 | --save
 figures --set seed | found --set 'seed'
@@ -105,7 +105,7 @@ figures --only 04_ircot --set systems=[OneR] --set datasets=[fever] | fever have
 figures --set chat=true | found chat and no server
 figures --set batch=true | found batch and no server
 plan --questions 0 | --questions: found '0'
-plan --only 98_nothing | 98_nothing, expected a notebook or a figure: 00_tour
+plan --only 98_nothing | 98_nothing, expected a notebook or a figure: 00_programs
 plan --set model=TMP/empty | model: found no config.json in TMP/empty
 ask | question
 ask '-30-' | found -30-, expected one question in quotes; put -- before
@@ -177,7 +177,7 @@ seed=x seed=1"""
 
 @pytest.mark.parametrize("changes", RIGHT.splitlines())
 def test_what_is_right_starts(figures_of, changes):
-    assert figures_of(*changes.split())[1].startswith("started 00_tour, ")
+    assert figures_of(*changes.split())[1].startswith("started 00_programs, ")
 
 
 @pytest.mark.parametrize("text", ["Who?", "Beyoncé", "-30-", "日本 → 9"])

@@ -22,7 +22,6 @@ from ircotlib.results.figures.rows import (
     draw_front,
     draw_measures,
     draw_with_reported,
-    tell_front,
 )
 from ircotlib.results.figures.tree import draw_tree
 from ircotlib.results.reported import COLUMNS
@@ -322,18 +321,3 @@ def test_measures_have_a_row_of_panels_per_data_set():
     shown = [[float(mark.split()[-4]) for mark in marked(axis)] for axis in figure.axes]
     assert shown == [[80, 70], [7, 19], [45], [2]]
     assert {axis.get_xlim() for axis in figure.axes} == {(-4, 104)}  # one scale
-
-
-def test_a_sentence_tells_what_the_first_picture_shows():
-    rows = {"retriever": "BM25", "system": ["CoT", "DSP", "SearChain"], "mean": [31.1, 85.0, 87.6]}
-    means = pd.DataFrame(rows | {"retrievals": [0, 2, 2], "p_holm": [0.0, 0.4, None]})
-    told = "With BM25, SearChain has the most right answers, 87.6%"
-    apart, closed = (
-        "; DSP cannot be told apart from SearChain",
-        "; the best without retrieval, CoT, has 31.1%",
-    )
-    assert tell_front(means) == f"{told}{apart}{closed}."
-    assert tell_front(means.assign(p_holm=0.01)) == f"{told}{closed}."
-    both = pd.concat([means, means.iloc[1:2].assign(retriever="dense", p_holm=None)])
-    assert tell_front(both).endswith(" With dense, DSP has the most right answers, 85.0%.")
-    assert tell_front(means.iloc[:0]) == ""

@@ -169,21 +169,6 @@ def draw_front(means: pd.DataFrame, title: str) -> plt.Figure | None:
     return panels.finish(figure, title, handles)
 
 
-def tell_front(means: pd.DataFrame) -> str:
-    """What `draw_front` shows of these means, in a sentence for each retriever."""
-    said = ""
-    for retriever, rows in means.sort_values("mean", ascending=False).groupby("retriever"):
-        best, alike = rows.iloc[0], ", ".join(rows["system"][rows["p_holm"] >= LEVEL])
-        said += (
-            f"With {retriever}, {best['system']} has the most right answers, {best['mean']:.1f}%"
-        )
-        said += f"; {alike} cannot be told apart from SearChain" * bool(alike)
-        for one in rows[rows["retrievals"] == 0].head(1).itertuples():
-            said += f"; the best without retrieval, {one.system}, has {one.mean:.1f}%"
-        said += ". "
-    return said.strip()
-
-
 def _family_handles(table: pd.DataFrame) -> list[Line2D | Patch]:
     """The legend of the families of the systems that are drawn, and of the paper's, if any."""
     records = all_systems()

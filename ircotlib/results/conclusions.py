@@ -1,0 +1,138 @@
+"""What was found, in sentences made of the numbers: what a notebook says first, for any model and
+data. Each function returns Markdown.
+"""
+
+import pandas as pd
+
+from ircotlib.results.shown import title_of
+from ircotlib.results.statistics import LEVEL
+
+FEW = 4  # places that are named, of more only how many
+VERBS = {"recall": "finds more than", "factual": "writes fewer chains with a false fact than"}
+UNITS = {"recall": "points of recall", "f1": "points of F1"}
+
+
+def conclude_claims(claims: pd.DataFrame) -> str:
+    """One line for each claim of `compare`: where it holds, where the opposite does, and where the
+    questions are too few to tell, with the differences.
+    """
+    if claims.empty:
+        return "No two of these systems are compared by a paper."
+    places = [c for c in claims if c in ("dataset", "model", "demonstrations")]
+    lines = []
+    for claim, rows in claims.groupby("claim", sort=False):
+        better, worse = claim.split(" > ")
+        verb = VERBS.get(rows["metric"].iloc[0], "answers better than")
+        parts = []
+        for verdict, first, later in (
+            ("holds", f"**{better} {verb} {worse}**", ""),
+            ("does not hold", f"**{worse} {verb} {better}**", "the opposite holds"),
+            ("cannot tell", f"Whether {better} {verb} {worse} cannot be told", "cannot be told"),
+            ("not tested", f"That {better} {verb} {worse} was not tested", "not tested"),
+        ):
+            if len(chosen := rows[rows["verdict"] == verdict]):
+                every = "all" if "hold" in verdict else "any of the"
+                of_places = _name_places(chosen[places], len(rows), every)
+                parts.append(f"{later if parts else first} {of_places}{_range(chosen)}")
+        lines.append(f"- {'; '.join(parts)}.")
+    n = sorted(set(claims["n"]))
+    counts = str(n[0]) if len(n) == 1 else f"{n[0]} to {n[-1]}"
+    lines.append(f"\nExact paired tests of {counts} questions each, uncorrected, p < {LEVEL}.")
+    return "\n".join(lines)
+
+
+def _name_places(places: pd.DataFrame, of: int, every: str) -> str:
+    """Such as "on HotpotQA (mini-xxl) and IIRC (mini-xxl)", or "in 12 of 15 comparisons"."""
+    if len(places) == of > 1:
+        return f"in {every} {of} comparisons"
+    if len(places) > FEW:
+        return f"in {len(places)} of {of} comparisons"
+    names = []
+    for dataset, *others in places.itertuples(index=False):
+        also = f" ({', '.join(map(title_of, others))})" if others else ""
+        names.append(f"{title_of(dataset)}{also}")
+    *first, last = names
+    return f"on {', '.join(first)} and {last}" if first else f"on {last}"
+
+
+def _range(rows: pd.DataFrame) -> str:
+    ends = rows["mean"].agg(["min", "max"]).round(1) + 0.0  # no -0.0
+    texts = dict.fromkeys(f"{end:+.1f}" for end in ends)
+    return f" ({' to '.join(texts)} {UNITS.get(rows['metric'].iloc[0], 'points')})"
+
+
+def conclude_verdicts(claims: pd.DataFrame) -> str:
+    """How many of a paper's claims (`judge_claims`) hold, do not, or cannot be told, and which."""
+    if claims.empty:
+        return "None of the paper's claims could be tested."
+    counts = claims["verdict"].value_counts()
+    hold, fail = counts.get("holds", 0), counts.get("does not hold", 0)
+    text = f"Of the paper's {len(claims)} claims **{hold} hold{'s' if hold == 1 else ''} here, "
+    text += f"{fail} do{'es' if fail == 1 else ''} not**"
+    undecided = claims[claims["verdict"] == "cannot tell"]
+    text += f", {len(undecided)} cannot be told"
+    if lean := (undecided["leans"] == "for").sum():
+        text += f" ({lean} lean{'s' if lean == 1 else ''} the paper's way)"
+    if untested := counts.get("not tested", 0):
+        text += f", and {untested} {'is' if untested == 1 else 'are'} not tested"
+    lines = [f"{text}."]
+    for verdict in ("holds", "does not hold", "cannot tell", "not tested"):
+        of_verdict = claims.loc[claims["verdict"] == verdict, "claim"]
+        if len(of_verdict):
+            lines.append(f"- *{verdict}*: {'; '.join(of_verdict)}")
+    return "\n".join(lines)
+
+
+def conclude_means(means: pd.DataFrame) -> str:
+    """Which system of the head to head answers best, by how much, and what cannot be told apart
+    from SearChain; of each retriever.
+    """
+    lines = []
+    for retriever, rows in means.groupby("retriever", sort=False):
+        ranked = rows.sort_values("mean", ascending=False, kind="stable")
+        best = ranked.iloc[0]
+        text = f"With {retriever}, **{best['system']} answers best: {best['mean']:.1f}%**"
+        for label, mask in (
+            ("of those that search once", ranked["retrievals"].between(0.01, 1)),
+            ("of those that do not search", ranked["retrievals"] == 0),
+        ):
+            if mask.any():
+                row = ranked[mask].iloc[0]
+                text += f"; {label} {row['system']} ({row['mean']:.1f}%)"
+        lines.append(f"{text}.")
+        tested = ranked.dropna(subset="p_holm")
+        alike = tested[tested["p_holm"] >= LEVEL]
+        if len(tested):
+            names = [f"{r.system} ({r.difference:+.1f})" for r in alike.itertuples()]
+            lines.append(
+                f"Not told apart from SearChain, in points from it: {', '.join(names) or 'none'}."
+            )
+    return "\n\n".join(lines) or "No system was run on all data sets."
+
+
+def conclude_causes(causes: pd.DataFrame) -> str:
+    """Each system's most frequent cause of wrong answers, over all data sets."""
+    lines = []
+    for system, rows in causes.groupby("system", sort=False):
+        counts = rows.groupby("cause", observed=True)["n"].sum()
+        if wrong := counts.sum():
+            share = 100 * wrong / rows.drop_duplicates("dataset")["answers"].sum()
+            most = f"{100 * counts.max() / wrong:.0f}% of them *{counts.idxmax()}*"
+            lines.append(f"- **{system}** answers {share:.0f}% wrong, {most}.")
+        else:
+            lines.append(f"- **{system}** answers nothing wrong.")
+    return "\n".join(lines)
+
+
+def conclude_predictions(predictions: pd.DataFrame) -> str:
+    """How well the simulated reader predicts the agent (`compare_predictions`)."""
+    known = predictions.dropna(subset="correlation")
+    if known.empty:
+        return "No runs of the head to head are there, so nothing was predicted."
+    rows = [
+        f"- {row.prediction}: correlation **{row.correlation:.2f}**, mean absolute error "
+        f"{row.error:.1f} points"
+        for row in known.rename(columns={"absolute error": "error", "error": "bias"}).itertuples()
+    ]
+    best = known.loc[known["correlation"].idxmax(), "prediction"]
+    return "\n".join([f"What predicts the measured scores best: **{best}**.", "", *rows])

@@ -1,0 +1,50 @@
+"""Programs that are written in a cell are tried on questions."""
+
+from ircotlib import (
+    Generate,
+    Paragraph,
+    Prediction,
+    Question,
+    Retrieve,
+    Sample,
+    bench_of_functions,
+    read_parameters,
+    try_program,
+)
+
+PAGES = {"Rome": "Rome is a city in Italy.", "Oslo": "Oslo is a city in Norway."}
+QUESTIONS = [
+    Question(name, f"Where is {name}?", (where,), (), "musique")
+    for name, where in {"Rome": "Italy", "Oslo": "Sweden"}.items()
+]
+
+
+def test_the_last_prompt_and_the_score_are_told(capsys):
+    def retrieve(query, k):
+        pages = [Paragraph(title, title, text) for title, text in PAGES.items() if title in query]
+        return pages[:k]
+
+    bench = bench_of_functions(read_parameters("mini"), retrieve, lambda prompt: prompt.split()[-1])
+
+    def read(question):
+        yield Generate("A first prompt, which is not shown")
+        [page] = yield Retrieve(question.text, 1)
+        place = yield Generate(f"a demonstration\n\n\nRepeat: {page.text.rstrip('.')}")
+        return Prediction(place)
+
+    assert try_program(bench, read, QUESTIONS) == 50
+    shown = "Repeat: Rome is a city in Italy\n    → Italy\n\nread: f1 50.0%, 2 questions\n"
+    assert capsys.readouterr().out == shown
+
+    def vote(question):
+        drawn = yield Sample("Say Italy", n=2)
+        return Prediction(drawn[0].text)
+
+    assert try_program(bench, vote, QUESTIONS[1:]) == 0
+    assert "Say Italy\n    → Italy\n    → Italy\n" in capsys.readouterr().out
+
+    def say(question):
+        return Prediction("Italy")
+        yield
+
+    assert try_program(bench, say, QUESTIONS[:1]) == 100  # it writes no prompt

@@ -1,0 +1,104 @@
+"""The sentences that say what was found."""
+
+import pandas as pd
+
+from ircotlib.results.conclusions import (
+    conclude_causes,
+    conclude_claims,
+    conclude_means,
+    conclude_predictions,
+    conclude_verdicts,
+)
+from ircotlib.results.statistics import verdicts
+
+
+def claims_of(*differences: tuple[str, str, float, float]) -> pd.DataFrame:
+    rows = [
+        {"dataset": dataset, "claim": claim, "metric": "f1", "mean": mean, "p": p, "n": 20}
+        for dataset, claim, mean, p in differences
+    ]
+    table = pd.DataFrame(rows)
+    return table.assign(verdict=verdicts(table["p"], table["mean"]))
+
+
+def test_a_claim_is_said_with_its_differences_and_where_it_holds():
+    claims = claims_of(
+        ("hotpotqa", "A > B", 5.0, 0.01),
+        ("musique", "A > B", -4.0, 0.01),
+        ("iirc", "A > B", -0.02, 0.9),
+        ("hotpotqa", "B > C", 1.0, 0.5),
+        ("musique", "B > C", 2.0, 0.5),
+    )
+    first, second, _, tests = conclude_claims(claims).splitlines()
+    assert first == (
+        "- **A answers better than B** on HotpotQA (+5.0 points of F1); the opposite holds on "
+        "MuSiQue (-4.0 points of F1); cannot be told on IIRC (+0.0 points of F1)."
+    )
+    assert second == (
+        "- Whether B answers better than C cannot be told in any of the 2 comparisons (+1.0 to "
+        "+2.0 points of F1)."
+    )
+    assert tests.startswith("Exact paired tests of 20 questions each")
+    many = claims.assign(verdict="not tested", metric="recall", model="data/models/m").head(1)
+    assert conclude_claims(many).startswith(
+        "- That A finds more than B was not tested on HotpotQA (m) (+5.0 points of recall)."
+    )
+    assert conclude_claims(claims.head(0)) == "No two of these systems are compared by a paper."
+
+
+def test_verdicts_are_counted_and_named():
+    claims = pd.DataFrame(
+        {
+            "claim": ["one", "two", "three", "four"],
+            "verdict": ["holds", "cannot tell", "cannot tell", "not tested"],
+            "leans": [None, "for", "mixed", None],
+        }
+    )
+    text = conclude_verdicts(claims)
+    head = "Of the paper's 4 claims **1 holds here, 0 do not**, 2 cannot be told (1 leans the "
+    assert text.startswith(f"{head}paper's way), and 1 is not tested.\n- *holds*: one\n")
+    assert "- *cannot tell*: two; three" in text and "does not hold" not in text
+    assert conclude_verdicts(claims.head(0)) == "None of the paper's claims could be tested."
+
+
+def test_the_best_of_the_head_to_head_and_what_is_as_good():
+    means = pd.DataFrame(
+        {
+            "retriever": "BM25",
+            "system": ["CoT", "OneR QA", "IRCoT QA", "SearChain"],
+            "mean": [20.0, 30.0, 81.0, 80.0],
+            "retrievals": [0, 1, 3.5, 3.0],
+            "difference": [-60.0, -50.0, 1.0, None],
+            "p_holm": [0.001, 0.001, 0.8, None],
+        }
+    )
+    best, alike = conclude_means(means).split("\n\n")
+    assert best.startswith("With BM25, **IRCoT QA answers best: 81.0%**; of those that search once")
+    assert "OneR QA (30.0%)" in best and best.endswith("do not search CoT (20.0%).")
+    assert alike == "Not told apart from SearChain, in points from it: IRCoT QA (+1.0)."
+    assert conclude_means(means.head(0)) == "No system was run on all data sets."
+
+
+def test_the_most_frequent_cause_of_each_system():
+    causes = pd.DataFrame(
+        {
+            "dataset": ["hotpotqa", "hotpotqa", "musique", "musique", "musique"],
+            "system": ["A", "A", "A", "A", "B"],
+            "cause": ["misread", "made up", "misread", "made up", "made up"],
+            "n": [1, 2, 5, 0, 0],
+            "answers": [10, 10, 10, 10, 10],
+        }
+    )
+    text = "- **A** answers 40% wrong, 75% of them *misread*.\n- **B** answers nothing wrong."
+    assert conclude_causes(causes) == text
+
+
+def test_what_predicts_best():
+    table = pd.DataFrame(
+        {"prediction": ["one", "two"], "correlation": [0.8, 0.9], "absolute error": [9.0, 7.0]}
+    ).assign(error=-1.0)
+    first, _, one, two = conclude_predictions(table).splitlines()
+    assert first == "What predicts the measured scores best: **two**."
+    assert one.endswith("correlation **0.80**, mean absolute error 9.0 points")
+    assert two.endswith("correlation **0.90**, mean absolute error 7.0 points")
+    assert conclude_predictions(table.assign(correlation=None)).startswith("No runs")
