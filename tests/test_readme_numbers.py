@@ -43,6 +43,10 @@ def test_every_block_is_on_a_page_and_no_other_marker_is(written):
     assert set(markers) == {*written, *OTHERS}
 
 
+def test_no_line_begins_with_a_comment_and_text_that_markdown_would_leave_as_it_is():
+    assert not re.findall(r"^<!-- .* -->.+$", TEXT, re.MULTILINE)
+
+
 def test_numbers_that_a_notebook_has_in_its_text_are_shown_for_mini_only():
     assert not [cell["source"] for cell in MARKED if "mini" not in cell["metadata"].get("tags", ())]
 

@@ -93,8 +93,8 @@ def conclude_means(means: pd.DataFrame) -> str:
         best = ranked.iloc[0]
         text = f"With {retriever}, **{best['system']} answers best: {best['mean']:.1f}%**"
         for label, mask in (
-            ("of those that search once", ranked["retrievals"].between(0.01, 1)),
-            ("of those that do not search", ranked["retrievals"] == 0),
+            ("the best that searches once,", ranked["retrievals"].between(0.01, 1)),
+            ("the best that does not search,", ranked["retrievals"] == 0),
         ):
             if mask.any():
                 row = ranked[mask].iloc[0]
