@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import matplotlib
 import pytest
 from matplotlib import pyplot
+from matplotlib.legend import Legend
 from matplotlib.text import Text
 
 matplotlib.use("Agg")
@@ -39,6 +40,9 @@ def test_a_figure_is_made_for_print(name, tmp_path, monkeypatch):
     drawn = figure.get_tightbbox()  # in inches
     assert drawn.x0 > -0.03 and drawn.x1 < figure.get_figwidth() + 0.03
     assert drawn.y0 > -0.03 and drawn.y1 < figure.get_figheight() + 0.03
+    [below] = [text for text in figure.texts if text.get_text().startswith("profile mini, model")]
+    at = below.get_window_extent()
+    assert not [x for x in figure.findobj(Legend) if at.overlaps(x.get_window_extent())]
     said = [artist.get_gid() for artist in figure.findobj(lambda artist: artist.get_gid())]
     assert name in TEXTS or any(text.startswith("title: ") for text in said)
     if panels.MADE:

@@ -189,7 +189,7 @@ def draw_predicted(table: pd.DataFrame, ways: Sequence[str], title: str) -> plt.
     """
     if table.empty:
         return panels.draw_nothing(title)
-    shape = {"figsize": (panels.PAGE, 2.9), "sharey": True, "squeeze": False}
+    shape = {"figsize": (panels.PAGE, 3.1), "sharey": True, "squeeze": False}
     figure, [axes] = panels.subplots(1, len(ways), **shape)
     for axis, way in zip(axes, ways, strict=True):
         errors = (table[way] - table["measured"]).groupby(table["system"]).mean()
@@ -204,6 +204,13 @@ def draw_predicted(table: pd.DataFrame, ways: Sequence[str], title: str) -> plt.
                 panels.mark(axis, row["measured"], row[way], said, shape, **look)
             axis.plot([], [], shape, label=f"{name}: {errors[name]:+.0f}", **look)
         axis.legend(loc="upper left", bbox_to_anchor=(0, -0.22), frameon=False, borderpad=0)
-        axis.set(xlabel="measured, %", xlim=(-2, 102), ylim=(-2, 102), title=way, aspect="equal")
+        axis.set(
+            xlabel="measured, %",
+            xlim=(-2, 102),
+            ylim=(-2, 102),
+            title=way,
+            aspect="equal",
+            anchor="N",
+        )
     axes[0].set_ylabel("predicted, %")
     return panels.finish(figure, title)
