@@ -54,7 +54,7 @@ def _cells(name: str, column: pd.Series) -> list[str]:
         texts = [titles.get(text, text) for text in texts]
     if name == "model":  # or two: "folder/a against folder/b"
         texts = [re.sub(r"[^ ]*/", "", text) for text in texts]
-    return [text.replace("|", "\\|") for text in texts]
+    return ["<br>".join(text.replace("|", "\\|").splitlines()) for text in texts]
 
 
 def _titles() -> dict[str, str]:
