@@ -85,7 +85,7 @@ class _Box:
     def __init__(self, runs: Sequence[Mapping], start: Mapping):
         self.runs, self.run, self.table = runs, start, None
         self.titles = {dataset.name: dataset.title for dataset in all_datasets().values()}
-        self.titles |= {name: title_of(name) for name in all_notebooks()}
+        self.titles |= {name: heading_of(name) for name in all_notebooks()}
         fit = {"width": "max-content", "min_width": "300px", "max_width": "95%"}
         self.choices = {n: Dropdown(description=t, layout=fit) for n, t in CHOICES.items()}
         self.on_choice = {name: partial(self.choose, name) for name in CHOICES}
@@ -193,7 +193,7 @@ def _offer(
     widget.observe(on_choice, "value")
 
 
-def title_of(notebook: str) -> str:
+def heading_of(notebook: str) -> str:
     """A notebook's title, which begins with its number."""
     return "".join(read_notebook(notebook)["cells"][0]["source"]).splitlines()[0].lstrip("# ")
 

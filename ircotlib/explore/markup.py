@@ -37,7 +37,7 @@ def question_as_html(question: Question, gold: Iterable[Paragraph]) -> str:
     return "\n".join(lines)
 
 
-def write_whole(text: str) -> str:
+def as_preformatted(text: str) -> str:
     """A prompt, thoughts or paragraphs as they are."""
     return f"<pre>{escape(text)}</pre>"
 
@@ -47,7 +47,7 @@ def steps_as_html(
     gold: Collection[str] = (),
     nodes: Collection[Node] = (),
     span: slice = slice(None),
-    write: Callable[[str], str] = write_whole,
+    write: Callable[[str], str] = as_preformatted,
 ) -> str:
     """The steps of a trace, or those of a span, as a numbered list, each in the colour of its kind,
     with prompts, thoughts and paragraphs folded, and written by `write`. `gold`, `nodes`: as of

@@ -42,8 +42,10 @@ def _table(names: Sequence[str], rows: Sequence[Sequence[str]], caption: str, la
         longest = max(map(len, cells), default=0)
         wrapped = rf">{{\raggedright\arraybackslash}}p{{{min(longest, 60) / 12:.1f}cm}}"
         shape += wrapped if longest > LONG else "l" if is_text else "r"
-    head, *lines = [" & ".join(map(escape, row)) + r" \\" for row in zip(*columns, strict=True)]
-    about = rf"\caption{{{escape(caption)}}}\label{{tab:{label}}}"
+    head, *lines = [
+        " & ".join(map(escape_latex, row)) + r" \\" for row in zip(*columns, strict=True)
+    ]
+    about = rf"\caption{{{escape_latex(caption)}}}\label{{tab:{label}}}"
     body = [r"\toprule", head, r"\midrule"]
     if len(lines) > ROWS:
         start, end = [rf"\begin{{longtable}}{{{shape}}}", about + r" \\"], [r"\end{longtable}"]
@@ -55,7 +57,7 @@ def _table(names: Sequence[str], rows: Sequence[Sequence[str]], caption: str, la
     return "\n".join([*start, *body, *lines, r"\bottomrule", *end])
 
 
-def escape(text: str) -> str:
+def escape_latex(text: str) -> str:
     """A cell of Markdown as LaTeX; a name of the program, such as p_holm, as words."""
     text = html.unescape(re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", text))
     if re.fullmatch("[a-z0-9_]+", text):

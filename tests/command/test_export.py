@@ -155,7 +155,7 @@ def test_each_format_by_hand():
     record = {"id": "2hop__1", "paragraphs": [], "input": "Who?"}
     record["paragraphs"] = [{"title": t, "paragraph_text": f" {t} "} for t in "AB"]
     collected = [official.make_id("B", "B"), "7-0", "7-3"]
-    one = official.Answered("2hop__1", record, "Yes, it is SUPPORTS.", collected)
+    one = official.OfficialAnswer("2hop__1", record, "Yes, it is SUPPORTS.", collected)
     none = one._replace(answer=" ")
     [row] = official.as_musique([one])
     assert row["predicted_support_idxs"] == [1] and row["predicted_answerable"] is True

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from ircotlib.files.paths import FIGURES
-from ircotlib.results.latex import as_latex, escape
+from ircotlib.results.latex import as_latex, escape_latex
 
 KEPT = sorted(path.stem for path in FIGURES.glob("*.md"))
 TABLE = r"""
@@ -78,6 +78,6 @@ def test_a_table_without_rows_has_its_names():
 
 
 def test_signs_of_latex_are_escaped():
-    assert escape(r"a\*b & {c}~^ \ ★ §") == (
+    assert escape_latex(r"a\*b & {c}~^ \ ★ §") == (
         r"a*b \& \{c\}\textasciitilde{}\textasciicircum{} \textbackslash{} $\star$ §"
     )

@@ -14,7 +14,7 @@ from ircotlib.metrics import cover_em
 NOTHING = "[no answer]"  # KILT's scorer refuses an empty one
 
 
-class Answered(NamedTuple):
+class OfficialAnswer(NamedTuple):
     """A question of a run. `record`: of the official file; {} where the format needs none.
     `collected`: the ids of the system's paragraphs, in order.
     """
@@ -25,7 +25,7 @@ class Answered(NamedTuple):
     collected: Sequence[str]
 
 
-def as_hotpotqa(asked: Sequence[Answered], others: Sequence[str]) -> dict:
+def as_hotpotqa(asked: Sequence[OfficialAnswer], others: Sequence[str]) -> dict:
     """HotpotQA's and 2WikiMultihopQA's: answers by id. `others`: supporting sentences ("sp") and
     evidence, which no system predicts: empty.
     """
@@ -33,7 +33,7 @@ def as_hotpotqa(asked: Sequence[Answered], others: Sequence[str]) -> dict:
     return {"answer": {each.id: each.answer for each in asked}} | parts
 
 
-def as_musique(asked: Sequence[Answered]) -> list:
+def as_musique(asked: Sequence[OfficialAnswer]) -> list:
     """MuSiQue's: support is what was collected of the question's own paragraphs, by their
     places in it.
     """
@@ -46,14 +46,14 @@ def as_musique(asked: Sequence[Answered]) -> list:
     return rows
 
 
-def as_strategyqa(asked: Sequence[Answered]) -> dict:
+def as_strategyqa(asked: Sequence[OfficialAnswer]) -> dict:
     """StrategyQA's: the verdict, null without one, and the paragraphs that were collected."""
     verdicts = {"Yes": True, "No": False, None: None}
     return {id: {"answer": verdicts[find_verdict(answer, ("Yes", "No"))], "paragraphs": collected}
             for id, _, answer, collected in asked}  # fmt: skip
 
 
-def as_kilt(asked: Sequence[Answered]) -> list:
+def as_kilt(asked: Sequence[OfficialAnswer]) -> list:
     """KILT's: the answer, and the pages of the passages, whose ids are a page's and a number."""
     rows = []
     for id, record, answer, collected in asked:
@@ -64,7 +64,7 @@ def as_kilt(asked: Sequence[Answered]) -> list:
     return rows
 
 
-def as_fever(asked: Sequence[Answered]) -> list:
+def as_fever(asked: Sequence[OfficialAnswer]) -> list:
     """KILT's of FEVER, or FEVER's own for its own file; without sentences as evidence."""
     labels = [find_verdict(each.answer, VERDICTS) or "NOT ENOUGH INFO" for each in asked]
     labelled = [*zip(asked, labels, strict=True)]
@@ -74,7 +74,7 @@ def as_fever(asked: Sequence[Answered]) -> list:
     return [row | {"predicted_evidence": []} for row in rows]
 
 
-def as_answers(asked: Sequence[Answered]) -> dict:
+def as_answers(asked: Sequence[OfficialAnswer]) -> dict:
     """That of IRCoT's released program: answers by id."""
     return {each.id: each.answer for each in asked}
 
