@@ -76,6 +76,22 @@ def test_a_plain_installation_plays_programs_with_functions():
     assert run(f"{PLAIN}runpy.run_path('docs/own_retriever_and_model.py')").endswith("Toronto")
 
 
+def test_a_plain_installation_has_every_name_but_boxes():
+    code = """
+import ircotlib, ircotlib.command.export, ircotlib.command.report
+from ircotlib.errors import Unavailable
+absent = []
+for name in ircotlib.__all__:
+    try:
+        getattr(ircotlib, name)
+    except Unavailable:
+        absent.append(name)
+print(*absent)
+"""
+    boxes = ["annotate_box", "ask_box", "explore_box", "references_box"]
+    assert run(PLAIN + code).split() == boxes
+
+
 @pytest.mark.parametrize(
     ("asked", "package", "extra"),
     [

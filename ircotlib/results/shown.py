@@ -2,16 +2,16 @@
 
 import os
 import re
+import sys
 from collections.abc import Sequence
 from html import escape
 from itertools import pairwise
 from numbers import Number
 
 import pandas as pd
-from IPython import get_ipython
-from IPython.display import display
 
 from ircotlib.datasets import all_datasets
+from ircotlib.files.extras import need
 
 MOST = 15  # rows that are shown before "more"
 DASH = "–"
@@ -105,9 +105,10 @@ def show_table(table: pd.DataFrame) -> None:
     if len(rest):
         html += f"<details><summary>{len(rest)} more</summary>{_as_html(rest)}</details>"
     plain = texts[:MOST].to_string(index=False) + (f"\n… {len(rest)} more" if len(rest) else "")
-    if get_ipython():
-        display({"text/html": html, "text/plain": plain}, raw=True)
-    else:  # not in a notebook
+    ipython = sys.modules.get("IPython")  # as in every notebook
+    if ipython and ipython.get_ipython():
+        ipython.display.display({"text/html": html, "text/plain": plain}, raw=True)
+    else:
         print(plain)
 
 
@@ -118,6 +119,8 @@ def show_sorted(table: pd.DataFrame) -> None:
         if len(table) > MOST:
             print("… and more, which JupyterLab sorts and searches")
         return
+    need("itables", "lab")
+    from IPython.display import display
     from itables.widget import ITable  # all of it is in the package: no network
 
     lengths = {"pageLength": MOST, "lengthMenu": [MOST, 50, 100]}
