@@ -317,7 +317,7 @@ def test_exploring_runs(lab, folder, page):
         wait_for(lambda: listed(outcome, counts[outcome]), box.inner_text)
     measured = re.compile(r"· f1 (\d\.\d\d)")
     wait_for(lambda: (f1 := measured.findall(box.inner_text())) and f1[0] > f1[1], box.inner_text)
-    prompt = box.locator("td:first-child details").first
+    prompt = box.locator("td:first-child details", has_text="prompt, ").first
     assert "Wikipedia Title: " not in box.inner_text()  # folded
     prompt.locator("summary").click()
     assert "Wikipedia Title: " in prompt.locator("pre").inner_text()
