@@ -61,7 +61,11 @@ async function show() {
   offer("which", Object.keys(filters).map((name) => [name, name]), which);
   offer("kind", [["", "all kinds"], ...kinds.map((name) => [name, name])], kind);
   if (document.activeElement !== choices.text) choices.text.value = chosen.text ?? "";
-  $("told").textContent = `${left.length} of ${rows.length} questions` + tell(data, rows, runs);
+  const there = { data: data.name, run: run.name, beside: beside?.name };
+  const absent = Object.keys(there).filter((name) => chosen[name] && chosen[name] !== there[name]);
+  const missed = absent.map((name) => `no “${chosen[name]}” is here; `).join("");
+  $("told").textContent =
+    `${missed}${left.length} of ${rows.length} questions` + tell(data, rows, runs);
   list(left, row);
   draw(row, asked, runs, did, chosen.step, left);
 }

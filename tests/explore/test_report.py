@@ -157,6 +157,10 @@ def test_filters_choose_questions_and_a_link_leads_to_a_step(page, page_file, ra
     page.goto("about:blank")
     open_page(page, page_file, "#" + address.partition("#")[2])  # as it is mailed
     assert page.locator(".here").get_attribute("id") == "step/a2"
+    page.goto("about:blank")
+    open_page(page, page_file, "#run=Elsewhere&beside=IRCoT+QA")  # of another report
+    assert page.locator("#told").inner_text().startswith("no “Elsewhere” is here; 12 of 12")
+    open_page(page, page_file, "#" + address.partition("#")[2])
     outcome = replay(ran["IRCoT QA"], [id])[id]
     writes = next(step for step in outcome.trace if isinstance(step.request, Generate))
     prompt = page.locator("[id^='step/a'] details:has-text('prompt,') pre").first
