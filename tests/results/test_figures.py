@@ -255,8 +255,8 @@ def test_a_name_is_no_markup(tmp_path, monkeypatch):
     monkeypatch.setattr(paths, "FIGURES", tmp_path)
     name = '<script> & "more"'
     figure = draw_with_reported(TABLE.replace({"system": {"OneR": name}}), "t", "recall, %")
-    panels.save_figure(figure, TABLE, "a")
-    titles = ElementTree.parse(tmp_path / "a.svg").iter("{http://www.w3.org/2000/svg}title")
+    panels.save_figure(figure, TABLE, "<profile>_a")
+    titles = ElementTree.parse(tmp_path / "mini_a.svg").iter("{http://www.w3.org/2000/svg}title")
     assert f"{name}: 50.0 (45.0 to 57.0)" in [title.text for title in titles]
 
 

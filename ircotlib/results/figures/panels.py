@@ -173,7 +173,7 @@ def save_figure(
                 svg = re.sub(MARK, r"<g><title>\2</title>", svg)
                 # shapes are named by hashes of their place, which differs in the last binary digit
                 names = dict.fromkeys(re.findall(r'id="([mp][0-9a-f]{10})"', svg))
-                numbers = {shape: f"{name}-{number}" for number, shape in enumerate(names)}
+                numbers = {shape: f"{path.stem}-{number}" for number, shape in enumerate(names)}
                 titled = re.sub(r"\b[mp][0-9a-f]{10}\b", lambda m: numbers.get(m[0], m[0]), svg)
                 partial.write_text(re.sub(r"\n +", "\n", titled), encoding="utf-8")
 
