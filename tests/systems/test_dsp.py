@@ -2,12 +2,16 @@
 
 import re
 
-from replying import drawn, own_demonstrations, play, writers
+import pytest
+from replying import drawn, family_writers, own_demonstrations, play, writers
 
 from ircotlib.data import Paragraph, Question
+from ircotlib.datasets import find_dataset
 from ircotlib.program import LINE, Generate, Retrieve, Sample
+from ircotlib.prompting.prompt import Prompt, read_template
+from ircotlib.systems import all_systems
 from ircotlib.systems.dsp import dsp
-from ircotlib.systems.dsp.examples import read_pairs
+from ircotlib.systems.dsp.examples import Solution, Stage, read_pairs, succeeds
 
 QUESTION = Question("q", "Who leads Kenya's capital?", ("Ann",), (), "test")
 FIRST = "Question: Sea of Cairo?\nAnswer: Red Sea"
@@ -17,10 +21,24 @@ PROMPTS |= writers("dsp", "search", "predict")
 NAIROBI = Paragraph("n", "Nairobi", "Nairobi is Kenya's capital.")
 NILE = Paragraph("s", "Nile", "The Nile flows into the sea.")
 ANN = Paragraph("a", "Ann", "Ann leads Nairobi.")
+DSP = all_systems()["DSP"]
 END, STEPS = ("\n\n",), "Rationale: Let's think step by step."
-INTRO = "Write a search query that helps to answer the question.\n\n"
-OUTRO = "Answer the question with a short answer.\n\n"
-SHOWN = "Wikipedia Title: Nile\nThe Nile flows into the sea.\n\n"
+TO_FIND = " To answer this question, we first need to find out"
+LEARNED = " Based on the context, we have learned the following."
+LABEL = "Context:\n"
+RULE = "\n\n---\n\n"
+FORM = f"Follow the following format.\n\n{{}}Question: ${{{{the question}}}}\n{STEPS}"
+SEARCH = f"Write a search query that helps to answer the question.{RULE}{FORM}{{}} {{}}\n"
+SEARCH += f"Search Query: ${{{{a simple question that asks for what is missing}}}}{RULE}"
+INTRO = SEARCH.format("", TO_FIND, "${what is missing}")
+CONTEXT = f"{LABEL}${{paragraphs that may help, each under its title}}\n\n"
+HOP = SEARCH.format(CONTEXT, LEARNED, "${what helps in the context}")
+PREDICT = FORM.format(f"{CONTEXT}Summary: ${{what was learned from other paragraphs, if any}}\n")
+PREDICT += f" ${{steps that lead to the answer}}\nAnswer: ${{a short answer}}{RULE}"
+OUTRO = f"Answer the question with a short answer.{RULE}"
+NAIROBIS = "Wikipedia Title: Nairobi\nNairobi is Kenya's capital.\n\n"
+NILE_IS = "Wikipedia Title: Nile\nThe Nile flows into the sea.\n\n"
+ANN_IS = "Wikipedia Title: Ann\nAnn leads Nairobi.\n\n"
 ASKED = "Question: Who leads Kenya's capital?\n"
 CAIRO, NILES = "Question: Sea of Cairo?\n", "Question: Sea of the Nile?\n"
 
@@ -28,52 +46,85 @@ CAIRO, NILES = "Question: Sea of Cairo?\n", "Question: Sea of the Nile?\n"
 def test_it_demonstrates_searches_twice_and_predicts():
     failed = ["It is.\nSearch Query: Cairo", (NILE,), "No.\nSearch Query: Sea", (NILE,)]
     failed += ["So.\nAnswer: Red Sea"]  # no paragraph has it
-    done = ["A.\nSearch Query: Nile", (NILE,), "B.\nSearch Query: Nile sea", (NILE,)]
+    done = ["A.\nSearch Query: Kenya", (NAIROBI,), "B.\nSearch Query: Nile sea", (NILE, NAIROBI)]
     done += ["C.\nAnswer: the Sea"]
     hops = [drawn("D.\nSearch Query: Kenya", "E.\nSearch Query: capital", scores=[-2.0, -1.0])]
-    hops += [(NILE, NAIROBI), (NAIROBI,), (), drawn("F.", "F is long.")]
+    hops += [(NILE, NAIROBI), (NAIROBI,), (), drawn("", "F.", "F is long.")]
     hops += ["Ann", (ANN,), (ANN, NAIROBI)]
     last = [drawn("G.\nAnswer: Bo", "H.\nAnswer: Ann.", "I.\nAnswer: ann")]
     program = dsp(QUESTION, prompts=PROMPTS, annotated=1, queries=2, n=3, k=2)
     requests, result = play(program, failed + done + hops + last)
 
-    plain = f"{NILES}Answer: Sea\n\n\n"
+    # no search shows a pair; a prediction does, above its format
+    pair = f"{NILES}Answer: Sea{RULE}"
     assert requests[:5] == [
-        Generate(f"{INTRO}{plain}{CAIRO}{STEPS}", END, 200),
+        Generate(f"{INTRO}{CAIRO}{STEPS}{TO_FIND}", END, 150),
         Retrieve("Cairo", 2),
-        Generate(f"{INTRO}{plain}{SHOWN}{CAIRO}{STEPS}", END, 200),
+        Generate(f"{HOP}{LABEL}{NILE_IS}{CAIRO}{STEPS}{LEARNED}", END, 150),
         Retrieve("Sea", 2),
-        Generate(f"{OUTRO}{plain}{SHOWN}Summary: No.\n{CAIRO}{STEPS}", END, 200),
+        Generate(f"{OUTRO}{pair}{PREDICT}{LABEL}{NILE_IS}{CAIRO}{STEPS}", END, 150),
     ]
-    other = f"{CAIRO}Answer: Red Sea\n\n\n"
+    pair = f"{CAIRO}Answer: Red Sea{RULE}"
+    both = LABEL + NAIROBIS + NILE_IS  # those of the first hop are kept, and there is no summary
     assert requests[5:10] == [
-        Generate(f"{INTRO}{other}{NILES}{STEPS}", END, 200),
-        Retrieve("Nile", 2),
-        Generate(f"{INTRO}{other}{SHOWN}{NILES}{STEPS}", END, 200),
+        Generate(f"{INTRO}{NILES}{STEPS}{TO_FIND}", END, 150),
+        Retrieve("Kenya", 2),
+        Generate(f"{HOP}{LABEL}{NAIROBIS}{NILES}{STEPS}{LEARNED}", END, 150),
         Retrieve("Nile sea", 2),
-        Generate(f"{OUTRO}{other}{SHOWN}Summary: B.\n{NILES}{STEPS}", END, 200),
+        Generate(f"{OUTRO}{pair}{PREDICT}{both}{NILES}{STEPS}", END, 150),
     ]
-    one = f"{other}{NILES}{STEPS} A.\nSearch Query: Nile\n\n\n"
-    two = f"{other}{SHOWN}{NILES}{STEPS} B.\nSearch Query: Nile sea\n\n\n"
-    nairobi = "Wikipedia Title: Nairobi\nNairobi is Kenya's capital.\n\n"
-    again = f"{INTRO}{two}{nairobi}{SHOWN}{ASKED}{STEPS}"  # Nairobi first: two found it
+    one = f"{NILES}{STEPS}{TO_FIND} A.\nSearch Query: Kenya{RULE}"
+    two = f"{LABEL}{NAIROBIS}{NILES}{STEPS}{LEARNED} B.\nSearch Query: Nile sea{RULE}"
+    # Nairobi is first: two queries found it
+    again = f"{HOP}{two}{LABEL}{NAIROBIS}{NILE_IS}{ASKED}{STEPS}{LEARNED}"
     assert requests[10:18] == [
-        Sample(f"{INTRO}{one}{ASKED}{STEPS}", 2, 0.7, END, 200),
+        Sample(f"{INTRO}{one}{ASKED}{STEPS}{TO_FIND}", 2, 0.7, END, 150),
         Retrieve("capital", 15),  # the most probable first
         Retrieve("Kenya", 15),
         Retrieve(QUESTION.text, 15),
-        Sample(again, 2, 0.7, END, 200),
-        Generate(f"{again} F is long.\nSearch Query:", LINE, 200),
+        Sample(again, 2, 0.7, END, 150),
+        Generate(f"{again} F.\nSearch Query:", LINE, 75),  # the first that got farthest
         Retrieve("Ann", 15),
         Retrieve(QUESTION.text, 15),
     ]
-    three = f"{other}{SHOWN}Summary: B.\n{NILES}{STEPS} C.\nAnswer: the Sea\n\n\n"
-    ann = "Wikipedia Title: Ann\nAnn leads Nairobi.\n\n"
-    end = f"{OUTRO}{three}{ann}{nairobi}Summary: F is long.\n{ASKED}{STEPS}"
-    assert requests[18:] == [Sample(end, 3, 0.7, END, 200)]
+    three = f"{both}{NILES}{STEPS} C.\nAnswer: the Sea{RULE}"
+    shown = f"{pair}{PREDICT}{three}{LABEL}{ANN_IS}{NAIROBIS}Summary: F.\n"
+    assert requests[18:] == [Sample(f"{OUTRO}{shown}{ASKED}{STEPS}", 3, 0.7, END, 150)]
     assert (result.answer, result.reading, result.fault) == ("Ann.", "H.\nAnswer: Ann.", "")
     assert result.paragraphs == (NAIROBI, NILE, ANN)
-    assert result.thoughts == ("E.\nSearch Query: capital", "F is long.\nSearch Query: Ann")
+    assert result.thoughts == ("E.\nSearch Query: capital", "F.\nSearch Query: Ann")
+
+
+@pytest.mark.parametrize("dataset", "hotpotqa strategyqa zsre fever eli5".split())
+def test_before_an_example_is_annotated_a_search_shows_its_format_alone(dataset):
+    """With the examples of each family, of which a prediction shows all others."""
+    program, prompts = dsp(QUESTION, prompts=family_writers("DSP", dataset)), []
+    reply, pairs = None, DSP.count_examples(find_dataset(dataset))
+    for reply in [None, "A.\nSearch Query: b", (NILE,), "C.\nSearch Query: d", (NILE,)]:
+        prompts += [request.prompt] if isinstance(request := program.send(reply), Generate) else []
+    first, second, last = prompts
+    question = first.removeprefix(INTRO).partition("\n")[0] + "\n"
+    assert first == f"{INTRO}{question}{STEPS}{TO_FIND}"
+    assert second == f"{HOP}{LABEL}{NILE_IS}{question}{STEPS}{LEARNED}"
+    shown = last.removeprefix(OUTRO).removesuffix(
+        f"{RULE}{PREDICT}{LABEL}{NILE_IS}{question}{STEPS}"
+    )
+    assert len(read_pairs(shown, "")) == pairs - 1 == shown.count("Question: ")
+
+
+HELD = [
+    ("No", Paragraph("p", "Oslo", "Oslo is in Norway."), False),
+    ("Yes", Paragraph("p", "Oslo", "It is as of yesterday."), False),
+    ("Gala", Paragraph("p", "Galapagos", "A gala, in May."), True),
+    ("the Red Sea", Paragraph("p", "Red Sea", "It is salty."), True),
+]
+
+
+@pytest.mark.parametrize(("gold", "paragraph", "held"), HELD)
+def test_the_gold_answer_is_matched_by_words(gold, paragraph, held):
+    last = Stage((paragraph,), written=gold)
+    assert succeeds(Solution("q", (), last), gold) is held
+    assert not succeeds(Solution("q", (), last._replace(written="Bo")), gold)
 
 
 def test_from_the_third_hop_on_a_search_shows_what_the_one_before_wrote():
@@ -83,15 +134,28 @@ def test_from_the_third_hop_on_a_search_shows_what_the_one_before_wrote():
     program = dsp(QUESTION, prompts=prompts, hops=3, queries=1, n=1)
     requests, _ = play(program, [*replies, "So.\nAnswer: Ann"])
     shown = [request.prompt for request in requests if isinstance(request, Generate)]
-    summaries = [re.findall("Summary: (.*)", prompt) for prompt in shown]
+    summaries = [re.findall("^Summary: (Hop.*)$", prompt, re.M) for prompt in shown]
     assert summaries == [[], [], ["Hop 2."], ["Hop 3."]]
+
+
+def test_the_agent_is_asked_in_the_words_it_was_taught():
+    prompts = {s: Prompt((), len, read_template("dsp", s, "agent"), 10_000) for s in DSP.stages}
+    replies = [drawn("A.\nSearch Query: b"), (NILE,), (NILE,), drawn("C.\nSearch Query: d")]
+    replies += [(ANN,), (ANN,), drawn("E.\nAnswer: Ann")]
+    requests, _ = play(dsp(QUESTION, prompts=prompts), replies)
+    shown = [request.prompt for request in requests if isinstance(request, Sample)]
+    assert shown == [
+        f"Search\n{ASKED}{STEPS}",
+        f"Search\n{ASKED}{NILE_IS}{STEPS}",
+        f"Predict\n{ASKED}{ANN_IS}Summary: C.\n{STEPS}",
+    ]
 
 
 def test_without_examples_and_without_an_answer():
     prompts = writers("dsp", "demonstrate", "search", "predict")
     replies = [drawn("", ""), "", (), (), drawn("Hm."), ""]
     requests, result = play(dsp(QUESTION, prompts=prompts, hops=1, queries=2), replies)
-    assert requests[-1] == Generate(f"{OUTRO}{ASKED}{STEPS} Hm.\nAnswer:", LINE, 200)
+    assert requests[-1] == Generate(f"{OUTRO}{PREDICT}{LABEL}{ASKED}{STEPS} Hm.\nAnswer:", LINE, 75)
     assert (result.answer, result.paragraphs, result.fault) == ("", (), "no answer")
 
 

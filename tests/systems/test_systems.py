@@ -48,7 +48,7 @@ CONSTANTS = {  # the papers', their released programs', and ours
     "Tree-of-Thought w/ IR": dict(n=5, votes=5, b=1, temperature=0.7, depth=4, k=3)
     | {"max_tokens": 200},
     "DSP": dict(annotated=3, hops=2, queries=10, depth=15, k=5, n=20, temperature=0.7)
-    | {"max_tokens": 200},
+    | {"max_tokens": 150},
     "InterAug": dict(k=50, n=1, temperature=0.7, length=6, tokens=50),
     "DecomP": dict(k=4, max_calls=8, max_tokens=200),
     "SearChain w/o IR": dict(long_form=False, max_tokens=512),

@@ -9,18 +9,21 @@ from ircotlib.metrics import as_compared, majority
 from ircotlib.program import Program
 from ircotlib.systems import SEARCHAIN, STEPWISE, TWO_EXAMPLES, Prompts, System
 from ircotlib.systems.dsp.examples import (
+    ANSWER,
+    FIRST,
+    LATER,
+    QUERY,
     Examples,
     Solution,
     Stage,
     read_pairs,
-    show_summary,
     succeeds,
 )
 from ircotlib.systems.dsp.primitives import Sampling, complete_field, retrieve_fused
 from ircotlib.text import sentences
 
-QUERY, ANSWER = "\nSearch Query:", "\nAnswer:"
-GREEDY = {"queries": 1, "n": 1, "depth": 2, "k": 2}  # for annotating examples (program)
+# for annotating examples (program)
+GREEDY = {"queries": 1, "n": 1, "depth": 2, "k": 2, "annotating": True}
 
 
 def dsp(
@@ -34,15 +37,16 @@ def dsp(
     k: int = 5,  # paragraphs per hop
     n: int = 20,  # chains of thought that vote
     temperature: float = 0.7,  # of queries and of chains (program)
-    max_tokens: int = 200,  # ours; the program has 150
+    max_tokens: int = 150,  # program
 ) -> Program:
     """Annotate examples, search in hops with sampled queries, and let sampled answers vote (DSP
     §2).
 
     The prompt of the stage "demonstrate" has the examples as questions and answers. An example
-    whose answer is in no paragraph (yes, SUPPORTS) is never annotated. Differs from the program:
-    ranks are fused, not the scores of ColBERT; if log-probabilities are not known, the summary is
-    that of the first sample.
+    whose answer is in no paragraph (yes, SUPPORTS) is seldom annotated, and a search shows only
+    annotated ones. Differs from the program: ranks are fused, not the scores of ColBERT; if
+    log-probabilities are not known, the summary is that of the first sample; it is a field of its
+    own, not the first paragraph; a field is a line, and paragraphs are shown as in all prompts.
     """
     sampling = Sampling(hops, queries, depth, k, n, temperature, max_tokens)
     pairs = read_pairs(prompts["demonstrate"](question), question.text)
@@ -79,7 +83,6 @@ def demonstrate(
             break
         example = replace(question, text=text, passage=None)
         others = Examples([pair for pair in pairs if pair[0] != text])
-        # ours: as a question is answered; their code keeps both hops' paragraphs, and no summary
         searched = yield from search(example, others, prompts, greedy)
         solution = yield from predict(example, searched, others, prompts, greedy)
         solutions += [solution] if succeeds(solution, gold) else []
@@ -89,21 +92,25 @@ def demonstrate(
 def search(question: Question, examples: Examples, prompts: Prompts, sampling: Sampling) -> Program:
     """Retrieve in hops, each with sampled queries; return a Solution whose last stage is shown the
     paragraphs of the last hop, and has written nothing yet (DSP §2). Each stage from the third on
-    is also shown what the one before wrote, its summary.
+    is also shown what the one before wrote, its summary. Where examples are annotated, a stage is
+    shown the paragraphs of all hops before it, and no summary (program).
     """
     context = ()  # the paragraphs that a hop is shown
     summary = ""
     hops = []
     for hop in range(sampling.hops):
-        fields = {"examples": examples.show(hop, QUERY), "summary": show_summary(summary)}
+        fields = (LATER if hop else FIRST)._asdict() | {"examples": examples.show(hop)}
+        fields["summary"] = show_summary(summary)
         write = partial(prompts["search"], question, context, **fields)
         drawn = yield from complete_field(write, QUERY, sampling.queries, sampling)
         hops.append(Stage(context, summary, *drawn[0]))
         # sampled queries are fused with the question; a greedy one is alone (program)
         queries = [query for _, query in drawn] + [question.text] * (sampling.queries > 1)
-        # the paragraphs of earlier hops are dropped; a summary stands for them (program)
-        context = yield from retrieve_fused(queries, sampling.depth, sampling.k)
-        summary = drawn[0][0] if hop else ""
+        retrieved = yield from retrieve_fused(queries, sampling.depth, sampling.k)
+        if sampling.annotating:  # multihop_search_v1 (program)
+            context = tuple(dict.fromkeys((*context, *retrieved)))
+        else:  # multihop_search_v2: a summary stands for the paragraphs of earlier hops (program)
+            context, summary = retrieved, drawn[0][0] if hop else ""
     return Solution(question.text, tuple(hops), Stage(context, summary))
 
 
@@ -112,12 +119,18 @@ def predict(
 ) -> Program:
     """Let sampled answers vote; return the solution with the answer and its rationale (DSP §2)."""
     _, hops, last = searched
-    fields = {"examples": examples.show(None, ANSWER), "summary": show_summary(last.summary)}
+    fields = {"pairs": examples.show_pairs(), "examples": examples.show(None)}
+    fields["summary"] = show_summary(last.summary)
     write = partial(prompts["predict"], question, last.context, **fields)
     drawn = yield from complete_field(write, ANSWER, sampling.n, sampling)
     answer = majority([answer for _, answer in drawn])  # of ties the first (program)
     rationale = next(r for r, given in drawn if as_compared(given) == as_compared(answer))
     return Solution(question.text, hops, last._replace(rationale=rationale, written=answer))
+
+
+def show_summary(summary: str) -> str:
+    """The line with a summary, "" if there is none."""
+    return f"Summary: {summary}\n" if summary else ""
 
 
 SYSTEMS = (

@@ -5,11 +5,38 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ircotlib.data import Paragraph
-from ircotlib.metrics import exact_match
-from ircotlib.prompting.prompt import BETWEEN_DEMONSTRATIONS, render_paragraph
-from ircotlib.text import normalise_answer
+from ircotlib.metrics import cover_em, exact_match
+from ircotlib.prompting.prompt import render_paragraph
 
+QUERY, ANSWER = "\nSearch Query:", "\nAnswer:"  # the last fields (program)
+BETWEEN = "\n\n---\n\n"  # program
 PAIR = re.compile(r"^Question: (.+)\nAnswer: (.+)$", re.MULTILINE)
+
+
+class Wording(NamedTuple):
+    """What the prompts of a hop say, in addition to their template: the label above paragraphs, how
+    a rationale begins (both the program's), and what the format says of the two.
+    """
+
+    label: str
+    paragraphs_are: str
+    opening: str
+    rationale_is: str
+
+
+CONTEXT = "Context:\n"
+FIRST = Wording(
+    label="",
+    paragraphs_are="",
+    opening=" To answer this question, we first need to find out",
+    rationale_is="${what is missing}",
+)
+LATER = Wording(
+    label=CONTEXT,
+    paragraphs_are="${paragraphs that may help, each under its title}\n\n",
+    opening=" Based on the context, we have learned the following.",
+    rationale_is="${what helps in the context}",
+)
 
 
 class Stage(NamedTuple):
@@ -35,15 +62,28 @@ class Examples(NamedTuple):
     pairs: Sequence[tuple[str, str]]
     annotated: Sequence[Solution] = ()
 
-    def show(self, hop: int | None, field: str) -> str:
-        """The examples of a hop, or of the prediction: the annotated pairs come last (program)."""
-        # ours: both kinds in all stages; their code shows a search only annotated ones
+    def show(self, hop: int | None) -> str:
+        """The annotated examples of a hop, or of the prediction, in the form in which the templates
+        show the question asked; a search shows no others (program).
+        """
+        blocks = []
+        label, opening, field = CONTEXT, "", ANSWER
+        if hop is not None:
+            wording, field = LATER if hop else FIRST, QUERY
+            label, opening = wording.label, wording.opening
+        for question, hops, last in self.annotated:
+            stage = last if hop is None else hops[hop]
+            paragraphs = "".join(render_paragraph(shown) + "\n\n" for shown in stage.context)
+            rationale = f"Let's think step by step.{opening} {stage.rationale}"
+            asked = f"Question: {question}\nRationale: {rationale}{field} {stage.written}"
+            blocks.append(label + paragraphs + asked + BETWEEN)
+        return "".join(blocks)
+
+    def show_pairs(self) -> str:
+        """The pairs that are not annotated, which a prediction shows above its format (program)."""
         annotated = {solution.question for solution in self.annotated}
-        blocks = [f"Question: {q}\nAnswer: {a}" for q, a in self.pairs if q not in annotated]
-        for solution in self.annotated:
-            stage = solution.last if hop is None else solution.hops[hop]
-            blocks.append(_show(solution.question, stage, field))
-        return "".join(block + BETWEEN_DEMONSTRATIONS for block in blocks)
+        pairs = [f"Question: {q}\nAnswer: {a}" for q, a in self.pairs if q not in annotated]
+        return "\n\n".join(pairs) + BETWEEN if pairs else ""
 
 
 def read_pairs(prompt: str, question: str) -> list[tuple[str, str]]:
@@ -52,22 +92,9 @@ def read_pairs(prompt: str, question: str) -> list[tuple[str, str]]:
 
 
 def succeeds(solution: Solution, gold: str) -> bool:
-    """Whether the last paragraphs contain the gold answer and the prediction equals it, so that the
-    example may be shown annotated (program).
+    """Whether a paragraph or its title has the words of the gold answer and the prediction equals
+    it, so that the example may be shown annotated (program).
     """
-    texts = [normalise_answer(paragraph.text) for paragraph in solution.last.context]
-    held = any(normalise_answer(gold) in text for text in texts)  # there by tokens (program)
+    texts = [f"{paragraph.title} {paragraph.text}" for paragraph in solution.last.context]
+    held = any(cover_em(text, [gold]) for text in texts)
     return held and exact_match(solution.last.written, [gold]) == 1
-
-
-def show_summary(summary: str) -> str:
-    """The line with a summary, "" if there is none."""
-    return f"Summary: {summary}\n" if summary else ""
-
-
-def _show(question: str, stage: Stage, field: str) -> str:
-    """An annotated example, in the form in which the stages' templates show the question asked."""
-    paragraphs = "".join(render_paragraph(paragraph) + "\n\n" for paragraph in stage.context)
-    summary = show_summary(stage.summary)
-    rationale = f"Rationale: Let's think step by step. {stage.rationale}{field} {stage.written}"
-    return f"{paragraphs}{summary}Question: {question}\n{rationale}"

@@ -13,7 +13,9 @@ END = ("\n\n",)  # of a completion
 
 
 class Sampling(NamedTuple):
-    """How much DSP samples and retrieves; see the keywords of `dsp`."""
+    """How much DSP samples and retrieves; see the keywords of `dsp`. `annotating`: whether for an
+    example, not for the question asked.
+    """
 
     hops: int
     queries: int
@@ -22,12 +24,13 @@ class Sampling(NamedTuple):
     n: int
     temperature: float
     max_tokens: int
+    annotating: bool = False
 
 
 def complete_field(write: WritePrompt, field: str, n: int, sampling: Sampling) -> Program:
     """Sample n texts and return pairs of a rationale and the field written after it, the most
-    probable first. If no text has the field, the longest is continued by greedy decoding (there the
-    first of those that got farthest).
+    probable first. If no text has the field, the first with a rationale is continued by greedy
+    decoding, at half the length (program).
     """
     max_tokens = sampling.max_tokens
     if n == 1:  # greedy (program)
@@ -40,9 +43,9 @@ def complete_field(write: WritePrompt, field: str, n: int, sampling: Sampling) -
     whole = [(before.strip(), after.strip()) for before, _, after in parts if after.strip()]
     if whole:
         return whole
-    rationale = max((before.strip() for before, _, _ in parts), key=len)
+    rationale = next((before.strip() for before, _, _ in parts if before.strip()), "")
     so_far = f" {rationale}{field}"
-    return [(rationale, (yield Generate(write(thoughts=(so_far,)), LINE, max_tokens)))]
+    return [(rationale, (yield Generate(write(thoughts=(so_far,)), LINE, max_tokens // 2)))]
 
 
 def retrieve_fused(queries: Sequence[str], depth: int, k: int) -> Program:
