@@ -12,8 +12,9 @@ from ircotlib.systems import FOUR_EXAMPLES, SEARCHAIN, STEPWISE, Prompts, System
 from ircotlib.systems.cot import cot_sc
 from ircotlib.text import sentences
 
-ANOTHER = r"(\n(\n|Question:).*)?"  # example, with which a small model goes on
-ACTION = re.compile(rf"(search|lookup|finish)\[(.*?)\]{ANOTHER}", re.IGNORECASE | re.DOTALL)
+# with what a model goes on: another example, or a step that it makes up
+FURTHER = r"(?:\n(?:\n|Question:|(?:Thought|Action|Observation) \d+:).*)?"
+ACTION = re.compile(rf"(search|lookup|finish)\[(.*?)\]{FURTHER}", re.IGNORECASE | re.DOTALL)
 
 
 def react(
@@ -28,7 +29,8 @@ def react(
 
     `by_title`: Search finds a page by its title; False: it takes the best paragraph of the corpus
     (ours). Without Finish the answer is "", with a fault. Differs from the paper: a page is one
-    paragraph of the corpus, not an article of Wikipedia.
+    paragraph of the corpus, not an article of Wikipedia; the instruction is below the examples, in
+    our words; what a model writes below an action is left out (ours).
     """
     page = OpenPage(())
     seen = {}  # all paragraphs, in order
@@ -72,7 +74,7 @@ def think_and_act(
     written = yield Generate(prompt(question, thoughts=(so_far,)), stop, tokens)
     thought, mark, action = written.partition(f"\nAction {step}: ")  # released program
     if mark:
-        return thought.strip(), action.strip()
+        return thought.strip(), ACTION.sub(r"\1[\2]", action.strip(), count=1)
     # the first line is the thought; the action is asked for by itself (released program)
     thought = written.partition("\n")[0].strip()
     so_far = f"{so_far} {thought}\nAction {step}:"
@@ -80,9 +82,7 @@ def think_and_act(
 
 
 def read_action(action: str) -> tuple[str, str]:
-    """The verb of an action, in lower case, and its argument; two empty texts for no action.
-    ANOTHER example below it is ignored (ours).
-    """
+    """The verb of an action, in lower case, and its argument; two empty texts for no action."""
     match = ACTION.fullmatch(action)
     return (match[1].lower(), match[2].strip()) if match else ("", "")
 

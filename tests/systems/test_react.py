@@ -1,15 +1,20 @@
 """ReAct and ReAct -> CoT-SC, played by hand."""
 
 import re
+from ast import literal_eval
+from itertools import takewhile
 
+import pytest
 from asking import ask_one
-from replying import drawn, own_demonstrations, play, writers
+from replying import drawn, family_writers, own_demonstrations, play, writers
 
 from ircotlib.data import Paragraph, Question
+from ircotlib.datasets import find_dataset
 from ircotlib.program import LINE, Generate, NearestTitle, Retrieve, Sample
+from ircotlib.prompting.prompt import read_template
 from ircotlib.retrieval.bm25 import open_index
 from ircotlib.retrieval.corpus import write_corpus
-from ircotlib.systems import FOUR_EXAMPLES
+from ircotlib.systems import FOUR_EXAMPLES, all_systems
 from ircotlib.systems.react import OpenPage, react, react_cot_sc, read_action, search_page
 
 QUESTION = Question("q", "Where was the maker of Jaws born?", ("Cincinnati",), (), "test")
@@ -18,11 +23,15 @@ FILMS = ("Duel", "Hook", "Lincoln", "Munich", "Jaws", "Amistad")
 MANY = " ".join(f"One film is {name}." for name in FILMS)
 STEVEN = Paragraph("s", "Steven Spielberg", f"{MANY} He was born in Cincinnati.")
 PROMPTS = writers("react", "act", "cot")
+HOW = read_template("react", "act").text.partition("Question: ")[0]
+STEP = re.compile(r"^Action \d: (.+)\nObservation \d: (.+)$", re.MULTILINE)
 
 
 def asked(*lines, step, marker="Thought"):
     """The prompt after these lines."""
-    return "\n".join(["Question: Where was the maker of Jaws born?", *lines, f"{marker} {step}:"])
+    return HOW + "\n".join(
+        ["Question: Where was the maker of Jaws born?", *lines, f"{marker} {step}:"]
+    )
 
 
 def thinking(*lines, step):
@@ -115,6 +124,8 @@ def test_actions_are_read_whole():
     another = "Question: Who?\nThought 1: I search.\nAction 1: Search[him]"
     for between in ("\n", "\n\n\n"):
         assert read_action(f"Finish[Rome]{between}{another}") == ("finish", "Rome")
+    made_up = "Finish[a]\nThought 2: Hm.\nAction 2: Finish[b]"
+    assert read_action(made_up) == ("finish", "a")
     assert {read_action(action) for action in ("Lookup[a]b", "Ask[a]", "")} == {("", "")}
 
 
@@ -146,12 +157,56 @@ def test_where_it_does_not_finish_21_chains_vote():
     assert result.thoughts[-1].endswith("The answer is Cincinnati.")
 
 
-def test_every_action_of_an_example_is_read_and_the_last_one_finishes():
-    for family in FOUR_EXAMPLES:
-        for example in own_demonstrations("react", "act", family):
-            actions = re.findall(r"^Action \d: (.*)$", example, re.M)
-            verbs = [read_action(action)[0] for action in actions]
-            assert all(verbs) and verbs[-1] == "finish" and "finish" not in verbs[:-1]
+def test_a_made_up_step_below_an_action_is_left_out():
+    replies = ["A.\nAction 1: Search[Duel]\nThought 2: B.\nAction 2: Finish[Lund]"]
+    replies += [("Duel",), (JAWS,), "C.\nAction 2: Finish[Ohio]\nAction 3: Finish[Lund]"]
+    requests, result = play(react(QUESTION, prompts=PROMPTS), replies)
+    lines = ["Thought 1: A.", "Action 1: Search[Duel]", f"Observation 1: {JAWS.text}"]
+    assert requests[1:3] == [NearestTitle("Duel", 5), Retrieve("Duel", 1, ("Duel",))]
+    assert requests[3] == thinking(*lines, step=2)
+    assert (result.answer, result.reading) == ("Ohio", "Action 2: Finish[Ohio]")
+
+
+@pytest.mark.parametrize("dataset", "hotpotqa musique strategyqa zsre fever eli5".split())
+def test_a_real_model_is_told_its_actions_and_sees_each_of_them(dataset):
+    """The first two examples, which all data sets show, have a Lookup and a page not found."""
+    prompt = next(react(QUESTION, prompts=family_writers("ReAct", dataset))).prompt
+    *examples, last = prompt.split("\n\n\n")
+    assert last == asked(step=1)
+    assert re.findall(r"^(\w+)\[", HOW, re.M) == ["Search", "Lookup", "Finish"]
+    assert len(examples) == all_systems()["ReAct"].count_examples(find_dataset(dataset))
+    first_two = "\n\n\n".join(examples[:2])
+    assert all(shown in first_two for shown in ("1: Could not find ", ": Lookup[", ": Finish["))
+
+
+@pytest.mark.parametrize("family", FOUR_EXAMPLES)
+def test_the_program_observes_what_the_examples_say(family):
+    """A page that is looked up has more than the sentences that a search shows."""
+    for example in own_demonstrations("react", "act", family):
+        steps = [(*read_action(action), observed) for action, observed in STEP.findall(example)]
+        for number, (verb, text, observed) in enumerate(steps):
+            if observed.startswith("Could not find"):
+                titles = literal_eval(observed.partition("Similar: ")[2].removesuffix("."))
+                assert len(titles) == 5 and text not in titles
+                assert play(search_page(text, True), [tuple(titles)])[1] == ((), observed)
+            elif verb == "search":
+                looked_up = takewhile(lambda step: step[0] == "lookup", steps[number + 1 :])
+                below = [shown.partition(") ")[2] for _, _, shown in looked_up]
+                paragraph = Paragraph("p", text, " ".join([observed, *below]))
+                paragraphs, seen = play(search_page(text, True), [(text,), (paragraph,)])[1]
+                assert seen == observed
+                page = OpenPage(paragraphs)
+            else:
+                assert page.look_up(text) == observed
+
+
+@pytest.mark.parametrize("family", FOUR_EXAMPLES)
+def test_every_action_of_an_example_is_read_and_the_last_one_finishes(family):
+    for example in own_demonstrations("react", "act", family):
+        actions = re.findall(r"^Action \d: (.*)$", example, re.M)
+        verbs = [read_action(action)[0] for action in actions]
+        assert all(verbs) and verbs[-1] == "finish" and "finish" not in verbs[:-1]
+        assert len(verbs) <= {"fever": 5}.get(family, 7)
 
 
 def test_pages_of_a_real_index(tmp_path):
