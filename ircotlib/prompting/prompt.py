@@ -34,7 +34,7 @@ class Style:
     passage_last: bool = False
     sentence: str = SENTENCE
     demonstrated: bool = True
-    chain_tokens: int = 512
+    chain_tokens: int = 1000
 
     def template(self, stage: str) -> Template:
         """The template of a stage of IRCoT: "cot", "direct" or "titles"."""

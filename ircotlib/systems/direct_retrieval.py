@@ -2,7 +2,10 @@
 
 from ircotlib.data import Prediction, Question
 from ircotlib.program import Generate, Program, Retrieve
+from ircotlib.prompting.prompt import TITLE
 from ircotlib.systems import NO_EXAMPLES, ONCE, SEARCHAIN, Prompts, System
+
+NEXT = (f"\n{TITLE}", "\nQuestion:")  # where a model continues with other paragraphs or questions
 
 
 def direct_retrieval(
@@ -14,7 +17,7 @@ def direct_retrieval(
 ) -> Program:
     """Retrieve; the whole generation is the answer (SearChain §4.1). The prompt is ours."""
     paragraphs = yield Retrieve(question.text, k)  # SearChain §4.1, footnote 1
-    reading = yield Generate(prompts["read"](question, paragraphs), max_tokens=max_tokens)
+    reading = yield Generate(prompts["read"](question, paragraphs), NEXT, max_tokens)
     fault = "" if reading else "no answer"
     return Prediction(reading, paragraphs, reading=reading, fault=fault)
 

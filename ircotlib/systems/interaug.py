@@ -3,6 +3,7 @@ al. 2022). IRCoT is compared with it (IRCoT Table 1).
 """
 
 from functools import lru_cache
+from math import log
 
 from ircotlib.data import Prediction, Question
 from ircotlib.metrics import majority
@@ -24,21 +25,21 @@ def interaug(
     """Sample answers from each of k paragraphs, and take the most probable one (Lazaridou et al.
     2022).
 
-    If log-probabilities are not known, the majority is taken; ties go to the better paragraph
-    (ours). Differs from the paper: the corpus replaces Google; answers are ranked by p(answer |
-    question, paragraph) alone, because the other factors of its product of experts are not known
-    here.
+    Answers are ranked by p(answer | question, paragraph) p(paragraph | question) (paper), with
+    1 / rank for the second factor, which no retriever here gives (ours). If log-probabilities are
+    not known, the majority is taken; ties go to the better paragraph (ours). Differs from the
+    paper: the corpus replaces Google; the other factors of its product of experts are not used.
     """
     paragraphs = yield Retrieve(question.text, k)  # there by Google (paper)
-    drawn = []
-    for paragraph in paragraphs:
+    drawn = []  # with the rank of its paragraph
+    for rank, paragraph in enumerate(paragraphs, start=1):
         # one paragraph a prompt: "Evidence: ... Question: ... Answer:" (paper)
         prompt = prompts["read"](question, evidence=_shorten(paragraph.text, length))
-        drawn += yield Sample(prompt, n, temperature, LINE, tokens)
-    written = [sampled for sampled in drawn if sampled.text]
-    answer = majority([sampled.text for sampled in written])
-    if written and all(sampled.log_probability is not None for sampled in written):
-        answer = max(written, key=lambda sampled: sampled.log_probability).text
+        sampled = yield Sample(prompt, n, temperature, LINE, tokens)
+        drawn += [(text, score, rank) for text, score in sampled if text]
+    answer = majority([text for text, _, _ in drawn])
+    if drawn and all(score is not None for _, score, _ in drawn):
+        answer = max(drawn, key=lambda one: one[1] - log(one[2]))[0]
     fault = "" if answer else "no answer from any paragraph"
     return Prediction(answer, paragraphs, reading=answer, fault=fault)
 

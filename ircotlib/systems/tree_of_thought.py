@@ -43,7 +43,7 @@ def tree_of_thought(
     temperature: float = 0.7,  # §4
     depth: int = 4,  # thoughts of a chain (ours; not in the paper)
     k: int = 3,  # paragraphs per retrieval (ours; not in the paper)
-    max_tokens: int = 200,  # ours; the released program has 1,000
+    max_tokens: int = 1000,  # released program
 ) -> Program:
     """Propose n thoughts for each state, vote, keep the b best states, and retrieve with them,
     until the first state gives the answer (ToT Algorithm 1).

@@ -189,7 +189,12 @@ def test_what_searchains_systems_are_told_reaches_none_of_ircots(opened, system,
 
 def test_a_chain_has_room_in_every_window(opened):
     searchain, recite, cot = S["SearChain"], S["Recite-and-answer"], S["CoT"]
+    tree = S["Tree-of-Thought w/ IR"]
     assert opened.tokens(searchain) == {"max_tokens": 512}
+    assert opened.tokens(tree) == on(opened, "eli5").tokens(tree) == {"max_tokens": 1000}
+    assert opened.prompt("vote", system=tree).max_prompt_tokens == 7000
+    assert opened.tokens(S["DSP"]) == {"max_tokens": 150}
+    assert on(opened, "eli5").tokens(S["DSP"]) == {"max_tokens": 512}
     assert opened.tokens(recite) == {"recite_tokens": 128, "max_tokens": 16}
     assert opened.prompt("recite", system=recite).max_prompt_tokens == 8000 - 128
     assert on(opened, "eli5").tokens(recite) == {"recite_tokens": 128, "max_tokens": 512}
@@ -197,9 +202,10 @@ def test_a_chain_has_room_in_every_window(opened):
     small = on(opened, "hotpotqa", context_tokens=700)
     assert small.tokens(searchain) == {"max_tokens": 350}
     assert small.prompt("chain", system=searchain).max_prompt_tokens == 350
+    assert small.prompt("vote", system=tree).max_prompt_tokens == 350
     assert small.tokens(cot) == {"max_tokens": 256}
     agent = on(opened, "hotpotqa", style="agent")
-    assert agent.tokens(searchain) == {"max_tokens": 160}
+    assert agent.tokens(searchain) == agent.tokens(tree) == {"max_tokens": 160}
     assert agent.prompt("chain", system=searchain).max_prompt_tokens == 1024 - 160
 
 

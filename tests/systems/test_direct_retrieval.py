@@ -15,12 +15,13 @@ PROMPT = (
 )
 PROMPT += "Answer the question with the help of the paragraphs above.\nQuestion: Where is Oslo?\n"
 PROMPT += "Answer:"
+NEXT = ("\nWikipedia Title: ", "\nQuestion:")
 
 
 def test_it_retrieves_once_and_all_that_is_written_is_the_answer():
     program = direct_retrieval(QUESTION, prompts=PROMPTS)
     requests, result = play(program, [(OSLO, LUND), "Oslo is in Norway.\nIt is."])
-    assert requests == [Retrieve(QUESTION.text, 5), Generate(PROMPT, None, 200)]
+    assert requests == [Retrieve(QUESTION.text, 5), Generate(PROMPT, NEXT, 200)]
     assert result.answer == result.reading == "Oslo is in Norway.\nIt is."
     assert (result.paragraphs, result.fault) == ((OSLO, LUND), "")
 

@@ -24,7 +24,7 @@ def answer(text, score=None):
 
 
 def test_each_paragraph_is_read_alone_and_the_most_probable_answer_wins():
-    replies = [(LONG, OSLO, LUND), answer("Rome", -0.5), answer("Norway", -0.1), answer("", 0.0)]
+    replies = [(LONG, OSLO, LUND), answer("Rome", -0.9), answer("Norway", -0.1), answer("", 0.0)]
     requests, result = play(interaug(QUESTION, prompts=PROMPTS), replies)
     assert requests == [
         Retrieve(QUESTION.text, 50),
@@ -33,6 +33,13 @@ def test_each_paragraph_is_read_alone_and_the_most_probable_answer_wins():
         reading("Lund is in Sweden."),
     ]
     assert (result.answer, result.paragraphs, result.fault) == ("Norway", (LONG, OSLO, LUND), "")
+
+
+def test_an_answer_counts_the_more_the_better_its_paragraph_ranks():
+    """log p(answer) + log(1 / rank): an answer from the second must be twice as probable."""
+    for first, second, best in ((-1.0, -0.4, "Rome"), (-1.0, -0.2, "Norway")):
+        replies = [(LONG, OSLO), answer("Rome", first), answer("Norway", second)]
+        assert play(interaug(QUESTION, prompts=PROMPTS), replies)[1].answer == best
 
 
 def test_without_scores_the_majority():

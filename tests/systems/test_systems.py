@@ -46,7 +46,7 @@ CONSTANTS = {  # the papers', their released programs', and ours
     | {"by_title": True, "max_tokens": 256},
     "Verify-and-Edit": dict(n=5, temperature=0.7, k=5, shown=3, max_tokens=200),
     "Tree-of-Thought w/ IR": dict(n=5, votes=5, b=1, temperature=0.7, depth=4, k=3)
-    | {"max_tokens": 200},
+    | {"max_tokens": 1000},
     "DSP": dict(annotated=3, hops=2, queries=10, depth=15, k=5, n=20, temperature=0.7)
     | {"max_tokens": 150},
     "InterAug": dict(k=50, n=1, temperature=0.7, length=6, tokens=50),
