@@ -73,10 +73,10 @@ def decomp_decompose(mind: Mind, situation: Situation) -> str:
 
 
 def decomp_singlehop(mind: Mind, situation: Situation) -> str:
-    """A sentence from the paragraphs, and the answer that it states."""
+    """The answer from the paragraphs, as the list that the program reads."""
     n = mind.worded[situation.question.text][0]
     mind.settle(n, situation.paragraphs)
-    return f"{mind.say(n)} So the answer is: {mind.values[n]}."
+    return json.dumps([mind.values[n]], ensure_ascii=False)
 
 
 def decomp_multihop(mind: Mind, situation: Situation) -> str:

@@ -3,7 +3,7 @@ titles answers NearestTitle (IRCoT App. B), whichever of them answers Retrieve.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from hashlib import sha256
@@ -59,6 +59,11 @@ class Dense:
 
     decode, search = ranking.decode, ranking.search  # the same for all backends
 
+    @property
+    def embed(self) -> Callable[[Sequence[str]], np.ndarray] | None:
+        """Its model's vectors of texts, one row per text; None: it has one vector per token."""
+        return None if self._encoder.late else self._encoder.embed_texts
+
     def query_of(self, text: str, titles: Iterable[str] | None) -> tuple:
         """The text and the positions of the paragraphs with one of these titles; None: all."""
         return text, None if titles is None else tuple(self._words.positions_of(titles))
@@ -107,6 +112,7 @@ class Hybrid:
 
     def __init__(self, words: BM25, dense: Dense):
         self.corpus = words.corpus
+        self.embed = dense.embed
         self._words = words
         self._dense = dense
         made_of = [words.fingerprint, dense.fingerprint, FUSED, CONSTANT]

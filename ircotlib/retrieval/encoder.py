@@ -54,6 +54,10 @@ class Encoder:
         self._kept = self._kept if len(self._kept) < KEPT else {}
         return vectors
 
+    def embed_texts(self, texts: Sequence[str]) -> np.ndarray:
+        """The vectors of texts to be compared with each other, one row per text."""
+        return np.vstack(self.embed_queries(texts))
+
     def _embed(self, encode, texts: list[str]) -> list[np.ndarray]:
         options = {"batch_size": BATCH, "convert_to_numpy": True, "show_progress_bar": False}
         if not self.late:  # in a model for dot products the lengths of vectors matter

@@ -49,8 +49,9 @@ def auto_cot(
     answer is used.
 
     `others`: all questions of the data set, possibly with this one. All questions request the same
-    examples, which are therefore computed once. `embed(texts)`: one vector per text; ours are
-    TF-IDF, which needs no model, the authors' `SentenceTransformer("all-MiniLM-L6-v2").encode`.
+    examples, which are therefore computed once. `embed(texts)`: one vector per text: that of a
+    dense retriever's model where there is one; otherwise TF-IDF, which needs no model; the authors'
+    is `SentenceTransformer("all-MiniLM-L6-v2").encode`.
     """
     texts = tuple(other.text for other in others)
     written = []

@@ -29,9 +29,10 @@ def decomp(
 
     The last answer is the prediction. A line that is not a call ends the program with the answer ""
     and a fault. One record stands for both of the paper's sets of numbers, because the text of 2022
-    is not available. Differs from the released program: k paragraphs are retrieved by title and
-    text together, not half by each; titles refer to paragraphs found before, which are not
-    retrieved again.
+    is not available. A sub-question is answered directly, with a JSON list, and the question itself
+    by a chain of thought (released program). Differs from the released program: k paragraphs are
+    retrieved by title and text together, not half by each; titles refer to paragraphs found before,
+    which are not retrieved again.
     """
     lines = []  # what was written so far: "QS: " a call, "A: " its result
     seen = {}  # all paragraphs, in order
@@ -58,11 +59,12 @@ def decomp(
             paragraphs = tuple(p for p in seen if p.title in titles)
         sub_question = replace(question, text=text, passage=None)
         reading = yield Generate(prompts[stage](sub_question, paragraphs), LINE, max_tokens)
-        answer = answer_from_chain(reading) or reading  # by a chain or directly (released program)
+        answers = read_answers(reading)
+        answer = " ".join(answers)  # as it is scored (released program)
         hops.append(Hop(text, answer, text if module == RETRIEVE else ""))
-        value = [answer]
+        value = answers
         if module == RETRIEVE:
-            value = {"titles": list(dict.fromkeys(p.title for p in paragraphs)), "answer": [answer]}
+            value = {"titles": list(dict.fromkeys(p.title for p in paragraphs)), "answer": answers}
         lines.append(f"A: {json.dumps(value, ensure_ascii=False)}")
     else:
         fault = f"no [EOQ] in {max_calls} sub-questions"
@@ -86,6 +88,19 @@ def read_call(line: str) -> tuple[str, str, list[str]]:
         return (READ, given[2], json.loads(given[1])) if given else ("", "", [])
     except (ValueError, RecursionError):
         return "", "", []
+
+
+def read_answers(reply: str) -> list[str]:
+    """The answers of a reply: those in a JSON list, else that of a chain of thought, else all of it
+    (released program).
+    """
+    try:
+        listed = json.loads(reply) if reply.startswith("[") else None
+    except (ValueError, RecursionError):
+        listed = None
+    if listed is None:
+        return [answer_from_chain(reply) or reply]
+    return [text for text in map(str, listed) if text]
 
 
 SYSTEMS = (

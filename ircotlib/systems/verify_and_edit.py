@@ -3,20 +3,27 @@ retrieved evidence (Zhao et al. 2023).
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from math import ceil
-
-from rapidfuzz import fuzz
 
 from ircotlib.data import Hop, Paragraph, Prediction, Question
 from ircotlib.metrics import as_compared, majority
 from ircotlib.program import LINE, Generate, Program, Retrieve, Sample
 from ircotlib.systems import ONCE, SEARCHAIN, TWO_EXAMPLES, Prompts, System
-from ircotlib.text import answer_from_chain, normalise_answer, sentences
+from ircotlib.text import answer_from_chain, sentences
 
 ORDINALS = ("First", "Second", "Third", "Fourth", "Fifth", "Sixth", "Seventh", "Eighth")
 ORDINAL = re.compile(rf"^({'|'.join(ORDINALS)}|Then|Finally), ")
+
+
+def count_letters(texts: Sequence[str]):
+    """The TF-IDF vectors of the runs of one to five letters in texts, one row per text."""
+    from sklearn.feature_extraction.text import TfidfVectorizer  # takes a second to import
+
+    counter = TfidfVectorizer(analyzer="char", ngram_range=(1, 5), sublinear_tf=True)
+    return counter.fit_transform(texts)
 
 
 def verify_and_edit(
@@ -27,6 +34,7 @@ def verify_and_edit(
     temperature: float = 0.7,  # of the chains (paper)
     k: int = 5,  # paragraphs per verifying question (ours; not in the paper)
     shown: int = 3,  # sentences of evidence (paper)
+    embed: Callable[[Sequence[str]], Sequence] = count_letters,
     max_tokens: int = 200,  # ours; the released programs have at most 144
 ) -> Program:
     """Take the majority answer of n chains if at least half of them agree, else edit the most
@@ -34,8 +42,9 @@ def verify_and_edit(
 
     If log-probabilities are not known, the first chain that gives it is edited. If the text written
     after the edited chain lacks "The answer is", that text is the answer, with a fault.
-    Differs from the paper: evidence is chosen by words shared with the sentence of the chain, not
-    by an embedding.
+    `embed(texts)`: one vector per text, by which evidence is chosen: that of a dense retriever's
+    model where there is one; otherwise ours, which needs no model. Differs from the paper: its
+    model is paraphrase-MiniLM-L6-v2, whatever retrieves.
     """
     drawn = yield Sample(prompts["cot"](question), n, temperature, ("\n",), max_tokens)
     answers = [answer_from_chain(sampled.text) or "" for sampled in drawn]
@@ -48,10 +57,11 @@ def verify_and_edit(
     if agreed and sum(same) >= ceil(n / 2):
         hops = tuple(map(Hop, rationale(chain)))
         return Prediction(agreed, (), tuple(sentences(chain)), chain, hops=hops)
+    rank = partial(nearest, n=shown, embed=embed)
     seen = {}  # all paragraphs, in order
     hops = []  # the edited sentences
     for sentence in rationale(chain):
-        hop, paragraphs = yield from edit(question, sentence, prompts, k, shown, max_tokens)
+        hop, paragraphs = yield from edit(question, sentence, prompts, k, rank, max_tokens)
         hops.append(hop)
         seen |= dict.fromkeys(paragraphs)
     # "First, ... Second, ...": the edited chain, from which the model concludes (paper)
@@ -64,7 +74,7 @@ def verify_and_edit(
 
 
 def edit(
-    question: Question, sentence: str, prompts: Prompts, k: int, shown: int, max_tokens: int
+    question: Question, sentence: str, prompts: Prompts, k: int, rank: Callable, max_tokens: int
 ) -> Program:
     """Write a verifying question for a sentence, and retrieve with it; return its answer from the
     evidence, which takes the sentence's place, as a Hop, and the paragraphs (paper).
@@ -73,7 +83,7 @@ def edit(
     query = (yield Generate(prompt, LINE, max_tokens)) or sentence
     paragraphs = yield Retrieve(query, k)
     verifying = replace(question, text=query, passage=None)
-    evidence = " ".join(nearest(sentence, paragraphs, shown))
+    evidence = " ".join(rank(sentence, paragraphs))
     prompt = prompts["answer"](verifying, evidence=evidence)
     text = yield Generate(prompt, LINE, max_tokens)
     return Hop(text, query=query), paragraphs
@@ -85,12 +95,20 @@ def rationale(chain: str) -> list[str]:
     return [fact for fact in facts if answer_from_chain(fact) is None][: len(ORDINALS)]
 
 
-def nearest(sentence: str, paragraphs: Sequence[Paragraph], n: int) -> list[str]:
-    """The n sentences of the paragraphs that share the most words with a sentence, best first."""
-    lines = dict.fromkeys(line for p in paragraphs for line in sentences(p.text))
-    aim = normalise_answer(sentence)
-    near = {line: fuzz.token_set_ratio(aim, normalise_answer(line)) for line in lines}
-    return sorted(near, key=near.__getitem__, reverse=True)[:n]
+def nearest(
+    sentence: str, paragraphs: Sequence[Paragraph], n: int, embed: Callable = count_letters
+) -> list[str]:
+    """The n sentences of the paragraphs nearest to a sentence by the cosine of their vectors, best
+    first (paper).
+    """
+    from sklearn.metrics.pairwise import cosine_similarity  # takes a second to import
+
+    lines = list(dict.fromkeys(line for p in paragraphs for line in sentences(p.text)))
+    if not lines:
+        return []
+    vectors = embed([sentence, *lines])
+    near = cosine_similarity(vectors[:1], vectors[1:])[0].round(5)  # the same on every machine
+    return [lines[place] for place in (-near).argsort(kind="stable")[:n]]
 
 
 SYSTEMS = (

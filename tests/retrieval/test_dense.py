@@ -19,8 +19,10 @@ from asking import ask, ask_one
 from corpora import WORDS, flip, random_paragraphs, random_text
 
 from ircotlib.data import Paragraph
+from ircotlib.datasets import find_dataset
 from ircotlib.files import extras
 from ircotlib.files.paths import ROOT
+from ircotlib.parameters import read_parameters
 from ircotlib.program import Generate, NearestTitle, Retrieve
 from ircotlib.retrieval import dense as module
 from ircotlib.retrieval import encoder, open_retriever
@@ -31,6 +33,7 @@ from ircotlib.retrieval.dense import Dense, open_dense
 from ircotlib.retrieval.encoder import Encoder
 from ircotlib.retrieval.ranking import Refused
 from ircotlib.retrieval.vectors import BLOCK, open_vectors, write_vectors
+from ircotlib.running.bench import Bench
 
 if not find_spec("sentence_transformers"):
     pytest.skip("needs the extra: pip install -e '.[dense]'", allow_module_level=True)
@@ -115,6 +118,17 @@ def test_hits_and_scores_are_those_of_a_brute_force(backends, kind, monkeypatch)
         best = [score for _, score in expected]
         assert [score for _, score in ranked] == pytest.approx(best, abs=slack)
         assert hits(backends[kind], query, 9) == ranked[:9]
+
+
+def test_programs_are_given_the_vectors_of_a_model_that_has_one_per_text(backends, words):
+    texts = ["bano coru", "dulo", "bano coru"]
+    bench = Bench(read_parameters("mini"), find_dataset("musique"), "try")
+    for kind in ("dense", "hybrid"):
+        vectors = replace(bench, retriever=backends[kind]).ambient["embed"](texts)
+        assert vectors.shape == (3, 32) and (vectors[0] == vectors[2]).all()
+        assert float(vectors[0] @ vectors[1]) < 0.999
+    for retriever in (backends["colbert"], words):
+        assert "embed" not in replace(bench, retriever=retriever).ambient
 
 
 def test_vectors_of_the_model_are_unit_vectors_of_title_and_text(models):

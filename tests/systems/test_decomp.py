@@ -1,10 +1,13 @@
 """DecomP, played by hand."""
 
+import json
+
+import pytest
 from replying import own_demonstrations, play, writers
 
 from ircotlib.data import Paragraph, Question
 from ircotlib.program import LINE, Generate, Retrieve
-from ircotlib.systems.decomp import decomp, read_call
+from ircotlib.systems.decomp import decomp, read_answers, read_call
 
 QUESTION = Question("q", "What is Grieg's capital?", ("Oslo",), (), "test")
 PROMPTS = writers("decomp", "decompose", "singlehop", "multihop")
@@ -30,8 +33,8 @@ def reading(asked, *paragraphs):
 
 
 def test_sub_questions_are_answered_and_then_the_question():
-    replies = [CALLS[0], (GRIEG, LUND), "In Norway. So the answer is: Norway."]
-    replies += [CALLS[1], (OSLO,), "Oslo city", CALLS[2], "It is. So the answer is: Oslo."]
+    replies = [CALLS[0], (GRIEG, LUND), '["Norway"]']
+    replies += [CALLS[1], (OSLO,), '["Oslo city"]', CALLS[2], "It is. So the answer is: Oslo."]
     requests, result = play(decomp(QUESTION, prompts=PROMPTS), [*replies, "[EOQ]"])
     born, capital = "Where was Grieg born?", "What is Norway's capital?"
     expected = [decomposing(0), Retrieve(born, 4), reading(born, GRIEG, LUND)]
@@ -41,6 +44,39 @@ def test_sub_questions_are_answered_and_then_the_question():
     assert (result.answer, result.fault, result.thoughts) == ("Oslo", "", tuple(LINES))
     assert result.paragraphs == (GRIEG, LUND, OSLO)
     assert result.reading == "It is. So the answer is: Oslo."
+
+
+def test_a_list_of_answers_is_shown_to_the_next_sub_question():
+    replies = [CALLS[0], (GRIEG,), '["Bergen", "Norway"]', "[EOQ]"]
+    requests, result = play(decomp(QUESTION, prompts=PROMPTS), replies)
+    shown = '\nA: {"titles": ["Grieg"], "answer": ["Bergen", "Norway"]}\nQS:'
+    assert requests[-1].prompt.endswith(shown)
+    assert (result.answer, result.hops[0].answer) == ("Bergen Norway", "Bergen Norway")
+
+
+@pytest.mark.parametrize(
+    ("reply", "answers"),
+    [
+        ('["Norway"]', ["Norway"]),
+        ('["Bergen", "Norway"]', ["Bergen", "Norway"]),
+        ("[1843]", ["1843"]),
+        ("[]", []),
+        ('["Nor', ['["Nor']),  # cut, or no list
+        ("[" * 100_000, ["[" * 100_000]),
+        ("He was born in Norway. So the answer is: Norway.", ["Norway"]),
+        ("Norway", ["Norway"]),
+    ],
+)
+def test_answers_are_read_from_a_list_a_chain_or_the_whole_reply(reply, answers):
+    assert read_answers(reply) == answers
+
+
+def test_examples_of_one_fact_are_answered_directly_and_of_two_by_a_chain():
+    for block in own_demonstrations("decomp", "singlehop", "multihop"):
+        [answer] = json.loads(block.rpartition("\nA: ")[2])
+        assert answer and "answer is" not in block
+    for block in own_demonstrations("decomp", "multihop", "multihop"):
+        assert " So the answer is: " in block
 
 
 def test_a_line_that_is_no_call_ends_it():

@@ -66,7 +66,7 @@ TRACING = (
 FINAL = "Kevin Drew performs it [1]. He is of Toronto [2]. So the final answer is Toronto [3]."
 REPLIES = [CHAINS[0], (SPIRIT,), Extracted("Kevin Drew", 4.0)]
 REPLIES += [CHAINS[1], 0.9, 0.1, (DREW,), Extracted("Toronto", 1.6)]
-REPLIES += [CHAINS[2], 0.6, (BUSES,), Extracted("Toronto Coach Terminal", -3.0)]
+REPLIES += [CHAINS[2], 0.6, 0.1, (BUSES,), Extracted("Toronto Coach Terminal", -3.0)]
 REPLIES += [CHAINS[3], 0.9, f"[Final Content]: {FINAL}"]
 
 
@@ -86,7 +86,7 @@ def test_the_example_of_the_paper():
         *(Duplicate(PERFORMER, (PERFORMER,)), Duplicate(place, (PERFORMER,))),
         *(Retrieve(place, 1), Extract(place, DREW)),
         Generate(shown(*said[:4]), END, 512),
-        Duplicate(place, (PERFORMER, place)),
+        *(Duplicate(place, (PERFORMER, place)), Duplicate(bus, (PERFORMER, place))),
         *(Retrieve(bus, 1), Extract(bus, BUSES)),
         Generate(shown(*said[:6]), END, 512),
         Duplicate(bus, (PERFORMER, place, bus)),
@@ -175,23 +175,34 @@ def test_five_chains_are_written_at_most_and_what_was_found_last_is_traced():
     """As in §4.1; Algorithm 1 as printed writes a sixth."""
     unsolved = [write(unsolved=f"Where is it, {n}?") for n in range(7)]
     for setting, rounds in (({}, 5), ({"max_rounds": 6}, 6), ({"max_rounds": 1}, 1)):
-        replies = [r for text in unsolved[:rounds] for r in (text, (DREW,), Extracted("Rome", 0.0))]
+        replies = [r for text in unsolved for r in (text, 0.0, (DREW,), Extracted("Rome", 0.0))]
+        del replies[1], replies[4 * rounds - 1 :]  # nothing was processed before the first
         requests, result = play(searchain(QUESTION, prompts=PROMPTS, **setting), [*replies, "y"])
-        assert kinds(requests) == "GRE" * rounds + "G"
+        assert kinds(requests) == "GRE" + "GDRE" * (rounds - 1) + "G"
         assert f"[Query {rounds}]: Where is it, {rounds - 1}?" in requests[-1].prompt
         assert len(result.nodes) == rounds == result.nodes[-1].mark and result.answer == "y"
 
 
-def test_an_unsolved_query_is_never_one_that_was_processed():
+def test_an_unsolved_query_that_was_processed_passes():
+    """Algorithm 1, Traverse: DuplicateQuery is asked of every query."""
+    asked = write(unsolved=PERFORMER)
+    replies = [asked, (SPIRIT,), Extracted("Casey", 0.0), asked, 0.9, TRACED]
+    requests, result = play(searchain(QUESTION, prompts=PROMPTS), replies)
+    assert kinds(requests) == "GREGDG" and requests[4] == Duplicate(PERFORMER, (PERFORMER,))
+    assert [node.feedback for node in result.nodes] == ["completion", ""]
+    assert requests[-1].prompt.endswith(f"[Query 1]: {PERFORMER}\n[Answer 1]: Casey")
+
+
+def test_in_the_program_an_unsolved_query_is_never_one_that_was_processed():
     asked = write(unsolved=PERFORMER)
     replies = [asked, (SPIRIT,), Extracted("Casey", 0.0), asked, (SPIRIT,), Extracted("Drew", 0.0)]
-    replies += [SHORT, 1.0, 1.0, TRACED]
-    requests, result = play(searchain(QUESTION, prompts=PROMPTS), replies)
-    assert kinds(requests) == "GREGREGDDG"
+    replies += [SHORT, 1.0, 1.0]
+    requests, result = play(searchain(QUESTION, prompts=PROMPTS, released=True), replies)
+    assert kinds(requests) == "GREGREGDD"
     assert requests[7] == Duplicate(PERFORMER, (PERFORMER,))
     # the later record represents both on the path
     assert [node.mark for node in result.nodes] == [0, 1, 0, 0]
-    assert requests[-1].prompt.endswith(f"[Query 1]: {PERFORMER}\n[Answer 1]: Drew")
+    assert result.hops[0].answer == "Drew"
 
 
 def test_a_query_is_a_duplicate_over_one_half():
@@ -208,7 +219,7 @@ def test_without_verification_and_without_completion():
     systems, setting = all_systems(), {"prompts": PROMPTS}
     chain = write((PERFORMER, "Casey"), unsolved=leave("Toronto"))
     compared = [chain, (SPIRIT,), Extracted("Drew", 9.0)]
-    then = [(BUSES,), Extracted("Rome", 9.0)]
+    then = [0.1, (BUSES,), Extracted("Rome", 9.0)]
     program = systems["SearChain w/o Verification"].program(QUESTION, **setting)
     requests, result = play(program, [*compared, *then, SHORT, 1.0, 1.0, TRACED])
     assert [node.feedback for node in result.nodes] == ["", "completion", "", ""]

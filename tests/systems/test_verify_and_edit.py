@@ -4,7 +4,7 @@ from replying import drawn, play, writers
 
 from ircotlib.data import Paragraph, Question
 from ircotlib.program import LINE, Generate, Retrieve, Sample
-from ircotlib.systems.verify_and_edit import rationale, verify_and_edit
+from ircotlib.systems.verify_and_edit import nearest, rationale, verify_and_edit
 
 QUESTION = Question("q", "What is Grieg's capital?", ("Oslo",), (), "test")
 PROMPTS = writers("verify_and_edit", "cot", "question", "answer")
@@ -67,3 +67,28 @@ def test_a_rationale_has_at_most_eight_sentences():
     facts = [f"Fact {name} holds." for name in ("one", "two", "six", "ten")]
     assert rationale(f"First, {' Second, '.join(facts)} The answer is 3.") == facts
     assert len(rationale(" ".join(facts * 3))) == 8
+
+
+RATIONALE = "The Oberoi Group is a hotel company headquartered in Mumbai."
+DELHI = "The Oberoi Group is a hotel company with its head office in Delhi."
+SHORT = ["The hotel is in Mumbai.", "It is a company.", "The company is in India."]
+HOTELS = [Paragraph("s", "Hotels", " ".join(SHORT)), Paragraph("o", "Oberoi", f"{DELHI} It is.")]
+
+
+def test_evidence_is_what_says_the_same_not_what_is_short():
+    assert nearest(RATIONALE, HOTELS, 1) == [DELHI]
+    assert nearest(RATIONALE, HOTELS, 2) == [DELHI, SHORT[0]]
+    assert len(nearest(RATIONALE, HOTELS, 9)) == 5 and nearest(RATIONALE, [], 3) == []
+    assert nearest("a", [Paragraph("b", "b", "b")], 1) == ["b"]
+    assert nearest(RATIONALE, [*HOTELS, *HOTELS], 9) == nearest(RATIONALE, HOTELS, 9)
+
+
+def test_evidence_is_ranked_by_the_vectors_of_a_model_where_there_is_one():
+    def embed(texts):  # a model for which only India counts
+        return [[1.0, float("India" in text or text == RATIONALE)] for text in texts]
+
+    assert nearest(RATIONALE, HOTELS, 2, embed) == [SHORT[2], SHORT[0]]
+    replies = [drawn(RATIONALE, "B.", "C."), "Where is it?", tuple(HOTELS), "In India.", "x"]
+    program = verify_and_edit(QUESTION, prompts=PROMPTS, shown=1, embed=embed)
+    requests, _ = play(program, replies)
+    assert requests[3].prompt == f"{SHORT[2]}\nQuestion: Where is it?\nAnswer:"

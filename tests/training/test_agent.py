@@ -2,6 +2,7 @@
 systems' own programs take it, and where each word comes from.
 """
 
+import json
 import random
 import re
 from collections import Counter
@@ -121,6 +122,22 @@ def test_the_tokenizer_gives_back_what_the_agent_writes_after_the_same_prompt(tr
             assert TOKENIZER.decode(TOKENIZER.encode(written)) == written
             prompt = TOKENIZER.encode(transcript.text[: span.start].rstrip())
             assert tokens[: len(prompt)] == prompt
+
+
+def test_a_list_of_answers_is_written_as_it_is_read(library):
+    stages = Counter()
+    for dataset in draws.STYLES:
+        mind = draw_mind(library, dataset, random.Random(dataset))
+        first, second = mind.steps[0].fact.subject, mind.draw_value(0)
+        for listed in ([first], [first, second]):
+            text = json.dumps(listed)
+            assert TOKENIZER.decode(TOKENIZER.encode(text)) == text
+        for turn in play_out("DecomP", mind)[1]:
+            stages[turn.stage] += 1
+            if turn.stage == "decomp/singlehop":
+                [answer] = json.loads(turn.reply.text)
+                assert answer in mind.values.values()
+    assert stages["decomp/singlehop"] >= len(draws.STYLES)
 
 
 def test_after_a_corrected_sentence_the_chain_goes_on_from_it(library):

@@ -35,7 +35,8 @@ def searchain(
 
     `verify`, `complete`: False turns this kind of feedback off (Table 1), and nodes that would need
     it pass (ours). `released`: follow the authors' program where it differs: chains are read by
-    lines, an empty span agrees with every answer, and nothing is traced.
+    lines, an unsolved query is compared each time, an empty span agrees with every answer, and
+    nothing is traced.
     """
     read = read_released_chain if released else read_chain
 
@@ -53,7 +54,9 @@ def searchain(
     for round in range(1, max_rounds + 1):  # Algorithm 1, Main
         messages.append((yield Generate(converse(prompts, question, messages), END, max_tokens)))
         chains.append(read(messages[-1], round))  # CoQ = ChainGenerate(Q, F)
-        node = yield from traverse(chains[-1].nodes, tree, passages, check, same)  # Traverse(CoQ)
+        node = yield from traverse(  # F = Traverse(CoQ)
+            chains[-1].nodes, tree, passages, check, same, released=released
+        )
         if node is None:  # F is "Finish"
             break
         messages.append(give_feedback(prompts, question, node, passages[node.passage]))  # §3.3

@@ -16,19 +16,22 @@ def traverse(
     passages: dict[str, Paragraph],
     check: Callable[[Node, Paragraph], str],
     same: float,
+    *,
+    released: bool = False,
 ) -> Program:
     """Add the nodes of a chain to the tree, and compare them with passages in order, except for
     queries processed before. Return the first node that needs feedback, None for "Finish"
     (SearChain Algorithm 1, Traverse).
 
     `passages`: by id, to which those retrieved are added. `same`: the duplicate score above which a
-    query counts as processed before; an unsolved query never does (released program).
+    query counts as processed before. `released`: an unsolved query never does, so that it gets the
+    same feedback again (the authors' program).
     """
     for number, node in enumerate(chain, start=1):  # "foreach (q_i, a_i) in CoQ"
         processed = tuple(dict.fromkeys(other.query for other in tree if other.passage))  # M
         # "if not DuplicateQuery(q_i, M)"; a cross-encoder decides (released program)
-        known = processed and not node.unsolved
-        if not (known and (yield Duplicate(node.query, processed)) > same):
+        compared = processed and not (released and node.unsolved)
+        if not (compared and (yield Duplicate(node.query, processed)) > same):
             node = yield from compare_with_passage(node, passages, check)  # F = IR(q_i, a_i)
         tree.append(node)  # M.add(q_i), if it has a passage
         if node.feedback:  # "if not F == Pass": the rest of the chain is not compared
