@@ -18,7 +18,6 @@ from ircotlib.data import Node
 from ircotlib.datasets import all_datasets, find_dataset
 from ircotlib.errors import DataError, UserError
 from ircotlib.explore.markup import fold_tree, question_as_html, rows_as_html
-from ircotlib.explore.questions import find_folders
 from ircotlib.explore.summary import MEASURES, begin_page
 from ircotlib.files.checksums import one_line
 from ircotlib.files.paths import DATA, write_partial
@@ -39,7 +38,7 @@ from ircotlib.running.predictions import (
     row_of,
     share_measure,
 )
-from ircotlib.running.run import RERUN, columns_of, parameters_of, read_about
+from ircotlib.running.run import RERUN, columns_of, find_folders, parameters_of, read_about
 from ircotlib.systems import all_systems
 
 SETS = "demonstration_set"
