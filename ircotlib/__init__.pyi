@@ -47,7 +47,6 @@ from .explore.markup import question_as_html as question_as_html
 from .explore.programs import try_program as try_program
 from .explore.questions import choose_questions as choose_questions
 from .explore.questions import compare_runs as compare_runs
-from .explore.questions import find_folders as find_folders
 from .explore.questions import list_runs as list_runs
 from .explore.questions import show_question as show_question
 from .files.paths import DATA as DATA
@@ -183,6 +182,7 @@ from .running.laboratory import in_world as in_world
 from .running.predictions import find_paragraph as find_paragraph
 from .running.predictions import read_predictions as read_predictions
 from .running.run import Run as Run
+from .running.run import find_folders as find_folders
 from .running.run import name_model as name_model
 from .running.run import read_about as read_about
 from .systems import ANSWER as ANSWER

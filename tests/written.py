@@ -5,6 +5,7 @@ import json
 import pandas as pd
 
 from ircotlib.data import Node
+from ircotlib.files.paths import PARTIAL
 from ircotlib.files.tables import write_table
 from ircotlib.running.run import read_about, write_about
 
@@ -42,6 +43,13 @@ def rewrite(folder, name, text):
     about = read_about(folder)
     (folder / name).write_text(text)
     write_about(folder, about)
+
+
+def write_half(folder):
+    """Begin to write a run anew in its folder, as a process that was killed in the middle."""
+    partial = folder / f"{PARTIAL}killed"
+    partial.mkdir()
+    (partial / "run.json").write_text("{")
 
 
 def node(mark=1, feedback=""):

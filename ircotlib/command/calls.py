@@ -31,7 +31,16 @@ from ircotlib.playing.cache import Calls, is_cache
 from ircotlib.playing.exported import Replaying, check_export, read_exported, write_exported
 from ircotlib.playing.recover import recover
 from ircotlib.running.backends import open_model
-from ircotlib.running.run import RERUN, VERSIONS, installed, name_model, read_about
+from ircotlib.running.bench import runs_folder
+from ircotlib.running.run import (
+    RERUN,
+    VERSIONS,
+    find_folders,
+    installed,
+    name_model,
+    parameters_of,
+    read_about,
+)
 from ircotlib.text import plain
 
 XZ = b"\xfd7zXZ"  # begins every file that is compressed by xz
@@ -63,11 +72,10 @@ def export(runs: Sequence[Path], file: Path) -> int:
     """
     from ircotlib.running.experiment import replay  # imports pandas
     from ircotlib.running.predictions import read_lines, row_of
-    from ircotlib.running.run import parameters_of
     from ircotlib.systems import all_systems
 
     check_export(file)
-    folders = sorted({path.parent for run in runs for path in run.rglob("run.json")})
+    folders = sorted({folder for run in runs for folder in find_folders(run)})
     if not folders:
         raise UserError(f"{' '.join(map(str, runs))}: found no run.json, expected finished runs")
     systems = all_systems()
@@ -102,9 +110,6 @@ def export(runs: Sequence[Path], file: Path) -> int:
 
 def _other_readers(abouts: Sequence[Mapping]) -> set[Path]:
     """The folders of the runs with the other reader, where there are some (04_ircot)."""
-    from ircotlib.running.bench import runs_folder
-    from ircotlib.running.run import parameters_of
-
     folders = set()
     for about in abouts:
         named = (about[name] for name in ("experiment", "shown", "grid_of"))
@@ -165,8 +170,8 @@ def exchanging(
         if recompute:
             _compare(published.get_many(drawn), used.get_many(drawn))
         if to:
-            runs = (DATA / "runs" / p.profile).rglob("run.json")
-            made = [path.parent for path in runs if path.stat().st_mtime >= started - 1]
+            runs = find_folders(DATA / "runs" / p.profile)
+            made = [run for run in runs if (run / "run.json").stat().st_mtime >= started - 1]
             write_exported(to, used, describe(map(read_about, made), p, p.for_agent()))
             print(f"{to}: {len(used):,} replies, {to.stat().st_size:,} bytes")
 

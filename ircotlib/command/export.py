@@ -21,7 +21,7 @@ from ircotlib.playing.exported import Replaying
 from ircotlib.results.exports import official, spans, trec
 from ircotlib.running.laboratory import data_folder
 from ircotlib.running.predictions import read_lines, read_questions
-from ircotlib.running.run import RERUN, name_model, parameters_of, read_about
+from ircotlib.running.run import RERUN, find_folders, name_model, parameters_of, read_about
 
 Files = Iterable[tuple[str, str]]  # names and texts; a name that begins with a dot ends the run's
 
@@ -31,7 +31,7 @@ def export(runs: Sequence[Path], folder: Path, form: str) -> list[Path]:
     folders of runs, or folders that hold some. Raises UserError if there are none, DataError if one
     is damaged or its data have changed, and Unavailable if replies that a trace needs are gone.
     """
-    found = sorted({path.parent.resolve() for run in runs for path in run.rglob("run.json")})
+    found = sorted({folder.resolve() for run in runs for folder in find_folders(run)})
     if not found:
         named = " ".join(map(str, runs))
         raise UserError(f"{named}: found no run.json, expected finished runs, as in data/runs")

@@ -9,7 +9,6 @@ import pandas as pd
 from ircotlib.data import Question
 from ircotlib.errors import UserError
 from ircotlib.explore.markup import outcomes_as_html, question_as_html, ready
-from ircotlib.files.paths import DATA, PARTIAL
 from ircotlib.metrics import as_compared
 from ircotlib.program import Outcome
 from ircotlib.results.causes import CAUSES, find_causes
@@ -19,12 +18,6 @@ from ircotlib.running.predictions import find_paragraph, share_measure
 from ircotlib.running.run import name_model, parameters_of, read_about
 from ircotlib.systems import RECALL
 from ircotlib.text import escape
-
-
-def find_folders(folder: Path = DATA / "runs") -> list[Path]:
-    """The folders of all finished runs below a folder, sorted."""
-    found = (path.parent for path in Path(folder).rglob("run.json"))
-    return sorted(path for path in found if not path.name.startswith(PARTIAL))
 
 
 def list_runs(folders: Iterable[Path]) -> pd.DataFrame:

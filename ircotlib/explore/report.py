@@ -18,8 +18,7 @@ from ircotlib.data import Node
 from ircotlib.datasets import all_datasets, find_dataset
 from ircotlib.errors import DataError, UserError
 from ircotlib.explore.markup import fold_tree, question_as_html, rows_as_html
-from ircotlib.explore.questions import find_folders
-from ircotlib.explore.summary import MEASURES, begin_page
+from ircotlib.explore.summary import begin_page
 from ircotlib.files.checksums import one_line
 from ircotlib.files.paths import DATA, write_partial
 from ircotlib.files.progress import track
@@ -28,6 +27,7 @@ from ircotlib.playing.exported import Replaying, read_exported
 from ircotlib.program import Step
 from ircotlib.results.causes import find_causes
 from ircotlib.results.runs import in_order
+from ircotlib.results.shown import title_of
 from ircotlib.results.statistics import paired_p, per_question
 from ircotlib.retrieval import retriever_name
 from ircotlib.running.backends import open_dataset
@@ -39,7 +39,7 @@ from ircotlib.running.predictions import (
     row_of,
     share_measure,
 )
-from ircotlib.running.run import RERUN, columns_of, parameters_of, read_about
+from ircotlib.running.run import RERUN, columns_of, find_folders, parameters_of, read_about
 from ircotlib.systems import all_systems
 
 SETS = "demonstration_set"
@@ -183,7 +183,7 @@ def index_runs(runs: pd.DataFrame, table: pd.DataFrame) -> Iterator[dict]:
     for dataset, of_dataset in runs.groupby("dataset", sort=False):
         listed = []
         for run in of_dataset.to_dict("records"):
-            measure = MEASURES.get(run["metric"], run["metric"])
+            measure = title_of(run["metric"])
             listed.append({"name": run["name"], "measure": measure, "model": run["model"]})
         p = {}
         scores = table[table["dataset"] == dataset]

@@ -14,11 +14,11 @@ from ircotlib.explore.markup import MARKED, key_as_html
 from ircotlib.explore.markup import STYLE as MARKUP
 from ircotlib.results.claims.claim import compare
 from ircotlib.results.runs import count_requests
+from ircotlib.results.shown import title_of
 from ircotlib.results.statistics import LEVEL, holm, paired_p, per_question, summarise, verdicts
 from ircotlib.running.run import VERSIONS, parameters_of
 
 BEGINS = "<!doctype html><!-- ircotlib report -->"
-MEASURES = {"f1": "F1", "cover_em": "cover-EM", "rouge_l": "ROUGE-L", "em": "EM"}
 COSTS = {"tokens_in": "tokens read", "tokens_out": "tokens written", "calls": "calls of the model"}
 COSTS |= {"retrievals": "retrievals", "usd": "USD"}
 SCRIPT, STYLE = (
@@ -104,7 +104,7 @@ def show_results(table: pd.DataFrame) -> str:
     table = table.assign(system=table["label"])
     means = summarise(table, ["dataset", "system"])
     columns = list(dict.fromkeys(zip(table["dataset"], table["metric"], strict=True)))
-    head = [f"{find_dataset(name).title}<small>{MEASURES.get(m, m)}</small>" for name, m in columns]
+    head = [f"{find_dataset(name).title}<small>{title_of(m)}</small>" for name, m in columns]
     cells = {}
     for dataset, metric in columns:
         of_column = table[(table["dataset"] == dataset) & (table["metric"] == metric)]

@@ -15,7 +15,7 @@ import pandas as pd
 from ircotlib.data import Question, write_jsonl
 from ircotlib.errors import DataError
 from ircotlib.files.checksums import read_description, read_whole, take_sums, write_description
-from ircotlib.files.paths import hold_lock, replace_files
+from ircotlib.files.paths import DATA, PARTIAL, hold_lock, replace_files
 from ircotlib.files.tables import write_table
 from ircotlib.parameters import DIALS, SIMULATED, Parameters, read_parameters
 from ircotlib.playing.cache import Calls
@@ -99,6 +99,12 @@ def open_run(identity: Mapping, calls: Calls | Replaying | None = None) -> Run:
     [system] = choose_systems([identity["system"]])
     bench = open_bench(*where, calls=calls, **options)
     return Run(bench, system, identity["part"], identity["setting"])
+
+
+def find_folders(folder: Path = DATA / "runs") -> list[Path]:
+    """The folders of all finished runs below a folder, sorted."""
+    found = (path.parent for path in Path(folder).rglob("run.json"))
+    return sorted(path for path in found if not path.name.startswith(PARTIAL))
 
 
 def parameters_of(identity: Mapping) -> Parameters:

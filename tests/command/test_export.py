@@ -12,6 +12,7 @@ import ir_measures
 import pytest
 from ir_measures import R
 from openinference.semconv.trace import OpenInferenceSpanKindValues, SpanAttributes
+from written import write_half
 
 from ircot_laboratory.make import make_laboratory
 from ircotlib import Run, all_systems, find_dataset, open_bench, read_parameters, replay, run_system
@@ -56,6 +57,7 @@ def exported(tmp_path_factory):
             setting |= {"m": 1} if "m" in bench.grid(system) else {}
             scores = run_system(bench, system, **setting)
             runs[dataset] = Run(bench, system, "test", setting).folder, scores
+        write_half(runs["musique"][0])
 
         def export(form):
             written = command.export([folder / "runs"], folder / form, form)

@@ -5,16 +5,14 @@ from collections import Counter
 import pytest
 import torch
 from asking import ask_one
+from page_prompts import draw_prompts
 from scipy.stats import chisquare
 
-from ircot_laboratory.world.encyclopedia import make_world
 from ircotlib.files.paths import MODELS
 from ircotlib.generation.decode import decode
 from ircotlib.generation.local import LocalModel
 from ircotlib.generation.sampling import Draws
 from ircotlib.program import Sample
-from ircotlib.prompting.prompt import FLAN_T5, GPT3
-from training.t5.evaluate import draw_reading_test
 
 
 @pytest.fixture(scope="module", params=["mini-base", "mini-causal"])
@@ -26,11 +24,7 @@ def local(request):
 
 @pytest.fixture(scope="module")
 def prompts(local):
-    """Prompts about a laboratory's pages, of different lengths."""
-    style = FLAN_T5 if local.is_encoder_decoder else GPT3
-    world = make_world(11, 300, "hotpotqa")
-    tests = [draw_reading_test(world, "hotpotqa", n, 4, n, style) for n in (0, 1)]
-    return [example.prompt for drawn in tests for _, example in drawn]
+    return draw_prompts(local)
 
 
 def logits_of(local, prompt, written):

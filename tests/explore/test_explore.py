@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from written import rewrite, write_run
+from written import rewrite, write_half, write_run
 
 from ircot_laboratory.make import make_laboratory
 from ircotlib.comparing.comparison import run_system
@@ -28,7 +28,7 @@ from ircotlib.running import bench as setup
 from ircotlib.running.bench import open_bench
 from ircotlib.running.experiment import replay
 from ircotlib.running.predictions import read_predictions
-from ircotlib.running.run import FILES, Run, read_about, write_about
+from ircotlib.running.run import FILES, Run, find_folders, read_about, write_about
 from ircotlib.systems import all_systems
 from ircotlib.text import escape
 
@@ -97,7 +97,10 @@ def test_questions_of_a_run_are_joined_with_their_data(opened, ran):
 
 
 def test_runs_are_found_and_listed(opened, ran):
-    assert set(ran.values()) <= {*explore.find_folders(opened.runs)}
+    found = find_folders(opened.runs)
+    assert set(ran.values()) <= {*found}
+    write_half(ran["OneR"])
+    assert find_folders(opened.runs) == found
     table = explore.list_runs(ran.values()).set_index("system")
     assert set(table.index) == set(SETTINGS) and set(table["questions"]) == {10}
     assert (table["setting"]["IRCoT QA"], table["setting"]["NoR QA"]) == ("k 2", "")
@@ -313,7 +316,8 @@ def test_nothing_that_is_said_is_markup(marked):
 def test_the_example_of_the_docs_runs(ran, monkeypatch, capsys):
     page = (ROOT / "docs/explorer.md").read_text(encoding="utf-8")
     code, names = re.search(r"```python\n(.*?)```", page, re.DOTALL)[1], {}
-    monkeypatch.setattr(explore, "find_folders", lambda: [ran["IRCoT QA"], ran["OneR QA"]])
+    two = [ran["IRCoT QA"], ran["OneR QA"]]
+    monkeypatch.setattr("ircotlib.running.run.find_folders", lambda: two)
     exec(code, names)
     assert capsys.readouterr().out.count("<h4>") == 3 and len(names["causes"]) == 2 * len(CAUSES)
     assert not [cause for cause in CAUSES if f"| {cause} | " not in page]

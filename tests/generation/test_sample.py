@@ -5,14 +5,12 @@ import random
 
 import pytest
 from asking import ask, ask_one
+from page_prompts import draw_prompts
 from tiny import note_shapes
 
-from ircot_laboratory.world.encyclopedia import make_world
 from ircotlib.files.paths import MODELS
 from ircotlib.generation.local import LocalModel
 from ircotlib.program import LINE, SENTENCE, Generate, Sample, key
-from ircotlib.prompting.prompt import FLAN_T5, GPT3
-from training.t5.evaluate import draw_reading_test
 
 STOPS = [SENTENCE, LINE, ("was", "Q:"), None]
 
@@ -26,11 +24,7 @@ def local(request):
 
 @pytest.fixture(scope="module")
 def prompts(local):
-    """Prompts about a laboratory's pages, of different lengths."""
-    style = FLAN_T5 if local.is_encoder_decoder else GPT3
-    world = make_world(11, 300, "hotpotqa")
-    tests = [draw_reading_test(world, "hotpotqa", n, 4, n, style) for n in (0, 1)]
-    return [example.prompt for drawn in tests for _, example in drawn]
+    return draw_prompts(local)
 
 
 def check_same(local, replies, expected):

@@ -9,6 +9,7 @@ from shutil import copytree
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from written import write_half
 
 from ircot_laboratory.make import make_laboratory
 from ircotlib.__main__ import main
@@ -261,6 +262,7 @@ def test_runs_are_exported_and_played_elsewhere_without_asking(run_folder, tmp_p
     with Calls(tmp_path / "calls.sqlite") as calls:
         needed = all_of(calls)
         calls.put_many({other: '"x"'})
+    write_half(run_folder)
     of_notebook = tmp_path / "runs" / "mine"  # as 10_your_own leaves some
     copytree(run_folder, of_notebook)
     about = {k: v for k, v in read_about(run_folder).items() if k != "checksum"}

@@ -9,11 +9,11 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator
 
 from ircotlib.results.figures import palette, panels
+from ircotlib.results.shown import title_of
 from ircotlib.results.statistics import LEVEL
 from ircotlib.systems import OWN, all_systems
 
 PERCENT = (-4, 104)
-MEASURES = {"cover_em": "cover-EM", "f1": "F1", "rouge_l": "ROUGE-L"}
 HOLLOW = ("o", "D", "s")  # a shape for each model of a paper
 ROW = 0.13  # inches
 PAPER = panels.HOLLOW | {"linestyle": "", "marker": HOLLOW[0], "markersize": 4.5}
@@ -112,7 +112,7 @@ def draw_by_dataset(table: pd.DataFrame, title: str) -> plt.Figure | None:
     data set.
     """
     order = table.groupby("system", sort=False)["mean"].mean().sort_values(ascending=False)
-    titled = panels.with_titles(table.replace({"metric": MEASURES}))
+    titled = panels.with_titles(table.assign(metric=table["metric"].map(title_of)))
     table = table.assign(panel=[f"{row.dataset}\n{row.metric}, %" for row in titled.itertuples()])
     figure = _draw(table, "panel", title, order.index, width=panels.PAGE)
     return figure and panels.finish(figure, title, _family_handles(table))
@@ -126,7 +126,7 @@ def draw_measures(table: pd.DataFrame, title: str) -> plt.Figure | None:
     order = [*all_systems()]
     bases = {name: name.partition(",")[0] for name in table["system"]}
     names = sorted(bases, key=lambda name: order.index(bases[name]))
-    titled = panels.with_titles(table.replace({"metric": MEASURES}))
+    titled = panels.with_titles(table.assign(metric=table["metric"].map(title_of)))
     panel = [f"{row.dataset}: {row.metric}, %" for row in titled.itertuples()]
     table = table.assign(panel=panel, row=table["system"], system=table["system"].map(bases))
     look = {"across": table["metric"].nunique(), "width": panels.PAGE}
