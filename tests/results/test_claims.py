@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 from written import node, run
 
+from ircotlib.datasets import all_datasets
 from ircotlib.files.paths import FIGURES
 from ircotlib.parameters import read_parameters
 from ircotlib.results.claims import ircot
@@ -11,6 +12,7 @@ from ircotlib.results.claims.claim import CONTRADICTED, compare
 from ircotlib.results.claims.ircot import read_ircot
 from ircotlib.results.claims.judging import CLAIMS, COMPARISONS, judge_claims
 from ircotlib.results.claims.searchain import Measured
+from ircotlib.results.reported import KINDS
 from ircotlib.results.statistics import LEVEL, detectable, holm, questions_needed
 from ircotlib.systems import IRCOT, all_systems
 
@@ -40,6 +42,7 @@ def pair(better=(1, 1, 0, 1), worse=(0, 0, 0, 1), **columns):
 
 
 SHOWN = "demonstrations_shown"
+DATASETS = [*all_datasets(), *KINDS, "unspecified"]
 NAMES = "sizes", "chains", "other demonstrations", "other reader", "published systems"
 ALL = {
     text: claim
@@ -150,6 +153,17 @@ def test_every_pair_that_a_claim_or_a_record_names_is_evaluated():
     records = [s for s in all_systems().values() if s.study == IRCOT]
     pairs = {f"{s.name} > {worse}" for s in records for worse in s.better_than}
     assert pairs <= set(pd.read_csv(FIGURES / "ircot_differences.csv")["claim"])
+
+
+def test_every_pair_finds_the_papers_numbers_if_there_are_any():
+    """A name that the paper's table does not have would be said to have no number."""
+    without = []
+    for text, claim in ALL.items():
+        if claim.printed:
+            for pair in claim.pairs:
+                found = [claim.printed.differences(*pair, name) for name in DATASETS]
+                without += [] if any(map(len, found)) else [(text.partition(":")[0], *pair)]
+    assert without == [("Figure 7", "OneR QA", "NoR QA")]
 
 
 def test_verdicts_are_by_the_corrected_p_and_the_sign():
