@@ -3,9 +3,8 @@
 import pandas as pd
 
 from docs.pages import FOUR, as_table, read
-from ircotlib.results.claims.claim import FIXED
-from ircotlib.results.claims.judging import VERDICTS
-from ircotlib.results.statistics import LEVEL, holm
+from ircotlib.results.conclusions import LEANS, count_verdicts
+from ircotlib.results.statistics import LEVEL, VERDICTS
 
 NAMED = (  # comparisons that a sentence counts: on how many data sets they hold
     ("Figure 3", "IRCoT > OneR"),
@@ -15,54 +14,65 @@ NAMED = (  # comparisons that a sentence counts: on how many data sets they hold
 
 
 def claims() -> dict:
-    table, comparisons = read("ircot_claims"), read("ircot_comparisons")
-    theirs, of_theirs = read("searchain_claims"), read("searchain_comparisons")
-    counts = table[VERDICTS].astype(str).agg(" / ".join, axis=1)
-    leaning = table["leans"].map({"for": ", leans for it", "mixed": ", mixed"}).fillna("")
-    rows = table[["claim", "section", "source"]].assign(
-        n=counts, verdict=table["verdict"] + leaning
-    )
-    head = ["claim", "section", "", "its comparisons", "verdict", "questions needed"]
+    comparisons, of_theirs = read("ircot_comparisons"), read("searchain_comparisons")
+    table, theirs = read("ircot_claims"), read("searchain_claims")
     [musique] = named_comparisons()[2].query("dataset == 'musique'").to_dict("records")
+    holding = [(rows["verdict"] == "holds").sum() for rows in named_comparisons()]
+    table_1 = of_theirs[of_theirs["source"].str.contains("Table 1$")]
     return {
-        "claims": [n for rows in named_comparisons() for n in (count(rows)[0], len(rows))],
+        "claims": [n for pair in zip(holding, map(len, named_comparisons())) for n in pair],
         "musique": [f"{musique['ours']:+.1f}", f"{musique['low']:.1f}", f"{musique['high']:.1f}"],
-        "ircot": [*summary(table), count(table)[3]],
-        "searchain": [*summary(theirs), count_fixed(theirs)],
-        "tested": [len(table), len(comparisons), *count(comparisons)],
-        "searchain tested": [len(theirs), len(of_theirs), *count(of_theirs)],
+        "ircot": f"{len(table)} claims, {count_verdicts(table)}",
+        "searchain": f"{len(theirs)} claims, {count_verdicts(theirs)}",
+        "tested": f"{len(comparisons)} comparisons, {count_verdicts(comparisons)}",
+        "searchain tested": f"{len(of_theirs)} comparisons, {count_verdicts(of_theirs)}",
+        "comparisons": count_decided(comparisons),
+        "searchain comparisons": count_decided(of_theirs),
+        "table one": count_decided(table_1),
+        "iirc": describe_iirc(comparisons),
         "family": [differently(table), differently(theirs)],
-        "verdicts": as_table(head, rows.assign(needed=table["needed"].fillna("–")).to_numpy()),
+        "verdicts": list_verdicts(table),
+        "searchain verdicts": list_verdicts(theirs),
         "reader gains": gains(comparisons, "IRCoT QA > IRCoT QA w/o reader"),
         "direct gains": gains(comparisons, "IRCoT QA: direct > IRCoT QA: cot"),
     }
 
 
-def count(table: pd.DataFrame) -> list[int]:
-    """How often claims hold, do not hold, cannot be told, and are not tested."""
-    return [int((table["verdict"] == verdict).sum()) for verdict in VERDICTS]
+def list_verdicts(table: pd.DataFrame) -> str:
+    """A paper's claims, with p corrected for the section and for the paper."""
+    rows = []
+    for row in table.astype(object).fillna("").to_dict("records"):
+        counts = " / ".join(str(row[verdict]) for verdict in VERDICTS)
+        p = [p if p == "" else f"{p:.3f}" for p in (row["p_section"], row["p_holm"])]
+        p = " / ".join("< 0.001" if each == "0.000" else each for each in filter(None, p))
+        leans = LEANS[row["leans"]][0].removeprefix("is ") if row["leans"] else ""
+        verdict = ", ".join(filter(None, [row["verdict"], leans]))
+        found = row["detectable"] if row["detectable"] == "" else f"{row['detectable']:.1f}"
+        where = f"{row['section']}, {row['source']}"
+        rows.append([row["claim"], where, counts, p, verdict, row["needed"], found, row["note"]])
+    head = ["claim", "where", "its comparisons", "p", "verdict", "questions needed"]
+    return as_table([*head, "could be found", "note"], [[cell or "–" for cell in r] for r in rows])
 
 
-def summary(table: pd.DataFrame) -> list[int]:
-    """How many claims hold, of how many; how many do not, and how many cannot be told; how many of
-    these lean towards the paper, and how many are mixed.
-    """
-    holds, fails, undecided, _ = count(table)
-    leaning = int((table["leans"] == "for").sum())
-    return [holds, len(table), fails, undecided, leaning, undecided - leaning]
+def count_decided(table: pd.DataFrame) -> str:
+    """How many of all comparisons hold, and how many are refuted."""
+    hold, fail = ((table["verdict"] == verdict).sum() for verdict in VERDICTS[:2])
+    refuted = f"{fail or 'none'} {'are' if fail > 1 else 'is'} refuted"
+    return f"{hold} of {len(table)} comparisons hold, {refuted}"
 
 
-def count_fixed(table: pd.DataFrame) -> int:
-    """How many of the claims that hold could not have failed."""
-    fixed = table["note"].fillna("").str.startswith(FIXED)
-    return int((fixed & (table["verdict"] == "holds")).sum())
+def describe_iirc(comparisons: pd.DataFrame) -> str:
+    """The gains of IRCoT QA on IIRC, and the paper's."""
+    rows = comparisons[(comparisons["source"] == "Figure 4") & (comparisons["dataset"] == "iirc")]
+    worse = rows["comparison"].str.partition(" > ")[2]
+    gains = rows["ours"].map("{:+.1f}".format) + " over " + worse + " (the paper: " + rows["paper"]
+    return f"IRCoT QA has, in points of F1, {'; '.join(gains + ')')}"
 
 
 def differently(table: pd.DataFrame) -> int:
-    """How many verdicts would be others with all claims of the paper as one family."""
-    tested = table[table["verdict"] != "not tested"]
-    decided = tested["verdict"] != "cannot tell"
-    return int((decided != (holm(tested["p"]) < LEVEL)).sum())
+    """How many verdicts would be others with each section as a family."""
+    tested = table.dropna(subset="p")
+    return int(((tested["p_section"] < LEVEL) != (tested["verdict"] != "cannot tell")).sum())
 
 
 def gains(comparisons: pd.DataFrame, text: str) -> list[str]:

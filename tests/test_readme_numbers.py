@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from docs.claims import count, count_fixed, differently, named_comparisons, summary
+from docs.claims import count_decided, differently, list_verdicts, named_comparisons
 from docs.pages import BLOCK, OTHERS, PAGES, fill, write_page
 from docs.write_numbers import numbers, read, trainings
 from ircotlib.files.paths import MODELS
@@ -104,21 +104,42 @@ def test_columns_of_tables_are_named_in_the_order_of_their_numbers():
 def test_what_sentences_say_of_claims_is_so():
     named = named_comparisons()
     assert all(len(rows) and rows["dataset"].is_unique for rows in named)
-    assert count(pd.concat(named))[1] == 0, "nothing is said of comparisons that do not hold"
-    for paper in ("ircot", "searchain"):
-        assert "against" not in set(read(f"{paper}_claims")["leans"]), "it is called mixed"
+    verdicts = set(pd.concat(named)["verdict"])
+    assert "does not hold" not in verdicts, "nothing is said of comparisons that do not hold"
     rates = read("bench_parse_rates")
     assert set(rates["silent"]) == {0} and rates["system"].nunique() == 23
 
 
-def test_claims_are_counted_in_one_unit():
-    verdicts = ["holds"] * 2 + ["does not hold"] + ["cannot tell"] * 3 + ["not tested"]
-    notes = ["cannot fail here: by selection", None, None, "cannot fail here", None, None, None]
-    table = pd.DataFrame({"verdict": verdicts, "note": notes, "p": [0, 0.04, 0, 1, 0.9, 0.8, None]})
-    table["leans"] = [None] * 3 + ["for", "mixed", "mixed", None]
-    assert summary(table) == [2, 7, 1, 3, 1, 2] and count(table) == [2, 1, 3, 1]
-    assert count_fixed(table) == 1
-    assert differently(table) == 1  # p = 0.04, alone in its section, is 0.16 among the six
+def test_claims_and_comparisons_are_counted_alike_for_both_papers(written):
+    for paper, name in (("ircot", ""), ("searchain", "searchain ")):
+        claims, comparisons = read(f"{paper}_claims"), read(f"{paper}_comparisons")
+        hold = (claims["verdict"] == "holds").sum()
+        assert written[paper].startswith(f"{len(claims)} claims, {hold} hold")
+        hold = (comparisons["verdict"] == "holds").sum()
+        assert written[f"{name}comparisons"].startswith(f"{hold} of {len(comparisons)} ")
+        assert written[f"{name}tested"].startswith(f"{len(comparisons)} comparisons, {hold} hold")
+        assert written[f"{name}verdicts"].count("\n") == len(claims) + 3
+    table = pd.DataFrame({"verdict": ["holds", "cannot tell", "not counted"]})
+    assert count_decided(table) == "1 of 3 comparisons hold, none is refuted"
+    refuted = table.replace("cannot tell", "does not hold")
+    assert count_decided(refuted).endswith("hold, 1 is refuted")
+
+
+def test_a_verdict_is_listed_with_both_ps_and_what_would_decide_it():
+    counts = dict.fromkeys(["holds", "does not hold", "not tested", "not counted"], 0)
+    row = {"claim": "A > B", "section": "§5", "source": "Figure 1", "cannot tell": 2, **counts}
+    row |= {"p": 0.01, "p_section": 0.0001, "p_holm": 0.06, "verdict": "cannot tell"}
+    row |= {"leans": "mixed", "needed": "90 to refute", "detectable": 12.34, "note": None}
+    none = dict.fromkeys(["p", "p_section", "p_holm", "leans", "needed", "detectable"])
+    fixed = row | none | {"verdict": "not counted", "note": "cannot fail: so chosen"}
+    table = pd.DataFrame([row, fixed])
+    [*_, first, second] = list_verdicts(table).strip().splitlines()
+    assert first == (
+        "| A > B | §5, Figure 1 | 0 / 0 / 2 / 0 / 0 | < 0.001 / 0.060 | cannot tell, mixed | "
+        "90 to refute | 12.3 | – |"
+    )
+    assert second.endswith("| – | not counted | – | – | cannot fail: so chosen |")
+    assert differently(table) == 1  # by its section it would hold
 
 
 def test_what_sentences_say_of_models_is_so():

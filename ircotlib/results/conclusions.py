@@ -2,14 +2,22 @@
 data. Each function returns Markdown.
 """
 
+from collections.abc import Mapping
+
 import pandas as pd
 
 from ircotlib.results.shown import title_of
-from ircotlib.results.statistics import LEVEL
+from ircotlib.results.statistics import LEVEL, VERDICTS
 
 FEW = 4  # places that are named, of more only how many
 VERBS = {"recall": "finds more than", "factual": "writes fewer chains with a false fact than"}
 UNITS = {"recall": "points of recall", "f1": "points of F1"}
+LEANS = {
+    "for": ("leans towards the paper", "lean towards the paper"),
+    "mixed": ("is mixed", "are mixed"),
+    "equal": ("is equal", "are equal"),
+    "against": ("leans against it", "lean against it"),
+}
 
 
 def conclude_claims(claims: pd.DataFrame) -> str:
@@ -61,26 +69,39 @@ def _range(rows: pd.DataFrame) -> str:
     return f" ({' to '.join(texts)} {UNITS.get(rows['metric'].iloc[0], 'points')})"
 
 
-def conclude_verdicts(claims: pd.DataFrame) -> str:
-    """How many of a paper's claims (`judge_claims`) hold, do not, or cannot be told, and which."""
+def conclude_verdicts(claims: pd.DataFrame, comparisons: pd.DataFrame) -> str:
+    """How many of a paper's claims, and of their comparisons (`judge_claims`), hold, do not, or are
+    undecided, and which claims.
+    """
     if claims.empty:
         return "None of the paper's claims could be tested."
-    counts = claims["verdict"].value_counts()
-    hold, fail = counts.get("holds", 0), counts.get("does not hold", 0)
-    text = f"Of the paper's {len(claims)} claims **{hold} hold{'s' if hold == 1 else ''} here, "
-    text += f"{fail} do{'es' if fail == 1 else ''} not**"
-    undecided = claims[claims["verdict"] == "cannot tell"]
-    text += f", {len(undecided)} cannot be told"
-    if lean := (undecided["leans"] == "for").sum():
-        text += f" ({lean} lean{'s' if lean == 1 else ''} the paper's way)"
-    if untested := counts.get("not tested", 0):
-        text += f", and {untested} {'is' if untested == 1 else 'are'} not tested"
-    lines = [f"{text}."]
-    for verdict in ("holds", "does not hold", "cannot tell", "not tested"):
-        of_verdict = claims.loc[claims["verdict"] == verdict, "claim"]
-        if len(of_verdict):
-            lines.append(f"- *{verdict}*: {'; '.join(of_verdict)}")
+    lines = [f"Of the paper's {len(claims)} claims {count_verdicts(claims)}."]
+    lines[0] += f" Of their {len(comparisons)} comparisons {count_verdicts(comparisons)}."
+    for verdict in VERDICTS:
+        of_verdict = claims[claims["verdict"] == verdict]
+        names = of_verdict["claim"]
+        if verdict == "not counted":
+            names = names + " (" + of_verdict["note"] + ")"
+        if len(names):
+            lines.append(f"- *{verdict}*: {'; '.join(names)}")
     return "\n".join(lines)
+
+
+def count_verdicts(table: pd.DataFrame) -> str:
+    """How often claims or comparisons hold, do not, or are undecided, and which way these lean."""
+
+    def say(column: str, words: Mapping[str, tuple[str, str]]) -> list[str]:
+        counts = {name: int((table[column] == name).sum()) for name in words}
+        return [f"{n} {words[name][n > 1]}" for name, n in counts.items() if n]
+
+    hold = say("verdict", {"holds": ("holds", "hold")}) or ["none holds"]
+    fail = say("verdict", {"does not hold": ("does not", "do not")}) or ["none is refuted"]
+    undecided = ", ".join(say("verdict", {"cannot tell": ("is undecided", "are undecided")}))
+    if leaning := say("leans", LEANS):
+        undecided += f" ({', '.join(leaning)})"
+    others = {name: (f"is {name}", f"are {name}") for name in ("not tested", "not counted")}
+    parts = [*hold, *fail, undecided, *say("verdict", others)]
+    return ", ".join(filter(None, parts))
 
 
 def conclude_means(means: pd.DataFrame) -> str:

@@ -11,7 +11,7 @@ from ircotlib.files.kept import kept_until_changed
 from ircotlib.files.paths import REPORTED
 from ircotlib.files.tables import Number, read_table
 from ircotlib.results.runs import in_order
-from ircotlib.results.statistics import summarise
+from ircotlib.results.statistics import mean_interval, summarise
 from ircotlib.systems import RECALL, all_systems
 
 KEYS = ["dataset", "system", "metric"]
@@ -22,7 +22,8 @@ ALL = "all"
 KINDS = {"hotpotqa_bridge": ("hotpotqa", "bridge"), "musique_2hop": ("musique", "2hop")}
 COLUMNS = "profile dataset model system metric mean low high deviation".split()
 COLUMNS += ["demonstrations_shown", "n", "reported"]
-TABLE = [*KEYS, "model", "paper", "ours", "difference", "n"]  # columns of SearChain's tables
+# columns of SearChain's tables; the last two, the 95% interval of ours, only of means of questions
+TABLE = [*KEYS, "model", "paper", "ours", "difference", "n", "low", "high"]
 
 
 def read_reported(paper: str = "ircot", **wanted: str) -> pd.DataFrame:
@@ -83,10 +84,11 @@ def declare(*sources: str) -> Callable:
             here = {*all_datasets(), "all", "unspecified"}
             papers = papers[papers["dataset"].str.partition("_")[0].isin(here)]
             papers = papers.assign(paper=papers["value"])[[*KEYS, "name", "model", "paper"]]
-            ours = pd.DataFrame(yield_ours(*arguments), columns=[*KEYS, "ours", "n"])
+            ours = pd.DataFrame(yield_ours(*arguments), columns=[*KEYS, "ours", "n", "low", "high"])
             table = beside(papers, ours.sort_values(KEYS), rest=True)
             table = table.assign(difference=table["ours"] - table["paper"])
-            return table[TABLE].round(3).astype({"n": "Int64"})
+            table = table[TABLE].round(3).astype({"n": "Int64"})
+            return table.drop(columns=["low", "high"]) if table["low"].isna().all() else table
 
         return make_table
 
@@ -97,6 +99,20 @@ def rows_of(dataset: str, system: str, n: int | None = None, **values: float) ->
     """Rows of ours, one for each value, which has the name of its metric."""
     for metric, value in values.items():
         yield {"dataset": dataset, "system": system, "metric": metric, "ours": value, "n": n}
+
+
+def means_of(
+    dataset: str, system: str, scale: float = 100.0, **scores: pd.Series
+) -> Iterator[dict]:
+    """Rows of ours, one for each series of scores of questions, from 0 to 1: the mean, times
+    `scale`, with its 95% interval, which is exact for a share (`mean_interval`).
+    """
+    for metric, values in scores.items():
+        values = values.astype(float)
+        ends = mean_interval(values) if len(values) else (float("nan"),) * 2
+        low, high = (scale * end for end in ends)
+        row = {"dataset": dataset, "system": system, "metric": metric, "n": len(values)}
+        yield row | {"ours": scale * values.mean(), "low": low, "high": high}
 
 
 def compare_published(runs: pd.DataFrame, source: str) -> pd.DataFrame:

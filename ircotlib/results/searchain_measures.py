@@ -20,6 +20,7 @@ from ircotlib.text import sentences
 SOURCES = {"of_llm": "", "corrected_by_ir": VERIFICATION, "completed_by_ir": COMPLETION}
 NAN = float("nan")
 KNEW = "CoT"  # its right answers count as what the model knows (Tables 3b, 7, 8; ours)
+ASKS_ITSELF_LAST = "Least-to-Most"  # whose last call, on the question itself, is no thought
 
 
 def read_run(folder: Path) -> pd.DataFrame:
@@ -87,17 +88,19 @@ def misled_by_ir(without_ir: pd.DataFrame, with_ir: pd.DataFrame) -> float:
     return 100 * (~with_ir["right"][without_ir["right"]]).mean()
 
 
-def count_steps(run: pd.DataFrame) -> pd.Series:
+def count_steps(run: pd.DataFrame, system: str) -> pd.Series:
     """The number of reasoning steps of each question, by id (SearChain Table 4): of nodes on the
     correct path of a chain of query, else of Self-Ask's follow-up questions, else of thoughts or
-    sentences but the one that gives the answer (ours: the paper does not say).
+    sentences but the one that gives the answer; of Least-to-Most, of the sub-questions and the
+    question itself, which it answers last (ours: the paper does not say).
     """
     counts = []
     for row in run.itertuples():
         lines = row.thoughts or sentences(row.reading)
         follow_ups = [line for line in lines if line.startswith("Follow up:")]
         steps = follow_ups or [line for line in lines if "answer is" not in line]
-        counts.append(sum(node.mark > 0 for node in row.nodes) if row.nodes else len(steps))
+        last = 1 if row.thoughts and system == ASKS_ITSELF_LAST else 0
+        counts.append(sum(node.mark > 0 for node in row.nodes) if row.nodes else len(steps) + last)
     return pd.Series(counts, run.index, dtype=float)
 
 

@@ -17,7 +17,8 @@ MOST = 15  # rows that are shown before "more"
 DASH = "–"
 # What columns and measures are called, where that is not their name with spaces.
 WORDS = {"dataset": "data set", "cover_em": "cover-EM", "em": "EM", "f1": "F1"}
-WORDS |= {"rouge_l": "ROUGE-L", "p_holm": "p (Holm)", "low": "95% from", "high": "to"}
+WORDS |= {"rouge_l": "ROUGE-L", "low": "95% from", "high": "to"}
+WORDS |= {"p_holm": "p (Holm)", "p_section": "p (section)", "detectable": "could be found"}
 WORDS |= {"k": "K", "m": "M", "cot": "CoT", "skc": "SKC", "amp": "AMP", "on_front": "on the front"}
 WORDS |= {"n": "questions", "calls": "generations", "unspecified": "not stated"}
 WORDS |= {"tokens_in": "prompt tokens", "tokens_out": "output tokens"}
@@ -57,9 +58,9 @@ def spread(
     papers: bool = False,
 ) -> pd.DataFrame:
     """A long table made wide: a row for each value of `rows`, a column for each of `column`. A cell
-    has the `value`; if none is named, the mean and its 95% interval, or ours and the paper's number
-    in brackets. Rows and columns with no number of ours are left out, and a line says which;
-    `papers`: unless the paper has one.
+    has the `value`; if none is named, the mean and its 95% interval, or ours, with its interval if
+    there is one, and the paper's number in brackets. Rows and columns with no number of ours are
+    left out, and a line says which; `papers`: unless the paper has one.
     """
     rows = [rows] if isinstance(rows, str) else list(rows)
     values = table[value or ("ours" if "ours" in table else "mean")]
@@ -79,7 +80,8 @@ def spread(
 
 def _cell(row: dict) -> str:
     if "ours" in row:
-        ours, paper = (_digits(row[name]) for name in ("ours", "paper"))
+        ours, paper, low, high = (_digits(row.get(n)) for n in ("ours", "paper", "low", "high"))
+        ours += f" [{low} to {high}]" if low else ""
         return f"{ours or DASH} ({paper})" if paper else ours
     return f"{row['mean']:.1f} ({row['low']:.1f} to {row['high']:.1f})"
 

@@ -15,6 +15,7 @@ from ircotlib.errors import DataError
 
 RESAMPLES = 10_000
 LEVEL, POWER = 0.05, 0.8
+VERDICTS = ["holds", "does not hold", "cannot tell", "not tested", "not counted"]
 # Values are rounded to so many steps of the largest: its halves to tenths, and to sixths, stay.
 PAIRED, UNPAIRED = 2520, 60
 BY = ("profile", "dataset", "model", "system", "metric")

@@ -11,7 +11,7 @@ from ircotlib.parameters import Parameters
 from ircotlib.results import searchain_measures as measures
 from ircotlib.results.citations import judge_reference, read_references
 from ircotlib.results.head_to_head import EXPERIMENT, average, measures_of, of_first_measure
-from ircotlib.results.reported import declare, read_reported, rows_of
+from ircotlib.results.reported import KEYS, declare, means_of, read_reported, rows_of
 from ircotlib.results.runs import find_test_runs
 from ircotlib.results.searchain_measures import KNEW
 from ircotlib.running.backends import open_dataset
@@ -51,7 +51,8 @@ def systems_of(source: str, runs: Runs, dataset: str) -> list[str]:
 @declare("Table 1")
 def table_1(table: pd.DataFrame) -> Iterator[dict]:
     """Every system on every data set; `table`: from head_to_head.compare_all."""
-    yield from of_first_measure(table).rename(columns={"mean": "ours"}).to_dict("records")
+    ours = of_first_measure(table).rename(columns={"mean": "ours"})
+    yield from ours[[*KEYS, "ours", "n"]].to_dict("records")  # without intervals, as printed
 
 
 @declare("Table 2")
@@ -67,19 +68,18 @@ def table_2(runs: Runs) -> Iterator[dict]:
 def table_3(runs: Runs) -> Iterator[dict]:
     """What retrieval gains where it gives feedback (a), and how often it misleads (b)."""
     for dataset in datasets_of("Table 3(a)", runs, WITH_RETRIEVAL, WITHOUT_RETRIEVAL, KNEW):
-        whole = runs[dataset, WITH_RETRIEVAL]
-        effect = measures.positive_effect(runs[dataset, WITHOUT_RETRIEVAL], whole)
+        whole, alone = (runs[dataset, name] for name in (WITH_RETRIEVAL, WITHOUT_RETRIEVAL))
         # on S, all questions, and on S_IR, those that retrieval helps (SearChain §4.3.2)
-        alone, alone_on_helped, with_on_helped = effect.values()
-        means = {"cover_em": alone, "cover_em_where_ir_helps": alone_on_helped}
-        yield from rows_of(dataset, WITHOUT_RETRIEVAL, len(whole), **means)
-        means = {"cover_em_where_ir_helps": with_on_helped}
-        yield from rows_of(dataset, WITH_RETRIEVAL, len(whole), **means)
-        knew = runs[dataset, KNEW]
+        helped = measures.is_helped(whole)
+        means = {"cover_em": alone["score"], "cover_em_where_ir_helps": alone["score"][helped]}
+        yield from means_of(dataset, WITHOUT_RETRIEVAL, **means)
+        means = {"cover_em_where_ir_helps": whole["score"][helped]}
+        yield from means_of(dataset, WITH_RETRIEVAL, **means)
+        knew = runs[dataset, KNEW]["right"]
         # of what the model answers right alone (SearChain §4.3.2); KNEW decides (ours)
         for system in systems_of("Table 3(b)", runs, dataset):
-            share = measures.misled_by_ir(knew, runs[dataset, system])
-            yield from rows_of(dataset, system, int(knew["right"].sum()), misled_by_ir=share)
+            wrong = ~runs[dataset, system]["right"][knew]
+            yield from means_of(dataset, system, misled_by_ir=wrong)
 
 
 @declare("Table 4")
@@ -88,9 +88,9 @@ def table_4(runs: Runs) -> Iterator[dict]:
     # MuSiQue, because its questions are the most complex (SearChain §4.3.3)
     for system in systems_of("Table 4", runs, "musique"):
         run = runs["musique", system]
-        for hops, steps in measures.count_steps(run).groupby(measures.hops_of(run)):
+        for hops, steps in measures.count_steps(run, system).groupby(measures.hops_of(run)):
             yield from rows_of(hops, system, len(steps), reasoning_steps=steps.mean())
-        yield from rows_of("musique", system, len(run), accuracy=100 * run["score"].mean())
+        yield from means_of("musique", system, accuracy=run["score"])
 
 
 @declare("Table 5")
@@ -110,8 +110,7 @@ def table_5(runs: Runs, p: Parameters) -> Iterator[dict]:
         items = read_references(p, EXPERIMENT, [WITH_RETRIEVAL])
         marks = [(item, n) for item in items for n in range(item.facts)]
         right = [judge_reference(item, n, facts[item.dataset]) == "true" for item, n in marks]
-        amp = sum(right) / max(1, len(right))
-        yield from rows_of("unspecified", WITH_RETRIEVAL, len(right), amp=amp)
+        yield from means_of("unspecified", WITH_RETRIEVAL, 1, amp=pd.Series(right, dtype=float))
 
 
 @declare("Table 6")
@@ -137,8 +136,8 @@ def table_7(whole: pd.DataFrame, forms: pd.DataFrame) -> Iterator[dict]:
     """
     known = forms[forms["panel"] == "b"].drop_duplicates("id")  # S_all (SearChain A.2.1)
     for hops, ids in known.groupby("hops")["id"]:
-        accuracy = {"accuracy_where_parts_known": whole["score"][ids].mean()}
-        yield from rows_of(f"musique_{hops}hop", "LLM", len(ids), **accuracy)
+        accuracy = {"accuracy_where_parts_known": whole["score"][ids]}
+        yield from means_of(f"musique_{hops}hop", "LLM", 1, **accuracy)
 
 
 @declare("Table 8")
@@ -152,12 +151,11 @@ def table_8(runs: Runs, p: Parameters) -> Iterator[dict]:
             best = _judge_best_passages(p, dataset)
             # S_t and S_f: what the model alone answers right and wrong (SearChain A.2.2)
             for side, ids in (("right", right.index[right]), ("wrong", right.index[~right])):
-                top_1 = {f"top1_where_llm_{side}": 100 * best[ids].mean()}
-                yield from rows_of(dataset, "retriever", len(ids), **top_1)
+                yield from means_of(dataset, "retriever", **{f"top1_where_llm_{side}": best[ids]})
                 alone = {f"accuracy_where_llm_{side}": 100.0 * (side == "right")}
                 yield from rows_of(dataset, "LLM", len(ids), **alone)
-                with_ir = {f"accuracy_where_llm_{side}": 100 * right_with_ir[ids].mean()}
-                yield from rows_of(dataset, "LLM w/ IR", len(ids), **with_ir)
+                with_ir = {f"accuracy_where_llm_{side}": right_with_ir[ids]}
+                yield from means_of(dataset, "LLM w/ IR", **with_ir)
 
 
 def holds_answers(dataset: str) -> bool:
@@ -185,7 +183,7 @@ def table_9(second: pd.DataFrame) -> Iterator[dict]:
     groups = second.groupby(["dataset", "system"], sort=False) if len(second) else ()
     for (dataset, system), run in groups:
         metric = measures_of(dataset)[0]
-        yield from rows_of(dataset, system, len(run), **{metric: 100 * run[metric].mean()})
+        yield from means_of(dataset, system, **{metric: run[metric]})
 
 
 @declare("Table 10")
@@ -194,7 +192,7 @@ def table_10(runs: Mapping[float, Sequence[pd.DataFrame]]) -> Iterator[dict]:
     # a long answer agrees with a passage if their ROUGE is above alpha (SearChain A.4.1)
     for alpha, tables in runs.items():
         for run in tables:
-            yield from rows_of("eli5", ALPHAS[alpha], len(run), rouge_l=100 * run["rouge_l"].mean())
+            yield from means_of("eli5", ALPHAS[alpha], rouge_l=run["rouge_l"])
 
 
 @declare("Table 11")

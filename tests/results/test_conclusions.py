@@ -8,6 +8,7 @@ from ircotlib.results.conclusions import (
     conclude_means,
     conclude_predictions,
     conclude_verdicts,
+    count_verdicts,
 )
 from ircotlib.results.statistics import verdicts
 
@@ -49,16 +50,26 @@ def test_a_claim_is_said_with_its_differences_and_where_it_holds():
 def test_verdicts_are_counted_and_named():
     claims = pd.DataFrame(
         {
-            "claim": ["one", "two", "three", "four"],
-            "verdict": ["holds", "cannot tell", "cannot tell", "not tested"],
-            "leans": [None, "for", "mixed", None],
+            "claim": ["one", "two", "three", "four", "five"],
+            "verdict": ["holds", "cannot tell", "cannot tell", "not tested", "not counted"],
+            "leans": [None, "for", "mixed", None, None],
+            "note": ["", "", "", "", "cannot fail: so chosen"],
         }
     )
-    text = conclude_verdicts(claims)
-    head = "Of the paper's 4 claims **1 holds here, 0 do not**, 2 cannot be told (1 leans the "
-    assert text.startswith(f"{head}paper's way), and 1 is not tested.\n- *holds*: one\n")
-    assert "- *cannot tell*: two; three" in text and "does not hold" not in text
-    assert conclude_verdicts(claims.head(0)) == "None of the paper's claims could be tested."
+    verdicts = ["does not hold"] * 2 + ["cannot tell"] * 3
+    leans = [None, None, "equal", "against", "for"]
+    comparisons = pd.DataFrame({"verdict": verdicts, "leans": leans})
+    first, *lines = conclude_verdicts(claims, comparisons).splitlines()
+    assert first == (
+        "Of the paper's 5 claims 1 holds, none is refuted, 2 are undecided (1 leans towards the "
+        "paper, 1 is mixed), 1 is not tested, 1 is not counted. Of their 5 comparisons none holds, "
+        "2 do not, 3 are undecided (1 leans towards the paper, 1 is equal, 1 leans against it)."
+    )
+    assert lines[:2] == ["- *holds*: one", "- *cannot tell*: two; three"]
+    assert lines[-1] == "- *not counted*: five (cannot fail: so chosen)" and len(lines) == 4
+    assert count_verdicts(comparisons.head(0)) == "none holds, none is refuted"
+    none = claims.head(0), comparisons.head(0)
+    assert conclude_verdicts(*none) == "None of the paper's claims could be tested."
 
 
 def test_the_best_of_the_head_to_head_and_what_is_as_good():

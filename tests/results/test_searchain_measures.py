@@ -120,14 +120,19 @@ def test_where_retrieval_helps_and_misleads(with_ir, without_ir):
 
 
 def test_the_steps_by_hops(with_ir, without_ir, write_run):
-    """Table 4: steps are nodes on the path, or thoughts, or sentences other than the answer's."""
-    assert list(measures.count_steps(with_ir)) == [2, 2, 4, 1]
-    assert list(measures.count_steps(without_ir).sort_index()) == [1, 1, 1, 1]
+    """Table 4: steps are nodes on the path, or thoughts, or sentences other than the answer's; of
+    Least-to-Most the last call, too.
+    """
+    assert list(measures.count_steps(with_ir, "SearChain")) == [2, 2, 4, 1]
+    for name in ("CoT", "Least-to-Most"):  # without sub-questions it asks the question alone
+        assert list(measures.count_steps(without_ir, name).sort_index()) == [1, 1, 1, 1]
     scores = {"one": 1.0, "two": 1.0}
     thoughts = write_run("thoughts", scores, {}, thoughts=("One?", "Two?", "Three?"))
-    assert list(measures.count_steps(thoughts)) == [3, 3]
+    assert list(measures.count_steps(thoughts, "CoT")) == [3, 3]
+    assert list(measures.count_steps(thoughts, "Least-to-Most")) == [4, 4]
     lines = ("Follow up: One?", "Intermediate answer: A.", "Follow up: Two?", "So B.")
-    assert list(measures.count_steps(write_run("asked", scores, {}, thoughts=lines))) == [2, 2]
+    asked = write_run("asked", scores, {}, thoughts=lines)
+    assert list(measures.count_steps(asked, "Self-Ask w/o IR")) == [2, 2]
 
 
 def test_the_references_marked(with_ir, without_ir):

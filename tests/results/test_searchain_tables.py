@@ -19,6 +19,7 @@ RUNS = {
     ("musique", "CoT"): run([1, 1, 0, 0], reading="One. Two. The answer is x."),
     ("musique", "Self-Ask"): run([1, 0, 0, 0]),
     ("musique", "DSP"): run([0, 0, 1, 0]),
+    ("musique", "Least-to-Most"): run([1, 0, 0, 0], thoughts=("a? x.", "b? y.")),
     ("musique", "Self-Ask w/o IR"): run([0, 0, 0, 1], thoughts=("Follow up: a?", "So …")),
 }
 
@@ -30,19 +31,23 @@ def cell(table, **wanted):
     return row
 
 
-def kept(table, *sources, without=()):
-    """Whether the table has every number of the paper, in its order, except on some data sets."""
+def kept(table, *sources, without=(), intervals=True):
+    """Whether the table has every number of the paper, in its order, except on some data sets; and
+    intervals, if it is one of means of questions.
+    """
     papers = pd.concat([read_reported("searchain", source=source) for source in sources])
     papers = papers[~papers["dataset"].isin(without)]["value"]
     assert list(table["paper"].dropna()) == list(papers.round(3))
-    assert list(table) == reported.TABLE
+    assert list(table) == [*reported.TABLE[:-2], *(["low", "high"] if intervals else [])]
+    if intervals:
+        assert table["ours"].between(table["low"] - 0.001, table["high"] + 0.001).any()
 
 
 def test_every_number_of_the_paper_stands_first_and_ours_beside():
     ours = [("fever", "CoT", "cover_em", 80.0), ("hotpotqa", "IRCoT QA", "cover_em", 1.0)]
     ours.append(("hotpotqa", "IRCoT QA", "f1", 2.0))
     table = tables.table_1(pd.DataFrame(ours, columns=[*reported.KEYS, "mean"]).assign(n=9))
-    kept(table, "Table 1")
+    kept(table, "Table 1", intervals=False)
     row = cell(table, dataset="fever", system="CoT")
     assert (row["paper"], row["ours"], row["difference"], row["n"]) == (76.98, 80.0, 3.02, 9)
     assert table["ours"].count() == 2 and table["ours"].iloc[-1] == 1
@@ -53,7 +58,7 @@ def test_every_number_of_the_paper_stands_first_and_ours_beside():
 
 def test_sources_and_effects_of_retrieval():
     table = tables.table_2(RUNS)
-    kept(table, "Table 2")
+    kept(table, "Table 2", intervals=False)
     assert cell(table, dataset="musique", metric="knowledge_corrected_by_ir")["ours"] == 50
     table = tables.table_3(RUNS)
     kept(table, "Table 3(a)", "Table 3(b)")
@@ -62,6 +67,8 @@ def test_sources_and_effects_of_retrieval():
     misled = table[(table["metric"] == "misled_by_ir") & table["ours"].notna()]
     shares = dict(zip(misled["system"], misled["ours"], strict=True))
     assert shares == {"Self-Ask": 50, "DSP": 100, "SearChain": 0} and set(misled["n"]) == {2}
+    exact = misled.set_index("system")[["low", "high"]].round(1)  # 0 of 2: 1 - 0.025^(1/2)
+    assert tuple(exact.loc["SearChain"]) == (0, 84.2) and tuple(exact.loc["DSP"]) == (15.8, 100)
 
 
 def test_what_was_not_run_stays_empty():
@@ -75,7 +82,8 @@ def test_steps_of_reasoning():
     table = tables.table_4(RUNS)
     kept(table, "Table 4")
     steps = table[table["dataset"] == "musique_2hop"].set_index("system")["ours"]
-    assert dict(steps.dropna()) == {"CoT": 2, "Self-Ask w/o IR": 1, "SearChain w/o IR": 3}
+    asked = {"CoT": 2, "Self-Ask w/o IR": 1, "Least-to-Most": 3, "SearChain w/o IR": 3}
+    assert dict(steps.dropna()) == asked
     row = cell(table, dataset="musique", system="CoT")
     assert (row["paper"], row["ours"]) == (35.04, 50)
 
@@ -84,7 +92,7 @@ def test_references_are_counted_without_facts():
     p = read_parameters("mini", {"datasets": ["musique"], "data_dir": "elsewhere"})
     marked = {**RUNS, ("musique", "SearChain"): run([1], [node(1)], reading="A [1]. B [1]. C.")}
     table = tables.table_5(marked, p)
-    kept(table, "Table 5")
+    kept(table, "Table 5", intervals=False)
     assert cell(table, system="SearChain", metric="skc")["ours"] == 2
     assert pd.isna(cell(table, system="SearChain", metric="amp")["ours"])
 
@@ -131,7 +139,7 @@ def test_other_models_thresholds_and_examples():
             return type("Prompt", (), {"demonstrations": [stage] * (stage == "read")})
 
     table = tables.table_11([Bench()], choose_systems(["Self-Ask", "CoT"]))
-    kept(table, "Table 11")
+    kept(table, "Table 11", intervals=False)
     ours = table.dropna(subset="ours").set_index("system")["ours"]
     assert dict(ours) == {"CoT": 0, "Self-Ask": 1}
 

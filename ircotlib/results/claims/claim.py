@@ -16,7 +16,8 @@ PLACE = ("dataset", "model", "demonstrations")
 # name of the series is the measure, such as "f1".
 Values = Mapping[tuple[str, ...], Mapping[str, pd.Series]]
 NO_NUMBER = "no number printed"
-FIXED = "cannot fail here"  # begins the note of a claim that nothing measured could refute
+CONTRADICTED = "the paper's own number is against it"
+ALIKE = 0.9  # a side does not vary if this share of its values is the same (ours)
 
 
 @dataclass(frozen=True)
@@ -82,15 +83,19 @@ class Claim:
     # of a claim about demonstrations: finds how many each side was shown a prompt on average, by
     # place and side, such as ("musique", "m/xxl", "iirc", "IRCoT QA")
     shown: Callable[..., Mapping[tuple[str, ...], float]] | None = None
-    note: str = ""  # what to know before its verdict is read: see FIXED
+    # of a claim whose outcome is settled by how questions are chosen or a model is taught, if its
+    # sides show it: how
+    settled: str = ""
+    note: str = ""  # what to know before its verdict is read
 
     def compare(
         self, measured: object, values: Values, by: Sequence[str] = PLACE
     ) -> Iterator[dict]:
         """Test each pair at each place where both sides have values; yield the rows of a table, as
         dicts. `by`: the columns that say the place. `tested`: False if the claim is about
-        demonstrations and a side was shown fewer than one. `contradicted`: the paper's own number
-        is against the claim.
+        demonstrations and a side was shown fewer than one. `not_counted`: why the comparison says
+        nothing about the claim, or "". `against`: those of the paper's models whose own numbers are
+        against the claim.
         """
         shown = self.shown(measured) if self.shown else {}
         for place, sides in values.items():
@@ -98,14 +103,30 @@ class Claim:
                 if not (len(sides.get(better, ())) and len(sides.get(worse, ()))):
                     continue
                 row = dict(zip(by, place, strict=True)) | {"note": self.note, "paper": NO_NUMBER}
-                row |= {"comparison": self.comparison.format(better, worse), "contradicted": False}
+                row |= {"comparison": self.comparison.format(better, worse), "against": ""}
+                row["not_counted"] = self._why_settled(sides[better], sides[worse])
                 if self.printed:
                     theirs = self.printed.differences(better, worse, row["dataset"])
                     row["paper"] = self.printed.describe(theirs)
-                    row["contradicted"] = bool((theirs < -self.margin).any())
+                    against = theirs < -self.margin
+                    row["against"] = " and ".join(map(str, theirs.index[against]))
+                    if len(theirs) and against.all():
+                        row["not_counted"] = row["not_counted"] or CONTRADICTED
                 counts = [shown[key] for s in (better, worse) if (key := (*place, s)) in shown]
                 row["tested"] = not self.shown or min(counts, default=0) >= 1
                 yield row | difference(sides[better], sides[worse], self.paired, self.margin)
+
+    def _why_settled(self, better: pd.Series, worse: pd.Series) -> str:
+        """Why no outcome but one was possible: both sides are the same on every question, so that
+        the one is not lower by any margin; or `settled`, if the values show it, which is so if they
+        do not vary. Of a pair on the same questions one such side is enough: that of answers that
+        are all right because the questions were so chosen.
+        """
+        if self.margin and better.equals(worse):
+            return "cannot fail: both sides are the same on every question"
+        common = (side.value_counts(normalize=True).iloc[0] for side in (better, worse))
+        alike = [share >= ALIKE for share in common]
+        return self.settled if any(alike) and (self.paired or all(alike)) else ""
 
 
 def over(better: str, *worse: str) -> list[tuple[str, str]]:
