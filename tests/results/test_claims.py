@@ -298,7 +298,9 @@ SETTLED = ["more steps than", "more steps for", "Table 7", "IR misleads a model"
 def test_how_a_claim_is_settled_is_said_and_applies_if_the_values_show_it():
     settled = {text: claim for text, claim in ALL.items() if claim.settled}
     assert all(part in text for part, text in zip(SETTLED, settled, strict=True))
-    claim = settled["Table 8: IR misleads a model that is right"]
+    steps, of_hops, _, misleads, helps = settled.values()
+    margin = next(claim for claim in ALL.values() if claim.margin == 1)
+    answers = next(claim for text, claim in ALL.items() if text.startswith("Figure 4"))
     always, varied = pd.Series([100.0] * 10, name="em"), pd.Series([100.0, 0.0] * 5, name="em")
     nearly, other = always.where(always.index > 0, 0.0), varied[::-1].reset_index(drop=True)
 
@@ -306,17 +308,18 @@ def test_how_a_claim_is_settled_is_said_and_applies_if_the_values_show_it():
         sides = {("hotpotqa", "m", "hotpotqa"): dict(zip(claim.pairs[0], (better, worse)))}
         return next(claim.compare(None, sides))["not_counted"]
 
-    for better, worse in ((always, varied), (varied, always), (nearly, varied)):
-        assert reason(claim, better, worse) == claim.settled
-    assert reason(claim, varied, other) == ""
-    of_hops = next(claim for text, claim in settled.items() if "more steps for" in text)
-    assert reason(of_hops, always, nearly) == of_hops.settled
-    assert reason(of_hops, always, varied) == "", "of different questions both must not vary"
-    margin = next(claim for claim in ALL.values() if claim.margin == 1)
-    assert reason(margin, varied, varied).startswith("cannot fail: both sides are the same")
+    for better in (always, nearly):
+        assert reason(misleads, better, varied) == misleads.settled["LLM"]
+        assert reason(helps, varied, better) == helps.settled["LLM"]
+        assert reason(steps, better, varied).startswith("cannot hold")
+        assert reason(of_hops, better, always).startswith("cannot fail")
+        assert reason(of_hops, better, varied) == "", "both sides must not vary"
+        assert reason(misleads, varied, better) == reason(steps, varied, better) == ""
+        assert reason(answers, better, varied) == "", "nothing settles it, however clear it is"
+    assert (
+        reason(margin, varied, varied) == "cannot fail: both sides are the same on every question"
+    )
     assert reason(margin, varied, other) == ""
-    answers = next(claim for text, claim in ALL.items() if text.startswith("Figure 4"))
-    assert reason(answers, always, varied) == "", "nothing settles it, however clear it is"
 
 
 def test_verdicts_are_by_all_claims_of_the_paper_and_the_sections_p_is_beside():

@@ -83,9 +83,9 @@ class Claim:
     # of a claim about demonstrations: finds how many each side was shown a prompt on average, by
     # place and side, such as ("musique", "m/xxl", "iirc", "IRCoT QA")
     shown: Callable[..., Mapping[tuple[str, ...], float]] | None = None
-    # of a claim whose outcome is settled by how questions are chosen or a model is taught, if its
-    # sides show it: how
-    settled: str = ""
+    # by side: what is settled beforehand if it does not vary, as its questions are so chosen or the
+    # model is so taught
+    settled: Mapping[str, str] = field(default_factory=dict)
     note: str = ""  # what to know before its verdict is read
 
     def compare(
@@ -104,7 +104,7 @@ class Claim:
                     continue
                 row = dict(zip(by, place, strict=True)) | {"note": self.note, "paper": NO_NUMBER}
                 row |= {"comparison": self.comparison.format(better, worse), "against": ""}
-                row["not_counted"] = self._why_settled(sides[better], sides[worse])
+                row["not_counted"] = self._why_settled({s: sides[s] for s in (better, worse)})
                 if self.printed:
                     theirs = self.printed.differences(better, worse, row["dataset"])
                     row["paper"] = self.printed.describe(theirs)
@@ -116,17 +116,16 @@ class Claim:
                 row["tested"] = not self.shown or min(counts, default=0) >= 1
                 yield row | difference(sides[better], sides[worse], self.paired, self.margin)
 
-    def _why_settled(self, better: pd.Series, worse: pd.Series) -> str:
-        """Why no outcome but one was possible: both sides are the same on every question, so that
-        the one is not lower by any margin; or `settled`, if the values show it, which is so if they
-        do not vary. Of a pair on the same questions one such side is enough: that of answers that
-        are all right because the questions were so chosen.
+    def _why_settled(self, pair: Mapping[str, pd.Series]) -> str:
+        """Why only one outcome was possible: the sides are the same on every question, so that
+        neither is lower by any margin; or a side that `settled` names does not vary. "": neither.
         """
+        better, worse = pair.values()
         if self.margin and better.equals(worse):
             return "cannot fail: both sides are the same on every question"
-        common = (side.value_counts(normalize=True).iloc[0] for side in (better, worse))
-        alike = [share >= ALIKE for share in common]
-        return self.settled if any(alike) and (self.paired or all(alike)) else ""
+        named = [side for side in pair if side in self.settled]
+        common = [pair[side].value_counts(normalize=True).iloc[0] for side in named]
+        return self.settled[named[0]] if named and min(common) >= ALIKE else ""
 
 
 def over(better: str, *worse: str) -> list[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from operator import neg
 from typing import NamedTuple
 
@@ -180,21 +181,22 @@ def steps(m: Measured) -> Values:
 
 STEPS = {"metric": "reasoning_steps"}
 OF_HOPS = "{:+.2f} (mean of 2 to 4 hops)"
+HOPS = [f"musique_{hops}hop" for hops in (2, 3, 4)]
 SECTION_4["§4.3.3"] = {
     "(1), Table 4: SearChain w/o IR takes more steps than others": Claim(
         over(WITHOUT_RETRIEVAL, "CoT", *SUB_QUESTIONS),
         steps,
         printed("Table 4", STEPS, wording=OF_HOPS),
         "steps: {} > {}",
-        settled="cannot hold: the agent was taught one step for each hop, in every format",
+        settled={WITHOUT_RETRIEVAL: "cannot hold: the agent was taught one step for each hop"},
     ),
     "(1), Table 4: SearChain w/o IR takes more steps for more hops": Claim(
-        [("musique_3hop", "musique_2hop"), ("musique_4hop", "musique_3hop")],
+        [(more, fewer) for fewer, more in pairwise(HOPS)],
         steps,
         printed("Table 4", STEPS | {"system": WITHOUT_RETRIEVAL}, side="dataset"),
         "steps: {} > {}",
         paired=False,
-        settled="cannot fail: the agent was taught one step for each hop",
+        settled=dict.fromkeys(HOPS, "cannot fail: the agent was taught one step for each hop"),
     ),
 }
 

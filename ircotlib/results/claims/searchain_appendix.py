@@ -36,7 +36,7 @@ APPENDIX["A.2.1"] = {
         knowledge,
         printed("Table 7", base=100.0, scale=lambda share: 100 * share, wording=OF_HOPS),
         "right: their parts > questions whose parts are known",
-        settled="cannot fail: their parts are all right, for so these questions are chosen",
+        settled={"their parts": "cannot fail: the parts are all right, as questions are chosen"},
     ),
     "Figure 10(a): the more parts must be known by heart, the worse": Claim(
         list(pairwise(f"last {i} by heart" for i in range(1, 5))), knowledge
@@ -66,14 +66,14 @@ APPENDIX["A.2.2"] = {
         partial(where_model_is, right=True),
         printed("Table 8", {"metric": "accuracy_where_llm_right"}),
         "{} > {} where the model is right",
-        settled="cannot fail: the model alone is always right, for so these questions are chosen",
+        settled={"LLM": "cannot fail: the model alone is always right, as questions are chosen"},
     ),
     "Table 8: IR helps a model that is wrong": Claim(
         over("LLM w/ IR", "LLM"),
         partial(where_model_is, right=False),
         printed("Table 8", {"metric": "accuracy_where_llm_wrong"}),
         "{} > {} where the model is wrong",
-        settled="cannot fail: the model alone is always wrong, for so these questions are chosen",
+        settled={"LLM": "cannot fail: the model alone is always wrong, as questions are chosen"},
     ),
 }
 
