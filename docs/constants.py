@@ -32,7 +32,7 @@ PATHS += [ROOT / "ircotlib/prompting/prompt.py", ROOT / "ircotlib/retrieval/fusi
 OTHERS = dict(
     readers="the readers", main_passage="all, on IIRC", prompt="all prompts", fusion="DSP"
 )
-TECHNICAL = {"start", "maxsize", "round"}  # decide nothing
+TECHNICAL = {"start", "maxsize", "count", "round"}  # decide nothing
 PAPER, PROGRAM, OURS = "paper", "program", "ours"
 SOURCE = re.compile(
     rf"(?P<{OURS}>\bours\b)|(?P<{PROGRAM}>\bprograms?\b)"
