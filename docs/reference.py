@@ -16,6 +16,7 @@ from ircotlib.datasets import all_datasets
 from ircotlib.retrieval import RETRIEVERS
 from ircotlib.systems import all_systems
 
+SENTENCE, OURS = re.compile(r"(?<=\.)(?<!App\.)\s(?=[A-Z`])"), re.compile(r"\bours\b|Differs from")
 PAGE = Path(__file__).with_name("reference.md")
 TOP = """# Reference
 
@@ -23,11 +24,17 @@ Everything that has a name. This page is written from the code (`python -m docs.
 test holds it there. [Parameters](parameters.md) are on a page of their own.
 """
 
+DIFFERENCES = """The systems were written anew from their papers and released programs. In the words
+of their code, what is ours, or otherwise than there; [constants](constants.md) says whose their
+numbers are.
+
+"""
+
 
 def first_sentence(text: str | None) -> str:
     """The first sentence of a docstring, in one line."""
     words = " ".join((text or "").partition("\n\n")[0].split())
-    return re.split(r"(?<=\.)(?<!App\.)\s(?=[A-Z`])", words)[0].replace("|", "\\|")
+    return SENTENCE.split(words)[0].replace("|", "\\|")
 
 
 def table(*rows: tuple[str, ...]) -> str:
@@ -54,6 +61,17 @@ def list_systems() -> str:
         shown = Path(file.removesuffix("/__init__.py")).name
         rows.append((name, system.study.name, cited, f"[{shown}](../{file})"))
     return table(("system", "study", "source", "program"), *rows)
+
+
+def list_differences() -> str:
+    """What docstrings of systems' programs say is ours, or differs from paper and program."""
+    systems = {}  # by what is said
+    for name, system in all_systems().items():
+        for program in filter(None, (system.inner, system.program)):
+            parts = SENTENCE.split(" ".join((inspect.getdoc(program) or "").split()))
+            if said := " ".join(part for part in parts if OURS.search(part)).replace("|", "\\|"):
+                systems.setdefault(said, []).append(name)
+    return table(("systems", "difference"), *((", ".join(n), said) for said, n in systems.items()))
 
 
 def list_datasets() -> str:
@@ -84,6 +102,7 @@ def write() -> str:
     parts = {
         "Commands": list_commands(),
         "Systems": list_systems(),
+        "Differences": DIFFERENCES + list_differences(),
         "Data sets": list_datasets(),
         "Retrievers": list_retrievers(),
         "From Python": "`from ircotlib import …`:\n\n" + list_names(),

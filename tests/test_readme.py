@@ -205,6 +205,15 @@ def test_the_prompts_of_the_docs_can_be_read_and_written(tmp_path):
     assert re.sub(r"^    ", "", shown, flags=re.MULTILINE) in code_of("docs/systems.md")
 
 
+def test_the_words_that_belong_to_a_method_are_in_prompts_or_programs():
+    page = PAGES["prompts/README.md"].split("## Words that belong to a method")[1].split("\n## ")[0]
+    places = [*ROOT.glob("prompts/**/*.txt"), *ROOT.glob("ircotlib/systems/**/*.py")]
+    places += [*ROOT.glob("ircotlib/prompting/*.py")]
+    texts = "\0".join(path.read_text(encoding="utf-8") for path in places)
+    words = re.findall(r"`([^`]+)`", page)
+    assert len(words) > 30 and not [each for each in words if each not in texts]
+
+
 TWO_STEP = ["Two-step", "Two-step QA"]
 SETS = {"datasets": "[musique]", "dev": 4, "test": 6, "distractors": "[1]", "oner_k": "[5]"}
 SETS |= {"ircot_k": "[2]", "two_step_k": "[3, 5]", "model": "data/models/mini-base"}

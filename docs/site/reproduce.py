@@ -22,8 +22,9 @@ Each number of the papers' tables, with ours from the kept figures: `paper → h
 its command. The papers' numbers are of their models on real text. Ours are of the profile `mini`,
 small models in the laboratory, and need not agree. What should agree is which system is better, and
 that is judged claim by claim ([IRCoT](figures/ircot_claims.md),
-[SearChain](figures/searchain_claims.md)). With `--profile paper`, data and models are those of the
-papers, as far as they can still be had, and then the numbers should agree.
+[SearChain](figures/searchain_claims.md)). With `--profile paper` the data are those of the papers,
+and so are IRCoT's Flan-T5s; this was not run here. SearChain's model can no longer be had, and
+its baselines' prompts were never published: [what is theirs and what ours](docs/constants.md).
 
 <span class="ok">OK</span> ours differs by no more than chance explains in n questions (half of a
 95% interval, from n and our mean); <span class="near">near</span> by no more than twice that;

@@ -37,7 +37,7 @@ DATASET = Dataset(
     read_paragraphs=read_beside,
     has_gold=False,
     example_family="eli5",
-    # answers are long: SearChain compares them by ROUGE (§3.3); the number of tokens is ours
+    # ours: answers are long, which SearChain compares by ROUGE (§3.3)
     program_arguments={"long_form": True, "max_tokens": 512, "tokens": 512, "answer_tokens": 512},
     order=9,
 )

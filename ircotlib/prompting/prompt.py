@@ -60,8 +60,18 @@ class Style:
         return [*others, *main] if self.passage_last else [*main, *others]
 
 
-FLAN_T5 = Style("flan_t5", context_tokens=6000, generation_tokens=200, passage_last=True)
-GPT3 = Style("codex", context_tokens=8000, generation_tokens=300, sentence=SENTENCE_OF_LINE)
+FLAN_T5 = Style(
+    "flan_t5",
+    context_tokens=6000,  # §4.1
+    generation_tokens=200,  # released program
+    passage_last=True,
+)
+GPT3 = Style(
+    "codex",
+    context_tokens=8000,  # §4.1
+    generation_tokens=300,  # released program
+    sentence=SENTENCE_OF_LINE,
+)
 # a small model that was trained on the formats of all systems and needs no demonstrations (ours);
 # its longest training texts are a sentence of 52 tokens and a chain of queries of 146
 SHORT = {"context_tokens": 1024, "generation_tokens": 80, "chain_tokens": 160}
@@ -70,7 +80,7 @@ STYLES = {style.name: style for style in (FLAN_T5, GPT3, AGENT)}
 PLAIN = read_template("ircot", "cot")
 
 
-def render_paragraph(paragraph: Paragraph, max_words: int | None = 350) -> str:
+def render_paragraph(paragraph: Paragraph, max_words: int | None = 350) -> str:  # their program
     """Render title and text as the prompt shows them (IRCoT §3.1). The text is cut to `max_words`
     (released program: 350); None: not cut.
 

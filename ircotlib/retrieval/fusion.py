@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import TypeVar
 
-CONSTANT = 60  # k of Cormack et al., added to each rank
+CONSTANT = 60  # added to each rank (ours, as in Cormack et al.)
 T = TypeVar("T")
 
 

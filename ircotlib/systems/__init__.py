@@ -22,11 +22,10 @@ WritePrompt = Callable[..., str]  # prompt(question, paragraphs, thoughts=(), **
 Prompts = Mapping[str, WritePrompt]  # by stage
 ANSWER, RECALL = "answer", "recall"
 SETS, EXAMPLES = "sets", "examples"  # what prompts show
-# how many examples prompts show, by family of data sets: most of SearChain's systems have the first
-# numbers, some one of the others (SearChain, Table 11)
+# how many examples prompts show, by family of data sets (SearChain, Table 11)
 FOUR_EXAMPLES = {"multihop": 4, "strategyqa": 6, "slotfilling": 4, "fever": 2, "eli5": 2}
-TWO_EXAMPLES = dict.fromkeys(FOUR_EXAMPLES, 2)
-NO_EXAMPLES = dict.fromkeys(FOUR_EXAMPLES, 0)
+TWO_EXAMPLES = dict.fromkeys(FOUR_EXAMPLES, 2)  # SearChain, Table 11
+NO_EXAMPLES = dict.fromkeys(FOUR_EXAMPLES, 0)  # SearChain, Table 11
 # families of systems: how they look for paragraphs; those of plug-ins, which say nothing, are OWN
 CLOSED, ONCE, STEPWISE = "no retrieval", "one retrieval", "step by step"
 CHAINED, OWN = "SearChain", "own"

@@ -19,7 +19,7 @@ def cluster_texts(texts: tuple[str, ...], k: int, embed: Callable, seed: int) ->
     """
     from sklearn.cluster import KMeans  # takes a second to import
 
-    means = KMeans(min(k, len(set(texts))), random_state=seed, n_init=10)
+    means = KMeans(min(k, len(set(texts))), random_state=seed, n_init=10)  # tries: ours
     distances = means.fit_transform(embed(texts))
     clusters = [[] for _ in range(means.n_clusters)]
     for position in sorted(range(len(texts)), key=lambda position: distances[position].min()):
@@ -41,8 +41,8 @@ def auto_cot(
     others: Sequence[Question],
     examples: int = 4,  # SearChain, Table 11: 4; StrategyQA 6, FEVER and ELI5 2
     embed: Callable[[Sequence[str]], Sequence] = count_words,
-    seed: int = 0,
-    max_tokens: int = 256,
+    seed: int = 0,  # of k-means (ours)
+    max_tokens: int = 256,  # of a chain (released program)
 ) -> Program:
     """Let the model write one example for each cluster of the data set's questions, zero-shot; then
     answer with these examples and the same "Let's think step by step." (Zhang 2023 §4). No gold
@@ -71,8 +71,8 @@ def write_example(
     *,
     max_words: int = 60,  # of the question (§4)
     max_lines: int = 5,  # of its chain (§4)
-    max_tokens: int = 256,
-    answer_tokens: int = 32,
+    max_tokens: int = 256,  # released program
+    answer_tokens: int = 32,  # released program
 ) -> Program:
     """Write an example for the first question that is short enough and gets a short, complete chain
     and an answer; return a list of it, or an empty list (Zhang 2023 §4, released program).

@@ -10,7 +10,7 @@ from ircotlib.systems.direct import NEXT
 from ircotlib.text import answer_from_chain, sentences
 
 
-def cot(question: Question, *, prompts: Prompts, max_tokens: int = 256) -> Program:
+def cot(question: Question, *, prompts: Prompts, max_tokens: int = 256) -> Program:  # 256: ours
     """Write a chain of thought that ends in "The answer is X." (Wei 2022)."""
     chain = yield Generate(prompts["cot"](question), stop=NEXT, max_tokens=max_tokens)
     return read_answer(chain)
@@ -36,7 +36,7 @@ def cot_sc(
     prompts: Prompts,
     n: int = 40,  # chains (Wang 2023 §3.1)
     temperature: float = 0.7,  # as for GPT-3 (§3.1)
-    max_tokens: int = 256,
+    max_tokens: int = 256,  # ours
 ) -> Program:
     """Sample n chains; take their majority answer and the first chain that gives it (Wang 2023 §2).
     Chains that give no answer have no vote (ours).

@@ -22,7 +22,7 @@ def decomp(
     prompts: Prompts,
     k: int = 4,  # paragraphs of a sub-question; one of 2, 4, 6, the best on the dev set (paper)
     max_calls: int = 8,  # sub-questions (released program)
-    max_tokens: int = 200,
+    max_tokens: int = 200,  # ours
 ) -> Program:
     """Write sub-questions until [EOQ], and answer each by retrieval and reading, or by reading
     paragraphs found before (DecomP, released program).

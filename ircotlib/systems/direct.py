@@ -7,7 +7,12 @@ from ircotlib.systems import CLOSED, NO_EXAMPLES, SEARCHAIN, Prompts, System
 NEXT = ("\nQ:",)  # where a model continues with another question
 
 
-def direct_prompting(question: Question, *, prompts: Prompts, max_tokens: int = 200) -> Program:
+def direct_prompting(
+    question: Question,
+    *,
+    prompts: Prompts,
+    max_tokens: int = 200,  # ours
+) -> Program:
     """Answer directly; the whole generation is the answer (SearChain §4.1: zero-shot, Table 11).
     The prompt is ours: SearChain does not give its own.
     """

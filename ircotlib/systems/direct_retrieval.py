@@ -13,7 +13,7 @@ def direct_retrieval(
     *,
     prompts: Prompts,
     k: int = 5,  # paragraphs (ours: the paper does not say)
-    max_tokens: int = 200,
+    max_tokens: int = 200,  # ours
 ) -> Program:
     """Retrieve; the whole generation is the answer (SearChain §4.1). The prompt is ours."""
     paragraphs = yield Retrieve(question.text, k)  # SearChain §4.1, footnote 1

@@ -76,23 +76,26 @@ def ircot_without_reader(question: Question, **setting) -> Program:
 
 
 def collect(
-    paragraphs: Sequence[Paragraph], retrieved: Sequence[Paragraph], max_paragraphs: int
+    paragraphs: Sequence[Paragraph],
+    retrieved: Sequence[Paragraph],
+    max_paragraphs: int,
+    max_words: int = 600,  # of a paragraph (released program)
 ) -> tuple[Paragraph, ...]:
     """Append retrieved paragraphs to those collected, without re-ranking, up to `max_paragraphs`
-    (IRCoT §3.1), except for near duplicates and those of more than 600 words (released program).
+    (IRCoT §3.1), except for near duplicates and those of more than `max_words` (released program).
     """
     collected = list(paragraphs)
     for paragraph in retrieved:
         if len(collected) >= max_paragraphs:  # those collected first stay (footnote 5)
             break
-        if len(paragraph.text.split(" ")) > 600:  # released program
+        if len(paragraph.text.split(" ")) > max_words:  # released program
             continue
         if not any(_is_near(paragraph, other) for other in collected):  # released program
             collected.append(paragraph)  # at the end, never re-ranked (released program)
     return tuple(collected)
 
 
-def _is_near(a: Paragraph, b: Paragraph, ratio: float = 90) -> bool:
+def _is_near(a: Paragraph, b: Paragraph, ratio: float = 90) -> bool:  # released program
     """Whether title and text are both at least 90% alike (released program: rapidfuzz ratio)."""
     pairs = ((a.title, b.title), (a.text, b.text))
     return all(fuzz.ratio(*pair, score_cutoff=ratio) > 0 for pair in pairs)

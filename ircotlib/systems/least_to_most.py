@@ -14,7 +14,7 @@ def least_to_most(
     *,
     prompts: Prompts,
     max_questions: int = 8,  # sub-questions (ours)
-    max_tokens: int = 256,
+    max_tokens: int = 256,  # ours
 ) -> Program:
     """List sub-questions, then answer each, and last the question itself, with the earlier ones and
     their answers in the prompt (Zhou 2022 §2). The prompts are ours: the paper has none for such

@@ -17,7 +17,7 @@ def with_main_passage(
     ask_for_titles: Callable[[], WritePrompt],
     *,
     max_paragraphs: int = 15,  # IRCoT §3.1, footnote 5
-    max_tokens: int = 200,
+    max_tokens: int = 200,  # released program
 ) -> Program:
     """Play any program on a question that has a main passage (IRCoT App. B).
 
@@ -46,7 +46,11 @@ def with_main_passage(
 
 
 def find_pages(
-    question: Question, prompt: WritePrompt, *, n: int = 3, max_tokens: int = 200
+    question: Question,
+    prompt: WritePrompt,
+    *,
+    n: int = 3,  # App. B
+    max_tokens: int = 200,  # released program
 ) -> Program:
     """Let the model name n pages from the main passage and the question, and return the nearest
     titles of the corpus (IRCoT App. B).

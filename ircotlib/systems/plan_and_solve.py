@@ -22,7 +22,11 @@ SO = " Therefore, the answer is"  # released program
 
 
 def plan_and_solve(
-    question: Question, *, prompts: Prompts, max_tokens: int = 256, answer_tokens: int = 32
+    question: Question,
+    *,
+    prompts: Prompts,
+    max_tokens: int = 256,  # released program
+    answer_tokens: int = 32,  # released program
 ) -> Program:
     """Write a plan and its solution in one generation; if that has no answer, ask for it in a
     second one (Wang 2023 §2, released program).

@@ -87,7 +87,7 @@ def read_action(action: str) -> tuple[str, str]:
     return (match[1].lower(), match[2].strip()) if match else ("", "")
 
 
-def search_page(entity: str, by_title: bool, n: int = 5) -> Program:
+def search_page(entity: str, by_title: bool, n: int = 5) -> Program:  # 5: §3.1
     """Search for an entity; return its paragraph and the first n sentences, or no paragraph and a
     message with the n most similar titles (ReAct §3.1).
 
@@ -128,7 +128,7 @@ def react_cot_sc(
     prompts: Prompts,
     n: int = 21,  # chains of CoT-SC (§3.2)
     temperature: float = 0.7,  # of CoT-SC (§3.2)
-    max_tokens: int = 256,  # of a chain of CoT-SC
+    max_tokens: int = 256,  # of a chain of CoT-SC (ours)
     **setting,
 ) -> Program:
     """Take ReAct's answer, or CoT-SC's if ReAct gives none (ReAct §3.2). What ReAct retrieved and

@@ -11,7 +11,11 @@ Paragraphs = Sequence[Paragraph]
 
 
 def cot_reader(
-    question: Question, paragraphs: Paragraphs, *, prompt: WritePrompt, max_tokens: int = 200
+    question: Question,
+    paragraphs: Paragraphs,
+    *,
+    prompt: WritePrompt,
+    max_tokens: int = 200,  # released program
 ) -> Program:
     """Write a chain of thought from scratch; return its answer, or the whole chain if it gives
     none, and the chain (IRCoT §3.2).
@@ -23,7 +27,11 @@ def cot_reader(
 
 
 def direct_reader(
-    question: Question, paragraphs: Paragraphs, *, prompt: WritePrompt, max_tokens: int = 200
+    question: Question,
+    paragraphs: Paragraphs,
+    *,
+    prompt: WritePrompt,
+    max_tokens: int = 200,  # released program
 ) -> Program:
     """Write the answer directly; return it twice, as answer and as generation (IRCoT §3.2)."""
     reading = yield Generate(prompt(question, paragraphs), stop=LINE, max_tokens=max_tokens)

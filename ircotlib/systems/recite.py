@@ -13,10 +13,10 @@ def recite_and_answer(
     question: Question,
     *,
     prompts: Prompts,
-    n: int = 20,  # recitations (released program, like all below)
-    temperature: float = 0.7,
-    recite_tokens: int = 128,
-    max_tokens: int = 16,  # of an answer
+    n: int = 20,  # recitations (released program)
+    temperature: float = 0.7,  # released program
+    recite_tokens: int = 128,  # released program
+    max_tokens: int = 16,  # of an answer (released program)
 ) -> Program:
     """Sample n recitations (on HotpotQA of two passages each), answer from each by greedy decoding,
     and take the majority answer (Sun 2023 §3).

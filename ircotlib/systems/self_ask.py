@@ -17,7 +17,7 @@ def self_ask(
     *,
     prompts: Prompts,
     begun: str = "",  # BEGUN: every question gets a follow-up question
-    max_tokens: int = 256,
+    max_tokens: int = 256,  # released program
 ) -> Program:
     """Write follow-up questions, their answers and the final one in one go (Press 2023 §3)."""
     prompt = prompts["ask"](question, thoughts=(begun,))
@@ -33,7 +33,7 @@ def self_ask_with_search(
     k: int = 1,  # paragraphs per follow-up question (ours)
     extract: bool = False,  # intermediate answers by Extract, not Generate (both ours)
     max_follow_ups: int = 8,  # ours; the released program has no cap
-    max_tokens: int = 256,
+    max_tokens: int = 256,  # released program
 ) -> Program:
     """Search for the answer to each follow-up question; the model itself answers those for which
     the search finds none (Press 2023 §3, released program).
@@ -78,7 +78,8 @@ def answer_by_reading(
     """
     if not paragraphs:
         return ""
-    answer = yield Generate(prompts["read"](follow_up, paragraphs), stop=LINE, max_tokens=32)
+    prompt = prompts["read"](follow_up, paragraphs)
+    answer = yield Generate(prompt, stop=LINE, max_tokens=32)  # ours
     answer = answer.removesuffix(".")
     return "" if answer.lower() == "unknown" else answer
 

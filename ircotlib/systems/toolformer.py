@@ -19,7 +19,7 @@ def toolformer(
     prompts: Prompts,
     max_calls: int = 1,  # per input (paper)
     k: int = 1,  # paragraphs of a result (ours; not in the paper)
-    max_tokens: int = 200,
+    max_tokens: int = 200,  # ours
 ) -> Program:
     """Write until "[WikiSearch(query)→", insert the result and "]", and continue (ToolFormer §2).
 

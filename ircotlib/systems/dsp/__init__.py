@@ -32,10 +32,10 @@ def dsp(
     prompts: Prompts,
     annotated: int = 3,  # examples (program)
     hops: int = 2,  # program
-    queries: int = 10,  # sampled per hop, in addition to the question
+    queries: int = 10,  # sampled per hop, in addition to the question (program)
     depth: int = 15,  # paragraphs per query (program)
-    k: int = 5,  # paragraphs per hop
-    n: int = 20,  # chains of thought that vote
+    k: int = 5,  # paragraphs per hop (program)
+    n: int = 20,  # chains of thought that vote (program)
     temperature: float = 0.7,  # of queries and of chains (program)
     max_tokens: int = 150,  # program
 ) -> Program:

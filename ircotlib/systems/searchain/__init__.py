@@ -73,7 +73,11 @@ def searchain(
 
 
 def searchain_without_ir(
-    question: Question, *, prompts: Prompts, long_form: bool = False, max_tokens: int = 512
+    question: Question,
+    *,
+    prompts: Prompts,
+    long_form: bool = False,
+    max_tokens: int = 512,  # ours
 ) -> Program:
     """Write one chain with all its answers; take its final content (SearChain §4.2, Figure 11)."""
     text = yield Generate(prompts["without_ir"](question), END, max_tokens)
