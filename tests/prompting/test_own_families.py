@@ -28,6 +28,7 @@ from ircotlib.text import answer_from_chain
 OWN = PROMPTS / "own"
 NINE = "hotpotqa 2wikimultihopqa musique iirc strategyqa zsre trex fever eli5".split()
 S = all_systems()
+OF_PARTS = "self_ask/read", "decomp/singlehop", "verify_and_edit/answer"  # their questions are parts
 
 
 def pool(family):
@@ -50,9 +51,10 @@ def test_every_system_shows_the_first_questions_of_the_pool(family):
     for path in OWN.glob(f"*/*.{family}.txt"):
         system, stage = path.parent.name, path.name.split(".")[0]
         blocks = own_demonstrations(system, stage, family)
-        if (system, stage) in (("self_ask", "read"), ("decomp", "singlehop")):
+        if f"{system}/{stage}" in OF_PARTS:
             continue
-        assert [asked(family, block) for block in blocks] == [*range(len(blocks))], path
+        numbers = [asked(family, block) for block in blocks]
+        assert numbers[:8] == [*range(len(blocks[:8]))] and numbers == sorted({*numbers}), path
         stages += 1
     assert stages >= 20
     shown = read_demonstrations(OWN / family / "demonstrations.txt")
@@ -100,7 +102,7 @@ def test_decomps_examples_are_calls_that_its_program_reads(family):
         for call, reply in calls[:-1]:
             module, question, _ = read_call(call)
             found = json.loads(reply)
-            assert module == RETRIEVE and len(found["titles"]) == len(found["answer"]) == 1
+            assert module == RETRIEVE and len(found["titles"]) >= 1 <= len(found["answer"])
             asked_alone[question] = found["answer"]
             titles += found["titles"]
         question = pool(family)[0][asked(family, block)]
