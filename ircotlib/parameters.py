@@ -87,7 +87,7 @@ class Parameters(BaseModel):
     thinking_tokens: ranges.Number = 4_000  # room for the thoughts of a model that thinks
     # which systems, and how they go
     systems: ranges.Names = []  # some systems by name; empty: all
-    distractors: ranges.Counts = [1, 2, 3]  # M (IRCoT §4.1); empty: no demonstrations
+    distractors: ranges.Counts = [1, 2, 3]  # M (IRCoT §4.1); empty: IRCoT's systems show none
     demonstration_sets: ranges.Sets = 3  # 04_ircot: the mean is over so many (IRCoT §4.1)
     released: bool = False  # follow IRCoT's program where it differs from the paper
     max_steps: ranges.Steps = 8  # sentences of a chain (IRCoT footnote 4; its program: 10)

@@ -10,24 +10,22 @@ from pathlib import Path
 from urllib.request import getproxies
 
 from ircotlib.comparing.comparison import Comparison, suits
+from ircotlib.comparing.needs import check_data, check_prompts, find_crowded
 from ircotlib.comparing.plans import read_all_comparisons
 from ircotlib.datasets import find_dataset
-from ircotlib.datasets.downloads import find_files
-from ircotlib.datasets.files import OWN_CONTEXTS, find_questions
 from ircotlib.errors import DataError, Unavailable, UserError
 from ircotlib.files import models
 from ircotlib.files.checksums import one_line
 from ircotlib.files.extras import need
-from ircotlib.files.paths import DATA, FIGURES, ROOT, check_writable, resolve
+from ircotlib.files.paths import DATA, FIGURES, check_writable, resolve
 from ircotlib.files.urls import is_here, why_unreachable
 from ircotlib.generation.server.client import check_environment
 from ircotlib.parameters import SIMULATED, Parameters
 from ircotlib.prompting.prompt import GPT3, STYLES
 from ircotlib.retrieval import find_retriever, model_of
+from ircotlib.running.backends import open_model
 from ircotlib.running.bench import Bench
 from ircotlib.running.laboratory import count_questions, is_laboratory, open_simulated_reader
-from ircotlib.systems import System
-from ircotlib.systems.readers import READER
 
 LANGUAGE = models.T5, models.CAUSAL
 MODELS = "model", "models", "agent", "second_model"  # parameters that name language models
@@ -71,26 +69,24 @@ def check_comparison(notebook: str, comparison: Comparison) -> None:
         if settings > 1 and not bench.parameters.dev:
             found = f"dev: found 0, and {settings} settings of {system.name} in {notebook}"
             raise UserError(f"{found}, expected dev questions, or grids of one value")
-        try:
-            _check_files(bench, system)
-        except FileNotFoundError as error:
-            remedy = "; or leave the data set, or the notebook, out"
-            raise UserError(f"{notebook}: {error}{remedy}") from None
-
-
-def _check_files(bench: Bench, system: System) -> None:
-    """Raise FileNotFoundError if a system lacks its questions, or its prompts."""
-    if bench.parameters.data_dir:
-        folder = Path(resolve(bench.parameters.data_dir))
-        if not folder.is_dir():
-            return  # it is made later: by the notebook, or when the bench is opened
-        find_questions(bench.dataset, folder)
-    stages = [(stage, system) for stage in system.stages]
-    stages += [(bench.parameters.reader, READER)] if system.reads else []
-    stages += [("titles", READER)] if bench.dataset.name == "iirc" else []
-    ms = bench.grid(system).get("m", [bench.default_m])
-    for (stage, owner), m in product(stages, ms):
-        bench.examples(stage, m, 0, owner)  # read once for all benches
+    # a missing folder is made later: by the notebook, or when the bench is opened
+    folders = {bench.parameters.data_dir for bench in comparison.benches}
+    made = {name for name in folders if not name or Path(resolve(name)).is_dir()}
+    runs = [run for run in comparison.runs if run.bench.parameters.data_dir in made]
+    try:
+        for bench in {id(run.bench): run.bench for run in runs}.values():
+            check_data(bench.parameters, bench.dataset)
+        check_prompts(runs)
+    except UserError as error:
+        remedy = "; or leave the data set, or the notebook, out"
+        raise UserError(f"{notebook}: {error}{remedy}") from None
+    for p in {id(run.bench.parameters): run.bench.parameters for run in runs}.values():
+        if p.server or Path(resolve(p.model)).is_dir():
+            by = [run for run in runs if run.bench.parameters is p]
+            if crowded := find_crowded(by, open_model(p).count_tokens):
+                window = f"a window of {by[0].bench.window} tokens holds no example"
+                line = f"{notebook}: {window} of {', '.join(crowded)}: set context_tokens to more"
+                print(line, file=sys.stderr, flush=True)
 
 
 def has_data(bench: Bench) -> bool:
@@ -232,14 +228,5 @@ def _check_data(p: Parameters) -> None:
     if count and sizes[most] + p.dev > count:
         some = f"a data set of the laboratory has {count}, and no more are asked"
         print(f"{most}: found {sizes[most]} and dev={p.dev}: {some}", file=sys.stderr, flush=True)
-    for dataset in map(find_dataset, p.datasets if p.data_dir else ()):
-        full = dataset.full_corpus
-        if p.corpus == "full" and full is None:
-            found = f"found no full one of {dataset.name}, expected corpus=pooled"
-            raise UserError(f"corpus: {found}: {OWN_CONTEXTS}")
-        try:
-            find_questions(dataset, ROOT / p.data_dir)
-            if p.corpus == "full" and not (DATA / "corpora" / f"{full.name}-full").is_dir():
-                find_files(full, ROOT / p.data_dir, unpack=False)
-        except FileNotFoundError as error:
-            raise UserError(str(error)) from None
+    for name in p.datasets if p.data_dir else ():
+        check_data(p, find_dataset(name))

@@ -6,6 +6,7 @@ from contextlib import ExitStack, contextmanager
 import pandas as pd
 
 from ircotlib.comparing.costs import report_cost
+from ircotlib.comparing.needs import check_prompts
 from ircotlib.comparing.waves import Waves
 from ircotlib.comparing.workers import Workers, open_workers
 from ircotlib.files.progress import show_progress
@@ -39,8 +40,10 @@ class Work:
 @contextmanager
 def open_work(runs: Sequence[Run]) -> Iterator[Work]:
     """Work on runs: what they cost is told, and a bar shows how many are finished. Which setting a
-    planned run has does not matter: it may be known only on the way.
+    planned run has does not matter: it may be known only on the way. Raises UserError, before any
+    run is played, if one lacks a prompt file.
     """
+    check_prompts(runs)
     with ExitStack() as at_the_end:
         at_the_end.enter_context(report_cost(runs))
         players = at_the_end.enter_context(open_workers([run.bench for run in runs]))

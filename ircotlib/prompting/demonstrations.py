@@ -10,12 +10,13 @@ from pathlib import Path
 
 from ircotlib.data import Demonstration, Paragraph, excerpt, parse_json, read_text
 from ircotlib.errors import DataError
+from ircotlib.files.kept import kept_until_changed
 from ircotlib.files.paths import PROMPTS, read_bytes, resolve
 from ircotlib.prompting.prompt import STYLES, TITLE
 from ircotlib.text import answer_from_chain
 
 # M of a prompt that does not show gold paragraphs and M distractors (IRCoT §4.1: 1, 2 or 3); a
-# system with examples of its own shows them whatever M is, but for NO_DEMONSTRATIONS
+# system with examples of its own shows them whatever M is
 NO_DEMONSTRATIONS = None  # only the question asked
 NO_PARAGRAPHS = 0  # demonstrations of questions and answers alone, as NoR QA's reader sees them
 ONE_FILE = "demonstrations.txt"  # chains with gold paragraphs; every stage uses them
@@ -23,19 +24,38 @@ METADATA = re.compile(r"# METADATA:(.*)\n?")
 
 
 def find_demonstrations(
-    folder: Path | str, dataset: str, stage: str, style: str, m: int, demonstration_set: int
+    folder: Path | str,
+    dataset: str,
+    stage: str,
+    style: str,
+    m: int,
+    demonstration_set: int,
+    family: str = "",
 ) -> list[Demonstration]:
     """The demonstrations of one of a data set's three sets, with M distractors (IRCoT §4.1).
 
-    `m`: NO_PARAGRAPHS, or more. `demonstration_set`: 0 to 2. `folder`: see `prompt_path`. Raises
-    FileNotFoundError if there is no such file.
+    `m`: NO_PARAGRAPHS, or more. `demonstration_set`: 0 to 2. `folder`, `family`: see `prompt_path`.
+    Raises FileNotFoundError if there is no such file.
     """
-    path = prompt_path(folder, dataset, stage, style, m)
+    path = prompt_path(folder, dataset, stage, style, m, family)
     demonstrations = read_demonstrations(path)
-    if path.name == ONE_FILE:
+    if path.name == ONE_FILE and stage == "titles":
+        demonstrations = [_ask_for_titles(shown, style) for shown in demonstrations]
+    elif path.name == ONE_FILE:
         known = [paragraph for shown in demonstrations for paragraph in shown.paragraphs]
         demonstrations = [_vary(shown, known, stage, m) for shown in demonstrations]
-    return demonstration_sets(demonstrations, dataset, folder=path.parents[1])[demonstration_set]
+    sets = demonstration_sets(demonstrations, path.parent.name, folder=path.parents[1])
+    return sets[demonstration_set]
+
+
+def _ask_for_titles(demonstration: Demonstration, style: str) -> Demonstration:
+    """A demonstration of naming pages: its first paragraph is the main passage, and the titles of
+    the others are the answer (IRCoT App. B).
+    """
+    main, *others = demonstration.paragraphs
+    asked = STYLES[style].template("titles").ask(demonstration.question, n=len(others))
+    titles = ", ".join(paragraph.title for paragraph in others)
+    return replace(demonstration, paragraphs=(main,), question=asked, answer=titles)
 
 
 def _vary(
@@ -57,25 +77,40 @@ def _vary(
     return replace(demonstration, paragraphs=tuple(paragraphs), answer=answer)
 
 
-def prompt_path(folder: Path | str, dataset: str, stage: str, style: str, m: int) -> Path:
-    """The prompt file of a stage ("cot", "direct" or "titles"), named as in IRCoT's release, or the
-    data set's demonstrations.txt, which serves all stages except "titles".
+def prompt_path(
+    folder: Path | str, dataset: str, stage: str, style: str, m: int, family: str = ""
+) -> Path:
+    """The prompt file of a stage ("cot", "direct" or "titles"), named as in IRCoT's release, or
+    demonstrations.txt, which serves all stages.
 
     `folder`: absolute, or relative to the repository. `m`: the number of distractors, or
-    NO_PARAGRAPHS; ignored for "titles". Raises FileNotFoundError if there is no such file.
+    NO_PARAGRAPHS; ignored for "titles". `family`: of the data set, whose examples other systems
+    show; the files of its folder come before those of the data set's, and where `folder` has
+    neither, those in prompts/own are taken. "": only the data set's own (IRCoT §5, OOD). Raises
+    FileNotFoundError if there is no such file.
     """
     context = "no_context" if m == NO_PARAGRAPHS else f"gold_with_{m}_distractors_context"
     titles = f"no_context_open_llm_retrieval_{style}.txt"
     name = titles if stage == "titles" else f"{context}_{stage}_qa_{style}.txt"
-    path = Path(resolve(str(folder))) / dataset / name
-    if (one_file := path.with_name(ONE_FILE)).is_file() and stage != "titles":
+    path = find_folder(folder, dataset, family) / name
+    if (one_file := path.with_name(ONE_FILE)).is_file():
         return one_file
     if not path.is_file():
-        remedy = f"set `demonstrations` to the folder with {dataset}, or `distractors` to []"
-        raise FileNotFoundError(f"no prompt file {path}: {remedy} for no demonstrations")
+        remedy = f"put it, or {one_file}, there (prompts/README.md), or set `demonstrations`"
+        raise FileNotFoundError(f"no prompt file {path}: {remedy} to a folder that has it")
     return path
 
 
+def find_folder(folder: Path | str, dataset: str, family: str = "") -> Path:
+    """The folder with the prompt files of a data set; see `prompt_path`."""
+    of_user = Path(resolve(str(folder)))
+    places = [of_user / family, of_user / dataset, PROMPTS / "own" / family] if family else []
+    # an empty folder is the wrong one: nothing takes its place
+    there = [place for place in places if place.is_dir()] if any(of_user.glob("*")) else []
+    return there[0] if there else of_user / dataset
+
+
+@kept_until_changed(lambda path: [path])
 def read_demonstrations(path: Path) -> list[Demonstration]:
     """Read the demonstrations of a prompt file in the format of IRCoT's release
     (prompts/README.md), in its order and without the instructions. Raises DataError with the file,
@@ -88,10 +123,11 @@ def read_demonstrations(path: Path) -> list[Demonstration]:
         expected = """expected a line '# METADATA: {"qid": ...}' first"""
         raise DataError(f"{path}, line 1: found {top[:60]!r}, {expected}")
     demonstrations: dict[str, Demonstration] = {}
+    instructions = [i for style in STYLES.values() for i in (style.chain_of_thought, style.direct)]
     ends = [head.start() for head in heads[1:]] + [len(text)]
     for head, end in zip(heads, ends, strict=True):
         try:
-            example = _read_one(head[1].strip(), text[head.end() : end].strip())
+            example = _read_one(head[1].strip(), text[head.end() : end].strip(), instructions)
             if example.id in demonstrations:
                 raise DataError(f"found the id {example.id!r} a second time, expected it once")
         except ValueError as error:
@@ -101,7 +137,7 @@ def read_demonstrations(path: Path) -> list[Demonstration]:
     return list(demonstrations.values())
 
 
-def _read_one(metadata: str, body: str) -> Demonstration:
+def _read_one(metadata: str, body: str, instructions: Sequence[str | None]) -> Demonstration:
     try:
         id = str(json.loads(metadata)["qid"])
         id.encode()  # no half of a surrogate pair
@@ -112,7 +148,6 @@ def _read_one(metadata: str, body: str) -> Demonstration:
         found = f"found {marks or 'neither'} in demonstration {id!r}"
         raise DataError(f"{found}, expected one line 'Q: ...' and below it one line 'A: ...'")
     context, question, answer = re.split(r"^Q: |\nA: ", body, flags=re.MULTILINE)
-    instructions = [i for style in STYLES.values() for i in (style.chain_of_thought, style.direct)]
     first, _, rest = question.partition("\n")
     # IRCoT App. G: the authors' files for Flan-T5 have the instruction between "Q: " and question
     if rest and first in instructions:

@@ -17,11 +17,18 @@ from ircotlib.prompting.templates import FIELD, WORDING, Template
 def find_examples(
     folder: str, system: str, stage: str, dataset: Dataset, template: Template
 ) -> tuple[str, ...]:
-    """The examples of a stage for a data set's family: from `folder`, else from prompts/own."""
+    """The examples of a stage for a data set's family: from `folder`, else from prompts/own; none
+    if the stage has none for any family. Raises FileNotFoundError if only this family lacks them.
+    """
     name = Path(system) / f"{stage}.{dataset.example_family}.txt"
-    paths = [Path(resolve(folder)) / name, PROMPTS / "own" / name]
-    path = next((path for path in paths if path.is_file()), None)
-    return () if path is None else read_examples(path, template)
+    paths = [Path(place) / name for place in (resolve(folder), PROMPTS / "own") if place]
+    if path := next((path for path in paths if path.is_file()), None):
+        return read_examples(path, template)
+    if others := sorted(PROMPTS.glob(f"own/{system}/{stage}.*.txt")):
+        families = ", ".join(other.name.split(".")[1] for other in others)
+        remedy = f"put it there (prompts/README.md), or give {dataset.name} an example_family"
+        raise FileNotFoundError(f"no examples {paths[0]}: {remedy} of {families}")
+    return ()
 
 
 @kept_until_changed(lambda path, template: [path])

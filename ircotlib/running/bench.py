@@ -109,13 +109,13 @@ class Bench:
 
     @property
     def demonstrated(self) -> bool:
-        """Whether prompts show demonstrations."""
+        """Whether prompts of IRCoT's systems show demonstrations; others have their examples."""
         values = self.parameters.demonstrations and self.grid_values("", "m", ())
         return bool(values) and self.style.demonstrated
 
     @property
     def default_m(self) -> int | None:
-        """What prompts show of systems that have no M (IRCoT §4.1) in their setting."""
+        """What IRCoT's reader shows for systems that have no M (IRCoT §4.1) in their setting."""
         return NO_PARAGRAPHS if self.demonstrated else NO_DEMONSTRATIONS
 
     @property
@@ -174,11 +174,14 @@ class Bench:
         shown = self.shown or self.dataset
         style = self.style
         template = read_template(system.folder, stage, style.name)
-        if m is NO_DEMONSTRATIONS or not style.demonstrated:
+        by_sets = system.demonstrated_by == SETS
+        none = by_sets and m is NO_DEMONSTRATIONS or system.count_examples(shown) == 0
+        if none or not style.demonstrated:
             return template, []
-        if system.demonstrated_by == SETS:
+        if by_sets:
             of = p.demonstrations, shown.name, stage, style.name, m, demonstration_set
-            return template, find_demonstrations(*of)
+            # all systems see questions of one family, unless the data set shown matters (IRCoT §5)
+            return template, find_demonstrations(*of, "" if self.shown else shown.example_family)
         found = find_examples(p.demonstrations, system.folder, stage, shown, template)
         return template, list(found[: system.count_examples(shown)])
 

@@ -78,6 +78,13 @@ def find_facts(p: Parameters, dataset: str) -> Facts | None:
     return _facts(_find_laboratory(p.data_dir), dataset) if known else None
 
 
+def laboratory_datasets() -> list[str]:
+    """The names of the data sets that a laboratory has."""
+    from ircot_laboratory.questions.questions import ALL_DATASETS
+
+    return [*ALL_DATASETS]
+
+
 def count_questions(data_dir: str) -> int | None:
     """How many questions each data set of a laboratory has; None if the data are not one's."""
     from ircot_laboratory.make import ABOUT, QUESTIONS

@@ -83,7 +83,7 @@ figures --set data_dir=/nonexistent | data_dir: found no folder /nonexistent
 figures --set data_dir=TMP/empty | no questions of hotpotqa: looked for hotpot_dev_
 figures --set data_dir=TMP/empty --set datasets=[eli5] --set corpus=full | no questions of eli5
 figures --set corpus=full | corpus: found full and no data_dir
-figures --set demonstrations=TMP/empty | 00_tour: no prompt file TMP/empty/musique/
+figures --set demonstrations=TMP/empty | NoR QA on musique: no prompt file TMP/empty/musique/
 figures --set model=no/such/model | model: found no folder no/such/model
 figures --set model=TMP/empty | model: found no config.json in TMP/empty
 figures --set models=[/nonexistent] | models: found no folder /nonexistent
@@ -100,7 +100,7 @@ figures --set agent=data/models/mini-reader | mini-reader: found a DPR reader
 figures --set retriever=hybrid:data/models/mini-base | expected an encoder
 figures --set models=[data/models/agent] --set context_tokens=5000 | context_tokens: found a window
 figures --only 04_ircot --set dev=0 | dev: found 0, and
-figures --only 13_head_to_head --set agent= --set head_to_head=[own] | 13_head_to_head: no prompt
+figures --only 13_head_to_head --set agent= --set head_to_head=[own] | and no own in the laboratory
 figures --only 04_ircot --set systems=[OneR] --set datasets=[fever] | fever have no gold paragraphs
 figures --set chat=true | found chat and no server
 figures --set batch=true | found batch and no server

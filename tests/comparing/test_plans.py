@@ -65,9 +65,11 @@ def test_a_notebook_of_ones_own_is_checked_planned_and_run(write, capsys):
 
 def test_what_it_lacks_is_told_before_it_runs(write, tmp_path):
     write()
+    (empty := tmp_path / "empty").mkdir()
+    other = {"model": "data/models/mini-base", "demonstrations": str(empty)}
     for changes, problem in (
         ({"dev": 0}, "dev: found 0, and 2 settings of IRCoT QA in 20_mine"),
-        ({"model": "data/models/mini-base", "demonstrations": str(tmp_path)}, "20_mine: no prompt"),
+        (other, "20_mine: OneR QA on musique: no prompt file"),
     ):
         changes = FEW | {"distractors": [1]} | changes
         with pytest.raises(UserError, match=problem):

@@ -29,7 +29,14 @@ def server():
 @pytest.fixture
 def parameters(tmp_path, server):
     folder = make_laboratory(tmp_path / "world", 5, 100, 10)
-    few = {"dev": 2, "test": 4, "distractors": [], "ircot_k": [2, 3], "oner_k": [2], "max_steps": 4}
+    few = {
+        "dev": 2,
+        "test": 4,
+        "distractors": [1],
+        "ircot_k": [2, 3],
+        "oner_k": [2],
+        "max_steps": 4,
+    }
     few |= {"data_dir": str(folder), "datasets": ["hotpotqa", "musique"], "extractor": ""}
     return read_parameters("mini", few | {"model": "m", "server": server.url, "prices": [1, 1]})
 

@@ -51,7 +51,8 @@ TABLE_11 = {  # SearChain, Table 11, of DATASETS in order; the other systems sho
     "Verify-and-Edit": [2] * 8,
     "SearChain w/o IR": [2, 2, 2, 6, 2, 2, 2, 2],
     **{f"SearChain{less}": [2] * 8 for less in ("", " w/o Verification", " w/o Completion")},
-    **dict.fromkeys(("InterAug", "DecomP"), [None] * 8),
+    # not in that table: those of the families' files
+    **dict.fromkeys(("InterAug", "DecomP"), [15, 15, 15, 8, 8, 8, 8, 6]),
 }
 MOST_SYSTEMS = [4, 4, 4, 6, 4, 4, 2, 2]
 
@@ -64,9 +65,9 @@ def test_each_stage_with_a_file_shows_as_many_as_in_table_11(opened, system):
             shown = on(opened, dataset).prompt(stage, system=one).demonstrations
             family = find_dataset(dataset).example_family
             if (PROMPTS / "own" / one.module / f"{stage}.{family}.txt").is_file():
-                wanted, files = 15 if count is None else count, files + 1
-                assert len(set(shown)) == wanted, (dataset, stage)
-                assert shown == own_demonstrations(one.module, stage, family)[:wanted]
+                files += 1
+                assert len(set(shown)) == count, (dataset, stage)
+                assert shown == own_demonstrations(one.module, stage, family)[:count]
             else:
                 assert shown == []
     assert files or system in ("Direct Prompting", "Direct Retrieval", "Auto-CoT")
@@ -85,10 +86,15 @@ def test_examples_are_dropped_from_the_front_of_a_small_window(opened):
     assert wide(question).endswith(kept)
 
 
-def test_without_demonstrations_or_in_the_style_agent_none_are_shown(opened):
-    no = on(opened, "hotpotqa", distractors=[])
-    assert not no.demonstrated
-    assert next(program_of(no, S["CoT"])(no.test[0])).prompt == f"Q: {no.test[0].text}\nA:"
+def test_without_m_ircots_systems_show_none_and_in_the_style_agent_all(opened):
+    asked = f"Q: {opened.test[0].text}\nA:"
+    for changes in ({"distractors": []}, {"demonstrations": ""}):
+        no = on(opened, "hotpotqa", **changes)
+        assert not no.demonstrated
+        assert next(program_of(no, S["NoR QA"])(no.test[0])).prompt == asked
+        shown = own_demonstrations("cot", "cot", "multihop")
+        own = next(program_of(no, S["CoT"])(no.test[0])).prompt
+        assert own == "\n\n\n".join([*shown, asked])
     agent = on(opened, "hotpotqa", style="agent")
     assert not agent.demonstrated and agent.window == AGENT.context_tokens
     for name in ("CoT", "SearChain", "ReAct -> CoT-SC", "DSP"):
