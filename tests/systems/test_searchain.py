@@ -245,8 +245,9 @@ def test_what_cannot_be_read_is_said():
     program = searchain(QUESTION, prompts=PROMPTS)
     _, result = play(program, ["I think Rome. The answer is Rome."])
     assert (result.answer, result.fault, result.nodes) == ("Rome", "reply 1: no query", ())
-    _, result = play(searchain(QUESTION, prompts=PROMPTS), [""])
-    assert (result.answer, result.fault) == ("", "reply 1: no query; no final content")
+    _, result = play(searchain(QUESTION, prompts=PROMPTS), ["", ""])
+    fault = "reply 1: no query; no final content; reply 2: no final content"
+    assert (result.answer, result.fault) == ("", fault)
     replies = [SHORT, (SPIRIT,), Extracted("Kevin", 9.0), 1.0, ""]
     _, result = play(searchain(QUESTION, prompts=PROMPTS), replies)
     assert (result.answer, result.fault) == ("Rome", "reply 2: no final content")
@@ -255,10 +256,23 @@ def test_what_cannot_be_read_is_said():
     assert (result.answer, result.fault) == ("", "reply 1: no final content")
 
 
+NO_PAIRS = TRACING.partition("\n[Query 1]")[0]  # asked where no node has an answer
+
+
 def test_a_node_for_which_nothing_is_found_passes():
-    requests, result = play(searchain(QUESTION, prompts=PROMPTS), [write(unsolved=PERFORMER), ()])
-    assert kinds(requests) == "GR"
-    assert result.nodes == (Node(PERFORMER, "", 1, 1, unsolved=True),) and result.answer == ""
+    asked = write(unsolved=PERFORMER)
+    requests, result = play(searchain(QUESTION, prompts=PROMPTS), [asked, (), f"{ROME}"])
+    assert kinds(requests) == "GRG" and requests[2].prompt == shown(asked, NO_PAIRS)
+    assert result.nodes == (Node(PERFORMER, "", 1, 1, unsolved=True),) and result.answer == "Rome"
+
+
+def test_without_completion_the_final_content_is_asked_for_after_an_unsolved_query():
+    program = all_systems()["SearChain w/o Completion"].program
+    asked, final = write(unsolved=PERFORMER), f"[Final Content]: {ROME}"
+    replies = [asked, (SPIRIT,), Extracted("Casey", 0.0), final]
+    requests, result = play(program(QUESTION, prompts=PROMPTS), replies)
+    assert requests[-1] == Generate(shown(asked, NO_PAIRS), END, 512)
+    assert (result.answer, result.fault, result.hops) == ("Rome", "", ())
 
 
 def test_below_a_main_passage_the_best_paragraph_is_the_last():

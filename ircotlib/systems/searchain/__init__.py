@@ -34,9 +34,10 @@ def searchain(
     conversation so far (released program).
 
     `verify`, `complete`: False turns this kind of feedback off (Table 1), and nodes that would need
-    it pass (ours). `released`: follow the authors' program where it differs: chains are read by
-    lines, an unsolved query is compared each time, an empty span agrees with every answer, and
-    nothing is traced.
+    it pass; an unsolved node that passes has no answer to trace, but the final content is asked for
+    in any case (ours: the paper leaves both open). `released`: follow the authors' program where it
+    differs: chains are read by lines, an unsolved query is compared each time, an empty span agrees
+    with every answer, and nothing is traced.
     """
     read = read_released_chain if released else read_chain
 
@@ -62,8 +63,10 @@ def searchain(
         messages.append(give_feedback(prompts, question, node, passages[node.passage]))  # §3.3
     nodes = link(tree)
     thoughts = tuple(messages[::2])
-    # Tracing(T, R) (§3.3); the released program does not trace
-    if not released and any(node.mark for node in nodes):
+    # Tracing(T, R) (§3.3), also if R is empty and no chain has a final content (ours); the released
+    # program does not trace
+    ended = any(chain.final for chain in chains)
+    if not released and (any(node.mark for node in nodes) or not ended):
         messages.append(ask_to_trace(prompts, question, nodes))
         text = yield Generate(converse(prompts, question, messages), END, max_tokens)
         final = read_chain(text).final
@@ -89,7 +92,11 @@ def searchain_without_verification(question: Question, **setting) -> Program:
 
 
 def searchain_without_completion(question: Question, **setting) -> Program:
-    """Give feedback only on answers (SearChain Table 1). `setting`: as of `searchain`."""
+    """Give feedback only on answers (SearChain Table 1). `setting`: as of `searchain`.
+
+    What then follows an unsolved query the paper does not say; here it ends the interaction, and
+    the model is asked for its final content from the pairs that have an answer, if any (ours).
+    """
     return searchain(question, complete=False, **setting)
 
 
