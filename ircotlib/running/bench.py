@@ -124,6 +124,7 @@ class Bench:
         p = self.parameters
         offered = {"max_tokens": self.style.generation_tokens, "sentence": self.style.sentence}
         offered |= {"max_steps": p.max_steps, "released": p.released, "others": tuple(self.test)}
+        offered["chat"] = p.chat
         if embed := getattr(self.retriever, "embed", None):  # a dense retriever's
             offered["embed"] = embed
         return offered | self.dataset.program_arguments

@@ -35,7 +35,10 @@ def verify_and_edit(
     k: int = 5,  # paragraphs per verifying question (ours; not in the paper)
     shown: int = 3,  # sentences of evidence (paper)
     embed: Callable[[Sequence[str]], Sequence] = count_letters,
-    max_tokens: int = 200,  # ours; the released programs have at most 144
+    always_edit: bool = False,  # released programs: whether or not the chains agree
+    max_tokens: int = 144,  # of a chain (released programs)
+    edit_tokens: int = 70,  # of a verifying question and of its answer (released programs)
+    answer_tokens: int = 70,  # after the edited chain (released programs)
 ) -> Program:
     """Take the majority answer of n chains if at least half of them agree, else edit the most
     probable chain that gives it (Zhao et al. 2023).
@@ -53,20 +56,20 @@ def verify_and_edit(
     agreeing = [sampled for sampled, votes in zip(drawn, same, strict=True) if votes]
     known = [sampled for sampled in agreeing if sampled.log_probability is not None]
     chain = max(known, key=lambda s: s.log_probability, default=agreeing[0]).text  # paper
-    # only chains that disagree are edited (paper; the released program edits all)
-    if agreed and sum(same) >= ceil(n / 2):
+    # only chains that disagree are edited (paper)
+    if agreed and sum(same) >= ceil(n / 2) and not always_edit:
         hops = tuple(map(Hop, rationale(chain)))
         return Prediction(agreed, (), tuple(sentences(chain)), chain, hops=hops)
     rank = partial(nearest, n=shown, embed=embed)
     seen = {}  # all paragraphs, in order
     hops = []  # the edited sentences
     for sentence in rationale(chain):
-        hop, paragraphs = yield from edit(question, sentence, prompts, k, rank, max_tokens)
+        hop, paragraphs = yield from edit(question, sentence, prompts, k, rank, edit_tokens)
         hops.append(hop)
         seen |= dict.fromkeys(paragraphs)
     # "First, ... Second, ...": the edited chain, from which the model concludes (paper)
     chain = tuple(f"{word}, {hop.text}" for word, hop in zip(ORDINALS, hops, strict=False))
-    reading = yield Generate(prompts["cot"](question, (), chain), LINE, max_tokens)
+    reading = yield Generate(prompts["cot"](question, (), chain), LINE, answer_tokens)
     answer = answer_from_chain(reading)
     fault = "" if answer else 'no "The answer is" after the edited chain'
     answer = answer or reading
@@ -121,6 +124,7 @@ SYSTEMS = (
             "answer": "answers it from the evidence",
         },
         examples=TWO_EXAMPLES,
+        limits=("max_tokens", "edit_tokens", "answer_tokens"),
         generations=22,
         draws=("n",),
         study=SEARCHAIN,

@@ -73,8 +73,8 @@ def test_answers_are_read_from_a_list_a_chain_or_the_whole_reply(reply, answers)
 
 def test_examples_of_one_fact_are_answered_directly_and_of_two_by_a_chain():
     for block in own_demonstrations("decomp", "singlehop", "multihop"):
-        [answer] = json.loads(block.rpartition("\nA: ")[2])
-        assert answer and "answer is" not in block
+        answers = json.loads(block.rpartition("\nA: ")[2])
+        assert answers == read_answers(json.dumps(answers)) and "answer is" not in block
     for block in own_demonstrations("decomp", "multihop", "multihop"):
         assert " So the answer is: " in block
 
@@ -101,7 +101,18 @@ def test_lines_that_are_no_calls():
     assert [read_call(line) for line in lines] == [("", "", [])] * 5
 
 
-def test_every_call_of_an_example_is_read():
-    lines = "\n".join(own_demonstrations("decomp", "decompose", "multihop")).splitlines()
-    calls = [line.removeprefix("QS: ") for line in lines if line.startswith("QS: (")]
-    assert len(calls) == 45 and all(read_call(call)[0] for call in calls)
+def test_every_call_of_an_example_is_read_and_names_pages_that_were_found():
+    """As in the original, examples have two to four facts, and lists of titles and answers."""
+    facts, lengths = [], set()
+    for block in own_demonstrations("decomp", "decompose", "multihop"):
+        asked, *lines, end = block.splitlines()
+        calls = [read_call(line.removeprefix("QS: ")) for line in lines[::2]]
+        replies = [json.loads(line.removeprefix("A: ")) for line in lines[1::2]]
+        assert all(module for module, _, _ in calls) and end == "QS: [EOQ]"
+        found = dict.fromkeys(title for reply in replies[:-1] for title in reply["titles"])
+        assert calls[-1] == ("multihop_titleqa", asked.removeprefix("QC: "), list(found))
+        assert all(len(reply["titles"]) > 1 for reply in replies[:-1])
+        lengths |= {len(reply["answer"]) for reply in replies[:-1]}
+        facts.append(len(calls) - 1)
+    assert sorted(set(facts)) == [2, 3, 4] and sum(n > 2 for n in facts) == 4
+    assert len(facts) == 15 and lengths == {1, 2}

@@ -9,7 +9,7 @@ from ircotlib.prompting.prompt import Prompt, read_template, render
 from ircotlib.systems import FOUR_EXAMPLES
 from ircotlib.systems.cot import read_answer
 from ircotlib.systems.self_ask import read_asking
-from ircotlib.text import list_items
+from ircotlib.text import list_items, normalise_answer
 
 SHOWN = "Grieg was Norwegian.\n\nAnswer 2: Oslo is the capital of Norway."
 PLAN = "Plan:\n1. Find the country of Grieg.\n2. Find its capital."
@@ -92,3 +92,15 @@ def test_demonstrations_that_read_show_paragraphs_and_what_is_not_there(family):
     assert unknown.endswith("\nA: unknown")
     for block in own_demonstrations("recite", "recite", family):
         assert "\n\nAnswer 1: " in block and "\n\nAnswer 2: " in block
+
+
+@pytest.mark.parametrize("family", FOUR_EXAMPLES)
+def test_a_decomposition_names_no_answer_that_is_still_to_be_found(family):
+    """Least-to-Most lists all sub-questions before any is answered."""
+    listed = dict(replies_of("least_to_most", "decompose", family))
+    for block in own_demonstrations("least_to_most", "solve", family):
+        lines = [line.partition(": ")[2] for line in block.splitlines()]
+        *parts, asked = lines[::2]
+        assert parts == list_items(listed[asked])
+        for number, answer in enumerate(lines[1:-2:2], start=1):
+            assert not any(normalise_answer(answer) in normalise_answer(q) for q in parts[number:])

@@ -7,7 +7,7 @@ from replying import own_demonstrations, play, writers
 
 from ircotlib.data import Node, Paragraph, Question
 from ircotlib.metrics import rouge_l
-from ircotlib.program import Duplicate, Extract, Extracted, Generate, Retrieve
+from ircotlib.program import Duplicate, Extract, Extracted, Generate, Message, Retrieve
 from ircotlib.systems import FOUR_EXAMPLES, all_systems
 from ircotlib.systems.searchain import END, searchain, searchain_without_ir
 from ircotlib.systems.searchain.chain import citations, conclude, read_chain
@@ -157,6 +157,51 @@ def test_the_program_lets_an_empty_span_pass_and_traces_nothing():
     assert (result.answer, result.reading) == ("Rome", "So the final answer is Rome.")
 
 
+EXAMPLES = own_demonstrations("searchain", "chain", "multihop")
+INSTRUCTION = (
+    f'Construct a global reasoning chain for this complex [Question] : " {ASKED} " You should'
+    " generate a query to the search engine based on what you already know at each step of the"
+    " reasoning chain, starting with [Query].\nIf you know the answer for [Query], generate it"
+    " starting with [Answer].\nYou can try to generate the final answer for the [Question] by"
+    " referring to the [Query]-[Answer] pairs, starting with [Final Content].\nIf you don't know"
+    " the answer, generate a query to search engine based on what you already know and do not know,"
+    " starting with [Unsolved Query].\nFor example:\n"
+)
+CORRECTED = (
+    f'According to this Reference, the answer for "[Query]: {PERFORMER}" should be "[Answer]:Kevin'
+    ' Drew",\nyou can change your answer based on the Reference and continue constructing the'
+    f" reasoning chain to give the final answer for [Question]:{ASKED}\nReference: [Reference]:"
+    f"Wikipedia Title: {SPIRIT.title}\n{SPIRIT.text}"
+)
+COMPLETED = (
+    f'According to this Reference, the answer for "[Unsolved Query]: {KEVIN}" should be'
+    ' "[Answer]:",\nyou can give your answer based on the Reference and continue constructing the'
+    f" reasoning chain to give the final answer for [Question]：{ASKED}\nReference: [Reference]:"
+    f"Wikipedia Title: {DREW.title}\n{DREW.text}"
+)
+
+
+def test_a_chat_model_is_sent_the_words_and_the_roles_of_the_program():
+    prompts = writers("searchain", *STAGES)
+    prompts |= {"chain": replace(prompts["chain"], demonstrations=EXAMPLES)}
+    first = write((PERFORMER, "Casey Cott"))
+    second = write((PERFORMER, "Kevin Drew"), unsolved=KEVIN)
+    last = write((KEVIN, "Toronto"), final="So the final answer is Toronto.")
+    replies = [first, (SPIRIT,), Extracted("Kevin Drew", 4.0)]
+    replies += [second, 0.9, (DREW,), Extracted("", -3.0), last, 0.9]
+    program = searchain(QUESTION, prompts=prompts, released=True, chat=True)
+    requests, result = play(program, replies)
+    opening = INSTRUCTION + "\n\n\n".join(EXAMPLES) + f"\n\n[Question]: {ASKED}"
+    chat = [Message("user", opening), Message("assistant", first), Message("user", CORRECTED)]
+    chat += [Message("assistant", second), Message("user", COMPLETED)]
+    asked = [request for request in requests if isinstance(request, Generate)]
+    assert asked == [Generate(tuple(chat[:n]), END, 512) for n in (1, 3, 5)]
+    assert (result.answer, result.thoughts) == ("Toronto", (first, second, last))
+    # other models are sent the conversation as one text
+    for setting in ({"released": True}, {"chat": True}):
+        assert isinstance(next(searchain(QUESTION, prompts=prompts, **setting)).prompt, str)
+
+
 def test_a_long_answer_is_verified_by_its_overlap_with_the_passage():
     like = "The debut solo album by Kevin Drew is Spirit If."
     assert 0.35 < rouge_l(like, [SPIRIT.text]) < 0.85
@@ -245,8 +290,9 @@ def test_what_cannot_be_read_is_said():
     program = searchain(QUESTION, prompts=PROMPTS)
     _, result = play(program, ["I think Rome. The answer is Rome."])
     assert (result.answer, result.fault, result.nodes) == ("Rome", "reply 1: no query", ())
-    _, result = play(searchain(QUESTION, prompts=PROMPTS), [""])
-    assert (result.answer, result.fault) == ("", "reply 1: no query; no final content")
+    _, result = play(searchain(QUESTION, prompts=PROMPTS), ["", ""])
+    fault = "reply 1: no query; no final content; reply 2: no final content"
+    assert (result.answer, result.fault) == ("", fault)
     replies = [SHORT, (SPIRIT,), Extracted("Kevin", 9.0), 1.0, ""]
     _, result = play(searchain(QUESTION, prompts=PROMPTS), replies)
     assert (result.answer, result.fault) == ("Rome", "reply 2: no final content")
@@ -255,10 +301,23 @@ def test_what_cannot_be_read_is_said():
     assert (result.answer, result.fault) == ("", "reply 1: no final content")
 
 
+NO_PAIRS = TRACING.partition("\n[Query 1]")[0]  # asked where no node has an answer
+
+
 def test_a_node_for_which_nothing_is_found_passes():
-    requests, result = play(searchain(QUESTION, prompts=PROMPTS), [write(unsolved=PERFORMER), ()])
-    assert kinds(requests) == "GR"
-    assert result.nodes == (Node(PERFORMER, "", 1, 1, unsolved=True),) and result.answer == ""
+    asked = write(unsolved=PERFORMER)
+    requests, result = play(searchain(QUESTION, prompts=PROMPTS), [asked, (), f"{ROME}"])
+    assert kinds(requests) == "GRG" and requests[2].prompt == shown(asked, NO_PAIRS)
+    assert result.nodes == (Node(PERFORMER, "", 1, 1, unsolved=True),) and result.answer == "Rome"
+
+
+def test_without_completion_the_final_content_is_asked_for_after_an_unsolved_query():
+    program = all_systems()["SearChain w/o Completion"].program
+    asked, final = write(unsolved=PERFORMER), f"[Final Content]: {ROME}"
+    replies = [asked, (SPIRIT,), Extracted("Casey", 0.0), final]
+    requests, result = play(program(QUESTION, prompts=PROMPTS), replies)
+    assert requests[-1] == Generate(shown(asked, NO_PAIRS), END, 512)
+    assert (result.answer, result.fault, result.hops) == ("Rome", "", ())
 
 
 def test_below_a_main_passage_the_best_paragraph_is_the_last():

@@ -44,7 +44,8 @@ CONSTANTS = {  # the papers', their released programs', and ours
     "ReAct": dict(max_actions=7, tokens=100, by_title=True),
     "ReAct -> CoT-SC": dict(n=21, temperature=0.7, max_actions=7, tokens=100)
     | {"by_title": True, "max_tokens": 256},
-    "Verify-and-Edit": dict(n=5, temperature=0.7, k=5, shown=3, max_tokens=200),
+    "Verify-and-Edit": dict(n=5, temperature=0.7, k=5, shown=3, always_edit=False)
+    | {"max_tokens": 144, "edit_tokens": 70, "answer_tokens": 70},
     "Tree-of-Thought w/ IR": dict(n=5, votes=5, b=1, temperature=0.7, depth=4, k=3)
     | {"max_tokens": 1000},
     "DSP": dict(annotated=3, hops=2, queries=10, depth=15, k=5, n=20, temperature=0.7)
@@ -53,7 +54,7 @@ CONSTANTS = {  # the papers', their released programs', and ours
     "DecomP": dict(k=4, max_calls=8, max_tokens=200),
     "SearChain w/o IR": dict(long_form=False, max_tokens=512),
     "SearChain": dict(max_rounds=5, confidence=1.5, overlap=0.35, same=0.5, long_form=False)
-    | {"verify": True, "complete": True, "max_tokens": 512, "released": False},
+    | {"verify": True, "complete": True, "max_tokens": 512, "released": False, "chat": False},
 }
 
 

@@ -1,10 +1,16 @@
 """Verify-and-Edit, played by hand."""
 
-from replying import drawn, play, writers
+import re
+
+import pytest
+from replying import drawn, own_demonstrations, play, writers
 
 from ircotlib.data import Paragraph, Question
 from ircotlib.program import LINE, Generate, Retrieve, Sample
+from ircotlib.prompting.prompt import Prompt, read_template
+from ircotlib.systems import FOUR_EXAMPLES
 from ircotlib.systems.verify_and_edit import nearest, rationale, verify_and_edit
+from ircotlib.text import sentences
 
 QUESTION = Question("q", "What is Grieg's capital?", ("Oslo",), (), "test")
 PROMPTS = writers("verify_and_edit", "cot", "question", "answer")
@@ -21,8 +27,18 @@ def test_chains_that_agree_are_kept():
     agreeing = ("A. The answer is Oslo.", "The answer is the Oslo", "B.", "The answer is oslo")
     chains = drawn(LUND, *agreeing)
     requests, result = play(verify_and_edit(QUESTION, prompts=PROMPTS), [chains])
-    assert requests == [Sample(ASK, 5, 0.7, ("\n",), 200)]
+    assert requests == [Sample(ASK, 5, 0.7, ("\n",), 144)]
     assert (result.answer, result.reading, result.fault) == ("Oslo", "A. The answer is Oslo.", "")
+
+
+def test_chains_that_agree_are_edited_too_where_all_are():
+    """As in the released programs."""
+    chains = drawn("First, Grieg was born in Sweden. The answer is Lund.", *[LUND] * 4)
+    replies = [chains, "Where was Grieg born?", (GRIEG,), "Grieg was born in Norway."]
+    program = verify_and_edit(QUESTION, prompts=PROMPTS, always_edit=True)
+    requests, result = play(program, [*replies, "The answer is Oslo."])
+    assert len(requests) == 5 and result.answer == "Oslo"
+    assert result.thoughts == ("First, Grieg was born in Norway.",)
 
 
 def test_chains_that_do_not_are_edited():
@@ -35,13 +51,13 @@ def test_chains_that_do_not_are_edited():
     capital = "The capital of Norway is Oslo."
     edited = "First, Grieg was born in Norway. Second, It is Oslo."
     assert requests[1:] == [
-        Generate(f"{reason}Grieg was born in Sweden.\nQuestion:", LINE, 200),
+        Generate(f"{reason}Grieg was born in Sweden.\nQuestion:", LINE, 70),
         Retrieve("Where was Grieg born?", 5),
-        Generate("Grieg was born in Norway.\nQuestion: Where was Grieg born?\nAnswer:", LINE, 200),
-        Generate(f"{reason}its capital is Lund.\nQuestion:", LINE, 200),
+        Generate("Grieg was born in Norway.\nQuestion: Where was Grieg born?\nAnswer:", LINE, 70),
+        Generate(f"{reason}its capital is Lund.\nQuestion:", LINE, 70),
         Retrieve("What is its capital?", 5),
-        Generate(f"{capital}\nQuestion: What is its capital?\nAnswer:", LINE, 200),
-        Generate(f"{ASK} {edited}", LINE, 200),
+        Generate(f"{capital}\nQuestion: What is its capital?\nAnswer:", LINE, 70),
+        Generate(f"{ASK} {edited}", LINE, 70),
     ]
     assert (result.answer, result.paragraphs, result.fault) == ("Oslo", (GRIEG, OSLO), "")
     assert " ".join(result.thoughts) == edited
@@ -61,6 +77,34 @@ def test_chains_without_any_answer_are_edited_too():
     replies = [drawn("A.", "B.", "C.", "D.", "E."), "Is it?", (), "No.", "The answer is no"]
     requests, result = play(verify_and_edit(QUESTION, prompts=PROMPTS), replies)
     assert len(requests) == 5 and (result.answer, result.fault) == ("no", "")
+
+
+SHOWN = {  # the first example of a family: evidence, question, answer
+    "multihop": ("Oslo is the capital", "What is the capital of Norway?", "The capital of Norway"),
+    "slotfilling": ("The Night Watch is", "Who painted The Night Watch?", "The Night Watch was"),
+    "strategyqa": ("Johannes Gutenberg", "When was the Bible first printed?", "The Bible was"),
+    "fever": ("Marie Curie", "Which Nobel Prize did Marie Curie win in 1911?", "Marie Curie won"),
+    "eli5": ("Sunlight reaches", "What does air do to sunlight?", "Air scatters blue light"),
+}
+
+
+@pytest.mark.parametrize("family", FOUR_EXAMPLES)
+def test_answers_are_shown_two_examples_in_whole_sentences(family):
+    examples = own_demonstrations("verify_and_edit", "answer", family)
+    template = read_template("verify_and_edit", "answer")
+    prompt = Prompt(examples, len, template, 9000)(QUESTION, evidence="E. F. G.")
+    assert prompt == "\n\n\n".join([*examples, f"E. F. G.\nQuestion: {QUESTION.text}\nAnswer:"])
+    evidence, asked, answer = SHOWN[family]
+    first = f"{evidence}.*\nQuestion: {re.escape(asked)}\nAnswer: {answer}.*[.]"
+    assert len(examples) == 2 and re.fullmatch(first, examples[0])
+    verified = own_demonstrations("verify_and_edit", "question", family)
+    for example, question in zip(examples, verified, strict=True):
+        lines = example.splitlines()
+        assert len(sentences(lines[0])) == 3 and len(sentences(lines[2])) == 1
+        # the question that was written for a sentence, and the sentence, which it confirms
+        assert lines[1] == question.splitlines()[2]
+        reason = question.splitlines()[1].removeprefix("Reason: ")
+        assert lines[2] == f"Answer: {reason}"
 
 
 def test_a_rationale_has_at_most_eight_sentences():

@@ -9,6 +9,7 @@ from ircotlib.metrics import rouge_l
 from ircotlib.program import Generate, Program
 from ircotlib.systems import CHAINED, SEARCHAIN, TWO_EXAMPLES, Prompts, System
 from ircotlib.systems.searchain.chain import Chain, conclude, read_chain, read_released_chain
+from ircotlib.systems.searchain.released import converse_in_chat, give_released_feedback
 from ircotlib.systems.searchain.traverse import contains, needed_feedback, traverse
 from ircotlib.systems.searchain.tree import ask_to_trace, converse, give_feedback, link, path
 
@@ -28,15 +29,18 @@ def searchain(
     complete: bool = True,
     max_tokens: int = 512,  # of one generation (ours)
     released: bool = False,
+    chat: bool = False,
 ) -> Program:
     """Write chains and compare their nodes with passages until no node needs feedback, for at most
     `max_rounds`; then trace the correct path (SearChain Algorithm 1, Main). Prompts show the whole
     conversation so far (released program).
 
     `verify`, `complete`: False turns this kind of feedback off (Table 1), and nodes that would need
-    it pass (ours). `released`: follow the authors' program where it differs: chains are read by
-    lines, an unsolved query is compared each time, an empty span agrees with every answer, and
-    nothing is traced.
+    it pass; an unsolved node that passes has no answer to trace, but the final content is asked for
+    in any case (ours: the paper leaves both open). `released`: follow the authors' program where it
+    differs: chains are read by lines, an unsolved query is compared each time, an empty span agrees
+    with every answer, and nothing is traced. `chat`: whether the model takes a chat; if so, and
+    `released`, it is sent the program's wording and messages.
     """
     read = read_released_chain if released else read_chain
 
@@ -47,23 +51,28 @@ def searchain(
 
     rules = {"confidence": confidence, "verify": verify, "complete": complete}
     check = partial(needed_feedback, agree=agree, **rules)
+    in_chat = released and chat  # the program's wording and messages
+    write = converse_in_chat if in_chat else converse
+    correct = give_released_feedback if in_chat else give_feedback
     tree = []  # Algorithm 1, T: the nodes of all chains
     passages = {}  # by id: those of nodes
     messages = []  # from the model and to it, in turn
     chains = []
     for round in range(1, max_rounds + 1):  # Algorithm 1, Main
-        messages.append((yield Generate(converse(prompts, question, messages), END, max_tokens)))
+        messages.append((yield Generate(write(prompts, question, messages), END, max_tokens)))
         chains.append(read(messages[-1], round))  # CoQ = ChainGenerate(Q, F)
         node = yield from traverse(  # F = Traverse(CoQ)
             chains[-1].nodes, tree, passages, check, same, released=released
         )
         if node is None:  # F is "Finish"
             break
-        messages.append(give_feedback(prompts, question, node, passages[node.passage]))  # §3.3
+        messages.append(correct(prompts, question, node, passages[node.passage]))  # §3.3
     nodes = link(tree)
     thoughts = tuple(messages[::2])
-    # Tracing(T, R) (§3.3); the released program does not trace
-    if not released and any(node.mark for node in nodes):
+    # Tracing(T, R) (§3.3), also if R is empty and no chain has a final content (ours); the released
+    # program does not trace
+    ended = any(chain.final for chain in chains)
+    if not released and (any(node.mark for node in nodes) or not ended):
         messages.append(ask_to_trace(prompts, question, nodes))
         text = yield Generate(converse(prompts, question, messages), END, max_tokens)
         final = read_chain(text).final
@@ -93,7 +102,11 @@ def searchain_without_verification(question: Question, **setting) -> Program:
 
 
 def searchain_without_completion(question: Question, **setting) -> Program:
-    """Give feedback only on answers (SearChain Table 1). `setting`: as of `searchain`."""
+    """Give feedback only on answers (SearChain Table 1). `setting`: as of `searchain`.
+
+    What then follows an unsolved query the paper does not say; here it ends the interaction, and
+    the model is asked for its final content from the pairs that have an answer, if any (ours).
+    """
     return searchain(question, complete=False, **setting)
 
 
@@ -118,6 +131,9 @@ STAGES = {
     "completion": "goes on from the answer that was missing",
     "reference": "goes on from the passage that was found",
     "tracing": "writes its answer from the correct path",
+    "released": "writes a chain of queries",
+    "released_verification": "goes on from the answer that was corrected",
+    "released_completion": "goes on from the answer that was missing",
 }
 SYSTEMS = (
     System(
