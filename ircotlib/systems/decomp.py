@@ -9,6 +9,7 @@ from dataclasses import replace
 from ircotlib.data import Hop, Prediction, Question
 from ircotlib.program import LINE, Generate, Program, Retrieve
 from ircotlib.systems import SEARCHAIN, STEPWISE, Prompts, System
+from ircotlib.systems.second_reader import answer_by_extracting
 from ircotlib.text import answer_from_chain
 
 RETRIEVE, READ, END = "retrieve_odqa", "multihop_titleqa", "[EOQ]"
@@ -21,6 +22,7 @@ def decomp(
     *,
     prompts: Prompts,
     k: int = 4,  # paragraphs of a sub-question; one of 2, 4, 6, the best on the dev set (paper)
+    extract: bool = False,  # single-hop answers by Extract, not Generate (ours)
     max_calls: int = 8,  # sub-questions (released program)
     max_tokens: int = 200,
 ) -> Program:
@@ -57,7 +59,10 @@ def decomp(
             stage = "multihop"
             paragraphs = tuple(p for p in seen if p.title in titles)
         sub_question = replace(question, text=text, passage=None)
-        reading = yield Generate(prompts[stage](sub_question, paragraphs), LINE, max_tokens)
+        if extract and module == RETRIEVE:
+            reading = yield from answer_by_extracting(text, paragraphs)
+        else:
+            reading = yield Generate(prompts[stage](sub_question, paragraphs), LINE, max_tokens)
         answer = answer_from_chain(reading) or reading  # by a chain or directly (released program)
         hops.append(Hop(text, answer, text if module == RETRIEVE else ""))
         value = [answer]
@@ -98,6 +103,7 @@ SYSTEMS = (
             "multihop": "answers it from earlier paragraphs",
         },
         grid={"k": (2, 4, 6)},  # the paper's K: by title and by text together
+        equal=("extract",),
         generations=16,
         study=SEARCHAIN,
         reported=("DecomP (2023)", "DecomP (2022)"),

@@ -13,6 +13,7 @@ from ircotlib.data import Hop, Paragraph, Prediction, Question
 from ircotlib.metrics import as_compared, majority
 from ircotlib.program import LINE, Generate, Program, Retrieve, Sample
 from ircotlib.systems import ONCE, SEARCHAIN, TWO_EXAMPLES, Prompts, System
+from ircotlib.systems.second_reader import extract_best
 from ircotlib.text import answer_from_chain, normalise_answer, sentences
 
 ORDINALS = ("First", "Second", "Third", "Fourth", "Fifth", "Sixth", "Seventh", "Eighth")
@@ -28,6 +29,7 @@ def verify_and_edit(
     k: int = 5,  # paragraphs per verifying question (ours; not in the paper)
     shown: int = 3,  # sentences of evidence (paper)
     max_tokens: int = 200,  # ours; the released programs have at most 144
+    extract: bool = False,  # evidence is of the paragraph with the surest Extract (ours)
 ) -> Program:
     """Take the majority answer of n chains if at least half of them agree, else edit the most
     probable chain that gives it (Zhao et al. 2023).
@@ -51,7 +53,9 @@ def verify_and_edit(
     seen = {}  # all paragraphs, in order
     hops = []  # the edited sentences
     for sentence in rationale(chain):
-        hop, paragraphs = yield from edit(question, sentence, prompts, k, shown, max_tokens)
+        hop, paragraphs = yield from edit(
+            question, sentence, prompts, k, shown, max_tokens, extract
+        )
         hops.append(hop)
         seen |= dict.fromkeys(paragraphs)
     # "First, ... Second, ...": the edited chain, from which the model concludes (paper)
@@ -64,7 +68,13 @@ def verify_and_edit(
 
 
 def edit(
-    question: Question, sentence: str, prompts: Prompts, k: int, shown: int, max_tokens: int
+    question: Question,
+    sentence: str,
+    prompts: Prompts,
+    k: int,
+    shown: int,
+    max_tokens: int,
+    extract: bool,
 ) -> Program:
     """Write a verifying question for a sentence, and retrieve with it; return its answer from the
     evidence, which takes the sentence's place, as a Hop, and the paragraphs (paper).
@@ -73,7 +83,11 @@ def edit(
     query = (yield Generate(prompt, LINE, max_tokens)) or sentence
     paragraphs = yield Retrieve(query, k)
     verifying = replace(question, text=query, passage=None)
-    evidence = " ".join(nearest(sentence, paragraphs, shown))
+    read = paragraphs
+    if extract and paragraphs:
+        best = yield from extract_best(query, paragraphs)
+        read = (best.paragraph,)
+    evidence = " ".join(nearest(sentence, read, shown))
     prompt = prompts["answer"](verifying, evidence=evidence)
     text = yield Generate(prompt, LINE, max_tokens)
     return Hop(text, query=query), paragraphs
@@ -103,6 +117,7 @@ SYSTEMS = (
             "answer": "answers it from the evidence",
         },
         examples=TWO_EXAMPLES,
+        equal=("k", "extract"),
         generations=22,
         draws=("n",),
         study=SEARCHAIN,

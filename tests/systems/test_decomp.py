@@ -3,7 +3,7 @@
 from replying import own_demonstrations, play, writers
 
 from ircotlib.data import Paragraph, Question
-from ircotlib.program import LINE, Generate, Retrieve
+from ircotlib.program import LINE, Extract, Extracted, Generate, Retrieve
 from ircotlib.systems.decomp import decomp, read_call
 
 QUESTION = Question("q", "What is Grieg's capital?", ("Oslo",), (), "test")
@@ -41,6 +41,17 @@ def test_sub_questions_are_answered_and_then_the_question():
     assert (result.answer, result.fault, result.thoughts) == ("Oslo", "", tuple(LINES))
     assert result.paragraphs == (GRIEG, LUND, OSLO)
     assert result.reading == "It is. So the answer is: Oslo."
+
+
+def test_a_second_reader_answers_what_a_single_hop_asks():
+    born = "Where was Grieg born?"
+    found = [Extracted("Norway.", 2.0), Extracted("Lund", 1.0)]
+    replies = [CALLS[0], (GRIEG, LUND), *found, CALLS[2], "So the answer is: Oslo.", "[EOQ]"]
+    requests, result = play(decomp(QUESTION, prompts=PROMPTS, extract=True), replies)
+    read = [Extract(born, GRIEG), Extract(born, LUND)]
+    assert requests[:5] == [decomposing(0), Retrieve(born, 4), *read, decomposing(2)]
+    assert requests[5] == reading("Grieg's capital?", GRIEG)  # of several paragraphs
+    assert (result.answer, result.hops[0].answer) == ("Oslo", "Norway")
 
 
 def test_a_line_that_is_no_call_ends_it():

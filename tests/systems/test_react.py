@@ -6,7 +6,7 @@ from asking import ask_one
 from replying import drawn, own_demonstrations, play, writers
 
 from ircotlib.data import Paragraph, Question
-from ircotlib.program import LINE, Generate, NearestTitle, Retrieve, Sample
+from ircotlib.program import LINE, Extract, Extracted, Generate, NearestTitle, Retrieve, Sample
 from ircotlib.retrieval.bm25 import open_index
 from ircotlib.retrieval.corpus import write_corpus
 from ircotlib.systems import FOUR_EXAMPLES
@@ -71,6 +71,20 @@ def test_it_searches_looks_up_and_finishes():
     assert result.thoughts == tuple(LINES)
     assert (result.answer, result.reading) == ("Cincinnati", LINES[-1])
     assert (result.paragraphs, result.fault) == ((JAWS, STEVEN), "")
+
+
+def test_a_second_reader_answers_what_a_thought_wants_to_know():
+    thoughts = ["I see. I need to find the maker of Jaws.", "Who was he?"]
+    replies = [f"{thoughts[0]}\nAction 1: Search[Jaws (film)]", ("Jaws (film)",), (JAWS,)]
+    replies += [Extracted("Steven Spielberg", 1.6)]
+    replies += [f"{thoughts[1]}\nAction 2: Search[Steven Spielberg]", ("Steven Spielberg",)]
+    replies += [(STEVEN,), Extracted("Duel", 1.5), "Done.\nAction 3: Finish[Cincinnati]"]
+    requests, result = play(react(QUESTION, prompts=PROMPTS, extract=True), replies)
+    assert requests[3] == Extract("What is the maker of Jaws?", JAWS)
+    assert requests[7] == Extract("Who was he?", STEVEN)
+    sure = "Observation 1: Jaws is a film. Steven Spielberg directed it. Answer: Steven Spielberg."
+    assert result.thoughts[2] == sure and f"\n{sure}\n" in requests[4].prompt
+    assert result.thoughts[5].endswith("One film is Munich. One film is Jaws.")  # it was not sure
 
 
 def test_a_thought_without_its_action_is_asked_for_the_action():

@@ -3,7 +3,7 @@
 from replying import drawn, play, writers
 
 from ircotlib.data import Paragraph, Question
-from ircotlib.program import LINE, Generate, Retrieve, Sample
+from ircotlib.program import LINE, Extract, Extracted, Generate, Retrieve, Sample
 from ircotlib.systems.verify_and_edit import rationale, verify_and_edit
 
 QUESTION = Question("q", "What is Grieg's capital?", ("Oslo",), (), "test")
@@ -45,6 +45,17 @@ def test_chains_that_do_not_are_edited():
     ]
     assert (result.answer, result.paragraphs, result.fault) == ("Oslo", (GRIEG, OSLO), "")
     assert " ".join(result.thoughts) == edited
+
+
+def test_a_second_reader_chooses_the_paragraph_of_the_evidence():
+    born = "Where was Grieg born?"
+    replies = [drawn(*CHAINS, scores=[-0.1, -2.0, -1.0, -0.1, -0.1]), born, (OSLO, GRIEG)]
+    replies += [Extracted("Oslo", 1.0), Extracted("Norway", 2.0), "He was born in Norway."]
+    replies += ["What is its capital?", (), "It is Oslo.", "The answer is Oslo."]
+    requests, _ = play(verify_and_edit(QUESTION, prompts=PROMPTS, extract=True), replies)
+    assert requests[3:5] == [Extract(born, OSLO), Extract(born, GRIEG)]
+    shown, asked = requests[5].prompt.split("\nQuestion: ")
+    assert "Norway" in shown and "Oslo" not in shown and asked == f"{born}\nAnswer:"
 
 
 def test_without_scores_the_first_of_the_majority_and_an_edited_chain_without_an_answer():

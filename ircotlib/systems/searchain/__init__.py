@@ -22,6 +22,7 @@ def searchain(
     max_rounds: int = 5,  # r_max (§4.1); Algorithm 1 as printed, r > r_max, has one round more
     confidence: float = 1.5,  # θ (§4.1)
     overlap: float = 0.35,  # α, of ROUGE (§4.1)
+    k: int = 1,  # passages of a query, of which the surest is taken; Top-1 (Algorithm 1, IR)
     same: float = 0.5,  # threshold of DuplicateQuery (released program)
     long_form: bool = False,  # answers are long texts, as for ELI5 (§3.3)
     verify: bool = True,
@@ -53,7 +54,7 @@ def searchain(
     for round in range(1, max_rounds + 1):  # Algorithm 1, Main
         messages.append((yield Generate(converse(prompts, question, messages), END, max_tokens)))
         chains.append(read(messages[-1], round))  # CoQ = ChainGenerate(Q, F)
-        node = yield from traverse(chains[-1].nodes, tree, passages, check, same)  # Traverse(CoQ)
+        node = yield from traverse(chains[-1].nodes, tree, passages, check, same, k)
         if node is None:  # F is "Finish"
             break
         messages.append(give_feedback(prompts, question, node, passages[node.passage]))  # §3.3
@@ -151,6 +152,7 @@ SYSTEMS = (
         program=searchain,
         stages=STAGES,
         examples=TWO_EXAMPLES,
+        equal=("k",),
         generations=6,
         study=SEARCHAIN,
         better_than=(*WITH_IR, "SearChain w/o IR", *ABLATIONS),
