@@ -200,7 +200,7 @@ class Parameters(BaseModel):
     def grid(self, module: str, name: str, paper: list, of: str = MAIN) -> list:
         """The values to try; the paper's if none are set, but only the first for OOD."""
         if name == "m":
-            chosen = getattr(self, f"{of}distractors")
+            chosen = getattr(self, f"{of}distractors", None)
             return self.distractors if chosen is None else chosen
         extra = self.model_extra or {}
         values = extra.get(f"{module}_{name}", list(paper))

@@ -49,7 +49,7 @@ def decomp(
         module, text, titles = read_call(line)
         if not module:  # a step that cannot be parsed ends with "" (released program)
             fault = f"no call: {line[:60]!r}"
-            answer = reading = ""
+            answer, reading = "", line
             break
         if module == RETRIEVE:  # retrieve_odqa: retrieve, then read (released program)
             stage = "singlehop"

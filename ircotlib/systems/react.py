@@ -65,7 +65,8 @@ def react(
             observed = f"Invalid action: {action}"
         lines.append(f"Observation {step}: {observed}")
     fault = f"no Finish in {max_actions} actions"
-    return Prediction("", tuple(seen), tuple(lines), fault=fault, hops=tuple(hops))  # program
+    shown = tuple(seen), tuple(lines), thought  # the answer is "" (released program)
+    return Prediction("", *shown, fault=fault, hops=tuple(hops))
 
 
 def think_and_act(

@@ -59,6 +59,7 @@ def test_a_line_that_is_no_call_ends_it():
     requests, result = play(decomp(QUESTION, prompts=PROMPTS), replies)
     assert len(requests) == 4 and (result.answer, result.paragraphs) == ("", (GRIEG,))
     assert result.fault == "no call: '(project) [x] What?'"
+    assert result.reading == "(project) [x] What?"
 
 
 def test_an_end_at_once_and_eight_sub_questions_at_most():

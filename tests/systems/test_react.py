@@ -104,6 +104,7 @@ def test_invalid_actions_are_observed_and_seven_actions_are_the_most():
     assert result.thoughts[2] == "Observation 1: Invalid action: Think[more]"
     assert requests[1] == thinking(*result.thoughts[:3], step=2)
     assert (result.answer, result.fault) == ("", "no Finish in 7 actions")
+    assert result.reading == "Hm."  # which is scored
     short = play(react(QUESTION, prompts=PROMPTS, max_actions=5), replies[:5])[1]
     assert short.fault == "no Finish in 5 actions"
 
