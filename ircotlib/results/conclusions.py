@@ -177,8 +177,11 @@ def conclude_settings(settings: pd.DataFrame) -> str:
 
 
 def _with_points(rows: pd.DataFrame, column: str) -> str:
-    points = zip(rows["system"], rows[column], strict=True)
-    return ", ".join(f"{system} ({value:+.1f})" for system, value in points) or "none"
+    """Such as "Self-Ask (+5.3), ReAct (+1.0)", the most first; of more than twice FEW so many."""
+    ranked = rows.sort_values(column, ascending=False, kind="stable")[["system", column]]
+    texts = [f"{system} ({value:+.1f})" for system, value in ranked.to_numpy()[: 2 * FEW]]
+    more = len(ranked) - len(texts)
+    return ", ".join(texts + ([f"and {more} more"] if more else [])) or "none"
 
 
 def conclude_told_apart(first: pd.DataFrame, systems: Sequence[str]) -> str:

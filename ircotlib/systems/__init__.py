@@ -36,8 +36,8 @@ CHAINED, OWN = "SearChain", "own"
 class Study:
     """A paper whose experiments systems are part of. `measure`: its measure of answers, where a
     data set has it; "": the data set's first. `by_agent`: whether the small agent, if there is one,
-    plays its systems. `whole_texts`: whether an answer may be the whole text that was written, if no
-    fault says otherwise; else such a text was not parsed, though it is scored.
+    plays its systems. `whole_texts`: whether an answer may be the whole text that was written, if
+    no fault says otherwise; else such a text was not parsed, though it is scored.
     """
 
     name: str
