@@ -108,7 +108,7 @@ class Parameters(BaseModel):
     judged: ranges.Count = 40  # 08_factuality: questions of each data set whose chains are judged
     head_to_head: ranges.SomeNames = EIGHT  # 13_head_to_head: its data sets
     head_to_head_test: ranges.Count | None = None  # 13_head_to_head: questions; None: as `test`
-    equal_k: ranges.SomeCounts = [1, 3, 5]  # 13_head_to_head: K that systems without a grid try
+    equal_k: ranges.Counts = [1, 3, 5]  # 13_head_to_head: K with equal tools; empty: no such runs
     abilities_test: ranges.Count = 80  # 15_abilities: questions of each data set
     second_model: str = ""  # 14_searchain_tables: for SearChain's Table 9; "": none
     _trial: str = ""

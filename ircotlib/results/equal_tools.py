@@ -27,11 +27,11 @@ GAIN = ["gain", "gain_low", "gain_high", "gain_p_holm"]
 
 
 def with_equal_tools(p: Parameters, systems: Sequence[System]) -> Comparison:
-    """The comparison of those systems that get anything in addition. All others are, with equal
-    tools, as they are in the papers.
+    """The comparison of those systems that get anything in addition, of none if `equal_k` is empty.
+    All others are, with equal tools, as they are in the papers.
     """
     benches = name_benches(p, EXPERIMENT, grid_of=EQUAL)
-    return Comparison(benches, [system for system in systems if system.equal])
+    return Comparison(benches, [system for system in systems if system.equal and p.equal_k])
 
 
 def compare_settings(runs: pd.DataFrame, equal: pd.DataFrame, p: Parameters) -> pd.DataFrame:
@@ -43,7 +43,8 @@ def compare_settings(runs: pd.DataFrame, equal: pd.DataFrame, p: Parameters) -> 
     """
     runs, equal = of_answers(runs), of_answers(equal)
     others = runs[~runs["system"].isin(equal["system"].unique())]
-    scores = {PAPERS: runs, EQUAL_TOOLS: pd.concat([others, equal], ignore_index=True)}
+    scores = {PAPERS: runs}
+    scores |= {EQUAL_TOOLS: pd.concat([others, equal], ignore_index=True)} if len(equal) else {}
     costs = count_costs(p)
     more = count_costs(p, grid_of=EQUAL)
     kept = costs[~costs["system"].isin(more["system"])]

@@ -39,6 +39,7 @@ def test_the_comparison_has_the_systems_that_get_anything_and_plans_their_runs()
     of_self_ask = [run.setting for run in study.runs if run.system.name == "Self-Ask"]
     assert of_self_ask == [{"k": k, "extract": True} for k in (1, 3, 1)]  # the last: the test
     assert not equal_tools.with_equal_tools(P, [S["CoT"]]).runs
+    assert not equal_tools.with_equal_tools(P.change(equal_k=[]), systems_of(P)).runs
 
 
 def scores_of(**right):
@@ -95,6 +96,17 @@ def test_each_setting_says_what_may_be_concluded(settings):
     assert gains.startswith("- Of 2 systems that get anything in addition, these change: Self-Ask")
     assert apart.endswith("not with equal tools: Self-Ask.")
     assert conclude_settings(settings[:0]) == "No system was run on all data sets."
+
+
+def test_who_gets_nothing_is_compared_as_in_the_papers_only(settings):
+    """Below `settings`, whose costs are those of the runs."""
+    runs = scores_of(CoT=1)
+    one = equal_tools.compare_settings(runs, runs[:0], P)
+    assert one[["setting", "system", "mean"]].to_numpy().tolist() == [[PAPERS, "CoT", 10]]
+    assert conclude_settings(one) == f"- *{PAPERS}*: CoT has the highest mean, 10.0%."
+    assert equal_tools.beside_each_other(one)[PAPERS].to_dict() == {"CoT": 10}
+    chosen = pd.DataFrame(columns=["dataset", "system", "k", "m"])
+    assert equal_tools.tabulate_chosen(chosen).empty
 
 
 def test_no_scores_are_no_rows(monkeypatch):
