@@ -76,6 +76,7 @@ from .prompting.demonstrations import read_demonstrations as read_demonstrations
 from .prompting.prompt import GPT3 as GPT3
 from .prompting.prompt import STYLES as STYLES
 from .prompting.prompt import render_demonstration as render_demonstration
+from .results import equal_tools as equal_tools
 from .results import factuality as factuality
 from .results import head_to_head as head_to_head
 from .results import knowledge as knowledge
@@ -110,7 +111,10 @@ from .results.claims.searchain import Measured as Measured
 from .results.conclusions import conclude_causes as conclude_causes
 from .results.conclusions import conclude_claims as conclude_claims
 from .results.conclusions import conclude_means as conclude_means
+from .results.conclusions import conclude_orders as conclude_orders
 from .results.conclusions import conclude_predictions as conclude_predictions
+from .results.conclusions import conclude_settings as conclude_settings
+from .results.conclusions import conclude_told_apart as conclude_told_apart
 from .results.conclusions import conclude_verdicts as conclude_verdicts
 from .results.figures.lines import draw_abilities as draw_abilities
 from .results.figures.lines import draw_by_size as draw_by_size
@@ -136,6 +140,7 @@ from .results.latex import as_latex as as_latex
 from .results.markdown import as_markdown as as_markdown
 from .results.markdown import as_wide_markdown as as_wide_markdown
 from .results.markdown import save_table as save_table
+from .results.orders import agree_in_order as agree_in_order
 from .results.reported import compare_published as compare_published
 from .results.reported import compare_readers as compare_readers
 from .results.reported import read_reported as read_reported

@@ -23,6 +23,7 @@ from ircotlib.systems import all_systems
 # in SearChain's order (§4.1)
 EIGHT = "hotpotqa musique 2wikimultihopqa strategyqa zsre trex fever eli5".split()
 MAIN, SCALE, OOD = "", "scale_", "ood_"  # the grids of 04_ircot, 06_scale and 07_ood
+EQUAL = "equal_"  # that of 13_head_to_head where all systems have equal tools
 # these replace the profile's values, which are for local models, if the model is behind a server
 SERVED = {"style": GPT3.name, "reader": "cot", "context_tokens": None}
 # in place of a model's name: the reader whose abilities are dials; the dials, in their order; and
@@ -107,6 +108,7 @@ class Parameters(BaseModel):
     judged: ranges.Count = 40  # 08_factuality: questions of each data set whose chains are judged
     head_to_head: ranges.SomeNames = EIGHT  # 13_head_to_head: its data sets
     head_to_head_test: ranges.Count | None = None  # 13_head_to_head: questions; None: as `test`
+    equal_k: ranges.Counts = [1, 3, 5]  # 13_head_to_head: K with equal tools; empty: no such runs
     abilities_test: ranges.Count = 80  # 15_abilities: questions of each data set
     second_model: str = ""  # 14_searchain_tables: for SearChain's Table 9; "": none
     _trial: str = ""
@@ -198,7 +200,7 @@ class Parameters(BaseModel):
     def grid(self, module: str, name: str, paper: list, of: str = MAIN) -> list:
         """The values to try; the paper's if none are set, but only the first for OOD."""
         if name == "m":
-            chosen = getattr(self, f"{of}distractors")
+            chosen = getattr(self, f"{of}distractors", None)
             return self.distractors if chosen is None else chosen
         extra = self.model_extra or {}
         values = extra.get(f"{module}_{name}", list(paper))

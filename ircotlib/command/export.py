@@ -69,10 +69,10 @@ def as_official(folder: Path) -> Files:
     if name == "eli5" and path.suffix == ".json":  # not KILT's file
         field, write = "", official.as_answers
     records = official.read_records(name, path, field) if field else {}
-    asked = [
-        official.OfficialAnswer(id, records.get(id, {}), line["answer"], line["paragraphs"])
-        for id, line in lines.items()
-    ]
+    asked = []
+    for id, line in lines.items():
+        answer = line["answer"] or line["reading"]  # as `score` has it
+        asked.append(official.OfficialAnswer(id, records.get(id, {}), answer, line["paragraphs"]))
     predictions = write(asked)
     yield ".json" if isinstance(predictions, dict) else ".jsonl", official.write(predictions)
     if field:

@@ -2,7 +2,7 @@
 data. Each function returns Markdown.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
@@ -157,3 +157,91 @@ def conclude_predictions(predictions: pd.DataFrame) -> str:
     ]
     best = known.loc[known["correlation"].idxmax(), "prediction"]
     return "\n".join([f"What predicts the measured scores best: **{best}**.", "", *rows])
+
+
+def conclude_settings(settings: pd.DataFrame) -> str:
+    """Which conclusion the head to head allows as in the papers, and which with equal tools
+    (`compare_settings`): who is told apart from SearChain, and who gains.
+    """
+    if settings.empty:
+        return "No system was run on all data sets."
+    lines = []
+    told = {}  # by setting, the systems that are told apart from SearChain
+    for setting, rows in settings.groupby("setting", sort=False):
+        best = rows.loc[rows["mean"].idxmax()]
+        text = f"- *{setting}*: {best['system']} has the highest mean, {best['mean']:.1f}%"
+        tested = rows.dropna(subset="p_holm")
+        apart = tested["p_holm"] < LEVEL
+        told[setting] = set(tested.loc[apart, "system"])
+        for label, mask in (
+            ("better than SearChain", apart & (tested["difference"] > 0)),
+            ("not told apart from it", ~apart),
+        ):
+            text += f"; {label}: {_with_points(tested[mask], 'difference')}" if len(tested) else ""
+        lines.append(f"{text}.")
+    gains = settings.dropna(subset="gain_p_holm") if "gain_p_holm" in settings else settings[:0]
+    if len(gains):
+        found = gains[gains["gain_p_holm"] < LEVEL]
+        lines.append(
+            f"- Of {len(gains)} systems that get anything in addition, these change: "
+            f"{_with_points(found, 'gain')}; of the others it cannot be told."
+        )
+    if len(told) > 1:
+        before, after = told.values()
+        only = ", ".join(sorted(before - after)) or "none"
+        lines.append(
+            f"- Told apart from SearChain as in the papers, but not with equal tools: {only}."
+        )
+    return "\n".join(lines)
+
+
+def _with_points(rows: pd.DataFrame, column: str) -> str:
+    """Such as "Self-Ask (+5.3), ReAct (+1.0)", the most first; of more than twice FEW so many."""
+    ranked = rows.sort_values(column, ascending=False, kind="stable")[["system", column]]
+    texts = [f"{system} ({value:+.1f})" for system, value in ranked.to_numpy()[: 2 * FEW]]
+    more = len(ranked) - len(texts)
+    return ", ".join(texts + ([f"and {more} more"] if more else [])) or "none"
+
+
+def conclude_told_apart(first: pd.DataFrame, systems: Sequence[str]) -> str:
+    """Where single data sets tell some systems apart, of which the means may not: by the corrected
+    tests against SearChain, IRCoT QA and the best of the data set. `first`: rows of the big table
+    with the first measure of each data set.
+    """
+    lines = []
+    for dataset, rows in first.groupby("dataset", sort=False):
+        mean = rows.set_index("system")["mean"]
+        rivals = {"p_against_searchain": "SearChain", "p_against_ircot": "IRCoT QA"}
+        rivals |= {"p_against_best": mean.idxmax()}
+        pairs = {}
+        for column, rival in rivals.items():
+            apart = rows[(rows[column] < LEVEL) & rows["system"].isin(systems)]["system"]
+            for system in apart if rival in systems else ():
+                pair = sorted((system, rival), key=mean.__getitem__)
+                pairs[tuple(pair)] = (
+                    f"{pair[0]} ({mean[pair[0]]:.0f}) < {pair[1]} ({mean[pair[1]]:.0f})"
+                )
+        if pairs:
+            lines.append(f"- {title_of(dataset)}: {', '.join(pairs.values())}")
+    names = ", ".join(systems)
+    if not lines:
+        return f"No data set tells any of these apart: {names}."
+    return "\n".join([f"Of {names}, single data sets tell apart only:", "", *lines])
+
+
+def conclude_orders(orders: pd.DataFrame) -> str:
+    """How far our order of systems is that of the papers (`agree_in_order`): among all, and within
+    those with retrieval and those without.
+    """
+    lines = []
+    tested = orders.dropna(subset="tau") if len(orders) else orders
+    for (among, metric), rows in (
+        tested.groupby(["among", "metric"], sort=False) if len(tested) else ()
+    ):
+        ends = rows["tau"].agg(["min", "max"])
+        sure = int((rows["p"] < LEVEL).sum())
+        lines.append(
+            f"- {among}, {title_of(metric)}: tau {ends.iloc[0]:+.2f} to {ends.iloc[1]:+.2f}; "
+            f"an agreement is shown on **{sure} of {len(rows)}** data sets"
+        )
+    return "\n".join(lines) or "No order of the papers' is there to compare with."

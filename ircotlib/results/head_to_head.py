@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ircotlib.datasets import COVER_EM, all_datasets, find_dataset
+from ircotlib.datasets import COVER_EM, find_dataset
 from ircotlib.files.paths import benchmark_table
 from ircotlib.files.tables import Number, read_table
 from ircotlib.parameters import Parameters
 from ircotlib.results.reported import KEYS, beside, read_reported
-from ircotlib.results.runs import count_requests, find_runs, has_runs, in_order, read_runs
+from ircotlib.results.runs import count_requests, find_runs, has_runs, read_runs
 from ircotlib.results.statistics import (
     holm,
     p_against,
@@ -23,12 +23,11 @@ from ircotlib.results.statistics import (
 from ircotlib.retrieval import model_of, retriever_name
 from ircotlib.running.run import name_model
 from ircotlib.systems import ANSWER, SEARCHAIN, System, choose_systems
-from ircotlib.systems.searchain import ABLATIONS
 
 EXPERIMENT = "13_head_to_head"
 TEXTS = "rouge_l"  # the measure of answers that are whole texts, neither right nor wrong
 RIVALS = {"searchain": "SearChain", "ircot": "IRCoT QA"}  # besides the best of each data set
-COSTS = ["tokens_in", "tokens_out", "calls", "retrievals"]
+COSTS = ["tokens_in", "tokens_out", "calls", "retrievals", "extractions", "duplicates"]
 TIMES = "bench_systems"  # the figure of bench/systems.py
 CERTAIN = ["low", "high", "difference", "difference_low", "difference_high", "p", "p_holm"]
 COLUMNS = "profile model retriever dataset system metric mean low high n p_against_best".split()
@@ -78,13 +77,8 @@ def compare_all(runs: pd.DataFrame, p: Parameters) -> pd.DataFrame:
         for metric in measures_of(dataset):
             means = summarise(of_dataset.assign(metric=metric), ("dataset", "model", "system"))
             tables.append(means.join(_test(of_dataset, metric), on="system"))
-    costs = []
-    for about in find_runs(p, EXPERIMENT).values():
-        requests = count_requests(about)
-        cost = {name: round(requests[name] / about["questions"], 2) for name in COSTS}
-        costs.append({"dataset": about["dataset"], "system": about["system"], **cost})
     table = pd.concat(tables, ignore_index=True)
-    table = table.merge(pd.DataFrame(costs), on=["dataset", "system"])
+    table = table.merge(count_costs(p), on=["dataset", "system"])
     table = table.merge(_read_seconds(p), on=["dataset", "system"], how="left")
     # Table 1 asks gpt-3.5-turbo; of IRCoT it is GPT3, whose better reader is CoT (IRCoT App. E)
     table_4 = read_reported(source="Table 4", metric="f1", model="GPT3", note="cot")
@@ -93,6 +87,16 @@ def compare_all(runs: pd.DataFrame, p: Parameters) -> pd.DataFrame:
     table = beside(table, papers[[*KEYS, "name", "reported"]])
     panel = {"profile": p.profile, "retriever": retriever_name(p.retriever)}
     return table.assign(**panel).reindex(columns=COLUMNS)
+
+
+def count_costs(p: Parameters, **options: object) -> pd.DataFrame:
+    """What the test runs of the head to head requested per question. `options`: of the benches."""
+    costs = []
+    for about in find_runs(p, EXPERIMENT, **options).values():
+        requests = count_requests(about)
+        cost = {name: round(requests[name] / about["questions"], 2) for name in COSTS}
+        costs.append({"dataset": about["dataset"], "system": about["system"], **cost})
+    return pd.DataFrame(costs, columns=["dataset", "system", *COSTS])
 
 
 def _test(runs: pd.DataFrame, metric: str) -> pd.DataFrame:
@@ -134,25 +138,39 @@ def compare_means(runs: pd.DataFrame) -> pd.DataFrame:
     interval, p of the exact paired test over all questions, and p corrected for all systems (Holm).
     As in `average`, data sets weigh the same, and systems not run on all are left out.
     """
+    scores = score_questions(runs)
+    if not scores:
+        return pd.DataFrame(columns=["system", *CERTAIN])
+    systems, rival = scores[0].columns, RIVALS["searchain"]
+    table = _intervals(scores, ["low", "high"])
+    if rival in systems and len(systems) > 1:
+        against = [one.drop(columns=rival).sub(one[rival], axis=0) for one in scores]
+        table = table.join(against_zero(against))
+    digits = dict.fromkeys(CERTAIN, 2) | {"p": 4, "p_holm": 4}
+    return table.reindex(columns=CERTAIN).round(digits).rename_axis("system").reset_index()
+
+
+def score_questions(runs: pd.DataFrame) -> list[pd.DataFrame]:
+    """For each data set of a panel, the scores of its questions (rows) in percent by its first
+    measure, of the systems (columns) that were run on all data sets.
+    """
     scores = [
         pd.DataFrame({name: 100 * per_question(of, measure) for name, of in rows.groupby("system")})
         for dataset, rows in runs.groupby("dataset", sort=False)
         for measure in measures_of(dataset)[:1]
     ]
-    if not scores:
-        return pd.DataFrame(columns=["system", *CERTAIN])
-    systems = pd.concat(scores, join="inner").columns
-    rival = RIVALS["searchain"]
-    scores = [of_dataset[systems] for of_dataset in scores]
-    table = _intervals(scores, ["low", "high"])
-    if rival in systems and len(systems) > 1:
-        against = [one.drop(columns=rival).sub(one[rival], axis=0) for one in scores]
-        mean = sum(one.mean() for one in against) / len(against)
-        p = pd.concat([one / len(one) for one in against]).apply(paired_p)
-        table = table.join(_intervals(against, ["difference_low", "difference_high"]))
-        table = table.join(pd.DataFrame({"difference": mean, "p": p, "p_holm": holm(p)}))
-    digits = dict.fromkeys(CERTAIN, 2) | {"p": 4, "p_holm": 4}
-    return table.reindex(columns=CERTAIN).round(digits).rename_axis("system").reset_index()
+    systems = pd.concat(scores, join="inner").columns if scores else []
+    return [of_dataset[systems] for of_dataset in scores]
+
+
+def against_zero(differences: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """The mean of differences, one table for each data set as of `score_questions`, their interval,
+    p of the exact paired test over all questions, and p corrected for all columns (Holm).
+    """
+    mean = sum(one.mean() for one in differences) / len(differences)
+    p = pd.concat([one / len(one) for one in differences]).apply(paired_p)
+    table = _intervals(differences, ["difference_low", "difference_high"])
+    return table.join(pd.DataFrame({"difference": mean, "p": p, "p_holm": holm(p)}))
 
 
 def _intervals(scores: Sequence[pd.DataFrame], ends: list[str]) -> pd.DataFrame:
@@ -189,31 +207,6 @@ def find_front(costs: Sequence[float], values: Sequence[float]) -> list[bool]:
         not any(c <= cost and v >= value and (c, v) != (cost, value) for c, v in points)
         for cost, value in points
     ]
-
-
-def agree_in_order(table: pd.DataFrame) -> pd.DataFrame:
-    """How far our order of systems agrees with the paper's, by data set and measure, among all
-    `systems`, those with retrieval and those without: Kendall's tau with its p-value, and how many
-    pairs of systems are in the same order. SearChain's ablations are left out of the groups.
-    """
-    from scipy.stats import kendalltau
-
-    rows = []
-    known = table.dropna(subset="reported")
-    # "w/o Verification" and "w/o Completion" are parts of one system (SearChain Table 1, below)
-    groups = known[~known["system"].isin(ABLATIONS)]
-    retrieve = groups["retrievals"].gt(0).map({True: "with retrieval", False: "without"})
-    known = pd.concat([known.assign(among="all"), groups.assign(among=retrieve)])
-    for (dataset, metric, among), systems in known.groupby(["dataset", "metric", "among"]):
-        ours, theirs = systems["mean"].to_numpy(), systems["reported"].to_numpy()
-        pairs = np.triu_indices(len(ours), 1)
-        signs = [np.sign(x[:, None] - x[None, :])[pairs] for x in (ours, theirs)]
-        tau, p = kendalltau(ours, theirs) if len(systems) > 2 else (np.nan, np.nan)
-        row = {"dataset": dataset, "metric": metric, "among": among, "systems": len(systems)}
-        row |= {"pairs": len(signs[0]), "same_order": int((signs[0] * signs[1] > 0).sum())}
-        rows.append(row | {"tau": tau, "p": p})
-    orders = pd.DataFrame(rows).round({"tau": 3, "p": 4})
-    return in_order(orders, "dataset", all_datasets()) if rows else orders
 
 
 def with_rivals(runs: pd.DataFrame, p: Parameters) -> pd.DataFrame:

@@ -14,13 +14,15 @@ from ircotlib.data import Node
 from ircotlib.errors import UserError
 from ircotlib.files.paths import DATA
 from ircotlib.parameters import Parameters, read_parameters
-from ircotlib.program import Outcome, Retrieve, Sample
+from ircotlib.program import Extract, Outcome, Retrieve, Sample
 from ircotlib.running.bench import runs_folder
 from ircotlib.running.predictions import read_lines, read_scores
 from ircotlib.running.run import NONE_SUITS, columns_of, read_about
 from ircotlib.systems import all_systems
 
 NAN = float("nan")
+# requests to the models beside the one that writes
+SECOND_READING = {"extractions": "Extract", "duplicates": "Duplicate"}
 PARSED = ["dataset", "system", "questions", "answered", "parsed", "said to be unparsed"]
 PARSED += ["unsolved", "silent", "calls", "tokens written", "seconds"]
 
@@ -102,7 +104,8 @@ def count_requests(about: Mapping) -> dict[str, int]:
     """What a run requested, computed or cached, per kind, from its run.json."""
     counts = about["counts"]
     written = [counts[kind] for kind in ("Generate", "Sample") if kind in counts]
-    row = {"retrievals": counts.get("Retrieve", {}).get("requests", 0)}
+    kinds = {"retrievals": "Retrieve"} | SECOND_READING
+    row = {ours: counts.get(kind, {}).get("requests", 0) for ours, kind in kinds.items()}
     names = {"calls": "requests", "tokens_in": "prompt_tokens", "tokens_out": "tokens"}
     return row | {ours: sum(kind.get(name, 0) for kind in written) for ours, name in names.items()}
 
@@ -111,7 +114,8 @@ def read_costs(p: Parameters, experiment: str, part: str = "test") -> pd.DataFra
     """What an experiment's runs request: one row per data set and system, the mean over
     demonstration sets or, for the "dev" part, over settings. `computed`: by the model or retriever
     when the run was last made; `saved`: all others, which came from the cache or were shared by
-    programs. With a model behind a server also the cost, NaN if the price is not known.
+    programs. `extractions`, `duplicates`: if there are any. With a model behind a server also the
+    cost, NaN if the price is not known.
     """
     names = {"calls": "generations", "tokens_in": "prompt tokens", "tokens_out": "tokens written"}
     prices = {"usd": "cost, USD", "per_question": "a question, USD"}
@@ -127,7 +131,8 @@ def read_costs(p: Parameters, experiment: str, part: str = "test") -> pd.DataFra
     means = table.groupby(["dataset", "system"], sort=False).mean()
     counted = [column for column in means if "USD" not in column]
     means = means.assign(**means[counted].round().astype(int))
-    means["saved"] = means["requests"] - means["computed"]
+    unasked = [name for name in SECOND_READING if not means[name].any()]
+    means = means.drop(columns=unasked).assign(saved=means["requests"] - means["computed"])
     return in_order(means.reset_index(), "dataset", p.datasets)
 
 
@@ -181,6 +186,7 @@ def line_up(outcomes: Mapping[str, Outcome]) -> pd.DataFrame:
         texts = [step.request.n if isinstance(step.request, Sample) else 1 for step in calls]
         row = {"system": name, "answer": outcome.result.answer}
         row |= {"retrievals": sum(isinstance(request, Retrieve) for request in requests)}
+        row |= {"extractions": sum(isinstance(request, Extract) for request in requests)}
         row |= {"texts": sum(texts), "tokens read": sum(step.prompt_tokens for step in calls)}
         row |= {"tokens written": sum(step.tokens for step in calls)}
         rows.append(row | {"not parsed": outcome.result.fault})

@@ -12,7 +12,7 @@ from ircotlib.datasets import Dataset, find_dataset
 from ircotlib.errors import UserError
 from ircotlib.files.paths import DATA
 from ircotlib.generation.budget import Price, find_price
-from ircotlib.parameters import DIALS, MAIN, SIMULATED, Parameters
+from ircotlib.parameters import DIALS, EQUAL, MAIN, SIMULATED, Parameters
 from ircotlib.playing.cache import Calls
 from ircotlib.playing.exported import Replaying, open_calls
 from ircotlib.prompting.demonstrations import NO_DEMONSTRATIONS, NO_PARAGRAPHS, find_demonstrations
@@ -152,7 +152,10 @@ class Bench:
 
     def grid(self, system: System) -> dict[str, list]:
         """The grid over which a system is tuned; without M if prompts show no demonstrations."""
-        grid = {name: self.grid_values(system.module, name, v) for name, v in system.grid.items()}
+        p = self.parameters
+        tools = {"k": p.equal_k, "extract": [True] if p.extractor else []}
+        own = system.grid | {name: tools[name] for name in system.equal if self.grid_of == EQUAL}
+        grid = {name: self.grid_values(system.module, name, v) for name, v in own.items()}
         left_out = () if self.demonstrated else ("m",)
         return {name: values for name, values in grid.items() if values and name not in left_out}
 
@@ -210,6 +213,7 @@ def identity(p: Parameters, shown: str | None = None, grid_of: str = MAIN) -> di
     served = {"server": "chat" if p.chat else "completions"} if p.server else {}
     served |= {"samples": p.samples} if p.samples else {}
     served |= {name: getattr(p, name) for name in DIALS} if SIMULATED in named.values() else {}
+    others |= {"equal_k": p.equal_k} if grid_of == EQUAL else {}
     return named | served | grids | others | {"shown": shown, "grid_of": grid_of}
 
 

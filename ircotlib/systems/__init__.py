@@ -35,8 +35,8 @@ CHAINED, OWN = "SearChain", "own"
 class Study:
     """A paper whose experiments systems are part of. `measure`: its measure of answers, where a
     data set has it; "": the data set's first. `by_agent`: whether the small agent, if there is one,
-    plays its systems. `whole_texts`: whether an answer may be the whole text that was written;
-    otherwise such a text was not parsed.
+    plays its systems. `whole_texts`: whether an answer may be the whole text that was written, if
+    no fault says otherwise; else such a text was not parsed, though it is scored.
     """
 
     name: str
@@ -73,6 +73,9 @@ class System:
     examples: Mapping[str, int] = field(default_factory=dict)
     # the parameters to tune, with the paper's values; m: the number of distractors (IRCoT §4.1)
     grid: Mapping[str, Sequence] = field(default_factory=dict)
+    # what it has besides its grid where all systems have equal tools (ours): "k" is tuned, as that
+    # of all others is; "extract": the extractive reader answers its sub-questions
+    equal: tuple[str, ...] = ()
     # by which score: that of ANSWERs, or RECALL for a system that only returns paragraphs
     tuned_by: str = ANSWER
     # the most texts that the model writes for one question, with the program's own constants;

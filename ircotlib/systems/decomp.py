@@ -9,6 +9,7 @@ from dataclasses import replace
 from ircotlib.data import Hop, Prediction, Question
 from ircotlib.program import LINE, Generate, Program, Retrieve
 from ircotlib.systems import SEARCHAIN, STEPWISE, Prompts, System
+from ircotlib.systems.second_reader import answer_by_extracting
 from ircotlib.text import answer_from_chain
 
 RETRIEVE, READ, END = "retrieve_odqa", "multihop_titleqa", "[EOQ]"
@@ -21,6 +22,7 @@ def decomp(
     *,
     prompts: Prompts,
     k: int = 4,  # paragraphs of a sub-question; one of 2, 4, 6, the best on the dev set (paper)
+    extract: bool = False,  # single-hop answers by Extract, not Generate (ours)
     max_calls: int = 8,  # sub-questions (released program)
     max_tokens: int = 200,  # ours
 ) -> Program:
@@ -48,7 +50,7 @@ def decomp(
         module, text, titles = read_call(line)
         if not module:  # a step that cannot be parsed ends with "" (released program)
             fault = f"no call: {line[:60]!r}"
-            answer = reading = ""
+            answer, reading = "", line
             break
         if module == RETRIEVE:  # retrieve_odqa: retrieve, then read (released program)
             stage = "singlehop"
@@ -58,7 +60,10 @@ def decomp(
             stage = "multihop"
             paragraphs = tuple(p for p in seen if p.title in titles)
         sub_question = replace(question, text=text, passage=None)
-        reading = yield Generate(prompts[stage](sub_question, paragraphs), LINE, max_tokens)
+        if extract and module == RETRIEVE:
+            reading = yield from answer_by_extracting(text, paragraphs)
+        else:
+            reading = yield Generate(prompts[stage](sub_question, paragraphs), LINE, max_tokens)
         answers = read_answers(reading)
         answer = " ".join(answers)  # as it is scored (released program)
         hops.append(Hop(text, answer, text if module == RETRIEVE else ""))
@@ -113,6 +118,7 @@ SYSTEMS = (
             "multihop": "answers it from earlier paragraphs",
         },
         grid={"k": (2, 4, 6)},  # the paper's K: by title and by text together
+        equal=("extract",),
         generations=16,
         study=SEARCHAIN,
         reported=("DecomP (2023)", "DecomP (2022)"),

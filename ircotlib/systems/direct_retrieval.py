@@ -28,6 +28,7 @@ SYSTEMS = (
         program=direct_retrieval,
         stages={"read": "answers from the paragraphs"},
         examples=NO_EXAMPLES,  # SearChain, Table 11
+        equal=("k",),
         study=SEARCHAIN,
         family=(ONCE, 2),
         order=200,

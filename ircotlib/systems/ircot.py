@@ -8,7 +8,9 @@ from rapidfuzz import fuzz
 from ircotlib.data import Hop, Paragraph, Prediction, Question
 from ircotlib.program import SENTENCE, Generate, Program, Retrieve
 from ircotlib.systems import RECALL, SETS, STEPWISE, Prompts, System, read_hops
-from ircotlib.text import answer_from_chain, gives_answer, last_sentence, query_from
+from ircotlib.systems.searchain.traverse import contains
+from ircotlib.systems.second_reader import extract_best
+from ircotlib.text import answer_from_chain, gives_answer, last_sentence, query_from, sentences
 
 
 def ircot(
@@ -21,6 +23,8 @@ def ircot(
     max_tokens: int = 200,  # of one generation (released program; 300 for GPT-3)
     sentence: str = SENTENCE,  # its end; for GPT3 also a line break (released program)
     released: bool = False,
+    extract: bool = False,  # sentences are verified by Extract (ours; SearChain §3.3)
+    confidence: float = 1.5,  # from which the extracted answer counts (SearChain §4.1, θ)
 ) -> Program:
     """Interleave reason and retrieve steps; return the collected paragraphs and the chain (IRCoT
     §3.1).
@@ -42,6 +46,8 @@ def ircot(
         thought = yield Generate(prompt, stop=sentence, max_tokens=max_tokens)
         if not thought:  # released program
             break
+        if extract and not gives_answer(thought, released=released):
+            thought = yield from verify(thought, paragraphs, confidence)
         thoughts.append(thought)
         hops.append(Hop(thought))
         # both termination criteria (§3.1); a full set of paragraphs is none (released program)
@@ -73,6 +79,16 @@ def ircot_without_reader(question: Question, **setting) -> Program:
     text = " ".join(chain.thoughts)
     answer = answer_from_chain(text)  # the chain of the retrieval has it (App. F)
     return replace(chain, answer=text if answer is None else answer)  # all of it, as in §3.2
+
+
+def verify(sentence: str, paragraphs: Sequence[Paragraph], confidence: float) -> Program:
+    """The sentence, or the one of the paragraphs that takes its place because it gives another
+    answer: the surest that is extracted with the sentence as the query (ours, as SearChain §3.3).
+    """
+    best = yield from extract_best(sentence, paragraphs)
+    if best is None or best.confidence <= confidence or contains(sentence, best.text):
+        return sentence
+    return next((text for text in sentences(best.paragraph.text) if best.text in text), sentence)
 
 
 def collect(
@@ -134,6 +150,7 @@ SYSTEMS = (
         demonstrated_by=SETS,
         limits=(),
         grid={"k": (2, 4, 6, 8), "m": (1, 2, 3)},  # §4.1
+        equal=("extract",),
         better_than=("NoR QA", "OneR QA", "IRCoT QA w/o reader"),  # §5, Figure 4; App. F, Table 6
         family=(STEPWISE, 0),
         order=32,

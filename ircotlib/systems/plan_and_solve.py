@@ -92,6 +92,7 @@ SYSTEMS = (
         program=plan_and_solve_with_ir,
         stages={"solve": "writes a plan", "read": "carries the plan out"},
         examples=FOUR_EXAMPLES,
+        equal=("k",),
         generations=3,
         limits=("max_tokens", "answer_tokens"),
         study=SEARCHAIN,

@@ -10,11 +10,13 @@ from ircotlib.data import Hop, Paragraph, Prediction, Question
 from ircotlib.program import LINE, Generate, NearestTitle, Program, Retrieve
 from ircotlib.systems import FOUR_EXAMPLES, SEARCHAIN, STEPWISE, Prompts, System, WritePrompt
 from ircotlib.systems.cot import cot_sc
+from ircotlib.systems.second_reader import extract_best
 from ircotlib.text import sentences
 
 # with what a model goes on: another example, or a step that it makes up
 FURTHER = r"(?:\n(?:\n|Question:|(?:Thought|Action|Observation) \d+:).*)?"
 ACTION = re.compile(rf"(search|lookup|finish)\[(.*?)\]{FURTHER}", re.IGNORECASE | re.DOTALL)
+AIM = re.compile(r"I need to (?:find|search|know) (.+?)\.?")  # of a thought
 
 
 def react(
@@ -24,6 +26,8 @@ def react(
     max_actions: int = 7,  # §3.2 (FEVER: 5; 7 in the released program)
     tokens: int = 100,  # of a thought and its action (released program)
     by_title: bool = True,
+    extract: bool = False,  # observations end with an answer by Extract (ours)
+    confidence: float = 1.5,  # above which it is shown (SearChain §4.1, θ)
 ) -> Program:
     """Think, act and observe until Finish (ReAct §3.1, released program).
 
@@ -54,13 +58,17 @@ def react(
             paragraphs, observed = yield from search_page(argument, by_title)
             page = OpenPage(paragraphs) if paragraphs else page
             seen |= dict.fromkeys(paragraphs)
+            if extract and paragraphs:
+                best = yield from ask_second_reader(thought, paragraphs)
+                observed += f" Answer: {best.text}." if best.confidence > confidence else ""
         elif verb == "lookup":  # Lookup[string] (§3.1)
             observed = page.look_up(argument)
         else:  # released program
             observed = f"Invalid action: {action}"
         lines.append(f"Observation {step}: {observed}")
     fault = f"no Finish in {max_actions} actions"
-    return Prediction("", tuple(seen), tuple(lines), fault=fault, hops=tuple(hops))  # program
+    shown = tuple(seen), tuple(lines), thought  # the answer is "" (released program)
+    return Prediction("", *shown, fault=fault, hops=tuple(hops))
 
 
 def think_and_act(
@@ -101,6 +109,15 @@ def search_page(entity: str, by_title: bool, n: int = 5) -> Program:  # 5: §3.1
     if not paragraphs:
         return (), f"Could not find {entity}. Similar: {list(titles)}."
     return paragraphs, " ".join(sentences(paragraphs[0].text)[:n])  # the first 5 (§3.1)
+
+
+def ask_second_reader(thought: str, page: Sequence[Paragraph]) -> Program:
+    """The answer extracted from a page to what a thought wants to know, as Found: that is its last
+    sentence, as a question if it says "I need to find ..." (ours).
+    """
+    last = (sentences(thought) or [thought])[-1]
+    aim = AIM.fullmatch(last)
+    return (yield from extract_best(f"What is {aim[1]}?" if aim else last, page))
 
 
 @dataclass
@@ -149,6 +166,7 @@ SYSTEMS = (
         program=react,
         stages={"act": "thinks and acts"},
         examples=FOUR_EXAMPLES | {"hotpotqa": 6},  # SearChain, Table 11
+        equal=("extract",),  # a search opens one page (ReAct §3.1)
         generations=14,
         limits=("tokens",),
         study=SEARCHAIN,
@@ -162,6 +180,7 @@ SYSTEMS = (
         inner=react,
         stages={"act": "thinks and acts", "cot": "writes a chain of thought"},
         examples=FOUR_EXAMPLES | {"hotpotqa": 6},  # SearChain, Table 11
+        equal=("extract",),
         generations=35,
         limits=("tokens", "max_tokens"),
         draws=("n",),

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ircotlib.data import Hop, Paragraph, Prediction, Question
-from ircotlib.program import LINE, Extract, Extracted, Generate, Program, Retrieve, Stop
+from ircotlib.program import LINE, Generate, Program, Retrieve, Stop
 from ircotlib.systems import CLOSED, FOUR_EXAMPLES, SEARCHAIN, STEPWISE, Prompts, System
+from ircotlib.systems.second_reader import answer_by_extracting
 
 FOLLOW_UP, ANSWERED = "Follow up:", "Intermediate answer:"
 FINAL, NEXT = "So the final answer is:", "\nQuestion:"
@@ -54,10 +55,10 @@ def self_ask_with_search(
             break
         passages = yield Retrieve(query, k)  # there a web search (released program)
         paragraphs += passages
-        follow_up = replace(question, text=query)
         if extract:
-            answer = yield from answer_by_extracting(follow_up, passages)
+            answer = yield from answer_by_extracting(query, passages)
         else:
+            follow_up = replace(question, text=query)
             answer = yield from answer_by_reading(follow_up, passages, prompts)
         text = f"{text}\n{ANSWERED}" + (f" {answer}." if answer else "")  # released program
         if not answer:  # the search found none: the model writes it (released program)
@@ -82,15 +83,6 @@ def answer_by_reading(
     answer = yield Generate(prompt, stop=LINE, max_tokens=32)  # ours
     answer = answer.removesuffix(".")
     return "" if answer.lower() == "unknown" else answer
-
-
-def answer_by_extracting(follow_up: Question, paragraphs: Sequence[Paragraph]) -> Program:
-    """The most confident answer extracted from the paragraphs (ours); "" if there is none."""
-    answers = []
-    for paragraph in paragraphs:
-        answers.append((yield Extract(follow_up.text, paragraph)))
-    best = max(answers, key=lambda answer: answer.confidence, default=Extracted("", 0.0))
-    return best.text.removesuffix(".")
 
 
 def read_asking(text: str) -> Prediction:
@@ -147,6 +139,7 @@ SYSTEMS = (
             "read": "answers it from the paragraphs",
         },
         examples=FOUR_EXAMPLES,
+        equal=("k", "extract"),
         generations=25,
         study=SEARCHAIN,
         reported=("Self-Ask", "SelfAsk"),

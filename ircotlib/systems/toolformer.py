@@ -55,6 +55,7 @@ SYSTEMS = (
         program=toolformer,
         stages={"write": "writes, and may call a search"},
         examples=FOUR_EXAMPLES,
+        equal=("k",),
         generations=2,
         study=SEARCHAIN,
         family=(ONCE, 1),

@@ -129,6 +129,7 @@ SYSTEMS = (
         program=tree_of_thought,
         stages={"propose": "proposes a thought", "vote": "votes for the best thought"},
         examples=FOUR_EXAMPLES,
+        equal=("k",),
         generations=40,
         draws=("n", "votes"),
         study=SEARCHAIN,

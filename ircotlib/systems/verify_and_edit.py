@@ -12,6 +12,7 @@ from ircotlib.data import Hop, Paragraph, Prediction, Question
 from ircotlib.metrics import as_compared, majority
 from ircotlib.program import LINE, Generate, Program, Retrieve, Sample
 from ircotlib.systems import ONCE, SEARCHAIN, TWO_EXAMPLES, Prompts, System
+from ircotlib.systems.second_reader import extract_best
 from ircotlib.text import answer_from_chain, sentences
 
 ORDINALS = ("First", "Second", "Third", "Fourth", "Fifth", "Sixth", "Seventh", "Eighth")
@@ -36,6 +37,7 @@ def verify_and_edit(
     shown: int = 3,  # sentences of evidence (paper)
     embed: Callable[[Sequence[str]], Sequence] = count_letters,
     always_edit: bool = False,  # released programs: whether or not the chains agree
+    extract: bool = False,  # evidence is of the paragraph with the surest Extract (ours)
     max_tokens: int = 144,  # of a chain (released programs)
     edit_tokens: int = 70,  # of a verifying question and of its answer (released programs)
     answer_tokens: int = 70,  # after the edited chain (released programs)
@@ -64,7 +66,9 @@ def verify_and_edit(
     seen = {}  # all paragraphs, in order
     hops = []  # the edited sentences
     for sentence in rationale(chain):
-        hop, paragraphs = yield from edit(question, sentence, prompts, k, rank, edit_tokens)
+        hop, paragraphs = yield from edit(
+            question, sentence, prompts, k, rank, edit_tokens, extract
+        )
         hops.append(hop)
         seen |= dict.fromkeys(paragraphs)
     # "First, ... Second, ...": the edited chain, from which the model concludes (paper)
@@ -77,7 +81,13 @@ def verify_and_edit(
 
 
 def edit(
-    question: Question, sentence: str, prompts: Prompts, k: int, rank: Callable, max_tokens: int
+    question: Question,
+    sentence: str,
+    prompts: Prompts,
+    k: int,
+    rank: Callable,
+    max_tokens: int,
+    extract: bool,
 ) -> Program:
     """Write a verifying question for a sentence, and retrieve with it; return its answer from the
     evidence, which takes the sentence's place, as a Hop, and the paragraphs (paper).
@@ -86,7 +96,11 @@ def edit(
     query = (yield Generate(prompt, LINE, max_tokens)) or sentence
     paragraphs = yield Retrieve(query, k)
     verifying = replace(question, text=query, passage=None)
-    evidence = " ".join(rank(sentence, paragraphs))
+    read = paragraphs
+    if extract and paragraphs:
+        best = yield from extract_best(query, paragraphs)
+        read = (best.paragraph,)
+    evidence = " ".join(rank(sentence, read))
     prompt = prompts["answer"](verifying, evidence=evidence)
     text = yield Generate(prompt, LINE, max_tokens)
     return Hop(text, query=query), paragraphs
@@ -125,6 +139,7 @@ SYSTEMS = (
         },
         examples=TWO_EXAMPLES,
         limits=("max_tokens", "edit_tokens", "answer_tokens"),
+        equal=("k", "extract"),
         generations=22,
         draws=("n",),
         study=SEARCHAIN,

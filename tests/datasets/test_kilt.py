@@ -116,6 +116,8 @@ def test_strategyqa_has_verdicts_and_the_paragraphs_of_its_first_annotator(tmp_p
         tmp_path / "strategyqa_train.json", ()
     )
     assert without == replace(question, gold=())  # KILT's pages have other ids
+    for unread in (Prediction("", reading="No."), Prediction("", fault="x", reading="I say no.")):
+        assert score(question, unread) == score(question, Prediction("No."))  # the whole text
     scores = score(question, Prediction("No."))
     assert scores["cover_em"] == scores["accuracy"] == 1 and scores["recall"] == 0
 

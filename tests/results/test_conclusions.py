@@ -6,7 +6,9 @@ from ircotlib.results.conclusions import (
     conclude_causes,
     conclude_claims,
     conclude_means,
+    conclude_orders,
     conclude_predictions,
+    conclude_told_apart,
     conclude_verdicts,
     count_verdicts,
 )
@@ -113,3 +115,41 @@ def test_what_predicts_best():
     assert one.endswith("correlation **0.80**, mean absolute error 9.0 points")
     assert two.endswith("correlation **0.90**, mean absolute error 7.0 points")
     assert conclude_predictions(table.assign(correlation=None)).startswith("No runs")
+
+
+def test_single_data_sets_tell_systems_apart():
+    first = pd.DataFrame(
+        {
+            "dataset": ["fever"] * 3 + ["zsre"] * 3,
+            "system": ["Self-Ask", "SearChain", "CoT"] * 2,
+            "mean": [64.0, 82.0, 10.0, 94.0, 99.0, 5.0],
+            "p_against_best": [0.03, None, 0.001, 0.8, None, 0.001],
+            "p_against_searchain": [0.03, None, 0.001, 0.8, None, 0.001],
+            "p_against_ircot": [None] * 6,
+        }
+    )
+    text = conclude_told_apart(first, ["SearChain", "Self-Ask"])
+    assert text.splitlines() == [
+        "Of SearChain, Self-Ask, single data sets tell apart only:",
+        "",
+        "- FEVER: Self-Ask (64) < SearChain (82)",
+    ]
+    alike = conclude_told_apart(first.query("dataset == 'zsre'"), ["SearChain", "Self-Ask"])
+    assert alike == "No data set tells any of these apart: SearChain, Self-Ask."
+
+
+def test_agreement_with_the_papers_is_said_by_group():
+    orders = pd.DataFrame(
+        {
+            "among": ["all", "all", "without", "without"],
+            "metric": ["cover_em", "cover_em", "cover_em", "f1"],
+            "tau": [0.42, 0.75, -0.2, None],
+            "p": [0.04, 0.001, 0.7, None],
+        }
+    )
+    everyone, without = conclude_orders(orders).splitlines()
+    assert everyone == (
+        "- all, cover-EM: tau +0.42 to +0.75; an agreement is shown on **2 of 2** data sets"
+    )
+    assert without.endswith("tau -0.20 to -0.20; an agreement is shown on **0 of 1** data sets")
+    assert conclude_orders(orders[:0]) == "No order of the papers' is there to compare with."

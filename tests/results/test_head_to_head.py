@@ -9,6 +9,7 @@ from ircotlib.files import paths
 from ircotlib.parameters import EIGHT, read_parameters
 from ircotlib.results import head_to_head
 from ircotlib.results.head_to_head import compare_all, measures_of, panels_of, systems_of
+from ircotlib.results.orders import agree_in_order
 from ircotlib.results.statistics import holm, paired_p
 from ircotlib.running.bench import identity, name_bench
 from ircotlib.systems import all_systems
@@ -40,9 +41,10 @@ def runs(tmp_path, monkeypatch):
     for dataset, (rank, system) in product(P.head_to_head, enumerate(RIGHT, start=1)):
         kinds = {"requests": 10 * rank, "prompt_tokens": 1000 * rank, "tokens": 100 * rank}
         counts = {"Retrieve": {"requests": 20}, "Generate": kinds, "Sample": kinds}
+        counts |= {"Extract": {"requests": 30}, "Duplicate": {"requests": 10}}
         about = {"dataset": dataset, "system": system, "counts": counts, "questions": 10}
         abouts[tmp_path / dataset / system] = about
-    monkeypatch.setattr(head_to_head, "find_runs", lambda p, experiment: abouts)
+    monkeypatch.setattr(head_to_head, "find_runs", lambda p, experiment, **options: abouts)
     monkeypatch.setattr(paths, "FIGURES", tmp_path)
     return pd.concat([runs_of(name) for name in P.head_to_head], ignore_index=True)
 
@@ -89,7 +91,7 @@ def test_the_big_table_has_means_tests_and_costs_of_a_question(runs):
     assert list(table["metric"].unique()) == ["cover_em", "f1", "rouge_l"]
     first = table[table["metric"] == "cover_em"].set_index("system")
     assert dict(first["mean"]) == {name: 10.0 * n for name, n in RIGHT.items()}
-    assert list(first.loc["DSP", head_to_head.COSTS]) == [400.0, 40.0, 4.0, 2.0]
+    assert list(first.loc["DSP", head_to_head.COSTS]) == [400.0, 40.0, 4.0, 2.0, 3.0, 1.0]
     assert pd.isna(first.at["SearChain", "p_against_best"])
     assert pd.isna(first.at["IRCoT QA", "p_against_ircot"])
     names = ["CoT", "DSP", "IRCoT QA"]  # tested at once, against the best
@@ -166,7 +168,7 @@ def test_the_front_by_hand():
 def test_our_order_beside_the_papers(runs):
     table = compare_all(runs, P)
     table.loc[table["system"] == "CoT", "retrievals"] = 0.0
-    orders = head_to_head.agree_in_order(table).set_index(["dataset", "metric", "among"])
+    orders = agree_in_order(table).set_index(["dataset", "metric", "among"])
     whole = orders.loc["hotpotqa", "cover_em", "all"]  # 56.91, 51.97, 35.04 in the paper
     assert list(whole[["systems", "pairs", "same_order", "tau"]]) == [3, 3, 3, 1]
     within = orders.sort_index().loc["hotpotqa", "cover_em"]["systems"]
@@ -174,5 +176,5 @@ def test_our_order_beside_the_papers(runs):
     alone = orders.loc["hotpotqa", "f1", "all"]
     assert alone["systems"] == 1 and pd.isna(alone["tau"])
     less = table.replace({"system": {"DSP": "SearChain w/o Completion"}})
-    less = head_to_head.agree_in_order(less).set_index(["dataset", "among"])["systems"]
+    less = agree_in_order(less).set_index(["dataset", "among"])["systems"]
     assert less["eli5", "with retrieval"] == 1  # an ablation is in no group

@@ -332,6 +332,7 @@ def test_costs_are_what_the_runs_asked_for(parameters, plain):
     assert (nor["system"], nor["retrievals"], nor["generations"]) == ("NoR QA", 0, 4)
     assert (oner["system"], oner["retrievals"], oner["generations"]) == ("OneR QA", 4, 4)
     assert oner["prompt tokens"] > nor["prompt tokens"] > 0 and oner["tokens written"] > 0
+    assert "extractions" not in nor  # nobody asked for any
     made = [(row["requests"], row["computed"], row["saved"]) for row in (nor, oner)]
     assert made == [(4, 4, 0), (8, 8, 0)]
     shutil.rmtree(short.runs / "test" / "OneR-QA k=3")

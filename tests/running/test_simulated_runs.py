@@ -92,6 +92,7 @@ def test_every_system_is_run_replayed_explored_and_judged(p, dataset):
     named = p.change(datasets=[dataset])
     costs = read_costs(named, "13_head_to_head").set_index("system")
     assert list(costs.index) == list(all_systems())
+    assert costs.at["SearChain", "extractions"] > 0 == costs.at["Self-Ask", "extractions"]
     model, tokens = costs.drop(["OneR"])["generations"], costs["tokens written"]
     assert (model > 0).all() and (tokens[model.index] > 0).all()
     runs = read_runs(named, "13_head_to_head")

@@ -6,7 +6,7 @@ import pytest
 from replying import own_demonstrations, play, writers
 
 from ircotlib.data import Paragraph, Question
-from ircotlib.program import LINE, Generate, Retrieve
+from ircotlib.program import LINE, Extract, Extracted, Generate, Retrieve
 from ircotlib.systems.decomp import decomp, read_answers, read_call
 
 QUESTION = Question("q", "What is Grieg's capital?", ("Oslo",), (), "test")
@@ -79,11 +79,23 @@ def test_examples_of_one_fact_are_answered_directly_and_of_two_by_a_chain():
         assert " So the answer is: " in block
 
 
+def test_a_second_reader_answers_what_a_single_hop_asks():
+    born = "Where was Grieg born?"
+    found = [Extracted("Norway.", 2.0), Extracted("Lund", 1.0)]
+    replies = [CALLS[0], (GRIEG, LUND), *found, CALLS[2], "So the answer is: Oslo.", "[EOQ]"]
+    requests, result = play(decomp(QUESTION, prompts=PROMPTS, extract=True), replies)
+    read = [Extract(born, GRIEG), Extract(born, LUND)]
+    assert requests[:5] == [decomposing(0), Retrieve(born, 4), *read, decomposing(2)]
+    assert requests[5] == reading("Grieg's capital?", GRIEG)  # of several paragraphs
+    assert (result.answer, result.hops[0].answer) == ("Oslo", "Norway")
+
+
 def test_a_line_that_is_no_call_ends_it():
     replies = [CALLS[0], (GRIEG,), "Norway", "(project) [x] What?"]
     requests, result = play(decomp(QUESTION, prompts=PROMPTS), replies)
     assert len(requests) == 4 and (result.answer, result.paragraphs) == ("", (GRIEG,))
     assert result.fault == "no call: '(project) [x] What?'"
+    assert result.reading == "(project) [x] What?"
 
 
 def test_an_end_at_once_and_eight_sub_questions_at_most():

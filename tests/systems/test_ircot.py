@@ -5,7 +5,7 @@ from functools import partial
 from replying import ASKED, LOST, MACK, PARK, QUESTION, THOUGHTS, WALD, play, write
 
 from ircotlib.data import Paragraph
-from ircotlib.program import LINE, SENTENCE, Generate, Retrieve
+from ircotlib.program import LINE, SENTENCE, Extract, Extracted, Generate, Retrieve
 from ircotlib.systems.ircot import collect, ircot, ircot_qa, ircot_without_reader
 from ircotlib.systems.nor import nor_qa
 from ircotlib.systems.oner import oner, oner_qa
@@ -28,6 +28,21 @@ def test_ircot_interleaves_and_stops_at_the_answer():
         Generate(f"{ASKED} | lost park mack wald | {' '.join(THOUGHTS[:2])}", SENTENCE, 200),
     ]
     assert (result.paragraphs, result.thoughts) == ((LOST, PARK, MACK, WALD), tuple(THOUGHTS))
+
+
+def test_a_second_reader_verifies_the_sentences():
+    """If it is sure of what is not in the sentence, the paragraph's own takes its place."""
+    first, second = "Lost Gravity was made by Zierer.", "Mack Rides is in Waldkirch."
+    replies = [(LOST, PARK), first, Extracted("Mack Rides", 1.6), Extracted("Zierer", 1.5)]
+    replies += [(MACK,), second]
+    replies += [Extracted("Bonn", 1.5), Extracted("Rust", 1.0), Extracted("Waldkirch", 9.0)]
+    replies += [(WALD,), THOUGHTS[2]]
+    requests, result = play(ircot(QUESTION, prompts=PROMPTS, k=2, extract=True), replies)
+    read = [Extract(first, LOST), Extract(first, PARK)]
+    assert requests[2:5] == [*read, Retrieve(LOST.text, 2)]
+    read = [Extract(second, paragraph) for paragraph in (LOST, PARK, MACK)]
+    assert requests[6:10] == [*read, Retrieve(second, 2)]
+    assert result.thoughts == (LOST.text, second, THOUGHTS[2])
 
 
 def test_ircot_writes_eight_sentences_of_at_most_200_tokens_and_keeps_15_paragraphs():

@@ -10,7 +10,7 @@ from replying import drawn, family_writers, own_demonstrations, play, writers
 
 from ircotlib.data import Paragraph, Question
 from ircotlib.datasets import find_dataset
-from ircotlib.program import LINE, Generate, NearestTitle, Retrieve, Sample
+from ircotlib.program import LINE, Extract, Extracted, Generate, NearestTitle, Retrieve, Sample
 from ircotlib.prompting.prompt import read_template
 from ircotlib.retrieval.bm25 import open_index
 from ircotlib.retrieval.corpus import write_corpus
@@ -82,6 +82,20 @@ def test_it_searches_looks_up_and_finishes():
     assert (result.paragraphs, result.fault) == ((JAWS, STEVEN), "")
 
 
+def test_a_second_reader_answers_what_a_thought_wants_to_know():
+    thoughts = ["I see. I need to find the maker of Jaws.", "Who was he?"]
+    replies = [f"{thoughts[0]}\nAction 1: Search[Jaws (film)]", ("Jaws (film)",), (JAWS,)]
+    replies += [Extracted("Steven Spielberg", 1.6)]
+    replies += [f"{thoughts[1]}\nAction 2: Search[Steven Spielberg]", ("Steven Spielberg",)]
+    replies += [(STEVEN,), Extracted("Duel", 1.5), "Done.\nAction 3: Finish[Cincinnati]"]
+    requests, result = play(react(QUESTION, prompts=PROMPTS, extract=True), replies)
+    assert requests[3] == Extract("What is the maker of Jaws?", JAWS)
+    assert requests[7] == Extract("Who was he?", STEVEN)
+    sure = "Observation 1: Jaws is a film. Steven Spielberg directed it. Answer: Steven Spielberg."
+    assert result.thoughts[2] == sure and f"\n{sure}\n" in requests[4].prompt
+    assert result.thoughts[5].endswith("One film is Munich. One film is Jaws.")  # it was not sure
+
+
 def test_a_thought_without_its_action_is_asked_for_the_action():
     replies = ["I know it.\nAction: Finish", "Finish[Ohio]"]
     requests, result = play(react(QUESTION, prompts=PROMPTS), replies)
@@ -99,6 +113,7 @@ def test_invalid_actions_are_observed_and_seven_actions_are_the_most():
     assert result.thoughts[2] == "Observation 1: Invalid action: Think[more]"
     assert requests[1] == thinking(*result.thoughts[:3], step=2)
     assert (result.answer, result.fault) == ("", "no Finish in 7 actions")
+    assert result.reading == "Hm."  # which is scored
     short = play(react(QUESTION, prompts=PROMPTS, max_actions=5), replies[:5])[1]
     assert short.fault == "no Finish in 5 actions"
 

@@ -326,6 +326,20 @@ def test_below_a_main_passage_the_best_paragraph_is_the_last():
     assert requests[2] == Extract(PERFORMER, SPIRIT) and result.paragraphs == (BUSES, SPIRIT)
 
 
+def test_of_several_passages_the_one_with_the_surest_answer_counts():
+    replies = [write((PERFORMER, "Casey Cott")), (DREW, SPIRIT)]
+    replies += [Extracted("Toronto", 2.0), Extracted("Kevin Drew", 3.0), "x", TRACED]
+    requests, result = play(searchain(QUESTION, prompts=PROMPTS, k=2), replies)
+    assert requests[1:4] == [
+        Retrieve(PERFORMER, 2),
+        Extract(PERFORMER, DREW),
+        Extract(PERFORMER, SPIRIT),
+    ]
+    assert FEEDBACK[0] in requests[4].prompt
+    assert (result.nodes[0].passage, result.nodes[0].found) == ("spirit", "Kevin Drew")
+    assert result.paragraphs == (DREW, SPIRIT)
+
+
 def test_what_was_written_first_goes_where_the_prompt_is_too_long():
     length = len(shown(*CHAINS[:1], FEEDBACK[0], CHAINS[1], FEEDBACK[1]))
     small = PROMPTS | {"chain": replace(PROMPTS["chain"], max_prompt_tokens=length)}

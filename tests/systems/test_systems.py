@@ -13,7 +13,7 @@ from ircotlib.parameters import grid_names
 from ircotlib.prompting.examples import find_examples
 from ircotlib.prompting.prompt import Prompt
 from ircotlib.prompting.templates import read_template
-from ircotlib.systems import ANSWER, RECALL, SEARCHAIN, all_systems, choose_systems
+from ircotlib.systems import ANSWER, CLOSED, RECALL, SEARCHAIN, all_systems, choose_systems
 from ircotlib.systems.searchain import ABLATIONS
 
 
@@ -28,7 +28,7 @@ def test_the_grids_are_the_papers():
 
 CONSTANTS = {  # the papers', their released programs', and ours
     "IRCoT": dict(max_steps=8, max_paragraphs=15, max_tokens=200, sentence=program.SENTENCE)
-    | {"released": False},
+    | {"released": False, "extract": False, "confidence": 1.5},
     "Direct Prompting": dict(max_tokens=200),
     "Auto-CoT": dict(examples=4, seed=0, max_tokens=256),
     "CoT": dict(max_tokens=256),
@@ -41,19 +41,19 @@ CONSTANTS = {  # the papers', their released programs', and ours
     "ToolFormer": dict(max_calls=1, k=1, max_tokens=200),
     "Self-Ask": dict(begun="", k=1, extract=False, max_follow_ups=8, max_tokens=256),
     "Plan-and-Solve w/ IR": dict(k=1, max_searched=8, max_tokens=256, answer_tokens=32),
-    "ReAct": dict(max_actions=7, tokens=100, by_title=True),
+    "ReAct": dict(max_actions=7, tokens=100, by_title=True, extract=False, confidence=1.5),
     "ReAct -> CoT-SC": dict(n=21, temperature=0.7, max_actions=7, tokens=100)
-    | {"by_title": True, "max_tokens": 256},
-    "Verify-and-Edit": dict(n=5, temperature=0.7, k=5, shown=3, always_edit=False)
+    | {"by_title": True, "extract": False, "confidence": 1.5, "max_tokens": 256},
+    "Verify-and-Edit": dict(n=5, temperature=0.7, k=5, shown=3, always_edit=False, extract=False)
     | {"max_tokens": 144, "edit_tokens": 70, "answer_tokens": 70},
     "Tree-of-Thought w/ IR": dict(n=5, votes=5, b=1, temperature=0.7, depth=4, k=3)
     | {"max_tokens": 1000},
     "DSP": dict(annotated=3, hops=2, queries=10, depth=15, k=5, n=20, temperature=0.7)
     | {"max_tokens": 150},
     "InterAug": dict(k=50, n=1, temperature=0.7, length=6, tokens=50),
-    "DecomP": dict(k=4, max_calls=8, max_tokens=200),
+    "DecomP": dict(k=4, extract=False, max_calls=8, max_tokens=200),
     "SearChain w/o IR": dict(long_form=False, max_tokens=512),
-    "SearChain": dict(max_rounds=5, confidence=1.5, overlap=0.35, same=0.5, long_form=False)
+    "SearChain": dict(max_rounds=5, confidence=1.5, overlap=0.35, k=1, same=0.5, long_form=False)
     | {"verify": True, "complete": True, "max_tokens": 512, "released": False, "chat": False},
 }
 
@@ -63,6 +63,18 @@ def test_the_constants_of_the_papers(name):
     defaults = all_systems()[name].defaults.items()
     constants = {key: value for key, value in defaults if isinstance(value, int | float | str)}
     assert constants == CONSTANTS[name]
+
+
+def test_with_equal_tools_all_that_retrieve_tune_k_and_all_that_ask_have_the_second_reader():
+    study = choose_systems(study=SEARCHAIN) + [all_systems()["IRCoT QA"]]
+    retrieve = [system for system in study if system.family[0] != CLOSED]
+    by_page = {"ReAct", "ReAct -> CoT-SC"}  # a search opens one page
+    parts = {"SearChain w/o IR", *ABLATIONS}
+    tuned = {system.name for system in retrieve if "k" in (*system.grid, *system.equal)}
+    assert {system.name for system in retrieve} - tuned == by_page | parts
+    extract = {system.name for system in study if "extract" in system.equal}
+    assert extract == by_page | {"Self-Ask", "DecomP", "Verify-and-Edit", "IRCoT QA"}
+    assert all(system.takes(name) for system in study for name in system.equal)
 
 
 def test_every_record_is_whole_and_known_to_the_papers():

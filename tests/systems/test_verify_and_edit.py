@@ -6,7 +6,7 @@ import pytest
 from replying import drawn, own_demonstrations, play, writers
 
 from ircotlib.data import Paragraph, Question
-from ircotlib.program import LINE, Generate, Retrieve, Sample
+from ircotlib.program import LINE, Extract, Extracted, Generate, Retrieve, Sample
 from ircotlib.prompting.prompt import Prompt, read_template
 from ircotlib.systems import FOUR_EXAMPLES
 from ircotlib.systems.verify_and_edit import nearest, rationale, verify_and_edit
@@ -61,6 +61,17 @@ def test_chains_that_do_not_are_edited():
     ]
     assert (result.answer, result.paragraphs, result.fault) == ("Oslo", (GRIEG, OSLO), "")
     assert " ".join(result.thoughts) == edited
+
+
+def test_a_second_reader_chooses_the_paragraph_of_the_evidence():
+    born = "Where was Grieg born?"
+    replies = [drawn(*CHAINS, scores=[-0.1, -2.0, -1.0, -0.1, -0.1]), born, (OSLO, GRIEG)]
+    replies += [Extracted("Oslo", 1.0), Extracted("Norway", 2.0), "He was born in Norway."]
+    replies += ["What is its capital?", (), "It is Oslo.", "The answer is Oslo."]
+    requests, _ = play(verify_and_edit(QUESTION, prompts=PROMPTS, extract=True), replies)
+    assert requests[3:5] == [Extract(born, OSLO), Extract(born, GRIEG)]
+    shown, asked = requests[5].prompt.split("\nQuestion: ")
+    assert "Norway" in shown and "Oslo" not in shown and asked == f"{born}\nAnswer:"
 
 
 def test_without_scores_the_first_of_the_majority_and_an_edited_chain_without_an_answer():

@@ -143,6 +143,7 @@ SYSTEMS = (
             "predict": "writes an answer",
         },
         examples=TWO_EXAMPLES | {"multihop": 8, "strategyqa": 8, "slotfilling": 8, "hotpotqa": 16},
+        equal=("k",),
         generations=139,
         draws=("queries", "n"),
         study=SEARCHAIN,

@@ -23,6 +23,7 @@ def searchain(
     max_rounds: int = 5,  # r_max (§4.1); Algorithm 1 as printed, r > r_max, has one round more
     confidence: float = 1.5,  # θ (§4.1)
     overlap: float = 0.35,  # α, of ROUGE (§4.1)
+    k: int = 1,  # passages of a query, of which the surest is taken; Top-1 (Algorithm 1, IR)
     same: float = 0.5,  # threshold of DuplicateQuery (released program)
     long_form: bool = False,  # answers are long texts, as for ELI5 (§3.3)
     verify: bool = True,
@@ -62,7 +63,7 @@ def searchain(
         messages.append((yield Generate(write(prompts, question, messages), END, max_tokens)))
         chains.append(read(messages[-1], round))  # CoQ = ChainGenerate(Q, F)
         node = yield from traverse(  # F = Traverse(CoQ)
-            chains[-1].nodes, tree, passages, check, same, released=released
+            chains[-1].nodes, tree, passages, check, same, k, released=released
         )
         if node is None:  # F is "Finish"
             break
@@ -174,6 +175,7 @@ SYSTEMS = (
         program=searchain,
         stages=STAGES,
         examples=TWO_EXAMPLES,
+        equal=("k",),
         generations=6,
         study=SEARCHAIN,
         better_than=(*WITH_IR, "SearChain w/o IR", *ABLATIONS),

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 from ircotlib.data import Node, Paragraph
 from ircotlib.metrics import as_compared
-from ircotlib.program import Duplicate, Extract, Program, Retrieve
+from ircotlib.program import Duplicate, Program, Retrieve
 from ircotlib.systems.searchain.tree import COMPLETION, VERIFICATION
+from ircotlib.systems.second_reader import extract_best
 from ircotlib.text import normalise_answer
 
 
@@ -16,6 +17,7 @@ def traverse(
     passages: dict[str, Paragraph],
     check: Callable[[Node, Paragraph], str],
     same: float,
+    k: int = 1,
     *,
     released: bool = False,
 ) -> Program:
@@ -32,7 +34,7 @@ def traverse(
         # "if not DuplicateQuery(q_i, M)"; a cross-encoder decides (released program)
         compared = processed and not (released and node.unsolved)
         if not (compared and (yield Duplicate(node.query, processed)) > same):
-            node = yield from compare_with_passage(node, passages, check)  # F = IR(q_i, a_i)
+            node = yield from compare_with_passage(node, passages, check, k)  # F = IR(q_i, a_i)
         tree.append(node)  # M.add(q_i), if it has a passage
         if node.feedback:  # "if not F == Pass": the rest of the chain is not compared
             tree.extend(chain[number:])
@@ -40,17 +42,19 @@ def traverse(
     return None  # "Finish"
 
 
-def compare_with_passage(node: Node, passages: dict[str, Paragraph], check: Callable) -> Program:
+def compare_with_passage(
+    node: Node, passages: dict[str, Paragraph], check: Callable, k: int
+) -> Program:
     """Retrieve the best passage for a node and extract an answer from it; return the node with both
     and with its feedback, "" for "Pass" (SearChain Algorithm 1, IR). If nothing is retrieved, the
-    node passes (ours).
+    node passes (ours). Of k passages the one with the surest answer counts (ours).
     """
-    retrieved = yield Retrieve(node.query, 1)  # Top-1 document d_i
+    retrieved = yield Retrieve(node.query, k)  # Top-1 document d_i
     if not retrieved:
         return node
     passages.update((paragraph.id, paragraph) for paragraph in retrieved)
-    passage = retrieved[-1]  # a question's main passage comes before it (IIRC)
-    text, confidence = yield Extract(node.query, passage)  # g, f = Reader(q_i, d_i)
+    # g, f = Reader(q_i, d_i); a question's main passage comes before the others (IIRC)
+    text, confidence, passage = yield from extract_best(node.query, retrieved[-k:])
     node = replace(node, passage=passage.id, found=text, confidence=confidence)
     return replace(node, feedback=check(node, passage))  # a prompt, or "Pass"
 
