@@ -24,7 +24,8 @@ from ircotlib.systems import SETS, System
 from ircotlib.systems.readers import READER
 
 IDENTITY = "data_dir corpus retriever dev test seed model dtype style reader demonstrations".split()
-IDENTITY += "context_tokens released max_steps extractor duplicates".split()
+IDENTITY += "context_tokens released max_steps extractor duplicates distractors".split()
+IDENTITY += ["scale_distractors", "ood_distractors"]
 OF_MUSIQUE = 2_417  # questions: how many to expect where all of a file are asked
 
 
@@ -33,11 +34,10 @@ class Bench:
     """All that a run on a data set needs. `name_bench` says which one, and reads nothing; `open`
     gives it questions, retriever, models and the call cache.
 
-    `dataset`: its record. `experiment`: the notebook whose runs these are. `shown`: the data set
-    whose demonstrations are shown, None for its own (IRCoT §5, OOD). `grid_of`: which grid is
-    tuned, MAIN, SCALE or OOD. `dev`, `test`: its questions, none before it is opened. `model`: None
-    for retrieval only. `extractor`, `duplicates`: the models that extract answers and detect
-    duplicate queries, None if nothing does.
+    `experiment`: the notebook whose runs these are. `shown`: the data set whose demonstrations are
+    shown, None for its own (IRCoT §5, OOD). `grid_of`: which grid is tuned, MAIN, SCALE, OOD or
+    EQUAL. `dev`, `test`: its questions, none before it is opened. `model`: None for retrieval only.
+    `extractor`, `duplicates`: None if nothing extracts answers or detects duplicate queries.
     """
 
     parameters: Parameters
@@ -123,17 +123,16 @@ class Bench:
         """What programs are given in addition to their own setting, if they take the keyword."""
         p = self.parameters
         offered = {"max_tokens": self.style.generation_tokens, "sentence": self.style.sentence}
-        offered |= {"max_steps": p.max_steps, "released": p.released, "others": tuple(self.test)}
-        offered["chat"] = p.chat
+        offered |= {"max_steps": p.max_steps, "released": p.released, "chat": p.chat}
+        offered["others"] = tuple(self.test)
         if embed := getattr(self.retriever, "embed", None):  # a dense retriever's
             offered["embed"] = embed
         return offered | self.dataset.program_arguments
 
     def tokens(self, system: System) -> dict[str, int]:
-        """The most tokens of a system's generations, by keyword. For IRCoT's systems the style
-        decides (released program). For others it is the program's default, or the data set's own
-        number if that is more, but never more than the style's `chain_tokens` or half the window
-        (ours).
+        """The most tokens of a system's generations, by keyword: for IRCoT's systems the style's
+        (released program); for others the program's default, or the data set's own number if that
+        is more, but no more than the style's `chain_tokens` or half the window (ours).
         """
         if not system.tokens:
             return {"max_tokens": self.style.generation_tokens}
@@ -155,9 +154,9 @@ class Bench:
         p = self.parameters
         tools = {"k": p.equal_k, "extract": [True] if p.extractor else []}
         own = system.grid | {name: tools[name] for name in system.equal if self.grid_of == EQUAL}
+        own = {name: v for name, v in own.items() if name != "m" or self.demonstrated}
         grid = {name: self.grid_values(system.module, name, v) for name, v in own.items()}
-        left_out = () if self.demonstrated else ("m",)
-        return {name: values for name, values in grid.items() if values and name not in left_out}
+        return {name: values for name, values in grid.items() if values}
 
     def settings(self, system: System) -> list[dict]:
         """All settings of a system's grid."""
@@ -171,12 +170,8 @@ class Bench:
     def examples(
         self, stage: str, m: int | None, demonstration_set: int, system: System
     ) -> tuple[Template, list]:
-        """The template of a stage and what its prompts show, read from their files; see `prompt`.
-        Raises FileNotFoundError if one is missing.
-        """
-        p = self.parameters
-        shown = self.shown or self.dataset
-        style = self.style
+        """The template of a stage and what its prompts show, or FileNotFoundError; see `prompt`."""
+        p, style, shown = self.parameters, self.style, self.shown or self.dataset
         template = read_template(system.folder, stage, style.name)
         by_sets = system.demonstrated_by == SETS
         none = by_sets and m is NO_DEMONSTRATIONS or system.count_examples(shown) == 0
@@ -206,15 +201,12 @@ class Bench:
 
 def identity(p: Parameters, shown: str | None = None, grid_of: str = MAIN) -> dict:
     """All parameters that decide the outcome of a bench's runs, including grids."""
-    extra = p.model_extra or {}
-    grids = {name: extra[name] for name in sorted(extra)} | {"distractors": p.distractors}
-    named = {name: getattr(p, name) for name in IDENTITY}
-    others = {"scale_distractors": p.scale_distractors, "ood_distractors": p.ood_distractors}
-    served = {"server": "chat" if p.chat else "completions"} if p.server else {}
-    served |= {"samples": p.samples} if p.samples else {}
-    served |= {name: getattr(p, name) for name in DIALS} if SIMULATED in named.values() else {}
-    others |= {"equal_k": p.equal_k} if grid_of == EQUAL else {}
-    return named | served | grids | others | {"shown": shown, "grid_of": grid_of}
+    named = {name: getattr(p, name) for name in IDENTITY} | (p.model_extra or {})
+    named |= {"server": "chat" if p.chat else "completions"} if p.server else {}
+    named |= {"samples": p.samples} if p.samples else {}
+    named |= {name: getattr(p, name) for name in DIALS} if SIMULATED in named.values() else {}
+    named |= {"equal_k": p.equal_k} if grid_of == EQUAL else {}
+    return named | {"shown": shown, "grid_of": grid_of}
 
 
 def runs_folder(
