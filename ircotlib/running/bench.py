@@ -121,10 +121,9 @@ class Bench:
     @property
     def ambient(self) -> dict:
         """What programs are given in addition to their own setting, if they take the keyword."""
-        p = self.parameters
-        offered = {"max_tokens": self.style.generation_tokens, "sentence": self.style.sentence}
-        offered |= {"max_steps": p.max_steps, "released": p.released, "chat": p.chat}
-        offered["others"] = tuple(self.test)
+        p, offered = self.parameters, {"others": tuple(self.test)}
+        offered |= {"max_tokens": self.style.generation_tokens, "max_steps": p.max_steps}
+        offered |= {"sentence": self.style.sentence, "released": p.released, "chat": p.chat}
         if embed := getattr(self.retriever, "embed", None):  # a dense retriever's
             offered["embed"] = embed
         return offered | self.dataset.program_arguments
