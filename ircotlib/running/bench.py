@@ -129,16 +129,15 @@ class Bench:
         return offered | self.dataset.program_arguments
 
     def tokens(self, system: System) -> dict[str, int]:
-        """The most tokens of a system's generations, by keyword: for IRCoT's systems the style's
-        (released program); for others the program's default, or the data set's own number if that
-        is more, but no more than the style's `chain_tokens` or half the window (ours).
+        """The most tokens of a system's generations, by keyword. For IRCoT's systems the style
+        decides (released program). For others it is the larger of the program's and the data set's
+        number, but never more than the style's `chain_tokens` or half the window (ours).
         """
         if not system.tokens:
             return {"max_tokens": self.style.generation_tokens}
-        of_dataset = self.dataset.program_arguments
+        least = self.dataset.program_arguments
         most = min(self.style.chain_tokens, self.window // 2)
-        wanted = {name: max(own, of_dataset.get(name, 0)) for name, own in system.tokens.items()}
-        return {name: min(number, most) for name, number in wanted.items()}
+        return {name: min(max(n, least.get(name, 0)), most) for name, n in system.tokens.items()}
 
     def longest(self, system: System) -> int:
         """The most tokens of one generation, for which prompts leave room."""
