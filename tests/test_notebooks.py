@@ -43,6 +43,7 @@ OF_ALL |= {f"abilities_{name}" for name in ("ceilings", "settings", "dials", "cr
 OF_ALL |= {f"abilities_{name}" for name in ("parts", "agent", "readers", "retrieval")}
 OF_ALL |= {"searchain_fig10", "searchain_tree", "searchain_comparisons"}
 OF_ALL |= {"ircot_claims", "ircot_comparisons", "head_to_head_means"}
+OF_ALL |= {"head_to_head_equal", "head_to_head_unparsed"}
 OF_ALL |= {"ircot_table1", "ircot_table3"}  # whose rivals are those of 13_head_to_head
 OF_ALL |= {f"searchain_table{n}" for n in range(4, 12)}
 MINI = read_parameters("mini")

@@ -82,26 +82,33 @@ def _find_gains(runs: pd.DataFrame, equal: pd.DataFrame) -> pd.DataFrame:
 
 def beside_each_other(settings: pd.DataFrame) -> pd.DataFrame:
     """The table of `compare_settings` with a row for each system, the best with equal tools first:
-    its mean in both settings, what it gains, and its difference to SearChain in both.
+    its mean in both settings and what it gains, with 95% intervals, and its difference to
+    SearChain in both.
     """
-    before, after = (
-        settings[settings["setting"] == name].set_index("system") for name in (PAPERS, EQUAL_TOOLS)
-    )
-    table = pd.DataFrame(
-        {
-            PAPERS: before["mean"],
-            EQUAL_TOOLS: after["mean"],
-            "gain": after["gain"],
-            "p of the gain": after["gain_p_holm"],
-            "minus SearChain, papers": before["difference"],
-            "p, papers": before["p_holm"],
-            "minus SearChain, equal": after["difference"],
-            "p, equal": after["p_holm"],
-            "tokens, equal": after["tokens"],
-            "extractions, equal": after["extractions"],
-        }
-    )
-    return table.sort_values(EQUAL_TOOLS, ascending=False, kind="stable")
+    rows = settings.set_index("system")
+    rows = rows.sort_values("mean", ascending=False, kind="stable")
+    before, after = (rows[rows["setting"] == name] for name in (PAPERS, EQUAL_TOOLS))
+    columns = {
+        EQUAL_TOOLS: _with_interval(after, "mean", "low", "high"),
+        PAPERS: _with_interval(before, "mean", "low", "high"),
+        "gain": _with_interval(after, *GAIN[:3]),
+        "p of the gain": after["gain_p_holm"],
+        "minus SearChain, equal": after["difference"],
+        "p, equal": after["p_holm"],
+        "minus SearChain, papers": before["difference"],
+        "p, papers": before["p_holm"],
+        "tokens, equal": after["tokens"],
+        "extractions, equal": after["extractions"],
+    }
+    order = after.index if len(after) else before.index
+    return pd.DataFrame(columns, index=order).rename_axis("system")
+
+
+def _with_interval(rows: pd.DataFrame, mean: str, low: str, high: str) -> pd.Series:
+    """Such as "85.3 (82.0 to 88.1)"; nothing where there is no mean."""
+    numbers = zip(rows[mean], rows[low], rows[high], strict=True)
+    texts = [f"{x:.1f} ({y:.1f} to {z:.1f})" if pd.notna(x) else "" for x, y, z in numbers]
+    return pd.Series(texts, rows.index, dtype=object)
 
 
 def tabulate_chosen(chosen: pd.DataFrame) -> pd.DataFrame:
