@@ -92,7 +92,7 @@ def prompt_path(
     context = "no_context" if m == NO_PARAGRAPHS else f"gold_with_{m}_distractors_context"
     titles = f"no_context_open_llm_retrieval_{style}.txt"
     name = titles if stage == "titles" else f"{context}_{stage}_qa_{style}.txt"
-    path = find_folder(folder, dataset, family) / name
+    path = demonstration_folder(folder, dataset, family) / name
     if (one_file := path.with_name(ONE_FILE)).is_file():
         return one_file
     if not path.is_file():
@@ -101,7 +101,7 @@ def prompt_path(
     return path
 
 
-def find_folder(folder: Path | str, dataset: str, family: str = "") -> Path:
+def demonstration_folder(folder: Path | str, dataset: str, family: str = "") -> Path:
     """The folder with the prompt files of a data set; see `prompt_path`."""
     of_user = Path(resolve(str(folder)))
     places = [of_user / family, of_user / dataset, PROMPTS / "own" / family] if family else []

@@ -172,12 +172,11 @@ class Bench:
         p, style, shown = self.parameters, self.style, self.shown or self.dataset
         template = read_template(system.folder, stage, style.name)
         by_sets = system.demonstrated_by == SETS
-        none = by_sets and m is NO_DEMONSTRATIONS or system.count_examples(shown) == 0
-        if none or not style.demonstrated:
+        none = (by_sets and m is NO_DEMONSTRATIONS) or system.count_examples(shown) == 0
+        if none or not self.style.demonstrated:
             return template, []
-        if by_sets:
-            of = p.demonstrations, shown.name, stage, style.name, m, demonstration_set
-            # all systems see questions of one family, unless the data set shown matters (IRCoT §5)
+        if by_sets:  # of one family for all systems, unless the data set shown matters (IRCoT §5)
+            of = p.demonstrations, shown.name, stage, self.style.name, m, demonstration_set
             return template, find_demonstrations(*of, "" if self.shown else shown.example_family)
         found = find_examples(p.demonstrations, system.folder, stage, shown, template)
         return template, list(found[: system.count_examples(shown)])
