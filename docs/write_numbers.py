@@ -72,7 +72,8 @@ def main_results() -> dict:
             answers += [*interval(d, system), *papers.get((d, system, "f1"), [])]
     [model], [n], dev = f1["model"].unique(), f1["n"].unique(), read_parameters("mini").dev
     setting = f"{Path(model).name}, {n:.0f} test questions each, tuned on {dev} others"
-    ood = read("ircot_fig06_ood_f1").query("dataset != demonstrations")
+    ood = read("ircot_fig06_ood_f1").query("model == @model and dataset != demonstrations")
+    ood = ood[ood["demonstrations"].isin(THREE)]
     shown = pd.concat([f1, ood.assign(dataset="other")]).groupby(["dataset", "system"])
     shown = shown["demonstrations_shown"].agg(["min", "max"]).round(1)
     texts = [" to ".join(dict.fromkeys(map(str, ends))) for ends in shown.to_numpy()]
@@ -93,6 +94,7 @@ def other_settings() -> dict:
     sizes = pd.concat([read("ircot_fig08_scale_recall"), read("ircot_fig09_scale_f1")])
     sizes = sizes.set_index(["dataset", "model", "system"])["mean"]
     ood = pd.concat([read("ircot_fig05_ood_recall"), read("ircot_fig06_ood_f1")])
+    ood = ood[ood["model"] == read_parameters("mini").model]
     ood = ood.set_index(["dataset", "demonstrations", "system"])["mean"]
     models = [f"data/models/{name}" for name in trainings() if name != "agent"]
     scale = [(d, m, s) for d, pair in product(THREE, PAIRS) for m, s in product(models, pair)]

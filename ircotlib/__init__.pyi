@@ -116,6 +116,11 @@ from .results.conclusions import conclude_predictions as conclude_predictions
 from .results.conclusions import conclude_settings as conclude_settings
 from .results.conclusions import conclude_told_apart as conclude_told_apart
 from .results.conclusions import conclude_verdicts as conclude_verdicts
+from .results.dependence import NONE as NONE
+from .results.dependence import WRONG as WRONG
+from .results.dependence import conclude_dependence as conclude_dependence
+from .results.dependence import measure_dependence as measure_dependence
+from .results.dependence import read_texts as read_texts
 from .results.figures.lines import draw_abilities as draw_abilities
 from .results.figures.lines import draw_by_size as draw_by_size
 from .results.figures.lines import draw_forms as draw_forms

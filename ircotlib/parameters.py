@@ -25,13 +25,13 @@ EIGHT = "hotpotqa musique 2wikimultihopqa strategyqa zsre trex fever eli5".split
 MAIN, SCALE, OOD = "", "scale_", "ood_"  # the grids of 04_ircot, 06_scale and 07_ood
 EQUAL = "equal_"  # that of 13_head_to_head where all systems have equal tools
 # these replace the profile's values, which are for local models, if the model is behind a server
-SERVED = {"style": GPT3.name, "reader": "cot", "context_tokens": None}
+SERVED = {"style": GPT3.name, "reader": "cot", "context_tokens": None, "gpt3": ""}
 # in place of a model's name: the reader whose abilities are dials; the dials, in their order; and
 # what replaces the profile's values, so that nothing else reads, and no window cuts a prompt
 SIMULATED = "simulated"
 DIALS = "knows misreads decomposes makes_up obeys breaks_form extractor_misreads coincide".split()
 WITH_SIMULATED = {"style": AGENT.name, "reader": "cot", "context_tokens": 100_000, "agent": ""}
-WITH_SIMULATED |= {"extractor": SIMULATED}
+WITH_SIMULATED |= {"extractor": SIMULATED, "gpt3": ""}
 # change no outcome, only how it comes about
 WITHOUT_EFFECT = "workers in_flight timeout batch prices max_cost max_requests".split()
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*")  # of a profile
@@ -58,6 +58,7 @@ class Parameters(BaseModel):
     # which models read and write
     model: ranges.Name  # a local folder or a hub id; with `server`, its name there
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
+    gpt3: str = ""  # 07_ood: a model in GPT3's place, beside `model` (IRCoT §4.1); "": none
     agent: str = ""  # a local folder: the small model for SearChain's systems; "": `model`
     extractor: str = ""  # extractive reader (SearChain §3.3): a folder or a hub id; "": none
     duplicates: str = ""  # cross-encoder that detects duplicate queries; "": equal texts
@@ -89,6 +90,8 @@ class Parameters(BaseModel):
     # which systems, and how they go
     systems: ranges.Names = []  # some systems by name; empty: all
     distractors: ranges.Counts = [1, 2, 3]  # M (IRCoT §4.1); empty: IRCoT's systems show none
+    most_demonstrations: ranges.Count = 15  # of a set that a prompt shows, if they fit (IRCoT §4.1)
+    wrong_answers: bool = False  # of demonstrations: each ends as another (07_ood, a control; ours)
     demonstration_sets: ranges.Sets = 3  # 04_ircot: the mean is over so many (IRCoT §4.1)
     released: bool = False  # follow IRCoT's program where it differs from the paper
     max_steps: ranges.Steps = 8  # sentences of a chain (IRCoT footnote 4; its program: 10)
@@ -140,7 +143,7 @@ class Parameters(BaseModel):
         if self.context_tokens is not None and self.context_tokens <= written:
             expected = f"expected more than {written}, which {self.style} keeps for what is written"
             raise UserError(f"context_tokens: found {self.context_tokens}, {expected}")
-        models = (self.model, *self.models, self.second_model)
+        models = (self.model, *self.models, self.gpt3, self.second_model)
         if self.server and SIMULATED in models:
             raise UserError("found a server and a simulated reader, expected one; leave server out")
         fields = type(self).model_fields

@@ -28,16 +28,25 @@ class Message(NamedTuple):
 
 class Purposed(str):
     """A prompt that says, to those who read a trace, what the model does with it ("SearChain writes
-    a chain of queries"). It equals the same text without a purpose, and has its key in the cache.
+    a chain of queries"), and how many demonstrations or examples it shows. It equals the same text
+    that does not say so, and has its key in the cache.
     """
 
     purpose: str = ""
+    demonstrations: int = 0
 
 
 def with_purpose(prompt: str, purpose: str) -> Purposed:
     """The prompt, which now says what the model does with it."""
     prompt = prompt if isinstance(prompt, Purposed) else Purposed(prompt)
     prompt.purpose = purpose
+    return prompt
+
+
+def with_demonstrations(prompt: str, count: int) -> Purposed:
+    """The prompt, which now says how many demonstrations or examples it shows."""
+    prompt = Purposed(prompt)
+    prompt.demonstrations = count
     return prompt
 
 

@@ -86,7 +86,7 @@ def test_a_profile_that_is_not_there(profile):
 def test_a_grid_is_that_of_the_profile_else_that_of_the_paper():
     mini, paper = read_parameters("mini"), read_parameters("paper")
     assert mini.grid("ircot", "k", [1]) == [2, 4] and mini.grid("ircot", "k", [1], SCALE) == [2]
-    assert mini.grid("oner", "m", [1]) == [1, 2] and mini.grid("oner", "m", [1], OOD) == [1]
+    assert paper.grid("oner", "m", [1]) == [1, 2, 3] and mini.grid("oner", "m", [1], OOD) == [1]
     assert mini.grid("mine", "k", (3, 4), MAIN) == [3, 4]
     assert mini.grid("mine", "k", (3, 4), OOD) == [3]  # it is not tuned
     for system in all_systems().values():
@@ -114,9 +114,9 @@ WRONG_LINES = {  # of a profile, and what the error says of them
     "dev: 030": "dev: found '030', expected a whole number",
     "test: 1:30": "test: found '1:30', expected a whole number",
     "test: 0x10": "test: found '0x10'",
-    "test: 40\ntest: 50": "found the name 'test' in line 31, expected a name, and each only once",
-    "12: 3": "found the name 12 in line 31",
-    "null: 3": "found the name None in line 31",
+    "test: 40\ntest: 50": "found the name 'test' in line 33, expected a name, and each only once",
+    "12: 3": "found the name 12 in line 33",
+    "null: 3": "found the name None in line 33",
     "profile: sample": "found the parameter 'profile', expected none",
     "test: -1": "test: found -1, expected greater than or equal to 1",
     "timeout: yes": "timeout: found True, expected a number",

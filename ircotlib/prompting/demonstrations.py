@@ -58,6 +58,15 @@ def _ask_for_titles(demonstration: Demonstration, style: str) -> Demonstration:
     return replace(demonstration, paragraphs=(main,), question=asked, answer=titles)
 
 
+def exchange_answers(demonstrations: Sequence[Demonstration]) -> list[Demonstration]:
+    """The demonstrations, each with the chain or the answer of the one after it, the last with that
+    of the first: what is left is the form of the answers, not that they are right (ours).
+    """
+    following = [*demonstrations[1:], *demonstrations[:1]]
+    pairs = zip(demonstrations, following, strict=True)
+    return [replace(shown, answer=other.answer) for shown, other in pairs]
+
+
 def _vary(
     demonstration: Demonstration, known: Sequence[Paragraph], stage: str, m: int
 ) -> Demonstration:

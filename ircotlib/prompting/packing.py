@@ -44,9 +44,11 @@ def surely_fit(total: int, count: int, limit: int) -> bool:
     return total + JOIN * (count - 1) <= limit
 
 
-def fit(segments: Sequence[Segment], limit: int, count_tokens: Callable[[str], int]) -> str | None:
-    """Join segments, after leaving out as much as needed, in the order of CUTS, for at most `limit`
-    tokens; None if what always stays is too long (IRCoT §4.1).
+def fit(
+    segments: Sequence[Segment], limit: int, count_tokens: Callable[[str], int]
+) -> list[Segment] | None:
+    """The segments, or pieces of them, that are left after leaving out as much as needed, in the
+    order of CUTS, for at most `limit` tokens; None if what always stays is too long (IRCoT §4.1).
     """
     for kind, cut in CUTS:
         pieces = []
@@ -59,22 +61,25 @@ def fit(segments: Sequence[Segment], limit: int, count_tokens: Callable[[str], i
             going = going[:-1]
         lengths = {text: count_tokens(text) for text in {piece.text for piece in pieces}}
         total = sum(lengths[piece.text] for piece in pieces)
-        while (text := _join(pieces, total, limit, count_tokens)) is None and going:
+        while not (fits := _fits(pieces, total, limit, count_tokens)) and going:
             pieces.remove(dropped := going.pop(0))
             total -= lengths[dropped.text]
-        if text is not None:
-            return text
+        if fits:
+            return pieces
     return None
 
 
-def _join(
+def _fits(
     segments: list[Segment], total: int, limit: int, count_tokens: Callable[[str], int]
-) -> str | None:
-    """The segments as one text; None if it is too long. `total`: the sum of their tokens, which is
+) -> bool:
+    """Whether the segments are short enough as one text. `total`: the sum of their tokens, which is
     exact to a token or two per join; only where that could matter is the joined text counted.
     """
-    if total > limit:
-        return None
-    text = "".join(segment.text for segment in segments)
-    sure = surely_fit(total, len(segments), limit)
-    return text if sure or count_tokens(text) <= limit else None
+    if total > limit or surely_fit(total, len(segments), limit):
+        return total <= limit
+    return count_tokens(join(segments)) <= limit
+
+
+def join(segments: Sequence[Segment]) -> str:
+    """The text of segments."""
+    return "".join(segment.text for segment in segments)

@@ -8,8 +8,16 @@ from functools import cached_property, lru_cache
 
 from ircotlib.data import Demonstration, Paragraph, Question
 from ircotlib.errors import DataError
-from ircotlib.program import SENTENCE, SENTENCE_OF_LINE
-from ircotlib.prompting.packing import ABOVE, DEMONSTRATION, Segment, fit, surely_fit, surely_fits
+from ircotlib.program import SENTENCE, SENTENCE_OF_LINE, Purposed, with_demonstrations
+from ircotlib.prompting.packing import (
+    ABOVE,
+    DEMONSTRATION,
+    Segment,
+    fit,
+    join,
+    surely_fit,
+    surely_fits,
+)
 from ircotlib.prompting.templates import BETWEEN_PARAGRAPHS, Template, read_template
 
 TITLE = "Wikipedia Title: "
@@ -105,8 +113,7 @@ def render(
     (IRCoT §3.1, App. G). `fields`: values of the template's other fields.
     """
     context = [Segment(render_paragraph(p, max_words) + BETWEEN_PARAGRAPHS) for p in paragraphs]
-    segments = template.fill(context, wording, answer, **fields)
-    return "".join(segment.text for segment in segments).rstrip()
+    return join(template.fill(context, wording, answer, **fields)).rstrip()
 
 
 def render_demonstration(demonstration: Demonstration | str, template: Template = PLAIN) -> str:
@@ -148,8 +155,10 @@ class Prompt:
         paragraphs: Sequence[Paragraph] = (),
         thoughts: Sequence[str] = (),
         **fields: object,
-    ) -> str:
-        """Write the prompt; the thoughts follow "A: ", joined by spaces."""
+    ) -> Purposed:
+        """Write the prompt; the thoughts follow "A: ", joined by spaces. It says how many
+        demonstrations it shows.
+        """
         so_far = " ".join(thoughts)
         limit = self.max_prompt_tokens
         # IRCoT App. B: the main passage is always there, whatever was retrieved
@@ -161,32 +170,33 @@ class Prompt:
         ]
         wording = self.template.ask(question.text, **fields)
         segments = self.template.fill(context, wording, so_far, **fields)
-        example = "".join(segment.text for segment in segments).rstrip()
+        example = join(segments).rstrip()
         # paragraphs come again and again, so that their tokens are known; the whole is new
         if not self.demonstrations and (surely_fits(example, limit) or self._parts_fit(segments)):
-            return example
+            return Purposed(example)
         if self._count(example) <= limit:
             if self.released:
                 return self._fit_as_released(example)
             # IRCoT §4.1: as many demonstrations as fit, dropped from the front (their program)
-            return fit([*self._demonstrated, Segment(example)], limit, self._count)
+            fitting = fit([*self._demonstrated, Segment(example)], limit, self._count)
+            return with_demonstrations(join(fitting), len(fitting) - 1)
         # no demonstration fits: their program then drops the example's top lines, we by CUTS
-        text = fit(segments, limit, self._count)
-        if text is None:
-            kept = "".join(segment.text for segment in segments if not segment.kind)
+        fitting = fit(segments, limit, self._count)
+        if fitting is None:
+            kept = join([segment for segment in segments if not segment.kind])
             tokens = self._count(kept + so_far.split(" ")[-1])
             words = "main passage, question" if main else "question"
             found = f"found {tokens} tokens in {words} and words of the template alone"
             expected = f"expected at most {limit}; raise max_prompt_tokens"
             raise DataError(f"question {question.id!r}: {found}, {expected}")
-        return text.strip("\n").rstrip()
+        return Purposed(join(fitting).strip("\n").rstrip())
 
-    def _fit_as_released(self, example: str) -> str:
+    def _fit_as_released(self, example: str) -> Purposed:
         # their program: the parts' own lengths, without the blank lines between, below the limit
         parts = [*(shown.text.strip() for shown in self._demonstrated), example]
         while len(parts) > 1 and sum(map(self._count, parts)) >= self.max_prompt_tokens:
             del parts[0]
-        return BETWEEN_DEMONSTRATIONS.join(parts)
+        return with_demonstrations(BETWEEN_DEMONSTRATIONS.join(parts), len(parts) - 1)
 
     def _parts_fit(self, segments: Sequence[Segment]) -> bool:
         total = sum(self._count(segment.text) for segment in segments)

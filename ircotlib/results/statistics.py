@@ -197,7 +197,7 @@ def summarise(scores: pd.DataFrame, by: Sequence[str] = BY) -> pd.DataFrame:
     """The mean score of each group in percent, by the measure that the column `metric` names.
     `low`, `high`: 95% interval over questions (`mean_interval`), each with its mean over
     demonstration sets. `deviation`: the sample standard deviation of the sets' means, NaN for one
-    (IRCoT §4.1); beside it, if known, how many demonstrations were shown.
+    (IRCoT §4.1) and where fewer than one was shown; beside it, if known, how many were.
     """
     by = list(dict.fromkeys([*by, "metric"]))
     rows = []
@@ -208,8 +208,11 @@ def summarise(scores: pd.DataFrame, by: Sequence[str] = BY) -> pd.DataFrame:
         low, high = (100 * end for end in mean_interval(values.to_numpy()))
         # one mean for each of the three demonstration sets (IRCoT §4.1)
         sets = 100 * runs.groupby("demonstration_set", dropna=False)[row["metric"]].mean()
-        row |= {"mean": 100 * values.mean(), "low": low, "high": high, "deviation": sets.std()}
-        rows.append(row | dict(runs[shown].astype(float).mean()) | {"n": len(values)})
+        counts = dict(runs[shown].astype(float).mean())
+        few = any(count < 1 for count in counts.values())  # a deviation of no demonstrations
+        deviation = float("nan") if few else sets.std()
+        row |= {"mean": 100 * values.mean(), "low": low, "high": high, "deviation": deviation}
+        rows.append(row | counts | {"n": len(values)})
     columns = [*by, "mean", "low", "high", "deviation", *shown, "n"]
     return pd.DataFrame(rows, columns=columns).round(2)
 

@@ -15,7 +15,7 @@ from ircotlib.generation.budget import Price, find_price
 from ircotlib.parameters import DIALS, EQUAL, MAIN, SIMULATED, Parameters
 from ircotlib.playing.cache import Calls
 from ircotlib.playing.exported import Replaying, open_calls
-from ircotlib.prompting.demonstrations import NO_DEMONSTRATIONS, NO_PARAGRAPHS, find_demonstrations
+from ircotlib.prompting import demonstrations as sets
 from ircotlib.prompting.examples import find_examples
 from ircotlib.prompting.prompt import STYLES, Prompt, Style
 from ircotlib.prompting.templates import Template, read_template
@@ -24,8 +24,8 @@ from ircotlib.systems import SETS, System
 from ircotlib.systems.readers import READER
 
 IDENTITY = "data_dir corpus retriever dev test seed model dtype style reader demonstrations".split()
-IDENTITY += "context_tokens released max_steps extractor duplicates distractors".split()
-IDENTITY += ["scale_distractors", "ood_distractors"]
+IDENTITY += "context_tokens most_demonstrations wrong_answers released max_steps".split()
+IDENTITY += "extractor duplicates distractors scale_distractors ood_distractors".split()
 OF_MUSIQUE = 2_417  # questions: how many to expect where all of a file are asked
 
 
@@ -115,8 +115,8 @@ class Bench:
 
     @property
     def default_m(self) -> int | None:
-        """What IRCoT's reader shows for systems that have no M (IRCoT §4.1) in their setting."""
-        return NO_PARAGRAPHS if self.demonstrated else NO_DEMONSTRATIONS
+        """What prompts show of systems that have no M (IRCoT §4.1) in their setting."""
+        return sets.NO_PARAGRAPHS if self.demonstrated else sets.NO_DEMONSTRATIONS
 
     @property
     def ambient(self) -> dict:
@@ -172,12 +172,14 @@ class Bench:
         p, style, shown = self.parameters, self.style, self.shown or self.dataset
         template = read_template(system.folder, stage, style.name)
         by_sets = system.demonstrated_by == SETS
-        none = (by_sets and m is NO_DEMONSTRATIONS) or system.count_examples(shown) == 0
-        if none or not self.style.demonstrated:
+        none = (by_sets and m is sets.NO_DEMONSTRATIONS) or system.count_examples(shown) == 0
+        if none or not style.demonstrated:
             return template, []
         if by_sets:  # of one family for all systems, unless the data set shown matters (IRCoT §5)
-            of = p.demonstrations, shown.name, stage, self.style.name, m, demonstration_set
-            return template, find_demonstrations(*of, "" if self.shown else shown.example_family)
+            of = p.demonstrations, shown.name, stage, style.name, m, demonstration_set
+            found = sets.find_demonstrations(*of, "" if self.shown else shown.example_family)
+            fewer = found[-p.most_demonstrations :]
+            return template, sets.exchange_answers(fewer) if p.wrong_answers else fewer
         found = find_examples(p.demonstrations, system.folder, stage, shown, template)
         return template, list(found[: system.count_examples(shown)])
 

@@ -9,8 +9,7 @@ from statistics import mean
 from typing import NamedTuple
 
 from ircotlib.data import Question
-from ircotlib.program import Generate, Outcome, Retrieve, Sample, Step
-from ircotlib.prompting.prompt import BETWEEN_DEMONSTRATIONS
+from ircotlib.program import Generate, Outcome, Purposed, Retrieve, Sample, Step
 from ircotlib.running.run import Run, installed
 
 FEWEST = 8  # prompts; the same reply to fewer may be chance
@@ -91,19 +90,27 @@ def list_paid_before(finished: Finished) -> list[Step]:
 
 
 def count_demonstrations(outcomes: Mapping[str, Outcome]) -> dict:
-    """How many demonstrations the prompts of a run showed on average: all prompts, and the last one
-    of each question; {} if there were none.
+    """How many demonstrations or examples the prompts of a run showed, as the prompts say: on
+    average all prompts, and the last one of each question; and by stage, which is what the model
+    does with them, on average, at least and at most. {} if there were no prompts.
     """
-    shown = []  # by question
+    last, stages = [], {}
     for outcome in outcomes.values():
         requests = (step.request for step in outcome.trace)
         prompts = [request.prompt for request in requests if isinstance(request, Generate | Sample)]
-        texts = [p if isinstance(p, str) else "".join(turn.text for turn in p) for p in prompts]
-        shown.append([text.count(BETWEEN_DEMONSTRATIONS) for text in texts])
-    if not (shown := list(filter(None, shown))):
+        prompts = [prompt for prompt in prompts if isinstance(prompt, Purposed)]
+        last += [prompt.demonstrations for prompt in prompts[-1:]]
+        for prompt in prompts:
+            stages.setdefault(prompt.purpose, []).append(prompt.demonstrations)
+    if not stages:
         return {}
-    means = {"all": mean(n for of_one in shown for n in of_one), "last": mean(n[-1] for n in shown)}
-    return {"demonstrations": {name: round(value, 2) for name, value in means.items()}}
+    by_stage = {
+        stage: {"mean": round(mean(shown), 2), "least": min(shown), "most": max(shown)}
+        for stage, shown in stages.items()
+    }
+    means = {"all": mean(n for shown in stages.values() for n in shown), "last": mean(last)}
+    counts = {name: round(value, 2) for name, value in means.items()}
+    return {"demonstrations": counts | {"stages": by_stage}}
 
 
 def list_texts(outcomes: Mapping[str, Outcome]) -> dict[Generate | Sample, list[str]]:

@@ -15,6 +15,7 @@ from ircotlib.running import backends, bench
 from ircotlib.running.bench import open_bench
 from ircotlib.running.programs import program_of
 from ircotlib.systems import FOUR_EXAMPLES, IRCOT, SEARCHAIN, all_systems, choose_systems
+from ircotlib.systems.readers import READER
 
 S = all_systems()
 DATASETS = "hotpotqa musique 2wikimultihopqa strategyqa zsre trex fever eli5".split()
@@ -33,6 +34,7 @@ def opened(tmp_path, monkeypatch, laboratory):
     monkeypatch.setattr(backends, "DATA", tmp_path)
     changes = {"data_dir": str(laboratory), "dev": 0, "test": 4, "datasets": ["hotpotqa"]}
     changes |= {"model": "data/models/mini-causal", "style": "codex", "context_tokens": None}
+    changes |= {"most_demonstrations": 15}
     return open_bench(read_parameters("mini", changes), "hotpotqa", "try")
 
 
@@ -213,6 +215,19 @@ def test_a_chain_has_room_in_every_window(opened):
     agent = on(opened, "hotpotqa", style="agent")
     assert agent.tokens(searchain) == agent.tokens(tree) == {"max_tokens": 160}
     assert agent.prompt("chain", system=searchain).max_prompt_tokens == 1024 - 160
+
+
+def test_prompts_show_at_most_so_many_and_perhaps_with_wrong_answers(opened):
+    _, every = opened.examples("cot", 1, 0, READER)
+    _, last = on(opened, "hotpotqa", most_demonstrations=4).examples("cot", 1, 0, READER)
+    assert len(every) == 15 and last == every[-4:]
+    changes = {"most_demonstrations": 4, "wrong_answers": True}
+    _, wrong = on(opened, "hotpotqa", **changes).examples("cot", 1, 0, READER)
+    assert [d.answer for d in wrong] == [d.answer for d in (*last[1:], last[0])]
+    assert [(d.question, d.paragraphs) for d in wrong] == [(d.question, d.paragraphs) for d in last]
+    mini = on(opened, "hotpotqa", context_tokens=2200, most_demonstrations=4)
+    write, found = mini.prompt("cot", 1), [p for one in every for p in one.paragraphs][:15]
+    assert [write(mini.test[0], found[:k]).demonstrations for k in (0, 15)] == [4, 4]
 
 
 def test_the_agent_takes_the_place_of_the_model_where_there_is_one(opened):

@@ -128,7 +128,12 @@ def test_means_by_whose_demonstrations_are_shown():
         for system, mean in zip(("OneR", "IRCoT"), means, strict=True)
     ]
     table = pd.DataFrame(rows, columns=["dataset", "demonstrations", "system", "mean"])
-    table = table.assign(low=table["mean"] - 5, high=table["mean"] + 5)
+    table = table.assign(low=table["mean"] - 5, high=table["mean"] + 5, model="a/m")
+    both = pd.concat([table, table.assign(model="a/n")])
+    of_two = titles(draw_by_demonstrations(both, "t", "recall, %"))
+    assert [" ".join(title.split()) for title in of_two] == [
+        f"questions of {d}, {m}" for m in "mn" for d in ("HotpotQA", "MuSiQue")
+    ]
     figure = draw_by_demonstrations(table, "t", "recall, %")
     assert titles(figure) == ["questions of HotpotQA", "questions of MuSiQue"]
     said = [

@@ -138,5 +138,8 @@ def test_means_and_titles_say_how_many_demonstrations_were_shown():
     table = statistics.summarise(scores, ("dataset", "system"))
     assert list(table.columns[-3:]) == ["deviation", "demonstrations_shown", "n"]
     assert list(table["demonstrations_shown"].dropna()) == [9, 7, 0.25]
+    sets = pd.concat([scores, scores.assign(demonstration_set=1, f1=0.3)])
+    deviations = statistics.summarise(sets, ("dataset", "system"))["deviation"]
+    assert list(deviations.isna()) == [False, False, False, True]  # of a quarter of one: none
     known = scores.drop(columns="demonstrations_shown")
     assert "demonstrations_shown" not in statistics.summarise(known, ("dataset", "system"))

@@ -11,7 +11,16 @@ from ircotlib.datasets import find_dataset
 from ircotlib.files.paths import MODELS
 from ircotlib.generation.local import LocalModel
 from ircotlib.parameters import read_parameters
-from ircotlib.program import Generate, Message, Outcome, Retrieve, Sample, Sampled, Step
+from ircotlib.program import (
+    Generate,
+    Message,
+    Outcome,
+    Retrieve,
+    Sample,
+    Sampled,
+    Step,
+    with_purpose,
+)
 from ircotlib.prompting.prompt import Prompt
 from ircotlib.running.bench import Bench
 from ircotlib.running.finished import (
@@ -67,8 +76,10 @@ def test_the_demonstrations_that_fit_are_counted_in_all_prompts_and_in_the_last(
     ]
     prompt = Prompt(given, lambda text: len(text.split()), max_prompt_tokens=150)
     one, two, none = (prompt(question, [page] * n) for n in (1, 3, 5))
+    for text, purpose in ((one, "reads"), (two, "writes"), (none, "writes")):
+        assert with_purpose(text, purpose) is text
     prompts = {"q": [Generate(one), Sample(two, 2)], "r": [Generate(none)], "s": []}
-    prompts["t"] = [Generate((Message("user", one),))]
+    prompts["t"] = [Generate((Message("user", "no writer says"),)), Generate("of it")]
     outcomes = {
         id: Outcome(
             id, None, (Step(Retrieve("x", 1), (), False), *(Step(r, "", False) for r in rs))
@@ -77,9 +88,14 @@ def test_the_demonstrations_that_fit_are_counted_in_all_prompts_and_in_the_last(
     }
     shown = [text.count("So the answer is: A.") for text in (one, two, none)]
     assert shown == sorted(shown, reverse=True) and shown[0] > shown[1] > shown[2] == 0
+    assert [text.demonstrations for text in (one, two, none)] == shown
     counted = count_demonstrations(outcomes)["demonstrations"]
-    assert counted["all"] == round((2 * shown[0] + shown[1]) / 4, 2)
-    assert counted["last"] == round((shown[1] + shown[0]) / 3, 2)
+    assert counted["all"] == round((shown[0] + shown[1]) / 3, 2)
+    assert counted["last"] == round(shown[1] / 2, 2)
+    assert counted["stages"] == {
+        "reads": {"mean": shown[0], "least": shown[0], "most": shown[0]},
+        "writes": {"mean": round(shown[1] / 2, 2), "least": 0, "most": shown[1]},
+    }
     assert count_demonstrations({"s": outcomes["s"]}) == {} == count_demonstrations({})
 
 

@@ -29,7 +29,7 @@ from ircotlib.running.run import read_about
 from ircotlib.systems import all_systems
 
 S = all_systems()
-WINDOW = 700  # as in profiles/mini.yaml
+WINDOW = 700
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +44,7 @@ def parameters(tmp_path, monkeypatch, laboratory):
     monkeypatch.setattr(bench, "DATA", tmp_path)
     monkeypatch.setattr(backends, "DATA", tmp_path)
     changes = {"data_dir": str(laboratory), "dev": 12, "test": 28, "datasets": ["hotpotqa"]}
+    changes |= {"context_tokens": WINDOW, "most_demonstrations": 15, "distractors": [1, 2]}
     return read_parameters("mini", changes | {"model": "data/models/mini-large"})
 
 

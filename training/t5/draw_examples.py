@@ -18,6 +18,7 @@ from training.t5.examples import (
     shift,
     write_example_prompt,
 )
+from training.t5.manners import Manner, draw_manner, reword
 from training.t5.recipe import Plan, T5Recipe
 from training.worlds import draw_alike, make_training_world
 
@@ -111,7 +112,8 @@ def draw_prompt_example(
     answer, titles, or a chain without paragraphs.
 
     In three of ten examples with demonstrations, the demonstrations and the chain are in the
-    dialect of a random data set, so that the model learns to follow them. In a style without an
+    dialect of a random data set, so that the model learns to follow them; or all are in a manner
+    that is drawn for the example. In a style without an
     instruction, only demonstrations can ask for a direct answer.
     """
     is_other = plan.demonstrations and rng.random() < 0.3
@@ -119,12 +121,15 @@ def draw_prompt_example(
     share = rng.random()
     riddle = draw_training_question(world, rng, dataset, dialect)
     shots = [draw_training_question(world, rng, dialect) for _ in range(plan.demonstrations)]
+    manner = draw_manner(rng) if plan.manners else None
+    if manner:
+        riddle, *shots = (reword(world, question, manner) for question in (riddle, *shots))
     if share < 0.06:
-        return _draw_closed_book(world, rng, dataset, dialect, shots, plan.style)
+        return _draw_closed_book(world, rng, dataset, dialect, shots, plan.style, manner)
     if share < 0.16 and (plan.style.direct or shots):
         return draw_direct(world, riddle, shots, rng, plan)
     if dataset == "iirc" and 0.16 <= share < 0.3:
-        shots = [draw_training_question(world, rng, dataset) for _ in shots]
+        shots = [draw_training_question(world, rng, dataset) for _ in shots]  # shown without chains
         return show_titles(world, riddle, shots, plan.style)
     return draw_chain(world, riddle, shots, rng, plan)
 
@@ -139,7 +144,7 @@ def draw_chain(
     done = rng.randrange(1, everything) if rng.random() < plan.begun else 0
     known = everything if rng.random() < 0.5 else done + 1
     context = draw_context(world, riddle, known, plan.paragraphs, rng, plan.style)
-    shown = _draw_demonstrations(world, shots, rng, plan.style)
+    shown = draw_demonstrations(world, shots, rng, plan.style)
     return shift(shown, make_chain(world, riddle, context, done, style=plan.style))
 
 
@@ -149,7 +154,7 @@ def draw_direct(
     """A direct answer below demonstrations of direct answers."""
     known = len(riddle.thoughts)
     context = draw_context(world, riddle, known, plan.paragraphs, rng, plan.style)
-    shown = _draw_demonstrations(world, shots, rng, plan.style, direct=True)
+    shown = draw_demonstrations(world, shots, rng, plan.style, direct=True)
     return shift(shown, make_direct(world, riddle, context, plan.style))
 
 
@@ -167,18 +172,21 @@ def _draw_closed_book(
     dialect: str,
     shots: list[Riddle],
     style: Style,
+    manner: Manner | None = None,
 ) -> PromptExample:
     """A question without paragraphs whose first fact, at least, is about a popular entity, and so
-    known by heart, below demonstrations without paragraphs.
+    known by heart, below demonstrations without paragraphs. `manner`: that of the chains, None for
+    the dialect's.
     """
     shown = (_demonstrate(shot, [], style.chain_of_thought, shot.chain) for shot in shots)
     while True:
         riddle = draw_training_question(world, rng, dataset, dialect)
+        riddle = reword(world, riddle, manner) if manner else riddle
         if riddle.facts[0].subject in make_popular() and not riddle.given:
             return shift("".join(shown), make_chain(world, riddle, [], done=0, style=style))
 
 
-def _draw_demonstrations(
+def draw_demonstrations(
     world: World, shots: list[Riddle], rng: random.Random, style: Style, direct: bool = False
 ) -> str:
     """Demonstrations with their paragraphs and up to two distractors."""

@@ -18,6 +18,7 @@ EASY = 0.04  # the first 4% of the steps have few paragraphs
 ONE_DATASET = 0.15  # the first 15% have one data set and no demonstrations
 LATE = 0.7  # after 70% of the steps, in a training from scratch, prompts reach their full length
 WARM_UP = 200  # steps in which the learning rate rises
+MANY = (1, 2, 3, 4, 4, 4, 5)  # demonstrations whose manner must be taken up
 FLAT = 0.6  # after 60% of the steps, the learning rate falls
 
 
@@ -25,20 +26,23 @@ FLAT = 0.6  # after 60% of the steps, the learning rate falls
 class Plan:
     """What the examples of a step are like: the numbers of paragraphs and of demonstrations.
 
-    `begun`: the share of chains that are partly written; `style`: how the model is prompted.
+    `begun`: the share of chains that are partly written; `style`: how the model is prompted;
+    `manners`: whether each prompt has a manner of its own (manners.py).
     """
 
     paragraphs: int
     demonstrations: int
     begun: float = 0.37
     style: Style = FLAN_T5
+    manners: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class T5Recipe:
     """The options of one training. `peak`: the highest learning rate. `grown`: whether it starts
     from a trained model. `causal`: whether the model is causal, and so prompted like GPT-3, without
-    instructions.
+    instructions. `manners`: whether all prompts show demonstrations, whose manner must be taken up
+    (manners.py).
     """
 
     steps: int
@@ -46,6 +50,7 @@ class T5Recipe:
     peak: float
     grown: bool = False
     causal: bool = False
+    manners: bool = False
 
     @property
     def style(self) -> Style:
@@ -63,6 +68,8 @@ class T5Recipe:
         In the last steps, and in all steps of a grown model, there are up to 14 paragraphs, more
         demonstrations, and more chains that are partly written, as in IRCoT's steps.
         """
+        if self.manners:
+            return Plan(rng.choice((2, 4, 6, 10)), rng.choice(MANY), 0.5, manners=True)
         if not self.grown and step < EASY * self.steps:
             return Plan(rng.choice((2, 3)), 0)
         late = self.grown or step >= LATE * self.steps

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from ircotlib.results.factuality import list_judged, read_items
 from ircotlib.results.head_to_head import EXPERIMENT, panels_of
 from ircotlib.results.reported import ALL, KINDS, read_reported
 from ircotlib.results.runs import read_runs
+from ircotlib.running.backends import change_model
 from ircotlib.running.bench import runs_folder
 from ircotlib.running.laboratory import find_facts
 from ircotlib.running.run import name_model
@@ -59,7 +61,9 @@ def _read_sizes(p: Parameters) -> pd.DataFrame:
 
 def _read_other_demonstrations(p: Parameters) -> pd.DataFrame:
     p = p.out_of_distribution()
-    runs = [read_runs(p, "07_ood", shown=dataset, grid_of=OOD) for dataset in p.datasets]
+    models = [change_model(p, name) for name in (p.model, p.gpt3) if name]
+    options = [{"shown": name, "grid_of": OOD} for name in p.datasets]
+    runs = [read_runs(one, "07_ood", **of_one) for one, of_one in product(models, options)]
     runs = pd.concat(runs, ignore_index=True)
     return runs[runs["dataset"] != runs["demonstrations"]]
 

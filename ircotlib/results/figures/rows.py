@@ -81,13 +81,16 @@ def draw_with_reported(
 
 
 def draw_by_demonstrations(table: pd.DataFrame, title: str, label: str) -> plt.Figure | None:
-    """Means with intervals, one panel per evaluated data set, a row per system and data set whose
-    demonstrations are shown (IRCoT Figures 5 and 6). `table`: columns dataset, demonstrations,
-    system, and mean, low, high in percent.
+    """Means with intervals, one panel per evaluated data set and model, a row per system and data
+    set whose demonstrations are shown (IRCoT Figures 5 and 6). `table`: columns dataset,
+    demonstrations, model, system, and mean, low, high in percent.
     """
     titled = panels.with_titles(table)
     row = [f"{row.system}, shown {row.demonstrations}" for row in titled.itertuples()]
-    table = table.assign(panel=[f"questions of {name}" for name in titled["dataset"]], row=row)
+    models = [f", {title_of(name)}" for name in table["model"]]
+    models = models if len(set(models)) > 1 else [""] * len(table)
+    panel = [f"questions of {n}{of}" for n, of in zip(titled["dataset"], models, strict=True)]
+    table = table.assign(panel=panel, row=row)
     return _draw(table, "panel", title, row="row", label=label, across=3)
 
 
