@@ -22,8 +22,8 @@ from ircotlib.systems import all_systems
 
 # in SearChain's order (§4.1)
 EIGHT = "hotpotqa musique 2wikimultihopqa strategyqa zsre trex fever eli5".split()
-MAIN, SCALE, OOD = "", "scale_", "ood_"  # the grids of 04_ircot, 06_scale and 07_ood
-EQUAL = "equal_"  # that of 13_head_to_head where all systems have equal tools
+# the grids of 04_ircot, 06_scale and 07_ood, and that of 13_head_to_head with equal tools
+MAIN, SCALE, OOD, EQUAL = "", "scale_", "ood_", "equal_"
 # these replace the profile's values, which are for local models, if the model is behind a server
 SERVED = {"style": GPT3.name, "reader": "cot", "context_tokens": None, "gpt3": ""}
 # in place of a model's name: the reader whose abilities are dials; the dials, in their order; and
@@ -38,9 +38,8 @@ NAME = re.compile(r"[A-Za-z0-9][\w.-]*")  # of a profile
 
 
 class Parameters(BaseModel):
-    """All parameters, frozen. In addition to those below, `<system's file>_<parameter>` is the grid
-    of a system, for example `ircot_k`; with the prefix "scale_" or "ood_" it is the grid for
-    06_scale or 07_ood.
+    """All parameters, frozen. Besides those below, `<system's file>_<parameter>`, as in `ircot_k`,
+    is the grid of a system; with the prefix "scale_" or "ood_" it is that for 06_scale or 07_ood.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow", str_strip_whitespace=True)
@@ -175,8 +174,8 @@ class Parameters(BaseModel):
 
     def out_of_distribution(self) -> "Parameters":
         """The parameters of 07_ood (IRCoT §5): without IIRC, as in the paper, and not tuned."""
-        datasets = [name for name in self.datasets if name != "iirc"]
-        return self.change(datasets=datasets, dev=0, test=self.ood_test or self.test)
+        others = [name for name in self.datasets if name != "iirc"]
+        return self.change(datasets=others, dev=0, test=self.ood_test or self.test)
 
     def other_reader(self) -> "Parameters":
         """These parameters with the other reader (IRCoT App. E)."""
@@ -192,8 +191,7 @@ class Parameters(BaseModel):
 
     def command_line(self) -> str:
         """The options of `ircotlib figures` that give these parameters."""
-        profile = read_parameters(self.profile).model_dump()
-        options = [f"--profile {self.profile}"]
+        profile, options = read_parameters(self.profile).model_dump(), [f"--profile {self.profile}"]
         for name, value in self.model_dump().items():
             if value != profile.get(name):
                 text = f"{name}={json.dumps(value, ensure_ascii=False)}"
