@@ -1,6 +1,7 @@
 """DecomP, played by hand."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from replying import own_demonstrations, play, writers
@@ -77,6 +78,15 @@ def test_examples_of_one_fact_are_answered_directly_and_of_two_by_a_chain():
         assert answers == read_answers(json.dumps(answers)) and "answer is" not in block
     for block in own_demonstrations("decomp", "multihop", "multihop"):
         assert " So the answer is: " in block
+
+
+def test_the_prompt_of_a_sub_question_ends_with_it_below_fifteen_direct_answers():
+    examples = own_demonstrations("decomp", "singlehop", "multihop")
+    prompts = PROMPTS | {"singlehop": replace(PROMPTS["singlehop"], demonstrations=examples)}
+    requests, _ = play(decomp(QUESTION, prompts=prompts), [CALLS[0], (GRIEG,), '["Norway"]', ""])
+    example = reading("Where was Grieg born?", GRIEG).prompt
+    assert requests[2] == Generate("\n\n\n".join([*examples, example]), LINE, 200)
+    assert requests[2].prompt.count("\nA: [") == 15
 
 
 def test_a_line_that_is_no_call_ends_it():
