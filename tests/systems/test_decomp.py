@@ -1,6 +1,7 @@
 """DecomP, played by hand."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from replying import own_demonstrations, play, writers
@@ -88,6 +89,15 @@ def test_a_second_reader_answers_what_a_single_hop_asks():
     assert requests[:5] == [decomposing(0), Retrieve(born, 4), *read, decomposing(2)]
     assert requests[5] == reading("Grieg's capital?", GRIEG)  # of several paragraphs
     assert (result.answer, result.hops[0].answer) == ("Oslo", "Norway")
+
+
+def test_the_prompt_of_a_sub_question_ends_with_it_below_fifteen_direct_answers():
+    examples = own_demonstrations("decomp", "singlehop", "multihop")
+    prompts = PROMPTS | {"singlehop": replace(PROMPTS["singlehop"], demonstrations=examples)}
+    requests, _ = play(decomp(QUESTION, prompts=prompts), [CALLS[0], (GRIEG,), '["Norway"]', ""])
+    example = reading("Where was Grieg born?", GRIEG).prompt
+    assert requests[2] == Generate("\n\n\n".join([*examples, example]), LINE, 200)
+    assert requests[2].prompt.count("\nA: [") == 15
 
 
 def test_a_line_that_is_no_call_ends_it():

@@ -104,3 +104,12 @@ def test_a_decomposition_names_no_answer_that_is_still_to_be_found(family):
         assert parts == list_items(listed[asked])
         for number, answer in enumerate(lines[1:-2:2], start=1):
             assert not any(normalise_answer(answer) in normalise_answer(q) for q in parts[number:])
+
+
+def test_least_to_most_is_shown_how_to_ask_about_what_it_does_not_know_yet():
+    shown = own_demonstrations("least_to_most", "decompose", "multihop")
+    prompt = Prompt(shown, len, read_template("least_to_most", "decompose"), 10_000)(QUESTION)
+    asked = f"Q: {ASKED}\nTo answer this question, first answer these:"
+    assert prompt == "\n\n\n".join([*shown, asked])
+    assert "1. In which country was Edvard Grieg born?\n2. What is the capital of that" in prompt
+    assert "3. In which city was that author born?" in prompt and "Norway" not in prompt
