@@ -188,7 +188,9 @@ def average(table: pd.DataFrame) -> pd.DataFrame:
     first = of_first_measure(table)
     by = ["profile", "model", "retriever", "system"]
     groups = first.groupby(by, sort=False)
-    means = groups[["mean", *COSTS, "seconds"]].mean().round(2)
+    # a table that was kept may lack a cost that was not counted when it was made
+    counted = [name for name in ("mean", *COSTS, "seconds") if name in first]
+    means = groups[counted].mean().round(2)
     # a mean of the paper needs its value on each data set (Perf. (Avg) of SearChain Table 6)
     means["reported"] = groups["reported"].agg(lambda values: values.mean(skipna=False)).round(2)
     means = means[groups.size() == first["dataset"].nunique()].reset_index()

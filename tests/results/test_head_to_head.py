@@ -124,6 +124,8 @@ def test_means_over_data_sets_and_the_front(runs):
     worse = table.assign(retriever="dense", mean=table["mean"] / 2)
     both = head_to_head.average(pd.concat([table, worse], ignore_index=True))
     assert list(both.loc[both["on_front"], "retriever"]) == ["BM25", "dense"]  # a front for each
+    earlier = head_to_head.average(table.drop(columns=["extractions", "duplicates"]))
+    assert list(earlier["mean"]) == list(means["mean"]) and "extractions" not in earlier
     some = runs[(runs["dataset"] == "eli5") | (runs["system"] != "CoT")]
     assert "CoT" not in set(head_to_head.average(compare_all(some, P))["system"])
 
