@@ -25,7 +25,9 @@ def test_only_with_equal_tools_k_is_tuned_and_the_second_reader_is_there():
     assert tools.grid(S["SearChain"]) == {"k": [1, 3]} and tools.grid(S["CoT"]) == {}
     without = name_bench(P.change(extractor="", equal_k=[2]), "musique", EXPERIMENT, grid_of=EQUAL)
     assert without.grid(S["Self-Ask"]) == {"k": [2]} and without.grid(S["ReAct"]) == {}
-    shown = name_bench(P.change(style="codex"), "musique", EXPERIMENT, grid_of=EQUAL)
+    shown = name_bench(
+        P.change(style="codex", distractors=[1, 2]), "musique", EXPERIMENT, grid_of=EQUAL
+    )
     assert shown.grid(S["IRCoT QA"]) == {"k": [2, 4], "m": [1, 2], "extract": [True]}
     other = P.change(equal_k=[2])
     assert identity(other) == identity(P) and papers.runs != tools.runs
