@@ -15,7 +15,7 @@ NONE, WRONG = "none", "own, with wrong answers"  # in place of a data set's name
 BY = ["model", "dataset", "system"]
 COLUMNS = [*BY, "demonstrations", "texts", "answers", "other", "own", "gain", "low", "high"]
 COLUMNS += ["p", "n"]
-NEEDS_NONE = "**So its answers do not need demonstrations: with others they can only lose.**"
+NO_GAIN = "**No gain by demonstrations is found, so that with others answers can only get worse.**"
 
 
 def read_texts(runs: Iterable[Run], shown: str = "") -> pd.DataFrame:
@@ -64,7 +64,7 @@ def conclude_dependence(table: pd.DataFrame) -> str:
         text += f"none in {helped} of {len(none)} comparisons{_range(none['gain'], '+.1f')}. "
         text += f"Answers change{_range(wrong['answers'])} if these end in wrong ones"
         text += f", and{_range(others['answers'])} with those of another data set. "
-        lines.append(text + ("" if helped else NEEDS_NONE))
+        lines.append(text + ("" if helped else NO_GAIN))
     return "\n".join(lines)
 
 

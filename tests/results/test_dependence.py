@@ -27,10 +27,10 @@ def test_texts_answers_and_scores_are_compared_with_those_of_the_own_demonstrati
     assert table.loc[NONE, "p"] == round(2 / 2**10, 4) and table.loc[WRONG, "p"] == 1
 
 
-def test_a_model_that_answers_as_well_without_any_can_only_lose():
+def test_a_model_that_answers_as_well_without_any_gains_nothing_by_them():
     needs = conclude_dependence(measure_dependence(written(SCORES)))
     assert "m answers better than with none in 1 of 1 comparisons (+100.0 points)" in needs
     assert "change (0 %) if these end in wrong ones, and (10 %) with those of another" in needs
-    assert "can only lose" not in needs
+    assert "No gain" not in needs
     needs_none = conclude_dependence(measure_dependence(written(SCORES | {NONE: 10 * [1]})))
-    assert "in 0 of 1 comparisons (+0.0 points)" in needs_none and "can only lose" in needs_none
+    assert "in 0 of 1 comparisons (+0.0 points)" in needs_none and "No gain" in needs_none

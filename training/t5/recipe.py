@@ -68,10 +68,10 @@ class T5Recipe:
         In the last steps, and in all steps of a grown model, there are up to 14 paragraphs, more
         demonstrations, and more chains that are partly written, as in IRCoT's steps.
         """
-        if self.manners:
-            return Plan(rng.choice((2, 4, 6, 10)), rng.choice(MANY), 0.5, manners=True)
         if not self.grown and step < EASY * self.steps:
             return Plan(rng.choice((2, 3)), 0)
+        if self.manners:
+            return Plan(rng.choice((2, 4, 6, 10)), rng.choice(MANY), 0.5, manners=True)
         late = self.grown or step >= LATE * self.steps
         begun = 0.7 if late else 0.37
         if len(self.datasets(step)) > 1 and rng.random() < (0.5 if late else 0.25):
