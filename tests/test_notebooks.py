@@ -203,7 +203,9 @@ def test_notebooks_hold_no_machinery(name):
     first = cells if name == "00_programs" else cells[:8]  # where programs grow, it is the last
     assert any(cell.source.startswith("## Finding") for cell in first)
     for cell in cells:
-        assert max(map(len, cell.source.splitlines())) <= 100, cell.source
+        # what docs/write_numbers.py writes into a sentence may be long
+        lines = [line for line in cell.source.splitlines() if "<!--" not in line]
+        assert max(map(len, lines), default=0) <= 100, cell.source
     for cell in code_of(PATHS[name]):
         statements = ast.parse(cell.source).body
         assert not any(isinstance(node, ast.ClassDef | ast.Try) for node in statements)

@@ -11,7 +11,7 @@ from ircotlib.results.statistics import LEVEL, paired_difference
 from ircotlib.running.predictions import read_predictions
 from ircotlib.running.run import Run
 
-NONE, WRONG = "none", "own, with wrong answers"  # in place of a data set's name
+NONE, WRONG = "none", "own, wrong answers"  # in place of a data set's name
 BY = ["model", "dataset", "system"]
 COLUMNS = [*BY, "demonstrations", "texts", "answers", "other", "own", "gain", "low", "high"]
 COLUMNS += ["p", "n"]

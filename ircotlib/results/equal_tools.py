@@ -23,6 +23,7 @@ from ircotlib.running.bench import name_benches
 from ircotlib.systems import System, all_systems
 
 PAPERS, EQUAL_TOOLS = "as in the papers", "equal tools"
+COLUMNS = "setting system mean low high difference p_holm tokens extractions".split()
 GAIN = ["gain", "gain_low", "gain_high", "gain_p_holm"]
 
 
@@ -61,7 +62,7 @@ def compare_settings(runs: pd.DataFrame, equal: pd.DataFrame, p: Parameters) -> 
         table = table.assign(mean=mean.round(2), tokens=cost["tokens_in"] + cost["tokens_out"])
         tables.append(table.assign(extractions=cost["extractions"], setting=setting).reset_index())
     if not tables:
-        return pd.DataFrame(columns=["setting", "system", "mean"])
+        return pd.DataFrame(columns=[*COLUMNS, *GAIN])
     tables[-1] = tables[-1].join(_find_gains(runs, equal), on="system")
     table = pd.concat(tables, ignore_index=True)
     first = ["setting", "system", "mean"]

@@ -134,7 +134,10 @@ def parameters(tmp_path, monkeypatch, laboratory):
     changes = {"data_dir": str(laboratory), "dev": 0, "test": 2, "datasets": NINE, "agent": ""}
     changes |= {"model": "data/models/mini-causal", "style": "codex", "context_tokens": 12_000}
     changes |= {"distractors": [1], "oner_k": [5], "ircot_k": [2], "decomp_k": [2]}
-    return read_parameters("mini", changes | {"demonstrations": "prompts/own", "interaug_k": [2]})
+    return read_parameters(
+        "mini",
+        changes | {"demonstrations": "prompts/own", "interaug_k": [2], "most_demonstrations": 15},
+    )
 
 
 def first_prompt(opened, system, setting):

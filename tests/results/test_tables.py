@@ -179,8 +179,8 @@ def test_what_systems_say_of_one_question_stands_side_by_side():
     outcomes = {"one": Outcome("q", Prediction("A", fault=fault), trace)}
     table = line_up(outcomes | {"two": Outcome("q", Prediction("B"), trace[:1])})
     assert [tuple(row) for row in table.to_numpy()] == [
-        ("one", "A", 2, 4, 14, 8, fault),
-        ("two", "B", 1, 0, 0, 0, ""),
+        ("one", "A", 2, 0, 4, 14, 8, fault),
+        ("two", "B", 1, 0, 0, 0, 0, ""),
     ]
 
 

@@ -88,7 +88,7 @@ def test_the_losses_fall_and_made_up_tokens_weigh_less():
     training, [batch, *_] = start_agent(recipe), draw_chunk(3, recipe)
     parts = [learn_agent(training, batch, 0.005) for _ in range(30)]
     # another value means that the model, its transcripts or its losses have changed
-    assert sum(parts[0].values()) == pytest.approx(25.098, rel=1e-2)
+    assert sum(parts[0].values()) == pytest.approx(22.678, rel=1e-2)
     assert parts[-1]["writing"] < 0.5 * parts[0]["writing"]
     assert parts[-1]["looking"] < parts[0]["looking"]
     assert set(parts[0]) - PARTS == {"writing", "looking"}

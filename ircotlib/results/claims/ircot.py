@@ -162,7 +162,7 @@ ORDER = [("IRCoT QA", "OneR QA"), ("OneR QA", "NoR QA")]
 OF_MODELS = "{:+.1f} with {}"
 TABLE_1 = Printed("ircot", "Table 1", side="measured", of_each="metric", wording="{:+.1f}")
 TABLE_4 = Printed("ircot", "Table 4", readers=READERS, wording=OF_MODELS)
-NO_NEED = "the shipped models answer as well without any demonstrations (07_ood)"
+NO_NEED = "mini-xxl answers as well without demonstrations, mini-causal better (07_ood)"
 IRCOT = {}
 IRCOT["§5"] = {
     "Figure 3: IRCoT finds more than OneR": Claim(

@@ -87,7 +87,7 @@ def draw_by_demonstrations(table: pd.DataFrame, title: str, label: str) -> plt.F
     """
     titled = panels.with_titles(table)
     row = [f"{row.system}, shown {row.demonstrations}" for row in titled.itertuples()]
-    models = [f", {title_of(name)}" for name in table["model"]]
+    models = [f",\n{title_of(name)}" for name in table["model"]]
     models = models if len(set(models)) > 1 else [""] * len(table)
     panel = [f"questions of {n}{of}" for n, of in zip(titled["dataset"], models, strict=True)]
     table = table.assign(panel=panel, row=row)
