@@ -114,7 +114,7 @@ def test_kept_figures_are_those_of_the_notebooks(executed, notebook):
             continue
         kept, made = _rows(path, notebook), _rows(now, notebook)
         if path.stem in OF_ALL:
-            assert list(made) == list(kept)
+            assert [column for column in kept if column in made] == [*made]  # few: no intervals
             continue
         assert len(made) > 0
         atol = 14 if path.stem in ("ircot_tuning", "own_answers") else 6  # 15 questions
@@ -134,13 +134,16 @@ def _rows(path, notebook: str) -> pandas.DataFrame:
         by = [name for name in ("dataset", "system") if name in table]
         table = table.sort_values(by, kind="stable")
     if "ircot_k" in part and {"system", "k"} <= {*table}:
-        other = table["system"].str.startswith("IRCoT") & ~table["k"].isin(part["ircot_k"])
+        tried = [] if path.stem == "ircot_tuning" else part["ircot_k"]  # a single one is not tuned
+        other = table["system"].str.startswith("IRCoT") & ~table["k"].isin(tried)
         table = table[~other]
     if "demonstration_sets" in part:  # kept are the means over three, of three times the answers
         counts = ["n", "answers"] if "answers" in table else []
         table = table.drop(columns=[name for name in table if "deviation" in name] + counts)
     if "models" in part and path.stem.startswith(("ircot_fig08", "ircot_fig09")):
         table = table[table["model"].isin(part["models"])]
+    if "gpt3" in part and "model" in table:
+        table = table[~table["model"].str.endswith("mini-causal")]
     if "profile" in table:
         table = table[table["profile"] != "paper"]
     if "chain" in table:  # replies may differ, and so may the chosen question

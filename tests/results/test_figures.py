@@ -131,7 +131,7 @@ def test_means_by_whose_demonstrations_are_shown():
     table = table.assign(low=table["mean"] - 5, high=table["mean"] + 5, model="models/m")
     both = pd.concat([table, table.assign(model="models/n")])
     of_two = titles(draw_by_demonstrations(both, "t", "recall, %"))
-    both = [f"questions of {d}, {m}" for m in "mn" for d in ("HotpotQA", "MuSiQue")]
+    both = [f"questions of {d},\n{m}" for m in "mn" for d in ("HotpotQA", "MuSiQue")]
     assert [title for title in of_two if title] == both
     figure = draw_by_demonstrations(table, "t", "recall, %")
     assert titles(figure) == ["questions of HotpotQA", "questions of MuSiQue"]
