@@ -21,7 +21,7 @@ from ircot_laboratory.simulated.dials import explain_dials
 from ircotlib.datasets import find_dataset
 from ircotlib.files.paths import MODELS
 from ircotlib.parameters import read_parameters
-from ircotlib.results.conclusions import conclude_means
+from ircotlib.results.conclusions import conclude_means, conclude_settings
 from ircotlib.results.figures.palette import BACKENDS
 from ircotlib.results.head_to_head import average
 from training.agent.draw_transcripts import SHARES, taught_systems
@@ -50,6 +50,7 @@ def head_to_head() -> dict:
     return {
         "head": as_table(head, rows),
         "front": conclude_means(means).replace("\n\n", " "),
+        "equal tools": f"\n{conclude_settings(read('head_to_head_equal'))}\n",
         "retrievers": [x for s in systems for x in mean[s].sort_index(key=lambda r: r == "BM25")],
     }
 
