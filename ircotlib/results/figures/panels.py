@@ -27,7 +27,8 @@ STYLE |= {
     "svg.fonttype": "none",
     "svg.hashsalt": "ircotlib",
 } | SIZES
-MADE = {"png": {"Software": None}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
+BARE = dict.fromkeys(("Date", "Creator", "Format", "Type"))  # no metadata
+MADE = {"png": {"Software": None}, "pdf": {"CreationDate": None}, "svg": BARE}
 MARK = r"""<g id=(["'])title: (.*?)\1>"""  # of the SVG
 HOLLOW = {"markerfacecolor": "none", "markeredgecolor": "black", "markeredgewidth": 0.8}
 
