@@ -357,7 +357,8 @@ def test_nor_qa_reads_the_main_passage_and_asks_for_no_titles(bench):
 @pytest.mark.parametrize("style", ["flan_t5", "codex"])
 def test_titles_are_asked_for_as_by_the_authors(shared, bench, parameters, system, setting, style):
     folder = shared / "ircot_prompts"
-    shown = parameters.change(style=style, demonstrations=str(folder), distractors=[1])
+    changes = {"demonstrations": str(folder), "distractors": [1], "most_demonstrations": 15}
+    shown = parameters.change(style=style, **changes)
     setting, bench = setting | {"demonstration_set": 1}, replace(bench, parameters=shown)
     play = program_of(bench, all_systems()[system], **setting)
     file = (folder / f"iirc/no_context_open_llm_retrieval_{style}.txt").read_text()
