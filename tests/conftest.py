@@ -52,6 +52,15 @@ def shared() -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def laboratory(tmp_path_factory):
+    """The folder of a small laboratory, with 40 questions of each data set."""
+    from ircot_laboratory.make import make_laboratory
+
+    folder = tmp_path_factory.mktemp("laboratory") / "small"
+    return make_laboratory(folder, seed=5, size=600, questions=40)
+
+
 @dataclass
 class Node:
     """A running node of Elasticsearch."""

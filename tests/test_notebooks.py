@@ -137,7 +137,7 @@ def _rows(path, notebook: str) -> pandas.DataFrame:
         tried = [] if path.stem == "ircot_tuning" else part["ircot_k"]  # a single one is not tuned
         other = table["system"].str.startswith("IRCoT") & ~table["k"].isin(tried)
         table = table[~other]
-    if "demonstration_sets" in part:  # kept are the means over three, of three times the answers
+    if "demonstration_sets" in part:  # kept are the means over two, of twice the answers
         counts = ["n", "answers"] if "answers" in table else []
         table = table.drop(columns=[name for name in table if "deviation" in name] + counts)
     if "models" in part and path.stem.startswith(("ircot_fig08", "ircot_fig09")):

@@ -12,6 +12,7 @@ from ircotlib.results.statistics import LEVEL, VERDICTS
 FEW = 4  # places that are named, of more only how many
 VERBS = {"recall": "finds more than", "factual": "writes fewer chains with a false fact than"}
 UNITS = {"recall": "points of recall", "f1": "points of F1"}
+NO_ORDER = "No order of the papers' is there to compare with."
 LEANS = {
     "for": ("leans towards the paper", "lean towards the paper"),
     "mixed": ("is mixed", "are mixed"),
@@ -233,15 +234,15 @@ def conclude_orders(orders: pd.DataFrame) -> str:
     """How far our order of systems is that of the papers (`agree_in_order`): among all, and within
     those with retrieval and those without.
     """
+    if orders.empty:
+        return NO_ORDER
     lines = []
-    tested = orders.dropna(subset="tau") if len(orders) else orders
-    for (among, metric), rows in (
-        tested.groupby(["among", "metric"], sort=False) if len(tested) else ()
-    ):
+    tested = orders.dropna(subset="tau")
+    for (among, metric), rows in tested.groupby(["among", "metric"], sort=False):
         ends = rows["tau"].agg(["min", "max"])
         sure = int((rows["p"] < LEVEL).sum())
         lines.append(
             f"- {among}, {title_of(metric)}: tau {ends.iloc[0]:+.2f} to {ends.iloc[1]:+.2f}; "
             f"an agreement is shown on **{sure} of {len(rows)}** data sets"
         )
-    return "\n".join(lines) or "No order of the papers' is there to compare with."
+    return "\n".join(lines) or NO_ORDER

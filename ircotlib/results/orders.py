@@ -1,4 +1,4 @@
-"""Whether our order of systems is that of the papers, and whether single systems are told apart."""
+"""Whether our order of systems is that of the papers."""
 
 import numpy as np
 import pandas as pd

@@ -3,18 +3,10 @@ import tiny
 from pytest_httpserver import HTTPServer
 from serving import Fake
 
-from ircot_laboratory.make import make_laboratory
-
 
 @pytest.fixture(scope="session")
 def folders(tmp_path_factory):
     return tiny.save_each(tmp_path_factory)
-
-
-@pytest.fixture(scope="session")
-def laboratory(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("laboratory") / "small"
-    return make_laboratory(folder, seed=5, size=600, questions=40)
 
 
 @pytest.fixture(params=tiny.KINDS)

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 from replying import own_demonstrations
 
-from ircot_laboratory.make import make_laboratory
 from ircotlib.comparing.checks import check_comparison
 from ircotlib.comparing.comparison import Comparison, compare_systems
 from ircotlib.comparing.needs import find_crowded
@@ -118,12 +117,6 @@ def test_decomps_examples_are_calls_that_its_program_reads(family):
         assert block.count("Wikipedia Title: ") == 2
         if answer.startswith("["):
             assert json.loads(answer) == asked_alone.get(question, json.loads(answer))
-
-
-@pytest.fixture(scope="module")
-def laboratory(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("laboratory") / "small"
-    return make_laboratory(folder, seed=5, size=600, questions=40)
 
 
 @pytest.fixture

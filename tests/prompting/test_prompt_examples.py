@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 from replying import own_demonstrations
 
-from ircot_laboratory.make import make_laboratory
 from ircotlib.datasets import all_datasets, find_dataset
 from ircotlib.files.paths import PROMPTS
 from ircotlib.parameters import read_parameters
@@ -19,12 +18,6 @@ from ircotlib.systems.readers import READER
 
 S = all_systems()
 DATASETS = "hotpotqa musique 2wikimultihopqa strategyqa zsre trex fever eli5".split()
-
-
-@pytest.fixture(scope="module")
-def laboratory(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("laboratory") / "small"
-    return make_laboratory(folder, seed=5, size=600, questions=40)
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from ircot_laboratory import make
-from ircot_laboratory.make import make_laboratory
 from ircotlib.comparing.comparison import compare_systems, run_system, tune
 from ircotlib.data import Prediction, read_jsonl
 from ircotlib.errors import UserError
@@ -30,12 +29,6 @@ from ircotlib.systems import all_systems
 
 S = all_systems()
 WINDOW = 700
-
-
-@pytest.fixture(scope="module")
-def laboratory(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("laboratory") / "small"
-    return make_laboratory(folder, seed=5, size=600, questions=40)
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ from types import ModuleType
 
 import pytest
 
-from ircot_laboratory.make import make_laboratory
 from ircotlib import (
     Generate,
     Prediction,
@@ -47,12 +46,6 @@ from ircotlib.running.bench import runs_folder
 DIALS = {"knows": 0.3, "misreads": 0.1, "extractor_misreads": 0.1}
 NAME = "simulated reader (knows 0.3, misreads 0.1, extractor_misreads 0.1)"
 IRCOTS = ["IRCoT", "IRCoT QA w/o reader", "IRCoT QA"]
-
-
-@pytest.fixture(scope="module")
-def laboratory(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("laboratory") / "small"
-    return make_laboratory(folder, seed=5, size=600, questions=40)
 
 
 @pytest.fixture
