@@ -36,7 +36,9 @@ def weights_at(
     """The attention weights [n] of a head from positions `at` to positions `source`; `row`, `at`
     and `source` have shape [n].
     """
-    query, key = (part[:, head] for part in attention.looks)
+    query, key = attention.looks
+    shared = query.shape[1] // key.shape[1]  # heads with the same keys
+    query, key = query[:, head], key[:, head // shared]
     scores = (query[row, at][:, None] * key[row]).sum(-1)
     later = torch.arange(key.shape[1], device=row.device) > at[:, None]
     return scores.masked_fill(later, -torch.inf).softmax(-1).gather(1, source[:, None])[:, 0]

@@ -25,7 +25,7 @@ from ircotlib.datasets.scoring import score
 from ircotlib.program import Extract, Retrieve
 from ircotlib.prompting.prompt import read_template
 from training.agent import draw_transcripts as draws
-from training.agent.drills import drill_reading, drill_recall
+from training.agent.drills import READING, drill_reading, drill_recall
 from training.agent.lessons import known_facts
 from training.agent.transcripts import join_turns
 from training.agent.words import make_agent_tokenizer, open_prompt
@@ -50,8 +50,9 @@ def facts(library):
 @pytest.fixture(scope="module")
 def transcripts(library):
     """A few hundred transcripts, drawn as in training."""
-    rng = random.Random(11)
-    return [one.transcript for _ in range(250) for one in draws.draw_transcripts(library, rng)]
+    rng, subjects = random.Random(11), [*draws.taught_stages(), *draws.LESSONS] * 7
+    drawn = (draws.draw_transcripts(subject, library, rng) for subject in subjects)
+    return [one.transcript for plays in drawn for one in plays]
 
 
 def draw_mind(library, dataset, rng, knows=lambda fact: None):
@@ -202,13 +203,15 @@ def written(transcript):
 
 def test_readings_are_answered_at_once_and_what_leads_there_is_inferred(library):
     rng, longest = random.Random(7), []
-    for _ in range(20):
+    for stage in READING * 10:
         riddle = draws.draw_agent_question(library, "musique", rng)
-        if transcript := drill_reading(library, riddle, rng):
+        if transcript := drill_reading(library, riddle, stage, rng):
+            assert {span.stage for span in transcript.spans} == {stage}
             values = [library.world.value(*fact) for fact in riddle.facts]
             assert written(transcript) == values[::-1]  # first the whole question's
             pages, *questions = transcript.text.split("\n\n\n")
-            assert all(value in pages for value in values) and len(questions) == len(values) - 1
+            unread = [fact for fact in riddle.facts if library.world.value(*fact) not in pages]
+            assert set(unread) <= set(known_facts()) and len(questions) == len(values) - 1
             assert [fact for _, fact in transcript.decided] == list(riddle.facts)[::-1]
             answer = transcript.spans[0].start + 1
             inferred = [(back, fact) for at, fact, back in transcript.inferred if at == answer]

@@ -1,5 +1,5 @@
-"""Draws the agent's transcripts: which system plays which question of which world, and lessons in
-what the agent knows by heart.
+"""Draws the agent's transcripts: plays of systems, as much of each stage, on questions of a world,
+and lessons in what the agent knows by heart.
 """
 
 import random
@@ -16,7 +16,13 @@ from ircot_laboratory.world.encyclopedia import make_world
 from ircot_laboratory.world.records import Riddle
 from ircotlib.systems import System, all_systems
 from training.agent.auto_cot import MODULE, play_auto_cot
-from training.agent.drills import drill_comparison, drill_reading, drill_recall
+from training.agent.drills import (
+    DRILLS,
+    RECALLING,
+    drill_comparison,
+    drill_reading,
+    drill_recall,
+)
 from training.agent.lessons import draw_lesson, famous_world, known_facts
 from training.agent.sources import locate_sources
 from training.agent.transcripts import Transcript, join_turns
@@ -25,14 +31,9 @@ from training.agent.words import open_prompt
 STYLES = tuple(dataset for dataset in ALL_DATASETS if dataset != "iirc")
 DRAWN_STYLES = (*STYLES, "musique", "2wikimultihopqa")  # twice: those with the longest chains
 SHORT = tuple(dataset for dataset in DRAWN_STYLES if dataset != LONG)  # with short answers
-CLOSED = 0.12  # share of the plays that are about the famous entities, without any page
-DRAWS = {  # the share of each kind of draw
-    "play": 0.55,
-    "lesson": 0.13,  # a list of facts
-    "recall": 0.06,  # questions answered directly, from memory
-    "comparison": 0.08,  # five of them, whose facts are given
-    "reading": 0.18,  # a question answered directly, from pages
-}
+CLOSED = 0.3  # share of the plays, of those IN_MEMORY, about the famous entities, without any page
+DRILLED = 0.5  # share of the draws of DRILLS' stages that are drills, not plays
+LESSONS = {"lesson": 3, "comparison": 2}  # how much is learned of each, a stage being 1
 RECALLED = 8  # questions of a recall
 ONE_HOP = 0.15  # share of the questions with a single hop
 CHARACTERS = 2500  # upper limit for the transcripts kept of one play, if there are several
@@ -43,7 +44,7 @@ SHORTER = {  # settings of systems in training: smaller, so that prompts are no 
     "Tree-of-Thought w/ IR": {"votes": 1},
     "DSP": {"queries": 1, "n": 1, "depth": 5},
     "InterAug": {"k": 4},
-    "ReAct -> CoT-SC": {"n": 1},
+    "ReAct -> CoT-SC": {"max_actions": 1, "n": 1},  # it goes on to CoT-SC
 }
 CHOICES = {  # parameters of systems that are drawn for each play, and their values
     "Direct Retrieval": {"k": (3, 5)},
@@ -54,12 +55,6 @@ CHOICES = {  # parameters of systems that are drawn for each play, and their val
     "Self-Ask": {"k": (1, 1, 3)},
     "Plan-and-Solve w/ IR": {"k": (1, 2)},
 }
-SHARES = {  # how often each system is drawn, relative to the others; 1 for those not named
-    "SearChain": 5, "Self-Ask": 2, "ReAct": 3, "IRCoT QA": 2.5, "DecomP": 3, "DSP": 1.5,
-    "Tree-of-Thought w/ IR": 3, "SearChain w/o IR": 1, "SearChain w/o Verification": 0.5,
-    "SearChain w/o Completion": 0.5, "CoT-SC": 0.4, "CoT": 1.5, "Direct Prompting": 0.6,
-    "InterAug": 1.5, "Direct Retrieval": 1.5, "NoR QA": 0.6, "OneR QA": 0.8, "ReAct -> CoT-SC": 0.2,
-}  # fmt: skip
 IN_MEMORY = (  # systems that can answer from memory
     "Direct Prompting", "CoT", "Recite-and-answer", "Self-Ask w/o IR", "Least-to-Most",
     "Plan-and-Solve", "NoR QA", "SearChain w/o IR", "SearChain",
@@ -84,6 +79,19 @@ def taught_systems() -> dict[str, System]:
         for name, system in all_systems().items()
         if (system.stages or system.reads) and name not in covered
     }
+
+
+@cache
+def taught_stages() -> dict[str, tuple[System, ...]]:
+    """The stages ("module/stage") that are taught, each as much, and the systems that have them."""
+    stages = {}
+    for name, system in taught_systems().items():
+        own = [f"{system.module}/{stage}" for stage in system.stages]
+        for stage in own + (["ircot/cot", "ircot/direct"] if system.reads else []):
+            # others show only examples or feedback; ReAct -> CoT-SC plays a single action here
+            if stage in TEACHERS and (name, stage) != ("ReAct -> CoT-SC", "react/act"):
+                stages[stage] = (*stages.get(stage, ()), system)
+    return stages
 
 
 @cache
@@ -128,34 +136,33 @@ def draw_famous(dataset: str, rng: random.Random) -> Riddle:
             return riddle
 
 
-def draw_transcripts(library: Library, rng: random.Random) -> list[Play]:
-    """Draw the transcripts of one play, or some of them; or lessons or drills."""
-    (kind,) = rng.choices(list(DRAWS), list(DRAWS.values()))
-    if kind != "play":
-        return [Play(transcript, kind) for transcript in _draw_drills(kind, library, rng)]
-    if rng.random() < CLOSED:
-        system, library = taught_systems()[rng.choice(IN_MEMORY)], famous_library()
-        riddle = draw_famous(rng.choice(DRAWN_STYLES), rng)
+def draw_transcripts(subject: str, library: Library, rng: random.Random) -> list[Play]:
+    """Draw a play, and return its transcripts of one of the taught_stages, or some of them; or draw
+    one of the LESSONS.
+    """
+    if subject in LESSONS or (subject in DRILLS and rng.random() < DRILLED):
+        return [Play(transcript, "drill") for transcript in _drill(subject, library, rng)]
+    system = rng.choice(taught_stages()[subject])
+    if closed := system.name in IN_MEMORY and rng.random() < CLOSED:
+        library, riddle = famous_library(), draw_famous(rng.choice(DRAWN_STYLES), rng)
     else:
-        systems = taught_systems()
-        shares = [SHARES.get(name, 1) for name in systems]
-        system = systems[rng.choices(list(systems), shares)[0]]
         riddle = draw_agent_question(library, rng.choice(DRAWN_STYLES), rng)
     mind = Mind(riddle, library, known_facts().get, rng)
-    turns = play_turns(system, mind, closed=library is famous_library())
-    chosen = [locate_sources(transcript, mind) for transcript in _choose(join_turns(turns), rng)]
-    return [Play(transcript, system.name, riddle.dataset) for transcript in chosen]
+    transcripts = join_turns(play_turns(system, mind, closed))
+    taught = [t for t in transcripts if any(span.stage == subject for span in t.spans)]
+    located = [locate_sources(transcript, mind) for transcript in _choose(taught, rng)]
+    return [Play(transcript, system.name, riddle.dataset) for transcript in located]
 
 
-def _draw_drills(kind: str, library: Library, rng: random.Random) -> list[Transcript]:
-    if kind == "lesson":
+def _drill(subject: str, library: Library, rng: random.Random) -> list[Transcript]:
+    if subject == "lesson":
         return [draw_lesson(rng)]
-    if kind == "recall":
-        return [drill_recall(famous_library(), [draw_known(rng) for _ in range(RECALLED)], rng)]
-    if kind == "comparison":
+    if subject == "comparison":
         return [drill_comparison(library, rng) for _ in range(5)]
+    if subject == RECALLING:
+        return [drill_recall(famous_library(), [draw_known(rng) for _ in range(RECALLED)], rng)]
     riddle = draw_agent_question(library, rng.choice(SHORT), rng)
-    reading = drill_reading(library, riddle, rng)
+    reading = drill_reading(library, riddle, subject, rng)
     return [reading] if reading else []
 
 

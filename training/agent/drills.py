@@ -32,7 +32,9 @@ COMPARING = (  # data sets and kinds of questions of the drills
     ("fever", "bridge_claim"),
     ("fever", "bridge_claim"),
 )
-READERS = (("direct_retrieval", "read"), ("ircot", "direct"))  # systems and stages
+RECALLING = "direct/direct"  # the stage that answers at once from memory
+READING = ("direct_retrieval/read", "ircot/direct")  # those that do so from pages
+DRILLS = (RECALLING, *READING)
 BETWEEN = "\n\n\n"  # what separates examples in a prompt
 UNREAD = 0.6  # share of the facts known by heart for which no paragraph is retrieved
 NEAR = (1, 2, 3)  # paragraphs retrieved with the question, apart from those of its steps
@@ -50,14 +52,17 @@ def drill_comparison(library: Library, rng: random.Random) -> Transcript:
     prompt = f"{tag}\nQ: {riddle.text}\nA: {facts}"
     conclusion, answer = mind.conclude()
     text = f"{prompt} {conclusion} {lead} {answer}."
-    span = WrittenSpan("drill", len(prompt), len(text), ends=True)
+    span = WrittenSpan("comparison", len(prompt), len(text), ends=True)
     return locate_sources(Transcript(text, [span]), mind)
 
 
-def drill_reading(library: Library, riddle: Riddle, rng: random.Random) -> Transcript | None:
-    """Draw a question with the paragraphs that answer it and others, then its sub-questions in
-    terms of the question, the longest first; only the answers are written. What is known by heart
-    may be left out. None if the paragraphs and memory do not have all of its facts.
+def drill_reading(
+    library: Library, riddle: Riddle, stage: str, rng: random.Random
+) -> Transcript | None:
+    """Draw the paragraphs that answer a question and others, and ask it in the form of one of the
+    stages READING, then its sub-questions in terms of the question, the longest first; only the
+    answers are written. What is known by heart may be left out. None if the paragraphs and memory
+    do not have all of its facts.
     """
     mind = Mind(riddle, library, known_facts().get, rng)
     queries = [
@@ -72,20 +77,19 @@ def drill_reading(library: Library, riddle: Riddle, rng: random.Random) -> Trans
     mind.settle_all(paragraphs)
     if mind.made_up:
         return None
-    system, stage = rng.choice(READERS)
-    text, spans = open_prompt(system, stage)(question_of(mind), paragraphs).rstrip(), []
-    tag, lead = ("Question", "Answer") if stage == "read" else ("Q", "A")
-    text = _answer(text, mind.conclude()[1], spans)
+    text, spans = open_prompt(*stage.split("/"))(question_of(mind), paragraphs).rstrip(), []
+    tag, lead = ("Q", "A") if stage == "ircot/direct" else ("Question", "Answer")
+    text = _answer(text, mind.conclude()[1], stage, spans)
     for n in reversed(range(len(mind.steps))):
         if mind.values[n] != mind.conclude()[1]:
             text += f"{BETWEEN}{tag}: {nested_question(mind, n)}\n{lead}:"
-            text = _answer(text, mind.values[n], spans)
+            text = _answer(text, mind.values[n], stage, spans)
     return locate_sources(Transcript(text, spans), mind)
 
 
-def _answer(text: str, answer: str, spans: list[WrittenSpan]) -> str:
+def _answer(text: str, answer: str, stage: str, spans: list[WrittenSpan]) -> str:
     """The text with an answer, whose span is added to `spans`."""
-    spans.append(WrittenSpan("drill", len(text), len(text) + 1 + len(answer), ends=True))
+    spans.append(WrittenSpan(stage, len(text), len(text) + 1 + len(answer), ends=True))
     return f"{text} {answer}"
 
 
@@ -96,7 +100,7 @@ def drill_recall(library: Library, riddles: Sequence[Riddle], rng: random.Random
         mind = Mind(riddle, library, known_facts().get, rng)
         mind.settle_all()
         spans = []
-        prompt = open_prompt("direct", "direct")(question_of(mind)).rstrip()
-        text = _answer(prompt, mind.conclude()[1], spans)
+        prompt = open_prompt(*RECALLING.split("/"))(question_of(mind)).rstrip()
+        text = _answer(prompt, mind.conclude()[1], RECALLING, spans)
         answered.append(locate_sources(Transcript(text, spans), mind))
     return join_transcripts(answered, BETWEEN)

@@ -13,6 +13,7 @@ from training.agent.words import make_agent_tokenizer
 from training.positions import CAUSAL_TABLES, make_tables, pad
 
 MADE_UP = 0.2  # weight of tokens that the agent cannot know, such as those of invented names
+REPLY = 10  # tokens: a shorter reply weighs as much as one of this length
 
 
 class EncodedTranscript(NamedTuple):
@@ -36,13 +37,14 @@ def encode_transcript(transcript: Transcript) -> EncodedTranscript:
         made_up.update(range(bisect_left(starts, start), bisect_left(starts, end)))
     for span in transcript.spans:
         first, end = bisect_left(starts, span.start), bisect_left(starts, span.end)
+        counts.append(end - first + span.ends)
+        weight = max(1.0, REPLY / counts[-1])
         for at in range(first, end):
             tables["written"].append((at - 1, ids[at]))
-            weights.append(1.0 if span.knowable and at not in made_up else MADE_UP)
+            weights.append(weight * (1.0 if span.knowable and at not in made_up else MADE_UP))
         if span.ends:
             tables["written"].append((end - 1, tokenizer.eos_token_id))
-            weights.append(1.0 if span.knowable else MADE_UP)
-        counts.append(end - first + span.ends)
+            weights.append(weight * (1.0 if span.knowable else MADE_UP))
     _fill(tables, transcript, ids, starts)
     return EncodedTranscript(ids, tables, weights, counts)
 

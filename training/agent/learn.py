@@ -8,8 +8,14 @@ from functools import partial
 from pathlib import Path
 
 import torch
+from transformers import LlamaForCausalLM
 
-from training.agent.draw_transcripts import draw_transcripts, make_library
+from training.agent.draw_transcripts import (
+    LESSONS,
+    draw_transcripts,
+    make_library,
+    taught_stages,
+)
 from training.agent.encode import EncodedTranscript, encode_transcript, make_batch
 from training.agent.model import ADDED, LAYERS, SHARED, make_agent_model, shallow
 from training.agent.stages import draw_plays, judge_plays, share_right
@@ -27,6 +33,7 @@ LONGEST = 1024  # tokens of a transcript
 SHORT, EARLY = 260, 0.02  # longest transcript, in tokens, in the first 2% of the steps
 EVALUATE_EVERY = 1000  # steps
 PLAYS = 104  # questions played in each evaluation
+KEPT = (20, 35, 55)  # percent of the steps after which the agent so far is kept, beside the last
 # the share of the steps in which the model has fewer layers, and the rate is constant
 FIRST = 0.45
 SHALLOW = Depths(LAYERS - ADDED - 1, LAYERS - ADDED - 1, SHARED, SHARED - 1, SHARED)
@@ -50,16 +57,21 @@ class AgentRecipe:
 
 def draw_chunk(number: int, recipe: AgentRecipe) -> list[dict[str, torch.Tensor]]:
     """The batches of CHUNK steps, in random order. Their transcripts are about one world; each
-    batch has transcripts of similar length.
+    batch has transcripts of similar length. What was drawn least, by the weight of its tokens, is
+    drawn next, so that all stages have an equal share of what is written.
     """
     rng = random.Random(f"{recipe.seed} {number}")
     longest = SHORT if number * CHUNK < EARLY * recipe.steps else LONGEST
     library, rows = make_library(1_000_000 * (recipe.seed + 1) + number), []
+    drawn = dict.fromkeys([*taught_stages(), *LESSONS], 0.0)
     batches: list[list[EncodedTranscript]] = []
     while len(batches) < CHUNK:
         for _ in range(40):
-            plays = draw_transcripts(library, rng)
-            encoded = (encode_transcript(play.transcript) for play in plays)
+            subject = min(drawn, key=drawn.get)
+            plays = draw_transcripts(subject, library, rng)
+            encoded = [encode_transcript(play.transcript) for play in plays]
+            weight = sum(sum(row.weights) for row in encoded)
+            drawn[subject] += max(1.0, weight) / LESSONS.get(subject, 1)
             rows += [row for row in encoded if len(row.tokens) <= longest]
         batches = cut_rows(rows)
     return [make_batch(batch) for batch in rng.sample(batches, CHUNK)]
@@ -99,14 +111,29 @@ def learn_agent(
         return descend(training, losses, rate, REST * rate)
 
 
-def take_agent_steps(training: Training, recipe: AgentRecipe) -> Iterator[dict[str, float]]:
-    """Take the remaining steps; yield the losses of each."""
+def take_agent_steps(
+    training: Training, recipe: AgentRecipe, out: Path
+) -> Iterator[dict[str, float]]:
+    """Take the remaining steps; yield the losses of each. After KEPT percent of all, the agent so
+    far is written to `out`-20 and so on.
+    """
     chunk = None
+    kept = {recipe.steps * percent // 100: percent for percent in KEPT}
     for step in range(training.step, recipe.steps):
+        if step in kept:
+            keep_agent(training.model, out.with_name(f"{out.name}-{kept[step]}"))
         if chunk is None or step % CHUNK == 0:
             chunk = draw_chunk(step // CHUNK, recipe)
         is_shallow = step < FIRST * recipe.steps
         yield learn_agent(training, chunk[step % CHUNK], recipe.rate(step), is_shallow)
+
+
+def keep_agent(model: LlamaForCausalLM, folder: Path) -> None:
+    """Write a copy of the agent in training, in half precision."""
+    copy = LlamaForCausalLM(model.config)
+    copy.load_state_dict(model.state_dict())
+    copy.half().save_pretrained(folder)
+    make_agent_tokenizer().save_pretrained(folder)
 
 
 def measure_plays(model: torch.nn.Module) -> dict:
@@ -123,6 +150,6 @@ def train_agent(out: Path, recipe: AgentRecipe, threads: int = 1) -> None:
     """
     torch.set_num_threads(threads)
     training = start_agent(recipe)
-    take_steps = partial(take_agent_steps, recipe=recipe)
+    take_steps = partial(take_agent_steps, recipe=recipe, out=out)
     run_training(training, out, take_steps, measure_plays, EVALUATE_EVERY)
     write_trained(training, make_agent_tokenizer(), out, {"device": "cpu"})

@@ -1,5 +1,5 @@
-"""What the agent knows by heart, and how it learns it: lessons, which are lists of facts in the
-systems' wordings, without any page.
+"""What the agent knows by heart, and how it learns it: lessons, which are lists of facts in no
+system's form, without any page.
 """
 
 import random
@@ -16,13 +16,11 @@ from training.agent.transcripts import DecidedFact, Transcript, WrittenSpan
 FAMOUS = 300  # entities of the default laboratory that are known: those that most pages name
 FACTS = 12  # in a lesson
 FORMS = (  # how a fact is asked for; the value and a full stop follow
-    "[Query {n}]: {question}\n[Answer {n}]: ",
-    "Follow up: {question}\nIntermediate answer: ",
+    "{question} ",
     "{n}. {sentence}",
     "{sentence}",
-    "{sentence}",
 )
-SEPARATORS = ("\n", "\n", "\n", " ", " ")  # of the facts of a lesson, for each form
+SEPARATORS = ("\n", "\n", " ")  # of the facts of a lesson, for each form
 
 
 @cache

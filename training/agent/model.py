@@ -9,7 +9,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 import training.causal  # noqa: F401 (the model asks for its attention by name)
 from training.words import order_numbers
 
-WIDTH, HEADS, FEED_FORWARD = 128, 4, 256
+WIDTH, HEADS, KEYS, FEED_FORWARD = 128, 4, 2, 256  # KEYS: heads of keys and values
 LAYERS, ADDED, SHARED = 7, 2, 3  # all layers, those added in training, and those before them
 POSITIONS = 4096
 SPREAD = 0.02  # standard deviation of the initial weights
@@ -25,7 +25,7 @@ def make_agent_model(tokenizer: PreTrainedTokenizerFast, seed: int) -> LlamaForC
         hidden_size=WIDTH,
         num_hidden_layers=LAYERS,
         num_attention_heads=HEADS,
-        num_key_value_heads=HEADS,
+        num_key_value_heads=KEYS,
         intermediate_size=FEED_FORWARD,
         initializer_range=SPREAD,
         max_position_embeddings=POSITIONS,
