@@ -24,11 +24,12 @@ from ircotlib.parameters import read_parameters
 from ircotlib.results.conclusions import conclude_means, conclude_settings
 from ircotlib.results.figures.palette import BACKENDS
 from ircotlib.results.head_to_head import average
-from training.agent.draw_transcripts import SHARES, taught_systems
+from training.agent.draw_transcripts import LESSONS, taught_stages
 
 PAIRS = ("OneR", "IRCoT"), ("OneR QA", "IRCoT QA")  # recall and F1
 COSTS = ("build, CPU", "build, peak memory", "index on disk")
 COSTS += ("one at a time, CPU", "batches of 64, CPU")
+AGENTS = "agent", "agent-by-system"  # the shipped one, and one whose plays were drawn by system
 
 
 def head_to_head() -> dict:
@@ -121,6 +122,7 @@ def other_settings() -> dict:
 def trainings() -> dict[str, dict]:
     """The records of the shipped models: the T5s by size, then the causal ones."""
     records = {path.parent: json.loads(path.read_text()) for path in MODELS.glob("*/training.json")}
+    records = {folder: record for folder, record in records.items() if folder.name != AGENTS[1]}
     causal = {f: "is_encoder_decoder" not in (f / "config.json").read_text() for f in records}
     order = sorted(records, key=lambda folder: (causal[folder], records[folder]["parameters"]))
     return {folder.name: records[folder] for folder in order}
@@ -143,16 +145,29 @@ def models() -> dict:
     head = ["", "parameters, millions", "starts from", "steps in all", "minutes in all"]
     sizes, steps = ({row[0]: row[n] for row in rows} for n in (1, 3))
     times = float(sizes["mini-xxl"]) / float(sizes["mini-xl"])
-    drawn = {name: SHARES.get(name, 1) for name in taught_systems()}
-    variants = sum(share for name, share in drawn.items() if name.startswith("SearChain"))
-    most = max(share for name, share in drawn.items() if name != "SearChain")
-    parts = drawn["SearChain"], variants, most, drawn["IRCoT QA"]
+    share = 100 / (len(taught_stages()) + sum(LESSONS.values()))
     return {
         "models": as_table(head, rows),
         "times larger": [f"{times:.1f}"],
         "steps": [steps["mini-base"], steps["mini-xxl"]],
-        "shares": [f"{100 * part / sum(drawn.values()):.1f}" for part in parts],
+        "shares": [str(len(taught_stages())), f"{share:.1f}"],
     }
+
+
+def agent() -> dict:
+    """How well the agent plays, and the one before it, whose plays were drawn by system."""
+    now, before = (json.loads((MODELS / f / "playing.json").read_text()) for f in AGENTS)
+    stages = [[stage, f"{100 * right:.0f}"] for stage, right in now["by stage"].items()]
+    rows = []
+    for system, closed in pd.DataFrame(now["closed"]).groupby("system", sort=False):
+        earlier = pd.DataFrame(before["closed"]).query("system == @system")
+        turns = now["by system"][system], before["by system"][system]
+        shares = closed["parsed"].mean(), turns[0], closed["mean"].mean()
+        rows.append(
+            [system, *(f"{100 * x:.0f}" for x in (*shares, turns[1], earlier["mean"].mean()))]
+        )
+    head = ["system", "parsed", "turns right", "score", "turns right, drawn by system", "score, so"]
+    return {"stages": as_table(["stage", "turns right, %"], stages), "closed": as_table(head, rows)}
 
 
 def vectors() -> dict:
@@ -211,7 +226,7 @@ def dials() -> dict:
 
 def numbers() -> dict[str, str | list]:
     """All blocks by name: the text of a table, or the numbers of a sentence."""
-    parts = head_to_head, main_results, claims, other_settings, anchor, models, vectors, bm25
+    parts = head_to_head, main_results, claims, other_settings, anchor, models, agent, vectors, bm25
     parts += benchmarks, dials, abilities
     return {name: text for write in parts for name, text in write().items()}
 
