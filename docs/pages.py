@@ -18,7 +18,6 @@ PAGES += (*sorted((ROOT / "notebooks").glob("*.ipynb")),)
 BLOCK = re.compile(r"(<!-- (\w[\w ]*) -->)(.*?)(<!-- /\2 -->)", re.DOTALL)
 NUMBER = re.compile(r"(?<![\w.])[+-]?\d+(?:,\d{3})*(?:\.\d+)?(?!\w|,\d)")
 HEAD = re.compile(r"(\n\|.*\n\|---.*)?")  # of a table, if the text is one
-OTHERS = {"stages", "closed"}  # training.agent.evaluate prints them
 
 
 def write_page(path: Path, blocks: dict[str, str | list]) -> str:
@@ -40,7 +39,7 @@ def fill(page: str, blocks: dict[str, str | list]) -> str:
 
     def written(match: re.Match) -> str:
         start, name, text, end = match.groups()
-        new = blocks.get(name, text if name in OTHERS else None)
+        new = blocks.get(name)
         head = HEAD.match(text)[0]
         if isinstance(new, list) and len(new) == len(NUMBER.findall(text[len(head) :])):
             left = iter(new)

@@ -5,8 +5,6 @@ They are between marker comments such as <!-- recall -->. Tables that grow are w
 others and in sentences only the numbers are, in their order, but not those in heads of tables.
 """
 
-import json
-from collections import Counter
 from itertools import product
 from pathlib import Path
 
@@ -17,19 +15,17 @@ from docs.abilities import abilities
 from docs.anchor import anchor
 from docs.claims import claims
 from docs.pages import FOUR, PAGES, THREE, as_table, read, write_page
+from docs.taught import agent, models, trainings
 from ircot_laboratory.simulated.dials import explain_dials
 from ircotlib.datasets import find_dataset
-from ircotlib.files.paths import MODELS
 from ircotlib.parameters import read_parameters
 from ircotlib.results.conclusions import conclude_means, conclude_settings
 from ircotlib.results.figures.palette import BACKENDS
 from ircotlib.results.head_to_head import average
-from training.agent.draw_transcripts import LESSONS, taught_stages
 
 PAIRS = ("OneR", "IRCoT"), ("OneR QA", "IRCoT QA")  # recall and F1
 COSTS = ("build, CPU", "build, peak memory", "index on disk")
 COSTS += ("one at a time, CPU", "batches of 64, CPU")
-AGENTS = "agent", "agent-by-system"  # the shipped one, and one whose plays were drawn by system
 
 
 def head_to_head() -> dict:
@@ -57,7 +53,9 @@ def head_to_head() -> dict:
 
 
 def main_results() -> dict:
+    model = read_parameters("mini").model
     recall, f1 = read("ircot_fig03_recall"), read("ircot_fig04_f1")
+    recall, f1 = (table[table["model"] == model] for table in (recall, f1))
     ours = {(row.dataset, row.system): row for row in pd.concat([recall, f1]).itertuples()}
     papers = pd.concat([read(f"ircot_{name}", "paper") for name in ("fig03_recall", "fig04_f1")])
     papers = papers.groupby(["dataset", "system", "metric"])["reported"].agg(list)
@@ -72,7 +70,7 @@ def main_results() -> dict:
         gains += [f"{x:+.1f}" for x in (gain, *papers[d, "IRCoT", "recall_gain"])]
         for system in f1["system"].unique():
             answers += [*interval(d, system), *papers.get((d, system, "f1"), [])]
-    [model], [n], dev = f1["model"].unique(), f1["n"].unique(), read_parameters("mini").dev
+    [n], dev = f1["n"].unique(), read_parameters("mini").dev
     setting = f"{Path(model).name}, {n:.0f} test questions each, tuned on {dev} others"
     ood = read("ircot_fig06_ood_f1").query("model == @model and dataset != demonstrations")
     ood = ood[ood["demonstrations"].isin(THREE)]
@@ -117,57 +115,6 @@ def other_settings() -> dict:
         "gap": [f"{recall:.1f}" for recall in last["recall"]],
         "by retriever": [f"{recall:.1f}" for recall in retrievers["recall"]],
     }
-
-
-def trainings() -> dict[str, dict]:
-    """The records of the shipped models: the T5s by size, then the causal ones."""
-    records = {path.parent: json.loads(path.read_text()) for path in MODELS.glob("*/training.json")}
-    records = {folder: record for folder, record in records.items() if folder.name != AGENTS[1]}
-    causal = {f: "is_encoder_decoder" not in (f / "config.json").read_text() for f in records}
-    order = sorted(records, key=lambda folder: (causal[folder], records[folder]["parameters"]))
-    return {folder.name: records[folder] for folder in order}
-
-
-def models() -> dict:
-    rows = []
-    for name, record in trainings().items():
-        legs, seconds = [record], Counter()
-        while legs[-1].get("start"):
-            legs.append(legs[-1]["start"])
-        for leg in legs:  # the first record lacks its device: that was one core
-            cores = "one core" if leg.get("threads", 1) == 1 else "two cores"
-            seconds["a GPU" if leg.get("device") == "cuda" else cores] += leg["seconds"]
-        steps = sum(leg.get("steps_taken", leg["steps"]) for leg in legs)
-        start = "an earlier model, not shipped" if len(legs) > 1 else "scratch"
-        devices = sorted(seconds, key=["one core", "two cores", "a GPU"].index)
-        minutes = ", ".join(f"{round(seconds[device] / 60):,} on {device}" for device in devices)
-        rows.append([name, f"{record['parameters'] / 1e6:.2f}", start, f"{steps:,}", minutes])
-    head = ["", "parameters, millions", "starts from", "steps in all", "minutes in all"]
-    sizes, steps = ({row[0]: row[n] for row in rows} for n in (1, 3))
-    times = float(sizes["mini-xxl"]) / float(sizes["mini-xl"])
-    share = 100 / (len(taught_stages()) + sum(LESSONS.values()))
-    return {
-        "models": as_table(head, rows),
-        "times larger": [f"{times:.1f}"],
-        "steps": [steps["mini-base"], steps["mini-xxl"]],
-        "shares": [str(len(taught_stages())), f"{share:.1f}"],
-    }
-
-
-def agent() -> dict:
-    """How well the agent plays, and the one before it, whose plays were drawn by system."""
-    now, before = (json.loads((MODELS / f / "playing.json").read_text()) for f in AGENTS)
-    stages = [[stage, f"{100 * right:.0f}"] for stage, right in now["by stage"].items()]
-    rows = []
-    for system, closed in pd.DataFrame(now["closed"]).groupby("system", sort=False):
-        earlier = pd.DataFrame(before["closed"]).query("system == @system")
-        turns = now["by system"][system], before["by system"][system]
-        shares = closed["parsed"].mean(), turns[0], closed["mean"].mean()
-        rows.append(
-            [system, *(f"{100 * x:.0f}" for x in (*shares, turns[1], earlier["mean"].mean()))]
-        )
-    head = ["system", "parsed", "turns right", "score", "turns right, drawn by system", "score, so"]
-    return {"stages": as_table(["stage", "turns right, %"], stages), "closed": as_table(head, rows)}
 
 
 def vectors() -> dict:

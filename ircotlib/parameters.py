@@ -57,7 +57,7 @@ class Parameters(BaseModel):
     # which models read and write
     model: ranges.Name  # a local folder or a hub id; with `server`, its name there
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
-    gpt3: str = ""  # 07_ood: a model in GPT3's place, beside `model` (IRCoT §4.1); "": none
+    gpt3: str = ""  # 04, 07, 08: a model in GPT3's place, beside `model` (IRCoT §4.1); "": none
     agent: str = ""  # a local folder: the small model for SearChain's systems; "": `model`
     extractor: str = ""  # extractive reader (SearChain §3.3): a folder or a hub id; "": none
     duplicates: str = ""  # cross-encoder that detects duplicate queries; "": equal texts
@@ -89,7 +89,7 @@ class Parameters(BaseModel):
     # which systems, and how they go
     systems: ranges.Names = []  # some systems by name; empty: all
     distractors: ranges.Counts = [1, 2, 3]  # M (IRCoT §4.1); empty: IRCoT's systems show none
-    most_demonstrations: ranges.Count = 15  # of a set that a prompt shows, if they fit (IRCoT §4.1)
+    most_demonstrations: ranges.Count = 16  # in a prompt (IRCoT §4.1: sets of 15; DSP: up to 16)
     wrong_answers: bool = False  # of demonstrations: each ends as another (07_ood, a control; ours)
     demonstration_sets: ranges.Sets = 3  # 04_ircot: the mean is over so many (IRCoT §4.1)
     released: bool = False  # follow IRCoT's program where it differs from the paper

@@ -28,7 +28,8 @@ def read_main() -> dict[str, str]:
     means = pd.read_csv(FIGURES / "head_to_head_means.csv").query("retriever == 'BM25'")
     right = means.set_index("system")["mean"]
     recall = pd.read_csv(FIGURES / "ircot_fig03_recall.csv").query("profile == 'mini'")
-    recall = recall[recall["metric"] == "recall"].groupby("system")["mean"].mean()
+    recall = recall.query("metric == 'recall' and model == @recall.model.iloc[0]")
+    recall = recall.groupby("system")["mean"].mean()
     row = {"profile": means["profile"].iloc[0]}
     row |= {f"{name}, right": f"{right[name]:.1f}" for name in ("SearChain", "IRCoT QA")}
     row |= {f"{name}, recall": f"{recall[name]:.1f}" for name in ("IRCoT", "OneR")}

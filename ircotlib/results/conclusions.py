@@ -122,13 +122,8 @@ def conclude_means(means: pd.DataFrame) -> str:
                 row = ranked[mask].iloc[0]
                 text += f"; {label} {row['system']} ({row['mean']:.1f}%)"
         lines.append(f"{text}.")
-        tested = ranked.dropna(subset="p_holm")
-        alike = tested[tested["p_holm"] >= LEVEL]
-        if len(tested):
-            names = [f"{r.system} ({r.difference:+.1f})" for r in alike.itertuples()]
-            lines.append(
-                f"Not told apart from SearChain, in points from it: {', '.join(names) or 'none'}."
-            )
+        if told := _beside_searchain(ranked):
+            lines.append(f"In points, {told}.")
     return "\n\n".join(lines) or "No system was run on all data sets."
 
 
@@ -171,15 +166,9 @@ def conclude_settings(settings: pd.DataFrame) -> str:
     for setting, rows in settings.groupby("setting", sort=False):
         best = rows.loc[rows["mean"].idxmax()]
         text = f"- *{setting}*: {best['system']} has the highest mean, {best['mean']:.1f}%"
-        tested = rows.dropna(subset="p_holm")
-        apart = tested["p_holm"] < LEVEL
-        told[setting] = set(tested.loc[apart, "system"])
-        for label, mask in (
-            ("better than SearChain", apart & (tested["difference"] > 0)),
-            ("not told apart from it", ~apart),
-        ):
-            text += f"; {label}: {_with_points(tested[mask], 'difference')}" if len(tested) else ""
-        lines.append(f"{text}.")
+        told[setting] = set(rows.loc[rows["p_holm"] < LEVEL, "system"])
+        beside = _beside_searchain(rows)
+        lines.append(f"{text}; {beside}." if beside else f"{text}.")
     gains = settings.dropna(subset="gain_p_holm") if "gain_p_holm" in settings else settings[:0]
     if len(gains):
         found = gains[gains["gain_p_holm"] < LEVEL]
@@ -194,6 +183,19 @@ def conclude_settings(settings: pd.DataFrame) -> str:
             f"- Told apart from SearChain as in the papers, but not with equal tools: {only}."
         )
     return "\n".join(lines)
+
+
+def _beside_searchain(rows: pd.DataFrame) -> str:
+    """Which systems are better than SearChain, and which cannot be told apart from it; "" if none
+    was compared with it.
+    """
+    tested = rows.dropna(subset="p_holm")
+    better = tested[(tested["p_holm"] < LEVEL) & (tested["difference"] > 0)]
+    alike = tested[tested["p_holm"] >= LEVEL]
+    if tested.empty:
+        return ""
+    first, second = (_with_points(some, "difference") for some in (better, alike))
+    return f"better than SearChain: {first}; not told apart from it: {second}"
 
 
 def _with_points(rows: pd.DataFrame, column: str) -> str:

@@ -23,16 +23,24 @@ from ircotlib.running.bench import name_benches
 from ircotlib.systems import System, all_systems
 
 PAPERS, EQUAL_TOOLS = "as in the papers", "equal tools"
+EXAMPLES = 2  # in each prompt with equal tools: as few as SearChain's shows (its Table 11)
 COLUMNS = "setting system mean low high difference p_holm tokens extractions".split()
 GAIN = ["gain", "gain_low", "gain_high", "gain_p_holm"]
 
 
 def with_equal_tools(p: Parameters, systems: Sequence[System]) -> Comparison:
-    """The comparison of those systems that get anything in addition, of none if `equal_k` is empty.
-    All others are, with equal tools, as they are in the papers.
+    """The comparison of those systems that get anything in addition or, if the model sees examples,
+    of all; of none if `equal_k` is empty. All others are, with equal tools, as in the papers.
     """
-    benches = name_benches(p, EXPERIMENT, grid_of=EQUAL)
-    return Comparison(benches, [system for system in systems if system.equal and p.equal_k])
+    benches = name_benches(with_equal_examples(p), EXPERIMENT, grid_of=EQUAL)
+    sees_examples = benches[0].style.demonstrated
+    equal = [system for system in systems if system.equal or sees_examples]
+    return Comparison(benches, equal if p.equal_k else [])
+
+
+def with_equal_examples(p: Parameters) -> Parameters:
+    """The parameters with one budget of demonstrations for all systems."""
+    return p.change(most_demonstrations=min(EXAMPLES, p.most_demonstrations))
 
 
 def compare_settings(runs: pd.DataFrame, equal: pd.DataFrame, p: Parameters) -> pd.DataFrame:
@@ -47,7 +55,7 @@ def compare_settings(runs: pd.DataFrame, equal: pd.DataFrame, p: Parameters) -> 
     scores = {PAPERS: runs}
     scores |= {EQUAL_TOOLS: pd.concat([others, equal], ignore_index=True)} if len(equal) else {}
     costs = count_costs(p)
-    more = count_costs(p, grid_of=EQUAL)
+    more = count_costs(with_equal_examples(p), grid_of=EQUAL)
     kept = costs[~costs["system"].isin(more["system"])]
     costs = {PAPERS: costs, EQUAL_TOOLS: pd.concat([kept, more], ignore_index=True)}
     tables = []

@@ -1,8 +1,9 @@
 """The papers' numbers, as data/reported.csv has them, and tables with ours beside them."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
+from types import MappingProxyType
 
 import pandas as pd
 
@@ -62,12 +63,18 @@ def beside(
 
 
 def with_reported(
-    ours: pd.DataFrame, reported: pd.DataFrame, model: str = "Flan-T5-XXL"
+    ours: pd.DataFrame,
+    reported: pd.DataFrame,
+    model: str = "Flan-T5-XXL",
+    others: Mapping[str, str] = MappingProxyType({}),
 ) -> pd.DataFrame:
-    """Our means, with the paper's value of a model in `reported`, and then the paper's own rows."""
+    """Our means, with the paper's value of a model in `reported`, and then the paper's own rows.
+    `others`: those of our models beside which stands another model of the paper's.
+    """
     papers = reported.assign(profile="paper", reported=reported["value"])
-    theirs = papers.loc[papers["model"] == model, [*KEYS, "name", "reported"]]
-    table = pd.concat([beside(ours, theirs), papers], ignore_index=True)
+    theirs = papers.assign(theirs=papers["model"])[[*KEYS, "name", "theirs", "reported"]]
+    ours = ours.assign(theirs=ours["model"].map(others).fillna(model))
+    table = pd.concat([beside(ours, theirs, [*KEYS, "theirs"]), papers], ignore_index=True)
     return table.reindex(columns=COLUMNS).astype({"n": "Int64"})
 
 

@@ -181,7 +181,7 @@ class Bench:
             fewer = found[-p.most_demonstrations :]
             return template, sets.exchange_answers(fewer) if p.wrong_answers else fewer
         found = find_examples(p.demonstrations, system.folder, stage, shown, template)
-        return template, list(found[: system.count_examples(shown)])
+        return template, list(found[: system.count_examples(shown)][: p.most_demonstrations])
 
     def prompt(
         self, stage: str, m: int | None = 0, demonstration_set: int = 0, system: System = READER

@@ -129,7 +129,7 @@ def parameters(tmp_path, monkeypatch, laboratory):
     changes |= {"distractors": [1], "oner_k": [5], "ircot_k": [2], "decomp_k": [2]}
     return read_parameters(
         "mini",
-        changes | {"demonstrations": "prompts/own", "interaug_k": [2], "most_demonstrations": 15},
+        changes | {"demonstrations": "prompts/own", "interaug_k": [2], "most_demonstrations": 16},
     )
 
 

@@ -27,7 +27,7 @@ def opened(tmp_path, monkeypatch, laboratory):
     monkeypatch.setattr(backends, "DATA", tmp_path)
     changes = {"data_dir": str(laboratory), "dev": 0, "test": 4, "datasets": ["hotpotqa"]}
     changes |= {"model": "data/models/mini-causal", "style": "codex", "context_tokens": None}
-    changes |= {"most_demonstrations": 15}
+    changes |= {"most_demonstrations": 16}
     return open_bench(read_parameters("mini", changes), "hotpotqa", "try")
 
 

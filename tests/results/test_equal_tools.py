@@ -44,6 +44,20 @@ def test_the_comparison_has_the_systems_that_get_anything_and_plans_their_runs()
     assert not equal_tools.with_equal_tools(P.change(equal_k=[]), systems_of(P)).runs
 
 
+def test_a_model_that_sees_examples_sees_two_of_each_system_with_equal_tools():
+    p = read_parameters("mini", {"agent": "", "demonstrations": "prompts/own", "dev": 0, "test": 1})
+    study = equal_tools.with_equal_tools(p.change(datasets=["hotpotqa"]), systems_of(p))
+    [bench] = study.opened
+    assert {system.name for system in study.systems} == {system.name for system in systems_of(p)}
+    shown = {
+        (system.name, stage): len(bench.examples(stage, 1, 0, system)[1])
+        for system in study.systems
+        for stage in system.stages
+    }
+    assert shown["SearChain", "chain"] == shown["ReAct", "act"] == shown["IRCoT QA", "cot"] == 2
+    assert max(shown.values()) == 2 and shown["Direct Prompting", "direct"] == 0
+
+
 def scores_of(**right):
     """Runs on two data sets of ten questions each; so many of each system are right."""
     tables = []

@@ -197,7 +197,7 @@ def test_training_worlds_are_drawn_again_as_they_were_and_hold_no_held_out_name(
 
 
 # of the first step with seed 0: another value means that models, examples or losses have changed
-@pytest.mark.parametrize(("size", "expected"), [("base", 55.07), ("causal", 115.15)])
+@pytest.mark.parametrize(("size", "expected"), [("base", 55.07), ("causal", 100.26)])
 def test_a_seed_gives_the_loss_that_it_gave(size, expected, monkeypatch):
     monkeypatch.setattr(draws, "PROMPT_TOKENS", 600)
     plan = T5Recipe(1000, 0, 1e-3, grown=True, causal=size == "causal")

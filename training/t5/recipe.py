@@ -18,7 +18,7 @@ EASY = 0.04  # the first 4% of the steps have few paragraphs
 ONE_DATASET = 0.15  # the first 15% have one data set and no demonstrations
 LATE = 0.7  # after 70% of the steps, in a training from scratch, prompts reach their full length
 WARM_UP = 200  # steps in which the learning rate rises
-MANY = (1, 2, 3, 4, 4, 4, 5)  # demonstrations whose manner must be taken up
+FEW, MANY = (1, 2, 3), (1, 2, 3, 4, 4, 4, 5)  # demonstrations in late prompts
 FLAT = 0.6  # after 60% of the steps, the learning rate falls
 
 
@@ -41,8 +41,8 @@ class Plan:
 class T5Recipe:
     """The options of one training. `peak`: the highest learning rate. `grown`: whether it starts
     from a trained model. `causal`: whether the model is causal, and so prompted like GPT-3, without
-    instructions. `manners`: whether all prompts show demonstrations, whose manner must be taken up
-    (manners.py).
+    instructions. `manners`: whether all late prompts show demonstrations, whose manner must be
+    taken up (manners.py).
     """
 
     steps: int
@@ -66,17 +66,19 @@ class T5Recipe:
         few demonstrations, since it learns fastest from short prompts.
 
         In the last steps, and in all steps of a grown model, there are up to 14 paragraphs, more
-        demonstrations, and more chains that are partly written, as in IRCoT's steps.
+        demonstrations, and more chains that are partly written, as in IRCoT's steps. A causal
+        model, and one that learns manners, gets MANY.
         """
         if not self.grown and step < EASY * self.steps:
             return Plan(rng.choice((2, 3)), 0)
-        if self.manners:
-            return Plan(rng.choice((2, 4, 6, 10)), rng.choice(MANY), 0.5, manners=True)
         late = self.grown or step >= LATE * self.steps
+        if self.manners and late:
+            return Plan(rng.choice((2, 4, 6, 10)), rng.choice(MANY), 0.5, manners=True)
         begun = 0.7 if late else 0.37
         if len(self.datasets(step)) > 1 and rng.random() < (0.5 if late else 0.25):
             paragraphs = rng.choice((2, 4, 8, 12) if late else (2, 3, 4))
-            return Plan(paragraphs, rng.choice((1, 2, 3)) if late else 1, begun)
+            shown = rng.choice(MANY if self.causal else FEW) if late else 1
+            return Plan(paragraphs, shown, begun)
         return Plan(rng.choice((2, 4, 8, 12, 14) if late else (2, 3, 4, 6, 8)), 0, begun)
 
     def datasets(self, step: int) -> list[str]:

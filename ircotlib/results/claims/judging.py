@@ -134,7 +134,7 @@ def _note(parts: pd.DataFrame) -> str:
     """What to know of a claim before its verdict is read."""
     notes = [parts["note"].iloc[0]]
     for (reason, models), rows in parts.groupby(["not_counted", "against"], sort=False):
-        named = [f"{row.comparison} on {title_of(row.dataset)}" for row in rows.itertuples()]
+        named = {f"{row.comparison} on {title_of(row.dataset)}": row for row in rows.itertuples()}
         named = ", ".join(named) if len(named) <= FEW else f"{len(named)} of its comparisons"
         if reason:
             notes.append(reason if len(rows) == len(parts) else f"{reason}: {named}")

@@ -57,10 +57,11 @@ def _draw(table: pd.DataFrame, by: str, title: str, names=(), row: str = "system
 def draw_with_reported(
     table: pd.DataFrame, title: str, label: str, reported_label: str = ""
 ) -> plt.Figure | None:
-    """Our means with their intervals, one panel per data set, and the paper's numbers as hollow
-    marks (IRCoT Figures 3 and 4). `table`: columns `results.reported.COLUMNS`, in percent; the
-    paper's rows have no mean, whatever our profile is called. `reported_label`: what theirs
-    measure, if something else; they then have a row of their own. None without means of ours.
+    """Our means with their intervals, one panel per data set and model of ours, and the paper's
+    numbers as hollow marks (IRCoT Figures 3 and 4). `table`: columns `results.reported.COLUMNS`, in
+    percent; the paper's rows have no mean, whatever our profile is called. `reported_label`: what
+    theirs measure, if something else; they then have a row of their own. None without means of
+    ours.
     """
     is_ours = table["mean"].notna()
     if not is_ours.any():
@@ -71,9 +72,14 @@ def draw_with_reported(
     # our rows have the paper's number for one of its models, too
     reported = table.get("reported", pd.Series(dtype=float)).where(~is_ours)
     table = table.assign(row=row, shape=table["model"].map(shapes), reported=reported)
-    table = table[table["dataset"].isin(table["dataset"][is_ours])]
     names = dict.fromkeys([*table["row"][is_ours], *table["row"]])
-    figure = _draw(table, "dataset", title, names, "row", label=label)
+    models, drawn = table["model"][is_ours].unique(), []
+    for model in models:
+        of_model = table[(table["model"] == model) | ~is_ours]
+        of_model = of_model[of_model["dataset"].isin(table["dataset"][is_ours])]
+        also = f",\n{title_of(model)}" if len(models) > 1 else ""
+        drawn.append(of_model.assign(panel=panels.with_titles(of_model)["dataset"] + also))
+    figure = _draw(pd.concat(drawn), "panel", title, names, "row", label=label)
     if papers:
         looks = [PAPER | {"marker": shapes[m], "label": f"the paper, {m}"} for m in papers]
         panels.finish(figure, title, [Line2D([], [], **look) for look in looks])
@@ -95,15 +101,19 @@ def draw_by_demonstrations(table: pd.DataFrame, title: str, label: str) -> plt.F
 
 
 def draw_factual_errors(table: pd.DataFrame, title: str, label: str) -> plt.Figure | None:
-    """Shares with intervals, one panel per data set and annotator, with the number of chains (IRCoT
-    Figure 7). `table`: columns judged_by, dataset, system, n, and mean, low, high in percent; it
-    may be empty.
+    """Shares with intervals, one panel per data set, annotator and model, with the number of chains
+    (IRCoT Figure 7). `table`: columns judged_by, dataset, system, n, mean, low, high in percent,
+    and perhaps model; it may be empty.
     """
-    by = [table["judged_by"], table["dataset"]]
+    table = table.assign(model=table.get("model", ""))
+    by = [table[name] for name in ("judged_by", "dataset", "model")]
     chains = table["n"].groupby(by).transform(lambda n: " to ".join(map(str, sorted({*n}))))
     titled = panels.with_titles(table.assign(chains=chains))
+    several = table["model"].nunique() > 1
     panel = [
-        f"{row.dataset}\n{row.chains} chains, by {row.judged_by}" for row in titled.itertuples()
+        f"{row.dataset}{f', {title_of(row.model)}' if several else ''}\n"
+        f"{row.chains} chains, by {row.judged_by}"
+        for row in titled.itertuples()
     ]
     across = min(4, table["dataset"].nunique())
     return _draw(table.assign(panel=panel), "panel", title, label=label, across=across)
