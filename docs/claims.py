@@ -3,6 +3,7 @@
 import pandas as pd
 
 from docs.pages import FOUR, as_table, read
+from ircotlib.parameters import read_parameters
 from ircotlib.results.conclusions import LEANS, count_verdicts
 from ircotlib.results.statistics import LEVEL, VERDICTS
 
@@ -63,10 +64,15 @@ def count_decided(table: pd.DataFrame) -> str:
 
 def describe_iirc(comparisons: pd.DataFrame) -> str:
     """The gains of IRCoT QA on IIRC, and the paper's."""
-    rows = comparisons[(comparisons["source"] == "Figure 4") & (comparisons["dataset"] == "iirc")]
+    rows = of_our_model(comparisons).query("source == 'Figure 4' and dataset == 'iirc'")
     worse = rows["comparison"].str.partition(" > ")[2]
     gains = rows["ours"].map("{:+.1f}".format) + " over " + worse + " (the paper: " + rows["paper"]
     return f"IRCoT QA has, in points of F1, {'; '.join(gains + ')')}"
+
+
+def of_our_model(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the model of `mini`, not of the one in GPT3's place."""
+    return table[table["model"] == read_parameters("mini").model]
 
 
 def differently(table: pd.DataFrame) -> int:
@@ -82,7 +88,7 @@ def gains(comparisons: pd.DataFrame, text: str) -> list[str]:
 
 
 def named_comparisons() -> list[pd.DataFrame]:
-    table = read("ircot_comparisons")
+    table = of_our_model(read("ircot_comparisons"))
     where = [table["source"].eq(name) | table["claim"].eq(name) for name, _ in NAMED]
     texts = [table["comparison"].eq(text) for _, text in NAMED]
     return [table[rows & text] for rows, text in zip(where, texts, strict=True)]

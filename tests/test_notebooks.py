@@ -162,6 +162,8 @@ def test_all_kept_figures_are_made_by_a_notebook_or_a_benchmark():
     benches = {f"bench_{name}.csv" for name in benched}
     # head_to_head_dense: notebook 13 with two retrievers (docs/searchain.md)
     benches |= {f"real_anchor_{name}.csv" for name in ("rates", "differences")}
+    # head_to_head_by_system: head_to_head_equal of the agent before (docs/agent.md)
+    benches |= {"head_to_head_by_system.csv"}
     for name in ("retrieval_scale", "reader_confidence", "head_to_head_dense", "real_anchor"):
         benches |= {f"{name}.csv", f"{name}.png"}
     kept = {*FIGURES.glob("*.*")}

@@ -216,7 +216,7 @@ def test_the_words_that_belong_to_a_method_are_in_prompts_or_programs():
 
 TWO_STEP = ["Two-step", "Two-step QA"]
 SETS = {"datasets": "[musique]", "dev": 4, "test": 6, "distractors": "[1]", "oner_k": "[5]"}
-SETS |= {"ircot_k": "[2]", "two_step_k": "[3, 5]", "model": "data/models/mini-base"}
+SETS |= {"ircot_k": "[2]", "two_step_k": "[3, 5]", "gpt3": "", "model": "data/models/mini-base"}
 
 
 @pytest.fixture(scope="module")

@@ -40,7 +40,7 @@ def logits_of(local, prompt, written):
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
 def test_draws_have_the_distribution_of_the_model(local, temperature):
     """The first words of 4000 samples, against softmax(logits / temperature)."""
-    prompt = "Q: Who is the director of Silent Harbor?\nA:"
+    prompt = "A:"
     samples = local.decode(ask_one(local, Sample(prompt, 4000, temperature, None, 1)))
     drawn = Counter(sample.text for sample in samples)
 

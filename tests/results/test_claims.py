@@ -1,5 +1,7 @@
 """The tables of claims of both papers: the paper's numbers, our differences, and verdicts."""
 
+import re
+
 import pandas as pd
 import pytest
 from written import node, run
@@ -43,7 +45,14 @@ def pair(better=(1, 1, 0, 1), worse=(0, 0, 0, 1), **columns):
 
 SHOWN = "demonstrations_shown"
 DATASETS = [*all_datasets(), *KINDS, "unspecified"]
-NAMES = "sizes", "chains", "other demonstrations", "other reader", "published systems"
+NAMES = (
+    "sizes",
+    "chains",
+    "other demonstrations",
+    "other reader",
+    "published systems",
+    "second model",
+)
 ALL = {
     text: claim
     for paper in CLAIMS.values()
@@ -126,7 +135,8 @@ def test_the_papers_number_of_what_is_not_a_score(text, pair, dataset, expected)
 
 
 def test_scores_are_of_systems_that_are_there():
-    of_scores = [claim for claim in ALL.values() if "scores" in str(claim.values)]
+    named = re.compile("scores|two_models")
+    of_scores = [claim for claim in ALL.values() if named.search(str(claim.values))]
     assert len(of_scores) == 14
     for claim in of_scores:
         sides = {side.partition(":")[0] for pair in claim.pairs for side in pair}
@@ -399,9 +409,10 @@ def test_runs_that_are_missing_are_left_out_with_the_command_that_makes_them(mon
     runs, left_out = read_ircot(p)
     assert left_out == ["make them: --only 06_scale"] and runs["sizes"].empty
     assert calls[0] == ("04_ircot", ["musique", "iirc"], "cot", None)
-    assert calls[-3:] == [
+    assert calls[-4:] == [
         ("07_ood", ["musique"], "cot", "musique"),
         ("04_ircot", ["musique", "iirc"], "direct", None),
+        ("04_ircot", ["musique", "iirc"], "cot", None),
         ("13_head_to_head", ["musique"], "cot", None),
     ]
     other = runs["other demonstrations"]

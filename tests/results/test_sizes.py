@@ -50,7 +50,7 @@ def test_a_figure_is_made_for_print(name, tmp_path, monkeypatch):
         root = ElementTree.fromstring(svg)
         assert float(root.get("width").removesuffix("pt")) == pytest.approx(72 * panels.PAGE)
         titles = re.findall("<title>(.*?)</title>", svg)
-        assert {"IRCoT QA: 85.9 (83.3 to 88.3)", "IRCoT QA: 86.6 (79.6 to 92.7)"} & {*titles}
+        assert {"IRCoT QA: 78.1 (75.3 to 81.0)", "IRCoT QA: 86.6 (79.6 to 92.7)"} & {*titles}
         pdf = (tmp_path / f"{name}.pdf").read_bytes()
         assert b"/Type3" not in pdf and b"/FontFile2" in pdf  # TrueType, inside
     pyplot.close("all")

@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
+from ircotlib.comparing.comparison import join_scores
 from ircotlib.parameters import OOD, SCALE, Parameters
 from ircotlib.prompting.prompt import GPT3
 from ircotlib.results.claims.claim import PLACE, Claim, Printed, Values, over, values_of
@@ -29,14 +30,14 @@ def read_ircot(p: Parameters) -> tuple[dict[str, pd.DataFrame], list[str]]:
     """Read what IRCoT's claims are about. Only the runs of 04_ircot with the reader of `p` must
     exist; for others that are missing, the list has the commands that make them.
     """
-    runs = {"scores": read_runs(p, "04_ircot")}
-    left_out = []
+    systems = partial(read_runs, experiment="04_ircot")
+    runs, left_out = {"scores": systems(p)}, []
     three = [name for name in p.datasets if name != "iirc"]  # as in the paper
     for name, read, datasets in (
         ("sizes", _read_sizes, three),
         ("other demonstrations", _read_other_demonstrations, three),
-        ("other reader", lambda p: read_runs(p.other_reader(), "04_ircot"), p.datasets),
-        ("two models", _read_two_models, p.datasets),
+        ("other reader", lambda p: systems(p.other_reader()), p.datasets),
+        ("second model", lambda p: join_scores([*map(systems, _models(p)[1:])]), p.datasets),
         ("chains", _read_chains, p.datasets),
         ("published systems", _read_published, three),
     ):
@@ -69,10 +70,6 @@ def _read_other_demonstrations(p: Parameters) -> pd.DataFrame:
 def _models(p: Parameters) -> list[Parameters]:
     """With the model, and with the one in GPT3's place, if there is one (§4.1)."""
     return [change_model(p, name) for name in (p.model, p.gpt3) if name]
-
-
-def _read_two_models(p: Parameters) -> pd.DataFrame:
-    return pd.concat([read_runs(one, "04_ircot") for one in _models(p)], ignore_index=True)
 
 
 def _read_chains(p: Parameters) -> pd.DataFrame:
@@ -110,6 +107,10 @@ def _read_published(p: Parameters) -> pd.DataFrame:
 
 def scores(runs: Runs, name: str = "scores") -> Values:
     return values_of(runs[name])
+
+
+def two_models(runs: Runs) -> Values:
+    return values_of(pd.concat([runs["scores"], runs["second model"]]))
 
 
 def other_demonstrations_shown(runs: Runs) -> Mapping[tuple[str, ...], float]:
@@ -163,7 +164,6 @@ def readers(runs: Runs, model: str) -> Values:
 sizes = partial(scores, name="sizes")
 chains = partial(scores, name="chains")
 published = partial(scores, name="published systems")
-two_models = partial(scores, name="two models")
 other_demonstrations = partial(scores, name="other demonstrations")
 SYSTEMS = ("NoR QA", "OneR QA", "IRCoT QA")
 FINDS = over("IRCoT", "OneR")

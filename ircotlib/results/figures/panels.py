@@ -176,7 +176,8 @@ def save_figure(
                 names = dict.fromkeys(re.findall(r'id="([mp][0-9a-f]{10})"', svg))
                 numbers = {shape: f"{path.stem}-{number}" for number, shape in enumerate(names)}
                 titled = re.sub(r"\b[mp][0-9a-f]{10}\b", lambda m: numbers.get(m[0], m[0]), svg)
-                partial.write_text(re.sub(r"\n +", "\n", titled), encoding="utf-8")
+                rounded = re.sub(r"(\.\d\d)\d{4}\b", r"\1", titled)  # matplotlib writes six
+                partial.write_text(re.sub(r"\n +", "\n", rounded), encoding="utf-8")
 
 
 def _write_below(figure: plt.Figure, text: str) -> None:
