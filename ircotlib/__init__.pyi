@@ -141,6 +141,7 @@ from .results.figures.rows import draw_front as draw_front
 from .results.figures.rows import draw_with_reported as draw_with_reported
 from .results.figures.tree import draw_tree as draw_tree
 from .results.head_to_head import with_rivals as with_rivals
+from .results.imports.runs import import_outputs as import_outputs
 from .results.latex import as_latex as as_latex
 from .results.markdown import as_markdown as as_markdown
 from .results.markdown import as_wide_markdown as as_wide_markdown
