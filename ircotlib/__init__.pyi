@@ -147,6 +147,8 @@ from .results.markdown import as_markdown as as_markdown
 from .results.markdown import as_wide_markdown as as_wide_markdown
 from .results.markdown import save_table as save_table
 from .results.orders import agree_in_order as agree_in_order
+from .results.paired import compare_scores as compare_scores
+from .results.paired import list_flipped as list_flipped
 from .results.reported import compare_published as compare_published
 from .results.reported import compare_readers as compare_readers
 from .results.reported import read_reported as read_reported
