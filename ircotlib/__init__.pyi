@@ -149,6 +149,11 @@ from .results.markdown import save_table as save_table
 from .results.orders import agree_in_order as agree_in_order
 from .results.paired import compare_scores as compare_scores
 from .results.paired import list_flipped as list_flipped
+from .results.real_outputs import conclude_outputs as conclude_outputs
+from .results.real_outputs import count_misled as count_misled
+from .results.real_outputs import expect_outputs as expect_outputs
+from .results.real_outputs import judge_outputs as judge_outputs
+from .results.real_outputs import read_answers as read_answers
 from .results.reported import compare_published as compare_published
 from .results.reported import compare_readers as compare_readers
 from .results.reported import read_reported as read_reported

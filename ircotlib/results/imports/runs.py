@@ -182,7 +182,7 @@ def write_outputs(run: Run, outputs: Outputs, asked: Mapping[str, Question]) -> 
         counts.update(type(step.request).__name__ for step in output.trace)
     about = run.identity | installed() | {"questions": len(rows), "seconds": 0.0}
     about |= {"counts": {kind: {"requests": n, "computed": 0} for kind, n in counts.items()}}
-    told = {"from": name_source(outputs), "questions": outputs.split, "traced": bool(counts)}
+    told = {"from": name_source(outputs), "split": outputs.split, "traced": bool(counts)}
     about |= {"imported": told | {"notes": list(outputs.notes)}}
     table = pd.DataFrame(scores).astype({"paragraphs": "Int64", "steps": "Int64"})
     write_run(run.folder, rows, table, about)
