@@ -153,7 +153,7 @@ from .results.real_outputs import conclude_outputs as conclude_outputs
 from .results.real_outputs import count_misled as count_misled
 from .results.real_outputs import expect_outputs as expect_outputs
 from .results.real_outputs import judge_outputs as judge_outputs
-from .results.real_outputs import read_answers as read_answers
+from .results.real_outputs import read_real_answers as read_real_answers
 from .results.reported import compare_published as compare_published
 from .results.reported import compare_readers as compare_readers
 from .results.reported import read_reported as read_reported

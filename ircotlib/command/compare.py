@@ -23,7 +23,7 @@ from ircotlib.results.shown import title_of
 SHOWN = 10
 
 
-def describe(table: pd.DataFrame) -> str:
+def say_decided(table: pd.DataFrame) -> str:
     """What a table of comparisons says, in a line."""
     decided = int((table["verdict"] != UNDECIDED).sum())
     pairs = f"{len(table)} pair{'s' * (len(table) > 1)}"
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         told = [f"{side} “{text:.40}”" if text else side for side, text in zip(sides, answers)]
         print(f"- {said:.90}: {', '.join(told)}")
     wide = table.drop(columns=[c for c in ("dataset", "unshared") if not table[c].any()])
-    text = f"{describe(table)}\n\n{as_markdown(wide.rename(columns=name_column))}\n"
+    text = f"{say_decided(table)}\n\n{as_markdown(wide.rename(columns=name_column))}\n"
     print(f"\n{text}", end="")
     if options.out:
         check_writable(options.out)

@@ -84,7 +84,7 @@ def describe(runs: pd.DataFrame, command: str) -> str:
         f"Profile {_list(p.profile for p in parameters)}",
         *([f"model {_list(f'{name} ({made})' for name, made in models)}"] if models else []),
         *([] if imported else [f"retriever {_list(runs['retriever'])}"]),
-        *([f"imported from {_list(imported)}"] if imported else []),
+        *([f"imported from {name_few(imported, 'folders')}"] if imported else []),
         f"{counts[0]}{f' to {counts[-1]}' * (len(counts) > 1)} questions a data set",
         f"seed {_list(p.seed for p in parameters)}",
         *data,

@@ -36,7 +36,7 @@ def expect_outputs(p: Parameters) -> Path:
     return folder
 
 
-def read_answers(runs: Iterable[Path]) -> pd.DataFrame:
+def read_real_answers(runs: Iterable[Path]) -> pd.DataFrame:
     """The tables of `read_predictions` of imported runs, in one, with the name of their
     questions in `split`: those of each model that answered a data set with all three SYSTEMS.
     """

@@ -52,10 +52,10 @@ def read_scored(sources: Iterable[Path | str], metric: str = "") -> list[Scored]
             read.append(read_inspect(source, metric))
         else:
             read += read_jsonl_scores(source, metric)
-    return name_apart([*read_runs(dict.fromkeys(folders), metric), *read])
+    return number_alike([*read_run_scores(dict.fromkeys(folders), metric), *read])
 
 
-def read_runs(folders: Iterable[Path], metric: str) -> Iterator[Scored]:
+def read_run_scores(folders: Iterable[Path], metric: str) -> Iterator[Scored]:
     """The test runs in these folders. Those of one system, setting and model on other questions of
     the same data set are one.
     """
@@ -205,7 +205,7 @@ def read_inspect(path: Path, metric: str) -> Scored:
     return Scored(Path(log.eval.model).name, log.eval.task, metric, _table(rows))
 
 
-def name_apart(scored: list[Scored]) -> list[Scored]:
+def number_alike(scored: list[Scored]) -> list[Scored]:
     """The same, those of one name on a data set with a number."""
     apart, counts = [], {}
     for one in scored:

@@ -6,12 +6,21 @@ from statistics import mean
 import pandas as pd
 import pytest
 
-from ircotlib import compare, find_causes, find_folders, read_predictions, replay, show_question
+from ircotlib import (
+    compare,
+    find_causes,
+    find_folders,
+    read_predictions,
+    read_runs,
+    replay,
+    show_question,
+)
 from ircotlib.__main__ import main
 from ircotlib.datasets import drop
 from ircotlib.datasets.files import read_dataset
 from ircotlib.errors import DataError, UserError
 from ircotlib.explore.questions import list_runs
+from ircotlib.explore.report import write_report
 from ircotlib.files.paths import ROOT
 from ircotlib.metrics import exact_match
 from ircotlib.program import Generate, Retrieve
@@ -23,7 +32,7 @@ from ircotlib.results.statistics import paired_p
 from ircotlib.running import backends
 from ircotlib.running import bench as setup
 from ircotlib.running.predictions import read_lines
-from ircotlib.running.run import read_about
+from ircotlib.running.run import parameters_of, read_about
 from ircotlib.text import escape
 
 REAL = ROOT.parent / "shared" / "data"
@@ -109,6 +118,7 @@ def test_a_chain_is_read_step_by_step(tmp_path):
         (NAME, "IRCoT QA", "codex", []),
         ("oner_flan_t5_xl_hotpotqa____hotpotqa_to_hotpotqa__best", "OneR", "flan_t5_xl", []),
         ("nor_qa_llama_musique____x", "NoR QA", "llama", ["its name says musique, its files"]),
+        ("oner_qa_brown_own____x", "OneR QA", "brown", ["its name says own, its files"]),
         ("mine____x", "mine", "not stated", ["its name says none of ircot_qa"]),
     ],
 )
@@ -141,6 +151,29 @@ def test_an_official_folder_becomes_a_run(tmp_path, bring):
     assert escape(source) in shown and "X was written by Band." in shown
     assert list(find_causes(run)["cause"]) == ["", NOT_TOLD]  # no gold paragraphs are known
     assert bring(folder).runs == [run]  # again: the same place
+
+
+def test_imported_runs_are_found_by_their_parameters_and_make_a_report(tmp_path, bring):
+    first = lay(tmp_path)
+    other = lay(tmp_path, "nor_qa_codex_musique____prompt_set_1", "musique", "test", chains="")
+    runs, _ = bring(first, other)
+    for run in runs:
+        about = read_about(run)
+        rows = read_runs(parameters_of(about), about["experiment"])
+        assert list(rows["id"]) == ["q1", "q2"] and set(rows["system"]) == {about["system"]}
+    page = tmp_path / "page.html"
+    assert write_report(runs, page) == 2
+    text = page.read_text()
+    assert "imported from" in text and NAME in text
+    assert "<h2>Results</h2>" in text and "<h2>Costs</h2>" not in text
+    assert "call cache no longer" not in text
+
+
+def test_an_id_that_occurs_twice_is_said(tmp_path, bring):
+    folder = lay(tmp_path, prediction='{"q1": "A", "q2": "no", "q1": "Ann Lee"}')
+    [run], notes = bring(folder)
+    assert any("1 ids occur more than once, such as q1: the last one counts" in n for n in notes)
+    assert read_predictions(run)["answer"].tolist() == ["Ann Lee", "no"]
 
 
 def test_what_is_odd_is_said(tmp_path, bring):

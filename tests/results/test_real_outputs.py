@@ -10,8 +10,8 @@ from ircotlib import (
     expect_outputs,
     import_outputs,
     judge_outputs,
-    read_answers,
     read_parameters,
+    read_real_answers,
 )
 from ircotlib.errors import NothingToRun
 from ircotlib.files.paths import ROOT
@@ -30,7 +30,7 @@ def answers(tmp_path_factory):
         data = tmp_path_factory.mktemp("real")
         for module in (imports, backends, setup):
             patched.setattr(module, "DATA", data)
-        yield read_answers(import_outputs(REAL).runs)
+        yield read_real_answers(import_outputs(REAL).runs)
 
 
 def test_without_outputs_there_is_nothing_to_run(tmp_path):

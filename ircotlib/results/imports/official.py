@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -9,9 +10,10 @@ from pathlib import Path
 
 from ircotlib.data import parse_json, read_text
 from ircotlib.datasets import all_datasets
+from ircotlib.datasets.pooled import make_paragraph
 from ircotlib.errors import DataError
 from ircotlib.program import SENTENCE, Generate, Retrieve, Step
-from ircotlib.results.imports.outputs import NOT_STATED, Output, Outputs, page_of
+from ircotlib.results.imports.outputs import NOT_STATED, Output, Outputs
 
 PREDICTIONS = "prediction__*_to_*__*.json"
 _NAMED = re.compile(r"prediction__(.+)_to_(.+?)__(.+)")
@@ -38,6 +40,7 @@ def read_official(folder: Path) -> Iterator[Outputs]:
             odd.append(f"its name says the model {named_model}, its configuration {models[0]}")
         golds = {id: _as_texts(gold) for id, gold in read("ground_truth").items()}
         predictions = read("prediction")
+        odd += filter(None, [_find_repeated(path)])
         if golds and (odd_ids := golds.keys() ^ predictions.keys()):
             found = f"{len(odd_ids)} ids have a prediction or a gold answer only"
             odd.append(f"{found}, such as {min(odd_ids)}")
@@ -51,7 +54,7 @@ def read_official(folder: Path) -> Iterator[Outputs]:
             said = {"prediction": _as_texts(predictions[id]), "answers": golds.get(id, ())}
             said |= {"prediction": " ".join(said["prediction"]), "steps": output.steps}
             if system in ("IRCoT", "OneR"):  # they predict the titles of paragraphs
-                pages = tuple(page_of(title) for title in _as_texts(predictions[id]))
+                pages = tuple(make_paragraph(title, "") for title in _as_texts(predictions[id]))
                 said |= {"prediction": "", "paragraphs": pages}
             if system in _WITHOUT:
                 said |= {"paragraphs": ()}
@@ -87,6 +90,14 @@ def _read_beside(path: Path, kind: str) -> dict:
     return value
 
 
+def _find_repeated(path: Path) -> str:
+    """That ids occur more than once in a JSON object, of which the last counts; else ""."""
+    pairs = json.loads(path.read_bytes(), object_pairs_hook=list)
+    twice = [id for id, count in Counter(id for id, _ in pairs).items() if count > 1]
+    found = f"{len(twice)} ids occur more than once, such as {twice[0]}" if twice else ""
+    return f"{found}: the last one counts" if found else ""
+
+
 def _as_texts(value: object) -> tuple[str, ...]:
     return tuple(map(str, value if isinstance(value, list) else [value]))
 
@@ -98,14 +109,13 @@ def read_name(name: str, dataset: str) -> tuple[str, str, list[str]]:
     head = name.split("____")[0]
     prefix = next((prefix for prefix in SYSTEMS if head.startswith(f"{prefix}_")), "")
     rest = head.removeprefix(f"{prefix}_")
-    named = [other for other in all_datasets() if other in rest]
-    named = [other for other in named if not any(other in longer != other for longer in named)]
+    named = [other for other in all_datasets() if f"_{other}_" in f"_{rest}_"]
     odd = (
         [] if dataset in named or not named else [f"its name says {named[0]}, its files {dataset}"]
     )
     for other in named:
-        rest = rest.replace(other, "")
-    model = rest.strip("_") if prefix else ""
+        rest = f"_{rest}_".replace(f"_{other}_", "_").strip("_")
+    model = rest if prefix else ""
     if not prefix:
         odd.append(f"its name says none of {', '.join(SYSTEMS)}: the system is called {head}")
     return SYSTEMS.get(prefix, head), model or NOT_STATED, odd
@@ -175,7 +185,7 @@ def _read_chain(id: str, question: str, entries: list, by_sentence: bool) -> Out
             trace.append(Step(Generate("", SENTENCE), sentence, True))
         elif not any(title.startswith("pid___") for title in titles) and (titles or n + 1 < end):
             retrieves = True
-            new = {title: page_of(title) for title in titles if title not in collected}
+            new = {title: make_paragraph(title, "") for title in titles if title not in collected}
             collected |= new
             query = thoughts[-1] if by_sentence and thoughts else question
             trace.append(Step(Retrieve(query, len(new)), tuple(new.values()), True))

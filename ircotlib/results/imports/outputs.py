@@ -61,11 +61,6 @@ class Outputs:
     notes: Sequence[str] = ()
 
 
-def page_of(title: str, text: str = "") -> Paragraph:
-    """A paragraph as a file of outputs has it, perhaps by its title alone."""
-    return make_paragraph(title, text)
-
-
 class _Page(Record):
     title: String = ""
     text: String = ""
@@ -91,7 +86,7 @@ def read_json_lines(path: Path) -> Iterator[Output]:
         pages = None
         if row.paragraphs is not None:
             pairs = [(p, "") if isinstance(p, str) else (p.title, p.text) for p in row.paragraphs]
-            pages = tuple(page_of(*pair) for pair in pairs)
+            pages = tuple(make_paragraph(*pair) for pair in pairs)
         told = {"question": row.question, "answers": tuple(row.answers), "paragraphs": pages}
         told |= {"thoughts": tuple(filter(None, chain)), "steps": len(chain) or None}
         trace = tuple(Step(Generate(""), text, True) for text in chain if text)
@@ -145,4 +140,4 @@ def read_flashrag(path: Path) -> Iterator[Output]:
 def _read_document(value: object, where: str) -> Paragraph:
     contents = check(value, _Document, f"{where}, a retrieved document").contents
     titled = _TITLED.fullmatch(contents)
-    return page_of(*titled.groups()) if titled else page_of("", contents)
+    return make_paragraph(*(titled.groups() if titled else ("", contents)))

@@ -86,7 +86,8 @@ def import_outputs(
     folder = write_questions(several, asked, data)
     runs = {}
     for outputs in several:
-        run = run_of(outputs, folder, [*asked])
+        alike = (o for o in several if (o.split, o.model) == (outputs.split, outputs.model))
+        run = run_of(outputs, folder, list(dict.fromkeys(o.dataset for o in alike)))
         if run.folder in runs:
             found = f"{runs[run.folder].source} and {outputs.source}: found the same run twice"
             raise UserError(f"{found}, expected other questions, systems or settings; import one")
