@@ -176,6 +176,29 @@ def test_an_id_that_occurs_twice_is_said(tmp_path, bring):
     assert read_predictions(run)["answer"].tolist() == ["Ann Lee", "no"]
 
 
+def test_folders_of_the_best_setting_say_it_in_their_configuration(tmp_path, bring):
+    name = "ircot_flan_t5_xl_2wikimultihopqa____hotpotqa_to_2wikimultihopqa__best"
+    titles = {"q1": ["Ann Lee", "Band"], "q2": []}
+    folder = lay(tmp_path, name, "2wikimultihopqa", chains="", prediction=titles)
+    for path in folder.iterdir():
+        path.rename(folder / path.name.replace("__2wikimultihopqa_to", "__hotpotqa_to"))
+    config = 'local bm25_retrieval_count = 6;\nlocal distractor_count = "2";\n'
+    config += '"prediction_type": "titles",'
+    next(folder.glob("config__*")).write_text(config)
+    (folder / "dev_variable_replacements.json").touch()  # 0 bytes
+    with pytest.raises(UserError, match="2 questions have no gold answer"):  # golds are titles
+        bring(folder)
+    golds = lay(tmp_path, "nor_qa_flan_t5_xl_2wikimultihopqa____x", "2wikimultihopqa", chains="")
+    [run, _], notes = bring(folder, golds)
+    about = read_about(run)
+    assert (about["system"], about["metric"], about["shown"]) == ("IRCoT", "recall", "hotpotqa")
+    assert about["setting"] == {"k": 6, "m": 2}
+    assert about["parameters"]["model"] == "flan_t5_xl"
+    table = read_predictions(run)
+    assert table["paragraphs"].tolist() == [2, 0] and table["answer"].tolist() == ["", ""]
+    assert len(notes) == 2 and "known by id alone" in notes[0] and "codex" not in notes[0]
+
+
 def test_what_is_odd_is_said(tmp_path, bring):
     empty = CHAINS.replace('["X", "Band"]', "[]").replace('["X", "Band", "Ann Lee"]', "[]")
     first = lay(tmp_path / "a", chains=empty)
@@ -198,6 +221,10 @@ def test_what_is_odd_is_said(tmp_path, bring):
     assert "hotpotqa: 10 questions are known by id alone" in text
     causes = count_causes([find_causes(run) for run in result.runs])
     assert NOT_TOLD in set(causes["cause"])
+    alone = lay(
+        tmp_path / "d", "ircot_qa_codex_musique____x", "musique", ground_truth={}, chains=""
+    )
+    assert [run.parts[-3] for run in bring(first, alone).runs] == ["hotpotqa"]
     with pytest.raises(UserError, match="found the same run twice"):
         bring(second, lay(tmp_path / "c", second.name))
     with pytest.raises(UserError, match="found no outputs"):

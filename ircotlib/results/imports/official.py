@@ -24,7 +24,9 @@ _IN_NAME = {"k": r"bm25_retrieval_count__(\d+)", "m": r"distractor_count__(\d+)"
 _IN_NAME |= {"demonstration_set": r"prompt_set_(\d+)"}
 _IN_CONFIG = {"k": r'bm25_retrieval_count = "?(\d+)', "m": r'distractor_count = "?(\d+)'}
 _SETTLED = re.compile(r'"(?:model_name|engine)":\s*"([^"]+)"')
+_PREDICTED = re.compile(r'"prediction_type":\s*"(\w+)"')  # answer, paras, titles, pids, real_pids
 _WITHOUT = ("NoR QA",)  # retrieve nothing
+_FINDS = ("IRCoT", "OneR")  # only retrieve
 
 
 def read_official(folder: Path) -> Iterator[Outputs]:
@@ -38,6 +40,9 @@ def read_official(folder: Path) -> Iterator[Outputs]:
         models = sorted({*_SETTLED.findall(config)})
         if models and not any(_same_model(named_model, model) for model in models):
             odd.append(f"its name says the model {named_model}, its configuration {models[0]}")
+        predicted = _PREDICTED.search(config)
+        predicted = predicted[1] if predicted else "titles" if system in _FINDS else "answer"
+        answers = predicted in ("answer", "paras")  # else golds are of paragraphs, too
         golds = {id: _as_texts(gold) for id, gold in read("ground_truth").items()}
         predictions = read("prediction")
         odd += filter(None, [_find_repeated(path)])
@@ -45,17 +50,23 @@ def read_official(folder: Path) -> Iterator[Outputs]:
             found = f"{len(odd_ids)} ids have a prediction or a gold answer only"
             odd.append(f"{found}, such as {min(odd_ids)}")
         chains = path.with_name(f"{path.stem}_chains.txt")
+        if not answers and predicted != "titles" and not chains.exists():
+            odd.append(f"it predicts {predicted} without chains: its paragraphs are not known")
         told = dict(read_chains(chains, predictions, system, config)) if chains.exists() else {}
         counts = path.with_name("stepNum.json")
         counts = parse_json(counts.read_bytes(), str(counts), "steps") if counts.exists() else {}
         outputs = []
         for id in predictions:
             output = told.get(id, Output(id, ""))
-            said = {"prediction": _as_texts(predictions[id]), "answers": golds.get(id, ())}
+            said = {
+                "prediction": _as_texts(predictions[id]),
+                "answers": golds.get(id, ()) if answers else (),
+            }
             said |= {"prediction": " ".join(said["prediction"]), "steps": output.steps}
-            if system in ("IRCoT", "OneR"):  # they predict the titles of paragraphs
+            if predicted == "titles":
                 pages = tuple(make_paragraph(title, "") for title in _as_texts(predictions[id]))
-                said |= {"prediction": "", "paragraphs": pages}
+                said |= {"paragraphs": pages}
+            said |= {} if answers else {"prediction": ""}
             if system in _WITHOUT:
                 said |= {"paragraphs": ()}
             said["steps"] = counts.get(id, said["steps"])

@@ -83,6 +83,9 @@ def import_outputs(
         asked[name], odd = match_questions(name, of_one, data[name])
         notes += odd
     several = [with_answered(outputs, asked[outputs.dataset], data) for outputs in several]
+    several = [outputs for outputs in several if outputs.outputs]
+    if not any(asked.values()):
+        raise UserError(f"{'; '.join(notes)}; expected yours in data_dir")
     folder = write_questions(several, asked, data)
     runs = {}
     for outputs in several:
