@@ -22,6 +22,7 @@ from ircotlib.parameters import read_parameters
 from ircotlib.results.conclusions import conclude_means, conclude_settings
 from ircotlib.results.figures.palette import BACKENDS
 from ircotlib.results.head_to_head import average
+from ircotlib.results.real_outputs import conclude_outputs
 
 PAIRS = ("OneR", "IRCoT"), ("OneR QA", "IRCoT QA")  # recall and F1
 COSTS = ("build, CPU", "build, peak memory", "index on disk")
@@ -171,10 +172,19 @@ def dials() -> dict:
     return {"dials": as_table(["dial", "default", "meaning", "example"], rows)}
 
 
+def real_outputs() -> dict:
+    claims, misled = read("real_outputs_claims"), read("real_outputs_misled")
+    text = conclude_outputs(claims, misled)
+    gains = claims[claims["claim"] == "IRCoT QA > OneR QA"]["laboratory"]
+    briefly = text.split("\n\n")[0].removeprefix("**Holds:** ").rstrip(".")
+    ends = [f"{end:.1f}" for end in (gains.min(), gains.max())]
+    return {"real outputs": f"\n{text}\n", "real briefly": briefly, "real laboratory": ends}
+
+
 def numbers() -> dict[str, str | list]:
     """All blocks by name: the text of a table, or the numbers of a sentence."""
     parts = head_to_head, main_results, claims, other_settings, anchor, models, agent, vectors, bm25
-    parts += benchmarks, dials, abilities
+    parts += benchmarks, dials, abilities, real_outputs
     return {name: text for write in parts for name, text in write().items()}
 
 

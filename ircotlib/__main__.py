@@ -5,7 +5,8 @@ ircotlib plan         what these will take: requests, tokens, time, disk, memory
 ircotlib ask          a question of your own, to any of the systems
 ircotlib systems      lists the systems: their papers, what is tuned, their prompts
 ircotlib fetch        downloads the official files that a profile needs
-ircotlib import       brings in questions and corpora: of the hub, of a copy, or your own texts
+ircotlib import       brings in questions, corpora and texts; and real models' outputs, as runs
+ircotlib compare      which of several is better: runs, or scores of lm-eval, Inspect, JSON lines
 ircotlib export       takes runs out: for TREC's tools, official scorers, viewers of traces
 ircotlib laboratory   makes another laboratory
 ircotlib new          lays a folder to work in, for an installed package
@@ -34,6 +35,7 @@ COMMANDS = {
     "systems": "ircotlib.command.systems",
     "fetch": "ircotlib.command.fetch",
     "import": "ircotlib.command.bring",
+    "compare": "ircotlib.command.compare",
     "export": "ircotlib.command.export",
     "laboratory": "ircot_laboratory.make",
     "new": "ircotlib.command.new",

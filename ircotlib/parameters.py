@@ -1,6 +1,5 @@
-"""The parameters of the notebooks, checked before any work begins.
-
-A profile (profiles/NAME.yaml) sets them all; `changes` override some of them.
+"""The parameters of the notebooks, checked before any work begins. A profile (profiles/NAME.yaml)
+sets them all; `changes` override some of them.
 """
 
 import difflib
@@ -113,6 +112,7 @@ class Parameters(BaseModel):
     equal_k: ranges.Counts = [1, 3, 5]  # 13_head_to_head: K with equal tools; empty: no such runs
     abilities_test: ranges.Count = 80  # 15_abilities: questions of each data set
     second_model: str = ""  # 14_searchain_tables: for SearChain's Table 9; "": none
+    outputs: str = "data/outputs"  # 17_real_outputs: a folder of what real models wrote
     _trial: str = ""
 
     @model_validator(mode="before")

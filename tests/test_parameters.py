@@ -78,7 +78,7 @@ def test_retrievers_are_named_without_their_places():
 @pytest.mark.parametrize("profile", ["maxi", "", "../mini", "mini.yaml", "/etc/passwd"])
 def test_a_profile_that_is_not_there(profile):
     with pytest.raises(
-        ValueError, match="found the profile .*, expected one of mini, paper, quick, rel"
+        ValueError, match="found the profile .*, expected one of imported, mini, paper, quick, rel"
     ):
         read_parameters(profile)
 

@@ -1,4 +1,5 @@
-"""Brings in questions and corpora: of the Hugging Face hub, of a local copy, or of your own texts.
+"""Brings in questions and corpora: of the Hugging Face hub, of a local copy, or of your own texts;
+and what real models wrote, as runs.
 
 ircotlib import hotpotqa/hotpot_qa FOLDER --config distractor   from the hub
 ircotlib import my_copy FOLDER --split test                     what save_to_disk wrote
@@ -6,8 +7,13 @@ ircotlib import table.parquet FOLDER --column answers=gold      or .arrow, .csv,
 ircotlib import notes FOLDER                                    text, Markdown and PDF: a corpus
 
 They become the data set `own` of data_dir=FOLDER.
+
+ircotlib import outputs --set data_dir=FOLDER       folders of IRCoT's released program, as runs
+ircotlib import answers.jsonl --dataset hotpotqa    or FlashRAG's intermediate_data.json
 """
 
+import sys
+from argparse import ArgumentTypeError, Namespace
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -17,8 +23,9 @@ from ircotlib.datasets.documents import KINDS, read_documents
 from ircotlib.datasets.hub import COLUMNS, SAVED, open_table, read_table
 from ircotlib.datasets.own import CORPUS, FILE, NAME, write_own, write_own_corpus
 from ircotlib.errors import UserError
-from ircotlib.files.options import new_parser, read_folder
-from ircotlib.files.paths import check_writable
+from ircotlib.files.options import new_parser, parse_changes, read_folder, refuse
+from ircotlib.files.paths import ROOT, check_writable
+from ircotlib.results.imports.runs import has_outputs, import_outputs
 
 
 def bring(
@@ -48,15 +55,50 @@ def bring(
     return target
 
 
+def _near(path: Path) -> str:
+    return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
+
+
+def bring_outputs(options: Namespace) -> None:
+    """Write runs, and print what is odd about them and what to do next."""
+    changes = parse_changes(options.set)
+    if unknown := [name for name in changes if name != "data_dir"]:
+        raise UserError(f"found --set {unknown[0]}, expected data_dir, for outputs nothing else")
+    named = {name: getattr(options, name) for name in ("dataset", "system", "model")}
+    runs, notes = import_outputs(*options.sources, **changes, **named)
+    for note in notes:
+        print(note, file=sys.stderr)
+    folders = " ".join(dict.fromkeys(_near(run.parents[2]) for run in runs))
+    print(f"{len(runs)} runs: ircotlib compare {folders}; ircotlib report {folders} FILE.html")
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = new_parser(__doc__, "ircotlib import")
-    parser.add_argument("source", help="OWNER/NAME on the hub, a folder or a file")
-    parser.add_argument("folder", type=read_folder, help="gets own/; to be used as data_dir")
+    what = "OWNER/NAME on the hub, a folder or a file, and the folder that gets own/; or outputs"
+    parser.add_argument("sources", nargs="+", metavar="source", help=what)
     parser.add_argument("--config", help="of a data set that has several")
     parser.add_argument("--split", help="without it the only one, or validation")
     named = f"which column has what ({', '.join(COLUMNS)}); may be repeated"
     parser.add_argument("--column", action="append", default=[], metavar="WHAT=COLUMN", help=named)
+    parser.add_argument("--dataset", default=NAME, help="of outputs that do not say it")
+    parser.add_argument("--system", default="", help="of outputs that do not say it")
+    parser.add_argument("--model", default="", help="of outputs that do not say it")
+    change = "of outputs: your official files, with aliases and gold paragraphs"
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="data_dir=FOLDER", help=change
+    )
     options = parser.parse_args(arguments)
+    outputs = list(filter(has_outputs, map(Path, options.sources)))
+    if len(outputs) == len(options.sources):
+        return bring_outputs(options)
+    if outputs or len(options.sources) != 2:
+        named = " ".join(options.sources)
+        raise UserError(f"found {named}, expected outputs only, or one source and a folder")
+    options.source, folder = options.sources
+    try:
+        options.folder = read_folder(folder)
+    except ArgumentTypeError as error:
+        refuse(f"argument folder: {error}")
     columns = dict(text.partition("=")[::2] for text in options.column)
     if unknown := [what for what in columns if what not in COLUMNS]:
         raise UserError(f"found --column {unknown[0]!r}, expected one of {', '.join(COLUMNS)}")

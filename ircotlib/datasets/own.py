@@ -64,9 +64,14 @@ def write_own(folder: Path, asked: Iterable[QuestionContext]) -> Path:
     """Write questions with their contexts as a user's own, and return the folder, to be used as
     data_dir. Gold paragraphs outside the context are lost.
     """
-    with write_partial(Path(folder) / NAME / FILE) as partial:
-        write_jsonl(partial, (_line(question, context) for question, context in asked))
+    write_lines(Path(folder) / NAME / FILE, asked)
     return Path(folder)
+
+
+def write_lines(path: Path, asked: Iterable[QuestionContext]) -> None:
+    """Write questions with their contexts, one a line."""
+    with write_partial(path) as partial:
+        write_jsonl(partial, (_line(question, context) for question, context in asked))
 
 
 def _line(question: Question, context: Iterable[Paragraph]) -> dict:

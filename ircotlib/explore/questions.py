@@ -136,6 +136,8 @@ def _write_head(folder: Path, row: Mapping, outcome: Outcome) -> str:
     lines = [f"<h4>{escape(name_run(folder))}</h4>"]
     lines += [f"answer: <b>{escape(answer) or 'none'}</b> · {' · '.join(filter(None, facts))}"]
     lines += [f"not parsed: {escape(row['fault'])}"] if row["fault"] else []
+    if imported := read_about(folder).get("imported"):
+        lines += [f"imported from {escape(imported['from'])}: its queries are its method's"]
     if answers_now != answer:
         head = f"Replayed, it answers <b>{escape(answers_now)}</b>: the call cache has lost this "
         lines += [f"{head}run, and another version of the program or a model answers now."]

@@ -24,7 +24,6 @@ from ircotlib.files.paths import DATA, write_partial
 from ircotlib.files.progress import track
 from ircotlib.playing.cache import Calls
 from ircotlib.playing.exported import Replaying, read_exported
-from ircotlib.program import Step
 from ircotlib.results.causes import find_causes
 from ircotlib.results.runs import in_order
 from ircotlib.results.shown import title_of
@@ -35,7 +34,7 @@ from ircotlib.running.experiment import replay
 from ircotlib.running.predictions import (
     find_paragraph,
     read_lines,
-    restore_steps,
+    restore_outcomes,
     row_of,
     share_measure,
 )
@@ -141,7 +140,8 @@ def show_run(run: Mapping, table: pd.DataFrame, calls: Replaying, lines: Lines) 
         traces = {id: outcome.trace for id, outcome in outcomes.items()}
     except (ValueError, OSError, RuntimeError) as error:
         print(f"{folder}: shown without prompts, as {one_line(error)}", file=sys.stderr, flush=True)
-        note, traces = LOST, dict(_restore(folder, about, saved))
+        note, outcomes = LOST, restore_outcomes(folder)
+        traces = {id: outcome.trace for id, outcome in outcomes.items()}
     questions = []
     for row in table.to_dict("records"):
         gold = (*row["gold_found"], *row["gold_missed"])
@@ -152,15 +152,6 @@ def show_run(run: Mapping, table: pd.DataFrame, calls: Replaying, lines: Lines) 
         told = [row["answer"], score, bool(row["right"]), row["cause"], found]
         questions.append([row["id"], *told, fold_tree(nodes), steps])
     return {"note": note, "questions": questions}
-
-
-def _restore(folder: Path, about: Mapping, saved: Mapping) -> Iterator[tuple[str, list[Step]]]:
-    """The steps of a run by question id, from its folder alone."""
-    dev, test, retriever = open_dataset(parameters_of(about), about["dataset"])
-    for question in (*dev, *test):
-        if line := saved.get(question.id):
-            find = partial(find_paragraph, question=question, corpus=retriever.corpus)
-            yield question.id, list(restore_steps(line, find))
 
 
 def add_questions(run: Mapping, ids: Iterable[str], questions: dict) -> None:

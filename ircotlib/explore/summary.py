@@ -43,7 +43,9 @@ def begin_page(runs: pd.DataFrame, table: pd.DataFrame, command: str) -> str:
     datasets = [find_dataset(name).title for name in runs["dataset"].unique()]
     title = f"{name_few(runs['system'].unique(), 'systems')} on {name_few(datasets, 'data sets')}"
     claims = show_claims(table)
-    sections = {"Results": show_results(table), "Costs": show_costs(runs)}
+    sections = {"Results": show_results(table)}
+    played = runs[["imported" not in about for about in runs["about"]]]
+    sections |= {"Costs": show_costs(played)} if len(played) else {}
     sections |= {"The papers' claims": claims} if claims else {}
     shown = "".join(f"<section><h2>{name}</h2>{html}</section>" for name, html in sections.items())
     return f"""{BEGINS}
@@ -76,11 +78,13 @@ def describe(runs: pd.DataFrame, command: str) -> str:
         for name, about in zip(runs["model"], abouts, strict=True)
         if about.get("model_fingerprint")
     }
+    imported = [about["imported"]["from"] for about in abouts if "imported" in about]
     counts = sorted({about["questions"] for about in abouts})
     said = [
         f"Profile {_list(p.profile for p in parameters)}",
-        f"model {_list(f'{name} ({made})' for name, made in models)}",
-        f"retriever {_list(runs['retriever'])}",
+        *([f"model {_list(f'{name} ({made})' for name, made in models)}"] if models else []),
+        *([] if imported else [f"retriever {_list(runs['retriever'])}"]),
+        *([f"imported from {name_few(imported, 'folders')}"] if imported else []),
         f"{counts[0]}{f' to {counts[-1]}' * (len(counts) > 1)} questions a data set",
         f"seed {_list(p.seed for p in parameters)}",
         *data,
@@ -89,6 +93,7 @@ def describe(runs: pd.DataFrame, command: str) -> str:
     made = dict.fromkeys(
         f"ircotlib figures --only {about['experiment']} {p.command_line()}"
         for about, p in zip(abouts, parameters, strict=True)
+        if "imported" not in about
     )
     again = "\n".join([*made, command])
     return f"""<p>{escape("; ".join(said))}.</p><details><summary>How to make this again</summary>

@@ -18,10 +18,11 @@ from ircotlib.running.backends import open_dataset
 from ircotlib.running.laboratory import find_facts
 from ircotlib.running.predictions import expect_one_measure, find_paragraph, read_predictions
 from ircotlib.running.run import parameters_of, read_about
-from ircotlib.systems import RECALL, all_systems, read_hops
+from ircotlib.systems import CLOSED, RECALL, all_systems, read_hops
 
 CAUSES = ("not parsed", "misled by retrieval", "wrong conclusion", "wrong decomposition")
 CAUSES += ("not retrieved", "misread", "made up")
+NOT_TOLD = "not told"  # an imported run does not say what was retrieved or written
 CONCLUDES = re.compile(r"answer(?: is)?:? ", re.IGNORECASE)  # a sentence that gives the answer
 COUNTED = ["profile", "dataset", "model", "system"]  # what identifies a row of a census
 
@@ -91,7 +92,8 @@ def find_causes(
     folder: Path, measure: str = "", knew: Mapping[str, bool] | None = None
 ) -> pd.DataFrame:
     """The table of `read_predictions` with the `cause` of each wrong answer; "" for a right one.
-    What only returns paragraphs is wrong if some were "not retrieved". `knew`: by id, whether the
+    What only returns paragraphs is wrong if some were "not retrieved". Of an imported run that does
+    not say enough, a cause is "not told". `knew`: by id, whether the
     model answers right without retrieval, by the same `measure`.
     """
     about = read_about(folder)
@@ -101,18 +103,25 @@ def find_causes(
     dev, test, retriever = open_dataset(p, about["dataset"])
     questions, corpus = {question.id: question for question in (*dev, *test)}, retriever.corpus
     facts = find_facts(p, about["dataset"])
+    imported = about.get("imported")
+    retrieves = system is not None and system.family[0] != CLOSED
     whole_texts = system is not None and system.study.whole_texts
 
     def find_cause(row: Mapping) -> str:
         if row["right"] or about["metric"] == RECALL:
             return "" if row["right"] else "not retrieved"
+        knows = knew is not None and bool(knew.get(row["id"]))
+        if imported and not imported["traced"]:
+            return "misled by retrieval" if knows and retrieves else NOT_TOLD
         question = questions[row["id"]]
         paragraphs = [find_paragraph(id, question, corpus) for id in row["collected"]]
         # the direct reader writes nothing but the answer (IRCoT §3.2)
         direct = bool(row["reading"]) and p.reader == "direct"
         attempt = read_attempt(row, paragraphs, unmarked=not (whole_texts or direct))
         evidence = (facts.weigh if facts else weigh_gold)(attempt, question)
-        return cause_of(attempt, evidence, knew is not None and bool(knew.get(row["id"])))
+        cause = cause_of(attempt, evidence, knows)
+        by_gold = cause in ("not retrieved", "misread")
+        return NOT_TOLD if imported and by_gold and not question.gold else cause
 
     return table.assign(cause=[find_cause(row) for row in table.to_dict("records")])
 
@@ -129,10 +138,11 @@ def count_causes(runs: Iterable[pd.DataFrame]) -> pd.DataFrame:
     for _, metrics in table.groupby("dataset")["metric"]:
         expect_one_measure(metrics)
     table = in_order(in_order(table, "system", all_systems()), "dataset", all_datasets())
+    names = [*CAUSES, *[NOT_TOLD] * (NOT_TOLD in set(table["cause"]))]
     tables = []
     for group, causes in table.groupby(COUNTED, sort=False)["cause"]:
-        counts = causes.value_counts().reindex(CAUSES, fill_value=0)
-        about = dict(zip(COUNTED, group, strict=True)) | {"cause": CAUSES}
+        counts = causes.value_counts().reindex(names, fill_value=0)
+        about = dict(zip(COUNTED, group, strict=True)) | {"cause": names}
         tables.append(pd.DataFrame(about | {"n": counts.to_numpy(), "answers": len(causes)}))
     counted = pd.concat(tables, ignore_index=True)
     return counted.assign(share=(100 * counted["n"] / counted["answers"]).round(2))

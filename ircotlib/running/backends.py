@@ -11,6 +11,7 @@ import pandas as pd
 from ircotlib.data import Question
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.files import read_dataset
+from ircotlib.datasets.imported import FILE, read_imported
 from ircotlib.datasets.pooled import sample_dev_test
 from ircotlib.files import models
 from ircotlib.files.kept import kept_until_changed
@@ -95,7 +96,9 @@ def _extractor(name: str) -> object:
 
 
 def open_dataset(p: Parameters, dataset: str) -> tuple[list[Question], list[Question], object]:
-    """Dev and test questions (IRCoT §4), and the index of the corpus, built if it is missing."""
+    """Dev and test questions (IRCoT §4), and the index of the corpus, built if it is missing; of
+    imported runs, which need none, their paragraphs.
+    """
     questions, retriever = _opened(DATA, dataset, p.data_dir, p.corpus, p.retriever, p.released)
     return *sample_dev_test(questions, p.dev, p.test or sys.maxsize, p.seed), retriever
 
@@ -117,6 +120,8 @@ def _opened(
 ) -> tuple[list[Question], object]:
     """Questions and retriever, opened once per process, and again if the data change."""
     folder = data_folder(data_dir, data)
+    if (imported := ROOT / folder / dataset / FILE).is_file():
+        return read_imported(imported, dataset)
     indexes = data / "indexes"
     read = partial(read_dataset, dataset, folder, corpus, released)
     questions, paragraphs = read()

@@ -23,7 +23,7 @@ from ircotlib.running.finished import (
     find_unknown,
     list_paid_before,
 )
-from ircotlib.running.predictions import row_of
+from ircotlib.running.predictions import restore_outcomes, row_of
 from ircotlib.running.programs import program_of
 from ircotlib.running.run import Run, columns_of, open_run, read_about, write_run
 from ircotlib.systems import System
@@ -100,9 +100,13 @@ def replay(
 ) -> dict[str, Outcome[Prediction]]:
     """Replay a run from its folder and the call cache; return the outcomes by question id, with
     prompts in their traces. Replies that are no longer in the cache are computed again. `ids`: only
-    these questions. `calls`: None for the call cache of this machine.
+    these questions. `calls`: None for the call cache of this machine. An imported run has what its
+    files say, without prompts.
     """
-    run = open_run(read_about(folder), calls)
+    about = read_about(folder)
+    if "imported" in about:
+        return restore_outcomes(folder, ids)
+    run = open_run(about, calls)
     build = run.program
     questions = {question.id: question for question in run.questions}
     if unknown := [id for id in ids or () if id not in questions]:

@@ -1,14 +1,15 @@
 """The predictions of a run: their file, and the table of them with their questions and scores."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, fields
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 
 from ircotlib import program
-from ircotlib.data import Paragraph, Question
+from ircotlib.data import Hop, Node, Paragraph, Prediction, Question
 from ircotlib.datasets import find_dataset
 from ircotlib.errors import DataError, UserError
 from ircotlib.files.tables import Number, read_table
@@ -21,7 +22,8 @@ from ircotlib.systems import RECALL
 # the fields of `row_of` that are read as they are
 WRITTEN = ("answer", "thoughts", "reading", "nodes", "fault", "hops", "trace")
 SCORE = Number(0, 1, empty=float("nan"))  # empty: the question has no gold paragraphs
-COUNTS = dict.fromkeys(("paragraphs", "steps"), Number(0, kind=int))
+# empty: an imported run does not say
+COUNTS = dict.fromkeys(("paragraphs", "steps"), Number(0, kind=int, empty=float("nan")))
 
 
 def read_predictions(folder: Path, measure: str = "") -> pd.DataFrame:
@@ -153,6 +155,31 @@ def _line(step: Step) -> dict:
             ]
             return {"sample": drawn, "temperature": temperature, "stop": stop, **tokens}
     raise unknown(step.request)
+
+
+def restore_outcomes(folder: Path, ids: Collection[str] | None = None) -> dict[str, Outcome]:
+    """The outcomes of a run by question id, from its folder alone: without prompts. `ids`: only
+    these questions.
+    """
+    about = read_about(folder)
+    lines = read_lines(folder, about)
+    if unknown := [id for id in ids or () if id not in lines]:
+        expected = f"expected some of its {len(lines)} questions"
+        raise UserError(f"{folder}: found no question {unknown[0]!r}, {expected}")
+    lines = lines if ids is None else {id: lines[id] for id in ids}
+    corpus = open_dataset(parameters_of(about), about["dataset"])[2].corpus
+    outcomes = {}
+    for id, question in read_questions(folder, about, lines).items():
+        if line := lines.get(id):
+            find = partial(find_paragraph, question=question, corpus=corpus)
+            kept = {field.name: line[field.name] for field in fields(Prediction)}
+            kept |= {"paragraphs": tuple(map(find, line["paragraphs"]))}
+            kept |= {"thoughts": tuple(line["thoughts"])}
+            kept |= {"nodes": tuple(Node(**node) for node in line["nodes"])}
+            kept |= {"hops": tuple(Hop(**hop) for hop in line["hops"])}
+            steps = tuple(restore_steps(line, find))
+            outcomes[id] = Outcome(id, Prediction(**kept), steps)
+    return outcomes
 
 
 def restore_steps(line: Mapping, find: Callable[[str], Paragraph]) -> Iterator[Step]:
