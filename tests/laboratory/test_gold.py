@@ -20,6 +20,7 @@ from ircotlib.running import backends
 from ircotlib.running import bench as setup
 from ircotlib.running.programs import program_of
 from ircotlib.running.run import name_model
+from ircotlib.systems import ircot
 
 MOSS = Question(
     "1",
@@ -179,6 +180,12 @@ def test_what_can_be_found_on_real_text(shared, p):
     assert play(p, "musique", "Self-Ask", k=3)[0] == 63.3
     assert play(p, "musique", "SearChain")[0] == 31.0
     assert play(p, "musique", "OneR", k=15)[0] == 31.9
-    # 85.7 without the program's rule about near duplicates
     assert play(p, "musique", "IRCoT")[0] == 81.9
     assert play(p, "hotpotqa", "IRCoT")[0] > 90
+
+
+def test_what_ircots_rule_about_near_duplicates_costs(shared, p, monkeypatch):
+    p = p.change(data_dir=str(shared), test=None)
+    monkeypatch.setattr(ircot, "_is_near", lambda a, b: a == b)
+    assert play(p, "musique", "IRCoT")[0] == 85.7
+    assert play(p, "musique", "IRCoT", k=8)[0] == 82.4
