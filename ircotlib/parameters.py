@@ -144,7 +144,7 @@ class Parameters(BaseModel):
             raise UserError(f"context_tokens: found {self.context_tokens}, {expected}")
         models = (self.model, *self.models, self.gpt3, self.second_model)
         if self.server and (own := [name for name in models if name in WITHOUT_WEIGHTS]):
-            raise UserError(f"found a server and a {own[0]} reader, expected one: leave it out")
+            raise UserError(f"found a server and a {own[0]} reader, expected one; leave server out")
         fields = type(self).model_fields
         if SIMULATED not in (*models, self.extractor):
             if given := [name for name in DIALS if getattr(self, name) != fields[name].default]:
