@@ -14,6 +14,7 @@ from bench.dense import TOKENS, WIDTH
 from docs.abilities import abilities
 from docs.anchor import anchor
 from docs.claims import claims
+from docs.gold import gold
 from docs.pages import FOUR, PAGES, THREE, as_table, read, write_page
 from docs.taught import agent, models, trainings
 from ircot_laboratory.simulated.dials import explain_dials
@@ -184,7 +185,7 @@ def real_outputs() -> dict:
 def numbers() -> dict[str, str | list]:
     """All blocks by name: the text of a table, or the numbers of a sentence."""
     parts = head_to_head, main_results, claims, other_settings, anchor, models, agent, vectors, bm25
-    parts += benchmarks, dials, abilities, real_outputs
+    parts += benchmarks, dials, abilities, real_outputs, gold
     return {name: text for write in parts for name, text in write().items()}
 
 

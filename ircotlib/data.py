@@ -41,7 +41,8 @@ class Question:
     `answers`: the gold answer first, then its aliases. `gold`: ids of the paragraphs that support
     the answer, in the corpus of `dataset`. `kind`: the data set's own type of question ("bridge",
     "comparison", "3hop1", ...). `passage`: the main passage that the question is about, always
-    given to the model (IIRC; IRCoT App. B); None: there is none.
+    given to the model (IIRC; IRCoT App. B); None: there is none. `steps`: how the data set itself
+    answers it, step by step; (): it does not say (docs/gold.md).
     """
 
     id: str
@@ -51,6 +52,25 @@ class Question:
     dataset: str
     kind: str = ""
     passage: Paragraph | None = None
+    steps: tuple["GoldStep", ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GoldStep:
+    """A step to a question's answer, as its data set states it.
+
+    `question`: the sub-question, in which "#1" stands for the answer of the first step; "": the
+    data set has none. `gold`: ids of the paragraphs that support the step; `title`: theirs.
+    `subject`: what it is about, as it would be looked up; "": the data set does not say.
+    `sentence`: the step as a statement, with earlier answers filled in; "": there is none.
+    """
+
+    question: str
+    answer: str
+    gold: tuple[str, ...] = ()
+    title: str = ""
+    subject: str = ""
+    sentence: str = ""
 
 
 @dataclass(frozen=True, slots=True)

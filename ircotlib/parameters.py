@@ -25,12 +25,12 @@ EIGHT = "hotpotqa musique 2wikimultihopqa strategyqa zsre trex fever eli5".split
 MAIN, SCALE, OOD, EQUAL = "", "scale_", "ood_", "equal_"
 # these replace the profile's values, which are for local models, if the model is behind a server
 SERVED = {"style": GPT3.name, "reader": "cot", "context_tokens": None, "gpt3": ""}
-# in place of a model's name: the reader whose abilities are dials; the dials, in their order; and
-# what replaces the profile's values, so that nothing else reads, and no window cuts a prompt
-SIMULATED = "simulated"
+# in place of a model: a reader whose abilities are dials, and one that has the steps that data sets
+# state; then this replaces the profile's values, so that nothing else reads or cuts a prompt
+SIMULATED, GOLD = "simulated", "gold"
 DIALS = "knows misreads decomposes makes_up obeys breaks_form extractor_misreads coincide".split()
-WITH_SIMULATED = {"style": AGENT.name, "reader": "cot", "context_tokens": 100_000, "agent": ""}
-WITH_SIMULATED |= {"extractor": SIMULATED, "gpt3": ""}
+ALONE = {"style": AGENT.name, "reader": "cot", "context_tokens": 100_000, "agent": "", "gpt3": ""}
+WITHOUT_WEIGHTS = {name: ALONE | {"extractor": name} for name in (SIMULATED, GOLD)}
 # change no outcome, only how it comes about
 WITHOUT_EFFECT = "workers in_flight timeout batch prices max_cost max_requests".split()
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*")  # of a profile
@@ -143,8 +143,8 @@ class Parameters(BaseModel):
             expected = f"expected more than {written}, which {self.style} keeps for what is written"
             raise UserError(f"context_tokens: found {self.context_tokens}, {expected}")
         models = (self.model, *self.models, self.gpt3, self.second_model)
-        if self.server and SIMULATED in models:
-            raise UserError("found a server and a simulated reader, expected one; leave server out")
+        if self.server and (own := [name for name in models if name in WITHOUT_WEIGHTS]):
+            raise UserError(f"found a server and a {own[0]} reader, expected one; leave server out")
         fields = type(self).model_fields
         if SIMULATED not in (*models, self.extractor):
             if given := [name for name in DIALS if getattr(self, name) != fields[name].default]:
@@ -160,9 +160,9 @@ class Parameters(BaseModel):
         return self
 
     def change(self, **changes: object) -> "Parameters":
-        """These parameters with some replaced, checked again; see WITH_SIMULATED."""
-        if changes.get("model") == SIMULATED != self.model:
-            changes = WITH_SIMULATED | changes
+        """These parameters with some replaced, checked again; see WITHOUT_WEIGHTS."""
+        if (model := changes.get("model", self.model)) != self.model:
+            changes = WITHOUT_WEIGHTS.get(model, {}) | changes
         changed = ranges.check(type(self), self.model_dump() | changes)
         changed._trial = self._trial
         return changed
@@ -241,7 +241,7 @@ def read_parameters(profile: str, changes: dict | None = None) -> Parameters:
         expected = f"expected --profile {changes['profile']}, or `profile` in the notebook"
         raise UserError(f"found the parameter 'profile' changed, {expected}")
     served = SERVED if changes.get("server") else {}
-    if served or changes.get("model") == SIMULATED:
+    if served or changes.get("model") in WITHOUT_WEIGHTS:
         changes = served | {"models": [changes.get("model", checked.model)]} | changes
     changed = checked.change(**changes)
     values = {name: getattr(changed, name) for name in given if name not in WITHOUT_EFFECT}

@@ -7,7 +7,7 @@ from ircotlib.data import Node
 from ircotlib.files.paths import FIGURES
 from ircotlib.results.abilities.fit import BY_STAGE, CLASS_MEAN, ONE
 from ircotlib.results.factuality import SHARE
-from ircotlib.results.figures import lines, maps, rows, tree
+from ircotlib.results.figures import found, lines, maps, rows, tree
 
 
 def read(name: str) -> pd.DataFrame:
@@ -56,6 +56,9 @@ DRAWN = {
     "reader_confidence": lambda t: reading.draw(t),
     "real_anchor": lambda t: rows.draw_measures(t, "Real questions"),
     "retrieval_scale": lambda t: lines.draw_retrieval_scale(t),
+    "sample_found": lambda t: found.draw_found(t, "How far each method gets"),
+    "sample_found_by_k": lambda t: found.draw_found_by_k(t, "What K does"),
+    "sample_found_steps": lambda t: found.draw_found_steps(t, "Which hop is lost"),
     "sample_oner_recall_by_retriever": lambda t: lines.draw_recall(t, "retriever", "OneR"),
     "searchain_fig10": lambda t: lines.draw_forms(t, "Forms of knowledge (SearChain Figure 10)"),
     "searchain_tree": lambda t: draw_tree(t, "Who is the founder?"),

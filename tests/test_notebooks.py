@@ -36,6 +36,7 @@ PART |= {"99_figures": MUSIQUE | TUNED | {"models": SIZES}}
 PART |= {"07_ood": {"datasets": ["2wikimultihopqa", "musique"], "gpt3": ""}}
 PART |= {"05_laboratory": {"systems": ["OneR QA"]}, "11_searchain": MUSIQUE | {"test": 4}}
 PART |= {"15_abilities": {"abilities_test": 2, "head_to_head": ["musique"]} | TUNED}
+PART |= {"16_real_text": {"datasets": ["musique"]}}
 PART |= dict.fromkeys(("13_head_to_head", "14_searchain_tables"), HEAD_TO_HEAD | TUNED)
 REAL = ROOT.parent / "shared" / "data" / "outputs"
 PART |= {"17_real_outputs": {"outputs": str(REAL)}}  # left out where these are absent

@@ -53,7 +53,8 @@ def interaug_read(mind: Mind, situation: Situation) -> Reply | str:
     paragraph's value of the relation that the last step asks for, if that is the answer.
     """
     mind.forget()
-    paragraph = next(p for p in mind.retrieved if situation.fields["evidence"] in p.text)
+    evidence = situation.fields["evidence"].split()
+    paragraph = next(p for p in mind.retrieved if p.text.split()[: len(evidence)] == evidence)
     if all(mind.settle(n, [paragraph], guess=False) for n in range(len(mind.steps))):
         return answer_alone(mind)
     mind.forget()

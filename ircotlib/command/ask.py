@@ -14,7 +14,7 @@ from ircotlib.comparing.checks import check_places
 from ircotlib.explore.ask import DEFAULT, ask
 from ircotlib.files.extras import need
 from ircotlib.files.options import add_profile, new_parser, parse_changes, refuse
-from ircotlib.parameters import SIMULATED, read_parameters
+from ircotlib.parameters import WITHOUT_WEIGHTS, read_parameters
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         dash = "put -- before a question that begins with a dash"
         refuse(f"found {' '.join(others) or 'nothing'}, expected one question in quotes; {dash}")
     p = read_parameters(options.profile, parse_changes(options.set))
-    if not p.server and p.model != SIMULATED:
+    if not p.server and p.model not in WITHOUT_WEIGHTS:
         need("torch", "local")
     check_places(p, ("data", "model"))
     told = {""}

@@ -20,7 +20,7 @@ from ircotlib.files.extras import need
 from ircotlib.files.paths import DATA, FIGURES, check_writable, resolve
 from ircotlib.files.urls import is_here, why_unreachable
 from ircotlib.generation.server.client import check_environment
-from ircotlib.parameters import SIMULATED, Parameters
+from ircotlib.parameters import SIMULATED, WITHOUT_WEIGHTS, Parameters
 from ircotlib.prompting.prompt import GPT3, STYLES
 from ircotlib.retrieval import find_retriever, model_of
 from ircotlib.running.backends import open_model
@@ -186,7 +186,7 @@ def check_model(
     has it.
     """
     folder = Path(resolve(name))
-    if name in ("", SIMULATED):
+    if name in ("", *WITHOUT_WEIGHTS):
         return None
     if not folder.is_dir() or (file is not None and not (folder / file).is_file()):
         if folder.exists() or not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", name):

@@ -24,7 +24,7 @@ from ircotlib.files.paths import DATA
 from ircotlib.files.processes import count_cores
 from ircotlib.files.progress import show_progress
 from ircotlib.generation.config import SMALL
-from ircotlib.parameters import SIMULATED, Parameters
+from ircotlib.parameters import WITHOUT_WEIGHTS, Parameters
 from ircotlib.playing.cache import Calls
 from ircotlib.playing.scheduler import find_missing, run
 from ircotlib.running.bench import Bench
@@ -150,10 +150,10 @@ def open_workers(benches: Sequence[Bench]) -> Iterator[Workers | Waves | None]:
 
 def count_workers(bench: Bench) -> int:
     """How many processes play a bench's runs: one per GPU or, for a small model without one, per
-    core; one where a server or the simulated reader answers.
+    core; one where a server, the simulated or the gold reader answers.
     """
     p = bench.parameters
-    if p.server or p.model == SIMULATED or bench.model is None:
+    if p.server or p.model in WITHOUT_WEIGHTS or bench.model is None:
         return 1
     if ray_address(p):
         return MOST

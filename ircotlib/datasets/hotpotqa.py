@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ircotlib.data import Paragraph, Question
+from ircotlib.data import GoldStep, Paragraph, Question
 from ircotlib.datasets import Dataset, QuestionContext
 from ircotlib.datasets.abstracts import ABSTRACTS
 from ircotlib.datasets.fields import List, Record, String, Text, read_list
@@ -77,8 +77,21 @@ def read_asked(
     # IRCoT §4.1: whole paragraphs are gold, not the sentences that the file names in them
     gold = tuple(dict.fromkeys(corpus_ids[title] for title in titles))
     id = record.id or f"{dataset}-{digest(record.question, 16)}"
-    answers = (record.answer,)
-    return Question(id, record.question, answers, gold, dataset, record.type), context
+    stated = {"kind": record.type, "steps": _read_steps(record, corpus_ids)}
+    return Question(id, record.question, (record.answer,), gold, dataset, **stated), context
+
+
+def _read_steps(record: Asking, corpus_ids: Mapping[str, str]) -> tuple[GoldStep, ...]:
+    """A step for each supporting sentence, without a sub-question; () if one is not in the context,
+    as in the fullwiki setting.
+    """
+    texts = {title: parts for title, parts in reversed(record.context)}
+    facts = dict.fromkeys(record.supporting_facts)
+    pairs = [(title, texts.get(title, [])[n : n + 1]) for title, n in facts if n >= 0]
+    stated = [(title, part[0].strip()) for title, part in pairs if part and part[0].strip()]
+    if {title for title, _ in stated} != {title for title, _ in facts}:
+        return ()
+    return tuple(GoldStep("", "", (corpus_ids[t],), t, t, sentence) for t, sentence in stated)
 
 
 def read_context(record: Contexts, separator: str) -> tuple[Paragraph, ...]:

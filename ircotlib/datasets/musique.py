@@ -6,12 +6,14 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from ircotlib.data import Paragraph, Question
+from ircotlib.data import GoldStep, Paragraph, Question
 from ircotlib.datasets import Dataset, FullCorpus, QuestionContext
 from ircotlib.datasets.fields import GET_ANOTHER, Record, String, Text, read_rows
 from ircotlib.datasets.pooled import make_paragraph
 from ircotlib.errors import DataError
 from ircotlib.metrics import cover_em, exact_match, squad_f1
+
+RELATION = " >> "  # between the subject and the relation of some sub-questions
 
 
 class _Entry(Record):
@@ -34,6 +36,8 @@ class _Supporting(_Entry):
 
 class _Supported(Record):
     paragraph_support_idx: int | None = None
+    question: String = ""
+    answer: String = ""
 
 
 class _Asking(Record):
@@ -69,9 +73,30 @@ def read_musique(path: Path) -> list[QuestionContext]:
             aliases = filter(str.strip, record.answer_aliases)
             answers = tuple(dict.fromkeys([record.answer, *aliases]))
             kind = record.id.split("__")[0]  # "3hop1__123_456_789"
-            question = Question(record.id, record.question, answers, gold, "musique", kind)
+            steps = _read_steps(record)
+            stated = {"kind": kind, "steps": steps}
+            question = Question(record.id, record.question, answers, gold, "musique", **stated)
             examples.append((question, context))
     return examples
+
+
+def _read_steps(record: _Asking) -> tuple[GoldStep, ...]:
+    """The steps of a question's decomposition; () if one has no question or no answer. Some are
+    worded as relations, "Ada Moss >> father". What a step is about is the subject of the relation,
+    or the title of its paragraph, if that is in the question.
+    """
+    if not all(s.question.strip() and s.answer.strip() for s in record.question_decomposition):
+        return ()
+    entries = {entry.idx: entry for entry in record.paragraphs if entry.is_supporting}
+    steps = []
+    for step in record.question_decomposition:
+        entry = entries.get(step.paragraph_support_idx)
+        gold, title = ((entry.paragraph.id,), entry.title) if entry else ((), "")
+        subject, relation, _ = step.question.partition(RELATION)
+        if not relation:
+            subject = title if title.casefold() in step.question.casefold() else ""
+        steps.append(GoldStep(step.question, step.answer, gold, title, subject))
+    return tuple(steps)
 
 
 def read_paragraphs(path: Path) -> Iterator[Paragraph]:

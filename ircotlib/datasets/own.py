@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from ircotlib.data import Paragraph, Question, write_jsonl
+from ircotlib.data import GoldStep, Paragraph, Question, write_jsonl
 from ircotlib.datasets import Dataset, QuestionContext
 from ircotlib.datasets.fields import Record, String, Text, read_rows
 from ircotlib.datasets.pooled import make_paragraph, pool
@@ -27,11 +27,19 @@ class _Entry(_Page):
     is_supporting: bool = False
 
 
+class _Step(Record):
+    question: String = ""
+    answer: String = ""
+    title: String = ""  # of the paragraph that supports it
+    sentence: String = ""
+
+
 class _Asking(Record):
     id: Text
     question: Text
     answers: list[Text] = Field(min_length=1)
     paragraphs: list[_Entry] = []
+    steps: list[_Step] = []
     kind: String = ""
 
 
@@ -44,7 +52,14 @@ def read_own(path: Path) -> Iterator[QuestionContext]:
         supporting = zip(context, record.paragraphs, strict=True)
         gold = dict.fromkeys(p.id for p, entry in supporting if entry.is_supporting)
         answers = tuple(dict.fromkeys(record.answers))
-        yield Question(record.id, record.question, answers, tuple(gold), NAME, record.kind), context
+        stated = {"kind": record.kind, "steps": tuple(_read_steps(record, context))}
+        yield Question(record.id, record.question, answers, tuple(gold), NAME, **stated), context
+
+
+def _read_steps(record: _Asking, context: Iterable[Paragraph]) -> Iterator[GoldStep]:
+    for step in record.steps:
+        gold = tuple(p.id for p in context if step.title and p.title == step.title)
+        yield GoldStep(step.question, step.answer, gold, step.title, step.title, step.sentence)
 
 
 def read_paragraphs(path: Path) -> list[Paragraph]:

@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from ircotlib.data import Paragraph
+from ircotlib.data import GoldStep, Paragraph
 from ircotlib.datasets import Dataset, FullCorpus, QuestionContext
 from ircotlib.datasets.downloads import stream_list
-from ircotlib.datasets.fields import Record, String, Text, check, read_list, read_rows
+from ircotlib.datasets.fields import List, Record, String, Text, check, read_list, read_rows
 from ircotlib.datasets.hotpotqa import Asking, Contexts, read_asked, read_context
+from ircotlib.datasets.wording import SEPARATOR, ask_relation, state_relation
 from ircotlib.metrics import cover_em, exact_match, hotpotqa_f1
 
 ALIASES = "id_aliases.json"  # JSON lines, in the same archive as the questions
@@ -18,6 +19,8 @@ ALIASES = "id_aliases.json"  # JSON lines, in the same archive as the questions
 class _Asking(Asking):
     type: Literal["compositional", "comparison", "inference", "bridge_comparison"]
     answer_id: String | None = None
+    # a list of [subject, relation, object]
+    evidences: list[Annotated[tuple[String, String, String], List]] = []
 
 
 class _Names(Record):
@@ -41,8 +44,40 @@ def read_2wikimultihopqa(path: Path) -> list[QuestionContext]:
         question, context = read_asked(record, where, "2wikimultihopqa", " ")
         # its official scorer, too, takes the best of the answer and its aliases
         others = sorted(aliases.get(record.answer_id, set()) - {record.answer})
-        questions.append((replace(question, answers=(record.answer, *others)), context))
+        answers = (record.answer, *others)
+        steps = _read_steps(record, question.gold)
+        questions.append((replace(question, answers=answers, steps=steps), context))
     return questions
+
+
+def _read_steps(record: _Asking, gold: tuple[str, ...]) -> tuple[GoldStep, ...]:
+    """The evidences, in words of ours; several objects of one relation are one answer. The n-th
+    subject's paragraph is the n-th gold one, or, if there are not as many, the n-th evidence's.
+    """
+    objects = {}
+    for subject, relation, value in record.evidences:
+        objects.setdefault((subject.strip(), relation.strip()), []).append(value.strip())
+    if not all(subject and relation and all(v) for (subject, relation), v in objects.items()):
+        return ()
+    titles = list(dict.fromkeys(title for title, _ in record.supporting_facts))
+    subjects = list(dict.fromkeys(subject for subject, _ in objects))
+    steps = []
+    for number, ((subject, relation), values) in enumerate(objects.items()):
+        answer = " and ".join(values)
+        earlier = [n for n, step in enumerate(steps, start=1) if step.answer == subject]
+        named = f"#{earlier[-1]}" if earlier else subject
+        place = subjects.index(subject) if len(subjects) == len(gold) else number
+        steps.append(
+            GoldStep(
+                ask_relation(f"{named}{SEPARATOR}{relation}"),
+                answer,
+                gold[place : place + 1],
+                "".join(titles[place : place + 1]),
+                subject,
+                state_relation(subject, relation, answer),
+            )
+        )
+    return tuple(steps)
 
 
 def read_contexts(path: Path) -> Iterator[Paragraph]:

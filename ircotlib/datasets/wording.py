@@ -14,6 +14,11 @@ def ask_relation(text: str) -> str:
     return f"What is the {relation.strip()} of {subject.strip()}?"
 
 
+def state_relation(subject: str, relation: str, value: str) -> str:
+    """The value of a subject's relation as a sentence (ours)."""
+    return f"The {relation} of {subject} is {value.removesuffix('.')}."
+
+
 def ask_claim(claim: str) -> str:
     """A claim as a question (SearChain, Appendix: its prompt for FEVER)."""
     return f"Is it true that {claim.strip().rstrip('.')} (SUPPORTS or REFUTES)?"

@@ -18,12 +18,14 @@ from ircotlib.files.kept import kept_until_changed
 from ircotlib.files.paths import DATA, ROOT
 from ircotlib.generation.budget import find_price
 from ircotlib.generation.config import is_encoder_decoder
-from ircotlib.parameters import SIMULATED, Parameters
+from ircotlib.parameters import GOLD, SIMULATED, WITHOUT_WEIGHTS, Parameters
 from ircotlib.prompting.prompt import GPT3
 from ircotlib.retrieval import model_of, open_retriever
 from ircotlib.retrieval.corpus import DESCRIPTION, fingerprint_of, open_corpus
 from ircotlib.running.laboratory import (
     data_folder,
+    open_gold_extractor,
+    open_gold_reader,
     open_simulated_extractor,
     open_simulated_reader,
 )
@@ -41,7 +43,7 @@ def change_model(p: Parameters, name: str) -> Parameters:
     changed = p.change(model=name)
     if p.server:
         return changed.change(style=GPT3.name)
-    folder = None if name == SIMULATED else models.find_config(name)
+    folder = None if name in WITHOUT_WEIGHTS else models.find_config(name)
     if folder is None or is_encoder_decoder(folder):
         return changed
     return changed.change(style=GPT3.name)
@@ -53,6 +55,8 @@ def open_model(p: Parameters) -> object:
     """
     if p.model == SIMULATED:
         return open_simulated_reader(p)
+    if p.model == GOLD:
+        return open_gold_reader()
     if not p.server:
         return _model(p.model, p.dtype, p.thinking_tokens)
     prices = None if p.prices is None else tuple(p.prices)
@@ -85,6 +89,9 @@ def open_reading(p: Parameters, dataset: str) -> tuple[object, object]:
 
     if p.extractor == SIMULATED:
         return open_simulated_extractor(p, dataset), open_duplicates(p.duplicates)
+    if p.extractor == GOLD:
+        dev, test, _ = open_dataset(p, dataset)
+        return open_gold_extractor([*dev, *test]), open_duplicates(p.duplicates)
     return _extractor(p.extractor) if p.extractor else None, open_duplicates(p.duplicates)
 
 

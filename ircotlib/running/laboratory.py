@@ -4,11 +4,12 @@ laboratory.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType
 
+from ircotlib.data import Question
 from ircotlib.datasets.facts import Facts
 from ircotlib.errors import NothingToRun, UserError
 from ircotlib.files.checksums import read_description
@@ -132,6 +133,20 @@ def _reader(dials: tuple[float, ...], make: Callable, seed: int, stages: tuple) 
 
     of_stages = {stage: Dials(*of_one) for stage, of_one in stages}
     return SimulatedReader(Dials(*dials), make, seed, of_stages)
+
+
+def open_gold_reader() -> object:
+    """The gold reader, which has the steps of the questions that it is asked (docs/gold.md)."""
+    from ircot_laboratory.gold.reader import GoldReader
+
+    return GoldReader()
+
+
+def open_gold_extractor(questions: Iterable[Question]) -> object:
+    """The gold reader's extractive reader, which knows the steps of these questions."""
+    from ircot_laboratory.gold.reader import GoldExtractor
+
+    return GoldExtractor(questions)
 
 
 def is_laboratory(data_dir: str) -> bool:

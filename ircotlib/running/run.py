@@ -17,7 +17,7 @@ from ircotlib.errors import DataError
 from ircotlib.files.checksums import read_description, read_whole, take_sums, write_description
 from ircotlib.files.paths import DATA, PARTIAL, hold_lock, replace_files
 from ircotlib.files.tables import write_table
-from ircotlib.parameters import DIALS, SIMULATED, Parameters, read_parameters
+from ircotlib.parameters import DIALS, GOLD, SIMULATED, Parameters, read_parameters
 from ircotlib.playing.cache import Calls
 from ircotlib.playing.exported import Replaying
 from ircotlib.program import Program
@@ -117,6 +117,8 @@ def name_model(p: Parameters | Mapping) -> str:
     reader has the dials that are set.
     """
     p = dict(p)
+    if p["model"] == GOLD:
+        return "gold reader (upper bound)"
     if p["model"] != SIMULATED:
         return p["model"]
     defaults = {name: Parameters.model_fields[name].default for name in DIALS}

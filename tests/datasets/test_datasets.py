@@ -50,7 +50,11 @@ def test_hotpotqa_in_the_distractor_setting(tmp_path):
     assert [paragraph.title for paragraph in context] == ["Walibi", "Lost Gravity", "Mack Rides"]
     assert context[1].text == "Lost Gravity is a roller coaster. It was made by Mack Rides."
     gold = (context[2].id, context[1].id)  # in the order of the supporting facts, each once
-    assert question == Question("5a", HOTPOT["question"], ("Germany",), gold, "hotpotqa", "bridge")
+    stated = {"kind": "bridge", "steps": question.steps}
+    assert question == Question("5a", HOTPOT["question"], ("Germany",), gold, "hotpotqa", **stated)
+    assert [step.gold for step in question.steps] == [gold[:1], gold[1:], gold[1:]]
+    stated = [sentence.strip() for sentence in (*MACK[1], *GRAVITY[1])]
+    assert [step.sentence for step in question.steps] == stated
 
 
 def test_hotpotqa_in_the_fullwiki_setting_takes_gold_from_the_corpus(tmp_path):

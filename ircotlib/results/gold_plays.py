@@ -1,0 +1,212 @@
+"""How much of what is needed each system can find: plays of the gold reader (docs/gold.md)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import pandas as pd
+
+from ircotlib.comparing.pool import open_processes
+from ircotlib.datasets.musique import RELATION
+from ircotlib.errors import UserError
+from ircotlib.files.processes import count_cores
+from ircotlib.parameters import GOLD, Parameters
+from ircotlib.program import Program, Retrieve
+from ircotlib.results.abilities.simulated_plays import play_alone
+from ircotlib.results.statistics import holm, mean_interval, paired_difference
+from ircotlib.running.bench import open_bench
+from ircotlib.running.programs import program_of
+from ircotlib.systems import all_systems
+
+# how sub-questions are worded: all in natural words; some as relations ("Ada Moss >> father"); or
+# there are none, only sentences
+WORDINGS = NATURAL, RELATIONS, SENTENCES = "natural", "relations", "sentences"
+FEW = 20  # questions of so many steps, below which a picture has no panel for them
+
+
+@dataclass(frozen=True)
+class GoldPlay:
+    """A system with a setting of its program; `method`: its name in tables and figures."""
+
+    method: str
+    system: str
+    setting: Mapping[str, object] = field(default_factory=dict)
+
+
+KS = 1, 2, 3, 4, 6, 8
+# each system that retrieves, with its paper's or its program's setting; of OneR as many paragraphs
+# as IRCoT keeps at most (footnote 5)
+GOLD_METHODS = [
+    GoldPlay("OneR", "OneR", {"k": 15}),
+    GoldPlay("IRCoT", "IRCoT", {"k": 4}),
+    GoldPlay("SearChain", "SearChain"),
+    GoldPlay("Self-Ask", "Self-Ask"),
+    GoldPlay("ReAct", "ReAct"),
+    GoldPlay("DecomP", "DecomP", {"k": 4}),
+    GoldPlay("DSP", "DSP"),
+    GoldPlay("Tree-of-Thought w/ IR", "Tree-of-Thought w/ IR"),
+    GoldPlay("Verify-and-Edit", "Verify-and-Edit", {"always_edit": True}),
+    GoldPlay("Plan-and-Solve w/ IR", "Plan-and-Solve w/ IR"),
+    GoldPlay("ToolFormer", "ToolFormer"),
+    GoldPlay("Direct Retrieval", "Direct Retrieval"),
+]
+GOLD_BY_K = [
+    GoldPlay(name, name, {"k": k})
+    for name in ("IRCoT", "OneR", "SearChain", "Tree-of-Thought w/ IR")
+    for k in KS
+]
+GOLD_BY_KEPT = [  # IRCoT that keeps more or fewer paragraphs than 15 (footnote 5)
+    GoldPlay(f"K = {k}, at most {most}", "IRCoT", {"k": k, "max_paragraphs": most})
+    for k in (4, 8)
+    for most in (10, 15, 30)
+]
+GOLD_BY_STEP = [
+    play for play in GOLD_METHODS if play.system in ("OneR", "IRCoT", "SearChain", "DSP")
+]
+
+
+def play_gold(p: Parameters, plays: Sequence[GoldPlay]) -> pd.DataFrame:
+    """Play systems on all questions of the parameters' data sets whose steps are known. Those that
+    the gold reader cannot play are left out (`refused_plays`).
+
+    Return one row per data set, play and question: method, system, k; the question's id,
+    number of steps (`hops`) and `wording`; `found`, whether all gold paragraphs are among those
+    that the system kept, `recall`, `paragraphs` and `retrievals`, and `lost`, the numbers of the
+    steps of which no supporting paragraph is.
+    """
+    jobs = [(p, dataset, tuple(plays)) for dataset in p.datasets]
+    cores = min(count_cores(), len(jobs))
+    if cores > 1:
+        pool = open_processes(_play_dataset, cores)
+        tables = [each.result() for each in [pool.submit(job) for job in jobs]]
+    else:
+        tables = [_play_dataset(job) for job in jobs]
+    return pd.concat(tables, ignore_index=True)
+
+
+def _play_dataset(job: tuple[Parameters, str, Sequence[GoldPlay]]) -> pd.DataFrame:
+    p, dataset, plays = job
+    bench, rows = open_gold(p, dataset), []
+    for play in plays:
+        system = all_systems()[play.system]
+        if why_refused(bench, play):
+            continue
+        build = program_of(bench, system, **play.setting)
+        for question in bench.test:
+            asked = []
+            result = play_alone(_note(build(question), asked), bench.backends)
+            ids = {paragraph.id for paragraph in result.paragraphs}
+            lost = [
+                number
+                for number, step in enumerate(question.steps, start=1)
+                if step.gold and ids.isdisjoint(step.gold)
+            ]
+            rows.append(
+                {
+                    **{"dataset": dataset, "method": play.method, "system": play.system},
+                    **{"k": play.setting.get("k"), "id": question.id},
+                    **{"hops": len(question.steps), "wording": word_steps(question.steps)},
+                    "found": float(ids >= {*question.gold}),
+                    "recall": len(ids & {*question.gold}) / len(question.gold),
+                    **{"paragraphs": len(ids), "retrievals": len(asked), "lost": tuple(lost)},
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def open_gold(p: Parameters, dataset: str):
+    """The bench of a data set with the gold reader, and all questions."""
+    return open_bench(p.change(model=GOLD, dev=0, test=None), dataset, "gold")
+
+
+def why_refused(bench, play: GoldPlay) -> str:
+    """Why the gold reader cannot play a system on a data set; "" if it can."""
+    try:
+        bench.model.listen(bench.test[0], all_systems()[play.system])
+    except UserError as error:
+        return str(error)
+    return ""
+
+
+def refused_plays(p: Parameters, plays: Sequence[GoldPlay]) -> list[str]:
+    """Why the gold reader leaves plays out, one line each."""
+    benches = [open_gold(p, dataset) for dataset in p.datasets]
+    lines = [why_refused(bench, play) for bench in benches for play in plays]
+    return list(dict.fromkeys(filter(None, lines)))
+
+
+def _note(program: Program, asked: list[Retrieve]) -> Program:
+    """A program whose retrievals are noted."""
+    reply = None
+    while True:
+        try:
+            request = program.send(reply)
+        except StopIteration as end:
+            return end.value
+        asked += [request] if isinstance(request, Retrieve) else []
+        reply = yield request
+
+
+def word_steps(steps: Sequence) -> str:
+    """How the sub-questions of a question are worded: WORDINGS."""
+    if not all(step.question for step in steps):
+        return SENTENCES
+    return RELATIONS if any(RELATION in step.question for step in steps) else NATURAL
+
+
+def average_found(plays: pd.DataFrame, *by: str) -> pd.DataFrame:
+    """For each group: `mean`, the share of questions of which all gold paragraphs were found, with
+    its 95% interval, and the mean recall, in percent; paragraphs and retrievals a question.
+    """
+    rows = []
+    for group, of_one in plays.groupby(list(by), sort=False, dropna=False):
+        row = dict(zip(by, group, strict=True)) | {"mean": 100 * of_one["found"].mean()}
+        row |= dict(zip(("low", "high"), mean_interval(of_one["found"].to_numpy()), strict=True))
+        row |= {"recall": 100 * of_one["recall"].mean(), "n": len(of_one)}
+        row |= {name: of_one[name].mean() for name in ("paragraphs", "retrievals")}
+        rows.append(row | {end: 100 * row[end] for end in ("low", "high")})
+    return pd.DataFrame(rows).round(3)
+
+
+def average_by_wording(plays: pd.DataFrame, *by: str) -> pd.DataFrame:
+    """The groups of `average_found` in each data set, then again for each wording of those that
+    have several; `wording` is "all" before.
+    """
+    several = plays.groupby("dataset")["wording"].transform("nunique") > 1
+    tables = [plays.assign(wording="all"), plays[several].sort_values("wording", kind="stable")]
+    return pd.concat([average_found(each, "dataset", "wording", *by) for each in tables])
+
+
+def compare_found(plays: pd.DataFrame) -> pd.DataFrame:
+    """Each pair of methods on each data set, over the same questions: of how many only the first,
+    and only the second, finds all gold paragraphs; the difference in points with its 95% interval;
+    and the exact p, corrected for all pairs of the data set (Holm).
+    """
+    tables = []
+    for dataset, of_one in plays.groupby("dataset", sort=False):
+        found = of_one.pivot(index="id", columns="method", values="found")
+        rows = []
+        for a, b in combinations(of_one["method"].unique(), 2):
+            mean, low, high, p = paired_difference(found[a], found[b])
+            row = {"dataset": dataset, "method": a, "other": b, "difference": 100 * mean}
+            row |= {"low": 100 * low, "high": 100 * high}
+            row |= {"only first": int((found[a] > found[b]).sum())}
+            rows.append(row | {"only second": int((found[a] < found[b]).sum()), "p": p})
+        table = pd.DataFrame(rows)
+        tables.append(table.assign(p_holm=holm(table["p"])) if rows else table)
+    return pd.concat(tables, ignore_index=True).round({"difference": 2, "low": 2, "high": 2})
+
+
+def average_steps(plays: pd.DataFrame) -> pd.DataFrame:
+    """For each data set, number of steps and system, and each step: `mean`, the share of questions
+    of which a paragraph that supports the step was found, with its 95% interval, in percent; of
+    data sets that state sub-questions, and without numbers of steps that FEW questions have.
+    """
+    asked = plays[plays["wording"] != SENTENCES]
+    steps = [range(1, hops + 1) for hops in asked["hops"]]
+    each = asked.assign(step=steps).explode("step", ignore_index=True)
+    kept = [step not in lost for step, lost in zip(each["step"], each["lost"], strict=True)]
+    each = each.assign(found=[float(is_kept) for is_kept in kept])
+    table = average_found(each, "dataset", "hops", "system", "step")
+    columns = ["dataset", "hops", "system", "step", "mean", "low", "high", "n"]
+    return table[table["n"] >= FEW].sort_values(["dataset", "hops"], kind="stable")[columns]

@@ -1,0 +1,124 @@
+"""What the gold reader's plays hold, how they are averaged and compared, and how they are drawn."""
+
+import pandas as pd
+import pytest
+
+from ircotlib import (
+    GOLD_BY_KEPT,
+    GOLD_METHODS,
+    average_by_wording,
+    average_found,
+    average_steps,
+    compare_found,
+    draw_found,
+    draw_found_by_k,
+    draw_found_steps,
+    play_gold,
+    read_parameters,
+    refused_plays,
+)
+from ircotlib.data import GoldStep
+from ircotlib.results import gold_plays
+from ircotlib.results.gold_plays import GoldPlay, word_steps
+from ircotlib.running import backends
+from ircotlib.running import bench as setup
+
+
+@pytest.fixture(scope="module")
+def plays(laboratory, tmp_path_factory):
+    """All methods on two data sets of a small laboratory."""
+    with pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp("data")
+        patch.setattr(setup, "DATA", folder)
+        patch.setattr(backends, "DATA", folder)
+        patch.setattr(gold_plays, "count_cores", lambda: 1)
+        p = read_parameters("mini", {"data_dir": str(laboratory)})
+        p = p.change(datasets=["hotpotqa", "musique", "iirc"])
+        yield play_gold(p, GOLD_METHODS), refused_plays(p, GOLD_METHODS)
+
+
+def test_a_row_for_each_question_that_can_be_played(plays):
+    rows, refused = plays
+    counts = rows.groupby(["dataset", "method"]).size().unstack("dataset")
+    assert set(counts["musique"]) == {40} and set(counts["hotpotqa"].dropna()) == {40}
+    assert "iirc" not in counts and counts["hotpotqa"].notna().sum() < len(GOLD_METHODS)
+    assert len(refused) == len(set(refused)) and not any("musique" in line for line in refused)
+    assert sum("hotpotqa" in line for line in refused) == counts["hotpotqa"].isna().sum()
+    assert ((rows["recall"] == 1) == (rows["found"] == 1)).all()
+    assert (rows["lost"].map(len) == 0)[rows["found"] == 1].all()
+    one_each = rows[rows["method"] == "Self-Ask"]
+    assert (one_each["retrievals"] == one_each["hops"]).all()
+
+
+def test_means_are_those_of_the_questions(plays):
+    rows, _ = plays
+    table = average_found(rows, "dataset", "method", "system").set_index(["dataset", "method"])
+    oner = rows[(rows["dataset"] == "musique") & (rows["method"] == "OneR")]
+    row = table.loc["musique", "OneR"]
+    assert row["mean"] == pytest.approx(100 * oner["found"].mean(), abs=0.001)
+    assert row["low"] <= row["mean"] <= row["high"] and (row["paragraphs"], row["n"]) == (15, 40)
+    steps = average_steps(rows[rows["method"] == "OneR"])
+    first = oner[oner["hops"] == 2]["lost"].map(lambda lost: 1 not in lost)
+    shown = steps.query("hops == 2 and step == 1")["mean"]
+    assert set(steps["dataset"]) <= {"musique"} and (steps["n"] >= gold_plays.FEW).all()
+    assert [*shown] == ([pytest.approx(100 * first.mean(), abs=0.001)] if len(first) >= 20 else [])
+
+
+def test_pairs_are_compared_over_the_same_questions(plays):
+    rows, _ = plays
+    pairs = compare_found(rows).set_index(["dataset", "method", "other"])
+    pair = pairs.loc["musique", "OneR", "IRCoT"]
+    found = rows[rows["dataset"] == "musique"].pivot(index="id", columns="method", values="found")
+    only = found["IRCoT"] - found["OneR"]
+    assert (pair["only first"], pair["only second"]) == ((only < 0).sum(), (only > 0).sum())
+    assert pair["difference"] == pytest.approx(-100 * only.mean(), abs=0.01)
+    assert pair["p"] < 0.001 and pair["p"] <= pair["p_holm"]
+    equal = pairs.loc["musique", "SearChain", "Self-Ask"]
+    assert (equal["difference"], equal["p"]) == (0, 1)
+
+
+def test_wordings_are_parted_where_a_data_set_has_several():
+    steps = [GoldStep("Ada >> father", "Ben"), GoldStep("Who taught #1?", "Cy")]
+    assert [word_steps(steps), word_steps(steps[1:])] == ["relations", "natural"]
+    assert word_steps([GoldStep("", "", sentence="Ada learnt.")]) == "sentences"
+    row = {"dataset": "musique", "system": "OneR", "recall": 1.0, "paragraphs": 1, "retrievals": 1}
+    rows = [row | {"found": float(n % 2), "wording": w} for n, w in enumerate("aab")]
+    rows += [row | {"dataset": "own", "found": 1.0, "wording": "a"}]
+    table = average_by_wording(pd.DataFrame(rows), "system")
+    assert [*zip(table["dataset"], table["wording"], table["n"], strict=True)] == [
+        ("musique", "all", 3),
+        ("own", "all", 1),
+        ("musique", "a", 2),
+        ("musique", "b", 1),
+    ]
+
+
+def test_the_pictures_name_what_they_show(plays):
+    rows, _ = plays
+    figure = draw_found(average_found(rows, "dataset", "method", "system"), "Found")
+    assert [axis.get_title("left") for axis in figure.axes] == [
+        "HotpotQA (n = 40)",
+        "MuSiQue (n = 40)",
+    ]
+    named = [text.get_text() for text in figure.axes[1].texts]
+    assert any("SearChain" in name and "Self-Ask" in name for name in named)
+    by_k = average_by_wording(rows.assign(k=1), "system", "k")
+    assert len(draw_found_by_k(by_k, "K").axes) == 2
+    steps = average_steps(rows)
+    assert len(draw_found_steps(steps, "Steps").axes) >= steps["hops"].nunique()
+
+
+def test_on_real_text_one_paragraph_a_sub_question_is_too_few(shared, tmp_path, monkeypatch):
+    monkeypatch.setattr(setup, "DATA", tmp_path)
+    monkeypatch.setattr(backends, "DATA", tmp_path)
+    p = read_parameters("sample", {"data_dir": str(shared), "datasets": ["musique"]})
+    methods = [play for play in GOLD_METHODS if play.system in ("SearChain", "IRCoT")]
+    more = GoldPlay("SearChain, K = 3", "SearChain", {"k": 3})
+    rows = play_gold(p, [*methods, more, GOLD_BY_KEPT[-1]])
+    means = average_found(rows, "method").set_index("method")["mean"].round(1)
+    assert dict(means) == {
+        "IRCoT": 81.9,
+        "SearChain": 31.0,
+        "SearChain, K = 3": 63.3,
+        GOLD_BY_KEPT[-1].method: 92.4,
+    }
