@@ -73,7 +73,7 @@ def with_reported(
     """
     papers = reported.assign(profile="paper", reported=reported["value"])
     theirs = papers.assign(theirs=papers["model"])[[*KEYS, "name", "theirs", "reported"]]
-    ours = ours.assign(theirs=ours["model"].map(others).fillna(model))
+    ours = ours.assign(theirs=[others.get(name, model) for name in ours["model"]])
     table = pd.concat([beside(ours, theirs, [*KEYS, "theirs"]), papers], ignore_index=True)
     return table.reindex(columns=COLUMNS).astype({"n": "Int64"})
 

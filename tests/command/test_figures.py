@@ -39,7 +39,8 @@ def test_the_top_of_a_notebook_says_what_its_metadata_say(name):
     assert about.makes == [f"{stem}.{end}" for stem, ends in files for end in ends.split(",")]
     runs = needs if "the runs of" in " ".join(needs.split()) else ""
     assert about.runs == re.findall(r"`(\d\d_\w+)`", runs)
-    compared = read_comparisons(name, "mini", {})
+    # that of real outputs compares nothing
+    compared = read_comparisons(name, "mini", {}) if name != "17_real_outputs" else []
     used = {bench.parameters.model for one in compared for bench in one.benches}
     assert (MINI.agent in used) == bool(re.search(r"the\s+agent", needs))
     assert (used > {MINI.model, MINI.models[0]}) == ("models of several sizes" in needs)

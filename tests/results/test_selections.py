@@ -76,8 +76,9 @@ SELECTIONS = ["NoR QA"], ["OneR QA"], ["OneR", "IRCoT"], ["IRCoT QA", "SearChain
 @pytest.mark.parametrize("systems", SELECTIONS, ids=", ".join)
 def test_no_notebook_refuses_a_selection(systems):
     changes = {"systems": systems}
-    planned = check_notebooks(P.change(**changes), changes, all_notebooks())
-    assert {*planned} == {*all_notebooks()}
+    names = {*all_notebooks()} - {"17_real_outputs"}  # which has outputs of the user's
+    planned = check_notebooks(P.change(**changes), changes, sorted(names))
+    assert {*planned} == names
 
 
 # in the notebooks' own process, one after the other
