@@ -28,7 +28,6 @@ SERVED = {"style": GPT3.name, "reader": "cot", "context_tokens": None, "gpt3": "
 # in place of a model: a reader whose abilities are dials, and one that has the steps that data sets
 # state; then this replaces the profile's values, so that nothing else reads or cuts a prompt
 SIMULATED, GOLD = "simulated", "gold"
-DIALS = "knows misreads decomposes makes_up obeys breaks_form extractor_misreads coincide".split()
 ALONE = {"style": AGENT.name, "reader": "cot", "context_tokens": 100_000, "agent": "", "gpt3": ""}
 WITHOUT_WEIGHTS = {name: ALONE | {"extractor": name} for name in (SIMULATED, GOLD)}
 # change no outcome, only how it comes about
@@ -60,15 +59,7 @@ class Parameters(BaseModel):
     agent: str = ""  # a local folder: the small model for SearChain's systems; "": `model`
     extractor: str = ""  # extractive reader (SearChain §3.3): a folder or a hub id; "": none
     duplicates: str = ""  # cross-encoder that detects duplicate queries; "": equal texts
-    # how able the simulated reader is (model: simulated; docs/abilities.md)
-    knows: ranges.Share = 0.0  # share of the facts that it knows by heart
-    misreads: ranges.Share = 0.0  # share of the facts in passages that it misreads
-    decomposes: ranges.Share = 0.0  # share of the steps in which it asks for something else
-    makes_up: ranges.Share = 0.0  # share of the facts unknown to it that it makes up
-    obeys: ranges.Share = 1.0  # share of the facts for which passages overrule its memory
-    breaks_form: ranges.Share = 0.0  # share of its replies that cannot be parsed
-    extractor_misreads: ranges.Share = 0.0  # as `misreads`, for the extractive reader
-    coincide: ranges.Share = 0.0  # share of the facts that both misread alike
+    dials: dict[str, ranges.Share] = {}  # of the simulated reader (docs/abilities.md)
     workers: ranges.Workers = "auto"  # processes that play runs at the same time
     # a server, and what it may cost
     server: ranges.Server = ""  # addresses of an OpenAI-compatible server; "": a local model
@@ -146,9 +137,8 @@ class Parameters(BaseModel):
         if self.server and (own := [name for name in models if name in WITHOUT_WEIGHTS]):
             raise UserError(f"found a server and a {own[0]} reader, expected one; leave server out")
         fields = type(self).model_fields
-        if SIMULATED not in (*models, self.extractor):
-            if given := [name for name in DIALS if getattr(self, name) != fields[name].default]:
-                raise UserError(f"found {given[0]} and no simulated reader; set model=simulated")
+        if self.dials and SIMULATED not in (*models, self.extractor):
+            raise UserError("found dials and no simulated reader; set model=simulated")
         for name in () if self.server else ("chat", "batch", "max_cost", "max_requests"):
             if getattr(self, name) != fields[name].default:
                 raise UserError(f"found {name} and no server; set server, or leave {name} out")

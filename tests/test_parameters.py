@@ -123,7 +123,7 @@ WRONG_LINES = {  # of a profile, and what the error says of them
     "timeout: yes": "timeout: found True, expected a number",
     "max_cost: '3'": "max_cost: found '3', expected a number",
     "datasets: [x]": "datasets: found 'x'",
-    "knows: 0.5": "found knows and no simulated reader",
+    "dials: {knows: 0.5}": "found dials and no simulated reader",
     "test: " + "[" * 3000: "found no YAML",
     "test: 2024-99-99": "found no YAML (month must be in 1..12)",
     "worlds: [[030, 5, 5]]": "worlds: found '030', expected a whole number",

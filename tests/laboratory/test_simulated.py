@@ -1,22 +1,23 @@
 """The dials of the simulated reader do what they say, in all systems."""
 
+from dataclasses import asdict
 from functools import cache
 
 import pytest
 from simulating import NAMES, SETTINGS, P, play
 
 from ircot_laboratory.questions.questions import ALL_DATASETS
+from ircot_laboratory.simulated.dials import Dials
 from ircotlib.datasets.scoring import score
-from ircotlib.parameters import DIALS
 from ircotlib.program import Generate, Sample
 from ircotlib.results.abilities import simulated_plays as plays
 from ircotlib.results.abilities.simulated_plays import SimulatedPlay, play_all
 from ircotlib.running.backends import open_dataset
 
-MIDDLING = {"knows": 0.4, "misreads": 0.2, "decomposes": 0.15, "breaks_form": 0.1}
-MIDDLING |= {"extractor_misreads": 0.2}
-BETTER = {"knows": 1.0, "misreads": 0.0, "decomposes": 0.0, "breaks_form": 0.0}
-BETTER |= {"extractor_misreads": 0.0}
+MIDDLING = {"knows": 0.4, "misreads": 0.1}
+BETTER = {"knows": 1.0, "confirms": 1.0}  # the best of each dial; of others 0
+BETTER |= dict.fromkeys(("misreads", "distracted", "misplans", "wanders", "breaks_form"), 0.0)
+BETTER |= dict.fromkeys(("misvotes", "extractor_misreads"), 0.0)
 # those that never retrieve
 CLOSED = ["NoR QA", "Direct Prompting", "Auto-CoT", "CoT", "CoT-SC", "Recite-and-answer"]
 CLOSED += ["Self-Ask w/o IR", "Least-to-Most", "Plan-and-Solve", "SearChain w/o IR"]
@@ -37,7 +38,8 @@ def score_all(dataset: str, questions: int, **dials: float) -> dict[str, list[tu
 def test_no_system_loses_by_a_better_ability(dial):
     # every error is drawn for itself, so that a better reader makes some of the same errors; on
     # MuSiQue two errors cannot cancel each other, as they can where values are compared
-    worse = score_all("musique", 10, **MIDDLING)
+    share = 0.1 if dial == "breaks_form" else 0.4  # half an answer may be right by chance
+    worse = score_all("musique", 10, **MIDDLING | {dial: share})
     better = score_all("musique", 10, **MIDDLING | {dial: BETTER[dial]})
     gained = 0
     for name in NAMES:
@@ -45,7 +47,7 @@ def test_no_system_loses_by_a_better_ability(dial):
         lost = [number for number, change in enumerate(changes) if change < 0]
         assert len(lost) <= 1, (name, lost)
         gained += sum(changes)
-    assert gained > 3
+    assert gained > 1
 
 
 @pytest.mark.parametrize("dataset", ["musique", "2wikimultihopqa", "fever", "strategyqa"])
@@ -67,8 +69,9 @@ def test_who_knows_nothing_and_reads_perfectly_answers_what_was_retrieved(datase
 
 
 # all dials alike, and single ones far from perfect reading
+DIALS = asdict(Dials())
 BOUNDS = [dict.fromkeys(DIALS, share) for share in (0, 0.5, 1)]
-BOUNDS += [{dial: 1} for dial in DIALS if dial not in ("obeys", "coincide")]
+BOUNDS += [{dial: 0 if default == 1 else 1} for dial, default in DIALS.items()]
 
 
 @pytest.mark.parametrize("dataset", ALL_DATASETS)
@@ -128,10 +131,10 @@ def test_misreading_costs_who_reads_every_step_as_the_hops_say(monkeypatch, misr
 
 def test_plays_do_not_depend_on_their_order_or_on_processes(monkeypatch):
     dials = {"knows": 0.5, "misreads": 0.3, "makes_up": 0.5, "extractor_misreads": 0.3}
-    stages = {"searchain/chain": {"misreads": 0.0, "decomposes": 1.0}}
+    stages = {"searchain/chain": {"misreads": 0.0, "misplans": 1.0}}
     several = [
         SimulatedPlay("musique", "SearChain", dials, stages=stages),
-        SimulatedPlay("musique", "Auto-CoT", dials | {"decomposes": 0.3}),
+        SimulatedPlay("musique", "Auto-CoT", dials | {"misplans": 0.3}),
         SimulatedPlay("fever", "Self-Ask", dials),
     ]
 
@@ -150,7 +153,7 @@ def test_questions_are_not_played_again_with_dials_that_decide_alike(monkeypatch
     monkeypatch.setattr(plays, "play_alone", lambda *some: played.append(1) or play_alone(*some))
     base = {"knows": 0.5, "misreads": 0.2, "extractor_misreads": 0.2, "makes_up": 0.5}
     changes = {"knows": 0.6}, {"misreads": 0.3}, {"extractor_misreads": 0.0}, {"makes_up": 0.7}
-    changes += {}, {"obeys": 0.5}, {"decomposes": 0.2}, {"breaks_form": 0.05}, {"coincide": 0.5}
+    changes += {}, {"obeys": 0.5}, {"misplans": 0.2}, {"breaks_form": 0.05}, {"coincide": 0.5}
     several = [SimulatedPlay("musique", "SearChain", base | change) for change in changes]
     own = {"searchain/chain": {"knows": 1.0}, "searchain/completion": {"knows": 1.0}}
     several += [SimulatedPlay("musique", "SearChain", base, stages={s: own[s]}) for s in own]

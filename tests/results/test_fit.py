@@ -20,7 +20,7 @@ NAMES = ["CoT", "Self-Ask", "SearChain", "OneR QA"]
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     """The parameters, and the folders, of runs of a simulated reader."""
-    p = read_parameters("mini").change(model=SIMULATED, **DIALS, test=QUESTIONS, dev=10)
+    p = read_parameters("mini").change(model=SIMULATED, dials=DIALS, test=QUESTIONS, dev=10)
     folders, data = {}, setup.DATA
     bench = setup.open_bench(p, "musique", "13_head_to_head")
     setup.DATA = tmp_path_factory.mktemp("data")

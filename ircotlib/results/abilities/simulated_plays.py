@@ -13,7 +13,7 @@ from ircotlib.comparing.pool import open_processes
 from ircotlib.datasets.scoring import score
 from ircotlib.files.processes import count_cores
 from ircotlib.files.progress import show_progress
-from ircotlib.parameters import DIALS, SIMULATED, Parameters
+from ircotlib.parameters import SIMULATED, Parameters
 from ircotlib.playing.plays import by_kind
 from ircotlib.program import Program, Reply, Request, Retrieve, deepen
 from ircotlib.results.abilities.flawed_retriever import FlawedRetriever
@@ -86,7 +86,7 @@ def _play_group(jobs: Sequence[tuple]) -> pd.DataFrame:
 
 def open_play(p: Parameters, play: SimulatedPlay) -> Bench:
     """The bench on which a play takes place."""
-    p = p.change(model=SIMULATED, **play.dials, **play.changes)
+    p = p.change(model=SIMULATED, dials=dict(play.dials), **play.changes)
     bench = open_bench(p, play.dataset, "abilities")
     bench = replace(bench, model=open_simulated_reader(p, play.stages))
     if play.retrieval:
@@ -108,13 +108,13 @@ def _play(p: Parameters, number: int, play: SimulatedPlay, known: dict) -> pd.Da
     build = program_of(bench, system, **play.setting)
     metric = RECALL if system.tuned_by == RECALL else measures_of(play.dataset)[0]
     about = {"play": number, "dataset": play.dataset, "system": play.system, "metric": metric}
-    of_all = {name: getattr(bench.parameters, name) for name in DIALS}
-    dials = defaultdict(lambda: of_all, {s: of_all | dials for s, dials in play.stages.items()})
+    dials = defaultdict(lambda: bench.model.dials, bench.model.stages)
     known = known.setdefault(repr(replace(play, dials={}, stages={})), {})
     rows = []
     for question in bench.test:
         for decided, row in known.setdefault(question.id, []):
-            if all(low < dials[s][dial] <= high for (s, dial), (low, high) in decided.items()):
+            of_stages = ((getattr(dials[s], dial), *ends) for (s, dial), ends in decided.items())
+            if all(low < share <= high for share, low, high in of_stages):
                 break
         else:
             bench.model.decided.clear()
