@@ -101,7 +101,8 @@ class Parameters(BaseModel):
     head_to_head: ranges.SomeNames = EIGHT  # 13_head_to_head: its data sets
     head_to_head_test: ranges.Count | None = None  # 13_head_to_head: questions; None: as `test`
     equal_k: ranges.Counts = [1, 3, 5]  # 13_head_to_head: K with equal tools; empty: no such runs
-    abilities_test: ranges.Count = 80  # 15_abilities: questions of each data set
+    abilities_test: ranges.Count = 60  # 15_abilities: questions of each data set
+    abilities_seeds: ranges.Count = 2  # 15_abilities: seeds of questions and errors
     second_model: str = ""  # 14_searchain_tables: for SearChain's Table 9; "": none
     outputs: str = "data/outputs"  # 17_real_outputs: a folder of what real models wrote
     _trial: str = ""

@@ -12,7 +12,7 @@ from ircotlib.errors import UserError
 from ircotlib.files.processes import count_cores
 from ircotlib.parameters import GOLD, Parameters
 from ircotlib.program import Program, Retrieve
-from ircotlib.results.abilities.simulated_plays import play_alone
+from ircotlib.results.abilities.simulation import play_alone
 from ircotlib.results.statistics import holm, mean_interval, paired_difference
 from ircotlib.running.bench import open_bench
 from ircotlib.running.programs import program_of
