@@ -4,14 +4,15 @@ from dataclasses import asdict
 from functools import cache
 
 import pytest
+from pandas import DataFrame
 from simulating import NAMES, SETTINGS, P, play
 
 from ircot_laboratory.questions.questions import ALL_DATASETS
 from ircot_laboratory.simulated.dials import Dials
 from ircotlib.datasets.scoring import score
 from ircotlib.program import Generate, Sample
-from ircotlib.results.abilities import simulated_plays as plays
-from ircotlib.results.abilities.simulated_plays import SimulatedPlay, play_all
+from ircotlib.results.abilities import simulation
+from ircotlib.results.abilities.simulation import Simulation, simulate
 from ircotlib.running.backends import open_dataset
 
 MIDDLING = {"knows": 0.4, "misreads": 0.1}
@@ -32,6 +33,12 @@ def score_all(dataset: str, questions: int, **dials: float) -> dict[str, list[tu
         rows = [score(question, outcomes[question.id].result) for question in bench.test]
         scores[name] = [(row["cover_em"], row["recall"]) for row in rows]
     return scores
+
+
+def simulate_few(several: list[Simulation], questions: int) -> DataFrame:
+    """The rows of some simulations, with one seed, by their number `play`."""
+    points = [({"play": number}, one) for number, one in enumerate(several)]
+    return simulate(P.change(abilities_test=questions, abilities_seeds=1), points)
 
 
 @pytest.mark.parametrize("dial", BETTER)
@@ -76,11 +83,11 @@ BOUNDS += [{dial: 0 if default == 1 else 1} for dial, default in DIALS.items()]
 
 @pytest.mark.parametrize("dataset", ALL_DATASETS)
 def test_every_system_plays_with_every_dial_at_its_bounds(dataset, monkeypatch):
-    monkeypatch.setattr(plays, "count_cores", lambda: 1)
+    monkeypatch.setattr(simulation, "count_cores", lambda: 1)
     several = [
-        SimulatedPlay(dataset, name, dials, SETTINGS[name]) for name in NAMES for dials in BOUNDS
+        Simulation(dataset, name, dials, SETTINGS[name]) for name in NAMES for dials in BOUNDS
     ]
-    assert len(play_all(P, several, 2)) == 2 * len(several)
+    assert len(simulate_few(several, 2)) == 2 * len(several)
 
 
 @pytest.mark.parametrize("knows", [0, 1])
@@ -116,13 +123,13 @@ def test_all_systems_read_a_fact_in_the_same_way():
 
 @pytest.mark.parametrize("misreads", [0.1, 0.3])
 def test_misreading_costs_who_reads_every_step_as_the_hops_say(monkeypatch, misreads):
-    monkeypatch.setattr(plays, "count_cores", lambda: 1)
+    monkeypatch.setattr(simulation, "count_cores", lambda: 1)
     readers = [("IRCoT QA", {"k": 4}, 0), ("IRCoT QA", {"k": 4}, 0.5), ("Self-Ask", {}, 0)]
     several = [
-        SimulatedPlay("musique", name, {"misreads": misreads, "knows": knows}, setting)
+        Simulation("musique", name, {"misreads": misreads, "knows": knows}, setting)
         for name, setting, knows in readers
     ]
-    means = play_all(P, several, 200).groupby("play")["score"].mean()
+    means = simulate_few(several, 200).groupby("play")["score"].mean()
     questions = open_dataset(P.change(test=200, dev=0), "musique")[1]
     expected = sum((1 - misreads) ** int(question.kind[0]) for question in questions) / 200
     assert [*means] == [pytest.approx(expected, abs=0.08)] * 3
@@ -133,14 +140,14 @@ def test_plays_do_not_depend_on_their_order_or_on_processes(monkeypatch):
     dials = {"knows": 0.5, "misreads": 0.3, "makes_up": 0.5, "extractor_misreads": 0.3}
     stages = {"searchain/chain": {"misreads": 0.0, "misplans": 1.0}}
     several = [
-        SimulatedPlay("musique", "SearChain", dials, stages=stages),
-        SimulatedPlay("musique", "Auto-CoT", dials | {"misplans": 0.3}),
-        SimulatedPlay("fever", "Self-Ask", dials),
+        Simulation("musique", "SearChain", dials, stages=stages),
+        Simulation("musique", "Auto-CoT", dials | {"misplans": 0.3}),
+        Simulation("fever", "Self-Ask", dials),
     ]
 
     def scores(some, cores):
-        monkeypatch.setattr(plays, "count_cores", lambda: cores)
-        table = play_all(P, some, 6)
+        monkeypatch.setattr(simulation, "count_cores", lambda: cores)
+        table = simulate_few(some, 6)
         columns = ["system", "id", "score", "recall"]
         return table[columns].sort_values(columns[:2]).to_csv(index=False)
 
@@ -148,17 +155,19 @@ def test_plays_do_not_depend_on_their_order_or_on_processes(monkeypatch):
 
 
 def test_questions_are_not_played_again_with_dials_that_decide_alike(monkeypatch):
-    monkeypatch.setattr(plays, "count_cores", lambda: 1)
-    played, play_alone = [], plays.play_alone
-    monkeypatch.setattr(plays, "play_alone", lambda *some: played.append(1) or play_alone(*some))
+    monkeypatch.setattr(simulation, "count_cores", lambda: 1)
+    played, play_alone = [], simulation.play_alone
+    monkeypatch.setattr(
+        simulation, "play_alone", lambda *some: played.append(1) or play_alone(*some)
+    )
     base = {"knows": 0.5, "misreads": 0.2, "extractor_misreads": 0.2, "makes_up": 0.5}
     changes = {"knows": 0.6}, {"misreads": 0.3}, {"extractor_misreads": 0.0}, {"makes_up": 0.7}
     changes += {}, {"obeys": 0.5}, {"misplans": 0.2}, {"breaks_form": 0.05}, {"coincide": 0.5}
-    several = [SimulatedPlay("musique", "SearChain", base | change) for change in changes]
+    several = [Simulation("musique", "SearChain", base | change) for change in changes]
     own = {"searchain/chain": {"knows": 1.0}, "searchain/completion": {"knows": 1.0}}
-    several += [SimulatedPlay("musique", "SearChain", base, stages={s: own[s]}) for s in own]
-    together = play_all(P, several, 10).drop(columns="play")
+    several += [Simulation("musique", "SearChain", base, stages={s: own[s]}) for s in own]
+    together = simulate_few(several, 10)
     assert len(several) * 2 < len(played) < len(several) * 7
-    alone = [play_all(P, [one], 10).drop(columns="play") for one in several]
+    alone = [simulate_few([one], 10) for one in several]
     assert together["score"].tolist() == [score for table in alone for score in table["score"]]
     assert len({tuple(table["score"]) for table in alone}) > 4

@@ -9,6 +9,7 @@ import pandas as pd
 
 from ircotlib.parameters import Parameters
 from ircotlib.results.abilities.simulation import Simulation, average, simulate
+from ircotlib.results.statistics import paired_p
 
 # the rivals, with their settings; K is IRCoT's best on MuSiQue. The first stands for the systems
 # that read each step, of which the others are below
@@ -16,12 +17,13 @@ STEP_BY_STEP = {"IRCoT QA": {"k": 4}}
 RIVALS = {"SearChain": {}, "SearChain w/o Verification": {}, "DSP": {}, "OneR QA": {"k": 15}}
 RIVALS |= {"CoT": {}}
 ALIKE = {"Self-Ask": {}, "ReAct": {}, "DecomP": {"k": 4}, "Tree-of-Thought w/ IR": {}}
-WORDS = {"IRCoT QA": "systems that read every step"}  # what regions of a map are called
+WORDS = {"IRCoT QA": "read every step"}  # what regions of a map are called
 KNOWS, MISREADS = (0, 0.15, 0.3, 0.45, 0.6, 0.75, 0.9), (0, 0.1, 0.2, 0.3, 0.4, 0.5)
 # what the reader is assumed to do: dials beside those two
 ASSUMED = {
-    "as it reads everything": {},
+    "what it knows can be misread, too": {},
     "a page confirms what it knows": {"confirms": 1.0},
+    "makes up what it does not know": {"makes_up": 1.0},
 }
 
 
@@ -34,8 +36,9 @@ def map_systems(
     misreads: Sequence[float] = MISREADS,
 ) -> pd.DataFrame:
     """The mean of each system in percent, with its interval, for each reader on each map: a row per
-    `map`, `knows`, `misreads` and system. The extractive reader errs as often as the model, and
-    half of its misreading is the model's.
+    `map`, `knows`, `misreads` and system. `p`: of the exact paired test against the cell's best, 1
+    for that itself. The extractive reader errs as often as the model, and half of its misreading is
+    the model's.
     """
     points = []
     for name, dials in assumed.items():
@@ -46,4 +49,12 @@ def map_systems(
             for system, setting in systems.items():
                 point = Simulation(dataset, system, reader | dict(dials), setting)
                 points.append((label, point))
-    return average(simulate(p, points), "map", "knows", "misreads", "system")
+    scores = simulate(p, points)
+    tables = []
+    for _, cell in scores.groupby(["map", "knows", "misreads"], sort=False):
+        means = average(cell, "map", "knows", "misreads", "system").set_index("system")
+        by_system = cell.pivot(index="id", columns="system", values="score")
+        best = by_system[means["mean"].idxmax()]
+        against = by_system.sub(best, axis=0).apply(paired_p)
+        tables.append(means.assign(p=against.round(4)).reset_index())
+    return pd.concat(tables, ignore_index=True)

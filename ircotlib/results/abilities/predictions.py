@@ -1,6 +1,6 @@
 """Does the simulated reader predict how well a model plays each system? Its dials are set to what
 probes of single facts say of readers (training/agent/probes.py), and its scores compared with what
-the same readers then scored (bench/readers.py).
+the same readers then scored (bench/abilities.py).
 """
 
 import json
@@ -83,7 +83,7 @@ def predict_readers(p: Parameters, folders: Sequence[str]) -> pd.DataFrame:
 
 
 def read_predicted() -> pd.DataFrame:
-    """What was predicted of each reader, and what it then scored, as bench/readers.py has kept
+    """What was predicted of each reader, and what it then scored, as bench/abilities.py has kept
     them: a row for each reader, data set and system, with its `class`, `n` questions and a column
     for each of WAYS.
     """
@@ -138,7 +138,8 @@ def compare_predictions(table: pd.DataFrame) -> pd.DataFrame:
         errors = errors.groupby([pairs[key] for key in keys]).mean()
         clear = pairs[pairs["measured"].abs() >= CLEAR]
         for way in WAYS:
-            orders = [g["measured"].corr(g[way], "spearman") for _, g in some.groupby(keys)]
+            told = [g for _, g in some.groupby(keys) if g[way].nunique() > 1]
+            orders = [g["measured"].corr(g[way], "spearman") for g in told]
             agree = (clear[way] * clear["measured"]).map(lambda x: 0.5 if x == 0 else float(x > 0))
             row = {"systems": name, "prediction": way, "order": pd.Series(orders).mean()}
             if way != ORDER:

@@ -12,6 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
 from ircotlib.results.figures import palette, panels
+from ircotlib.results.statistics import LEVEL
 
 OUTLINED = [withStroke(linewidth=2.5, foreground="white")]
 LABEL = {"fontsize": 7.5, "fontweight": "bold", "path_effects": OUTLINED, "zorder": 6}
@@ -37,21 +38,22 @@ def draw_map(table: pd.DataFrame, always: str, words: Mapping[str, str], title: 
         look = {"shading": "nearest", "cmap": "Oranges", "vmin": 0, "vmax": 60, "linewidth": 0}
         mesh = axis.pcolormesh(lost.columns, lost.index, lost, rasterized=True, **look)
         _draw_regions(axis, best.unstack("knows"), words)
-        low = [cells["low"].at[cell, system] for cell, system in best.items()]
-        may_be = (cells["high"].gt(low, axis=0)).sum(axis=1) > 1
+        may_be = cells["p"].ge(LEVEL).sum(axis=1) > 1
         ys, xs = zip(*may_be[may_be].index, strict=True) if may_be.any() else ((), ())
         axis.scatter(xs, ys, s=2, color=palette.GREY, linewidth=0)
-        axis.set(title=fill(name, 40), xlabel="facts known by heart, %", xticks=lost.columns)
+        axis.set(title=fill(name, 24), xlabel="facts known by heart, %", xticks=lost.columns)
         axis.xaxis.set_major_formatter("{x:.0f}")
         axis.grid(False)
     axes[0].set_ylabel("facts in passages misread, %")
-    chosen = words.get(always, always)
-    figure.colorbar(mesh, ax=axes, label=f"points lost by “{chosen}” everywhere", aspect=30)
+    label = f"points that “{words.get(always, always)}” loses"
+    figure.colorbar(mesh, ax=axes, label=label, aspect=30)
     return panels.finish(figure, f"{title} (dots: another one may be the best)")
 
 
 def _draw_regions(axis: plt.Axes, best: pd.DataFrame, words: Mapping[str, str]) -> None:
-    """The borders between cells whose best systems differ, and the name of each in its middle."""
+    """The borders between cells whose best systems differ, and the name of each in the middle of
+    its long rows.
+    """
     xs, ys = (np.array(ends, dtype=float) for ends in (best.columns, best.index))
     x_ends, y_ends = (np.append(v - np.diff(v)[0] / 2, v[-1] + np.diff(v)[0] / 2) for v in (xs, ys))
     values = best.to_numpy()
@@ -60,10 +62,12 @@ def _draw_regions(axis: plt.Axes, best: pd.DataFrame, words: Mapping[str, str]) 
     for y, x in np.argwhere(values[1:] != values[:-1]):
         axis.plot(x_ends[x : x + 2], [y_ends[y + 1]] * 2, color="black", linewidth=1.2)
     for system in dict.fromkeys(values.ravel()):
-        places = np.argwhere(values == system)
-        y, x = min(places, key=lambda place: ((place - places.mean(axis=0)) ** 2).sum())
+        rows = [(xs[row == system], y) for row, y in zip(values, ys, strict=True)]
+        most = max(len(row) for row, _ in rows)
+        long = [(row.mean(), y) for row, y in rows if len(row) > most / 2]
+        x, y = long[len(long) // 2]
         text = fill(words.get(system, system), 16)
-        axis.text(xs[x], ys[y], text, ha="center", va="center", **LABEL)
+        axis.text(x, y, text, ha="center", va="center", **LABEL)
 
 
 def draw_gains(
@@ -92,7 +96,7 @@ def draw_gains(
         seaborn.heatmap(shown, annot=text, ax=axis, **look)
         for label, is_sure in zip(axis.texts, sure.to_numpy()[heat.notna()], strict=True):
             label.set_color(label.get_color() if is_sure else palette.GREY)
-        axis.set_xticklabels([fill(name, 16) for name in columns])
+        axis.set_xticklabels([fill(name, 90 // len(columns)) for name in columns])
         axis.set(title=name, xlabel="", ylabel="")
         axis.tick_params(rotation=0)
     return panels.finish(figure, f"{title} (grey: may be chance)")
