@@ -84,6 +84,7 @@ def test_a_sheet_says_what_the_prompts_and_the_index_really_were(bench, run_it):
     ends = [len(outcome.result.paragraphs) for outcome in outcomes.values()]
     assert said[COLLECTED] == f"{mean(ends):.2f} ({min(ends)} to {max(ends)})"
     assert said["order of paragraphs"] == "as first found, the best of a retrieval first"
+    assert said["in brief"].endswith("from scratch, without the chain (IRCoT §3.2).")
     assert (said[K], said["most steps"], said["most paragraphs"]) == ("2", "3", "15")
     assert said["window"] == "700 tokens, 200 of them for what is written"
     assert said["paragraphs in the corpus"] == str(len(bench.retriever.corpus))
@@ -111,10 +112,19 @@ def test_each_kind_of_system_has_the_facts_that_it_can_have(run_it, bench):
     assert chain["`max_rounds`"] == "5" and chain["extractive reader"].endswith("mini-reader")
     asked = 'greedy; ends before "\\n\\n\\n"; at most 160 tokens'
     assert chain["where SearChain writes a chain of queries"] == asked
+    titled = sheet_of(run_it("ReAct", other))
+    assert titled["`by_title`"] == "yes" and "main passage" not in titled
     drawn = sheet_of(run_it("CoT-SC", other))
     asked = '5 drawn at temperature 0.7; ends before "\\nQ:"; at most 160 tokens'
     assert drawn["where CoT-SC writes a chain of thought"] == asked
-    assert NOT_KNOWN not in {*closed.values(), *found.values(), *chain.values(), *drawn.values()}
+    simulated = open_bench(bench.parameters.change(model="simulated"), "hotpotqa", "mine")
+    played = sheet_of(run_it("IRCoT QA", simulated, k=2))
+    assert played["model"] == "simulated reader" and "precision" not in played
+    iirc = open_bench(bench.parameters.change(dev=0, test=2), "iirc", "mine")
+    passage = sheet_of(run_it("OneR QA", iirc, k=2, m=1))["main passage"]
+    assert passage == "always shown, below what was found in pages that the model names"
+    sheets = closed, found, chain, titled, drawn, played
+    assert all(NOT_KNOWN not in sheet.values() for sheet in sheets)
 
 
 def test_two_runs_differ_in_what_was_changed(run_it, tmp_path, capsys):

@@ -16,6 +16,7 @@ from ircotlib.prompting.demonstrations import (
 )
 from ircotlib.running.bench import Bench
 from ircotlib.systems import CLOSED, SETS, System
+from ircotlib.systems.readers import READER
 
 STOPS = {SENTENCE: "after the first sentence", LINE: "at the first line break"}
 STOPS |= {SENTENCE_OF_LINE: "after the first sentence or line", None: "where the model ends"}
@@ -63,6 +64,7 @@ class Known(NamedTuple):
 
 
 def describe_prompts(run: Known) -> Facts:
+    """What the model is shown, and where its texts end."""
     bench, system, about = run.bench, run.system, run.about
     if not run.writes:
         return
@@ -113,12 +115,13 @@ def describe_demonstrations(run: Known) -> Facts:
 
 
 def describe_method(run: Known) -> Facts:
+    """The system with its constants, and what it did: an IRCoT that never stops shows here."""
     bench, system, setting = run.bench, run.system, run.about["setting"]
     yield "system", run.about["system"]
     if system.program is None:
         yield "constants of the program", None
     elif not run.imported:
-        yield "in brief", summary_of(system.program)
+        yield "in brief", summary_of(system.program).partition(" `setting`:")[0]
     offered = bench.ambient | bench.tokens(system) | system.draw_at_most(bench.parameters.samples)
     called = system.defaults | {n: v for n, v in offered.items() if system.takes(n)} | setting
     if not run.count("Extract"):
@@ -135,7 +138,7 @@ def describe_method(run: Known) -> Facts:
         yield "retrievals of a question", spread(map(len, found)) if any(found) else None
         yield "paragraphs collected", spread(row["paragraphs"] for row in run.scores)
         yield "order of paragraphs", find_order(run.lines, found)
-    if run.count("NearestTitle"):
+    if READER.purpose("titles") in run.about.get("stages", {}):
         place = "below" if bench.style.passage_last else "above"
         yield "main passage", f"always shown, {place} what was found in pages that the model names"
     yield "steps of a chain", spread(row["steps"] for row in run.scores)

@@ -32,14 +32,8 @@ NOT_KNOWN, ABSENT, INDEX = "not known", "–", "Index"
 SCORED_HERE = ("Questions", "Metric", "Versions")
 # An imported run has the parameters of a profile with which nothing was run (docs/real_outputs.md).
 # Besides what was scored here, only these of its facts can be known.
-IMPORTED = {
-    "system",
-    NAMES["k"],
-    "retrievals of a question",
-    "paragraphs collected",
-    "steps of a chain",
-}
-IMPORTED |= {"model", "demonstrations of", "set of demonstrations", "distractors (M)"}
+IMPORTED = {"system", "model", "demonstrations of", "set of demonstrations", "distractors (M)"}
+IMPORTED |= {NAMES["k"], "retrievals of a question", "paragraphs collected", "steps of a chain"}
 
 
 def describe_protocol(*runs: Path | str) -> pd.DataFrame:
@@ -74,13 +68,14 @@ def list_facts(folder: Path) -> Iterator[tuple[str, str, str]]:
 
 
 def describe_model(run: Known) -> Facts:
+    """Who writes and reads."""
     p, about = run.bench.parameters, run.about
     if not run.writes:
         yield "model", "none: nothing is written"
         return
     yield "model", None if p.model == NOT_STATED else name_model(p)
-    yield "fingerprint of the model", about.get("model_fingerprint")
     if p.model not in WITHOUT_WEIGHTS:
+        yield "fingerprint of the model", about.get("model_fingerprint")
         yield "precision", None if p.server else p.dtype
         interface = "chat interface" if p.chat else "completions"
         yield "played by", f"a server's {interface}" if p.server else "transformers"
@@ -92,14 +87,13 @@ def describe_model(run: Known) -> Facts:
         yield "repeated queries are found by", p.duplicates or "equal texts"
 
 
-def describe_index_of(run: Known) -> Facts:
+def describe_search(run: Known) -> Facts:
+    """What is searched, and how."""
     p, about, dataset = run.bench.parameters, run.about, run.bench.dataset
     if not run.searches:
         yield "corpus", "none: nothing is retrieved"
         return
-    pooled = (
-        "the data set's own" if dataset.read_paragraphs else "the contexts of all its questions"
-    )
+    pooled = "the data set's own" if dataset.read_paragraphs else "the contexts of its questions"
     yield "corpus", f"the paper's, {dataset.full_corpus.source}" if p.corpus == "full" else pooled
     index = find_index(run)
     yield "paragraphs in the corpus", index.pop("paragraphs", None)
@@ -123,6 +117,7 @@ def find_index(run: Known) -> dict:
 
 
 def describe_questions(run: Known) -> Facts:
+    """What is asked."""
     p, about = run.bench.parameters, run.about
     yield "data set", run.bench.dataset.title
     folder = "/".join(Path(p.data_dir).parts[-2:]) or "the laboratory"
@@ -141,6 +136,7 @@ def describe_questions(run: Known) -> Facts:
 
 
 def describe_metric(run: Known) -> Facts:
+    """How answers are scored."""
     name = run.about["metric"]
     yield "metric", name
     if name == RECALL:
@@ -157,6 +153,7 @@ def describe_metric(run: Known) -> Facts:
 
 
 def describe_versions(run: Known) -> Facts:
+    """With what."""
     names = ["ircotlib"] if run.imported else ["python", *VERSIONS]
     for name in names:
         yield "scored by ircotlib" if run.imported else name, run.about.get(name)
@@ -166,7 +163,7 @@ PARTS = {
     "Method": describe_method,
     "Model": describe_model,
     "Prompts": describe_prompts,
-    INDEX: describe_index_of,
+    INDEX: describe_search,
     "Questions": describe_questions,
     "Metric": describe_metric,
     "Versions": describe_versions,
