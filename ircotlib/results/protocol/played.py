@@ -109,9 +109,9 @@ def describe_demonstrations(run: Known) -> Facts:
         yield "answers of demonstrations", "each has that of the next one: a control"
     counts = run.about.get("demonstrations", {})
     last = [counts.get(name) for name in ("last", "last_least", "last_most")]
-    yield "demonstrations in the last prompt", say_spread(*last)
+    yield "demonstrations in the last prompt", say_range(*last)
     for stage, shown in counts.get("stages", {}).items():
-        yield f"demonstrations where {stage}", say_spread(*shown.values())
+        yield f"demonstrations where {stage}", say_range(*shown.values())
 
 
 def describe_method(run: Known) -> Facts:
@@ -135,13 +135,13 @@ def describe_method(run: Known) -> Facts:
             yield NAMES[name], None
     if run.searches:
         found = [[s["found"] for s in line["trace"] if "retrieve" in s] for line in run.lines]
-        yield "retrievals of a question", spread(map(len, found)) if any(found) else None
-        yield "paragraphs collected", spread(row["paragraphs"] for row in run.scores)
+        yield "retrievals of a question", say_counts(map(len, found)) if any(found) else None
+        yield "paragraphs collected", say_counts(row["paragraphs"] for row in run.scores)
         yield "order of paragraphs", find_order(run.lines, found)
     if READER.purpose("titles") in run.about.get("stages", {}):
         place = "below" if bench.style.passage_last else "above"
         yield "main passage", f"always shown, {place} what was found in pages that the model names"
-    yield "steps of a chain", spread(row["steps"] for row in run.scores)
+    yield "steps of a chain", say_counts(row["steps"] for row in run.scores)
     if {SENTENCE, SENTENCE_OF_LINE} & {*list_stops(run.lines)}:
         ends = "at . ! ? or …, by rules for abbreviations, initials and numbers, or at a line break"
         yield "a sentence ends", f"{ends} (IRCoT's released program: spaCy)"
@@ -158,14 +158,14 @@ def find_order(lines: Iterable[dict], found: Iterable[list[list[str]]]) -> str:
     return as_found if all(kept) else f"{as_found}, in {sum(kept)} of {len(kept)} questions"
 
 
-def spread(values: Iterable[float]) -> str | None:
+def say_counts(values: Iterable[float]) -> str | None:
     """The mean of counts with the least and the most; None if one of them is not known."""
     values = [*values]
     known = bool(values) and all(value == value for value in values)  # no NaN
-    return say_spread(mean(values), min(values), max(values)) if known else None
+    return say_range(mean(values), min(values), max(values)) if known else None
 
 
-def say_spread(mean: float | None, least: int | None, most: int | None) -> str | None:
+def say_range(mean: float | None, least: int | None, most: int | None) -> str | None:
     """A mean with the least and the most, which runs of an earlier version may not state."""
     if mean is None:
         return None

@@ -95,7 +95,7 @@ def describe_search(run: Known) -> Facts:
         return
     pooled = "the data set's own" if dataset.read_paragraphs else "the contexts of its questions"
     yield "corpus", f"the paper's, {dataset.full_corpus.source}" if p.corpus == "full" else pooled
-    index = find_index(run)
+    index = read_index(run)
     yield "paragraphs in the corpus", index.pop("paragraphs", None)
     yield "checksum of the corpus", index.pop("corpus", None)
     yield "retriever", retriever_name(p.retriever)
@@ -103,7 +103,7 @@ def describe_search(run: Known) -> Facts:
     yield "fingerprint of the index", about.get("retriever_fingerprint")
 
 
-def find_index(run: Known) -> dict:
+def read_index(run: Known) -> dict:
     """What run.json says of the index; for a run of an earlier version, what can be said of the one
     that is there now, if it is the same by its fingerprint.
     """
