@@ -162,6 +162,7 @@ from .results.markdown import save_table as save_table
 from .results.orders import agree_in_order as agree_in_order
 from .results.paired import compare_scores as compare_scores
 from .results.paired import list_flipped as list_flipped
+from .results.protocol.sheet import describe_protocol as describe_protocol
 from .results.real_outputs import conclude_outputs as conclude_outputs
 from .results.real_outputs import count_misled as count_misled
 from .results.real_outputs import expect_outputs as expect_outputs
