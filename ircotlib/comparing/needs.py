@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ircotlib.datasets import Dataset, find_dataset
 from ircotlib.datasets.downloads import find_files
-from ircotlib.datasets.files import OWN_CONTEXTS, find_questions
+from ircotlib.datasets.files import NOT_GROWN, OWN_CONTEXTS, find_questions
 from ircotlib.errors import UserError
 from ircotlib.files.kept import kept_until_changed
 from ircotlib.files.paths import DATA, ROOT
@@ -33,6 +33,9 @@ def check_data(p: Parameters, dataset: Dataset) -> None:
     if p.corpus == "full" and full is None:
         found = f"found no full one of {dataset.name}, expected corpus=pooled"
         raise UserError(f"corpus: {found}: {OWN_CONTEXTS}")
+    if p.corpus == "full" and p.further_paragraphs:
+        found = f"found {p.further_paragraphs} and corpus=full, expected corpus=pooled"
+        raise UserError(f"further_paragraphs: {found}: {NOT_GROWN}")
     try:
         path = find_questions(dataset, ROOT / p.data_dir)
         if p.corpus == "pooled" and dataset.read_paragraphs:
