@@ -50,7 +50,7 @@ def gold() -> dict:
         ),
         "found kept": _shares(
             *(
-                kept[d, f"K = 8, at most {n}"]
+                kept[d, f"K = 8, at most {n} paragraphs"]
                 for d in ("musique", "2wikimultihopqa")
                 for n in (15, 30)
             )
