@@ -209,26 +209,24 @@ def average_by_wording(plays: pd.DataFrame, *by: str) -> pd.DataFrame:
     return pd.concat([average_found(each, "dataset", "wording", *by) for each in tables])
 
 
-def compare_found(
-    plays: pd.DataFrame, what: str = "method", by: Sequence[str] = ("dataset",)
-) -> pd.DataFrame:
-    """Each pair of values of the column `what` in each group, over the same questions: of how many
-    only the first, and only the second, finds all gold paragraphs; the difference in points with
-    its 95% interval; and the exact p, corrected for all pairs of the group (Holm).
+def compare_found(plays: pd.DataFrame, *by: str) -> pd.DataFrame:
+    """Each pair of methods in each group, over the same questions: of how many only the first, and
+    only the second, finds all gold paragraphs; the difference in points with its 95% interval; and
+    the exact p, corrected for all pairs of the group (Holm).
     """
     tables = []
     for group, of_one in plays.groupby([*by], sort=False):
-        found = of_one.pivot(index="id", columns=what, values="found")
+        found = of_one.pivot(index="id", columns="method", values="found")
         rows = []
-        for a, b in combinations(of_one[what].unique(), 2):
+        for a, b in combinations(of_one["method"].unique(), 2):
             mean, low, high, p = paired_difference(found[a], found[b])
             row = dict(zip(by, group, strict=True))
-            row |= {what: a, "other": b, "difference": 100 * mean}
+            row |= {"method": a, "other": b, "difference": 100 * mean}
             row |= {"low": 100 * low, "high": 100 * high}
             row |= {"only first": int((found[a] > found[b]).sum())}
             rows.append(row | {"only second": int((found[a] < found[b]).sum()), "p": p})
         ends = ["difference", "low", "high", "only first", "only second", "p"]
-        table = pd.DataFrame(rows, columns=[*by, what, "other", *ends])
+        table = pd.DataFrame(rows, columns=[*by, "method", "other", *ends])
         tables.append(table.assign(p_holm=holm(table["p"])))
     return pd.concat(tables, ignore_index=True).round({"difference": 2, "low": 2, "high": 2})
 

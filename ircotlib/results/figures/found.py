@@ -59,7 +59,7 @@ def draw_found_by_retriever(table: pd.DataFrame, title: str) -> plt.Figure | Non
     by dataset, retriever, searched and system.
     """
     table = panels.with_titles(table)
-    table["panel"] = [f"{row.dataset}, {row.retriever}" for row in table.itertuples()]
+    table["panel"] = table["dataset"] + "\n" + table["retriever"].str.replace(": ", ":\n")
     colors = palette.colors_of(dict.fromkeys(table["system"]))
 
     def draw(rows, axis):
