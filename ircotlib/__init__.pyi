@@ -123,6 +123,7 @@ from .results.dependence import measure_dependence as measure_dependence
 from .results.dependence import read_texts as read_texts
 from .results.figures.found import draw_found as draw_found
 from .results.figures.found import draw_found_by_k as draw_found_by_k
+from .results.figures.found import draw_found_by_retriever as draw_found_by_retriever
 from .results.figures.found import draw_found_steps as draw_found_steps
 from .results.figures.lines import draw_abilities as draw_abilities
 from .results.figures.lines import draw_by_size as draw_by_size
@@ -145,12 +146,14 @@ from .results.figures.rows import draw_with_reported as draw_with_reported
 from .results.figures.tree import draw_tree as draw_tree
 from .results.gold_plays import GOLD_BY_K as GOLD_BY_K
 from .results.gold_plays import GOLD_BY_KEPT as GOLD_BY_KEPT
+from .results.gold_plays import GOLD_BY_RETRIEVER as GOLD_BY_RETRIEVER
 from .results.gold_plays import GOLD_BY_STEP as GOLD_BY_STEP
 from .results.gold_plays import GOLD_METHODS as GOLD_METHODS
 from .results.gold_plays import average_by_wording as average_by_wording
 from .results.gold_plays import average_found as average_found
 from .results.gold_plays import average_steps as average_steps
 from .results.gold_plays import compare_found as compare_found
+from .results.gold_plays import play_by_retriever as play_by_retriever
 from .results.gold_plays import play_gold as play_gold
 from .results.gold_plays import refused_plays as refused_plays
 from .results.head_to_head import with_rivals as with_rivals
