@@ -95,6 +95,8 @@ def describe_search(run: Known) -> Facts:
         return
     pooled = "the data set's own" if dataset.read_paragraphs else "the contexts of its questions"
     yield "corpus", f"the paper's, {dataset.full_corpus.source}" if p.corpus == "full" else pooled
+    if p.further_paragraphs:
+        yield "and the paragraphs of", "/".join(Path(p.further_paragraphs).parts[-2:])
     index = read_index(run)
     yield "paragraphs in the corpus", index.pop("paragraphs", None)
     yield "checksum of the corpus", index.pop("corpus", None)
