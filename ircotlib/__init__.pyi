@@ -119,6 +119,7 @@ from .results.conclusions import conclude_verdicts as conclude_verdicts
 from .results.dependence import NONE as NONE
 from .results.dependence import WRONG as WRONG
 from .results.dependence import conclude_dependence as conclude_dependence
+from .results.dependence import describe_shown as describe_shown
 from .results.dependence import measure_dependence as measure_dependence
 from .results.dependence import read_texts as read_texts
 from .results.figures.found import draw_found as draw_found
@@ -194,7 +195,6 @@ from .results.shown import show_table as show_table
 from .results.shown import spread as spread
 from .results.statistics import LEVEL as LEVEL
 from .results.statistics import describe as describe
-from .results.statistics import describe_shown as describe_shown
 from .results.statistics import paired_difference as paired_difference
 from .results.statistics import per_question as per_question
 from .results.statistics import summarise as summarise

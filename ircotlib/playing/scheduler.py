@@ -111,31 +111,28 @@ def _play_all(plays: list[Play], calls: Calls, progress: Callable | None) -> Non
 
 
 def _serve(plays: list[Play], calls: Calls, progress: Callable) -> None:
-    groups: dict[int, list[Service]] = {}
-    for service in dict.fromkeys(service for play in plays for service in play.served.values()):
-        together = service.backend if service.in_waves else service
-        groups.setdefault(id(together), []).append(service)
+    services = dict.fromkeys(service for play in plays for service in play.served.values())
     # retrieval, which answers all; models, which take one batch; batch files, when nothing else can
-    in_turn = sorted(groups.values(), key=lambda group: turn(group[0].backend))
-    # what waits for each group, by its place among the plays: only who got a reply is looked at
-    queues: list[dict[int, Play]] = [{} for _ in in_turn]
-    queue_of = {s: queue for group, queue in zip(in_turn, queues, strict=True) for s in group}
+    in_turn = sorted(services, key=lambda service: turn(service.backend))
+    # what waits for each, by its place among the plays; in waves, for all kinds of requests
+    together: dict[int, dict[int, Play]] = {}
+    queues = {s: together.setdefault(id(s.backend if s.in_waves else s), {}) for s in in_turn}
     places = {play.id: place for place, play in enumerate(plays)}
 
     def go_on(some: list[Play]) -> None:
-        for play in _replay(some, calls):
-            queue_of[service_of(play)][places[play.id]] = play
-        progress(len(plays) - sum(map(len, queues)), len(plays))
+        for play in _replay(some, calls):  # only who got a reply is looked at
+            queues[service_of(play)][places[play.id]] = play
+        progress(len(plays) - sum(map(len, together.values())), len(plays))
 
     for play in plays:
         _advance(play, None)
     go_on(plays)
-    while any(queues):
-        for group, queue in zip(in_turn, queues, strict=True):
-            others = (q for g, q in zip(in_turn, queues, strict=True) if not g[0].in_waves)
-            if queue and not (group[0].in_waves and any(others)):
+    while any(together.values()):
+        for service, queue in queues.items():
+            others = (queue for other, queue in queues.items() if not other.in_waves)
+            if queue and not (service.in_waves and any(others)):
                 waiting = [queue[place] for place in sorted(queue)]
-                answered = _answer_batch(group[0], waiting, calls)
+                answered = _answer_batch(service, waiting, calls)
                 for play in answered:
                     del queue[places[play.id]]
                 go_on(answered)

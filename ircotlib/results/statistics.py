@@ -234,18 +234,6 @@ def summarise(scores: pd.DataFrame, by: Sequence[str] = BY) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).round(2)
 
 
-def describe_shown(scores: pd.DataFrame) -> str:
-    """How many demonstrations the last prompts of each system showed on average, for titles."""
-    shown = scores.dropna(subset="demonstrations_shown")
-    texts = []
-    shown = shown.astype({"demonstrations_shown": float})
-    for system, rows in shown.groupby("system", sort=False):
-        by_place = rows.groupby(["dataset", "model", "demonstrations"])["demonstrations_shown"]
-        ends = dict.fromkeys(f"{end:.1f}" for end in by_place.mean().agg(["min", "max"]))
-        texts.append(f"{system} {' to '.join(ends)}")
-    return f"demonstrations in the last prompt: {', '.join(texts)}" if texts else ""
-
-
 def describe(scores: pd.DataFrame, profile: str) -> str:
     """What a figure was made with, for its title: profile, models, and questions per data set."""
     if scores.empty:
