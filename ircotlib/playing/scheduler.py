@@ -131,8 +131,7 @@ def _serve(plays: list[Play], calls: Calls, progress: Callable) -> None:
         for service, queue in queues.items():
             others = (queue for other, queue in queues.items() if not other.in_waves)
             if queue and not (service.in_waves and any(others)):
-                waiting = [queue[place] for place in sorted(queue)]
-                answered = _answer_batch(service, waiting, calls)
+                answered = _answer_batch(service, [queue[n] for n in sorted(queue)], calls)
                 for play in answered:
                     del queue[places[play.id]]
                 go_on(answered)
