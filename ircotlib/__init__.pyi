@@ -126,10 +126,12 @@ from .results.conclusions import conclude_verdicts as conclude_verdicts
 from .results.dependence import NONE as NONE
 from .results.dependence import WRONG as WRONG
 from .results.dependence import conclude_dependence as conclude_dependence
+from .results.dependence import describe_shown as describe_shown
 from .results.dependence import measure_dependence as measure_dependence
 from .results.dependence import read_texts as read_texts
 from .results.figures.found import draw_found as draw_found
 from .results.figures.found import draw_found_by_k as draw_found_by_k
+from .results.figures.found import draw_found_by_retriever as draw_found_by_retriever
 from .results.figures.found import draw_found_steps as draw_found_steps
 from .results.figures.lines import draw_by_size as draw_by_size
 from .results.figures.lines import draw_forms as draw_forms
@@ -150,12 +152,14 @@ from .results.figures.rows import draw_with_reported as draw_with_reported
 from .results.figures.tree import draw_tree as draw_tree
 from .results.gold_plays import GOLD_BY_K as GOLD_BY_K
 from .results.gold_plays import GOLD_BY_KEPT as GOLD_BY_KEPT
+from .results.gold_plays import GOLD_BY_RETRIEVER as GOLD_BY_RETRIEVER
 from .results.gold_plays import GOLD_BY_STEP as GOLD_BY_STEP
 from .results.gold_plays import GOLD_METHODS as GOLD_METHODS
 from .results.gold_plays import average_by_wording as average_by_wording
 from .results.gold_plays import average_found as average_found
 from .results.gold_plays import average_steps as average_steps
 from .results.gold_plays import compare_found as compare_found
+from .results.gold_plays import play_by_retriever as play_by_retriever
 from .results.gold_plays import play_gold as play_gold
 from .results.gold_plays import refused_plays as refused_plays
 from .results.head_to_head import with_rivals as with_rivals
@@ -167,6 +171,7 @@ from .results.markdown import save_table as save_table
 from .results.orders import agree_in_order as agree_in_order
 from .results.paired import compare_scores as compare_scores
 from .results.paired import list_flipped as list_flipped
+from .results.protocol.sheet import describe_protocol as describe_protocol
 from .results.real_outputs import conclude_outputs as conclude_outputs
 from .results.real_outputs import count_misled as count_misled
 from .results.real_outputs import expect_outputs as expect_outputs
@@ -195,7 +200,6 @@ from .results.shown import show_table as show_table
 from .results.shown import spread as spread
 from .results.statistics import LEVEL as LEVEL
 from .results.statistics import describe as describe
-from .results.statistics import describe_shown as describe_shown
 from .results.statistics import paired_difference as paired_difference
 from .results.statistics import per_question as per_question
 from .results.statistics import summarise as summarise

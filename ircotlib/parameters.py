@@ -19,8 +19,7 @@ from ircotlib.generation.budget import find_price
 from ircotlib.prompting.prompt import AGENT, GPT3, STYLES
 from ircotlib.systems import all_systems
 
-# in SearChain's order (§4.1)
-EIGHT = "hotpotqa musique 2wikimultihopqa strategyqa zsre trex fever eli5".split()
+EIGHT = "hotpotqa musique 2wikimultihopqa strategyqa zsre trex fever eli5".split()  # SearChain §4.1
 # the grids of 04_ircot, 06_scale and 07_ood, and that of 13_head_to_head with equal tools
 MAIN, SCALE, OOD, EQUAL = "", "scale_", "ood_", "equal_"
 # these replace the profile's values, which are for local models, if the model is behind a server
@@ -48,6 +47,7 @@ class Parameters(BaseModel):
     datasets: ranges.SomeNames
     data_dir: str  # folder of the official raw files; "": the laboratory
     corpus: Literal["pooled", "full"] = "pooled"  # of contexts, or the paper's (IRCoT App. A)
+    further_paragraphs: str = ""  # a file whose paragraphs a pooled corpus has, too; "": none
     retriever: ranges.Retriever = "embedded"
     dev: ranges.Number  # questions to tune on (IRCoT §4: 100)
     test: ranges.Count | None  # questions to report on (IRCoT §4: 500); None: all the others
@@ -88,7 +88,7 @@ class Parameters(BaseModel):
     # single notebooks
     question: str = ""  # 00_tour: which its box asks at first; "": the page's
     k: ranges.Count = 4  # 00_programs, 00_tour, 05_laboratory: paragraphs of each retrieval
-    retrievers: ranges.Retrievers = []  # 02_index, 13_head_to_head; empty: only `retriever`
+    retrievers: ranges.Retrievers = []  # 02_index, 13, 16; empty: only `retriever`
     recall_k: ranges.SomeCounts = [5, 7, 9, 11, 13, 15]  # 02_index (IRCoT §4.1)
     both_readers: bool = True  # 04_ircot: also run the other reader (IRCoT Table 4)
     worlds: ranges.Worlds = [(0, 2400, 600), (7, 1200, 200)]  # 05_laboratory: seed, size, questions

@@ -65,6 +65,7 @@ DRAWN = {
     "retrieval_scale": lambda t: lines.draw_retrieval_scale(t),
     "sample_found": lambda t: found.draw_found(t, "How far each method gets"),
     "sample_found_by_k": lambda t: found.draw_found_by_k(t, "What K does"),
+    "sample_found_by_retriever": lambda t: found.draw_found_by_retriever(t, "By retriever"),
     "sample_found_steps": lambda t: found.draw_found_steps(t, "Which hop is lost"),
     "sample_oner_recall_by_retriever": lambda t: lines.draw_recall(t, "retriever", "OneR"),
     "searchain_fig10": lambda t: lines.draw_forms(t, "Forms of knowledge (SearChain Figure 10)"),

@@ -202,7 +202,7 @@ def identity(p: Parameters, shown: str | None = None, grid_of: str = MAIN) -> di
     """All parameters that decide the outcome of a bench's runs, including grids."""
     named = {name: getattr(p, name) for name in IDENTITY} | (p.model_extra or {})
     named |= {"server": "chat" if p.chat else "completions"} if p.server else {}
-    named |= {"samples": p.samples} if p.samples else {}
+    named |= {name: v for name in ("samples", "further_paragraphs") if (v := getattr(p, name))}
     named |= {"dials": p.dials} if SIMULATED in named.values() else {}
     named |= {"equal_k": p.equal_k} if grid_of == EQUAL else {}
     return named | {"shown": shown, "grid_of": grid_of}
