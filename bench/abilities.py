@@ -1,5 +1,5 @@
-"""Tests whether the simulated reader predicts: python -m bench.abilities predict, then play; or draws
-its map finely: python -m bench.abilities map
+"""Tests whether the simulated reader predicts: python -m bench.abilities predict, then play; or
+draws its map finely: python -m bench.abilities map
 
 `predict` sets its dials to what probes of single facts say of READERS (python -m
 training.agent.probes), plays all systems, and writes figures/abilities_predicted.csv; it is to be

@@ -24,23 +24,28 @@ def predicted() -> dict:
     """How well the simulated reader predicts."""
     table = read("abilities_predicted_readers")
     found = way.compare_predictions(table)
-    shown = found.assign(**{"levels": found["levels"].map("{:.1f}".format)})
-    shown["differences"] = found["differences"].map("{:.1f}".format)
-    shown["order"] = found["order"].map("{:.2f}".format)
-    shown["leads"] = found["leads"].map("{:.0f}".format)
-    shown = shown.replace("nan", "–")
+    shown = found.assign(order=found["order"].map("{:.2f}".format))
+    for name, digits in (("levels", 1), ("differences", 1), ("leads", 0)):
+        shown[name] = found[name].map(f"{{:.{digits}f}}".format)
+    shown = shown.replace("nan", "–").set_index(["reader", "systems", "prediction"]).sort_index()
     columns = ["differences", "leads", "order", "levels"]
-    rows = []
-    for name in way.WAYS:
-        both = shown[shown["prediction"] == name].set_index("systems")
-        rows.append([name, *both.loc[MANY, columns], *both.loc["all", columns]])
-    of_many = found[found["systems"] == MANY].set_index("prediction")
-    mean = of_many.loc[way.CLASS_MEAN]
-    told = of_many.loc[[way.ONE, way.BY_STAGE]]
+    of_all = [shown.loc["all", systems] for systems in (MANY, "all")]
+    rows = [[name, *(x for part in of_all for x in part.loc[name, columns])] for name in way.WAYS]
+    many = found[found["systems"] == MANY].set_index(["reader", "prediction"])
+    told, mean = (many.loc["all"].loc[name] for name in ([way.ONE, way.BY_STAGE], way.CLASS_MEAN))
     better = told["differences"].lt(mean["differences"]) & told["p"].lt(LEVEL)
     does = "better" if better.any() else "no better"
     off = [f"{told.loc[name, 'differences']:.1f}" for name in (way.ONE, way.BY_STAGE)]
     said = f"differences between them {does} than the mean of their class, which sees none"
+    by_reader = []
+    for reader in many.index.unique("reader")[1:]:
+        of_one = shown.loc[reader, MANY]
+        off_by = [of_one.loc[name, "differences"] for name in (way.CLASS_MEAN, way.ONE)]
+        p = f"{many.loc[(reader, way.ONE), 'p']:.3f}"
+        by_reader.append([reader, *off_by, p, of_one.loc[way.ONE, "leads"]])
+    head = ["reader", "none predicted", "one rate", "p", "leads, one rate"]
+    errors = (table[way.ONE] - table["measured"])[table["class"] == MANY]
+    worst = errors.groupby(table["system"]).mean().sort_values(key=abs, ascending=False)[:3]
     lead = table[table["system"].isin(["SearChain", "IRCoT QA"])].pivot_table(
         index="reader", columns="system", values=[way.ONE, way.BY_STAGE, "measured"]
     )
@@ -55,6 +60,8 @@ def predicted() -> dict:
         "predicted finding": f"{said}: off by {off[0]} points with one rate, by {off[1]} with "
         f"rates by stage, and by {mean['differences']:.1f} if none is predicted",
         "predicted briefly": f"{does} than to predict none",
+        "predicted readers": as_table(head, by_reader),
+        "predicted worst": ", ".join(f"{name} by {x:+.0f}" for name, x in worst.items()),
         "predicted lead": "; ".join(leads),
     }
 
@@ -115,7 +122,6 @@ def dialled() -> dict:
     return {
         "steps alike": ends,
         "dial misreads": of("misreads", "IRCoT QA", "Self-Ask", "DSP", "SearChain", "CoT"),
-        "dial confirms": of("confirms", "IRCoT QA", "SearChain"),
         "dial plans": [
             *of("misplans", "SearChain", "IRCoT QA"),
             *of("wanders", "SearChain", "IRCoT QA"),
@@ -124,7 +130,6 @@ def dialled() -> dict:
             *of("extractor_misreads", "SearChain"),
             *of("reads by", "Self-Ask", "IRCoT QA"),
         ],
-        "dial tree": of("misvotes", "Tree-of-Thought w/ IR"),
         "dial form": of("breaks_form", "DecomP", "SearChain", "IRCoT QA"),
         "dial retriever": [
             *of("retriever misses", "IRCoT QA", "Self-Ask", "SearChain"),
@@ -159,7 +164,6 @@ def weighed() -> dict:
         "two parts": two,
         "k": [f"{rows['IRCoT QA: K = 4, not 8', perfect, 'says so']:.0f}"],
         "equal": [f"{equal['mean']:.0f}", f"{equal['low']:.0f}", f"{equal['high']:.0f}"],
-        "parts size": [table["n"].iloc[0]],
     }
 
 

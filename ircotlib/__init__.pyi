@@ -87,7 +87,8 @@ from .results.abilities.map import RIVALS as RIVALS
 from .results.abilities.map import STEP_BY_STEP as STEP_BY_STEP
 from .results.abilities.map import WORDS as WORDS
 from .results.abilities.map import map_systems as map_systems
-from .results.abilities.predictions import WAYS as WAYS
+from .results.abilities.predictions import CLASS_MEAN as CLASS_MEAN
+from .results.abilities.predictions import ONE as ONE
 from .results.abilities.predictions import compare_predictions as compare_predictions
 from .results.abilities.predictions import conclude_predictions as conclude_predictions
 from .results.abilities.predictions import pair_systems as pair_systems

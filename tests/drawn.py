@@ -6,7 +6,7 @@ from bench import reading
 from ircotlib.data import Node
 from ircotlib.files.paths import FIGURES
 from ircotlib.results.abilities.map import WORDS
-from ircotlib.results.abilities.predictions import WAYS, pair_systems
+from ircotlib.results.abilities.predictions import CLASS_MEAN, ONE, pair_systems
 from ircotlib.results.abilities.simulation import MANY
 from ircotlib.results.factuality import SHARE
 from ircotlib.results.figures import found, lines, maps, rows, tree
@@ -39,7 +39,7 @@ DRAWN = {
         t, "part", "reader", "What each part adds, in points", "temper"
     ),
     "abilities_predicted_readers": lambda t: maps.draw_predicted(
-        t, pair_systems(t[t["class"] == MANY]), WAYS[:3], "Five readers, predicted and measured"
+        pair_systems(t[t["class"] == MANY]), ONE, CLASS_MEAN, "Five readers, predicted"
     ),
     "head_to_head": lambda t: rows.draw_front(read("head_to_head_means"), "All systems"),
     "head_to_head_census": lambda t: rows.draw_causes(t.assign(dataset="all data sets"), CAUSES),

@@ -35,7 +35,7 @@ WRONG = [
     ({"ircot_k": [2, 2]}, r"ircot_k: found \[2, 2\], expected each value once"),
     ({"ircot_k": [2, True]}, "ircot_k: found True, expected a whole number"),
     ({"ircott_k": [2]}, "found the parameter 'ircott_k', expected ircot_k$"),
-    ({"learning": 1}, "found the parameter 'learning', expected abilities_test, agent, "),
+    ({"learning": 1}, "found the parameter 'learning', expected abilities_seeds, "),
     ({"worlds": [[1, 2]]}, r"worlds: found .*, expected one more entry"),
     ({"data_dir": 5}, "data_dir: found 5, expected a text"),
     ({"workers": 0}, "workers: found 0, expected auto, a number from 1 to 1024, or ray:"),

@@ -52,9 +52,8 @@ class Mind:
     value that it finds for a fact in a passage, or None; `invents(fact)` returns the source of a
     made-up value for what it does not know, or None if it says so instead. Without `invents` it
     says so only about persons, where it can: an arbitrary rule, but one that can be learned.
-    `happens(dial, *names)`: whether it does what the dial, one of TAUGHT, is about, where that may
-    depend on the names. `mistaken`: for steps that it misunderstands, the relation that it asks
-    for.
+    `happens(dial, *names)`: whether what the dial, one of TAUGHT, is about happens with what has
+    these names. `mistaken`: for steps that it misunderstands, the relation that it asks for.
 
     `values`: the answer that it believes each step to have; `made_up`: the steps whose answers it
     made up; `beliefs`: all that it has ever settled on, in order. `worded`: the step and the fact
@@ -88,7 +87,7 @@ class Mind:
 
     def __post_init__(self):
         self.worked = self.worked or work_out(self.library.world, self.riddle, PLAIN)
-        self.happens = self.happens or self._happens
+        self.happens = self.happens or self._happens_as_taught
 
     @property
     def steps(self) -> Sequence[WorkedStep]:
@@ -180,9 +179,8 @@ class Mind:
         """What the reader knows and would believe against any passage, or None."""
         return None if self.happens("obeys", *fact) else self.knows(fact)
 
-    def _happens(self, dial: str, *names: object) -> bool:
-        share = TAUGHT[dial]
-        return share == 1 or (share > 0 and self.rng.random() < share)
+    def _happens_as_taught(self, dial: str, *names: object) -> bool:
+        return TAUGHT[dial] == 1 or 0 < TAUGHT[dial] > self.rng.random()
 
     def _make_up(self, n: int) -> str:
         """Make up a value of the right kind: half of the time the one a yes-no question names."""

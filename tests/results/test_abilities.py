@@ -19,7 +19,6 @@ from ircotlib.results.abilities.predictions import (
     ONE,
     ORDER,
     SYSTEM_MEAN,
-    WAYS,
 )
 from ircotlib.results.abilities.simulation import (
     MANY,
@@ -206,23 +205,22 @@ def test_levels_and_differences_are_compared(predicted):
     assert pairs[["a", "b"]].apply("".join, axis=1).tolist() == ["AB", "AC", "BC"]
     assert pairs["measured"].tolist() == [20, 40, 20] and pairs[ONE].tolist() == [0, 40, 40]
     assert set(pairs[CLASS_MEAN]) == {0} == set(pairs[SYSTEM_MEAN])
-    table = predictions.compare_predictions(predicted).set_index(["systems", "prediction"])
-    one, stage, mean = (table.loc[MANY].loc[way] for way in (ONE, BY_STAGE, CLASS_MEAN))
+    table = predictions.compare_predictions(predicted)
+    assert [*table["reader"].unique()] == ["all", "r"]
+    many = table[table["systems"] == MANY].set_index(["reader", "prediction"])
+    assert many.loc["all"].equals(many.loc["r"])
+    one, stage, mean = (many.loc[("all", way)] for way in (ONE, BY_STAGE, CLASS_MEAN))
     assert one["levels"] == 10 and stage["levels"] == pytest.approx(5 / 3, abs=0.01)
-    assert one["differences"] == pytest.approx(40 / 3, abs=0.01) and mean[
-        "differences"
-    ] == pytest.approx(80 / 3, abs=0.01)
-    assert (one["leads"], stage["leads"], mean["leads"], mean["pairs"]) == (
-        pytest.approx(83.3),
-        100,
-        50,
-        3,
-    )
-    assert stage["order"] == 1 and pd.isna(table.loc[MANY].loc[ORDER, "levels"])
+    assert one["differences"] == pytest.approx(40 / 3, abs=0.01)
+    assert mean["differences"] == pytest.approx(80 / 3, abs=0.01) and mean["p"] == 1
+    leads = [row["leads"] for row in (one, stage, mean)]
+    assert leads == [pytest.approx(83.3), 100, 50] and mean["pairs"] == 3
+    assert stage["order"] == 1 and pd.isna(mean["order"])
+    assert pd.isna(many.loc[("all", ORDER), "levels"])
     text = predictions.conclude_predictions(predictions.compare_predictions(predicted))
     assert "**no better** than the mean" in text  # of one reader on one data set
-    figure = draw_predicted(predicted, pairs, WAYS[:3], "title")
-    assert len(figure.axes) == 6
+    figure = draw_predicted(pairs, ONE, CLASS_MEAN, "title")
+    assert [axis.get_title("left") for axis in figure.axes] == ["r\noff by 13; none: 27"]
 
 
 def test_the_kept_predictions_are_of_the_shipped_readers():

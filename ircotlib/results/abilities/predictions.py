@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
+from statistics import fmean
 
 import pandas as pd
 
@@ -123,45 +124,54 @@ def pair_systems(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def compare_predictions(table: pd.DataFrame) -> pd.DataFrame:
-    """How well each of WAYS predicts what was measured (`read_predicted`), of all systems and of
-    those with MANY retrievals: the mean absolute error of `levels`, in points; between systems of
-    one reader and data set, the mean of Spearman's rank correlations (`order`), the mean absolute
-    error of `differences`, with `p` of the exact paired test of that against CLASS_MEAN, over
-    readers and data sets; and of the pairs that are CLEAR, in how many percent the one that leads
-    was to lead (`leads`; a tie counts half).
+    """How well each of WAYS predicts what was measured (`read_predicted`): of all systems and of
+    those with MANY retrievals, for all readers together, and of these systems for each reader.
+
+    `levels`: the mean absolute error of scores, in points. Between systems of one reader and data
+    set: `differences`, the mean absolute error of theirs, with `p` of the exact paired test of that
+    against CLASS_MEAN, over readers and data sets; `leads`: of the `pairs` that are CLEAR, in how
+    many percent the one that leads was to lead (a tie counts half); `order`: the mean of Spearman's
+    rank correlations, where a way tells systems of one class apart.
     """
+    many = table[table["class"] == MANY]
+    parts = [("all", "all", table), ("all", MANY, many)]
+    parts += [(reader, MANY, some) for reader, some in many.groupby("reader", sort=False)]
     rows = []
-    keys = ["reader", "dataset"]
-    for name, some in (("all", table), (MANY, table[table["class"] == MANY])):
-        pairs = pair_systems(some)
+    for reader, systems, some in parts:
+        pairs, keys = pair_systems(some), ["reader", "dataset"]
         errors = pairs[[*WAYS]].sub(pairs["measured"], axis=0).abs()
         errors = errors.groupby([pairs[key] for key in keys]).mean()
         clear = pairs[pairs["measured"].abs() >= CLEAR]
         for way in WAYS:
-            told = [g for _, g in some.groupby(keys) if g[way].nunique() > 1]
-            orders = [g["measured"].corr(g[way], "spearman") for g in told]
-            agree = (clear[way] * clear["measured"]).map(lambda x: 0.5 if x == 0 else float(x > 0))
-            row = {"systems": name, "prediction": way, "order": pd.Series(orders).mean()}
+            row = {"reader": reader, "systems": systems, "prediction": way, "pairs": len(clear)}
             if way != ORDER:
                 row |= {"levels": (some[way] - some["measured"]).abs().mean()}
                 row |= {"differences": errors[way].mean()}
                 row |= {"p": paired_p(errors[way] - errors[CLASS_MEAN])}
-            rows.append(row | {"leads": 100 * agree.mean(), "pairs": len(clear)})
-    return pd.DataFrame(rows).round({"order": 2, "levels": 2, "differences": 2, "leads": 1, "p": 4})
+            agree = (clear[way] * clear["measured"]).map(lambda x: 0.5 if x == 0 else float(x > 0))
+            row |= {"leads": 100 * agree.mean()}
+            if way in (ONE, BY_STAGE):
+                groups = (group for _, group in some.groupby(keys))
+                row |= {"order": fmean(g["measured"].corr(g[way], "spearman") for g in groups)}
+            rows.append(row)
+    return pd.DataFrame(rows).round({"levels": 2, "differences": 2, "leads": 1, "order": 2, "p": 4})
 
 
 def conclude_predictions(predictions: pd.DataFrame) -> str:
     """Whether the simulated reader predicts differences between the systems that retrieve many
     times better than the mean of their class, which predicts none (`compare_predictions`).
     """
-    rows = predictions[predictions["systems"] == MANY].set_index("prediction")
-    mean = rows.loc[CLASS_MEAN]
-    better = rows["differences"].lt(mean["differences"]) & rows["p"].lt(LEVEL)
-    does = "**better** than" if better[[ONE, BY_STAGE]].any() else "**no better** than"
+    many = predictions[predictions["systems"] == MANY].set_index(["reader", "prediction"])
+    lines = []
+    for reader in many.index.unique("reader"):
+        none, one, stage = (many.loc[reader].loc[way] for way in (CLASS_MEAN, ONE, BY_STAGE))
+        of = "all readers" if reader == "all" else reader
+        said = f"{none['differences']:.1f} points if no difference is predicted"
+        said += f", {one['differences']:.1f} with one rate, {stage['differences']:.1f} by stage"
+        who = f"who leads is right in {one['leads']:.0f}% of {one['pairs']} clear pairs"
+        lines.append(f"- {of}: {said}; {who} with one rate (p {one['p']:.3f})")
+    told = many.loc["all"].loc[[ONE, BY_STAGE]]
+    better = told["differences"].lt(many.loc["all"].loc[CLASS_MEAN, "differences"])
+    does = "**better** than" if (better & told["p"].lt(LEVEL)).any() else "**no better** than"
     said = f"It predicts differences between them {does} the mean of their class, which sees none"
-    lines = [f"- {mean['differences']:.1f} points, if no difference is predicted"]
-    for way in (ONE, BY_STAGE):
-        row = rows.loc[way]
-        who = f"who leads is right in {row['leads']:.0f}% of {row['pairs']} clear pairs"
-        lines.append(f"- {row['differences']:.1f} points, {way}; {who}; p {row['p']:.3f}")
     return "\n".join([f"{said}. Mean error of a difference:", "", *lines])

@@ -2,13 +2,12 @@
 are worth; and what was predicted of systems.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from textwrap import fill
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
 from ircotlib.results.figures import palette, panels
@@ -99,6 +98,7 @@ def draw_gains(
         axis.set_xticklabels([fill(name, 90 // len(columns)) for name in columns])
         axis.set(title=name, xlabel="", ylabel="")
         axis.tick_params(rotation=0)
+        axis.grid(False)
     return panels.finish(figure, f"{title} (grey: may be chance)")
 
 
@@ -166,28 +166,21 @@ def draw_tuning(
     return panels.draw_panels(table, "panel", draw, title, 1, across, panels.PAGE)
 
 
-def draw_predicted(
-    levels: pd.DataFrame, differences: pd.DataFrame, ways: Sequence[str], title: str
-) -> plt.Figure:
-    """Above, what each of `ways` predicts against what was measured, a dot for each reader, data
-    set and system, by how often the system retrieves; below, the same of differences between two
-    systems. Above each panel: the mean absolute error in points. `levels`, `differences`: columns
-    measured and each of `ways`; `levels` also class.
+def draw_predicted(pairs: pd.DataFrame, way: str, none: str, title: str) -> plt.Figure:
+    """What the column `way` predicts of the difference between two systems against what was
+    measured, one panel per reader; above it, by how many points it is off on average, and by how
+    many `none`, a column that predicts no difference. `pairs`: of `predictions.pair_systems`.
     """
-    shape = {"figsize": (panels.PAGE, 4.6), "sharey": "row", "sharex": "row", "squeeze": False}
-    figure, axes = panels.subplots(2, len(ways), **shape)
-    colors = dict(zip(dict.fromkeys(levels["class"]), palette.CAUSES, strict=False))
-    for row, (table, low, words) in zip(
-        axes, ((levels, 0, "score, %"), (differences, -100, "difference, points")), strict=True
-    ):
-        for axis, way in zip(row, ways, strict=True):
-            error = (table[way] - table["measured"]).abs().mean()
-            color = table["class"].map(colors) if "class" in table else palette.FAINT
-            look = {"s": 4, "c": color, "linewidth": 0, "alpha": 0.7, "rasterized": True}
-            axis.scatter(table["measured"], table[way], **look)
-            axis.plot([low, 100], [low, 100], color=palette.GREY, linewidth=1, zorder=0)
-            axis.set(title=f"{way}: off by {error:.1f}", xlabel=f"measured {words}", aspect="equal")
-        row[0].set_ylabel(f"predicted {words}")
-    dot = {"linestyle": "", "marker": "o", "markersize": 4}
-    handles = [Line2D([], [], color=c, label=f"{n} retrievals", **dot) for n, c in colors.items()]
-    return panels.finish(figure, title, handles)
+    readers = list(pairs.groupby("reader", sort=False))
+    shape = {"figsize": (panels.PAGE, 2.3), "sharey": True, "squeeze": False}
+    figure, [axes] = panels.subplots(1, len(readers), **shape)
+    for axis, (reader, rows) in zip(axes, readers, strict=True):
+        off, off_none = ((rows[name] - rows["measured"]).abs().mean() for name in (way, none))
+        color = palette.colors_of(["IRCoT QA"])["IRCoT QA"]
+        look = {"s": 5, "color": color, "linewidth": 0, "alpha": 0.5, "rasterized": True}
+        axis.plot([-100, 100], [-100, 100], color=palette.GREY, linewidth=1, zorder=0)
+        axis.scatter(rows["measured"], rows[way], **look)
+        axis.set(title=f"{reader}\noff by {off:.0f}; none: {off_none:.0f}", xlabel="measured")
+        axis.set(xlim=(-100, 100), ylim=(-100, 100), xticks=(-50, 0, 50), aspect="equal")
+    axes[0].set_ylabel("predicted, points")
+    return panels.finish(figure, title)
