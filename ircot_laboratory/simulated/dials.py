@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, fields
 from typing import NamedTuple
 
-from ircot_laboratory.teachers.mind import TAUGHT
+from ircot_laboratory.teachers.library import TAUGHT
 
 
 def _dial(default: float, meaning: str, example: str) -> float:

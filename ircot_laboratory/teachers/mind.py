@@ -15,7 +15,7 @@ from ircot_laboratory.teachers.conclusions import (
     conclude_from,
     rename,
 )
-from ircot_laboratory.teachers.library import Library, value_in
+from ircot_laboratory.teachers.library import TAUGHT, Library, value_in
 from ircot_laboratory.world.encyclopedia import draw_value
 from ircot_laboratory.world.names import PARTS
 from ircot_laboratory.world.records import Entity, Fact, Passage, Riddle
@@ -28,8 +28,6 @@ PERSONS = frozenset(PARTS["person"][0])  # first names
 
 NOBODY = 0.7  # share of made-up names that are random, and so name an entity only by chance
 UNKNOWN = "unknown"  # in place of a value, if the reader does not make one up
-# how often the reader that teaches does what a simulated one does as often as a dial says
-TAUGHT = {"obeys": 1.0, "rereads": 1.0, "asks_known": 0.0, "proposes_wrong": 0.4, "misvotes": 0.0}
 
 
 class Belief(NamedTuple):
