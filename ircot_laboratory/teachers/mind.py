@@ -49,9 +49,9 @@ class Mind:
     Other abilities, by default those of the reader that teaches: `reads(passage, fact)` returns the
     value that it finds for a fact in a passage, or None; `invents(fact)` returns the source of a
     made-up value for what it does not know, or None if it says so instead. Without `invents` it
-    says so only about persons, where it can: an arbitrary rule, but one that can be learned.
-    `happens(dial, *names)`: whether what the dial, one of TAUGHT, is about happens with what has
-    these names. `mistaken`: for steps that it misunderstands, the relation that it asks for.
+    says so only about persons, where it can: an arbitrary rule that can be learned. `happens(dial,
+    *names)`: whether what a dial, one of TAUGHT, is about happens with what has these names.
+    `mistaken`: for steps that it misunderstands, the relation that it asks for.
 
     `values`: the answer that it believes each step to have; `made_up`: the steps whose answers it
     made up; `beliefs`: all that it has ever settled on, in order. `worded`: the step and the fact
