@@ -25,7 +25,6 @@ from ircotlib.data import Paragraph
 PLAIN = "hotpotqa"  # the data set whose wordings the reader uses in its sentences
 LONG = "eli5"  # the data set whose answers are whole chains
 PERSONS = frozenset(PARTS["person"][0])  # first names
-
 NOBODY = 0.7  # share of made-up names that are random, and so name an entity only by chance
 UNKNOWN = "unknown"  # in place of a value, if the reader does not make one up
 
