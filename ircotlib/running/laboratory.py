@@ -49,17 +49,6 @@ def in_world(p: Parameters, seed: int, size: int, questions: int) -> Parameters:
     return p.change(**there, corpus="pooled")
 
 
-def open_laboratory(size: int) -> Path:
-    """The folder of a laboratory with an encyclopedia of `size` pages, made if it is missing. It
-    has the usual number of questions, or as many as a small world allows.
-    """
-    from ircot_laboratory.make import QUESTIONS, SEED, SIZE
-
-    world = SEED, size, min(QUESTIONS, size // 3)
-    folder = DATA / "laboratories" / "-".join(map(str, world))
-    return Path(data_folder("" if size == SIZE else str(folder)))
-
-
 def explain_dials() -> object:
     """A table (pandas) of the simulated reader's dials, with default, meaning and an example."""
     import pandas as pd

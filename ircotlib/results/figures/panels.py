@@ -161,7 +161,8 @@ def save_figure(
     if figure is not None and p:
         if not about.startswith("profile "):
             about = f"profile {p.profile}, {about}".removesuffix(", ")
-        about += p.trial.replace("trials/", ", with ")
+        profile, comma, rest = about.partition(",")
+        about = profile + p.trial.replace("trials/", " with ") + comma + rest
     if figure is not None and about:
         _write_below(figure, about)
     for ending, metadata in MADE.items():
