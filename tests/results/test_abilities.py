@@ -9,7 +9,7 @@ from matplotlib import pyplot
 
 matplotlib.use("Agg")
 
-from ircotlib.files.paths import FIGURES, MODELS
+from ircotlib.files.paths import FIGURES, MODELS, ROOT
 from ircotlib.parameters import read_parameters
 from ircotlib.results.abilities import predictions, studies
 from ircotlib.results.abilities.map import ALIKE, RIVALS, STEP_BY_STEP, WORDS, map_systems
@@ -229,3 +229,6 @@ def test_the_kept_predictions_are_of_the_shipped_readers():
     assert set(table["reader"]) == readers and len(readers) == 5
     assert len(table) == 5 * 8 * len(simulated_systems())
     assert table[[ONE, BY_STAGE, "measured"]].notna().all(axis=None)
+    shipped = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    for name in ("predicted", "measured"):
+        assert f'"figures/abilities_{name}.csv"' in shipped
