@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from unittest.mock import patch
+from zlib import crc32
 
 import pandas as pd
 
@@ -39,7 +40,7 @@ WORD = 4.7  # characters of a token, about, in prompts
 
 @dataclass
 class Scripted:
-    """Writes a chain of three sentences, or SearChain's of two queries; so many prompts at a time."""
+    """Writes a chain of three sentences, or SearChain's of a query, many prompts at a time."""
 
     rows: int
     answers = Generate, Sample
@@ -59,11 +60,10 @@ class Scripted:
     def answer(self, requests: Sequence) -> Iterator[tuple[int, str]]:
         """Yield the index of each request and its reply."""
         for index, request in enumerate(requests):
-            written = request.prompt.count("One more fact of")
-            about = f"One more fact of {len(request.prompt)}."
-            text = about if written < 3 else "So the answer is: it."
-            if "Query" in request.prompt or "searchain" in getattr(request.prompt, "purpose", ""):
-                text = f"[Query 1]: Who is it?\n[Answer 1]: {about}\n[Final Content]: So it is it."
+            fact = f"One more fact has the number {crc32(request.prompt.encode())}."
+            text = fact if request.prompt.count(fact[:20]) < 3 else "So the answer is: it."
+            if "SearChain" in getattr(request.prompt, "purpose", ""):
+                text = f"[Query 1]: {fact}\n[Answer 1]: it.\n[Final Content]: So it is it."
             rows = [(text, None, 9)] * count_rows(request)
             yield index, write_reply(request, 300, rows)
 

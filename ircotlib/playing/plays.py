@@ -12,7 +12,6 @@ from ircotlib.program import (
     Sample,
     Step,
     unknown,
-    with_demonstrations,
 )
 
 
@@ -111,8 +110,7 @@ def without_prompt(step: Step) -> Step:
     prompt = step.request.prompt
     content = hashlib.blake2b(repr(prompt).encode("utf-8", "replace"), digest_size=8).hexdigest()
     if isinstance(prompt, Purposed):
-        content = with_demonstrations(content, prompt.demonstrations)
-        content.purpose = prompt.purpose
+        content = Purposed(content, prompt.purpose, prompt.demonstrations)
     return replace(step, request=replace(step.request, prompt=content))
 
 

@@ -40,7 +40,7 @@ from ircotlib.program import (
 UNSTORED = "unstored"  # begins the keys of requests whose replies are not stored
 # programs that wait at a time, so that the memory of prompts does not grow with the questions; in
 # waves all do
-STARTED = 1024
+STARTED = 512
 
 
 def run(
@@ -242,7 +242,7 @@ def _advance(play: Play, reply: Reply | None) -> None:
     try:
         play.request, play.key = play.program.send(reply), ""
     except StopIteration as end:
-        play.ended, play.result, play.request = True, end.value, None
+        play.ended, play.result, play.request, play.sent = True, end.value, None, None
     except Exception as error:
         failed = f"the program failed after {len(play.trace)} replies"
         raise RuntimeError(describe(failed, [play], error)) from error
