@@ -13,7 +13,6 @@ from ircotlib.results.abilities.simulation import MANY
 from ircotlib.results.statistics import LEVEL
 
 STEPS = [*STEP_BY_STEP, *ALIKE]  # systems that read every step
-KNOWS_MUCH, KNOWS_LITTLE = "knows much (80%), reads badly (70%)", "knows little (20%), reads well"
 
 
 def abilities() -> dict:

@@ -49,9 +49,7 @@ def with_purpose(prompt: str, purpose: str) -> Purposed:
 
 def with_demonstrations(prompt: str, count: int) -> Purposed:
     """The prompt, which now says how many demonstrations or examples it shows."""
-    prompt = Purposed(prompt)
-    prompt.demonstrations = count
-    return prompt
+    return Purposed(prompt, demonstrations=count)
 
 
 Stop = str | tuple[str, ...] | None
