@@ -10,8 +10,11 @@ ircotlib` imports nothing else.
 """
 
 import ast
+import time
 from importlib import import_module
 from pathlib import Path
+
+STARTED = time.time()  # all code here is read after it
 
 
 def _read_names() -> dict[str, str]:

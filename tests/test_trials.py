@@ -13,7 +13,7 @@ from ircotlib.results.figures.panels import save_figure, subplots
 from ircotlib.results.head_to_head import panels_of
 from ircotlib.results.markdown import save_table
 from ircotlib.running.backends import change_model
-from ircotlib.running.bench import identity
+from ircotlib.running.identity import identity
 
 LONG = "Which of the two labels was founded first, and by whom of its three founders?"
 SERVED = {"model": "a/b", "server": "http://127.0.0.1:8000"}

@@ -10,6 +10,7 @@ from ircotlib.comparing.needs import check_prompts
 from ircotlib.comparing.waves import Waves
 from ircotlib.comparing.workers import Workers, open_workers
 from ircotlib.files.progress import show_progress
+from ircotlib.running.current import find_current
 from ircotlib.running.experiment import carry_out
 from ircotlib.running.run import Run
 
@@ -24,9 +25,10 @@ class Work:
         self.progress = lambda done, total: None
 
     def hand_out(self, runs: Sequence[Run]) -> None:
-        """Have runs played ahead: their replies are then in the call cache."""
+        """Have runs played ahead, unless they are current: their replies are then in the cache."""
         for run in runs:
-            self.players.hand_out(run)
+            if not find_current(run):
+                self.players.hand_out(run)
 
     def finish(self, run: Run) -> pd.DataFrame:
         """Wait for a run that was handed out, and carry it out (`carry_out`)."""

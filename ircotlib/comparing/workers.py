@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, as_completed, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -28,8 +27,8 @@ from ircotlib.parameters import WITHOUT_WEIGHTS, Parameters
 from ircotlib.playing.cache import Calls
 from ircotlib.playing.scheduler import find_missing, run
 from ircotlib.running.bench import Bench
+from ircotlib.running.current import can_be_opened
 from ircotlib.running.run import Run, open_run
-from ircotlib.systems import all_systems
 
 FEWEST = 20  # questions of a share; fewer would not fill the batches of a small model
 TRIED = 10  # questions, at most, that tell whether a run is in the call cache
@@ -87,7 +86,7 @@ class Workers:
 
     def hand_out(self, played: Run) -> None:
         """Have a run played, unless all its replies are in the call cache."""
-        if self.count < 2 or not _can_be_opened(played) or _is_stored(played):
+        if self.count < 2 or not can_be_opened(played) or _is_stored(played):
             return
         small = is_small(played.bench)
         about = played.identity, fingerprints_of(played.bench), small
@@ -175,18 +174,6 @@ def is_small(bench: Bench) -> bool:
 def fingerprints_of(bench: Bench) -> list[str | None]:
     """The fingerprints of its backends."""
     return [backend.fingerprint for backend in bench.backends]
-
-
-def _can_be_opened(played: Run) -> bool:
-    """Whether another process that is told the identity of a run opens the same one."""
-    calls = played.bench.calls
-    if calls.path != str(DATA / "calls.sqlite") or None in fingerprints_of(played.bench):
-        return False
-    if all_systems().get(played.system.name) is not played.system:
-        return False
-    again = open_run(played.identity).bench
-    # the identity has all parameters; where figures of a trial go is none of them
-    return replace(again, parameters=played.bench.parameters) == played.bench
 
 
 def _is_stored(played: Run) -> bool:

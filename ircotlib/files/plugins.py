@@ -18,6 +18,7 @@ from ircotlib.files.paths import ROOT
 
 FOLDER = "IRCOT_PLUGINS"  # names a folder whose *.py files are plug-ins, in the environment
 OWN = {"systems": "ircotlib.systems", "datasets": "ircotlib.datasets"}
+RECORDS = {"systems": "SYSTEMS", "datasets": "DATASET", "retrievers": "RETRIEVERS"}
 
 
 @cache
@@ -35,6 +36,15 @@ def import_plugins(kind: str) -> tuple[ModuleType, ...]:
     for path in _list_files():
         modules += _import_plugin(_import_file, path, str(path))
     return tuple(modules)
+
+
+def list_records() -> list:
+    """All records of plug-ins."""
+    found = []
+    for kind, name in RECORDS.items():
+        modules = [m for m in import_plugins(kind) if not m.__name__.startswith("ircotlib.")]
+        found += [getattr(module, name) for module in modules if hasattr(module, name)]
+    return [record for one in found for record in (one if isinstance(one, tuple) else [one])]
 
 
 @cache

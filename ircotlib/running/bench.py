@@ -4,15 +4,17 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 from pathlib import Path
 
 from ircotlib.data import Question
 from ircotlib.datasets import Dataset, find_dataset
+from ircotlib.datasets.pooled import digest
 from ircotlib.errors import UserError
 from ircotlib.files.paths import DATA
 from ircotlib.generation.budget import Price, find_price
-from ircotlib.parameters import EQUAL, MAIN, SIMULATED, Parameters
+from ircotlib.parameters import EQUAL, MAIN, Parameters
 from ircotlib.playing.cache import Calls
 from ircotlib.playing.exported import Replaying, open_calls
 from ircotlib.prompting import demonstrations as sets
@@ -20,12 +22,10 @@ from ircotlib.prompting.examples import find_examples
 from ircotlib.prompting.prompt import STYLES, Prompt, Style
 from ircotlib.prompting.templates import Template, read_template
 from ircotlib.running.backends import open_dataset, open_model, open_reading
+from ircotlib.running.identity import identity
 from ircotlib.systems import SETS, System
 from ircotlib.systems.readers import READER
 
-IDENTITY = "data_dir corpus retriever dev test seed model dtype style reader demonstrations".split()
-IDENTITY += "context_tokens most_demonstrations wrong_answers released max_steps".split()
-IDENTITY += "extractor duplicates distractors scale_distractors ood_distractors".split()
 OF_MUSIQUE = 2_417  # questions: how many to expect where all of a file are asked
 
 
@@ -85,6 +85,11 @@ class Bench:
         if self.retriever is None:
             return self.parameters.dev if part == "dev" else self.parameters.test or OF_MUSIQUE
         return len(self.dev if part == "dev" else self.test)
+
+    @cached_property
+    def questions_hash(self) -> str:
+        """A hash of its questions, with their answers and gold paragraphs."""
+        return digest(repr((self.dev, self.test)), 32)
 
     @property
     def backends(self) -> list:
@@ -196,16 +201,6 @@ class Bench:
         released = self.parameters.released and system.demonstrated_by == SETS
         limit, count = self.window - self.longest(system), self.model.count_tokens
         return Prompt(shown, count, template, limit, self.style.arrange, released)
-
-
-def identity(p: Parameters, shown: str | None = None, grid_of: str = MAIN) -> dict:
-    """All parameters that decide the outcome of a bench's runs, including grids."""
-    named = {name: getattr(p, name) for name in IDENTITY} | (p.model_extra or {})
-    named |= {"server": "chat" if p.chat else "completions"} if p.server else {}
-    named |= {name: v for name in ("samples", "further_paragraphs") if (v := getattr(p, name))}
-    named |= {"dials": p.dials} if SIMULATED in named.values() else {}
-    named |= {"equal_k": p.equal_k} if grid_of == EQUAL else {}
-    return named | {"shown": shown, "grid_of": grid_of}
 
 
 def runs_folder(

@@ -2,14 +2,16 @@
 odd about it, for stderr.
 """
 
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from statistics import mean
 from typing import NamedTuple
 
 from ircotlib.data import Question
+from ircotlib.files.paths import resolve
+from ircotlib.files.sources import hash_sources
 from ircotlib.program import Generate, Outcome, Purposed, Retrieve, Sample, Step
+from ircotlib.running.bench import Bench
 from ircotlib.running.run import Run, installed
 
 FEWEST = 8  # prompts; the same reply to fewer may be chance
@@ -17,13 +19,14 @@ FEWEST = 8  # prompts; the same reply to fewer may be chance
 
 class Finished(NamedTuple):
     """A run that was played. `outcomes`: by question id. `counts`: the costs by class of request
-    (`scheduler.run`). `seconds`: that it took.
+    (`scheduler.run`). `seconds`: that it took. `sources`: what it was begun with (`find_sources`).
     """
 
     run: Run
     outcomes: Mapping[str, Outcome]
     counts: Mapping[str, dict]
     seconds: float
+    sources: str | None = None
 
 
 def list_steps(outcomes: Mapping[str, Outcome]) -> list[Step]:
@@ -35,17 +38,29 @@ def describe_finished(finished: Finished) -> dict:
     """The content of run.json: enough to find the run, to distinguish it from others, to replay it,
     and to know what it took.
     """
-    run = finished.run
-    bench = run.bench
-    questions = repr((bench.dev, bench.test)).encode("utf-8", "surrogatepass")
-    about = run.identity
-    about |= {"questions_hash": hashlib.blake2b(questions, digest_size=16).hexdigest()}
-    about |= find_fingerprints(finished) | installed()
-    about |= {"index": describe_index(bench.retriever)}
-    about |= {"questions": len(finished.outcomes), "seconds": round(finished.seconds, 2)}
+    about = describe_made_with(finished.run, finished.counts)
+    if about["sources"] != finished.sources:
+        about["sources"] = None  # edited while it was played
+    about |= {"seconds": round(finished.seconds, 2), "oddities": find_oddities(finished)}
     about |= {"counts": finished.counts} | count_texts(finished.outcomes)
     about |= describe_stages(finished.outcomes)
     return about | find_cost(finished) | count_demonstrations(finished.outcomes)
+
+
+def describe_made_with(run: Run, counts: Mapping[str, dict]) -> dict:
+    """All that decides what a run predicts, for run.json: parameters, setting, questions, backends,
+    versions and sources. `counts`: what it cost, which says the backends that it used.
+    """
+    bench = run.bench
+    about = run.identity | {"questions_hash": bench.questions_hash, "questions": len(run.questions)}
+    about |= find_fingerprints(bench, counts) | installed()
+    about |= {"index": describe_index(bench.retriever)}
+    return about | {"sources": find_sources(run)}
+
+
+def find_sources(run: Run) -> str | None:
+    """A hash of the code and the prompts of a run (`hash_sources`)."""
+    return hash_sources(Path(resolve(run.bench.parameters.demonstrations)))
 
 
 def describe_index(retriever: object) -> dict:
@@ -57,13 +72,12 @@ def describe_index(retriever: object) -> dict:
     return of_corpus | getattr(retriever, "constants", {})
 
 
-def find_fingerprints(finished: Finished) -> dict:
-    """The fingerprints of all backends that the run used."""
-    bench = finished.run.bench
+def find_fingerprints(bench: Bench, counts: Mapping[str, dict]) -> dict:
+    """The fingerprints of all backends that a run used, as its `counts` say."""
     prints = {"model_fingerprint": bench.model.fingerprint} if bench.model else {}
     prints |= {"retriever_fingerprint": bench.retriever.fingerprint}
     for kind, backend in (("Extract", bench.extractor), ("Duplicate", bench.duplicates)):
-        if finished.counts.get(kind, {}).get("requests"):
+        if counts.get(kind, {}).get("requests"):
             prints |= {f"{kind.lower()}_fingerprint": backend.fingerprint}
     return prints
 

@@ -25,7 +25,7 @@ from ircotlib.running.bench import Bench, open_bench
 from ircotlib.running.programs import program_of
 from ircotlib.systems import System, choose_systems
 
-VERSIONS = ("ircotlib", "torch", "transformers", "tantivy", "numpy", "pandas")
+VERSIONS = "ircotlib torch transformers tokenizers tantivy regex numpy pandas".split()
 FILES = ("predictions.jsonl", "scores.csv")  # beside run.json
 EARLIER = "earlier"  # in its folder, those that were replaced last
 # a file beside the runs on a data set: none of the systems that were to be run suits it

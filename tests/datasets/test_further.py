@@ -13,7 +13,7 @@ from ircotlib.datasets.pooled import make_paragraph
 from ircotlib.errors import DataError
 from ircotlib.running import backends
 from ircotlib.running import bench as setup
-from ircotlib.running.bench import identity
+from ircotlib.running.identity import identity
 
 ANN, BEN, CY = (make_paragraph(name, f"{name} is old.") for name in ("Ann", "Ben", "Cy"))
 

@@ -1,0 +1,104 @@
+"""Runs that are still current: nothing has changed that could change them, so that they are read
+and not replayed.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ircotlib.errors import DataError
+from ircotlib.files.paths import DATA
+from ircotlib.files.plugins import list_records
+from ircotlib.playing import scheduler
+from ircotlib.playing.cache import Calls
+from ircotlib.playing.exported import Replaying
+from ircotlib.retrieval import find_retriever
+from ircotlib.running.finished import describe_made_with
+from ircotlib.running.predictions import read_lines, row_of
+from ircotlib.running.run import FILES, RERUN, Run, open_run, read_about, read_file
+from ircotlib.systems import all_systems
+
+REPLAY = "IRCOT_REPLAY"  # in the environment: every run is replayed, and says what differs
+
+
+def find_current(run: Run) -> dict | None:
+    """The run.json of a run that is whole, was made with all that it would be made with now
+    (`describe_made_with`), and whose first question the call cache answers alike. None if there is
+    none, or if that cannot be known: of a system, data set or retriever of a notebook or a plug-in,
+    a bench that was changed, a simulated reader, exported calls, or with REPLAY.
+    """
+    if os.environ.get(REPLAY) or not isinstance(run.bench.calls, Calls):
+        return None
+    try:
+        about = read_about(run.folder)
+        predictions, _ = (read_file(run.folder, about, name) for name in FILES)
+        made_with = _as_read(describe_made_with(run, about["counts"]))
+    except (DataError, KeyError):
+        return None
+    if made_with["sources"] is None or not made_with.items() <= about.items():
+        return None
+    is_known = can_be_opened(run) and not _has_plugins(run)
+    return about if is_known and _answers_first_alike(run, predictions) else None
+
+
+def can_be_opened(run: Run) -> bool:
+    """Whether another process that is told the identity of a run opens the same one."""
+    bench = run.bench
+    fingerprints = [backend.fingerprint for backend in bench.backends]
+    if bench.calls.path != str(DATA / "calls.sqlite") or None in fingerprints:
+        return False
+    if all_systems().get(run.system.name) is not run.system:
+        return False
+    again = open_run(run.identity).bench
+    # the identity has all parameters; where figures of a trial go is none of them
+    return replace(again, parameters=bench.parameters) == bench
+
+
+def _has_plugins(run: Run) -> bool:
+    """Whether it has code of plug-ins, which no hash covers."""
+    bench = run.bench
+    used = run.system, bench.dataset, bench.shown, find_retriever(bench.parameters.retriever)
+    return any(record is one for record in list_records() for one in used)
+
+
+def _answers_first_alike(run: Run, predictions: bytes) -> bool:
+    """Whether the call cache has the replies to the first question of a run, and they give the
+    first line of its predictions.
+    """
+    build = run.program
+    first = {question.id: build(question) for question in run.questions[:1]}
+    calls = Replaying(run.bench.calls, remedy=RERUN)  # asks no backend
+    try:
+        outcomes, _ = scheduler.run(first, run.bench.backends, calls)
+    except RuntimeError:  # a reply is missing
+        return False
+    rows = [_as_read(row_of(*item)) for item in outcomes.items()]
+    return rows == [json.loads(line) for line in predictions.splitlines()[:1]]
+
+
+def read_kept(run: Run) -> dict[str, dict]:
+    """The lines of an earlier run's predictions by question id; {} if there is none."""
+    try:
+        return read_lines(run.folder, read_about(run.folder))
+    except DataError:
+        return {}
+
+
+def compare_lines(run: Run, before: Mapping[str, dict]) -> str:
+    """In which questions the predictions of a run differ from what they were `before`, in a line;
+    "" if in none.
+    """
+    now = read_kept(run)
+    differing = [id for id in now if now[id] != before.get(id)]
+    if not differing:
+        return ""
+    first = differing[0]
+    was = before.get(first, {}).get("answer")
+    told = f"replayed, {len(differing)} of {len(now)} predictions differ from those kept"
+    return f"{told}, such as {first}: {now[first]['answer']!r:.80}, before {was!r:.80}"
+
+
+def _as_read(value: object) -> object:
+    """A value as it is read from JSON."""
+    return json.loads(json.dumps(value))
