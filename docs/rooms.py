@@ -33,6 +33,8 @@ def room_of(path: Path, whole: tuple[str, ...] = ()) -> str:
 def read_arrows(whole: tuple[str, ...] = ()) -> dict[str, set[str]]:
     """The rooms that each room imports, also inside functions, by the room's name."""
     paths = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
+    # the front door of a package names everything
+    paths = [p for p in paths if not (p.parent.parent == ROOT and p.stem.startswith("__"))]
     modules = {}
     for path in paths:
         parts = path.relative_to(ROOT).with_suffix("").parts
@@ -40,8 +42,6 @@ def read_arrows(whole: tuple[str, ...] = ()) -> dict[str, set[str]]:
     arrows = defaultdict(set)
     for path in paths:
         room = room_of(path, whole)
-        if path.parent.parent == ROOT and path.stem.startswith("__"):
-            continue  # the front door of a package names everything
         arrows[room]
         for imported in _imports(path):
             while imported and imported not in modules:

@@ -87,6 +87,8 @@ from .results.abilities.map import RIVALS as RIVALS
 from .results.abilities.map import STEP_BY_STEP as STEP_BY_STEP
 from .results.abilities.map import WORDS as WORDS
 from .results.abilities.map import map_systems as map_systems
+from .results.abilities.means import average as average
+from .results.abilities.means import weigh as weigh
 from .results.abilities.predictions import CLASS_MEAN as CLASS_MEAN
 from .results.abilities.predictions import ONE as ONE
 from .results.abilities.predictions import compare_predictions as compare_predictions
@@ -95,13 +97,11 @@ from .results.abilities.predictions import pair_systems as pair_systems
 from .results.abilities.predictions import predict_readers as predict_readers
 from .results.abilities.predictions import read_predicted as read_predicted
 from .results.abilities.simulation import Simulation as Simulation
-from .results.abilities.simulation import average as average
 from .results.abilities.simulation import class_of as class_of
 from .results.abilities.simulation import describe_simulations as describe_simulations
 from .results.abilities.simulation import setting_of as setting_of
 from .results.abilities.simulation import simulate as simulate
 from .results.abilities.simulation import simulated_systems as simulated_systems
-from .results.abilities.simulation import weigh as weigh
 from .results.abilities.studies import change_reader as change_reader
 from .results.abilities.studies import take_parts as take_parts
 from .results.cases import cases_as_markdown as cases_as_markdown

@@ -4,6 +4,7 @@ ircotlib figures                                   the mini profile
 ircotlib figures --only 04_ircot --set "ircot_k=[4]"
 ircotlib figures --profile sample --set data_dir=FOLDER --only ircot_fig04_f1
 ircotlib figures --save                            the mini profile; keeps the executed notebooks
+ircotlib figures --replay                          reads no earlier run, and says what differs
 ircotlib figures --calls FILE                      without a model (ircotlib calls --help)
 """
 
@@ -160,6 +161,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     recompute = "ask for so many replies of --calls again, and compare"
     add("--recompute", type=read_number, default=0, metavar="N", help=recompute)
     add("--export", type=Path, metavar="FILE", help="write all replies that are used into a file")
+    replay = "replay all runs and simulations, also current ones, and say what differs from them"
+    add("--replay", action="store_true", help=replay)
     options = parser.parse_args(arguments)
     need("papermill", "lab")
     changes = parse_changes(options.set)
@@ -167,6 +170,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         raise UserError("found --save with another profile or --set, expected mini alone")
     p = read_parameters(options.profile, changes)
     notebooks = choose_notebooks(options.only, p)
+    os.environ |= {"IRCOT_REPLAY": "1"} if options.replay else {}
     from ircotlib.command.calls import exchanging  # imports pandas
 
     jobs = options.jobs or (count_cores() if options.calls else 1)  # a replay starts no workers

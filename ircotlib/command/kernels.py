@@ -1,6 +1,7 @@
 """Runs notebooks in kernels that are kept from one to the next, several at a time."""
 
 import atexit
+import os
 import re
 import sys
 import time
@@ -40,7 +41,8 @@ def run_notebook(notebook: str, p: Parameters, changes: dict, out: Path) -> floa
     parameters = {"profile": p.profile, "changes": changes}
     options = {"kernel_name": "python3", "progress_bar": False, "cwd": str(NOTEBOOKS)}
     options["start_timeout"] = PATIENCE
-    options["stderr_file"] = sys.stderr if p.server else None  # what runs may and do cost
+    # what runs may and do cost; what differs
+    options["stderr_file"] = sys.stderr if p.server or os.environ.get("IRCOT_REPLAY") else None
     out.parent.mkdir(parents=True, exist_ok=True)
     copy = out.with_name(f"{out.stem}.{token_hex(4)}.ipynb")  # other processes may run it, too
     try:

@@ -9,11 +9,9 @@ from dataclasses import replace
 
 from ircotlib.errors import DataError
 from ircotlib.files.paths import DATA
-from ircotlib.files.plugins import list_records
 from ircotlib.playing import scheduler
 from ircotlib.playing.cache import Calls
 from ircotlib.playing.exported import Replaying
-from ircotlib.retrieval import find_retriever
 from ircotlib.running.finished import describe_made_with
 from ircotlib.running.predictions import read_lines, row_of
 from ircotlib.running.run import FILES, RERUN, Run, open_run, read_about, read_file
@@ -33,13 +31,12 @@ def find_current(run: Run) -> dict | None:
     try:
         about = read_about(run.folder)
         predictions, _ = (read_file(run.folder, about, name) for name in FILES)
-        made_with = _as_read(describe_made_with(run, about["counts"]))
+        made_with = as_read(describe_made_with(run, about["counts"]))
     except (DataError, KeyError):
         return None
     if made_with["sources"] is None or not made_with.items() <= about.items():
         return None
-    is_known = can_be_opened(run) and not _has_plugins(run)
-    return about if is_known and _answers_first_alike(run, predictions) else None
+    return about if can_be_opened(run) and _answers_first_alike(run, predictions) else None
 
 
 def can_be_opened(run: Run) -> bool:
@@ -55,13 +52,6 @@ def can_be_opened(run: Run) -> bool:
     return replace(again, parameters=bench.parameters) == bench
 
 
-def _has_plugins(run: Run) -> bool:
-    """Whether it has code of plug-ins, which no hash covers."""
-    bench = run.bench
-    used = run.system, bench.dataset, bench.shown, find_retriever(bench.parameters.retriever)
-    return any(record is one for record in list_records() for one in used)
-
-
 def _answers_first_alike(run: Run, predictions: bytes) -> bool:
     """Whether the call cache has the replies to the first question of a run, and they give the
     first line of its predictions.
@@ -73,7 +63,7 @@ def _answers_first_alike(run: Run, predictions: bytes) -> bool:
         outcomes, _ = scheduler.run(first, run.bench.backends, calls)
     except RuntimeError:  # a reply is missing
         return False
-    rows = [_as_read(row_of(*item)) for item in outcomes.items()]
+    rows = [as_read(row_of(*item)) for item in outcomes.items()]
     return rows == [json.loads(line) for line in predictions.splitlines()[:1]]
 
 
@@ -99,6 +89,6 @@ def compare_lines(run: Run, before: Mapping[str, dict]) -> str:
     return f"{told}, such as {first}: {now[first]['answer']!r:.80}, before {was!r:.80}"
 
 
-def _as_read(value: object) -> object:
+def as_read(value: object) -> object:
     """A value as it is read from JSON."""
     return json.loads(json.dumps(value))

@@ -2,15 +2,17 @@
 odd about it, for stderr.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from statistics import mean
 from typing import NamedTuple
 
 from ircotlib.data import Question
 from ircotlib.files.paths import resolve
+from ircotlib.files.plugins import list_records
 from ircotlib.files.sources import hash_sources
 from ircotlib.program import Generate, Outcome, Purposed, Retrieve, Sample, Step
+from ircotlib.retrieval import find_retriever
 from ircotlib.running.bench import Bench
 from ircotlib.running.run import Run, installed
 
@@ -58,9 +60,15 @@ def describe_made_with(run: Run, counts: Mapping[str, dict]) -> dict:
     return about | {"sources": find_sources(run)}
 
 
-def find_sources(run: Run) -> str | None:
-    """A hash of the code and the prompts of a run (`hash_sources`)."""
-    return hash_sources(Path(resolve(run.bench.parameters.demonstrations)))
+def find_sources(run: Run, code: Iterable[Path] = ()) -> str | None:
+    """A hash of the code and the prompts of a run (`hash_sources`), and of more `code`; None also
+    if the system, the data or the retriever are a plug-in's, whose code is not hashed.
+    """
+    bench = run.bench
+    used = run.system, bench.dataset, bench.shown, find_retriever(bench.parameters.retriever)
+    if any(record is one for record in list_records() for one in used):
+        return None
+    return hash_sources([Path(resolve(bench.parameters.demonstrations))], code)
 
 
 def describe_index(retriever: object) -> dict:

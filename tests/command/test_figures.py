@@ -24,6 +24,7 @@ from ircotlib.files.notebooks import about_notebook, all_notebooks, made_by
 from ircotlib.files.paths import NOTEBOOKS, PROFILES, ROOT
 from ircotlib.parameters import read_parameters
 from ircotlib.prompting.demonstrations import prompt_path
+from ircotlib.running.current import REPLAY
 
 MINI = read_parameters("mini")
 COMMAND = [sys.executable, "-m", "ircotlib", "figures"]
@@ -224,6 +225,15 @@ def test_the_command_tells_what_a_notebook_made_and_where(changes, tmp_path, mon
     made = [" ".join(line[:-1]) for line in lines if line[-1].endswith("ircot_fig04_f1.csv")]
     assert made == ["wrote"] and len(lines) == len(about_notebook("04_ircot").makes)
     assert {" ".join(line[:-1]) for line in lines} == {"wrote", "not made"}
+
+
+def test_replaying_all_is_told_to_kernels_and_their_stderr_is_shown(monkeypatch):
+    monkeypatch.setenv(REPLAY, "")
+    told = []
+    monkeypatch.setattr(figures, "regenerate", lambda *_: told.append(os.environ[REPLAY]))
+    for words in ([], ["--replay"]):
+        figures.main(["--only", "03_prompts", *words])
+    assert told == ["", "1"]
 
 
 def test_a_cell_that_fails_is_one_line_with_its_notebook_and_message(tmp_path):

@@ -9,10 +9,12 @@ from matplotlib import pyplot
 
 matplotlib.use("Agg")
 
+from ircotlib.files.checksums import read_description, write_description
 from ircotlib.files.paths import FIGURES, MODELS, ROOT
 from ircotlib.parameters import read_parameters
-from ircotlib.results.abilities import predictions, studies
+from ircotlib.results.abilities import kept, predictions, simulation, studies
 from ircotlib.results.abilities.map import ALIKE, RIVALS, STEP_BY_STEP, WORDS, map_systems
+from ircotlib.results.abilities.means import average, weigh
 from ircotlib.results.abilities.predictions import (
     BY_STAGE,
     CLASS_MEAN,
@@ -23,15 +25,14 @@ from ircotlib.results.abilities.predictions import (
 from ircotlib.results.abilities.simulation import (
     MANY,
     Simulation,
-    average,
     class_of,
     describe_simulations,
     setting_of,
     simulate,
     simulated_systems,
-    weigh,
 )
 from ircotlib.results.figures.maps import draw_ceilings, draw_gains, draw_map, draw_predicted
+from ircotlib.running.current import REPLAY
 from ircotlib.systems import all_systems
 
 
@@ -41,8 +42,9 @@ def p():
 
 
 @pytest.fixture(autouse=True)
-def closed():
-    """Every figure is closed at the end of its test."""
+def own(tmp_path, monkeypatch):
+    """Scores are kept in the test's folder; every figure is closed at the end."""
+    monkeypatch.setattr(kept, "DATA", tmp_path)
     yield
     pyplot.close("all")
 
@@ -61,6 +63,50 @@ def test_each_point_is_simulated_with_each_seed(p):
     assert describe_simulations(p) == "simulated reader, 8 questions a data set, 2 seeds"
     other = simulate(p.change(abilities_seeds=1, seed=1), [({}, point)])
     assert other["score"].tolist() == both[0][8:]
+
+
+def test_scores_are_kept_until_something_changes(p, tmp_path, monkeypatch, capsys):
+    points = [({"x": m}, Simulation("musique", "CoT", {"knows": m})) for m in (0.3, 0.6)]
+    points += [({"x": 0}, Simulation("fever", "OneR QA", {"misreads": 0.5}, {"k": 2}))]
+    played, tables, play = [], [], simulation._simulate_group
+    monkeypatch.setattr(simulation, "count_cores", lambda: 1)
+
+    def count(some=points, p=p) -> int:
+        """How many are simulated, and not read."""
+        played.clear()
+        with monkeypatch.context() as patch:
+            patch.setattr(simulation, "_simulate_group", lambda j: played.extend(j[1]) or play(j))
+            tables.append(simulate(p, some))
+        return len(played)
+
+    assert [count(points[1:]), count(), count(), count(points[:1])] == [2, 1, 0, 0]
+    pd.testing.assert_frame_equal(tables[1], tables[2])
+    pd.testing.assert_frame_equal(tables[1][tables[1]["x"] == 0.3], tables[3])
+    path = next(tmp_path.glob("simulations/*/fever/OneR-QA.json"))
+    assert count(p=p.change(seed=5)) == 3 and count() == 0  # each has its own folder
+    path.write_text(path.read_text()[:-9])
+    assert count() == 1 and count() == 0  # the damaged one
+    for name, value in (("installed", lambda: {"numpy": "0"}), ("measures_of", lambda _: ["f1"])):
+        monkeypatch.setattr(kept, name, value)
+        assert count() == 3 and count() == 0
+    monkeypatch.setattr(kept, "find_sources", lambda *_: "edited")
+    assert count() == 3 and count() == 0
+    monkeypatch.setattr(kept, "find_sources", lambda *_: None)
+    assert count() == 3 and count() == 3  # code below this process was edited, or is a plug-in's
+
+
+def test_simulating_all_again_says_what_differs(p, tmp_path, monkeypatch, capsys):
+    point = Simulation("fever", "CoT", {"knows": 0.3})
+    before = simulate(p, [({}, point)])
+    monkeypatch.setenv(REPLAY, "1")
+    pd.testing.assert_frame_equal(simulate(p, [({}, point)]), before)
+    assert "differ" not in capsys.readouterr().err
+    [path] = tmp_path.rglob("CoT.json")
+    about = read_description(path, "")
+    about["scores"][repr(point)][3] = [0.25, 0.0]
+    write_description(path, about)
+    pd.testing.assert_frame_equal(simulate(p, [({}, point)]), before)
+    assert "fever CoT: simulated again, 1 of 1 differ from those kept" in capsys.readouterr().err
 
 
 def test_reading_every_step_has_its_closed_form(p):

@@ -8,7 +8,8 @@ from itertools import product
 import pandas as pd
 
 from ircotlib.parameters import Parameters
-from ircotlib.results.abilities.simulation import Simulation, average, simulate
+from ircotlib.results.abilities.means import average
+from ircotlib.results.abilities.simulation import Simulation, simulate
 from ircotlib.results.statistics import paired_p
 
 # the rivals, with their settings; K is IRCoT's best on MuSiQue. The first stands for the systems

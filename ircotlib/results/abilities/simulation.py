@@ -1,7 +1,7 @@
-"""Simulates systems with the simulated reader, in all processes at once and without keeping runs;
-their means, and what changes are worth.
-"""
+"""Simulates systems with the simulated reader, in all processes, and keeps scores, not runs."""
 
+import os
+import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,9 +17,10 @@ from ircotlib.parameters import SIMULATED, Parameters
 from ircotlib.playing.plays import by_kind
 from ircotlib.program import Program, Reply, Request, Retrieve, deepen
 from ircotlib.results.abilities.flawed_retriever import FlawedRetriever
+from ircotlib.results.abilities.kept import KeptScores, read_kept
 from ircotlib.results.head_to_head import measures_of
-from ircotlib.results.statistics import paired_difference, summarise
 from ircotlib.running.bench import Bench, open_bench
+from ircotlib.running.current import REPLAY, as_read
 from ircotlib.running.laboratory import open_simulated_reader
 from ircotlib.running.programs import program_of
 from ircotlib.systems import ANSWER, CHAINED, CLOSED, ONCE, STEPWISE, System, all_systems
@@ -78,50 +79,77 @@ def simulate(p: Parameters, points: Sequence[tuple[Mapping, Simulation]]) -> pd.
     are simulated once.
     """
     p = p.change(test=p.abilities_test, dev=0)
-    numbers, groups = {}, defaultdict(list)
+    numbers, groups = {}, defaultdict(dict)
     for _, simulation in points:
-        number = numbers.setdefault(repr(simulation), len(numbers))
-        group = groups[simulation.dataset, simulation.system]  # these retrieve alike
-        if (number, simulation) not in group:
-            group.append((number, simulation))
-    tables = _simulate_groups(p, [*groups.values()])
+        numbers.setdefault(repr(simulation), len(numbers))
+        # these retrieve alike
+        groups[simulation.dataset, simulation.system][repr(simulation)] = simulation
+    rows = []
+    for (dataset, system), kept in simulate_groups(p, groups).items():
+        about = {"dataset": dataset, "system": system, "metric": kept.metric}
+        about |= dict(zip(("id", "kind"), zip(*kept.questions, strict=True), strict=True))
+        for text in groups[dataset, system]:
+            scores = dict(
+                zip(("score", "recall"), zip(*kept.scores[text], strict=True), strict=True)
+            )
+            rows.append(pd.DataFrame(about | scores | {"number": numbers[text]}))
     labels = [{**label, "number": numbers[repr(one)]} for label, one in points]
-    rows = pd.concat(tables, ignore_index=True)
+    rows = pd.concat(rows, ignore_index=True)
     labels = pd.DataFrame(labels)
     rows = rows.drop(columns=labels.columns.drop("number"), errors="ignore")
     return labels.merge(rows, on="number").drop(columns="number")
 
 
-def _simulate_groups(p: Parameters, groups: Sequence[Sequence]) -> list[pd.DataFrame]:
-    """The rows of each group, which one process simulates, one after the other."""
-    cores = count_cores()
-    jobs = [(p, group) for group in groups]
-    futures, done, tables = [], 0, []
+def simulate_groups(p: Parameters, groups: Mapping[tuple, Mapping]) -> dict[tuple, KeptScores]:
+    """The scores of simulations, given by their texts, of each data set and system: those that are
+    kept, and the others, each group of which one process simulates, one after the other. With
+    REPLAY, all are simulated, and stderr says what differs.
+    """
+    kept = {group: read_kept(p, *group) for group in groups}
+    again = os.environ.get(REPLAY)
+    jobs = {}
+    for group, several in groups.items():
+        if lacking := {
+            t: one for t, one in several.items() if again or t not in kept[group].scores
+        }:
+            jobs[group] = p, lacking
+    total = sum(len(lacking) for _, lacking in jobs.values())
+    cores, futures = count_cores(), {}
     if cores > 1 and len(jobs) > 1:
         pool = open_processes(_simulate_group, cores)
-        futures = [pool.submit(job) for job in jobs]
+        futures = {group: pool.submit(job) for group, job in jobs.items()}
     try:
-        with show_progress("simulations", sum(map(len, groups))) as progress:
-            for number, job in enumerate(jobs):
-                tables.append(futures[number].result() if futures else _simulate_group(job))
-                done += len(groups[number])
-                progress(done, sum(map(len, groups)))
+        with show_progress("simulations", total) as progress:
+            done = 0
+            for group, job in jobs.items():
+                scores = futures[group].result() if futures else _simulate_group(job)
+                _tell_differences(group, kept[group].scores, scores)
+                kept[group].scores.update(scores)
+                kept[group].write()
+                done += len(scores)
+                progress(done, total)
     finally:
-        for future in futures:  # after an error or an interrupt
+        for future in futures.values():  # after an error or an interrupt
             future.cancel()
-    return tables
+    return kept
 
 
-def _simulate_group(job: tuple) -> pd.DataFrame:
-    p, group = job
-    tables = []
+def _tell_differences(group: tuple, before: Mapping[str, list], now: Mapping[str, list]) -> None:
+    differing = [text for text in now if as_read(now[text]) != before.get(text, as_read(now[text]))]
+    if differing:
+        told = f"simulated again, {len(differing)} of {len(now)} differ from those kept"
+        print(f"{' '.join(group)}: {told}, such as {differing[0]}", file=sys.stderr, flush=True)
+
+
+def _simulate_group(job: tuple) -> dict[str, list]:
+    """The scores of simulations of one data set and system, as KeptScores has them."""
+    p, simulations = job
+    scores = {text: [] for text in simulations}
     for seed in range(p.seed, p.seed + p.abilities_seeds):
         known = {}
-        for number, simulation in group:
-            rows = _simulate(p.change(seed=seed), simulation, known)
-            rows["id"] = f"{seed} " + rows["id"]
-            tables.append(rows.assign(number=number))
-    return pd.concat(tables, ignore_index=True)
+        for text, simulation in simulations.items():
+            scores[text] += _simulate(p.change(seed=seed), simulation, known)
+    return scores
 
 
 def open_simulation(p: Parameters, simulation: Simulation) -> Bench:
@@ -135,24 +163,23 @@ def open_simulation(p: Parameters, simulation: Simulation) -> Bench:
     return bench
 
 
-def _simulate(p: Parameters, simulation: Simulation, known: dict) -> pd.DataFrame:
-    """Simulate a system on each question, unless an earlier simulation of it must have gone the
-    same way: its dials were others, but every number drawn in the question falls on the same side
-    of both. So if the lowest one for misreading was 0.3, one with misreads 0.2 gives the row of one
-    with 0.1.
+def _simulate(p: Parameters, simulation: Simulation, known: dict) -> list[tuple]:
+    """The score and the recall of a system on each question, played unless an earlier simulation
+    must have gone the same way: its dials were others, but every number drawn in the question falls
+    on the same side of both. So if the lowest one for misreading was 0.3, one with misreads 0.2
+    gives the pair of one with 0.1.
 
-    `known`: those rows, each with the bounds of the dials between which it holds, by question and
+    `known`: those pairs, each with the bounds of the dials between which it holds, by question and
     by all of a simulation but its dials.
     """
     bench = open_simulation(p, simulation)
     build = program_of(bench, all_systems()[simulation.system], **simulation.setting)
     metric = measures_of(simulation.dataset)[0]
-    about = {"dataset": simulation.dataset, "system": simulation.system, "metric": metric}
     dials = defaultdict(lambda: bench.model.dials, bench.model.stages)
     known = known.setdefault(repr(replace(simulation, dials={}, stages={})), {})
-    rows = []
+    pairs = []
     for question in bench.test:
-        for decided, row in known.setdefault(question.id, []):
+        for decided, pair in known.setdefault(question.id, []):
             of_stages = ((getattr(dials[s], dial), *ends) for (s, dial), ends in decided.items())
             if all(low < share <= high for share, low, high in of_stages):
                 break
@@ -160,11 +187,10 @@ def _simulate(p: Parameters, simulation: Simulation, known: dict) -> pd.DataFram
             bench.model.decided.clear()
             bench.extractor.decided.clear()
             scores = score(question, play_alone(build(question), bench.backends))
-            row = {"id": question.id, "kind": question.kind}
-            row |= {"score": scores[metric], "recall": scores["recall"]}
-            known[question.id].append((bench.model.decided | bench.extractor.decided, row))
-        rows.append(about | row)
-    return pd.DataFrame(rows)
+            pair = scores[metric], scores["recall"]
+            known[question.id].append((bench.model.decided | bench.extractor.decided, pair))
+        pairs.append(pair)
+    return pairs
 
 
 def play_alone(program: Program, backends: Sequence) -> object:
@@ -190,34 +216,6 @@ def _ask(backend: object, request: Request) -> Reply:
     if isinstance(reply, Exception):
         raise reply
     return backend.decode(reply)
-
-
-def average(scores: pd.DataFrame, *by: str) -> pd.DataFrame:
-    """The mean score of each group in percent, with its 95% bootstrap interval over the questions
-    of all its data sets and seeds.
-    """
-    ids = scores["dataset"] + " " + scores["id"]
-    scores = scores.assign(id=ids, metric="score", demonstration_set=0)
-    return summarise(scores, by).drop(columns=["metric", "deviation"])
-
-
-def weigh(p: Parameters, changes: Sequence[tuple[Mapping, Simulation, Simulation]]) -> pd.DataFrame:
-    """What changes are worth: a row for each, with its labels; the mean scores `before` and `after`
-    in percent, and the `gain` in points, with the 95% interval of the paired difference.
-    """
-    points = []
-    for number, (_, before, after) in enumerate(changes):
-        points += [({"change": number, "at": 0}, before), ({"change": number, "at": 1}, after)]
-    scores = simulate(p, points)
-    rows = []
-    for (labels, *_), (_, both) in zip(changes, scores.groupby("change"), strict=True):
-        before, after = (
-            100 * both[both["at"] == at].set_index("id")["score"].sort_index() for at in (0, 1)
-        )
-        gain = paired_difference(after, before)
-        row = {"n": len(both) // 2, "before": before.mean(), "after": after.mean()}
-        rows.append({**labels} | row | {"gain": gain.mean, "low": gain.low, "high": gain.high})
-    return pd.DataFrame(rows).round(2)
 
 
 def describe_simulations(p: Parameters) -> str:
