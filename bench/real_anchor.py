@@ -33,7 +33,7 @@ NAME, AS_MANY, ALL = "real_anchor", "OneR QA, as many as ", "all"
 CLOSED = ("NoR QA", "Direct Prompting", "CoT")  # they retrieve nothing
 STEPWISE = ("IRCoT QA", "Self-Ask", "ReAct", "SearChain")
 SYSTEMS = (*CLOSED, "OneR QA", *STEPWISE)
-# nothing is tuned; all may collect six paragraphs: OneR at once, IRCoT and Self-Ask two a retrieval,
+# nothing is tuned; all may collect six paragraphs: OneR at once, IRCoT and Self-Ask two a search,
 # ReAct one an action, and SearChain one a node
 FIXED = {"dev": 0, "distractors": [1], "oner_k": [6], "ircot_k": [2], "max_steps": 3}
 FIXED |= {"context_tokens": 4000, "test": 100, "in_flight": 4, "timeout": 3600.0}
@@ -99,7 +99,7 @@ def measure(answers: pd.DataFrame) -> pd.DataFrame:
     """
     answers = pd.concat([answers, answers.assign(dataset=ALL)])
     retrieving = answers[~answers["system"].isin(CLOSED)]
-    shown = answers[(answers["recall"] == 1) & answers["system"].str.endswith(" QA")]
+    shown = retrieving[(retrieving["recall"] == 1) & retrieving["system"].str.endswith(" QA")]
     tables = {metric: answers for metric in MEASURES}
     tables |= {"recall": retrieving, SHOWN: shown.assign(**{SHOWN: shown["cover_em"]})}
     scores = [rows.assign(metric=name).dropna(subset=name) for name, rows in tables.items()]
