@@ -1,96 +1,171 @@
-"""The numbers of docs/abilities.md and 15_abilities."""
+"""The numbers of docs/abilities.md, and of pages that sum it up."""
+
+import json
 
 import pandas as pd
 
 from docs.pages import as_table, read
-from ircot_laboratory.teachers.trees import WRONG
-from ircotlib.results.abilities import fit, parts
+from ircotlib.files.paths import MODELS
+from ircotlib.results.abilities import predictions as way
+from ircotlib.results.abilities.map import ALIKE, STEP_BY_STEP
+from ircotlib.results.abilities.predictions import share
+from ircotlib.results.abilities.simulation import MANY
+from ircotlib.results.statistics import LEVEL
 
-EQUAL = ["IRCoT QA", "DecomP", "SearChain", "Self-Ask"]
-JUDGES = ["Self-Ask", "Tree-of-Thought w/ IR"]
-# they may search more than once, but are counted as "one retrieval"
-BETWEEN = ["SearChain w/o Completion", "SearChain w/o Verification"]
-BETWEEN += ["Plan-and-Solve w/ IR", "Verify-and-Edit"]
-WAYS = {fit.ONE: "simulated, one rate of misreading for all stages, as on the map"}
-WAYS |= {fit.BY_STAGE: "simulated, a rate for each stage"}
-WAYS |= {fit.CLASS_MEAN: "not simulated: the mean of the class"}
-COLUMNS = {"correlation": "rank correlation", "absolute error": "mean absolute error"}
-COLUMNS |= {"without chance": "root mean square error less chance"}
-COLUMNS |= {f"{fit.STEPS}: correlation": "many steps: rank correlation of their means"}
-COLUMNS |= {f"{fit.STEPS}: absolute error": "many steps: mean absolute error"}
+STEPS = [*STEP_BY_STEP, *ALIKE]  # systems that read every step
+KNOWS_MUCH, KNOWS_LITTLE = "knows much (80%), reads badly (70%)", "knows little (20%), reads well"
 
 
 def abilities() -> dict:
-    return predicted() | parted() | worth() | {"hidden": [WRONG]}
+    return predicted() | probed() | mapped() | dialled() | weighed()
 
 
 def predicted() -> dict:
-    agent = read("abilities_agent")
-    between = agent["class"].mask(agent["system"].isin(BETWEEN), fit.STEPS)
-    between = fit.compare_predictions(fit.add_class_mean(agent.assign(**{"class": between})))
-    table = fit.compare_predictions(agent)
-    numbers = table[[*COLUMNS]].map("{:.1f}".format)
-    correlations = [name for name in COLUMNS if "correlation" in name]
-    numbers[correlations] = table[correlations].map("{:.2f}".format)
-    rows = numbers.assign(way=table["prediction"].map(WAYS)).replace("nan", "–")
-    means = agent.groupby("system")[["measured", fit.ONE]].mean()
-    leads = (means.loc["SearChain"] - means.loc["IRCoT QA"])[[fit.ONE, "measured"]]
-    steps = agent[agent["class"] == fit.STEPS]["system"].nunique()
-    counts = [agent[name].nunique() for name in ("system", "dataset")]
-    [correlation, error], last = numbers.columns[:2], between.iloc[-1]
+    """How well the simulated reader predicts."""
+    table = read("abilities_predicted_readers")
+    found = way.compare_predictions(table)
+    shown = found.assign(order=found["order"].map("{:.2f}".format))
+    for name, digits in (("levels", 1), ("differences", 1), ("leads", 0)):
+        shown[name] = found[name].map(f"{{:.{digits}f}}".format)
+    shown = shown.replace("nan", "–").set_index(["reader", "systems", "prediction"]).sort_index()
+    columns = ["differences", "leads", "order", "levels"]
+    of_all = [shown.loc["all", systems] for systems in (MANY, "all")]
+    rows = [[name, *(x for part in of_all for x in part.loc[name, columns])] for name in way.WAYS]
+    many = found[found["systems"] == MANY].set_index(["reader", "prediction"])
+    told, mean = (many.loc["all"].loc[name] for name in ([way.ONE, way.BY_STAGE], way.CLASS_MEAN))
+    better = told["differences"].lt(mean["differences"]) & told["p"].lt(LEVEL)
+    does = "better" if better.any() else "no better"
+    off = [f"{told.loc[name, 'differences']:.1f}" for name in (way.ONE, way.BY_STAGE)]
+    said = f"differences between them {does} than the mean of their class, which sees none"
+    by_reader = []
+    for reader in many.index.unique("reader")[1:]:
+        of_one = shown.loc[reader, MANY]
+        off_by = [of_one.loc[name, "differences"] for name in (way.CLASS_MEAN, way.ONE)]
+        p = f"{many.loc[(reader, way.ONE), 'p']:.3f}"
+        by_reader.append([reader, *off_by, p, of_one.loc[way.ONE, "leads"]])
+    head = ["reader", "none predicted", "one rate", "p", "leads, one rate"]
+    errors = (table[way.ONE] - table["measured"])[table["class"] == MANY]
+    worst = errors.groupby(table["system"]).mean().sort_values(key=abs, ascending=False)[:3]
+    lead = table[table["system"].isin(["SearChain", "IRCoT QA"])].pivot_table(
+        index="reader", columns="system", values=[way.ONE, way.BY_STAGE, "measured"]
+    )
+    leads = []
+    for reader, row in lead.iterrows():
+        ahead = [row[c, "SearChain"] - row[c, "IRCoT QA"] for c in (*told.index, "measured")]
+        leads.append(f"{reader}: {', '.join(f'{x:+.0f}' for x in ahead)}")
+    size = [table[name].nunique() for name in ("reader", "system", "dataset")]
     return {
-        "predictions": as_table(["", *COLUMNS.values()], rows[["way", *COLUMNS]].to_numpy()),
-        "predicted": [*counts, agent["n"].min()],
-        "predicted lead": [f"{x:.1f}" for x in leads],
-        "predicted between": [f"{last[correlation]:.2f}", f"{last[error]:.1f}"],
-        "predicted briefly": [*numbers[correlation], *numbers[error], numbers.iloc[0, -2], steps],
+        "predictions": as_table(["", *columns, *(f"all: {name}" for name in columns)], rows),
+        "predicted": [*size, table["n"].min()],
+        "predicted finding": f"{said}: off by {off[0]} points with one rate, by {off[1]} with "
+        f"rates by stage, and by {mean['differences']:.1f} if none is predicted",
+        "predicted briefly": f"{does} than to predict none",
+        "predicted readers": as_table(head, by_reader),
+        "predicted worst": ", ".join(f"{name} by {x:+.0f}" for name, x in worst.items()),
+        "predicted lead": "; ".join(leads),
     }
 
 
-def interval(row: pd.Series) -> list[str]:
-    return [f"{row[name]:.0f}" for name in ("mean", "low", "high")]
+def probed() -> dict:
+    """What probes say of each reader, and what it scored."""
+    measured = read("abilities_measured").groupby("reader")["measured"].mean()
+    rows, asks = [], {}
+    for reader in read("abilities_measured")["reader"].unique():
+        found = json.loads((MODELS / reader / way.PROBES).read_text(encoding="utf-8"))
+        rates = [
+            share(map(sum, zip(*found[k].values(), strict=True)))
+            for k in ("knows", "reads", "asks")
+        ]
+        shares = [rates[0], 1 - rates[1], 1 - rates[2]]
+        rows.append([reader, *(f"{100 * x:.0f}" for x in shares), f"{measured[reader]:.0f}"])
+        asks[reader] = found["asks"]
+    head = ["reader", "knows, %", "misreads, %", "asks for something else, %", "mean score, %"]
+    wrong = [
+        f"{100 * (1 - share(asks['agent'][stage])):.0f}"
+        for stage in ("searchain/chain", "self_ask/ask", "react/act", "ircot/cot")
+    ]
+    return {"probes": as_table(head, rows), "asks wrong": wrong}
 
 
-def parted() -> dict:
-    """How far perfect readers are equal, and what parts them."""
-    ceilings = read("abilities_ceilings").set_index(["dataset", "system"])
-    best = ceilings[ceilings.index.isin(EQUAL, level="system")].sort_values("mean")
-    agent = read("head_to_head").query("retriever == 'BM25' and metric == 'cover_em'")
-    agent = agent[agent["dataset"] == "fever"].set_index("system").loc[JUDGES]
-    perfect = ceilings.loc["fever"].loc[JUDGES]
-    changed = []
-    for name, panel, x in (("dials", "breaks_form", 0.5), ("retrieval", "misses", 0.4)):
-        table = read(f"abilities_{name}").query("panel == @panel and x == @x").set_index("system")
-        changed += [number for s in ("IRCoT QA", "Self-Ask") for number in interval(table.loc[s])]
-    settings = read("abilities_settings").query("panel == 'IRCoT QA: K' and dataset == 'musique'")
+def mapped() -> dict:
+    """A reader that knows much and misreads much, and how many cells of each map read each step."""
+    table = read("abilities_map_fine")
+    maps = list(dict.fromkeys(table["map"]))
+    cell = table[(table["knows"] == 0.6) & (table["misreads"] == 0.3)]
+    means = cell.pivot(index="map", columns="system", values="mean")
+    named = ["IRCoT QA", "SearChain", "SearChain w/o Verification", "DSP", "CoT"]
+    keys = ["map", "knows", "misreads"]
+    best = table.loc[table.groupby(keys)["mean"].idxmax()]
+    steps = best[best["system"] == "IRCoT QA"].groupby("map").size().reindex(maps, fill_value=0)
+    lost = table.pivot(index=keys, columns="system", values="mean")
+    lost = (lost.max(axis=1) - lost["IRCoT QA"]).groupby("map").max()
+    numbers = [f"{means.loc[name, system]:.0f}" for name in maps for system in named]
+    half = (table["high"] - table["low"]).max() / 2
     return {
-        "equal": [f"{x:.1f}" for x in best.iloc[0][["mean", "low", "high"]]] + [best["n"].min()],
-        "parted": [*changed, table["n"].min()],
-        "k": interval(settings.set_index("x").loc[8]) + [settings["n"].min()],
-        "judged": [x for name in JUDGES for x in interval(agent.loc[name])]
-        + [agent["n"].min(), f"{perfect['mean'].min():.0f}", perfect["n"].min()],
+        "map cell": numbers,
+        "map regions": [x for name in maps for x in (steps[name], f"{lost[name]:.0f}")],
+        "map size": [int(table["n"].iloc[0]), f"{half:.0f}"],
     }
 
 
-def worth() -> dict:
-    """What parts of systems are worth to the readers tried."""
-    table = read("abilities_parts").sort_values("worth")
-    part, says_so = table["part"], table["temper"] == "says so"
-    again, [n] = table[part == "retrieval after the first"], table["n"].unique()
-    gained, lost = (again[rows] for rows in (again["worth"] > 0, again["worth"] < 0))
-    ends = [x for row in (gained.iloc[0], gained.iloc[-1], lost.iloc[0]) for x in signed(row)]
-    gains = []
-    for reader in ("knows little (20%), reads badly (70%)", "knows much (80%), reads badly (70%)"):
-        rows = table[says_so & (table["reader"] == reader)].set_index("part")
-        for name in (parts.EXTRACTING, parts.READING):
-            gains += [f"{-rows.loc[name, x]:.0f}" for x in ("worth", "high", "low")]
-    most = [table[part == name].iloc[-1] for name in ("completion", "verification")]
+def dialled() -> dict:
+    """What single dials cost."""
+    table = read("abilities_dials")
+    gain = table.set_index(["change", "system"])["gain"]
+    before = table.groupby("system")["before"].first()[STEPS]
+
+    def of(change: str, *systems: str) -> list[str]:
+        [name] = [n for n in table["change"].unique() if n.startswith(change)]
+        return [f"{gain[name, system]:+.0f}" for system in systems]
+
+    ends = [f"{before.min():.0f}", f"{before.max():.0f}"]
     return {
-        "again": [len(gained), len(again), *ends[:6], len(lost), *ends[6:], n],
-        "extractor": [*gains, n],
-        "two parts": [x for row in most for x in signed(row)] + [n],
+        "steps alike": ends,
+        "dial misreads": of("misreads", "IRCoT QA", "Self-Ask", "DSP", "SearChain", "CoT"),
+        "dial plans": [
+            *of("misplans", "SearChain", "IRCoT QA"),
+            *of("wanders", "SearChain", "IRCoT QA"),
+        ],
+        "dial extractor": [
+            *of("extractor_misreads", "SearChain"),
+            *of("reads by", "Self-Ask", "IRCoT QA"),
+        ],
+        "dial form": of("breaks_form", "DecomP", "SearChain", "IRCoT QA"),
+        "dial retriever": [
+            *of("retriever misses", "IRCoT QA", "Self-Ask", "SearChain"),
+            *of("retriever distractors", "IRCoT QA", "Self-Ask", "SearChain"),
+        ],
+        "dials size": [table["n"].iloc[0]],
+    }
+
+
+def weighed() -> dict:
+    """What parts of systems add for the readers tried, and what perfect readers answer."""
+    table = read("abilities_parts")
+    again = table[table["part"] == "IRCoT QA: retrieval after the first"].sort_values("gain")
+    gained, lost = again[again["low"] > 0], again[again["high"] < 0]
+    rows = table.set_index(["part", "reader", "temper"])["gain"]
+    perfect = "knows nothing, reads all"
+    ceilings = read("abilities_ceilings").set_index(["system", "dataset"])
+    equal = ceilings.loc[[*STEPS, "SearChain"]].sort_values("mean").iloc[0]
+    two = [
+        f"{rows['SearChain: ' + part, perfect, temper]:+.0f}"
+        for temper in ("says so", "makes it up")
+        for part in ("completion", "verification")
+    ]
+    return {
+        "again": [
+            len(gained),
+            len(again),
+            *signed(gained.iloc[-1]),
+            len(lost),
+            *signed(again.iloc[0]),
+        ],
+        "two parts": two,
+        "k": [f"{rows['IRCoT QA: K = 4, not 8', perfect, 'says so']:.0f}"],
+        "equal": [f"{equal['mean']:.0f}", f"{equal['low']:.0f}", f"{equal['high']:.0f}"],
     }
 
 
 def signed(row: pd.Series) -> list[str]:
-    return [f"{row[name]:+.0f}" for name in ("worth", "low", "high")]
+    return [f"{row[name]:+.0f}" for name in ("gain", "low", "high")]

@@ -50,16 +50,57 @@ def gold() -> dict:
         ),
         "found kept": _shares(
             *(
-                kept[d, f"K = 8, at most {n}"]
+                kept[d, f"K = 8, at most {n} paragraphs"]
                 for d in ("musique", "2wikimultihopqa")
                 for n in (15, 30)
             )
+        ),
+        "found sooner": _shares(
+            *(kept["musique", f"K = 4, ends at sentence {n}"] for n in (3, 2, 1))
         ),
         "found by wording": _shares(*wording),
         "found pairs": [
             int(pair[name]) for pair in decided for name in ("only first", "only second")
         ],
+        **_by_retriever(),
         "found steps": _shares(*(steps["musique", 3, "DSP", n] for n in (1, 2, 3))),
+    }
+
+
+def _by_retriever() -> dict:
+    """What systems find with each retriever, in the smaller and in the larger corpus."""
+    table = read("sample_found_by_retriever")
+    table["retriever"] = table["retriever"].str.partition(":")[0]
+    alone = table.sort_values("searched").drop_duplicates(["dataset", "retriever", "system"])
+    alone = alone.set_index(["dataset", "retriever", "system"])["mean"]
+    titles = read("sample_found_by_namesake").query("retriever == 'BM25'")
+    titles = titles.sort_values("searched").set_index(["dataset", "system", "namesake"])
+    datasets = list(dict.fromkeys(table["dataset"]))
+    rows = []
+    for system in dict.fromkeys(table["system"]):
+        for retriever in dict.fromkeys(table["retriever"]):
+            row = [f"{system}, {retriever}"]
+            for dataset in datasets:
+                which = "dataset == @dataset and retriever == @retriever and system == @system"
+                means = table.query(which).sort_values("searched")["mean"]
+                row.append(" → ".join(_shares(*means)) or "–")
+            rows.append(row)
+    return {
+        "found by retriever": as_table(["", *(find_dataset(d).title for d in datasets)], rows),
+        "found dense": _shares(
+            *(alone["musique", name, "OneR"] for name in ("dense", "BM25")),
+            alone["musique", :, "SearChain"].max(),
+            *(alone["2wikimultihopqa", name, "SearChain"] for name in ("dense", "BM25")),
+            *(alone["2wikimultihopqa", name, "IRCoT"] for name in ("dense", "BM25")),
+        ),
+        "found namesakes": [
+            int(titles.loc["2wikimultihopqa", "SearChain", True]["n"].iloc[0]),
+            *_shares(*titles.loc["2wikimultihopqa", "SearChain", True]["mean"]),
+            *_shares(*titles.loc["2wikimultihopqa", "SearChain", False]["mean"]),
+            int(titles.loc["musique", "IRCoT", True]["n"].iloc[0]),
+            *_shares(*titles.loc["musique", "IRCoT", True]["mean"]),
+            *_shares(*titles.loc["musique", "IRCoT", False]["mean"]),
+        ],
     }
 
 

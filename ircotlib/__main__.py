@@ -7,6 +7,7 @@ ircotlib systems      lists the systems: their papers, what is tuned, their prom
 ircotlib fetch        downloads the official files that a profile needs
 ircotlib import       brings in questions, corpora and texts; and real models' outputs, as runs
 ircotlib compare      which of several is better: runs, or scores of lm-eval, Inspect, JSON lines
+ircotlib protocol     what a paper must say of a run; of two, what differs
 ircotlib export       takes runs out: for TREC's tools, official scorers, viewers of traces
 ircotlib laboratory   makes another laboratory
 ircotlib new          lays a folder to work in, for an installed package
@@ -36,6 +37,7 @@ COMMANDS = {
     "fetch": "ircotlib.command.fetch",
     "import": "ircotlib.command.bring",
     "compare": "ircotlib.command.compare",
+    "protocol": "ircotlib.command.protocol",
     "export": "ircotlib.command.export",
     "laboratory": "ircot_laboratory.make",
     "new": "ircotlib.command.new",

@@ -90,6 +90,7 @@ def even_bare(score: Callable[[str, Sequence[str]], float]) -> Callable:
     """
 
     @against_best
+    @wraps(score)
     def compare(prediction: str, answer: str) -> float:
         if normalise_answer(prediction) and normalise_answer(answer):
             return score(prediction, [answer])

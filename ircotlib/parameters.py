@@ -19,8 +19,7 @@ from ircotlib.generation.budget import find_price
 from ircotlib.prompting.prompt import AGENT, GPT3, STYLES
 from ircotlib.systems import all_systems
 
-# in SearChain's order (§4.1)
-EIGHT = "hotpotqa musique 2wikimultihopqa strategyqa zsre trex fever eli5".split()
+EIGHT = "hotpotqa musique 2wikimultihopqa strategyqa zsre trex fever eli5".split()  # SearChain §4.1
 # the grids of 04_ircot, 06_scale and 07_ood, and that of 13_head_to_head with equal tools
 MAIN, SCALE, OOD, EQUAL = "", "scale_", "ood_", "equal_"
 # these replace the profile's values, which are for local models, if the model is behind a server
@@ -28,7 +27,6 @@ SERVED = {"style": GPT3.name, "reader": "cot", "context_tokens": None, "gpt3": "
 # in place of a model: a reader whose abilities are dials, and one that has the steps that data sets
 # state; then this replaces the profile's values, so that nothing else reads or cuts a prompt
 SIMULATED, GOLD = "simulated", "gold"
-DIALS = "knows misreads decomposes makes_up obeys breaks_form extractor_misreads coincide".split()
 ALONE = {"style": AGENT.name, "reader": "cot", "context_tokens": 100_000, "agent": "", "gpt3": ""}
 WITHOUT_WEIGHTS = {name: ALONE | {"extractor": name} for name in (SIMULATED, GOLD)}
 # change no outcome, only how it comes about
@@ -49,6 +47,7 @@ class Parameters(BaseModel):
     datasets: ranges.SomeNames
     data_dir: str  # folder of the official raw files; "": the laboratory
     corpus: Literal["pooled", "full"] = "pooled"  # of contexts, or the paper's (IRCoT App. A)
+    further_paragraphs: str = ""  # a file whose paragraphs a pooled corpus has, too; "": none
     retriever: ranges.Retriever = "embedded"
     dev: ranges.Number  # questions to tune on (IRCoT §4: 100)
     test: ranges.Count | None  # questions to report on (IRCoT §4: 500); None: all the others
@@ -60,15 +59,7 @@ class Parameters(BaseModel):
     agent: str = ""  # a local folder: the small model for SearChain's systems; "": `model`
     extractor: str = ""  # extractive reader (SearChain §3.3): a folder or a hub id; "": none
     duplicates: str = ""  # cross-encoder that detects duplicate queries; "": equal texts
-    # how able the simulated reader is (model: simulated; docs/abilities.md)
-    knows: ranges.Share = 0.0  # share of the facts that it knows by heart
-    misreads: ranges.Share = 0.0  # share of the facts in passages that it misreads
-    decomposes: ranges.Share = 0.0  # share of the steps in which it asks for something else
-    makes_up: ranges.Share = 0.0  # share of the facts unknown to it that it makes up
-    obeys: ranges.Share = 1.0  # share of the facts for which passages overrule its memory
-    breaks_form: ranges.Share = 0.0  # share of its replies that cannot be parsed
-    extractor_misreads: ranges.Share = 0.0  # as `misreads`, for the extractive reader
-    coincide: ranges.Share = 0.0  # share of the facts that both misread alike
+    dials: dict[str, ranges.Share] = {}  # of the simulated reader (docs/abilities.md)
     workers: ranges.Workers = "auto"  # processes that play runs at the same time
     # a server, and what it may cost
     server: ranges.Server = ""  # addresses of an OpenAI-compatible server; "": a local model
@@ -97,7 +88,7 @@ class Parameters(BaseModel):
     # single notebooks
     question: str = ""  # 00_tour: which its box asks at first; "": the page's
     k: ranges.Count = 4  # 00_programs, 00_tour, 05_laboratory: paragraphs of each retrieval
-    retrievers: ranges.Retrievers = []  # 02_index, 13_head_to_head; empty: only `retriever`
+    retrievers: ranges.Retrievers = []  # 02_index, 13, 16; empty: only `retriever`
     recall_k: ranges.SomeCounts = [5, 7, 9, 11, 13, 15]  # 02_index (IRCoT §4.1)
     both_readers: bool = True  # 04_ircot: also run the other reader (IRCoT Table 4)
     worlds: ranges.Worlds = [(0, 2400, 600), (7, 1200, 200)]  # 05_laboratory: seed, size, questions
@@ -110,7 +101,8 @@ class Parameters(BaseModel):
     head_to_head: ranges.SomeNames = EIGHT  # 13_head_to_head: its data sets
     head_to_head_test: ranges.Count | None = None  # 13_head_to_head: questions; None: as `test`
     equal_k: ranges.Counts = [1, 3, 5]  # 13_head_to_head: K with equal tools; empty: no such runs
-    abilities_test: ranges.Count = 80  # 15_abilities: questions of each data set
+    abilities_test: ranges.Count = 60  # 15_abilities: questions of each data set
+    abilities_seeds: ranges.Count = 2  # 15_abilities: seeds of questions and errors
     second_model: str = ""  # 14_searchain_tables: for SearChain's Table 9; "": none
     outputs: str = "data/outputs"  # 17_real_outputs: a folder of what real models wrote
     _trial: str = ""
@@ -146,9 +138,8 @@ class Parameters(BaseModel):
         if self.server and (own := [name for name in models if name in WITHOUT_WEIGHTS]):
             raise UserError(f"found a server and a {own[0]} reader, expected one; leave server out")
         fields = type(self).model_fields
-        if SIMULATED not in (*models, self.extractor):
-            if given := [name for name in DIALS if getattr(self, name) != fields[name].default]:
-                raise UserError(f"found {given[0]} and no simulated reader; set model=simulated")
+        if self.dials and SIMULATED not in (*models, self.extractor):
+            raise UserError("found dials and no simulated reader; set model=simulated")
         for name in () if self.server else ("chat", "batch", "max_cost", "max_requests"):
             if getattr(self, name) != fields[name].default:
                 raise UserError(f"found {name} and no server; set server, or leave {name} out")

@@ -4,7 +4,7 @@ from ircotlib.parameters import read_parameters
 from ircotlib.playing.cache import Calls
 from ircotlib.playing.scheduler import run
 from ircotlib.program import Outcome
-from ircotlib.results.abilities.simulated_plays import SimulatedPlay, open_play
+from ircotlib.results.abilities.simulation import Simulation, open_simulation
 from ircotlib.running.bench import Bench
 from ircotlib.running.programs import program_of
 from ircotlib.systems import System, all_systems
@@ -21,7 +21,7 @@ def play(
 ) -> tuple[Bench, dict[str, Outcome]]:
     """The bench, and the outcome of each of its questions by id."""
     system = all_systems()[system] if isinstance(system, str) else system
-    about = SimulatedPlay(dataset, system.name, dials, stages=stages or {})
-    bench = open_play(P.change(test=questions, dev=0), about)
+    about = Simulation(dataset, system.name, dials, stages=stages or {})
+    bench = open_simulation(P.change(test=questions, dev=0), about)
     build = program_of(bench, system, **SETTINGS.get(system.name, {}))
     return bench, run({q.id: build(q) for q in bench.test}, bench.backends, Calls(None))[0]

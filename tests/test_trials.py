@@ -24,7 +24,7 @@ SERVED = {"model": "a/b", "server": "http://127.0.0.1:8000"}
     [
         ("mini", {"ircot_k": [4]}, "ircot_k=4"),
         ("mini", {"test": 7, "datasets": ["musique", "iirc"]}, r"datasets=musique\+iirc,test=7"),
-        ("mini", {"model": "simulated", "knows": 0.3}, "knows=0.3,model=simulated"),
+        ("mini", {"model": "simulated", "dials": {"knows": 0.3}}, "dials=.*,model=simulated.*"),
         ("mini", {"agent": "", "both_readers": False}, "agent=,both_readers=False"),
         ("mini", {"distractors": []}, "distractors="),
         ("sample", {"seed": 3}, "seed=3"),

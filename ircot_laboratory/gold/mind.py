@@ -163,6 +163,10 @@ class GoldMind:
     def stubborn_value(self, fact: Fact) -> None:
         """Nothing: it believes what it reads."""
 
+    def happens(self, dial: str, *names: object) -> bool:
+        """It reads what feedback is about again, and proposes, plans and votes without error."""
+        return dial == "rereads"
+
     def gives_up(self, n: int) -> bool:
         """It knows the answers."""
         return False

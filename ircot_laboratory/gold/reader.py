@@ -67,10 +67,8 @@ class GoldReader:
         """The number of words."""
         return len(text.split())
 
-    def listen(self, question: Question, system: System) -> Recorder:
-        """The recorder of a program's prompts and retrievals, which the replies depend on. Raises
-        UserError, in one line, for what it cannot play.
-        """
+    def check(self, question: Question, system: System) -> None:
+        """Raise UserError, in one line, if it cannot play a system on a question."""
         stages = [f"{system.module}/{stage}" for stage in system.stages]
         found = f"model: found gold for {system.name} on {question.dataset}"
         if stages and TEACHERS.keys().isdisjoint(stages):
@@ -79,8 +77,14 @@ class GoldReader:
             expected = f"expected questions whose data set states their steps, which {question.id}"
             raise UserError(f"{found}, {expected} has not ({PAGE})")
         if ASKING.intersection(stages) and not all(step.question for step in question.steps):
-            expected = "expected a system that asks no sub-questions: the data set has none"
+            expected = "expected a system that asks no sub-questions: the data set answers none"
             raise UserError(f"{found}, {expected} ({PAGE})")
+
+    def listen(self, question: Question, system: System) -> Recorder:
+        """The recorder of a program's prompts and retrievals, which the replies depend on. Raises
+        UserError for what it cannot play (`check`).
+        """
+        self.check(question, system)
         # Auto-CoT asks other questions, too; a sub-question has the id of its question
         main, think = GoldMind(question), cache(GoldMind)
         return Recorder(main, lambda asked: main if asked.id == question.id else think(asked))

@@ -10,7 +10,7 @@ from ircot_laboratory.judge.missing_facts import weigh
 from ircot_laboratory.judge.reading import Entities, read_facts, value_of
 from ircot_laboratory.world.records import Riddle, World
 from ircotlib.data import Question
-from ircotlib.datasets.facts import Attempt, Evidence, Stated
+from ircotlib.datasets.facts import Attempt, Evidence
 
 
 def judge(sentence: str, question: str, answers: Sequence[str], entities: Entities) -> str:
@@ -41,18 +41,6 @@ def judge_reference(statement: str, titles: Collection[str], entities: Entities)
     return "true" if any(fact.subject in titles for fact in facts) else "false"
 
 
-def read(sentence: str, titles: Collection[str], entities: Entities) -> Stated | None:
-    """The fact that a sentence states; see `ircotlib.datasets.facts`. A marriage is shown by the
-    page of the one of the couple that states it.
-    """
-    readings = [(r, value_of(r.subject, r.relation, entities)) for r in read_facts(sentence)]
-    readings = [(r, value) for r, value in readings if value is not None]
-    if not readings:
-        return None
-    pages = {r.subject if r.relation in entities[r.subject].facts else v for r, v in readings}
-    return Stated(any(r.value == value for r, value in readings), not pages.isdisjoint(titles))
-
-
 class LaboratoryFacts:
     """The facts of a data set of a laboratory, as `ircotlib.datasets.facts` asks them."""
 
@@ -65,9 +53,6 @@ class LaboratoryFacts:
 
     def judge_reference(self, statement: str, titles: Collection[str]) -> str:
         return judge_reference(statement, titles, self.world.entities)
-
-    def read(self, sentence: str, titles: Collection[str]) -> Stated | None:
-        return read(sentence, titles, self.world.entities)
 
     def weigh(self, attempt: Attempt, question: Question) -> Evidence:
         return weigh(attempt, self.riddles[question.text], self.world)

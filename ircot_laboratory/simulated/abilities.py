@@ -43,20 +43,31 @@ class Abilities:
         self.decided[self.stage, dial] = bounds
         return is_below
 
+    def happens(self, dial: str, *names: object) -> bool:
+        """Whether what a dial is about happens with what has these names."""
+        return self.decides(dial, draw(self.seed, dial, *names))
+
     def knows(self, fact: Fact) -> str | None:
         """The value of a fact, if it is one that the reader knows by heart; otherwise None."""
-        if self.decides("knows", draw(self.seed, "knows", *fact)):
-            return value_of(*fact, self.world.entities)
-        return None
+        is_known = self.happens("knows", *fact)
+        return value_of(*fact, self.world.entities) if is_known else None
 
     def reads(self, passage: Passage, fact: Fact) -> str | None:
         """The value that the reader finds for a fact in a passage, or None."""
-        return self._read(passage, fact, "misreads")
+        if passage.title != fact.subject:
+            other = value_in(passage, Fact(passage.title, fact.relation))
+            is_taken = other and self.happens("distracted", *fact, passage.title)
+            return other if is_taken else None
+        form = (self.stage,) if self.happens("varies", *fact) else ()
+        read = self._read(passage, fact, "misreads", *form)
+        right = value_in(passage, fact)
+        if read != right and self.happens("confirms", *fact) and self.knows(fact) == right:
+            return right
+        return read
 
     def extracts(self, passage: Passage, fact: Fact) -> str | None:
         """The same for the extractive reader."""
-        coincides = self.decides("coincide", draw(self.seed, "coincide", *fact))
-        reader = () if coincides else ("extractor",)
+        reader = () if self.happens("coincide", *fact) else ("extractor",)
         return self._read(passage, fact, "extractor_misreads", *reader)
 
     def _read(self, passage: Passage, fact: Fact, dial: str, *reader: str) -> str | None:
@@ -80,23 +91,20 @@ class Abilities:
             value = draw_value(relation, fact.subject, self.library.by_kind, rng)
         return value
 
-    def obeys(self, fact: Fact) -> bool:
-        """Whether the reader believes a passage against its memory of a fact."""
-        return self.decides("obeys", draw(self.seed, "obeys", *fact))
-
     def invents(self, fact: Fact) -> random.Random | None:
         """The source of a made-up value for a fact, None if the reader says that it is unknown."""
-        if self.decides("makes_up", draw(self.seed, "makes up", *fact)):
+        if self.happens("makes_up", *fact):
             return random.Random(f"{self.seed} {fact} {self.sample}")
         return None
 
-    def mistake(self, question: str, facts: list[Fact]) -> dict[int, str]:
+    def mistake(self, question: str, facts: list[Fact], dial: str) -> dict[int, str]:
         """The steps of a question that the reader misunderstands, with the relation that it asks
-        for: of the same kind of value, if the subject can have one.
+        for: of the same kind of value, if the subject can have one. `dial`: misplans or wanders,
+        which have the same errors as far as they are as frequent.
         """
         mistaken = {}
         for n, (subject, relation) in enumerate(facts):
-            if self.decides("decomposes", draw(self.seed, "decomposes", question, n)):
+            if self.decides(dial, draw(self.seed, "misunderstands", question, n)):
                 right = self.world.relation(subject, relation)
                 others = [r for r in RELATIONS[self.world.entities[subject].kind] if r != right]
                 alike = [r for r in others if _kind(r.value) == _kind(right.value)] or others

@@ -42,5 +42,5 @@ class SimulatedExtractor:
                 return Extracted(value, SURE)
         names = self.seed, "extractor", request.query, passage.title
         other = passage.spans[int(draw(*names) * len(passage.spans))]
-        is_misled = self._able().decides("extractor_misreads", draw(*names, "is misled"))
+        is_misled = self._able().decides("extractor_invents", draw(*names, "is misled"))
         return Extracted(passage.text[other.start : other.end], SURE if is_misled else UNSURE)

@@ -24,7 +24,7 @@ from ircotlib.data import Question
 from ircotlib.errors import UserError
 from ircotlib.generation.replies import check, count_rows, read_reply, write_reply
 from ircotlib.program import Generate, Sample, Sampled
-from ircotlib.systems import System
+from ircotlib.systems import STEPWISE, System
 from ircotlib.text import cut
 
 # what a program recognises: labels before a colon, brackets, and the words before an answer
@@ -33,6 +33,8 @@ FORM = re.compile(
     re.MULTILINE,
 )
 
+# modules of systems that plan all steps before they retrieve for one
+PLANNING = ("searchain", "plan_and_solve", "least_to_most")
 SURE, UNSURE = -0.1, -2.0  # log-probability of a text; unsure if it made up what it does not know
 
 
@@ -66,9 +68,10 @@ class SimulatedReader:
 
     `find_dataset(name)`: a data set of the laboratory on whose questions it is asked. `seed`: of
     the draws. `stages`: the dials of single stages ("module/stage"), in place of `dials`, but for
-    `decomposes`: a question is understood once and for all. Its replies depend on what it wrote
-    before in the same program; they are never stored, since they cost nothing (`scheduler.run`). It
-    has no window and no limit of tokens, of which it counts one a word. `decided`: as of Abilities.
+    `misplans` and `wanders`: a question is understood once and for all. Its replies depend on what
+    it wrote before in the same program; they are never stored, since they cost nothing
+    (`scheduler.run`). It has no window and no limit of tokens, of which it counts one a word.
+    `decided`: as of Abilities.
     """
 
     answers = Generate, Sample
@@ -113,17 +116,21 @@ class SimulatedReader:
         if (riddle := met.find(question.text)) is None:
             expected = f"expected one of the laboratory's, such as {next(iter(met.riddles))!r}"
             raise UserError(f"found the question {question.text!r}, {expected}; or another model")
-        main, think = self._think(riddle), cache(self._think)
+        is_stepwise = system.family[0] == STEPWISE and system.module not in PLANNING
+        think = cache(partial(self._think, dial="wanders" if is_stepwise else "misplans"))
+        main = think(riddle)
         # Auto-CoT asks other questions, too; a sub-question has the id of its question
         return Recorder(main, lambda q: main if q.id == question.id else think(met.riddles[q.text]))
 
-    def _think(self, riddle: Riddle) -> Mind:
-        """A mind that has just heard a question."""
+    def _think(self, riddle: Riddle, dial: str) -> Mind:
+        """A mind that has just heard a question, whose steps it misunderstands as often as a dial
+        says.
+        """
         met, able = self._meet(riddle.dataset), self._able(riddle.dataset)
         worked, rng = met.work_out(riddle), random.Random(f"{self.seed} {riddle.text}")
         able.dials, able.stage = self.dials, ""  # not those of a single stage
-        mistaken = able.mistake(riddle.text, [step.fact for step in worked.steps])
-        ways = able.knows, rng, able.reads, able.obeys, able.invents
+        mistaken = able.mistake(riddle.text, [step.fact for step in worked.steps], dial)
+        ways = able.knows, rng, able.reads, able.invents, able.happens
         return Mind(riddle, met.library, *ways, worked, mistaken)
 
     def answer(self, requests: Sequence[Generate | Sample]) -> Iterator[tuple[int, str]]:

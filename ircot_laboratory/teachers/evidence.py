@@ -72,15 +72,19 @@ def interaug_read(mind: Mind, situation: Situation) -> Reply | str:
 
 def dsp_search(mind: Mind, situation: Situation) -> str:
     """A rationale with what is known so far, and the query for the next step: the first one that
-    is neither in the summary, nor read, nor known.
+    is neither in the summary, nor read, nor known; if the reader asks for what it knows, nor read.
     """
     paragraphs, sentences, n = situation.paragraphs, [], 0
     summary = str(situation.fields.get("summary", ""))
     if not paragraphs:
         mind.forget()
     while n < len(mind.steps) and paragraphs:
-        if not accept_sentence(mind, n, summary) and not mind.settle(n, paragraphs, guess=False):
-            break
+        if not accept_sentence(mind, n, summary):
+            if not mind.settle(n, paragraphs, guess=False):
+                break
+            asks = mind.happens("asks_known", *mind.fact(n))
+            if asks and not mind.stated_value(n, paragraphs):
+                break
         sentences.append(mind.say(n))
         n += 1
     n = min(n, len(mind.steps) - 1)

@@ -21,6 +21,8 @@ SURE, UNSURE = (8.0, 2.0), (-4.0, 3.0)  # mean and standard deviation of the rea
 MISREAD = 0.03  # share of the answers stated in the paragraph that the reader does not find
 NOTHING = 0.3  # share of its wrong answers with low confidence that are empty
 MISLED = 0.1  # share of its wrong answers that have high confidence
+# how often the reader that teaches does what a simulated one does as often as a dial says
+TAUGHT = {"obeys": 1.0, "rereads": 1.0, "asks_known": 0.0, "proposes_wrong": 0.4, "misvotes": 0.0}
 
 
 class Library:

@@ -15,7 +15,7 @@ from ircot_laboratory.teachers.conclusions import (
     conclude_from,
     rename,
 )
-from ircot_laboratory.teachers.library import Library, value_in
+from ircot_laboratory.teachers.library import TAUGHT, Library, value_in
 from ircot_laboratory.world.encyclopedia import draw_value
 from ircot_laboratory.world.names import PARTS
 from ircot_laboratory.world.records import Entity, Fact, Passage, Riddle
@@ -25,7 +25,6 @@ from ircotlib.data import Paragraph
 PLAIN = "hotpotqa"  # the data set whose wordings the reader uses in its sentences
 LONG = "eli5"  # the data set whose answers are whole chains
 PERSONS = frozenset(PARTS["person"][0])  # first names
-
 NOBODY = 0.7  # share of made-up names that are random, and so name an entity only by chance
 UNKNOWN = "unknown"  # in place of a value, if the reader does not make one up
 
@@ -47,11 +46,11 @@ class Mind:
     `knows(fact)` returns the value that it knows by heart, or None.
 
     Other abilities, by default those of the reader that teaches: `reads(passage, fact)` returns the
-    value that it finds for a fact in a passage, or None; `obeys(fact)` says whether it believes a
-    passage that contradicts its memory; `invents(fact)` returns the source of a made-up value for
-    what it does not know, or None if it says so instead. Without `invents` it says so only about
-    persons, where it can: an arbitrary rule, but one that can be learned. `mistaken`: for steps
-    that it misunderstands, the relation that it asks for.
+    value that it finds for a fact in a passage, or None; `invents(fact)` returns the source of a
+    made-up value for what it does not know, or None if it says so instead. Without `invents` it
+    says so only about persons, where it can: an arbitrary rule that can be learned. `happens(dial,
+    *names)`: whether what a dial, one of TAUGHT, is about happens with what has these names.
+    `mistaken`: for steps that it misunderstands, the relation that it asks for.
 
     `values`: the answer that it believes each step to have; `made_up`: the steps whose answers it
     made up; `beliefs`: all that it has ever settled on, in order. `worded`: the step and the fact
@@ -67,8 +66,8 @@ class Mind:
     knows: Callable[[Fact], str | None]
     rng: random.Random
     reads: Callable[[Passage, Fact], str | None] = value_in
-    obeys: Callable[[Fact], bool] = lambda fact: True
     invents: Callable[[Fact], random.Random | None] | None = None
+    happens: Callable[..., bool] | None = None
     worked: WorkedExample = None
     mistaken: Mapping[int, str] = field(default_factory=dict)
     values: dict[int, str] = field(default_factory=dict)
@@ -85,6 +84,7 @@ class Mind:
 
     def __post_init__(self):
         self.worked = self.worked or work_out(self.library.world, self.riddle, PLAIN)
+        self.happens = self.happens or self._happens_as_taught
 
     @property
     def steps(self) -> Sequence[WorkedStep]:
@@ -174,7 +174,10 @@ class Mind:
 
     def stubborn_value(self, fact: Fact) -> str | None:
         """What the reader knows and would believe against any passage, or None."""
-        return None if self.obeys(fact) else self.knows(fact)
+        return None if self.happens("obeys", *fact) else self.knows(fact)
+
+    def _happens_as_taught(self, dial: str, *names: object) -> bool:
+        return TAUGHT[dial] == 1 or 0 < TAUGHT[dial] > self.rng.random()
 
     def _make_up(self, n: int) -> str:
         """Make up a value of the right kind: half of the time the one a yes-no question names."""

@@ -19,11 +19,14 @@ def searchain_chain(mind: Mind, situation: Situation) -> str:
     feedback = mind.feedback
     if feedback.stage == "tracing":
         return "\n\n" + _trace(mind, str(feedback.fields["pairs"]))
-    # Repeat the query with the answer that the passage states, then go on. If the passage states
-    # none, the reader keeps its own answer, or takes the one in the feedback if it had none.
+    # Repeat the query with the answer that the passage states, if it reads that again, then go on.
+    # If not, or if it states none, the reader takes the answer in the feedback, or keeps its own.
     n, offered = mind.worded[str(feedback.fields["query"])][0], str(feedback.fields["found"])
     mind.forget_from(n + 1)
-    if mind.stated_value(n, mind.retrieved) or (n not in mind.values and not offered):
+    rereads = mind.happens("rereads", *mind.fact(n))
+    if not rereads and offered:
+        mind.accept(n, mind.stubborn_value(mind.fact(n)) or offered)
+    elif mind.stated_value(n, mind.retrieved) or (n not in mind.values and not offered):
         mind.settle(n, mind.retrieved)
     elif n not in mind.values:
         mind.accept(n, offered)

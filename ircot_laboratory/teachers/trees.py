@@ -10,7 +10,6 @@ from ircot_laboratory.teachers.mind import Mind
 from ircot_laboratory.teachers.play import Reply, Situation
 from ircotlib.systems.tree_of_thought import tree_of_thought
 
-WRONG = 0.4  # share of the other thoughts of a state that are wrong
 DRAWN = inspect.signature(tree_of_thought).parameters["n"].default  # thoughts of a state
 OTHER = {**OPPOSITE, SUPPORTS: REFUTES, REFUTES: SUPPORTS}
 
@@ -22,7 +21,7 @@ def tree_of_thought_propose(mind: Mind, situation: Situation) -> Reply:
     thoughts, notes = _find_thoughts(situation.so_far), mind.notes
     if notes.get("state") != situation.so_far:
         right, is_known = _next_thought(mind, thoughts, situation.paragraphs)
-        others = [_draw_thought(mind, len(thoughts), right) for _ in range(DRAWN - 1)]
+        others = [_draw_thought(mind, thoughts, right, k) for k in range(1, DRAWN)]
         drawn = [Reply(right), *(Reply(text, taught=False) for text in others)]
         mind.rng.shuffle(drawn)
         notes |= {"state": situation.so_far, "drawn": drawn, "right": right if is_known else None}
@@ -48,10 +47,12 @@ def _next_thought(mind: Mind, thoughts: list[str], paragraphs) -> tuple[str, boo
     return give_answer(mind), not mind.made_up.intersection(range(n, len(mind.steps)))
 
 
-def _draw_thought(mind: Mind, n: int, right: str) -> str:
-    """With probability WRONG, the right thought with a wrong value or answer; otherwise itself."""
-    if mind.rng.random() > WRONG or mind.is_long and right not in mind.worded:
+def _draw_thought(mind: Mind, thoughts: list[str], right: str, number: int) -> str:
+    """Another thought, by its number: the right one, or the same with a wrong value or answer."""
+    is_wrong = mind.happens("proposes_wrong", mind.riddle.text, *thoughts, number)
+    if not is_wrong or mind.is_long and right not in mind.worded:
         return right
+    n = len(thoughts)
     if right not in mind.worded:
         answer = mind.conclude()[1]
         return right.replace(answer, _draw_answer(mind, answer))
@@ -70,12 +71,15 @@ def _draw_answer(mind: Mind, answer: str) -> str:
 
 
 def tree_of_thought_vote(mind: Mind, situation: Situation) -> str:
-    """The right thought, and a vote for the first choice that ends with it; where the right one is
-    not known, the thought of choice 1 and a vote for it. A thought that gives the answer is put in
-    other words: written alone, it ends a reply.
+    """The right thought, and a vote for the first choice that ends with it, or by mistake for the
+    one after that; where the right one is not known, the thought of choice 1 and a vote for it. A
+    thought that gives the answer is put in other words: written alone, it ends a reply.
     """
     choices = str(situation.fields["choices"]).split("\n\n")
     right = mind.notes["right"] or _find_thoughts(choices[0])[-1]
     best = [n for n, choice in enumerate(choices, start=1) if choice.endswith(right)]
     thought = right.replace("The answer is", "It is", 1)
-    return f"{thought} The best choice is {best[0] if best else 1}."
+    vote = best[0] if best else 1
+    if mind.happens("misvotes", mind.riddle.text, *choices, situation.so_far):
+        vote = vote % len(choices) + 1
+    return f"{thought} The best choice is {vote}."

@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.request import getproxies
 
 from ircotlib.comparing.comparison import Comparison, suits
-from ircotlib.comparing.needs import check_data, check_prompts, find_crowded
+from ircotlib.comparing.needs import check_data, check_gold, check_prompts, find_crowded
 from ircotlib.comparing.plans import read_all_comparisons
 from ircotlib.datasets import find_dataset
 from ircotlib.errors import DataError, Unavailable, UserError
@@ -56,7 +56,7 @@ def check_notebooks(
 
 def check_comparison(notebook: str, comparison: Comparison) -> None:
     """Raise UserError if a comparison has only systems that its data sets do not suit, or if a
-    system cannot be tuned, or lacks its questions or prompts.
+    system cannot be tuned or played by the gold reader, or lacks its questions or prompts.
     """
     pairs = [*product(comparison.benches, comparison.systems)]
     if pairs and not any(suits(system, bench) for bench, system in pairs):
@@ -76,6 +76,7 @@ def check_comparison(notebook: str, comparison: Comparison) -> None:
     try:
         for bench in {id(run.bench): run.bench for run in runs}.values():
             check_data(bench.parameters, bench.dataset)
+        check_gold(runs)
         check_prompts(runs)
     except UserError as error:
         remedy = "; or leave the data set, or the notebook, out"
@@ -115,6 +116,9 @@ def check_places(p: Parameters, needs: Collection[str] = ("data", "model", "mode
     for name in ("data_dir", "demonstrations") if p.distractors else ("data_dir",):
         if (folder := resolve(getattr(p, name))) and not Path(folder).is_dir():
             raise UserError(f"{name}: found no folder {folder}, expected one: see docs/data.md")
+    if (further := resolve(p.further_paragraphs)) and not Path(further).is_file():
+        found = f"further_paragraphs: found no file {further}"
+        raise UserError(f"{found}, expected one such as corpus.jsonl: see docs/data.md")
     for retriever in (p.retriever, *p.retrievers):
         _check_retriever(retriever, answers="data" in needs)
     if SIMULATED in (p.model, *p.models, p.second_model, p.extractor):

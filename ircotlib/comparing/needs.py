@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 from ircotlib.datasets import Dataset, find_dataset
 from ircotlib.datasets.downloads import find_files
-from ircotlib.datasets.files import OWN_CONTEXTS, find_questions
+from ircotlib.datasets.files import NOT_GROWN, OWN_CONTEXTS, find_questions
 from ircotlib.errors import UserError
 from ircotlib.files.kept import kept_until_changed
 from ircotlib.files.paths import DATA, ROOT
-from ircotlib.parameters import Parameters
+from ircotlib.parameters import GOLD, Parameters
 from ircotlib.prompting.prompt import render_demonstration
-from ircotlib.running.laboratory import laboratory_datasets
+from ircotlib.running.laboratory import data_folder, laboratory_datasets, open_gold_reader
 from ircotlib.running.run import Run
 from ircotlib.systems import System
 from ircotlib.systems.readers import READER
@@ -33,6 +33,9 @@ def check_data(p: Parameters, dataset: Dataset) -> None:
     if p.corpus == "full" and full is None:
         found = f"found no full one of {dataset.name}, expected corpus=pooled"
         raise UserError(f"corpus: {found}: {OWN_CONTEXTS}")
+    if p.corpus == "full" and p.further_paragraphs:
+        found = f"found {p.further_paragraphs} and corpus=full, expected corpus=pooled"
+        raise UserError(f"further_paragraphs: {found}: {NOT_GROWN}")
     try:
         path = find_questions(dataset, ROOT / p.data_dir)
         if p.corpus == "pooled" and dataset.read_paragraphs:
@@ -47,6 +50,17 @@ def check_data(p: Parameters, dataset: Dataset) -> None:
 def _begin_corpus(name: str, path: Path) -> None:
     """Read the first paragraph beside a file of questions, which finds all files."""
     next(iter(find_dataset(name).read_paragraphs(path)), None)
+
+
+def check_gold(runs: Sequence[Run]) -> None:
+    """Raise UserError if the gold reader, where it is the model, cannot play a run."""
+    played = [run for run in runs if run.bench.parameters.model == GOLD]
+    for bench in {id(run.bench): run.bench for run in played}.values():
+        systems = {run.system.name: run.system for run in played if run.bench is bench}
+        path = find_questions(bench.dataset, ROOT / data_folder(bench.parameters.data_dir))
+        for question, _ in bench.scored_as.read(path):
+            for system in systems.values():
+                open_gold_reader().check(question, system)
 
 
 def check_prompts(runs: Sequence[Run]) -> None:

@@ -34,15 +34,6 @@ class Evidence(NamedTuple):
     retrieved: bool
 
 
-class Stated(NamedTuple):
-    """A fact that a sentence states: whether its value is `right`, and whether it was `shown`, that
-    is, whether one of some pages states it.
-    """
-
-    right: bool
-    shown: bool
-
-
 class Facts(Protocol):
     """Knows the facts of one data set."""
 
@@ -51,11 +42,6 @@ class Facts(Protocol):
 
     def judge_reference(self, statement: str, titles: Collection[str]) -> str:
         """Whether one of these pages states what a statement says (SearChain Table 5, AMP)."""
-
-    def read(self, sentence: str, titles: Collection[str]) -> Stated | None:
-        """The fact that a sentence states, where pages of these titles were shown; None if it
-        states none, or one that has no value.
-        """
 
     def weigh(self, attempt: Attempt, question: Question) -> Evidence:
         """The evidence on why the answer of an attempt is wrong."""

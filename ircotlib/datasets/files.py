@@ -9,16 +9,21 @@ from ircotlib.datasets import Dataset, QuestionContext, find_dataset
 from ircotlib.datasets.downloads import find_file
 from ircotlib.datasets.fields import GET_ANOTHER
 from ircotlib.datasets.full import make_full_corpus
-from ircotlib.datasets.own import CORPUS
+from ircotlib.datasets.own import CORPUS, read_corpus
 from ircotlib.datasets.pooled import pool
 from ircotlib.errors import DataError
 from ircotlib.files.paths import DATA, ROOT
 
 OWN_CONTEXTS = "what is to be searched goes into the questions' own paragraphs (docs/data.md)"
+NOT_GROWN = "only a pooled corpus takes further paragraphs"
 
 
 def read_dataset(
-    name: str, data_dir: str | Path, corpus: str = "pooled", released: bool = False
+    name: str,
+    data_dir: str | Path,
+    corpus: str = "pooled",
+    released: bool = False,
+    further: str | Path = "",
 ) -> tuple[list[Question], Iterable[Paragraph]]:
     """The development questions of a data set, and its corpus: "pooled" from their contexts, or
     "full" as in the paper (IRCoT §4, App. A).
@@ -26,6 +31,7 @@ def read_dataset(
     `data_dir`: absolute, or relative to the repository. If paragraphs come in a file of their own,
     such as IIRC's pages, all of it is the "pooled" corpus, an iterator. A full corpus is made in
     data/corpora if it is missing (make_full_corpus). `released`: as IRCoT's released program reads.
+    `further`: a file such as corpus.jsonl, whose paragraphs a pooled corpus has, too.
 
     Raises DataError for an unknown data set, a corpus that it does not have, a damaged file or a
     repeated id, and FileNotFoundError for a missing file. Differs from the paper, unless "full":
@@ -36,6 +42,8 @@ def read_dataset(
         raise DataError(f"found corpus {corpus!r}, expected pooled or full")
     if corpus == "full" and dataset.full_corpus is None:
         raise DataError(f"found no full corpus of {name}, expected corpus pooled: {OWN_CONTEXTS}")
+    if corpus == "full" and further:
+        raise DataError(f"found {further} and corpus full, expected corpus pooled: {NOT_GROWN}")
     path = find_questions(dataset, ROOT / data_dir)
     if corpus == "full":
         folder = DATA / "corpora" / f"{dataset.full_corpus.name}-full"
@@ -45,12 +53,12 @@ def read_dataset(
     examples = list(dataset.read(path))
     questions = questions_of(examples, path) if path.name != CORPUS else []
     if dataset.read_paragraphs is not None:
-        return questions, dataset.read_paragraphs(path)
-    if pooled := pool(context for _, context in examples):
-        return questions, pooled
-    wrong = f"expected contexts to pool a corpus from, found {len(examples)} questions without any"
-    remedy = "open it with corpus full" if dataset.full_corpus else OWN_CONTEXTS
-    raise DataError(f"{path}: {wrong}: {remedy}")
+        paragraphs = dataset.read_paragraphs(path)
+    elif not (paragraphs := pool(context for _, context in examples)):
+        found = f"found {len(examples)} questions without any"
+        remedy = "open it with corpus full" if dataset.full_corpus else OWN_CONTEXTS
+        raise DataError(f"{path}: expected contexts to pool a corpus from, {found}: {remedy}")
+    return questions, pool([paragraphs, read_corpus(ROOT / further)]) if further else paragraphs
 
 
 def find_questions(dataset: Dataset, data_dir: Path) -> Path:

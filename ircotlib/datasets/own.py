@@ -67,12 +67,16 @@ def read_paragraphs(path: Path) -> list[Paragraph]:
     Raises DataError if there are none.
     """
     beside = Path(path).with_name(CORPUS)
-    rows = read_rows(beside, _Page) if beside.is_file() else ()
-    pages = [make_paragraph(row.title, row.text) for row, _ in rows]
+    pages = read_corpus(beside) if beside.is_file() else []
     if pooled := pool([*(context for _, context in read_own(path)), pages]):
         return pooled
     expected = f"expected some to search, in the questions or in {CORPUS} beside them"
     raise DataError(f"{path}: found no paragraphs, {expected} (docs/data.md)")
+
+
+def read_corpus(path: Path) -> list[Paragraph]:
+    """The paragraphs of a file such as corpus.jsonl, in order."""
+    return [make_paragraph(row.title, row.text) for row, _ in read_rows(path, _Page)]
 
 
 def write_own(folder: Path, asked: Iterable[QuestionContext]) -> Path:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from ircotlib.data import Paragraph, Question, excerpt, parse_json, read_lines
+from ircotlib.data import GoldStep, Paragraph, Question, excerpt, parse_json, read_lines
 from ircotlib.datasets import Dataset, QuestionContext
 from ircotlib.datasets.downloads import DEEPEST, find_file
 from ircotlib.datasets.fields import GET_ANOTHER, Record, String, Text, check, read_list
@@ -23,6 +23,7 @@ class _Asking(Record):
     question: Text
     answer: bool
     evidence: list[object]
+    facts: list[Text] = []  # not of test questions
 
 
 class _Paragraph(Record):
@@ -32,12 +33,16 @@ class _Paragraph(Record):
 
 
 def read_strategyqa(path: Path) -> Iterator[QuestionContext]:
-    """The questions of a file, in order; gold are the paragraphs that the first annotator named."""
+    """The questions of a file, in order; gold are the paragraphs that the first annotator named.
+    Steps are the facts, of which the file does not say which paragraph supports them; its
+    sub-questions have no answers.
+    """
     for record, where in read_list(path, _Asking):
         text = ask_yes_or_no(record.question)
         answer = "Yes" if record.answer else "No"
         gold = dict.fromkeys(_named(record.evidence[:1], where))
-        yield Question(record.qid, text, (answer,), tuple(gold), "strategyqa"), ()
+        steps = tuple(GoldStep("", "", sentence=fact) for fact in record.facts)
+        yield Question(record.qid, text, (answer,), tuple(gold), "strategyqa", steps=steps), ()
 
 
 def read_paragraphs(path: Path) -> Iterator[Paragraph]:

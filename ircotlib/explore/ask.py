@@ -9,8 +9,9 @@ from ircotlib.data import Prediction, Question
 from ircotlib.errors import UserError
 from ircotlib.explore.markup import answers_as_html
 from ircotlib.explore.trace import trace_as_text
-from ircotlib.parameters import Parameters
+from ircotlib.parameters import GOLD, Parameters
 from ircotlib.program import Outcome
+from ircotlib.running.backends import open_dataset, open_model
 from ircotlib.running.bench import open_bench
 from ircotlib.running.experiment import answer_all
 from ircotlib.running.finished import find_unknown
@@ -52,12 +53,23 @@ def own_question(text: str, dataset: str) -> Question:
 def ask(p: Parameters, text: str, systems: Sequence[str] = ()) -> Iterator[Answered]:
     """Ask systems, by name, those of the parameters or those of DEFAULT a question about the corpus
     of MuSiQue or, without it, of the first data set. The agent, if there is one, plays the systems
-    of SearChain's study.
+    of SearChain's study. The gold reader, which has only the steps of the data set's questions, is
+    asked one of these by its text; UserError for another.
     """
     dataset = "musique" if "musique" in p.datasets else p.datasets[0]
     question = own_question(text, dataset)
+    asked = find_systems(systems or p.systems)
+    if p.model == GOLD:
+        p = p.change(dev=0, test=None)
+        stated = {" ".join(one.text.split()): one for one in open_dataset(p, dataset)[1]}
+        if question.text not in stated:
+            found = f"found none of {dataset} with the text {question.text!r}"
+            raise UserError(f"question: {found}, expected one: the gold reader knows no other")
+        question = stated[question.text]
+        for system in asked:
+            open_model(p).check(question, system)
     m = p.distractors[0] if p.distractors else 0
-    for system in find_systems(systems or p.systems):
+    for system in asked:
         own = p.for_agent() if system.study.by_agent else p
         bench = open_bench(own, dataset, "00_tour")
         model = Path(name_model(own)).name

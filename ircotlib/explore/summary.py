@@ -12,6 +12,7 @@ import pandas as pd
 from ircotlib.datasets import find_dataset
 from ircotlib.explore.markup import MARKED, key_as_html
 from ircotlib.explore.markup import STYLE as MARKUP
+from ircotlib.parameters import WITHOUT_WEIGHTS
 from ircotlib.results.claims.claim import compare
 from ircotlib.results.runs import count_requests
 from ircotlib.results.shown import title_of
@@ -73,16 +74,16 @@ def describe(runs: pd.DataFrame, command: str) -> str:
     folders = sorted({p.data_dir for p in parameters})
     fictional = "questions about a fictional encyclopedia, written as these data sets are"
     data = [f"data from {Path(f).name}" if f else fictional for f in folders]
-    models = {
-        (name, about["model_fingerprint"][:8])
-        for name, about in zip(runs["model"], abouts, strict=True)
-        if about.get("model_fingerprint")
-    }
+    models = set()
+    for name, about in zip(runs["model"], abouts, strict=True):
+        made = about.get("model_fingerprint")
+        if made or about["parameters"]["model"] in WITHOUT_WEIGHTS:
+            models.add(f"{name} ({made[:8]})" if made else name)
     imported = [about["imported"]["from"] for about in abouts if "imported" in about]
     counts = sorted({about["questions"] for about in abouts})
     said = [
         f"Profile {_list(p.profile for p in parameters)}",
-        *([f"model {_list(f'{name} ({made})' for name, made in models)}"] if models else []),
+        *([f"model {_list(models)}"] if models else []),
         *([] if imported else [f"retriever {_list(runs['retriever'])}"]),
         *([f"imported from {name_few(imported, 'folders')}"] if imported else []),
         f"{counts[0]}{f' to {counts[-1]}' * (len(counts) > 1)} questions a data set",

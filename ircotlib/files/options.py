@@ -17,7 +17,7 @@ from ircotlib.files.paths import DATA, ROOT
 from ircotlib.files.values import read_value
 
 KEPT = ("corpora", "indexes", "runs", "executed", "annotations")  # folders in DATA
-PATHS = "data_dir demonstrations model agent second_model gpt3 outputs".split()
+PATHS = "data_dir demonstrations model agent second_model gpt3 outputs further_paragraphs".split()
 TEXTS = {*PATHS, "question", "retriever", "server", "extractor", "duplicates", "style"}
 QUOTED = re.compile(r'"(\\.|[^"\\])*"|\'(\'\'|[^\'])*\'')
 

@@ -3,6 +3,7 @@ torch and transformers are imported only when a reply must be computed.
 """
 
 import hashlib
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,7 +17,7 @@ from ircotlib.generation import replies
 from ircotlib.generation.batches import cut_batches, side_by_side
 from ircotlib.generation.config import count_parameters, is_encoder_decoder, read_config
 from ircotlib.generation.endings import Endings
-from ircotlib.generation.prefixes import Prefixes
+from ircotlib.generation.prefixes import Prefixes, name_blocks
 from ircotlib.generation.replies import Request, count_rows
 from ircotlib.generation.thoughts import THINKING_TOKENS
 from ircotlib.generation.tokens import Tokens
@@ -70,7 +71,9 @@ class LocalModel:
         self.fingerprint = models.hash_files(self.folder, version, self.dtype)
         self._vocabulary = models.read_json(self.folder, models.CONFIG).get("vocab_size", inf)
         self._lengths: dict[bytes, int] = {}  # in tokens, of texts, by their hashes
-        self._prompts: dict[object, list[int]] = {}  # the tokens of waiting prompts
+        # of waiting prompts: their tokens, and the names of their blocks in the prefix cache
+        self._prompts: dict[object, array[int]] = {}
+        self._blocks: dict[object, list[bytes]] = {}
 
     @cached_property
     def model(self):
@@ -153,7 +156,7 @@ class LocalModel:
             except ValueError:
                 prompt = []
             whole.append(len(prompt))
-            unread.append(len(prompt) - self.prefixes.known(prompt))
+            unread.append(len(prompt) - self._known(request.prompt, prompt))
         counts = [max(1, count_rows(request)) for request in requests]
         rows = min(self.batch_rows, -(-sum(counts) // self.threads))
         order = sorted(range(len(requests)), key=lambda index: (unread[index], whole[index]))
@@ -164,9 +167,10 @@ class LocalModel:
         from ircotlib.generation.sampling import Draws
 
         indices, requests = list(batch), list(batch.values())
-        prompts = [self._encode(request) for request in requests]
+        prompts = [list(self._encode(request)) for request in requests]
         for request in requests:
             self._prompts.pop(request.prompt, None)
+            self._blocks.pop(request.prompt, None)
         # of each row, one for every text: the position of its request
         sources = [at for at, request in enumerate(requests) for _ in range(count_rows(request))]
         draws = Draws(requests) if isinstance(requests[0], Sample) else None
@@ -199,10 +203,19 @@ class LocalModel:
         limit = inf if self.is_encoder_decoder else self.limit or inf
         return Endings(self.tokens, rows, last, self.thinking_tokens, limit, draws)
 
-    def _encode(self, request: Request) -> list[int]:
+    def _encode(self, request: Request) -> Sequence[int]:
         if request.prompt not in self._prompts:
-            self._prompts[request.prompt] = self.tokens.encode_prompt(request.prompt)
+            # 4 bytes a token: all that wait are kept
+            self._prompts[request.prompt] = array("i", self.tokens.encode_prompt(request.prompt))
         return self._prompts[request.prompt]
+
+    def _known(self, prompt: object, tokens: Sequence[int]) -> int:
+        """How many of a waiting prompt's first tokens are in the prefix cache."""
+        if self.is_encoder_decoder or not self.prefixes.limit:
+            return 0
+        if prompt not in self._blocks:
+            self._blocks[prompt] = name_blocks(tokens)
+        return self.prefixes.known(tokens, self._blocks[prompt])
 
     def _fault(self, request: Request) -> ValueError | None:
         """The reason why this request cannot be answered; None if it can."""
@@ -222,4 +235,5 @@ class LocalModel:
                 raise UserError(f"{reason}, {expected}; {end}")
         except ValueError as fault:
             self._prompts.pop(request.prompt, None)
+            self._blocks.pop(request.prompt, None)
             return fault

@@ -28,21 +28,23 @@ class Prefixes:
         """How many tokens are kept."""
         return BLOCK * len(self._blocks)
 
-    def known(self, prompt: Sequence[int]) -> int:
+    def known(self, prompt: Sequence[int], names: Sequence[bytes] | None = None) -> int:
         """How many of a prompt's first tokens are in the cache; never all, since the last one must
-        be read to get the logits after it.
+        be read to get the logits after it. `names`: of its blocks, if they are known already.
         """
-        return min(BLOCK * self._count_known(_names(prompt)), max(0, len(prompt) - 1))
+        names = name_blocks(prompt) if names is None else names
+        return min(BLOCK * self._count_known(names), max(0, len(prompt) - 1))
 
     def find(self, prompt: Sequence[int], tokens: int) -> list:
         """The blocks with the first tokens of a prompt, all known; the last may hold more."""
-        names = _names(prompt)[: -(-tokens // BLOCK)]  # rounded up: part of a block needs it whole
+        # rounded up: part of a block needs it whole
+        names = name_blocks(prompt)[: -(-tokens // BLOCK)]
         self._use(names)
         return [self._blocks[name] for name in names]
 
     def keep(self, prompt: Sequence[int], states: Callable[[int, int], object]) -> None:
         """Keep the states of a prompt; `states(first, last)`: those of tokens up to `last` - 1."""
-        names = _names(prompt)
+        names = name_blocks(prompt)
         known = self._count_known(names)
         if known == len(names) or not self.limit:
             return
@@ -56,7 +58,8 @@ class Prefixes:
 
     def shared(self, prompts: Sequence[Sequence[int]]) -> list[Sequence[int]]:
         """The beginnings that several of these prompts share, if reading them first saves time."""
-        names = [_names(prompt[:-1]) for prompt in prompts]  # the last token must be read again
+        # without the last token, which must be read again
+        names = [name_blocks(prompt[:-1]) for prompt in prompts]
         uses = Counter(name for row in names for name in row)  # each stands for all before, too
         heads = []  # of each prompt, what it shares: the names of the blocks, and the tokens
         saved = 0  # tokens that prompts then need not read
@@ -79,7 +82,7 @@ class Prefixes:
             self._blocks.move_to_end(name)
 
 
-def _names(tokens: Sequence[int]) -> list[bytes]:
+def name_blocks(tokens: Sequence[int]) -> list[bytes]:
     """The names of the full blocks of a text: a hash of all tokens up to the end of each block."""
     content = hashlib.blake2b(digest_size=16)
     names = []

@@ -111,32 +111,37 @@ def _play_all(plays: list[Play], calls: Calls, progress: Callable | None) -> Non
 
 
 def _serve(plays: list[Play], calls: Calls, progress: Callable) -> None:
+    services = dict.fromkeys(service for play in plays for service in play.served.values())
+    # retrieval, which answers all; models, which take one batch; batch files, when nothing else can
+    in_turn = sorted(services, key=lambda service: turn(service.backend))
+    # what waits for each, by its place among the plays; in waves, for all kinds of requests
+    together: dict[int, dict[int, Play]] = {}
+    queues = {s: together.setdefault(id(s.backend if s.in_waves else s), {}) for s in in_turn}
+    places = {play.id: place for place, play in enumerate(plays)}
+
+    def go_on(some: list[Play]) -> None:
+        for play in _replay(some, calls):  # only who got a reply is looked at
+            queues[service_of(play)][places[play.id]] = play
+        progress(len(plays) - sum(map(len, together.values())), len(plays))
+
     for play in plays:
         _advance(play, None)
-    _replay(plays, calls)
-    progress(sum(play.ended for play in plays), len(plays))
-    groups: dict[int, list[Service]] = {}
-    for service in dict.fromkeys(service for play in plays for service in play.served.values()):
-        together = service.backend if service.in_waves else service
-        groups.setdefault(id(together), []).append(service)
-    # retrieval, which answers all; models, which take one batch; batch files, when nothing else can
-    in_turn = sorted(groups.values(), key=lambda group: turn(group[0].backend))
-    while not all(play.ended for play in plays):
-        for group in in_turn:
-            _replay(_waiting(plays, group), calls)
-            if group[0].in_waves and any(not service_of(p).in_waves for p in plays if not p.ended):
-                continue
-            if waiting := _waiting(plays, group):
-                _replay(_answer_batch(group[0], waiting, calls), calls)
-                progress(sum(play.ended for play in plays), len(plays))
+    go_on(plays)
+    while any(together.values()):
+        for service, queue in queues.items():
+            others = (queue for other, queue in queues.items() if not other.in_waves)
+            if queue and not (service.in_waves and any(others)):
+                answered = _answer_batch(service, [queue[n] for n in sorted(queue)], calls)
+                for play in answered:
+                    del queue[places[play.id]]
+                go_on(answered)
 
 
-def _waiting(plays: list[Play], group: list[Service]) -> list[Play]:
-    return [play for play in plays if not play.ended and service_of(play) in group]
-
-
-def _replay(plays: list[Play], calls: Calls) -> None:
-    """Advance programs until each has ended or waits for a reply that no process has cached."""
+def _replay(plays: list[Play], calls: Calls) -> list[Play]:
+    """Advance programs until each has ended or waits for a reply that no process has cached; return
+    those that wait.
+    """
+    left = []
     while waiting := [play for play in plays if not play.ended]:  # a round for each cached step
         for play in (play for play in waiting if not play.key):
             backend = service_of(play).backend
@@ -145,17 +150,18 @@ def _replay(plays: list[Play], calls: Calls) -> None:
             if backend.fingerprint is not None:
                 play.key = key(play.sent, backend.fingerprint)
         stored = calls.get_many({p.key for p in waiting if not p.key.startswith(UNSTORED)})
+        left += [play for play in waiting if play.key not in stored]
         plays = [play for play in waiting if play.key in stored]
         for play in plays:
             _send(play, stored[play.key], cached=True)
+    return left
 
 
 def _answer_batch(service: Service, waiting: list[Play], calls: Calls) -> list[Play]:
-    """Have the backend answer one batch of waiting requests, each once; return the programs that
-    continue.
+    """Have the backend answer one batch of waiting requests, each once, but for what another
+    process has stored meanwhile; return the programs that continue.
     """
     batch = list({play.key: play for play in waiting}.values())  # one program for each request
-    replies = {}
     started = time.perf_counter()
     try:
         calls.check_missing([play.key for play in batch if not play.key.startswith(UNSTORED)])
@@ -163,7 +169,10 @@ def _answer_batch(service: Service, waiting: list[Play], calls: Calls) -> list[P
             if not (chosen := service.backend.take([play.sent for play in batch])):
                 raise ValueError(f"`take` gave none of {len(batch)} requests, expected one or more")
             batch = [batch[index] for index in chosen]
-        for index, reply in service.backend.answer([play.sent for play in batch]):
+        stored = calls.get_many(p.key for p in batch if not p.key.startswith(UNSTORED))
+        replies = dict(stored)
+        batch = [play for play in batch if play.key not in stored]
+        for index, reply in service.backend.answer([play.sent for play in batch]) if batch else ():
             asked = batch[index].key
             if not isinstance(reply, Exception) and service.backend.fingerprint is not None:
                 reply = calls.put_many({asked: reply})[asked]  # or what was stored meanwhile
@@ -173,10 +182,10 @@ def _answer_batch(service: Service, waiting: list[Play], calls: Calls) -> list[P
     except Exception as error:
         raise RuntimeError(describe(f"{service.name} failed", batch, error)) from error
     service.counts.seconds += time.perf_counter() - started
-    service.counts.batches += 1
+    service.counts.batches += bool(batch)
     # all programs that wait for one of these replies continue
     answered = [play for play in waiting if play.key in replies]
-    paid = set()
+    paid = set(stored)
     for play in answered:
         reply = replies[play.key]
         if isinstance(reply, Exception):

@@ -141,20 +141,6 @@ def conclude_causes(causes: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def conclude_predictions(predictions: pd.DataFrame) -> str:
-    """How well the simulated reader predicts the agent (`compare_predictions`)."""
-    known = predictions.dropna(subset="correlation")
-    if known.empty:
-        return "No runs of the head to head are there, so nothing was predicted."
-    rows = [
-        f"- {row.prediction}: correlation **{row.correlation:.2f}**, mean absolute error "
-        f"{row.error:.1f} points"
-        for row in known.rename(columns={"absolute error": "error", "error": "bias"}).itertuples()
-    ]
-    best = known.loc[known["correlation"].idxmax(), "prediction"]
-    return "\n".join([f"What predicts the measured scores best: **{best}**.", "", *rows])
-
-
 def conclude_settings(settings: pd.DataFrame) -> str:
     """Which conclusion the head to head allows as in the papers, and which with equal tools
     (`compare_settings`): who is told apart from SearChain, and who gains.

@@ -72,3 +72,15 @@ def _range(values: pd.Series, form: str = ".0f") -> str:
     """Such as " (+0.2 to +5.0 points)"."""
     ends = dict.fromkeys(format(round(end, 1) + 0.0, form) for end in values.agg(["min", "max"]))
     return f" ({' to '.join(ends)} {'points' if '+' in form else '%'})" if len(values) else ""
+
+
+def describe_shown(scores: pd.DataFrame) -> str:
+    """How many demonstrations the last prompts of each system showed on average, for titles."""
+    shown = scores.dropna(subset="demonstrations_shown")
+    texts = []
+    shown = shown.astype({"demonstrations_shown": float})
+    for system, rows in shown.groupby("system", sort=False):
+        by_place = rows.groupby(["dataset", "model", "demonstrations"])["demonstrations_shown"]
+        ends = dict.fromkeys(f"{end:.1f}" for end in by_place.mean().agg(["min", "max"]))
+        texts.append(f"{system} {' to '.join(ends)}")
+    return f"demonstrations in the last prompt: {', '.join(texts)}" if texts else ""

@@ -8,12 +8,16 @@ import pandas as pd
 
 from ircotlib.comparing.pool import open_processes
 from ircotlib.datasets.musique import RELATION
+from ircotlib.datasets.own import read_corpus
 from ircotlib.errors import UserError
+from ircotlib.files.paths import ROOT
 from ircotlib.files.processes import count_cores
 from ircotlib.parameters import GOLD, Parameters
-from ircotlib.program import Program, Retrieve
-from ircotlib.results.abilities.simulated_plays import play_alone
+from ircotlib.playing.cache import Calls
+from ircotlib.playing.scheduler import run
+from ircotlib.program import Retrieve
 from ircotlib.results.statistics import holm, mean_interval, paired_difference
+from ircotlib.retrieval import retriever_name
 from ircotlib.running.bench import open_bench
 from ircotlib.running.programs import program_of
 from ircotlib.systems import all_systems
@@ -56,12 +60,19 @@ GOLD_BY_K = [
     for k in KS
 ]
 GOLD_BY_KEPT = [  # IRCoT that keeps more or fewer paragraphs than 15 (footnote 5)
-    GoldPlay(f"K = {k}, at most {most}", "IRCoT", {"k": k, "max_paragraphs": most})
+    GoldPlay(f"K = {k}, at most {most} paragraphs", "IRCoT", {"k": k, "max_paragraphs": most})
     for k in (4, 8)
     for most in (10, 15, 30)
 ]
+GOLD_BY_KEPT += [  # and one that stops sooner than after 8 sentences (footnote 4)
+    GoldPlay(f"K = 4, ends at sentence {most}", "IRCoT", {"k": 4, "max_steps": most})
+    for most in (1, 2, 3)
+]
 GOLD_BY_STEP = [
     play for play in GOLD_METHODS if play.system in ("OneR", "IRCoT", "SearChain", "DSP")
+]
+GOLD_BY_RETRIEVER = [
+    play for play in GOLD_METHODS if play.system in ("OneR", "IRCoT", "SearChain", "DecomP")
 ]
 
 
@@ -72,7 +83,8 @@ def play_gold(p: Parameters, plays: Sequence[GoldPlay]) -> pd.DataFrame:
     Return one row per data set, play and question: method, system, k; the question's id,
     number of steps (`hops`) and `wording`; `found`, whether all gold paragraphs are among those
     that the system kept, `recall`, `paragraphs` and `retrievals`, and `lost`, the numbers of the
-    steps of which no supporting paragraph is.
+    steps of which no supporting paragraph is; `searched`, the paragraphs of the corpus. A question
+    without gold paragraphs has no row.
     """
     jobs = [(p, dataset, tuple(plays)) for dataset in p.datasets]
     cores = min(count_cores(), len(jobs))
@@ -87,15 +99,18 @@ def play_gold(p: Parameters, plays: Sequence[GoldPlay]) -> pd.DataFrame:
 def _play_dataset(job: tuple[Parameters, str, Sequence[GoldPlay]]) -> pd.DataFrame:
     p, dataset, plays = job
     bench, rows = open_gold(p, dataset), []
+    asked = [question for question in bench.test if question.gold]
     for play in plays:
         system = all_systems()[play.system]
         if why_refused(bench, play):
             continue
         build = program_of(bench, system, **play.setting)
-        for question in bench.test:
-            asked = []
-            result = play_alone(_note(build(question), asked), bench.backends)
-            ids = {paragraph.id for paragraph in result.paragraphs}
+        programs = {question.id: build(question) for question in asked}
+        outcomes, _ = run(programs, bench.backends, bench.calls)
+        for question in asked:
+            outcome = outcomes[question.id]
+            ids = {paragraph.id for paragraph in outcome.result.paragraphs}
+            retrievals = sum(isinstance(step.request, Retrieve) for step in outcome.trace)
             lost = [
                 number
                 for number, step in enumerate(question.steps, start=1)
@@ -108,7 +123,8 @@ def _play_dataset(job: tuple[Parameters, str, Sequence[GoldPlay]]) -> pd.DataFra
                     **{"hops": len(question.steps), "wording": word_steps(question.steps)},
                     "found": float(ids >= {*question.gold}),
                     "recall": len(ids & {*question.gold}) / len(question.gold),
-                    **{"paragraphs": len(ids), "retrievals": len(asked), "lost": tuple(lost)},
+                    **{"paragraphs": len(ids), "retrievals": retrievals, "lost": tuple(lost)},
+                    "searched": len(bench.retriever.corpus),
                 }
             )
     return pd.DataFrame(rows)
@@ -116,13 +132,14 @@ def _play_dataset(job: tuple[Parameters, str, Sequence[GoldPlay]]) -> pd.DataFra
 
 def open_gold(p: Parameters, dataset: str):
     """The bench of a data set with the gold reader, and all questions."""
-    return open_bench(p.change(model=GOLD, dev=0, test=None), dataset, "gold")
+    p = p.change(model=GOLD, dev=0, test=None)
+    return open_bench(p, dataset, "gold", calls=Calls())  # not kept: it takes no time
 
 
 def why_refused(bench, play: GoldPlay) -> str:
     """Why the gold reader cannot play a system on a data set; "" if it can."""
     try:
-        bench.model.listen(bench.test[0], all_systems()[play.system])
+        bench.model.check(bench.test[0], all_systems()[play.system])
     except UserError as error:
         return str(error)
     return ""
@@ -135,16 +152,31 @@ def refused_plays(p: Parameters, plays: Sequence[GoldPlay]) -> list[str]:
     return list(dict.fromkeys(filter(None, lines)))
 
 
-def _note(program: Program, asked: list[Retrieve]) -> Program:
-    """A program whose retrievals are noted."""
-    reply = None
-    while True:
-        try:
-            request = program.send(reply)
-        except StopIteration as end:
-            return end.value
-        asked += [request] if isinstance(request, Retrieve) else []
-        reply = yield request
+def play_by_retriever(p: Parameters, plays: Sequence[GoldPlay]) -> pd.DataFrame:
+    """The rows of `play_gold` with each of `retrievers`, or with `retriever` alone; in the corpora
+    without `further_paragraphs` and then, if there are some, in those with them. `retriever`: as
+    figures name it; `namesake`: whether one of these has the title of a gold paragraph.
+    """
+    tables, named = [], _find_namesakes(p) if p.further_paragraphs else set()
+    for further in dict.fromkeys(["", p.further_paragraphs]):
+        for name in p.retrievers or [p.retriever]:
+            rows = play_gold(p.change(retriever=name, further_paragraphs=further), plays)
+            tables.append(rows.assign(retriever=retriever_name(name)))
+    table = pd.concat(tables, ignore_index=True)
+    pairs = zip(table["dataset"], table["id"], strict=True)
+    return table.assign(namesake=[pair in named for pair in pairs])
+
+
+def _find_namesakes(p: Parameters) -> set[tuple[str, str]]:
+    """Data set and id of the questions of which a further paragraph has a gold one's title."""
+    titles = {paragraph.title for paragraph in read_corpus(ROOT / p.further_paragraphs)}
+    return {
+        (dataset, question.id)
+        for dataset in p.datasets
+        for bench in [open_gold(p, dataset)]
+        for question in bench.test
+        if any(bench.retriever.corpus.find(id).title in titles for id in question.gold)
+    }
 
 
 def word_steps(steps: Sequence) -> str:
@@ -177,23 +209,25 @@ def average_by_wording(plays: pd.DataFrame, *by: str) -> pd.DataFrame:
     return pd.concat([average_found(each, "dataset", "wording", *by) for each in tables])
 
 
-def compare_found(plays: pd.DataFrame) -> pd.DataFrame:
-    """Each pair of methods on each data set, over the same questions: of how many only the first,
-    and only the second, finds all gold paragraphs; the difference in points with its 95% interval;
-    and the exact p, corrected for all pairs of the data set (Holm).
+def compare_found(plays: pd.DataFrame, *by: str) -> pd.DataFrame:
+    """Each pair of methods in each group, over the same questions: of how many only the first, and
+    only the second, finds all gold paragraphs; the difference in points with its 95% interval; and
+    the exact p, corrected for all pairs of the group (Holm).
     """
     tables = []
-    for dataset, of_one in plays.groupby("dataset", sort=False):
+    for group, of_one in plays.groupby([*by], sort=False):
         found = of_one.pivot(index="id", columns="method", values="found")
         rows = []
         for a, b in combinations(of_one["method"].unique(), 2):
             mean, low, high, p = paired_difference(found[a], found[b])
-            row = {"dataset": dataset, "method": a, "other": b, "difference": 100 * mean}
+            row = dict(zip(by, group, strict=True))
+            row |= {"method": a, "other": b, "difference": 100 * mean}
             row |= {"low": 100 * low, "high": 100 * high}
             row |= {"only first": int((found[a] > found[b]).sum())}
             rows.append(row | {"only second": int((found[a] < found[b]).sum()), "p": p})
-        table = pd.DataFrame(rows)
-        tables.append(table.assign(p_holm=holm(table["p"])) if rows else table)
+        ends = ["difference", "low", "high", "only first", "only second", "p"]
+        table = pd.DataFrame(rows, columns=[*by, "method", "other", *ends])
+        tables.append(table.assign(p_holm=holm(table["p"])))
     return pd.concat(tables, ignore_index=True).round({"difference": 2, "low": 2, "high": 2})
 
 

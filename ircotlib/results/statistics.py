@@ -2,7 +2,7 @@
 depends on the order of the questions.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from statistics import NormalDist
@@ -14,10 +14,13 @@ import pandas as pd
 from ircotlib.errors import DataError
 
 RESAMPLES = 10_000
+PIECE = 500  # resamples that are drawn at a time, so that memory does not grow with them
+KEPT = 1_000  # questions for which the draws are kept: further groups share them
 LEVEL, POWER = 0.05, 0.8
 VERDICTS = ["holds", "does not hold", "cannot tell", "not tested", "not counted"]
 # Values are rounded to so many steps of the largest: its halves to tenths, and to sixths, stay.
 PAIRED, UNPAIRED = 2520, 60
+EXACT = 600  # values in two groups: beyond, the exact test takes time as their number cubed
 BY = ("profile", "dataset", "model", "system", "metric")
 
 
@@ -104,10 +107,15 @@ def paired_p(differences: Sequence[float]) -> float:
 def unpaired_p(a: Sequence[float], b: Sequence[float]) -> float:
     """The exact two-sided p-value for equal means on different questions: the share of all ways to
     divide the values into groups of these sizes whose means are at least as far apart (Fisher
-    1935). Values are rounded (UNPAIRED).
+    1935). Values are rounded (UNPAIRED). Of more than EXACT values, that share by the normal
+    approximation, with the variance that the difference has over all these ways.
     """
     a, b = sorted((_read_values(a), _read_values(b)), key=len)
     values = np.concatenate([a, b])
+    if len(values) > EXACT:
+        deviation = np.sqrt(values.var(ddof=1) * (1 / len(a) + 1 / len(b)))
+        apart = abs(a.mean() - b.mean())
+        return 2 * NormalDist().cdf(-apart / deviation) if deviation else 1.0
     above, below = values - values.min(), values.max() - values  # are as far apart
     steps = _in_steps(min(above, below, key=np.sum), UNPAIRED)
     n = len(steps)
@@ -135,16 +143,25 @@ def _in_steps(values: np.ndarray, steps: int) -> np.ndarray:
 
 def resampled_means(values: np.ndarray, seed: int = 0) -> np.ndarray:
     """The mean of each column over questions drawn with replacement, which all columns share."""
+    n, ordered = len(values), np.sort(values, axis=0)
+    pieces = _resample(n, seed) if n <= KEPT else _draw(n, seed)
+    means = [counts.astype(float) @ ordered / n for counts in pieces]
     # Without rounding, a mean of 0 would be as often a little above as below it.
-    return (_resample(len(values), seed) @ np.sort(values, axis=0) / len(values)).round(12)
+    return np.concatenate(means).round(12)
 
 
-@lru_cache(maxsize=2)  # 80 kB a question
-def _resample(n: int, seed: int) -> np.ndarray:
-    """How often each of n questions is drawn: resamples × questions."""
-    drawn = np.random.default_rng(seed).integers(n, size=(RESAMPLES, n))
-    drawn += n * np.arange(RESAMPLES)[:, None]  # each resample counts in n bins of its own
-    return np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape).astype(float)
+@lru_cache(maxsize=2)  # 20 kB a question
+def _resample(n: int, seed: int) -> list[np.ndarray]:
+    return list(_draw(n, seed))
+
+
+def _draw(n: int, seed: int) -> Iterator[np.ndarray]:
+    """How often each of n questions is drawn, resamples × questions, PIECE resamples at a time."""
+    rng = np.random.default_rng(seed)
+    for first in range(0, RESAMPLES, PIECE):
+        drawn = rng.integers(n, size=(PIECE, n))
+        drawn += n * np.arange(PIECE)[:, None]  # each resample counts in n bins of its own
+        yield np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape).astype("u2")
 
 
 def holm(p: Sequence[float]) -> np.ndarray:
@@ -215,18 +232,6 @@ def summarise(scores: pd.DataFrame, by: Sequence[str] = BY) -> pd.DataFrame:
         rows.append(row | counts | {"n": len(values)})
     columns = [*by, "mean", "low", "high", "deviation", *shown, "n"]
     return pd.DataFrame(rows, columns=columns).round(2)
-
-
-def describe_shown(scores: pd.DataFrame) -> str:
-    """How many demonstrations the last prompts of each system showed on average, for titles."""
-    shown = scores.dropna(subset="demonstrations_shown")
-    texts = []
-    shown = shown.astype({"demonstrations_shown": float})
-    for system, rows in shown.groupby("system", sort=False):
-        by_place = rows.groupby(["dataset", "model", "demonstrations"])["demonstrations_shown"]
-        ends = dict.fromkeys(f"{end:.1f}" for end in by_place.mean().agg(["min", "max"]))
-        texts.append(f"{system} {' to '.join(ends)}")
-    return f"demonstrations in the last prompt: {', '.join(texts)}" if texts else ""
 
 
 def describe(scores: pd.DataFrame, profile: str) -> str:

@@ -18,7 +18,7 @@ from ircotlib.files.checksums import one_line
 from ircotlib.files.paths import hold_lock, write_folder
 from ircotlib.program import NearestTitle, Retrieve
 from ircotlib.retrieval import ranking
-from ircotlib.retrieval.analyzer import FINGERPRINT, analyze
+from ircotlib.retrieval.analyzer import FINGERPRINT, STOP_WORDS, analyze
 from ircotlib.retrieval.corpus import Corpus, Progress
 from ircotlib.retrieval.documents import count_processes, make_documents
 from ircotlib.retrieval.ranking import Hits, Refused, Search, Searching, WrittenReply
@@ -52,6 +52,14 @@ class BM25:
         self.fingerprint = sha256(json.dumps([ranking.SCORING, expected]).encode()).hexdigest()[:16]
         self._schema = _schema()
         self._searcher = _open(self._folder, len(corpus))
+
+    @property
+    def constants(self) -> dict[str, str]:
+        """What a paper must say of it, for run.json."""
+        words = "words of UAX 29 in Unicode 12.1, lower case"
+        words += f", without {len(STOP_WORDS)} stop words, Porter's stems"
+        analyzer = f"Lucene's EnglishAnalyzer: {words} ({FINGERPRINT})"
+        return {"scoring": ranking.SCORING, "analyzer": analyzer, "engine": tantivy.__version__}
 
     def answer(self, requests: Sequence[Retrieve | NearestTitle]) -> Iterator[WrittenReply]:
         """Yield the index of each request and its reply: JSON of [[position in corpus, score], ...]

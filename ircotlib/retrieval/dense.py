@@ -18,7 +18,7 @@ from ircotlib.retrieval import ranking
 from ircotlib.retrieval.approximate import Approximate, build_approximate, setting
 from ircotlib.retrieval.bm25 import BM25
 from ircotlib.retrieval.corpus import Progress
-from ircotlib.retrieval.encoder import Encoder
+from ircotlib.retrieval.encoder import TOKENS, Encoder
 from ircotlib.retrieval.fusion import CONSTANT, fuse
 from ircotlib.retrieval.ranking import Hits, Refused, Search, WrittenReply
 from ircotlib.retrieval.vectors import Vectors, open_vectors, write_vectors
@@ -50,6 +50,17 @@ class Dense:
         made_of = [words.fingerprint, encoder.fingerprint, DECIMALS]
         made_of += [] if self._is_exact else [setting()]
         self.fingerprint = sha256(json.dumps(made_of).encode()).hexdigest()[:16]
+
+    @property
+    def constants(self) -> dict[str, str]:
+        """See BM25."""
+        late = self._encoder.late
+        score = "MaxSim over tokens" if late else "dot product; cosine where the model says so"
+        scoring = f"{score}; scores to {DECIMALS} decimals, ties by position"
+        search = "exact" if self._is_exact else f"HNSW, then exact ({json.dumps(setting())})"
+        texts = "title. text" if late else f"title. text, at most {TOKENS} tokens"
+        encoder = self._encoder.fingerprint
+        return {"scoring": scoring, "search": search, "embedded": texts, "encoder": encoder}
 
     def answer(self, requests: Sequence[Retrieve | NearestTitle]) -> Iterator[WrittenReply]:
         """See BM25."""
@@ -117,6 +128,14 @@ class Hybrid:
         self._dense = dense
         made_of = [words.fingerprint, dense.fingerprint, FUSED, CONSTANT]
         self.fingerprint = sha256(json.dumps(made_of).encode()).hexdigest()[:16]
+
+    @property
+    def constants(self) -> dict[str, str]:
+        """See BM25."""
+        fusion = f"sum of 1 / ({CONSTANT} + rank) over the best {FUSED}, or k, of both rankings"
+        words = {f"{name} (words)": value for name, value in self._words.constants.items()}
+        vectors = {f"{name} (vectors)": value for name, value in self._dense.constants.items()}
+        return {"fusion": fusion} | words | vectors
 
     def answer(self, requests: Sequence[Retrieve | NearestTitle]) -> Iterator[WrittenReply]:
         """See BM25."""

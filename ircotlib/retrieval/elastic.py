@@ -47,6 +47,11 @@ class Elasticsearch:
         terms = probe_analyzer(self._server, self._index)
         made_of = [ranking.SCORING, describe(corpus), terms, "Lucene", self._server.lucene]
         self.fingerprint = sha256(json.dumps(made_of).encode()).hexdigest()[:16]
+        self.constants = {  # see BM25
+            "scoring": ranking.SCORING,
+            "analyzer": f"Elasticsearch's {ANALYZER} ({terms})",
+            "engine": f"Elasticsearch, Lucene {self._server.lucene}",
+        }
 
     def take(self, requests: Sequence[Retrieve | NearestTitle]) -> list[int]:
         """The indices of the next batch: those of the first 64 requests."""

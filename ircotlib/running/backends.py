@@ -12,7 +12,7 @@ from ircotlib.data import Question
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.files import read_dataset
 from ircotlib.datasets.imported import FILE, read_imported
-from ircotlib.datasets.pooled import sample_dev_test
+from ircotlib.datasets.pooled import digest, sample_dev_test
 from ircotlib.files import models
 from ircotlib.files.kept import kept_until_changed
 from ircotlib.files.paths import DATA, ROOT
@@ -106,35 +106,50 @@ def open_dataset(p: Parameters, dataset: str) -> tuple[list[Question], list[Ques
     """Dev and test questions (IRCoT §4), and the index of the corpus, built if it is missing; of
     imported runs, which need none, their paragraphs.
     """
-    questions, retriever = _opened(DATA, dataset, p.data_dir, p.corpus, p.retriever, p.released)
+    which = p.data_dir, p.corpus, p.further_paragraphs
+    questions, retriever = _opened(DATA, dataset, *which, p.retriever, p.released)
     return *sample_dev_test(questions, p.dev, p.test or sys.maxsize, p.seed), retriever
 
 
 def _opened_from(
-    data: Path, dataset: str, data_dir: str, corpus: str, retriever: str, released: bool
+    data: Path,
+    dataset: str,
+    data_dir: str,
+    corpus: str,
+    further: str,
+    retriever: str,
+    released: bool,
 ) -> list[Path]:
     """The folders and files that decide what `_opened` returns."""
     folder = ROOT / data_dir if data_dir else data / "laboratory"
     encoder = model_of(retriever)
     full = find_dataset(dataset).full_corpus
     made = [data / "corpora" / f"{full.name}-full" / DESCRIPTION] if full else []
-    return [folder / dataset, folder, *models.named(encoder), *(made if corpus == "full" else [])]
+    made = made if corpus == "full" else [ROOT / further] if further else []
+    return [folder / dataset, folder, *models.named(encoder), *made]
 
 
 @kept_until_changed(_opened_from)
 def _opened(
-    data: Path, dataset: str, data_dir: str, corpus: str, retriever: str, released: bool
+    data: Path,
+    dataset: str,
+    data_dir: str,
+    corpus: str,
+    further: str,
+    retriever: str,
+    released: bool,
 ) -> tuple[list[Question], object]:
     """Questions and retriever, opened once per process, and again if the data change."""
     folder = data_folder(data_dir, data)
     if (imported := ROOT / folder / dataset / FILE).is_file():
         return read_imported(imported, dataset)
     indexes = data / "indexes"
-    read = partial(read_dataset, dataset, folder, corpus, released)
+    read = partial(read_dataset, dataset, folder, corpus, released, further)
     questions, paragraphs = read()
     if corpus == "full":
         return questions, open_retriever(paragraphs, indexes / paragraphs.folder.name, retriever)
-    name = f"{Path(folder).resolve().name}-{dataset}"
+    name = f"{(ROOT / folder).resolve().name}-{dataset}"
+    name += f"-further-{digest(further, 6)}" if further else ""
     # read once more to be written, if it changed: it may be an iterator
     stored = open_corpus(data / "corpora" / name, fingerprint_of(paragraphs), lambda: read()[1])
     return questions, open_retriever(stored, indexes / name, retriever)

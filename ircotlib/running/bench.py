@@ -12,7 +12,7 @@ from ircotlib.datasets import Dataset, find_dataset
 from ircotlib.errors import UserError
 from ircotlib.files.paths import DATA
 from ircotlib.generation.budget import Price, find_price
-from ircotlib.parameters import DIALS, EQUAL, MAIN, SIMULATED, Parameters
+from ircotlib.parameters import EQUAL, MAIN, SIMULATED, Parameters
 from ircotlib.playing.cache import Calls
 from ircotlib.playing.exported import Replaying, open_calls
 from ircotlib.prompting import demonstrations as sets
@@ -202,8 +202,8 @@ def identity(p: Parameters, shown: str | None = None, grid_of: str = MAIN) -> di
     """All parameters that decide the outcome of a bench's runs, including grids."""
     named = {name: getattr(p, name) for name in IDENTITY} | (p.model_extra or {})
     named |= {"server": "chat" if p.chat else "completions"} if p.server else {}
-    named |= {"samples": p.samples} if p.samples else {}
-    named |= {name: getattr(p, name) for name in DIALS} if SIMULATED in named.values() else {}
+    named |= {name: v for name in ("samples", "further_paragraphs") if (v := getattr(p, name))}
+    named |= {"dials": p.dials} if SIMULATED in named.values() else {}
     named |= {"equal_k": p.equal_k} if grid_of == EQUAL else {}
     return named | {"shown": shown, "grid_of": grid_of}
 

@@ -41,9 +41,20 @@ def describe_finished(finished: Finished) -> dict:
     about = run.identity
     about |= {"questions_hash": hashlib.blake2b(questions, digest_size=16).hexdigest()}
     about |= find_fingerprints(finished) | installed()
+    about |= {"index": describe_index(bench.retriever)}
     about |= {"questions": len(finished.outcomes), "seconds": round(finished.seconds, 2)}
     about |= {"counts": finished.counts} | count_texts(finished.outcomes)
+    about |= describe_stages(finished.outcomes)
     return about | find_cost(finished) | count_demonstrations(finished.outcomes)
+
+
+def describe_index(retriever: object) -> dict:
+    """What is searched, and how: the number of paragraphs, the fingerprint of the corpus, and the
+    retriever's `constants`, as far as it states them (a plug-in's need not).
+    """
+    corpus = getattr(retriever, "corpus", None)
+    of_corpus = {"paragraphs": len(corpus), "corpus": corpus.fingerprint} if corpus else {}
+    return of_corpus | getattr(retriever, "constants", {})
 
 
 def find_fingerprints(finished: Finished) -> dict:
@@ -89,10 +100,29 @@ def list_paid_before(finished: Finished) -> list[Step]:
     return [step for request, step in cached.items() if bench.model.was_paid(request)]
 
 
+def describe_stages(outcomes: Mapping[str, Outcome]) -> dict:
+    """How the model was asked at each stage, which is what it does there: the kind of request,
+    where texts stop, their most tokens and, if they are drawn, how many at which temperature. Each
+    has all values that occurred, in the order of the questions. {} if there were no prompts.
+    """
+    stages = {}
+    for request in (step.request for step in list_steps(outcomes)):
+        if isinstance(request, Generate | Sample) and isinstance(request.prompt, Purposed):
+            asked = {"kind": type(request).__name__, "stop": request.stop}
+            asked |= {"max_tokens": request.max_tokens}
+            if isinstance(request, Sample):
+                asked |= {"n": request.n, "temperature": request.temperature}
+            stage = stages.setdefault(request.prompt.purpose, {})
+            for name, value in asked.items():
+                values = stage.setdefault(name, [])
+                values += [] if value in values else [value]
+    return {"stages": stages} if stages else {}
+
+
 def count_demonstrations(outcomes: Mapping[str, Outcome]) -> dict:
     """How many demonstrations or examples the prompts of a run showed, as the prompts say: on
-    average all prompts, and the last one of each question; and by stage, which is what the model
-    does with them, on average, at least and at most. {} if there were no prompts.
+    average all prompts, and the last one of each question, there also at least and at most; and by
+    stage, which is what the model does with them. {} if there were no prompts.
     """
     last, stages = [], {}
     for outcome in outcomes.values():
@@ -110,6 +140,7 @@ def count_demonstrations(outcomes: Mapping[str, Outcome]) -> dict:
     }
     means = {"all": mean(n for shown in stages.values() for n in shown), "last": mean(last)}
     counts = {name: round(value, 2) for name, value in means.items()}
+    counts |= {"last_least": min(last), "last_most": max(last)}
     return {"demonstrations": counts | {"stages": by_stage}}
 
 

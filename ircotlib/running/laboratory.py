@@ -15,7 +15,7 @@ from ircotlib.errors import NothingToRun, UserError
 from ircotlib.files.checksums import read_description
 from ircotlib.files.kept import kept_until_changed
 from ircotlib.files.paths import DATA, resolve
-from ircotlib.parameters import DIALS, Parameters
+from ircotlib.parameters import Parameters
 
 NONE = MappingProxyType({})
 
@@ -47,17 +47,6 @@ def in_world(p: Parameters, seed: int, size: int, questions: int) -> Parameters:
     folder = DATA / "laboratories" / f"{seed}-{size}-{questions}"
     there = {"data_dir": str(folder), "demonstrations": str(folder / "prompts")}
     return p.change(**there, corpus="pooled")
-
-
-def open_laboratory(size: int) -> Path:
-    """The folder of a laboratory with an encyclopedia of `size` pages, made if it is missing. It
-    has the usual number of questions, or as many as a small world allows.
-    """
-    from ircot_laboratory.make import QUESTIONS, SEED, SIZE
-
-    world = SEED, size, min(QUESTIONS, size // 3)
-    folder = DATA / "laboratories" / "-".join(map(str, world))
-    return Path(data_folder("" if size == SIZE else str(folder)))
 
 
 def explain_dials() -> object:
@@ -105,34 +94,36 @@ def _facts(make: Callable, dataset: str) -> Facts:
 
 def open_simulated_reader(p: Parameters, stages: Mapping[str, Mapping] = NONE) -> object:
     """The simulated reader with the dials of these parameters. `stages`: the dials that differ in
-    single stages ("module/stage"). Raises UserError if `data_dir` is not a laboratory.
+    single stages ("module/stage"). Raises UserError for an unknown dial, or if `data_dir` is not a
+    laboratory.
     """
-    of_stages = {stage: tuple(_dials(p, dials).values()) for stage, dials in stages.items()}
-    of_all = tuple(_dials(p, {}).values())
-    make = _find_laboratory(p.data_dir)
-    return _reader(of_all, make, p.seed, tuple(sorted(of_stages.items())))
+    of_stages = tuple((name, _set_dials(p, stages[name])) for name in sorted(stages))
+    return _reader(_set_dials(p), _find_laboratory(p.data_dir), p.seed, of_stages)
 
 
-def _dials(p: Parameters, changes: Mapping[str, float]) -> dict[str, float]:
-    return {name: getattr(p, name) for name in DIALS} | changes
+def _set_dials(p: Parameters, changes: Mapping[str, float] = NONE) -> object:
+    from ircot_laboratory.simulated.dials import Dials
+
+    try:
+        return Dials(**p.dials | changes)
+    except TypeError:
+        known = list(Dials.__dataclass_fields__)
+        odd = next(name for name in p.dials | changes if name not in known)
+        raise UserError(f"dials: found {odd!r}, expected some of {', '.join(known)}") from None
 
 
 def open_simulated_extractor(p: Parameters, dataset: str) -> object:
     """The simulated extractive reader for one data set; see `open_simulated_reader`."""
-    from ircot_laboratory.simulated.dials import Dials
     from ircot_laboratory.simulated.extractor import SimulatedExtractor
 
-    dials = Dials(**_dials(p, {}))
-    return SimulatedExtractor(dials, _find_laboratory(p.data_dir), dataset, p.seed)
+    return SimulatedExtractor(_set_dials(p), _find_laboratory(p.data_dir), dataset, p.seed)
 
 
 @cache
-def _reader(dials: tuple[float, ...], make: Callable, seed: int, stages: tuple) -> object:
-    from ircot_laboratory.simulated.dials import Dials
+def _reader(dials: object, make: Callable, seed: int, stages: tuple) -> object:
     from ircot_laboratory.simulated.reader import SimulatedReader
 
-    of_stages = {stage: Dials(*of_one) for stage, of_one in stages}
-    return SimulatedReader(Dials(*dials), make, seed, of_stages)
+    return SimulatedReader(dials, make, seed, dict(stages))
 
 
 def open_gold_reader() -> object:

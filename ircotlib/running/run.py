@@ -17,7 +17,7 @@ from ircotlib.errors import DataError
 from ircotlib.files.checksums import read_description, read_whole, take_sums, write_description
 from ircotlib.files.paths import DATA, PARTIAL, hold_lock, replace_files
 from ircotlib.files.tables import write_table
-from ircotlib.parameters import DIALS, GOLD, SIMULATED, Parameters, read_parameters
+from ircotlib.parameters import GOLD, SIMULATED, Parameters, read_parameters
 from ircotlib.playing.cache import Calls
 from ircotlib.playing.exported import Replaying
 from ircotlib.program import Program
@@ -121,8 +121,7 @@ def name_model(p: Parameters | Mapping) -> str:
         return "gold reader (upper bound)"
     if p["model"] != SIMULATED:
         return p["model"]
-    defaults = {name: Parameters.model_fields[name].default for name in DIALS}
-    dials = [f"{name} {p[name]:g}" for name in DIALS if p[name] != defaults[name]]
+    dials = [f"{name} {share:g}" for name, share in p["dials"].items()]
     return f"simulated reader ({', '.join(dials)})" if dials else "simulated reader"
 
 

@@ -44,11 +44,12 @@ def exported(tmp_path_factory):
     """export(form) exports a run of IRCoT QA, or SearChain, on each data set; where they are."""
     folder = tmp_path_factory.mktemp("exported")
     small = make_laboratory(folder / "small", seed=5, size=600, questions=20)
-    changes = {"data_dir": str(small), "dev": 0, "test": 5, "model": "simulated", "knows": 0.2}
+    changes = {"data_dir": str(small), "dev": 0, "test": 5, "model": "simulated"}
+    changes |= {"dials": {"knows": 0.2, "misreads": 0.2}}
     with pytest.MonkeyPatch.context() as patched:
         for module in (setup, backends, command):
             patched.setattr(module, "DATA", folder)
-        p = read_parameters("mini", changes | {"misreads": 0.2, "datasets": PLAYED})
+        p = read_parameters("mini", changes | {"datasets": PLAYED})
         runs = {}
         for dataset in PLAYED:
             bench = open_bench(p, dataset, "13_head_to_head")

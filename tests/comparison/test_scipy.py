@@ -79,3 +79,28 @@ def test_p_of_different_questions_is_that_of_all_groups():
     assert unpaired_p(right, wrong) == pytest.approx(expected)
     test = unpaired_difference(right, wrong)
     assert test.low < test.mean == 0.5 < test.high and test.p == unpaired_p(right, wrong)
+
+
+def test_p_of_many_different_questions_is_nearly_that_of_all_groups(monkeypatch):
+    random = np.random.default_rng(10)
+    for size, more in itertools.product((60, 200), (0, 0.1, 0.2)):
+        a, b = (np.rint(random.beta(0.5, 0.5, n) * 6) / 6 for n in (size, 200))
+        a = np.clip(a + (random.random(size) < more), 0, 1)
+        exact = unpaired_p(a, b)
+        with monkeypatch.context() as patch:
+            patch.setattr(statistics, "EXACT", 0)
+            assert unpaired_p(a, b) == pytest.approx(exact, rel=0.1, abs=1e-4)
+            assert unpaired_p([1] * 9, [1] * 8) == 1
+    large = np.arange(statistics.EXACT) % 2
+    assert unpaired_p(large, large) == 1
+
+
+def test_draws_that_are_kept_or_made_in_pieces_are_the_same(monkeypatch):
+    values = np.random.default_rng(11).random(50)
+    kept = statistics.resampled_means(values, seed=5)
+    monkeypatch.setattr(statistics, "KEPT", 10)
+    assert statistics.resampled_means(values, seed=5).tolist() == kept.tolist()
+    counts = np.concatenate(list(statistics._draw(50, 5)))
+    drawn = np.random.default_rng(5).integers(50, size=counts.shape)
+    expected = [np.bincount(row, minlength=50) for row in drawn[[0, 499, 500, 9_999]]]
+    assert (counts[[0, 499, 500, 9_999]] == expected).all()

@@ -19,8 +19,7 @@ from ircotlib.datasets.musique import read_musique
 from ircotlib.files.notebooks import all_notebooks
 from ircotlib.files.paths import ROOT
 from ircotlib.parameters import read_parameters
-from ircotlib.results.abilities import dials
-from ircotlib.running import backends, laboratory
+from ircotlib.running import backends
 from ircotlib.running import bench as setup
 from ircotlib.systems import choose_systems
 
@@ -102,13 +101,3 @@ def test_notebooks_make_their_figures_with_a_shipped_model(downloads, tmp_path):
     made = {path.name for path in tmp_path.glob("figures/trials/*/*.png")}
     names = "tuning fig03_recall fig04_f1 fig07_factual_errors".split()
     assert made == {f"ircot_{name}_paper.png" for name in names}
-
-
-def test_the_worlds_of_other_sizes_have_corpora_of_their_own(paper, tmp_path, monkeypatch):
-    monkeypatch.setattr(laboratory, "DATA", tmp_path)
-    few = {"DATASETS": ["hotpotqa"], "SYSTEMS": {"SearChain": {}}, "RETRIEVAL": {"pages": (150,)}}
-    for name, value in few.items():
-        monkeypatch.setattr(dials, name, value)
-    setup.open_bench(paper, "hotpotqa", "rehearsal")  # its full corpus is made
-    [row] = dials.play_retrieval(paper.change(test=3, abilities_test=3)).to_dict("records")
-    assert row["x"] == 150 and row["mean"] > 50  # not a perfect reader

@@ -1,22 +1,24 @@
 """The dials of the simulated reader do what they say, in all systems."""
 
+from dataclasses import asdict
 from functools import cache
 
 import pytest
+from pandas import DataFrame
 from simulating import NAMES, SETTINGS, P, play
 
 from ircot_laboratory.questions.questions import ALL_DATASETS
+from ircot_laboratory.simulated.dials import Dials
 from ircotlib.datasets.scoring import score
-from ircotlib.parameters import DIALS
 from ircotlib.program import Generate, Sample
-from ircotlib.results.abilities import simulated_plays as plays
-from ircotlib.results.abilities.simulated_plays import SimulatedPlay, play_all
+from ircotlib.results.abilities import simulation
+from ircotlib.results.abilities.simulation import Simulation, simulate
 from ircotlib.running.backends import open_dataset
 
-MIDDLING = {"knows": 0.4, "misreads": 0.2, "decomposes": 0.15, "breaks_form": 0.1}
-MIDDLING |= {"extractor_misreads": 0.2}
-BETTER = {"knows": 1.0, "misreads": 0.0, "decomposes": 0.0, "breaks_form": 0.0}
-BETTER |= {"extractor_misreads": 0.0}
+MIDDLING = {"knows": 0.4, "misreads": 0.1}
+BETTER = {"knows": 1.0, "confirms": 1.0}  # the best of each dial; of others 0
+BETTER |= dict.fromkeys(("misreads", "distracted", "misplans", "wanders", "breaks_form"), 0.0)
+BETTER |= dict.fromkeys(("misvotes", "extractor_misreads"), 0.0)
 # those that never retrieve
 CLOSED = ["NoR QA", "Direct Prompting", "Auto-CoT", "CoT", "CoT-SC", "Recite-and-answer"]
 CLOSED += ["Self-Ask w/o IR", "Least-to-Most", "Plan-and-Solve", "SearChain w/o IR"]
@@ -33,11 +35,18 @@ def score_all(dataset: str, questions: int, **dials: float) -> dict[str, list[tu
     return scores
 
 
+def simulate_few(several: list[Simulation], questions: int) -> DataFrame:
+    """The rows of some simulations, with one seed, by their number `play`."""
+    points = [({"play": number}, one) for number, one in enumerate(several)]
+    return simulate(P.change(abilities_test=questions, abilities_seeds=1), points)
+
+
 @pytest.mark.parametrize("dial", BETTER)
 def test_no_system_loses_by_a_better_ability(dial):
     # every error is drawn for itself, so that a better reader makes some of the same errors; on
     # MuSiQue two errors cannot cancel each other, as they can where values are compared
-    worse = score_all("musique", 10, **MIDDLING)
+    share = 0.1 if dial == "breaks_form" else 0.4  # half an answer may be right by chance
+    worse = score_all("musique", 10, **MIDDLING | {dial: share})
     better = score_all("musique", 10, **MIDDLING | {dial: BETTER[dial]})
     gained = 0
     for name in NAMES:
@@ -45,7 +54,7 @@ def test_no_system_loses_by_a_better_ability(dial):
         lost = [number for number, change in enumerate(changes) if change < 0]
         assert len(lost) <= 1, (name, lost)
         gained += sum(changes)
-    assert gained > 3
+    assert gained > 1
 
 
 @pytest.mark.parametrize("dataset", ["musique", "2wikimultihopqa", "fever", "strategyqa"])
@@ -67,17 +76,18 @@ def test_who_knows_nothing_and_reads_perfectly_answers_what_was_retrieved(datase
 
 
 # all dials alike, and single ones far from perfect reading
+DIALS = asdict(Dials())
 BOUNDS = [dict.fromkeys(DIALS, share) for share in (0, 0.5, 1)]
-BOUNDS += [{dial: 1} for dial in DIALS if dial not in ("obeys", "coincide")]
+BOUNDS += [{dial: 0 if default == 1 else 1} for dial, default in DIALS.items()]
 
 
 @pytest.mark.parametrize("dataset", ALL_DATASETS)
 def test_every_system_plays_with_every_dial_at_its_bounds(dataset, monkeypatch):
-    monkeypatch.setattr(plays, "count_cores", lambda: 1)
+    monkeypatch.setattr(simulation, "count_cores", lambda: 1)
     several = [
-        SimulatedPlay(dataset, name, dials, SETTINGS[name]) for name in NAMES for dials in BOUNDS
+        Simulation(dataset, name, dials, SETTINGS[name]) for name in NAMES for dials in BOUNDS
     ]
-    assert len(play_all(P, several, 2)) == 2 * len(several)
+    assert len(simulate_few(several, 2)) == 2 * len(several)
 
 
 @pytest.mark.parametrize("knows", [0, 1])
@@ -113,13 +123,13 @@ def test_all_systems_read_a_fact_in_the_same_way():
 
 @pytest.mark.parametrize("misreads", [0.1, 0.3])
 def test_misreading_costs_who_reads_every_step_as_the_hops_say(monkeypatch, misreads):
-    monkeypatch.setattr(plays, "count_cores", lambda: 1)
+    monkeypatch.setattr(simulation, "count_cores", lambda: 1)
     readers = [("IRCoT QA", {"k": 4}, 0), ("IRCoT QA", {"k": 4}, 0.5), ("Self-Ask", {}, 0)]
     several = [
-        SimulatedPlay("musique", name, {"misreads": misreads, "knows": knows}, setting)
+        Simulation("musique", name, {"misreads": misreads, "knows": knows}, setting)
         for name, setting, knows in readers
     ]
-    means = play_all(P, several, 200).groupby("play")["score"].mean()
+    means = simulate_few(several, 200).groupby("play")["score"].mean()
     questions = open_dataset(P.change(test=200, dev=0), "musique")[1]
     expected = sum((1 - misreads) ** int(question.kind[0]) for question in questions) / 200
     assert [*means] == [pytest.approx(expected, abs=0.08)] * 3
@@ -128,16 +138,16 @@ def test_misreading_costs_who_reads_every_step_as_the_hops_say(monkeypatch, misr
 
 def test_plays_do_not_depend_on_their_order_or_on_processes(monkeypatch):
     dials = {"knows": 0.5, "misreads": 0.3, "makes_up": 0.5, "extractor_misreads": 0.3}
-    stages = {"searchain/chain": {"misreads": 0.0, "decomposes": 1.0}}
+    stages = {"searchain/chain": {"misreads": 0.0, "misplans": 1.0}}
     several = [
-        SimulatedPlay("musique", "SearChain", dials, stages=stages),
-        SimulatedPlay("musique", "Auto-CoT", dials | {"decomposes": 0.3}),
-        SimulatedPlay("fever", "Self-Ask", dials),
+        Simulation("musique", "SearChain", dials, stages=stages),
+        Simulation("musique", "Auto-CoT", dials | {"misplans": 0.3}),
+        Simulation("fever", "Self-Ask", dials),
     ]
 
     def scores(some, cores):
-        monkeypatch.setattr(plays, "count_cores", lambda: cores)
-        table = play_all(P, some, 6)
+        monkeypatch.setattr(simulation, "count_cores", lambda: cores)
+        table = simulate_few(some, 6)
         columns = ["system", "id", "score", "recall"]
         return table[columns].sort_values(columns[:2]).to_csv(index=False)
 
@@ -145,17 +155,19 @@ def test_plays_do_not_depend_on_their_order_or_on_processes(monkeypatch):
 
 
 def test_questions_are_not_played_again_with_dials_that_decide_alike(monkeypatch):
-    monkeypatch.setattr(plays, "count_cores", lambda: 1)
-    played, play_alone = [], plays.play_alone
-    monkeypatch.setattr(plays, "play_alone", lambda *some: played.append(1) or play_alone(*some))
+    monkeypatch.setattr(simulation, "count_cores", lambda: 1)
+    played, play_alone = [], simulation.play_alone
+    monkeypatch.setattr(
+        simulation, "play_alone", lambda *some: played.append(1) or play_alone(*some)
+    )
     base = {"knows": 0.5, "misreads": 0.2, "extractor_misreads": 0.2, "makes_up": 0.5}
     changes = {"knows": 0.6}, {"misreads": 0.3}, {"extractor_misreads": 0.0}, {"makes_up": 0.7}
-    changes += {}, {"obeys": 0.5}, {"decomposes": 0.2}, {"breaks_form": 0.05}, {"coincide": 0.5}
-    several = [SimulatedPlay("musique", "SearChain", base | change) for change in changes]
+    changes += {}, {"obeys": 0.5}, {"misplans": 0.2}, {"breaks_form": 0.05}, {"coincide": 0.5}
+    several = [Simulation("musique", "SearChain", base | change) for change in changes]
     own = {"searchain/chain": {"knows": 1.0}, "searchain/completion": {"knows": 1.0}}
-    several += [SimulatedPlay("musique", "SearChain", base, stages={s: own[s]}) for s in own]
-    together = play_all(P, several, 10).drop(columns="play")
+    several += [Simulation("musique", "SearChain", base, stages={s: own[s]}) for s in own]
+    together = simulate_few(several, 10)
     assert len(several) * 2 < len(played) < len(several) * 7
-    alone = [play_all(P, [one], 10).drop(columns="play") for one in several]
+    alone = [simulate_few([one], 10) for one in several]
     assert together["score"].tolist() == [score for table in alone for score in table["score"]]
     assert len({tuple(table["score"]) for table in alone}) > 4

@@ -1,6 +1,6 @@
 """What the dials of the simulated reader mean, and what it cannot answer."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import islice
 from types import SimpleNamespace
 
@@ -16,10 +16,10 @@ from ircot_laboratory.teachers.library import Library, value_in
 from ircot_laboratory.world.records import Fact
 from ircotlib.data import Paragraph, Prediction
 from ircotlib.errors import UserError
-from ircotlib.parameters import DIALS, SIMULATED
+from ircotlib.parameters import SIMULATED
 from ircotlib.playing.cache import Calls
 from ircotlib.playing.scheduler import run
-from ircotlib.program import Extract, Generate
+from ircotlib.program import Extract, Generate, Retrieve
 from ircotlib.running.laboratory import open_simulated_extractor, open_simulated_reader
 from ircotlib.systems import System
 
@@ -46,13 +46,17 @@ def test_shares_are_those_of_the_dials():
     facts = [fact for _, fact in STATED]
     assert len(facts) > 1500
     assert share(reader.knows(fact) is not None for fact in facts) == pytest.approx(0.3, abs=0.03)
-    assert share(map(reader.obeys, facts)) == pytest.approx(0.8, abs=0.03)
+    obeyed = share(reader.happens("obeys", *fact) for fact in facts)
+    assert obeyed == pytest.approx(0.8, abs=0.03)
     assert share(reader.invents(fact) is not None for fact in facts) == pytest.approx(0.6, abs=0.03)
     for reads, expected in ((reader.reads, 0.1), (reader.extracts, 0.2)):
         misread = share(reads(*each) != value_in(*each) for each in STATED)
         assert misread == pytest.approx(expected, abs=0.02)
-    steps = [reader.mistake("?", facts), able(decomposes=0.4).mistake("?", facts)]
-    assert not steps[0] and len(steps[1]) / len(facts) == pytest.approx(0.4, abs=0.03)
+    for dial in ("misplans", "wanders"):
+        steps = [able(**{dial: x}).mistake("?", facts, dial) for x in (0, 0.2, 0.4)]
+        assert not steps[0] and len(steps[2]) / len(facts) == pytest.approx(0.4, abs=0.03)
+        assert steps[1].items() < steps[2].items()
+    assert steps[2] == able(misplans=0.4).mistake("?", facts, "misplans")
 
 
 def test_a_misread_value_is_wrong_and_of_the_right_kind():
@@ -80,6 +84,73 @@ def test_two_readers_that_coincide_never_contradict_each_other():
     assert both_wrong == pytest.approx(0.16, abs=0.03)
 
 
+def test_a_page_that_confirms_what_is_known_can_be_read_right():
+    known, unknown = ({"misreads": 1, "knows": x} for x in (1, 0))
+    for dials, right in ((known | {"confirms": 1}, 1), (known, 0), (unknown | {"confirms": 1}, 0)):
+        reader = able(**dials)
+        assert share(reader.reads(*each) == value_in(*each) for each in STATED) == right
+
+
+@pytest.mark.parametrize(("varies", "both"), [(0, 0.5), (1, 0.25)])
+def test_misreading_is_drawn_for_each_form_of_prompt_or_once_for_all(varies, both):
+    reader, wrong = able(misreads=0.5, varies=varies), []
+    for reader.stage in ("cot/cot", "ircot/cot"):
+        wrong.append([reader.reads(*each) != value_in(*each) for each in STATED])
+    assert share(map(all, zip(*wrong, strict=True))) == pytest.approx(both, abs=0.04)
+
+
+def test_a_distracted_reader_takes_values_of_other_pages():
+    others = [(passage, Fact("Ada Moss", fact.relation)) for passage, fact in STATED]
+    values = [value_in(*each) for each in STATED]
+    for distracted in (0, 0.2, 1):
+        read = [able(distracted=distracted).reads(*each) for each in others]
+        taken = share(value is not None for value in read)
+        assert taken == pytest.approx(distracted, abs=0.03)
+        assert all(a in (None, b) for a, b in zip(read, values, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("dial", "hurt", "others"),
+    [
+        ("misplans", ["SearChain", "Plan-and-Solve w/ IR", "CoT"], ["Self-Ask", "IRCoT QA"]),
+        ("wanders", ["Self-Ask", "IRCoT QA", "ReAct", "DSP"], ["SearChain", "CoT"]),
+    ],
+)
+def test_plans_made_at_once_and_step_by_step_have_errors_of_their_own(dial, hurt, others):
+    for name in (*hurt, *others):
+        bench, outcomes = play(name, "musique", 6, knows=1, **{dial: 1})
+        right = [outcomes[q.id].result.answer in q.answers for q in bench.test]
+        assert sum(right) == (0 if name in hurt else 6), name
+
+
+def test_feedback_is_believed_or_read_again():
+    for rereads in (0, 1):
+        bench, outcomes = play("SearChain", "musique", 8, misreads=1, rereads=rereads)
+        right = [outcomes[q.id].result.answer in q.answers for q in bench.test]
+        assert right == [not rereads] * 8
+
+
+def test_dsp_may_ask_for_what_it_knows():
+    asked = [
+        [
+            step.request.query
+            for outcome in play("DSP", "musique", 4, knows=1, asks_known=share)[1].values()
+            for step in outcome.trace
+            if isinstance(step.request, Retrieve)
+        ]
+        for share in (0, 1)
+    ]
+    assert set(asked[0]) != set(asked[1])
+
+
+@pytest.mark.parametrize(("proposes_wrong", "misvotes"), [(0, 1), (1, 0), (1, 1)])
+def test_tree_of_thought_proposes_and_votes_as_the_dials_say(proposes_wrong, misvotes):
+    dials = {"proposes_wrong": proposes_wrong, "misvotes": misvotes}
+    bench, outcomes = play("Tree-of-Thought w/ IR", "musique", 6, knows=1, **dials)
+    right = [outcomes[q.id].result.answer in q.answers for q in bench.test]
+    assert (sum(right) < 3) == (proposes_wrong == misvotes == 1) and sum(right) in (2, 6)
+
+
 def test_the_extractor_answers_queries_in_any_of_the_laboratorys_wordings():
     fact = Fact("Ada Moss", "father")
     assert fact in read_question("Who is the father of Ada Moss?")
@@ -92,6 +163,12 @@ def test_the_extractor_answers_queries_in_any_of_the_laboratorys_wordings():
     replies = [extractor.decode(reply) for _, reply in extractor.answer(requests)]
     assert replies[0].text == value_in(passage, fact) and replies[0].confidence > 1.5
     assert replies[2].confidence < 1.5
+    asked = Extract("Where was Nobody Moss born?", paragraph)
+    others = [replace(asked, paragraph=Paragraph("", p.title, p.text)) for p, _ in STATED]
+    for invents in (0, 0.3, 1):
+        extractor = SimulatedExtractor(Dials(extractor_invents=invents), make_dataset, "musique")
+        sure = share(extractor.reply(request).confidence > 1.5 for request in dict.fromkeys(others))
+        assert sure == pytest.approx(invents, abs=0.05)
 
 
 def test_who_makes_nothing_up_leaves_a_query_unsolved():
@@ -123,11 +200,11 @@ def test_a_reply_without_its_form_counts_as_not_parsed():
         assert faults == [name not in FREE] * 4, name
 
 
-def test_dials_are_explained_and_are_parameters():
-    assert [each.dial for each in explain_dials()] == DIALS
-    assert {each.dial: each.default for each in explain_dials()} == {
-        name: getattr(P, name) for name in DIALS
-    }
+def test_dials_are_explained_and_unknown_ones_refused():
+    assert {each.dial: each.default for each in explain_dials()} == asdict(Dials())
+    assert all(each.meaning.endswith(".") and each.example for each in explain_dials())
+    with pytest.raises(UserError, match="found 'reads', expected some of knows, misreads, "):
+        open_simulated_reader(P.change(model=SIMULATED, dials={"reads": 1.0}))
 
 
 def test_what_it_cannot_answer(tmp_path):

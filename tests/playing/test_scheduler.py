@@ -14,7 +14,7 @@ from ircotlib import program
 from ircotlib.data import Paragraph
 from ircotlib.playing.cache import Calls
 from ircotlib.playing.scheduler import find_missing, run
-from ircotlib.program import SENTENCE, Generate, Outcome, Retrieve, Step
+from ircotlib.program import SENTENCE, Generate, Outcome, Retrieve, Step, key
 
 
 class Upper:
@@ -115,6 +115,25 @@ def test_one_retrieval_serves_every_smaller_k():
     assert again["q"].result == ["a"] and counts["Retrieve"]["computed"] == 0
     del words.depth  # without it, each k is retrieved separately
     assert run({"q": find("a b c d e f", 1)}, [words], calls)[1]["Retrieve"]["computed"] == 1
+
+
+def test_what_another_process_stores_meanwhile_is_not_computed_again():
+    class Slow(Upper):
+        def take(self, requests):
+            chosen = super().take(requests)
+            if not self.batches:  # the first batch is chosen; half of it is stored elsewhere
+                asked = [requests[index] for index in chosen[:2]]
+                stored = {key(request, "upper"): json.dumps({"text": "X"}) for request in asked}
+                calls.put_many(stored)
+            return chosen
+
+    calls, slow = Calls(), Slow()
+    outcomes, counts = run(chains(8), [Words(), slow], calls)
+    assert [len(batch) for batch in slow.batches][0] == 2
+    texts = [outcome.result[1][0] for outcome in outcomes.values()]
+    assert texts.count("X") == 2
+    asked = counts["Generate"]
+    assert asked["computed"] == sum(map(len, slow.batches)) == asked["requests"] - 2
 
 
 @pytest.mark.parametrize("turned", [False, True])

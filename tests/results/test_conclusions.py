@@ -7,7 +7,6 @@ from ircotlib.results.conclusions import (
     conclude_claims,
     conclude_means,
     conclude_orders,
-    conclude_predictions,
     conclude_told_apart,
     conclude_verdicts,
     count_verdicts,
@@ -105,17 +104,6 @@ def test_the_most_frequent_cause_of_each_system():
     )
     text = "- **A** answers 40% wrong, 75% of them *misread*.\n- **B** answers nothing wrong."
     assert conclude_causes(causes) == text
-
-
-def test_what_predicts_best():
-    table = pd.DataFrame(
-        {"prediction": ["one", "two"], "correlation": [0.8, 0.9], "absolute error": [9.0, 7.0]}
-    ).assign(error=-1.0)
-    first, _, one, two = conclude_predictions(table).splitlines()
-    assert first == "What predicts the measured scores best: **two**."
-    assert one.endswith("correlation **0.80**, mean absolute error 9.0 points")
-    assert two.endswith("correlation **0.90**, mean absolute error 7.0 points")
-    assert conclude_predictions(table.assign(correlation=None)).startswith("No runs")
 
 
 def test_single_data_sets_tell_systems_apart():

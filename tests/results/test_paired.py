@@ -126,7 +126,8 @@ def test_logs_of_inspect_with_epochs_and_grades(tmp_path):
 def test_own_runs_are_compared_as_the_demonstration_sets_mean(tmp_path, monkeypatch):
     for module in (setup, backends):
         monkeypatch.setattr(module, "DATA", tmp_path)
-    changes = {"model": "simulated", "knows": 0.3, "misreads": 0.3, "dev": 0, "test": 30}
+    changes = {"model": "simulated", "dials": {"knows": 0.3, "misreads": 0.3}}
+    changes |= {"dev": 0, "test": 30}
     p = read_parameters("mini", changes | {"datasets": ["musique"]})
     bench = open_bench(p, "musique", "04_ircot")
     scores = {}

@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import binomtest
 
 from ircotlib.results import statistics
+from ircotlib.results.dependence import describe_shown
 from ircotlib.results.statistics import (
     bootstrap_interval,
     detectable,
@@ -133,8 +134,8 @@ def test_means_and_titles_say_how_many_demonstrations_were_shown():
         demonstrations=scores["dataset"]
     )
     said = "demonstrations in the last prompt: NoR QA 7.0 to 9.0, OneR QA 0.2"
-    assert statistics.describe_shown(scores) == said
-    assert statistics.describe_shown(scores[scores["system"] == "OneR"]) == ""
+    assert describe_shown(scores) == said
+    assert describe_shown(scores[scores["system"] == "OneR"]) == ""
     table = statistics.summarise(scores, ("dataset", "system"))
     assert list(table.columns[-3:]) == ["deviation", "demonstrations_shown", "n"]
     assert list(table["demonstrations_shown"].dropna()) == [9, 7, 0.25]

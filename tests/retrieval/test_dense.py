@@ -354,6 +354,19 @@ def test_the_fingerprint_is_of_all_that_counts(models, words, backends, tmp_path
     assert Encoder(str(model)).fingerprint != first
 
 
+def test_the_constants_are_said_of_each_kind(words, backends, models, tmp_path):
+    """For run.json, and a paper's appendix (describe_protocol)."""
+    dense, late, both = (backends[kind].constants for kind in ("dense", "colbert", "hybrid"))
+    assert "dot product" in dense["scoring"] and "at most 256 tokens" in dense["embedded"]
+    assert late["scoring"].startswith("MaxSim") and "256" not in late["embedded"]
+    assert dense["search"] == late["search"] == "exact" and dense["encoder"] != late["encoder"]
+    assert both["fusion"] == "sum of 1 / (60 + rank) over the best 60, or k, of both rankings"
+    assert both["scoring (words)"] == words.constants["scoring"]
+    assert both["scoring (vectors)"] == dense["scoring"]
+    graph = open_dense(words, f"dense:{models['dense']}", tmp_path / "index", exact=1)
+    assert '"connectivity": 16' in graph.constants["search"]
+
+
 def test_an_approximate_index_finds_nearly_what_exact_search_finds(models, tmp_path):
     corpus = write_corpus(tmp_path / "corpus", make_paragraphs(3 * BLOCK))
     index, model = open_index(corpus, tmp_path / "index"), f"dense:{models['dense']}"

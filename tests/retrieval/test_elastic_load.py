@@ -206,3 +206,5 @@ def test_another_analyzer_is_an_error(elasticsearch_url, small, name, monkeypatc
         Elasticsearch(small, elasticsearch_url, f"{name}-2")
     english = open_elasticsearch(small, elasticsearch_url, f"{name}-3")
     assert standard.fingerprint != english.fingerprint
+    assert english.constants["analyzer"].startswith("Elasticsearch's english (")
+    assert "k1 1.2" in english.constants["scoring"] and "Lucene" in english.constants["engine"]

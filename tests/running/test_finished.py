@@ -28,6 +28,7 @@ from ircotlib.running.finished import (
     Finished,
     count_demonstrations,
     count_texts,
+    describe_stages,
     find_oddities,
     find_silence,
     find_unknown,
@@ -96,7 +97,12 @@ def test_the_demonstrations_that_fit_are_counted_in_all_prompts_and_in_the_last(
         "reads": {"mean": shown[0], "least": shown[0], "most": shown[0]},
         "writes": {"mean": round(shown[1] / 2, 2), "least": 0, "most": shown[1]},
     }
+    assert (counted["last_least"], counted["last_most"]) == (0, shown[1])
     assert count_demonstrations({"s": outcomes["s"]}) == {} == count_demonstrations({})
+    asked = {"kind": ["Generate"], "stop": [None], "max_tokens": [200]}
+    both = asked | {"kind": ["Sample", "Generate"], "n": [2], "temperature": [0.7]}
+    assert describe_stages(outcomes) == {"stages": {"reads": asked, "writes": both}}
+    assert describe_stages({"s": outcomes["s"]}) == {} == describe_stages({})
 
 
 PAGE = (Paragraph("p", "T", "t"),)

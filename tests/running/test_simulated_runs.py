@@ -54,7 +54,7 @@ def p(tmp_path, monkeypatch, laboratory):
     monkeypatch.setattr(setup, "DATA", tmp_path)
     monkeypatch.setattr(backends, "DATA", tmp_path)
     changes = {"data_dir": str(laboratory), "dev": 6, "test": 8, "model": "simulated"}
-    return read_parameters("mini", changes | DIALS)
+    return read_parameters("mini", changes | {"dials": DIALS})
 
 
 def first_setting(bench, system) -> dict:
@@ -79,7 +79,7 @@ def test_every_system_is_run_replayed_explored_and_judged(p, dataset):
         assert f"{NAME}</h4>answer: <b>" in unescape(shown) and "Replayed, it" not in shown
         assert set(list_runs([folder])["model"]) == {NAME}
         about = read_about(folder)
-        assert about["parameters"]["knows"] == 0.3 and about["model_fingerprint"] is None
+        assert about["parameters"]["dials"] == DIALS and about["model_fingerprint"] is None
         right[system.name] = table["right"].mean()
     assert len({*right.values()}) > 1  # systems differ
     named = p.change(datasets=[dataset])
@@ -95,7 +95,7 @@ def test_every_system_is_run_replayed_explored_and_judged(p, dataset):
 
 
 def test_ircot_is_tuned_and_compared(p):
-    bench = open_bench(p.change(knows=0, misreads=0, extractor_misreads=0), "iirc", "04_ircot")
+    bench = open_bench(p.change(dials={}), "iirc", "04_ircot")
     systems = choose_systems(["NoR QA", "OneR QA", *IRCOTS])
     found = compare_systems([bench], systems, demonstration_sets=1)
     means = found.scores.groupby("system")[["f1", "recall"]].mean()
@@ -109,13 +109,13 @@ def test_ircot_is_tuned_and_compared(p):
 
 def test_other_dials_have_runs_of_their_own(p):
     folder = runs_folder(p, "04_ircot")
-    assert runs_folder(p.change(knows=0.3), "04_ircot") == folder
-    others = [p.change(**{name: 0.7}) for name in ("knows", "coincide", "obeys")]
+    assert runs_folder(p.change(dials=DIALS), "04_ircot") == folder
+    others = [p.change(dials=DIALS | {name: 0.7}) for name in ("knows", "coincide", "obeys")]
     assert len({folder, *(runs_folder(other, "04_ircot") for other in others)}) == 4
     bench, again = (open_bench(p, "musique", "04_ircot") for _ in range(2))
     [system] = choose_systems(["IRCoT QA"])
     scores = [run_system(b, system, k=4)["f1"].tolist() for b in (bench, again)]
-    perfect = open_bench(p.change(knows=1, misreads=0), "musique", "04_ircot")
+    perfect = open_bench(p.change(dials={"knows": 1}), "musique", "04_ircot")
     assert scores[0] == scores[1] != run_system(perfect, system, k=4)["f1"].tolist() == [1] * 8
     assert bench.runs != perfect.runs
 
@@ -125,15 +125,16 @@ def test_its_name_has_the_dials_that_are_set():
     assert name_model(plain) == plain.model == name_model(plain.model_dump())
     reader = plain.change(model="simulated")
     assert name_model(reader) == "simulated reader"
-    dials = reader.change(obeys=0, knows=0.25)
-    assert name_model(dials) == "simulated reader (knows 0.25, obeys 0)"
+    dials = reader.change(dials={"obeys": 0, "knows": 0.25})
+    assert name_model(dials) == "simulated reader (obeys 0, knows 0.25)"
 
 
 def test_among_other_models_it_keeps_its_style(p):
-    shipped = read_parameters("mini", {"models": ["data/models/mini-base", "simulated"], **DIALS})
+    models = {"models": ["data/models/mini-base", "simulated"]}
+    shipped = read_parameters("mini", models | {"dials": DIALS})
     reader = change_model(shipped, "simulated")
     assert (reader.style, reader.extractor) == ("agent", "simulated")
-    assert reader.models == shipped.models and reader.knows == 0.3
+    assert reader.models == shipped.models and reader.dials == DIALS
     assert change_model(shipped, shipped.models[0]).style == shipped.style
 
 
@@ -144,7 +145,7 @@ def test_among_other_models_it_keeps_its_style(p):
         ({"models": ["x", "simulated"], "server": "http://127.0.0.1:1"}, "leave server out"),
         ({"model": "simulated", "data_dir": "docs"}, "data_dir: found no laboratory.json in docs"),
         ({"second_model": "simulated", "data_dir": "docs"}, "data_dir: found no laboratory.json"),
-        ({"misreads": 0.1}, "found misreads and no simulated reader; set model=simulated"),
+        ({"dials": {"misreads": 0.1}}, "found dials and no simulated reader; set model=simulated"),
     ],
 )
 def test_what_it_cannot_do_is_refused_before_work_begins(changes, error):

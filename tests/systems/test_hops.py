@@ -25,7 +25,7 @@ def bench(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         for module in ("bench", "backends"):
             patch.setattr(f"ircotlib.running.{module}.DATA", folder)
-        changes = {"model": "simulated", "knows": 1.0, "datasets": ["musique"]}
+        changes = {"model": "simulated", "dials": {"knows": 1.0}, "datasets": ["musique"]}
         yield open_bench(read_parameters("mini", changes | {"dev": 0, "test": 30}), "musique", "x")
 
 

@@ -18,13 +18,15 @@ REPLY = 10  # tokens: a shorter reply weighs as much as one of this length
 
 class EncodedTranscript(NamedTuple):
     """The tokens of a transcript, and its CAUSAL_TABLES without their column `row`. `weights`: one
-    for each row of "written"; `counts`: the number of written tokens of each span.
+    for each row of "written"; `counts`: the number of written tokens of each span; `starts`: the
+    character at which each token begins.
     """
 
     tokens: list[int]
     tables: dict[str, list[tuple[int, ...]]]
     weights: list[float]
     counts: list[int]
+    starts: list[int]
 
 
 def encode_transcript(transcript: Transcript) -> EncodedTranscript:
@@ -46,7 +48,7 @@ def encode_transcript(transcript: Transcript) -> EncodedTranscript:
             tables["written"].append((end - 1, tokenizer.eos_token_id))
             weights.append(weight * (1.0 if span.knowable else MADE_UP))
     _fill(tables, transcript, ids, starts)
-    return EncodedTranscript(ids, tables, weights, counts)
+    return EncodedTranscript(ids, tables, weights, counts, starts)
 
 
 def _fill(

@@ -89,11 +89,13 @@ def measured_plays(system: System, questions: int, seed: int = 0) -> Iterable[Pl
 
 
 @torch.no_grad()
-def judge_plays(model, plays: Sequence[Play], rows: int = 8) -> list[JudgedTurn]:
-    """Judge each turn, given the gold text before it: greedy decoding writes the gold reply exactly
-    if each of its tokens is the most probable one.
+def judge_tokens(
+    model, plays: Sequence[Play], rows: int = 8
+) -> Iterator[tuple[Play, EncodedTranscript, list[bool]]]:
+    """Whether each token that the agent writes is right, given the gold text before it: the most
+    probable one, or one that it cannot know; in the order of the rows of "written".
     """
-    judged, order = [], sorted(plays, key=lambda play: len(play.transcript.text))
+    order = sorted(plays, key=lambda play: len(play.transcript.text))
     for first in range(0, len(order), rows):
         some = order[first : first + rows]
         encoded = [encode_transcript(play.transcript) for play in some]
@@ -102,20 +104,24 @@ def judge_plays(model, plays: Sequence[Play], rows: int = 8) -> list[JudgedTurn]
         states = model.base_model(batch["input_ids"].to(model.device)).last_hidden_state
         right = model.lm_head(states[row, at]).argmax(-1).cpu() == token
         right |= batch["weights"] < 1
-        judged += _judge(some, right.tolist(), encoded)
-    return judged
+        for number, (play, own) in enumerate(zip(some, encoded, strict=True)):
+            yield play, own, right[row == number].tolist()
 
 
-def _judge(
-    plays: Sequence[Play], right: list[bool], encoded: Sequence[EncodedTranscript]
-) -> Iterable[JudgedTurn]:
-    first = 0
-    for (transcript, system, dataset), row in zip(plays, encoded, strict=True):
-        for span, count in zip(transcript.spans, row.counts, strict=True):
+def judge_plays(model, plays: Sequence[Play]) -> list[JudgedTurn]:
+    """Judge each turn, given the gold text before it: greedy decoding writes the gold reply exactly
+    if all of its tokens are right.
+    """
+    judged = []
+    for (transcript, system, dataset), encoded, right in judge_tokens(model, plays):
+        first = 0
+        for span, count in zip(transcript.spans, encoded.counts, strict=True):
             tokens = right[first : first + count]
             first += count
             if span.knowable:
-                yield JudgedTurn(system, span.stage, dataset, all(tokens), count, sum(tokens))
+                about = system, span.stage, dataset
+                judged.append(JudgedTurn(*about, all(tokens), count, sum(tokens)))
+    return judged
 
 
 def share_right(judged: Sequence[JudgedTurn], by: str = "stage") -> dict[str, float]:

@@ -53,6 +53,24 @@ def draw_found_by_k(table: pd.DataFrame, title: str) -> plt.Figure | None:
     return panels.draw_panels(table, "panel", draw, title, 2.0, 2)
 
 
+def draw_found_by_retriever(table: pd.DataFrame, title: str) -> plt.Figure | None:
+    """The share of questions of which all gold paragraphs are found against the size of the
+    corpus, one panel per data set and retriever, one line per system. `table`: of `average_found`,
+    by dataset, retriever, searched and system.
+    """
+    table = panels.with_titles(table)
+    table["panel"] = table["dataset"] + "\n" + table["retriever"].str.replace(": ", ":\n")
+    colors = palette.colors_of(dict.fromkeys(table["system"]))
+
+    def draw(rows, axis):
+        draw_lines(axis, rows, "searched", "system", colors)
+        ticks = sorted(set(rows["searched"]))
+        axis.set(xlabel="paragraphs in the corpus", ylabel=FOUND, ylim=PERCENT)
+        axis.set_xticks(ticks, map("{:,}".format, ticks))
+
+    return panels.draw_panels(table, "panel", draw, title, 1.9, table["dataset"].nunique())
+
+
 def draw_found_steps(table: pd.DataFrame, title: str) -> plt.Figure | None:
     """At which step a paragraph is lost: the share of questions of which that of each step is
     found, one panel per data set and number of steps, one line per system. `table`: of

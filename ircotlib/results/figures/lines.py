@@ -1,6 +1,6 @@
 """Lines: scores by size, by a setting, by an ability, recall by K, and training curves."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -132,49 +132,3 @@ def draw_by_size(table: pd.DataFrame, title: str, label: str) -> plt.Figure | No
         axis.set_xticks(range(len(sizes)), sizes)
 
     return panels.draw_panels(table, "dataset", draw, title, 1.9, 2)
-
-
-def draw_settings(table: pd.DataFrame, title: str) -> plt.Figure | None:
-    """The score against single settings, one panel each, with a line per data set; dotted: what the
-    paper has. `table`: columns panel, at, x, dataset, and mean, low, high in percent.
-    """
-    table = panels.with_titles(table)
-    colors = _colors(table["dataset"])
-    return _draw_bands(table, "dataset", colors, title, table["panel"].unique(), across=3)
-
-
-def draw_abilities(
-    table: pd.DataFrame,
-    title: str,
-    crossings: pd.DataFrame | None = None,
-    ticked: Sequence[str] = (),
-    log: Sequence[str] = (),
-) -> plt.Figure | None:
-    """The score against one quantity in each panel, with a line per system; dotted: what it is in
-    the other panels; rings: those of `crossings` (columns panel, x, y, leads) that change the lead.
-    `table`: columns panel, at, x, system, and mean, low, high in percent. `ticked`: the panels
-    whose x axis has a tick at each value; `log`: those of them with a logarithmic one.
-    """
-    colors = palette.colors_of(dict.fromkeys(table["system"]))
-    figure = _draw_bands(table, "system", colors, title, ticked, log)
-    for axis in figure.axes if crossings is not None and figure else ():
-        here = crossings[(crossings["panel"] == axis.get_title("left")) & crossings["leads"]]
-        ring = {"s": 60, "facecolor": "none", "edgecolor": "black", "linewidth": 0.9}
-        axis.scatter(here["x"], here["y"], zorder=5, **ring)
-    return figure
-
-
-def _draw_bands(table, line, colors, title, ticked=(), log=(), across=3):
-    def draw(rows, axis):
-        draw_lines(axis, rows, "x", line, colors)
-        for at in rows["at"].dropna().unique():
-            axis.axvline(at, color=palette.GREY, linestyle=":", linewidth=1, zorder=0)
-        axis.set(ylabel="right, %", ylim=(-2, 103))
-        panel, xs = rows["panel"].iloc[0], sorted(rows["x"].unique())
-        if panel in log:
-            axis.set_xscale("log")
-        if panel in ticked:
-            axis.set_xticks(xs, map("{:g}".format, xs))
-            axis.minorticks_off()
-
-    return panels.draw_panels(table, "panel", draw, title, 1.75, across, sharey=True)

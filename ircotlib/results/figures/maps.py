@@ -2,134 +2,118 @@
 are worth; and what was predicted of systems.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from textwrap import fill
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.patches import Patch, Rectangle
 from matplotlib.patheffects import withStroke
 
 from ircotlib.results.figures import palette, panels
+from ircotlib.results.statistics import LEVEL
 
 OUTLINED = [withStroke(linewidth=2.5, foreground="white")]
 LABEL = {"fontsize": 7.5, "fontweight": "bold", "path_effects": OUTLINED, "zorder": 6}
 
 
-def draw_map(table: pd.DataFrame, readers: pd.DataFrame, title: str) -> plt.Figure:
-    """Each view of a map, the first one large: a cell has the colours of all systems that lead
-    there, the score of the best one and, below, how far ahead it is of those that do not lead.
+def draw_map(table: pd.DataFrame, always: str, words: Mapping[str, str], title: str) -> plt.Figure:
+    """Which system is best with which reader, one panel per map: regions with the name of the best,
+    coloured by the points that are lost by choosing the system `always` everywhere; a dot where
+    another one may be the best. `words`: what regions are called, if not as their system.
 
-    `table`: of `abilities.map.map_systems`. `readers`: of `abilities.known_readers.read_readers`;
-    each is a point in a field between the ends of its rates.
+    `table`: of `abilities.map.map_systems`.
     """
     names = list(dict.fromkeys(table["map"]))
-    colors = palette.colors_of(table["system"].unique())
-    across = min(3, len(names) - 1) or 1
-    small = [*names[1:], *["."] * (-(len(names) - 1) % across)]  # "." is no panel
-    rows = [[names[0]] * across, *(small[n : n + across] for n in range(0, len(small), across))]
-    shape = {"figsize": (panels.PAGE, 2.6 + 1.9 * len(rows))}
-    shape["height_ratios"] = [2, *[1] * (len(rows) - 1)]
-    panels.set_style()
-    figure, axes = plt.subplot_mosaic(rows, layout="constrained", **shape)
-    for name, axis in axes.items():
-        _draw_cells(axis, table[table["map"] == name], colors, is_large=name == names[0])
-        axis.set_title(fill(name, 24))
-    axes[names[0]].set(xlabel="facts known by heart, %", ylabel="facts in passages misread, %")
-    _draw_readers(axes[names[0]], readers)
-    handles = [Patch(color=color, label=name) for name, color in colors.items()]
-    key = "a cell: all systems that may be the best; the best score (and its lead over the others)"
-    return panels.finish(figure, f"{title}\n{key}", handles)
+    shape = {"figsize": (panels.PAGE, 3.3), "sharey": True, "squeeze": False}
+    figure, [axes] = panels.subplots(1, len(names), **shape)
+    for axis, name in zip(axes, names, strict=True):
+        rows = table[table["map"] == name].assign(
+            knows=100 * table["knows"], misreads=100 * table["misreads"]
+        )
+        cells = rows.pivot(index=["misreads", "knows"], columns="system")
+        means, best = cells["mean"], cells["mean"].idxmax(axis=1)
+        lost = (means.max(axis=1) - means[always]).unstack("knows")
+        look = {"shading": "nearest", "cmap": "Oranges", "vmin": 0, "vmax": 60, "linewidth": 0}
+        mesh = axis.pcolormesh(lost.columns, lost.index, lost, rasterized=True, **look)
+        _draw_regions(axis, best.unstack("knows"), words)
+        may_be = cells["p"].ge(LEVEL).sum(axis=1) > 1
+        ys, xs = zip(*may_be[may_be].index, strict=True) if may_be.any() else ((), ())
+        axis.scatter(xs, ys, s=2, color=palette.GREY, linewidth=0)
+        axis.set(title=fill(name, 24), xlabel="facts known by heart, %", xticks=lost.columns)
+        axis.xaxis.set_major_formatter("{x:.0f}")
+        axis.grid(False)
+    axes[0].set_ylabel("facts in passages misread, %")
+    label = f"points that “{words.get(always, always)}” loses"
+    figure.colorbar(mesh, ax=axes, label=label, aspect=30)
+    return panels.finish(figure, f"{title} (dots: another one may be the best)")
 
 
-def _draw_cells(axis: plt.Axes, rows: pd.DataFrame, colors: dict[str, str], is_large: bool) -> None:
-    xs, ys = (sorted(100 * rows[name].unique()) for name in ("knows", "misreads"))
-    width, height = xs[1] - xs[0], ys[1] - ys[0]
-    for (knows, misreads), cell in rows.groupby(["knows", "misreads"]):
-        left, low = 100 * knows - width / 2, 100 * misreads - height / 2
-        leading = cell[cell["leads"]]
-        others = cell[~cell["leads"]]
-        stripe = width / len(leading)
-        for n, system in enumerate(leading["system"]):
-            place = (left + n * stripe, low), stripe, height
-            axis.add_patch(Rectangle(*place, color=colors[system], linewidth=0))
-        axis.add_patch(Rectangle((left, low), width, height, fill=False, edgecolor="white"))
-        text = f"{cell['mean'].max():.0f}"
-        if len(others) and is_large:
-            text += f" (+{others['behind'].min():.0f})"
-        box = {"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 0.8}
-        look = {"ha": "center", "va": "bottom", "fontsize": 7, "bbox": box}
-        axis.text(100 * knows, low + height / 12, text, **look)
-    axis.set(xlim=(xs[0] - width / 2, xs[-1] + width / 2), xticks=xs)
-    axis.set(ylim=(ys[0] - height / 2, ys[-1] + height / 2), yticks=ys)
-    axis.xaxis.set_major_formatter("{x:.0f}")
-    axis.yaxis.set_major_formatter("{x:.0f}")
-    axis.grid(False)
+def _draw_regions(axis: plt.Axes, best: pd.DataFrame, words: Mapping[str, str]) -> None:
+    """The borders between cells whose best systems differ, and the name of each in the middle of
+    its long rows.
+    """
+    xs, ys = (np.array(ends, dtype=float) for ends in (best.columns, best.index))
+    x_ends, y_ends = (np.append(v - np.diff(v)[0] / 2, v[-1] + np.diff(v)[0] / 2) for v in (xs, ys))
+    values = best.to_numpy()
+    for y, x in np.argwhere(values[:, 1:] != values[:, :-1]):
+        axis.plot([x_ends[x + 1]] * 2, y_ends[y : y + 2], color="black", linewidth=1.2)
+    for y, x in np.argwhere(values[1:] != values[:-1]):
+        axis.plot(x_ends[x : x + 2], [y_ends[y + 1]] * 2, color="black", linewidth=1.2)
+    for system in dict.fromkeys(values.ravel()):
+        rows = [(xs[row == system], y) for row, y in zip(values, ys, strict=True)]
+        most = max(len(row) for row, _ in rows)
+        long = [(row.mean(), y) for row, y in rows if len(row) > most / 2]
+        x, y = long[len(long) // 2]
+        text = fill(words.get(system, system), 16)
+        axis.text(x, y, text, ha="center", va="center", **LABEL)
 
 
-def _draw_readers(axis: plt.Axes, readers: pd.DataFrame) -> None:
-    """Each reader whose rates are known, with its name, on a map in percent."""
-    rates = readers.columns[readers.columns.str.startswith(("knows", "misreads"))]
-    readers = readers.assign(**(100 * readers[rates].astype(float))).dropna(subset=rates)
-    for number, (_, row) in enumerate(readers.iterrows()):
-        left, right = row["knows_low"], row["knows_high"]
-        low, high = row["misreads_low"], row["misreads_high"]
-        field = {"fill": False, "edgecolor": "black", "path_effects": OUTLINED, "zorder": 5}
-        axis.add_patch(Rectangle((left, low), right - left, high - low, **field))
-        spot = row["knows"], row["misreads"]
-        axis.scatter(*spot, s=36, color="black", edgecolor="white", zorder=6)
-        side, shift = ("right", (-7, 3)) if number % 2 else ("left", (7, 3))  # neighbours part
-        text = {"xytext": shift, "textcoords": "offset points", "ha": side} | LABEL
-        axis.annotate(row["reader"], spot, **text)
-
-
-def draw_parts(table: pd.DataFrame, title: str) -> plt.Figure:
-    """What each part of each system is worth, one panel per way to handle what is not known, with
-    readers to the right and parts downwards. Differences that may be chance are grey.
-
-    `table`: of `abilities.parts.weigh_parts`.
+def draw_gains(
+    table: pd.DataFrame, row: str, column: str, title: str, panel: str = ""
+) -> plt.Figure:
+    """What changes are worth, in points: a heat map with a row and a column for each value of these
+    columns, in their order, and one below the other for each value of `panel`, if there is one.
+    What may be chance is grey. `table`: of `abilities.simulation.weigh`.
     """
     import seaborn
 
-    table = table.assign(label=table["system"] + ": " + table["part"])
-    table["sure"] = (table["low"] > 0) | (table["high"] < 0)
-    parts = table.drop_duplicates("label")
-    labels, tempers, readers = (table[name].unique() for name in ("label", "temper", "reader"))
-    shape = {"figsize": (panels.PAGE, len(tempers) * (0.9 + 0.17 * len(labels))), "sharex": True}
-    figure, axes = panels.subplots(len(tempers), 1, squeeze=False, **shape)
-    for axis, temper in zip(axes.flat, tempers, strict=True):
-        cells = table[table["temper"] == temper].pivot(index="label", columns="reader")
-        heat, sure = (cells[name].loc[labels, readers] for name in ("worth", "sure"))
-        text = heat.map(lambda worth: f"{worth:+.0f}" if round(worth) else "0")
+    table = table.assign(sure=(table["low"] > 0) | (table["high"] < 0))
+    rows, columns = (list(dict.fromkeys(table[name])) for name in (row, column))
+    parts = list(table.groupby(panel, sort=False)) if panel else [("", table)]
+    height = len(parts) * (0.75 + 0.17 * len(rows))
+    shape = {"figsize": (panels.PAGE, height), "squeeze": False, "sharex": True}
+    figure, axes = panels.subplots(len(parts), 1, **shape)
+    for axis, (name, part) in zip(axes.flat, parts, strict=True):
+        cells = part.pivot(index=row, columns=column).reindex(rows)
+        heat, sure = (cells[of].reindex(columns=columns) for of in ("gain", "sure"))
+        text = heat.map(lambda gain: "" if np.isnan(gain) else f"{gain:+.0f}".replace("-0", "0"))
+        text = text.replace("+0", "0")
         look = {"cmap": "PuOr", "vmin": -90, "vmax": 90, "cbar": False, "linewidths": 1, "fmt": ""}
         look["annot_kws"] = {"fontsize": 7}
-        seaborn.heatmap(heat.where(sure, 0), annot=text, ax=axis, **look)
-        for label, is_sure in zip(axis.texts, sure.to_numpy().ravel(), strict=True):
+        shown = heat.where(sure.eq(True), 0).where(heat.notna())
+        seaborn.heatmap(shown, annot=text, ax=axis, **look)
+        for label, is_sure in zip(axis.texts, sure.to_numpy()[heat.notna()], strict=True):
             label.set_color(label.get_color() if is_sure else palette.GREY)
-        changes = parts["system"].ne(parts["system"].shift()).to_numpy().nonzero()[0]
-        axis.hlines(changes[1:], 0, len(heat.columns), color="black", linewidth=0.8)
-        axis.set_xticklabels([fill(reader, 16) for reader in heat.columns])
-        axis.set(title=f"a reader that {temper} if it does not know", xlabel="", ylabel="")
+        axis.set_xticklabels([fill(name, 90 // len(columns)) for name in columns])
+        axis.set(title=name, xlabel="", ylabel="")
         axis.tick_params(rotation=0)
+        axis.grid(False)
     return panels.finish(figure, f"{title} (grey: may be chance)")
 
 
 def draw_ceilings(table: pd.DataFrame, title: str) -> plt.Figure:
-    """The score of each system on each data set as a heat map, with K beside it where it is tuned.
-    `table`: columns dataset, system, k (0: not tuned) and mean in percent, in the order drawn.
+    """The score of each system on each data set as a heat map. `table`: columns dataset, system and
+    mean in percent, in the order drawn.
     """
     import seaborn
 
     table = panels.with_titles(table)
     systems, datasets = table["system"].unique(), table["dataset"].unique()
-    text = table["mean"].map("{:.0f}".format)
-    text += table["k"].map(lambda k: f" (K {k:.0f})" if k else "")
-    cells = table.assign(text=text).pivot(index="system", columns="dataset")
-    heat, texts = (cells[name].loc[systems, datasets] for name in ("mean", "text"))
+    heat = table.pivot(index="system", columns="dataset", values="mean").loc[systems, datasets]
     figure, axis = panels.subplots(figsize=(panels.PAGE, 0.8 + 0.18 * len(systems)))
     look = {"cmap": "Blues", "vmin": 0, "vmax": 180, "cbar": False, "linewidths": 1}
-    look |= {"annot": texts, "fmt": "", "annot_kws": {"color": "black", "fontsize": 7}}
+    look |= {"annot": True, "fmt": ".0f", "annot_kws": {"color": "black", "fontsize": 7}}
     seaborn.heatmap(heat, ax=axis, **look)
     axis.set(xlabel="", ylabel="")
     axis.set_xticklabels([fill(name, 11) for name in datasets])
@@ -182,35 +166,21 @@ def draw_tuning(
     return panels.draw_panels(table, "panel", draw, title, 1, across, panels.PAGE)
 
 
-def draw_predicted(table: pd.DataFrame, ways: Sequence[str], title: str) -> plt.Figure | None:
-    """Each system's predicted against its measured score in each data set, one panel per way of
-    predicting, a column of the table; None if there is no row. The three systems that are predicted
-    worst on average stand out, with their mean error in points.
+def draw_predicted(pairs: pd.DataFrame, way: str, none: str, title: str) -> plt.Figure:
+    """What the column `way` predicts of the difference between two systems against what was
+    measured, one panel per reader; above it, by how many points it is off on average, and by how
+    many `none`, a column that predicts no difference. `pairs`: of `predictions.pair_systems`.
     """
-    if table.empty:
-        return panels.draw_nothing(title)
-    shape = {"figsize": (panels.PAGE, 3.1), "sharey": True, "squeeze": False}
-    figure, [axes] = panels.subplots(1, len(ways), **shape)
-    for axis, way in zip(axes, ways, strict=True):
-        errors = (table[way] - table["measured"]).groupby(table["system"]).mean()
-        worst = palette.colors_of(errors.sort_values(key=abs, ascending=False).index[:3])
-        rest = table[~table["system"].isin(worst)]
-        axis.plot([0, 100], [0, 100], color=palette.GREY, linewidth=1, zorder=0)
-        axis.scatter(rest["measured"], rest[way], s=6, color=palette.FAINT, linewidth=0)
-        for shape, (name, color) in zip("os^", worst.items(), strict=False):
-            look = {"color": color, "markersize": 4.5}
-            for row in table[table["system"] == name].to_dict("records"):
-                said = f"{name}, {row['dataset']}: {row['measured']:.1f}, predicted {row[way]:.1f}"
-                panels.mark(axis, row["measured"], row[way], said, shape, **look)
-            axis.plot([], [], shape, label=f"{name}: {errors[name]:+.0f}", **look)
-        axis.legend(loc="upper left", bbox_to_anchor=(0, -0.22), frameon=False, borderpad=0)
-        axis.set(
-            xlabel="measured, %",
-            xlim=(-2, 102),
-            ylim=(-2, 102),
-            title=way,
-            aspect="equal",
-            anchor="N",
-        )
-    axes[0].set_ylabel("predicted, %")
+    readers = list(pairs.groupby("reader", sort=False))
+    shape = {"figsize": (panels.PAGE, 2.3), "sharey": True, "squeeze": False}
+    figure, [axes] = panels.subplots(1, len(readers), **shape)
+    for axis, (reader, rows) in zip(axes, readers, strict=True):
+        off, off_none = ((rows[name] - rows["measured"]).abs().mean() for name in (way, none))
+        color = palette.colors_of(["IRCoT QA"])["IRCoT QA"]
+        look = {"s": 5, "color": color, "linewidth": 0, "alpha": 0.5, "rasterized": True}
+        axis.plot([-100, 100], [-100, 100], color=palette.GREY, linewidth=1, zorder=0)
+        axis.scatter(rows["measured"], rows[way], **look)
+        axis.set(title=f"{reader}\noff by {off:.0f}; none: {off_none:.0f}", xlabel="measured")
+        axis.set(xlim=(-100, 100), ylim=(-100, 100), xticks=(-50, 0, 50), aspect="equal")
+    axes[0].set_ylabel("predicted, points")
     return panels.finish(figure, title)

@@ -153,13 +153,16 @@ def save_figure(
 ) -> None:
     """Write NAME.csv and, if there is a figure, NAME.png, .pdf and .svg; if there is none, remove
     those that were drawn of other numbers. Equal numbers give equal bytes. `figure_path` says
-    where. `about`: what it was made with, written small below it after profile and trial.
+    where. `about`: what it was made with, written small below it between profile, unless it names
+    one, and trial.
     """
     made_with = (p.profile, p.trial) if p else ("mini", "")
     write_table(figure_path(f"{name}.csv", *made_with), table)
     if figure is not None and p:
-        said = f"profile {p.profile}{p.trial.replace('trials/', ' with ')}"
-        about = ", ".join(filter(None, [said, about.removeprefix(f"profile {p.profile}, ")]))
+        if not about.startswith("profile "):
+            about = f"profile {p.profile}, {about}".removesuffix(", ")
+        profile, comma, rest = about.partition(",")
+        about = profile + p.trial.replace("trials/", " with ") + comma + rest
     if figure is not None and about:
         _write_below(figure, about)
     for ending, metadata in MADE.items():
