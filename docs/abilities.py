@@ -8,12 +8,11 @@ from docs.pages import as_table, read
 from ircotlib.files.paths import MODELS
 from ircotlib.results.abilities import predictions as way
 from ircotlib.results.abilities.map import ALIKE, STEP_BY_STEP
-from ircotlib.results.abilities.predictions import share
+from ircotlib.results.abilities.predictions import share, share_of_all
 from ircotlib.results.abilities.simulation import MANY
 from ircotlib.results.statistics import LEVEL
 
 STEPS = [*STEP_BY_STEP, *ALIKE]  # systems that read every step
-KNOWS_MUCH, KNOWS_LITTLE = "knows much (80%), reads badly (70%)", "knows little (20%), reads well"
 
 
 def abilities() -> dict:
@@ -72,10 +71,7 @@ def probed() -> dict:
     rows, asks = [], {}
     for reader in read("abilities_measured")["reader"].unique():
         found = json.loads((MODELS / reader / way.PROBES).read_text(encoding="utf-8"))
-        rates = [
-            share(map(sum, zip(*found[k].values(), strict=True)))
-            for k in ("knows", "reads", "asks")
-        ]
+        rates = [share_of_all(found[kind]) for kind in ("knows", "reads", "asks")]
         shares = [rates[0], 1 - rates[1], 1 - rates[2]]
         rows.append([reader, *(f"{100 * x:.0f}" for x in shares), f"{measured[reader]:.0f}"])
         asks[reader] = found["asks"]

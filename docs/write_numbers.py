@@ -165,7 +165,22 @@ def benchmarks() -> dict:
         "reader": [f"{n:,}", answers, f"{pairs - n:,}", roc, 1.5, f1, first_roc, 1.5, first_f1],
         "parse_rates": as_table(columns, rates[columns].to_numpy()),
         "workers": [f"{one['requests']:,}", *seconds, f"{two['faster']:.1f}"],
+        "growth": grown(),
     }
+
+
+def grown() -> str:
+    """The table of what a question costs outside the model (bench/growth.py)."""
+    table = read("bench_growth").set_index(["system", "batch", "prompt_tokens", "questions"])
+    rows = []
+    for system, batch, tokens in dict.fromkeys(index[:3] for index in table.index):
+        of_one = table.loc[(system, batch, tokens)]
+        milliseconds = [f"{of_one['ms_a_question'].iloc[at]:.2f}" for at in (0, -1)]
+        kb = f"{of_one['kb_a_question'].iloc[-1]:.1f}"
+        rows.append([system, batch, f"{tokens:,}", *milliseconds, kb])
+    sizes = [f"{n:,}" for n in table.index.unique("questions")]
+    head = ["system", "batch", "tokens of a prompt", f"ms, {sizes[0]} questions"]
+    return as_table([*head, f"ms, {sizes[-1]}", f"KB, {sizes[-1]}"], rows)
 
 
 def dials() -> dict:

@@ -32,8 +32,12 @@ class Purposed(str):
     that does not say so, and has its key in the cache.
     """
 
-    purpose: str = ""
-    demonstrations: int = 0
+    __slots__ = ("demonstrations", "purpose")
+
+    def __new__(cls, text: str, purpose: str = "", demonstrations: int = 0) -> "Purposed":
+        prompt = super().__new__(cls, text)
+        prompt.purpose, prompt.demonstrations = purpose, demonstrations
+        return prompt
 
 
 def with_purpose(prompt: str, purpose: str) -> Purposed:
@@ -45,9 +49,7 @@ def with_purpose(prompt: str, purpose: str) -> Purposed:
 
 def with_demonstrations(prompt: str, count: int) -> Purposed:
     """The prompt, which now says how many demonstrations or examples it shows."""
-    prompt = Purposed(prompt)
-    prompt.demonstrations = count
-    return prompt
+    return Purposed(prompt, demonstrations=count)
 
 
 Stop = str | tuple[str, ...] | None

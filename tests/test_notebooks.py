@@ -167,7 +167,7 @@ def _rows(path, notebook: str) -> pandas.DataFrame:
 def test_all_kept_figures_are_made_by_a_notebook_or_a_benchmark():
     profiles = [path.stem for path in PROFILES.glob("*.yaml")]
     made = {path for name in PATHS for profile in profiles for path in made_by(name, profile)}
-    benched = "batching", "dense", "parse_rates", "systems", "workers"
+    benched = "batching", "dense", "growth", "parse_rates", "systems", "workers"
     benches = {f"bench_{name}.csv" for name in benched}
     # head_to_head_dense: notebook 13 with two retrievers (docs/searchain.md)
     benches |= {"real_anchor_compared.csv"}

@@ -29,6 +29,16 @@ DECODER_VERSION, LOOKING_AHEAD = 3, 4
 DTYPES = ("float32", "bfloat16", "float16")
 
 
+@dataclass(slots=True)
+class Waiting:
+    """A waiting prompt: its tokens, and the names of their blocks in the prefix cache, once they
+    were asked for.
+    """
+
+    tokens: array  # 4 bytes each: all that wait are kept
+    blocks: list[bytes] | None = None
+
+
 @dataclass(eq=False, kw_only=True)
 class LocalModel:
     """A T5 or a causal model on this machine, a backend of Generate and Sample.
@@ -71,9 +81,7 @@ class LocalModel:
         self.fingerprint = models.hash_files(self.folder, version, self.dtype)
         self._vocabulary = models.read_json(self.folder, models.CONFIG).get("vocab_size", inf)
         self._lengths: dict[bytes, int] = {}  # in tokens, of texts, by their hashes
-        # of waiting prompts: their tokens, and the names of their blocks in the prefix cache
-        self._prompts: dict[object, array[int]] = {}
-        self._blocks: dict[object, list[bytes]] = {}
+        self._waiting: dict[object, Waiting] = {}  # by prompt
 
     @cached_property
     def model(self):
@@ -156,7 +164,7 @@ class LocalModel:
             except ValueError:
                 prompt = []
             whole.append(len(prompt))
-            unread.append(len(prompt) - self._known(request.prompt, prompt))
+            unread.append(len(prompt) - self._known(request.prompt))
         counts = [max(1, count_rows(request)) for request in requests]
         rows = min(self.batch_rows, -(-sum(counts) // self.threads))
         order = sorted(range(len(requests)), key=lambda index: (unread[index], whole[index]))
@@ -169,8 +177,7 @@ class LocalModel:
         indices, requests = list(batch), list(batch.values())
         prompts = [list(self._encode(request)) for request in requests]
         for request in requests:
-            self._prompts.pop(request.prompt, None)
-            self._blocks.pop(request.prompt, None)
+            self._waiting.pop(request.prompt, None)
         # of each row, one for every text: the position of its request
         sources = [at for at, request in enumerate(requests) for _ in range(count_rows(request))]
         draws = Draws(requests) if isinstance(requests[0], Sample) else None
@@ -204,18 +211,18 @@ class LocalModel:
         return Endings(self.tokens, rows, last, self.thinking_tokens, limit, draws)
 
     def _encode(self, request: Request) -> Sequence[int]:
-        if request.prompt not in self._prompts:
-            # 4 bytes a token: all that wait are kept
-            self._prompts[request.prompt] = array("i", self.tokens.encode_prompt(request.prompt))
-        return self._prompts[request.prompt]
+        if request.prompt not in self._waiting:
+            tokens = array("i", self.tokens.encode_prompt(request.prompt))
+            self._waiting[request.prompt] = Waiting(tokens)
+        return self._waiting[request.prompt].tokens
 
-    def _known(self, prompt: object, tokens: Sequence[int]) -> int:
-        """How many of a waiting prompt's first tokens are in the prefix cache."""
-        if self.is_encoder_decoder or not self.prefixes.limit:
+    def _known(self, prompt: object) -> int:
+        """How many of a prompt's first tokens are in the prefix cache; 0 for one with a fault."""
+        waiting = self._waiting.get(prompt)
+        if waiting is None or self.is_encoder_decoder or not self.prefixes.limit:
             return 0
-        if prompt not in self._blocks:
-            self._blocks[prompt] = name_blocks(tokens)
-        return self.prefixes.known(tokens, self._blocks[prompt])
+        waiting.blocks = name_blocks(waiting.tokens) if waiting.blocks is None else waiting.blocks
+        return self.prefixes.known(waiting.tokens, waiting.blocks)
 
     def _fault(self, request: Request) -> ValueError | None:
         """The reason why this request cannot be answered; None if it can."""
@@ -234,6 +241,5 @@ class LocalModel:
                 end = f"pack fewer; the prompt ends: {str(request.prompt)[-200:]!r}"
                 raise UserError(f"{reason}, {expected}; {end}")
         except ValueError as fault:
-            self._prompts.pop(request.prompt, None)
-            self._blocks.pop(request.prompt, None)
+            self._waiting.pop(request.prompt, None)
             return fault

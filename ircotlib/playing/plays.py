@@ -1,9 +1,18 @@
-"""Programs in progress, the backends that serve them, and what that costs."""
+"""Programs in progress, the backends that serve them, what that costs, and what traces keep."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
-from ircotlib.program import Program, Request, Step
+from ircotlib.program import (
+    Generate,
+    Program,
+    Purposed,
+    Request,
+    Sample,
+    Step,
+    unknown,
+)
 
 
 @dataclass(slots=True)
@@ -61,7 +70,7 @@ class Play:
     id: str
     program: Program
     served: dict[type, Service]
-    kept: bool = True  # its requests and replies are, in its trace
+    note: Callable[[Step], Step | None] = lambda step: step  # what its trace keeps of each step
     request: Request | None = None
     sent: Request | None = None  # to the backend in place of `request` (`deepen`)
     key: str = ""  # of `sent`, in the cache; "": not worked out yet
@@ -86,3 +95,44 @@ def by_kind(backends: Sequence, known: dict[tuple, Service]) -> dict[type, Servi
                 raise ValueError(f"{twice}; leave one of them out")
             served[kind] = known.setdefault((id(backend), kind), Service(backend))
     return served
+
+
+def forget(step: Step) -> None:
+    """What a trace keeps of a step whose costs alone count."""
+
+
+def without_prompt(step: Step) -> Step:
+    """A step with a hash in place of its prompt, which still says what it was for; `replay` brings
+    prompts back.
+    """
+    if not isinstance(step.request, Generate | Sample):
+        return step
+    prompt = step.request.prompt
+    content = hashlib.blake2b(repr(prompt).encode("utf-8", "replace"), digest_size=8).hexdigest()
+    if isinstance(prompt, Purposed):
+        content = Purposed(content, prompt.purpose, prompt.demonstrations)
+    return replace(step, request=replace(step.request, prompt=content))
+
+
+def service_of(play: Play) -> Service:
+    if not isinstance(play.request, Request):
+        raise TypeError(f"question {play.id!r}: {unknown(play.request)}")
+    if type(play.request) not in play.served:
+        names = ", ".join(kind.__name__ for kind in play.served) or "nothing"
+        unserved = f"question {play.id!r} asked {_short(play.request)}, but the backends serve"
+        remedy = f"add one whose `answers` is {type(play.request).__name__}"
+        raise TypeError(f"{unserved} {names}; {remedy}")
+    return play.served[type(play.request)]
+
+
+def describe(failure: str, plays: list[Play], error: object) -> str:
+    others = f" (and {len(plays) - 1} others with it)" if len(plays) > 1 else ""
+    request = "nothing yet" if plays[0].request is None else _short(plays[0].request)
+    report = f"{failure}: {error!r}; it asked {request}; the replies until then are in the cache"
+    return f"question {plays[0].id!r}{others}: {report}"
+
+
+def _short(request: Request) -> str:
+    """A request in at most 300 characters, mostly from its end, where the question is."""
+    text = repr(request)
+    return text if len(text) <= 300 else f"{text[:80]} … {text[-210:]}"

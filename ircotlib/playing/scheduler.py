@@ -9,12 +9,21 @@ cache always make the same batches.
 
 import json
 import time
+from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
 
 from ircotlib.playing.cache import Calls
-from ircotlib.playing.plays import Play, Service, by_kind, turn
+from ircotlib.playing.plays import (
+    Play,
+    Service,
+    by_kind,
+    describe,
+    forget,
+    service_of,
+    turn,
+)
 from ircotlib.program import (
     Generate,
     Outcome,
@@ -26,10 +35,12 @@ from ircotlib.program import (
     Step,
     deepen,
     key,
-    unknown,
 )
 
 UNSTORED = "unstored"  # begins the keys of requests whose replies are not stored
+# programs that wait at a time, so that the memory of prompts does not grow with the questions; in
+# waves all do
+STARTED = 512
 
 
 def run(
@@ -37,6 +48,7 @@ def run(
     backends: Sequence,
     calls: Calls,
     progress: Callable[[int, int], None] | None = None,
+    note: Callable[[Step], Step] = lambda step: step,
 ) -> tuple[dict[str, Outcome], dict[str, dict]]:
     """Play programs, given by question id, to their ends. Return their outcomes by question id, in
     the same order, and the costs by class of request, as dicts of `Counts`.
@@ -50,14 +62,15 @@ def run(
     are always the first of more, it may have a `depth`: a retrieval of fewer is answered and cached
     as one of `depth` paragraphs (`deepen`). If it is `in_waves`, it is asked only when no program
     waits for any other, for all that waits, of all its classes. A reply to Generate or Sample has
-    "prompt_tokens" and "tokens". `progress(ended, total)` is called after every batch.
+    "prompt_tokens" and "tokens". `progress(ended, total)` is called after every batch. `note`: what
+    traces keep of each step, such as `without_prompt`.
 
     If a request fails, only its question fails: RuntimeError, with question and request, is raised
     after the other programs have ended; at once if a program or a whole backend fails. TypeError
     for a request that no backend serves.
     """
     served = by_kind(backends, {})
-    plays = [Play(id, program, served) for id, program in programs.items()]
+    plays = [Play(id, program, served, note) for id, program in programs.items()]
     _play_all(plays, calls, progress)
     outcomes = {play.id: Outcome(play.id, play.result, tuple(play.trace)) for play in plays}
     return outcomes, {kind.__name__: asdict(service.counts) for kind, service in served.items()}
@@ -74,8 +87,7 @@ def fill_cache(
     """
     known: dict[tuple, Service] = {}
     plays = [
-        Play(id, program, by_kind(backends[id], known), kept=False)
-        for id, program in programs.items()
+        Play(id, program, by_kind(backends[id], known), forget) for id, program in programs.items()
     ]
     _play_all(plays, calls, progress)
 
@@ -87,7 +99,7 @@ def find_missing(
     the program's id. No backend is asked.
     """
     served = by_kind(backends, {})
-    plays = [Play(id, program, served, kept=False) for id, program in programs.items()]
+    plays = [Play(id, program, served, forget) for id, program in programs.items()]
     with ExitStack() as at_the_end:
         for play in plays:
             at_the_end.callback(play.program.close)
@@ -118,15 +130,25 @@ def _serve(plays: list[Play], calls: Calls, progress: Callable) -> None:
     together: dict[int, dict[int, Play]] = {}
     queues = {s: together.setdefault(id(s.backend if s.in_waves else s), {}) for s in in_turn}
     places = {play.id: place for place, play in enumerate(plays)}
+    unstarted = deque(plays)
+    room = len(plays) if any(service.in_waves for service in services) else STARTED
+
+    def start() -> list[Play]:
+        places_left = room - sum(map(len, together.values()))
+        some = [unstarted.popleft() for _ in range(min(places_left, len(unstarted)))]
+        for play in some:
+            _advance(play, None)
+        return some
 
     def go_on(some: list[Play]) -> None:
-        for play in _replay(some, calls):  # only who got a reply is looked at
-            queues[service_of(play)][places[play.id]] = play
-        progress(len(plays) - sum(map(len, together.values())), len(plays))
+        while some:
+            for play in _replay(some, calls):  # only who got a reply is looked at
+                queues[service_of(play)][places[play.id]] = play
+            left = len(unstarted) + sum(map(len, together.values()))
+            progress(len(plays) - left, len(plays))
+            some = start()
 
-    for play in plays:
-        _advance(play, None)
-    go_on(plays)
+    go_on(start())
     while any(together.values()):
         for service, queue in queues.items():
             others = (queue for other, queue in queues.items() if not other.in_waves)
@@ -211,7 +233,7 @@ def _send(play: Play, stored: str, cached: bool) -> None:
         cannot = f"{service.name} cannot read the reply {stored[:200]!r}"
         raise RuntimeError(describe(cannot, [play], error)) from error
     service.counts.add(step := Step(play.request, reply, cached, *tokens, thoughts))
-    play.trace.append(step if play.kept else None)
+    play.trace.append(play.note(step))
     _advance(play, reply)
 
 
@@ -220,31 +242,7 @@ def _advance(play: Play, reply: Reply | None) -> None:
     try:
         play.request, play.key = play.program.send(reply), ""
     except StopIteration as end:
-        play.ended, play.result, play.request = True, end.value, None
+        play.ended, play.result, play.request, play.sent = True, end.value, None, None
     except Exception as error:
         failed = f"the program failed after {len(play.trace)} replies"
         raise RuntimeError(describe(failed, [play], error)) from error
-
-
-def service_of(play: Play) -> Service:
-    if not isinstance(play.request, Request):
-        raise TypeError(f"question {play.id!r}: {unknown(play.request)}")
-    if type(play.request) not in play.served:
-        names = ", ".join(kind.__name__ for kind in play.served) or "nothing"
-        unserved = f"question {play.id!r} asked {_short(play.request)}, but the backends serve"
-        remedy = f"add one whose `answers` is {type(play.request).__name__}"
-        raise TypeError(f"{unserved} {names}; {remedy}")
-    return play.served[type(play.request)]
-
-
-def describe(failure: str, plays: list[Play], error: object) -> str:
-    others = f" (and {len(plays) - 1} others with it)" if len(plays) > 1 else ""
-    request = "nothing yet" if plays[0].request is None else _short(plays[0].request)
-    report = f"{failure}: {error!r}; it asked {request}; the replies until then are in the cache"
-    return f"question {plays[0].id!r}{others}: {report}"
-
-
-def _short(request: Request) -> str:
-    """A request in at most 300 characters, mostly from its end, where the question is."""
-    text = repr(request)
-    return text if len(text) <= 300 else f"{text[:80]} … {text[-210:]}"

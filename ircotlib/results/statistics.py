@@ -152,13 +152,14 @@ def resampled_means(values: np.ndarray, seed: int = 0) -> np.ndarray:
 
 @lru_cache(maxsize=2)  # 20 kB a question
 def _resample(n: int, seed: int) -> list[np.ndarray]:
+    """What `_draw` yields, kept."""
     return list(_draw(n, seed))
 
 
 def _draw(n: int, seed: int) -> Iterator[np.ndarray]:
     """How often each of n questions is drawn, resamples × questions, PIECE resamples at a time."""
     rng = np.random.default_rng(seed)
-    for first in range(0, RESAMPLES, PIECE):
+    for _ in range(RESAMPLES // PIECE):
         drawn = rng.integers(n, size=(PIECE, n))
         drawn += n * np.arange(PIECE)[:, None]  # each resample counts in n bins of its own
         yield np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape).astype("u2")

@@ -14,6 +14,7 @@ from ircotlib.files.progress import show_progress
 from ircotlib.playing import scheduler
 from ircotlib.playing.cache import Calls
 from ircotlib.playing.exported import Replaying
+from ircotlib.playing.plays import without_prompt
 from ircotlib.program import Outcome
 from ircotlib.running.bench import Bench
 from ircotlib.running.finished import (
@@ -51,13 +52,16 @@ def carry_out(run: Run) -> pd.DataFrame:
 
 
 def play(run: Run) -> Finished:
-    """Play the program of a run on all its questions, with a progress bar."""
+    """Play the program of a run on all its questions, with a progress bar; its steps are without
+    prompts, but for those that batch files were paid for.
+    """
     bench = run.bench
     build = run.program
     started = time.monotonic()
     with show_progress(run.label, len(run.questions)) as progress:
         programs = {question.id: build(question) for question in run.questions}
-        outcomes, counts = scheduler.run(programs, bench.backends, bench.calls, progress)
+        note = {} if bench.parameters.batch else {"note": without_prompt}
+        outcomes, counts = scheduler.run(programs, bench.backends, bench.calls, progress, **note)
     return Finished(run, outcomes, counts, time.monotonic() - started)
 
 

@@ -12,9 +12,20 @@ import pytest
 
 from ircotlib import program
 from ircotlib.data import Paragraph
+from ircotlib.playing import scheduler
 from ircotlib.playing.cache import Calls
+from ircotlib.playing.plays import without_prompt
 from ircotlib.playing.scheduler import find_missing, run
-from ircotlib.program import SENTENCE, Generate, Outcome, Retrieve, Step, key
+from ircotlib.program import (
+    SENTENCE,
+    Generate,
+    Outcome,
+    Retrieve,
+    Step,
+    key,
+    with_demonstrations,
+    with_purpose,
+)
 
 
 class Upper:
@@ -115,6 +126,38 @@ def test_one_retrieval_serves_every_smaller_k():
     assert again["q"].result == ["a"] and counts["Retrieve"]["computed"] == 0
     del words.depth  # without it, each k is retrieved separately
     assert run({"q": find("a b c d e f", 1)}, [words], calls)[1]["Retrieve"]["computed"] == 1
+
+
+def test_only_so_many_programs_wait_at_a_time(monkeypatch):
+    whole = run(chains(20), [Words(), Upper()], Calls())[0]
+    monkeypatch.setattr(scheduler, "STARTED", 5)
+    begun, ended, waited = set(), set(), []
+
+    def noted(id, program):
+        begun.add(id)
+        waited.append(len(begun) - len(ended))
+        result = yield from program
+        ended.add(id)
+        return result
+
+    programs = {id: noted(id, program) for id, program in chains(20).items()}
+    told = []
+    few = run(programs, [Words(), Upper()], Calls(), lambda *of: told.append(of))[0]
+    assert few == whole and max(waited) == 5 and told[-1] == (20, 20)
+    assert [ended for ended, _ in told] == sorted(ended for ended, _ in told)
+
+
+def test_traces_without_prompts_still_say_what_they_were_for():
+    def ask(text):
+        prompt = with_purpose(with_demonstrations(text, 3), "writes")
+        return (yield Generate(prompt))
+
+    programs = {text: ask(text) for text in ("a b", "a b c")}
+    outcomes, _ = run(programs, [Upper()], Calls(), note=without_prompt)
+    prompts = [outcome.trace[0].request.prompt for outcome in outcomes.values()]
+    assert len({*prompts}) == 2 and max(map(len, prompts)) == 16
+    assert {(prompt.purpose, prompt.demonstrations) for prompt in prompts} == {("writes", 3)}
+    assert [outcome.result for outcome in outcomes.values()] == ["A B", "A B C"]
 
 
 def test_what_another_process_stores_meanwhile_is_not_computed_again():

@@ -9,7 +9,7 @@ from matplotlib import pyplot
 
 matplotlib.use("Agg")
 
-from ircotlib.files.paths import FIGURES, MODELS
+from ircotlib.files.paths import FIGURES, MODELS, ROOT
 from ircotlib.parameters import read_parameters
 from ircotlib.results.abilities import predictions, studies
 from ircotlib.results.abilities.map import ALIKE, RIVALS, STEP_BY_STEP, WORDS, map_systems
@@ -136,7 +136,8 @@ def test_a_map_has_regions_with_words(p):
     figure = draw_map(table, "IRCoT QA", WORDS, "title")
     axes = [axis for axis in figure.axes if axis.get_title("left")]
     assert [axis.get_title("left") for axis in axes] == ["a", "b"]
-    assert {text.get_text() for text in axes[0].texts} == {"read every step", "CoT"}
+    words = {" ".join(text.get_text().split()) for text in axes[0].texts}
+    assert words == {"read every step", "CoT"}
     assert set(ALIKE).isdisjoint(RIVALS)  # those that are one system on the map
 
 
@@ -229,3 +230,6 @@ def test_the_kept_predictions_are_of_the_shipped_readers():
     assert set(table["reader"]) == readers and len(readers) == 5
     assert len(table) == 5 * 8 * len(simulated_systems())
     assert table[[ONE, BY_STAGE, "measured"]].notna().all(axis=None)
+    shipped = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    for name in ("predicted", "measured"):
+        assert f'"figures/abilities_{name}.csv"' in shipped

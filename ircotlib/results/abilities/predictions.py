@@ -48,9 +48,9 @@ def set_dials(
     asked = {stage: asks[stage] for stage in own if stage in asks} if by_stage else asks
     knows = share(probes["knows"][dataset])
     admits = min(1.0, share(probes["admits"][dataset]) / (1 - knows)) if knows < 1 else 0.0
-    wrong = 1 - share(map(sum, zip(*(asked or asks).values(), strict=True)))
+    wrong = 1 - share_of_all(asked or asks)
     dials = {"knows": knows, "makes_up": 1.0, "misplans": wrong, "wanders": wrong}
-    dials |= {"misreads": 1 - share(map(sum, zip(*reads.values(), strict=True)))}
+    dials |= {"misreads": 1 - share_of_all(reads)}
     stages = {ADMITS: {"makes_up": 1 - admits}}
     for stage, counts in reads.items() if by_stage else ():
         if counts[1] >= FEW:
@@ -62,6 +62,11 @@ def share(counts: Sequence[int]) -> float:
     """The share of so many that are right."""
     right, n = counts
     return right / max(1, n)
+
+
+def share_of_all(counts: Mapping[str, Sequence[int]]) -> float:
+    """The share that is right of all that are counted by name."""
+    return share([sum(column) for column in zip(*counts.values(), strict=True)])
 
 
 def predict_readers(p: Parameters, folders: Sequence[str]) -> pd.DataFrame:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from ircotlib.results.abilities.map import ALIKE, RIVALS, STEP_BY_STEP
 from ircotlib.results.abilities.simulation import Simulation
+from ircotlib.running.laboratory import explain_dials
 from ircotlib.systems import all_systems
 
 DATASET = "musique"  # whose questions have up to four steps
@@ -18,7 +19,6 @@ DIALS = {"knows": 0.8, "misreads": 0.3, "confirms": 1.0, "varies": 1.0, "distrac
 DIALS |= {"obeys": 0.5, "makes_up": 1.0, "misplans": 0.1, "wanders": 0.1, "asks_known": 1.0}
 DIALS |= {"breaks_form": 0.1, "rereads": 0.0, "proposes_wrong": 1.0, "misvotes": 0.3}
 DIALS |= {"extractor_misreads": 0.3, "extractor_invents": 0.3, "coincide": 1.0}
-DEFAULTS = {"obeys": 1.0, "rereads": 1.0, "proposes_wrong": 0.4} | BASE  # others: 0
 RETRIEVER = {"misses": 0.2, "distractors": 0.4}
 
 READERS = {
@@ -77,10 +77,11 @@ def change_reader() -> Iterator[Change]:
     """For each of SYSTEMS, each of DIALS and RETRIEVER changed, and the extractive reader offered
     to those that ask or state single facts: labelled `change` and `system`.
     """
+    now = explain_dials().set_index("dial")["default"].to_dict() | BASE
     for name, setting in SYSTEMS.items():
         base = Simulation(DATASET, name, BASE, setting)
         for dial, value in DIALS.items():
-            label = {"change": f"{dial}: {DEFAULTS.get(dial, 0):g} → {value:g}", "system": name}
+            label = {"change": f"{dial}: {now[dial]:g} → {value:g}", "system": name}
             yield label, base, Simulation(DATASET, name, BASE | {dial: value}, setting)
         for error, value in RETRIEVER.items():
             label = {"change": f"retriever {error}: 0 → {value:g}", "system": name}

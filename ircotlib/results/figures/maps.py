@@ -65,7 +65,7 @@ def _draw_regions(axis: plt.Axes, best: pd.DataFrame, words: Mapping[str, str]) 
         most = max(len(row) for row, _ in rows)
         long = [(row.mean(), y) for row, y in rows if len(row) > most / 2]
         x, y = long[len(long) // 2]
-        text = fill(words.get(system, system), 16)
+        text = fill(words.get(system, system), max(10, 4 * most))
         axis.text(x, y, text, ha="center", va="center", **LABEL)
 
 
