@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from ircotlib.comparing.checks import check_places
 from ircotlib.comparing.comparison import run_system
@@ -142,6 +143,14 @@ def compare(answers: pd.DataFrame) -> pd.DataFrame:
     return table.assign(p_holm=holm(table["p"]) if len(table) else ()).round(4)
 
 
+def draw(table: pd.DataFrame) -> Figure:
+    """Recall and cover-EM of each system on all data sets together (`measure`)."""
+    drawn = table[(table["dataset"] == ALL) & table["metric"].isin(["recall", "cover_em"])]
+    sets = [name for name in table["dataset"].unique() if name != ALL]
+    named = " and ".join(sets) if len(sets) < 3 else f"{len(sets)} data sets"
+    return draw_measures(drawn.assign(dataset=named), "Real questions")
+
+
 def main() -> None:
     parser = new_parser(__doc__)
     add_profile(parser, "sample")
@@ -152,10 +161,7 @@ def main() -> None:
         check_places(p)
     answers = pd.concat([run_dataset(p, name) for name in p.datasets], ignore_index=True)
     table = measure(answers)
-    drawn = table[(table["dataset"] == ALL) & table["metric"].isin(["recall", "cover_em"])]
-    sets = " and ".join(p.datasets) if len(p.datasets) < 3 else f"{len(p.datasets)} data sets"
-    figure = draw_measures(drawn.assign(dataset=sets), "Real questions")
-    save_figure(figure, table, NAME, p, describe(answers, p.profile))
+    save_figure(draw(table), table, NAME, p, describe(answers, p.profile))
     save_figure(None, compare(answers), f"{NAME}_compared", p)
 
 
