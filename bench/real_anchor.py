@@ -1,15 +1,18 @@
 """Runs a real model on real questions, through systems of both papers: python -m bench.real_anchor
 --set model=NAME --set server=URL --set data_dir=FOLDER
 
-Writes figures/real_anchor.csv, means with intervals by data set, system and measure, with their
-picture; real_anchor_rates.csv: how often the model is right without paragraphs and with all gold
-ones, and how many of its replies can be read; real_anchor_differences.csv: IRCoT QA against every
-other system. Replies are cached: if interrupted, the same command resumes.
+Writes figures/real_anchor.csv, means with intervals by data set (and of "all"), system and measure,
+with a picture of all; and real_anchor_compared.csv, exact paired tests (`compare`). Replies are
+cached: if interrupted, the same command resumes.
 """
 
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from ircotlib.comparing.checks import check_places
 from ircotlib.comparing.comparison import run_system
@@ -18,99 +21,134 @@ from ircotlib.metrics import paragraph_recall
 from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.results.figures.panels import save_figure
 from ircotlib.results.figures.rows import draw_measures
-from ircotlib.results.statistics import describe, paired_difference, summarise
-from ircotlib.running.bench import open_bench
+from ircotlib.results.paired import compare_pair
+from ircotlib.results.scored import Scored
+from ircotlib.results.statistics import LEVEL, describe, holm, summarise
+from ircotlib.running.bench import Bench, open_bench
 from ircotlib.running.predictions import read_predictions
 from ircotlib.running.run import Run
 from ircotlib.systems import SEARCHAIN, choose_systems
 from ircotlib.text import answer_from_chain
 
-NAME = "real_anchor"
+NAME, AS_MANY, ALL = "real_anchor", "OneR QA, as many as ", "all"
 CLOSED = ("NoR QA", "Direct Prompting", "CoT")  # they retrieve nothing
-SYSTEMS = (*CLOSED, "OneR QA", "IRCoT QA", "Self-Ask", "ReAct", "SearChain")
-# nothing is tuned; IRCoT collects up to 6 paragraphs, 2 for the question and for each of 2 thoughts
+STEPWISE = ("IRCoT QA", "Self-Ask", "ReAct", "SearChain")
+SYSTEMS = (*CLOSED, "OneR QA", *STEPWISE)
+# nothing is tuned; all may collect six paragraphs: OneR at once, IRCoT and Self-Ask two a search,
+# ReAct one an action, and SearChain one a node
 FIXED = {"dev": 0, "distractors": [1], "oner_k": [6], "ircot_k": [2], "max_steps": 3}
-FIXED |= {"context_tokens": 4000, "test": 30, "in_flight": 4, "timeout": 3600.0}
-# SearChain's systems write fewer and shorter texts than in its paper
-FEWER = {"Self-Ask": {"max_follow_ups": 4}, "ReAct": {"max_actions": 4}}
-FEWER |= {"SearChain": {"max_rounds": 2}}
-MOST_TOKENS = 128
-MEASURES = ("recall", "f1", "cover_em")
+FIXED |= {"context_tokens": 4000, "test": 100, "in_flight": 4, "timeout": 3600.0}
+SETTINGS = {"Self-Ask": {"k": 2, "max_follow_ups": 3}, "ReAct": {"max_actions": 6}}
+SETTINGS |= {"SearChain": {"max_rounds": 2}}
+MOST_TOKENS = 128  # of a generation of SearChain's systems, fewer than in its paper
+RANKED = 15  # paragraphs of OneR
+SHOWN = "right, all gold paragraphs shown"
+MEASURES = ("recall", "f1", "cover_em", "parsed", SHOWN)
 BY = ("model", "dataset", "system")
 
 
 def run_dataset(p: Parameters, dataset: str) -> pd.DataFrame:
-    """Run SYSTEMS, or those that `p` names, on a data set, then IRCoT QA with its other reader if
-    `p` has both; return a row for each answer, with the columns of `read_predictions`, and whether
-    the reply was `parsed`.
+    """Run SYSTEMS, or those that `p` names, on a data set; then OneR QA with as many paragraphs as
+    IRCoT QA has collected for each question. Return a row for each answer, with the columns of
+    `read_predictions`, and whether the reply was `parsed`; and rows of the recall that OneR has
+    with as many paragraphs as the others.
     """
-    tables, names = [], p.systems or SYSTEMS
-    other = [("IRCoT QA", p.other_reader())] if p.both_readers and "IRCoT QA" in names else []
-    for name, q in [*((name, p) for name in names), *other]:
-        bench, [system] = open_bench(q, dataset, NAME), choose_systems([name])
-        setting = {name: values[0] for name, values in bench.grid(system).items()}
-        if system.study == SEARCHAIN:
-            setting |= {name: min(n, MOST_TOKENS) for name, n in bench.tokens(system).items()}
-        setting |= FEWER.get(system.name, {})
-        run_system(bench, system, **setting)
-        answers = read_predictions(Run(bench, system, "test", setting).folder)
-        parsed = answers["fault"] == ""
-        if system.reads and q.reader == "cot":
-            parsed = answers["reading"].map(answer_from_chain).notna()
-        name = name if q is p else f"{name}, {q.reader}"
-        tables.append(answers.assign(parsed=parsed.astype(float), system=name))
-    return pd.concat(tables, ignore_index=True).assign(model=Path(p.model).name)
+    bench, names = open_bench(p, dataset, NAME), p.systems or SYSTEMS
+    tables = {name: run_one(bench, name) for name in names}
+    ranking = run_one(bench, "OneR", k=RANKED).set_index("id")
+    for name in [name for name in STEPWISE if name in names]:
+        counts = tables[name].set_index("id")["collected"].map(len)
+        if name == "IRCoT QA":
+            fewer = pd.concat(read_as_many(p, dataset, counts)).set_index("id").loc[counts.index]
+        else:
+            fewer = ranking.loc[counts.index].assign(f1=np.nan, cover_em=np.nan, parsed=np.nan)
+        rows = zip(ranking.loc[counts.index].itertuples(), counts, strict=True)
+        recall = [
+            paragraph_recall(row.collected[:n], row.gold_found + row.gold_missed) for row, n in rows
+        ]
+        fewer = fewer.assign(recall=recall, paragraphs=counts, system=AS_MANY + name)
+        tables[AS_MANY + name] = fewer.reset_index()
+    return pd.concat(tables.values(), ignore_index=True).assign(model=Path(p.model).name)
+
+
+def run_one(bench: Bench, name: str, **setting: object) -> pd.DataFrame:
+    """The answers of a system with the first values of its grid and SETTINGS, or with `setting`."""
+    [system] = choose_systems([name])
+    setting = {name: values[0] for name, values in bench.grid(system).items()} | setting
+    if system.study == SEARCHAIN:
+        setting |= {name: min(n, MOST_TOKENS) for name, n in bench.tokens(system).items()}
+    setting |= SETTINGS.get(name, {})
+    run_system(bench, system, **setting)
+    answers = read_predictions(Run(bench, system, "test", setting).folder)
+    parsed = answers["fault"] == ""
+    if system.reads and bench.parameters.reader == "cot":
+        parsed = answers["reading"].map(answer_from_chain).notna()
+    return answers.assign(parsed=parsed.astype(float), system=name)
+
+
+def read_as_many(p: Parameters, dataset: str, counts: pd.Series) -> Iterator[pd.DataFrame]:
+    """OneR QA's answers from so many paragraphs of each question, by its id."""
+    bench = open_bench(p, dataset, f"{NAME}_as_many")
+    for k, ids in counts.groupby(counts).groups.items():
+        asked = [question for question in bench.test if question.id in ids]
+        yield run_one(replace(bench, test=asked), "OneR QA", k=k)
 
 
 def measure(answers: pd.DataFrame) -> pd.DataFrame:
-    """The means of MEASURES with their intervals, by data set, measure and system."""
-    tables = [with_recall(answers), answers, answers]
-    scores = [rows.assign(metric=name) for rows, name in zip(tables, MEASURES, strict=True)]
+    """The means of MEASURES with their intervals, exact for shares, by data set and of all, by
+    measure and system; beside them, how many `paragraphs` a question each system collected.
+    """
+    answers = pd.concat([answers, answers.assign(dataset=ALL)])
+    retrieving = answers[~answers["system"].isin(CLOSED)]
+    shown = retrieving[(retrieving["recall"] == 1) & retrieving["system"].str.endswith(" QA")]
+    tables = {metric: answers for metric in MEASURES}
+    tables |= {"recall": retrieving, SHOWN: shown.assign(**{SHOWN: shown["cover_em"]})}
+    scores = [rows.assign(metric=name).dropna(subset=name) for name, rows in tables.items()]
     table = summarise(pd.concat(scores), BY).drop(columns="deviation")
-    order = [*answers["dataset"].unique(), *MEASURES]
-    keys = {"by": ["dataset", "metric"], "key": lambda names: names.map(order.index)}
-    return table.sort_values(**keys, kind="stable", ignore_index=True)
+    paragraphs = retrieving.groupby(["dataset", "system"])["paragraphs"].mean().round(2)
+    table = table.join(paragraphs, on=["dataset", "system"])
+    for column in ("system", "metric", "dataset"):
+        order = MEASURES if column == "metric" else order_of(answers[column])
+        keys = {"by": column, "key": lambda names, order=order: names.map([*order].index)}
+        table = table.sort_values(**keys, kind="stable", ignore_index=True)
+    return table
 
 
-def with_recall(answers: pd.DataFrame) -> pd.DataFrame:
-    """The answers of systems that retrieve, and OneR QA's again, with the recall of its first
-    paragraphs, as many as IRCoT QA collected for the question.
-    """
-    one, other = (answers[answers["system"] == name] for name in ("OneR QA", "IRCoT QA"))
-    keys, recalls = ["dataset", "id"], []
-    fewer = one.merge(other[[*keys, "collected"]], on=keys, suffixes=("", "_by_ircot"))
-    for row in fewer.itertuples():
-        first = row.collected[: len(row.collected_by_ircot)]
-        recalls.append(paragraph_recall(first, row.gold_found + row.gold_missed))
-    fewer = fewer.assign(recall=recalls, system="OneR QA, as many")
-    return pd.concat([answers[~answers["system"].isin(CLOSED)], fewer])
-
-
-def rate(answers: pd.DataFrame) -> pd.DataFrame:
-    """Shares in percent, with their intervals, by data set, and of "all", and by system: answers
-    right (cover-EM) without paragraphs; right where the reader was shown all gold paragraphs;
-    replies parsed.
-    """
-    answers = pd.concat([answers, answers.assign(dataset="all")])
-    closed = answers[answers["system"].isin(CLOSED)]
-    shown = answers["system"].str.contains("(?:OneR|IRCoT) QA") & (answers["recall"] == 1)
-    rows = closed.assign(metric="cover_em", rate="right without paragraphs")
-    rows = [rows, answers[shown].assign(metric="cover_em", rate="right, all gold paragraphs shown")]
-    rows += [answers.assign(metric="parsed", rate="replies parsed")]
-    return summarise(pd.concat(rows), ("rate", *BY)).drop(columns=["deviation", "metric"])
+def order_of(names: pd.Series) -> list[str]:
+    """The names in their order; OneR with as many paragraphs as a system below that system."""
+    seen = list(dict.fromkeys(names))
+    pairs = [[name, AS_MANY + name] for name in seen if not name.startswith(AS_MANY)]
+    return [name for pair in pairs for name in pair if name in seen]
 
 
 def compare(answers: pd.DataFrame) -> pd.DataFrame:
-    """How many points more IRCoT QA has than each other system, in recall and F1, on the questions
-    of all data sets together: the paired difference, its interval and p-value, not corrected.
+    """Exact paired tests on the questions of all data sets together, with the columns of
+    `compare_scores`, corrected for all that are made (Holm): of recall, each system that searches
+    in steps against OneR with as many paragraphs; of F1, IRCoT QA against each other system.
     """
-    tables, rows = {"recall": with_recall(answers), "f1": answers}, []
-    for metric, table in tables.items():
-        scores = 100 * table.pivot(index=["dataset", "id"], columns="system", values=metric)
-        for name in scores.columns.drop("IRCoT QA") if "IRCoT QA" in scores else ():
-            difference = paired_difference(scores["IRCoT QA"], scores[name])
-            rows.append({"metric": metric, "system": name, "n": len(scores)} | difference._asdict())
-    return pd.DataFrame(rows).round(4)
+    answers = answers.assign(id=answers["dataset"] + " " + answers["id"])
+    by_system = {name: rows.set_index("id") for name, rows in answers.groupby("system")}
+    answered = [name for name in order_of(answers["system"]) if by_system[name]["f1"].notna().all()]
+    pairs = [("recall", name, AS_MANY + name) for name in STEPWISE if name in by_system]
+    if "IRCoT QA" in answered:
+        pairs += [("f1", "IRCoT QA", other) for other in answered if other != "IRCoT QA"]
+    rows = []
+    for metric, *names in pairs:
+        a, b = (
+            Scored(name, ALL, metric, by_system[name].assign(score=by_system[name][metric]))
+            for name in names
+        )
+        rows.append(compare_pair(a, b, LEVEL / len(pairs)))
+    table = pd.DataFrame(rows)
+    return table.assign(p_holm=holm(table["p"]) if len(table) else ()).round(4)
+
+
+def draw(table: pd.DataFrame) -> Figure:
+    """Recall and cover-EM of each system on all data sets together (`measure`)."""
+    drawn = table[(table["dataset"] == ALL) & table["metric"].isin(["recall", "cover_em"])]
+    sets = [name for name in table["dataset"].unique() if name != ALL]
+    named = " and ".join(sets) if len(sets) < 3 else f"{len(sets)} data sets"
+    return draw_measures(drawn.assign(dataset=named), "Real questions")
 
 
 def main() -> None:
@@ -123,10 +161,8 @@ def main() -> None:
         check_places(p)
     answers = pd.concat([run_dataset(p, name) for name in p.datasets], ignore_index=True)
     table = measure(answers)
-    figure = draw_measures(table, "Real questions")
-    save_figure(figure, table, NAME, p, describe(answers, p.profile))
-    save_figure(None, rate(answers), f"{NAME}_rates", p)
-    save_figure(None, compare(answers), f"{NAME}_differences", p)
+    save_figure(draw(table), table, NAME, p, describe(answers, p.profile))
+    save_figure(None, compare(answers), f"{NAME}_compared", p)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from bench import reading
+from bench import reading, real_anchor
 from ircotlib.data import Node
 from ircotlib.files.paths import FIGURES
 from ircotlib.results.abilities.map import WORDS
@@ -61,7 +61,7 @@ DRAWN = {
     "mini_training": lambda t: lines.draw_training(t, "The shipped models in training"),
     "own_answers": lambda t: rows.draw_with_reported(t, "Your own questions", "answer F1, %"),
     "reader_confidence": lambda t: reading.draw(t),
-    "real_anchor": lambda t: rows.draw_measures(t, "Real questions"),
+    "real_anchor": real_anchor.draw,
     "retrieval_scale": lambda t: lines.draw_retrieval_scale(t),
     "sample_found": lambda t: found.draw_found(t, "How far each method gets"),
     "sample_found_by_k": lambda t: found.draw_found_by_k(t, "What K does"),

@@ -170,7 +170,7 @@ def test_all_kept_figures_are_made_by_a_notebook_or_a_benchmark():
     benched = "batching", "dense", "growth", "parse_rates", "systems", "workers"
     benches = {f"bench_{name}.csv" for name in benched}
     # head_to_head_dense: notebook 13 with two retrievers (docs/searchain.md)
-    benches |= {f"real_anchor_{name}.csv" for name in ("rates", "differences")}
+    benches |= {"real_anchor_compared.csv"}
     # head_to_head_by_system: head_to_head_equal of the agent before (docs/agent.md)
     benches |= {"head_to_head_by_system.csv", "abilities_predicted.csv", "abilities_measured.csv"}
     drawn = "retrieval_scale", "reader_confidence", "head_to_head_dense", "real_anchor"

@@ -11,11 +11,10 @@ from ircotlib.files import paths
 from ircotlib.parameters import read_parameters
 from ircotlib.running import backends
 from ircotlib.running import bench as setup
-from ircotlib.systems import all_systems
 from ircotlib.text import answer_from_chain
 
 MODEL = {"model": "data/models/mini-causal", "style": "codex", "context_tokens": 700, "test": 4}
-ENDS = (".png", ".pdf", ".svg", ".csv", "_rates.csv", "_differences.csv")
+ENDS = (".png", ".pdf", ".svg", ".csv", "_compared.csv")
 
 
 @pytest.fixture(scope="module")
@@ -36,66 +35,74 @@ def answers(folder, tmp_path_factory):
 
 def test_every_system_answers_the_same_questions(answers):
     ids = answers.groupby("system", sort=False)["id"].agg(tuple)
-    assert len(ids) == 9 and len(set(ids)) == 1 and len(ids.iloc[0]) == 4
-    assert {name.partition(",")[0] for name in ids.index} <= set(all_systems())
-    direct = answers[answers["system"].str.endswith(", direct")]
-    assert set(direct["reader"]) == {"direct"} and set(direct["system"]) == {"IRCoT QA, direct"}
+    assert len(set(ids)) == 1 and len(ids.iloc[0]) == 4
+    as_many = [real_anchor.AS_MANY + name for name in real_anchor.STEPWISE]
+    assert [*ids.index] == [*real_anchor.SYSTEMS, *as_many]
     paragraphs = answers[answers["system"] == "OneR QA"]["collected"].map(len)
     assert set(paragraphs) == {6}
 
 
+@pytest.mark.parametrize("name", real_anchor.STEPWISE)
+def test_oner_has_as_many_paragraphs_as_each_system_that_searches_in_steps(answers, name):
+    by_system = {name: rows.set_index("id") for name, rows in answers.groupby("system")}
+    fewer, other = by_system[real_anchor.AS_MANY + name], by_system[name]
+    assert [*fewer["paragraphs"]] == [len(ids) for ids in other["collected"]]
+    for row in fewer.itertuples():
+        gold = {*row.gold_found, *row.gold_missed}
+        assert row.recall == len(gold & {*row.collected[: row.paragraphs]}) / len(gold)
+
+
+def test_oner_qa_reads_as_many_paragraphs_as_ircot_qa(answers):
+    by_system = {name: rows.set_index("id") for name, rows in answers.groupby("system")}
+    fewer, all_six = by_system[real_anchor.AS_MANY + "IRCoT QA"], by_system["OneR QA"]
+    for id, row in fewer.iterrows():
+        assert row["collected"] == all_six.loc[id, "collected"][: row["paragraphs"]]
+        assert row["answer"] and row["paragraphs"] < 6
+    others = answers[answers["system"].isin([f"{real_anchor.AS_MANY}{n}" for n in ("ReAct",)])]
+    assert others[["f1", "cover_em", "parsed"]].isna().all(axis=None)  # only their recall is known
+
+
 def test_means_are_those_of_the_answers(answers):
-    table = real_anchor.measure(answers).set_index(["system", "metric"])
-    assert ("NoR QA", "recall") not in table.index and ("NoR QA", "f1") in table.index
+    table = real_anchor.measure(answers).set_index(["dataset", "system", "metric"])
+    assert ("all", "NoR QA", "recall") not in table.index
     rows = answers[answers["system"] == "IRCoT QA"]
     gold = rows["gold_found"].map(len) + rows["gold_missed"].map(len)
-    recall = table.loc[("IRCoT QA", "recall")]
+    recall = table.loc[("hotpotqa", "IRCoT QA", "recall")]
     assert recall["mean"] == pytest.approx(100 * (rows["gold_found"].map(len) / gold).mean())
     assert recall["low"] <= recall["mean"] <= recall["high"] and recall["n"] == 4
-
-
-def test_oners_recall_is_also_that_of_as_many_paragraphs_as_ircots(answers):
-    collected = answers[answers["system"] == "IRCoT QA"]["collected"]
-    table = real_anchor.with_recall(answers)
-    fewer = table[table["system"] == "OneR QA, as many"]
-    for row, others in zip(fewer.itertuples(), collected, strict=True):
-        first = row.collected[: len(others)]
-        gold = {*row.gold_found, *row.gold_missed}
-        assert row.recall == len(gold & {*first}) / len(gold)
-    assert len(fewer) == 4 and collected.map(len).min() < 6
-    without = real_anchor.with_recall(answers[answers["system"] != "IRCoT QA"])
-    assert len(without) == 5 * 4 and not set(real_anchor.CLOSED) & set(without["system"])
-
-
-def test_ircot_is_compared_with_every_other_system_on_the_same_questions(answers):
-    table = real_anchor.compare(answers).set_index(["metric", "system"])
-    assert len(table.loc["f1"]) == 8 and len(table.loc["recall"]) == 6 and set(table["n"]) == {4}
-    f1 = answers.groupby("system")["f1"].mean()
-    gain = 100 * (f1["IRCoT QA"] - f1["CoT"])
-    assert table.loc[("f1", "CoT"), "mean"] == pytest.approx(gain, abs=0.001)
-    assert (table["low"] <= table["mean"]).all() and (table["mean"] <= table["high"]).all()
-    assert len(real_anchor.compare(answers[answers["system"] == "CoT"])) == 0
-
-
-def test_rates_count_what_they_say(answers):
-    answers = answers.assign(recall=[1.0, 0.5] * 18, cover_em=[1.0, 1.0, 0.0, 0.0] * 9)
-    rates = real_anchor.rate(answers)
-    table = rates[rates["dataset"] == "hotpotqa"].set_index(["rate", "system"])
-    assert set(table.loc["right without paragraphs"].index) == set(real_anchor.CLOSED)
-    assert set(table.loc["right without paragraphs"]["n"]) == {4}
-    others = answers.assign(dataset="musique", id=answers["id"] + " again")
-    twice = real_anchor.rate(pd.concat([answers, others]))
-    pooled = twice[twice["dataset"] == "all"].set_index(["rate", "system"])["n"]
-    assert pooled["right without paragraphs", "CoT"] == 8
-    shown = table.loc["right, all gold paragraphs shown"]
-    readers = {"OneR QA", "IRCoT QA", "IRCoT QA, direct"}
-    assert set(shown.index) == readers and set(shown["n"]) == {2} and set(shown["mean"]) == {50}
-    parsed = table.loc["replies parsed"]["mean"]
+    assert recall["paragraphs"] == rows["collected"].map(len).mean()
     chains = answers[answers["system"] == "OneR QA"]["reading"]
     ended = [answer_from_chain(text) is not None for text in chains]
-    assert parsed["OneR QA"] == 100 * sum(ended) / 4
+    assert table.loc[("all", "OneR QA", "parsed"), "mean"] == 100 * sum(ended) / 4
     faults = answers[answers["system"] == "ReAct"]["fault"]
-    assert parsed["ReAct"] == 100 * (faults == "").mean() and len(parsed) == 9
+    assert table.loc[("all", "ReAct", "parsed"), "mean"] == 100 * (faults == "").mean()
+
+
+def test_data_sets_are_also_pooled_and_readers_judged_by_what_they_were_shown(answers):
+    answers = answers.assign(recall=[1.0, 0.5, 1.0, 0.5] * 12, cover_em=[1.0, 1.0, 0.0, 0.0] * 12)
+    others = answers.assign(dataset="musique", id=answers["id"] + " again")
+    table = real_anchor.measure(pd.concat([answers, others])).set_index(["metric", "system"])
+    pooled = table[table["dataset"] == "all"]
+    assert pooled.loc[("cover_em", "CoT"), ["mean", "n"]].tolist() == [50, 8]
+    shown = pooled.loc[real_anchor.SHOWN]
+    assert [*shown.index] == ["OneR QA", "IRCoT QA", real_anchor.AS_MANY + "IRCoT QA"]
+    assert set(shown["n"]) == {4} and set(shown["mean"]) == {50}
+    below = pooled.loc["recall"].index
+    assert [*below[-2:]] == ["SearChain", real_anchor.AS_MANY + "SearChain"]
+
+
+def test_tests_are_paired_and_corrected_for_all(answers):
+    table = real_anchor.compare(answers)
+    assert [*table.columns[:4]] == ["dataset", "metric", "a", "b"] and set(table["n"]) == {4}
+    recall, f1 = (rows.set_index(["a", "b"]) for _, rows in table.groupby("metric", sort=False))
+    assert [*recall.index] == [(n, real_anchor.AS_MANY + n) for n in real_anchor.STEPWISE]
+    assert {a for a, _ in f1.index} == {"IRCoT QA"} and len(f1) == 8
+    means = answers.groupby("system")["f1"].mean()
+    gain = 100 * (means["IRCoT QA"] - means["CoT"])
+    assert f1.loc[("IRCoT QA", "CoT"), "difference"] == pytest.approx(gain, abs=0.001)
+    assert (table["p_holm"] >= table["p"]).all() and (table["low"] <= table["high"]).all()
+    assert table["p_holm"].min() == pytest.approx(min(1, 12 * table["p"].min()))
+    assert len(real_anchor.compare(answers[answers["system"] == "CoT"])) == 0
 
 
 def test_the_command_writes_the_figure_and_both_tables(answers, folder, tmp_path, monkeypatch):
@@ -109,5 +116,6 @@ def test_the_command_writes_the_figure_and_both_tables(answers, folder, tmp_path
         f"real_anchor{e}" for e in ENDS
     }
     means = pd.read_csv(made / "real_anchor_sample.csv")
-    assert means["dataset"].nunique() == 3 and set(means["metric"]) == set(real_anchor.MEASURES)
-    assert means.groupby("dataset")["system"].nunique().tolist() == [10] * 3
+    assert [*means["dataset"].unique()] == ["hotpotqa", "2wikimultihopqa", "musique", "all"]
+    assert [*means["metric"].unique()] == [*real_anchor.MEASURES]
+    assert means.groupby("dataset")["system"].nunique().tolist() == [12] * 4
