@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import pandas as pd
 
@@ -10,7 +11,7 @@ from ircotlib.comparing.needs import check_prompts
 from ircotlib.comparing.waves import Waves
 from ircotlib.comparing.workers import Workers, open_workers
 from ircotlib.files.progress import show_progress
-from ircotlib.running.current import find_current
+from ircotlib.running.current import read_current
 from ircotlib.running.experiment import carry_out
 from ircotlib.running.run import Run
 
@@ -21,19 +22,24 @@ class Work:
     def __init__(self, players: Workers | Waves, total: int):
         self.players = players
         self.total = total
+        self.read: dict[Path, pd.DataFrame | None] = {}  # those that are current, by their folders
         self.finished = 0
         self.progress = lambda done, total: None
 
     def hand_out(self, runs: Sequence[Run]) -> None:
-        """Have runs played ahead, unless they are current: their replies are then in the cache."""
+        """Read runs that are current; have the others played ahead: their replies are then in the
+        call cache.
+        """
         for run in runs:
-            if not find_current(run):
+            self.read[run.folder] = read_current(run)
+            if self.read[run.folder] is None:
                 self.players.hand_out(run)
 
     def finish(self, run: Run) -> pd.DataFrame:
-        """Wait for a run that was handed out, and carry it out (`carry_out`)."""
-        self.players.wait(run)
-        scores = carry_out(run)
+        """The table of a run that was handed out, once it is carried out (`carry_out`)."""
+        if (scores := self.read.pop(run.folder)) is None:
+            self.players.wait(run)
+            scores = carry_out(run)
         self.finished += 1
         self.progress(self.finished, self.total)
         return scores

@@ -4,8 +4,11 @@ and not replayed.
 
 import json
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
+
+import pandas as pd
 
 from ircotlib.errors import DataError
 from ircotlib.files.paths import DATA
@@ -13,30 +16,35 @@ from ircotlib.playing import scheduler
 from ircotlib.playing.cache import Calls
 from ircotlib.playing.exported import Replaying
 from ircotlib.running.finished import describe_made_with
-from ircotlib.running.predictions import read_lines, row_of
-from ircotlib.running.run import FILES, RERUN, Run, open_run, read_about, read_file
+from ircotlib.running.predictions import read_lines, read_scores, row_of
+from ircotlib.running.run import RERUN, Run, columns_of, open_run, read_about, read_file
 from ircotlib.systems import all_systems
 
 REPLAY = "IRCOT_REPLAY"  # in the environment: every run is replayed, and says what differs
 
 
-def find_current(run: Run) -> dict | None:
-    """The run.json of a run that is whole, was made with all that it would be made with now
-    (`describe_made_with`), and whose first question the call cache answers alike. None if there is
-    none, or if that cannot be known: of a system, data set or retriever of a notebook or a plug-in,
-    a bench that was changed, a simulated reader, exported calls, or with REPLAY.
+def read_current(run: Run) -> pd.DataFrame | None:
+    """What `carry_out` gave, read from a run's folder, if that is whole, was made with all that it
+    would be made with now (`describe_made_with`), and the call cache answers its first question
+    alike. None if not, or if that cannot be known: of a system of a notebook or a plug-in, a bench
+    that was changed, a simulated reader, exported calls; and with REPLAY.
     """
     if os.environ.get(REPLAY) or not isinstance(run.bench.calls, Calls):
         return None
     try:
         about = read_about(run.folder)
-        predictions, _ = (read_file(run.folder, about, name) for name in FILES)
+        predictions = read_file(run.folder, about, "predictions.jsonl")
+        scores = pd.DataFrame(read_scores(run.folder, about).values())
         made_with = as_read(describe_made_with(run, about["counts"]))
     except (DataError, KeyError):
         return None
     if made_with["sources"] is None or not made_with.items() <= about.items():
         return None
-    return about if can_be_opened(run) and _answers_first_alike(run, predictions) else None
+    if not (can_be_opened(run) and _answers_first_alike(run, predictions)):
+        return None
+    for line in about["oddities"]:
+        print(f"{run.label}: {line}", file=sys.stderr, flush=True)
+    return scores.assign(**columns_of(about))
 
 
 def can_be_opened(run: Run) -> bool:

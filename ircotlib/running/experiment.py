@@ -18,7 +18,7 @@ from ircotlib.playing.exported import Replaying
 from ircotlib.playing.plays import without_prompt
 from ircotlib.program import Outcome
 from ircotlib.running.bench import Bench
-from ircotlib.running.current import REPLAY, compare_lines, find_current, read_kept
+from ircotlib.running.current import REPLAY, compare_lines, read_kept
 from ircotlib.running.finished import (
     Finished,
     describe_finished,
@@ -26,30 +26,19 @@ from ircotlib.running.finished import (
     find_unknown,
     list_paid_before,
 )
-from ircotlib.running.predictions import read_scores, restore_outcomes, row_of
+from ircotlib.running.predictions import restore_outcomes, row_of
 from ircotlib.running.programs import program_of
 from ircotlib.running.run import Run, columns_of, open_run, read_about, write_run
 from ircotlib.systems import System
 
 
 def carry_out(run: Run) -> pd.DataFrame:
-    """Play a run, score it and write its folder, unless it is there and still current
-    (`find_current`); return one row per question: its scores (`scoring.score`), and the columns
-    that describe the run (`columns_of`).
+    """Play a run, score it and write its folder; return one row per question: its scores
+    (`scoring.score`), and the columns that describe the run (`columns_of`).
 
     The folder has predictions.jsonl, scores.csv and run.json: all parameters, versions, seconds,
-    counts. Once something has changed, it is replayed from the call cache. An earlier run is
-    replaced when all is scored.
-    """
-    about = find_current(run) or play_and_write(run)
-    for line in about["oddities"]:
-        print(f"{run.label}: {line}", file=sys.stderr, flush=True)
-    return pd.DataFrame(read_scores(run.folder, about).values()).assign(**columns_of(about))
-
-
-def play_and_write(run: Run) -> dict:
-    """Play a run, score it and write its folder; return its run.json. With REPLAY, stderr says what
-    differs from an earlier one.
+    counts. Run again, it is replayed from the call cache. An earlier run is replaced when all is
+    scored; with REPLAY, stderr says in what it differs.
     """
     before = read_kept(run) if os.environ.get(REPLAY) else {}
     finished = play(run)
@@ -59,9 +48,10 @@ def play_and_write(run: Run) -> dict:
     write_run(run.folder, predictions, scores, about)
     if paid := list_paid_before(finished):
         run.bench.model.count_paid(step.request for step in paid)
-    if before and (told := compare_lines(run, before)):
-        print(f"{run.label}: {told}", file=sys.stderr, flush=True)
-    return read_about(run.folder)
+    odd = [*about["oddities"], *filter(None, [before and compare_lines(run, before)])]
+    for line in odd:
+        print(f"{run.label}: {line}", file=sys.stderr, flush=True)
+    return scores.assign(**columns_of(about))
 
 
 def play(run: Run) -> Finished:

@@ -20,7 +20,7 @@ from ircotlib.prompting import examples, templates
 from ircotlib.running import backends, current, experiment, finished
 from ircotlib.running import bench as setup
 from ircotlib.running.bench import open_bench
-from ircotlib.running.current import REPLAY, find_current
+from ircotlib.running.current import REPLAY, read_current
 from ircotlib.running.run import Run, read_about, write_about
 from ircotlib.systems import all_systems
 from ircotlib.systems.ircot import ircot_qa
@@ -71,7 +71,7 @@ def test_a_current_run_is_read_and_its_table_is_the_one_that_was_played(bench, n
     run = Run(bench, S[name], "test", settings[name])
     files = {path: path.read_bytes() for path in run.folder.iterdir()}
     for again in (bench, reopened(bench)):
-        assert find_current(Run(again, *run[1:])) == read_about(run.folder)
+        pd.testing.assert_frame_equal(read_current(Run(again, *run[1:])), played)
         pd.testing.assert_frame_equal(run_system(again, S[name], **settings[name]), played)
     scores = experiment.score_all(experiment.play(run))
     read = played[list(scores)]
