@@ -5,6 +5,7 @@ Generators and readers load at the first request.
 import sys
 from functools import cache, partial
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -106,50 +107,47 @@ def open_dataset(p: Parameters, dataset: str) -> tuple[list[Question], list[Ques
     """Dev and test questions (IRCoT §4), and the index of the corpus, built if it is missing; of
     imported runs, which need none, their paragraphs.
     """
-    which = p.data_dir, p.corpus, p.further_paragraphs
-    questions, retriever = _opened(DATA, dataset, *which, p.retriever, p.released)
+    which = p.data_dir, p.corpus, p.further_paragraphs, p.retriever, p.released
+    questions, retriever = _opened(Opening(DATA, dataset, *which))
     return *sample_dev_test(questions, p.dev, p.test or sys.maxsize, p.seed), retriever
 
 
-def _opened_from(
-    data: Path,
-    dataset: str,
-    data_dir: str,
-    corpus: str,
-    further: str,
-    retriever: str,
-    released: bool,
-) -> list[Path]:
-    """The folders and files that decide what `_opened` returns."""
-    folder = ROOT / data_dir if data_dir else data / "laboratory"
-    encoder = model_of(retriever)
-    full = find_dataset(dataset).full_corpus
-    made = [data / "corpora" / f"{full.name}-full" / DESCRIPTION] if full else []
-    made = made if corpus == "full" else [ROOT / further] if further else []
-    return [folder / dataset, folder, *models.named(encoder), *made]
+class Opening(NamedTuple):
+    """What decides the questions and the retriever of a data set: names of parameters."""
+
+    data: Path
+    dataset: str
+    data_dir: str
+    corpus: str
+    further_paragraphs: str
+    retriever: str
+    released: bool
+
+    def list_files(self) -> list[Path]:
+        """The folders and files that are read."""
+        folder = ROOT / self.data_dir if self.data_dir else self.data / "laboratory"
+        encoder = model_of(self.retriever)
+        full = find_dataset(self.dataset).full_corpus
+        made = [self.data / "corpora" / f"{full.name}-full" / DESCRIPTION] if full else []
+        further = [ROOT / self.further_paragraphs] if self.further_paragraphs else []
+        made = made if self.corpus == "full" else further
+        return [folder / self.dataset, folder, *models.named(encoder), *made]
 
 
-@kept_until_changed(_opened_from)
-def _opened(
-    data: Path,
-    dataset: str,
-    data_dir: str,
-    corpus: str,
-    further: str,
-    retriever: str,
-    released: bool,
-) -> tuple[list[Question], object]:
+@kept_until_changed(Opening.list_files)
+def _opened(of: Opening) -> tuple[list[Question], object]:
     """Questions and retriever, opened once per process, and again if the data change."""
-    folder = data_folder(data_dir, data)
-    if (imported := ROOT / folder / dataset / FILE).is_file():
-        return read_imported(imported, dataset)
-    indexes = data / "indexes"
-    read = partial(read_dataset, dataset, folder, corpus, released, further)
+    folder = data_folder(of.data_dir, of.data)
+    if (imported := ROOT / folder / of.dataset / FILE).is_file():
+        return read_imported(imported, of.dataset)
+    indexes, further = of.data / "indexes", of.further_paragraphs
+    read = partial(read_dataset, of.dataset, folder, of.corpus, of.released, further)
     questions, paragraphs = read()
-    if corpus == "full":
-        return questions, open_retriever(paragraphs, indexes / paragraphs.folder.name, retriever)
-    name = f"{(ROOT / folder).resolve().name}-{dataset}"
+    if of.corpus == "full":
+        index = indexes / paragraphs.folder.name
+        return questions, open_retriever(paragraphs, index, of.retriever)
+    name = f"{(ROOT / folder).resolve().name}-{of.dataset}"
     name += f"-further-{digest(further, 6)}" if further else ""
     # read once more to be written, if it changed: it may be an iterator
-    stored = open_corpus(data / "corpora" / name, fingerprint_of(paragraphs), lambda: read()[1])
-    return questions, open_retriever(stored, indexes / name, retriever)
+    stored = open_corpus(of.data / "corpora" / name, fingerprint_of(paragraphs), lambda: read()[1])
+    return questions, open_retriever(stored, indexes / name, of.retriever)
