@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
@@ -11,6 +12,7 @@ from ircotlib.comparing.needs import check_prompts
 from ircotlib.comparing.waves import Waves
 from ircotlib.comparing.workers import Workers, open_workers
 from ircotlib.files.progress import show_progress
+from ircotlib.files.sources import hash_sources
 from ircotlib.running.current import read_current
 from ircotlib.running.experiment import carry_out
 from ircotlib.running.run import Run
@@ -30,8 +32,9 @@ class Work:
         """Read runs that are current; have the others played ahead: their replies are then in the
         call cache.
         """
+        look = cache(hash_sources)  # once for all of them
         for run in runs:
-            self.read[run.folder] = read_current(run)
+            self.read[run.folder] = read_current(run, look)
             if self.read[run.folder] is None:
                 self.players.hand_out(run)
 

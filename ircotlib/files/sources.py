@@ -14,15 +14,15 @@ PACKAGE = HERE.parents[1]
 LATER = ("annotate", "command", "comparing", "explore", "results")  # rooms that no run uses
 
 
-def hash_sources(texts: Iterable[Path], code: Iterable[Path] = ()) -> str | None:
-    """A hash of all files of code that can change a run, of our prompts and prices, and of more
-    files and folders: `texts`, which are read anew when they are used, and `code`. None if some
-    code was written after this process had begun: what is loaded here may be older.
+def hash_sources(texts: Path, code: tuple[Path, ...] = ()) -> str | None:
+    """A hash of all files of code that can change a run, of our prompts and prices, of a folder of
+    `texts`, which are read anew when they are used, and of more `code`. None if some code was
+    written after this process had begun: what is loaded here may be older.
     """
     code = [*_list_all((PACKAGE, PACKAGE.parent / "ircot_laboratory", *code))]
     if any(max(times) / 1e9 > STARTED for _, _, *times in code):
         return None
-    return _hash((*code, *_list_all((PROMPTS, PRICES, *texts))))
+    return _hash((*code, *_list_all((PROMPTS, PRICES, texts))))
 
 
 def _list_all(places: Iterable[Path]) -> Iterator[tuple]:

@@ -5,13 +5,14 @@ and not replayed.
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import pandas as pd
 
 from ircotlib.errors import DataError
 from ircotlib.files.paths import DATA
+from ircotlib.files.sources import hash_sources
 from ircotlib.playing import scheduler
 from ircotlib.playing.cache import Calls
 from ircotlib.playing.exported import Replaying
@@ -23,11 +24,12 @@ from ircotlib.systems import all_systems
 REPLAY = "IRCOT_REPLAY"  # in the environment: every run is replayed, and says what differs
 
 
-def read_current(run: Run) -> pd.DataFrame | None:
+def read_current(run: Run, look: Callable = hash_sources) -> pd.DataFrame | None:
     """What `carry_out` gave, read from a run's folder, if that is whole, was made with all that it
     would be made with now (`describe_made_with`), and the call cache answers its first question
     alike. None if not, or if that cannot be known: of a system of a notebook or a plug-in, a bench
-    that was changed, a simulated reader, exported calls; and with REPLAY.
+    that was changed, a simulated reader, exported calls; and with REPLAY. `look`:
+    as of `find_sources`.
     """
     if os.environ.get(REPLAY) or not isinstance(run.bench.calls, Calls):
         return None
@@ -35,7 +37,7 @@ def read_current(run: Run) -> pd.DataFrame | None:
         about = read_about(run.folder)
         predictions = read_file(run.folder, about, "predictions.jsonl")
         scores = pd.DataFrame(read_scores(run.folder, about).values())
-        made_with = as_read(describe_made_with(run, about["counts"]))
+        made_with = as_read(describe_made_with(run, about["counts"], look))
     except (DataError, KeyError):
         return None
     if made_with["sources"] is None or not made_with.items() <= about.items():

@@ -2,7 +2,7 @@
 odd about it, for stderr.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from statistics import mean
 from typing import NamedTuple
@@ -49,7 +49,7 @@ def describe_finished(finished: Finished) -> dict:
     return about | find_cost(finished) | count_demonstrations(finished.outcomes)
 
 
-def describe_made_with(run: Run, counts: Mapping[str, dict]) -> dict:
+def describe_made_with(run: Run, counts: Mapping[str, dict], look: Callable = hash_sources) -> dict:
     """All that decides what a run predicts, for run.json: parameters, setting, questions, backends,
     versions and sources. `counts`: what it cost, which says the backends that it used.
     """
@@ -57,18 +57,21 @@ def describe_made_with(run: Run, counts: Mapping[str, dict]) -> dict:
     about = run.identity | {"questions_hash": bench.questions_hash, "questions": len(run.questions)}
     about |= find_fingerprints(bench, counts) | installed()
     about |= {"index": describe_index(bench.retriever)}
-    return about | {"sources": find_sources(run)}
+    return about | {"sources": find_sources(run, look=look)}
 
 
-def find_sources(run: Run, code: Iterable[Path] = ()) -> str | None:
-    """A hash of the code and the prompts of a run (`hash_sources`), and of more `code`; None also
-    if the system, the data or the retriever are a plug-in's, whose code is not hashed.
+def find_sources(
+    run: Run, code: tuple[Path, ...] = (), look: Callable = hash_sources
+) -> str | None:
+    """A hash of the code and the prompts of a run, and of more `code`; None also if the system, the
+    data or the retriever are a plug-in's, whose code is not hashed. `look`: `hash_sources`, or one
+    that looks at the files once for many runs.
     """
     bench = run.bench
     used = run.system, bench.dataset, bench.shown, find_retriever(bench.parameters.retriever)
     if any(record is one for record in list_records() for one in used):
         return None
-    return hash_sources([Path(resolve(bench.parameters.demonstrations))], code)
+    return look(Path(resolve(bench.parameters.demonstrations)), code)
 
 
 def describe_index(retriever: object) -> dict:

@@ -178,7 +178,8 @@ def test_replaying_all_says_what_differs(bench, monkeypatch, capsys):
 
 def test_what_was_edited_while_a_run_was_played_is_not_taken_for_what_made_it(bench, monkeypatch):
     hashes = iter(["one", "two"])
-    monkeypatch.setattr(finished, "hash_sources", lambda *_: next(hashes, "two"))
+    for module in (experiment, finished):
+        monkeypatch.setattr(module, "find_sources", lambda *_, **__: next(hashes, "two"))
     assert not has_been_read(bench)
     assert not has_been_read(bench) and has_been_read(bench)
 
@@ -235,4 +236,4 @@ def test_rooms_that_no_run_uses_are_left_out_of_the_hash():
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     rooms = {name.split(".")[1] for name in loaded.stdout.split() if name.startswith("ircotlib.")}
     assert {"running", "systems", "prompting"} <= rooms and not rooms & {*LATER}
-    assert hash_sources([]) == hash_sources([]) != hash_sources([ROOT / "README.md"])
+    assert hash_sources(PROMPTS) == hash_sources(PROMPTS) != hash_sources(ROOT / "README.md")

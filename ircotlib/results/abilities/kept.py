@@ -1,6 +1,6 @@
 """Scores of simulations that are kept, and read again while nothing has changed them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,21 +37,22 @@ class KeptScores(NamedTuple):
         write_description(self.path, {"made_with": self.made_with, "scores": self.scores})
 
 
-def read_kept(p: Parameters, dataset: str, system: str) -> KeptScores:
+def read_kept(p: Parameters, dataset: str, system: str, look: Callable) -> KeptScores:
     """The scores that are kept in DATA/simulations: none if they were made with anything else than
-    they would be now, or are damaged.
+    they would be now, or are damaged. `look`: as of `find_sources`.
     """
     seeds = range(p.seed, p.seed + p.abilities_seeds)
     opened = {seed: p.change(seed=seed) for seed in seeds}
     opened = {seed: open_bench(q, dataset, "", with_model=False) for seed, q in opened.items()}
     questions = [(f"{seed} {q.id}", q.kind) for seed, bench in opened.items() for q in bench.test]
     bench, metric = opened[p.seed], measures_of(dataset)[0]
-    code = Path(__file__).parent.glob("*.py")
+    code = tuple(sorted(Path(__file__).parent.glob("*.py")))
+    run = Run(bench, all_systems()[system], "test", {})
     made_with = {"parameters": p.model_dump(mode="json"), "metric": metric} | installed()
     made_with |= {"questions": [bench.questions_hash for bench in opened.values()]}
     made_with |= {"index": describe_index(bench.retriever)}
     made_with |= {"retriever": bench.retriever.fingerprint}
-    made_with |= {"sources": find_sources(Run(bench, all_systems()[system], "test", {}), code)}
+    made_with |= {"sources": find_sources(run, code, look)}
     folder = DATA / "simulations" / f"{p.profile}-{digest(repr(p), 8)}" / dataset
     path = folder / f"{system.replace(' ', '-').replace('/', '')}.json"
     try:

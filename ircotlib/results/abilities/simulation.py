@@ -5,7 +5,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import pandas as pd
 
@@ -13,6 +13,7 @@ from ircotlib.comparing.pool import open_processes
 from ircotlib.datasets.scoring import score
 from ircotlib.files.processes import count_cores
 from ircotlib.files.progress import show_progress
+from ircotlib.files.sources import hash_sources
 from ircotlib.parameters import SIMULATED, Parameters
 from ircotlib.playing.plays import by_kind
 from ircotlib.program import Program, Reply, Request, Retrieve, deepen
@@ -105,7 +106,8 @@ def simulate_groups(p: Parameters, groups: Mapping[tuple, Mapping]) -> dict[tupl
     kept, and the others, each group of which one process simulates, one after the other. With
     REPLAY, all are simulated, and stderr says what differs.
     """
-    kept = {group: read_kept(p, *group) for group in groups}
+    look = cache(hash_sources)  # once for all of them
+    kept = {group: read_kept(p, *group, look) for group in groups}
     again = os.environ.get(REPLAY)
     jobs = {}
     for group, several in groups.items():
