@@ -87,13 +87,12 @@ def simulate(p: Parameters, points: Sequence[tuple[Mapping, Simulation]]) -> pd.
         groups[simulation.dataset, simulation.system][repr(simulation)] = simulation
     rows = []
     for (dataset, system), kept in simulate_groups(p, groups).items():
-        about = {"dataset": dataset, "system": system, "metric": kept.metric}
-        about |= dict(zip(("id", "kind"), zip(*kept.questions, strict=True), strict=True))
+        ids, kinds = zip(*kept.questions, strict=True)
         for text in groups[dataset, system]:
-            scores = dict(
-                zip(("score", "recall"), zip(*kept.scores[text], strict=True), strict=True)
-            )
-            rows.append(pd.DataFrame(about | scores | {"number": numbers[text]}))
+            score, recall = zip(*kept.scores[text], strict=True)
+            about = {"dataset": dataset, "system": system, "metric": kept.metric, "id": ids}
+            about |= {"kind": kinds, "score": score, "recall": recall, "number": numbers[text]}
+            rows.append(pd.DataFrame(about))
     labels = [{**label, "number": numbers[repr(one)]} for label, one in points]
     rows = pd.concat(rows, ignore_index=True)
     labels = pd.DataFrame(labels)
@@ -108,12 +107,10 @@ def simulate_groups(p: Parameters, groups: Mapping[tuple, Mapping]) -> dict[tupl
     """
     look = cache(hash_sources)  # once for all of them
     kept = {group: read_kept(p, *group, look) for group in groups}
-    again = os.environ.get(REPLAY)
     jobs = {}
     for group, several in groups.items():
-        if lacking := {
-            t: one for t, one in several.items() if again or t not in kept[group].scores
-        }:
+        known = () if os.environ.get(REPLAY) else kept[group].scores
+        if lacking := {text: one for text, one in several.items() if text not in known}:
             jobs[group] = p, lacking
     total = sum(len(lacking) for _, lacking in jobs.values())
     cores, futures = count_cores(), {}
