@@ -3,10 +3,10 @@ and to ask one or two systems a question (00_tour, 11_searchain, 12_baselines).
 """
 
 import os
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
+from operator import itemgetter
 from pathlib import Path
 
 from ircotlib.files.extras import need
@@ -19,9 +19,10 @@ from ipywidgets import Button, Dropdown, HBox, Output, Select, Text, VBox
 from ircotlib.datasets import all_datasets
 from ircotlib.errors import UserError
 from ircotlib.explore import questions
+from ircotlib.explore.questions import PLACE
 from ircotlib.files.notebooks import all_notebooks, read_notebook
 from ircotlib.results.causes import find_causes
-from ircotlib.systems import RECALL, all_systems
+from ircotlib.systems import RECALL
 from ircotlib.text import escape
 
 NOTHING = "nothing"  # beside
@@ -34,6 +35,7 @@ KEEP_KEYS = """export default { render() { window.addEventListener("keydown", (e
 # the choices of a run, each among what those before it leave, and what their lists are called
 CHOICES = {"profile": "Profile", "experiment": "Experiment", "dataset": "Data set"}
 CHOICES |= {"part": "Questions", "system": "System", "variant": "Setting"}
+BESIDE = {"experiment": "Experiment", "system": "Beside", "variant": "Setting"}
 
 
 class Frame(AnyWidget):
@@ -51,45 +53,31 @@ def explore_box(folders: Sequence[Path], start: Path | None = None) -> None:
         return
     if not folders:
         raise UserError("found no run to look at, expected one: run 04_ircot first")
-    runs = describe_runs(folders)
-    starts = [run for run in runs if start and run["folder"] == Path(start)]
-    starts += [run for run in runs if run["system"] == "IRCoT QA"]
-    display(_Box(runs, (starts or runs)[0]).widget)
-
-
-def describe_runs(folders: Sequence[Path]) -> list[dict]:
-    """The rows of runs (`describe_run`), test questions first, each with a `variant`: its setting
-    and model, and what else distinguishes it. A run that cannot be read has the name of its folder.
-    """
-    runs = []
-    for folder in map(Path, folders):
-        try:
-            runs.append(questions.describe_run(folder))
-        except (OSError, ValueError, KeyError):
-            runs.append(dict.fromkeys(CHOICES, "damaged") | {"system": folder.name})
-            runs[-1] |= {"folder": folder, "setting": "", "model": "", "metric": ""}
-    order = {name: number for number, name in enumerate(all_systems())}
-    runs.sort(key=lambda run: (run["part"] != "test", order.get(run["system"], len(order))))
-    for run in runs:
-        run["variant"] = ", ".join(filter(None, (run["setting"], run["model"])))
-    count = Counter(tuple(run[name] for name in CHOICES) for run in runs)
-    for run in runs:
-        if count[tuple(run[name] for name in CHOICES)] > 1:  # of other parameters
-            run["variant"] += f", {run['folder'].parts[-4].rpartition('-')[2]}"
-    return runs
+    groups = questions.group_runs(folders)
+    every = [folder for group in groups.values() for folder in group]
+    starts = [folder for folder in every if start and folder == Path(start)]
+    starts += [folder for folder in every if folder.name.split(" ")[0] == "IRCoT-QA"]
+    display(_Box(groups, (starts or every)[0]).widget)
 
 
 class _Box:
-    """The widgets, and what happens when one is changed: run, second run, filters, question."""
+    """The widgets, and what happens when one is changed: run, second run, filters, question.
+    `groups`: the folders of runs by their place. Of a group, run.json is read once it is chosen.
+    """
 
-    def __init__(self, runs: Sequence[Mapping], start: Mapping):
-        self.runs, self.run, self.table = runs, start, None
+    def __init__(self, groups: Mapping[tuple[str, ...], Sequence[Path]], start: Path):
+        self.places = [dict(zip(PLACE, place, strict=True)) for place in groups]
+        self.describe = cache(lambda *place: questions.describe_runs(place, groups[place]))
+        of_start = self.describe(*next(place for place in groups if start in groups[place]))
+        self.run = next(run for run in of_start if run["folder"] == start)
+        self.second, self.table = None, None
         self.titles = {dataset.name: dataset.title for dataset in all_datasets().values()}
         self.titles |= {name: heading_of(name) for name in all_notebooks()}
         fit = {"width": "max-content", "min_width": "300px", "max_width": "95%"}
         self.choices = {n: Dropdown(description=t, layout=fit) for n, t in CHOICES.items()}
         self.on_choice = {name: partial(self.choose, name) for name in CHOICES}
-        self.beside = Dropdown(description="Beside", layout=WIDE)
+        self.beside = {n: Dropdown(description=t, layout=fit) for n, t in BESIDE.items()}
+        self.on_beside = {name: partial(self.choose_beside, name) for name in BESIDE}
         self.outcome, self.kind = (Dropdown(description=name) for name in ("Which", "Kind"))
         self.text = Text(description="Text", placeholder="in question or answer, then Enter")
         self.text.continuous_update = False
@@ -100,43 +88,60 @@ class _Box:
         previous.on_click(lambda _: self.step(-1))
         following.on_click(lambda _: self.step(1))
         choices = HBox([*self.choices.values()], layout=ROW)
+        beside = HBox([self.beside[n] for n in ("system", "variant", "experiment")], layout=ROW)
         filters = HBox([self.outcome, self.kind, self.text], layout=ROW)
         buttons = HBox([previous, following], layout={"margin": "0 0 0 90px"})
-        parts = [choices, self.beside, filters, self.questions, buttons, self.output]
+        parts = [choices, beside, filters, self.questions, buttons, self.output]
         self.widget = VBox([*parts, Frame()])
         self.widget.add_class("ircot-explore")
         self.choose()
 
     def choose(self, chosen: str = "", _=None) -> None:
-        """After a choice: offer what it leaves for those below it, and what its run may be compared
-        with: runs of the same profile and questions, if both answer or none does.
-        """
+        """After a choice: offer what it leaves for those below it."""
         wanted = dict(self.run)
         if chosen:
             wanted[chosen] = self.choices[chosen].value
-        left = self.runs
+        left = self.places
         for name, dropdown in self.choices.items():
-            values = dict.fromkeys(run[name] for run in left)
-            named = [(self.titles.get(value, value), value) for value in values]
-            _offer(dropdown, named, self.on_choice[name], wanted[name])
-            left = [run for run in left if run[name] == dropdown.value]
+            if name == "system":  # the path says no more
+                left = self.describe(*left[0].values())
+            left = self.narrow_runs(left, name, dropdown, self.on_choice, wanted)
         self.run = left[0]
-        offered = []
-        for run in self.runs:
-            alike = all(run[name] == self.run[name] for name in ("profile", "dataset", "part"))
-            answers = (run["metric"] == RECALL) == (self.run["metric"] == RECALL)
-            if alike and answers and run is not self.run:
-                apart = run["experiment"] != self.run["experiment"]
-                named = [run["system"], run["variant"], *([run["experiment"]] if apart else [])]
-                offered.append((apart, ", ".join(named), run["folder"]))
-        offered.sort(key=lambda offer: offer[0])  # those of its experiment first
-        _offer(self.beside, [(NOTHING, None), *(offer[1:] for offer in offered)], self.read)
+        self.choose_beside()
+
+    def choose_beside(self, chosen: str = "", _=None) -> None:
+        """Offer what the run may be compared with: runs of the same profile and questions, if both
+        answer or none does. At first those of its experiment are offered, and none is chosen.
+        """
+        wanted = {"experiment": self.run["experiment"], "system": NOTHING, "variant": ""}
+        if chosen:
+            wanted = {name: dropdown.value for name, dropdown in self.beside.items()}
+        alike = itemgetter("profile", "dataset", "part")
+        left = [place for place in self.places if alike(place) == alike(self.run)]
+        for name, dropdown in self.beside.items():
+            if name == "system":
+                runs = [run for run in self.describe(*left[0].values()) if run is not self.run]
+                answers = self.run["metric"] != RECALL
+                left = [run for run in runs if (run["metric"] != RECALL) == answers]
+                left = [{"system": NOTHING, "variant": "", "folder": None}, *left]
+            left = self.narrow_runs(left, name, dropdown, self.on_beside, wanted)
+            dropdown.layout.display = None if len(dropdown.options) > 1 else "none"
+        self.second = left[0]["folder"]
         self.read()
+
+    def narrow_runs(
+        self, runs: Sequence[Mapping], name: str, dropdown: Dropdown, on: Mapping, wanted: Mapping
+    ) -> Sequence[Mapping]:
+        """Offer the values of runs in a column; return the runs with the one that is selected."""
+        values = dict.fromkeys(run[name] for run in runs)
+        named = [(self.titles.get(value, value), value) for value in values]
+        _offer(dropdown, named, on[name], wanted[name])
+        return [run for run in runs if run[name] == dropdown.value]
 
     def read(self, _=None) -> None:
         """After the runs are chosen: read them, and offer the filters for their questions."""
         self.table = None
-        run, beside = self.run["folder"], self.beside.value
+        run, beside = self.run["folder"], self.second
         try:
             self.table = questions.compare_runs(run, beside) if beside else find_causes(run)
         except (OSError, ValueError) as error:
@@ -169,7 +174,7 @@ class _Box:
         """After a question is chosen: show it."""
         if self.questions.value is None:
             return show(self.output, lambda: "No question is left: choose another filter.")
-        asked = self.run["folder"], self.questions.value, self.beside.value
+        asked = self.run["folder"], self.questions.value, self.second
         show(self.output, lambda: questions.show_question(*asked))
 
     def step(self, by: int) -> None:

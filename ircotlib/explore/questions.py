@@ -1,6 +1,8 @@
 """Inspects runs question by question; `explore_box` is the widget over these functions."""
 
-from collections.abc import Iterable, Mapping
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +18,12 @@ from ircotlib.running.backends import open_dataset
 from ircotlib.running.experiment import replay
 from ircotlib.running.predictions import find_paragraph, share_measure
 from ircotlib.running.run import name_model, parameters_of, read_about
-from ircotlib.systems import RECALL
+from ircotlib.systems import RECALL, all_systems
 from ircotlib.text import escape
+
+PLACE = "profile", "experiment", "dataset", "part"
+# the end of a run's path (`Run.folder`), which says these four without reading its run.json
+PATH = re.compile("([^/]+)/([^/]+)-[0-9a-f]+/([^/]+)/(dev|test)/[^/]+")
 
 
 def list_runs(folders: Iterable[Path]) -> pd.DataFrame:
@@ -37,6 +43,50 @@ def describe_run(folder: Path) -> dict:
     row["setting"] = setting.replace("demonstration_set", "demonstration set")
     row["model"] = Path(name_model(about["parameters"])).name
     return row | {"questions": about["questions"], "folder": Path(folder)}
+
+
+def place_run(folder: Path) -> tuple[str, ...]:
+    """The PLACE of a run: as its path says or, if it was moved elsewhere, its run.json; "damaged"
+    if neither does.
+    """
+    if found := PATH.fullmatch("/".join(folder.absolute().parts[-5:])):
+        return found.groups()
+    try:
+        return tuple(map(describe_run(folder).get, PLACE))
+    except (OSError, ValueError, KeyError):
+        return ("damaged",) * len(PLACE)
+
+
+def group_runs(folders: Iterable[Path]) -> dict[tuple[str, ...], list[Path]]:
+    """The folders of runs by their place, those of test questions first."""
+    groups = {}
+    for folder in map(Path, folders):
+        groups.setdefault(place_run(folder), []).append(folder)
+    return dict(sorted(groups.items(), key=lambda group: group[0][-1] != "test"))
+
+
+def describe_runs(place: Sequence[str], folders: Iterable[Path]) -> list[dict]:
+    """The rows of the runs of a place (`describe_run`) in the order of tables, each with a
+    `variant`: its setting and model, and what else distinguishes it. A run that cannot be read has
+    the name of its folder.
+    """
+    runs = []
+    for folder in folders:
+        try:
+            run = describe_run(folder)
+        except (OSError, ValueError, KeyError):
+            run = {"system": folder.name, "folder": folder}
+            run |= dict.fromkeys(("setting", "model", "metric"), "")
+        runs.append(run | dict(zip(PLACE, place, strict=True)))
+    order = {name: number for number, name in enumerate(all_systems())}
+    runs.sort(key=lambda run: order.get(run["system"], len(order)))
+    for run in runs:
+        run["variant"] = ", ".join(filter(None, (run["setting"], run["model"])))
+    count = Counter((run["system"], run["variant"]) for run in runs)
+    for run in runs:
+        if count[run["system"], run["variant"]] > 1:  # of other parameters
+            run["variant"] += f", {run['folder'].parts[-4].rpartition('-')[2]}"
+    return runs
 
 
 def compare_runs(folder_a: Path, folder_b: Path) -> pd.DataFrame:

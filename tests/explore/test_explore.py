@@ -18,6 +18,7 @@ from ircotlib.explore import box as explore_box
 from ircotlib.explore import questions as explore
 from ircotlib.explore.ask import ask_as_html
 from ircotlib.explore.questions import choose_questions, compare_runs, show_question
+from ircotlib.files.checksums import read_description
 from ircotlib.files.paths import ROOT
 from ircotlib.parameters import read_parameters
 from ircotlib.program import Generate
@@ -326,7 +327,7 @@ def test_the_example_of_the_docs_runs(ran, monkeypatch, capsys):
 def open_box(displayed, ran):
     explore_box.explore_box(list(ran.values()))
     choices, beside, filters, questions, buttons, *_ = displayed[-1].children
-    return choices.children, beside, *filters.children, questions, *buttons.children
+    return choices.children, beside.children, *filters.children, questions, *buttons.children
 
 
 def test_the_box_shows_a_run_question_by_question(ran, displayed):
@@ -335,8 +336,9 @@ def test_the_box_shows_a_run_question_by_question(ran, displayed):
     titles = ["mini", "04 · IRCoT against one-step retrieval and no retrieval", "HotpotQA", "test"]
     assert [each.label for each in choices] == [*titles, "IRCoT QA", "k 2, mini-base"]
     assert [label for label, _ in choices[4].options] == ["NoR QA", "OneR", "OneR QA", "IRCoT QA"]
-    others = {None, ran["NoR QA"], ran["OneR QA"]}  # OneR has another measure
-    assert beside.value is None and {value for _, value in beside.options} == others
+    others = ["nothing", "NoR QA", "OneR QA"]  # OneR has another measure
+    assert beside[0].value == "nothing" and [label for label, _ in beside[0].options] == others
+    assert [each.layout.display for each in beside] == [None, "none", "none"]
     assert questions.description == f"{len(table)} of {len(table)}"
     assert [value for _, value in questions.options] == list(table["id"])
     assert displayed[0].data == show_question(ran["IRCoT QA"], table["id"][0])
@@ -362,26 +364,29 @@ def test_the_box_shows_a_run_question_by_question(ran, displayed):
 
 
 def test_the_box_shows_two_runs_and_keeps_nothing_of_the_last(ran, displayed):
-    choices, beside, outcome, _, _, questions, *_ = open_box(displayed, ran)
+    choices, (beside, *_), outcome, _, _, questions, *_ = open_box(displayed, ran)
     with pytest.raises(Exception, match="not found"):
         outcome.value = "wins"
     count = len(displayed)
-    beside.value = ran["OneR QA"]
+    beside.value = "OneR QA"
     assert len(displayed) == count + 1 and displayed[-1].data.count("<h4>") == 2
     outcome.value = "wins"
     assert {label.split(":")[0] for label, _ in questions.options} == {"win"}
     choices[4].value = "NoR QA"
-    assert (beside.value, outcome.value) == (None, "all") and len(questions.options) == 10
-    assert ran["NoR QA"] not in [value for _, value in beside.options]
+    assert (beside.value, outcome.value) == ("nothing", "all") and len(questions.options) == 10
+    assert [label for label, _ in beside.options] == ["nothing", "OneR QA", "IRCoT QA"]
 
 
-def test_a_choice_offers_what_is_left_and_keeps_what_it_can(tmp_path):
+@pytest.fixture
+def written(tmp_path):
+    """The folders of runs of two profiles and four experiments; each has only a run.json."""
     ircot = "test", "IRCoT QA"
     places = [("mini/04_ircot-1a/hotpotqa", "dev", "OneR QA", {"k": 5})]
     places += [("mini/04_ircot-1a/hotpotqa", *ircot, {"k": k}) for k in (2, 4)]
     places += [(f"{profile}/musique", *ircot, {"k": 4}) for profile in ("mini/04_ircot-1a", QUICK)]
     places += [("quick/04_ircot-2c/musique", *ircot, {"k": 4})]
     places += [("quick/10_your_own-3d/own", "test", "NoR QA", {})]
+    places += [("quick/13_head_to_head-4e/musique", *ircot, {"k": k}) for k in (2, 4)]
     folders = [tmp_path / where / part / f"{name} {s}" for where, part, name, s in places]
     for folder, (where, part, system, setting) in zip(folders, places, strict=True):
         profile, experiment, dataset = where.split("/")
@@ -392,9 +397,13 @@ def test_a_choice_offers_what_is_left_and_keeps_what_it_can(tmp_path):
             (folder / name).write_text("")
         about |= {"system": system, "metric": "f1", "setting": setting, "questions": 1}
         write_about(folder, about)
-    runs = explore_box.describe_runs(folders)
-    assert [run["part"] for run in runs] == ["test"] * 6 + ["dev"]
-    box = explore_box._Box(runs, runs[1])
+    return folders
+
+
+def test_a_choice_offers_what_is_left_and_keeps_what_it_can(written):
+    groups = explore.group_runs(written)
+    assert [part for *_, part in groups] == ["test"] * 5 + ["dev"]
+    box = explore_box._Box(groups, written[1])
     chosen = box.choices
 
     def offered(name):
@@ -402,14 +411,49 @@ def test_a_choice_offers_what_is_left_and_keeps_what_it_can(tmp_path):
 
     assert (chosen["system"].value, offered("part")) == ("IRCoT QA", ["test", "dev"])
     chosen["variant"].value = "k 4, mini-xl"
-    assert box.run["folder"] == folders[2]
+    assert box.run["folder"] == written[2]
     chosen["dataset"].value = "musique"  # the same setting is there, too
-    assert box.run["folder"] == folders[3] and offered("part") == ["test"]
+    assert box.run["folder"] == written[3] and offered("part") == ["test"]
     chosen["profile"].value = "quick"
     assert offered("variant") == ["k 4, mini-xl, 1b", "k 4, mini-xl, 2c"]
-    assert [value for _, value in box.beside.options] == [None, folders[5]]
+    assert [each.value for each in box.beside.values()] == ["04_ircot", "nothing", ""]
+    box.beside["system"].value = "IRCoT QA"  # the other one
+    assert box.second == written[5]
+    box.beside["experiment"].value = "13_head_to_head"  # the same system is there, too
+    box.beside["variant"].value = "k 4, mini-xl"
+    assert box.second == written[8]
     chosen["experiment"].value = "10_your_own"
-    assert box.run["folder"] == folders[6] and chosen["variant"].value == "mini-xl"
+    assert box.run["folder"] == written[6] and chosen["variant"].value == "mini-xl"
+    assert [len(each.options) for each in box.beside.values()] == [1, 1, 1] and not box.second
+    (written[2] / "run.json").write_text("{")
+    damaged = explore_box._Box(groups, written[1]).choices["system"].options
+    assert [label for label, _ in damaged] == ["IRCoT QA", written[2].name]
+
+
+def test_of_all_runs_only_those_of_the_chosen_experiment_are_read(written, monkeypatch):
+    read = set()
+
+    def watched(path, remedy):
+        read.add(written.index(path.parent))
+        return read_description(path, remedy)
+
+    monkeypatch.setattr("ircotlib.running.run.read_description", watched)
+    groups = explore.group_runs(written)
+    assert read == set()
+    box = explore_box._Box(groups, written[1])
+    assert read == {1, 2}
+    for dropdowns, name, value, expected in [
+        (box.choices, "variant", "k 4, mini-xl", {2}),
+        (box.choices, "dataset", "musique", {3}),
+        (box.choices, "dataset", "hotpotqa", {2}),  # its neighbour was read
+        (box.choices, "profile", "quick", {4, 5}),
+        (box.beside, "experiment", "13_head_to_head", {4, 7, 8}),
+        (box.beside, "system", "IRCoT QA", {4, 7}),
+        (box.beside, "variant", "k 4, mini-xl", {4, 8}),
+    ]:
+        read.clear()
+        dropdowns[name].value = value
+        assert read == expected, (name, value)
 
 
 def test_the_box_says_what_is_wrong_with_a_folder(ran, displayed, copied, monkeypatch):
