@@ -8,12 +8,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Timer
 
 from tqdm import tqdm
 from tqdm.auto import tqdm as tqdm_auto
 
 from ircotlib.text import plain
 
+PATIENCE = 1.0  # seconds
 WORK: list[str] = []  # what is being done in a batch run, each a part of the one before
 
 
@@ -49,6 +51,18 @@ def show_progress(label: str, total: int | None) -> Iterator[Callable[[int, int]
     bar = (tqdm if sys.stderr.isatty() else tqdm_auto)(total=total, desc=label, leave=False)
     with bar:
         yield lambda done, total: bar.update(done - bar.n)
+
+
+@contextmanager
+def say_if_long(line: str) -> Iterator[None]:
+    """Print a line to stderr if the work takes longer than PATIENCE; nothing in a batch run."""
+    timer = Timer(PATIENCE, tqdm.write, (line, sys.stderr))  # stands above a bar
+    if not os.environ.get("IRCOT_BATCH"):
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def track(items: Iterable, label: str, total: int | None = None, every: int = 1000) -> Iterator:

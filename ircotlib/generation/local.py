@@ -11,8 +11,9 @@ from math import inf
 
 from ircotlib.errors import UserError
 from ircotlib.files import models
-from ircotlib.files.extras import need
+from ircotlib.files.extras import import_large, need
 from ircotlib.files.processes import count_cores
+from ircotlib.files.progress import say_if_long
 from ircotlib.generation import replies
 from ircotlib.generation.batches import cut_batches, side_by_side
 from ircotlib.generation.config import count_parameters, is_encoder_decoder, read_config
@@ -89,10 +90,12 @@ class LocalModel:
         Unavailable without the extra `local`.
         """
         need("torch", "local")
-        from ircotlib.generation.causal import can_reuse
-        from ircotlib.generation.weights import read_model
+        with say_if_long(f"{self.folder.name}: the model is being read"):
+            import_large("ircotlib.generation.weights")
+            from ircotlib.generation.causal import can_reuse
+            from ircotlib.generation.weights import read_model
 
-        model = read_model(self.folder, self.is_encoder_decoder, self.device, self.dtype)
+            model = read_model(self.folder, self.is_encoder_decoder, self.device, self.dtype)
         if not can_reuse(model):
             self.prefixes.limit = 0
         return model
@@ -125,9 +128,10 @@ class LocalModel:
         """How many batches are answered in parallel: one per core for a small T5 on a CPU, where a
         second core speeds up no single batch, and no prefix cache is shared.
         """
+        model = self.model  # before any other import of torch
         from ircotlib.generation.weights import is_small
 
-        return count_cores() if self.is_encoder_decoder and is_small(self.model) else 1
+        return count_cores() if self.is_encoder_decoder and is_small(model) else 1
 
     def take(self, requests: Sequence[Request]) -> list[int]:
         """The indices of the next batches, one per thread, of the prompts with least to read."""
@@ -171,6 +175,7 @@ class LocalModel:
         return cut_batches(whole, rows, self.batch_tokens, counts, order)
 
     def _answer_batch(self, batch: dict[int, Request]) -> Iterator[tuple[int, str | ValueError]]:
+        model = self.model  # before any other import of torch
         from ircotlib.generation.decode import decode, most_probable
         from ircotlib.generation.sampling import Draws
 
@@ -182,7 +187,7 @@ class LocalModel:
         sources = [at for at, request in enumerate(requests) for _ in range(count_rows(request))]
         draws = Draws(requests) if isinstance(requests[0], Sample) else None
         ends = self._ends([(requests[at], prompts[at]) for at in sources], draws)
-        texts = decode(self.model, prompts, ends, draws or most_probable, sources, self.prefixes)
+        texts = decode(model, prompts, ends, draws or most_probable, sources, self.prefixes)
         written: list[dict[int, tuple | None]] = [{} for _ in requests]  # by row
         for row, tokens in texts:
             at = sources[row]

@@ -8,7 +8,6 @@ to a zero-width joiner stay letters.
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 from hashlib import sha256
 
 import regex
@@ -22,7 +21,7 @@ STOP_WORDS = frozenset(  # EnglishAnalyzer's own 33, of Lucene
     """.split()
 )
 POSSESSIVES = ("'s", "'S", "\u2019s", "\u2019S", "\uff07s", "\uff07S")  # EnglishPossessiveFilter
-MOST = 1 << 17  # chunks remembered, plus as many older ones: 50 MB; and stems
+MOST = 1 << 18  # chunks remembered, plus as many older ones: 80 MB
 # of a word, in UTF-16 code units; the rest becomes the next word (StandardTokenizer's default)
 MAX_LENGTH = 255
 
@@ -55,7 +54,7 @@ def analyze(text: str) -> list[str]:
 
 def join_terms(text: str) -> str:
     """The terms of a text, each preceded by a space, for an index that splits at spaces."""
-    return "".join(map(CHUNKS.__getitem__, text.split(" ")))
+    return "".join([CHUNKS[chunk] for chunk in text.split(" ")])
 
 
 class Chunks(dict):
@@ -69,14 +68,18 @@ class Chunks(dict):
         if len(self) >= MOST:
             self.older = dict(self)
             self.clear()
-        self[chunk] = terms = self.older.get(chunk) or "".join(map(_term, _words(chunk)))
+        terms = self.older.get(chunk)
+        if terms is None:
+            word = chunk.strip('.,"()').lower()  # marks that are never part of a word at its ends
+            if not (chunk.isascii() and word.isalnum() and len(word) <= MAX_LENGTH):
+                terms = "".join(map(_term, _words(chunk)))
+            else:
+                terms = _term(word) if word == chunk else self[word]
+        self[chunk] = terms
         return terms
 
 
 def _words(chunk: str) -> list[str]:
-    bare = chunk.strip('.,"()')  # never part of a word at its start or end
-    if bare.isascii() and bare.isalnum() and len(bare) <= MAX_LENGTH:
-        return [bare]
     if len(chunk) * 2 > MAX_LENGTH:  # a character has at most two units
         return list(_cut_words(chunk))
     return (ASCII_WORD if chunk.isascii() else WORD).findall(chunk)
@@ -93,7 +96,6 @@ def _lower(word: str) -> str:
     return word.replace("\u03a3", "\u03c3").replace("\u0130", "i").lower()  # LowerCaseFilter
 
 
-@lru_cache(MOST)
 def _stem(word: str) -> str:
     """Porter's stem; a character beyond U+FFFF counts as two UTF-16 code units, as in Lucene."""
     if word.isascii() or max(word) <= "\uffff":

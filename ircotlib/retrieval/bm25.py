@@ -160,8 +160,8 @@ def _add(corpus: Corpus, folder: Path, progress: Progress) -> None:
     processes = count_processes(corpus)
     writer = index.writer(heap_size=200_000_000, num_threads=max(1, processes // 2))
     documents = make_documents(corpus, processes)
-    for _, document in zip(progress(range(len(corpus))), documents, strict=True):
-        writer.add_json(document)
+    for _, fields in zip(progress(range(len(corpus))), documents, strict=True):
+        writer.add_document(tantivy.Document.from_dict(fields, index.schema))
     try:
         writer.commit()
         writer.wait_merging_threads()

@@ -2,7 +2,6 @@
 processes, so that all cores are used.
 """
 
-import json
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures.process import BrokenProcessPool
@@ -17,7 +16,6 @@ LARGE = 50_000  # paragraphs: with fewer, extra processes would cost more than t
 MOST = 4  # processes: more would only wait for the reading process, and each holds 100 MB
 TURN = 256  # documents made in one turn
 AHEAD = 4  # turns that each process may be ahead
-ENCODE = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def count_processes(corpus: Corpus) -> int:
@@ -26,8 +24,8 @@ def count_processes(corpus: Corpus) -> int:
     return min(cores - 1, MOST) if cores > 2 and len(corpus) >= LARGE else 0
 
 
-def make_documents(corpus: Corpus, processes: int = 0) -> Iterator[str]:
-    """The documents of a corpus as JSON, in order. ChildProcessError if a process is killed."""
+def make_documents(corpus: Corpus, processes: int = 0) -> Iterator[dict]:
+    """The documents of a corpus by field, in order. ChildProcessError if a process is killed."""
     if not processes:
         yield from _make(corpus, 0, len(corpus))
         return
@@ -46,15 +44,14 @@ def make_documents(corpus: Corpus, processes: int = 0) -> Iterator[str]:
             raise ChildProcessError(f"{killed}; free some memory, then build again") from error
 
 
-def _make(corpus: Corpus, start: int, stop: int) -> Iterator[str]:
+def _make(corpus: Corpus, start: int, stop: int) -> Iterator[dict]:
     for position, paragraph in enumerate(corpus.between(start, stop), start=start):
         title = paragraph.title
         fields = {"title": join_terms(title), "text": join_terms(paragraph.text)}
-        fields |= {"whole_title": title, "lower_title": title.lower(), "position": position}
-        yield ENCODE(fields)
+        yield fields | {"whole_title": title, "lower_title": title.lower(), "position": position}
 
 
-def _make_turn(folder: Path, start: int, stop: int) -> list[str]:
+def _make_turn(folder: Path, start: int, stop: int) -> list[dict]:
     return list(_make(_open_corpus(folder), start, stop))
 
 

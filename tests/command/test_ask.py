@@ -3,6 +3,7 @@
 import json
 from contextlib import redirect_stdout
 from io import StringIO
+from shutil import copytree
 
 import pytest
 
@@ -67,6 +68,24 @@ def test_a_question_about_what_nothing_knows_is_told_in_one_line(monkeypatch, tm
     assert main(["ask", "Who married Beyoncé?", *systems]) == 0
     told = [line for line in capsys.readouterr().err.splitlines() if "guess" in line]
     assert told == ["mini-xxl has never read “Beyoncé”: what follows is a guess"]
+
+
+def test_a_model_that_takes_its_time_is_told_on_stderr_and_only_when_it_is_read(
+    monkeypatch, tmp_path, capsys
+):
+    monkeypatch.delenv("IRCOT_BATCH", raising=False)
+    monkeypatch.setattr("ircotlib.files.progress.PATIENCE", 0.0)
+    monkeypatch.setattr("ircotlib.running.bench.DATA", tmp_path / "data")
+    monkeypatch.setattr("ircotlib.running.backends.DATA", tmp_path / "data")
+    asked = []
+    for copy in ("first", "second"):  # a model that no process has read; then all is cached
+        model = copytree(ROOT / "data/models/mini-base", tmp_path / copy / "mini-base")
+        question = ["ask", "Who founded the Foreign Quarry label?", "--system", "OneR QA"]
+        assert main([*question, "--set", f"model={model}"]) == 0
+        asked.append(capsys.readouterr())
+    line = "mini-base: the model is being read\n"
+    assert asked[0].err.count(line) == 1 and line not in asked[1].err
+    assert asked[0].out == asked[1].out and "OneR QA answers: " in asked[0].out
 
 
 def test_systems_are_named_in_any_case_or_by_default():

@@ -123,6 +123,23 @@ def test_real_texts_give_the_terms_that_were_equal_to_the_servers(shared):
     assert hashlib.sha256(terms.encode()).hexdigest()[:16] == "4b5bf460fc616029"
 
 
+def test_varied_texts_give_the_terms_that_they_always_gave():
+    """Words of all endings, cases, marks and scripts, alone, glued together and repeated."""
+    chance = random.Random(7)
+    endings = "s sses ies ed ing eed y ly ation ational izer ness ful ement ibility ology ll e 's"
+    marks = [*".,;:!?()\"'’-_/", "'s", "’S", " ", "  ", "\n", ", ", ". ", " (", ") "]
+    texts = []
+    for _ in range(20_000):
+        starts = ["".join(chance.choices("aeioubdlnprsty", k=chance.randint(1, 5))) for _ in "12"]
+        words = [start + chance.choice(endings.split()) for start in starts]
+        words += [words[0].title(), words[1].upper(), str(chance.randint(0, 3000)), "The", "of"]
+        pieces = chance.choices([*words * 5, *marks, *PIECES, *" " * 30], k=chance.randint(1, 60))
+        texts.append("".join(pieces))
+    terms = [" ".join(analyze(text)) for text in texts]
+    assert (sum(len(text.split(" ")) for text in terms), len(set(terms))) == (145513, 19057)
+    assert hashlib.sha256("\n".join(terms).encode()).hexdigest()[:16] == "cb25e81f0423b5de"
+
+
 def test_the_fast_pattern_finds_the_words_of_the_full_one():
     chance = random.Random(1)
     for _ in range(3000):

@@ -208,7 +208,7 @@ def build_in_pieces(corpus: Corpus, folder: Path) -> None:
     for start in range(0, len(made), 40):
         writer = index.writer(num_threads=1)
         for document in made[start : start + 40]:
-            writer.add_json(document)
+            writer.add_document(tantivy.Document.from_dict(document, index.schema))
         writer.commit()
         writer.wait_merging_threads()
     write_description(folder / "index.json", bm25._describe(corpus) | {"files": {}})

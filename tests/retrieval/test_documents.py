@@ -1,6 +1,5 @@
 """However many processes make the documents of the embedded index, they are the same."""
 
-import json
 import os
 import random
 import subprocess
@@ -37,8 +36,8 @@ def corpus(tmp_path) -> Corpus:
 
 
 def test_a_document_is_terms_titles_and_the_position(corpus):
-    for position, document in enumerate(make_documents(corpus)):
-        fields, paragraph = json.loads(document), corpus[position]
+    for position, fields in enumerate(make_documents(corpus)):
+        paragraph = corpus[position]
         for field, text in (("title", paragraph.title), ("text", paragraph.text)):
             assert fields[field].split(" ")[1:] == analyze(text)
         titles = paragraph.title, paragraph.title.lower()
