@@ -33,7 +33,7 @@ class Work:
         call cache.
         """
         look = cache(hash_sources)  # once for all of them
-        for run in runs:
+        for run in (run for run in runs if run.folder not in self.read):
             self.read[run.folder] = read_current(run, look)
             if self.read[run.folder] is None:
                 self.players.hand_out(run)

@@ -27,7 +27,6 @@ from ircotlib.parameters import WITHOUT_WEIGHTS, Parameters
 from ircotlib.playing.cache import Calls
 from ircotlib.playing.scheduler import find_missing, run
 from ircotlib.running.bench import Bench
-from ircotlib.running.current import can_be_opened
 from ircotlib.running.run import Run, open_run
 
 FEWEST = 20  # questions of a share; fewer would not fill the batches of a small model
@@ -86,7 +85,7 @@ class Workers:
 
     def hand_out(self, played: Run) -> None:
         """Have a run played, unless all its replies are in the call cache."""
-        if self.count < 2 or not can_be_opened(played) or _is_stored(played):
+        if self.count < 2 or not played.is_as_named or _is_stored(played):
             return
         small = is_small(played.bench)
         about = played.identity, fingerprints_of(played.bench), small

@@ -2,9 +2,10 @@
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 
 from ircotlib import STARTED
@@ -19,26 +20,28 @@ def hash_sources(texts: Path, code: tuple[Path, ...] = ()) -> str | None:
     `texts`, which are read anew when they are used, and of more `code`. None if some code was
     written after this process had begun: what is loaded here may be older.
     """
-    code = [*_list_all((PACKAGE, PACKAGE.parent / "ircot_laboratory", *code))]
-    if any(max(times) / 1e9 > STARTED for _, _, *times in code):
+    all_code = PACKAGE, PACKAGE.parent / "ircot_laboratory", *code
+    loaded = [*chain.from_iterable(map(_list, all_code))]
+    if any(max(times) / 1e9 > STARTED for _, _, *times in loaded):
         return None
-    return _hash((*code, *_list_all((PROMPTS, PRICES, texts))))
+    return _hash((*loaded, *chain.from_iterable(map(_list, (PROMPTS, PRICES, texts)))))
 
 
-def _list_all(places: Iterable[Path]) -> Iterator[tuple]:
-    """The files at or below places, each with its size and the times at which it was changed."""
-    walks = (os.walk(p) if p.is_dir() else [(p.parent, [], [p.name])] for p in places)
-    for folder, folders, names in chain.from_iterable(walks):
-        left_out = {"__pycache__", *(LATER if Path(folder) == PACKAGE else ())}
-        folders[:] = sorted({*folders} - left_out)
-        for path in (os.path.join(folder, name) for name in sorted(names)):
-            about = os.stat(path)
-            yield path, about.st_size, about.st_mtime_ns, about.st_ctime_ns
+def _list(place: Path | os.DirEntry) -> Iterator[tuple]:
+    """The files at or below a place, each with its size and the times at which it was changed."""
+    if place.is_dir():
+        left_out = LATER if Path(place) == PACKAGE else ()
+        for entry in sorted(os.scandir(place), key=attrgetter("name")):
+            if entry.name != "__pycache__" and entry.name not in left_out:
+                yield from _list(entry)
+    elif place.is_file():
+        about = place.stat()
+        yield os.fspath(place), about.st_size, about.st_mtime_ns, about.st_ctime_ns
 
 
 @lru_cache(maxsize=16)
 def _hash(states: tuple) -> str:
-    """A hash of the files that `_list_all` found: their names and contents."""
+    """A hash of the files that `_list` found: their names and contents."""
     content = hashlib.blake2b(digest_size=16)
     for path, *_ in states:
         content.update(repr((Path(path).parts[-2:], Path(path).read_bytes())).encode())

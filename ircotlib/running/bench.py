@@ -54,9 +54,7 @@ class Bench:
     duplicates: object = None
 
     def open(self, with_model: bool = True, calls: Calls | Replaying | None = None) -> "Bench":
-        """The bench with all that it needs; itself if it is open. `calls`: None for the call cache
-        of this machine.
-        """
+        """The bench, opened; itself if it is. `calls`: None for the call cache of this machine."""
         if self.retriever is not None:
             return self
         p, name = self.parameters, self.dataset.name
@@ -90,6 +88,15 @@ class Bench:
     def questions_hash(self) -> str:
         """A hash of its questions, with their answers and gold paragraphs."""
         return digest(repr((self.dev, self.test)), 32)
+
+    @cached_property
+    def is_as_named(self) -> bool:
+        """Whether another process that is told its names and parameters opens the same bench."""
+        unknown = None in [backend.fingerprint for backend in self.backends]
+        if unknown or self.calls.path != str(DATA / "calls.sqlite"):
+            return False
+        named = {"shown": self.shown and self.shown.name, "grid_of": self.grid_of}
+        return open_bench(self.parameters, self.dataset.name, self.experiment, **named) == self
 
     @property
     def backends(self) -> list:
@@ -215,9 +222,7 @@ def runs_folder(
 def name_bench(
     p: Parameters, dataset: str, experiment: str, *, shown: str | None = None, grid_of: str = MAIN
 ) -> Bench:
-    """The bench of an experiment on one data set, which is not opened; see Bench for the arguments,
-    and the data sets by their names.
-    """
+    """The bench of an experiment on one data set, not opened; see Bench. Data sets are named."""
     other = None if shown is None else find_dataset(shown)
     return Bench(p, find_dataset(dataset), experiment, other, grid_of)
 

@@ -6,20 +6,17 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 import pandas as pd
 
 from ircotlib.errors import DataError
-from ircotlib.files.paths import DATA
 from ircotlib.files.sources import hash_sources
 from ircotlib.playing import scheduler
 from ircotlib.playing.cache import Calls
 from ircotlib.playing.exported import Replaying
 from ircotlib.running.finished import describe_made_with
 from ircotlib.running.predictions import read_lines, read_scores, row_of
-from ircotlib.running.run import RERUN, Run, columns_of, open_run, read_about, read_file
-from ircotlib.systems import all_systems
+from ircotlib.running.run import RERUN, Run, columns_of, read_about, read_file
 
 REPLAY = "IRCOT_REPLAY"  # in the environment: every run is replayed, and says what differs
 
@@ -42,24 +39,11 @@ def read_current(run: Run, look: Callable = hash_sources) -> pd.DataFrame | None
         return None
     if made_with["sources"] is None or not made_with.items() <= about.items():
         return None
-    if not (can_be_opened(run) and _answers_first_alike(run, predictions)):
+    if not (run.is_as_named and _answers_first_alike(run, predictions)):
         return None
     for line in about["oddities"]:
         print(f"{run.label}: {line}", file=sys.stderr, flush=True)
     return scores.assign(**columns_of(about))
-
-
-def can_be_opened(run: Run) -> bool:
-    """Whether another process that is told the identity of a run opens the same one."""
-    bench = run.bench
-    fingerprints = [backend.fingerprint for backend in bench.backends]
-    if bench.calls.path != str(DATA / "calls.sqlite") or None in fingerprints:
-        return False
-    if all_systems().get(run.system.name) is not run.system:
-        return False
-    again = open_run(run.identity).bench
-    # the identity has all parameters; where figures of a trial go is none of them
-    return replace(again, parameters=bench.parameters) == bench
 
 
 def _answers_first_alike(run: Run, predictions: bytes) -> bool:

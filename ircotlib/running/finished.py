@@ -8,7 +8,7 @@ from statistics import mean
 from typing import NamedTuple
 
 from ircotlib.data import Question
-from ircotlib.files.paths import resolve
+from ircotlib.files.paths import PROMPTS, resolve
 from ircotlib.files.plugins import list_records
 from ircotlib.files.sources import hash_sources
 from ircotlib.program import Generate, Outcome, Purposed, Retrieve, Sample, Step
@@ -71,7 +71,7 @@ def find_sources(
     used = run.system, bench.dataset, bench.shown, find_retriever(bench.parameters.retriever)
     if any(record is one for record in list_records() for one in used):
         return None
-    return look(Path(resolve(bench.parameters.demonstrations)), code)
+    return look(Path(resolve(bench.parameters.demonstrations) or PROMPTS), code)
 
 
 def describe_index(retriever: object) -> dict:

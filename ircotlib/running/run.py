@@ -23,7 +23,7 @@ from ircotlib.playing.exported import Replaying
 from ircotlib.program import Program
 from ircotlib.running.bench import Bench, open_bench
 from ircotlib.running.programs import program_of
-from ircotlib.systems import System, choose_systems
+from ircotlib.systems import System, all_systems, choose_systems
 
 VERSIONS = "ircotlib torch transformers tokenizers tantivy regex numpy pandas".split()
 FILES = ("predictions.jsonl", "scores.csv")  # beside run.json
@@ -83,6 +83,11 @@ class Run(NamedTuple):
         about |= {"metric": self.measure}
         about |= {"shown": bench.shown and bench.shown.name, "grid_of": bench.grid_of}
         return about | {"parameters": bench.parameters.model_dump(mode="json")}
+
+    @property
+    def is_as_named(self) -> bool:
+        """Whether another process that is told its identity opens the same run (`open_run`)."""
+        return all_systems().get(self.system.name) is self.system and self.bench.is_as_named
 
     @property
     def program(self) -> Callable[[Question], Program]:

@@ -3,7 +3,7 @@
 import pytest
 
 from ircotlib.comparing import workers
-from ircotlib.running import backends, current
+from ircotlib.running import backends
 from ircotlib.running import bench as setup
 
 
@@ -16,6 +16,5 @@ def at(monkeypatch):
         monkeypatch.setattr(setup, "DATA", folder)
         monkeypatch.setattr(backends, "DATA", folder)
         monkeypatch.setattr(workers, "DATA", folder)
-        monkeypatch.setattr(current, "DATA", folder)
 
     return keep

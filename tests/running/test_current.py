@@ -17,7 +17,7 @@ from ircotlib.files.paths import MODELS, PROMPTS, ROOT
 from ircotlib.files.sources import LATER, hash_sources
 from ircotlib.parameters import read_parameters
 from ircotlib.prompting import examples, templates
-from ircotlib.running import backends, current, experiment, finished
+from ircotlib.running import backends, experiment, finished
 from ircotlib.running import bench as setup
 from ircotlib.running.bench import open_bench
 from ircotlib.running.current import REPLAY, read_current
@@ -31,7 +31,7 @@ S = all_systems()
 @pytest.fixture
 def bench(tmp_path, monkeypatch, laboratory):
     """Two questions; data, model, prompts and demonstrations are the test's own."""
-    for module in (setup, backends, current):
+    for module in (setup, backends):
         monkeypatch.setattr(module, "DATA", tmp_path / "data")
     for module in (sources, templates, examples):
         monkeypatch.setattr(module, "PROMPTS", tmp_path / "prompts")
