@@ -126,7 +126,7 @@ def name_model(p: Parameters | Mapping) -> str:
         return "gold reader (upper bound)"
     if p["model"] != SIMULATED:
         return p["model"]
-    dials = [f"{name} {share:g}" for name, share in p["dials"].items()]
+    dials = [f"{name} {share:g}" for name, share in p.get("dials", {}).items()]
     return f"simulated reader ({', '.join(dials)})" if dials else "simulated reader"
 
 
