@@ -45,7 +45,7 @@ from ircotlib.systems import all_systems
 
 SYSTEMS = {"IRCoT QA": {"k": 4}, "SearChain": {}}
 BATCHES, PROMPTS = (32, 128), (300, 6000)
-SIZES = {"scripted": (100, 1000, 4000, 10_000), "T5": (100, 200, 1000, 4000)}
+SIZES = {"scripted": (100, 1000, 4000, 10_000), "T5": (100, 1000, 2000)}
 SIZES |= {"Llama": (100, 1000, 4000)}
 LONGEST = 150  # CPU seconds of a run: sizes that would take longer, by the run before, are left out
 FEWEST = {"scripted": 100, "T5": 1000, "Llama": 1000}
@@ -167,7 +167,8 @@ def measure(writer: str, name: str, size: int, batch: int, tokens: int) -> Found
         else:
             model = make_model(writer, Path(folder) / "model", batch)
             passes = time_passes(model.model)
-        opened = replace(opened, model=model, calls=Calls(), extractor=None)
+        calls = Calls(Path(folder) / "calls.sqlite")
+        opened = replace(opened, model=model, calls=calls, extractor=None)
         asked = replace(opened, test=ask_again(opened.test, size))
         bench = Padded(**{name: getattr(asked, name) for name in asked.__dataclass_fields__})
         object.__setattr__(bench, "more", int(tokens * WORD))
