@@ -171,16 +171,17 @@ def benchmarks() -> dict:
 
 def grown() -> str:
     """The table of what a question costs outside the model (bench/growth.py)."""
-    table = read("bench_growth").set_index(["system", "batch", "prompt_tokens", "questions"])
     rows = []
-    for system, batch, tokens in dict.fromkeys(index[:3] for index in table.index):
-        of_one = table.loc[(system, batch, tokens)]
-        milliseconds = [f"{of_one['ms_a_question'].iloc[at]:.2f}" for at in (0, -1)]
-        kb = f"{of_one['kb_a_question'].iloc[-1]:.1f}"
-        rows.append([system, batch, f"{tokens:,}", *milliseconds, kb])
-    sizes = [f"{n:,}" for n in table.index.unique("questions")]
-    head = ["system", "batch", "tokens of a prompt", f"ms, {sizes[0]} questions"]
-    return as_table([*head, f"ms, {sizes[-1]}", f"KB, {sizes[-1]}"], rows)
+    kinds = ["writer", "system", "batch", "prompt_tokens"]
+    for (writer, system, batch, tokens), of_one in read("bench_growth").groupby(kinds, sort=False):
+        fewest, most = of_one.iloc[0], of_one.iloc[-1]
+        row = [writer, system, batch, f"{tokens:,}", f"{fewest['ms_a_question']:.2f}"]
+        row += [f"{most['ms_a_question']:.2f}", f"{most['questions']:,}"]
+        kb, passes = (most[name] for name in ("kb_a_question", "ms_of_passes"))
+        row += ["" if pd.isna(kb) else f"{kb:.1f}", "" if pd.isna(passes) else f"{passes:.1f}"]
+        rows.append(row)
+    head = ["texts by", "system", "batch", "tokens of a prompt", "ms, 100 questions", "ms, most"]
+    return as_table([*head, "most", "KB, most", "ms of passes, most"], rows)
 
 
 def dials() -> dict:

@@ -9,32 +9,31 @@ With --downloads, it also has the files of which the papers' corpora are made. T
 writes the demonstrations of the default laboratory into prompts/laboratory.
 """
 
-import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
 from ircot_laboratory.official.contexts import alias_rows, number_entities
+from ircot_laboratory.official.files import write_json, write_records
 from ircot_laboratory.official.iirc import iirc_articles, iirc_records
 from ircot_laboratory.official.kilt import kilt_pages, kilt_record, number_pages
-from ircot_laboratory.official.splits import DEV, context_records, other_splits, write_abstracts
+from ircot_laboratory.official.splits import DEV, context_records, write_counts, write_downloads
 from ircot_laboratory.official.strategyqa import strategyqa_paragraphs, strategyqa_record
 from ircot_laboratory.questions.demonstrations import write_demonstrations
 from ircot_laboratory.questions.questions import ALL_DATASETS, DATASETS, make_riddles
-from ircot_laboratory.world.encyclopedia import make_world
+from ircot_laboratory.world.encyclopedia import make_entities, make_world
 from ircot_laboratory.world.pages import KILT
 from ircot_laboratory.world.records import Riddle, World
 from ircotlib.data import write_jsonl
-from ircotlib.datasets import find_dataset
-from ircotlib.datasets.abstracts import ABSTRACTS, ARCHIVE
 from ircotlib.datasets.kilt import PAGES
 from ircotlib.errors import UserError
 from ircotlib.files.checksums import check_sums, read_description, take_sums, write_description
 from ircotlib.files.options import new_parser, read_count, read_folder, refusing
 from ircotlib.files.paths import PROMPTS, hold_lock, write_folder
+from ircotlib.files.progress import track
 
 SEED, SIZE, QUESTIONS = 0, 2400, 600
 TASKS = {  # KILT's file names
@@ -43,6 +42,12 @@ TASKS = {  # KILT's file names
     "fever": "fever-dev-kilt.jsonl",
     "eli5": "eli5-dev-kilt.jsonl",
 }
+# ours: what a page and a question take: seconds of a core, MB of memory, MB on disk; and downloads
+COSTS = {
+    False: ((0.00022, 0.0045), (0.004, 0.012), (0.0016, 0.0155)),
+    True: ((0.0004, 0.01), (0.0045, 0.04), (0.002, 0.064)),
+}
+LARGE = 30_000  # pages, and ten times the questions: about ten seconds
 ABOUT, ANEW = "laboratory.json", "the laboratory is made again"
 
 
@@ -103,36 +108,66 @@ def make_dataset(
 
 
 def _write(folder: Path, about: dict) -> None:
-    seed, size, questions = about["seed"], about["size"], about["questions"]
-    made = {dataset: make_dataset(dataset, seed, size, questions) for dataset in ALL_DATASETS}
     with write_folder(folder, ABOUT, "laboratory") as partial:
-        for dataset in made:
-            _write_dataset(partial / dataset, made[dataset], dataset, seed)
-        world = made[KILT[0]].world  # KILT's data sets share the knowledge source, one download
-        (partial / "kilt").mkdir()
-        write_jsonl(partial / "kilt" / PAGES, kilt_pages(world, number_pages(world)))
+        demonstrated = _write_datasets(partial, about)
+        write_all_demonstrations(partial / "prompts", demonstrated, about["seed"])
         if about["downloads"]:
-            _write_downloads(partial, made, seed)
-        demonstrated = {dataset: made[dataset] for dataset in DATASETS}
-        write_all_demonstrations(partial / "prompts", demonstrated, seed)
+            write_counts(partial, len(make_entities(about["seed"], about["size"])))
         paths = sorted(path for path in partial.rglob("*") if path.is_file())
         names = [path.relative_to(partial).as_posix() for path in paths]
         write_description(partial / ABOUT, about | {"files": take_sums(partial, names)})
 
 
+def _write_datasets(folder: Path, about: dict) -> Iterator[tuple[str, Made]]:
+    """Write the files of every data set, and yield those that have demonstrations. If the world is
+    large, stderr says what it will take, shows how many are written, and one version of the
+    encyclopedia is held in memory at a time.
+    """
+    seed, size, questions = about["seed"], about["size"], about["questions"]
+    datasets, is_large = ALL_DATASETS, size + 10 * questions > LARGE
+    if is_large:
+        print(_say_costs(size, questions, about["downloads"]), file=sys.stderr, flush=True)
+        datasets = track(ALL_DATASETS, "making the laboratory", every=1)
+    for dataset in datasets:
+        if is_large and dataset not in KILT[1:]:
+            make_dataset.cache_clear()
+            make_world.cache_clear()
+        made = make_dataset(dataset, seed, size, questions)
+        _write_dataset(folder / dataset, made, dataset, seed)
+        if dataset == KILT[0]:  # KILT's data sets share the knowledge source, one download
+            (folder / "kilt").mkdir()
+            write_jsonl(folder / "kilt" / PAGES, kilt_pages(made.world, number_pages(made.world)))
+        if about["downloads"]:
+            write_downloads(folder / dataset, *made, dataset, seed)
+        if dataset in DATASETS:
+            yield dataset, made
+
+
+def _say_costs(size: int, questions: int, downloads: bool) -> str:
+    """What a laboratory will take, in a line."""
+    seconds, memory, disk = (
+        page * size + question * questions for page, question in COSTS[downloads]
+    )
+    what = f"{size:,} pages and {questions:,} questions for each of {len(ALL_DATASETS)} data sets"
+    return (
+        f"the laboratory of {what} will take about {seconds:.0f} seconds of one core, "
+        f"{memory + 40:.0f} MB of memory and {disk:.0f} MB on disk"
+    )
+
+
 def write_all_demonstrations(
-    folder: Path, made: Mapping[str, Made], seed: int = SEED
+    folder: Path, made: Iterable[tuple[str, Made]], seed: int = SEED
 ) -> list[Path]:
-    """Write the prompt files of a laboratory's data sets, and demonstration_sets.json, which lists
-    the demonstrations in the three fixed sets of each (IRCoT §4.1). Return all paths.
+    """Write the prompt files of these data sets of a laboratory, and demonstration_sets.json, which
+    lists the demonstrations in the three fixed sets of each (IRCoT §4.1). Return all paths.
     """
     paths, sets = [], {}
-    for dataset, (world, riddles) in made.items():
+    for dataset, (world, riddles) in made:
         written, sets[dataset] = write_demonstrations(
             folder / dataset, world, riddles, dataset, seed
         )
         paths += written
-    _write_json(folder / "demonstration_sets.json", sets)
+    write_json(folder / "demonstration_sets.json", sets)
     return [*paths, folder / "demonstration_sets.json"]
 
 
@@ -142,12 +177,12 @@ def _write_dataset(folder: Path, made: Made, dataset: str, seed: int) -> None:
     if dataset in DEV:
         _write_with_contexts(folder, made, dataset, seed)
     elif dataset == "iirc":
-        _write_json(folder / "dev.json", iirc_records(world, riddles))
-        _write_json(folder / "context_articles.json", iirc_articles(world))
+        write_json(folder / "dev.json", iirc_records(world, riddles))
+        write_json(folder / "context_articles.json", iirc_articles(world))
     elif dataset == "strategyqa":
         records = [strategyqa_record(world, riddle, seed) for riddle in riddles]
-        _write_json(folder / "strategyqa_train.json", records)
-        _write_json(folder / "strategyqa_train_paragraphs.json", strategyqa_paragraphs(world))
+        write_json(folder / "strategyqa_train.json", records)
+        write_json(folder / "strategyqa_train_paragraphs.json", strategyqa_paragraphs(world))
     else:
         numbers = number_pages(world)
         records = [kilt_record(world, riddle, seed, numbers) for riddle in riddles]
@@ -155,41 +190,10 @@ def _write_dataset(folder: Path, made: Made, dataset: str, seed: int) -> None:
 
 
 def _write_with_contexts(folder: Path, made: Made, dataset: str, seed: int) -> None:
-    records = context_records(*made, dataset, seed)
-    _write_records(folder / DEV[dataset], records)
+    write_records(folder / DEV[dataset], context_records(*made, dataset, seed))
     if dataset == "2wikimultihopqa":
         rows = alias_rows(made.world, number_entities(made.world))
         write_jsonl(folder / "id_aliases.json", rows)
-
-
-def _write_downloads(folder: Path, made: Mapping[str, Made], seed: int) -> None:
-    """Write the files from which the papers' corpora are made, and how large these corpora are."""
-    from ircotlib.datasets.full import COUNTS, read_full_corpus  # imports numpy
-
-    write_abstracts(folder / "hotpotqa" / ARCHIVE, made["hotpotqa"].world)
-    for dataset in ("2wikimultihopqa", "musique"):
-        for name, records in other_splits(*made[dataset], dataset, seed).items():
-            _write_records(folder / dataset / name, records)
-    corpora = {find_dataset(name).full_corpus for name in ALL_DATASETS} - {ABSTRACTS}
-    counts = {corpus.name: sum(1 for _ in read_full_corpus(corpus, folder)) for corpus in corpora}
-    counts["hotpotqa"] = len(made["hotpotqa"].world.pages)  # reading them would unpack the archive
-    lines = [f"{name},{counts[name]}\n" for name in sorted(counts)]
-    (folder / COUNTS).write_text("".join(["corpus,paragraphs\n", *lines]))
-
-
-def _write_records(path: Path, records: list[dict]) -> None:
-    (write_jsonl if path.suffix == ".jsonl" else _write_json)(path, records)
-
-
-def _write_json(path: Path, content: dict | list) -> None:
-    """Write JSON with one record per line, so that the file is easy to read and to compare."""
-    opening, closing = "{}" if isinstance(content, dict) else "[]"
-    rows = content.items() if isinstance(content, dict) else ((None, record) for record in content)
-    lines = (
-        f"{json.dumps(key)}: " * (key is not None) + json.dumps(value, ensure_ascii=False)
-        for key, value in rows
-    )
-    path.write_text(f"{opening}\n" + ",\n".join(lines) + f"\n{closing}\n", encoding="utf-8")
 
 
 def hash_generator() -> str:
@@ -230,7 +234,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
     if options.prompts == bool(options.folder):
         parser.error("give either a folder or --prompts")
     if options.prompts:
-        made = {dataset: make_dataset(dataset) for dataset in DATASETS}
+        made = ((dataset, make_dataset(dataset)) for dataset in DATASETS)
         print(*write_all_demonstrations(PROMPTS / "laboratory", made), sep="\n")
         return
     with refusing():

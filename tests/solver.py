@@ -8,7 +8,7 @@ from functools import cache, partial
 from ircot_laboratory.world.names import LISTS
 from ircot_laboratory.world.relations import RELATIONS
 
-NAME = r"[A-Z]\w+ [A-Z]\w+"
+NAME = r"[A-Z]\w+(?: [A-Z]\w+)+"
 ALL = [relation for relations in RELATIONS.values() for relation in relations]
 EVENTS = {"born": "birth", "came out": "release", "was founded": "opening"}
 DATES = {"date of birth": "birth", "release date": "release", "opening date": "opening"}

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from ircot_laboratory.questions.contexts import gold_passages
 from ircot_laboratory.world.names import LISTS
-from ircot_laboratory.world.records import Fact, Passage, Riddle, World
+from ircot_laboratory.world.records import Fact, Passage, Riddle, World, shorten
 from ircot_laboratory.world.relations import KINDS
 from ircotlib.datasets.pooled import digest
 
@@ -31,15 +31,14 @@ def aliases(world: World, answer: str) -> tuple[str, ...]:
     """
     lists = (kind for kind, names in LISTS.items() if answer in names)
     kind = world.entities[answer].kind if answer in world.entities else next(lists, None)
-    first, _, last = answer.partition(" ")
     match kind:
         case "person":
-            alike = (name for name in world.by_word[last] if name.endswith(f" {last}"))
-            namesakes = [name for name in alike if name[0] == first[0]]
-            return (f"{first[0]}. {last}",) if namesakes == [answer] else ()
+            short = shorten(answer)
+            return (short,) if world.initials[short] == 1 else ()
         case "film" | "novel" | "album" | "band":
             return (f"the {KINDS[kind].noun} {answer}",)
         case "university" | "country":
+            first, _, last = answer.rpartition(" ")
             return (f"{last} of {first}",)
         case "river":
             return (f"{answer} River", f"River {answer}")

@@ -18,11 +18,13 @@ from ircot_laboratory.official.contexts import (
     number_facts,
     twowiki_record,
 )
+from ircot_laboratory.official.files import write_records
 from ircot_laboratory.official.iirc import with_links
 from ircot_laboratory.questions.contexts import draw_contexts
-from ircot_laboratory.questions.questions import make_riddles
+from ircot_laboratory.questions.questions import ALL_DATASETS, make_riddles
 from ircot_laboratory.world.records import Riddle, World
-from ircotlib.datasets.abstracts import FOLDER
+from ircotlib.datasets import find_dataset
+from ircotlib.datasets.abstracts import ABSTRACTS, ARCHIVE, FOLDER
 
 # in a question's context, as in the data sets
 PARAGRAPHS = {"hotpotqa": 10, "2wikimultihopqa": 10, "musique": 20}
@@ -92,6 +94,30 @@ def _hide(record: dict) -> dict:
     fields = ("idx", "title", "paragraph_text")
     shown = [{name: entry[name] for name in fields} for entry in record["paragraphs"]]
     return {"id": record["id"], "paragraphs": shown, "question": record["question"]}
+
+
+def write_downloads(
+    folder: Path, world: World, riddles: Sequence[Riddle], dataset: str, seed: int
+) -> None:
+    """Write the files, besides the development questions, from which a data set's corpus of the
+    papers is made; those of the others are there already.
+    """
+    if dataset == "hotpotqa":
+        write_abstracts(folder / ARCHIVE, world)
+    elif dataset in DEV:
+        for name, records in other_splits(world, riddles, dataset, seed).items():
+            write_records(folder / name, records)
+
+
+def write_counts(folder: Path, pages: int) -> None:
+    """Write how large the papers' corpora of a laboratory with so many pages are."""
+    from ircotlib.datasets.full import COUNTS, read_full_corpus  # imports numpy
+
+    corpora = {find_dataset(name).full_corpus for name in ALL_DATASETS} - {ABSTRACTS}
+    counts = {corpus.name: sum(1 for _ in read_full_corpus(corpus, folder)) for corpus in corpora}
+    counts["hotpotqa"] = pages  # reading them would unpack the archive
+    lines = [f"{name},{counts[name]}\n" for name in sorted(counts)]
+    (folder / COUNTS).write_text("".join(["corpus,paragraphs\n", *lines]))
 
 
 def write_abstracts(archive: Path, world: World) -> None:

@@ -60,15 +60,9 @@ def _choose(draw: Draw, facts: list[Fact], when: str) -> Fact:
 def _draw_same_country(draw: Draw) -> Riddle | None:
     a = draw.start(("city",))
     answer = draw.rng.choice(("yes", "no"))
-    country = draw.facts(a).get("country")
-    others = [
-        city.name
-        for city in draw.world.by_kind["city"]
-        if "country" in city.facts
-        and city.name != a
-        and (city.facts["country"] == country) == (answer == "yes")
-    ]
-    if not country or not others:
+    same, different = draw.same_and_others("country", a)
+    others = same if answer == "yes" else different
+    if not others:
         return None
     b = draw.rng.choice(others)
     facts = [Fact(a, "country"), Fact(b, "country")]

@@ -13,6 +13,8 @@ from ircotlib.data import Question
 # the share of distractors from pages that a gold paragraph mentions; the titles of the others share
 # a word with those of gold paragraphs or of such pages
 MENTIONED = 1 / 3
+# of more titles with a word than ALIKE, and of more than ANY in all, a share of that is looked at
+ALIKE, ANY, SHARE = 100, 3000, 0.2  # ours: worlds of up to 2,560 pages have fewer
 
 
 def gold_passages(world: World, riddle: Riddle) -> list[Passage]:
@@ -31,11 +33,12 @@ def draw_contexts(
     Among suitable distractors, those in the fewest contexts so far are preferred, so that the
     contexts together cover the encyclopedia.
     """
-    contexts, used = [], dict.fromkeys(sorted(world.pages), 0)
+    contexts, titles = [], sorted(world.pages)
+    used = dict.fromkeys(titles, 0)
     for riddle in riddles:
         gold = gold_passages(world, riddle)
-        titles = _draw_distractors(world, gold, count - len(gold), used, rng)
-        context = [*gold, *(rng.choice(world.pages[title]) for title in titles)]
+        drawn = _draw_distractors(world, gold, count - len(gold), titles, used, rng)
+        context = [*gold, *(rng.choice(world.pages[title]) for title in drawn)]
         for passage in context:
             used[passage.title] += 1
         contexts.append(rng.sample(context, len(context)))
@@ -43,25 +46,34 @@ def draw_contexts(
 
 
 def _draw_distractors(
-    world: World, gold: list[Passage], count: int, used: dict[str, int], rng: random.Random
+    world: World,
+    gold: list[Passage],
+    count: int,
+    titles: list[str],
+    used: dict[str, int],
+    rng: random.Random,
 ) -> list[str]:
-    """The titles of the distractors; `used`: how often each title was used, in alphabetical
-    order.
+    """The titles of the distractors; `titles`: all, in alphabetical order; `used`: how often each
+    was used.
     """
-    own = {passage.title for passage in gold}
+    own = dict.fromkeys(passage.title for passage in gold)
     values = [passage.text[span.start : span.end] for passage in gold for span in passage.spans]
     mentioned = [
         value for value in dict.fromkeys(values) if value in world.pages and value not in own
     ]
     drawn = rng.sample(mentioned, min(round(MENTIONED * count), len(mentioned)))
-    names = (*own, *mentioned)
-    alike = {title for name in names for word in name.split() for title in world.by_word[word]}
-    for candidates, up_to in ((sorted(alike), count - 1), (used, count)):
-        taken = own.union(drawn)
+    words = dict.fromkeys(word for name in (*own, *mentioned) for word in name.split())
+    alike = {title for word in words for title in _some(world.by_word[word], ALIKE, rng)}
+    for candidates, up_to in ((sorted(alike), count - 1), (_some(titles, ANY, rng), count)):
+        taken = {*own, *drawn}
         left = [title for title in candidates if title not in taken]
         rng.shuffle(left)
         drawn += nsmallest(up_to - len(drawn), left, key=used.__getitem__)
     return drawn
+
+
+def _some(titles: list[str], most: int, rng: random.Random) -> list[str]:
+    return titles if len(titles) <= most else rng.sample(titles, round(SHARE * most))
 
 
 @dataclass(frozen=True, slots=True)

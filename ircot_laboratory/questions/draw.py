@@ -1,7 +1,8 @@
 """The tools with which every kind of question is drawn."""
 
 import random
-from collections.abc import Iterable
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ircot_laboratory.questions.wording import ANSWER, word_thought
@@ -10,6 +11,32 @@ from ircot_laboratory.world.records import Fact, Riddle, Thought, World
 from ircot_laboratory.world.relations import KINDS
 
 POPULAR_SHARE = 0.1  # how often a question starts from a popular entity
+
+
+class Selection(Sequence):
+    """The items at the places in some lists, but for those in others, which are among them; each
+    list in order, and no place in two. Nothing is copied, so that a draw from it takes as long in a
+    world of any size.
+    """
+
+    def __init__(
+        self,
+        items: Sequence[str],
+        places: Sequence[Sequence[int]],
+        without: Sequence[Sequence[int]] = (),
+    ):
+        self.items, self.places, self.without = items, places, without
+
+    def __len__(self) -> int:
+        return sum(map(len, self.places)) - sum(map(len, self.without))
+
+    def __getitem__(self, n: int) -> str:
+        everywhere = range(len(self.items))
+        return self.items[bisect_left(everywhere, n + 1, key=self._count_up_to)]
+
+    def _count_up_to(self, place: int) -> int:
+        more = sum(bisect_right(places, place) for places in self.places)
+        return more - sum(bisect_right(places, place) for places in self.without)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +63,19 @@ class Draw:
     def facts(self, name: str) -> dict[str, str]:
         """The facts of an entity, with their values."""
         return self.world.entities[name].facts
+
+    def same_and_others(self, relation: str, name: str) -> tuple[Sequence[str], Sequence[str]]:
+        """The other entities for which a relation has the same value as for this one, and those for
+        which it has another; none if it is not stated of this one.
+        """
+        subjects, values, _, places, by_value = self.world.stated[relation]
+        if name not in places:
+            return (), ()
+        same, everywhere = by_value[values[places[name]]], range(len(subjects))
+        return (
+            Selection(subjects, [same], [[places[name]]]),
+            Selection(subjects, [everywhere], [same]),
+        )
 
     def noun(self, name: str) -> str:
         """The noun for an entity's kind."""

@@ -34,12 +34,7 @@ def _follow(draw: Draw, subject: str, path: list[str]) -> Fact | None:
 def draw_meeting(draw: Draw) -> Riddle | None:
     """How two persons could have met: they went to the same school."""
     a = draw.start(("person",))
-    school = draw.facts(a).get("school")
-    others = [
-        person.name
-        for person in draw.world.by_kind["person"]
-        if school and person.facts.get("school") == school and person.name != a
-    ]
+    others, _ = draw.same_and_others("school", a)
     if not others:
         return None
     words = {"a": a, "b": draw.rng.choice(others)}

@@ -4,9 +4,9 @@ does not state; and claims that pages support or refute, as in FEVER.
 The answer is drawn only where both are possible, so neither wording nor names give it away.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 
-from ircot_laboratory.questions.draw import Draw
+from ircot_laboratory.questions.draw import Draw, Selection
 from ircot_laboratory.questions.wording import EVENTS, word_phrase
 from ircot_laboratory.world.encyclopedia import BIRTHS
 from ircot_laboratory.world.names import LISTS
@@ -32,12 +32,16 @@ def draw_time(draw: Draw) -> Riddle | None:
     born = draw.facts(maker).get("birth") if maker else None
     if not born:
         return None
-    others = {
-        name: year
-        for name, year in draw.world.by_relation[dated].items()
-        if int(year) in BIRTHS and year != born and name != a
-    }
-    drawn = _draw_answer(draw, others, lambda year: born < year)
+    stated = draw.world.stated[dated]
+    earlier, later = (
+        Selection(
+            stated.subjects,
+            [stated.by_value.get(str(year), ()) for year in years],
+            [[stated.places[a]]] if draw.facts(a).get(dated) in map(str, years) else [],
+        )
+        for years in (range(BIRTHS[0], int(born)), range(int(born) + 1, BIRTHS[-1] + 1))
+    )
+    drawn = _draw_answer(draw, later, earlier)
     if not drawn:
         return None
     answer, b = drawn
@@ -50,10 +54,8 @@ def draw_time(draw: Draw) -> Riddle | None:
 def draw_same(draw: Draw) -> Riddle | None:
     """Whether two entities have the same value of a relation, which the question paraphrases."""
     relation, row = draw.rng.choice(list(SAME.items()))
-    values = draw.world.by_relation[relation]
-    a = draw.start({draw.world.entities[name].kind for name in values})
-    others = {name: value for name, value in values.items() if name != a}
-    drawn = _draw_answer(draw, others, lambda value: value == values.get(a))
+    a = draw.start(draw.world.stated[relation].kinds)
+    drawn = _draw_answer(draw, *draw.same_and_others(relation, a))
     if not drawn:
         return None
     answer, b = drawn
@@ -71,22 +73,20 @@ def draw_place(draw: Draw) -> Riddle | None:
     value = draw.facts(country).get(relation) if country else None
     if not value:
         return None
-    answer, x = _draw_answer(draw, {x: x for x in LISTS[relation]}, lambda x: x == value)
+    others = [x for x in LISTS[relation] if x != value]
+    answer, x = _draw_answer(draw, [value], others)
     facts, words = [Fact(a, "country"), Fact(country, relation)], {"a": a, "x": x, "o": value}
     return _decide(draw, row, answer, facts, words, compared=(1,), sought=x)
 
 
-def _draw_answer(
-    draw: Draw, values: dict[str, str], is_yes: Callable[[str], bool]
-) -> tuple[str, str] | None:
-    """Yes or No, equally likely, and a name whose value makes that the right answer; None unless
-    both answers are possible.
+def _draw_answer(draw: Draw, right: Sequence[str], wrong: Sequence[str]) -> tuple[str, str] | None:
+    """Yes or No, equally likely, and a name that makes that the right answer; None unless both
+    answers are possible.
     """
-    names = {YES: [], NO: []}
-    for name, value in values.items():
-        names[YES if is_yes(value) else NO].append(name)
     answer = draw.rng.choice((YES, NO))
-    return (answer, draw.rng.choice(names[answer])) if all(names.values()) else None
+    if not right or not wrong:
+        return None
+    return answer, draw.rng.choice(right if answer == YES else wrong)
 
 
 def _decide(
@@ -122,8 +122,9 @@ def _claim(draw: Draw, subject: str, facts: list[Fact]) -> Riddle | None:
     """
     last, answer = facts[-1], draw.rng.choice((SUPPORTS, REFUTES))
     value, named = draw.world.value(*last), {fact.subject for fact in facts}
-    values = draw.world.by_relation[last.relation].values()
-    others = [x for x in values if x != value and x not in named]
+    stated = draw.world.stated[last.relation]
+    own = [stated.by_value[x] for x in (value, *named) if x in stated.by_value]
+    others = Selection(stated.values, [range(len(stated.values))], own)
     if value in named or not others:
         return None
     x = value if answer == SUPPORTS else draw.rng.choice(others)

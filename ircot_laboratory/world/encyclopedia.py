@@ -5,7 +5,7 @@ for every data set.
 import random
 from functools import cache, lru_cache
 
-from ircot_laboratory.world.names import LISTS, MEN, draw_names
+from ircot_laboratory.world.names import LISTS, MEN, draw_names, find_shares
 from ircot_laboratory.world.pages import write_pages
 from ircot_laboratory.world.records import Entity, World
 from ircot_laboratory.world.relations import KINDS, MAKERS, RELATIONS, Relation
@@ -64,8 +64,10 @@ def _draw_entities(
     rng: random.Random, counts: dict[str, int], taken: set[str], held_out: bool, variety: float
 ) -> dict[str, Entity]:
     taken, entities = set(taken), {}
+    shares = find_shares(counts, taken, held_out) if variety == 1 else {}
     for kind, count in counts.items():
-        for name in draw_names(kind, count, taken, rng, held_out, variety):
+        share = shares.get(kind, 1.0)
+        for name in draw_names(kind, count, taken, rng, held_out, variety, share):
             entities[name] = Entity(name, kind, rng.choice(KINDS[kind].categories))
     return entities
 

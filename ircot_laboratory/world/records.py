@@ -2,7 +2,7 @@
 chains.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -54,6 +54,25 @@ class Passage:
         return next(span for span in self.spans if span.relation == relation)
 
 
+class Stated(NamedTuple):
+    """What a world states of a relation: subjects and their values, in the order of entities; the
+    kinds of the subjects; the place of each in this order; and the places of each value, in order.
+    """
+
+    subjects: list[str]
+    values: list[str]
+    kinds: set[str]
+    places: dict[str, int]
+    by_value: dict[str, list[int]]
+
+    def add(self, subject: Entity, value: str) -> None:
+        place = self.places[subject.name] = len(self.subjects)
+        self.by_value.setdefault(value, []).append(place)
+        self.kinds.add(subject.kind)
+        self.subjects.append(subject.name)
+        self.values.append(value)
+
+
 @dataclass(frozen=True)
 class World:
     """An encyclopedia: the entities by name, and the page of each, in one or two paragraphs, by its
@@ -94,13 +113,13 @@ class World:
         return entities
 
     @cached_property
-    def by_relation(self) -> dict[str, dict[str, str]]:
-        """For each relation, its values by the names of the entities that have it."""
-        values = {name: {} for name in RELATION_NAMES}
+    def stated(self) -> dict[str, Stated]:
+        """Where each relation is stated, and with which values."""
+        stated = {name: Stated([], [], set(), {}, {}) for name in RELATION_NAMES}
         for entity in self.entities.values():
             for relation, value in entity.facts.items():
-                values[relation][entity.name] = value
-        return values
+                stated[relation].add(entity, value)
+        return stated
 
     @cached_property
     def by_word(self) -> dict[str, list[str]]:
@@ -110,6 +129,16 @@ class World:
             for word in title.split():
                 titles[word].append(title)
         return dict(titles)
+
+    @cached_property
+    def initials(self) -> Counter[str]:
+        """How many persons have each initial with the same further names: "A. Branby"."""
+        return Counter(shorten(person.name) for person in self.by_kind["person"])
+
+
+def shorten(person: str) -> str:
+    """A person's name with an initial for the first name."""
+    return f"{person[0]}. {person.partition(' ')[2]}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ prompts that grow at their end take 4.1 times as long, those of IRCoT 3.3, of Se
 
 import hashlib
 from array import array
+from bisect import bisect_left
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
 
@@ -74,8 +75,8 @@ class Prefixes:
         return heads if pays and sum(map(len, heads)) <= self.limit else []
 
     def _count_known(self, names: Sequence[bytes]) -> int:
-        missing = (at for at, name in enumerate(names) if name not in self._blocks)
-        return next(missing, len(names))
+        # none is kept without those before it, which are dropped later
+        return bisect_left(names, True, key=lambda name: name not in self._blocks)
 
     def _use(self, names: Sequence[bytes]) -> None:
         for name in reversed(names):  # the first block last, so that it is dropped last

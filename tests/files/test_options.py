@@ -33,7 +33,7 @@ WRONG = [
     ("training.agent.probes", ["TMP", "--questions", "0"], "--questions: found '0'"),
     ("bench.abilities", [], "required: step"),
     ("bench.abilities", ["predict", "--set", "k"], "found --set 'k'"),
-    ("bench.growth", ["--most", "0"], "--most: found '0'"),
+    ("bench.growth", ["--writer", "x"], "invalid choice: 'x'"),
     ("bench.batching", ["--questions", "3"], "--questions"),
     ("bench.reading", ["x"], "x"),
     ("bench.retrieval", ["--sizes", "0"], "--sizes: found '0'"),

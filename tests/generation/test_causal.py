@@ -17,7 +17,7 @@ from ircotlib.generation.batches import close_up
 from ircotlib.generation.causal import can_branch, can_reuse
 from ircotlib.generation.decode import decode, most_probable
 from ircotlib.generation.local import LocalModel
-from ircotlib.generation.prefixes import BLOCK, PASS, Prefixes
+from ircotlib.generation.prefixes import BLOCK, PASS, Prefixes, name_blocks
 from ircotlib.program import SENTENCE, Generate, Sample
 from ircotlib.prompting.prompt import GPT3
 from training.t5.evaluate import draw_reading_test
@@ -198,6 +198,21 @@ def test_what_was_not_used_for_longest_goes_first_and_ends_before_beginnings():
     large = [4] * 8 * BLOCK
     prefixes.keep(large, numbers(large))
     assert prefixes.known(large) == 5 * BLOCK == len(prefixes)
+
+
+def test_no_block_is_kept_without_those_before_it():
+    rng, prefixes = random.Random(2), Prefixes(40 * BLOCK)
+    texts = [[rng.randrange(2) for _ in range(12) for _ in range(BLOCK)] for _ in range(9)]
+    texts += [text[: BLOCK * rng.randrange(12)] + text[BLOCK:] for text in texts]
+    for text in rng.choices(texts, k=300):
+        if rng.random() < 0.5:
+            prefixes.keep(text, numbers(text))
+        else:
+            prefixes.find(text, rng.randint(0, prefixes.known(text)))
+        for other in texts:
+            kept = [name in prefixes._blocks for name in name_blocks(other)]
+            assert kept == sorted(kept, reverse=True)
+            assert prefixes.known(other) == min(BLOCK * sum(kept), len(other) - 1)
 
 
 def test_what_prompts_share_is_read_first_where_it_pays():

@@ -16,6 +16,8 @@ import pytest
 import torch
 from asking import ask, ask_one
 from tiny import LIMIT, prompts, read
+from transformers import AutoConfig
+from transformers.models.t5.modeling_t5 import T5Attention
 
 from ircotlib.errors import UserError
 from ircotlib.files.processes import count_cores
@@ -81,6 +83,15 @@ def test_threads_that_compute_a_longer_position_bias_at_once_each_get_theirs():
                 assert [bias.shape[-1] for bias in biases] == list(lengths)
     finally:
         sys.setswitchinterval(interval)
+
+
+def test_a_position_bias_is_that_of_transformers():
+    config = AutoConfig.for_model("t5", num_heads=3)
+    attention = T5Attention(config, has_relative_attention_bias=True).requires_grad_(False)
+    expected = {n: attention.compute_bias(n, n) for n in (1, 2, 300, 40)}
+    keep_bias(attention)
+    for n, bias in expected.items():
+        assert torch.equal(attention.compute_bias(n, n), bias)
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])

@@ -31,6 +31,7 @@ from ircotlib.retrieval.corpus import write_corpus
 from ircotlib.text import answer_from_chain
 
 CONTENT = "b00caef0d774b4f8"  # a hash of all files of the default laboratory but laboratory.json
+KEPT = "d72d2fc4ecdf072a"  # the same of that of seed 3, 2560 pages and 60 questions, with downloads
 FILES = {
     "hotpotqa": "hotpot_dev_distractor_v1.json",
     "2wikimultihopqa": "dev.json",
@@ -49,6 +50,13 @@ def small(tmp_path_factory):
 def smallest(tmp_path_factory):
     target = tmp_path_factory.mktemp("laboratory") / "3"
     return make_laboratory(target, seed=3, size=700, questions=30)
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """A laboratory that has more pages than there are names of two words."""
+    target = tmp_path_factory.mktemp("laboratory") / "8"
+    return make_laboratory(target, seed=8, size=6000, questions=60)
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +158,7 @@ def test_places_in_iirc_are_where_they_say(folder):
 # What the questions need
 
 
-@pytest.mark.parametrize("laboratory", ["folder", "small"])
+@pytest.mark.parametrize("laboratory", ["folder", "small", "large"])
 def test_questions_are_answered_by_all_their_paragraphs_and_not_by_fewer(laboratory, request):
     for dataset in DATASETS:
         questions, corpus = read(request.getfixturevalue(laboratory), dataset)
@@ -162,22 +170,27 @@ def test_questions_are_answered_by_all_their_paragraphs_and_not_by_fewer(laborat
                 assert answer(dataset, question.text, fewer) is None, (question, missing)
 
 
-def test_nothing_in_the_whole_corpus_gives_another_answer(loaded):
+def test_nothing_in_the_whole_corpus_gives_another_answer(loaded, large):
     for dataset, (questions, corpus) in loaded.items():
         for question in questions[:20]:
             assert answer(dataset, question.text, corpus.values()) == question.answers[0]
+    questions, corpus = read(large, "iirc")  # which has all pages, with any number of questions
+    assert len(corpus) > 6000
+    for question in questions[:5]:
+        assert answer("iirc", question.text, corpus.values()) == question.answers[0]
 
 
-def test_aliases_are_of_one_thing_only():
-    world, _ = make_dataset("musique")
+@pytest.mark.parametrize("size", [2400, 6000])
+def test_aliases_are_of_one_thing_only(size):
+    world, _ = make_dataset("musique", size=size)
     names = [*world.entities, *(name for names in LISTS.values() for name in names)]
     forms = Counter(form.casefold() for name in names for form in (name, *aliases(world, name)))
     assert forms.most_common(1)[0][1] == 1
     country = world.by_kind["country"][0].name
-    first, last = country.split()
-    assert aliases(world, country) == (f"{last} of {first}",)
+    *first, last = country.split()
+    assert aliases(world, country) == (f"{last} of {' '.join(first)}",)
     assert aliases(world, "1931") == aliases(world, "yes") == ()
-    short = {e.name: f"{e.name[0]}. {e.name.split()[1]}" for e in world.by_kind["person"]}
+    short = {e.name: f"{e.name[0]}. {e.name.split(maxsplit=1)[1]}" for e in world.by_kind["person"]}
     counts = Counter(short.values())
     assert 1 in counts.values() and max(counts.values()) > 1
     expected = {name: (form,) if counts[form] == 1 else () for name, form in short.items()}
@@ -223,6 +236,28 @@ def test_another_seed_and_size(loaded, small):
         assert len(questions) == 200 and len(corpus) > 1000
         same = {q.text for q in loaded[dataset][0]} & {q.text for q in questions}
         assert len(same) < 0.2 * 200  # questions about popular entities, which are in every world
+
+
+def test_a_smaller_laboratory_keeps_its_bytes(tmp_path):
+    """The largest that names of two words suffice for, with the files of the papers' corpora."""
+    made = make_laboratory(tmp_path / "kept", seed=3, size=2560, questions=60, downloads=True)
+    content = files_of(made)
+    del content["laboratory.json"]
+    whole = b"".join(f"{name}\n".encode() + text for name, text in content.items())
+    assert blake2b(whole, digest_size=8).hexdigest() == KEPT
+
+
+def test_what_a_large_laboratory_will_take_is_said_before(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(make, "LARGE", 700)
+    make_laboratory(tmp_path / "1", seed=3, size=400, questions=30)
+    assert capsys.readouterr().err == ""
+    make_laboratory(tmp_path / "2", seed=3, size=400, questions=31)
+    first, *bar = re.split(r"[\r\n]+", capsys.readouterr().err)
+    assert first.startswith("the laboratory of 400 pages and 31 questions for each of 9 data sets ")
+    assert "will take about" in first and "/9 [" in "".join(bar)
+    monkeypatch.undo()
+    make_laboratory(tmp_path / "3", seed=3, size=400, questions=31)
+    assert files_of(tmp_path / "2") == files_of(tmp_path / "3")
 
 
 def test_a_laboratory_is_left_as_it_is_or_replaced_as_a_whole(tmp_path, capsys):
@@ -303,13 +338,13 @@ def test_other_files_are_not_overwritten(tmp_path):
 
 
 def test_kept_demonstrations_are_what_the_generator_makes(tmp_path):
-    made = {dataset: make_dataset(dataset) for dataset in DATASETS}
+    made = [(dataset, make_dataset(dataset)) for dataset in DATASETS]
     written = {str(path.relative_to(tmp_path)) for path in write_all_demonstrations(tmp_path, made)}
     assert files_of(PROMPTS / "laboratory") == files_of(tmp_path)
     assert written == {*files_of(tmp_path)}
 
 
-@pytest.mark.parametrize("laboratory", ["folder", "small"])
+@pytest.mark.parametrize("laboratory", ["folder", "small", "large"])
 def test_demonstrations_are_not_among_the_questions_and_show_what_they_need(laboratory, request):
     folder = request.getfixturevalue(laboratory)
     for dataset in DATASETS:

@@ -4,13 +4,16 @@ from the training worlds.
 
 import random
 from collections import Counter
+from itertools import combinations
 
 import pytest
 
+from ircot_laboratory.questions.draw import Draw
 from ircot_laboratory.questions.questions import DATASETS, make_riddles
-from ircot_laboratory.world.encyclopedia import make_popular, make_world
-from ircot_laboratory.world.names import draw_names, is_held_out
+from ircot_laboratory.world.encyclopedia import make_entities, make_popular, make_world
+from ircot_laboratory.world.names import PARTS, draw_names, is_held_out
 from ircot_laboratory.world.pages import SHORTEST
+from ircot_laboratory.world.relations import KINDS as RECORDS
 
 KINDS = {
     "hotpotqa": {"bridge": 450, "comparison": 150},
@@ -101,6 +104,34 @@ def test_held_out_worlds_share_nothing_with_training_worlds_but_what_is_popular(
         text = " ".join(passage.text for page in trained.pages.values() for passage in page)
         assert not any(name in text for name in unpopular)
     assert all(map(is_held_out, worlds["iirc"].entities.keys() - popular.keys()))
+
+
+@pytest.mark.parametrize(("size", "longest"), [(2560, 2), (6000, 3), (110_000, 4)])
+def test_names_do_not_run_out_and_none_is_part_of_another(size, longest):
+    entities, popular = make_entities(5, size), make_popular()
+    assert len(entities) == len(popular) + sum(round(k.share * size) for k in RECORDS.values())
+    words = {word for parts in PARTS.values() for part in parts for word in part}
+    two, of_kind = Counter(), Counter(entity.kind for entity in entities.values())
+    for name in entities.keys() - popular.keys():
+        own = name.split()
+        two[entities[name].kind] += len(own) == 2
+        assert 2 <= len(own) <= longest and words.issuperset(own) and is_held_out(name)
+        for start, end in combinations(range(len(own) + 1), 2):
+            assert end - start == len(own) or " ".join(own[start:end]) not in entities
+    shares = [two[kind] / of_kind[kind] for kind in ("film", "novel", "album")]
+    assert max(shares) - min(shares) < 0.02  # a name does not tell which it is
+
+
+def test_a_draw_is_as_from_a_list():
+    world, rng = make_world(0, 300), random.Random(0)
+    draw = Draw(world, rng, "strategyqa", "same", "strategyqa")
+    for relation, stated in world.stated.items():
+        of = dict(zip(stated.subjects, stated.values, strict=True))
+        for name in world.names[::10]:
+            value = of.get(name)
+            same = [other for other in of if of[other] == value and other != name]
+            different = [other for other in of if value and of[other] != value]
+            assert [*map(list, draw.same_and_others(relation, name))] == [same, different]
 
 
 def test_too_many_names_or_questions_are_refused():
