@@ -2,20 +2,23 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import combinations
+from pathlib import Path
 
 import pandas as pd
 
-from ircotlib.comparing.pool import open_processes
+from ircotlib.data import Question
 from ircotlib.datasets.musique import RELATION
 from ircotlib.datasets.own import read_corpus
 from ircotlib.errors import UserError
 from ircotlib.files.paths import ROOT
-from ircotlib.files.processes import count_cores
+from ircotlib.files.sources import hash_sources
 from ircotlib.parameters import GOLD, Parameters
 from ircotlib.playing.cache import Calls
 from ircotlib.playing.scheduler import run
-from ircotlib.program import Retrieve
+from ircotlib.program import Outcome, Retrieve
+from ircotlib.results.kept_plays import play_groups, read_kept
 from ircotlib.results.statistics import holm, mean_interval, paired_difference
 from ircotlib.retrieval import retriever_name
 from ircotlib.running.bench import open_bench
@@ -25,6 +28,7 @@ from ircotlib.systems import all_systems
 # how sub-questions are worded: all in natural words; some as relations ("Ada Moss >> father"); or
 # there are none, only sentences
 WORDINGS = NATURAL, RELATIONS, SENTENCES = "natural", "relations", "sentences"
+CODE = (Path(__file__),)  # that plays them
 FEW = 20  # questions of so many steps, below which a picture has no panel for them
 
 
@@ -68,9 +72,7 @@ GOLD_BY_KEPT += [  # and one that stops sooner than after 8 sentences (footnote 
     GoldPlay(f"K = 4, ends at sentence {most}", "IRCoT", {"k": 4, "max_steps": most})
     for most in (1, 2, 3)
 ]
-GOLD_BY_STEP = [
-    play for play in GOLD_METHODS if play.system in ("OneR", "IRCoT", "SearChain", "DSP")
-]
+GOLD_BY_STEP = [p for p in GOLD_METHODS if p.system in ("OneR", "IRCoT", "SearChain", "DSP")]
 GOLD_BY_RETRIEVER = [
     play for play in GOLD_METHODS if play.system in ("OneR", "IRCoT", "SearChain", "DecomP")
 ]
@@ -86,48 +88,50 @@ def play_gold(p: Parameters, plays: Sequence[GoldPlay]) -> pd.DataFrame:
     steps of which no supporting paragraph is; `searched`, the paragraphs of the corpus. A question
     without gold paragraphs has no row.
     """
-    jobs = [(p, dataset, tuple(plays)) for dataset in p.datasets]
-    cores = min(count_cores(), len(jobs))
-    if cores > 1:
-        pool = open_processes(_play_dataset, cores)
-        tables = [each.result() for each in [pool.submit(job) for job in jobs]]
-    else:
-        tables = [_play_dataset(job) for job in jobs]
-    return pd.concat(tables, ignore_index=True)
+    benches = {(dataset,): open_gold(p, dataset) for dataset in p.datasets}
+    groups = {
+        group: {repr(play): play for play in plays if not why_refused(bench, play)}
+        for group, bench in benches.items()
+    }
+    look, systems = cache(hash_sources), [play.system for play in plays]
+    kept = {group: read_kept([bench], systems, CODE, look) for group, bench in benches.items()}
+    play_groups("plays", groups, kept, _play_group, p)
+    tables = []
+    for group, bench in benches.items():
+        asked = [question for question in bench.test if question.gold]
+        about = {"dataset": bench.dataset.name, "searched": len(bench.retriever.corpus)}
+        about |= {"id": [q.id for q in asked], "hops": [len(q.steps) for q in asked]}
+        about |= {"wording": [word_steps(q.steps) for q in asked]}
+        for text, play in groups[group].items():
+            named = {"method": play.method, "system": play.system, "k": play.setting.get("k")}
+            tables.append(pd.DataFrame(kept[group].results[text]).assign(**about, **named))
+    table = pd.concat(tables, ignore_index=True)
+    return table.assign(found=(table["recall"] == 1).astype(float), k=pd.to_numeric(table["k"]))
 
 
-def _play_dataset(job: tuple[Parameters, str, Sequence[GoldPlay]]) -> pd.DataFrame:
-    p, dataset, plays = job
-    bench, rows = open_gold(p, dataset), []
+def _play_group(job: tuple[Parameters, tuple, Mapping[str, GoldPlay]]) -> dict[str, list]:
+    """What came of plays on one data set: a row for each question that has gold paragraphs."""
+    p, (dataset,), plays = job
+    bench, results = open_gold(p, dataset), {}
     asked = [question for question in bench.test if question.gold]
-    for play in plays:
-        system = all_systems()[play.system]
-        if why_refused(bench, play):
-            continue
-        build = program_of(bench, system, **play.setting)
+    for text, play in plays.items():
+        build = program_of(bench, all_systems()[play.system], **play.setting)
         programs = {question.id: build(question) for question in asked}
         outcomes, _ = run(programs, bench.backends, bench.calls)
-        for question in asked:
-            outcome = outcomes[question.id]
-            ids = {paragraph.id for paragraph in outcome.result.paragraphs}
-            retrievals = sum(isinstance(step.request, Retrieve) for step in outcome.trace)
-            lost = [
-                number
-                for number, step in enumerate(question.steps, start=1)
-                if step.gold and ids.isdisjoint(step.gold)
-            ]
-            rows.append(
-                {
-                    **{"dataset": dataset, "method": play.method, "system": play.system},
-                    **{"k": play.setting.get("k"), "id": question.id},
-                    **{"hops": len(question.steps), "wording": word_steps(question.steps)},
-                    "found": float(ids >= {*question.gold}),
-                    "recall": len(ids & {*question.gold}) / len(question.gold),
-                    **{"paragraphs": len(ids), "retrievals": retrievals, "lost": tuple(lost)},
-                    "searched": len(bench.retriever.corpus),
-                }
-            )
-    return pd.DataFrame(rows)
+        results[text] = [count_found(question, outcomes[question.id]) for question in asked]
+    return results
+
+
+def count_found(question: Question, outcome: Outcome) -> dict:
+    """How much was found for a question, at what cost, and the steps of which nothing was."""
+    ids = {paragraph.id for paragraph in outcome.result.paragraphs}
+    steps = [step.gold for step in question.steps]
+    return {
+        "recall": len(ids & {*question.gold}) / len({*question.gold}),
+        "paragraphs": len(ids),
+        "retrievals": sum(isinstance(step.request, Retrieve) for step in outcome.trace),
+        "lost": [number for number, gold in enumerate(steps, 1) if gold and ids.isdisjoint(gold)],
+    }
 
 
 def open_gold(p: Parameters, dataset: str):

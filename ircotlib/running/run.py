@@ -87,7 +87,9 @@ class Run(NamedTuple):
     @property
     def is_as_named(self) -> bool:
         """Whether another process that is told its identity opens the same run (`open_run`)."""
-        return all_systems().get(self.system.name) is self.system and self.bench.is_as_named
+        with suppress(OSError, ValueError):  # what its bench names is not there
+            return all_systems().get(self.system.name) is self.system and self.bench.is_as_named
+        return False
 
     @property
     def program(self) -> Callable[[Question], Program]:

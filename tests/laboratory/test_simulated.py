@@ -11,9 +11,11 @@ from ircot_laboratory.questions.questions import ALL_DATASETS
 from ircot_laboratory.simulated.dials import Dials
 from ircotlib.datasets.scoring import score
 from ircotlib.program import Generate, Sample
+from ircotlib.results import kept_plays
 from ircotlib.results.abilities import simulation
 from ircotlib.results.abilities.simulation import Simulation, simulate
 from ircotlib.running.backends import open_dataset
+from ircotlib.running.current import REPLAY
 
 MIDDLING = {"knows": 0.4, "misreads": 0.1}
 BETTER = {"knows": 1.0, "confirms": 1.0}  # the best of each dial; of others 0
@@ -22,6 +24,13 @@ BETTER |= dict.fromkeys(("misvotes", "extractor_misreads"), 0.0)
 # those that never retrieve
 CLOSED = ["NoR QA", "Direct Prompting", "Auto-CoT", "CoT", "CoT-SC", "Recite-and-answer"]
 CLOSED += ["Self-Ask w/o IR", "Least-to-Most", "Plan-and-Solve", "SearChain w/o IR"]
+
+
+@pytest.fixture(autouse=True)
+def replayed(tmp_path, monkeypatch):
+    """All is played, also what is kept."""
+    monkeypatch.setattr(kept_plays, "DATA", tmp_path)
+    monkeypatch.setenv(REPLAY, "1")
 
 
 @cache
@@ -83,7 +92,7 @@ BOUNDS += [{dial: 0 if default == 1 else 1} for dial, default in DIALS.items()]
 
 @pytest.mark.parametrize("dataset", ALL_DATASETS)
 def test_every_system_plays_with_every_dial_at_its_bounds(dataset, monkeypatch):
-    monkeypatch.setattr(simulation, "count_cores", lambda: 1)
+    monkeypatch.setattr(kept_plays, "count_cores", lambda: 1)
     several = [
         Simulation(dataset, name, dials, SETTINGS[name]) for name in NAMES for dials in BOUNDS
     ]
@@ -123,7 +132,7 @@ def test_all_systems_read_a_fact_in_the_same_way():
 
 @pytest.mark.parametrize("misreads", [0.1, 0.3])
 def test_misreading_costs_who_reads_every_step_as_the_hops_say(monkeypatch, misreads):
-    monkeypatch.setattr(simulation, "count_cores", lambda: 1)
+    monkeypatch.setattr(kept_plays, "count_cores", lambda: 1)
     readers = [("IRCoT QA", {"k": 4}, 0), ("IRCoT QA", {"k": 4}, 0.5), ("Self-Ask", {}, 0)]
     several = [
         Simulation("musique", name, {"misreads": misreads, "knows": knows}, setting)
@@ -146,7 +155,7 @@ def test_plays_do_not_depend_on_their_order_or_on_processes(monkeypatch):
     ]
 
     def scores(some, cores):
-        monkeypatch.setattr(simulation, "count_cores", lambda: cores)
+        monkeypatch.setattr(kept_plays, "count_cores", lambda: cores)
         table = simulate_few(some, 6)
         columns = ["system", "id", "score", "recall"]
         return table[columns].sort_values(columns[:2]).to_csv(index=False)
@@ -155,7 +164,7 @@ def test_plays_do_not_depend_on_their_order_or_on_processes(monkeypatch):
 
 
 def test_questions_are_not_played_again_with_dials_that_decide_alike(monkeypatch):
-    monkeypatch.setattr(simulation, "count_cores", lambda: 1)
+    monkeypatch.setattr(kept_plays, "count_cores", lambda: 1)
     played, play_alone = [], simulation.play_alone
     monkeypatch.setattr(
         simulation, "play_alone", lambda *some: played.append(1) or play_alone(*some)

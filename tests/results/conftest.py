@@ -2,7 +2,7 @@
 
 import pytest
 
-from ircotlib.results.abilities import simulation
+from ircotlib.results import kept_plays
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -11,5 +11,5 @@ def one_process():
     tests/laboratory/test_simulated.py has them in several.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(simulation, "count_cores", lambda: 1)
+        patch.setattr(kept_plays, "count_cores", lambda: 1)
         yield

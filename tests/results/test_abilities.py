@@ -12,7 +12,8 @@ matplotlib.use("Agg")
 from ircotlib.files.checksums import read_description, write_description
 from ircotlib.files.paths import FIGURES, MODELS, ROOT
 from ircotlib.parameters import read_parameters
-from ircotlib.results.abilities import kept, predictions, simulation, studies
+from ircotlib.results import kept_plays
+from ircotlib.results.abilities import predictions, simulation, studies
 from ircotlib.results.abilities.map import ALIKE, RIVALS, STEP_BY_STEP, WORDS, map_systems
 from ircotlib.results.abilities.means import average, weigh
 from ircotlib.results.abilities.predictions import (
@@ -44,7 +45,7 @@ def p():
 @pytest.fixture(autouse=True)
 def own(tmp_path, monkeypatch):
     """Scores are kept in the test's folder; every figure is closed at the end."""
-    monkeypatch.setattr(kept, "DATA", tmp_path)
+    monkeypatch.setattr(kept_plays, "DATA", tmp_path)
     yield
     pyplot.close("all")
 
@@ -69,29 +70,28 @@ def test_scores_are_kept_until_something_changes(p, tmp_path, monkeypatch, capsy
     points = [({"x": m}, Simulation("musique", "CoT", {"knows": m})) for m in (0.3, 0.6)]
     points += [({"x": 0}, Simulation("fever", "OneR QA", {"misreads": 0.5}, {"k": 2}))]
     played, tables, play = [], [], simulation._simulate_group
-    monkeypatch.setattr(simulation, "count_cores", lambda: 1)
+    monkeypatch.setattr(kept_plays, "count_cores", lambda: 1)
 
     def count(some=points, p=p) -> int:
         """How many are simulated, and not read."""
         played.clear()
         with monkeypatch.context() as patch:
-            patch.setattr(simulation, "_simulate_group", lambda j: played.extend(j[1]) or play(j))
+            patch.setattr(simulation, "_simulate_group", lambda j: played.extend(j[2]) or play(j))
             tables.append(simulate(p, some))
         return len(played)
 
     assert [count(points[1:]), count(), count(), count(points[:1])] == [2, 1, 0, 0]
     pd.testing.assert_frame_equal(tables[1], tables[2])
     pd.testing.assert_frame_equal(tables[1][tables[1]["x"] == 0.3], tables[3])
-    path = next(tmp_path.glob("simulations/*/fever/OneR-QA.json"))
+    path = next(tmp_path.glob("plays/*/fever/*.json"))
     assert count(p=p.change(seed=5)) == 3 and count() == 0  # each has its own folder
     path.write_text(path.read_text()[:-9])
     assert count() == 1 and count() == 0  # the damaged one
-    for name, value in (("installed", lambda: {"numpy": "0"}), ("measures_of", lambda _: ["f1"])):
-        monkeypatch.setattr(kept, name, value)
-        assert count() == 3 and count() == 0
-    monkeypatch.setattr(kept, "find_sources", lambda *_: "edited")
+    monkeypatch.setattr(kept_plays, "installed", lambda: {"numpy": "0"})
     assert count() == 3 and count() == 0
-    monkeypatch.setattr(kept, "find_sources", lambda *_: None)
+    monkeypatch.setattr(kept_plays, "find_sources", lambda *_: "edited")
+    assert count() == 3 and count() == 0
+    monkeypatch.setattr(kept_plays, "find_sources", lambda *_: None)
     assert count() == 3 and count() == 3  # code below this process was edited, or is a plug-in's
 
 
@@ -101,12 +101,12 @@ def test_simulating_all_again_says_what_differs(p, tmp_path, monkeypatch, capsys
     monkeypatch.setenv(REPLAY, "1")
     pd.testing.assert_frame_equal(simulate(p, [({}, point)]), before)
     assert "differ" not in capsys.readouterr().err
-    [path] = tmp_path.rglob("CoT.json")
+    [path] = tmp_path.glob("plays/*/*/*.json")
     about = read_description(path, "")
-    about["scores"][repr(point)][3] = [0.25, 0.0]
+    about["results"][repr(point)][3] = [0.25, 0.0]
     write_description(path, about)
     pd.testing.assert_frame_equal(simulate(p, [({}, point)]), before)
-    assert "fever CoT: simulated again, 1 of 1 differ from those kept" in capsys.readouterr().err
+    assert "fever CoT: played again, 1 of 1 differ from those kept" in capsys.readouterr().err
 
 
 def test_reading_every_step_has_its_closed_form(p):

@@ -23,7 +23,7 @@ from ircotlib import (
 from ircotlib.data import GoldStep
 from ircotlib.datasets.own import write_own_corpus
 from ircotlib.datasets.pooled import make_paragraph
-from ircotlib.results import gold_plays
+from ircotlib.results import gold_plays, kept_plays
 from ircotlib.results.gold_plays import GoldPlay, open_gold, word_steps
 from ircotlib.running import backends
 from ircotlib.running import bench as setup
@@ -36,7 +36,8 @@ def plays(laboratory, tmp_path_factory):
         folder = tmp_path_factory.mktemp("data")
         patch.setattr(setup, "DATA", folder)
         patch.setattr(backends, "DATA", folder)
-        patch.setattr(gold_plays, "count_cores", lambda: 1)
+        patch.setattr(kept_plays, "count_cores", lambda: 1)
+        patch.setattr(kept_plays, "DATA", folder)
         p = read_parameters("mini", {"data_dir": str(laboratory)})
         p = p.change(datasets=["hotpotqa", "musique", "iirc"])
         yield play_gold(p, GOLD_METHODS), refused_plays(p, GOLD_METHODS)
@@ -53,6 +54,26 @@ def test_a_row_for_each_question_that_can_be_played(plays):
     assert (rows["lost"].map(len) == 0)[rows["found"] == 1].all()
     one_each = rows[rows["method"] == "Self-Ask"]
     assert (one_each["retrievals"] == one_each["hops"]).all()
+
+
+def test_plays_are_kept_until_something_changes(laboratory, tmp_path, monkeypatch):
+    for module in (setup, backends, kept_plays):
+        monkeypatch.setattr(module, "DATA", tmp_path)
+    monkeypatch.setattr(kept_plays, "count_cores", lambda: 1)
+    p = read_parameters("mini", {"data_dir": str(laboratory), "datasets": ["musique"]})
+    played, play = [], gold_plays._play_group
+    monkeypatch.setattr(gold_plays, "_play_group", lambda j: played.extend(j[2]) or play(j))
+    few = [GoldPlay("OneR", "OneR", {"k": k}) for k in (1, 2)]
+    tables = [play_gold(p, plays) for plays in (few[:1], few, few)]
+    assert len(played) == 2
+    pd.testing.assert_frame_equal(tables[1], tables[2])
+    pd.testing.assert_frame_equal(tables[1][:40], tables[0])
+    play_gold(p.change(retriever="embedded", seed=3), few)
+    assert len(played) == 4
+    for path in tmp_path.glob("plays/*/*/*.json"):
+        path.write_text(path.read_text()[:-9])
+    pd.testing.assert_frame_equal(play_gold(p, few), tables[1])
+    assert len(played) == 6
 
 
 def test_means_are_those_of_the_questions(plays):
@@ -72,7 +93,8 @@ def test_means_are_those_of_the_questions(plays):
 def test_the_same_by_retriever_and_in_a_grown_corpus(laboratory, tmp_path, monkeypatch):
     for module in (setup, backends):
         monkeypatch.setattr(module, "DATA", tmp_path)
-    monkeypatch.setattr(gold_plays, "count_cores", lambda: 1)
+    monkeypatch.setattr(kept_plays, "count_cores", lambda: 1)
+    monkeypatch.setattr(kept_plays, "DATA", tmp_path)
     p = read_parameters("mini", {"data_dir": str(laboratory), "datasets": ["musique"]})
     alone = play_by_retriever(p, GOLD_BY_RETRIEVER)
     assert set(alone["retriever"]) == {"BM25"} and alone["searched"].nunique() == 1

@@ -1,31 +1,29 @@
 """Simulates systems with the simulated reader, in all processes, and keeps scores, not runs."""
 
-import os
-import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
+from pathlib import Path
 
 import pandas as pd
 
-from ircotlib.comparing.pool import open_processes
 from ircotlib.datasets.scoring import score
-from ircotlib.files.processes import count_cores
-from ircotlib.files.progress import show_progress
 from ircotlib.files.sources import hash_sources
 from ircotlib.parameters import SIMULATED, Parameters
 from ircotlib.playing.plays import by_kind
 from ircotlib.program import Program, Reply, Request, Retrieve, deepen
+from ircotlib.results import head_to_head
 from ircotlib.results.abilities.flawed_retriever import FlawedRetriever
-from ircotlib.results.abilities.kept import KeptScores, read_kept
 from ircotlib.results.head_to_head import measures_of
+from ircotlib.results.kept_plays import play_groups, read_kept
 from ircotlib.running.bench import Bench, open_bench
-from ircotlib.running.current import REPLAY, as_read
 from ircotlib.running.laboratory import open_simulated_reader
 from ircotlib.running.programs import program_of
 from ircotlib.systems import ANSWER, CHAINED, CLOSED, ONCE, STEPWISE, System, all_systems
 
+# that simulates, and chooses the measure
+CODE = *sorted(Path(__file__).parent.glob("*.py")), Path(head_to_head.__file__)
 MANY = "many"  # retrievals
 CLASSES = {CLOSED: "none", ONCE: "one", STEPWISE: MANY, CHAINED: MANY}
 
@@ -85,14 +83,21 @@ def simulate(p: Parameters, points: Sequence[tuple[Mapping, Simulation]]) -> pd.
         numbers.setdefault(repr(simulation), len(numbers))
         # these retrieve alike
         groups[simulation.dataset, simulation.system][repr(simulation)] = simulation
+    opened = {dataset: open_seeds(p, dataset) for dataset, _ in groups}
+    look = cache(hash_sources)  # once for all of them
+    kept = {
+        (dataset, system): read_kept([*opened[dataset].values()], [system], CODE, look)
+        for dataset, system in groups
+    }
+    play_groups("simulations", groups, kept, _simulate_group, p)
     rows = []
-    for (dataset, system), kept in simulate_groups(p, groups).items():
-        ids, kinds = zip(*kept.questions, strict=True)
-        for text in groups[dataset, system]:
-            score, recall = zip(*kept.scores[text], strict=True)
-            about = {"dataset": dataset, "system": system, "metric": kept.metric, "id": ids}
-            about |= {"kind": kinds, "score": score, "recall": recall, "number": numbers[text]}
-            rows.append(pd.DataFrame(about))
+    for (dataset, system), simulations in groups.items():
+        asked = [(seed, q) for seed, bench in opened[dataset].items() for q in bench.test]
+        about = {"dataset": dataset, "system": system, "metric": measures_of(dataset)[0]}
+        about |= {"id": [f"{seed} {q.id}" for seed, q in asked], "kind": [q.kind for _, q in asked]}
+        for text in simulations:
+            scores = pd.DataFrame(kept[dataset, system].results[text], columns=["score", "recall"])
+            rows.append(scores.assign(**about, number=numbers[text]))
     labels = [{**label, "number": numbers[repr(one)]} for label, one in points]
     rows = pd.concat(rows, ignore_index=True)
     labels = pd.DataFrame(labels)
@@ -100,49 +105,16 @@ def simulate(p: Parameters, points: Sequence[tuple[Mapping, Simulation]]) -> pd.
     return labels.merge(rows, on="number").drop(columns="number")
 
 
-def simulate_groups(p: Parameters, groups: Mapping[tuple, Mapping]) -> dict[tuple, KeptScores]:
-    """The scores of simulations, given by their texts, of each data set and system: those that are
-    kept, and the others, each group of which one process simulates, one after the other. With
-    REPLAY, all are simulated, and stderr says what differs.
-    """
-    look = cache(hash_sources)  # once for all of them
-    kept = {group: read_kept(p, *group, look) for group in groups}
-    jobs = {}
-    for group, several in groups.items():
-        known = () if os.environ.get(REPLAY) else kept[group].scores
-        if lacking := {text: one for text, one in several.items() if text not in known}:
-            jobs[group] = p, lacking
-    total = sum(len(lacking) for _, lacking in jobs.values())
-    cores, futures = count_cores(), {}
-    if cores > 1 and len(jobs) > 1:
-        pool = open_processes(_simulate_group, cores)
-        futures = {group: pool.submit(job) for group, job in jobs.items()}
-    try:
-        with show_progress("simulations", total) as progress:
-            done = 0
-            for group, job in jobs.items():
-                scores = futures[group].result() if futures else _simulate_group(job)
-                _tell_differences(group, kept[group].scores, scores)
-                kept[group].scores.update(scores)
-                kept[group].write()
-                done += len(scores)
-                progress(done, total)
-    finally:
-        for future in futures.values():  # after an error or an interrupt
-            future.cancel()
-    return kept
-
-
-def _tell_differences(group: tuple, before: Mapping[str, list], now: Mapping[str, list]) -> None:
-    differing = [text for text in now if as_read(now[text]) != before.get(text, as_read(now[text]))]
-    if differing:
-        told = f"simulated again, {len(differing)} of {len(now)} differ from those kept"
-        print(f"{' '.join(group)}: {told}, such as {differing[0]}", file=sys.stderr, flush=True)
+def open_seeds(p: Parameters, dataset: str) -> dict[int, Bench]:
+    """The questions and the retriever of a data set by seed."""
+    seeds = range(p.seed, p.seed + p.abilities_seeds)
+    opened = {seed: p.change(seed=seed) for seed in seeds}
+    return {s: open_bench(q, dataset, "abilities", with_model=False) for s, q in opened.items()}
 
 
 def _simulate_group(job: tuple) -> dict[str, list]:
-    """The scores of simulations of one data set and system, as KeptScores has them."""
-    p, simulations = job
+    """Of simulations of one data set and system, pairs of score and recall, seed after seed."""
+    p, _, simulations = job
     scores = {text: [] for text in simulations}
     for seed in range(p.seed, p.seed + p.abilities_seeds):
         known = {}
