@@ -30,6 +30,8 @@ from ircotlib.files.paths import DATA, FIGURES, NOTEBOOKS, write_whole
 from ircotlib.files.processes import count_cores
 from ircotlib.parameters import Parameters, read_parameters
 
+# a fifth of what a kernel computes with all replies cached would be the garbage collector's looking
+COLLECT_LESS = '__import__("gc").set_threshold(50_000, 20, 20)\n'
 RUNS = re.compile(r"(\d\d_\w+), runs: ([\d,]+) of ([\d,]+)")  # what a notebook tells of its work
 
 
@@ -99,7 +101,9 @@ def regenerate(
 
     notebooks = list(check_notebooks(p, changes, notebooks))
     # no kernel reads or writes the user's own settings and history
-    os.environ |= {"IRCOT_BATCH": "1", "IPYTHONDIR": str(DATA / "executed/ipython")} | KEEP_MEMORY
+    own = DATA / "executed/ipython"
+    os.environ |= {"IRCOT_BATCH": "1", "IPYTHONDIR": str(own)} | KEEP_MEMORY
+    write_whole(own / "profile_default/startup/collect_less.py", COLLECT_LESS)
     for library in ("papermill", "traitlets"):  # whose errors are raised too
         logging.getLogger(library).setLevel(logging.CRITICAL)
     folder = DATA / "executed" / p.profile / p.trial

@@ -125,8 +125,7 @@ def compare_systems(
     tuning, chosen, tests = [], [], []
     with open_work(plan.runs) as work:
         grids = [runs_to_tune(system, bench) for system, bench in pairs]
-        for grid in grids:
-            work.hand_out(grid if len(grid) > 1 else [])
+        work.hand_out([run for grid in grids if len(grid) > 1 for run in grid])
         for grid in grids:
             best, table = _find_best(grid, work)  # on dev, for each data set and reader (§4.1)
             tested = runs_to_test(best, demonstration_sets)  # three sets, of which the mean (§4.1)
