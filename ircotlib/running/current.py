@@ -25,8 +25,8 @@ def read_current(run: Run, look: Callable = hash_sources) -> pd.DataFrame | None
     """What `carry_out` gave, read from a run's folder, if that is whole, was made with all that it
     would be made with now (`describe_made_with`), and the call cache answers its first question
     alike. None if not, or if that cannot be known: of a system of a notebook or a plug-in, a bench
-    that was changed, a simulated reader, exported calls; and with REPLAY. `look`:
-    as of `find_sources`.
+    that was changed, a simulated reader, exported calls; and with REPLAY. `look`: see
+    `find_sources`.
     """
     if os.environ.get(REPLAY) or not isinstance(run.bench.calls, Calls):
         return None
@@ -61,7 +61,7 @@ def _answers_first_alike(run: Run, predictions: bytes) -> bool:
     return rows == [json.loads(line) for line in predictions.splitlines()[:1]]
 
 
-def read_kept(run: Run) -> dict[str, dict]:
+def read_kept_lines(run: Run) -> dict[str, dict]:
     """The lines of an earlier run's predictions by question id; {} if there is none."""
     try:
         return read_lines(run.folder, read_about(run.folder))
@@ -73,7 +73,7 @@ def compare_lines(run: Run, before: Mapping[str, dict]) -> str:
     """In which questions the predictions of a run differ from what they were `before`, in a line;
     "" if in none.
     """
-    now = read_kept(run)
+    now = read_kept_lines(run)
     differing = [id for id in now if now[id] != before.get(id)]
     if not differing:
         return ""

@@ -18,7 +18,7 @@ from ircotlib.playing.exported import Replaying
 from ircotlib.playing.plays import without_prompt
 from ircotlib.program import Outcome
 from ircotlib.running.bench import Bench
-from ircotlib.running.current import REPLAY, compare_lines, read_kept
+from ircotlib.running.current import REPLAY, compare_lines, read_kept_lines
 from ircotlib.running.finished import (
     Finished,
     describe_finished,
@@ -40,7 +40,7 @@ def carry_out(run: Run) -> pd.DataFrame:
     counts. Run again, it is replayed from the call cache. An earlier run is replaced when all is
     scored; with REPLAY, stderr says in what it differs.
     """
-    before = read_kept(run) if os.environ.get(REPLAY) else {}
+    before = read_kept_lines(run) if os.environ.get(REPLAY) else {}
     finished = play(run)
     scores = score_all(finished)
     about = describe_finished(finished)
