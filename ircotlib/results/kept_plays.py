@@ -5,6 +5,7 @@ while nothing has changed it.
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,8 +18,8 @@ from ircotlib.files.processes import count_cores
 from ircotlib.files.progress import show_progress
 from ircotlib.running.bench import Bench
 from ircotlib.running.current import REPLAY, as_read
-from ircotlib.running.finished import describe_index, find_sources
-from ircotlib.running.run import Run, installed
+from ircotlib.running.finished import describe_made_with
+from ircotlib.running.run import Run
 from ircotlib.systems import all_systems
 
 
@@ -28,7 +29,7 @@ class KeptPlays(NamedTuple):
     """
 
     path: Path
-    made_with: Mapping
+    made_with: list
     results: dict[str, list]
 
 
@@ -39,21 +40,18 @@ def read_kept(
     data set and retriever: nothing if it was made with anything else than now, or is damaged.
     `code`: that plays them; `look`: as of `find_sources`.
     """
-    bench, names = benches[0], sorted({*systems})
-    p = bench.parameters
-    runs = [Run(bench, all_systems()[name], "test", {}) for name in names]
-    made_with = {"parameters": p.model_dump(mode="json"), "systems": names} | installed()
-    made_with |= {"questions": [bench.questions_hash for bench in benches]}
-    made_with |= {"retriever": bench.retriever.fingerprint}
-    made_with |= {"index": describe_index(bench.retriever)}
-    made_with |= {"sources": [find_sources(run, code, look) for run in runs]}
-    folder = DATA / "plays" / f"{bench.experiment}-{digest(repr(p), 8)}" / bench.dataset.name
-    path = folder / f"{digest(repr(names), 8)}.json"
+    names, bench = sorted({*systems}), benches[0]
+    runs = [Run(each, all_systems()[name], "test", {}) for each in benches for name in names]
+    own = partial(look, code=code)
+    made_with = as_read([describe_made_with(run, {}, own) for run in runs])
+    folder = f"{bench.experiment}-{digest(repr(bench.parameters), 8)}"
+    path = DATA / "plays" / folder / bench.dataset.name / f"{digest(repr(names), 8)}.json"
     try:
         about = read_description(path, "") or {}
     except DataError:
         about = {}
-    is_current = None not in made_with["sources"] and about.get("made_with") == as_read(made_with)
+    is_known = all(each["sources"] for each in made_with)
+    is_current = is_known and about.get("made_with") == made_with
     return KeptPlays(path, made_with, about["results"] if is_current else {})
 
 

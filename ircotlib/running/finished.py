@@ -57,21 +57,19 @@ def describe_made_with(run: Run, counts: Mapping[str, dict], look: Callable = ha
     about = run.identity | {"questions_hash": bench.questions_hash, "questions": len(run.questions)}
     about |= find_fingerprints(bench, counts) | installed()
     about |= {"index": describe_index(bench.retriever)}
-    return about | {"sources": find_sources(run, look=look)}
+    return about | {"sources": find_sources(run, look)}
 
 
-def find_sources(
-    run: Run, code: tuple[Path, ...] = (), look: Callable = hash_sources
-) -> str | None:
-    """A hash of the code and the prompts of a run, and of more `code`; None also if the system, the
-    data or the retriever are a plug-in's, whose code is not hashed. `look`: `hash_sources`, or one
-    that looks at the files once for many runs.
+def find_sources(run: Run, look: Callable = hash_sources) -> str | None:
+    """A hash of the code and the prompts of a run; None also if the system, the data or the
+    retriever are a plug-in's, whose code is not hashed. `look`: `hash_sources`, or one that looks
+    at the files once for many runs, or at more code.
     """
     bench = run.bench
     used = run.system, bench.dataset, bench.shown, find_retriever(bench.parameters.retriever)
     if any(record is one for record in list_records() for one in used):
         return None
-    return look(Path(resolve(bench.parameters.demonstrations) or PROMPTS), code)
+    return look(Path(resolve(bench.parameters.demonstrations) or PROMPTS))
 
 
 def describe_index(retriever: object) -> dict:

@@ -33,6 +33,7 @@ from ircotlib.results.abilities.simulation import (
     simulated_systems,
 )
 from ircotlib.results.figures.maps import draw_ceilings, draw_gains, draw_map, draw_predicted
+from ircotlib.running import finished
 from ircotlib.running.current import REPLAY
 from ircotlib.systems import all_systems
 
@@ -87,11 +88,11 @@ def test_scores_are_kept_until_something_changes(p, tmp_path, monkeypatch, capsy
     assert count(p=p.change(seed=5)) == 3 and count() == 0  # each has its own folder
     path.write_text(path.read_text()[:-9])
     assert count() == 1 and count() == 0  # the damaged one
-    monkeypatch.setattr(kept_plays, "installed", lambda: {"numpy": "0"})
+    monkeypatch.setattr(finished, "installed", lambda: {"numpy": "0"})
     assert count() == 3 and count() == 0
-    monkeypatch.setattr(kept_plays, "find_sources", lambda *_: "edited")
+    monkeypatch.setattr(finished, "find_sources", lambda *_: "edited")
     assert count() == 3 and count() == 0
-    monkeypatch.setattr(kept_plays, "find_sources", lambda *_: None)
+    monkeypatch.setattr(finished, "find_sources", lambda *_: None)
     assert count() == 3 and count() == 3  # code below this process was edited, or is a plug-in's
 
 
