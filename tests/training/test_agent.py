@@ -12,13 +12,6 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from ircot_laboratory.make import make_dataset
-from ircot_laboratory.teachers import TEACHERS, play
-from ircot_laboratory.teachers import library as libraries
-from ircot_laboratory.teachers.conclusions import turn_round
-from ircot_laboratory.teachers.mind import Mind
-from ircot_laboratory.teachers.play import Recorder, Situation, open_program, question_of
-from ircot_laboratory.teachers.reading import ircot_cot
-from ircot_laboratory.teachers.trees import tree_of_thought_vote
 from ircot_laboratory.world.records import Fact
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.scoring import score
@@ -29,6 +22,13 @@ from training.agent.drills import READING, drill_reading, drill_recall
 from training.agent.lessons import known_facts
 from training.agent.transcripts import join_turns
 from training.agent.words import make_agent_tokenizer, open_prompt
+from training.teachers import TEACHERS, play
+from training.teachers import library as libraries
+from training.teachers.conclusions import turn_round
+from training.teachers.mind import Mind
+from training.teachers.play import Recorder, Situation, open_program, question_of
+from training.teachers.reading import ircot_cot
+from training.teachers.trees import tree_of_thought_vote
 
 TOKENIZER = make_agent_tokenizer()
 SYSTEMS = [name for name in draws.taught_systems() if name != "Auto-CoT"]

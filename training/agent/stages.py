@@ -12,8 +12,6 @@ from tqdm import tqdm
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from ircot_laboratory.make import make_dataset
-from ircot_laboratory.teachers.library import Library
-from ircot_laboratory.teachers.mind import Mind
 from ircot_laboratory.world.encyclopedia import make_world
 from ircot_laboratory.world.records import Riddle
 from ircotlib.datasets import find_dataset
@@ -38,6 +36,8 @@ from training.agent.lessons import draw_lesson, known_facts
 from training.agent.sources import locate_sources
 from training.agent.transcripts import join_turns
 from training.agent.words import make_agent_tokenizer
+from training.teachers.library import Library
+from training.teachers.mind import Mind
 
 HELD_OUT = 7  # the seed of the held-out world; the default laboratory has another
 
