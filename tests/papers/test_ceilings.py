@@ -3,8 +3,14 @@
 import pytest
 
 from ircotlib.data import GoldStep, Paragraph, Question
-from ircotlib.papers.ceilings import QUESTION, SENTENCES, SUBQUESTIONS, Reader
-from ircotlib.papers.ceilings import find_gold, measure_ceilings
+from ircotlib.papers.ceilings import (
+    QUESTION,
+    SENTENCES,
+    SUBQUESTIONS,
+    Reader,
+    find_gold,
+    measure_ceilings,
+)
 from ircotlib.parameters import read_parameters
 
 STEPS = (
@@ -37,7 +43,8 @@ def test_an_answer_enters_a_query_once_its_paragraph_was_found():
 
 def test_what_was_not_found_is_named_by_its_sub_question():
     queries, row = follow(Reader(SUBQUESTIONS), {})
-    assert queries[1:] == ["Where was Who wrote Dusk born?", "Where was Who wrote Dusk born >> mayor"]
+    nested = "Where was Who wrote Dusk born"
+    assert queries[1:] == [f"{nested}?", f"{nested} >> mayor"]
     assert row["recall"] == 0
     assert follow(Reader(SUBQUESTIONS, stops=True), {})[0] == ["Who wrote Dusk?"]
 
