@@ -2,9 +2,6 @@
 the simulated reader on every full corpus.
 """
 
-import os
-import subprocess
-import sys
 
 import pytest
 
@@ -15,9 +12,7 @@ from ircotlib.comparing.checks import check_comparison
 from ircotlib.comparing.comparison import run_system
 from ircotlib.comparing.plans import read_comparisons
 from ircotlib.datasets import files, find_dataset
-from ircotlib.datasets.musique import read_musique
 from ircotlib.files.notebooks import all_notebooks
-from ircotlib.files.paths import ROOT
 from ircotlib.parameters import read_parameters
 from ircotlib.running import backends
 from ircotlib.running import bench as setup
@@ -53,17 +48,6 @@ def test_nothing_is_missing_that_the_profile_reads(paper, downloads):
             check_comparison(name, comparison)
 
 
-def test_the_full_variant_of_musique_has_each_question_twice(downloads):
-    folder = downloads / "musique"
-    names = [f"musique_{variant}_v1.0_train.jsonl" for variant in ("ans", "full")]
-    answerable, of_full = (read_musique(folder / name) for name in names)
-    assert answerable == of_full and 0 < len(answerable) <= WORLD["questions"]
-    lines = [len((folder / name).read_text().splitlines()) for name in names]
-    assert lines[1] == 2 * lines[0]
-    asked = {question.text for question, _ in answerable}
-    assert asked.isdisjoint(riddle.text for riddle in make_dataset("musique", **WORLD).riddles)
-
-
 @pytest.mark.parametrize("dataset", ALL_DATASETS)
 def test_systems_answer_from_the_full_corpus_of_each_data_set(paper, downloads, dataset):
     bench = setup.open_bench(paper, dataset, "rehearsal")
@@ -84,20 +68,3 @@ def test_systems_answer_from_the_full_corpus_of_each_data_set(paper, downloads, 
     assert means["IRCoT QA" if dataset == "iirc" else "SearChain"] > 0.99
 
 
-def test_notebooks_make_their_figures_with_a_shipped_model(downloads, tmp_path):
-    model = "data/models/mini-base"
-    changes = {"data_dir": downloads, "demonstrations": downloads / "prompts", "duplicates": ""}
-    changes |= {"model": model, "extractor": "data/models/mini-reader", "context_tokens": 700}
-    changes |= {"datasets": "[musique]", "test": 4, "dev": 2, "demonstration_sets": 1}
-    changes |= {"distractors": "[1]", "oner_k": "[5]", "ircot_k": "[2, 4]", "workers": 1}
-    command = [sys.executable, "-m", "ircotlib", "figures", "--profile", "paper"]
-    command += ["--only", "04_ircot", "--only", "08_factuality"]
-    command += [part for name in changes for part in ("--set", f"{name}={changes[name]}")]
-    folders = {"IRCOT_DATA": str(tmp_path), "IRCOT_FIGURES": str(tmp_path / "figures")}
-    environment = os.environ | folders | {"PYTHONPATH": str(ROOT)}
-    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stderr[-3000:]
-    assert "not made" not in run.stdout
-    made = {path.name for path in tmp_path.glob("figures/trials/*/*.png")}
-    names = "tuning fig03_recall fig04_f1 fig07_factual_errors".split()
-    assert made == {f"ircot_{name}_paper.png" for name in names}
