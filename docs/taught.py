@@ -4,10 +4,10 @@ import json
 from collections import Counter
 
 import pandas as pd
+from ircotlib.results.equal_tools import PAPERS
 
 from docs.pages import as_table, read
 from ircotlib.files.paths import MODELS
-from ircotlib.results.equal_tools import PAPERS
 from training.agent.draw_transcripts import LESSONS, taught_stages
 
 AGENTS = "agent", "agent-by-system"  # the shipped one, and one whose plays were drawn by system

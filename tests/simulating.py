@@ -1,11 +1,13 @@
 """Plays systems with the simulated reader, in this process, for tests."""
 
-from ircotlib.parameters import read_parameters
+from dataclasses import replace
+
+from ircotlib.parameters import SIMULATED, Parameters, read_parameters
 from ircotlib.playing.cache import Calls
 from ircotlib.playing.scheduler import run
 from ircotlib.program import Outcome
-from ircotlib.results.abilities.simulation import Simulation, open_simulation
-from ircotlib.running.bench import Bench
+from ircotlib.running.bench import Bench, open_bench
+from ircotlib.running.laboratory import open_simulated_reader
 from ircotlib.running.programs import program_of
 from ircotlib.systems import System, all_systems
 
@@ -21,7 +23,13 @@ def play(
 ) -> tuple[Bench, dict[str, Outcome]]:
     """The bench, and the outcome of each of its questions by id."""
     system = all_systems()[system] if isinstance(system, str) else system
-    about = Simulation(dataset, system.name, dials, stages=stages or {})
-    bench = open_simulation(P.change(test=questions, dev=0), about)
+    bench = open_simulation(P.change(test=questions, dev=0), dataset, dials, stages or {})
     build = program_of(bench, system, **SETTINGS.get(system.name, {}))
     return bench, run({q.id: build(q) for q in bench.test}, bench.backends, Calls(None))[0]
+
+
+def open_simulation(p: Parameters, dataset: str, dials=(), stages=()) -> Bench:
+    """The bench on which a simulation takes place."""
+    p = p.change(model=SIMULATED, dials=dict(dials))
+    bench = open_bench(p, dataset, "simulated")
+    return replace(bench, model=open_simulated_reader(p, dict(stages)))
