@@ -6,16 +6,14 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from ircotlib.results.shown import title_of
-from ircotlib.results.statistics import LEVEL, paired_difference
+from ircotlib.results.statistics import paired_difference
 from ircotlib.running.predictions import read_predictions
 from ircotlib.running.run import Run
 
-NONE, WRONG = "none", "own, wrong answers"  # in place of a data set's name
+NONE = "none"  # in place of a data set's name
 BY = ["model", "dataset", "system"]
 COLUMNS = [*BY, "demonstrations", "texts", "answers", "other", "own", "gain", "low", "high"]
 COLUMNS += ["p", "n"]
-NO_GAIN = "**No gain by demonstrations is found, so that with others answers can only get worse.**"
 
 
 def read_texts(runs: Iterable[Run], shown: str = "") -> pd.DataFrame:
@@ -50,28 +48,6 @@ def measure_dependence(texts: pd.DataFrame) -> pd.DataFrame:
             percent = [round(100 * share, 2) for share in shares]
             rows.append([model, dataset, system, shown, *percent, round(gain.p, 4), len(own)])
     return pd.DataFrame(rows, columns=COLUMNS)
-
-
-def conclude_dependence(table: pd.DataFrame) -> str:
-    """Whether a data set's own demonstrations help, in sentences (`measure_dependence`)."""
-    lines = []
-    for model, of_model in table.groupby("model", sort=False):
-        shown = of_model["demonstrations"]
-        none, wrong = of_model[shown == NONE], of_model[shown == WRONG]
-        others = of_model[~shown.isin([NONE, WRONG])]
-        helped = ((none["gain"] > 0) & (none["p"] < LEVEL)).sum()
-        text = f"- With a data set's own demonstrations {title_of(model)} answers better than with "
-        text += f"none in {helped} of {len(none)} comparisons{_range(none['gain'], '+.1f')}. "
-        text += f"Answers change{_range(wrong['answers'])} if these end in wrong ones"
-        text += f", and{_range(others['answers'])} with those of another data set. "
-        lines.append(text + ("" if helped else NO_GAIN))
-    return "\n".join(lines)
-
-
-def _range(values: pd.Series, form: str = ".0f") -> str:
-    """Such as " (+0.2 to +5.0 points)"."""
-    ends = dict.fromkeys(format(round(end, 1) + 0.0, form) for end in values.agg(["min", "max"]))
-    return f" ({' to '.join(ends)} {'points' if '+' in form else '%'})" if len(values) else ""
 
 
 def describe_shown(scores: pd.DataFrame) -> str:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from pytest_httpserver import HTTPServer
-from simulating import K, P
+from simulating import K, P, open_simulation
 from thinking import CHATS, TAGS, THOUGHTS, Thinker
 
 pytest.importorskip("openai", reason="needs the client: pip install -e '.[server]'")
@@ -14,7 +14,6 @@ from ircotlib.generation.server import ServerModel
 from ircotlib.playing.cache import Calls
 from ircotlib.playing.scheduler import run
 from ircotlib.program import Generate, Outcome, Sample, Step
-from ircotlib.results.abilities.simulation import Simulation, open_simulation
 from ircotlib.running.programs import program_of
 from ircotlib.systems import all_systems
 
@@ -48,7 +47,7 @@ def test_thoughts_change_no_prediction(httpserver, system, way):
 
     httpserver.clear()
     system, (way, chat) = all_systems()[system], way
-    bench = open_simulation(P.change(test=2, dev=0), Simulation("hotpotqa", system.name))
+    bench = open_simulation(P.change(test=2, dev=0), "hotpotqa")
     alone, fake = play(bench), Thinker(httpserver, way)
     steps = [step for outcome in alone.values() for step in outcome.trace]
     steps = [step for step in steps if isinstance(step.request, Generate | Sample)]
