@@ -48,7 +48,8 @@ def test_the_library_is_thin():
 
 
 def test_the_laboratory_is_asked_for_in_one_place():
-    asking = [path for path, text in FILES.items() if re.search(r"^ *(from|import) ircot_lab", text, re.M)]
+    asks = re.compile(r"^ *(from|import) ircot_laboratory", re.MULTILINE)
+    asking = [path for path, text in FILES.items() if asks.search(text)]
     assert [path.relative_to(LIBRARY).as_posix() for path in asking] == ["experiment/laboratory.py"]
 
 

@@ -10,6 +10,7 @@ from thinking import CHATS, TAGS, THOUGHTS, Thinker
 pytest.importorskip("openai", reason="needs the client: pip install -e '.[server]'")
 
 from ircot_laboratory.simulated.reader import SURE
+
 from ircotlib.generation.server import ServerModel
 from ircotlib.playing.cache import Calls
 from ircotlib.playing.scheduler import run

@@ -1,5 +1,5 @@
-"""The training of the extractive reader: its examples, its losses, resuming after a kill; and what
-the benchmark measures.
+"""The training of the extractive reader: its examples, its losses, resuming after a kill; and how
+well the shipped one reads.
 """
 
 import json
@@ -10,8 +10,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from bench import reading
+from ircotlib.data import Paragraph
+from ircotlib.extraction.extractor import Extractor
 from ircotlib.files.paths import MODELS
+from ircotlib.program import Extract
 from training import loop
 from training.reader import learn as reader_learn
 from training.reader.draw_examples import GOLD, OTHERS, draw_other, draw_reader_example
@@ -97,12 +99,16 @@ def test_a_killed_training_goes_on_and_gives_the_same_model(tmp_path, monkeypatc
 
 
 def test_the_shipped_reader_finds_answers_and_knows_where_there_are_none():
-    """A real run on another world than that of the figure."""
     examples = draw_reader_tests(open_books(33, 400), 210, seed=33)
-    asked = [(one.query, reading.paragraph_of(one)) for one in examples]
-    found = reading.read(reading.Extractor(MODELS / "mini-reader"), asked)
+    passages = [Paragraph("", one.passage.title, one.passage.text) for one in examples]
+    asked = [Extract(one.query, passage) for one, passage in zip(examples, passages, strict=True)]
+    reader = Extractor(MODELS / "mini-reader")
+    found = [reader.decode(reply) for _, reply in sorted(reader.answer(asked))]
     gold = np.array([one.kind == GOLD for one in examples])
-    right = [reading.is_found(e, f) for e, f in zip(examples, found) if e.kind == GOLD]
+    told = [one for one in examples if one.kind == GOLD]
+    spans = [one.passage.text[one.span.start : one.span.end] for one in told]
+    texts = [extracted.text for extracted, is_gold in zip(found, gold, strict=True) if is_gold]
+    right = [a.lower() == b.lower() for a, b in zip(texts, spans, strict=True)]
     confidence = np.array([one.confidence for one in found])
     assert len(right) == 210 and np.mean(right) >= 0.93
     assert auc(confidence, gold) >= 0.97 and f1_at(1.5, confidence, gold) >= 0.9
