@@ -1,0 +1,129 @@
+"""The benchmark behind the claims about retrieval: python -m bench.retrieval [--sizes 10000 100000]
+Writes figures/retrieval_scale.csv.
+
+The embedded index, bm25s (titles and texts scored separately and added) and, if its address is in
+IRCOT_ELASTICSEARCH, Elasticsearch are built on the same paragraphs and answer the same queries, each
+in a process of its own. Paragraphs are made of pseudo-words, as frequent by their rank as words are
+(Zipf). CPU seconds are those of that process; Elasticsearch's server is not in them, so that only its
+wall seconds can be compared.
+"""
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pandas as pd
+
+from ircotlib.data import Paragraph
+from ircotlib.results.figures import save_figure
+
+WORDS, EXPONENT = 200_000, 1.07  # of the vocabulary; of Zipf's law
+LENGTH, TITLE, QUERY = 60, 3, 12  # words of a text, of a title, of a query
+K, QUERIES = 15, 500
+ELASTICSEARCH = os.environ.get("IRCOT_ELASTICSEARCH", "")
+
+
+def write_paragraphs(count: int) -> Iterator[Paragraph]:
+    """Paragraphs of pseudo-words; a longer corpus begins with the shorter one."""
+    chance = np.random.default_rng(0)
+    shares = np.arange(1, WORDS + 1) ** -EXPONENT
+    shares = (shares / shares.sum()).cumsum()
+    for number in range(count):
+        ranks = np.searchsorted(shares, chance.random(LENGTH + TITLE)).tolist()
+        words = [f"w{rank:x}" for rank in ranks]
+        yield Paragraph(f"p{number}", " ".join(words[:TITLE]), " ".join(words[TITLE:]))
+
+
+def write_queries(paragraphs: list[Paragraph]) -> list[str]:
+    """Queries of words of one paragraph each."""
+    chance = np.random.default_rng(1)
+    places = chance.integers(len(paragraphs), size=QUERIES).tolist()
+    texts = [paragraphs[place].text.split() for place in places]
+    return [" ".join(chance.choice(words, QUERY, replace=False)) for words in texts]
+
+
+def open_ours(paragraphs: list[Paragraph], folder: Path, retriever: str) -> Callable:
+    """The search of a retriever of this library."""
+    from ircotlib.retrieval import open_retriever
+    from ircotlib.retrieval.corpus import write_corpus
+
+    index = open_retriever(write_corpus(folder / "corpus", paragraphs), folder / "index", retriever)
+    return lambda query: [paragraph.id for paragraph, _ in index.search(query, K)]
+
+
+def open_bm25s(paragraphs: list[Paragraph], folder: Path) -> Callable:
+    """The search of bm25s."""
+    import bm25s
+
+    indexes = []
+    for field in ("title", "text"):
+        index = bm25s.BM25(k1=1.2, b=0.75)
+        texts = [getattr(paragraph, field) for paragraph in paragraphs]
+        index.index(bm25s.tokenize(texts, show_progress=False), show_progress=False)
+        index.save(folder / field)
+        indexes.append(index)
+
+    def search(query: str) -> list[str]:
+        words = query.split()
+        scores = sum(index.get_scores(words) for index in indexes)
+        return [paragraphs[place].id for place in np.argsort(-scores, kind="stable")[:K]]
+
+    return search
+
+
+OPENERS = {
+    "embedded": lambda *made: open_ours(*made, "embedded"),
+    "bm25s": open_bm25s,
+    "Elasticsearch": lambda *made: open_ours(*made, ELASTICSEARCH),
+}
+
+
+def measure(name: str, size: int) -> dict:
+    """What building and searching cost, in this process."""
+    paragraphs = list(write_paragraphs(size))
+    queries = write_queries(paragraphs)
+    with TemporaryDirectory() as folder:
+        wall, cpu = time.perf_counter(), time.process_time()
+        search = OPENERS[name](paragraphs, Path(folder))
+        row = {"build, wall s": time.perf_counter() - wall, "build, CPU s": time.process_time() - cpu}
+        files = [path for path in Path(folder).rglob("*") if path.is_file()]
+        row["on disk, MB"] = sum(path.stat().st_size for path in files) / 1e6
+        wall, cpu = time.perf_counter(), time.process_time()
+        found = [search(query) for query in queries]
+        row["search, wall ms"] = 1e3 * (time.perf_counter() - wall) / QUERIES
+        row["search, CPU ms"] = 1e3 * (time.process_time() - cpu) / QUERIES
+    row["peak, MB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {"paragraphs": size, "index": name} | row | {"found": found}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000])
+    parser.add_argument("--only", help=argparse.SUPPRESS)  # in a process of its own
+    options = parser.parse_args()
+    if options.only:
+        print(json.dumps(measure(options.only, *options.sizes)))
+        return
+    rows = []
+    for size in options.sizes:
+        for name in [name for name in OPENERS if name != "Elasticsearch" or ELASTICSEARCH]:
+            command = [sys.executable, "-m", "bench.retrieval", "--only", name, "--sizes", f"{size}"]
+            row = json.loads(subprocess.check_output(command).splitlines()[-1])
+            found = row.pop("found")
+            first = found if name == "embedded" else first
+            equal = [a[:1] == b[:1] for a, b in zip(found, first, strict=True)]
+            rows.append(row | {"first hit as embedded, %": 100 * sum(equal) / len(equal)})
+            print(pd.DataFrame(rows[-1:]).round(3).to_string(index=False), flush=True)
+    save_figure(None, pd.DataFrame(rows).round(3), "retrieval_scale")
+
+
+if __name__ == "__main__":
+    main()
