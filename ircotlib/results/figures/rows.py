@@ -12,7 +12,6 @@ from matplotlib.ticker import LogLocator
 
 from ircotlib.results.figures import palette
 from ircotlib.results.figures.panels import PAGE, finish, make_panels, subplots
-from ircotlib.results.shown import title_of
 from ircotlib.results.statistics import LEVEL
 from ircotlib.systems import OWN, all_systems
 
