@@ -10,6 +10,8 @@ from docs.pages import as_table, read
 from ircotlib.files.paths import MODELS
 from training.agent.draw_transcripts import LESSONS, taught_stages
 
+PAPERS = "as in the papers"
+
 AGENTS = "agent", "agent-by-system"  # the shipped one, and one whose plays were drawn by system
 
 
