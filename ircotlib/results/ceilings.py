@@ -9,13 +9,13 @@ import pandas as pd
 
 from ircotlib.data import Question
 from ircotlib.datasets.musique import RELATION
+from ircotlib.engine.cache import Calls
 from ircotlib.errors import UserError
+from ircotlib.experiment.runs import answer_all
+from ircotlib.experiment.setup import open_setup
 from ircotlib.parameters import GOLD, Parameters
-from ircotlib.playing.cache import Calls
 from ircotlib.program import Outcome, Retrieve
 from ircotlib.results.statistics import mean_interval
-from ircotlib.running.bench import open_bench
-from ircotlib.running.experiment import answer_all
 from ircotlib.systems import all_systems
 
 
@@ -62,17 +62,18 @@ def find_ceilings(p: Parameters, methods: Sequence[Method]) -> tuple[pd.DataFram
     rows, left_out = [], {}
     for dataset in p.datasets:
         # the gold reader takes no time: its replies are not stored
-        bench = open_bench(p.change(model=GOLD, dev=0, test=None), dataset, "gold", calls=Calls())
-        questions = [question for question in bench.test if question.gold]
-        about = {"dataset": dataset, "searched": len(bench.retriever.corpus)}
+        gold = p.change(model=GOLD, dev=0, test=None)
+        setup = open_setup(gold, dataset, "gold", calls=Calls())
+        questions = [question for question in setup.test if question.gold]
+        about = {"dataset": dataset, "searched": len(setup.retriever.corpus)}
         for method in methods:
             system = all_systems()[method.system]
             try:
-                bench.model.check(bench.test[0], system)
+                setup.model.check(setup.test[0], system)
             except UserError as error:
                 left_out[str(error)] = None
                 continue
-            outcomes = answer_all(bench, system, questions, **method.setting)
+            outcomes = answer_all(setup, system, questions, **method.setting)
             named = {"method": method.name, "system": system.name, "k": method.setting.get("k")}
             rows += [about | named | _count_found(q, outcomes[q.id]) for q in questions]
     return pd.DataFrame(rows), list(left_out)

@@ -1,21 +1,14 @@
-"""The papers' protocol in small: a laboratory's downloads, as the profile `paper` reads them, and
-the simulated reader on every full corpus.
-"""
-
+"""The papers' protocol in small: a laboratory's downloads, as the profile `paper` reads them."""
 
 import pytest
 
 from ircot_laboratory.make import make_dataset, make_laboratory
 from ircot_laboratory.questions.questions import ALL_DATASETS, DATASETS
 from ircotlib.command.fetch import missing, read_downloads
-from ircotlib.comparing.checks import check_comparison
-from ircotlib.comparing.comparison import run_system
-from ircotlib.comparing.plans import read_comparisons
 from ircotlib.datasets import files, find_dataset
-from ircotlib.files.notebooks import all_notebooks
+from ircotlib.experiment import setup
+from ircotlib.experiment.compare import run_system
 from ircotlib.parameters import read_parameters
-from ircotlib.running import backends
-from ircotlib.running import bench as setup
 from ircotlib.systems import choose_systems
 
 WORLD = {"seed": 5, "size": 300, "questions": 20}
@@ -29,42 +22,28 @@ def downloads(tmp_path_factory):
 
 @pytest.fixture
 def paper(downloads, tmp_path, monkeypatch):
-    """The profile, with nothing changed but what names folders and models, and fewer questions."""
-    for module in (files, setup, backends):
+    """The profile, with nothing changed but what names folders, and fewer questions."""
+    for module in (files, setup):
         monkeypatch.setattr(module, "DATA", tmp_path)
-    return read_parameters("paper", changes_of(downloads))
-
-
-def changes_of(downloads) -> dict:
     changes = {"data_dir": str(downloads), "demonstrations": str(downloads / "prompts")}
-    return changes | {"model": "simulated", "duplicates": "", "test": 8, "dev": 2}
+    return read_parameters("paper", changes | {"test": 8, "dev": 2})
 
 
-def test_nothing_is_missing_that_the_profile_reads(paper, downloads):
+def test_nothing_is_missing_that_the_profile_reads(paper):
     assert list(missing(paper.change(datasets=[*ALL_DATASETS]), read_downloads())) == []
-    own = "10_your_own", "17_real_outputs"  # have data of their own
-    for name in (name for name in all_notebooks() if name not in own):
-        for comparison in read_comparisons(name, "paper", changes_of(downloads)):
-            check_comparison(name, comparison)
 
 
 @pytest.mark.parametrize("dataset", ALL_DATASETS)
-def test_systems_answer_from_the_full_corpus_of_each_data_set(paper, downloads, dataset):
-    bench = setup.open_bench(paper, dataset, "rehearsal")
+def test_the_full_corpus_of_each_data_set_is_read_and_searched(paper, downloads, dataset):
+    opened = setup.open_setup(paper, dataset, "rehearsal", with_model=False)
     full = find_dataset(dataset).full_corpus
-    texts = {paragraph.text for paragraph in bench.retriever.corpus}
+    texts = {paragraph.text for paragraph in opened.retriever.corpus}
     written = make_dataset("zsre" if full.name == "kilt" else dataset, **WORLD).world
     pages = {passage.text for page in written.pages.values() for passage in page}
     pooled = set()
     if full.drop_repeats:  # of the contexts of all splits, more than of one
         pooled = {paragraph.text for paragraph in files.read_dataset(dataset, downloads)[1]}
     assert pooled < texts < pages if pooled else texts == pages
-    assert all(bool(question.gold) == (dataset in DATASETS) for question in bench.test)
-    measure, means = next(iter(find_dataset(dataset).scores)), {}
-    for system in choose_systems(["IRCoT QA", "SearChain"]):
-        setting = {"k": 8, "m": 1} if "k" in system.grid else {}
-        means[system.name] = run_system(bench, system, **setting)[measure].mean()
-    # SearChain does not show IIRC's main passage
-    assert means["IRCoT QA" if dataset == "iirc" else "SearChain"] > 0.99
-
-
+    assert all(bool(question.gold) == (dataset in DATASETS) for question in opened.test)
+    scores = run_system(opened, *choose_systems(["OneR"]), k=15)
+    assert len(scores) == 8 and (dataset not in DATASETS or scores["recall"].mean() > 0.4)

@@ -13,8 +13,8 @@ from ircot_laboratory.world.records import Entity
 from ircot_laboratory.world.relations import RELATIONS
 from ircotlib.data import Question
 from ircotlib.datasets.facts import Attempt, Evidence
+from ircotlib.experiment.laboratory import find_facts
 from ircotlib.parameters import read_parameters
-from ircotlib.running.laboratory import find_facts
 
 FACTS = {
     "Ada Holm": ("person", {"birthplace": "Aldton", "birth": "1920", "spouse": "Leo Ash"}),

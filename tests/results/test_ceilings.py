@@ -2,10 +2,9 @@
 
 import pytest
 
+from ircotlib.experiment import setup
 from ircotlib.parameters import read_parameters
 from ircotlib.results.ceilings import METHODS, Method, average_found, average_steps, find_ceilings
-from ircotlib.running import backends
-from ircotlib.running import bench as setup
 
 
 @pytest.fixture(scope="module")
@@ -14,7 +13,6 @@ def found(laboratory, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         folder = tmp_path_factory.mktemp("data")
         patch.setattr(setup, "DATA", folder)
-        patch.setattr(backends, "DATA", folder)
         p = read_parameters("mini", {"data_dir": str(laboratory)})
         yield find_ceilings(p.change(datasets=["hotpotqa", "musique", "iirc"]), METHODS)
 
@@ -48,7 +46,6 @@ def test_means_are_those_of_the_questions(found):
 
 def test_on_real_text_one_paragraph_a_sub_question_is_too_few(shared, tmp_path, monkeypatch):
     monkeypatch.setattr(setup, "DATA", tmp_path)
-    monkeypatch.setattr(backends, "DATA", tmp_path)
     p = read_parameters("sample", {"data_dir": str(shared), "datasets": ["musique"]})
     methods = [method for method in METHODS if method.name in ("SearChain", "IRCoT")]
     methods.append(Method("SearChain, K = 3", "SearChain", {"k": 3}))

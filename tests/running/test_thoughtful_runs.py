@@ -4,18 +4,19 @@ from dataclasses import replace
 
 import pytest
 from pytest_httpserver import HTTPServer
-from simulating import K, P, open_simulation
+from simulating import K, P
 from thinking import CHATS, TAGS, THOUGHTS, Thinker
 
 pytest.importorskip("openai", reason="needs the client: pip install -e '.[server]'")
 
-from ircot_laboratory.simulated.reader import SURE
+from ircotlib.results.abilities.simulation import Simulation, open_simulation
 
+from ircot_laboratory.simulated.reader import SURE
+from ircotlib.engine.cache import Calls
+from ircotlib.engine.scheduler import run
+from ircotlib.experiment.setup import program_of
 from ircotlib.generation.server import ServerModel
-from ircotlib.playing.cache import Calls
-from ircotlib.playing.scheduler import run
 from ircotlib.program import Generate, Outcome, Sample, Step
-from ircotlib.running.programs import program_of
 from ircotlib.systems import all_systems
 
 SYSTEMS = [*all_systems()]
@@ -48,7 +49,7 @@ def test_thoughts_change_no_prediction(httpserver, system, way):
 
     httpserver.clear()
     system, (way, chat) = all_systems()[system], way
-    bench = open_simulation(P.change(test=2, dev=0), "hotpotqa")
+    bench = open_simulation(P.change(test=2, dev=0), Simulation("hotpotqa", system.name))
     alone, fake = play(bench), Thinker(httpserver, way)
     steps = [step for outcome in alone.values() for step in outcome.trace]
     steps = [step for step in steps if isinstance(step.request, Generate | Sample)]
