@@ -161,15 +161,15 @@ def close_loop(folder: Path, questions: int) -> Iterator[dict]:
     """
     p = read_parameters("mini", {"agent": str(folder), "test": questions, "dev": 30}).for_agent()
     for dataset in STYLES:
-        bench = open_setup(p, dataset, "evaluate_agent")
+        setup = open_setup(p, dataset, "evaluate_agent")
         for system in taught_systems().values():
-            setting = {name: values[0] for name, values in bench.grid(system).items()}
-            programs = {q.id: program_of(bench, system, **setting)(q) for q in bench.test}
-            outcomes, _ = run(programs, bench.backends, Calls())
-            predictions = [outcomes[question.id].result for question in bench.test]
+            setting = {name: values[0] for name, values in setup.grid(system).items()}
+            programs = {q.id: program_of(setup, system, **setting)(q) for q in setup.test}
+            outcomes, _ = run(programs, setup.backends, Calls())
+            predictions = [outcomes[question.id].result for question in setup.test]
             measure, pairs = (
                 system.measure(find_dataset(dataset)),
-                zip(bench.test, predictions, strict=True),
+                zip(setup.test, predictions, strict=True),
             )
             parsed = sum(not prediction.fault for prediction in predictions) / len(predictions)
             mean = sum(score(*pair)[measure] for pair in pairs) / len(predictions)
