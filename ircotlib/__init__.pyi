@@ -98,13 +98,6 @@ from .results.cases import read_compared as read_compared
 from .results.cases import show_cases as show_cases
 from .results.causes import count_causes as count_causes
 from .results.causes import find_causes as find_causes
-from .results.ceilings import METHODS as METHODS
-from .results.ceilings import METHODS_BY_K as METHODS_BY_K
-from .results.ceilings import METHODS_BY_RETRIEVER as METHODS_BY_RETRIEVER
-from .results.ceilings import METHODS_BY_STEP as METHODS_BY_STEP
-from .results.ceilings import average_found as average_found
-from .results.ceilings import average_steps as average_steps
-from .results.ceilings import find_ceilings as find_ceilings
 from .results.citations import accuracy_of_marks as accuracy_of_marks
 from .results.citations import read_references as read_references
 from .results.claims.claim import compare_claims as compare_claims

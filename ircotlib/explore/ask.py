@@ -8,10 +8,10 @@ from typing import NamedTuple
 from ircotlib.data import Prediction, Question
 from ircotlib.errors import UserError
 from ircotlib.experiment.runs import answer_all, name_model
-from ircotlib.experiment.setup import open_dataset, open_model, open_setup
+from ircotlib.experiment.setup import open_setup
 from ircotlib.explore.markup import answers_as_html
 from ircotlib.explore.trace import trace_as_text
-from ircotlib.parameters import GOLD, Parameters
+from ircotlib.parameters import Parameters
 from ircotlib.program import Outcome
 from ircotlib.systems import System, all_systems, choose_systems
 from ircotlib.text import plain
@@ -47,21 +47,11 @@ def own_question(text: str, dataset: str) -> Question:
 def ask(p: Parameters, text: str, systems: Sequence[str] = ()) -> Iterator[Answered]:
     """Ask systems, by name, those of the parameters or those of DEFAULT a question about the corpus
     of MuSiQue or, without it, of the first data set. The agent, if there is one, plays the systems
-    of SearChain's study. The gold reader, which has only the steps of the data set's questions, is
-    asked one of these by its text; UserError for another.
+    of SearChain's study.
     """
     dataset = "musique" if "musique" in p.datasets else p.datasets[0]
     question = own_question(text, dataset)
     asked = find_systems(systems or p.systems)
-    if p.model == GOLD:
-        p = p.change(dev=0, test=None)
-        stated = {" ".join(one.text.split()): one for one in open_dataset(p, dataset)[1]}
-        if question.text not in stated:
-            found = f"found none of {dataset} with the text {question.text!r}"
-            raise UserError(f"question: {found}, expected one: the gold reader knows no other")
-        question = stated[question.text]
-        for system in asked:
-            open_model(p).check(question, system)
     m = p.distractors[0] if p.distractors else 0
     for system in asked:
         own = p.for_agent() if system.study.by_agent else p

@@ -13,7 +13,6 @@ from ircotlib.datasets import find_dataset
 from ircotlib.experiment.runs import VERSIONS, parameters_of
 from ircotlib.explore.markup import MARKED, key_as_html
 from ircotlib.explore.markup import STYLE as MARKUP
-from ircotlib.parameters import GOLD
 from ircotlib.results.claims.claim import compare_claims
 from ircotlib.results.runs import count_requests
 from ircotlib.results.shown import title_of
@@ -77,8 +76,7 @@ def describe(runs: pd.DataFrame, command: str) -> str:
     models = set()
     for name, about in zip(runs["model"], abouts, strict=True):
         made = about.get("model_fingerprint")
-        if made or about["parameters"]["model"] == GOLD:
-            models.add(f"{name} ({made[:8]})" if made else name)
+        models.add(f"{name} ({made[:8]})" if made else name)
     imported = [about["imported"]["from"] for about in abouts if "imported" in about]
     counts = sorted({about["questions"] for about in abouts})
     said = [

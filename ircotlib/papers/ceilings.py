@@ -15,9 +15,9 @@ import pandas as pd
 
 from ircotlib.data import GoldStep, Paragraph, Question
 from ircotlib.datasets.musique import RELATION
+from ircotlib.experiment.setup import open_setup as open_bench
 from ircotlib.parameters import Parameters
 from ircotlib.retrieval import retriever_name
-from ircotlib.running.bench import open_bench
 
 # what is asked: the question alone (OneR); the question, then a sentence for each step (IRCoT); or
 # a sub-question for each step (SearChain, Self-Ask, DecomP)
