@@ -98,13 +98,6 @@ from .results.cases import read_compared as read_compared
 from .results.cases import show_cases as show_cases
 from .results.causes import count_causes as count_causes
 from .results.causes import find_causes as find_causes
-from .results.ceilings import METHODS as METHODS
-from .results.ceilings import METHODS_BY_K as METHODS_BY_K
-from .results.ceilings import METHODS_BY_RETRIEVER as METHODS_BY_RETRIEVER
-from .results.ceilings import METHODS_BY_STEP as METHODS_BY_STEP
-from .results.ceilings import average_found as average_found
-from .results.ceilings import average_steps as average_steps
-from .results.ceilings import find_ceilings as find_ceilings
 from .results.citations import accuracy_of_marks as accuracy_of_marks
 from .results.citations import read_references as read_references
 from .results.claims.claim import compare_claims as compare_claims
@@ -118,6 +111,7 @@ from .results.figures.lines import draw_lines as draw_lines
 from .results.figures.panels import finish as finish
 from .results.figures.panels import save_figure as save_figure
 from .results.figures.panels import subplots as subplots
+from .results.figures.rows import draw_causes as draw_causes
 from .results.figures.rows import draw_dots as draw_dots
 from .results.figures.rows import draw_front as draw_front
 from .results.figures.tree import draw_tree as draw_tree
@@ -144,6 +138,7 @@ from .results.searchain_measures import KNEW as KNEW
 from .results.searchain_measures import read_all_runs as read_all_runs
 from .results.shown import show_table as show_table
 from .results.shown import spread as spread
+from .results.shown import title_of as title_of
 from .results.statistics import LEVEL as LEVEL
 from .results.statistics import describe as describe
 from .results.statistics import paired_difference as paired_difference

@@ -23,6 +23,7 @@ from ircotlib.systems import ANSWER, SEARCHAIN, System, choose_systems
 EXPERIMENT = "11_head_to_head"
 TEXTS = "rouge_l"  # the measure of answers that are whole texts, neither right nor wrong
 TWO_CLASSES = ("strategyqa", "fever")  # data sets on which half of all guesses are right
+KNEW = "CoT"  # without retrieval: its right answers count as what the model knows (ours)
 RIVALS = {"searchain": "SearChain", "ircot": "IRCoT QA"}  # besides the best of each data set
 COSTS = ["tokens_in", "tokens_out", "calls", "retrievals", "extractions", "duplicates"]
 COLUMNS = "profile model retriever dataset system metric mean low high n p_against_best".split()

@@ -89,3 +89,19 @@ def draw_front(means: pd.DataFrame, title: str) -> plt.Figure:
             axis.axhspan(y - 0.5, y + 0.5, color=palette.BAND, linewidth=0, zorder=0)
     band = Patch(color=palette.BAND, label="no significant difference from SearChain")
     return finish(figure, title, [*_explain(means), band])
+
+
+def draw_causes(causes: pd.DataFrame, title: str) -> plt.Figure:
+    """The shares of wrong answers by cause, over all data sets: a stacked bar for each system, the
+    one with the fewest above. `causes`: of `count_causes`.
+    """
+    sums = causes.groupby(["system", "cause"], sort=False)[["n", "answers"]].sum()
+    shares = (100 * sums["n"] / sums["answers"]).unstack("cause")
+    shares = shares[list(dict.fromkeys(causes["cause"]))]  # in the order of their rules
+    shares = shares.loc[shares.sum(axis=1).sort_values(ascending=False, kind="stable").index]
+    figure, axis = subplots(figsize=(PAGE, 1 + 1.2 * ROW * len(shares)))
+    if len(shares):
+        look = {"color": palette.CAUSES, "legend": False, "xlabel": "wrong answers, %"}
+        shares.plot.barh(ax=axis, stacked=True, width=0.8, xlim=(0, 100), ylabel="", **look)
+    axis.grid(False, axis="y")
+    return finish(figure, title, axis.containers)
