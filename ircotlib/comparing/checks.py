@@ -116,9 +116,6 @@ def check_places(p: Parameters, needs: Collection[str] = ("data", "model", "mode
     for name in ("data_dir", "demonstrations") if p.distractors else ("data_dir",):
         if (folder := resolve(getattr(p, name))) and not Path(folder).is_dir():
             raise UserError(f"{name}: found no folder {folder}, expected one: see docs/data.md")
-    if (further := resolve(p.further_paragraphs)) and not Path(further).is_file():
-        found = f"further_paragraphs: found no file {further}"
-        raise UserError(f"{found}, expected one such as corpus.jsonl: see docs/data.md")
     for retriever in (p.retriever, *p.retrievers):
         _check_retriever(retriever, answers="data" in needs)
     if SIMULATED in (p.model, *p.models, p.second_model, p.extractor):

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ircotlib.datasets import Dataset, find_dataset
-from ircotlib.datasets.downloads import find_files
-from ircotlib.datasets.files import NOT_GROWN, OWN_CONTEXTS, find_questions
+from ircotlib.datasets.corpora import find_files, full_corpus_folder
+from ircotlib.datasets.files import OWN_CONTEXTS, find_questions
 from ircotlib.errors import UserError
 from ircotlib.files.kept import kept_until_changed
-from ircotlib.files.paths import DATA, ROOT
+from ircotlib.files.paths import ROOT
 from ircotlib.parameters import GOLD, Parameters
 from ircotlib.prompting.prompt import render_demonstration
 from ircotlib.running.laboratory import data_folder, laboratory_datasets, open_gold_reader
@@ -33,15 +33,12 @@ def check_data(p: Parameters, dataset: Dataset) -> None:
     if p.corpus == "full" and full is None:
         found = f"found no full one of {dataset.name}, expected corpus=pooled"
         raise UserError(f"corpus: {found}: {OWN_CONTEXTS}")
-    if p.corpus == "full" and p.further_paragraphs:
-        found = f"found {p.further_paragraphs} and corpus=full, expected corpus=pooled"
-        raise UserError(f"further_paragraphs: {found}: {NOT_GROWN}")
     try:
         path = find_questions(dataset, ROOT / p.data_dir)
         if p.corpus == "pooled" and dataset.read_paragraphs:
             _begin_corpus(dataset.name, path)
-        if p.corpus == "full" and not (DATA / "corpora" / f"{full.name}-full").is_dir():
-            find_files(full, ROOT / p.data_dir, unpack=False)
+        if p.corpus == "full" and not full_corpus_folder(full, p.data_dir).is_dir():
+            find_files(full, p.data_dir)
     except FileNotFoundError as error:
         raise UserError(str(error)) from None
 

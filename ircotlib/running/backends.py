@@ -11,9 +11,10 @@ import pandas as pd
 
 from ircotlib.data import Question
 from ircotlib.datasets import find_dataset
+from ircotlib.datasets.corpora import full_corpus_folder
 from ircotlib.datasets.files import read_dataset
 from ircotlib.datasets.imported import FILE, read_imported
-from ircotlib.datasets.pooled import digest, sample_dev_test
+from ircotlib.datasets.pooled import sample_dev_test
 from ircotlib.files import models
 from ircotlib.files.kept import kept_until_changed
 from ircotlib.files.paths import DATA, ROOT
@@ -107,7 +108,7 @@ def open_dataset(p: Parameters, dataset: str) -> tuple[list[Question], list[Ques
     """Dev and test questions (IRCoT §4), and the index of the corpus, built if it is missing; of
     imported runs, which need none, their paragraphs.
     """
-    which = p.data_dir, p.corpus, p.further_paragraphs, p.retriever, p.released
+    which = p.data_dir, p.corpus, p.retriever, p.released
     questions, retriever = _opened(Opening(DATA, dataset, *which))
     return *sample_dev_test(questions, p.dev, p.test or sys.maxsize, p.seed), retriever
 
@@ -119,7 +120,6 @@ class Opening(NamedTuple):
     dataset: str
     data_dir: str
     corpus: str
-    further_paragraphs: str
     retriever: str
     released: bool
 
@@ -128,9 +128,7 @@ class Opening(NamedTuple):
         folder = ROOT / self.data_dir if self.data_dir else self.data / "laboratory"
         encoder = model_of(self.retriever)
         full = find_dataset(self.dataset).full_corpus
-        made = [self.data / "corpora" / f"{full.name}-full" / DESCRIPTION] if full else []
-        further = [ROOT / self.further_paragraphs] if self.further_paragraphs else []
-        made = made if self.corpus == "full" else further
+        made = [full_corpus_folder(full, folder) / DESCRIPTION] if self.corpus == "full" else []
         return [folder / self.dataset, folder, *models.named(encoder), *made]
 
 
@@ -140,14 +138,13 @@ def _opened(of: Opening) -> tuple[list[Question], object]:
     folder = data_folder(of.data_dir, of.data)
     if (imported := ROOT / folder / of.dataset / FILE).is_file():
         return read_imported(imported, of.dataset)
-    indexes, further = of.data / "indexes", of.further_paragraphs
-    read = partial(read_dataset, of.dataset, folder, of.corpus, of.released, further)
+    indexes = of.data / "indexes"
+    read = partial(read_dataset, of.dataset, folder, of.corpus, of.released)
     questions, paragraphs = read()
     if of.corpus == "full":
         index = indexes / paragraphs.folder.name
         return questions, open_retriever(paragraphs, index, of.retriever)
     name = f"{(ROOT / folder).resolve().name}-{of.dataset}"
-    name += f"-further-{digest(further, 6)}" if further else ""
     # read once more to be written, if it changed: it may be an iterator
     stored = open_corpus(of.data / "corpora" / name, fingerprint_of(paragraphs), lambda: read()[1])
     return questions, open_retriever(stored, indexes / name, of.retriever)

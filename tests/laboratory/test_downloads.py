@@ -14,7 +14,7 @@ from ircotlib.command.fetch import missing, read_downloads
 from ircotlib.comparing.checks import check_comparison
 from ircotlib.comparing.comparison import run_system
 from ircotlib.comparing.plans import read_comparisons
-from ircotlib.datasets import files, find_dataset
+from ircotlib.datasets import corpora, files, find_dataset
 from ircotlib.datasets.musique import read_musique
 from ircotlib.files.notebooks import all_notebooks
 from ircotlib.files.paths import ROOT
@@ -35,7 +35,7 @@ def downloads(tmp_path_factory):
 @pytest.fixture
 def paper(downloads, tmp_path, monkeypatch):
     """The profile, with nothing changed but what names folders and models, and fewer questions."""
-    for module in (files, setup, backends):
+    for module in (corpora, setup, backends):
         monkeypatch.setattr(module, "DATA", tmp_path)
     return read_parameters("paper", changes_of(downloads))
 

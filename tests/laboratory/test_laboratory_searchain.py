@@ -19,8 +19,8 @@ from ircot_laboratory.world.encyclopedia import make_popular, make_world
 from ircot_laboratory.world.names import LISTS
 from ircotlib.data import Prediction, read_jsonl
 from ircotlib.datasets import find_dataset
+from ircotlib.datasets.corpora import make_full_corpus
 from ircotlib.datasets.files import read_dataset
-from ircotlib.datasets.full import make_full_corpus
 from ircotlib.datasets.scoring import score
 from ircotlib.parameters import read_parameters
 from ircotlib.retrieval.bm25 import open_index

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ircotlib.data import parse_json, read_jsonl
-from ircotlib.datasets.fever import VERDICTS
+from ircotlib.datasets.kilt import VERDICTS
 from ircotlib.datasets.pooled import digest, make_id
 from ircotlib.metrics import cover_em
 
