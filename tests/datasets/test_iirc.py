@@ -1,4 +1,4 @@
-"""IIRC: small files in the official format, and runs on a bench with them."""
+"""IIRC: small files in the official format, and runs of a setup with them."""
 
 import json
 import re
@@ -7,17 +7,16 @@ from itertools import islice
 
 import pytest
 
-from ircotlib.comparing.comparison import run_system
 from ircotlib.data import Prediction, Question
 from ircotlib.datasets import drop, find_dataset, iirc
 from ircotlib.datasets.files import read_dataset
 from ircotlib.datasets.iirc import page_lines, page_paragraph, read_articles, read_iirc
 from ircotlib.datasets.scoring import score
 from ircotlib.errors import DataError
+from ircotlib.experiment.compare import run_system
+from ircotlib.experiment.setup import open_setup, program_of
 from ircotlib.files.paths import PROMPTS
 from ircotlib.parameters import read_parameters
-from ircotlib.running.bench import open_bench
-from ircotlib.running.programs import program_of
 from ircotlib.systems import all_systems
 from ircotlib.systems.main_passage import read_titles
 
@@ -258,8 +257,7 @@ def test_missing_pages_and_files_of_another_kind_are_named(tmp_path):
 @pytest.fixture
 def parameters(tmp_path, monkeypatch):
     """Parameters that open the small files, without demonstrations."""
-    monkeypatch.setattr("ircotlib.running.bench.DATA", tmp_path)
-    monkeypatch.setattr("ircotlib.running.backends.DATA", tmp_path)
+    monkeypatch.setattr("ircotlib.experiment.setup.DATA", tmp_path)
     where = {"context": context(("Salzburg", "mozarteum"))["context"]}
     other = question(qid="q_2", question="Where is the Mozarteum?", **where)
     write(tmp_path / "iirc", question(), other)
@@ -269,21 +267,21 @@ def parameters(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def bench(parameters):
-    """A bench with both questions for testing, and the first one also for tuning."""
-    opened = open_bench(parameters, "iirc", "04_ircot")
+def setup(parameters):
+    """A setup with both questions for testing, and the first one also for tuning."""
+    opened = open_setup(parameters, "iirc", "04_ircot")
     asked = sorted([*opened.dev, *opened.test], key=lambda question: question.id)
     return replace(opened, dev=asked[:1], test=asked)
 
 
 @pytest.mark.parametrize("system", ["OneR QA", "IRCoT QA"])
-def test_runs_ask_for_titles_and_retrieve_within_their_pages(bench, system):
+def test_runs_ask_for_titles_and_retrieve_within_their_pages(setup, system):
     setting = {"k": 3 if "OneR" in system else 2}
-    scores = run_system(bench, all_systems()[system], **setting)
+    scores = run_system(setup, all_systems()[system], **setting)
     assert scores["recall"].between(0, 1).all() and (scores["paragraphs"] <= 15).all()
-    (folder,) = (bench.runs / "test").iterdir()
+    (folder,) = (setup.runs / "test").iterdir()
     lines = [json.loads(line) for line in (folder / "predictions.jsonl").read_text().splitlines()]
-    for line, asked in zip(lines, bench.test, strict=True):
+    for line, asked in zip(lines, setup.test, strict=True):
         wrote, *steps = line["trace"]
         mapped = [step for step in steps if "nearest title" in step]
         assert [step["nearest title"] for step in mapped] == read_titles(wrote["generate"])
@@ -293,9 +291,9 @@ def test_runs_ask_for_titles_and_retrieve_within_their_pages(bench, system):
         assert line["paragraphs"][0] == asked.passage.id
 
 
-def test_nor_qa_reads_the_main_passage_and_asks_for_no_titles(bench):
-    [asked] = bench.dev
-    program = program_of(bench, all_systems()["NoR QA"])(asked)
+def test_nor_qa_reads_the_main_passage_and_asks_for_no_titles(setup):
+    [asked] = setup.dev
+    program = program_of(setup, all_systems()["NoR QA"])(asked)
     expected = f"Wikipedia Title: Ivana Fišer\n{PASSAGE.strip()}\n\n"
     expected += f"Q: Answer the following question.\n{asked.text}\nA:"
     assert next(program).prompt == expected
@@ -306,18 +304,18 @@ def test_nor_qa_reads_the_main_passage_and_asks_for_no_titles(bench):
 
 @pytest.mark.parametrize(("system", "setting"), [("OneR", {"k": 2}), ("IRCoT", {"k": 2, "m": 2})])
 @pytest.mark.parametrize("style", ["flan_t5", "codex"])
-def test_titles_are_asked_for_as_by_the_authors(shared, bench, parameters, system, setting, style):
+def test_titles_are_asked_for_as_by_the_authors(shared, setup, parameters, system, setting, style):
     folder = shared / "ircot_prompts"
     changes = {"demonstrations": str(folder), "distractors": [1], "most_demonstrations": 15}
     shown = parameters.change(style=style, **changes)
-    setting, bench = setting | {"demonstration_set": 1}, replace(bench, parameters=shown)
-    play = program_of(bench, all_systems()[system], **setting)
+    setting, setup = setting | {"demonstration_set": 1}, replace(setup, parameters=shown)
+    program = program_of(setup, all_systems()[system], **setting)
     file = (folder / f"iirc/no_context_open_llm_retrieval_{style}.txt").read_text()
     blocks = [block.split("\n", 1) for block in file.split("\n\n\n")]
     ids = json.loads((PROMPTS / "demonstration_sets.json").read_text())["iirc"][1]
     bodies = [body for id in ids for head, body in blocks if f'"{id}"' in head]
     instruction = "Answer the following question.\n" if style == "flan_t5" else ""
-    text = next(play(bench.dev[0])).prompt.split("\n\n\n")
+    text = next(program(setup.dev[0])).prompt.split("\n\n\n")
     assert len(bodies) == 15 and text[:-1] == bodies[16 - len(text) :] and len(text) > 5
     asked = "The question is: 'When was the academy founded?'. Generate titles of 3 Wikipedia pages"
     asked += " that have relevant information to answer this question.\nA:"
@@ -326,8 +324,8 @@ def test_titles_are_asked_for_as_by_the_authors(shared, bench, parameters, syste
 
 
 def test_a_question_with_a_passage_needs_a_model(parameters):
-    without = open_bench(parameters, "iirc", "02_index", with_model=False)
-    play = program_of(without, all_systems()["OneR"], k=3)
-    with pytest.raises(ValueError, match="found no model on the bench of iirc"):
-        next(play(without.test[0]))
-    assert next(play(replace(without.test[0], passage=None))).k == 3
+    without = open_setup(parameters, "iirc", "02_index", with_model=False)
+    program = program_of(without, all_systems()["OneR"], k=3)
+    with pytest.raises(ValueError, match="found no model in the setup of iirc"):
+        next(program(without.test[0]))
+    assert next(program(replace(without.test[0], passage=None))).k == 3
