@@ -114,6 +114,8 @@ def read_parts(path: Path) -> dict[str, tuple[SubQuestion, ...]]:
     """
     questions = {}
     for question, _ in read_musique(path):
+        if not question.steps:
+            raise DataError(f"{path}, {question.id}: a part has no question or no answer")
         answers = {f"#{number}": step.answer for number, step in enumerate(question.steps, start=1)}
         fill_in = partial(re.sub, r"#\d+", lambda mark, a=answers: a.get(mark[0], mark[0]))
         parts = (SubQuestion(fill_in(step.question), step.answer) for step in question.steps)
