@@ -21,8 +21,6 @@ from .datasets import find_dataset as find_dataset
 from .datasets.documents import read_documents as read_documents
 from .datasets.files import find_questions as find_questions
 from .datasets.files import read_dataset as read_dataset
-from .datasets.hub import open_table as open_table
-from .datasets.hub import read_table as read_table
 from .datasets.own import write_own as write_own
 from .datasets.own import write_own_corpus as write_own_corpus
 from .datasets.pooled import sample_dev_test as sample_dev_test
