@@ -16,18 +16,16 @@ from functools import partial
 import pandas as pd
 
 from ircotlib.data import Prediction, Question
+from ircotlib.engine.cache import Calls
+from ircotlib.engine.scheduler import run
+from ircotlib.experiment.setup import Setup, change_model, open_setup, program_of
 from ircotlib.files.options import new_parser
 from ircotlib.generation.local import LocalModel
 from ircotlib.generation.prefixes import Prefixes
 from ircotlib.parameters import read_parameters
-from ircotlib.playing.cache import Calls
-from ircotlib.playing.scheduler import run
 from ircotlib.program import SENTENCE, Generate, Program, Retrieve
 from ircotlib.prompting.prompt import BETWEEN_DEMONSTRATIONS, Prompt, render
 from ircotlib.results.figures.panels import save_figure
-from ircotlib.running.backends import change_model
-from ircotlib.running.bench import Bench, open_bench
-from ircotlib.running.programs import program_of
 from ircotlib.systems import all_systems
 
 DATASET, SYSTEM, K, M, ROUNDS = "hotpotqa", "IRCoT QA", 4, 1, 2
@@ -49,7 +47,7 @@ def transcript(question: Question, *, prompt: Prompt, steps: int = 4) -> Program
     return Prediction(" ".join(written))
 
 
-def answer_all(bench: Bench, build: Build, at_once: int) -> tuple[dict[str, str], int]:
+def answer_all(bench: Setup, build: Build, at_once: int) -> tuple[dict[str, str], int]:
     """Answer the bench's test questions, `at_once` of them in one run; return the answers, and the
     number of tokens written.
     """
@@ -62,7 +60,7 @@ def answer_all(bench: Bench, build: Build, at_once: int) -> tuple[dict[str, str]
     return answers, tokens
 
 
-def measure(bench: Bench, program: str, build: Build, ways: dict) -> pd.DataFrame:
+def measure(bench: Setup, program: str, build: Build, ways: dict) -> pd.DataFrame:
     """Measure all ways in turn, for ROUNDS rounds, each with an empty call cache and a newly opened
     model; the fastest round counts. A way is a function that opens the model, and how many
     questions are answered at once.
@@ -103,7 +101,7 @@ def measure_batching() -> pd.DataFrame:
     """Full batches against one question at a time."""
     name, questions = T5
     p = read_parameters("mini", {"model": name, "dev": 0, "test": questions})
-    bench = open_bench(p, DATASET, "bench")
+    bench = open_setup(p, DATASET, "bench")
     build = program_of(bench, all_systems()[SYSTEM], k=K, m=M)
     make_model = partial(LocalModel, name)
     ways = {"full batches": (make_model, questions), "one at a time": (make_model, 1)}
@@ -116,7 +114,7 @@ def measure_reading(name: str, questions: int) -> list[pd.DataFrame]:
     """
     changes = {"dev": 0, "test": questions, "context_tokens": WINDOW}
     p = change_model(read_parameters("mini", changes), name)
-    bench = open_bench(p, DATASET, "bench")
+    bench = open_setup(p, DATASET, "bench")
     prompt = bench.prompt("cot", m=M)
     programs = {
         SYSTEM: program_of(bench, all_systems()[SYSTEM], k=K, m=M),

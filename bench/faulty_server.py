@@ -8,10 +8,10 @@ from pathlib import Path
 from socket import socket
 from threading import Lock
 
+from ircotlib.engine.cache import Calls
 from ircotlib.files.paths import MODELS
 from ircotlib.files.urls import why_unreachable
 from ircotlib.generation.local import LocalModel
-from ircotlib.playing.cache import Calls
 from ircotlib.program import Generate, key
 
 # a whole reply, or what comes in its place

@@ -28,19 +28,18 @@ import pandas as pd
 import torch
 
 from ircotlib.data import Question
+from ircotlib.engine.cache import Calls
+from ircotlib.experiment import setup
+from ircotlib.experiment.runs import Run, carry_out
+from ircotlib.experiment.setup import Setup, open_setup
 from ircotlib.files.options import new_parser
 from ircotlib.files.paths import FIGURES, MODELS
 from ircotlib.generation.local import LocalModel
 from ircotlib.generation.replies import count_rows, read_reply, write_reply
 from ircotlib.parameters import read_parameters
-from ircotlib.playing.cache import Calls
 from ircotlib.program import Generate, Sample
 from ircotlib.prompting.prompt import Style
 from ircotlib.results.figures.panels import save_figure
-from ircotlib.running import bench as setup
-from ircotlib.running.bench import Bench, open_bench
-from ircotlib.running.experiment import carry_out
-from ircotlib.running.run import Run
 from ircotlib.systems import all_systems
 
 SYSTEMS = {"IRCoT QA": {"k": 4}, "SearChain": {}}
@@ -99,7 +98,7 @@ class Scripted:
             yield index, write_reply(request, 300, rows)
 
 
-class Padded(Bench):
+class Padded(Setup):
     """A bench whose prompts have so many more characters before the question."""
 
     more = 0
@@ -161,7 +160,7 @@ def measure(writer: str, name: str, size: int, batch: int, tokens: int) -> Found
     p = read_parameters("mini").change(dev=0, test=None)
     p = p if writer == "T5" else p.for_agent()
     with tempfile.TemporaryDirectory() as folder, patch.object(setup, "DATA", Path(folder)):
-        opened = open_bench(p, "musique", "growth", with_model=False)
+        opened = open_setup(p, "musique", "growth", with_model=False)
         if writer == "scripted":
             model, passes = Scripted(batch), []
         else:

@@ -11,18 +11,17 @@ from dataclasses import replace
 
 import pandas as pd
 
-from ircotlib.comparing.checks import check_places
-from ircotlib.comparing.comparison import run_system
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.files import find_questions
 from ircotlib.datasets.pooled import sample_dev_test
+from ircotlib.experiment.compare import run_system
+from ircotlib.experiment.runs import Run
+from ircotlib.experiment.setup import Setup, open_setup
 from ircotlib.files.options import new_parser, read_count, refusing
 from ircotlib.files.paths import resolve
 from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.results.figures.panels import save_figure
 from ircotlib.results.runs import count_parsed
-from ircotlib.running.bench import Bench, open_bench
-from ircotlib.running.run import Run
 from ircotlib.systems import SEARCHAIN, System, choose_systems
 
 NAME = "bench_parse_rates"
@@ -48,7 +47,7 @@ ELSEWHERE = ("CoT", "Self-Ask", "ReAct", "SearChain")  # these are also run on O
 OTHERS = ("strategyqa", "fever", "eli5")
 
 
-def open_with(bench: Bench, dataset: str, questions: int) -> Bench:
+def open_with(bench: Setup, dataset: str, questions: int) -> Setup:
     """A bench with the questions of another data set and the same paragraphs, since FEVER and ELI5
     have none of their own here.
     """
@@ -59,7 +58,7 @@ def open_with(bench: Bench, dataset: str, questions: int) -> Bench:
     return replace(bench, parameters=changed, dataset=record, test=test)
 
 
-def measure_parsed(bench: Bench, system: System, most_tokens: int) -> dict:
+def measure_parsed(bench: Setup, system: System, most_tokens: int) -> dict:
     """Run a system and return its row of the table, without seconds: replies may be cached."""
     lengths = {name: min(n, most_tokens) for name, n in bench.tokens(system).items()}
     setting = CUT.get(system.name, {}) | lengths
@@ -76,7 +75,6 @@ def served_parameters(options: Namespace) -> Parameters:
     changes |= {"data_dir": options.data, "dev": 0, "test": options.questions, "in_flight": 4}
     changes |= {"timeout": 3600.0, "context_tokens": options.context_tokens}
     p = read_parameters("sample", changes | {"datasets": ["hotpotqa"]})
-    check_places(p)
     for dataset in map(find_dataset, OTHERS):
         find_questions(dataset, resolve(p.data_dir))
     return p
@@ -96,7 +94,7 @@ def main() -> None:
     options = parser.parse_args()
     with refusing():
         p = served_parameters(options)
-    bench, rows = open_bench(p, "hotpotqa", NAME), []
+    bench, rows = open_setup(p, "hotpotqa", NAME), []
     systems = choose_systems(study=SEARCHAIN)
     runs = [(replace(bench, test=bench.test[: COSTLY.get(s.name)]), s) for s in systems]
     for dataset in OTHERS:

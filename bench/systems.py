@@ -5,11 +5,6 @@ It runs every system of the head to head on the first test questions of each dat
 first setting of its grid, in one process with one thread, starting from empty call caches.
 
     python -m bench.systems --set agent=FOLDER --questions 20
-    python -m bench.systems --driver
-
-The second command measures the workbench alone, in figures/bench_driver.csv: the milliseconds of
-CPU per question of programs, prompts and scheduler, with the simulated reader in place of the
-models, and retrievals that are all in the call cache.
 """
 
 import time
@@ -18,24 +13,22 @@ from dataclasses import replace
 
 import pandas as pd
 
-from ircotlib.comparing.checks import check_places
+from ircotlib.engine.cache import Calls
+from ircotlib.engine.scheduler import run
+from ircotlib.experiment.runs import name_model
+from ircotlib.experiment.setup import Setup, open_setup, program_of
 from ircotlib.files.options import new_parser, parse_changes, read_count, refusing
 from ircotlib.files.progress import track
-from ircotlib.parameters import SIMULATED, Parameters, read_parameters
-from ircotlib.playing.cache import Calls
-from ircotlib.playing.scheduler import run
+from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.results.figures.panels import save_figure
 from ircotlib.results.head_to_head import EXPERIMENT, TIMES, panels_of, systems_of
 from ircotlib.retrieval import retriever_name
-from ircotlib.running.bench import Bench, open_bench
-from ircotlib.running.programs import program_of
-from ircotlib.running.run import name_model
 from ircotlib.systems import System
 
 QUESTIONS = 10  # of each data set
 
 
-def time_system(bench: Bench, system: System, again: bool = False) -> float:
+def time_system(bench: Setup, system: System, again: bool = False) -> float:
     """The seconds per question that a system takes with an empty call cache, answering all test
     questions of the bench at once; `again`: those of CPU when it answers them once more.
     """
@@ -55,7 +48,7 @@ def time_all(p: Parameters, questions: int, driver: bool = False) -> Iterator[di
     """
     systems = systems_of(p)
     for dataset in p.datasets:
-        bench = open_bench(p, dataset, EXPERIMENT)
+        bench = open_setup(p, dataset, EXPERIMENT)
         bench = replace(bench, test=bench.test[:questions])
         time_system(replace(bench, test=bench.test[:1]), systems[-1])
         for system in track(systems, f"{dataset}, systems"):
@@ -72,19 +65,16 @@ def main() -> None:
     parser.add_argument("--profile", default="mini")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--questions", type=read_count, default=QUESTIONS, help="of each data set")
-    parser.add_argument("--driver", action="store_true", help="with the simulated reader")
     options = parser.parse_args()
     with refusing():
         p = read_parameters(options.profile, parse_changes(options.set))
-        p = panels_of(p.change(model=SIMULATED) if options.driver else p)[0]
-        check_places(p, ("data", "model"))
+        p = panels_of(p)[0]
     import torch  # takes seconds, so only once the options are read
 
     torch.set_num_threads(1)
-    table = pd.DataFrame(time_all(p, options.questions, options.driver))
-    save_figure(None, table, "bench_driver" if options.driver else TIMES, p)
-    unit = "ms" if options.driver else "seconds"
-    print(table.groupby("system", sort=False)[unit].mean().round(2).to_string())
+    table = pd.DataFrame(time_all(p, options.questions))
+    save_figure(None, table, TIMES, p)
+    print(table.groupby("system", sort=False)["seconds"].mean().round(2).to_string())
 
 
 if __name__ == "__main__":

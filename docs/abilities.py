@@ -3,13 +3,13 @@
 import json
 
 import pandas as pd
-
-from docs.pages import as_table, read
-from ircotlib.files.paths import MODELS
 from ircotlib.results.abilities import predictions as way
 from ircotlib.results.abilities.map import ALIKE, STEP_BY_STEP
 from ircotlib.results.abilities.predictions import share, share_of_all
 from ircotlib.results.abilities.simulation import MANY
+
+from docs.pages import as_table, read
+from ircotlib.files.paths import MODELS
 from ircotlib.results.statistics import LEVEL
 
 STEPS = [*STEP_BY_STEP, *ALIKE]  # systems that read every step

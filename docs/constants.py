@@ -19,10 +19,10 @@ from typing import NamedTuple
 
 from docs.reference import table
 from ircotlib.datasets import find_dataset
+from ircotlib.experiment.setup import Setup
 from ircotlib.files.paths import ROOT
 from ircotlib.parameters import read_parameters
 from ircotlib.prompting.prompt import AGENT, STYLES
-from ircotlib.running.bench import Bench, name_bench
 from ircotlib.systems import System, all_systems
 
 PAGE = Path(__file__).with_name("constants.md")
@@ -193,9 +193,10 @@ def called(function: FunctionType) -> frozenset[FunctionType]:
     return frozenset(ours).union(*map(called, ours))
 
 
-def bench_of(system: System) -> Bench:
+def bench_of(system: System) -> Setup:
     """A bench of mini on which a system is played."""
-    return name_bench(MINI.for_agent() if system.study.by_agent else MINI, MINI.datasets[0], "")
+    p = MINI.for_agent() if system.study.by_agent else MINI
+    return Setup(p, find_dataset(MINI.datasets[0]), "")
 
 
 def played(system: System) -> dict[str, object]:

@@ -3,7 +3,7 @@
 python docs/own_retriever_and_model.py
 """
 
-from ircotlib import Paragraph, Question, all_systems, answer, bench_of_functions, read_parameters
+from ircotlib import Paragraph, Question, all_systems, answer, read_parameters, setup_of_functions
 
 PAGES = [
     Paragraph("p1", "Telemachus", "Telemachus is an album by Ann Lee."),
@@ -28,7 +28,7 @@ def extract(query: str, page: Paragraph) -> tuple[str, float]:  # your reader: a
 
 # `codex` is how GPT3 is prompted; context_tokens is your model's window
 p = read_parameters("mini", {"style": "codex", "context_tokens": 4000})
-bench = bench_of_functions(p, retrieve, generate, extract)
+bench = setup_of_functions(p, retrieve, generate, extract)
 question = Question("1", "Where was the singer of Telemachus born?", (), (), "musique")
 for name in ("IRCoT QA", "SearChain"):
     system = all_systems()[name]

@@ -25,7 +25,7 @@ COLORS = {"ircotlib": "#dce7f5", "ircot_laboratory": "#e3f1dc", "training": "#f3
 
 
 def room_of(path: Path, whole: tuple[str, ...] = ()) -> str:
-    """The room of a module, as "ircotlib.running"; the package alone if it is in `whole`."""
+    """The room of a module, as "ircotlib.experiment"; the package alone if it is in `whole`."""
     parts = path.relative_to(ROOT).with_suffix("").parts
     return parts[0] if parts[0] in whole else ".".join(parts[:2])
 

@@ -1,13 +1,13 @@
 """Every kind of figure, drawn of the kept numbers."""
 
 import pandas as pd
+from ircotlib.results.abilities.map import WORDS
+from ircotlib.results.abilities.predictions import CLASS_MEAN, ONE, pair_systems
+from ircotlib.results.abilities.simulation import MANY
 
 from bench import reading, real_anchor
 from ircotlib.data import Node
 from ircotlib.files.paths import FIGURES
-from ircotlib.results.abilities.map import WORDS
-from ircotlib.results.abilities.predictions import CLASS_MEAN, ONE, pair_systems
-from ircotlib.results.abilities.simulation import MANY
 from ircotlib.results.factuality import SHARE
 from ircotlib.results.figures import found, lines, maps, rows, tree
 

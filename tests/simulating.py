@@ -1,12 +1,12 @@
 """Plays systems with the simulated reader, in this process, for tests."""
 
-from ircotlib.parameters import read_parameters
-from ircotlib.playing.cache import Calls
-from ircotlib.playing.scheduler import run
-from ircotlib.program import Outcome
 from ircotlib.results.abilities.simulation import Simulation, open_simulation
-from ircotlib.running.bench import Bench
-from ircotlib.running.programs import program_of
+
+from ircotlib.engine.cache import Calls
+from ircotlib.engine.scheduler import run
+from ircotlib.experiment.setup import Setup, program_of
+from ircotlib.parameters import read_parameters
+from ircotlib.program import Outcome
 from ircotlib.systems import System, all_systems
 
 K = 6  # paragraphs of a retrieval, for the systems that are tuned
@@ -18,7 +18,7 @@ SETTINGS = {system.name: {"k": K} if "k" in system.grid else {} for system in SY
 
 def play(
     system: System | str, dataset: str, questions: int, stages=None, **dials: float
-) -> tuple[Bench, dict[str, Outcome]]:
+) -> tuple[Setup, dict[str, Outcome]]:
     """The bench, and the outcome of each of its questions by id."""
     system = all_systems()[system] if isinstance(system, str) else system
     about = Simulation(dataset, system.name, dials, stages=stages or {})

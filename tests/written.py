@@ -5,9 +5,9 @@ import json
 import pandas as pd
 
 from ircotlib.data import Node
+from ircotlib.experiment.runs import read_about, write_about
 from ircotlib.files.paths import PARTIAL
 from ircotlib.files.tables import write_table
-from ircotlib.running.run import read_about, write_about
 
 NOTHING = {"answer": "", "paragraphs": [], "thoughts": [], "reading": "", "nodes": []}
 NOTHING |= {"hops": [], "fault": "", "trace": []}

@@ -11,11 +11,11 @@ import pandas as pd
 
 from ircotlib.data import Paragraph, Question
 from ircotlib.datasets import all_datasets
+from ircotlib.experiment.runs import find_paragraph, read_lines
+from ircotlib.experiment.setup import open_dataset
 from ircotlib.parameters import Parameters
 from ircotlib.results.runs import find_runs, in_order
 from ircotlib.results.statistics import summarise
-from ircotlib.running.backends import open_dataset
-from ircotlib.running.predictions import find_paragraph, read_lines
 from ircotlib.systems import ANSWER, all_systems
 from ircotlib.text import gives_answer, sentences
 
@@ -76,7 +76,7 @@ def draw_items(p: Parameters, experiment: str, judged: Callable) -> list[Item]:
     """
     items = []
     for folder, about in find_runs(p, experiment).items():
-        rows = read_lines(folder, about)
+        rows = read_lines(folder)
         _, test, retriever = open_dataset(p, about["dataset"])
         # 40 questions of each data set in IRCoT §5
         for question in random.Random(f"questions {p.seed}").sample(test, min(p.judged, len(test))):

@@ -1,5 +1,5 @@
-"""Writes runs into one page to hand on, which works from disk: results, costs, and each question with
-its steps and prompts.
+"""Writes runs into one page to hand on, which works from disk: results, costs, and each question
+with its steps and prompts.
 
 ircotlib report data/runs/mini/11_head_to_head-* head_to_head.html
 """

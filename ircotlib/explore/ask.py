@@ -6,12 +6,11 @@ from typing import NamedTuple
 
 from ircotlib.data import Prediction, Question
 from ircotlib.errors import UserError
+from ircotlib.experiment.runs import answer_all, name_model
+from ircotlib.experiment.setup import open_setup
 from ircotlib.explore.trace import trace_as_text
 from ircotlib.parameters import Parameters
 from ircotlib.program import Outcome
-from ircotlib.running.bench import open_bench
-from ircotlib.running.experiment import answer_all
-from ircotlib.running.run import name_model
 from ircotlib.systems import choose_systems
 from ircotlib.text import plain
 
@@ -42,7 +41,7 @@ def ask(p: Parameters, text: str, systems: Sequence[str] = ()) -> Iterator[Answe
         raise UserError("found no question, expected one, such as: Who founded …?")
     for system in choose_systems(systems or p.systems or DEFAULT):
         own = p.for_agent() if system.study.by_agent else p
-        bench = open_bench(own, dataset, "ask")
-        setting = bench.choose(system, k=p.k, m=p.distractors[0] if p.distractors else 0)
-        outcome = answer_all(bench, system, [question], **setting)[question.id]
+        setup = open_setup(own, dataset, "ask")
+        setting = setup.choose(system, k=p.k, m=p.distractors[0] if p.distractors else 0)
+        outcome = answer_all(setup, system, [question], **setting)[question.id]
         yield Answered(system.name, Path(name_model(own)).name, outcome)

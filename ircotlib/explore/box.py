@@ -16,12 +16,12 @@ from ipywidgets import HTML, Button, Dropdown, HBox, Select, Text, VBox
 from markupsafe import escape
 
 from ircotlib.errors import UserError
+from ircotlib.experiment.runs import parameters_of, read_about
 from ircotlib.explore.ask import DEFAULT, ask
 from ircotlib.explore.markup import answers_as_html
 from ircotlib.explore.questions import compare_runs, show_question
 from ircotlib.parameters import Parameters
 from ircotlib.results.causes import find_causes
-from ircotlib.running.run import parameters_of, read_about
 from ircotlib.systems import all_systems
 
 FIT = {"width": "max-content", "min_width": "300px", "max_width": "95%"}

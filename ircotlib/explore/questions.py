@@ -9,14 +9,19 @@ from markupsafe import Markup
 
 from ircotlib.data import Question
 from ircotlib.errors import UserError
+from ircotlib.experiment.runs import (
+    find_paragraph,
+    name_model,
+    parameters_of,
+    read_about,
+    replay,
+    share_measure,
+)
+from ircotlib.experiment.setup import open_dataset
 from ircotlib.explore.markup import answer_as_html, question_as_html, side_by_side
 from ircotlib.program import Outcome
 from ircotlib.results.causes import find_causes
 from ircotlib.retrieval.corpus import Corpus
-from ircotlib.running.backends import open_dataset
-from ircotlib.running.experiment import replay
-from ircotlib.running.predictions import find_paragraph, share_measure
-from ircotlib.running.run import name_model, parameters_of, read_about
 
 BOTH = ["question", "kind", "answers", "metric"]  # columns that two runs share
 

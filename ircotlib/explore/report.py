@@ -6,16 +6,27 @@ import gzip
 import hashlib
 import json
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlencode
 
 import pandas as pd
+from joblib import Parallel, cpu_count, delayed
 from markupsafe import Markup
 from tqdm import tqdm
 
 from ircotlib.datasets import all_datasets, find_dataset
 from ircotlib.errors import UserError
+from ircotlib.experiment.runs import (
+    VERSIONS,
+    find_folders,
+    name_model,
+    parameters_of,
+    read_about,
+    replay,
+    share_measure,
+)
+from ircotlib.experiment.setup import open_dataset
 from ircotlib.explore.markup import HERE, PAGES, STYLE
 from ircotlib.explore.questions import show_answer, show_gold
 from ircotlib.files.paths import write_whole
@@ -23,10 +34,6 @@ from ircotlib.results.causes import find_causes
 from ircotlib.results.runs import count_requests, in_order
 from ircotlib.results.shown import title_of
 from ircotlib.results.statistics import LEVEL, holm, paired_p, summarise
-from ircotlib.running.backends import open_dataset
-from ircotlib.running.experiment import replay
-from ircotlib.running.predictions import share_measure
-from ircotlib.running.run import VERSIONS, find_folders, name_model, parameters_of, read_about
 from ircotlib.systems import all_systems
 
 SET = "demonstration_set"
@@ -37,28 +44,25 @@ COSTS |= {"retrievals": "retrievals"}
 def write_report(places: Sequence[Path], file: Path) -> int:
     """Write the page of the test runs in some folders; return their number."""
     runs = list_test_runs(places)
-    tables, index, data = [], [], {}
-    for name, of_dataset in runs.groupby("dataset", sort=False):
-        asked, lines = {}, {}  # lines of HTML, by number: they repeat from step to step, run to run
-        for run in tqdm(of_dataset.to_dict("records"), f"report, {name}"):
-            table = find_causes(run["folder"], run["metric"])
-            data[f"{name}/{run['name']}"] = show_run(run, table, asked, lines)
-            tables.append(table.assign(label=run["label"]))
-        data[name] = {"asked": asked, "lines": list(lines)}
-        title = find_dataset(name).title
-        index.append({"name": name, "title": title, "runs": list(of_dataset["name"])})
-    data["index"] = index
+    groups = [of_dataset for _, of_dataset in runs.groupby("dataset", sort=False)]
+    share = Parallel(min(len(groups), cpu_count()), return_as="generator")
+    tables, data = zip(*tqdm(share(map(delayed(show_runs), groups)), "report", len(groups)))
+    index = [
+        {"name": name, "title": find_dataset(name).title, "runs": list(of_dataset["name"])}
+        for name, of_dataset in runs.groupby("dataset", sort=False)
+    ]
+    packed = {"index": pack(index)} | {id: text for each in data for id, text in each.items()}
     columns, results = tabulate_results(pd.concat(tables, ignore_index=True), runs)
     script = (HERE / "report.js").read_text(encoding="utf-8")
     page = PAGES.get_template("report.html").render(
         title=f"{few(runs['system'], 'systems')} on {few(runs['dataset'], 'data sets')}",
-        made_of=describe(runs),
+        made_of=describe(runs["about"]),
         again="\n".join(dict.fromkeys(map(command_of, runs["about"]))),
         columns=columns,
         results=results,
         costs=COSTS.values(),
         spent=tabulate_costs(runs),
-        data={id: pack(value) for id, value in data.items()},
+        data=packed,
         style=STYLE + Markup((HERE / "report.css").read_text(encoding="utf-8")),
         script=Markup(script),
         digest=b64encode(hashlib.sha256(script.encode()).digest()).decode(),
@@ -72,19 +76,22 @@ def list_test_runs(places: Sequence[Path]) -> pd.DataFrame:
     by which those of a data set are compared, their `label` in tables, and their `name`, which has
     the demonstration set, too, if there are several. Raises UserError if there are none.
     """
-    rows = []
-    for folder in dict.fromkeys(folder for place in places for folder in find_folders(place)):
-        about = read_about(folder)
-        row = {name: about[name] for name in ("part", "dataset", "system", "metric")}
-        rows.append(row | {"set": about["setting"].get(SET), "folder": folder, "about": about})
-    runs = pd.DataFrame([row for row in rows if row["part"] == "test"])
+    folders = dict.fromkeys(folder for place in places for folder in find_folders(place))
+    abouts = {folder: read_about(folder) for folder in folders}
+    # real models' outputs that were imported have no steps to show
+    runs = pd.DataFrame(
+        {name: about[name] for name in ("dataset", "system", "metric")}
+        | {"set": about["setting"].get(SET, 0), "folder": folder, "about": about}
+        for folder, about in abouts.items()
+        if about["part"] == "test" and "imported" not in about
+    )
     if runs.empty:
         found = f"{' '.join(map(str, places))}: found no run on test questions"
         raise UserError(f"{found}, expected folders that hold some, such as data/runs/mini")
     runs = in_order(in_order(runs, "system", all_systems()), "dataset", all_datasets())
     runs = runs.assign(metric=share_measure, label=label_runs(runs["about"]))
     many = runs.groupby(["dataset", "label"])["set"].transform("nunique") > 1
-    runs["name"] = runs["label"] + (", set " + runs["set"].astype(str)).where(many, "")
+    runs["name"] = runs["label"] + runs["set"].map(", set {}".format).where(many, "")
     if len(twice := runs[runs.duplicated(["dataset", "name"])]):
         raise UserError(f"{twice['folder'].iloc[0]}: found this run twice, expected each once")
     return runs
@@ -96,52 +103,55 @@ def label_runs(abouts: Sequence[Mapping]) -> list[str]:
     each data set. A run that lacks what others have keeps its name.
     """
     labels = [about["system"] for about in abouts]
-    places = [(about["dataset"], about["setting"].get(SET)) for about in abouts]
+    places = [(about["dataset"], about["setting"].get(SET, 0)) for about in abouts]
     named = ({"experiment": a["experiment"]} | a["setting"] | {"shown": a["shown"]} for a in abouts)
     facts = [named | about["parameters"] for named, about in zip(named, abouts, strict=True)]
     for name in dict.fromkeys(name for fact in facts for name in fact if name != SET):
-        found = {}  # by label, data set and demonstration set: the values, as texts
-        for label, place, fact in zip(labels, places, facts, strict=True):
-            found.setdefault(label, {}).setdefault(place, set()).add(str(fact.get(name)))
-        for at, label in enumerate(labels):
-            value, values = facts[at].get(name), found[label].values()
-            if value is None or max(map(len, values)) == 1:
-                continue
-            stated = [each - {"None"} for each in values]
-            tuned = name in abouts[at]["setting"] and max(map(len, stated)) == 1 < len(
-                set().union(*stated)
-            )
-            value = Path(value).name if name == "model" else value
-            word = name.upper() if len(name) == 1 else name.replace("_", " ")
-            labels[at] = f"{label}, {word} {'tuned' if tuned else value}"
+        values = [None if fact.get(name) is None else str(fact[name]) for fact in facts]
+        of_setting = any(name in about["setting"] for about in abouts)
+        for label in dict.fromkeys(labels):
+            alike = [at for at, own in enumerate(labels) if own == label]
+            found = {}  # the values, by data set and demonstration set
+            for at in alike:
+                found.setdefault(places[at], set()).add(values[at])
+            if max(map(len, found.values())) == 1:
+                continue  # it sets nothing apart
+            one_each = max(len(each - {None}) for each in found.values()) == 1
+            several = len(set().union(*found.values()) - {None}) > 1
+            for at in [at for at in alike if values[at] is not None]:
+                value = "tuned" if of_setting and one_each and several else Path(values[at]).name
+                word = name.upper() if len(name) == 1 else name.replace("_", " ")
+                labels[at] = f"{label}, {word} {value}"
     return labels
 
 
-def show_run(run: Mapping, table: pd.DataFrame, asked: dict, lines: dict[str, int]) -> dict:
-    """What a run did, by question: for filters, and as the numbers of its lines of HTML. Adds new
-    questions to `asked`, and new lines to `lines`.
+def show_runs(runs: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
+    """What runs on a data set did: their tables of `find_causes`; and, packed, by run and question
+    what is filtered by and the numbers of its lines of HTML, and these lines, which repeat from
+    step to step and from run to run.
     """
-    p = parameters_of(run["about"])
-    dev, test, retriever = open_dataset(p, run["dataset"])
-    questions = {question.id: question for question in (*dev, *test)}
-    outcomes = replay(run["folder"])
+    tables, packed, asked, lines = [], {}, {}, {}
 
     def number(html: str) -> list[int]:
         return [lines.setdefault(line, len(lines)) for line in html.split("\n")]
 
-    did = {}
-    for row in table.to_dict("records"):
-        id, score = row["id"], row[run["metric"]]
-        if id not in asked:
-            asked[id] = number(show_gold(questions[id], retriever.corpus))
-        did[id] = {
-            "question": row["question"],
-            "said": row["answer"],
-            "mark": row["cause"] or "right",
-        }
-        did[id]["score"] = None if pd.isna(score) else round(score, 4)
-        did[id]["html"] = number(show_answer(run["name"], row, outcomes[id]))
-    return did
+    for run in runs.to_dict("records"):
+        dev, test, retriever = open_dataset(parameters_of(run["about"]), run["dataset"])
+        questions = {question.id: question for question in (*dev, *test)}
+        table = find_causes(run["folder"], run["metric"])
+        outcomes = replay(run["folder"])
+        did = {}
+        for row in table.to_dict("records"):
+            id, score = row["id"], row[run["metric"]]
+            if id not in asked:
+                asked[id] = number(show_gold(questions[id], retriever.corpus))
+            did[id] = {"question": row["question"], "said": row["answer"]}
+            did[id] |= {"mark": row["cause"] or "right", "score": None if pd.isna(score) else score}
+            did[id]["html"] = number(show_answer(run["name"], row, outcomes[id]))
+        packed[f"{run['dataset']}/{run['name']}"] = pack(did)
+        tables.append(table.assign(label=run["label"]))
+    packed[run["dataset"]] = pack({"asked": asked, "lines": list(lines)})
+    return pd.concat(tables), packed
 
 
 def pack(value: object) -> str:
@@ -171,12 +181,13 @@ def tabulate_results(table: pd.DataFrame, runs: pd.DataFrame) -> tuple[list[str]
                 "why": "the best" if near is None else f"p = {near:.4f} against the best",
             }
     heads = [f"{find_dataset(name).title}, {title_of(metric)}" for name, metric in columns]
-    if len(columns) == 1:
+    average = means.groupby("label", sort=False)["mean"].agg(["mean", "size"])
+    whole = average["mean"][average["size"] == len(columns)]
+    if len(columns) == 1 or whole.empty:
         return heads, list(cells.items())
-    average = means.groupby("label")["mean"].agg(["mean", "size"])
-    whole = average["mean"].where(average["size"] == len(columns)).sort_values(ascending=False)
     rows = [
-        (label, [*cells[label], "–" if pd.isna(m) else f"{m:.1f}"]) for label, m in whole.items()
+        (label, [*row, f"{whole[label]:.1f}" if label in whole else "–"])
+        for label, row in sorted(cells.items(), key=lambda item: -whole.get(item[0], -1))
     ]
     return [*heads, "mean"], rows
 
@@ -201,10 +212,10 @@ def tabulate_costs(runs: pd.DataFrame) -> list[tuple[str, list[str]]]:
     ]
 
 
-def describe(runs: pd.DataFrame) -> str:
-    """What made the runs, in words."""
+def describe(abouts: Iterable[Mapping]) -> str:
+    """What made runs, in words."""
     told = {}
-    for about in runs["about"]:
+    for about in abouts:
         p = about["parameters"]
         model = f"{Path(name_model(p)).name} {about.get('model_fingerprint', '')[:8]}"
         data = Path(p["data_dir"]).name or "the laboratory, a fictional encyclopedia"

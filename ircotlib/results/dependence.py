@@ -6,10 +6,9 @@ from collections.abc import Iterable
 
 import pandas as pd
 
+from ircotlib.experiment.runs import Run, read_predictions
 from ircotlib.results.shown import title_of
 from ircotlib.results.statistics import LEVEL, paired_difference
-from ircotlib.running.predictions import read_predictions
-from ircotlib.running.run import Run
 
 NONE, WRONG = "none", "own, wrong answers"  # in place of a data set's name
 BY = ["model", "dataset", "system"]

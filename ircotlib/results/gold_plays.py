@@ -2,33 +2,26 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import combinations
-from pathlib import Path
 
 import pandas as pd
 
 from ircotlib.data import Question
 from ircotlib.datasets.musique import RELATION
-from ircotlib.datasets.own import read_corpus
+from ircotlib.engine.cache import Calls
+from ircotlib.engine.scheduler import run
 from ircotlib.errors import UserError
-from ircotlib.files.paths import ROOT
-from ircotlib.files.sources import hash_sources
+from ircotlib.experiment.setup import open_setup, program_of
+from ircotlib.files.progress import track
 from ircotlib.parameters import GOLD, Parameters
-from ircotlib.playing.cache import Calls
-from ircotlib.playing.scheduler import run
 from ircotlib.program import Outcome, Retrieve
-from ircotlib.results.kept_plays import play_groups, read_kept
 from ircotlib.results.statistics import holm, mean_interval, paired_difference
 from ircotlib.retrieval import retriever_name
-from ircotlib.running.bench import open_bench
-from ircotlib.running.programs import program_of
 from ircotlib.systems import all_systems
 
 # how sub-questions are worded: all in natural words; some as relations ("Ada Moss >> father"); or
 # there are none, only sentences
 WORDINGS = NATURAL, RELATIONS, SENTENCES = "natural", "relations", "sentences"
-CODE = (Path(__file__),)  # that plays them
 FEW = 20  # questions of so many steps, below which a picture has no panel for them
 
 
@@ -88,38 +81,23 @@ def play_gold(p: Parameters, plays: Sequence[GoldPlay]) -> pd.DataFrame:
     steps of which no supporting paragraph is; `searched`, the paragraphs of the corpus. A question
     without gold paragraphs has no row.
     """
-    benches = {(dataset,): open_gold(p, dataset) for dataset in p.datasets}
-    groups = {
-        group: {repr(play): play for play in plays if not why_refused(bench, play)}
-        for group, bench in benches.items()
-    }
-    look, systems = cache(hash_sources), [play.system for play in plays]
-    kept = {group: read_kept([bench], systems, CODE, look) for group, bench in benches.items()}
-    play_groups("plays", groups, kept, _play_group, p)
+    benches = [open_gold(p, dataset) for dataset in p.datasets]
     tables = []
-    for group, bench in benches.items():
+    for bench in benches:
+        groups = [play for play in plays if not why_refused(bench, play)]
         asked = [question for question in bench.test if question.gold]
         about = {"dataset": bench.dataset.name, "searched": len(bench.retriever.corpus)}
         about |= {"id": [q.id for q in asked], "hops": [len(q.steps) for q in asked]}
         about |= {"wording": [word_steps(q.steps) for q in asked]}
-        for text, play in groups[group].items():
+        for play in track(groups, f"{bench.dataset.name}, gold reader", every=1):
             named = {"method": play.method, "system": play.system, "k": play.setting.get("k")}
-            tables.append(pd.DataFrame(kept[group].results[text]).assign(**about, **named))
+            build = program_of(bench, all_systems()[play.system], **play.setting)
+            programs = {question.id: build(question) for question in asked}
+            outcomes, _ = run(programs, bench.backends, bench.calls)
+            found = [count_found(question, outcomes[question.id]) for question in asked]
+            tables.append(pd.DataFrame(found).assign(**about, **named))
     table = pd.concat(tables, ignore_index=True)
     return table.assign(found=(table["recall"] == 1).astype(float), k=pd.to_numeric(table["k"]))
-
-
-def _play_group(job: tuple[Parameters, tuple, Mapping[str, GoldPlay]]) -> dict[str, list]:
-    """What came of plays on one data set: a row for each question that has gold paragraphs."""
-    p, (dataset,), plays = job
-    bench, results = open_gold(p, dataset), {}
-    asked = [question for question in bench.test if question.gold]
-    for text, play in plays.items():
-        build = program_of(bench, all_systems()[play.system], **play.setting)
-        programs = {question.id: build(question) for question in asked}
-        outcomes, _ = run(programs, bench.backends, bench.calls)
-        results[text] = [count_found(question, outcomes[question.id]) for question in asked]
-    return results
 
 
 def count_found(question: Question, outcome: Outcome) -> dict:
@@ -137,7 +115,7 @@ def count_found(question: Question, outcome: Outcome) -> dict:
 def open_gold(p: Parameters, dataset: str):
     """The bench of a data set with the gold reader, and all questions."""
     p = p.change(model=GOLD, dev=0, test=None)
-    return open_bench(p, dataset, "gold", calls=Calls())  # not kept: it takes no time
+    return open_setup(p, dataset, "gold", calls=Calls())  # not kept: it takes no time
 
 
 def why_refused(bench, play: GoldPlay) -> str:
@@ -157,30 +135,14 @@ def refused_plays(p: Parameters, plays: Sequence[GoldPlay]) -> list[str]:
 
 
 def play_by_retriever(p: Parameters, plays: Sequence[GoldPlay]) -> pd.DataFrame:
-    """The rows of `play_gold` with each of `retrievers`, or with `retriever` alone; in the corpora
-    without `further_paragraphs` and then, if there are some, in those with them. `retriever`: as
-    figures name it; `namesake`: whether one of these has the title of a gold paragraph.
+    """The rows of `play_gold` with each of `retrievers`, or with `retriever` alone. `retriever`: as
+    figures name it.
     """
-    tables, named = [], _find_namesakes(p) if p.further_paragraphs else set()
-    for further in dict.fromkeys(["", p.further_paragraphs]):
-        for name in p.retrievers or [p.retriever]:
-            rows = play_gold(p.change(retriever=name, further_paragraphs=further), plays)
-            tables.append(rows.assign(retriever=retriever_name(name)))
-    table = pd.concat(tables, ignore_index=True)
-    pairs = zip(table["dataset"], table["id"], strict=True)
-    return table.assign(namesake=[pair in named for pair in pairs])
-
-
-def _find_namesakes(p: Parameters) -> set[tuple[str, str]]:
-    """Data set and id of the questions of which a further paragraph has a gold one's title."""
-    titles = {paragraph.title for paragraph in read_corpus(ROOT / p.further_paragraphs)}
-    return {
-        (dataset, question.id)
-        for dataset in p.datasets
-        for bench in [open_gold(p, dataset)]
-        for question in bench.test
-        if any(bench.retriever.corpus.find(id).title in titles for id in question.gold)
-    }
+    tables = [
+        play_gold(p.change(retriever=name), plays).assign(retriever=retriever_name(name))
+        for name in p.retrievers or [p.retriever]
+    ]
+    return pd.concat(tables, ignore_index=True)
 
 
 def word_steps(steps: Sequence) -> str:

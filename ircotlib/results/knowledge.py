@@ -11,29 +11,28 @@ from ircotlib.data import Prediction, Question
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.files import find_questions
 from ircotlib.datasets.musique import SubQuestion, read_parts
+from ircotlib.engine.scheduler import run
+from ircotlib.experiment.laboratory import data_folder
+from ircotlib.experiment.setup import Setup, program_of
 from ircotlib.files.paths import ROOT
 from ircotlib.files.progress import show_progress
 from ircotlib.metrics import cover_em
-from ircotlib.playing.scheduler import run
 from ircotlib.program import LINE, Generate, Program
 from ircotlib.results.statistics import mean_interval
-from ircotlib.running.bench import Bench
-from ircotlib.running.laboratory import data_folder
-from ircotlib.running.programs import program_of
 from ircotlib.systems import System, choose_systems
 from ircotlib.systems.readers import WritePrompt
 
 Parts = Mapping[str, tuple[SubQuestion, ...]]
 
 
-def find_parts(bench: Bench) -> Parts:
+def find_parts(bench: Setup) -> Parts:
     """The parts of a bench's test questions, by question id, from the official file."""
     folder = ROOT / data_folder(bench.parameters.data_dir)
     parts = read_parts(find_questions(find_dataset("musique"), folder))
     return {question.id: parts[question.id] for question in bench.test}
 
 
-def ask_parts(bench: Bench, system: System, parts: Parts) -> pd.DataFrame:
+def ask_parts(bench: Setup, system: System, parts: Parts) -> pd.DataFrame:
     """Ask a system each part as a question of its own, with the id "QUESTION/part N", N from 0;
     returns the table of `ask_questions`.
     """
@@ -45,13 +44,13 @@ def ask_parts(bench: Bench, system: System, parts: Parts) -> pd.DataFrame:
     return ask_questions(bench, system, questions)
 
 
-def ask_questions(bench: Bench, system: System, questions: Iterable[Question]) -> pd.DataFrame:
+def ask_questions(bench: Setup, system: System, questions: Iterable[Question]) -> pd.DataFrame:
     """The cover-EM of a system's answers by id (`score`), and whether it is 1 (`right`)."""
     build = program_of(bench, system)
     return _run(bench, [(question, build(question)) for question in questions])
 
 
-def _run(bench: Bench, pairs: Sequence[tuple[Question, Program]]) -> pd.DataFrame:
+def _run(bench: Setup, pairs: Sequence[tuple[Question, Program]]) -> pd.DataFrame:
     programs = {question.id: program for question, program in pairs}
     with show_progress(f"{bench.dataset.name} parts", len(programs)) as progress:
         outcomes, _ = run(programs, bench.backends, bench.calls, progress)
@@ -79,7 +78,7 @@ def answer_given_parts(
     return Prediction((yield Generate(prompt, stop=LINE, max_tokens=max_tokens)))
 
 
-def compare_forms(bench: Bench, parts: Parts, of_parts: pd.DataFrame) -> pd.DataFrame:
+def compare_forms(bench: Setup, parts: Parts, of_parts: pd.DataFrame) -> pd.DataFrame:
     """One row per question, panel and i: whether the question is answered right when the model must
     know the last i parts by heart (SearChain Figure 10). The other parts are in the prompt, in
     panel "a" with their answers. Asked are questions whose last i parts (panel "a", S_i), or all

@@ -8,9 +8,10 @@ import pandas as pd
 
 from ircotlib.datasets import COVER_EM, all_datasets
 from ircotlib.errors import NothingToRun
+from ircotlib.experiment.runs import read_about, read_predictions
 from ircotlib.files.paths import ROOT
 from ircotlib.parameters import Parameters
-from ircotlib.results.claims.claim import compare
+from ircotlib.results.claims.claim import compare_claims
 from ircotlib.results.claims.ircot import SYSTEMS, TABLE_4
 from ircotlib.results.imports.runs import has_outputs
 from ircotlib.results.paired import compare_scores
@@ -18,8 +19,6 @@ from ircotlib.results.reported import read_reported
 from ircotlib.results.runs import has_runs, in_order, read_runs
 from ircotlib.results.scored import Scored
 from ircotlib.results.statistics import mean_interval, verdicts
-from ircotlib.running.predictions import read_predictions
-from ircotlib.running.run import read_about
 
 CLOSED, *OPEN = SYSTEMS  # without retrieval, and with it
 ALL = "all"  # the questions of all splits together
@@ -88,7 +87,7 @@ def _in_laboratory(p: Parameters, metric: str):
     """A function that gives the laboratory's difference for a claim on a data set; NaN: none."""
     if not has_runs(p, "04_ircot"):
         return lambda claim, dataset: float("nan")
-    claims = compare(read_runs(p, "04_ircot"))
+    claims = compare_claims(read_runs(p, "04_ircot"))
     found = claims[claims["metric"] == metric].set_index(["claim", "dataset"])["mean"]
     return lambda claim, dataset: found.get((claim, dataset), float("nan"))
 

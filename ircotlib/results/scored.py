@@ -11,8 +11,13 @@ from pydantic import Field
 from ircotlib.data import excerpt, parse_json, read_jsonl
 from ircotlib.datasets.fields import Record, Text, check
 from ircotlib.errors import DataError, UserError
-from ircotlib.running.predictions import read_predictions, share_measure
-from ircotlib.running.run import find_folders, name_model, read_about
+from ircotlib.experiment.runs import (
+    find_folders,
+    name_model,
+    read_about,
+    read_predictions,
+    share_measure,
+)
 
 SCORE = "score"  # what JSON lines call it
 GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}  # Inspect: correct, partial, incorrect, none

@@ -7,12 +7,11 @@ from statistics import fmean
 import pandas as pd
 
 from ircotlib.data import Node
+from ircotlib.experiment.runs import read_about, read_lines, read_scores
 from ircotlib.parameters import Parameters
 from ircotlib.program import Generate, Outcome, Retrieve, Sample
 from ircotlib.results.head_to_head import measures_of
 from ircotlib.results.runs import find_test_runs
-from ircotlib.running.predictions import read_lines, read_scores
-from ircotlib.running.run import read_about
 from ircotlib.systems.searchain.chain import citations
 from ircotlib.systems.searchain.tree import COMPLETION, VERIFICATION
 from ircotlib.text import sentences
@@ -30,9 +29,9 @@ def read_run(folder: Path) -> pd.DataFrame:
     """
     about = read_about(folder)
     rows = {}
-    scores = read_scores(folder, about)
+    scores = read_scores(folder)
     measure = measures_of(about["dataset"])[0]
-    for id, line in read_lines(folder, about).items():
+    for id, line in read_lines(folder).items():
         score = scores[id][measure]
         row = {name: line[name] for name in ("answer", "thoughts", "reading")}
         row |= {"kind": scores[id]["kind"], "score": score, "right": score == 1}

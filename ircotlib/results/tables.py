@@ -5,21 +5,18 @@ from itertools import product
 
 import pandas as pd
 
+from ircotlib.annotate.references import judge_reference, read_references
 from ircotlib.datasets import COVER_EM, find_dataset
+from ircotlib.experiment.laboratory import find_facts
+from ircotlib.experiment.runs import read_lines, replay
+from ircotlib.experiment.setup import Setup, open_dataset
 from ircotlib.metrics import cover_em
 from ircotlib.parameters import Parameters
 from ircotlib.results import searchain_measures as measures
-from ircotlib.results.citations import judge_reference, read_references
 from ircotlib.results.head_to_head import EXPERIMENT, average, measures_of, of_first_measure
 from ircotlib.results.reported import KEYS, declare, means_of, read_reported, rows_of
 from ircotlib.results.runs import find_test_runs
 from ircotlib.results.searchain_measures import KNEW
-from ircotlib.running.backends import open_dataset
-from ircotlib.running.bench import Bench
-from ircotlib.running.experiment import replay
-from ircotlib.running.laboratory import find_facts
-from ircotlib.running.predictions import read_lines
-from ircotlib.running.run import read_about
 from ircotlib.systems import System
 
 DIRECT = "Direct Prompting"  # how Table 7 asks questions whose parts are known (ours)
@@ -169,7 +166,7 @@ def _judge_best_passages(p: Parameters, dataset: str) -> pd.Series:
     _, test, retriever = open_dataset(p, dataset)
     folder = find_test_runs(p, EXPERIMENT)[dataset, ONE_RETRIEVAL]
     right = {}
-    lines = read_lines(folder, read_about(folder))
+    lines = read_lines(folder)
     for question in test:
         best = lines[question.id]["paragraphs"][:1]
         text = "".join(retriever.corpus.find(id).text for id in best)
@@ -196,7 +193,7 @@ def table_10(runs: Mapping[float, Sequence[pd.DataFrame]]) -> Iterator[dict]:
 
 
 @declare("Table 11")
-def table_11(benches: Sequence[Bench], systems: Sequence[System]) -> Iterator[dict]:
+def table_11(benches: Sequence[Setup], systems: Sequence[System]) -> Iterator[dict]:
     """How many examples prompts show: those of the stage that shows most."""
     for bench, system in product(benches, systems):
         prompts = [bench.prompt(stage, system=system) for stage in system.stages]

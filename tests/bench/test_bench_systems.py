@@ -4,13 +4,13 @@ import time
 
 from bench import systems as bench_systems
 from ircot_laboratory.make import make_laboratory
+from ircotlib.experiment import backends
+from ircotlib.experiment import bench as setup
 from ircotlib.parameters import read_parameters
-from ircotlib.running import backends
-from ircotlib.running import bench as setup
 from ircotlib.systems import choose_systems
 
 
-class Bench:
+class Setup:
     """A stand-in with the fields of a bench that time_system reads."""
 
     def __init__(self, dataset, test):
@@ -36,24 +36,24 @@ def test_the_seconds_of_a_question_nothing_remembered(monkeypatch):
     monkeypatch.setattr(bench_systems, "run", run)
     monkeypatch.setattr(bench_systems, "program_of", program_of)
     [system] = choose_systems(["CoT"])
-    seconds = bench_systems.time_system(Bench("hotpotqa", questions), system)
+    seconds = bench_systems.time_system(Setup("hotpotqa", questions), system)
     assert 0.01 <= seconds < 0.5 and sizes == [4] and settings == [{"k": 2}]
 
 
 def test_a_row_a_data_set_and_system_on_the_first_questions(monkeypatch):
     opened, timed = [], []
 
-    def open_bench(p, dataset, experiment):
+    def open_setup(p, dataset, experiment):
         opened.append(dataset)
-        return Bench(dataset, list(range(50)))
+        return Setup(dataset, list(range(50)))
 
     def time_system(bench, system, again=False):
         timed.append((system.name, len(bench.test)))
         return 0.12345
 
-    monkeypatch.setattr(bench_systems, "open_bench", open_bench)
+    monkeypatch.setattr(bench_systems, "open_setup", open_setup)
     monkeypatch.setattr(bench_systems, "time_system", time_system)
-    monkeypatch.setattr(bench_systems, "replace", lambda bench, test: Bench(bench.dataset, test))
+    monkeypatch.setattr(bench_systems, "replace", lambda bench, test: Setup(bench.dataset, test))
     p = read_parameters("mini", {"datasets": ["zsre", "fever"], "systems": ["CoT", "SearChain"]})
     rows = list(bench_systems.time_all(p, 10))
     first = [("SearChain", 1), ("CoT", 10), ("SearChain", 10)]

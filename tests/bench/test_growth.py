@@ -4,7 +4,7 @@ import pytest
 
 from bench import growth
 from ircotlib.data import Question
-from ircotlib.running import experiment
+from ircotlib.experiment import experiment
 
 
 @pytest.mark.parametrize(("name", "kinds"), [("IRCoT QA", 9), ("SearChain", 2)])

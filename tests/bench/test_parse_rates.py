@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from bench import parse_rates
+from ircotlib.experiment import backends
+from ircotlib.experiment import bench as setup
+from ircotlib.experiment.setup import open_setup
 from ircotlib.parameters import read_parameters
-from ircotlib.running import backends
-from ircotlib.running import bench as setup
-from ircotlib.running.bench import open_bench
 from ircotlib.systems import SEARCHAIN, all_systems, choose_systems
 
 
@@ -18,7 +18,7 @@ def opened(tmp_path, monkeypatch, shared):
     monkeypatch.setattr(backends, "DATA", tmp_path)
     changes = {"data_dir": str(shared), "dev": 0, "test": 3, "datasets": ["strategyqa"]}
     changes |= {"model": "data/models/mini-causal", "style": "codex"}
-    return open_bench(read_parameters("sample", changes), "strategyqa", parse_rates.NAME)
+    return open_setup(read_parameters("sample", changes), "strategyqa", parse_rates.NAME)
 
 
 def test_a_row_says_what_a_system_made_of_real_questions(opened):

@@ -7,10 +7,10 @@ import pytest
 
 from bench import real_anchor
 from ircot_laboratory.make import make_laboratory
+from ircotlib.experiment import backends
+from ircotlib.experiment import bench as setup
 from ircotlib.files import paths
 from ircotlib.parameters import read_parameters
-from ircotlib.running import backends
-from ircotlib.running import bench as setup
 from ircotlib.text import answer_from_chain
 
 MODEL = {"model": "data/models/mini-causal", "style": "codex", "context_tokens": 700, "test": 4}

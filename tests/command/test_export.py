@@ -11,15 +11,18 @@ from statistics import mean
 import ir_measures
 import pytest
 from ir_measures import R
+from ircotlib.results.exports import official, spans, trec
 from openinference.semconv.trace import OpenInferenceSpanKindValues, SpanAttributes
 from written import write_half
 
 from ircot_laboratory.make import make_laboratory
-from ircotlib import Run, all_systems, find_dataset, open_bench, read_parameters, replay, run_system
+from ircotlib import Run, all_systems, find_dataset, open_setup, read_parameters, replay, run_system
 from ircotlib.__main__ import main
 from ircotlib.command import export as command
 from ircotlib.data import Paragraph, Prediction, Question
 from ircotlib.datasets.files import find_questions
+from ircotlib.experiment import backends
+from ircotlib.experiment import bench as setup
 from ircotlib.files.paths import ROOT
 from ircotlib.program import (
     Extract,
@@ -31,9 +34,6 @@ from ircotlib.program import (
     Sampled,
     Step,
 )
-from ircotlib.results.exports import official, spans, trec
-from ircotlib.running import backends
-from ircotlib.running import bench as setup
 
 PLAYED = ["hotpotqa", "2wikimultihopqa", "musique", "strategyqa", "fever", "eli5", "iirc"]
 S = all_systems()
@@ -52,7 +52,7 @@ def exported(tmp_path_factory):
         p = read_parameters("mini", changes | {"datasets": PLAYED})
         runs = {}
         for dataset in PLAYED:
-            bench = open_bench(p, dataset, "13_head_to_head")
+            bench = open_setup(p, dataset, "13_head_to_head")
             system = S["SearChain" if dataset == "musique" else "IRCoT QA"]
             setting = {"k": 2} if system.name == "IRCoT QA" else {}
             setting |= {"m": 1} if "m" in bench.grid(system) else {}

@@ -7,20 +7,20 @@ import subprocess
 import sys
 
 import pytest
+from ircotlib.experiment.checks import check_comparison
+from ircotlib.experiment.plans import read_comparisons
 
 from ircot_laboratory.make import make_dataset, make_laboratory
 from ircot_laboratory.questions.questions import ALL_DATASETS, DATASETS
 from ircotlib.command.fetch import missing, read_downloads
-from ircotlib.comparing.checks import check_comparison
-from ircotlib.comparing.comparison import run_system
-from ircotlib.comparing.plans import read_comparisons
 from ircotlib.datasets import files, find_dataset
 from ircotlib.datasets.musique import read_musique
+from ircotlib.experiment import backends
+from ircotlib.experiment import bench as setup
+from ircotlib.experiment.compare import run_system
 from ircotlib.files.notebooks import all_notebooks
 from ircotlib.files.paths import ROOT
 from ircotlib.parameters import read_parameters
-from ircotlib.running import backends
-from ircotlib.running import bench as setup
 from ircotlib.systems import choose_systems
 
 WORLD = {"seed": 5, "size": 300, "questions": 20}
@@ -66,7 +66,7 @@ def test_the_full_variant_of_musique_has_each_question_twice(downloads):
 
 @pytest.mark.parametrize("dataset", ALL_DATASETS)
 def test_systems_answer_from_the_full_corpus_of_each_data_set(paper, downloads, dataset):
-    bench = setup.open_bench(paper, dataset, "rehearsal")
+    bench = setup.open_setup(paper, dataset, "rehearsal")
     full = find_dataset(dataset).full_corpus
     texts = {paragraph.text for paragraph in bench.retriever.corpus}
     written = make_dataset("zsre" if full.name == "kilt" else dataset, **WORLD).world

@@ -9,17 +9,17 @@ import pytest
 
 from ircot_laboratory.gold.mind import GoldMind, as_sentence
 from ircot_laboratory.gold.reader import GoldExtractor, GoldReader
-from ircotlib import UserError, all_systems, open_bench, read_parameters, run_system
+from ircotlib import UserError, all_systems, open_setup, read_parameters, run_system
 from ircotlib.data import GoldStep, Paragraph, Question
 from ircotlib.datasets.files import read_dataset
+from ircotlib.engine.cache import Calls
+from ircotlib.engine.scheduler import run
+from ircotlib.experiment import backends
+from ircotlib.experiment import bench as setup
+from ircotlib.experiment.runs import name_model
+from ircotlib.experiment.setup import program_of
 from ircotlib.parameters import GOLD
-from ircotlib.playing.cache import Calls
-from ircotlib.playing.scheduler import run
 from ircotlib.program import Extract, Generate
-from ircotlib.running import backends
-from ircotlib.running import bench as setup
-from ircotlib.running.programs import program_of
-from ircotlib.running.run import name_model
 from ircotlib.systems import ircot
 
 MOSS = Question(
@@ -46,7 +46,7 @@ def p(tmp_path, monkeypatch, laboratory):
 
 def play(p, dataset, system, **setting):
     """The share of questions whose gold paragraphs were all found, and the outcomes."""
-    bench = open_bench(p, dataset, "gold")
+    bench = open_setup(p, dataset, "gold")
     system = all_systems()[system]
     build = program_of(bench, system, **bench.choose(system, k=4) | setting)
     outcomes, _ = run({q.id: build(q) for q in bench.test}, bench.backends, Calls(None))
@@ -146,7 +146,7 @@ def test_what_it_cannot_play(p):
 
 def test_it_makes_a_run_that_says_that_it_is_an_upper_bound(p):
     assert "upper bound" in name_model(p)
-    bench = open_bench(p, "musique", "gold")
+    bench = open_setup(p, "musique", "gold")
     system = all_systems()["Self-Ask"]
     assert set(run_system(bench, system)["model"]) == {"gold reader (upper bound)"}
 

@@ -3,28 +3,28 @@
 import html
 
 import pytest
+from ircotlib.experiment.checks import check_comparison
 
 from ircotlib import (
     UserError,
     all_systems,
     ask,
     name_bench,
-    open_bench,
+    open_setup,
     read_parameters,
     replay,
     run_system,
     show_question,
 )
-from ircotlib.comparing.checks import check_comparison
-from ircotlib.comparing.comparison import Comparison
+from ircotlib.engine.scheduler import run
+from ircotlib.experiment import backends
+from ircotlib.experiment import bench as setup
+from ircotlib.experiment.compare import Comparison
+from ircotlib.experiment.runs import Run
+from ircotlib.experiment.setup import program_of
 from ircotlib.explore import report
 from ircotlib.explore.report import write_report
 from ircotlib.parameters import GOLD
-from ircotlib.playing.scheduler import run
-from ircotlib.running import backends
-from ircotlib.running import bench as setup
-from ircotlib.running.programs import program_of
-from ircotlib.running.run import Run
 
 S = all_systems()
 
@@ -38,20 +38,20 @@ def p(tmp_path, monkeypatch, laboratory):
 
 
 def test_a_question_of_the_data_set_can_be_asked(p):
-    every = open_bench(p.change(test=None), "musique", "gold", with_model=False).test
+    every = open_setup(p.change(test=None), "musique", "gold", with_model=False).test
     question = every[-1]
     [answered] = ask(p, f" {question.text} ", ["IRCoT"])
     assert {one.id for one in answered.outcome.result.paragraphs} >= {*question.gold}
     assert str(answered).startswith("IRCoT, gold reader (upper bound)")
     with pytest.raises(UserError, match="found none of musique with the text 'Who is it'"):
         next(ask(p, "Who is it", ["IRCoT"]))
-    asked = open_bench(p, "hotpotqa", "gold", with_model=False).test[0].text
+    asked = open_setup(p, "hotpotqa", "gold", with_model=False).test[0].text
     with pytest.raises(UserError, match="asks no sub-questions"):  # before IRCoT is asked
         next(ask(p.change(datasets=["hotpotqa"]), asked, ["IRCoT", "Self-Ask"]))
 
 
 def test_a_run_is_replayed_and_reported_as_an_upper_bound(p, tmp_path):
-    bench, system = open_bench(p, "musique", "gold"), S["SearChain"]
+    bench, system = open_setup(p, "musique", "gold"), S["SearChain"]
     run_system(bench, system)
     folder = Run(bench, system, "test", {}).folder
     for id, outcome in replay(folder).items():
@@ -79,7 +79,7 @@ def test_what_it_cannot_play_is_refused_before_any_work(p, tmp_path):
 
 def test_strategyqas_facts_are_said_and_its_sub_questions_refused(shared, p):
     p = p.change(data_dir=str(shared), test=5)
-    bench = open_bench(p, "strategyqa", "gold")
+    bench = open_setup(p, "strategyqa", "gold")
     texts = [step.sentence for step in bench.test[0].steps]
     assert len(texts) > 1 and not any(step.question or step.gold for step in bench.test[0].steps)
     [answered] = ask(p.change(datasets=["strategyqa"]), bench.test[0].text, ["IRCoT QA"])
@@ -109,5 +109,5 @@ def collect(bench, system, **setting):
     ],
 )
 def test_what_is_not_played_again_retrieves_as_another_does(shared, p, system, as_does):
-    bench = open_bench(p.change(data_dir=str(shared), test=60), "musique", "gold")
+    bench = open_setup(p.change(data_dir=str(shared), test=60), "musique", "gold")
     assert collect(bench, system) == collect(bench, as_does)

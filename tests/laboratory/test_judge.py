@@ -14,9 +14,9 @@ from ircot_laboratory.world.relations import RELATIONS
 from ircotlib.data import Question
 from ircotlib.datasets.facts import Attempt, Evidence
 from ircotlib.errors import UserError
+from ircotlib.experiment.laboratory import find_facts
 from ircotlib.files.checksums import read_description, write_description
 from ircotlib.parameters import read_parameters
-from ircotlib.running.laboratory import find_facts
 
 FACTS = {
     "Ada Holm": ("person", {"birthplace": "Aldton", "birth": "1920", "spouse": "Leo Ash"}),

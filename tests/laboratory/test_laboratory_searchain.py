@@ -22,12 +22,12 @@ from ircotlib.datasets import find_dataset
 from ircotlib.datasets.files import read_dataset
 from ircotlib.datasets.full import make_full_corpus
 from ircotlib.datasets.scoring import score
+from ircotlib.experiment import backends
+from ircotlib.experiment import bench as setup
+from ircotlib.experiment.setup import open_dataset
 from ircotlib.parameters import read_parameters
 from ircotlib.retrieval.bm25 import open_index
 from ircotlib.retrieval.corpus import write_corpus
-from ircotlib.running import backends
-from ircotlib.running import bench as setup
-from ircotlib.running.backends import open_dataset
 
 KINDS = {
     "strategyqa": {"time": 240, "same": 180, "place": 180},

@@ -4,18 +4,18 @@ from dataclasses import asdict
 from functools import cache
 
 import pytest
+from ircotlib.experiment.current import REPLAY
+from ircotlib.results.abilities import simulation
+from ircotlib.results.abilities.simulation import Simulation, simulate
 from pandas import DataFrame
 from simulating import NAMES, SETTINGS, P, play
 
 from ircot_laboratory.questions.questions import ALL_DATASETS
 from ircot_laboratory.simulated.dials import Dials
 from ircotlib.datasets.scoring import score
+from ircotlib.experiment.setup import open_dataset
 from ircotlib.program import Generate, Sample
 from ircotlib.results import kept_plays
-from ircotlib.results.abilities import simulation
-from ircotlib.results.abilities.simulation import Simulation, simulate
-from ircotlib.running.backends import open_dataset
-from ircotlib.running.current import REPLAY
 
 MIDDLING = {"knows": 0.4, "misreads": 0.1}
 BETTER = {"knows": 1.0, "confirms": 1.0}  # the best of each dial; of others 0

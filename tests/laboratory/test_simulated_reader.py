@@ -15,12 +15,12 @@ from ircot_laboratory.simulated.reader import FORM
 from ircot_laboratory.teachers.library import Library, value_in
 from ircot_laboratory.world.records import Fact
 from ircotlib.data import Paragraph, Prediction
+from ircotlib.engine.cache import Calls
+from ircotlib.engine.scheduler import run
 from ircotlib.errors import UserError
+from ircotlib.experiment.laboratory import open_simulated_extractor, open_simulated_reader
 from ircotlib.parameters import SIMULATED
-from ircotlib.playing.cache import Calls
-from ircotlib.playing.scheduler import run
 from ircotlib.program import Extract, Generate, Retrieve
-from ircotlib.running.laboratory import open_simulated_extractor, open_simulated_reader
 from ircotlib.systems import System
 
 LIBRARY = Library(make_dataset("musique").world)

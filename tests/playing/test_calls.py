@@ -15,10 +15,10 @@ from tempfile import TemporaryDirectory
 from threading import Timer
 
 import pytest
+from ircotlib.engine.recover import recover
 
+from ircotlib.engine.cache import OWNER, SCHEMA, Calls
 from ircotlib.errors import Unavailable, UserError
-from ircotlib.playing.cache import OWNER, SCHEMA, Calls
-from ircotlib.playing.recover import recover
 from ircotlib.program import LINE, SENTENCE, Generate, Retrieve, deepen, key
 
 
@@ -88,7 +88,7 @@ def test_what_another_connection_committed_is_seen_at_once(tmp_path):
 
 WRITER = """
 import sys
-from ircotlib.playing.cache import Calls
+from ircotlib.engine.cache import Calls
 path, name = sys.argv[1:]
 print("ready", flush=True)
 sys.stdin.readline()
@@ -286,7 +286,7 @@ def test_a_file_that_is_cut_off_is_refused_with_what_to_do(tmp_path, kept):
 
 def test_damage_that_is_found_later_is_told_too(tmp_path, monkeypatch):
     """In a file that is too large to be checked as a whole."""
-    monkeypatch.setattr("ircotlib.playing.cache.CHECKED", 0)
+    monkeypatch.setattr("ircotlib.engine.cache.CHECKED", 0)
     path = tmp_path / "calls.sqlite"
     with Calls(path) as calls:
         calls.put_many(REPLIES)

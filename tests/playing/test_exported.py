@@ -9,24 +9,23 @@ from shutil import copytree
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ircotlib.engine.exported import Replaying, open_calls, read_exported, write_exported
 from written import write_half
 
 from ircot_laboratory.make import make_laboratory
 from ircotlib.__main__ import main
 from ircotlib.command import calls as command
-from ircotlib.comparing.comparison import run_system
+from ircotlib.engine import exported
+from ircotlib.engine.cache import Calls
+from ircotlib.engine.scheduler import run
 from ircotlib.errors import DataError, UserError
+from ircotlib.experiment import bench as setup
+from ircotlib.experiment.compare import run_system
+from ircotlib.experiment.runs import parameters_of, read_about, read_lines, write_about
 from ircotlib.files.options import say_error
 from ircotlib.files.progress import show_progress
 from ircotlib.parameters import read_parameters
-from ircotlib.playing import exported
-from ircotlib.playing.cache import Calls
-from ircotlib.playing.exported import Replaying, open_calls, read_exported, write_exported
-from ircotlib.playing.scheduler import run
 from ircotlib.program import Generate, key
-from ircotlib.running import bench as setup
-from ircotlib.running.predictions import read_lines
-from ircotlib.running.run import parameters_of, read_about, write_about
 from ircotlib.systems import all_systems
 
 # any text but halves of surrogate pairs, which no reply holds (JSON escapes them)
@@ -249,7 +248,7 @@ def run_folder(tmp_path, monkeypatch):
     laboratory = make_laboratory(tmp_path / "world" / "small", 5, 100, 10)
     changes = {"data_dir": str(laboratory), "dev": 0, "test": 2, "datasets": ["hotpotqa"]}
     changes |= {"distractors": [], "model": "data/models/mini-base", "max_steps": 2}
-    bench = setup.open_bench(read_parameters("mini", changes), "hotpotqa", "mine")
+    bench = setup.open_setup(read_parameters("mini", changes), "hotpotqa", "mine")
     run_system(bench, all_systems()["IRCoT QA"], k=2)
     open_calls.cache_clear()
     [path] = tmp_path.glob("runs/**/run.json")
@@ -295,7 +294,7 @@ def test_runs_are_exported_and_played_elsewhere_without_asking(run_folder, tmp_p
     lines = read_lines(run_folder, json.loads((run_folder / "run.json").read_text()))
     with command.exchanging(p, file, recompute=3):
         open_calls.cache_clear()
-        bench = setup.open_bench(p, "hotpotqa", "mine")
+        bench = setup.open_setup(p, "hotpotqa", "mine")
         run_system(bench, all_systems()["IRCoT QA"], k=2)
     about = json.loads((run_folder / "run.json").read_text())
     assert read_lines(run_folder, about) == lines

@@ -9,13 +9,13 @@ import time
 from pathlib import Path
 
 import pytest
+from ircotlib.engine.plays import without_prompt
 
 from ircotlib import program
 from ircotlib.data import Paragraph
-from ircotlib.playing import scheduler
-from ircotlib.playing.cache import Calls
-from ircotlib.playing.plays import without_prompt
-from ircotlib.playing.scheduler import find_missing, run
+from ircotlib.engine import scheduler
+from ircotlib.engine.cache import Calls
+from ircotlib.engine.scheduler import find_missing, run
 from ircotlib.program import (
     SENTENCE,
     Generate,

@@ -9,10 +9,7 @@ from matplotlib import pyplot
 
 matplotlib.use("Agg")
 
-from ircotlib.files.checksums import read_description, write_description
-from ircotlib.files.paths import FIGURES, MODELS, ROOT
-from ircotlib.parameters import read_parameters
-from ircotlib.results import kept_plays
+from ircotlib.experiment.current import REPLAY
 from ircotlib.results.abilities import predictions, simulation, studies
 from ircotlib.results.abilities.map import ALIKE, RIVALS, STEP_BY_STEP, WORDS, map_systems
 from ircotlib.results.abilities.means import average, weigh
@@ -32,9 +29,13 @@ from ircotlib.results.abilities.simulation import (
     simulate,
     simulated_systems,
 )
+
+from ircotlib.experiment import finished
+from ircotlib.files.checksums import read_description, write_description
+from ircotlib.files.paths import FIGURES, MODELS, ROOT
+from ircotlib.parameters import read_parameters
+from ircotlib.results import kept_plays
 from ircotlib.results.figures.maps import draw_ceilings, draw_gains, draw_map, draw_predicted
-from ircotlib.running import finished
-from ircotlib.running.current import REPLAY
 from ircotlib.systems import all_systems
 
 

@@ -5,12 +5,12 @@ import pytest
 from written import write_run
 
 from ircot_laboratory.make import make_laboratory
+from ircotlib.experiment import backends
+from ircotlib.experiment import bench as setup
+from ircotlib.experiment.setup import open_setup
 from ircotlib.parameters import read_parameters
 from ircotlib.results import cases
 from ircotlib.results.cases import COLUMNS, COMPARED, read_compared, show_cases
-from ircotlib.running import backends
-from ircotlib.running import bench as setup
-from ircotlib.running.bench import open_bench
 
 RIGHT, LATE, EARLY = (1, 1), (0.5, 0), (0, 0)  # recall and score
 
@@ -58,7 +58,7 @@ def opened(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(setup, "DATA", folder)
         patch.setattr(backends, "DATA", folder)
-        yield open_bench(read_parameters("mini", changes), "musique", "04_ircot", with_model=False)
+        yield open_setup(read_parameters("mini", changes), "musique", "04_ircot", with_model=False)
 
 
 @pytest.fixture(scope="module")

@@ -2,14 +2,14 @@
 
 import pandas as pd
 import pytest
+from ircotlib.experiment.identity import identity
 
+from ircotlib.experiment.setup import name_bench
 from ircotlib.parameters import EQUAL, read_parameters
 from ircotlib.results import equal_tools
 from ircotlib.results.conclusions import conclude_settings
 from ircotlib.results.head_to_head import EXPERIMENT, measures_of, systems_of
 from ircotlib.results.statistics import paired_p
-from ircotlib.running.bench import name_bench
-from ircotlib.running.identity import identity
 from ircotlib.systems import all_systems
 
 P = read_parameters("mini", {"head_to_head": ["hotpotqa", "fever"]}).for_agent()

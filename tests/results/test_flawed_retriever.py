@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 from corpora import random_paragraphs
+from ircotlib.results.abilities.flawed_retriever import FlawedRetriever
 
 from ircotlib.program import NearestTitle, Retrieve
-from ircotlib.results.abilities.flawed_retriever import FlawedRetriever
 from ircotlib.retrieval.bm25 import open_index
 from ircotlib.retrieval.corpus import write_corpus
 

@@ -23,10 +23,10 @@ from ircotlib import (
 from ircotlib.data import GoldStep
 from ircotlib.datasets.own import write_own_corpus
 from ircotlib.datasets.pooled import make_paragraph
+from ircotlib.experiment import backends
+from ircotlib.experiment import bench as setup
 from ircotlib.results import gold_plays, kept_plays
 from ircotlib.results.gold_plays import GoldPlay, open_gold, word_steps
-from ircotlib.running import backends
-from ircotlib.running import bench as setup
 
 
 @pytest.fixture(scope="module")

@@ -4,15 +4,15 @@ from itertools import product
 
 import pandas as pd
 import pytest
+from ircotlib.experiment.identity import identity
 
+from ircotlib.experiment.setup import name_bench
 from ircotlib.files import paths
 from ircotlib.parameters import EIGHT, read_parameters
 from ircotlib.results import head_to_head
 from ircotlib.results.head_to_head import compare_all, measures_of, panels_of, systems_of
 from ircotlib.results.orders import agree_in_order
 from ircotlib.results.statistics import holm, paired_p
-from ircotlib.running.bench import name_bench
-from ircotlib.running.identity import identity
 from ircotlib.systems import all_systems
 
 P = read_parameters("mini", {"head_to_head": ["hotpotqa", "eli5"]})

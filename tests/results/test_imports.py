@@ -19,6 +19,9 @@ from ircotlib.__main__ import main
 from ircotlib.datasets import drop
 from ircotlib.datasets.files import read_dataset
 from ircotlib.errors import DataError, UserError
+from ircotlib.experiment import backends
+from ircotlib.experiment import bench as setup
+from ircotlib.experiment.runs import parameters_of, read_about, read_lines
 from ircotlib.explore.questions import list_runs
 from ircotlib.explore.report import write_report
 from ircotlib.files.paths import ROOT
@@ -29,10 +32,6 @@ from ircotlib.results.imports import runs as imports
 from ircotlib.results.imports.official import read_chains, read_name, read_official
 from ircotlib.results.imports.runs import import_outputs
 from ircotlib.results.statistics import paired_p
-from ircotlib.running import backends
-from ircotlib.running import bench as setup
-from ircotlib.running.predictions import read_lines
-from ircotlib.running.run import parameters_of, read_about
 from ircotlib.text import escape
 
 REAL = ROOT.parent / "shared" / "data"

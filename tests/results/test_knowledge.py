@@ -50,7 +50,7 @@ def test_a_question_below_its_parts(given, answered, before):
 
 def test_only_what_is_known_is_asked(monkeypatch):
     """The last part of q is known, and both parts of r; so q is only in S_1."""
-    bench = type("Bench", (), {})()
+    bench = type("Setup", (), {})()
     bench.test = [QUESTION, Question("r", "Who?", ("x",), (), "musique")]
     bench.prompt = lambda stage, system: write
     bench.tokens = lambda system: {"max_tokens": 5}

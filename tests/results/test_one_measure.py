@@ -5,8 +5,12 @@ import pytest
 from written import write_run
 
 from ircot_laboratory.make import make_laboratory
-from ircotlib.comparing.comparison import join_scores
 from ircotlib.errors import UserError
+from ircotlib.experiment import backends
+from ircotlib.experiment import bench as setup
+from ircotlib.experiment.compare import join_scores
+from ircotlib.experiment.runs import columns_of, read_about, read_scores, share_measure
+from ircotlib.experiment.setup import open_setup
 from ircotlib.explore.questions import compare_runs, list_runs
 from ircotlib.parameters import read_parameters
 from ircotlib.results import searchain_measures as measures
@@ -16,11 +20,6 @@ from ircotlib.results.causes import count_causes, find_causes
 from ircotlib.results.claims.claim import compare, difference, values_of
 from ircotlib.results.claims.judging import judge_claims
 from ircotlib.results.claims.searchain import Measured
-from ircotlib.running import backends
-from ircotlib.running import bench as setup
-from ircotlib.running.bench import open_bench
-from ircotlib.running.predictions import read_scores, share_measure
-from ircotlib.running.run import columns_of, read_about
 
 OWN = {"CoT": "cover_em", "OneR QA": "f1", "IRCoT QA": "f1", "SearChain": "cover_em"}
 SCORES = {  # F1 and cover-EM of four questions: long answers cover the gold one
@@ -40,7 +39,7 @@ def folders(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(setup, "DATA", folder)
         patch.setattr(backends, "DATA", folder)
-        opened = open_bench(read_parameters("mini", changes), "musique", "hand", with_model=False)
+        opened = open_setup(read_parameters("mini", changes), "musique", "hand", with_model=False)
         lines, runs = [{"answer": "x", "reading": "It is x."}] * 4, {}
         for name, scores in SCORES.items():
             more = {"more": ["cover_em"], "metric": OWN[name], "system": name}

@@ -6,16 +6,16 @@ import pandas as pd
 import pytest
 from scipy.stats import binomtest
 
-from ircotlib import all_systems, compare_scores, list_flipped, open_bench, read_parameters
+from ircotlib import all_systems, compare_scores, list_flipped, open_setup, read_parameters
 from ircotlib import run_system as play
 from ircotlib.__main__ import main
 from ircotlib.errors import DataError, UserError
+from ircotlib.experiment import backends
+from ircotlib.experiment import bench as setup
 from ircotlib.files.paths import ROOT
 from ircotlib.results.imports import runs as imports
 from ircotlib.results.imports.runs import import_outputs
 from ircotlib.results.scored import read_scored
-from ircotlib.running import backends
-from ircotlib.running import bench as setup
 
 REAL = ROOT.parent / "shared" / "data" / "outputs"
 RIGHT = {"a": "110" * 20, "b": "100" * 20, "c": "101" * 20}  # of 60 questions
@@ -129,7 +129,7 @@ def test_own_runs_are_compared_as_the_demonstration_sets_mean(tmp_path, monkeypa
     changes = {"model": "simulated", "dials": {"knows": 0.3, "misreads": 0.3}}
     changes |= {"dev": 0, "test": 30}
     p = read_parameters("mini", changes | {"datasets": ["musique"]})
-    bench = open_bench(p, "musique", "04_ircot")
+    bench = open_setup(p, "musique", "04_ircot")
     scores = {}
     for name, setting in (("NoR QA", {}), ("OneR QA", {"k": 3, "m": 1})):
         scores[name] = play(bench, all_systems()[name], **setting).set_index("id")["f1"]

@@ -7,20 +7,19 @@ from statistics import mean
 
 import pandas as pd
 import pytest
+from ircotlib.results.protocol.played import find_order, say_asked
+from ircotlib.results.protocol.sheet import ABSENT, INDEX, NOT_KNOWN
 
-from ircotlib import all_systems, describe_protocol, import_outputs, open_bench, read_parameters
+from ircotlib import all_systems, describe_protocol, import_outputs, open_setup, read_parameters
 from ircotlib import run_system as play
 from ircotlib.__main__ import main
 from ircotlib.errors import DataError, UserError
+from ircotlib.experiment import backends
+from ircotlib.experiment import bench as setup
+from ircotlib.experiment.runs import Run, read_about, replay, write_about
 from ircotlib.files.paths import ROOT
 from ircotlib.program import Generate, Retrieve
 from ircotlib.results.imports import runs as imports
-from ircotlib.results.protocol.played import find_order, say_asked
-from ircotlib.results.protocol.sheet import ABSENT, INDEX, NOT_KNOWN
-from ircotlib.running import backends
-from ircotlib.running import bench as setup
-from ircotlib.running.experiment import replay
-from ircotlib.running.run import Run, read_about, write_about
 
 REAL = ROOT.parent / "shared" / "data" / "outputs" / "official_llama"
 K, SET = "paragraphs of a retrieval (K)", "set of demonstrations"
@@ -43,7 +42,7 @@ def bench(data, laboratory):
     """A window in which paragraphs take the place of demonstrations; four questions."""
     changes = {"data_dir": str(laboratory), "dev": 12, "test": 4, "datasets": ["hotpotqa"]}
     changes |= {"model": "data/models/mini-base", "context_tokens": 700, "distractors": [1, 2]}
-    return open_bench(read_parameters("mini", changes | {"max_steps": 3}), "hotpotqa", "mine")
+    return open_setup(read_parameters("mini", changes | {"max_steps": 3}), "hotpotqa", "mine")
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +105,7 @@ def test_each_kind_of_system_has_the_facts_that_it_can_have(run_it, bench):
     assert found["model"] == "none: nothing is written" and "style" not in found
     assert found["metric"] == "recall" and found[COLLECTED] == "5.00 (5 to 5)"
     agent = bench.parameters.change(model="data/models/agent", style="agent", context_tokens=None)
-    other = open_bench(agent, "hotpotqa", "mine")
+    other = open_setup(agent, "hotpotqa", "mine")
     chain = sheet_of(run_it("SearChain", other))
     assert chain["demonstrations"] == "none, as the style has it"
     assert chain["`max_rounds`"] == "5" and chain["extractive reader"].endswith("mini-reader")
@@ -117,10 +116,10 @@ def test_each_kind_of_system_has_the_facts_that_it_can_have(run_it, bench):
     drawn = sheet_of(run_it("CoT-SC", other))
     asked = '5 drawn at temperature 0.7; ends before "\\nQ:"; at most 160 tokens'
     assert drawn["where CoT-SC writes a chain of thought"] == asked
-    simulated = open_bench(bench.parameters.change(model="simulated"), "hotpotqa", "mine")
+    simulated = open_setup(bench.parameters.change(model="simulated"), "hotpotqa", "mine")
     played = sheet_of(run_it("IRCoT QA", simulated, k=2))
     assert played["model"] == "simulated reader" and "precision" not in played
-    iirc = open_bench(bench.parameters.change(dev=0, test=2), "iirc", "mine")
+    iirc = open_setup(bench.parameters.change(dev=0, test=2), "iirc", "mine")
     passage = sheet_of(run_it("OneR QA", iirc, k=2, m=1))["main passage"]
     assert passage == "always shown, below what was found in pages that the model names"
     sheets = closed, found, chain, titled, drawn, played

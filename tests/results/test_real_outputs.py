@@ -14,11 +14,11 @@ from ircotlib import (
     read_real_answers,
 )
 from ircotlib.errors import NothingToRun
+from ircotlib.experiment import backends
+from ircotlib.experiment import bench as setup
 from ircotlib.files.paths import ROOT
 from ircotlib.metrics import cover_em
 from ircotlib.results.imports import runs as imports
-from ircotlib.running import backends
-from ircotlib.running import bench as setup
 
 REAL = ROOT.parent / "shared" / "data" / "outputs"
 needs_real = pytest.mark.skipif(not REAL.is_dir(), reason="needs ../shared/data")

@@ -7,11 +7,10 @@ import pytest
 
 from ircotlib import program
 from ircotlib.data import Node, Paragraph, Prediction
+from ircotlib.experiment.runs import row_of, write_about
 from ircotlib.program import Generate, Message, Outcome, Retrieve, Sample, Sampled, Step
 from ircotlib.results import searchain_measures as measures
 from ircotlib.results.runs import count_parsed
-from ircotlib.running.predictions import row_of
-from ircotlib.running.run import write_about
 
 ROME = Paragraph("p", "Rome", "Rome is a city.")
 

@@ -132,13 +132,13 @@ def test_other_models_thresholds_and_examples():
     kept(table, "Table 10")
     assert list(table["ours"].dropna()) == [25.0]
 
-    class Bench:
+    class Setup:
         dataset = find_dataset("zsre")
 
         def prompt(self, stage, system):
             return type("Prompt", (), {"demonstrations": [stage] * (stage == "read")})
 
-    table = tables.table_11([Bench()], choose_systems(["Self-Ask", "CoT"]))
+    table = tables.table_11([Setup()], choose_systems(["Self-Ask", "CoT"]))
     kept(table, "Table 11", intervals=False)
     ours = table.dropna(subset="ours").set_index("system")["ours"]
     assert dict(ours) == {"CoT": 0, "Self-Ask": 1}

@@ -6,9 +6,9 @@ import sys
 
 import pandas as pd
 import pytest
+from ircotlib.experiment.checks import check_notebooks
 
-from ircotlib.comparing.checks import check_notebooks
-from ircotlib.comparing.comparison import compare_systems, join_scores
+from ircotlib.experiment.compare import compare_systems, join_scores
 from ircotlib.files import paths
 from ircotlib.files.notebooks import about_notebook, all_notebooks
 from ircotlib.files.paths import DATA, ROOT

@@ -23,12 +23,11 @@ from transformers import AutoModelForCausalLM
 from ircot_laboratory.judge.laboratory_facts import LaboratoryFacts
 from ircot_laboratory.teachers.mind import Mind
 from ircot_laboratory.teachers.play import question_of
+from ircotlib.engine.cache import Calls
+from ircotlib.engine.scheduler import run
+from ircotlib.experiment.setup import open_setup, program_of
 from ircotlib.files.options import new_parser, read_count, refusing
 from ircotlib.parameters import read_parameters
-from ircotlib.playing.cache import Calls
-from ircotlib.playing.scheduler import run
-from ircotlib.running.bench import open_bench
-from ircotlib.running.programs import program_of
 from ircotlib.systems import all_systems
 from ircotlib.text import is_reasoning, sentences
 from training.agent.draw_transcripts import (
@@ -125,7 +124,7 @@ def probe_memory(folder: Path, questions: int) -> dict[str, dict[str, list[int]]
         posed = (question_of(Mind(r, famous_library(), {}.get, rng)) for r in riddles.values())
         asked = [replace(question, id=f"probe {n}") for n, question in enumerate(posed)]
         facts = LaboratoryFacts(famous_library().world, riddles.values())
-        bench = open_bench(p, dataset, "probes")
+        bench = open_setup(p, dataset, "probes")
         verdicts = Counter()
         for outcome, question in _play(bench, RECALLS, asked):
             for sentence in sentences(outcome.result.reading):

@@ -18,12 +18,11 @@ from ircot_laboratory.world.encyclopedia import make_world
 from ircot_laboratory.world.records import Riddle
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.scoring import score
+from ircotlib.engine.cache import Calls
+from ircotlib.engine.scheduler import run
 from ircotlib.errors import DataError
+from ircotlib.experiment.setup import open_setup, program_of
 from ircotlib.parameters import read_parameters
-from ircotlib.playing.cache import Calls
-from ircotlib.playing.scheduler import run
-from ircotlib.running.bench import open_bench
-from ircotlib.running.programs import program_of
 from ircotlib.systems import System
 from training.agent.draw_transcripts import (
     STYLES,
@@ -162,7 +161,7 @@ def close_loop(folder: Path, questions: int) -> Iterator[dict]:
     """
     p = read_parameters("mini", {"agent": str(folder), "test": questions, "dev": 30}).for_agent()
     for dataset in STYLES:
-        bench = open_bench(p, dataset, "evaluate_agent")
+        bench = open_setup(p, dataset, "evaluate_agent")
         for system in taught_systems().values():
             setting = {name: values[0] for name, values in bench.grid(system).items()}
             programs = {q.id: program_of(bench, system, **setting)(q) for q in bench.test}

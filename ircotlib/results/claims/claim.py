@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
+from ircotlib.experiment.runs import expect_one_measure
 from ircotlib.results import statistics
 from ircotlib.results.reported import read_reported
-from ircotlib.running.predictions import expect_one_measure
 from ircotlib.systems import all_systems
 
 PLACE = ("dataset", "model", "demonstrations")
@@ -168,7 +168,7 @@ def difference(
     return row | {"p": test.p} | moved
 
 
-def compare(scores: pd.DataFrame, by: Sequence[str] = ("dataset",)) -> pd.DataFrame:
+def compare_claims(scores: pd.DataFrame, by: Sequence[str] = ("dataset",)) -> pd.DataFrame:
     """Test the claims of the systems' records (`System.better_than`), each by itself, by
     `paired_difference` in points, separately for each value of the columns `by`.
     """

@@ -11,10 +11,12 @@ from typing import NamedTuple
 import pandas as pd
 
 from ircotlib.data import Prediction, Question
-from ircotlib.datasets import QuestionContext, all_datasets, drop
+from ircotlib.datasets import QuestionContext, all_datasets, drop, find_dataset
 from ircotlib.datasets.imported import write_imported
 from ircotlib.datasets.scoring import score
 from ircotlib.errors import UserError
+from ircotlib.experiment.runs import Run, installed, row_of, write_run
+from ircotlib.experiment.setup import Setup
 from ircotlib.files.paths import DATA, ROOT
 from ircotlib.parameters import read_parameters
 from ircotlib.program import Outcome, Retrieve, Step
@@ -33,14 +35,11 @@ from ircotlib.results.imports.questions import (
     match_questions,
     read_user_data,
 )
-from ircotlib.running.bench import name_bench
-from ircotlib.running.finished import FEWEST
-from ircotlib.running.predictions import row_of
-from ircotlib.running.run import Run, installed, write_run
 from ircotlib.systems import System, all_systems
 
 UNKNOWN = float("nan")
 PROFILE = "imported"
+FEWEST = 8  # prompts; the same reply to fewer may be chance
 
 
 class Imported(NamedTuple):
@@ -171,7 +170,8 @@ def run_of(outputs: Outputs, folder: Path, datasets: list[str]) -> Run:
     changes = {"data_dir": str(place), "model": outputs.model, "reader": outputs.reader}
     p = read_parameters(PROFILE, changes | {"datasets": datasets})
     shown = outputs.shown if outputs.shown in all_datasets() else None
-    bench = name_bench(p, outputs.dataset, outputs.split or PROFILE, shown=shown)
+    shown = shown and find_dataset(shown)
+    bench = Setup(p, find_dataset(outputs.dataset), outputs.split or PROFILE, shown)
     system = all_systems().get(outputs.system) or System(outputs.system, program=None)
     return Run(bench, system, "test", dict(outputs.setting))
 

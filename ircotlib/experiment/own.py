@@ -1,4 +1,4 @@
-"""A bench of functions: the systems with your own retriever and model, and no data set."""
+"""A setup of functions: the systems with your own retriever and model, and no data set."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -6,17 +6,17 @@ from dataclasses import asdict, dataclass
 
 from ircotlib.data import Paragraph
 from ircotlib.datasets import find_dataset
+from ircotlib.engine.cache import Calls
 from ircotlib.errors import UserError
+from ircotlib.experiment.setup import Setup
 from ircotlib.extraction.repeated_queries import open_duplicates
 from ircotlib.generation.replies import read_reply, write_reply
 from ircotlib.parameters import Parameters
-from ircotlib.playing.cache import Calls
 from ircotlib.program import Extract, Extracted, Generate, Retrieve, Sample
-from ircotlib.running.bench import Bench
 from ircotlib.text import cut
 
 
-def bench_of_functions(
+def setup_of_functions(
     p: Parameters,
     retrieve: Callable[[str, int], Iterable[Paragraph]],
     generate: Callable[[str], str],
@@ -24,8 +24,8 @@ def bench_of_functions(
     *,
     count_tokens: Callable[[str], int] = lambda text: len(text) // 4 + 1,
     dataset: str = "musique",
-) -> Bench:
-    """A bench whose requests functions answer, to be used with `answer` and `answer_all`. Nothing
+) -> Setup:
+    """A setup whose requests functions answer, to be used with `answer` and `answer_all`. Nothing
     is cached, and no data are read.
 
     `retrieve(query, k)`: the best paragraphs for a query, best first. `generate(prompt)`: what a
@@ -39,7 +39,7 @@ def bench_of_functions(
     backends = {"model": writer, "retriever": _Retriever(retrieve)}
     if extract is not None:
         backends |= {"extractor": _Reader(extract), "duplicates": open_duplicates(p.duplicates)}
-    return Bench(p, find_dataset(dataset), "functions", calls=Calls(), **backends)
+    return Setup(p, find_dataset(dataset), "functions", calls=Calls(), **backends)
 
 
 @dataclass
