@@ -3,13 +3,15 @@
 Editors and type checkers read this file.
 """
 
-from .annotate.agreement import agreement as agreement
-from .annotate.agreement import disagreements as disagreements
-from .annotate.agreement import read_judgements as read_judgements
+from .annotate import factuality as factuality
 from .annotate.box import annotate_box as annotate_box
-from .annotate.box import references_box as references_box
 from .annotate.judgements import JUDGE as JUDGE
+from .annotate.judgements import agreement as agreement
+from .annotate.judgements import disagreements as disagreements
 from .annotate.judgements import judge_all as judge_all
+from .annotate.judgements import read_judgements as read_judgements
+from .annotate.references import accuracy_of_marks as accuracy_of_marks
+from .annotate.references import read_references as read_references
 from .data import Demonstration as Demonstration
 from .data import Hop as Hop
 from .data import Paragraph as Paragraph
@@ -21,8 +23,6 @@ from .datasets import find_dataset as find_dataset
 from .datasets.documents import read_documents as read_documents
 from .datasets.files import find_questions as find_questions
 from .datasets.files import read_dataset as read_dataset
-from .datasets.hub import open_table as open_table
-from .datasets.hub import read_table as read_table
 from .datasets.own import write_own as write_own
 from .datasets.own import write_own_corpus as write_own_corpus
 from .datasets.pooled import sample_dev_test as sample_dev_test
@@ -48,15 +48,10 @@ from .experiment.setup import Setup as Setup
 from .experiment.setup import change_model as change_model
 from .experiment.setup import open_setup as open_setup
 from .explore.ask import ask as ask
-from .explore.ask import ask_as_html as ask_as_html
-from .explore.ask import find_systems as find_systems
-from .explore.ask import own_question as own_question
 from .explore.box import ask_box as ask_box
 from .explore.box import explore_box as explore_box
 from .explore.markup import answers_as_html as answers_as_html
-from .explore.markup import question_as_html as question_as_html
 from .explore.programs import try_program as try_program
-from .explore.questions import choose_questions as choose_questions
 from .explore.questions import compare_runs as compare_runs
 from .explore.questions import list_runs as list_runs
 from .explore.questions import show_question as show_question
@@ -87,7 +82,6 @@ from .prompting.demonstrations import read_demonstrations as read_demonstrations
 from .prompting.prompt import GPT3 as GPT3
 from .prompting.prompt import STYLES as STYLES
 from .prompting.prompt import render_demonstration as render_demonstration
-from .results import factuality as factuality
 from .results import head_to_head as head_to_head
 from .results import knowledge as knowledge
 from .results import searchain_measures as searchain_measures
@@ -98,8 +92,6 @@ from .results.cases import read_compared as read_compared
 from .results.cases import show_cases as show_cases
 from .results.causes import count_causes as count_causes
 from .results.causes import find_causes as find_causes
-from .results.citations import accuracy_of_marks as accuracy_of_marks
-from .results.citations import read_references as read_references
 from .results.claims.claim import compare_claims as compare_claims
 from .results.claims.ircot import READERS as READERS
 from .results.claims.ircot import read_ircot as read_ircot
@@ -111,10 +103,7 @@ from .results.figures.lines import draw_lines as draw_lines
 from .results.figures.panels import finish as finish
 from .results.figures.panels import save_figure as save_figure
 from .results.figures.panels import subplots as subplots
-from .results.figures.rows import draw_causes as draw_causes
 from .results.figures.rows import draw_dots as draw_dots
-from .results.figures.rows import draw_front as draw_front
-from .results.figures.tree import draw_tree as draw_tree
 from .results.head_to_head import with_rivals as with_rivals
 from .results.imports.runs import import_outputs as import_outputs
 from .results.markdown import save_table as save_table

@@ -4,13 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pandas as pd
 
+from ircotlib.annotate.factuality import chain_of
 from ircotlib.datasets import all_datasets
 from ircotlib.experiment.runs import read_predictions
 from ircotlib.experiment.setup import open_dataset
 from ircotlib.files.paths import REPORTED_CASES
 from ircotlib.files.tables import read_table
 from ircotlib.parameters import Parameters
-from ircotlib.results.factuality import chain_of
 from ircotlib.results.markdown import as_markdown
 from ircotlib.results.reported import beside
 from ircotlib.results.runs import find_runs

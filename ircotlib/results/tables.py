@@ -5,6 +5,7 @@ from itertools import product
 
 import pandas as pd
 
+from ircotlib.annotate.references import judge_reference, read_references
 from ircotlib.datasets import COVER_EM, find_dataset
 from ircotlib.experiment.laboratory import find_facts
 from ircotlib.experiment.runs import read_lines, replay
@@ -12,7 +13,6 @@ from ircotlib.experiment.setup import Setup, open_dataset
 from ircotlib.metrics import cover_em
 from ircotlib.parameters import Parameters
 from ircotlib.results import searchain_measures as measures
-from ircotlib.results.citations import judge_reference, read_references
 from ircotlib.results.head_to_head import EXPERIMENT, average, measures_of, of_first_measure
 from ircotlib.results.reported import KEYS, declare, means_of, read_reported, rows_of
 from ircotlib.results.runs import find_test_runs

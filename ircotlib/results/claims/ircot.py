@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
+from ircotlib.annotate.factuality import list_judged, read_items
 from ircotlib.experiment.compare import join_scores
 from ircotlib.experiment.laboratory import find_facts
 from ircotlib.experiment.runs import name_model
@@ -15,7 +16,6 @@ from ircotlib.experiment.setup import change_model, runs_folder
 from ircotlib.parameters import OOD, SCALE, Parameters
 from ircotlib.prompting.prompt import GPT3
 from ircotlib.results.claims.claim import PLACE, Claim, Printed, Values, over, values_of
-from ircotlib.results.factuality import list_judged, read_items
 from ircotlib.results.head_to_head import EXPERIMENT, panels_of
 from ircotlib.results.reported import ALL, KINDS, read_reported
 from ircotlib.results.runs import read_runs
