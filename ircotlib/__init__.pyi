@@ -62,6 +62,7 @@ from .metrics import cover_em as cover_em
 from .metrics import exact_match as exact_match
 from .metrics import majority as majority
 from .metrics import squad_f1 as squad_f1
+from .papers.ceilings import measure_ceilings as measure_ceilings
 from .parameters import OOD as OOD
 from .parameters import SCALE as SCALE
 from .parameters import Parameters as Parameters
@@ -130,6 +131,7 @@ from .results.shown import spread as spread
 from .results.shown import title_of as title_of
 from .results.statistics import LEVEL as LEVEL
 from .results.statistics import describe as describe
+from .results.statistics import mean_interval as mean_interval
 from .results.statistics import paired_difference as paired_difference
 from .results.statistics import per_question as per_question
 from .results.statistics import summarise as summarise

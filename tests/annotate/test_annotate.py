@@ -8,11 +8,19 @@ import subprocess
 import sys
 
 import pytest
+from ircotlib.annotate.agreement import agreement, disagreements, read_judgements, settle
+from ircotlib.results.factuality import (
+    Item,
+    chain_of,
+    count_before_answer,
+    count_errors,
+    list_judged,
+    read_items,
+)
 
 from ircot_laboratory.make import make_laboratory
 from ircotlib.annotate import box as annotate_box
 from ircotlib.annotate import judgements
-from ircotlib.annotate.agreement import agreement, disagreements, read_judgements, settle
 from ircotlib.annotate.judgements import Judgement, file_of, judge_sentence, read_verdicts, undo
 from ircotlib.data import Paragraph, Question
 from ircotlib.experiment import backends
@@ -23,14 +31,6 @@ from ircotlib.files.paths import ROOT
 from ircotlib.parameters import read_parameters
 from ircotlib.results import factuality
 from ircotlib.results.claims.claim import compare
-from ircotlib.results.factuality import (
-    Item,
-    chain_of,
-    count_before_answer,
-    count_errors,
-    list_judged,
-    read_items,
-)
 from ircotlib.results.figures.rows import draw_factual_errors
 from ircotlib.systems import choose_systems
 

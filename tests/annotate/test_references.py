@@ -4,6 +4,8 @@ import json
 from dataclasses import asdict
 
 import pytest
+from ircotlib.results.citations import accuracy_of_marks, make_item, read_references
+from ircotlib.results.factuality import Item
 from written import rewrite
 
 from ircot_laboratory.judge.laboratory_facts import judge_reference as judge_statement
@@ -18,8 +20,6 @@ from ircotlib.experiment.runs import Run
 from ircotlib.experiment.setup import open_setup
 from ircotlib.parameters import read_parameters
 from ircotlib.results import citations
-from ircotlib.results.citations import accuracy_of_marks, make_item, read_references
-from ircotlib.results.factuality import Item
 from ircotlib.systems import all_systems
 
 BORN, CAPITAL = "Edvard Grieg was born in Norway [1].", "Its capital, Oslo [2][3],"

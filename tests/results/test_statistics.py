@@ -7,10 +7,10 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from ircotlib.results.dependence import describe_shown
 from scipy.stats import binomtest
 
 from ircotlib.results import statistics
-from ircotlib.results.dependence import describe_shown
 from ircotlib.results.statistics import (
     bootstrap_interval,
     detectable,
