@@ -1,5 +1,5 @@
 """The benchmark behind the claims about the speed of models: python -m bench.batching, or make
-setup. Writes figures/bench_batching.csv.
+bench. Writes figures/bench_batching.csv.
 
 It answers the same questions of the laboratory, with a shipped model and demonstrations, in several
 ways: all questions in full batches, and one question after another, as the papers' released
