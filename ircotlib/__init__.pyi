@@ -17,7 +17,6 @@ from .comparing.comparison import run_all as run_all
 from .comparing.comparison import run_system as run_system
 from .comparing.comparison import tune as tune
 from .data import Demonstration as Demonstration
-from .data import Hop as Hop
 from .data import Paragraph as Paragraph
 from .data import Prediction as Prediction
 from .data import Question as Question
@@ -230,7 +229,6 @@ from .systems import ANSWER as ANSWER
 from .systems import IRCOT as IRCOT
 from .systems import RECALL as RECALL
 from .systems import SEARCHAIN as SEARCHAIN
-from .systems import Study as Study
 from .systems import System as System
 from .systems import all_systems as all_systems
 from .systems import choose_systems as choose_systems

@@ -10,7 +10,7 @@ from ircotlib.files.tables import write_table
 from ircotlib.running.run import read_about, write_about
 
 NOTHING = {"answer": "", "paragraphs": [], "thoughts": [], "reading": "", "nodes": []}
-NOTHING |= {"hops": [], "fault": "", "trace": []}
+NOTHING |= {"fault": "", "trace": []}
 
 
 def write_run(folder, opened, lines, scores, system="IRCoT QA", setting=(), metric="f1", more=()):

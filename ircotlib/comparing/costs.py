@@ -19,7 +19,7 @@ def most_generations(bench: Bench, system: System) -> int:
     """
     steps = bench.parameters.max_steps if system.takes("max_steps") else len(system.stages)
     named = any(question.passage for question in (*bench.dev, *bench.test))
-    return (system.generations or steps) + system.takes("read") + named
+    return steps + system.takes("read") + named
 
 
 def most_texts(runs: Sequence[Run]) -> int:

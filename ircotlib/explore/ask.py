@@ -16,7 +16,7 @@ from ircotlib.running.bench import open_bench
 from ircotlib.running.experiment import answer_all
 from ircotlib.running.finished import find_unknown
 from ircotlib.running.run import name_model
-from ircotlib.systems import System, all_systems, choose_systems
+from ircotlib.systems import SEARCHAIN, System, all_systems, choose_systems
 from ircotlib.text import plain
 
 LONGEST = 1_000  # characters of a question
@@ -70,7 +70,7 @@ def ask(p: Parameters, text: str, systems: Sequence[str] = ()) -> Iterator[Answe
             open_model(p).check(question, system)
     m = p.distractors[0] if p.distractors else 0
     for system in asked:
-        own = p.for_agent() if system.study.by_agent else p
+        own = p.for_agent() if system.study == SEARCHAIN else p
         bench = open_bench(own, dataset, "00_tour")
         model = Path(name_model(own)).name
         setting = bench.choose(system, k=p.k, m=m)

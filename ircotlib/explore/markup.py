@@ -11,7 +11,7 @@ from ircotlib import program
 from ircotlib.data import Node, Paragraph, Question
 from ircotlib.explore.trace import COMPLETED, CORRECTED, FEEDBACK, KEPT, SILENT, WROTE, tell
 from ircotlib.results.figures.palette import FOREST, PEACH, SKY
-from ircotlib.systems.searchain.tree import recorded
+from ircotlib.systems.searchain import recorded
 from ircotlib.text import escape
 
 # what reading a passage did to an answer: in which colour it is shown, and what that means

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ircotlib.data import Hop, Paragraph, Question
+from ircotlib.data import Paragraph, Question
 from ircotlib.datasets import all_datasets
 from ircotlib.datasets.facts import Attempt, Evidence
 from ircotlib.metrics import as_compared, cover_em
@@ -18,12 +18,15 @@ from ircotlib.running.backends import open_dataset
 from ircotlib.running.laboratory import find_facts
 from ircotlib.running.predictions import expect_one_measure, find_paragraph, read_predictions
 from ircotlib.running.run import parameters_of, read_about
-from ircotlib.systems import CLOSED, RECALL, all_systems, read_hops
+from ircotlib.systems import CLOSED, RECALL, SEARCHAIN, all_systems
+from ircotlib.text import list_items, sentences
 
 CAUSES = ("not parsed", "misled by retrieval", "wrong conclusion", "wrong decomposition")
 CAUSES += ("not retrieved", "misread", "made up")
 NOT_TOLD = "not told"  # an imported run does not say what was retrieved or written
 CONCLUDES = re.compile(r"answer(?: is)?:? ", re.IGNORECASE)  # a sentence that gives the answer
+# what ReAct and ToolFormer were shown, between their own words
+SHOWN = re.compile(r"^Observation \d+: .*$|→(?:(?!\[WikiSearch).)*\]", re.MULTILINE)
 COUNTED = ["profile", "dataset", "model", "system"]  # what identifies a row of a census
 
 
@@ -70,18 +73,17 @@ def read_attempt(
     """What a system did for a question, from a row of `read_predictions`. `unmarked`: an answer
     that is the whole text was not parsed, even if no fault was noted.
     """
-    lines = [line for text in (*row["thoughts"], row["reading"]) for line in text.splitlines()]
-    texts = [hop.text for hop in read_hops(*lines)]
-    hops = [Hop(**hop) for hop in row["hops"]] or read_hops(*lines)
-    steps = [hop.text for hop in hops if not CONCLUDES.search(hop.text)]
-    written = [f"{hop.text} {hop.answer}".strip() for hop in hops]
+    written = [SHOWN.sub("", text) for text in (*row["thoughts"], row["reading"])]
+    lines = [line for text in written for line in text.splitlines()]
+    texts = [text for line in lines for text in (list_items(line) or sentences(line))]
+    steps = [text for text in texts if not CONCLUDES.search(text)]
     answer = as_compared(row["answer"])
     whole = [row["reading"], "\n".join(lines)] if unmarked or row["fault"] else []
     if row["fault"] and texts:  # the last line, or its end, may have been taken for the answer
         whole += [texts[-1], texts[-1].rpartition(": ")[2]]
     return Attempt(
         tuple(step for step in steps if as_compared(step) not in ("", answer)),
-        "\n".join([*written, row["reading"], row["answer"]]),
+        "\n".join([*texts, row["reading"], row["answer"]]),
         tuple(step["retrieve"] for step in row["trace"] if "retrieve" in step),
         tuple(paragraphs),
         bool(answer) and answer not in map(as_compared, whole),
@@ -105,7 +107,7 @@ def find_causes(
     facts = find_facts(p, about["dataset"])
     imported = about.get("imported")
     retrieves = system is not None and system.family[0] != CLOSED
-    whole_texts = system is not None and system.study.whole_texts
+    whole_texts = system is not None and system.study == SEARCHAIN
 
     def find_cause(row: Mapping) -> str:
         if row["right"] or about["metric"] == RECALL:

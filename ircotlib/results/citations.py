@@ -14,7 +14,7 @@ from ircotlib.results.factuality import Item, draw_questions, name_item
 from ircotlib.results.runs import find_runs
 from ircotlib.retrieval.corpus import Corpus
 from ircotlib.running.predictions import find_paragraph
-from ircotlib.systems.searchain.chain import CITATION, citations
+from ircotlib.systems.searchain import CITATION, citations
 
 MARKS = re.compile(rf"{CITATION.pattern}(?: ?{CITATION.pattern})*[.,;:]?")
 

@@ -5,7 +5,8 @@ import pandas as pd
 
 from ircotlib.datasets import all_datasets
 from ircotlib.results.runs import in_order
-from ircotlib.systems.searchain import ABLATIONS
+
+ABLATIONS = ("SearChain w/o Verification", "SearChain w/o Completion")
 
 
 def agree_in_order(table: pd.DataFrame) -> pd.DataFrame:

@@ -14,11 +14,10 @@ from ircotlib.datasets.pooled import digest
 from ircotlib.errors import UserError
 from ircotlib.files.paths import DATA
 from ircotlib.generation.budget import Price, find_price
-from ircotlib.parameters import EQUAL, MAIN, Parameters
+from ircotlib.parameters import MAIN, Parameters
 from ircotlib.playing.cache import Calls
 from ircotlib.playing.exported import Replaying, open_calls
 from ircotlib.prompting import demonstrations as sets
-from ircotlib.prompting.examples import find_examples
 from ircotlib.prompting.prompt import STYLES, Prompt, Style
 from ircotlib.prompting.templates import Template, read_template
 from ircotlib.running.backends import open_dataset, open_model, open_reading
@@ -161,10 +160,7 @@ class Bench:
 
     def grid(self, system: System) -> dict[str, list]:
         """The grid over which a system is tuned; without M if prompts show no demonstrations."""
-        p = self.parameters
-        tools = {"k": p.equal_k, "extract": [True] if p.extractor else []}
-        own = system.grid | {name: tools[name] for name in system.equal if self.grid_of == EQUAL}
-        own = {name: v for name, v in own.items() if name != "m" or self.demonstrated}
+        own = {n: v for n, v in system.grid.items() if n != "m" or self.demonstrated}
         grid = {name: self.grid_values(system.module, name, v) for name, v in own.items()}
         return {name: values for name, values in grid.items() if values}
 
@@ -190,9 +186,8 @@ class Bench:
         if by_sets:  # of one family for all systems, unless the data set shown matters (IRCoT §5)
             of = p.demonstrations, shown.name, stage, style.name, m, demonstration_set
             found = sets.find_demonstrations(*of, "" if self.shown else shown.example_family)
-            fewer = found[-p.most_demonstrations :]
-            return template, sets.exchange_answers(fewer) if p.wrong_answers else fewer
-        found = find_examples(p.demonstrations, system.folder, stage, shown, template)
+            return template, found[-p.most_demonstrations :]
+        found = sets.find_examples(p.demonstrations, system.folder, stage, shown, template)
         return template, list(found[: system.count_examples(shown)][: p.most_demonstrations])
 
     def prompt(

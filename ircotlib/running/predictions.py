@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from ircotlib import program
-from ircotlib.data import Hop, Node, Paragraph, Prediction, Question
+from ircotlib.data import Node, Paragraph, Prediction, Question
 from ircotlib.datasets import find_dataset
 from ircotlib.errors import DataError, UserError
 from ircotlib.files.tables import Number, read_table
@@ -20,7 +20,7 @@ from ircotlib.running.run import RERUN, columns_of, parameters_of, read_about, r
 from ircotlib.systems import RECALL
 
 # the fields of `row_of` that are read as they are
-WRITTEN = ("answer", "thoughts", "reading", "nodes", "fault", "hops", "trace")
+WRITTEN = ("answer", "thoughts", "reading", "nodes", "fault", "trace")
 SCORE = Number(0, 1, empty=float("nan"))  # empty: the question has no gold paragraphs
 # empty: an imported run does not say
 COUNTS = dict.fromkeys(("paragraphs", "steps"), Number(0, kind=int, empty=float("nan")))
@@ -126,7 +126,6 @@ def row_of(id: str, outcome: Outcome) -> dict:
     row = {field.name: getattr(outcome.result, field.name) for field in fields(outcome.result)}
     row["paragraphs"] = [paragraph.id for paragraph in outcome.result.paragraphs]
     row["nodes"] = [asdict(node) for node in outcome.result.nodes]
-    row["hops"] = [asdict(hop) for hop in outcome.result.hops]
     return {"id": id, **row, "trace": [_line(step) for step in outcome.trace]}
 
 
@@ -176,7 +175,6 @@ def restore_outcomes(folder: Path, ids: Collection[str] | None = None) -> dict[s
             kept |= {"paragraphs": tuple(map(find, line["paragraphs"]))}
             kept |= {"thoughts": tuple(line["thoughts"])}
             kept |= {"nodes": tuple(Node(**node) for node in line["nodes"])}
-            kept |= {"hops": tuple(Hop(**hop) for hop in line["hops"])}
             steps = tuple(restore_steps(line, find))
             outcomes[id] = Outcome(id, Prediction(**kept), steps)
     return outcomes

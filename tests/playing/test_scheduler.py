@@ -20,10 +20,10 @@ from ircotlib.program import (
     SENTENCE,
     Generate,
     Outcome,
+    Purposed,
     Retrieve,
     Step,
     key,
-    with_demonstrations,
     with_purpose,
 )
 
@@ -149,7 +149,7 @@ def test_only_so_many_programs_wait_at_a_time(monkeypatch):
 
 def test_traces_without_prompts_still_say_what_they_were_for():
     def ask(text):
-        prompt = with_purpose(with_demonstrations(text, 3), "writes")
+        prompt = with_purpose(Purposed(text, demonstrations=3), "writes")
         return (yield Generate(prompt))
 
     programs = {text: ask(text) for text in ("a b", "a b c")}

@@ -294,7 +294,8 @@ def test_a_causal_model_is_measured_on_prompts_of_its_style(trained):
     world = make_world(1, 300, "hotpotqa")
     tests = [draw_reading_test(world, "hotpotqa", 2, 5, 1, style) for style in (FLAN_T5, GPT3)]
     for (_, usual), (_, causal) in zip(*tests, strict=True):
-        prompt = usual.prompt.replace(f"Q: {FLAN_T5.chain_of_thought}\n", "Q: ")
+        stated = FLAN_T5.template("cot").instruction
+        prompt = usual.prompt.replace(f"Q: {stated}\n", "Q: ")
         assert prompt == causal.prompt != usual.prompt
 
 
