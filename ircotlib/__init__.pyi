@@ -13,7 +13,6 @@ from .annotate.judgements import read_judgements as read_judgements
 from .annotate.references import accuracy_of_marks as accuracy_of_marks
 from .annotate.references import read_references as read_references
 from .data import Demonstration as Demonstration
-from .data import Hop as Hop
 from .data import Paragraph as Paragraph
 from .data import Prediction as Prediction
 from .data import Question as Question
@@ -141,10 +140,10 @@ from .systems import ANSWER as ANSWER
 from .systems import IRCOT as IRCOT
 from .systems import RECALL as RECALL
 from .systems import SEARCHAIN as SEARCHAIN
-from .systems import Study as Study
 from .systems import System as System
 from .systems import all_systems as all_systems
 from .systems import choose_systems as choose_systems
-from .systems.searchain.tree import COMPLETION as COMPLETION
-from .systems.searchain.tree import VERIFICATION as VERIFICATION
+from .systems import system as system
+from .systems.searchain import COMPLETION as COMPLETION
+from .systems.searchain import VERIFICATION as VERIFICATION
 from .text import answer_from_chain as answer_from_chain

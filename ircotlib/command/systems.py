@@ -35,7 +35,7 @@ def describe(system: System) -> tuple[str, ...]:
     cited = " ".join(source[1].split()) if source else "-"
     return (
         system.name,
-        system.study.name,
+        system.study,
         cited,
         " ".join(tuned) or "-",
         ",".join(system.stages) or "-",

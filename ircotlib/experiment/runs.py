@@ -37,7 +37,7 @@ from ircotlib.systems import RECALL, System, choose_systems
 
 VERSIONS = "ircotlib torch transformers tokenizers tantivy regex numpy pandas".split()
 # the fields of `row_of` that are read as they are
-WRITTEN = ("answer", "thoughts", "reading", "nodes", "fault", "hops", "trace")
+WRITTEN = ("answer", "thoughts", "reading", "nodes", "fault", "trace")
 SCORE = Number(0, 1, empty=float("nan"))  # empty: the question has no gold paragraphs
 COUNTS = dict.fromkeys(("paragraphs", "steps"), Number(0, kind=int))
 # a file beside the runs on a data set: none of the systems that were to be run suits it
@@ -253,7 +253,6 @@ def row_of(id: str, outcome: Outcome) -> dict:
     row = {field.name: getattr(outcome.result, field.name) for field in fields(outcome.result)}
     row["paragraphs"] = [paragraph.id for paragraph in outcome.result.paragraphs]
     row["nodes"] = [asdict(node) for node in outcome.result.nodes]
-    row["hops"] = [asdict(hop) for hop in outcome.result.hops]
     return {"id": id, **row, "trace": [_line(step) for step in outcome.trace]}
 
 

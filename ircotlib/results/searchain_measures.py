@@ -12,8 +12,7 @@ from ircotlib.parameters import Parameters
 from ircotlib.program import Generate, Outcome, Retrieve, Sample
 from ircotlib.results.head_to_head import measures_of
 from ircotlib.results.runs import find_test_runs
-from ircotlib.systems.searchain.chain import citations
-from ircotlib.systems.searchain.tree import COMPLETION, VERIFICATION
+from ircotlib.systems.searchain import COMPLETION, VERIFICATION, citations
 from ircotlib.text import sentences
 
 SOURCES = {"of_llm": "", "corrected_by_ir": VERIFICATION, "completed_by_ir": COMPLETION}

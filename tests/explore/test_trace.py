@@ -174,7 +174,7 @@ def test_a_prompt_that_says_its_purpose_is_the_same_prompt():
     for request in (Generate, lambda text: program.Sample(text, 2)):
         assert request(prompt) == request("p")
         assert program.key(request(prompt), "f") == program.key(request("p"), "f")
-    own = System("Mine", look_up, stages=("ask",))
+    own = System("Mine", look_up, stages={"ask": "writes: ask"})
     assert own.purpose("ask") == "Mine writes: ask"  # in the words of a system without any
 
 

@@ -9,11 +9,20 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from ircotlib.results.claims.claim import Claim, Printed, Values, over, values_of
+from ircotlib.results.claims.claim import (
+    ABLATIONS,
+    CHAINS_OF_THOUGHT,
+    SUB_QUESTIONS,
+    WITH_IR,
+    Claim,
+    Printed,
+    Values,
+    over,
+    values_of,
+)
 from ircotlib.results.head_to_head import first_measures, measures_of, of_first_measure
 from ircotlib.results.searchain_measures import KNEW, count_steps, hops_of, is_helped, share_of_own
 from ircotlib.results.tables import WITH_RETRIEVAL, WITHOUT_RETRIEVAL, datasets_of, systems_of
-from ircotlib.systems.searchain import ABLATIONS, CHAINS_OF_THOUGHT, SUB_QUESTIONS, WITH_IR
 
 printed = partial(Printed, "searchain")
 
