@@ -28,9 +28,9 @@ CLAIMS += "p_holm verdict detectable needed paper laboratory".split()
 
 def expect_outputs(p: Parameters) -> Path:
     """The user's folder of real outputs. Raises NothingToRun if there are none."""
-    folder = ROOT / p.outputs
+    folder = ROOT / "data/outputs"
     if not has_outputs(folder):
-        found = f"outputs: found none in {p.outputs}"
+        found = f"outputs: found none in {folder}"
         raise NothingToRun(f"{found}, expected folders of IRCoT's program (docs/real_outputs.md)")
     return folder
 
