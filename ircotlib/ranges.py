@@ -5,7 +5,6 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError
 
-from ircotlib.data import expected_by
 from ircotlib.errors import UserError
 from ircotlib.retrieval import check_retriever
 
@@ -70,4 +69,4 @@ def _describe(error: dict) -> str:
         return f"{name}: {message}"
     if error["type"] == "missing" and len(error["loc"]) == 1:
         return f"found no parameter {name!r}, expected the profile to set it"
-    return f"{name}: found {error['input']!r}, expected {expected_by(error)}"
+    return f"{name}: found {error['input']!r}: {message}"

@@ -9,7 +9,7 @@ import pandas as pd
 from pydantic import Field
 
 from ircotlib.data import excerpt, parse_json, read_jsonl
-from ircotlib.datasets.fields import Record, Text, check
+from ircotlib.datasets.official import Record, Text, check
 from ircotlib.errors import DataError, UserError
 from ircotlib.experiment.runs import (
     find_folders,

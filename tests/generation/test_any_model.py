@@ -4,10 +4,10 @@ import random
 from dataclasses import replace
 
 import pytest
+from bench.parse_rates import CUT
 from replying import writers
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from bench.parse_rates import CUT
 from ircotlib.data import Paragraph, Prediction, Question
 from ircotlib.engine.scheduler import run
 from ircotlib.experiment import backends, bench

@@ -21,14 +21,16 @@ def test_the_answers_before_a_part_are_filled_in(tmp_path):
     parts = {"Who directed F?": "Ada", "Where was #1 born?": "Varn"}
     parts |= {"Who founded #2, not #1?": "Bel"}
     steps = [{"question": asked, "answer": answer} for asked, answer in parts.items()]
-    row = {"id": "q", "answerable": True, "question_decomposition": steps}
-    other = {"id": "r", "answerable": False, "question_decomposition": []}
+    row = {"id": "q", "question": "?", "answer": "Bel", "answer_aliases": [], "answerable": True}
+    row["paragraphs"] = [{"title": "F", "paragraph_text": "By Ada.", "is_supporting": True}]
+    row["question_decomposition"] = steps
+    other = row | {"id": "r", "answerable": False, "question_decomposition": []}
     path = tmp_path / "dev.jsonl"
     path.write_text(f"{json.dumps(row)}\n{json.dumps(other)}\n")
     last = SubQuestion("Who founded Varn, not Ada?", "Bel")
     assert read_parts(path) == {"q": (*OF_Q, last)}
     path.write_text(json.dumps(row | {"question_decomposition": [{"question": "Who?"}]}))
-    with pytest.raises(ValueError, match="line 1, field .*answer"):
+    with pytest.raises(ValueError, match="q: a part has no question or no answer"):
         read_parts(path)
 
 

@@ -10,7 +10,6 @@ torch = pytest.importorskip("torch")
 
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from ircot_laboratory.teachers import TEACHERS
 from ircotlib.engine.cache import Calls
 from ircotlib.engine.scheduler import run
 from ircotlib.experiment.setup import open_setup, program_of
@@ -21,6 +20,7 @@ from training.agent.draw_transcripts import Play, taught_systems
 from training.agent.lessons import draw_lesson
 from training.agent.stages import judge_plays, measure_stages, measured_plays, share_right
 from training.agent.words import make_agent_tokenizer
+from training.teachers import TEACHERS
 
 FOLDER = MODELS / "agent"
 PLAYING = json.loads((FOLDER / "playing.json").read_text())

@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import Field
 
 from ircotlib.data import Paragraph, parse_json
-from ircotlib.datasets.fields import Record, String, Text, check, read_rows
+from ircotlib.datasets.official import Record, String, Text, check, read_records
 from ircotlib.datasets.pooled import make_paragraph
 from ircotlib.errors import DataError
 from ircotlib.program import Generate, Retrieve, Step
@@ -81,7 +81,7 @@ def read_json_lines(path: Path) -> Iterator[Output]:
     (gold), `paragraphs` (titles, or records with title and text), `chain` (a list of sentences, or
     a text) and `score`.
     """
-    for row, _ in read_rows(path, _Line):
+    for row, _ in read_records(path, _Line):
         chain = [row.chain] if isinstance(row.chain, str) else row.chain
         pages = None
         if row.paragraphs is not None:
