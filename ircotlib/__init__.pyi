@@ -50,6 +50,7 @@ from .explore.ask import ask as ask
 from .explore.box import ask_box as ask_box
 from .explore.box import explore_box as explore_box
 from .explore.markup import answers_as_html as answers_as_html
+from .explore.markup import question_as_html as question_as_html
 from .explore.programs import try_program as try_program
 from .explore.questions import compare_runs as compare_runs
 from .explore.questions import list_runs as list_runs

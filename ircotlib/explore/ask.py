@@ -26,8 +26,8 @@ class Answered(NamedTuple):
 
     def __str__(self) -> str:
         steps = trace_as_text(self.outcome.trace, self.outcome.result.nodes)
-        answer = plain(self.outcome.result.answer) or "nothing"
-        return f"{self.system}, {self.model}\n{steps}\n{self.system} answers: {answer}"
+        answer = f"{self.system} answers: {self.outcome.result.answer or 'nothing'}"
+        return f"{plain(f'{self.system}, {self.model}')}\n{steps}\n{plain(answer)}"
 
 
 def ask(p: Parameters, text: str, systems: Sequence[str] = ()) -> Iterator[Answered]:
