@@ -6,9 +6,6 @@ ircotlib ask          a question of your own, to any of the systems
 ircotlib systems      lists the systems: their papers, what is tuned, their prompts
 ircotlib fetch        downloads the official files that a profile needs
 ircotlib import       brings in questions, corpora and texts; and real models' outputs, as runs
-ircotlib compare      which of several is better: runs, or scores of lm-eval, Inspect, JSON lines
-ircotlib protocol     what a paper must say of a run; of two, what differs
-ircotlib export       takes runs out: for TREC's tools, official scorers, viewers of traces
 ircotlib laboratory   makes another laboratory
 ircotlib new          lays a folder to work in, for an installed package
 ircotlib calls        merges and recovers call caches, exports replies to publish with a paper
@@ -36,9 +33,6 @@ COMMANDS = {
     "systems": "ircotlib.command.systems",
     "fetch": "ircotlib.command.fetch",
     "import": "ircotlib.command.bring",
-    "compare": "ircotlib.command.compare",
-    "protocol": "ircotlib.command.protocol",
-    "export": "ircotlib.command.export",
     "laboratory": "ircot_laboratory.make",
     "new": "ircotlib.command.new",
     "calls": "ircotlib.command.calls",

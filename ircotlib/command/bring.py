@@ -1,5 +1,5 @@
 """Brings in questions and corpora: of the Hugging Face hub, of a local copy, or of your own texts;
-and what real models wrote, as runs.
+and what real models wrote, as a table of scores.
 
 ircotlib import hotpotqa/hotpot_qa FOLDER --config distractor   from the hub
 ircotlib import my_copy FOLDER --split test                     what save_to_disk wrote
@@ -8,8 +8,8 @@ ircotlib import notes FOLDER                                    text, Markdown a
 
 They become the data set `own` of data_dir=FOLDER.
 
-ircotlib import outputs --set data_dir=FOLDER       folders of IRCoT's released program, as runs
-ircotlib import answers.jsonl --dataset hotpotqa    or FlashRAG's intermediate_data.json
+ircotlib import outputs --set data_dir=FOLDER       folders of IRCoT's released program
+ircotlib import answers.json --dataset hotpotqa --set data_dir=FOLDER     answers by question id
 """
 
 import sys
@@ -24,8 +24,10 @@ from ircotlib.datasets.hub import COLUMNS, SAVED, open_table, read_table
 from ircotlib.datasets.own import CORPUS, FILE, NAME, write_own, write_own_corpus
 from ircotlib.errors import UserError
 from ircotlib.files.options import new_parser, parse_changes, read_folder, refuse
-from ircotlib.files.paths import ROOT, check_writable
-from ircotlib.results.imports.runs import has_outputs, import_outputs
+from ircotlib.files.paths import DATA, ROOT, check_writable
+from ircotlib.files.tables import write_table
+from ircotlib.papers.real_outputs import has_outputs, import_outputs
+from ircotlib.results.statistics import summarise
 
 
 def bring(
@@ -60,16 +62,17 @@ def _near(path: Path) -> str:
 
 
 def bring_outputs(options: Namespace) -> None:
-    """Write runs, and print what is odd about them and what to do next."""
+    """Write the scores of outputs as a table, and print their means and what was left out."""
     changes = parse_changes(options.set)
     if unknown := [name for name in changes if name != "data_dir"]:
         raise UserError(f"found --set {unknown[0]}, expected data_dir, for outputs nothing else")
     named = {name: getattr(options, name) for name in ("dataset", "system", "model")}
-    runs, notes = import_outputs(*options.sources, **changes, **named)
+    scores, notes = import_outputs(*options.sources, **changes, **named)
     for note in notes:
         print(note, file=sys.stderr)
-    folders = " ".join(dict.fromkeys(_near(run.parents[2]) for run in runs))
-    print(f"{len(runs)} runs: ircotlib compare {folders}; ircotlib report {folders} FILE.html")
+    write_table(DATA / "imported" / "scores.csv", scores)
+    print(summarise(scores).drop(columns=["profile", "deviation"]).to_string(index=False))
+    print(f"{_near(DATA / 'imported' / 'scores.csv')}: {len(scores):,} scored answers")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -12,8 +12,8 @@ import pandas as pd
 from ircotlib.datasets import find_dataset
 from ircotlib.explore.markup import MARKED, key_as_html
 from ircotlib.explore.markup import STYLE as MARKUP
+from ircotlib.papers.claims import compare_claims
 from ircotlib.parameters import WITHOUT_WEIGHTS
-from ircotlib.results.claims.claim import compare
 from ircotlib.results.runs import count_requests
 from ircotlib.results.shown import title_of
 from ircotlib.results.statistics import LEVEL, holm, paired_p, per_question, summarise, verdicts
@@ -157,7 +157,7 @@ def name_p(p: float) -> str:
 
 def show_claims(table: pd.DataFrame) -> str:
     """The claims of systems' records: a row for each, a column for each data set; "": none."""
-    claims = compare(table, ["dataset", "setting"])
+    claims = compare_claims(table, ["dataset", "setting"])
     if claims.empty:
         return ""
     claims["claim"] += claims["setting"]
