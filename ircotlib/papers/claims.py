@@ -26,7 +26,7 @@ EQUAL_WITHIN = f"equal within {EQUAL:g} points"
 VERDICTS = ["holds", "does not hold", EQUAL_WITHIN, "cannot tell", "not counted"]
 SHIPPED = "data/models/"  # begins the names of the shipped models
 WORSE_READERS = {"Flan-T5-XXL": "cot", "GPT3": "direct"}  # IRCoT App. E; not in its figures
-DIGITS = dict.fromkeys(("ours", "mean", "low", "high"), 2) | {"p": 4, "p_holm": 4}
+DIGITS = dict.fromkeys(("ours", "low", "high"), 2) | {"p": 4, "p_holm": 4}
 
 
 def read_claims(paper: str = "") -> pd.DataFrame:
@@ -96,7 +96,7 @@ def compare_claims(scores: pd.DataFrame, by: Sequence[str] = ("dataset",)) -> pd
     tested = compare_sides(values_of(scores, by=by), pairs, by)
     table = pd.DataFrame(tested, columns=columns).rename(columns={"comparison": "claim"})
     verdict = decide(table["p"], table["mean"], table.pop("equal"))
-    return table.assign(verdict=verdict).round(DIGITS)
+    return table.assign(verdict=verdict).round({"mean": 2, "low": 2, "high": 2})
 
 
 def judge_claims(paper: str, values: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -189,12 +189,3 @@ def conclude_claims(claims: pd.DataFrame) -> str:
             parts.append(f"{verdict} on {', '.join(names)} ({' to '.join(ends)})")
         lines.append(f"- **{claim}** ({rows['metric'].iloc[0]}): {'; '.join(parts)}")
     return "\n".join(lines) if len(claims) else "No two of these systems are compared by a paper."
-
-
-def conclude_verdicts(claims: pd.DataFrame) -> str:
-    """Which of a paper's claims have which verdict (`judge_claims`)."""
-    lines = []
-    for verdict in VERDICTS:
-        named = claims[claims["verdict"] == verdict]["claim"]
-        lines += [f"- **{len(named)}** *{verdict}*: {'; '.join(named)}"] if len(named) else []
-    return "\n".join(lines) or "None of the paper's claims could be tested."

@@ -4,20 +4,21 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 
 import pandas as pd
 
 from ircotlib.data import excerpt, parse_json, read_lines, read_text
-from ircotlib.datasets import find_dataset
+from ircotlib.datasets import all_datasets, find_dataset
 from ircotlib.datasets.files import find_questions
 from ircotlib.errors import DataError, UserError
 from ircotlib.files.paths import ROOT
-from ircotlib.papers.claims import decide, print_differences
+from ircotlib.papers.claims import compare_sides, decide, print_differences, values_of
 from ircotlib.papers.ircot import ALL, SYSTEMS
-from ircotlib.results.statistics import compare_scores, holm
+from ircotlib.results.runs import in_order
+from ircotlib.results.statistics import holm
 
 PREDICTIONS = "prediction__*_to_*__*.json"
 NAMED = re.compile(r"prediction__(.+)_to_(.+?)__(.+)\.json")
@@ -38,38 +39,38 @@ def import_outputs(
     not say it; `system` is by default the file's name. Raises UserError if nothing can be scored,
     or the same was read twice.
     """
-    tables, notes, golds = [], [], {}
+    tables, notes, official = [], [], {}
     for source in map(Path, sources):
         for path in sorted(source.rglob(PREDICTIONS)) if source.is_dir() else [source]:
+            about, golds = [dataset, system or path.stem, model or "not stated", ""], {}
             try:
                 if NAMED.fullmatch(path.name):
-                    about, beside = describe_folder(path)
-                else:
-                    about = [dataset, system or path.stem, model or "not stated", ""]
-                    beside = {}
-                if (name := about[0]) not in golds:
-                    golds[name] = dict(read_golds(name, data_dir)) if data_dir else {}
+                    about, golds = describe_folder(path)
+                if data_dir and about[0] not in official:
+                    record = find_dataset(about[0])
+                    questions = record.read(find_questions(record, ROOT / data_dir))
+                    official[about[0]] = {q.id: q.answers for q, _ in questions}
                 answers = read_answers(path)
-                table = score_answers(name, answers, beside | golds[name])
+                scores = score_answers(about[0], answers, golds | official.get(about[0], {}))
             except (DataError, OSError) as error:
                 notes.append(f"{error}: left out")
                 continue
-            tables.append(table.assign(**dict(zip(ABOUT, about, strict=True))))
-            if fewer := len(answers) - len(table):
+            tables.append(scores.assign(**dict(zip(ABOUT, about, strict=True))))
+            if fewer := len(answers) - len(scores):
                 notes.append(f"{path}: {fewer} questions have no gold answer: left out")
             if thought := sum("</think>" in answer for answer in answers.values()):
                 notes.append(f"{path}: {thought} answers have thoughts, which are scored, too")
     if not sum(map(len, tables)):
-        expected = (
-            f"expected {PREDICTIONS} in folders, or a file of answers by id, and gold answers"
-        )
-        raise UserError(f"{' '.join(map(str, sources))}: found no outputs, {expected}; {notes}")
-    scores = pd.concat(tables, ignore_index=True)
-    if len(twice := scores[scores.duplicated([*ABOUT, "id"])]):
+        expected = f"expected {PREDICTIONS} in folders, or files of answers, and gold answers"
+        raise UserError("; ".join([f"found no outputs that can be scored, {expected}", *notes]))
+    table = pd.concat(tables, ignore_index=True)
+    if len(twice := table[table.duplicated([*ABOUT, "id"])]):
         found = ", ".join(twice[ABOUT].iloc[0])
         raise UserError(f"found two outputs of {found} on the same questions: import one")
-    places = {"profile": "imported", "demonstrations": scores["dataset"], "demonstration_set": 0}
-    return scores.assign(**places), notes
+    named = {"profile": "imported", "demonstrations": table["dataset"], "demonstration_set": 0}
+    first = {name: next(iter(find_dataset(name).scores)) for name in table["dataset"].unique()}
+    table = table.assign(**named, metric=table["dataset"].map(first))
+    return in_order(table, "dataset", all_datasets()), notes
 
 
 def has_outputs(source: Path) -> bool:
@@ -92,10 +93,10 @@ def describe_folder(path: Path) -> tuple[list[str], dict[str, list[str]]]:
     if not prefix:  # the others predict titles
         raise DataError(f"{path.parent}: expected a name that begins with {', '.join(PREFIXES)}")
     config = "".join(map(read_text, sorted(path.parent.glob(f"config__*_{split}.jsonnet"))))
-    [*models] = MODEL.findall(config)
+    model = next(iter(MODEL.findall(config)), "not stated")
     golds = path.with_name(path.name.replace("prediction", "ground_truth", 1))
     golds = parse_json(golds.read_bytes(), str(golds), "an object") if golds.exists() else {}
-    about = [dataset, PREFIXES[prefix], (models or ["not stated"])[0], split]
+    about = [dataset, PREFIXES[prefix], model, split]
     return about, {id: gold if isinstance(gold, list) else [gold] for id, gold in golds.items()}
 
 
@@ -106,7 +107,7 @@ def read_answers(path: Path) -> dict[str, str]:
         pairs = [(row.get("id"), row.get("prediction")) for row in rows if isinstance(row, dict)]
     else:
         parse_json(path.read_bytes(), str(path), "one JSON object")
-        pairs = json.loads(read_text(path), object_pairs_hook=tuple)
+        pairs = json.loads(read_text(path), object_pairs_hook=tuple)  # as they stand, also repeated
         pairs = dict(pairs).get("answer", pairs) if isinstance(pairs, tuple) else ()
     answers = {}
     for id, said in pairs:
@@ -121,25 +122,17 @@ def read_answers(path: Path) -> dict[str, str]:
     return answers
 
 
-def read_golds(dataset: str, data_dir: str) -> Iterator[tuple[str, list[str]]]:
-    """The gold answers by question id of the user's data set."""
-    record = find_dataset(dataset)
-    for question, _ in record.read(find_questions(record, ROOT / data_dir)):
-        yield question.id, [*question.answers]
-
-
 def score_answers(
-    dataset: str, answers: Mapping[str, str], golds: Mapping[str, list[str]]
+    dataset: str, answers: Mapping[str, str], golds: Mapping[str, Sequence[str]]
 ) -> pd.DataFrame:
     """The scores of the answers that have a gold one, by all measures of the data set."""
     measures = find_dataset(dataset).scores
-    rows = [
-        {"id": id, "answer": answer}
-        | {name: of(answer, golds[id]) for name, of in measures.items()}
-        for id, answer in answers.items()
-        if any(map(str.strip, golds.get(id, ())))
-    ]
-    return pd.DataFrame(rows).assign(metric=next(iter(measures)))
+    rows = []
+    for id, answer in answers.items():
+        if any(map(str.strip, golds.get(id, ()))):
+            scores = {name: measure(answer, golds[id]) for name, measure in measures.items()}
+            rows.append({"id": id, "answer": answer, **scores})
+    return pd.DataFrame(rows, columns=["id", "answer", *measures])
 
 
 def judge_outputs(scores: pd.DataFrame, metric: str = "f1") -> pd.DataFrame:
@@ -149,18 +142,13 @@ def judge_outputs(scores: pd.DataFrame, metric: str = "f1") -> pd.DataFrame:
     """
     if len(models := scores["model"].unique()) > 1:
         raise UserError(f"found outputs of {', '.join(models)}, expected those of one model")
-    tables = []
-    for split in (ALL, *sorted(scores["split"].unique())):
-        chosen = scores if split == ALL else scores[scores["split"] == split]
-        sides = dict(iter(chosen.groupby("system")))
-        pairs = [pair for pair in combinations(SYSTEMS[::-1], 2) if {*pair} <= sides.keys()]
-        compared = {f"{a} > {b}": compare_scores(sides[a], sides[b], metric) for a, b in pairs}
-        table = pd.concat([of.assign(claim=claim) for claim, of in compared.items()])
-        table["p_holm"] = holm(table["p"].to_numpy()).to_numpy()
-        table["verdict"] = decide(table["p_holm"], table["difference"], table["equal"])
-        tables.append(table.assign(split=split))
-    table = pd.concat(tables, ignore_index=True)
+    by, pairs = ["split", "dataset"], [*combinations(SYSTEMS[::-1], 2)]
+    every = pd.concat([scores.assign(split=ALL), scores]).assign(metric=metric)
+    table = pd.DataFrame(compare_sides(values_of(every, by=by), pairs, by))
+    table["p_holm"] = table.groupby("split")["p"].transform(holm)
+    table["verdict"] = decide(table["p_holm"], table["mean"], table["equal"])
+    table = table.rename(columns={"comparison": "claim", "mean": "difference"})
     named = zip(table["claim"], table["dataset"], strict=True)
-    papers = [print_differences("ircot", "Table 4", *of) * (metric == "f1") for of in named]
-    columns = ["split", "dataset", "claim", *table.columns[1:-4], "p_holm", "verdict", "paper"]
-    return table.assign(paper=papers)[columns]
+    table["paper"] = [print_differences("ircot", "Table 4", *of) for of in named]
+    columns = [*by, "claim", "metric", "n", "difference", "low", "high", "p", "p_holm", "verdict"]
+    return table[[*columns, "paper"]].round({"difference": 2, "low": 2, "high": 2})

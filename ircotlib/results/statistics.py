@@ -141,7 +141,7 @@ def holm(p: Sequence[float]) -> pd.Series:
     """Correct p-values for multiple testing (Holm 1979); none is above 1, and their order stays."""
     p = pd.Series(p, dtype=float)
     ordered = p.sort_values(kind="stable")
-    corrected = (ordered * range(len(ordered), 0, -1)).cummax().clip(upper=1)
+    corrected = (ordered * np.arange(len(ordered), 0, -1)).cummax().clip(upper=1)
     return corrected.reindex(p.index)
 
 
