@@ -1,14 +1,11 @@
 """The workbench's commands.
 
 ircotlib figures      every figure and table, from the notebooks
-ircotlib plan         what these will take: requests, tokens, time, disk, memory, money
 ircotlib ask          a question of your own, to any of the systems
 ircotlib systems      lists the systems: their papers, what is tuned, their prompts
 ircotlib fetch        downloads the official files that a profile needs
 ircotlib import       brings in questions, corpora and texts; and real models' outputs, as runs
 ircotlib laboratory   makes another laboratory
-ircotlib new          lays a folder to work in, for an installed package
-ircotlib calls        merges and recovers call caches, exports replies to publish with a paper
 ircotlib report       one page of runs to hand on, which works from disk
 
 ircotlib COMMAND --help says more, with an example, and ircotlib --version which this is.
@@ -28,14 +25,11 @@ from ircotlib.files.options import say_error
 
 COMMANDS = {
     "figures": "ircotlib.command.figures",
-    "plan": "ircotlib.command.plan",
     "ask": "ircotlib.command.ask",
     "systems": "ircotlib.command.systems",
     "fetch": "ircotlib.command.fetch",
     "import": "ircotlib.command.bring",
     "laboratory": "ircot_laboratory.make",
-    "new": "ircotlib.command.new",
-    "calls": "ircotlib.command.calls",
     "report": "ircotlib.command.report",
 }
 

@@ -31,6 +31,11 @@ ALONE = {"style": AGENT.name, "reader": "cot", "context_tokens": 100_000, "agent
 WITHOUT_WEIGHTS = {name: ALONE | {"extractor": name} for name in (SIMULATED, GOLD)}
 # change no outcome, only how it comes about
 WITHOUT_EFFECT = "workers in_flight timeout batch prices max_cost max_requests".split()
+# and these only say which runs there are, or are for what is made of them: they are no part of the
+# names of runs; all others are
+NO_RUN = [*WITHOUT_EFFECT, "profile", "server", "datasets", "systems", "models", "gpt3", "agent"]
+NO_RUN += "second_model retrievers demonstration_sets head_to_head head_to_head_test".split()
+NO_RUN += "ood_test k worlds measured judged".split()
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*")  # of a profile
 
 

@@ -5,11 +5,8 @@ import pandas as pd
 from bench import reading, real_anchor
 from ircotlib.data import Node
 from ircotlib.files.paths import FIGURES
-from ircotlib.results.abilities.map import WORDS
-from ircotlib.results.abilities.predictions import CLASS_MEAN, ONE, pair_systems
-from ircotlib.results.abilities.simulation import MANY
 from ircotlib.results.factuality import SHARE
-from ircotlib.results.figures import found, lines, maps, rows, tree
+from ircotlib.results.figures import lines, maps, rows, tree
 
 
 def read(name: str) -> pd.DataFrame:
@@ -23,24 +20,10 @@ def draw_tree(table: pd.DataFrame, title: str):
     return tree.draw_tree([Node(**row, after=n) for row, n in rows], title)
 
 
-def draw_who(table: pd.DataFrame):
-    return maps.draw_map(table, "IRCoT QA", WORDS, "Who answers best on MuSiQue?")
-
-
 CAUSES = "Why answers are wrong"
 SIZE = "by size of the model (as IRCoT Figure"
 OTHERS = "demonstrations of another data set (as IRCoT Figure"
 DRAWN = {
-    "abilities_ceilings": lambda t: maps.draw_ceilings(t, "Ceilings: all read, nothing known"),
-    "abilities_dials": lambda t: maps.draw_gains(t, "change", "system", "What each dial costs"),
-    "abilities_map": lambda t: draw_who(t),
-    "abilities_map_fine": lambda t: draw_who(t),
-    "abilities_parts": lambda t: maps.draw_gains(
-        t, "part", "reader", "What each part adds, in points", "temper"
-    ),
-    "abilities_predicted_readers": lambda t: maps.draw_predicted(
-        pair_systems(t[t["class"] == MANY]), ONE, CLASS_MEAN, "Five readers, predicted"
-    ),
     "head_to_head": lambda t: rows.draw_front(read("head_to_head_means"), "All systems"),
     "head_to_head_census": lambda t: rows.draw_causes(t.assign(dataset="all data sets"), CAUSES),
     "head_to_head_datasets": lambda t: rows.draw_by_dataset(t, "All systems by data set"),
@@ -63,10 +46,6 @@ DRAWN = {
     "reader_confidence": lambda t: reading.draw(t),
     "real_anchor": real_anchor.draw,
     "retrieval_scale": lambda t: lines.draw_retrieval_scale(t),
-    "sample_found": lambda t: found.draw_found(t, "How far each method gets"),
-    "sample_found_by_k": lambda t: found.draw_found_by_k(t, "What K does"),
-    "sample_found_by_retriever": lambda t: found.draw_found_by_retriever(t, "By retriever"),
-    "sample_found_steps": lambda t: found.draw_found_steps(t, "Which hop is lost"),
     "sample_oner_recall_by_retriever": lambda t: lines.draw_recall(t, "retriever", "OneR"),
     "searchain_fig10": lambda t: lines.draw_forms(t, "Forms of knowledge (SearChain Figure 10)"),
     "searchain_tree": lambda t: draw_tree(t, "Who is the founder?"),

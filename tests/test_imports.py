@@ -29,12 +29,12 @@ sys.modules |= dict.fromkeys({EXTRAS + ["sentence_transformers", "usearch"]})
 
 REPLAY = """
 import sys
-from ircotlib.running.bench import open_bench
+from ircotlib.experiment.setup import open_setup
 from ircotlib.parameters import read_parameters
-from ircotlib.comparing.comparison import run_system
+from ircotlib.experiment.compare import run_system
 from ircotlib.systems import all_systems
 p = read_parameters("mini", {"model": "data/models/mini-base", "dev": 0, "test": 3})
-bench = open_bench(p, "musique", "try")
+bench = open_setup(p, "musique", "try")
 run_system(bench, all_systems()["IRCoT QA"], k=2, m=1)
 print([name for name in ("torch", "transformers", "elasticsearch") if name in sys.modules])
 """
@@ -65,8 +65,8 @@ def test_what_is_imported_is_light(modules, absent):
 
 
 def test_only_what_is_not_remembered_imports_a_model(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("ircotlib.running.bench.DATA", tmp_path)
-    monkeypatch.setattr("ircotlib.running.backends.DATA", tmp_path)
+    monkeypatch.setattr("ircotlib.experiment.setup.DATA", tmp_path)
+    monkeypatch.setattr("ircotlib.experiment.setup.DATA", tmp_path)
     exec(REPLAY, {})
     assert "['torch', 'transformers'" in capsys.readouterr().out
     assert run(REPLAY, IRCOT_DATA=str(tmp_path)) == "[]"

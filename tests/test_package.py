@@ -13,8 +13,8 @@ from ircotlib import (
     UserError,
     all_systems,
     answer,
-    bench_of_functions,
     read_parameters,
+    setup_of_functions,
 )
 from ircotlib.files.paths import ROOT
 
@@ -101,7 +101,7 @@ PAGE = Paragraph("p", "Ann", "Ann is old.")
 
 def bench_of(retrieve, generate):
     p = read_parameters("mini", {"style": "codex", "context_tokens": 2000})
-    return bench_of_functions(p, retrieve, generate)
+    return setup_of_functions(p, retrieve, generate)
 
 
 def test_functions_are_asked_what_the_system_asks_and_cut_where_it_stops():

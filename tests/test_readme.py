@@ -166,8 +166,8 @@ def test_every_grid_is_described_with_the_papers_values():
 
 
 def test_the_example_in_python_runs(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("ircotlib.running.bench.DATA", tmp_path)
-    monkeypatch.setattr("ircotlib.running.backends.DATA", tmp_path)
+    monkeypatch.setattr("ircotlib.experiment.setup.DATA", tmp_path)
+    monkeypatch.setattr("ircotlib.experiment.setup.DATA", tmp_path)
     exec(code_of("docs/runs.md"), {})
     printed = capsys.readouterr().out
     assert re.search(r"^recall +\d\.\d+\nf1 ", printed) and printed.endswith("\n6 rows\n")

@@ -4,7 +4,9 @@ import re
 
 import pandas as pd
 import pytest
+from ircotlib.experiment.identity import identity
 
+from ircotlib.experiment.setup import change_model
 from ircotlib.files import paths
 from ircotlib.files.paths import benchmark_table, figure_path
 from ircotlib.parameters import WITHOUT_EFFECT, Parameters, read_parameters
@@ -12,8 +14,6 @@ from ircotlib.results.figures import panels
 from ircotlib.results.figures.panels import save_figure, subplots
 from ircotlib.results.head_to_head import panels_of
 from ircotlib.results.markdown import save_table
-from ircotlib.running.backends import change_model
-from ircotlib.running.identity import identity
 
 LONG = "Which of the two labels was founded first, and by whom of its three founders?"
 SERVED = {"model": "a/b", "server": "http://127.0.0.1:8000"}

@@ -10,7 +10,6 @@ ircotlib ask "Who founded the Foreign Quarry label?" --system SearChain --system
 import sys
 from collections.abc import Sequence
 
-from ircotlib.comparing.checks import check_places
 from ircotlib.explore.ask import DEFAULT, ask
 from ircotlib.files.extras import need
 from ircotlib.files.options import add_profile, new_parser, parse_changes, refuse
@@ -30,7 +29,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     p = read_parameters(options.profile, parse_changes(options.set))
     if not p.server and p.model not in WITHOUT_WEIGHTS:
         need("torch", "local")
-    check_places(p, ("data", "model"))
     told = {""}
     for answered in ask(p, options.question, options.system):
         if answered.unknown not in told:

@@ -4,8 +4,6 @@ ircotlib figures                                   the mini profile
 ircotlib figures --only 04_ircot --set "ircot_k=[4]"
 ircotlib figures --profile sample --set data_dir=FOLDER --only ircot_fig04_f1
 ircotlib figures --save                            the mini profile; keeps the executed notebooks
-ircotlib figures --replay                          reads no earlier run, and says what differs
-ircotlib figures --calls FILE                      without a model (ircotlib calls --help)
 """
 
 import argparse
@@ -25,9 +23,8 @@ from ircotlib.command.kernels import KEEP_MEMORY, run_notebook, run_notebooks
 from ircotlib.errors import UserError
 from ircotlib.files.extras import need
 from ircotlib.files.notebooks import about_notebook, all_notebooks, made_by
-from ircotlib.files.options import add_profile, new_parser, parse_changes, read_number, read_workers
+from ircotlib.files.options import add_profile, new_parser, parse_changes, read_workers
 from ircotlib.files.paths import DATA, FIGURES, NOTEBOOKS, write_whole
-from ircotlib.files.processes import count_cores
 from ircotlib.parameters import Parameters, read_parameters
 
 # a fifth of what a kernel computes with all replies cached would be the garbage collector's looking
@@ -97,9 +94,6 @@ def regenerate(
     """Run notebooks and print their seconds; executed copies go to data/executed/PROFILE, those of
     a trial to its folder there.
     """
-    from ircotlib.comparing.checks import check_notebooks  # imports pandas
-
-    notebooks = list(check_notebooks(p, changes, notebooks))
     # no kernel reads or writes the user's own settings and history
     own = DATA / "executed/ipython"
     os.environ |= {"IRCOT_BATCH": "1", "IPYTHONDIR": str(own)} | KEEP_MEMORY
@@ -159,14 +153,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add = parser.add_argument
     add_notebooks(parser)
     add("--save", action="store_true", help="keep the executed notebooks, stripped, in notebooks/")
-    jobs = "notebooks at a time, each on a core or the GPU; with --calls one per core, otherwise 1"
+    jobs = "notebooks at a time, each on a core or the GPU"
     add("--jobs", type=read_workers, help=jobs)
-    add("--calls", type=Path, metavar="FILE", help="ask no model: use the replies of this export")
-    recompute = "ask for so many replies of --calls again, and compare"
-    add("--recompute", type=read_number, default=0, metavar="N", help=recompute)
-    add("--export", type=Path, metavar="FILE", help="write all replies that are used into a file")
-    replay = "replay all runs and simulations, also current ones, and say what differs from them"
-    add("--replay", action="store_true", help=replay)
     options = parser.parse_args(arguments)
     need("papermill", "lab")
     changes = parse_changes(options.set)
@@ -174,9 +162,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
         raise UserError("found --save with another profile or --set, expected mini alone")
     p = read_parameters(options.profile, changes)
     notebooks = choose_notebooks(options.only, p)
-    os.environ |= {"IRCOT_REPLAY": "1"} if options.replay else {}
-    from ircotlib.command.calls import exchanging  # imports pandas
-
-    jobs = options.jobs or (count_cores() if options.calls else 1)  # a replay starts no workers
-    with exchanging(p, options.calls, options.recompute, options.export):
-        regenerate(p, notebooks, changes, options.save, jobs)
+    regenerate(p, notebooks, changes, options.save, options.jobs or 1)

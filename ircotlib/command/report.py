@@ -2,7 +2,6 @@
 question with its steps and prompts.
 
 ircotlib report data/runs/mini/13_head_to_head-* head_to_head.html
-ircotlib report data/runs/paper paper.html --calls paper.calls.xz
 """
 
 from collections.abc import Sequence
@@ -25,9 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     runs = "folders of runs, or folders that hold some, of which those on test questions count"
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUNS", help=runs)
     parser.add_argument("out", type=Path, metavar="OUT.html", help="the page to write")
-    calls = "take prompts and replies from this export (ircotlib calls --help)"
-    parser.add_argument("--calls", type=Path, metavar="FILE", help=calls)
     options = parser.parse_args(arguments)
     check_target(options.out, "a report", ".html", is_report)
-    count = write_report(options.runs, options.out, options.calls)
+    count = write_report(options.runs, options.out)
     print(f"{options.out}: {count} runs, {options.out.stat().st_size:,} bytes")

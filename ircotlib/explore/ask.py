@@ -7,15 +7,12 @@ from typing import NamedTuple
 
 from ircotlib.data import Prediction, Question
 from ircotlib.errors import UserError
+from ircotlib.experiment.runs import answer_all, name_model
+from ircotlib.experiment.setup import open_dataset, open_model, open_setup
 from ircotlib.explore.markup import answers_as_html
 from ircotlib.explore.trace import trace_as_text
 from ircotlib.parameters import GOLD, Parameters
 from ircotlib.program import Outcome
-from ircotlib.running.backends import open_dataset, open_model
-from ircotlib.running.bench import open_bench
-from ircotlib.running.experiment import answer_all
-from ircotlib.running.finished import find_unknown
-from ircotlib.running.run import name_model
 from ircotlib.systems import System, all_systems, choose_systems
 from ircotlib.text import plain
 
@@ -24,14 +21,11 @@ DEFAULT = ("NoR QA", "OneR QA", "IRCoT QA", "SearChain")  # the systems that are
 
 
 class Answered(NamedTuple):
-    """What a system did with a question. `unknown`: what of it the system could not know, in words;
-    "" if nothing.
-    """
+    """What a system did with a question."""
 
     system: str
     outcome: Outcome[Prediction]
     model: str  # its name
-    unknown: str = ""
 
     def __str__(self) -> str:
         steps = trace_as_text(self.outcome.trace, self.outcome.result.nodes)
@@ -71,18 +65,17 @@ def ask(p: Parameters, text: str, systems: Sequence[str] = ()) -> Iterator[Answe
     m = p.distractors[0] if p.distractors else 0
     for system in asked:
         own = p.for_agent() if system.study.by_agent else p
-        bench = open_bench(own, dataset, "00_tour")
+        bench = open_setup(own, dataset, "00_tour")
         model = Path(name_model(own)).name
         setting = bench.choose(system, k=p.k, m=m)
         outcome = answer_all(bench, system, [question], **setting)[question.id]
-        yield Answered(system.name, outcome, model, find_unknown(question, outcome, bench.model))
+        yield Answered(system.name, outcome, model)
 
 
 def ask_as_html(p: Parameters, text: str, systems: Sequence[str]) -> str:
     """What one or two systems did with a question, ready to be shown; see `ask`."""
     asked = {answered.system: answered for answered in ask(p, text, systems)}
-    unknown = dict.fromkeys(f"{a.unknown}: this is a guess." for a in asked.values() if a.unknown)
-    return answers_as_html({name: asked[name].outcome for name in systems}, notes=unknown)
+    return answers_as_html({name: asked[name].outcome for name in systems})
 
 
 def find_systems(names: Sequence[str] = ()) -> list[System]:

@@ -5,14 +5,14 @@ from statistics import fmean
 
 from ircotlib.data import Question
 from ircotlib.datasets.scoring import score
+from ircotlib.experiment.runs import answer_all
+from ircotlib.experiment.setup import Setup
 from ircotlib.program import Generate, Program, Sample
-from ircotlib.running.bench import Bench
-from ircotlib.running.experiment import answer_all
 from ircotlib.systems import System
 
 
 def try_program(
-    bench: Bench, program: Callable[[Question], Program], questions: Sequence[Question]
+    bench: Setup, program: Callable[[Question], Program], questions: Sequence[Question]
 ) -> float:
     """Play a program, a generator that answers one question, on all questions in full batches.
     Print the last prompt of the first question, without its demonstrations, and what the model

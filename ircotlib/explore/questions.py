@@ -10,14 +10,19 @@ import pandas as pd
 
 from ircotlib.data import Question
 from ircotlib.errors import UserError
+from ircotlib.experiment.runs import (
+    find_paragraph,
+    name_model,
+    parameters_of,
+    read_about,
+    replay,
+    share_measure,
+)
+from ircotlib.experiment.setup import open_dataset
 from ircotlib.explore.markup import outcomes_as_html, question_as_html, ready
 from ircotlib.metrics import as_compared
 from ircotlib.program import Outcome
 from ircotlib.results.causes import CAUSES, find_causes
-from ircotlib.running.backends import open_dataset
-from ircotlib.running.experiment import replay
-from ircotlib.running.predictions import find_paragraph, share_measure
-from ircotlib.running.run import name_model, parameters_of, read_about
 from ircotlib.systems import RECALL, all_systems
 from ircotlib.text import escape
 

@@ -17,28 +17,28 @@ import pandas as pd
 from ircotlib.data import Node
 from ircotlib.datasets import all_datasets, find_dataset
 from ircotlib.errors import DataError, UserError
+from ircotlib.experiment.runs import (
+    columns_of,
+    find_folders,
+    find_paragraph,
+    parameters_of,
+    read_about,
+    read_lines,
+    replay,
+    row_of,
+    share_measure,
+)
+from ircotlib.experiment.setup import open_dataset
 from ircotlib.explore.markup import fold_tree, question_as_html, rows_as_html
 from ircotlib.explore.summary import begin_page
 from ircotlib.files.checksums import one_line
-from ircotlib.files.paths import DATA, write_partial
+from ircotlib.files.paths import write_partial
 from ircotlib.files.progress import track
-from ircotlib.playing.cache import Calls
-from ircotlib.playing.exported import Replaying, read_exported
 from ircotlib.results.causes import find_causes
 from ircotlib.results.runs import in_order
 from ircotlib.results.shown import title_of
 from ircotlib.results.statistics import paired_p, per_question
 from ircotlib.retrieval import retriever_name
-from ircotlib.running.backends import open_dataset
-from ircotlib.running.experiment import replay
-from ircotlib.running.predictions import (
-    find_paragraph,
-    read_lines,
-    restore_outcomes,
-    row_of,
-    share_measure,
-)
-from ircotlib.running.run import RERUN, columns_of, find_folders, parameters_of, read_about
 from ircotlib.systems import all_systems
 
 SETS = "demonstration_set"
@@ -49,24 +49,20 @@ Lines = dict[str, int]  # the number of each line, from 0 in the order of the pa
 LOST = "The call cache no longer has what was asked in this run: its prompts are not shown."
 
 
-def write_report(places: Sequence[Path], file: Path, exported: Path | None = None) -> int:
+def write_report(places: Sequence[Path], file: Path) -> int:
     """Write the page of the test runs in some folders, and of runs that are named themselves;
-    return their number. `exported`: calls to replay them with, before those of the call cache.
-    Raises UserError if there are no runs, or the same ones twice.
+    return their number. Raises UserError if there are no runs, or the same ones twice.
     """
     runs = list_test_runs(places)
-    published = read_exported(exported)[1] if exported else None
     scores, packed, asked = [], [], {}
-    with Calls(DATA / "calls.sqlite") as own:
-        calls = Replaying(own, published, remedy=RERUN)
-        for run in track(runs.to_dict("records"), "report", every=1):
-            table = find_causes(run["folder"], run["metric"])
-            questions, lines = asked.setdefault(run["dataset"], ({}, {}))
-            add_questions(run, table["id"], questions)
-            shown = show_run(run, table, calls, lines)
-            packed.append(pack(f"{run['dataset']}/{run['name']}", shown))
-            setting = run["label"].removeprefix(run["system"])
-            scores.append(table.assign(name=run["name"], label=run["label"], setting=setting))
+    for run in track(runs.to_dict("records"), "report", every=1):
+        table = find_causes(run["folder"], run["metric"])
+        questions, lines = asked.setdefault(run["dataset"], ({}, {}))
+        add_questions(run, table["id"], questions)
+        shown = show_run(run, table, lines)
+        packed.append(pack(f"{run['dataset']}/{run['name']}", shown))
+        setting = run["label"].removeprefix(run["system"])
+        scores.append(table.assign(name=run["name"], label=run["label"], setting=setting))
     table = pd.concat(scores, ignore_index=True)
     with write_partial(file) as partial, partial.open("w", encoding="utf-8") as page:
         page.write(begin_page(runs, table, f"ircotlib report {' '.join(map(str, places))} {file}"))
@@ -125,23 +121,22 @@ def name_apart(runs: pd.DataFrame) -> pd.Series:
     return labels
 
 
-def show_run(run: Mapping, table: pd.DataFrame, calls: Replaying, lines: Lines) -> dict:
+def show_run(run: Mapping, table: pd.DataFrame, lines: Lines) -> dict:
     """What a run did, for the page: its `questions`, each with its id, what is filtered by, and the
     steps as HTML; and a `note` if it could not be replayed.
     """
-    folder, about = run["folder"], run["about"]
-    saved = read_lines(folder, about)
+    folder = run["folder"]
+    saved = read_lines(folder)
     note = ""
     try:
-        outcomes = replay(folder, calls=calls)
+        outcomes = replay(folder)
         rows = {id: row_of(id, outcome) for id, outcome in outcomes.items()}
         if json.loads(json.dumps(rows)) != saved:
             raise DataError("the cached replies give other predictions")
         traces = {id: outcome.trace for id, outcome in outcomes.items()}
     except (ValueError, OSError, RuntimeError) as error:
         print(f"{folder}: shown without prompts, as {one_line(error)}", file=sys.stderr, flush=True)
-        note, outcomes = LOST, restore_outcomes(folder)
-        traces = {id: outcome.trace for id, outcome in outcomes.items()}
+        note, traces = LOST, dict.fromkeys(saved, ())
     questions = []
     for row in table.to_dict("records"):
         gold = (*row["gold_found"], *row["gold_missed"])

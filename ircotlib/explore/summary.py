@@ -10,14 +10,14 @@ from urllib.parse import quote
 import pandas as pd
 
 from ircotlib.datasets import find_dataset
+from ircotlib.experiment.runs import VERSIONS, parameters_of
 from ircotlib.explore.markup import MARKED, key_as_html
 from ircotlib.explore.markup import STYLE as MARKUP
 from ircotlib.papers.claims import compare_claims
-from ircotlib.parameters import WITHOUT_WEIGHTS
+from ircotlib.parameters import GOLD
 from ircotlib.results.runs import count_requests
 from ircotlib.results.shown import title_of
 from ircotlib.results.statistics import LEVEL, holm, paired_p, per_question, summarise, verdicts
-from ircotlib.running.run import VERSIONS, parameters_of
 
 BEGINS = "<!doctype html><!-- ircotlib report -->"
 COSTS = {"tokens_in": "tokens read", "tokens_out": "tokens written", "calls": "calls of the model"}
@@ -77,7 +77,7 @@ def describe(runs: pd.DataFrame, command: str) -> str:
     models = set()
     for name, about in zip(runs["model"], abouts, strict=True):
         made = about.get("model_fingerprint")
-        if made or about["parameters"]["model"] in WITHOUT_WEIGHTS:
+        if made or about["parameters"]["model"] == GOLD:
             models.add(f"{name} ({made[:8]})" if made else name)
     imported = [about["imported"]["from"] for about in abouts if "imported" in about]
     counts = sorted({about["questions"] for about in abouts})

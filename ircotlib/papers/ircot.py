@@ -6,21 +6,19 @@ from pathlib import Path
 
 import pandas as pd
 
+from ircotlib.experiment.laboratory import find_facts
+from ircotlib.experiment.runs import name_model, read_predictions
+from ircotlib.experiment.setup import change_model, open_dataset, runs_folder
 from ircotlib.files.paths import REPORTED_CASES
 from ircotlib.papers.claims import values_of
 from ircotlib.parameters import OOD, SCALE, Parameters
 from ircotlib.prompting.prompt import GPT3
 from ircotlib.results.factuality import chain_of, list_judged, read_items
-from ircotlib.results.head_to_head import EXPERIMENT, panels_of
+from ircotlib.results.head_to_head import EXPERIMENT
 from ircotlib.results.reported import beside, read_reported
 from ircotlib.results.runs import find_runs, has_runs, in_order, read_runs
 from ircotlib.results.statistics import summarise
 from ircotlib.retrieval.corpus import Corpus
-from ircotlib.running.backends import change_model, open_dataset
-from ircotlib.running.bench import runs_folder
-from ircotlib.running.laboratory import find_facts
-from ircotlib.running.predictions import read_predictions
-from ircotlib.running.run import name_model
 from ircotlib.systems import RECALL, all_systems
 from ircotlib.text import sentences
 
@@ -170,7 +168,8 @@ def read_ircot(p: Parameters) -> tuple[pd.DataFrame, list[str]]:
             wanted.append(("06_scale", (made or styles)[0], {"grid_of": SCALE}))
         for one, shown in product((p, *second), three):
             wanted.append(("07_ood", one.out_of_distribution(), {"shown": shown, "grid_of": OOD}))
-        wanted.append((EXPERIMENT, panels_of(p)[0].change(datasets=three), {}))
+        agent = p.for_agent().change(datasets=three, test=p.head_to_head_test or p.test)
+        wanted.append((EXPERIMENT, agent, {}))
     missing = []
     for experiment, one, options in wanted:
         try:

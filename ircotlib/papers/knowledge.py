@@ -10,29 +10,28 @@ from ircotlib.data import Prediction, Question
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.files import find_questions
 from ircotlib.datasets.musique import SubQuestion, read_parts
+from ircotlib.engine.scheduler import run
+from ircotlib.experiment.laboratory import data_folder
+from ircotlib.experiment.setup import Setup, program_of
 from ircotlib.files.paths import ROOT
 from ircotlib.metrics import cover_em
 from ircotlib.papers.searchain import Row
-from ircotlib.playing.scheduler import run
 from ircotlib.program import LINE, Generate, Program
 from ircotlib.results.statistics import mean_interval
-from ircotlib.running.bench import Bench
-from ircotlib.running.laboratory import data_folder
-from ircotlib.running.programs import program_of
 from ircotlib.systems import System, choose_systems
 from ircotlib.systems.readers import WritePrompt
 
 Parts = Mapping[str, Sequence[SubQuestion]]  # by question id
 
 
-def find_parts(setup: Bench) -> Parts:
+def find_parts(setup: Setup) -> Parts:
     """The parts of a setup's test questions, from the official file."""
     folder = ROOT / data_folder(setup.parameters.data_dir)
     parts = read_parts(find_questions(find_dataset("musique"), folder))
     return {question.id: parts[question.id] for question in setup.test}
 
 
-def ask_parts(setup: Bench, system: System, parts: Parts) -> pd.Series:
+def ask_parts(setup: Setup, system: System, parts: Parts) -> pd.Series:
     """Whether a system answers right (`ask_questions`) each part, as a question of its own with the
     id "QUESTION/part N", N from 0.
     """
@@ -45,13 +44,13 @@ def ask_parts(setup: Bench, system: System, parts: Parts) -> pd.Series:
     return ask_questions(setup, system, questions)
 
 
-def ask_questions(setup: Bench, system: System, questions: Iterable[Question]) -> pd.Series:
+def ask_questions(setup: Setup, system: System, questions: Iterable[Question]) -> pd.Series:
     """Whether a system answers questions right, by cover-EM."""
     build = program_of(setup, system)
     return _answer(setup, {question: build(question) for question in questions})
 
 
-def _answer(setup: Bench, programs: Mapping[Question, Program]) -> pd.Series:
+def _answer(setup: Setup, programs: Mapping[Question, Program]) -> pd.Series:
     named = {question.id: program for question, program in programs.items()}
     outcomes, _ = run(named, setup.backends, setup.calls)
     right = {q.id: cover_em(outcomes[q.id].result.answer, q.answers) == 1 for q in programs}
@@ -77,7 +76,7 @@ def answer_given_parts(
     return Prediction((yield Generate(prompt, stop=LINE, max_tokens=max_tokens)))
 
 
-def compare_forms(setup: Bench, parts: Parts, knows: pd.Series) -> pd.DataFrame:
+def compare_forms(setup: Setup, parts: Parts, knows: pd.Series) -> pd.DataFrame:
     """One row per question, panel and i: whether the question is answered right when the model must
     know the last i parts by heart (SearChain Figure 10). The other parts are in the prompt, in
     panel "a" with their answers. Asked are questions whose last i parts (panel "a", S_i), or all

@@ -12,6 +12,9 @@ import pandas as pd
 
 from ircotlib.data import Node
 from ircotlib.datasets import COVER_EM, all_datasets, find_dataset
+from ircotlib.experiment.laboratory import find_facts
+from ircotlib.experiment.runs import read_predictions, replay
+from ircotlib.experiment.setup import Setup, open_dataset
 from ircotlib.metrics import cover_em
 from ircotlib.papers.claims import VALUES, values_of
 from ircotlib.parameters import Parameters
@@ -21,11 +24,6 @@ from ircotlib.results.head_to_head import EXPERIMENT, measures_of
 from ircotlib.results.reported import KEYS, beside, read_reported
 from ircotlib.results.runs import find_test_runs
 from ircotlib.results.statistics import mean_interval, per_question
-from ircotlib.running.backends import open_dataset
-from ircotlib.running.bench import Bench
-from ircotlib.running.experiment import replay
-from ircotlib.running.laboratory import find_facts
-from ircotlib.running.predictions import read_predictions
 from ircotlib.systems import System
 from ircotlib.systems.searchain.chain import citations
 from ircotlib.systems.searchain.tree import COMPLETION, VERIFICATION
@@ -267,7 +265,7 @@ def measure_thresholds(scores: pd.DataFrame) -> Iterator[Row]:
         yield "eli5", ALPHAS[alpha], "rouge_l", per_question(of, "rouge_l")
 
 
-def count_examples(setups: Sequence[Bench], systems: Sequence[System]) -> Iterator[Row]:
+def count_examples(setups: Sequence[Setup], systems: Sequence[System]) -> Iterator[Row]:
     """How many examples prompts show: those of the stage that shows most (Table 11)."""
     for setup, system in product(setups, systems):
         prompts = [setup.prompt(stage, system=system) for stage in system.stages]

@@ -12,12 +12,17 @@ import pandas as pd
 from ircotlib.data import Hop, Paragraph, Question
 from ircotlib.datasets import all_datasets
 from ircotlib.datasets.facts import Attempt, Evidence
+from ircotlib.experiment.laboratory import find_facts
+from ircotlib.experiment.runs import (
+    expect_one_measure,
+    find_paragraph,
+    parameters_of,
+    read_about,
+    read_predictions,
+)
+from ircotlib.experiment.setup import open_dataset
 from ircotlib.metrics import as_compared, cover_em
 from ircotlib.results.runs import in_order
-from ircotlib.running.backends import open_dataset
-from ircotlib.running.laboratory import find_facts
-from ircotlib.running.predictions import expect_one_measure, find_paragraph, read_predictions
-from ircotlib.running.run import parameters_of, read_about
 from ircotlib.systems import CLOSED, RECALL, all_systems, read_hops
 
 CAUSES = ("not parsed", "misled by retrieval", "wrong conclusion", "wrong decomposition")

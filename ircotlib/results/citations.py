@@ -9,11 +9,11 @@ import pandas as pd
 
 from ircotlib.data import Node, Question
 from ircotlib.datasets.facts import Facts
+from ircotlib.experiment.runs import find_paragraph
 from ircotlib.parameters import Parameters
 from ircotlib.results.factuality import Item, draw_questions, name_item
 from ircotlib.results.runs import find_runs
 from ircotlib.retrieval.corpus import Corpus
-from ircotlib.running.predictions import find_paragraph
 from ircotlib.systems.searchain.chain import CITATION, citations
 
 MARKS = re.compile(rf"{CITATION.pattern}(?: ?{CITATION.pattern})*[.,;:]?")

@@ -12,13 +12,13 @@ import pandas as pd
 
 from ircotlib.data import Paragraph, Question
 from ircotlib.datasets import all_datasets
+from ircotlib.experiment.runs import find_paragraph, read_lines
+from ircotlib.experiment.setup import open_dataset
 from ircotlib.parameters import Parameters
 from ircotlib.results.reported import KEYS, beside, read_reported
 from ircotlib.results.runs import find_runs, in_order
 from ircotlib.results.statistics import summarise
 from ircotlib.retrieval.corpus import Corpus
-from ircotlib.running.backends import open_dataset
-from ircotlib.running.predictions import find_paragraph, read_lines
 from ircotlib.systems import ANSWER, all_systems
 from ircotlib.text import gives_answer, sentences
 
@@ -73,7 +73,7 @@ def draw_questions(
     p: Parameters, folder: Path, about: Mapping
 ) -> Iterator[tuple[Question, dict, Corpus]]:
     """`p.judged` questions, the same for every run of a data set, each with its predicted row."""
-    rows = read_lines(folder, about)
+    rows = read_lines(folder)
     _, test, retriever = open_dataset(p, about["dataset"])
     # 40 questions of each data set in IRCoT §5
     for question in random.Random(f"questions {p.seed}").sample(test, min(p.judged, len(test))):

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from ircotlib.datasets import COVER_EM, find_dataset
+from ircotlib.experiment.runs import name_model
 from ircotlib.files.paths import benchmark_table
 from ircotlib.files.tables import Number, read_table
 from ircotlib.parameters import Parameters
@@ -21,7 +22,6 @@ from ircotlib.results.statistics import (
     summarise,
 )
 from ircotlib.retrieval import model_of, retriever_name
-from ircotlib.running.run import name_model
 from ircotlib.systems import ANSWER, SEARCHAIN, System, choose_systems
 
 EXPERIMENT = "13_head_to_head"

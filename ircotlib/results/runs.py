@@ -9,15 +9,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from ircotlib.comparing.comparison import join_scores
 from ircotlib.data import Node
 from ircotlib.errors import UserError
+from ircotlib.experiment.compare import join_scores
+from ircotlib.experiment.runs import NONE_SUITS, columns_of, read_about, read_lines, read_scores
+from ircotlib.experiment.setup import runs_folder
 from ircotlib.files.paths import DATA
 from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.program import Extract, Outcome, Retrieve, Sample
-from ircotlib.running.bench import runs_folder
-from ircotlib.running.predictions import read_lines, read_scores
-from ircotlib.running.run import NONE_SUITS, columns_of, read_about
 from ircotlib.systems import all_systems
 
 NAN = float("nan")
@@ -36,7 +35,7 @@ def read_runs(
     makes the runs, when a data set has none.
     """
     tables = [
-        pd.DataFrame(read_scores(folder, about).values()).assign(**columns_of(about))
+        pd.DataFrame(read_scores(folder).values()).assign(**columns_of(about))
         for folder, about in find_runs(p, experiment, part, **options).items()
     ]
     return in_order(join_scores(tables), "system", all_systems())
@@ -46,7 +45,7 @@ def find_runs(
     p: Parameters, experiment: str, part: str = "test", **options: object
 ) -> dict[Path, dict]:
     """The folders of the runs that `read_runs` reads, by data set and name, each with what its
-    run.json says; the same errors. None of a data set to which `compare_systems` found no system
+    run.json says; the same errors. None of a data set to which `compare` found no system
     that suits.
     """
     runs = {}
@@ -89,7 +88,7 @@ def with_runs(p: Parameters, experiment: str) -> Parameters:
 
 
 def _is_run(folder: Path) -> bool:
-    """Whether a data set was run, if only to find that no system suits it (`compare_systems`)."""
+    """Whether a data set was run, if only to find that no system suits it (`compare`)."""
     return (folder / NONE_SUITS).exists() or any(folder.glob("*/run.json"))
 
 
@@ -142,7 +141,7 @@ def count_parsed(folder: Path) -> dict:
     unsolved query, `silent` all others without one. Also the model's calls, tokens and seconds.
     """
     about = read_about(folder)
-    lines = list(read_lines(folder, about).values())
+    lines = list(read_lines(folder).values())
     empty = [line for line in lines if not (line["answer"] or line["fault"])]
     answered, unparsed = (sum(bool(line[name]) for line in lines) for name in ("answer", "fault"))
     unsolved = sum(any(node["unsolved"] for node in line["nodes"]) for line in empty)

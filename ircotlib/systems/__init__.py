@@ -56,7 +56,7 @@ class System:
 
     `program(question, ...)` gets, by keyword, what it takes of: `prompts`, its prompt writers by
     stage; `read(question, paragraphs)`, the reader; its setting; and what a bench offers to all
-    (`Bench.ambient`).
+    (`Setup.ambient`).
     """
 
     name: str

@@ -14,12 +14,15 @@ from ircotlib.annotate import box as annotate_box
 from ircotlib.annotate import judgements
 from ircotlib.annotate.agreement import agreement, disagreements, read_judgements, settle
 from ircotlib.annotate.judgements import Judgement, file_of, judge_sentence, read_verdicts, undo
-from ircotlib.comparing.comparison import compare_systems
 from ircotlib.data import Paragraph, Question
+from ircotlib.experiment import backends
+from ircotlib.experiment import bench as setup
+from ircotlib.experiment.compare import compare_systems
+from ircotlib.experiment.setup import open_benches
 from ircotlib.files.paths import ROOT
 from ircotlib.parameters import read_parameters
 from ircotlib.results import factuality
-from ircotlib.results.claims.claim import compare
+from ircotlib.papers.claims import compare_claims as compare
 from ircotlib.results.factuality import (
     Item,
     chain_of,
@@ -29,9 +32,6 @@ from ircotlib.results.factuality import (
     read_items,
 )
 from ircotlib.results.figures.rows import draw_factual_errors
-from ircotlib.running import backends
-from ircotlib.running import bench as setup
-from ircotlib.running.bench import open_benches
 from ircotlib.systems import choose_systems
 
 TEXT = "Ada Holm directed Silent Lantern. <b>It</b> is a film."

@@ -25,11 +25,11 @@ import pytest
 from papermill import execute_notebook
 
 from ircotlib.annotate.judgements import read_verdicts
-from ircotlib.comparing.comparison import compare_systems
+from ircotlib.experiment.compare import compare_systems
+from ircotlib.experiment.setup import open_benches
 from ircotlib.files.paths import NOTEBOOKS, ROOT
 from ircotlib.parameters import read_parameters
 from ircotlib.results.causes import CAUSES
-from ircotlib.running.bench import open_benches
 from ircotlib.systems import all_systems, choose_systems
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -78,8 +78,8 @@ def folder(tmp_path_factory):
         kept, copy = str(NOTEBOOKS / name), str(folder / name)
         execute_notebook(kept, copy, parameters, prepare_only=True, progress_bar=False)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ircotlib.running.bench.DATA", folder / "data")
-        patch.setattr("ircotlib.running.backends.DATA", folder / "data")
+        patch.setattr("ircotlib.experiment.setup.DATA", folder / "data")
+        patch.setattr("ircotlib.experiment.setup.DATA", folder / "data")
         benches = open_benches(read_parameters("mini", CHANGES), "04_ircot")
         compare_systems(benches, choose_systems(SYSTEMS), demonstration_sets=1)
         agent = open_benches(read_parameters("mini", CHANGES).for_agent(), "11_searchain")

@@ -21,8 +21,8 @@ def asked(tmp_path_factory) -> str:
     [question] = {line.split('"')[1] for line in README.splitlines() if "ircotlib ask" in line}
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(StringIO()) as printed:
         data = tmp_path_factory.mktemp("ask") / "data"
-        patch.setattr("ircotlib.running.bench.DATA", data)
-        patch.setattr("ircotlib.running.backends.DATA", data)
+        patch.setattr("ircotlib.experiment.setup.DATA", data)
+        patch.setattr("ircotlib.experiment.setup.DATA", data)
         assert main(["ask", question]) == 0
     return printed.getvalue()
 
@@ -47,8 +47,8 @@ def test_the_steps_in_the_readme_are_those_of_ircot(asked):
 
 
 def test_a_file_of_ones_own_can_be_asked(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr("ircotlib.running.bench.DATA", tmp_path / "data")
-    monkeypatch.setattr("ircotlib.running.backends.DATA", tmp_path / "data")
+    monkeypatch.setattr("ircotlib.experiment.setup.DATA", tmp_path / "data")
+    monkeypatch.setattr("ircotlib.experiment.setup.DATA", tmp_path / "data")
     paragraphs = [{"title": title, "text": f"{title} is old."} for title in ("Ann", "Bob")]
     row = {"id": "1", "question": "Who?", "answers": ["Ann"], "paragraphs": paragraphs}
     (tmp_path / "questions.jsonl").write_text(json.dumps(row) + "\n")
@@ -62,8 +62,8 @@ def test_a_file_of_ones_own_can_be_asked(monkeypatch, tmp_path, capsys):
 
 
 def test_a_question_about_what_nothing_knows_is_told_in_one_line(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr("ircotlib.running.bench.DATA", tmp_path / "data")
-    monkeypatch.setattr("ircotlib.running.backends.DATA", tmp_path / "data")
+    monkeypatch.setattr("ircotlib.experiment.setup.DATA", tmp_path / "data")
+    monkeypatch.setattr("ircotlib.experiment.setup.DATA", tmp_path / "data")
     systems = ["--system", "OneR QA", "--system", "NoR QA"]
     assert main(["ask", "Who married Beyoncé?", *systems]) == 0
     told = [line for line in capsys.readouterr().err.splitlines() if "guess" in line]
@@ -75,8 +75,8 @@ def test_a_model_that_takes_its_time_is_told_on_stderr_and_only_when_it_is_read(
 ):
     monkeypatch.delenv("IRCOT_BATCH", raising=False)
     monkeypatch.setattr("ircotlib.files.progress.PATIENCE", 0.0)
-    monkeypatch.setattr("ircotlib.running.bench.DATA", tmp_path / "data")
-    monkeypatch.setattr("ircotlib.running.backends.DATA", tmp_path / "data")
+    monkeypatch.setattr("ircotlib.experiment.setup.DATA", tmp_path / "data")
+    monkeypatch.setattr("ircotlib.experiment.setup.DATA", tmp_path / "data")
     asked = []
     for copy in ("first", "second"):  # a model that no process has read; then all is cached
         model = copytree(ROOT / "data/models/mini-base", tmp_path / copy / "mini-base")

@@ -9,13 +9,13 @@ from importlib.metadata import version
 from unittest import mock
 
 import pytest
+from ircotlib.experiment.plans import read_comparisons
 
 from ircot_laboratory.make import make_laboratory
 from ircotlib.__main__ import COMMANDS, main, read_argument
 from ircotlib.command import figures
-from ircotlib.comparing import checks
-from ircotlib.comparing.plans import read_comparisons
 from ircotlib.errors import DataError, NothingToRun, Unavailable, UserError
+from ircotlib.experiment import checks
 from ircotlib.files import extras
 from ircotlib.parameters import read_parameters
 

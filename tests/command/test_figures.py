@@ -13,18 +13,18 @@ from functools import partial
 import nbformat
 import psutil
 import pytest
+from ircotlib.experiment.checks import check_places
+from ircotlib.experiment.current import REPLAY
+from ircotlib.experiment.plans import read_comparisons
 from jupyter_core.utils import run_sync
 
 from ircotlib.command import figures, kernels
 from ircotlib.command.kernels import run_notebooks
-from ircotlib.comparing.checks import check_places
-from ircotlib.comparing.plans import read_comparisons
 from ircotlib.files import paths
 from ircotlib.files.notebooks import about_notebook, all_notebooks, made_by
 from ircotlib.files.paths import NOTEBOOKS, PROFILES, ROOT
 from ircotlib.parameters import read_parameters
 from ircotlib.prompting.demonstrations import prompt_path
-from ircotlib.running.current import REPLAY
 
 MINI = read_parameters("mini")
 COMMAND = [sys.executable, "-m", "ircotlib", "figures"]

@@ -1,17 +1,17 @@
 """`ircotlib plan` says what runs then take."""
 
 import pandas as pd
+from ircotlib.command.plan import ALL, REPLAY, START, make_plan, show
+from ircotlib.experiment.costs import most_generations
+from ircotlib.experiment.plans import read_all_comparisons, read_comparisons
 
 from ircotlib.__main__ import main
-from ircotlib.command.plan import ALL, REPLAY, START, make_plan, show
-from ircotlib.comparing.comparison import compare_systems
-from ircotlib.comparing.costs import most_generations
-from ircotlib.comparing.plans import read_all_comparisons, read_comparisons
+from ircotlib.experiment.compare import compare_systems
+from ircotlib.experiment.runs import read_about
+from ircotlib.experiment.setup import open_benches
 from ircotlib.generation.budget import find_price
 from ircotlib.parameters import read_parameters
 from ircotlib.results.runs import count_requests
-from ircotlib.running.bench import open_benches
-from ircotlib.running.run import read_about
 from ircotlib.systems import choose_systems
 
 FEW = {"model": "simulated", "datasets": ["musique", "iirc"], "dev": 10, "test": 20}

@@ -11,11 +11,11 @@ from ircotlib.annotate.judgements import judge_sentence, read_judgements
 from ircotlib.command import figures
 from ircotlib.command.kernels import LITTLE_MEMORY, LITTLE_SPACE, _advice
 from ircotlib.data import Paragraph, Prediction, Question
+from ircotlib.engine.cache import Calls
 from ircotlib.errors import Unavailable
 from ircotlib.explore import ask
 from ircotlib.explore.markup import answers_as_html, question_as_html
 from ircotlib.files.paths import write_folder, write_whole
-from ircotlib.playing.cache import Calls
 from ircotlib.program import Generate, Outcome, Retrieve, Step
 from ircotlib.results import cases
 from ircotlib.results.figures.panels import subplots

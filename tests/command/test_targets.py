@@ -9,12 +9,12 @@ import sys
 import time
 
 import pytest
+from ircotlib.engine.exported import is_exported, write_exported
 
 from ircotlib.__main__ import main
 from ircotlib.command import figures
+from ircotlib.engine.cache import Calls
 from ircotlib.files import options, paths
-from ircotlib.playing.cache import Calls
-from ircotlib.playing.exported import is_exported, write_exported
 
 COMMANDS = {
     "calls export": "calls export DATA/runs TARGET",

@@ -2,9 +2,8 @@
 
 import pytest
 
-from ircotlib.comparing import workers
-from ircotlib.running import backends
-from ircotlib.running import bench as setup
+from ircotlib.experiment import backends, workers
+from ircotlib.experiment import bench as setup
 
 
 @pytest.fixture

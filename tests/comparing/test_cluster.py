@@ -12,12 +12,12 @@ import ray
 from ray.cluster_utils import Cluster as Nodes
 
 from ircot_laboratory.make import make_laboratory
-from ircotlib.comparing.comparison import run_all
-from ircotlib.comparing.workers import open_workers
 from ircotlib.errors import Unavailable
+from ircotlib.experiment.compare import run_all
+from ircotlib.experiment.runs import Run
+from ircotlib.experiment.setup import open_setup
+from ircotlib.experiment.workers import open_workers
 from ircotlib.parameters import read_parameters
-from ircotlib.running.bench import open_bench
-from ircotlib.running.run import Run
 from ircotlib.systems import choose_systems
 
 
@@ -45,7 +45,7 @@ def keys_of(folder) -> set[str]:
 
 
 def runs_of(p) -> list[Run]:
-    bench = open_bench(p, "hotpotqa", "04_ircot")
+    bench = open_setup(p, "hotpotqa", "04_ircot")
     return [Run(bench, s, "test", {"k": 2}) for s in choose_systems(["IRCoT QA", "OneR QA"])]
 
 

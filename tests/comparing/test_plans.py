@@ -8,12 +8,12 @@ import sys
 
 import nbformat
 import pytest
+from ircotlib.experiment.checks import check_notebooks
+from ircotlib.experiment.plans import read_all_comparisons, read_comparisons
 
 from ircotlib.__main__ import main
-from ircotlib.comparing.checks import check_notebooks
-from ircotlib.comparing.comparison import Comparison
-from ircotlib.comparing.plans import read_all_comparisons, read_comparisons
 from ircotlib.errors import UserError
+from ircotlib.experiment.compare import Comparison
 from ircotlib.files.notebooks import all_notebooks
 from ircotlib.files.paths import ROOT
 from ircotlib.parameters import read_parameters
@@ -88,7 +88,7 @@ def test_plans_of_all_notebooks_are_read_without_data_or_models():
     """In a process of its own; under three seconds, most of which is importing."""
     code = f"""
 import sys
-from ircotlib.comparing.plans import read_all_comparisons
+from ircotlib.experiment.plans import read_all_comparisons
 compared, _ = read_all_comparisons("mini", {{}}, {all_notebooks()})
 benches = [b for several in compared.values() for one in several for b in one.benches]
 print([b.test for b in benches if b.test or b.retriever or b.model or b.calls], len(benches))

@@ -16,12 +16,12 @@ import psutil
 import pytest
 
 from ircot_laboratory.make import make_laboratory
-from ircotlib.comparing.comparison import compare_systems
+from ircotlib.experiment import bench as setup
+from ircotlib.experiment.compare import compare_systems
+from ircotlib.experiment.runs import EARLIER, FILES, read_about, read_file, write_about
 from ircotlib.files.paths import replace_files
 from ircotlib.parameters import read_parameters
 from ircotlib.results.runs import read_runs
-from ircotlib.running import bench as setup
-from ircotlib.running.run import EARLIER, FILES, read_about, read_file, write_about
 from ircotlib.systems import choose_systems
 
 SYSTEMS = ("OneR", "NoR QA", "IRCoT QA")
@@ -44,7 +44,7 @@ def make_runs(p, folder, seed: int) -> None:
     orders = list(product(DATASETS, SYSTEMS))
     random.Random(seed).shuffle(orders)
     for dataset, system in orders:
-        bench = setup.open_bench(p, dataset, "together")
+        bench = setup.open_setup(p, dataset, "together")
         compare_systems([bench], choose_systems([system]), 1)
         assert len(read_runs(p.change(datasets=[dataset]), "together"))
     os._exit(0)

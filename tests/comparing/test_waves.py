@@ -8,12 +8,12 @@ from serving import serve_batches
 pytest.importorskip("openai", reason="needs the client: pip install -e '.[server]'")
 
 from ircot_laboratory.make import make_laboratory
-from ircotlib.comparing.comparison import Comparison, run_system
+from ircotlib.experiment import backends
+from ircotlib.experiment import bench as setup
+from ircotlib.experiment.compare import Comparison, run_system
+from ircotlib.experiment.runs import FILES, read_about
+from ircotlib.experiment.setup import name_benches, open_benches
 from ircotlib.parameters import read_parameters
-from ircotlib.running import backends
-from ircotlib.running import bench as setup
-from ircotlib.running.bench import name_benches, open_benches
-from ircotlib.running.run import FILES, read_about
 from ircotlib.systems import choose_systems
 
 SYSTEMS = choose_systems(["OneR", "IRCoT QA", "CoT-SC", "Self-Ask", "Verify-and-Edit"])

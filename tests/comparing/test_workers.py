@@ -7,17 +7,17 @@ from dataclasses import replace
 
 import psutil
 import pytest
+from ircotlib.experiment.cluster import MOST
+from ircotlib.experiment.pool import Pool, open_processes
 
 from ircot_laboratory.make import make_laboratory
-from ircotlib.comparing import workers
-from ircotlib.comparing.cluster import MOST
-from ircotlib.comparing.comparison import run_system
-from ircotlib.comparing.pool import Pool, open_processes
-from ircotlib.comparing.workers import count_workers, open_workers
+from ircotlib.experiment import workers
+from ircotlib.experiment.compare import run_system
+from ircotlib.experiment.runs import FILES, Run
+from ircotlib.experiment.setup import open_setup
+from ircotlib.experiment.workers import count_workers, open_workers
 from ircotlib.files.processes import count_cores
 from ircotlib.parameters import read_parameters
-from ircotlib.running.bench import open_bench
-from ircotlib.running.run import FILES, Run
 from ircotlib.systems import choose_systems
 
 
@@ -49,7 +49,7 @@ def files_of(folder) -> dict[str, bytes]:
 def test_workers_play_the_runs_of_the_model_and_of_the_agent(tmp_path, at, parameters, agent):
     at(tmp_path)
     p = parameters.change(workers=2)
-    bench = open_bench(p.for_agent() if agent else p, "hotpotqa", "13_head_to_head")
+    bench = open_setup(p.for_agent() if agent else p, "hotpotqa", "13_head_to_head")
     [system] = choose_systems(["CoT" if agent else "OneR QA"])
     played = Run(bench, system, "test", {} if agent else {"k": 2})
     with open_workers([bench]) as crew:
@@ -64,10 +64,10 @@ def test_what_a_killed_worker_left_is_played_and_runs_are_as_without(
 ):
     [system] = choose_systems(["IRCoT QA"])
     at(tmp_path / "alone")
-    alone = open_bench(parameters.change(workers=1), "hotpotqa", "04_ircot")
+    alone = open_setup(parameters.change(workers=1), "hotpotqa", "04_ircot")
     run_system(alone, system, k=2)
     at(tmp_path / "shared")
-    bench = open_bench(parameters.change(workers=2), "hotpotqa", "04_ircot")
+    bench = open_setup(parameters.change(workers=2), "hotpotqa", "04_ircot")
     played = Run(bench, system, "test", {"k": 2})
     others = set(psutil.Process(os.getpid()).children())
     with open_workers([bench]) as crew:
@@ -96,7 +96,7 @@ def test_what_a_killed_worker_left_is_played_and_runs_are_as_without(
 
 def test_each_gpu_or_core_gets_a_worker(tmp_path, at, parameters, monkeypatch):
     at(tmp_path)
-    bench = open_bench(parameters, "hotpotqa", "04_ircot")
+    bench = open_setup(parameters, "hotpotqa", "04_ircot")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2,5,7")
     assert count_workers(bench) == 3
     gpus = [own["CUDA_VISIBLE_DEVICES"] for own in Pool(print, 4).environments]

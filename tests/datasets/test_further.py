@@ -1,19 +1,19 @@
 """A corpus grown by paragraphs that belong to no question."""
 
 import pytest
+from ircotlib.experiment.checks import check_places
+from ircotlib.experiment.identity import identity
+from ircotlib.experiment.needs import check_data
 
-from ircotlib import UserError, open_bench, read_parameters
-from ircotlib.comparing.checks import check_places
-from ircotlib.comparing.needs import check_data
+from ircotlib import UserError, open_setup, read_parameters
 from ircotlib.data import Question
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.files import read_dataset
 from ircotlib.datasets.own import CORPUS, NAME, write_own, write_own_corpus
 from ircotlib.datasets.pooled import make_paragraph
 from ircotlib.errors import DataError
-from ircotlib.running import backends
-from ircotlib.running import bench as setup
-from ircotlib.running.identity import identity
+from ircotlib.experiment import backends
+from ircotlib.experiment import bench as setup
 
 ANN, BEN, CY = (make_paragraph(name, f"{name} is old.") for name in ("Ann", "Ben", "Cy"))
 
@@ -46,13 +46,13 @@ def test_runs_in_a_grown_corpus_are_others_and_others_stay(asked, tmp_path, monk
     data_dir, more = asked
     p = read_parameters("mini", {"data_dir": str(data_dir), "datasets": [NAME], "dev": 0})
     grown = p.change(further_paragraphs=str(more))
-    benches = [open_bench(each, NAME, "try", with_model=False) for each in (p, grown)]
+    benches = [open_setup(each, NAME, "try", with_model=False) for each in (p, grown)]
     found = [{hit.title for hit, _ in b.retriever.search("old", 9)} for b in benches]
     assert found == [{"Ann", "Ben"}, {"Ann", "Ben", "Cy"}]
     assert benches[0].runs != benches[1].runs and "further_paragraphs" not in identity(p)
     with more.open("a", encoding="utf-8") as file:
         file.write('{"title": "Dee", "text": "Dee is old."}\n')
-    assert len(open_bench(grown, NAME, "try", with_model=False).retriever.corpus) == 4
+    assert len(open_setup(grown, NAME, "try", with_model=False).retriever.corpus) == 4
 
 
 def test_a_file_that_is_not_there_or_of_no_use_is_an_error_before_any_work(asked, tmp_path):

@@ -10,17 +10,16 @@ from itertools import islice
 
 import pytest
 
-from ircotlib.comparing.comparison import run_system
 from ircotlib.data import Prediction, Question
 from ircotlib.datasets import articles, drop, find_dataset
 from ircotlib.datasets.articles import page_lines, page_paragraph, read_articles
 from ircotlib.datasets.files import read_dataset
 from ircotlib.datasets.iirc import read_iirc
 from ircotlib.datasets.scoring import score
+from ircotlib.experiment.compare import run_system
+from ircotlib.experiment.setup import open_setup, program_of
 from ircotlib.files.paths import PROMPTS
 from ircotlib.parameters import read_parameters
-from ircotlib.running.bench import open_bench
-from ircotlib.running.programs import program_of
 from ircotlib.systems import all_systems
 from ircotlib.systems.main_passage import read_titles
 
@@ -289,8 +288,8 @@ def test_files_of_another_kind_are_named(tmp_path):
 @pytest.fixture
 def parameters(tmp_path, monkeypatch):
     """Parameters that open the small files, without demonstrations."""
-    monkeypatch.setattr("ircotlib.running.bench.DATA", tmp_path)
-    monkeypatch.setattr("ircotlib.running.backends.DATA", tmp_path)
+    monkeypatch.setattr("ircotlib.experiment.setup.DATA", tmp_path)
+    monkeypatch.setattr("ircotlib.experiment.setup.DATA", tmp_path)
     where = {"context": context(("Salzburg", "mozarteum"))["context"]}
     other = question(qid="q_2", question="Where is the Mozarteum?", **where)
     write(tmp_path / "iirc", question(), other)
@@ -302,7 +301,7 @@ def parameters(tmp_path, monkeypatch):
 @pytest.fixture
 def bench(parameters):
     """A bench with both questions for testing, and the first one also for tuning."""
-    opened = open_bench(parameters, "iirc", "04_ircot")
+    opened = open_setup(parameters, "iirc", "04_ircot")
     asked = sorted([*opened.dev, *opened.test], key=lambda question: question.id)
     return replace(opened, dev=asked[:1], test=asked)
 
@@ -375,7 +374,7 @@ def test_titles_are_asked_for_as_by_the_authors(shared, bench, parameters, syste
 
 
 def test_a_question_with_a_passage_needs_a_model(parameters):
-    without = open_bench(parameters, "iirc", "02_index", with_model=False)
+    without = open_setup(parameters, "iirc", "02_index", with_model=False)
     play = program_of(without, all_systems()["OneR"], k=3)
     with pytest.raises(ValueError, match="found no model on the bench of iirc"):
         next(play(without.test[0]))

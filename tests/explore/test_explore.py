@@ -11,9 +11,21 @@ import pytest
 from written import rewrite, write_half, write_run
 
 from ircot_laboratory.make import make_laboratory
-from ircotlib.comparing.comparison import run_system
 from ircotlib.datasets.facts import Evidence
 from ircotlib.errors import UserError
+from ircotlib.experiment import backends
+from ircotlib.experiment import bench as setup
+from ircotlib.experiment.compare import run_system
+from ircotlib.experiment.runs import (
+    FILES,
+    Run,
+    find_folders,
+    read_about,
+    read_predictions,
+    replay,
+    write_about,
+)
+from ircotlib.experiment.setup import open_setup
 from ircotlib.explore import box as explore_box
 from ircotlib.explore import questions as explore
 from ircotlib.explore.ask import ask_as_html
@@ -24,12 +36,6 @@ from ircotlib.parameters import read_parameters
 from ircotlib.program import Generate
 from ircotlib.results import causes
 from ircotlib.results.causes import CAUSES, count_causes, find_causes
-from ircotlib.running import backends
-from ircotlib.running import bench as setup
-from ircotlib.running.bench import open_bench
-from ircotlib.running.experiment import replay
-from ircotlib.running.predictions import read_predictions
-from ircotlib.running.run import FILES, Run, find_folders, read_about, write_about
 from ircotlib.systems import all_systems
 from ircotlib.text import escape
 
@@ -51,7 +57,7 @@ def opened(tmp_path_factory):
         patch.setattr(setup, "DATA", folder)
         patch.setattr(backends, "DATA", folder)
         patch.setattr(causes, "find_facts", lambda p, dataset: None)
-        yield open_bench(read_parameters("mini", changes), "hotpotqa", "04_ircot")
+        yield open_setup(read_parameters("mini", changes), "hotpotqa", "04_ircot")
 
 
 @pytest.fixture(scope="module")
@@ -296,7 +302,7 @@ def marked(opened, tmp_path):
     rows = [{"id": f"2hop__{n}<i>", "question": f"Who {n} {bad}?"} | row for n in range(3)]
     (tmp_path / "musique_ans_v1.0_dev.jsonl").write_text("\n".join(map(json.dumps, rows)))
     p = opened.parameters.change(data_dir=str(tmp_path), datasets=["musique"], dev=0)
-    own = open_bench(p, "musique", "04_ircot")
+    own = open_setup(p, "musique", "04_ircot")
     run_system(own, S["OneR QA"], k=2)
     folder = Run(own, S["OneR QA"], "test", {"k": 2}).folder
     path = folder / "predictions.jsonl"
@@ -318,7 +324,7 @@ def test_the_example_of_the_docs_runs(ran, monkeypatch, capsys):
     page = (ROOT / "docs/explorer.md").read_text(encoding="utf-8")
     code, names = re.search(r"```python\n(.*?)```", page, re.DOTALL)[1], {}
     two = [ran["IRCoT QA"], ran["OneR QA"]]
-    monkeypatch.setattr("ircotlib.running.run.find_folders", lambda: two)
+    monkeypatch.setattr("ircotlib.experiment.runs.find_folders", lambda: two)
     exec(code, names)
     assert capsys.readouterr().out.count("<h4>") == 3 and len(names["causes"]) == 2 * len(CAUSES)
     assert not [cause for cause in CAUSES if f"| {cause} | " not in page]
@@ -437,7 +443,7 @@ def test_of_all_runs_only_those_of_the_chosen_experiment_are_read(written, monke
         read.add(written.index(path.parent))
         return read_description(path, remedy)
 
-    monkeypatch.setattr("ircotlib.running.run.read_description", watched)
+    monkeypatch.setattr("ircotlib.experiment.runs.read_description", watched)
     groups = explore.group_runs(written)
     assert read == set()
     box = explore_box._Box(groups, written[1])

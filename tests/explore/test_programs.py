@@ -7,8 +7,8 @@ from ircotlib import (
     Question,
     Retrieve,
     Sample,
-    bench_of_functions,
     read_parameters,
+    setup_of_functions,
     try_program,
 )
 
@@ -24,7 +24,7 @@ def test_the_last_prompt_and_the_score_are_told(capsys):
         pages = [Paragraph(title, title, text) for title, text in PAGES.items() if title in query]
         return pages[:k]
 
-    bench = bench_of_functions(read_parameters("mini"), retrieve, lambda prompt: prompt.split()[-1])
+    bench = setup_of_functions(read_parameters("mini"), retrieve, lambda prompt: prompt.split()[-1])
 
     def read(question):
         yield Generate("A first prompt, which is not shown")

@@ -13,7 +13,11 @@ import pytest
 
 from ircot_laboratory.make import make_laboratory
 from ircotlib.__main__ import main
-from ircotlib.comparing.comparison import run_system
+from ircotlib.experiment import backends
+from ircotlib.experiment import bench as setup
+from ircotlib.experiment.compare import run_system
+from ircotlib.experiment.runs import Run, read_about, read_lines, replay, restore_steps
+from ircotlib.experiment.setup import open_setup
 from ircotlib.explore import report
 from ircotlib.explore.report import LOST, list_test_runs, name_apart, write_report
 from ircotlib.explore.trace import tell
@@ -22,12 +26,6 @@ from ircotlib.parameters import read_parameters
 from ircotlib.program import Generate
 from ircotlib.results.runs import count_requests
 from ircotlib.results.statistics import paired_p
-from ircotlib.running import backends
-from ircotlib.running import bench as setup
-from ircotlib.running.bench import open_bench
-from ircotlib.running.experiment import replay
-from ircotlib.running.predictions import read_lines, restore_steps
-from ircotlib.running.run import Run, read_about
 from ircotlib.systems import all_systems
 
 S = all_systems()
@@ -54,7 +52,7 @@ def data(tmp_path_factory):
 
 def run_all(changes, dataset, settings):
     changes |= {"datasets": [dataset], "model": "data/models/mini-base", "distractors": []}
-    bench = open_bench(read_parameters("mini", changes), dataset, "04_ircot")
+    bench = open_setup(read_parameters("mini", changes), dataset, "04_ircot")
     for name, setting in settings.items():
         run_system(bench, S[name], **setting)
     return {name: Run(bench, S[name], "test", each).folder for name, each in settings.items()}

@@ -12,15 +12,15 @@ from safetensors.torch import load_file, save_file
 from tiny import copy, save_older_reader, save_reader
 
 from ircotlib.data import Paragraph, Prediction
+from ircotlib.engine.cache import Calls
+from ircotlib.engine.scheduler import run
+from ircotlib.experiment.runs import row_of
+from ircotlib.experiment.setup import open_setup
 from ircotlib.extraction.extractor import Extractor, best_span
 from ircotlib.extraction.repeated_queries import open_duplicates
 from ircotlib.generation.batches import cut_batches
 from ircotlib.parameters import read_parameters
-from ircotlib.playing.cache import Calls
-from ircotlib.playing.scheduler import run
 from ircotlib.program import Duplicate, Extract, Extracted, Outcome, Step
-from ircotlib.running.bench import open_bench
-from ircotlib.running.predictions import row_of
 
 PARK = Paragraph("p", "Walibi Park", "Eddy Meeùs opened the PARK in 1975. It lies near Brussels.")
 LONG = "Brussels lies near the park, and it opened in 1976. Who opened it? Eddy. " * 3
@@ -148,12 +148,12 @@ def test_a_bench_has_what_its_parameters_name_and_reads_it_when_asked(folder):
     assert "folder" not in vars(Extractor(read_parameters("paper").extractor))
     plain = read_parameters("mini")
     assert plain.extractor == "data/models/mini-reader" and plain.duplicates == ""
-    bench = open_bench(plain.change(extractor=str(folder)), "hotpotqa", "try")
+    bench = open_setup(plain.change(extractor=str(folder)), "hotpotqa", "try")
     assert bench.extractor.folder == folder and bench.extractor in bench.backends
     assert "model" not in vars(bench.extractor) and bench.duplicates.answers is Duplicate
-    none = open_bench(plain.change(extractor=""), "hotpotqa", "try")
+    none = open_setup(plain.change(extractor=""), "hotpotqa", "try")
     assert none.extractor is None and none.runs != bench.runs
-    assert open_bench(plain, "hotpotqa", "try", with_model=False).duplicates is None
+    assert open_setup(plain, "hotpotqa", "try", with_model=False).duplicates is None
 
 
 def test_all_replies_are_remembered_and_replayed_without_the_model(folder, tmp_path):

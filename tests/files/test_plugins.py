@@ -47,11 +47,11 @@ RETRIEVERS = (Retriever("NAME", "NAME", "NAME", open_other),)
 """
 RUN = """
 import sys
-from ircotlib import all_systems, open_bench, read_parameters, retriever_name, run_system
+from ircotlib import all_systems, open_setup, read_parameters, retriever_name, run_system
 name, folder = sys.argv[1:]
 changes = {"datasets": [name], "data_dir": folder, "retriever": name, "dev": 0, "test": 3}
 p = read_parameters("mini", changes | {"model": "data/models/mini-base", "distractors": []})
-bench = open_bench(p, name, "plugged")
+bench = open_setup(p, name, "plugged")
 scores = run_system(bench, all_systems()[name], k=2)
 told = run_system(bench, all_systems()[f"{name} told"])
 print(scores["recall"].mean(), retriever_name(name), len(told), told["metric"].iloc[0])

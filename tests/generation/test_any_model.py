@@ -4,18 +4,17 @@ import random
 from dataclasses import replace
 
 import pytest
+from bench.parse_rates import CUT
 from replying import writers
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from bench.parse_rates import CUT
 from ircotlib.data import Paragraph, Prediction, Question
+from ircotlib.engine.scheduler import run
+from ircotlib.experiment import backends, bench
+from ircotlib.experiment.setup import open_setup, program_of
 from ircotlib.files.paths import MODELS
 from ircotlib.parameters import read_parameters
-from ircotlib.playing.scheduler import run
 from ircotlib.program import Generate, NearestTitle, Retrieve, Sample, Sampled
-from ircotlib.running import backends, bench
-from ircotlib.running.bench import open_bench
-from ircotlib.running.programs import program_of
 from ircotlib.systems import SEARCHAIN, choose_systems
 
 DATASETS = "hotpotqa 2wikimultihopqa musique iirc strategyqa zsre trex fever eli5".split()
@@ -69,7 +68,7 @@ def test_every_system_runs(indexes, first_layer, monkeypatch, laboratory, datase
     monkeypatch.setattr(backends, "DATA", indexes)
     small = {"data_dir": str(laboratory), "dev": 0, "test": 2, "datasets": [dataset], "samples": 2}
     small |= {"model": str(first_layer), "style": "codex"} | changes
-    play_all(open_bench(read_parameters("mini", small), dataset, "try"))
+    play_all(open_setup(read_parameters("mini", small), dataset, "try"))
 
 
 QUESTION = Question("q", "Where is Oslo {n}?", ("Norway",), (), "test")

@@ -12,11 +12,11 @@ from serving import serve_batches
 
 pytest.importorskip("openai", reason="needs the client: pip install -e '.[server]'")
 
+from ircotlib.engine.cache import Calls
+from ircotlib.engine.scheduler import run
 from ircotlib.generation.budget import Budget, Price
 from ircotlib.generation.server import ServerModel, batch_files
 from ircotlib.generation.server.attempts import Patience
-from ircotlib.playing.cache import Calls
-from ircotlib.playing.scheduler import run
 from ircotlib.program import LINE, SENTENCE, Generate, Message, Sample
 from ircotlib.prompting.prompt import BETWEEN_DEMONSTRATIONS
 

@@ -9,7 +9,8 @@ from serving import status
 
 openai = pytest.importorskip("openai", reason="needs the client: pip install -e '.[server]'")
 
-from ircotlib.comparing.checks import check_places
+from ircotlib.experiment.checks import check_places
+
 from ircotlib.errors import UserError
 from ircotlib.files.checksums import one_line
 from ircotlib.generation.server import ServerModel

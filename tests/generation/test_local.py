@@ -19,13 +19,13 @@ from tiny import LIMIT, prompts, read
 from transformers import AutoConfig
 from transformers.models.t5.modeling_t5 import T5Attention
 
+from ircotlib.engine.cache import Calls
+from ircotlib.engine.scheduler import run
 from ircotlib.errors import UserError
 from ircotlib.files.processes import count_cores
 from ircotlib.generation.batches import side_by_side
 from ircotlib.generation.decode import keep_bias
 from ircotlib.generation.local import LocalModel
-from ircotlib.playing.cache import Calls
-from ircotlib.playing.scheduler import run
 from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Generate, Message, Retrieve, Sample
 
 STOPS = [SENTENCE, SENTENCE_OF_LINE, LINE, (".", "ka"), None]

@@ -14,8 +14,12 @@ from tiny import read
 pytest.importorskip("openai", reason="needs the client: pip install -e '.[server]'")
 pytest.importorskip("uvicorn", reason="needs a server: pip install -e '.[dev]'")
 
-from ircotlib.comparing.comparison import run_system
-from ircotlib.comparing.costs import most_generations
+from ircotlib.experiment.costs import most_generations
+
+from ircotlib.experiment import backends, bench
+from ircotlib.experiment.compare import run_system
+from ircotlib.experiment.runs import Run, replay
+from ircotlib.experiment.setup import open_setup
 from ircotlib.generation.budget import find_price
 from ircotlib.generation.local import LocalModel
 from ircotlib.generation.server import ServerModel
@@ -24,10 +28,6 @@ from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Generate, Message
 from ircotlib.prompting.demonstrations import find_demonstrations
 from ircotlib.prompting.prompt import GPT3, render_demonstration
 from ircotlib.results.runs import read_costs
-from ircotlib.running import backends, bench
-from ircotlib.running.bench import open_bench
-from ircotlib.running.experiment import replay
-from ircotlib.running.run import Run
 from ircotlib.systems import IRCOT, all_systems
 
 S = all_systems()
@@ -81,7 +81,7 @@ def test_chats_are_those_of_the_same_model_on_this_machine(local, url, prompt):
 
 
 def test_a_whole_run_is_that_of_the_same_model_on_this_machine(parameters, local, capsys):
-    opened = open_bench(parameters.change(prices=[1.0, 10.0]), "hotpotqa", "04_ircot")
+    opened = open_setup(parameters.change(prices=[1.0, 10.0]), "hotpotqa", "04_ircot")
     system, setting = S["IRCoT QA"], {"k": 2, "m": 1, "demonstration_set": 0}
     run_system(opened, system, **setting)
     assert f"2 questions: at most 12 generations of {local.name}" in capsys.readouterr().err
@@ -110,7 +110,7 @@ def _read(folder) -> list[dict]:
 
 def test_costs_are_in_the_table_and_an_unknown_one_is_not_zero(parameters):
     for prices, each in ([1.0, 0.0], None), (None, math.nan):
-        opened = open_bench(parameters.change(prices=prices), "hotpotqa", "04_ircot")
+        opened = open_setup(parameters.change(prices=prices), "hotpotqa", "04_ircot")
         run_system(opened, S["NoR QA"], demonstration_set=0)
         [row] = read_costs(opened.parameters, "04_ircot").to_dict("records")
         each = row["prompt tokens"] / 2e6 if each is None else each
@@ -121,7 +121,7 @@ def test_costs_are_in_the_table_and_an_unknown_one_is_not_zero(parameters):
 
 
 def test_the_most_generations_are_those_of_the_longest_chain(parameters):
-    opened = open_bench(parameters, "hotpotqa", "04_ircot")
+    opened = open_setup(parameters, "hotpotqa", "04_ircot")
     ours = {name: system for name, system in S.items() if system.study == IRCOT}
     most = {name: most_generations(opened, system) for name, system in ours.items()}
     expected = {"NoR QA": 1, "OneR": 0, "OneR QA": 1, "IRCoT": 5, "IRCoT QA": 6}

@@ -10,11 +10,11 @@ from werkzeug import Response
 
 pytest.importorskip("openai", reason="needs the client: pip install -e '.[server]'")
 
+from ircotlib.engine.cache import Calls
+from ircotlib.engine.scheduler import run
 from ircotlib.generation.budget import Budget, BudgetSpent, Price
 from ircotlib.generation.server import ServerModel
 from ircotlib.generation.server.attempts import Patience
-from ircotlib.playing.cache import Calls
-from ircotlib.playing.scheduler import run
 from ircotlib.program import LINE, Generate
 
 QUICK = Patience(timeout=0.5, attempts=3, first_pause=0.01, longest_pause=0.02, longest_wait=1.5)

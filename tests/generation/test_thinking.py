@@ -12,12 +12,12 @@ from thinking import CHATS, TAGS, THOUGHTS, Thinker
 
 pytest.importorskip("openai", reason="needs the client: pip install -e '.[server]'")
 
+from ircotlib.engine.cache import Calls
+from ircotlib.engine.scheduler import run
 from ircotlib.errors import UserError
 from ircotlib.generation.server import ServerModel
 from ircotlib.generation.server.attempts import Patience
 from ircotlib.generation.thoughts import split_thoughts
-from ircotlib.playing.cache import Calls
-from ircotlib.playing.scheduler import run
 from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Generate, Message, Sample, Sampled
 
 QUICK = Patience(timeout=5, attempts=3, first_pause=0.01, longest_pause=0.02)

@@ -5,21 +5,20 @@ import re
 from dataclasses import replace
 
 import pytest
+from ircotlib.experiment.checks import check_comparison
+from ircotlib.experiment.needs import find_crowded
 from replying import own_demonstrations
 
-from ircotlib.comparing.checks import check_comparison
-from ircotlib.comparing.comparison import Comparison, compare_systems
-from ircotlib.comparing.needs import find_crowded
 from ircotlib.data import Paragraph
 from ircotlib.datasets import all_datasets, find_dataset
 from ircotlib.errors import UserError
+from ircotlib.experiment import backends, bench
+from ircotlib.experiment.compare import Comparison, compare_systems
+from ircotlib.experiment.setup import name_bench, open_setup, program_of
 from ircotlib.files.paths import PROMPTS
 from ircotlib.parameters import read_parameters
 from ircotlib.program import Generate, NearestTitle, Sample
 from ircotlib.prompting.demonstrations import find_demonstrations, prompt_path, read_demonstrations
-from ircotlib.running import backends, bench
-from ircotlib.running.bench import name_bench, open_bench
-from ircotlib.running.programs import program_of
 from ircotlib.systems import FOUR_EXAMPLES, SETS, all_systems, choose_systems
 from ircotlib.systems.decomp import END, READ, RETRIEVE, read_call
 from ircotlib.text import answer_from_chain
@@ -146,7 +145,7 @@ def first_prompt(opened, system, setting):
 @pytest.mark.parametrize("dataset", NINE)
 def test_every_system_starts_with_its_examples_on_every_data_set(parameters, dataset):
     """The programs of DSP and Auto-CoT make prompts of their own, of examples and of questions."""
-    opened = open_bench(parameters, dataset, "13_head_to_head")
+    opened = open_setup(parameters, dataset, "13_head_to_head")
     pairs = opened.prompt("demonstrate", system=S["DSP"])(opened.test[0])
     assert pairs.count("\n\n\n") == S["DSP"].count_examples(opened.dataset)
     examined = 0

@@ -6,13 +6,12 @@ import pytest
 from replying import own_demonstrations
 
 from ircotlib.datasets import all_datasets, find_dataset
+from ircotlib.experiment import backends, bench
+from ircotlib.experiment.setup import open_setup, program_of
 from ircotlib.files.paths import PROMPTS
 from ircotlib.parameters import read_parameters
 from ircotlib.prompting.examples import find_examples, read_examples
 from ircotlib.prompting.prompt import AGENT, read_template
-from ircotlib.running import backends, bench
-from ircotlib.running.bench import open_bench
-from ircotlib.running.programs import program_of
 from ircotlib.systems import FOUR_EXAMPLES, IRCOT, SEARCHAIN, all_systems, choose_systems
 from ircotlib.systems.readers import READER
 
@@ -28,7 +27,7 @@ def opened(tmp_path, monkeypatch, laboratory):
     changes = {"data_dir": str(laboratory), "dev": 0, "test": 4, "datasets": ["hotpotqa"]}
     changes |= {"model": "data/models/mini-causal", "style": "codex", "context_tokens": None}
     changes |= {"most_demonstrations": 16}
-    return open_bench(read_parameters("mini", changes), "hotpotqa", "try")
+    return open_setup(read_parameters("mini", changes), "hotpotqa", "try")
 
 
 def on(opened, dataset, **changes):

@@ -10,16 +10,16 @@ from ircot_laboratory.judge.laboratory_facts import judge_reference as judge_sta
 from ircot_laboratory.make import make_laboratory
 from ircot_laboratory.world.records import Entity
 from ircotlib.annotate import box as annotate_box
-from ircotlib.comparing.comparison import run_system
 from ircotlib.data import Node, Paragraph, Question
+from ircotlib.experiment import backends
+from ircotlib.experiment import bench as setup
+from ircotlib.experiment.compare import run_system
+from ircotlib.experiment.runs import Run
+from ircotlib.experiment.setup import open_setup
 from ircotlib.parameters import read_parameters
 from ircotlib.results import citations
 from ircotlib.results.citations import accuracy_of_marks, make_item, read_references
 from ircotlib.results.factuality import Item
-from ircotlib.running import backends
-from ircotlib.running import bench as setup
-from ircotlib.running.bench import open_bench
-from ircotlib.running.run import Run
 from ircotlib.systems import all_systems
 
 BORN, CAPITAL = "Edvard Grieg was born in Norway [1].", "Its capital, Oslo [2][3],"
@@ -76,7 +76,7 @@ def parameters(tmp_path, monkeypatch):
 @pytest.fixture
 def marked_run(parameters):
     """A run of SearChain with new final contents, because the model that ran it marks nothing."""
-    opened, system = open_bench(parameters, "hotpotqa", "11_searchain"), all_systems()["SearChain"]
+    opened, system = open_setup(parameters, "hotpotqa", "11_searchain"), all_systems()["SearChain"]
     run_system(opened, system)
     path = Run(opened, system, "test", {}).folder / "predictions.jsonl"
     rows = [json.loads(line) for line in path.read_text().splitlines()]

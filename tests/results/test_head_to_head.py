@@ -1,18 +1,17 @@
-"""The big table of all systems: its tests, costs, front and orders, from runs written by hand."""
+"""The big table of all systems: its tests, costs and front, from runs written by hand."""
 
 from itertools import product
 
 import pandas as pd
 import pytest
+from ircotlib.experiment.identity import identity
 
+from ircotlib.experiment.setup import name_bench
 from ircotlib.files import paths
 from ircotlib.parameters import EIGHT, read_parameters
 from ircotlib.results import head_to_head
 from ircotlib.results.head_to_head import compare_all, measures_of, panels_of, systems_of
-from ircotlib.results.orders import agree_in_order
 from ircotlib.results.statistics import holm, paired_p
-from ircotlib.running.bench import name_bench
-from ircotlib.running.identity import identity
 from ircotlib.systems import all_systems
 
 P = read_parameters("mini", {"head_to_head": ["hotpotqa", "eli5"]})
@@ -166,18 +165,3 @@ def test_the_front_by_hand():
     costs, values = [1, 2, 3, 3, 1], [10, 30, 30, 40, 9]
     assert head_to_head.find_front(costs, values) == [True, True, False, True, False]
     assert head_to_head.find_front([1, 1], [5, 5]) == [True, True]
-
-
-def test_our_order_beside_the_papers(runs):
-    table = compare_all(runs, P)
-    table.loc[table["system"] == "CoT", "retrievals"] = 0.0
-    orders = agree_in_order(table).set_index(["dataset", "metric", "among"])
-    whole = orders.loc["hotpotqa", "cover_em", "all"]  # 56.91, 51.97, 35.04 in the paper
-    assert list(whole[["systems", "pairs", "same_order", "tau"]]) == [3, 3, 3, 1]
-    within = orders.sort_index().loc["hotpotqa", "cover_em"]["systems"]
-    assert dict(within) == {"all": 3, "with retrieval": 2, "without": 1}
-    alone = orders.loc["hotpotqa", "f1", "all"]
-    assert alone["systems"] == 1 and pd.isna(alone["tau"])
-    less = table.replace({"system": {"DSP": "SearChain w/o Completion"}})
-    less = agree_in_order(less).set_index(["dataset", "among"])["systems"]
-    assert less["eli5", "with retrieval"] == 1  # an ablation is in no group

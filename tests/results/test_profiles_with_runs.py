@@ -6,12 +6,12 @@ from itertools import count
 import nbformat
 import pytest
 
+from ircotlib.experiment import bench as setup
+from ircotlib.experiment.runs import NONE_SUITS
 from ircotlib.files.paths import NOTEBOOKS
 from ircotlib.parameters import read_parameters
 from ircotlib.results import runs
 from ircotlib.results.runs import with_runs
-from ircotlib.running import bench as setup
-from ircotlib.running.run import NONE_SUITS
 
 MINI = read_parameters("mini")
 QUICK, SAMPLE = read_parameters("quick"), read_parameters("sample")

@@ -19,8 +19,7 @@ from ircotlib.files import paths
 from ircotlib.results.figures import panels
 
 ABOUT = "profile mini, model mini-xxl, n = 100 test questions a data set; what it was shown"
-TEXTS = {"searchain_tree", "ircot_tuning", "abilities_parts", "abilities_ceilings"}  # no marks
-TEXTS |= {"abilities_map", "abilities_map_fine", "abilities_dials", "abilities_predicted_readers"}
+TEXTS = {"searchain_tree", "ircot_tuning"}  # no marks
 
 
 @pytest.mark.parametrize("name", DRAWN)

@@ -20,6 +20,7 @@ from corpora import WORDS, flip, random_paragraphs, random_text
 
 from ircotlib.data import Paragraph
 from ircotlib.datasets import find_dataset
+from ircotlib.experiment.setup import Setup
 from ircotlib.files import extras
 from ircotlib.files.paths import ROOT
 from ircotlib.parameters import read_parameters
@@ -33,7 +34,6 @@ from ircotlib.retrieval.dense import Dense, open_dense
 from ircotlib.retrieval.encoder import Encoder
 from ircotlib.retrieval.ranking import Refused
 from ircotlib.retrieval.vectors import BLOCK, open_vectors, write_vectors
-from ircotlib.running.bench import Bench
 
 if not find_spec("sentence_transformers"):
     pytest.skip("needs the extra: pip install -e '.[dense]'", allow_module_level=True)
@@ -122,7 +122,7 @@ def test_hits_and_scores_are_those_of_a_brute_force(backends, kind, monkeypatch)
 
 def test_programs_are_given_the_vectors_of_a_model_that_has_one_per_text(backends, words):
     texts = ["bano coru", "dulo", "bano coru"]
-    bench = Bench(read_parameters("mini"), find_dataset("musique"), "try")
+    bench = Setup(read_parameters("mini"), find_dataset("musique"), "try")
     for kind in ("dense", "hybrid"):
         vectors = replace(bench, retriever=backends[kind]).ambient["embed"](texts)
         assert vectors.shape == (3, 32) and (vectors[0] == vectors[2]).all()

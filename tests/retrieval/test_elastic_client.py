@@ -16,10 +16,10 @@ import yaml
 from asking import ask
 
 from ircotlib.data import Paragraph
+from ircotlib.engine.cache import Calls
+from ircotlib.engine.scheduler import run
 from ircotlib.errors import Unavailable
 from ircotlib.files.paths import ROOT
-from ircotlib.playing.cache import Calls
-from ircotlib.playing.scheduler import run
 from ircotlib.program import Retrieve
 from ircotlib.retrieval.corpus import write_corpus
 
@@ -269,7 +269,7 @@ def test_a_server_that_hangs_or_dies_is_waited_for(start_node, corpus, tmp_path,
 
 
 def test_without_the_client_the_rest_works_and_the_error_says_what_to_install():
-    code = "import sys; sys.modules['elasticsearch'] = None; import ircotlib.running.experiment; "
+    code = "import sys; sys.modules['elasticsearch'] = None; import ircotlib.experiment.runs; "
     code += "import ircotlib.retrieval.elastic_load"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert ended.returncode == 1 and "experiment.py" not in ended.stderr

@@ -10,9 +10,9 @@ from asking import ask
 
 from ircotlib.datasets.pooled import pool
 from ircotlib.datasets.twowiki import read_2wikimultihopqa
+from ircotlib.engine.cache import Calls
+from ircotlib.engine.scheduler import run
 from ircotlib.errors import Unavailable
-from ircotlib.playing.cache import Calls
-from ircotlib.playing.scheduler import run
 from ircotlib.program import Retrieve
 from ircotlib.retrieval.corpus import write_corpus
 

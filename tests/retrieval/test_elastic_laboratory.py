@@ -3,11 +3,10 @@
 import pytest
 
 from ircot_laboratory.make import make_laboratory
+from ircotlib.engine.scheduler import run
+from ircotlib.experiment.setup import open_setup, program_of
 from ircotlib.parameters import read_parameters
-from ircotlib.playing.scheduler import run
 from ircotlib.program import NearestTitle, Retrieve
-from ircotlib.running.bench import open_bench
-from ircotlib.running.programs import program_of
 from ircotlib.systems import all_systems
 
 
@@ -18,10 +17,10 @@ def benches(tmp_path_factory, elasticsearch_url):
     made = str(make_laboratory(folder / "small", 5, 1200, 60))
     changes = {"model": "data/models/mini-xl", "data_dir": made, "dev": 0, "test": 60}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ircotlib.running.bench.DATA", folder / "data")
-        patch.setattr("ircotlib.running.backends.DATA", folder / "data")
+        patch.setattr("ircotlib.experiment.setup.DATA", folder / "data")
+        patch.setattr("ircotlib.experiment.setup.DATA", folder / "data")
         yield [
-            open_bench(read_parameters("mini", changes | {"retriever": where}), "iirc", "try")
+            open_setup(read_parameters("mini", changes | {"retriever": where}), "iirc", "try")
             for where in ("embedded", elasticsearch_url)
         ]
 

@@ -7,13 +7,13 @@ import pytest
 
 from ircotlib.data import Paragraph, Question
 from ircotlib.datasets.own import write_own
+from ircotlib.experiment.laboratory import find_facts
+from ircotlib.experiment.setup import open_dataset, open_model
 from ircotlib.extraction.repeated_queries import open_duplicates
 from ircotlib.files import kept
 from ircotlib.files.kept import kept_until_changed
 from ircotlib.parameters import read_parameters
 from ircotlib.prompting import examples, templates
-from ircotlib.running.backends import open_dataset, open_model
-from ircotlib.running.laboratory import find_facts
 
 
 def own(name: str) -> list:

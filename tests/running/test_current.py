@@ -10,18 +10,18 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from ircotlib.experiment.current import REPLAY, read_current
 
-from ircotlib.comparing.comparison import run_system
+from ircotlib.experiment import backends, experiment, finished
+from ircotlib.experiment import bench as setup
+from ircotlib.experiment.compare import run_system
+from ircotlib.experiment.runs import Run, read_about, write_about
+from ircotlib.experiment.setup import open_setup
 from ircotlib.files import sources
 from ircotlib.files.paths import MODELS, PROMPTS, ROOT
 from ircotlib.files.sources import LATER, hash_sources
 from ircotlib.parameters import read_parameters
 from ircotlib.prompting import examples, templates
-from ircotlib.running import backends, experiment, finished
-from ircotlib.running import bench as setup
-from ircotlib.running.bench import open_bench
-from ircotlib.running.current import REPLAY, read_current
-from ircotlib.running.run import Run, read_about, write_about
 from ircotlib.systems import all_systems
 from ircotlib.systems.ircot import ircot_qa
 
@@ -41,7 +41,7 @@ def bench(tmp_path, monkeypatch, laboratory):
     p = {"data_dir": str(tmp_path / "small"), "model": str(tmp_path / "model"), "dev": 0}
     p |= {"demonstrations": str(tmp_path / "prompts/laboratory"), "datasets": ["hotpotqa"]}
     p = read_parameters("mini", p | {"test": 2, "max_steps": 2, "distractors": [1]})
-    return open_bench(p, "hotpotqa", "mine")
+    return open_setup(p, "hotpotqa", "mine")
 
 
 def has_been_read(bench, system=S["IRCoT QA"], **setting) -> bool:
@@ -55,7 +55,7 @@ def has_been_read(bench, system=S["IRCoT QA"], **setting) -> bool:
 
 def reopened(bench, **changes):
     """The bench as a new cell opens it."""
-    return open_bench(bench.parameters.change(**changes), "hotpotqa", "mine")
+    return open_setup(bench.parameters.change(**changes), "hotpotqa", "mine")
 
 
 def edit(path: Path, old: str, new: str) -> None:
@@ -116,7 +116,7 @@ def test_what_only_this_kernel_knows_is_played_again(bench, plugins):
     def mine(question, *, read, **options):
         return (yield from ircot_qa(question, read=read, **options))
 
-    other_model = open_bench(
+    other_model = open_setup(
         bench.parameters.change(model="data/models/mini-large"), "hotpotqa", "x"
     )
     in_cell = replace(S["IRCoT QA"], name="Mine", program=mine, templates="ircot")
@@ -187,11 +187,11 @@ def test_what_was_edited_while_a_run_was_played_is_not_taken_for_what_made_it(be
 PLAY = """
 import sys
 from pathlib import Path
-from ircotlib import all_systems, open_bench, read_parameters, run_system
-from ircotlib.running import experiment
+from ircotlib import all_systems, open_setup, read_parameters, run_system
+from ircotlib.experiment import experiment
 
 p = read_parameters("mini", {"data_dir": sys.argv[1], "distractors": [], "extractor": ""})
-bench = open_bench(p.change(model=sys.argv[2], max_steps=1, dev=0, test=2), "hotpotqa", "mine")
+bench = open_setup(p.change(model=sys.argv[2], max_steps=1, dev=0, test=2), "hotpotqa", "mine")
 played, play = [], experiment.play
 experiment.play = lambda run: played.append(run) or play(run)
 for word in sys.argv[3:]:
@@ -231,7 +231,7 @@ def test_edited_code_is_seen_by_the_next_process_and_distrusted_by_a_running_one
 
 def test_rooms_that_no_run_uses_are_left_out_of_the_hash():
     """What a run imports is in the hash; the same files give the same hash."""
-    code = "import sys, ircotlib.running.experiment\nprint(*sys.modules)"
+    code = "import sys, ircotlib.experiment.runs\nprint(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     rooms = {name.split(".")[1] for name in loaded.stdout.split() if name.startswith("ircotlib.")}
     assert {"running", "systems", "prompting"} <= rooms and not rooms & {*LATER}

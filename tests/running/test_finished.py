@@ -8,6 +8,18 @@ import pytest
 
 from ircotlib.data import Demonstration, Paragraph, Question
 from ircotlib.datasets import find_dataset
+from ircotlib.experiment.runs import (
+    FEWEST,
+    Finished,
+    Run,
+    count_demonstrations,
+    count_texts,
+    describe_stages,
+    find_oddities,
+    find_silence,
+    find_unknown,
+)
+from ircotlib.experiment.setup import Setup
 from ircotlib.files.paths import MODELS
 from ircotlib.generation.local import LocalModel
 from ircotlib.parameters import read_parameters
@@ -22,18 +34,6 @@ from ircotlib.program import (
     with_purpose,
 )
 from ircotlib.prompting.prompt import Prompt
-from ircotlib.running.bench import Bench
-from ircotlib.running.finished import (
-    FEWEST,
-    Finished,
-    count_demonstrations,
-    count_texts,
-    describe_stages,
-    find_oddities,
-    find_silence,
-    find_unknown,
-)
-from ircotlib.running.run import Run
 from ircotlib.systems import choose_systems
 
 
@@ -141,7 +141,7 @@ def test_what_a_system_could_not_know_is_told(text, outcome, model, told):
     assert told in found and bool(told) == bool(found)
     known = Question("k", "Who founded it?", ("?",), (), "own")
     outcomes = {"q": outcome, "k": tried(PAGE)}
-    bench = Bench(read_parameters("mini"), find_dataset("own"), "x", model=model)
+    bench = Setup(read_parameters("mini"), find_dataset("own"), "x", model=model)
 
     def odd(*questions: Question) -> list[str]:
         run = Run(replace(bench, test=questions), choose_systems(["OneR"])[0], "test", {})

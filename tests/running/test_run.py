@@ -5,10 +5,23 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from ircotlib.comparing.comparison import run_system
 from ircotlib.data import DataError, Question
 from ircotlib.datasets.own import write_own
 from ircotlib.datasets.pooled import make_paragraph
+from ircotlib.experiment import backends
+from ircotlib.experiment import bench as setup
+from ircotlib.experiment.compare import run_system
+from ircotlib.experiment.runs import (
+    EARLIER,
+    FILES,
+    Run,
+    clear_runs,
+    hold_runs,
+    read_about,
+    read_file,
+    read_predictions,
+    write_about,
+)
 from ircotlib.explore.questions import compare_runs
 from ircotlib.files import paths
 from ircotlib.files.paths import replace_files
@@ -17,19 +30,6 @@ from ircotlib.parameters import read_parameters
 from ircotlib.results import markdown
 from ircotlib.results.causes import find_causes
 from ircotlib.results.runs import count_parsed, find_test_runs, read_runs
-from ircotlib.running import backends
-from ircotlib.running import bench as setup
-from ircotlib.running.predictions import read_predictions
-from ircotlib.running.run import (
-    EARLIER,
-    FILES,
-    Run,
-    clear_runs,
-    hold_runs,
-    read_about,
-    read_file,
-    write_about,
-)
 from ircotlib.systems import all_systems
 
 IDS = ["NA", "nan", "null", "None", "US", "a\rb", "a\nb", "=1+1", "-1", "030", 'x"y', ",", "#"]
@@ -60,7 +60,7 @@ def ran(place, parameters):
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(setup, "DATA", place)
         patched.setattr(backends, "DATA", place)
-        opened = setup.open_bench(parameters, "own", "04_ircot", with_model=False)
+        opened = setup.open_setup(parameters, "own", "04_ircot", with_model=False)
         first = run_system(opened, OneR, k=1)
         assert first.equals(run_system(opened, OneR, k=1))
         again = read_runs(parameters, "04_ircot")

@@ -9,22 +9,19 @@ import pandas as pd
 import pytest
 
 from ircot_laboratory import make
-from ircotlib.comparing.comparison import compare_systems, run_system, tune
 from ircotlib.data import Prediction, read_jsonl
 from ircotlib.errors import UserError
+from ircotlib.experiment import backends, bench
+from ircotlib.experiment import experiment as runs
+from ircotlib.experiment.compare import compare_systems, run_system, tune
+from ircotlib.experiment.runs import answer, read_about, replay
+from ircotlib.experiment.setup import change_model, open_setup, program_of, runs_folder
 from ircotlib.parameters import OOD, SCALE, read_parameters
 from ircotlib.program import Generate, NearestTitle, Retrieve
-from ircotlib.results.claims.claim import compare
+from ircotlib.papers.claims import compare_claims as compare
 from ircotlib.results.reported import COLUMNS, read_reported, with_reported
 from ircotlib.results.runs import has_runs, name_edges, read_costs, read_runs, read_training
 from ircotlib.results.statistics import describe, summarise
-from ircotlib.running import backends, bench
-from ircotlib.running import experiment as runs
-from ircotlib.running.backends import change_model
-from ircotlib.running.bench import open_bench, runs_folder
-from ircotlib.running.experiment import answer, replay
-from ircotlib.running.programs import program_of
-from ircotlib.running.run import read_about
 from ircotlib.systems import all_systems
 
 S = all_systems()
@@ -44,7 +41,7 @@ def parameters(tmp_path, monkeypatch, laboratory):
 @pytest.fixture
 def plain(parameters):
     """A bench without demonstrations."""
-    return open_bench(parameters.change(distractors=[]), "hotpotqa", "04_ircot")
+    return open_setup(parameters.change(distractors=[]), "hotpotqa", "04_ircot")
 
 
 def few(opened, count=4):
@@ -54,7 +51,7 @@ def few(opened, count=4):
 def test_without_a_folder_the_laboratory_is_opened(tmp_path, parameters, monkeypatch, laboratory):
     made = []
     monkeypatch.setattr(make, "make_laboratory", lambda at: made.append(at) or laboratory)
-    opened = open_bench(parameters.change(data_dir=""), "musique", "04_ircot", with_model=False)
+    opened = open_setup(parameters.change(data_dir=""), "musique", "04_ircot", with_model=False)
     assert made == [tmp_path / "laboratory"]
     assert (len(opened.dev), len(opened.test), opened.test[0].dataset) == (12, 28, "musique")
     assert len(opened.retriever.search(opened.test[0].text, 3)) == 3
@@ -65,7 +62,7 @@ def test_without_a_folder_the_laboratory_is_opened(tmp_path, parameters, monkeyp
 
 
 def test_as_many_demonstrations_are_shown_as_fit_the_window_of_the_model(parameters):
-    opened = open_bench(parameters, "hotpotqa", "04_ircot")
+    opened = open_setup(parameters, "hotpotqa", "04_ircot")
     question = opened.dev[0]
     found = [paragraph for paragraph, _ in opened.retriever.search(question.text, 8)]
     for stage in ("cot", "direct"):
@@ -74,7 +71,7 @@ def test_as_many_demonstrations_are_shown_as_fit_the_window_of_the_model(paramet
         assert long.count("\nA:") < short.count("\nA:") < 16
         lengths = [opened.model.count_tokens(text) for text in (short, long)]
         assert all(0.4 * WINDOW < length <= WINDOW - 200 for length in lengths)
-    wide = open_bench(parameters.change(context_tokens=None), "hotpotqa", "04_ircot")
+    wide = open_setup(parameters.change(context_tokens=None), "hotpotqa", "04_ircot")
     assert wide.prompt("cot", 2, 1)(question, ()).count("\nA:") == 16
     assert wide.prompt("cot", 2, 1).max_prompt_tokens == 5800
 
@@ -83,13 +80,13 @@ def test_a_causal_model_is_prompted_as_gpt3(parameters):
     causal = change_model(parameters, "data/models/mini-causal")
     assert (causal.style, change_model(causal, parameters.model).style) == ("codex", "codex")
     assert change_model(parameters, "data/models/mini-base").style == "flan_t5"
-    prompt = open_bench(causal, "hotpotqa", "06_scale", grid_of=SCALE).prompt("cot", 1)
+    prompt = open_setup(causal, "hotpotqa", "06_scale", grid_of=SCALE).prompt("cot", 1)
     assert prompt.template.instruction is None and prompt.max_prompt_tokens == WINDOW - 300
 
 
 def test_demonstrations_of_another_data_set_are_another_experiment(parameters):
-    own = open_bench(parameters, "hotpotqa", "07_ood", grid_of=OOD)
-    other = open_bench(parameters, "hotpotqa", "07_ood", shown="2wikimultihopqa", grid_of=OOD)
+    own = open_setup(parameters, "hotpotqa", "07_ood", grid_of=OOD)
+    other = open_setup(parameters, "hotpotqa", "07_ood", shown="2wikimultihopqa", grid_of=OOD)
     one, two = (opened.prompt("cot", 1, 0)(own.dev[0], ()) for opened in (own, other))
     assert one != two and one.rpartition("\n\n\n")[2] == two.rpartition("\n\n\n")[2]
     assert own.runs != other.runs
@@ -102,7 +99,7 @@ def test_demonstrations_of_another_data_set_are_another_experiment(parameters):
 
 
 def test_pages_of_iirc_are_asked_for_with_demonstrations_of_titles(parameters):
-    opened = open_bench(parameters, "iirc", "04_ircot")
+    opened = open_setup(parameters, "iirc", "04_ircot")
     question = opened.test[0]
     for name, setting in (("IRCoT QA", {"k": 2, "m": 1}), ("OneR", {"k": 2})):
         playing = program_of(opened, S[name], **setting)(question)
@@ -118,18 +115,18 @@ def test_pages_of_iirc_are_asked_for_with_demonstrations_of_titles(parameters):
 
 
 def test_a_program_is_told_the_other_questions_if_it_asks_for_them(parameters):
-    opened = open_bench(parameters.change(distractors=[], extractor=""), "hotpotqa", "try")
+    opened = open_setup(parameters.change(distractors=[], extractor=""), "hotpotqa", "try")
     request = next(program_of(opened, S["Auto-CoT"], examples=2)(opened.test[0]))
     asked = {f"Q: {other.text}\nA: Let's think step by step." for other in opened.test}
     assert request.prompt in asked and len(asked) == len(opened.test) > 1
 
 
 def test_the_released_program_is_reached_from_the_parameters(parameters):
-    opened = open_bench(parameters.change(released=True, max_steps=1), "hotpotqa", "04_ircot")
+    opened = open_setup(parameters.change(released=True, max_steps=1), "hotpotqa", "04_ircot")
     found = answer(opened, S["IRCoT QA"], opened.test[0], k=2, m=1)
     queries = [s.request for s in found.trace if isinstance(s.request, Retrieve)]
     assert len(queries) == 1 and queries[0].distinct and len(found.result.thoughts) == 1
-    assert opened.runs != open_bench(parameters, "hotpotqa", "04_ircot").runs
+    assert opened.runs != open_setup(parameters, "hotpotqa", "04_ircot").runs
 
 
 def test_what_a_program_does_not_take_is_an_error_that_names_what_it_takes(plain):
@@ -178,7 +175,7 @@ def test_a_run_leaves_its_folder_and_replays_from_the_cache(plain, tmp_path):
 
 
 def test_a_run_replayed_from_its_folder_shows_its_prompts(parameters):
-    opened = few(open_bench(parameters.change(test=4), "iirc", "04_ircot"))
+    opened = few(open_setup(parameters.change(test=4), "iirc", "04_ircot"))
     run_system(opened, S["IRCoT QA"], "test", k=2, m=1, demonstration_set=2)
     (folder,) = (opened.runs / "test").iterdir()
     outcomes = replay(folder)
@@ -242,7 +239,7 @@ def test_settings_never_share_a_folder(parameters):
 
 
 def test_runs_of_another_setting_are_not_read_and_the_error_says_what_to_do(parameters):
-    run_system(few(open_bench(parameters, "hotpotqa", "04_ircot")), S["OneR"], k=5)
+    run_system(few(open_setup(parameters, "hotpotqa", "04_ircot")), S["OneR"], k=5)
     assert set(read_runs(parameters, "04_ircot")["k"]) == {5}
     other = parameters.change(seed=1)
     with pytest.raises(FileNotFoundError) as error:
@@ -256,7 +253,7 @@ def test_runs_of_another_setting_are_not_read_and_the_error_says_what_to_do(para
 def test_tuning_takes_the_best_and_of_equals_the_smaller(parameters):
     def tuned(values):
         p = parameters.change(oner_k=values, distractors=[])
-        return tune(open_bench(p, "hotpotqa", "04_ircot"), S["OneR"])
+        return tune(open_setup(p, "hotpotqa", "04_ircot"), S["OneR"])
 
     best, table = tuned([1, 5])
     assert list(table["k"]) == [1, 5] and best == {"k": 5}
@@ -289,13 +286,13 @@ def test_a_best_value_on_the_edge_of_its_grid_is_named(values, edge):
 
 
 def test_tuning_without_dev_questions_is_an_error(parameters):
-    opened = open_bench(parameters.change(dev=0), "hotpotqa", "04_ircot")
+    opened = open_setup(parameters.change(dev=0), "hotpotqa", "04_ircot")
     with pytest.raises(ValueError, match="found 3 settings of OneR and no dev question of hotpot"):
         tune(opened, S["OneR"])
 
 
 def test_systems_are_tuned_and_run_with_every_demonstration_set(parameters):
-    opened = few(open_bench(parameters.change(ircot_k=[2], oner_k=[1, 3]), "hotpotqa", "04_ircot"))
+    opened = few(open_setup(parameters.change(ircot_k=[2], oner_k=[1, 3]), "hotpotqa", "04_ircot"))
     systems = [S[name] for name in ("NoR QA", "OneR", "IRCoT QA")]
     found = compare_systems([opened], systems)
     sets = found.scores.groupby("system", sort=False)["demonstration_set"].nunique()
@@ -351,7 +348,7 @@ def test_costs_of_tuning_are_means_over_the_settings_and_one_retrieval_serves_th
 
 def test_the_other_reader_reads_the_same_chains_and_costs_its_own_requests_only(plain):
     opened = few(plain)
-    other = few(open_bench(plain.parameters.other_reader(), "hotpotqa", "04_ircot"))
+    other = few(open_setup(plain.parameters.other_reader(), "hotpotqa", "04_ircot"))
     assert other.runs != opened.runs and other.parameters.reader == "direct"
     assert other.parameters.other_reader() == plain.parameters
     run_system(opened, S["IRCoT QA"], k=2)

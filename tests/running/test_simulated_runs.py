@@ -8,6 +8,7 @@ from html import unescape
 from types import ModuleType
 
 import pytest
+from ircotlib.experiment.checks import check_places
 
 from ircotlib import (
     Generate,
@@ -26,7 +27,7 @@ from ircotlib import (
     find_causes,
     list_runs,
     name_model,
-    open_bench,
+    open_setup,
     read_about,
     read_costs,
     read_parameters,
@@ -36,12 +37,11 @@ from ircotlib import (
     show_question,
 )
 from ircotlib.command.figures import main as make_figures
-from ircotlib.comparing.checks import check_places
+from ircotlib.experiment import backends
+from ircotlib.experiment import bench as setup
+from ircotlib.experiment.setup import runs_folder
 from ircotlib.files.paths import PROMPTS, ROOT
 from ircotlib.program import SENTENCE
-from ircotlib.running import backends
-from ircotlib.running import bench as setup
-from ircotlib.running.bench import runs_folder
 
 DIALS = {"knows": 0.3, "misreads": 0.1, "extractor_misreads": 0.1}
 NAME = "simulated reader (knows 0.3, misreads 0.1, extractor_misreads 0.1)"
@@ -63,7 +63,7 @@ def first_setting(bench, system) -> dict:
 
 @pytest.mark.parametrize("dataset", ["iirc", "strategyqa", "eli5"])
 def test_every_system_is_run_replayed_explored_and_judged(p, dataset):
-    bench, right = open_bench(p, dataset, "13_head_to_head"), {}
+    bench, right = open_setup(p, dataset, "13_head_to_head"), {}
     for system in all_systems().values():
         setting = first_setting(bench, system)
         scores = run_system(bench, system, **setting)
@@ -95,7 +95,7 @@ def test_every_system_is_run_replayed_explored_and_judged(p, dataset):
 
 
 def test_ircot_is_tuned_and_compared(p):
-    bench = open_bench(p.change(dials={}), "iirc", "04_ircot")
+    bench = open_setup(p.change(dials={}), "iirc", "04_ircot")
     systems = choose_systems(["NoR QA", "OneR QA", *IRCOTS])
     found = compare_systems([bench], systems, demonstration_sets=1)
     means = found.scores.groupby("system")[["f1", "recall"]].mean()
@@ -112,10 +112,10 @@ def test_other_dials_have_runs_of_their_own(p):
     assert runs_folder(p.change(dials=DIALS), "04_ircot") == folder
     others = [p.change(dials=DIALS | {name: 0.7}) for name in ("knows", "coincide", "obeys")]
     assert len({folder, *(runs_folder(other, "04_ircot") for other in others)}) == 4
-    bench, again = (open_bench(p, "musique", "04_ircot") for _ in range(2))
+    bench, again = (open_setup(p, "musique", "04_ircot") for _ in range(2))
     [system] = choose_systems(["IRCoT QA"])
     scores = [run_system(b, system, k=4)["f1"].tolist() for b in (bench, again)]
-    perfect = open_bench(p.change(dials={"knows": 1}), "musique", "04_ircot")
+    perfect = open_setup(p.change(dials={"knows": 1}), "musique", "04_ircot")
     assert scores[0] == scores[1] != run_system(perfect, system, k=4)["f1"].tolist() == [1] * 8
     assert bench.runs != perfect.runs
 
@@ -157,7 +157,7 @@ def test_what_it_cannot_do_is_refused_before_work_begins(changes, error):
 def test_what_is_no_question_of_the_laboratory_is_refused(p, capsys):
     with pytest.raises(UserError, match="'Who is Ann\\?', expected one of the laboratory's"):
         list(ask(p, "Who is Ann?"))
-    text = open_bench(p, "musique", "00_tour").test[0].text
+    text = open_setup(p, "musique", "00_tour").test[0].text
     assert [str(asked).split("\n")[0] for asked in ask(p, text, ["ReAct"])] == [f"ReAct, {NAME}"]
     make_figures(["--only", "10_your_own", "--set", "model=simulated"])
     assert "10_your_own is left out" in capsys.readouterr().err
@@ -180,7 +180,7 @@ def test_a_system_of_ones_own_is_played_with_the_teachers_in_its_file(p, tmp_pat
     module = ModuleType("ircotlib.systems.two_step")
     monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setattr(asking, "__module__", module.__name__)
-    mine, bench = System("Mine", asking, stages=("ask",)), open_bench(p, "hotpotqa", "mine")
+    mine, bench = System("Mine", asking, stages=("ask",)), open_setup(p, "hotpotqa", "mine")
     with pytest.raises(UserError, match="Mine: found no teacher of its stages .two_step/ask."):
         run_system(bench, mine, k=2)
     page = (ROOT / "docs/systems.md").read_text(encoding="utf-8")

@@ -9,13 +9,14 @@ from thinking import CHATS, TAGS, THOUGHTS, Thinker
 
 pytest.importorskip("openai", reason="needs the client: pip install -e '.[server]'")
 
-from ircot_laboratory.simulated.reader import SURE
-from ircotlib.generation.server import ServerModel
-from ircotlib.playing.cache import Calls
-from ircotlib.playing.scheduler import run
-from ircotlib.program import Generate, Outcome, Sample, Step
 from ircotlib.results.abilities.simulation import Simulation, open_simulation
-from ircotlib.running.programs import program_of
+
+from ircot_laboratory.simulated.reader import SURE
+from ircotlib.engine.cache import Calls
+from ircotlib.engine.scheduler import run
+from ircotlib.experiment.setup import program_of
+from ircotlib.generation.server import ServerModel
+from ircotlib.program import Generate, Outcome, Sample, Step
 from ircotlib.systems import all_systems
 
 SYSTEMS = [*all_systems()]

@@ -5,9 +5,9 @@ on the way to real answers of the simulated reader.
 import pytest
 
 from ircotlib.data import Hop
+from ircotlib.experiment.runs import answer
+from ircotlib.experiment.setup import open_setup
 from ircotlib.parameters import read_parameters
-from ircotlib.running.bench import open_bench
-from ircotlib.running.experiment import answer
 from ircotlib.systems import all_systems
 
 S = all_systems()
@@ -24,9 +24,9 @@ def bench(tmp_path_factory):
     folder = tmp_path_factory.mktemp("hops")
     with pytest.MonkeyPatch.context() as patch:
         for module in ("bench", "backends"):
-            patch.setattr(f"ircotlib.running.{module}.DATA", folder)
+            patch.setattr(f"ircotlib.experiment.{module}.DATA", folder)
         changes = {"model": "simulated", "dials": {"knows": 1.0}, "datasets": ["musique"]}
-        yield open_bench(read_parameters("mini", changes | {"dev": 0, "test": 30}), "musique", "x")
+        yield open_setup(read_parameters("mini", changes | {"dev": 0, "test": 30}), "musique", "x")
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,8 @@ from ircotlib.results.figures import palette
 from ircotlib.results.figures.panels import PAGE, finish, subplots
 from ircotlib.systems.searchain.tree import COMPLETION, VERIFICATION
 
-FEEDBACK = {  # kind of feedback -> color of a node that got it, and its text in the legend
-    "": (palette.PALE, "passed"),
+FEEDBACK = {  # of a node: its colour and its text in the legend
+    "": (palette.PALE, "no feedback"),
     VERIFICATION: (palette.PEACH, "corrected by retrieval"),
     COMPLETION: (palette.SKY, "completed by retrieval"),
 }
@@ -25,35 +25,29 @@ def draw_tree(nodes: Sequence[Node], title: str) -> plt.Figure:
     passage have a dotted frame.
     """
     rounds = sorted({node.round for node in nodes})
-    positions = []
+    places = []
     for node in nodes:
-        depth = 0 if node.after is None else positions[node.after][1] - 1
-        positions.append((rounds.index(node.round), depth))
-    wide = max(1, len(rounds))
-    high = 1 - min((y for _, y in positions), default=0)
-    figure, axis = subplots(figsize=(PAGE, 0.7 + 0.75 * high))
-    letters = int(104 / max(wide, 3))
-    boxes = []
-    for node, position in zip(nodes, positions, strict=True):
+        depth = 0 if node.after is None else places[node.after][1] - 1
+        places.append((rounds.index(node.round), depth))
+    high = 1 - min((y for _, y in places), default=0)
+    figure, axis = subplots(figsize=(PAGE, 1 + 0.75 * high))
+    letters = int(104 / max(len(rounds), 3))
+    for node, place in zip(nodes, places, strict=True):
         mark = f"[{node.mark}] " if node.mark else ""
-        extracted = f" (found: {node.found or 'nothing'})" if node.feedback else ""
+        extracted = f" (retrieved: {node.found or 'nothing'})" if node.feedback else ""
         lines = mark + node.query, f"→ {node.answer or '?'}{extracted}"
         text = "\n".join(fill(line, letters, max_lines=3) for line in lines)
-        frame = {"boxstyle": "round", "facecolor": FEEDBACK[node.feedback][0]}
-        frame |= {"edgecolor": palette.FOREST if node.mark else palette.GREY}
-        frame |= {"linewidth": 1.5 if node.mark else 0.8, "linestyle": "-" if node.passage else ":"}
-        look = {"ha": "center", "va": "center", "fontsize": 7}
-        boxes.append(axis.text(*position, text, bbox=frame, **look).get_bbox_patch())
+        box = {"boxstyle": "round", "facecolor": FEEDBACK[node.feedback][0]}
+        box |= {"edgecolor": palette.FOREST if node.mark else palette.GREY}
+        box |= {"linewidth": 1.5 if node.mark else 0.8, "linestyle": "-" if node.passage else ":"}
+        look = {"ha": "center", "va": "center", "fontsize": 7, "zorder": 3}
+        axis.text(*place, text, bbox=box, **look)
         if node.after is not None:
-            arrow = {"arrowstyle": "-|>", "color": palette.GREY, "shrinkA": 0, "shrinkB": 0}
-            arrow |= {"patchA": boxes[node.after], "patchB": boxes[-1]}
-            axis.annotate("", position, positions[node.after], arrowprops=arrow)
-    kinds = dict.fromkeys(FEEDBACK[node.feedback] for node in nodes)
-    handles = [Patch(color=color, label=label) for color, label in kinds]
-    if any(node.mark for node in nodes):
-        frame = {"facecolor": "none", "edgecolor": palette.FOREST, "linewidth": 1.5}
-        handles.append(Patch(label="on the correct path, in its order", **frame))
-    axis.set(xlim=(-0.52, wide - 0.48), ylim=(0.5 - high, 0.5))
+            axis.plot(*zip(places[node.after], place, strict=True), color="0.5", zorder=1)
+    handles = [Patch(color=color, label=label) for color, label in FEEDBACK.values()]
+    frame = {"facecolor": "none", "edgecolor": palette.FOREST, "linewidth": 1.5}
+    handles.append(Patch(label="on the correct path", **frame))
+    axis.set(xlim=(-0.52, max(1, len(rounds)) - 0.48), ylim=(0.5 - high, 0.5))
     axis.set_axis_off()
     if not nodes:
         axis.text(0, 0, "no query could be read", ha="center")
