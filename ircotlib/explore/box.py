@@ -89,8 +89,9 @@ class Explorer(VBox):
         table = self.read(run.value, beside.value)
         marks = ["all", *table["mark"].unique()] + ["wrong"] * (beside.value is None)
         offer(which, [(mark, mark) for mark in marks])
-        chosen = {"all": True, "wrong": table["mark"] != "right"}
-        table = table[chosen.get(which.value, table["mark"] == which.value)]
+        if which.value != "all":
+            is_wrong = table["mark"] != "right"
+            table = table[is_wrong if which.value == "wrong" else table["mark"] == which.value]
         texts = table[table.columns.intersection(SAID)].astype(str).agg("\n".join, axis=1)
         table = table[texts.str.casefold().str.contains(self.text.value.casefold(), regex=False)]
         offer(
