@@ -9,7 +9,7 @@ import pandas as pd
 from ircotlib.annotate.factuality import Item, Verdicts, draw_items
 from ircotlib.datasets.facts import Facts
 from ircotlib.parameters import Parameters
-from ircotlib.systems.searchain.chain import CITATION, citations
+from ircotlib.systems.searchain import CITATION, citations
 
 MARKS = re.compile(rf"{CITATION.pattern}(?: ?{CITATION.pattern})*[.,;:]?")
 

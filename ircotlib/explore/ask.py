@@ -11,7 +11,7 @@ from ircotlib.experiment.setup import open_setup
 from ircotlib.explore.trace import trace_as_text
 from ircotlib.parameters import Parameters
 from ircotlib.program import Outcome
-from ircotlib.systems import choose_systems
+from ircotlib.systems import SEARCHAIN, choose_systems
 from ircotlib.text import plain
 
 DEFAULT = ("NoR QA", "OneR QA", "IRCoT QA", "SearChain")  # the systems that are asked
@@ -40,7 +40,7 @@ def ask(p: Parameters, text: str, systems: Sequence[str] = ()) -> Iterator[Answe
     if not question.text:
         raise UserError("found no question, expected one, such as: Who founded …?")
     for system in choose_systems(systems or p.systems or DEFAULT):
-        own = p.for_agent() if system.study.by_agent else p
+        own = p.for_agent() if system.study == SEARCHAIN else p
         setup = open_setup(own, dataset, "ask")
         setting = setup.choose(system, k=p.k, m=p.distractors[0] if p.distractors else 0)
         outcome = answer_all(setup, system, [question], **setting)[question.id]

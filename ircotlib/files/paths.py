@@ -61,6 +61,7 @@ NOTEBOOKS = _own_or_shipped("notebooks")
 PROFILES = _own_or_shipped("profiles")
 PROMPTS = SHIPPED / "prompts"
 REPORTED = SHIPPED / "data" / "reported.csv"
+CLAIMS = SHIPPED / "data" / "claims.csv"
 REPORTED_CASES = SHIPPED / "data" / "reported_cases.csv"
 DOWNLOADS = SHIPPED / "data" / "downloads.csv"  # where the official files are
 PRICES = SHIPPED / "data" / "prices.csv"  # of models behind servers

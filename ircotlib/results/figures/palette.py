@@ -21,9 +21,9 @@ PEACH, SKY, FOREST = "#f0c9a4", "#a9c1e0", "#2f7d4f"  # nodes that got feedback,
 
 
 def colors_of(systems: Iterable[str]) -> dict[str, str]:
-    """Each system's own colour, or else the shade of its family; black if its file is gone."""
+    """The shade of each system's family; black for a plug-in, and if its file is gone."""
     records, colors = all_systems(), {}
     for name in systems:
         family, shade = records[name].family if name in records else (OWN, 0)
-        colors[name] = (name in records and records[name].color) or FAMILIES[family][shade]
+        colors[name] = FAMILIES[family][shade]
     return colors
