@@ -20,11 +20,11 @@ from ircot_laboratory.official.contexts import alias_rows, number_entities
 from ircot_laboratory.official.files import write_json, write_records
 from ircot_laboratory.official.iirc import iirc_articles, iirc_records
 from ircot_laboratory.official.kilt import kilt_pages, kilt_record, number_pages
-from ircot_laboratory.official.splits import DEV, context_records, write_counts, write_downloads
+from ircot_laboratory.official.splits import DEV, context_records, write_downloads
 from ircot_laboratory.official.strategyqa import strategyqa_paragraphs, strategyqa_record
 from ircot_laboratory.questions.demonstrations import write_demonstrations
 from ircot_laboratory.questions.questions import ALL_DATASETS, DATASETS, make_riddles
-from ircot_laboratory.world.encyclopedia import make_entities, make_world
+from ircot_laboratory.world.encyclopedia import make_world
 from ircot_laboratory.world.pages import KILT
 from ircot_laboratory.world.records import Riddle, World
 from ircotlib.data import write_jsonl
@@ -111,8 +111,6 @@ def _write(folder: Path, about: dict) -> None:
     with write_folder(folder, ABOUT, "laboratory") as partial:
         demonstrated = _write_datasets(partial, about)
         write_all_demonstrations(partial / "prompts", demonstrated, about["seed"])
-        if about["downloads"]:
-            write_counts(partial, len(make_entities(about["seed"], about["size"])))
         paths = sorted(path for path in partial.rglob("*") if path.is_file())
         names = [path.relative_to(partial).as_posix() for path in paths]
         write_description(partial / ABOUT, about | {"files": take_sums(partial, names)})

@@ -8,7 +8,7 @@ from ircotlib.data import Node
 from ircotlib.files.tables import write_table
 
 NOTHING = {"answer": "", "paragraphs": [], "thoughts": [], "reading": "", "nodes": []}
-NOTHING |= {"hops": [], "fault": "", "trace": []}
+NOTHING |= {"fault": "", "trace": []}
 
 
 def write_run(folder, opened, lines, scores, system="IRCoT QA", setting=(), metric="f1", more=()):

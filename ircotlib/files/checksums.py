@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-from ircotlib.data import decode_text
 from ircotlib.errors import DataError
 from ircotlib.files.paths import read_bytes, write_whole
 from ircotlib.files.urls import hide
@@ -73,7 +72,7 @@ def read_description(path: Path, remedy: str) -> dict | None:
     if not path.is_file():
         return None
     try:
-        description = json.loads(decode_text(path.read_bytes()))
+        description = json.loads(path.read_bytes())
         checksum = description.pop("checksum", None)
     except (ValueError, AttributeError, TypeError, RecursionError) as error:
         wrong = f"found no JSON ({error}), expected what was written there"

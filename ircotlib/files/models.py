@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from ircotlib.data import decode_text, excerpt
+from ircotlib.data import excerpt
 from ircotlib.errors import DataError
 from ircotlib.files import checksums
 from ircotlib.files.checksums import one_line
@@ -153,7 +153,7 @@ def read_json(folder: Path, name: str) -> dict:
     if not (path := folder / name).is_file():
         return {}
     try:
-        value = json.loads(decode_text(path.read_bytes()))
+        value = json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:
         reason = f"found no JSON ({error})"
         raise DataError(f"{path}: {reason}, expected a JSON object; {REMEDY}") from None

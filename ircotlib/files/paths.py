@@ -206,6 +206,30 @@ def replace_files(folder: Path, last: str, earlier: str = "") -> Iterator[Path]:
 
 
 @contextmanager
+def writing(path: Path) -> Iterator[Path]:
+    """Write a file or a folder whole: yields a path beside it to write to, which takes its place at
+    the end of the block. After an error or a kill, what was there before is still there.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_name(f"{path.name}.{token_hex(4)}.partial")
+    try:
+        yield new
+        if path.is_dir():
+            shutil.rmtree(path)
+        new.replace(path)
+    finally:
+        shutil.rmtree(new) if new.is_dir() else new.unlink(missing_ok=True)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold a lock that only one process can hold at a time; it ends with the process."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(path):
+        yield
+
+
+@contextmanager
 def write_partial(path: Path) -> Iterator[Path]:
     """Write a file atomically: a full disk or a killed process leaves the old file as it was, and
     of several processes the last one wins. Yields the path to write to, which becomes `path` at the

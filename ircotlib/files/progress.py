@@ -69,7 +69,7 @@ def track(items: Iterable, label: str, total: int | None = None, every: int = 10
     """Yield the items, `total` or as many as they are, and show how many are done, updated after
     every `every` items.
     """
-    total = len(items) if total is None else total
+    total = len(items) if total is None and hasattr(items, "__len__") else total
     with show_progress(label, total) as progress:
         for done, item in enumerate(items, start=1):
             yield item

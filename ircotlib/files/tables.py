@@ -7,7 +7,7 @@ from math import inf, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ircotlib.data import decode_text, excerpt
+from ircotlib.data import excerpt
 from ircotlib.errors import DataError
 from ircotlib.files.paths import read_bytes, write_partial
 
@@ -57,7 +57,7 @@ def read_table(
     """
     expected = f"expected a table with the columns {', '.join(columns)}, separated by commas"
     try:
-        text = decode_text(read_bytes(path) if content is None else content)
+        text = (read_bytes(path) if content is None else content).decode("utf-8-sig")
         lines = list(csv.reader(io.StringIO(text, newline=""), strict=True))
     except (OSError, ValueError, csv.Error) as error:
         reason = getattr(error, "strerror", None) or error

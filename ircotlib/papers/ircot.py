@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from ircotlib.annotate.factuality import chain_of, list_judged, read_items
 from ircotlib.experiment.laboratory import find_facts
 from ircotlib.experiment.runs import name_model, read_predictions
 from ircotlib.experiment.setup import change_model, open_dataset, runs_folder
@@ -13,7 +14,6 @@ from ircotlib.files.paths import REPORTED_CASES
 from ircotlib.papers.claims import values_of
 from ircotlib.parameters import OOD, SCALE, Parameters
 from ircotlib.prompting.prompt import GPT3
-from ircotlib.results.factuality import chain_of, list_judged, read_items
 from ircotlib.results.head_to_head import EXPERIMENT
 from ircotlib.results.reported import beside, read_reported
 from ircotlib.results.runs import find_runs, has_runs, in_order, read_runs

@@ -10,6 +10,7 @@ from statistics import fmean
 
 import pandas as pd
 
+from ircotlib.annotate.references import judge_reference, read_references
 from ircotlib.data import Node
 from ircotlib.datasets import COVER_EM, all_datasets, find_dataset
 from ircotlib.experiment.laboratory import find_facts
@@ -19,14 +20,12 @@ from ircotlib.metrics import cover_em
 from ircotlib.papers.claims import VALUES, values_of
 from ircotlib.parameters import Parameters
 from ircotlib.program import Generate, Outcome, Retrieve, Sample
-from ircotlib.results.citations import judge_reference, read_references
 from ircotlib.results.head_to_head import EXPERIMENT, measures_of
 from ircotlib.results.reported import KEYS, beside, read_reported
 from ircotlib.results.runs import find_test_runs
 from ircotlib.results.statistics import mean_interval, per_question
 from ircotlib.systems import System
-from ircotlib.systems.searchain.chain import citations
-from ircotlib.systems.searchain.tree import COMPLETION, VERIFICATION
+from ircotlib.systems.searchain import COMPLETION, VERIFICATION, citations
 from ircotlib.text import sentences
 
 WHOLE, ALONE = "SearChain", "SearChain w/o IR"
