@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ircotlib.data import Question
 from ircotlib.errors import DataError
-from ircotlib.files.paths import DATA, read_bytes
+from ircotlib.files.paths import DATA
 from ircotlib.results.factuality import Item
 
 ANNOTATIONS = DATA / "annotations"
@@ -111,7 +111,7 @@ def read_judgements(annotator: str, folder: Path = ANNOTATIONS) -> list[Judgemen
     """
     path = file_of(annotator, folder)
     standing = []
-    lines = read_bytes(path).split(b"\n") if path.exists() else []
+    lines = path.read_bytes().split(b"\n") if path.exists() else []
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue

@@ -24,7 +24,7 @@ from ircotlib.errors import UserError
 from ircotlib.files.extras import need
 from ircotlib.files.notebooks import about_notebook, all_notebooks, made_by
 from ircotlib.files.options import add_profile, new_parser, parse_changes, read_workers
-from ircotlib.files.paths import DATA, FIGURES, NOTEBOOKS, write_whole
+from ircotlib.files.paths import DATA, FIGURES, NOTEBOOKS, writing
 from ircotlib.parameters import Parameters, read_parameters
 
 # a fifth of what a kernel computes with all replies cached would be the garbage collector's looking
@@ -97,7 +97,8 @@ def regenerate(
     # no kernel reads or writes the user's own settings and history
     own = DATA / "executed/ipython"
     os.environ |= {"IRCOT_BATCH": "1", "IPYTHONDIR": str(own)} | KEEP_MEMORY
-    write_whole(own / "profile_default/startup/collect_less.py", COLLECT_LESS)
+    with writing(own / "profile_default/startup/collect_less.py") as new:
+        new.write_text(COLLECT_LESS)
     for library in ("papermill", "traitlets"):  # whose errors are raised too
         logging.getLogger(library).setLevel(logging.CRITICAL)
     folder = DATA / "executed" / p.profile / p.trial
@@ -130,7 +131,8 @@ def save_executed(notebook: str, executed: Path) -> None:
     import nbformat  # takes two seconds to import
 
     strip(content := nbformat.read(executed, as_version=4))
-    write_whole(NOTEBOOKS / f"{notebook}.ipynb", nbformat.writes(content) + "\n")
+    with writing(NOTEBOOKS / f"{notebook}.ipynb") as new:
+        new.write_text(nbformat.writes(content) + "\n", encoding="utf-8")
 
 
 def strip(notebook) -> None:

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from ircotlib.explore.report import write_report
 from ircotlib.explore.summary import BEGINS
-from ircotlib.files.options import new_parser
-from ircotlib.files.paths import check_target
+from ircotlib.files.options import new_parser, refuse
 
 
 def is_report(path: Path) -> bool:
@@ -25,6 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUNS", help=runs)
     parser.add_argument("out", type=Path, metavar="OUT.html", help="the page to write")
     options = parser.parse_args(arguments)
-    check_target(options.out, "a report", ".html", is_report)
+    if options.out.exists() and not (options.out.is_file() and is_report(options.out)):
+        refuse(f"{options.out}: found something else than a report, expected a new name, or one")
     count = write_report(options.runs, options.out)
     print(f"{options.out}: {count} runs, {options.out.stat().st_size:,} bytes")

@@ -32,7 +32,7 @@ from ircotlib.experiment.setup import open_dataset
 from ircotlib.explore.markup import fold_tree, question_as_html, rows_as_html
 from ircotlib.explore.summary import begin_page
 from ircotlib.files.checksums import one_line
-from ircotlib.files.paths import write_partial
+from ircotlib.files.paths import writing
 from ircotlib.files.progress import track
 from ircotlib.results.causes import find_causes
 from ircotlib.results.runs import in_order
@@ -55,7 +55,7 @@ def write_report(places: Sequence[Path], file: Path) -> int:
     """
     runs = list_test_runs(places)
     scores, packed, asked = [], [], {}
-    for run in track(runs.to_dict("records"), "report", every=1):
+    for run in track(runs.to_dict("records"), "report"):
         table = find_causes(run["folder"], run["metric"])
         questions, lines = asked.setdefault(run["dataset"], ({}, {}))
         add_questions(run, table["id"], questions)
@@ -64,7 +64,7 @@ def write_report(places: Sequence[Path], file: Path) -> int:
         setting = run["label"].removeprefix(run["system"])
         scores.append(table.assign(name=run["name"], label=run["label"], setting=setting))
     table = pd.concat(scores, ignore_index=True)
-    with write_partial(file) as partial, partial.open("w", encoding="utf-8") as page:
+    with writing(file) as new, new.open("w", encoding="utf-8") as page:
         page.write(begin_page(runs, table, f"ircotlib report {' '.join(map(str, places))} {file}"))
         page.write(pack("index", list(index_runs(runs, table))))
         for dataset, (questions, lines) in asked.items():

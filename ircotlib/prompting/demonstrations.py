@@ -11,7 +11,7 @@ from pathlib import Path
 from ircotlib.data import Demonstration, Paragraph, excerpt, parse_json, read_text
 from ircotlib.errors import DataError
 from ircotlib.files.kept import kept_until_changed
-from ircotlib.files.paths import PROMPTS, read_bytes, resolve
+from ircotlib.files.paths import PROMPTS, resolve
 from ircotlib.prompting.prompt import STYLES, TITLE
 from ircotlib.text import answer_from_chain
 
@@ -215,7 +215,7 @@ def _read_sets(path: Path, dataset: str) -> list[list[str]] | None:
     """
     expected = "one JSON object with three lists of different ids for each data set"
     try:
-        content = read_bytes(path)
+        content = path.read_bytes()
     except OSError as error:
         raise DataError(f"{path}: found {error.strerror}, expected {expected}") from None
     fixed = parse_json(content, str(path), expected)
