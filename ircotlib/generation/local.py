@@ -11,9 +11,8 @@ from math import inf
 
 from ircotlib.errors import UserError
 from ircotlib.files import models
-from ircotlib.files.extras import import_large, need
+from ircotlib.files.extras import need
 from ircotlib.files.processes import count_cores
-from ircotlib.files.progress import say_if_long
 from ircotlib.generation import replies
 from ircotlib.generation.batches import cut_batches, side_by_side
 from ircotlib.generation.config import count_parameters, is_encoder_decoder, read_config
@@ -90,12 +89,10 @@ class LocalModel:
         Unavailable without the extra `local`.
         """
         need("torch", "local")
-        with say_if_long(f"{self.folder.name}: the model is being read"):
-            import_large("ircotlib.generation.weights")
-            from ircotlib.generation.causal import can_reuse
-            from ircotlib.generation.weights import read_model
+        from ircotlib.generation.causal import can_reuse
+        from ircotlib.generation.weights import read_model
 
-            model = read_model(self.folder, self.is_encoder_decoder, self.device, self.dtype)
+        model = read_model(self.folder, self.is_encoder_decoder, self.device, self.dtype)
         if not can_reuse(model):
             self.prefixes.limit = 0
         return model

@@ -17,7 +17,7 @@ from pathlib import Path
 from secrets import token_hex
 
 from ircotlib.errors import DataError
-from ircotlib.files.paths import hold_lock, write_whole
+from ircotlib.files.old import hold_lock, write_whole
 from ircotlib.files.progress import show_progress
 from ircotlib.generation.budget import Budget, BudgetSpent, Usage
 from ircotlib.generation.server import batch_protocol, protocol
