@@ -49,6 +49,9 @@ class Calls:
     def __exit__(self, *_) -> None:
         self.close()
 
+    def __len__(self) -> int:
+        return self._file.execute("SELECT count(*) FROM calls").fetchone()[0]
+
     def close(self) -> None:
         """Close the file; what was stored stays."""
         self._file.close()

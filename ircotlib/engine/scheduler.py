@@ -7,28 +7,16 @@ the next batch is filled. The same programs with the same cache always make the 
 """
 
 import json
-from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ircotlib.engine.cache import Calls
-from ircotlib.program import (
-    Generate,
-    Outcome,
-    Program,
-    Reply,
-    Request,
-    Retrieve,
-    Sample,
-    Step,
-    deepen,
-    key,
-    unknown,
-)
+from ircotlib.program import Outcome, Program, Request, Retrieve, Step, deepen, key
 
 # programs that wait at a time, so that the memory of prompts does not grow with the questions
 STARTED = 512
+COSTS = ("requests", "computed", "prompt_tokens", "tokens")
 UNSTORED = "unstored"  # begins the keys of requests whose replies are not stored
 
 
@@ -55,10 +43,10 @@ def run(
     backends: Sequence,
     calls: Calls,
     progress: Callable[[int, int], None] = lambda ended, total: None,
-    note: Callable[[Step], Step | None] = lambda step: step,
-) -> tuple[dict[str, Outcome], dict[str, Counter]]:
+    note: Callable[[Step], Step] = lambda step: step,
+) -> tuple[dict[str, Outcome], dict[str, dict[str, int]]]:
     """Run programs, given by question id, to their ends. Return their outcomes by question id, in
-    the same order, and what they cost, by class of request (`count_costs`).
+    the same order, and their COSTS by class of request.
 
     A backend has `answers`, the class of the requests it serves, or a tuple of classes;
     `fingerprint`, which changes whenever its replies could, or None if they depend on more than the
@@ -75,12 +63,9 @@ def run(
     after the other programs have ended; at once if a program or a whole backend fails. TypeError
     for a request that no backend serves.
     """
-    tasks = start(programs)
     engine = Engine(backends, calls, note)
-    with ExitStack() as at_the_end:
-        for task in tasks:
-            at_the_end.callback(task.program.close)
-        engine.run(tasks, progress)
+    tasks = [Task(id, number, program) for number, (id, program) in enumerate(programs.items())]
+    engine.run(tasks, progress)
     if failed := [task for task in tasks if task.failure]:
         failure = f"{len(failed)} of {len(tasks)} questions failed, this one with"
         raise RuntimeError(describe(failure, failed, failed[0].failure)) from failed[0].failure
@@ -94,42 +79,24 @@ def find_missing(
     """Run programs as far as the cache goes; return the first request of each without a reply, by
     the program's id. No backend is asked.
     """
-    tasks = start(programs)
     engine = Engine(backends, calls, note=lambda step: None)
-    with ExitStack() as at_the_end:
-        for task in tasks:
-            at_the_end.callback(task.program.close)
-            engine.advance(task, None)
-        return {task.id: task.request for task in engine.replay(tasks)}
-
-
-def start(programs: Mapping[str, Program]) -> list[Task]:
-    """The tasks of programs that have not begun."""
-    for id, program in programs.items():
-        if not isinstance(program, Generator):
-            expected = f"expected a program, that is a generator, found {program!r}"
-            raise TypeError(f"question {id!r}: {expected}; call the system on the question")
-    return [Task(id, number, program) for number, (id, program) in enumerate(programs.items())]
+    tasks = [Task(id, number, program) for number, (id, program) in enumerate(programs.items())]
+    return {task.id: task.request for task in engine.replay([*map(engine.advance, tasks)])}
 
 
 class Engine:
-    """Backends, by the classes that they serve, and the cache of their replies. `costs`: the
-    requests of each class; how many of them were `computed`, and not cached or asked for by another
-    program, too; and the tokens of all, so that a run replayed from the cache costs the same.
+    """Backends, by the classes that they serve, and the cache of their replies. `costs`: of each
+    class the requests; how many of them were computed, and neither cached nor asked for by another
+    program, too; and the tokens of all, so that a run that is replayed costs the same.
     """
 
     def __init__(self, backends: Sequence, calls: Calls, note: Callable):
-        self.calls, self.note = calls, note
-        self.served = {}
+        self.calls, self.note, self.served = calls, note, {}
         # in turn: retrieval, which answers all; then models, which take one batch
         for backend in sorted(backends, key=lambda backend: hasattr(backend, "take")):
             kinds = backend.answers if isinstance(backend.answers, tuple) else (backend.answers,)
-            for kind in kinds:
-                if kind in self.served:
-                    twice = f"found two backends that serve {kind.__name__}, expected one"
-                    raise ValueError(f"{twice}; leave one of them out")
-                self.served[kind] = backend
-        self.costs = {kind.__name__: Counter() for kind in self.served}
+            self.served |= dict.fromkeys(kinds, backend)
+        self.costs = {kind.__name__: dict.fromkeys(COSTS, 0) for kind in self.served}
 
     def run(self, tasks: list[Task], progress: Callable) -> None:
         """Run tasks to their ends."""
@@ -138,10 +105,7 @@ class Engine:
 
         def begin() -> list[Task]:
             room = STARTED - sum(map(len, waiting.values()))
-            some = [unstarted.popleft() for _ in range(min(room, len(unstarted)))]
-            for task in some:
-                self.advance(task, None)
-            return some
+            return [self.advance(unstarted.popleft()) for _ in range(min(room, len(unstarted)))]
 
         def go_on(some: list[Task]) -> None:
             while some:
@@ -160,14 +124,17 @@ class Engine:
                         del of_kind[task.number]
                     go_on(answered)
 
-    def replay(self, tasks: Iterable[Task]) -> list[Task]:
+    def replay(self, tasks: list[Task]) -> list[Task]:
         """Advance tasks until each has ended or waits for a reply that is not in the cache; return
         those that wait.
         """
         left = []
         while waiting := [task for task in tasks if not task.ended]:  # a round for each cached step
             for task in (task for task in waiting if not task.key):
-                backend = self.backend_of(task)
+                if (backend := self.served.get(type(task.request))) is None:
+                    served = ", ".join(kind.__name__ for kind in self.served) or "nothing"
+                    found = f"question {task.id!r} asked {shorten(task.request)}"
+                    raise TypeError(f"{found}, but the backends serve {served}")
                 task.sent = deepen(task.request, getattr(backend, "depth", 0))
                 task.key = f"{UNSTORED} {task.id} {len(task.trace)}"
                 if backend.fingerprint is not None:
@@ -176,7 +143,7 @@ class Engine:
             left += [task for task in waiting if task.key not in stored]
             tasks = [task for task in waiting if task.key in stored]
             for task in tasks:
-                self.send(task, stored[task.key], cached=True)
+                self.advance(task, stored[task.key], cached=True)
         return left
 
     def read(self, keys: Iterable[str]) -> dict[str, str]:
@@ -210,66 +177,51 @@ class Engine:
         # all tasks that wait for one of these replies continue
         answered, known = [task for task in waiting if task.key in replies], {*stored}
         for task in answered:
-            if isinstance(reply := replies[task.key], Exception):
-                task.ended, task.failure = True, reply
+            asked = task.key
+            if isinstance(replies[asked], Exception):
+                task.ended, task.failure = True, replies[asked]
             else:
-                self.send(task, reply, cached=task.key in known)
-                known.add(task.key)
+                self.advance(task, replies[asked], cached=asked in known)
+                known.add(asked)
         return answered
 
-    def send(self, task: Task, stored: str, cached: bool) -> None:
-        """Decode a stored reply, add the step to the trace and the costs, and advance the task."""
-        backend = self.served[type(task.request)]
+    def advance(self, task: Task, stored: str | None = None, cached: bool = False) -> Task:
+        """Send a program the stored reply to its request, and run it to its next one, or its end.
+        None: it begins.
+        """
         try:
-            reply = backend.decode(stored)
-            if isinstance(task.request, Retrieve):
-                reply = reply[: task.request.k]  # of the deeper retrieval that was sent
-            about = json.loads(stored) if isinstance(task.request, Generate | Sample) else {}
-            tokens = about.get("prompt_tokens", 0), about.get("tokens", 0)
-            thoughts = tuple(about.get("thoughts", ()))
-        except Exception as error:
-            cannot = f"{type(backend).__name__} cannot read the reply {stored[:200]!r}"
-            raise RuntimeError(describe(cannot, [task], error)) from error
-        cost = self.costs[type(task.request).__name__]
-        cost["requests"] += 1
-        cost["computed"] += not cached
-        cost["prompt_tokens"] += tokens[0]
-        cost["tokens"] += tokens[1]
-        task.trace.append(self.note(Step(task.request, reply, cached, *tokens, thoughts)))
-        task.key = ""
-        self.advance(task, reply)
-
-    def advance(self, task: Task, reply: Reply | None) -> None:
-        """Run a program to its next request, or to its end."""
-        try:
-            task.request = task.program.send(reply)
+            reply = None if stored is None else self.decode(task, stored, cached)
+            task.request, task.key = task.program.send(reply), ""
         except StopIteration as end:
             task.ended, task.result, task.request, task.sent = True, end.value, None, None
         except Exception as error:
-            failed = f"the program failed after {len(task.trace)} replies"
+            failed = f"failed after {len(task.trace)} replies"
             raise RuntimeError(describe(failed, [task], error)) from error
+        return task
 
-    def backend_of(self, task: Task) -> object:
-        """The backend that a task waits for."""
-        kind = type(task.request)
-        if not isinstance(task.request, Request):
-            raise TypeError(f"question {task.id!r}: {unknown(task.request)}")
-        if kind not in self.served:
-            names = ", ".join(each.__name__ for each in self.served) or "nothing"
-            unserved = f"question {task.id!r} asked {_short(task.request)}, but the backends serve"
-            raise TypeError(f"{unserved} {names}; add one whose `answers` is {kind.__name__}")
-        return self.served[kind]
+    def decode(self, task: Task, stored: str, cached: bool) -> object:
+        """What a program is sent for a stored reply, which is added to its trace and the costs."""
+        reply, kind = self.served[type(task.request)].decode(stored), type(task.request)
+        if kind is Retrieve:
+            reply = reply[: task.request.k]  # of the deeper retrieval that was sent
+        about = json.loads(stored) if hasattr(task.request, "prompt") else {}
+        tokens = about.get("prompt_tokens", 0), about.get("tokens", 0)
+        step = Step(task.request, reply, cached, *tokens, tuple(about.get("thoughts", ())))
+        for name, count in zip(COSTS, (1, not cached, *tokens), strict=True):
+            self.costs[kind.__name__][name] += count
+        task.trace.append(self.note(step))
+        return reply
 
 
 def describe(failure: str, tasks: Sequence[Task], error: object) -> str:
     """A failure in a line: of which question, of how many others, and what was asked."""
     others = f" (and {len(tasks) - 1} others with it)" if len(tasks) > 1 else ""
-    request = "nothing yet" if tasks[0].request is None else _short(tasks[0].request)
+    request = "nothing yet" if tasks[0].request is None else shorten(tasks[0].request)
     report = f"{failure}: {error!r}; it asked {request}; the replies until then are in the cache"
     return f"question {tasks[0].id!r}{others}: {report}"
 
 
-def _short(request: Request) -> str:
+def shorten(request: Request) -> str:
     """A request in at most 300 characters, mostly from its end, where the question is."""
     text = repr(request)
     return text if len(text) <= 300 else f"{text[:80]} … {text[-210:]}"

@@ -22,7 +22,6 @@ from ircotlib.engine.scheduler import find_missing
 from ircotlib.engine.scheduler import run as run_programs
 from ircotlib.experiment.runs import Run, open_run
 from ircotlib.experiment.setup import Setup, open_setup, program_of
-from ircotlib.files.extras import need
 from ircotlib.files.paths import DATA
 from ircotlib.files.processes import count_cores
 from ircotlib.generation.config import SMALL
@@ -168,7 +167,6 @@ def answer_share(share: Share) -> dict[str, str]:
 @cache
 def list_ray() -> dict[str, float]:
     """What a Ray cluster has, that which RAY_ADDRESS names or one on this machine."""
-    need("ray", "ray")
     import ray
 
     ray.init(ignore_reinit_error=True)

@@ -42,6 +42,7 @@ NOTEBOOKS = _own_or_shipped("notebooks")
 PROFILES = _own_or_shipped("profiles")
 PROMPTS = SHIPPED / "prompts"
 REPORTED = SHIPPED / "data" / "reported.csv"
+CLAIMS = SHIPPED / "data" / "claims.csv"
 REPORTED_CASES = SHIPPED / "data" / "reported_cases.csv"
 DOWNLOADS = SHIPPED / "data" / "downloads.csv"  # where the official files are
 PRICES = SHIPPED / "data" / "prices.csv"  # of models behind servers
@@ -76,14 +77,6 @@ def name_trial(changed: Mapping[str, object]) -> str:
     if short != whole:
         short += f"-{blake2b(whole.encode('utf-8', 'surrogatepass'), digest_size=3).hexdigest()}"
     return f"trials/{short}" if whole else ""
-
-
-def benchmark_table(name: str, profile: str = "mini", trial: str = "") -> Path:
-    """Where a benchmark's table is: of this trial, of the profile or, if it was run for neither,
-    where it is kept.
-    """
-    own, shipped = (figure_path(f"{name}.csv", profile, each) for each in (trial, ""))
-    return next(filter(Path.is_file, (own, shipped)), SHIPPED / "figures" / shipped.name)
 
 
 @contextmanager

@@ -21,7 +21,7 @@ def told(question, *, prompts, max_tokens=20):
 
 SYSTEMS = (
     System(name="NAME", program=twice, grid={"k": (2, 3)}, tuned_by=RECALL),
-    System(name="NAME told", program=told, stages=("ask",)),
+    System(name="NAME told", program=told, stages={"ask": "asks"}),
 )
 """
 DATASET = """

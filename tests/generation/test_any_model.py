@@ -78,7 +78,7 @@ PIECES += ["Action 1: ", "\nAction 2: ", "Search[Page 1]", "Lookup[old]", "Finis
 PIECES += ["[WikiSearch(Page 2)", "]", "The best choice is 2", "best choice is 99", "First, "]
 PIECES += ["\nSearch Query: a", "\nAnswer: b", "(select) [retrieve_odqa] a", "{question}", "..."]
 PIECES += ['(select) [multihop_titleqa] Titles: ["Page 1", 2]. Question: c', "(select) [x] y"]
-MODULES = ("direct_retrieval", "react", "dsp", "verify_and_edit", "toolformer")
+MODULES = ("direct", "react", "dsp", "verify_and_edit", "toolformer")
 MODULES += ("tree_of_thought", "interaug", "decomp")
 SYSTEMS = [s for s in choose_systems(study=SEARCHAIN) if s.module in MODULES]
 

@@ -3,11 +3,10 @@
 import re
 
 import pytest
-from replying import count_words, real_question
+from replying import count_words
 
 from ircotlib.data import Demonstration, Paragraph, Question
 from ircotlib.prompting import prompt as prompts
-from ircotlib.prompting.demonstrations import demonstration_sets, read_demonstrations
 from ircotlib.prompting.prompt import PLAIN, Prompt, render, render_demonstration
 from ircotlib.prompting.templates import Template
 
@@ -185,23 +184,6 @@ def test_paragraphs_below_the_question_are_cut_like_those_above(limit, kept):
     assert text == f"Q: who is it\n{kept}A:"
 
 
-def test_texts_are_counted_once_and_the_finished_prompt_only_where_it_matters():
-    counted = []
-
-    def count(text):
-        counted.append(text)
-        return count_words(text)
-
-    prompt = Prompt(DEMONSTRATIONS, count, PLAIN, 46)
-    first = prompt(QUESTION, PARAGRAPHS)
-    assert count_words(first) == 42  # four tokens from the limit, with three demonstrations
-    assert len(counted) == 5 + 2  # of demonstrations, test example and finished prompt
-    assert prompt(QUESTION, PARAGRAPHS) == first and len(counted) == 5 + 2
-    counted.clear()
-    wide = Prompt(DEMONSTRATIONS, count, PLAIN, 59 + 4 * len(DEMONSTRATIONS))
-    assert count_words(wide(QUESTION, PARAGRAPHS)) == 59 and len(counted) == 5 + 1
-
-
 def test_without_demonstrations_parts_whose_tokens_are_known_are_added_up():
     counted = []
 
@@ -232,16 +214,3 @@ def test_counts_that_do_not_add_up_cost_further_demonstrations():
     text = Prompt(DEMONSTRATIONS, count, PLAIN, 21)(question, ())
     assert text == render_demonstration(DEMONSTRATIONS[4]) + "\n\n\nQ: it\nA:"
     assert count(text) == 12
-
-
-def test_real_demonstrations_within_the_window_of_flan_t5(shared):
-    name = "hotpotqa/gold_with_3_distractors_context_cot_qa_flan_t5.txt"
-    demonstrations = read_demonstrations(shared / "ircot_prompts" / name)
-    chosen = demonstration_sets(demonstrations, "hotpotqa")[0]
-    question, paragraphs = real_question(shared / "hotpotqa/dev_distractor_498.json", 0)
-    text = Prompt(chosen, count_words, COT)(question, paragraphs)
-    kept = text.count("\n\n\n")
-    assert 0 < kept < 15 and count_words(text) <= 5800
-    assert count_words(text) + count_words(render_demonstration(chosen[-kept - 1], COT)) > 5800
-    blocks = [render_demonstration(d, COT) for d in chosen[-kept:]]
-    assert text == "\n\n\n".join([*blocks, render(paragraphs, question.text, "", COT)])

@@ -16,9 +16,9 @@ from ircotlib.experiment import experiment as runs
 from ircotlib.experiment.compare import compare_systems, run_system, tune
 from ircotlib.experiment.runs import answer, read_about, replay
 from ircotlib.experiment.setup import change_model, open_setup, program_of, runs_folder
+from ircotlib.papers.claims import compare_claims as compare
 from ircotlib.parameters import OOD, SCALE, read_parameters
 from ircotlib.program import Generate, NearestTitle, Retrieve
-from ircotlib.results.claims.claim import compare
 from ircotlib.results.reported import COLUMNS, read_reported, with_reported
 from ircotlib.results.runs import has_runs, name_edges, read_costs, read_runs, read_training
 from ircotlib.results.statistics import describe, summarise

@@ -9,9 +9,9 @@ from thinking import CHATS, TAGS, THOUGHTS, Thinker
 
 pytest.importorskip("openai", reason="needs the client: pip install -e '.[server]'")
 
+from ircot_laboratory.simulated.reader import SURE
 from ircotlib.results.abilities.simulation import Simulation, open_simulation
 
-from ircot_laboratory.simulated.reader import SURE
 from ircotlib.engine.cache import Calls
 from ircotlib.engine.scheduler import run
 from ircotlib.experiment.setup import program_of

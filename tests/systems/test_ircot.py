@@ -5,10 +5,9 @@ from functools import partial
 from replying import ASKED, LOST, MACK, PARK, QUESTION, THOUGHTS, WALD, play, write
 
 from ircotlib.data import Paragraph
-from ircotlib.program import LINE, SENTENCE, Extract, Extracted, Generate, Retrieve
+from ircotlib.program import LINE, SENTENCE, Generate, Retrieve
 from ircotlib.systems.ircot import collect, ircot, ircot_qa, ircot_without_reader
-from ircotlib.systems.nor import nor_qa
-from ircotlib.systems.oner import oner, oner_qa
+from ircotlib.systems.oner import nor_qa, oner, oner_qa
 from ircotlib.systems.readers import cot_reader, direct_reader
 
 PROMPTS = {"cot": write}
@@ -28,21 +27,6 @@ def test_ircot_interleaves_and_stops_at_the_answer():
         Generate(f"{ASKED} | lost park mack wald | {' '.join(THOUGHTS[:2])}", SENTENCE, 200),
     ]
     assert (result.paragraphs, result.thoughts) == ((LOST, PARK, MACK, WALD), tuple(THOUGHTS))
-
-
-def test_a_second_reader_verifies_the_sentences():
-    """If it is sure of what is not in the sentence, the paragraph's own takes its place."""
-    first, second = "Lost Gravity was made by Zierer.", "Mack Rides is in Waldkirch."
-    replies = [(LOST, PARK), first, Extracted("Mack Rides", 1.6), Extracted("Zierer", 1.5)]
-    replies += [(MACK,), second]
-    replies += [Extracted("Bonn", 1.5), Extracted("Rust", 1.0), Extracted("Waldkirch", 9.0)]
-    replies += [(WALD,), THOUGHTS[2]]
-    requests, result = play(ircot(QUESTION, prompts=PROMPTS, k=2, extract=True), replies)
-    read = [Extract(first, LOST), Extract(first, PARK)]
-    assert requests[2:5] == [*read, Retrieve(LOST.text, 2)]
-    read = [Extract(second, paragraph) for paragraph in (LOST, PARK, MACK)]
-    assert requests[6:10] == [*read, Retrieve(second, 2)]
-    assert result.thoughts == (LOST.text, second, THOUGHTS[2])
 
 
 def test_ircot_writes_eight_sentences_of_at_most_200_tokens_and_keeps_15_paragraphs():
@@ -81,13 +65,6 @@ def test_ircot_ends_where_the_paper_or_the_released_program_does():
     for released, replies in endings.items():
         program = ircot(QUESTION, prompts=PROMPTS, k=1, released=released)
         assert play(program, replies)[1].thoughts == (sentence,)
-
-
-def test_oner_as_the_released_program():
-    (request,), _ = play(oner(QUESTION, k=5, released=True), [(LOST,)])
-    assert request == Retrieve("In country was Lost Gravity manufactured?", 5, distinct=True)
-    requests, _ = play(oner_qa(QUESTION, read=read_directly, k=5, released=True), [(LOST,), "x"])
-    assert requests[0] == request
 
 
 def test_without_a_reader_the_answer_is_that_of_the_chain():
