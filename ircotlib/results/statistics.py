@@ -114,9 +114,10 @@ def paired_p(differences: Sequence[float]) -> float:
 
 
 def unpaired_p(a: Sequence[float], b: Sequence[float]) -> float:
-    """The two-sided p-value for equal means on different questions: the share of all ways to divide
-    the values into such groups whose means are at least as far apart (Fisher 1935). Of more than
-    DRAWS ways so many are drawn, with the standard error of `paired_p`.
+    """The two-sided p-value for equal means on different questions: twice the share of all ways to
+    divide the values into such groups whose means are at least as far apart in this direction
+    (Fisher 1935). Of more than DRAWS ways so many are drawn, with the standard error of `paired_p`.
+    Of a single value: 1.
     """
     from scipy.stats import permutation_test
 
@@ -124,6 +125,8 @@ def unpaired_p(a: Sequence[float], b: Sequence[float]) -> float:
         return a.mean(axis) - b.mean(axis)
 
     groups = [np.sort(_read_values(values)) for values in (a, b)]
+    if min(map(len, groups)) < 2:
+        return 1.0
     return float(permutation_test(groups, difference, n_resamples=DRAWS, batch=999, rng=0).pvalue)
 
 

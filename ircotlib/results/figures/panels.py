@@ -36,7 +36,7 @@ def make_panels(
     names = list(dict.fromkeys(table[by])) or [""]
     across = min(across, len(names))
     down = -(-len(names) // across)
-    size = COLUMN if len(names) == 1 else PAGE, height * down + 0.5
+    size = COLUMN if len(names) == 1 else PAGE, height * down + 0.8
     figure, axes = subplots(down, across, **{"figsize": size, "squeeze": False} | look)
     for axis, name in zip(axes.flat, names, strict=False):
         axis.set_title("\n".join(map(title_of, name.split("\n"))))
