@@ -16,7 +16,7 @@ from ircotlib.files.paths import DATA, ROOT
 from ircotlib.files.values import read_value
 
 # parameters that are folders, and all that are texts as they stand
-PATHS = "data_dir demonstrations model agent second_model gpt3 outputs".split()
+PATHS = "data_dir demonstrations model agent second_model gpt3".split()
 TEXTS = {*PATHS, "retriever", "server", "extractor", "duplicates", "style"}
 QUOTED = re.compile(r'"(\\.|[^"\\])*"|\'(\'\'|[^\'])*\'')
 

@@ -79,14 +79,6 @@ def name_trial(changed: Mapping[str, object]) -> str:
     return f"trials/{short}" if whole else ""
 
 
-def benchmark_table(name: str, profile: str = "mini", trial: str = "") -> Path:
-    """Where a benchmark's table is: of this trial, of the profile or, if it was run for neither,
-    where it is kept.
-    """
-    own, shipped = (figure_path(f"{name}.csv", profile, each) for each in (trial, ""))
-    return next(filter(Path.is_file, (own, shipped)), SHIPPED / "figures" / shipped.name)
-
-
 @contextmanager
 def writing(path: Path) -> Iterator[Path]:
     """Write a file or a folder whole: yields a path beside it to write to, which takes its place at
