@@ -17,9 +17,9 @@ def _once(values: list) -> list:
 
 
 def _read_server(server: str) -> str:
-    from ircotlib.generation.server.protocol import read_addresses
+    from ircotlib.generation.server import read_address
 
-    return ",".join(read_addresses(server)) if server else ""
+    return read_address(server) if server else ""
 
 
 def _check_workers(workers: object) -> object:

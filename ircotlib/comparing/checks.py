@@ -19,7 +19,6 @@ from ircotlib.files.checksums import one_line
 from ircotlib.files.extras import need
 from ircotlib.files.paths import DATA, FIGURES, check_writable, resolve
 from ircotlib.files.urls import is_here, why_unreachable
-from ircotlib.generation.server.client import check_environment
 from ircotlib.parameters import SIMULATED, WITHOUT_WEIGHTS, Parameters
 from ircotlib.prompting.prompt import GPT3, STYLES
 from ircotlib.retrieval import find_retriever, model_of
@@ -125,7 +124,6 @@ def check_places(p: Parameters, needs: Collection[str] = ("data", "model", "mode
         open_simulated_reader(p)  # raises UserError if the data are not a laboratory's
     if p.server:
         need("openai", "server")
-        check_environment(p.server.split(","))
     _check_models(p, needs)
     if "data" in needs:
         _check_data(p)

@@ -5,11 +5,23 @@ did cost.
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import NamedTuple
 
-from ircotlib.generation.budget import Usage, in_dollars
 from ircotlib.running.bench import Bench
 from ircotlib.running.run import Run
 from ircotlib.systems import System
+
+
+class Usage(NamedTuple):
+    """Tokens read and written."""
+
+    prompt_tokens: int
+    tokens: int
+
+
+def in_dollars(cost: float | None) -> str:
+    """A cost in words; None is "unknown cost"."""
+    return "unknown cost" if cost is None else f"{cost:.3g} USD"
 
 
 def most_generations(bench: Bench, system: System) -> int:
@@ -73,9 +85,9 @@ def report_cost(runs: Sequence[Run]) -> Iterator[None]:
         yield
         return
     print(announce(runs), file=sys.stderr, flush=True)
-    requests, spent = budget.requests, budget.spent
+    spent = budget.spent
     yield
-    if asked := budget.requests - requests:
+    if budget.spent > spent:
         paid = in_dollars(budget.spent - spent if budget.price else None)
-        told = f"{name_work(runs)}: {asked:,} requests were sent, {paid}"
+        told = f"{name_work(runs)}: paid {paid}"
         print(f"{told}; run.json has the cost of each run", file=sys.stderr, flush=True)

@@ -59,27 +59,24 @@ def open_model(p: Parameters) -> object:
     if p.model == GOLD:
         return open_gold_reader()
     if not p.server:
-        return _model(p.model, p.dtype, p.thinking_tokens)
+        return _model(p.model, p.dtype)
     prices = None if p.prices is None else tuple(p.prices)
-    limits = {name: getattr(p, name) for name in ("timeout", "max_cost", "max_requests")}
-    how = {"chat": p.chat, "in_flight": p.in_flight, "thinking_tokens": p.thinking_tokens}
-    how |= {"folder": DATA / "batches" if p.batch else None}
-    return _served(p.model, p.server, prices, **limits, **how)
+    return _served(p.model, p.server, p.chat, p.in_flight, prices, p.max_cost)
 
 
 @kept_until_changed(models.named)
-def _model(name: str, dtype: str, thinking_tokens: int) -> object:
+def _model(name: str, dtype: str) -> object:
     from ircotlib.generation.local import LocalModel
 
-    return LocalModel(name, dtype=dtype, thinking_tokens=thinking_tokens)
+    return LocalModel(name, dtype=dtype)
 
 
 @cache
-def _served(name, server, prices, timeout, max_cost, max_requests, **how) -> object:
-    from ircotlib.generation.server import Budget, Patience, ServerModel
+def _served(name, server, chat, in_flight, prices, max_cost) -> object:
+    from ircotlib.generation.server import Budget, ServerModel
 
-    budget = Budget(find_price(name, prices), max_cost, max_requests)
-    return ServerModel(name, server, patience=Patience(timeout), budget=budget, **how)
+    budget = Budget(find_price(name, prices), max_cost)
+    return ServerModel(name, server, chat=chat, in_flight=in_flight, budget=budget)
 
 
 def open_reading(p: Parameters, dataset: str) -> tuple[object, object]:

@@ -107,7 +107,7 @@ def find_cost(finished: Finished) -> dict:
     usd = price and sum(price.of(step.prompt_tokens, step.tokens) for step in steps)
     paid = price and sum(price.of(step.prompt_tokens, step.tokens) for step in now)
     each = None if usd is None else usd / max(1, len(finished.outcomes))
-    about = {"prices": price and [price.input, price.output], "prices_from": price and price.about}
+    about = {"prices": price and [price.input, price.output]}
     return {"cost": {"usd": usd, "per_question": each, "paid": paid, **about}}
 
 
@@ -218,14 +218,10 @@ def find_silence(outcomes: Mapping[str, Outcome]) -> str:
 
 
 def find_unknown(question: Question, outcome: Outcome, model: object) -> str:
-    """What of a question the system could not know: words that the model's tokenizer lacks, and all
-    that retrieval looked for at first; "" if neither.
+    """What of a question the system could not know: all that retrieval looked for at first, ""
+    otherwise.
     """
     unknown = []
-    tokens = getattr(model, "tokens", None)  # a server's are not known
-    if words := tokens.unknown_words(question.text) if tokens else []:
-        named = ", ".join(f"“{word}”" for word in words)
-        unknown.append(f"{Path(model.name).name} has never read {named}")
     searches = [step for step in outcome.trace if isinstance(step.request, Retrieve)]
     if searches and not searches[0].reply:
         unknown.append(f"no paragraph was found for “{searches[0].request.query}”")
