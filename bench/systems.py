@@ -1,8 +1,8 @@
 """The benchmark of the systems' seconds a question: python -m bench.systems. Writes
 figures/bench_systems.csv, which the head to head and SearChain's Table 6 show.
 
-Every system answers the first test questions of each data set with the first setting of its grid, in
-one process with one thread, starting from an empty call cache.
+Every system answers the first test questions of each data set with the first setting of its grid,
+in one process with one thread, starting from an empty call cache.
 """
 
 import argparse

@@ -15,4 +15,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for system in all_systems().values():
         tuned = [f"{name}={','.join(map(str, v))}" for name, v in system.grid.items()]
         stages = ", ".join(system.stages)
-        print(f"{system.name:<28} {system.study.name:<10} {' '.join(tuned):<28} {stages}".rstrip())
+        print(f"{system.name:<28} {system.study:<10} {' '.join(tuned):<28} {stages}".rstrip())

@@ -26,7 +26,7 @@ from ircotlib.engine import scheduler
 from ircotlib.engine.cache import Calls
 from ircotlib.errors import DataError, UserError
 from ircotlib.experiment.setup import Setup, open_dataset, open_setup, program_of
-from ircotlib.files.paths import DATA, hold_lock
+from ircotlib.files.paths import DATA, locked
 from ircotlib.files.progress import show_progress
 from ircotlib.files.tables import Number, read_table, write_table
 from ircotlib.generation.budget import find_price
@@ -38,7 +38,7 @@ from ircotlib.systems import RECALL, System, choose_systems
 VERSIONS = "ircotlib torch transformers tokenizers tantivy regex numpy pandas".split()
 BACKENDS = "retriever model extractor duplicates".split()
 # the fields of predictions.jsonl that tables have as they are
-WRITTEN = ("answer", "thoughts", "reading", "nodes", "fault", "hops", "trace")
+WRITTEN = ("answer", "thoughts", "reading", "nodes", "fault", "trace")
 SCORE = Number(0, 1, empty=float("nan"))  # empty: the question has no gold paragraphs
 COUNTS = dict.fromkeys(("paragraphs", "steps"), Number(0, kind=int))
 # a file beside the runs on a data set: none of the systems that were to be run suits it
@@ -200,7 +200,7 @@ def write_run(folder: Path, predictions: Iterable[dict], scores: pd.DataFrame, a
 
 def hold_runs(folder: Path) -> AbstractContextManager:
     """Hold the lock of those who write or remove runs of a setup. `folder`: of one of its runs."""
-    return hold_lock(Path(f"{folder.parents[1]}.lock"), f"a run in {folder.parents[1]}")
+    return locked(Path(f"{folder.parents[1]}.lock"))
 
 
 def remove_run(folder: Path) -> None:
@@ -226,7 +226,6 @@ def row_of(id: str, outcome: Outcome) -> dict:
     row = {field.name: getattr(outcome.result, field.name) for field in fields(outcome.result)}
     row["paragraphs"] = [paragraph.id for paragraph in outcome.result.paragraphs]
     row["nodes"] = [asdict(node) for node in outcome.result.nodes]
-    row["hops"] = [asdict(hop) for hop in outcome.result.hops]
     return {"id": id, **row, "trace": [_line(step) for step in outcome.trace]}
 
 

@@ -30,7 +30,6 @@ from ircotlib.generation.server import Budget, ServerModel
 from ircotlib.parameters import MAIN, NO_RUN, Parameters
 from ircotlib.program import Program, Purposed, with_purpose
 from ircotlib.prompting import demonstrations as sets
-from ircotlib.prompting.examples import find_examples
 from ircotlib.prompting.prompt import GPT3, STYLES, Prompt, Style
 from ircotlib.prompting.templates import Template, read_template
 from ircotlib.retrieval import open_retriever
@@ -158,7 +157,7 @@ class Setup:
             of = p.demonstrations, shown.name, stage, style.name, m, demonstration_set
             found = sets.find_demonstrations(*of, "" if self.shown else shown.example_family)
             return template, found[-p.most_demonstrations :]
-        found = find_examples(p.demonstrations, system.folder, stage, shown, template)
+        found = sets.find_examples(p.demonstrations, system.folder, stage, shown, template)
         return template, list(found[: system.count_examples(shown)][: p.most_demonstrations])
 
     def prompt(

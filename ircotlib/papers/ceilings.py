@@ -15,7 +15,7 @@ import pandas as pd
 
 from ircotlib.data import GoldStep, Paragraph, Question
 from ircotlib.datasets.musique import RELATION
-from ircotlib.experiment.setup import open_setup as open_bench
+from ircotlib.experiment.setup import open_setup
 from ircotlib.parameters import Parameters
 from ircotlib.retrieval import retriever_name
 
@@ -140,7 +140,7 @@ def measure_ceilings(
 def _measure(p: Parameters, ks: Sequence[int], caps: Sequence[int | None]) -> Iterator[dict]:
     for retriever, dataset in product(p.retrievers or [p.retriever], p.datasets):
         asked = p.change(retriever=retriever, dev=0, test=None)
-        setup = open_bench(asked, dataset, "ceilings", with_model=False)
+        setup = open_setup(asked, dataset, "ceilings", with_model=False)
         questions = [question for question in setup.test if question.gold and question.steps]
         most = max(*ks, CAP)
 

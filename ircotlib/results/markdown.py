@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from ircotlib.files.paths import figure_path, write_whole
+from ircotlib.files.paths import figure_path, writing
 from ircotlib.files.tables import write_table
 from ircotlib.parameters import Parameters
 from ircotlib.results.shown import as_texts
@@ -12,49 +12,52 @@ SIGNS |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasci
 SIGNS |= {"→": r"$\rightarrow$", "★": r"$\star$", "✓": r"$\checkmark$", "Ω": r"$\Omega$"}
 SIGNS |= {"≤": r"$\leq$", "≥": r"$\geq$", "±": r"$\pm$", "−": "$-$", "·": r"$\cdot$"}
 SIGNS |= {"<": "$<$", ">": "$>$", "\n": r"\newline "}
-PACKAGES = "% needs \\usepackage{booktabs,longtable,amssymb} and [T1]{fontenc}"
-LONG, ROWS = 28, 45  # letters, from which cells are wrapped; rows, from which a table is broken
+PACKAGES = r"% needs \usepackage{booktabs,longtable,amssymb} and [T1]{fontenc}"
+LONG, ROWS = 28, 45  # letters, from which cells are wrapped; rows, from which a table may break
 
 
-def save_table(
-    table: pd.DataFrame, name: str, caption: str, p: Parameters | None = None
-) -> None:
+def save_table(table: pd.DataFrame, name: str, caption: str, p: Parameters | None = None) -> None:
     """Write NAME.csv, and NAME.md and NAME.tex with a caption; `figure_path` says where."""
     made_with = (p.profile, p.trial) if p else ()
     write_table(figure_path(f"{name}.csv", *made_with), table)
     text = f"{caption}\n\n{as_markdown(table)}\n"
-    write_whole(figure_path(f"{name}.md", *made_with), text)
-    write_whole(figure_path(f"{name}.tex", *made_with), as_latex(table, caption, name))
+    for ending, content in (("md", text), ("tex", as_latex(table, caption, name))):
+        with writing(figure_path(f"{name}.{ending}", *made_with)) as new:
+            new.write_text(content, encoding="utf-8")
 
 
 def as_markdown(table: pd.DataFrame) -> str:
     """A table in GitHub's Markdown."""
-    texts = as_texts(table)
+    signs = str.maketrans({"|": r"\|", "*": r"\*", "\n": "<br>"})
+    texts = as_texts(table).map(lambda text: text.translate(signs))
     rows = [list(texts), ["---"] * len(texts.columns), *texts.to_numpy().tolist()]
-    rows = [[cell.replace("|", "\\|").replace("\n", "<br>") for cell in row] for row in rows]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def as_latex(table: pd.DataFrame, caption: str, name: str) -> str:
     """A table in LaTeX, with booktabs; one longer than a page may break between pages."""
     texts = as_texts(table)
-    longest = [max(map(len, texts[column]), default=0) for column in texts]
-    shape = "".join(f"p{{{min(n, 60) / 12:.1f}cm}}" if n > LONG else "l" for n in longest)
-    breaks = len(texts) > ROWS
-    text = (
-        texts.map(escape_latex)
+    shape, breaks = "", len(texts) > ROWS
+    for column in texts:
+        longest, letters = texts[column].map(len).max(), "".join(texts[column])
+        numbers = not any(map(str.isalpha, letters))
+        wrapped = f"p{{{min(longest, 60) / 12:.1f}cm}}"
+        shape += wrapped if longest > LONG or "\n" in letters else "r" if numbers else "l"
+    return (
+        PACKAGES
+        + "\n"
+        + texts.map(escape_latex)
         .rename(columns=escape_latex)
-        .style.hide(axis="index")
         .to_latex(
-            hrules=True,
+            index=False,
+            escape=False,  # by `escape_latex`
             column_format=shape,
+            longtable=breaks,
             caption=escape_latex(caption),
             label=f"tab:{name.replace('_', '-')}",
-            environment="longtable" if breaks else None,
-            position_float=None if breaks else "centering",
+            position="t",
         )
     )
-    return f"{PACKAGES}\n{text}"
 
 
 def escape_latex(text: str) -> str:

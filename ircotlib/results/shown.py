@@ -8,10 +8,11 @@ import pandas as pd
 
 from ircotlib.datasets import all_datasets
 
-# What columns and measures are called, where that is not their name with spaces.
-WORDS = {"dataset": "data set", "cover_em": "cover-EM", "em": "EM", "f1": "F1", "p_holm": "p (Holm)"}
-WORDS |= {"rouge_l": "ROUGE-L", "low": "95% from", "high": "to", "n": "questions", "k": "K", "m": "M"}
-NAMES = {"dataset", "demonstrations", "metric", "model", "reader"}  # columns that hold such words
+# what columns and measures are called, where that is not their name with spaces
+WORDS = {"dataset": "data set", "cover_em": "cover-EM", "em": "EM", "f1": "F1", "k": "K", "m": "M"}
+WORDS |= {"rouge_l": "ROUGE-L", "low": "95% from", "high": "to", "n": "questions"}
+WORDS |= {"p_holm": "p (Holm)"}
+NAMES = ("dataset", "demonstrations", "metric", "model", "reader")  # columns that hold such words
 
 
 def title_of(name: object) -> str:
@@ -40,9 +41,10 @@ def spread(
 
 
 def _cell(row: dict) -> str:
-    ours, low, high = (row.get(name) for name in ("ours" if "ours" in row else "mean", "low", "high"))
+    ours = row["ours"] if "ours" in row else row["mean"]
     text = "–" if pd.isna(ours) else f"{ours:.1f}"
-    text += f" ({low:.1f} to {high:.1f})" if pd.notna(ours) and pd.notna(low) else ""
+    if pd.notna(ours) and pd.notna(row.get("low")):
+        text += f" ({row['low']:.1f} to {row['high']:.1f})"
     return text if pd.isna(row.get("paper")) else f"{text} [{row['paper']:.1f}]"
 
 
@@ -52,7 +54,8 @@ def show_table(table: pd.DataFrame) -> None:
 
     texts = as_texts(table)
     first = list(texts)[: table.index.nlevels]  # of several parts, equal ones are shown once
-    with pd.option_context("display.max_rows", 200, "display.max_colwidth", None):
+    whole = {"display.max_rows": 200, "display.max_columns": 50, "display.max_colwidth": None}
+    with pd.option_context(whole | {"display.width": 200}):
         display(texts.set_index(first) if len(texts) else "nothing to show")
 
 
@@ -60,33 +63,30 @@ def as_texts(table: pd.DataFrame) -> pd.DataFrame:
     """The cells of a table as texts, under the titles of its columns; its index comes first, unless
     it only numbers the rows. Columns without any value are left out.
     """
-    if not isinstance(table.index, pd.RangeIndex):
+    if table.index.name or not pd.api.types.is_integer_dtype(table.index):
         table = table.rename_axis(index=lambda name: name or "").reset_index()
     columns = {}
     for position, head in enumerate(table):
-        head = head if isinstance(head, tuple) else (head,)
-        texts = _texts(str(head[0]), table.iloc[:, position])
+        parts = head if isinstance(head, tuple) else (head,)
+        values = table.iloc[:, position]
+        numbers = pd.to_numeric(values, errors="coerce").abs()
+        whole = (numbers.dropna() % 1 == 0).all() or numbers.max() >= 1000
+        digits = 0 if whole else 2 if numbers.max() <= 1 else 1
+        texts = [_text(str(parts[0]), value, digits) for value in values]
         if any(texts):
-            columns[" · ".join(title_of(part) for part in head if part != "")] = texts
+            columns[" · ".join(title_of(part) for part in parts if part != "")] = texts
     return pd.DataFrame(columns)
 
 
-def _texts(name: str, values: pd.Series) -> list[str]:
-    numbers = pd.to_numeric(values, errors="coerce").abs()
-    is_p = name == "p" or name.startswith("p_")
-    whole = (numbers.dropna() % 1 == 0).all() or numbers.max() >= 1000
-    digits = 3 if is_p else 0 if whole else 2 if numbers.max() <= 1 else 1
-    texts = []
-    for value in values:
-        if isinstance(value, list | tuple | set):
-            texts.append(", ".join(map(str, value)))
-        elif pd.isna(value):
-            texts.append("")
-        elif pd.api.types.is_bool(value):
-            texts.append("✓" if value else "")
-        elif isinstance(value, Number):
-            number = round(value, digits) + 0.0  # no -0.0
-            texts.append("< 0.001" if is_p and value < 0.001 else f"{number:,.{digits}f}")
-        else:
-            texts.append(title_of(value) if name in NAMES else str(value))
-    return texts
+def _text(column: str, value: object, digits: int) -> str:
+    if isinstance(value, list | tuple | set):
+        return ", ".join(map(str, value))
+    if pd.isna(value):
+        return ""
+    if pd.api.types.is_bool(value):
+        return "✓" if value else ""
+    if column == "p" or column.startswith("p_"):
+        return "< 0.001" if value < 0.001 else f"{value:.3f}"
+    if isinstance(value, Number):
+        return f"{round(value, digits) + 0.0:,.{digits}f}"  # no -0.0
+    return title_of(value) if column in NAMES else str(value)

@@ -85,7 +85,7 @@ def test_a_system_has_the_colour_of_its_family_and_the_papers_have_the_darkest()
     colors = palette.colors_of(all_systems())
     for name, system in all_systems().items():
         assert colors[name] in palette.FAMILIES[system.family[0]]
-        assert system.family[0] != OWN and not system.color
+        assert system.family[0] != OWN
     assert colors["IRCoT QA"] == colors["IRCoT"] == palette.FAMILIES[STEPWISE][0]
     assert colors["SearChain"] == palette.FAMILIES[CHAINED][0]
     assert palette.colors_of(["gone"]) == {"gone": "black"}

@@ -1,4 +1,4 @@
-"""The colours of figures: told apart by the colour-blind (tests/results/test_colours.py)."""
+"""The colours of figures: distinct for the colour-blind (tests/results/test_colours.py)."""
 
 from collections.abc import Iterable
 
@@ -15,16 +15,15 @@ PAPERS = ("IRCoT", "IRCoT QA", "SearChain")  # what the two papers propose
 # of wrong answers, in the order of their rules (`results.causes`)
 CAUSES = ("#bbbbbb", "#aa3377", "#ccbb44", "#66ccee", "#4477aa", "#ee6677", "#228833")
 BLUE, AMBER, GREY = "#084a91", "#e0a100", "#7d838c"
-FAINT, PALE, BAND = "#b9c0c9", "#d5dbe2", "#e9edf2"  # in the background
+PALE, BAND = "#d5dbe2", "#e9edf2"  # in the background
 LINES = (BLUE, AMBER, "#cf5f57", GREY, "black")  # of what is no system
-BACKENDS = {"embedded": BLUE, "Elasticsearch": AMBER, "bm25s": GREY}
 PEACH, SKY, FOREST = "#f0c9a4", "#a9c1e0", "#2f7d4f"  # nodes that got feedback, the correct path
 
 
 def colors_of(systems: Iterable[str]) -> dict[str, str]:
-    """Each system's own colour, or else the shade of its family; black if its file is gone."""
+    """The shade of each system's family; black for a plug-in, and if its file is gone."""
     records, colors = all_systems(), {}
     for name in systems:
         family, shade = records[name].family if name in records else (OWN, 0)
-        colors[name] = (name in records and records[name].color) or FAMILIES[family][shade]
+        colors[name] = FAMILIES[family][shade]
     return colors

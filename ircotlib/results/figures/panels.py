@@ -7,58 +7,43 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.artist import Artist
 
-from ircotlib.files.paths import figure_path, write_partial
+from ircotlib.files.paths import figure_path, writing
 from ircotlib.files.tables import write_table
 from ircotlib.parameters import Parameters
 from ircotlib.results.shown import title_of
 
 COLUMN, PAGE = 3.3, 6.3  # inches: how wide a column and a page of a paper are
-STYLE = {
-    "font.size": 7.5,
-    "axes.titlesize": 8,
-    "axes.labelsize": 7.5,
-    "xtick.labelsize": 7,
-    "ytick.labelsize": 7,
-    "legend.fontsize": 7,
-    "xtick.major.pad": 2,
-    "ytick.major.pad": 2,
-    "axes.labelpad": 2,
-    "axes.titlepad": 4,
-    "axes.titlelocation": "left",
-    "axes.linewidth": 0.6,
-    "grid.linewidth": 0.5,
-    "lines.linewidth": 1.2,
-    "text.parse_math": False,  # "$" in a question is no formula
-    "svg.fonttype": "none",
-    "svg.hashsalt": "ircotlib",  # equal pictures have equal bytes
-}
+STYLE = dict.fromkeys(("xtick.major.pad", "ytick.major.pad", "axes.labelpad"), 2)
+STYLE |= {"axes.titlelocation": "left", "axes.titlepad": 4, "axes.linewidth": 0.6}
+STYLE |= {"text.parse_math": False, "svg.fonttype": "none"}  # "$" in a question is no formula
+STYLE |= {"svg.hashsalt": "ircotlib"}  # equal pictures have equal bytes
 
 
 def subplots(*shape: int, **settings):
     """A figure and its axes in the style of all figures."""
     import seaborn  # takes a second
 
-    seaborn.set_theme("paper", "whitegrid", rc=STYLE)
+    seaborn.set_theme("paper", "whitegrid", font_scale=0.8, rc=STYLE)
     return plt.subplots(*shape, layout="constrained", **settings)
 
 
 def make_panels(
-    table: pd.DataFrame, by: str, height: float, across: int = 4, width: float = 0, **look
+    table: pd.DataFrame, by: str, height: float, across: int = 4, **look
 ) -> tuple[plt.Figure, list[tuple[plt.Axes, pd.DataFrame]]]:
     """A figure with a panel for each value of the column `by`, which is its title, each `height`
-    inches high and at most `across` in a row; and each panel's axes with its rows. `width`: of the
-    figure, or else COLUMN for one panel and PAGE for more. `look`: as of `plt.subplots`.
+    inches high and at most `across` in a row; and each panel's axes with its rows.
     """
-    groups = [(name, table[table[by] == name]) for name in dict.fromkeys(table[by])]
-    across = max(1, min(across, len(groups)))
-    down = -(-len(groups) // across) or 1
-    size = width or (COLUMN if len(groups) == 1 else PAGE), height * down + 0.5
-    figure, axes = subplots(down, across, figsize=size, squeeze=False, **look)
-    for axis in axes.flat[len(groups) :]:
-        axis.set_axis_off()
-    for axis, (name, _) in zip(axes.flat, groups, strict=False):
+    names = list(dict.fromkeys(table[by])) or [""]
+    across = min(across, len(names))
+    down = -(-len(names) // across)
+    size = COLUMN if len(names) == 1 else PAGE, height * down + 0.8
+    figure, axes = subplots(down, across, **{"figsize": size, "squeeze": False} | look)
+    for axis, name in zip(axes.flat, names, strict=False):
         axis.set_title("\n".join(map(title_of, name.split("\n"))))
-    return figure, [(axis, rows) for axis, (_, rows) in zip(axes.flat, groups, strict=False)]
+    for axis in axes.flat[len(names) :]:
+        axis.set_axis_off()
+    rows = (table[table[by] == name] for name in names)
+    return figure, list(zip(axes.flat, rows, strict=False))
 
 
 def finish(figure: plt.Figure, title: str, handles: Iterable[Artist] = ()) -> plt.Figure:
@@ -93,5 +78,5 @@ def save_figure(
     text = fill(about, int(19 * figure.get_figwidth()))
     figure.supxlabel(text, x=0.01, ha="left", fontsize=6.5, color="0.4")
     for ending, metadata in {"png": {"Software": None}, "svg": {"Date": None}}.items():
-        with write_partial(figure_path(f"{name}.{ending}", *made_with)) as partial:
-            figure.savefig(partial, format=ending, dpi=200, metadata=metadata)
+        with writing(figure_path(f"{name}.{ending}", *made_with)) as new:
+            figure.savefig(new, format=ending, dpi=200, metadata=metadata)

@@ -1,6 +1,4 @@
-"""A row for each system: means as dots with their intervals and the papers' as hollow marks; costs;
-causes of errors.
-"""
+"""A row for each system: means as dots with their intervals, and the papers' as hollow marks."""
 
 from collections.abc import Sequence
 
@@ -15,7 +13,7 @@ from ircotlib.results.figures.panels import PAGE, finish, make_panels, subplots
 from ircotlib.results.statistics import LEVEL
 from ircotlib.systems import OWN, all_systems
 
-ROW = 0.14  # inches
+ROW = 0.135  # inches
 DOT = {"linestyle": "", "marker": "o", "markersize": 4}
 PAPER = DOT | {"markerfacecolor": "none", "markeredgecolor": "black", "markeredgewidth": 0.8}
 CHANCE = {"color": "black", "linestyle": ":", "linewidth": 0.8}
@@ -35,13 +33,12 @@ def draw_dots(
     `reported`; dotted: `chance`, if there is such a column. `names`: the rows from above.
     """
     names = list(names) or list(dict.fromkeys(table[row]))
-    height = 0.75 + ROW * len(names)
-    figure, panels = make_panels(table, panel, height, across, sharey=True)
+    figure, panels = make_panels(table, panel, 0.65 + ROW * len(names), across, sharey=True)
     for axis, rows in panels:
         _draw_rows(axis, rows, names, row)
-        if "chance" in rows and rows["chance"].notna().any():
-            axis.axvline(rows["chance"].max(), **CHANCE)
         axis.set_xlabel(label)
+        if "chance" in rows:
+            axis.axvline(rows["chance"].max(), **CHANCE)
     return finish(figure, title, _explain(table))
 
 
@@ -62,8 +59,8 @@ def _explain(table: pd.DataFrame) -> list[Line2D]:
     """The legend: families of the systems that are drawn, the paper's values, and chance."""
     records = all_systems()
     families = {records[name].family[0] if name in records else OWN for name in table["system"]}
-    colors = {name: shades[0] for name, shades in palette.FAMILIES.items() if name in families}
-    handles = [Line2D([], [], color=color, label=name, **DOT) for name, color in colors.items()]
+    drawn = {name: shades[0] for name, shades in palette.FAMILIES.items() if name in families}
+    handles = [Line2D([], [], color=color, label=name, **DOT) for name, color in drawn.items()]
     if "reported" in table and table["reported"].notna().any():
         handles.append(Line2D([], [], label="in the paper", **PAPER))
     if "chance" in table:
@@ -72,44 +69,39 @@ def _explain(table: pd.DataFrame) -> list[Line2D]:
 
 
 def draw_front(means: pd.DataFrame, title: str) -> plt.Figure:
-    """All systems, the best first: the mean of each with its interval, and beside it the tokens that
-    it takes; one row of panels per retriever. A band: no significant difference from SearChain.
-    `means`: of `head_to_head.average`.
+    """All systems, the best first: the mean of each with its interval, and beside it the tokens
+    that it takes. A band: no significant difference from SearChain. `means`: of
+    `head_to_head.average`, with the columns of `compare_means`.
     """
-    groups = [rows for _, rows in means.groupby("retriever", sort=False)]
-    height = sum(0.4 + ROW * len(rows) for rows in groups)
-    shape = {"figsize": (PAGE, 0.8 + height), "width_ratios": [2, 1], "sharey": "row"}
-    figure, axes = subplots(len(groups), 2, squeeze=False, sharex="col", **shape)
-    for (left, right), rows in zip(axes, groups, strict=True):
-        rows = rows.sort_values(["mean", "tokens"], ascending=[False, True], kind="stable")
-        _draw_rows(left, rows, list(rows["system"]), "system")
-        left.set_title(f"right answers, % ({rows['retriever'].iloc[0]})")
-        colors = palette.colors_of(rows["system"])
-        right.scatter(rows["tokens"], range(len(rows)), 16, [colors[name] for name in rows["system"]])
-        right.set(title="tokens a question", xscale="log")
-        right.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
-        right.xaxis.set_major_formatter("{x:,.0f}")
-        right.minorticks_off()
-        for y in (rows["p_holm"].to_numpy() >= LEVEL).nonzero()[0]:
-            for axis in (left, right):
-                axis.axhspan(y - 0.5, y + 0.5, color=palette.BAND, linewidth=0, zorder=0)
+    rows = means.sort_values(["mean", "tokens"], ascending=[False, True], kind="stable")
+    shape = {"figsize": (PAGE, 1.2 + ROW * len(rows)), "width_ratios": [2, 1], "sharey": True}
+    figure, (left, right) = subplots(1, 2, **shape)
+    _draw_rows(left, rows, list(rows["system"]), "system")
+    left.set_xlabel("right answers, %")
+    colors = palette.colors_of(rows["system"])
+    right.scatter(rows["tokens"], range(len(rows)), 16, [colors[name] for name in rows["system"]])
+    right.set(xlabel="tokens a question", xscale="log")
+    right.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
+    right.xaxis.set_major_formatter("{x:,.0f}")
+    right.minorticks_off()
+    for y in (rows["p_holm"].to_numpy() >= LEVEL).nonzero()[0]:
+        for axis in (left, right):
+            axis.axhspan(y - 0.5, y + 0.5, color=palette.BAND, linewidth=0, zorder=0)
     band = Patch(color=palette.BAND, label="no significant difference from SearChain")
     return finish(figure, title, [*_explain(means), band])
 
 
-def draw_causes(table: pd.DataFrame, title: str) -> plt.Figure:
-    """The shares of wrong answers by cause, one panel per data set, one stacked bar per system, the
-    one with the fewest first. `table`: of `count_causes`.
+def draw_causes(causes: pd.DataFrame, title: str) -> plt.Figure:
+    """The shares of wrong answers by cause, over all data sets: a stacked bar for each system, the
+    one with the fewest above. `causes`: of `count_causes`.
     """
-    wrong = table.groupby("system", sort=False)["n"].sum().sort_values(kind="stable").index
-    height = 0.7 + ROW * len(wrong)
-    figure, panels = make_panels(table, "dataset", height, width=PAGE, sharey=True)
-    causes = list(dict.fromkeys(table["cause"]))
-    for axis, rows in panels:
-        sums = rows.groupby(["system", "cause"], sort=False)[["n", "answers"]].sum()
-        shares = (100 * sums["n"] / sums["answers"]).unstack("cause").loc[wrong, causes]
-        shares.plot.barh(ax=axis, stacked=True, width=0.8, color=palette.CAUSES, legend=False)
-        axis.set(xlabel="wrong answers, %", ylabel="", ylim=(len(wrong) - 0.4, -0.6), xlim=(0, 100))
-        axis.grid(False, axis="y")
-    handles = [Patch(color=c, label=n) for n, c in zip(causes, palette.CAUSES, strict=False)]
-    return finish(figure, title, handles)
+    sums = causes.groupby(["system", "cause"], sort=False)[["n", "answers"]].sum()
+    shares = (100 * sums["n"] / sums["answers"]).unstack("cause")
+    shares = shares[list(dict.fromkeys(causes["cause"]))]  # in the order of their rules
+    shares = shares.loc[shares.sum(axis=1).sort_values(ascending=False, kind="stable").index]
+    figure, axis = subplots(figsize=(PAGE, 1 + 1.2 * ROW * len(shares)))
+    if len(shares):
+        look = {"color": palette.CAUSES, "legend": False, "xlabel": "wrong answers, %"}
+        shares.plot.barh(ax=axis, stacked=True, width=0.8, xlim=(0, 100), ylabel="", **look)
+    axis.grid(False, axis="y")
+    return finish(figure, title, axis.containers)

@@ -9,7 +9,7 @@ from matplotlib.patches import Patch
 from ircotlib.data import Node
 from ircotlib.results.figures import palette
 from ircotlib.results.figures.panels import PAGE, finish, subplots
-from ircotlib.systems.searchain.tree import COMPLETION, VERIFICATION
+from ircotlib.systems.searchain import COMPLETION, VERIFICATION
 
 FEEDBACK = {  # of a node: its colour and its text in the legend
     "": (palette.PALE, "no feedback"),
