@@ -49,7 +49,7 @@ def run(code: str, **environment: str) -> str:
     [
         ([f"ircotlib.{name}" for name in CORE], HEAVY),
         (["ircotlib.generation.local"], [*HEAVY, "numpy"]),
-        (["ircotlib.results.runs", "ircotlib.explore.box", "ircotlib.results.figures"], [*MODELS, "seaborn"]),
+        (["ircotlib.explore.box", "ircotlib.results.figures"], [*MODELS, "seaborn"]),
         (["ircotlib.command.figures"], HEAVY),
         ([f"training.{name}" for name in TRAININGS], HEAVY),
         ([f"bench.{name}" for name in BENCHMARKS], MODELS),
