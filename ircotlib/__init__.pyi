@@ -232,6 +232,6 @@ from .systems import SEARCHAIN as SEARCHAIN
 from .systems import System as System
 from .systems import all_systems as all_systems
 from .systems import choose_systems as choose_systems
-from .systems.searchain.tree import COMPLETION as COMPLETION
-from .systems.searchain.tree import VERIFICATION as VERIFICATION
+from .systems.searchain import COMPLETION as COMPLETION
+from .systems.searchain import VERIFICATION as VERIFICATION
 from .text import answer_from_chain as answer_from_chain

@@ -44,7 +44,7 @@ def list_records() -> list:
     for kind, name in RECORDS.items():
         modules = [m for m in import_plugins(kind) if not m.__name__.startswith("ircotlib.")]
         found += [getattr(module, name) for module in modules if hasattr(module, name)]
-    return [record for one in found for record in (one if isinstance(one, tuple) else [one])]
+    return [record for one in found for record in (one if isinstance(one, tuple | list) else [one])]
 
 
 @cache
