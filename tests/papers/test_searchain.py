@@ -324,7 +324,8 @@ def test_the_answers_before_a_part_are_filled_in(tmp_path):
         "answer": "Bel",
         "answer_aliases": [],
     }
-    row |= {"paragraphs": [], "question_decomposition": rows}
+    page = {"title": "F", "paragraph_text": "It is.", "idx": 0, "is_supporting": True}
+    row |= {"paragraphs": [page], "question_decomposition": rows}
     other = row | {"id": "2hop__r", "answerable": False, "question_decomposition": []}
     path = tmp_path / "dev.jsonl"
     path.write_text(f"{json.dumps(row)}\n{json.dumps(other)}\n")
