@@ -16,10 +16,10 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from importlib.metadata import version
 
 from ircotlib.errors import UserError
-from ircotlib.files.extras import import_large
 from ircotlib.files.options import say_error
 
 COMMANDS = {
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return say_error(f"found the command {command!r}, expected one of {', '.join(COMMANDS)}", 2)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C
     try:
-        return import_large(COMMANDS[command]).main(rest) or 0
+        return import_module(COMMANDS[command]).main(rest) or 0
     except UserError as error:
         return say_error(error, 2)
     except BrokenPipeError:  # whoever reads the output, such as `head`, has read enough

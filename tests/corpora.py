@@ -11,7 +11,7 @@ from pathlib import Path
 from asking import ask
 
 from ircotlib.data import Paragraph
-from ircotlib.files.paths import ROOT, write_partial
+from ircotlib.files.paths import ROOT, writing
 
 WORDS = [f"{start}{end}" for start in "bcdfghjklm" for end in ("ano", "oru", "ulo", "agi")]
 
@@ -54,8 +54,8 @@ def flip(path: Path, bit: int) -> None:
     """Flip a bit of a file, in a new file of that name: the old one may be memory-mapped."""
     content = bytearray(path.read_bytes())
     content[bit // 8] ^= 1 << bit % 8
-    with write_partial(path) as partial:
-        partial.write_bytes(content)
+    with writing(path) as new:
+        new.write_bytes(content)
 
 
 HANG = """

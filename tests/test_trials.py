@@ -8,7 +8,7 @@ from ircotlib.experiment.identity import identity
 
 from ircotlib.experiment.setup import change_model
 from ircotlib.files import paths
-from ircotlib.files.paths import benchmark_table, figure_path
+from ircotlib.files.paths import figure_path
 from ircotlib.parameters import WITHOUT_EFFECT, Parameters, read_parameters
 from ircotlib.results.figures import panels
 from ircotlib.results.figures.panels import save_figure, subplots
@@ -97,13 +97,3 @@ def test_a_trial_leaves_kept_figures_as_they_are(profile, tmp_path, monkeypatch)
     made = {path.name for path in (tmp_path / "trials/test=7").iterdir()}
     drawn = {figure_path(f"drawn.{ending}", profile).name for ending in panels.MADE}
     assert made == {path.name for path in kept} - drawn
-
-
-def test_a_benchmark_of_a_trial_is_read_by_this_trial_alone(tmp_path, monkeypatch):
-    monkeypatch.setattr(paths, "FIGURES", tmp_path)
-    p = read_parameters("mini", {"seed": 1})
-    kept = benchmark_table("bench_systems")
-    assert benchmark_table("bench_systems", p.profile, p.trial) == kept
-    save_figure(None, pd.DataFrame({"seconds": [1.0]}), "bench_systems", p)
-    assert benchmark_table("bench_systems") == kept
-    assert benchmark_table("bench_systems", p.profile, p.trial).parent.name == "seed=1"

@@ -91,9 +91,9 @@ class AnnotateBox(VBox):
                 judgements.write_judgement(click, self.folder)
                 self.note.value = ""
                 self.at += 1
-            elif key == "z" and (taken := judgements.undo(self.name.value, self.folder)):
-                place = taken.item, taken.sentence
-                self.at = self.sentences.index(place) if place in self.sentences else self.at
+            elif key == "z":
+                taken = judgements.undo(self.name.value, self.folder)
+                self.at = self.sentences.index(taken) if taken in self.sentences else self.at
             if self.at == len(self.sentences):
                 self.resume()  # at what was passed over
             self.show()

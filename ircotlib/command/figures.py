@@ -21,7 +21,7 @@ from ircotlib.errors import NothingToRun, UserError
 from ircotlib.files.extras import need
 from ircotlib.files.notebooks import about_notebook, all_notebooks, made_by
 from ircotlib.files.options import add_profile, new_parser, parse_changes, read_workers
-from ircotlib.files.paths import DATA, NOTEBOOKS, write_whole
+from ircotlib.files.paths import DATA, NOTEBOOKS, writing
 from ircotlib.parameters import Parameters, read_parameters
 
 # the C library's allocator keeps freed memory: a model needs as much for its next batch
@@ -113,7 +113,8 @@ def save_executed(notebook: str, executed: Path) -> None:
     import nbformat
 
     strip(content := nbformat.read(executed, as_version=4))
-    write_whole(NOTEBOOKS / f"{notebook}.ipynb", nbformat.writes(content) + "\n")
+    with writing(NOTEBOOKS / f"{notebook}.ipynb") as new:
+        new.write_text(nbformat.writes(content) + "\n", encoding="utf-8")
 
 
 def strip(notebook) -> None:

@@ -31,7 +31,7 @@ def read_documents(source: Path) -> Iterator[Paragraph]:
     if not files:
         pdf = "of a PDF, pdftotext makes text"
         raise UserError(f"{source}: found no file that ends in {' or '.join(KINDS)}: {pdf}")
-    for path in track(files, "documents", every=1):
+    for path in track(files, "documents"):
         sections = _read_sections(path)
         passages = [(title, passage) for title, text in sections for passage in cut_passages(text)]
         if not passages:

@@ -26,7 +26,7 @@ from ircotlib.engine import scheduler
 from ircotlib.engine.cache import Calls
 from ircotlib.errors import DataError, UserError
 from ircotlib.experiment.setup import Setup, open_dataset, open_setup, program_of
-from ircotlib.files.paths import DATA, hold_lock
+from ircotlib.files.paths import DATA, locked
 from ircotlib.files.progress import show_progress
 from ircotlib.files.tables import Number, read_table, write_table
 from ircotlib.generation.budget import find_price
@@ -200,7 +200,7 @@ def write_run(folder: Path, predictions: Iterable[dict], scores: pd.DataFrame, a
 
 def hold_runs(folder: Path) -> AbstractContextManager:
     """Hold the lock of those who write or remove runs of a setup. `folder`: of one of its runs."""
-    return hold_lock(Path(f"{folder.parents[1]}.lock"), f"a run in {folder.parents[1]}")
+    return locked(Path(f"{folder.parents[1]}.lock"))
 
 
 def remove_run(folder: Path) -> None:

@@ -29,7 +29,7 @@ from ircotlib.experiment.runs import (
 from ircotlib.experiment.setup import open_dataset
 from ircotlib.explore.markup import HERE, PAGES, STYLE
 from ircotlib.explore.questions import show_answer, show_gold
-from ircotlib.files.paths import write_whole
+from ircotlib.files.paths import writing
 from ircotlib.results.causes import find_causes
 from ircotlib.results.runs import count_requests, in_order
 from ircotlib.results.shown import title_of
@@ -67,7 +67,8 @@ def write_report(places: Sequence[Path], file: Path) -> int:
         script=Markup(script),
         digest=b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
-    write_whole(file, page)
+    with writing(file) as new:
+        new.write_text(page, encoding="utf-8")
     return len(runs)
 
 

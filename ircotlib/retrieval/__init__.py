@@ -86,7 +86,7 @@ def _open_vectors(corpus, folder: Path, text: str) -> object:
 
     words = _open_embedded(corpus, folder, text)
     kind, _, model = text.partition(":")
-    bar = partial(track, label=f"vectors of {folder.name}", every=100)
+    bar = partial(track, label=f"vectors of {folder.name}")
     return open_dense(words, f"{kind}:{resolve(model)}", folder, bar)
 
 

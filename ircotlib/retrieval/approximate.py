@@ -10,9 +10,15 @@ from pathlib import Path
 
 import numpy as np
 
-from ircotlib.files.checksums import check_sums, read_description, take_sums, write_description
 from ircotlib.files.extras import need
-from ircotlib.files.paths import hold_lock, write_partial
+from ircotlib.files.old import (
+    check_sums,
+    hold_lock,
+    read_description,
+    take_sums,
+    write_description,
+    write_partial,
+)
 from ircotlib.files.progress import track
 
 GRAPH = {"connectivity": 16, "expansion_add": 128}  # neighbours of a vector, candidates for them
@@ -44,7 +50,7 @@ def build_approximate(folder: Path, rows: np.ndarray) -> Path:
             from usearch.index import Index
 
             index = Index(ndim=rows.shape[1], metric="ip", dtype="f16", **GRAPH)
-            for start in track(range(0, len(rows), ROWS), "approximate index", every=1):
+            for start in track(range(0, len(rows), ROWS), "approximate index"):
                 block = np.asarray(rows[start : start + ROWS])
                 index.add(np.arange(start, start + len(block)), block, threads=1)
             with write_partial(path) as partial:

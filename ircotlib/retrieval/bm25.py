@@ -13,9 +13,10 @@ from pathlib import Path
 import tantivy
 
 from ircotlib.errors import DataError, Unavailable
-from ircotlib.files import checksums
+from ircotlib.files import old
 from ircotlib.files.checksums import one_line
-from ircotlib.files.paths import hold_lock, write_folder
+from ircotlib.files.models import naming_file
+from ircotlib.files.old import hold_lock, write_folder
 from ircotlib.program import NearestTitle, Retrieve
 from ircotlib.retrieval import ranking
 from ircotlib.retrieval.analyzer import FINGERPRINT, STOP_WORDS, analyze
@@ -48,7 +49,7 @@ class BM25:
         if made_of != expected:
             differ = f"found an index of {made_of}, expected {expected}"
             raise DataError(f"{folder}: {differ}; open_index builds it again")
-        checksums.check_sums(self._folder, sums, REMEDY)
+        old.check_sums(self._folder, sums, REMEDY)
         self.fingerprint = sha256(json.dumps([ranking.SCORING, expected]).encode()).hexdigest()[:16]
         self._schema = _schema()
         self._searcher = _open(self._folder, len(corpus))
@@ -101,12 +102,12 @@ class BM25:
     def positions_of(self, titles: Iterable[str]) -> list[int]:
         """The positions of the paragraphs with one of these titles, in the order of the corpus."""
         query = self._allow(titles)
-        with checksums.naming_file(self._folder, "an index", REMEDY):
+        with naming_file(self._folder, "an index"):
             count = self._searcher.search(query, 1, count=True).count
         return sorted(position for position, _ in self._search(Search("", query, max(1, count))))
 
     def _search(self, search: Search) -> Hits:
-        with checksums.naming_file(self._folder, "an index", REMEDY):
+        with naming_file(self._folder, "an index"):
             hits = self._searcher.search(search.query, search.size, count=False).hits
             addresses = [address for _, address in hits]
             positions = self._searcher.fast_field_values("position", addresses)
@@ -151,8 +152,8 @@ def build_index(corpus: Corpus, folder: Path | str, progress: Progress = iter) -
         with write_folder(folder, DESCRIPTION, "index") as partial:
             _add(corpus, partial, progress)
             files = sorted(path.name for path in partial.iterdir() if path.stat().st_size)
-            made_of = _describe(corpus) | {"files": checksums.take_sums(partial, files)}
-            checksums.write_description(partial / DESCRIPTION, made_of)
+            made_of = _describe(corpus) | {"files": old.take_sums(partial, files)}
+            old.write_description(partial / DESCRIPTION, made_of)
 
 
 def _add(corpus: Corpus, folder: Path, progress: Progress) -> None:
@@ -172,7 +173,7 @@ def _add(corpus: Corpus, folder: Path, progress: Progress) -> None:
 
 
 def _open(folder: Path, count: int) -> tantivy.Searcher:
-    with checksums.naming_file(folder, "an index", REMEDY):
+    with naming_file(folder, "an index"):
         searcher = tantivy.Index.open(str(folder)).searcher()
     if searcher.num_docs != count:
         counts = f"found {searcher.num_docs} paragraphs, expected {count}"
@@ -199,6 +200,6 @@ def _describe(corpus: Corpus) -> dict:
 
 def _read_description(folder: Path) -> tuple[dict | None, dict]:
     """What the index in a folder was made of (None: no complete index), and its checksums."""
-    description = checksums.read_description(folder / DESCRIPTION, REMEDY)
+    description = old.read_description(folder / DESCRIPTION, REMEDY)
     sums = description.pop("files") if description else {}
     return description, sums

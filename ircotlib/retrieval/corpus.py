@@ -18,8 +18,14 @@ import numpy as np
 
 from ircotlib.data import Paragraph
 from ircotlib.errors import DataError
-from ircotlib.files.checksums import check_sums, read_description, take_sums, write_description
-from ircotlib.files.paths import hold_lock, replace_files
+from ircotlib.files.old import (
+    check_sums,
+    hold_lock,
+    read_description,
+    replace_files,
+    take_sums,
+    write_description,
+)
 
 PARAGRAPHS, OFFSETS, IDS = "paragraphs.jsonl", "offsets.npy", "ids.npy"
 FILES = PARAGRAPHS, OFFSETS, IDS

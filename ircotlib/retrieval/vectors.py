@@ -18,7 +18,7 @@ from pydantic import Field, TypeAdapter
 
 from ircotlib.data import Paragraph
 from ircotlib.errors import DataError
-from ircotlib.files.paths import hold_lock, write_whole
+from ircotlib.files.old import hold_lock, write_whole
 from ircotlib.retrieval.corpus import Corpus, Progress
 
 BLOCK = 512  # paragraphs embedded and written together

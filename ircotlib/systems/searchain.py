@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ircotlib.data import Node, Paragraph, Prediction, Question
 from ircotlib.metrics import as_compared, rouge_l
-from ircotlib.program import Duplicate, Extract, Generate, Message, Program, Purposed, Retrieve
+from ircotlib.program import Duplicate, Extract, Generate, Message, Program, Retrieve, with_purpose
 from ircotlib.prompting.prompt import BETWEEN_DEMONSTRATIONS, render_paragraph
 from ircotlib.systems import Prompts, system
 from ircotlib.text import answer_from_chain, normalise_answer
@@ -227,8 +227,8 @@ def converse(
         first = prompts["released"](question, examples=examples, asked=question.text)
         return Message("user", first), *map(Message, cycle(("assistant", "user")), messages)
     prompt = prompts["chain"](question, thoughts=["\n\n".join(messages)])
-    purpose = getattr(messages[-1] if messages else prompt, "purpose", "")
-    return Purposed(prompt, purpose, getattr(prompt, "demonstrations", 0))
+    purpose = getattr(messages[-1], "purpose", "") if messages else ""
+    return with_purpose(prompt, purpose) if purpose else prompt
 
 
 # What chains are read by (ours): a mark, such as [Query 1]:, has two of brackets, a colon and the

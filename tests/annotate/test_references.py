@@ -64,7 +64,7 @@ def test_references_of_a_run_are_read_with_their_passages_and_judged(tmp_path, m
     changes = {"data_dir": str(folder), "dev": 0, "test": 4, "judged": 3, "distractors": []}
     changes |= {"model": "data/models/mini-causal", "style": "codex", "context_tokens": 400}
     p = read_parameters("mini", changes | {"datasets": ["hotpotqa"], "workers": 1})
-    opened, system = open_setup(p, "hotpotqa", "11_searchain"), all_systems()["SearChain"]
+    opened, system = open_setup(p, "hotpotqa", "05_searchain"), all_systems()["SearChain"]
     run_system(opened, system)
     assert read_references(p) == []  # this model marks nothing
     path = Run(opened, system, "test", {}).folder / "predictions.jsonl"

@@ -1,6 +1,5 @@
 """The examples of prompts/own, of every system and family, read by the system's own program."""
 
-import json
 import re
 from ast import literal_eval
 from itertools import takewhile
@@ -14,14 +13,12 @@ from ircotlib.files.paths import PROMPTS
 from ircotlib.prompting.demonstrations import (
     find_demonstrations,
     find_examples,
-    prompt_path,
     read_demonstrations,
     read_examples,
 )
 from ircotlib.prompting.prompt import read_template, render
 from ircotlib.systems import all_systems
 from ircotlib.systems.cot import read_answer
-from ircotlib.systems.decomp import END, READ, RETRIEVE, read_call
 from ircotlib.systems.dsp import PAIR
 from ircotlib.systems.react import OpenPage, read_action, search_page
 from ircotlib.systems.searchain import citations, conclude, read_chain
@@ -70,16 +67,6 @@ def test_every_data_set_has_a_family_and_keeps_its_first_questions_longest():
         assert [example.question for example in shown] == first[::-1]
         template = read_template("cot", "cot")
         assert find_examples("prompts/own", "cot", "cot", dataset, template)
-
-
-def test_out_of_distribution_no_demonstration_is_one_that_systems_show():
-    questions = []
-    for dataset in ("hotpotqa", "2wikimultihopqa", "musique"):
-        assert prompt_path(OWN, dataset, "cot", "codex", 1).parent.name == dataset
-        assert prompt_path(OWN, dataset, "cot", "codex", 1, "multihop").parent.name == "multihop"
-        shown = read_demonstrations(OWN / dataset / "demonstrations.txt")
-        questions += [example.question for example in shown]
-    assert questions == pool("multihop")[1] and not {*questions} & {*pool("multihop")[0]}
 
 
 def test_counts_are_those_of_searchains_table_11():
@@ -139,26 +126,6 @@ def test_what_examples_write_is_read_and_has_the_same_answer_in_every_system(fam
         shown, answer = block.rpartition("\nA: ")[::2]
         assert answer.lower() in shown.partition("\nQ: ")[0].lower()
     assert unknown.endswith("\nA: unknown")
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_decomps_examples_are_calls_that_name_the_pages_found_before(family):
-    alone = {}
-    for block in own_demonstrations("decomp", "decompose", family):
-        *calls, (end, none) = re.findall(r"^QS: (.+)(?:\nA: (.+))?$", block, re.MULTILINE)
-        titles = []
-        for call, reply in calls[:-1]:
-            module, question, _ = read_call(call)
-            found = json.loads(reply)
-            assert module == RETRIEVE and len(found["titles"]) >= 1 <= len(found["answer"])
-            alone[question] = found["answer"]
-            titles += found["titles"]
-        question = pool(family)[0][asked(family, block)]
-        assert read_call(calls[-1][0]) == (READ, question, list(dict.fromkeys(titles)))
-        assert (end, none) == (END, "")
-    for block in own_demonstrations("decomp", "singlehop", family):
-        question, answer = re.search(r"^Q: (.+)\nA: (.+)$", block, re.MULTILINE).groups()
-        assert json.loads(answer) == alone.get(question, json.loads(answer))
 
 
 STEP = re.compile(r"^Action \d: (.+)\nObservation \d: (.+)$", re.MULTILINE)

@@ -55,20 +55,6 @@ def test_every_released_file_comes_back_as_it_was(shared):
         assert not any("Answer the following" in d.question for d in demonstrations), path
 
 
-def test_the_20_of_hotpotqa_are_those_of_listing_1(shared):
-    paper = (shared.parent / "papers/ircot.txt").read_text(encoding="utf-8")
-    listing = paper.split("\nListing 1: Chain-of-Thought annotations")[1].split("\nListing 2:")[0]
-    path = shared / "ircot_prompts/hotpotqa/no_context_cot_qa_codex.txt"
-    demonstrations = read_demonstrations(path)
-    asked = re.findall(r"(?m)^Q: (.*)$", listing)
-    sets = demonstration_sets(demonstrations, "hotpotqa")
-    # the listing has lost its apostrophes
-    chosen = {re.sub(r"\W", "", d.question) for chosen in sets for d in chosen}
-    assert [len(chosen) for chosen in sets] == [15, 15, 15]
-    assert len(asked) == 20
-    assert chosen == {re.sub(r"\W", "", question) for question in asked}
-
-
 @pytest.mark.parametrize("dataset", ["2wikimultihopqa", "iirc"])
 def test_the_authors_sets_are_in_their_files(shared, dataset):
     path = shared / f"ircot_prompts/{dataset}/no_context_cot_qa_codex.txt"
@@ -168,13 +154,6 @@ def test_a_template_is_its_file():
     assert read_template("ircot", "cot", "codex") == PLAIN  # no file of its own
     with pytest.raises(FileNotFoundError, match="no template .*nothing.txt"):
         read_template("ircot", "nothing", "codex")
-
-
-def test_what_a_question_says_is_no_field_of_a_template():
-    question = Question("q", "Is {so_far} {question} or {paragraphs}?", (), (), "test")
-    text = Prompt((), count_words)(question, [Paragraph("1", "{so_far}", "{question}")], ["{n}"])
-    asked = "Q: Is {so_far} {question} or {paragraphs}?\nA: {n}"
-    assert text == f"Wikipedia Title: {{so_far}}\n{{question}}\n\n{asked}"
 
 
 def test_demonstrations_are_found_by_data_set_stage_style_and_m():

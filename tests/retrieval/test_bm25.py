@@ -20,7 +20,7 @@ from ircotlib.data import Paragraph
 from ircotlib.datasets.pooled import pool
 from ircotlib.datasets.twowiki import read_2wikimultihopqa
 from ircotlib.errors import Unavailable
-from ircotlib.files.checksums import write_description
+from ircotlib.files.old import write_description
 from ircotlib.program import Generate, NearestTitle, Retrieve
 from ircotlib.retrieval import bm25
 from ircotlib.retrieval.analyzer import analyze

@@ -6,7 +6,6 @@ from replying import drawn, play, writers
 
 from ircotlib.data import Paragraph, Question
 from ircotlib.program import LINE, Generate, Retrieve, Sample
-from ircotlib.prompting.prompt import Prompt, read_template
 from ircotlib.systems import all_systems
 from ircotlib.systems.dsp import dsp
 
@@ -101,19 +100,6 @@ def test_from_the_third_hop_on_a_search_shows_what_the_one_before_wrote():
     shown = [request.prompt for request in requests if isinstance(request, Generate)]
     summaries = [re.findall("^Summary: (Hop.*)$", prompt, re.M) for prompt in shown]
     assert summaries == [[], [], ["Hop 2."], ["Hop 3."]]
-
-
-def test_the_agent_is_asked_in_the_words_it_was_taught():
-    prompts = {s: Prompt((), len, read_template("dsp", s, "agent"), 10_000) for s in DSP.stages}
-    replies = [drawn("A.\nSearch Query: b"), (NILE,), (NILE,), drawn("C.\nSearch Query: d")]
-    replies += [(ANN,), (ANN,), drawn("E.\nAnswer: Ann")]
-    requests, _ = play(dsp(QUESTION, prompts=prompts), replies)
-    shown = [request.prompt for request in requests if isinstance(request, Sample)]
-    assert shown == [
-        f"Search\n{ASKED}{STEPS}",
-        f"Search\n{ASKED}{NILE_IS}{STEPS}",
-        f"Predict\n{ASKED}{ANN_IS}Summary: C.\n{STEPS}",
-    ]
 
 
 def test_without_examples_and_without_an_answer():

@@ -6,8 +6,8 @@ from replying import ASKED, LOST, MACK, PARK, QUESTION, THOUGHTS, WALD, play, wr
 
 from ircotlib.data import Paragraph
 from ircotlib.program import LINE, SENTENCE, Generate, Retrieve
-from ircotlib.systems.ircot import collect, ircot, ircot_qa, ircot_without_reader
-from ircotlib.systems.oner import nor_qa, oner, oner_qa
+from ircotlib.systems.ircot import collect, ircot
+from ircotlib.systems.oner import nor_qa
 from ircotlib.systems.readers import cot_reader, direct_reader
 
 PROMPTS = {"cot": write}
@@ -67,37 +67,11 @@ def test_ircot_ends_where_the_paper_or_the_released_program_does():
         assert play(program, replies)[1].thoughts == (sentence,)
 
 
-def test_without_a_reader_the_answer_is_that_of_the_chain():
-    system = partial(ircot_without_reader, prompts=PROMPTS, k=1)
-    _, result = play(system(QUESTION), [(LOST,), THOUGHTS[0], (MACK,), THOUGHTS[2]])
-    assert (result.answer, result.reading) == ("Germany", "")
-    _, result = play(system(QUESTION, max_steps=1), [(LOST,), THOUGHTS[0]])
-    assert result.answer == THOUGHTS[0]
-
-
 def test_collect_keeps_order_and_drops_near_duplicates_and_long_paragraphs():
     near = Paragraph("near", "Lost Gravity.", LOST.text.replace("roller", "Roller"))
     long = Paragraph("long", "Long", "word " * 601)
     assert collect((PARK,), (LOST, near, long, PARK, MACK), 15) == (PARK, LOST, MACK)
     assert collect((PARK,), (LOST, MACK), 2) == (PARK, LOST)
-
-
-def test_ircot_qa_reads_from_scratch():
-    reading = "Mack Rides is in Germany. So the answer is: Germany."
-    replies = [(LOST,), THOUGHTS[0], (MACK,), THOUGHTS[2], reading]
-    program = ircot_qa(QUESTION, prompts=PROMPTS, read=read_by_chain, k=1)
-    requests, prediction = play(program, replies)
-    assert requests[-1] == Generate(f"{ASKED} | lost mack | ", LINE, 200)
-    assert (prediction.answer, prediction.reading) == ("Germany", reading)
-    assert prediction.paragraphs == (LOST, MACK) and prediction.thoughts == tuple(THOUGHTS[::2])
-
-
-def test_oner_retrieves_once():
-    assert play(oner(QUESTION, k=5), [(LOST, PARK)])[0] == [Retrieve(ASKED, 5)]
-    program = oner_qa(QUESTION, read=read_directly, k=5)
-    requests, prediction = play(program, [(LOST, PARK), "Germany"])
-    assert requests == [Retrieve(ASKED, 5), Generate(f"{ASKED} | lost park | ", LINE, 200)]
-    assert prediction.answer == prediction.reading == "Germany"
 
 
 def test_nor_shows_no_paragraph_and_a_chain_without_answer_is_the_answer():

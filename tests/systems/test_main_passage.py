@@ -11,7 +11,7 @@ from ircotlib.data import Paragraph
 from ircotlib.program import LINE, SENTENCE, Generate, NearestTitle, Retrieve
 from ircotlib.systems.ircot import ircot
 from ircotlib.systems.main_passage import find_pages, read_titles, with_main_passage
-from ircotlib.systems.oner import nor_qa, oner
+from ircotlib.systems.oner import oner
 from ircotlib.systems.readers import direct_reader
 
 PROMPTS = {"cot": write}
@@ -87,10 +87,3 @@ def test_the_main_passage_counts_towards_the_15_paragraphs():
     replies += ["So the answer is: 3."]
     system = partial(ircot, prompts=PROMPTS, k=8)
     assert play(within_pages(IIRC, system), replies)[1].paragraphs == (RIDE, *many[:14])
-
-
-def test_nor_shows_the_main_passage():
-    program = within_pages(IIRC, partial(nor_qa, read=read_directly))
-    requests, prediction = play(program, ["Germany"])
-    assert requests == [Generate(f"{ASKED} | ride | ", LINE, 200)]
-    assert (prediction.answer, prediction.paragraphs) == ("Germany", (RIDE,))

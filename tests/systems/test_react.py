@@ -128,11 +128,6 @@ def test_another_text_is_looked_up_from_the_first_sentence_again():
     assert OpenPage(()).look_up("film") == "No more results."
 
 
-def test_where_react_finishes_no_chain_is_drawn():
-    requests, result = play(react_cot_sc(QUESTION, prompts=PROMPTS), REPLIES)
-    assert len(requests) == len(REPLIES) and result.answer == "Cincinnati"
-
-
 def test_where_it_does_not_finish_21_chains_vote():
     """ReAct §3.2: n 21, temperature 0.7."""
     acts = ["A.\nAction 1: Search[Jaws (film)]", ("Jaws (film)",), (JAWS,)]
@@ -145,13 +140,3 @@ def test_where_it_does_not_finish_21_chains_vote():
     assert (result.answer, result.paragraphs, result.fault) == ("Cincinnati", (JAWS,), "")
     assert result.thoughts[:2] == ("Thought 1: A.", "Action 1: Search[Jaws (film)]")
     assert result.thoughts[-1].endswith("The answer is Cincinnati.")
-
-
-def test_a_made_up_step_below_an_action_is_left_out():
-    replies = ["A.\nAction 1: Search[Duel]\nThought 2: B.\nAction 2: Finish[Lund]"]
-    replies += [("Duel",), (JAWS,), "C.\nAction 2: Finish[Ohio]\nAction 3: Finish[Lund]"]
-    requests, result = play(react(QUESTION, prompts=PROMPTS), replies)
-    lines = ["Thought 1: A.", "Action 1: Search[Duel]", f"Observation 1: {JAWS.text}"]
-    assert requests[1:3] == [NearestTitle("Duel", 5), Retrieve("Duel", 1, ("Duel",))]
-    assert requests[3] == thinking(*lines, step=2)
-    assert (result.answer, result.reading) == ("Ohio", "Action 2: Finish[Ohio]")

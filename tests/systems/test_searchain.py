@@ -268,16 +268,6 @@ def test_without_verification_and_without_completion():
     assert requests[-1].prompt.endswith(f"[Query 1]: {PERFORMER}\n[Answer 1]: Drew")
 
 
-def test_without_ir_one_chain_is_written():
-    requests, result = play(searchain_without_ir(QUESTION, prompts=PROMPTS), [SHORT])
-    assert requests == [Generate(PROMPTS["without_ir"](QUESTION), END, 512)]
-    assert (result.answer, result.thoughts) == ("Rome", (SHORT,))
-    nodes = [(node.mark, node.after, node.passage) for node in result.nodes]
-    assert nodes == [(1, None, ""), (2, 0, "")]
-    program = searchain_without_ir(QUESTION, prompts=PROMPTS, long_form=True)
-    assert play(program, [SHORT])[1].answer == ROME
-
-
 def test_what_cannot_be_read_is_said():
     program = searchain(QUESTION, prompts=PROMPTS)
     _, result = play(program, ["I think Rome. The answer is Rome."])
@@ -307,17 +297,3 @@ def test_below_a_main_passage_the_best_paragraph_is_the_last():
     replies = [SHORT, (BUSES, SPIRIT), Extracted("Kevin", 9.0), 1.0, TRACED]
     requests, result = play(searchain(QUESTION, prompts=PROMPTS), replies)
     assert requests[2] == Extract(PERFORMER, SPIRIT) and result.paragraphs == (BUSES, SPIRIT)
-
-
-def test_of_several_passages_the_one_with_the_surest_answer_counts():
-    replies = [write((PERFORMER, "Casey Cott")), (DREW, SPIRIT)]
-    replies += [Extracted("Toronto", 2.0), Extracted("Kevin Drew", 3.0), "x", TRACED]
-    requests, result = play(searchain(QUESTION, prompts=PROMPTS, k=2), replies)
-    assert requests[1:4] == [
-        Retrieve(PERFORMER, 2),
-        Extract(PERFORMER, DREW),
-        Extract(PERFORMER, SPIRIT),
-    ]
-    assert FEEDBACK[0] in requests[4].prompt
-    assert (result.nodes[0].passage, result.nodes[0].found) == ("spirit", "Kevin Drew")
-    assert result.paragraphs == (DREW, SPIRIT)

@@ -124,14 +124,6 @@ SOLVED = "1. It is Norway.\n2. It is Oslo.\nThe answer is Oslo."
 SO = " Therefore, the answer is"
 
 
-def test_plan_and_solve_writes_plan_and_solution_at_once():
-    text = f"{PLAN}\nSolution:\n{SOLVED}"
-    requests, result = play(plan_and_solve(QUESTION, prompts=stages("solve")), [text])
-    assert requests == [Generate(f"solve|{ASKED}||", NEXT, 256)]
-    assert (result.answer, result.reading, result.fault) == ("Oslo", text, "")
-    assert result.thoughts == tuple(text.splitlines())
-
-
 def test_a_solution_without_an_answer_is_asked_for_it():
     system = partial(plan_and_solve, prompts=stages("solve"))
     requests, result = play(system(QUESTION), [PLAN, "Oslo."])

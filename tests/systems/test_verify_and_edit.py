@@ -67,12 +67,6 @@ def test_without_scores_the_first_of_the_majority_and_an_edited_chain_without_an
     assert result.fault == 'no "The answer is" after the edited chain'
 
 
-def test_chains_without_any_answer_are_edited_too():
-    replies = [drawn("A.", "B.", "C.", "D.", "E."), "Is it?", (), "No.", "The answer is no"]
-    requests, result = play(verify_and_edit(QUESTION, prompts=PROMPTS), replies)
-    assert len(requests) == 5 and (result.answer, result.fault) == ("no", "")
-
-
 def test_a_rationale_has_at_most_eight_sentences():
     facts = [f"Fact {name} holds." for name in ("one", "two", "six", "ten")]
     assert rationale(f"First, {' Second, '.join(facts)} The answer is 3.") == facts

@@ -7,7 +7,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.artist import Artist
 
-from ircotlib.files.paths import figure_path, write_partial
+from ircotlib.files.paths import figure_path, writing
 from ircotlib.files.tables import write_table
 from ircotlib.parameters import Parameters
 from ircotlib.results.shown import title_of
@@ -36,7 +36,7 @@ def make_panels(
     names = list(dict.fromkeys(table[by])) or [""]
     across = min(across, len(names))
     down = -(-len(names) // across)
-    size = COLUMN if len(names) == 1 else PAGE, height * down + 0.5
+    size = COLUMN if len(names) == 1 else PAGE, height * down + 0.8
     figure, axes = subplots(down, across, **{"figsize": size, "squeeze": False} | look)
     for axis, name in zip(axes.flat, names, strict=False):
         axis.set_title("\n".join(map(title_of, name.split("\n"))))
@@ -78,5 +78,5 @@ def save_figure(
     text = fill(about, int(19 * figure.get_figwidth()))
     figure.supxlabel(text, x=0.01, ha="left", fontsize=6.5, color="0.4")
     for ending, metadata in {"png": {"Software": None}, "svg": {"Date": None}}.items():
-        with write_partial(figure_path(f"{name}.{ending}", *made_with)) as partial:
-            figure.savefig(partial, format=ending, dpi=200, metadata=metadata)
+        with writing(figure_path(f"{name}.{ending}", *made_with)) as new:
+            figure.savefig(new, format=ending, dpi=200, metadata=metadata)

@@ -33,7 +33,7 @@ def draw_dots(
     `reported`; dotted: `chance`, if there is such a column. `names`: the rows from above.
     """
     names = list(names) or list(dict.fromkeys(table[row]))
-    figure, panels = make_panels(table, panel, 0.7 + ROW * len(names), across, sharey=True)
+    figure, panels = make_panels(table, panel, 0.65 + ROW * len(names), across, sharey=True)
     for axis, rows in panels:
         _draw_rows(axis, rows, names, row)
         axis.set_xlabel(label)
