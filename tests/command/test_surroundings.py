@@ -17,7 +17,6 @@ from ircotlib.explore import ask
 from ircotlib.explore.markup import answers_as_html, question_as_html
 from ircotlib.files.paths import write_folder, write_whole
 from ircotlib.program import Generate, Outcome, Retrieve, Step
-from ircotlib.results import cases
 from ircotlib.results.figures.panels import subplots
 from ircotlib.retrieval.elastic_load import index_name
 
@@ -93,13 +92,10 @@ def test_nothing_that_models_and_pages_say_becomes_markup():
         assert text.count("$") == text.count("<span>$</span>")
 
 
-def test_formulas_in_tables_and_figures_and_markup_in_ids_are_text(tmp_path):
+def test_formulas_in_tables_and_figures_are_text(tmp_path):
     shown = pd.DataFrame({"title": [EVIL]})._repr_html_()
     assert '<table border="1" class="dataframe tex2jax_ignore mathjax_ignore">' in shown
     assert "<img" not in shown
-    row = dict.fromkeys(cases.COLUMNS, "") | {"id": "a`\n\n<img>", "dataset": "musique"}
-    text = cases.cases_as_markdown(pd.DataFrame([row | {"recall": 0.0, "score": 0.0}]))
-    assert text.splitlines()[2].startswith("`a <img>` · ")
     figure, axis = subplots()
     axis.set_title("model $x^{ of $")
     figure.savefig(tmp_path / "a.png")
