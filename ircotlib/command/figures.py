@@ -94,7 +94,8 @@ def regenerate(
         return notebook, run_notebook(notebook, p, changes, folder / f"{notebook}.ipynb")
 
     with ThreadPoolExecutor(jobs) as pool:
-        running |= {notebook: pool.submit(run, notebook) for notebook in notebooks}
+        for notebook in notebooks:
+            running[notebook] = pool.submit(run, notebook)
         try:
             for future in tqdm(as_completed(running.values()), total=len(running), disable=None):
                 notebook, seconds = future.result()
