@@ -10,8 +10,9 @@ ROOM = 64  # columns by which a cache grows at once
 
 
 class GrowingLayer(DynamicLayer):
-    """Keys and values with spare room, so that a token is added without copying the others: without
-    it, decoding takes 1.2 to 1.4 times as long. Prompts are read into `OwnLayer`s of it.
+    """Keys and values with spare room, so that a token is added without copying the others. Without
+    it and `OwnLayer`s, into which groups of prompts are read, the head to head takes 1.2 times as
+    long, of which writing 1.18 times, with mini-causal 1.35 times.
     """
 
     def __init__(self, rows: int, columns: int):
@@ -46,8 +47,6 @@ class GrowingLayer(DynamicLayer):
         """Keep only these rows, as DynamicLayer does; if they only move up to places that become
         free (`close_up`), the others are not copied.
         """
-        if not self.is_initialized:  # of a decoder with fewer layers than its encoder
-            return
         targets = torch.arange(len(indices), device=indices.device)
         moved = indices != targets  # rows that change their place
         if len(indices) > len(self.keys) or (indices[moved] < len(indices)).any():

@@ -1,6 +1,6 @@
 """The forward pass of a small Llama on a CPU, in few large steps. What transformers computes in
 many small ones (norms, rotary positions, masks, seven projections) takes as long there as the rest:
-without this, all systems of the head to head take 1.2 times as long.
+without this, the systems of the head to head take 1.16 times as long on 100 questions, 1.48 on 12.
 
 Shapes: B rows, L columns that are read, T columns of the cache, H heads, D the width of a head.
 """
