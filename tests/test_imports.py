@@ -13,9 +13,6 @@ CORE = "data text metrics program errors playing.cache playing.scheduler prompti
 CORE += "prompting.demonstrations systems datasets files.options __main__".split()
 MODELS = ["torch", "transformers", "elasticsearch"]
 HEAVY = [*MODELS, "pandas", "matplotlib", "seaborn", "scipy", "tantivy", "IPython", "nbformat"]
-FIGURES = [
-    f"ircotlib.results.figures.{name}" for name in ("rows", "panels", "lines", "maps", "tree")
-]
 # programs that use torch, but import it only once their options are read
 TRAININGS = ["t5", "agent", "reader", "agent.evaluate"]
 BENCHMARKS = ["batching", "parse_rates", "reading", "retrieval", "server", "systems"]
@@ -52,7 +49,7 @@ def run(code: str, **environment: str) -> str:
     [
         ([f"ircotlib.{name}" for name in CORE], HEAVY),
         (["ircotlib.generation.local"], [*HEAVY, "numpy"]),
-        (["ircotlib.results.runs", "ircotlib.explore.box", *FIGURES], [*MODELS, "seaborn"]),
+        (["ircotlib.explore.box", "ircotlib.results.figures"], [*MODELS, "seaborn"]),
         (["ircotlib.command.figures"], HEAVY),
         ([f"training.{name}" for name in TRAININGS], HEAVY),
         ([f"bench.{name}" for name in BENCHMARKS], MODELS),

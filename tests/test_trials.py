@@ -8,11 +8,9 @@ from ircotlib.experiment.identity import identity
 
 from ircotlib.experiment.setup import change_model
 from ircotlib.files import paths
-from ircotlib.files.paths import figure_path
 from ircotlib.parameters import WITHOUT_EFFECT, Parameters, read_parameters
-from ircotlib.results.figures import panels
-from ircotlib.results.figures.panels import save_figure, subplots
-from ircotlib.results.head_to_head import panels_of
+from ircotlib.results.figures import save_figure, subplots
+from ircotlib.results.head_to_head import for_head_to_head
 from ircotlib.results.markdown import save_table
 
 LONG = "Which of the two labels was founded first, and by whom of its three founders?"
@@ -44,7 +42,7 @@ def test_changed_parameters_name_the_folder_of_what_they_make(profile, changes, 
     assert re.fullmatch(f"trials/{name}", p.trial) and len(p.trial.encode()) < 80
     assert read_parameters(profile, dict(reversed(changes.items()))).trial == p.trial
     # what notebooks and claims derive from them is of the same trial
-    for derived in (p.for_agent(), p.other_reader(), p.out_of_distribution(), panels_of(p)[-1]):
+    for derived in (p.for_agent(), p.other_reader(), p.out_of_distribution(), for_head_to_head(p)):
         assert derived.trial == p.trial
     assert Parameters(**p.model_dump()).trial == "" and "trial" not in str(p.model_dump())
 
@@ -87,13 +85,11 @@ def test_a_trial_leaves_kept_figures_as_they_are(profile, tmp_path, monkeypatch)
     save_figure(subplots()[0], table, "drawn", shipped)
     save_table(table, "told", "Kept.", shipped)
     kept = {path: path.read_bytes() for path in tmp_path.rglob("*.*")}
-    assert len(kept) == 7
+    assert len(kept) == 6
     figure = subplots()[0]
     save_figure(figure, table + 1, "drawn", changed)
-    save_figure(None, table, "drawn", changed)  # removes no kept picture either
     save_table(table + 1, "told", "Changed.", changed)
     assert {path: path.read_bytes() for path in kept} == kept
-    assert figure.texts[-1].get_text() == f"profile {profile} with test=7"
+    assert figure.get_supxlabel() == f"profile {profile}; with test=7"
     made = {path.name for path in (tmp_path / "trials/test=7").iterdir()}
-    drawn = {figure_path(f"drawn.{ending}", profile).name for ending in panels.MADE}
-    assert made == {path.name for path in kept} - drawn
+    assert made == {path.name for path in kept}
