@@ -69,19 +69,6 @@ def test_only_what_is_not_remembered_imports_a_model(tmp_path, monkeypatch, caps
     assert run(REPLAY, IRCOT_DATA=str(tmp_path)) == "[]"
 
 
-def test_what_a_model_needs_is_imported_without_collecting_garbage():
-    code = """
-import gc
-from ircotlib.files.extras import import_large
-before = gc.get_stats()
-import_large("ircotlib.generation.weights")
-frozen, after = gc.get_freeze_count(), gc.get_stats()
-import_large("ircotlib.generation.weights")  # a second time freezes nothing
-print(gc.isenabled(), frozen > 100_000, after == before, gc.get_freeze_count() == frozen)
-"""
-    assert run(code) == "True True True True"
-
-
 def test_a_plain_installation_plays_programs_with_functions():
     assert run(f"{PLAIN}runpy.run_path('docs/own_retriever_and_model.py')").endswith("Toronto")
 

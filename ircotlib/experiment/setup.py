@@ -40,7 +40,7 @@ from ircotlib.systems.readers import READER, READERS
 
 # a title or a question in a table is text: a dollar sign in it does not begin a formula
 pd.set_option("display.html.use_mathjax", False)
-# as without pyarrow (the extra `hub`), which refuses halves of surrogate pairs
+# as without pyarrow, which refuses halves of surrogate pairs
 pd.set_option("mode.string_storage", "python")
 
 

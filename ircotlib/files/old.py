@@ -2,16 +2,22 @@
 
 import errno
 import json
+import os
+import re
 import shutil
+import signal
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from filecmp import cmp
+from multiprocessing import get_context, parent_process
 from pathlib import Path
 from secrets import token_hex
+from threading import Thread
+from urllib.parse import urlsplit
 
 from filelock import FileLock, Timeout
 
@@ -20,6 +26,7 @@ from ircotlib.errors import DataError, UserError
 PARTIAL = "partial-"  # begins the name of a folder of files being written
 MOST = 5_000_000_000  # the most bytes that are compared at opening: three seconds (docs/faults.md)
 PIECE = 1 << 20
+URL = re.compile(r"https?://[^/?#\\\s]+(/[^?#\\\s]*)?")
 Sums = dict[str, list[int]]  # file name -> its size in bytes and its CRC-32
 
 
@@ -200,3 +207,56 @@ def _take(path: Path) -> list[int]:
         while piece := file.read(PIECE):
             size, checksum = size + len(piece), zlib.crc32(piece, checksum)
     return [size, checksum]
+
+
+def read_urls(text: str, example: str, credentials: str, port: bool = False) -> tuple[str, ...]:
+    """Read addresses with commas between them, each once, without a "/" at the end.
+
+    Errors show `example`, a valid address, and `credentials`, what to set instead of a user and a
+    password; they never repeat a password or a query. `port`: each address must have one. Raises
+    UserError for anything but an http or https address without user, password, query and fragment.
+    """
+    if "@" in text:
+        named = "found an address with a user or a password"
+        raise UserError(f"{named}, expected one without user and password; set {credentials}")
+    urls = tuple(dict.fromkeys(part.strip().rstrip("/") for part in text.split(",")))
+    for url in urls:
+        try:
+            number = urlsplit(url).port  # ValueError for one that is not a number below 65536
+            fits = URL.fullmatch(url) and url.isprintable()
+            valid = fits and number != 0 and (number or not port)
+        except ValueError:
+            valid = False
+        if not valid:
+            several = "several with commas between them"
+            shown = re.split("[?#]", url)[0]
+            shown = repr(shown) if shown == url else f"{shown!r} with a query or a fragment"
+            raise UserError(f"found the address {shown}, expected {example}, {several}")
+    return urls
+
+
+def open_pool(
+    processes: int, environments: Sequence[Mapping[str, str]] = ()
+) -> ProcessPoolExecutor:
+    """A pool of so many processes. They are spawned, not forked: a fork might copy a lock that
+    another thread holds. `environments`: what to set in the environment of each; none: nothing.
+    """
+    context = get_context("spawn")
+    each = context.SimpleQueue()
+    for number in range(processes):
+        each.put(dict(environments[number]) if environments else {})
+    return ProcessPoolExecutor(processes, context, _begin, (each,))
+
+
+def _begin(environments) -> None:
+    """Begin a process of a pool: set its environment, and end it with its parent, even a killed
+    one: the pool would leave it behind.
+    """
+    os.environ |= environments.get()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it silently
+
+    def end() -> None:
+        parent_process().join()
+        os._exit(1)
+
+    Thread(target=end, daemon=True).start()

@@ -13,10 +13,10 @@ from functools import partial
 from pathlib import Path, PurePath
 
 from ircotlib.errors import UserError
+from ircotlib.files.old import read_urls
 from ircotlib.files.paths import resolve
 from ircotlib.files.plugins import import_plugins
 from ircotlib.files.progress import track
-from ircotlib.files.urls import read_urls
 
 EXAMPLE = "http://host:9200"
 CREDENTIALS = "ELASTICSEARCH_USER and ELASTICSEARCH_PASSWORD"

@@ -8,7 +8,8 @@ from concurrent.futures.process import BrokenProcessPool
 from functools import cache
 from pathlib import Path
 
-from ircotlib.files.processes import count_cores, open_pool
+from ircotlib.files.old import open_pool
+from ircotlib.files.processes import count_cores
 from ircotlib.retrieval.analyzer import join_terms
 from ircotlib.retrieval.corpus import Corpus
 

@@ -21,7 +21,8 @@ from tenacity import (
 from ircotlib.errors import Unavailable
 from ircotlib.files.checksums import one_line
 from ircotlib.files.extras import need
-from ircotlib.files.urls import IN_CLEAR, may_have_key, read_header, read_urls
+from ircotlib.files.old import read_urls
+from ircotlib.files.urls import IN_CLEAR, may_have_key, read_header
 
 need("elasticsearch", "elasticsearch")
 import elastic_transport

@@ -19,7 +19,6 @@ from ircotlib.datasets.hotpotqa import (
     ARCHIVE,
     FOLDER,
     find_gold_ids,
-    find_ids,
     read_hotpotqa,
 )
 from ircotlib.datasets.pooled import make_paragraph
@@ -185,12 +184,15 @@ def test_the_counts_are_those_of_the_paper(shared):
     assert counts == {corpus.name: corpus.count for corpus in FULL.values() if corpus.count}
 
 
-def test_ids_are_found_by_title():
+def test_ids_are_found_by_title(tmp_path):
     titles = ["Rock &amp; Roll", "Łódź", "R&B", "Łódź", "R&amp;B", "łódź"]
     corpus = [Paragraph(str(number), title, "") for number, title in enumerate(titles, start=1)]
     expected = {"Łódź": "2", "Rock & Roll": "1", "R&amp;B": "5", "R&B": "3"}
     expected |= {"Ło\u0301dz\u0301": "2"}
-    assert find_ids(corpus, [*expected, "Nowhere", "Łódź"]) == expected
+    facts = [[title, 0] for title in (*expected, "Nowhere", "Łódź")]
+    row = {"_id": "1", "question": "?", "answer": "!", "type": "bridge", "context": []}
+    (tmp_path / "dev.json").write_text(json.dumps([row | {"supporting_facts": facts}]))
+    assert find_gold_ids(tmp_path / "dev.json", corpus) == expected
 
 
 def test_real_abstracts_give_the_gold_of_the_distractor_setting(shared, tmp_path):
