@@ -1,4 +1,4 @@
-"""The three kinds of error that a caller can tell apart. Each message is one line: what was found,
+"""The kinds of error that a caller can tell apart. Each message is one line: what was found,
 what was expected, what to do.
 """
 
@@ -13,3 +13,7 @@ class DataError(ValueError):
 
 class Unavailable(OSError):
     """A server, a hub, a client or an extra is not there; the same may work later."""
+
+
+class NothingToRun(UserError):
+    """With these parameters, a notebook has nothing to run: `ircotlib figures` leaves it out."""

@@ -6,6 +6,7 @@ import json
 
 import pandas as pd
 import pytest
+from ircotlib.results.figures.panels import subplots
 
 from ircotlib.annotate.judgements import judge_sentence, read_judgements
 from ircotlib.data import Paragraph, Prediction, Question
@@ -14,7 +15,6 @@ from ircotlib.explore.markup import answers_as_html, question_as_html
 from ircotlib.files.paths import write_folder, write_whole
 from ircotlib.program import Generate, Outcome, Retrieve, Step
 from ircotlib.results import cases
-from ircotlib.results.figures import subplots
 from ircotlib.retrieval.elastic_load import index_name
 
 EVIL = "<img src=x onerror=alert(1)> $\\href{javascript:a(1)}{x}$ **b** [a](javascript:b)\n\n# h"
