@@ -1,22 +1,15 @@
 """Faults of the machine: full disks, too little memory. Also: all that is shown is plain text."""
 
 import errno
-import html
-import json
 
 import pandas as pd
 import pytest
-
-from ircotlib.annotate.judgements import judge_sentence, read_judgements
-from ircotlib.command import figures
 from ircotlib.command.kernels import LITTLE_MEMORY, LITTLE_SPACE, _advice
-from ircotlib.data import Paragraph, Prediction, Question
+
+from ircotlib.command import figures
 from ircotlib.engine.cache import Calls
 from ircotlib.errors import Unavailable
-from ircotlib.explore import ask
-from ircotlib.explore.markup import answers_as_html, question_as_html
 from ircotlib.files.paths import write_folder, write_whole
-from ircotlib.program import Generate, Outcome, Retrieve, Step
 from ircotlib.results import cases
 from ircotlib.results.figures.panels import subplots
 from ircotlib.retrieval.elastic_load import index_name
@@ -81,18 +74,6 @@ def test_the_name_of_an_index_is_safe_for_any_folder_and_different_for_each():
     assert index_name("laboratory-musique") == "ircot-laboratory-musique"
 
 
-def test_nothing_that_models_and_pages_say_becomes_markup():
-    paragraph = Paragraph("p", EVIL, EVIL)
-    question = Question(EVIL, EVIL, (EVIL,), ("p",), "x", EVIL)
-    trace = (Step(Retrieve(EVIL, 1), (paragraph,), False), Step(Generate(EVIL), EVIL, False))
-    outcome = Outcome("q", Prediction(EVIL, (paragraph,)), trace)
-    texts = answers_as_html({EVIL: outcome}), question_as_html(question, [paragraph])
-    for text in texts:
-        assert "<img" not in text and "$\\" not in text and "](" not in text and "\n# h" not in text
-        assert html.unescape(text).count("<img src=x onerror=alert(1)>") >= 3
-        assert text.count("$") == text.count("<span>$</span>")
-
-
 def test_formulas_in_tables_and_figures_and_markup_in_ids_are_text(tmp_path):
     shown = pd.DataFrame({"title": [EVIL]})._repr_html_()
     assert '<table border="1" class="dataframe tex2jax_ignore mathjax_ignore">' in shown
@@ -103,20 +84,3 @@ def test_formulas_in_tables_and_figures_and_markup_in_ids_are_text(tmp_path):
     figure, axis = subplots()
     axis.set_title("model $x^{ of $")
     figure.savefig(tmp_path / "a.png")
-
-
-def test_a_terminal_is_not_steered():
-    step = Step(Generate("p"), "a\x1b[2J\x07\nb\u202e", False)
-    text = str(ask.Answered("S", Outcome("q", Prediction("\x1b]0;x\x07y", ()), (step,)), "m"))
-    assert text == "S, m\n1. the model writes → a [2J  b\nS answers: ]0;x y"
-
-
-def test_a_judgement_without_sense_is_left_out(tmp_path):
-    judge_sentence("ada", "a", 0, "true", folder=tmp_path)
-    with (tmp_path / "ada.jsonl").open("a") as file:
-        for verdict, item, sentence in (("<b>", "a", 1), ("true", ["a"], 1), ("true", "a", "1")):
-            line = {"annotator": "ada", "verdict": verdict, "item": item, "sentence": sentence}
-            file.write(f"{json.dumps(line)}\n")
-    with pytest.warns(UserWarning, match="expected a judgement; the line is left out") as warned:
-        assert [one.sentence for one in read_judgements("ada", tmp_path)] == [0]
-    assert len(warned) == 3
