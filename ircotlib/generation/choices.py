@@ -48,14 +48,15 @@ class Failed(RuntimeError):
 
 
 class Written(NamedTuple):
-    """What is kept of a text, None if there are only thoughts, which come last; the mean
-    log-probability of its tokens, if it is known; and whether a limit `cut` it before its stop.
+    """What is kept of a text, None if there are only thoughts; the mean log-probability of its
+    tokens, if it is known; whether a limit cut what was written, and whether its stop came before.
     """
 
     text: str | None
-    mean: float | None
-    cut: bool
     thoughts: str
+    mean: float | None = None
+    cut: bool = False
+    stopped: bool = False
 
 
 def split_thoughts(written: str) -> tuple[str, str | None]:
@@ -99,7 +100,7 @@ def read_choice(choice: Mapping, request: Generate | Sample, chat: bool) -> Writ
     thoughts, limited = f"{thoughts}\n{within}".strip(), bool(LIMIT.search(ends))
     text = text.lstrip() if text and thoughts else text
     if text is None or (not text and (thoughts or limited)):
-        return Written(None, None, limited, thoughts)
+        return Written(None, thoughts)
     if not texts:
         raise Failed(f"found a choice without a text: {choice!r:.200}")
     if chat:  # as a completion of the prompt would be
@@ -107,7 +108,7 @@ def read_choice(choice: Mapping, request: Generate | Sample, chat: bool) -> Writ
         text = without_echo(text, prompt)
     kept, stopped = cut(text, request.stop), stop_end(text, request.stop, complete=False)
     mean = mean_log_probability(choice.get("logprobs"), text, kept)
-    return Written(kept, mean, limited and stopped is None, thoughts)
+    return Written(kept, thoughts, mean, limited, stopped is not None)
 
 
 def text_of(value: object) -> str:

@@ -169,8 +169,8 @@ class ServerModel:
     def _is_whole(self, written: Written, request: Request, reply: Reply) -> bool:
         """Whether there is a text, and nothing but its stop or its max_tokens has cut it."""
         tokens = self.count_tokens(written.text or "") if reply.thinks else reply.tokens
-        enough = not written.cut or 2 * tokens >= request.max_tokens  # roughly: counts differ
-        return written.text is not None and enough
+        enough = 2 * tokens >= request.max_tokens  # roughly: counts differ
+        return written.text is not None and (not written.cut or written.stopped or enough)
 
     def _send(self, request: Request, n: int, room: bool) -> Reply:
         """A reply; one without a text is asked for again, after a pause."""
