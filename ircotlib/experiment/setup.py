@@ -5,7 +5,7 @@ Here it is opened as the parameters name it, and gives each system its program.
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
 from itertools import product
 from pathlib import Path
@@ -21,7 +21,7 @@ from ircotlib.errors import UserError
 from ircotlib.experiment.laboratory import data_folder
 from ircotlib.extraction import repeated_queries
 from ircotlib.extraction.extractor import Extractor
-from ircotlib.files import models
+from ircotlib.files.models import find_config
 from ircotlib.files.paths import DATA, ROOT
 from ircotlib.generation.budget import find_price
 from ircotlib.generation.config import is_encoder_decoder
@@ -202,15 +202,15 @@ def open_setup(
     several setups share is opened once per process, so that they also share one budget. `calls`:
     None for the call cache of this machine.
     """
-    dev, test, retriever = open_dataset(p, dataset)
+    models = {}
+    if with_model:  # first: what is wrong with them is told before an index is built
+        models = {"model": open_model(p), "duplicates": open_duplicates(p.duplicates)}
+        models |= {"extractor": open_extractor(p.extractor) if p.extractor else None}
+    opened = open_dataset(p, dataset)
     other = None if shown is None else find_dataset(shown)
     calls = open_calls(DATA / "calls.sqlite") if calls is None else calls
-    setup = Setup(p, find_dataset(dataset), experiment, other, grid_of, dev, test, retriever, calls)
-    if not with_model:
-        return setup
-    extractor = open_extractor(p.extractor) if p.extractor else None
-    duplicates = open_duplicates(p.duplicates)
-    return replace(setup, model=open_model(p), extractor=extractor, duplicates=duplicates)
+    named = p, find_dataset(dataset), experiment, other, grid_of
+    return Setup(*named, *opened, calls, **models)
 
 
 open_calls, open_local, open_extractor = cache(Calls), cache(LocalModel), cache(Extractor)
@@ -263,7 +263,7 @@ def change_model(p: Parameters, name: str) -> Parameters:
     of the hub whose configuration cannot be had is prompted as that of `p`.
     """
     changed = p.change(model=name)
-    folder = None if p.server else models.find_config(name)
+    folder = None if p.server else find_config(name)
     is_causal = p.server or (folder is not None and not is_encoder_decoder(folder))
     return changed.change(style=GPT3.name) if is_causal else changed
 
