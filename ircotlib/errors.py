@@ -13,3 +13,7 @@ class DataError(ValueError):
 
 class Unavailable(OSError):
     """A server, a hub, a client or an extra is not there; the same may work later."""
+
+
+class NothingToRun(UserError):
+    """With these parameters, a notebook has nothing to run: `ircotlib figures` leaves it out."""
