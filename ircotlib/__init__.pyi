@@ -26,8 +26,8 @@ from .datasets.own import write_own as write_own
 from .datasets.own import write_own_corpus as write_own_corpus
 from .datasets.pooled import sample_dev_test as sample_dev_test
 from .errors import DataError as DataError
-from .errors import Unavailable as Unavailable
 from .errors import NothingToRun as NothingToRun
+from .errors import Unavailable as Unavailable
 from .errors import UserError as UserError
 from .experiment.compare import compare as compare
 from .experiment.compare import run_system as run_system
