@@ -153,17 +153,6 @@ def test_a_corpus_is_made_once_and_its_count_compared_with_the_papers(tmp_path):
     assert list(make_full_corpus(exact, tmp_path, tmp_path / "corpus")) == list(corpus)
 
 
-def test_a_damaged_file_leaves_no_corpus(tmp_path):
-    write_files(tmp_path, MUSIQUE)
-    path = tmp_path / "musique_full_v1.0_dev.jsonl"
-    path.write_text(path.read_text() + "\n" + path.read_text()[:-9])
-    with pytest.raises(DataError, match=f"^{path}:3: "):
-        make_full_corpus(FULL["musique"], tmp_path, tmp_path / "corpus")
-    write_files(tmp_path, MUSIQUE)
-    with pytest.warns(UserWarning):
-        assert len(make_full_corpus(FULL["musique"], tmp_path, tmp_path / "corpus")) == 6
-
-
 @pytest.mark.parametrize("dataset", FULL)
 def test_a_missing_file_is_told_with_its_name_places_and_source(tmp_path, dataset):
     corpus = FULL[dataset]
