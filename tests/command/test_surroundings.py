@@ -5,13 +5,13 @@ import errno
 import pandas as pd
 import pytest
 from ircotlib.command.kernels import LITTLE_MEMORY, LITTLE_SPACE, _advice
+from ircotlib.results.figures.panels import subplots
 
 from ircotlib.command import figures
 from ircotlib.engine.cache import Calls
 from ircotlib.errors import Unavailable
 from ircotlib.files.paths import write_folder, write_whole
 from ircotlib.results import cases
-from ircotlib.results.figures.panels import subplots
 from ircotlib.retrieval.elastic_load import index_name
 
 EVIL = "<img src=x onerror=alert(1)> $\\href{javascript:a(1)}{x}$ **b** [a](javascript:b)\n\n# h"
