@@ -7,7 +7,6 @@ import platform
 import shutil
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import asdict, fields, replace
 from functools import cache
 from importlib.metadata import version
@@ -107,10 +106,10 @@ def carry_out(run: Run) -> pd.DataFrame:
     about |= {f"{name}_fingerprint": backend.fingerprint for name, backend in used.items()}
     about |= {"cost": find_cost(setup.parameters, counts, len(outcomes))}
     about |= {"demonstrations_shown": count_demonstrations(outcomes.values())}
-    rows = []
-    for question in run.questions:
-        scores = score(question, outcomes[question.id].result, setup.scored_as)
-        rows.append({"id": question.id, "kind": question.kind, **scores})
+    rows = [
+        {"id": q.id, "kind": q.kind} | score(q, outcomes[q.id].result, setup.scored_as)
+        for q in run.questions
+    ]
     write_run(run.folder, (row_of(*item) for item in outcomes.items()), pd.DataFrame(rows), about)
     return pd.DataFrame(rows).assign(**columns_of(about))
 
@@ -188,7 +187,7 @@ def count_demonstrations(outcomes: Iterable[Outcome]) -> float | None:
 def write_run(folder: Path, predictions: Iterable[dict], scores: pd.DataFrame, about: dict) -> None:
     """Write the folder of a run beside an earlier one, which it then replaces whole."""
     beside = Path(f"{folder.parents[1]}{BESIDE}")
-    with hold_runs(folder):
+    with locked(Path(f"{folder.parents[1]}.lock")):
         shutil.rmtree(beside, ignore_errors=True)  # of a process that was killed
         write_jsonl(beside / "predictions.jsonl", predictions)
         write_table(beside / "scores.csv", scores)
@@ -196,11 +195,6 @@ def write_run(folder: Path, predictions: Iterable[dict], scores: pd.DataFrame, a
         folder.parent.mkdir(parents=True, exist_ok=True)
         remove_run(folder)
         beside.rename(folder)
-
-
-def hold_runs(folder: Path) -> AbstractContextManager:
-    """Hold the lock of those who write or remove runs of a setup. `folder`: of one of its runs."""
-    return locked(Path(f"{folder.parents[1]}.lock"))
 
 
 def remove_run(folder: Path) -> None:
@@ -215,7 +209,7 @@ def clear_runs(kept: Sequence[Run]) -> None:
     """
     folders = {run.folder for run in kept}
     for own in {run._replace(setting={}).folder for run in kept}:
-        with hold_runs(own):
+        with locked(Path(f"{own.parents[1]}.lock")):
             for folder in own.parent.glob("*"):
                 if folder.name.split(" ")[0] == own.name and folder not in folders:
                     remove_run(folder)
@@ -335,13 +329,6 @@ def share_measure(runs: pd.DataFrame) -> pd.Series:
         if metrics.nunique() > 1:
             own[metrics.index] = next(iter(find_dataset(dataset).scores))
     return own
-
-
-def expect_one_measure(metrics: Iterable[str]) -> None:
-    """Raise UserError if what is compared is not all scored by the same measure."""
-    if len(found := sorted({*map(str, metrics)})) > 1:
-        expected = "expected one measure for all that is compared, such as that of share_measure"
-        raise UserError(f"found answers scored by {' and '.join(found)}, {expected}")
 
 
 def find_paragraph(id: str, question: Question, corpus: Corpus) -> Paragraph:

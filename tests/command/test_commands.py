@@ -22,11 +22,11 @@ figures --profile ../../escape | the profile '../../escape'
 figures --save --set test=4 | --save
 figures --set seed | found --set 'seed'
 figures --set seed=x | seed: Input should be a valid integer, found 'x'
-figures --set 'dtype=!!python/object/apply:os.system [id]' | --set 'dtype=!!python
+figures found no YAML/object/apply:os.system [id]' | --set 'dtype=!!python
 ask | required: question
 ask Who? --sytem X | --sytem X
 ask Who? --system SearChains | the system 'SearChains'
-ask Who? --set model=TMP/empty | no config.json in TMP/empty
+ask Who? --set model=TMP/empty | TMP/empty: found
 ask ' ' | found no question
 systems x | unrecognized
 laboratory | a folder or --prompts

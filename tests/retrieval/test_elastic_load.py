@@ -208,3 +208,13 @@ def test_another_analyzer_is_an_error(elasticsearch_url, small, name, monkeypatc
     assert standard.fingerprint != english.fingerprint
     assert english.constants["analyzer"].startswith("Elasticsearch's english (")
     assert "k1 1.2" in english.constants["scoring"] and "Lucene" in english.constants["engine"]
+
+
+def test_the_name_of_an_index_is_safe_for_any_folder_and_different_for_each():
+    folders = ["A b", "x*,y", "-wild-*", "_all", "..", ".", "a/b", "日本", "x" * 300, "#a", "a\\b"]
+    folders += ["", "raw-a", "RAW-a", "raw a", "raw*a", "raw,a", "x" * 101, "x" * 102]
+    names = [elastic_load.index_name(folder) for folder in folders]
+    assert len({*names}) == len(folders)
+    for name in names:
+        assert name.startswith("ircot-") and len(name.encode()) <= 255
+        assert not set(name) - set("abcdefghijklmnopqrstuvwxyz0123456789-_.")
