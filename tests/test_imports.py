@@ -85,7 +85,7 @@ for name in ircotlib.__all__:
         absent.append(name)
 print(*absent)
 """
-    boxes = ["annotate_box", "ask_box", "explore_box", "references_box"]
+    boxes = ["annotate_box", "ask_box", "explore_box"]
     assert run(PLAIN + code).split() == boxes
 
 

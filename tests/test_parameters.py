@@ -17,7 +17,7 @@ from ircotlib.parameters import (
     Parameters,
     read_parameters,
 )
-from ircotlib.results.head_to_head import panels_of
+from ircotlib.results.head_to_head import for_head_to_head
 from ircotlib.retrieval import retriever_name
 from ircotlib.systems import all_systems
 
@@ -143,7 +143,7 @@ def test_changed_parameters_name_the_folder_of_what_they_make(changes, trial):
     assert re.fullmatch(f"trials/{trial}", p.trial)
     assert read_parameters("mini", dict(reversed(changes.items()))).trial == p.trial
     # what notebooks and claims derive from them is of the same trial
-    for derived in (p.for_agent(), p.other_reader(), p.out_of_distribution(), panels_of(p)[-1]):
+    for derived in (p.for_agent(), p.other_reader(), p.out_of_distribution(), for_head_to_head(p)):
         assert derived.trial == p.trial
 
 
