@@ -92,8 +92,8 @@ print(*absent)
 @pytest.mark.parametrize(
     ("asked", "package", "extra"),
     [
-        ("from ircotlib import explore_box", "anywidget", "lab"),
-        ("from ircotlib import annotate_box", "anywidget", "lab"),
+        ("from ircotlib.explore.box import explore_box", "anywidget", "lab"),
+        ("from ircotlib.annotate.box import annotate_box", "anywidget", "lab"),
         ("command('figures', '--profile', 'quick')", "papermill", "lab"),
         ("command('ask', 'Who?')", "torch", "local"),
         ("command('ask', 'Who?', '--set', 'server=http://127.0.0.1:9')", "openai", "server"),
