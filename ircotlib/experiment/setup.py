@@ -30,7 +30,7 @@ from ircotlib.prompting.examples import find_examples
 from ircotlib.prompting.prompt import GPT3, STYLES, Prompt, Style
 from ircotlib.prompting.templates import Template, read_template
 from ircotlib.retrieval import open_retriever
-from ircotlib.retrieval.corpus import fingerprint_of, open_corpus
+from ircotlib.retrieval.corpus import write_corpus
 from ircotlib.systems import SETS, System, WritePrompt
 from ircotlib.systems.main_passage import with_main_passage
 from ircotlib.systems.readers import READER, READERS
@@ -231,9 +231,7 @@ def _open_dataset(
         index = data / "indexes" / paragraphs.folder.name
         return questions, open_retriever(paragraphs, index, retriever)
     name = f"{(ROOT / folder).resolve().name}-{dataset}"
-    # read once more to be written, if it changed: it may be an iterator
-    read = partial(read_dataset, dataset, folder, corpus, released)
-    stored = open_corpus(data / "corpora" / name, fingerprint_of(paragraphs), lambda: read()[1])
+    stored = write_corpus(data / "corpora" / name, paragraphs)
     return questions, open_retriever(stored, data / "indexes" / name, retriever)
 
 

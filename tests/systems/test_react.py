@@ -12,7 +12,7 @@ from ircotlib.data import Paragraph, Question
 from ircotlib.datasets import find_dataset
 from ircotlib.program import LINE, Extract, Extracted, Generate, NearestTitle, Retrieve, Sample
 from ircotlib.prompting.prompt import read_template
-from ircotlib.retrieval.bm25 import open_index
+from ircotlib.retrieval.bm25 import BM25
 from ircotlib.retrieval.corpus import write_corpus
 from ircotlib.systems import FOUR_EXAMPLES, all_systems
 from ircotlib.systems.react import OpenPage, react, react_cot_sc, read_action, search_page
@@ -227,7 +227,7 @@ def test_every_action_of_an_example_is_read_and_the_last_one_finishes(family):
 def test_pages_of_a_real_index(tmp_path):
     other = Paragraph("n", "Jaws (novel)", "Jaws is a novel. Peter Benchley wrote it.")
     corpus = write_corpus(tmp_path / "corpus", [other, JAWS, STEVEN])
-    retriever, observed = open_index(corpus, tmp_path / "index"), {}
+    retriever, observed = BM25(corpus, tmp_path / "index"), {}
     for entity in ("jaws (FILM)", "Jaws"):
         program, reply = search_page(entity, by_title=True), None
         try:
