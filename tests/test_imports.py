@@ -21,7 +21,7 @@ BENCHMARKS = ["batching", "parse_rates", "reading", "retrieval", "server", "syst
 EXTRAS = [*MODELS, "IPython", "ipywidgets", "anywidget", "papermill", "jupyterlab", "openai", "ray"]
 PLAIN = f"""
 import runpy, sys
-sys.modules |= dict.fromkeys({EXTRAS + ["sentence_transformers", "usearch"]})
+sys.modules |= dict.fromkeys({EXTRAS + ["sentence_transformers"]})
 """
 
 REPLAY = """
