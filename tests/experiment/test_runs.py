@@ -32,7 +32,7 @@ from ircotlib.experiment.runs import (
 )
 from ircotlib.experiment.setup import open_setup
 from ircotlib.parameters import read_parameters
-from ircotlib.program import Generate, Outcome, Retrieve, Step, with_demonstrations
+from ircotlib.program import Generate, Outcome, Purposed, Retrieve, Step
 from ircotlib.results.runs import read_runs
 from ircotlib.systems import all_systems, choose_systems
 
@@ -139,7 +139,7 @@ def test_predictions_are_kept_whatever_a_server_replied(p):
 
 def test_the_demonstrations_of_the_last_prompt_count():
     def outcome(*shown: int) -> Outcome:
-        prompts = [with_demonstrations("p", count) for count in shown]
+        prompts = [Purposed("p", demonstrations=count) for count in shown]
         steps = [Step(Retrieve("q", 1), (), False)]
         return Outcome("q", None, (*steps, *(Step(Generate(p), "", False) for p in prompts)))
 
