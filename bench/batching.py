@@ -25,7 +25,7 @@ from ircotlib.generation.prefixes import Prefixes
 from ircotlib.parameters import read_parameters
 from ircotlib.program import SENTENCE, Generate, Program, Retrieve
 from ircotlib.prompting.prompt import BETWEEN_DEMONSTRATIONS, Prompt, render
-from ircotlib.results.figures.panels import save_figure
+from ircotlib.results.figures import save_figure
 from ircotlib.systems import all_systems
 
 DATASET, SYSTEM, K, M, ROUNDS = "hotpotqa", "IRCoT QA", 4, 1, 2

@@ -20,8 +20,7 @@ from ircotlib.experiment.setup import Setup, open_setup
 from ircotlib.files.options import add_profile, new_parser, parse_changes, refusing
 from ircotlib.metrics import paragraph_recall
 from ircotlib.parameters import Parameters, read_parameters
-from ircotlib.results.figures.panels import save_figure
-from ircotlib.results.figures.rows import draw_measures
+from ircotlib.results.figures import draw_dots, save_figure
 from ircotlib.results.statistics import compare_scores, describe, holm, summarise
 from ircotlib.systems import SEARCHAIN, choose_systems
 from ircotlib.text import answer_from_chain
@@ -143,7 +142,8 @@ def draw(table: pd.DataFrame) -> Figure:
     drawn = table[(table["dataset"] == ALL) & table["metric"].isin(["recall", "cover_em"])]
     sets = [name for name in table["dataset"].unique() if name != ALL]
     named = " and ".join(sets) if len(sets) < 3 else f"{len(sets)} data sets"
-    return draw_measures(drawn.assign(dataset=named), "Real questions")
+    drawn = drawn.assign(row=drawn["system"], system=drawn["system"].str.partition(", ")[0])
+    return draw_dots(drawn, f"Real questions: {named}", "%", "metric", "row")
 
 
 def main() -> None:

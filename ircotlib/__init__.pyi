@@ -1,131 +1,73 @@
-"""The names of the front door and where they are; `__init__.py` imports each when it is first used.
+"""The names of the front door, in five groups; `__init__.py` imports each when it is first used.
 
-Editors and type checkers read this file.
+Editors and type checkers read this file. What is not here is imported from its module.
 """
 
-from .annotate import factuality as factuality
-from .annotate.box import annotate_box as annotate_box
-from .annotate.judgements import JUDGE as JUDGE
-from .annotate.judgements import agreement as agreement
-from .annotate.judgements import disagreements as disagreements
-from .annotate.judgements import judge_all as judge_all
-from .annotate.judgements import read_judgements as read_judgements
-from .annotate.references import accuracy_of_marks as accuracy_of_marks
-from .annotate.references import read_references as read_references
-from .data import Demonstration as Demonstration
+# asking a question
+from .experiment.runs import answer as answer
+from .experiment.runs import answer_all as answer_all
+from .explore.ask import ask as ask
+from .explore.box import ask_box as ask_box
+
+# data
 from .data import Paragraph as Paragraph
 from .data import Prediction as Prediction
 from .data import Question as Question
 from .datasets import Dataset as Dataset
-from .datasets import all_datasets as all_datasets
 from .datasets import find_dataset as find_dataset
-from .datasets.documents import read_documents as read_documents
-from .datasets.files import find_questions as find_questions
-from .datasets.files import read_dataset as read_dataset
-from .datasets.own import write_own as write_own
-from .datasets.own import write_own_corpus as write_own_corpus
-from .datasets.pooled import sample_dev_test as sample_dev_test
-from .errors import DataError as DataError
-from .errors import NothingToRun as NothingToRun
-from .errors import Unavailable as Unavailable
 from .errors import UserError as UserError
+
+# systems, their requests, and what answers are worth
+from .metrics import cover_em as cover_em
+from .metrics import exact_match as exact_match
+from .metrics import majority as majority
+from .metrics import squad_f1 as squad_f1
+from .program import Duplicate as Duplicate
+from .program import Extract as Extract
+from .program import Generate as Generate
+from .program import LINE as LINE
+from .program import NearestTitle as NearestTitle
+from .program import Outcome as Outcome
+from .program import Program as Program
+from .program import Retrieve as Retrieve
+from .program import SENTENCE as SENTENCE
+from .program import Sample as Sample
+from .systems import System as System
+from .systems import all_systems as all_systems
+from .systems import choose_systems as choose_systems
+from .systems import system as system
+from .text import answer_from_chain as answer_from_chain
+
+# running and comparing
 from .experiment.compare import compare as compare
 from .experiment.compare import run_system as run_system
-from .experiment.laboratory import find_facts as find_facts
-from .experiment.laboratory import in_world as in_world
 from .experiment.own import setup_of_functions as setup_of_functions
-from .experiment.runs import Run as Run
-from .experiment.runs import answer as answer
-from .experiment.runs import answer_all as answer_all
-from .experiment.runs import find_folders as find_folders
-from .experiment.runs import find_paragraph as find_paragraph
 from .experiment.runs import name_model as name_model
-from .experiment.runs import read_about as read_about
 from .experiment.runs import read_predictions as read_predictions
 from .experiment.runs import replay as replay
 from .experiment.setup import Setup as Setup
 from .experiment.setup import change_model as change_model
 from .experiment.setup import open_setup as open_setup
-from .explore.ask import ask as ask
-from .explore.box import ask_box as ask_box
-from .explore.box import explore_box as explore_box
-from .explore.markup import answers_as_html as answers_as_html
-from .explore.markup import question_as_html as question_as_html
-from .explore.programs import try_program as try_program
-from .explore.questions import compare_runs as compare_runs
-from .explore.questions import list_runs as list_runs
-from .explore.questions import show_question as show_question
-from .files.paths import DATA as DATA
-from .files.paths import MODELS as MODELS
-from .files.paths import ROOT as ROOT
-from .metrics import cover_em as cover_em
-from .metrics import exact_match as exact_match
-from .metrics import majority as majority
-from .metrics import squad_f1 as squad_f1
-from .papers.ceilings import measure_ceilings as measure_ceilings
-from .papers.claims import compare_claims as compare_claims
-from .papers.claims import conclude_claims as conclude_claims
-from .papers.real_outputs import import_outputs as import_outputs
-from .parameters import OOD as OOD
-from .parameters import SCALE as SCALE
 from .parameters import Parameters as Parameters
 from .parameters import read_parameters as read_parameters
-from .program import LINE as LINE
-from .program import SENTENCE as SENTENCE
-from .program import Duplicate as Duplicate
-from .program import Extract as Extract
-from .program import Generate as Generate
-from .program import NearestTitle as NearestTitle
-from .program import Outcome as Outcome
-from .program import Program as Program
-from .program import Retrieve as Retrieve
-from .program import Sample as Sample
-from .program import Step as Step
-from .prompting.demonstrations import prompt_path as prompt_path
-from .prompting.demonstrations import read_demonstrations as read_demonstrations
-from .prompting.prompt import GPT3 as GPT3
-from .prompting.prompt import STYLES as STYLES
-from .prompting.prompt import render_demonstration as render_demonstration
-from .results import head_to_head as head_to_head
-from .results.causes import count_causes as count_causes
-from .results.causes import find_causes as find_causes
-from .results.figures.lines import draw_lines as draw_lines
-from .results.figures.panels import finish as finish
-from .results.figures.panels import save_figure as save_figure
-from .results.figures.panels import subplots as subplots
-from .results.figures.rows import draw_causes as draw_causes
-from .results.figures.rows import draw_dots as draw_dots
-from .results.figures.rows import draw_front as draw_front
-from .results.figures.tree import draw_tree as draw_tree
-from .results.markdown import as_markdown as as_markdown
+from .results.runs import find_runs as find_runs
+from .results.runs import find_test_runs as find_test_runs
+from .results.runs import read_runs as read_runs
+
+# results
+from .papers.claims import compare_claims as compare_claims
+from .papers.claims import conclude_claims as conclude_claims
+from .results.figures import draw_dots as draw_dots
+from .results.figures import draw_lines as draw_lines
+from .results.figures import finish as finish
+from .results.figures import save_figure as save_figure
+from .results.figures import subplots as subplots
 from .results.markdown import save_table as save_table
 from .results.reported import read_reported as read_reported
 from .results.reported import with_reported as with_reported
-from .results.runs import find_runs as find_runs
-from .results.runs import find_test_runs as find_test_runs
-from .results.runs import has_runs as has_runs
-from .results.runs import read_costs as read_costs
-from .results.runs import read_runs as read_runs
 from .results.shown import show_table as show_table
 from .results.shown import spread as spread
 from .results.shown import title_of as title_of
-from .results.statistics import LEVEL as LEVEL
-from .results.statistics import compare_scores as compare_scores
 from .results.statistics import describe as describe
-from .results.statistics import mean_interval as mean_interval
 from .results.statistics import paired_difference as paired_difference
-from .results.statistics import per_question as per_question
 from .results.statistics import summarise as summarise
-from .retrieval import retriever_name as retriever_name
-from .retrieval.analyzer import analyze as analyze
-from .systems import ANSWER as ANSWER
-from .systems import IRCOT as IRCOT
-from .systems import RECALL as RECALL
-from .systems import SEARCHAIN as SEARCHAIN
-from .systems import System as System
-from .systems import all_systems as all_systems
-from .systems import choose_systems as choose_systems
-from .systems import system as system
-from .systems.searchain import COMPLETION as COMPLETION
-from .systems.searchain import VERIFICATION as VERIFICATION
-from .text import answer_from_chain as answer_from_chain

@@ -118,7 +118,7 @@ class Parameters(BaseModel):
     judged: Count = 40  # 08_factuality: questions of each data set whose chains are judged
     head_to_head: Datasets = EIGHT  # 13_head_to_head: its data sets
     head_to_head_test: Count | None = None  # 13_head_to_head: questions; None: as `test`
-    second_model: str = ""  # 14_searchain_tables: for SearChain's Table 9; "": none
+    second_model: str = ""  # 99_figures: for SearChain's Table 9; "": none
     _trial: str = ""
 
     @model_validator(mode="before")

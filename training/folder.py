@@ -29,4 +29,5 @@ def claim(folder: Path) -> None:
     Whose the checkpoint is, `Training.restore` checks.
     """
     if folder.exists() and any(folder.iterdir()) and not (folder / CHECKPOINT).is_file():
-        raise DataError(f"{folder} holds files of no unfinished training: name an empty folder")
+        expected = "it needs a folder of its own, empty or not there yet"
+        raise DataError(f"{folder} holds files that are no unfinished training: {expected}")

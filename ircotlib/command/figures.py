@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from ircotlib.errors import UserError
+from ircotlib.errors import NothingToRun, UserError
 from ircotlib.files.extras import need
 from ircotlib.files.notebooks import about_notebook, all_notebooks, made_by
 from ircotlib.files.options import add_profile, new_parser, parse_changes, read_workers
@@ -64,6 +64,9 @@ def run_notebook(notebook: str, p: Parameters, changes: dict, executed: Path) ->
     try:
         papermill.execute_notebook(executed, executed, parameters, **options)
     except PapermillExecutionError as error:
+        if error.ename == NothingToRun.__name__:
+            tqdm.write(f"{notebook}: {error.evalue}")
+            return time.monotonic() - started
         cell = f"notebook {notebook}, code cell {error.exec_count}"
         failure = f"{cell}: {error.ename}: {error.evalue}; traceback in {executed}"
         raise RuntimeError(failure) from error

@@ -98,14 +98,9 @@ def write_own(folder: Path, asked: Iterable[QuestionContext]) -> Path:
     """Write questions with their contexts as a user's own, and return the folder, to be used as
     data_dir. Gold paragraphs outside the context are lost.
     """
-    write_lines(Path(folder) / NAME / FILE, asked)
-    return Path(folder)
-
-
-def write_lines(path: Path, asked: Iterable[QuestionContext]) -> None:
-    """Write questions with their contexts, one a line."""
-    with writing(path) as new:
+    with writing(Path(folder) / NAME / FILE) as new:
         write_jsonl(new, (_line(question, context) for question, context in asked))
+    return Path(folder)
 
 
 def _line(question: Question, context: Iterable[Paragraph]) -> dict:

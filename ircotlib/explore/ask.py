@@ -32,7 +32,7 @@ class Answered(NamedTuple):
 
 def ask(p: Parameters, text: str, systems: Sequence[str] = ()) -> Iterator[Answered]:
     """Ask systems, by name, those of the parameters or those of DEFAULT a question about the corpus
-    of MuSiQue or, without it, of the first data set. The agent, if there is one, plays the systems
+    of MuSiQue or, without it, of the first data set. The agent, if there is one, writes for those
     of SearChain's study. Raises UserError for an empty question.
     """
     dataset = "musique" if "musique" in p.datasets else p.datasets[0]

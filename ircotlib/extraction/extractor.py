@@ -21,17 +21,16 @@ Encoded = tuple[list[int], int, list[tuple[int, int]]]
 
 
 class Extractor:
-    """A DPR reader on this machine, a backend of Extract: a folder written by save_pretrained (also
-    relative to the repository), or a name on the Hugging Face hub, downloaded at the first request.
-    The paper uses facebook/dpr-reader-multiset-base. Raises FileNotFoundError if there is no such
-    folder, and DataError for another kind of model.
+    """A DPR reader on this machine: a folder written by save_pretrained, or a name on the Hugging
+    Face hub, downloaded at the first request; the paper's is facebook/dpr-reader-multiset-base.
+    Raises FileNotFoundError if there is no such folder, and DataError for another kind of model.
     """
 
     answers = Extract
     decode = staticmethod(Extracted.read)
 
-    def __init__(self, name: str | Path, device: str | None = None):
-        self.name, self.device = str(name), device  # None: the GPU if there is one
+    def __init__(self, name: str | Path):
+        self.name = str(name)
         if not models.is_hub_name(self.name):
             self.folder  # noqa: B018  raises at once if the folder is missing
 
@@ -58,7 +57,7 @@ class Extractor:
 
         from ircotlib.generation.weights import read_weights
 
-        return read_weights(DPRReader, self.folder, self.device, torch.float64, UNUSED)
+        return read_weights(DPRReader, self.folder, None, torch.float64, UNUSED)
 
     @cached_property
     def tokenizer(self):

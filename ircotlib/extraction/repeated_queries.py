@@ -17,9 +17,9 @@ WEIGHTS = (*models.OLDER, "modules.json", "*sentence*.json", "*/*.json")
 
 
 def open_duplicates(name_or_path: str | Path = "") -> "EqualTexts | ScoredPairs":
-    """Open a backend of Duplicate: a cross-encoder from a folder, or from the Hugging Face hub,
-    downloaded at the first request; "": a comparison of texts. The paper names no model; the
-    released program's is one for duplicate questions (Quora). Raises FileNotFoundError.
+    """A comparison of texts, or a cross-encoder from a folder or the Hugging Face hub, downloaded
+    at the first request. The paper names no model; the released program's is one for duplicate
+    questions (Quora). Raises FileNotFoundError.
     """
     return ScoredPairs(str(name_or_path)) if name_or_path else EqualTexts()
 
@@ -41,7 +41,7 @@ class EqualTexts:
 
 
 class ScoredPairs:
-    """Answers Duplicate with a cross-encoder on this machine, in float32."""
+    """Answers Duplicate with a cross-encoder on this machine."""
 
     answers = Duplicate
     decode = staticmethod(json.loads)
@@ -65,7 +65,7 @@ class ScoredPairs:
 
     @cached_property
     def model(self):
-        """The model itself. Raises DataError if it gives more than one score per pair."""
+        """The model itself, in float32. Raises DataError for one of several scores per pair."""
         need("sentence_transformers", "dense")
         from sentence_transformers import CrossEncoder
 

@@ -1,7 +1,7 @@
 """What was made of files is kept in memory, and made again once they change."""
 
 from collections.abc import Callable, Iterable
-from functools import wraps
+from functools import lru_cache, wraps
 from pathlib import Path
 
 
@@ -11,21 +11,18 @@ def kept_until_changed(files: Callable[..., Iterable[Path]]) -> Callable:
     """
 
     def keep(make: Callable) -> Callable:
-        kept = {}
+        kept = lru_cache(maxsize=256)(lambda state, *arguments: make(*arguments))
 
         @wraps(make)
         def get(*arguments):
-            now = [*map(_state, files(*arguments))]
-            if arguments not in kept or kept[arguments][0] != now:
-                kept[arguments] = now, make(*arguments)
-            return kept[arguments][1]
+            return kept(tuple(map(_state, files(*arguments))), *arguments)
 
         return get
 
     return keep
 
 
-def _state(path: Path) -> list[tuple]:
+def _state(path: Path) -> tuple:
     """What changes when a file, or one in a folder, is written."""
     there = [each.stat() for each in (path, *sorted(path.glob("*"))) if each.exists()]
-    return [(about.st_mtime_ns, about.st_size) for about in there]
+    return tuple((about.st_mtime_ns, about.st_size) for about in there)

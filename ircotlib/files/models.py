@@ -38,21 +38,19 @@ def find_folder(
     """The folder of this name, also relative to the repository, or the folder into which the model
     of this name is downloaded from the Hugging Face hub. `weights`, `texts`: patterns of the names
     of its files. `needed`: files that must be there in addition to weights and a vocabulary.
-
-    Raises FileNotFoundError if there is no such model or one of these files is missing.
     """
     folder = Path(resolve(str(name)))
     if not folder.is_dir():
         folder = _download(str(name), [*texts, *weights])
-    named = [pattern for pattern in weights if not pattern.endswith(".json")]
-    expected = {name: (name,) for name in needed} | {" or ".join(named): named}
+    wanted = [[each] for each in needed]
+    wanted.append([pattern for pattern in weights if not pattern.endswith(".json")])
     # only the tokenizer that splits a text into bytes has no vocabulary
     if "ByT5" not in str(read_json(folder, TOKENIZER).get("tokenizer_class")):
-        expected["a vocabulary (tokenizer.json, *.model or vocab*)"] = VOCABULARIES
-    if not all(any(list_files(folder, *patterns)) for patterns in expected.values()):
-        reason = f"{folder}: found {[path.name for path in list_files(folder, '*')][:20]}"
-        remedy = "write the folder with save_pretrained, of the model and of the tokenizer"
-        raise FileNotFoundError(f"{reason}, expected {', '.join(expected)}; {remedy}")
+        wanted.append(VOCABULARIES)
+    for patterns in wanted:
+        if not list_files(folder, *patterns):
+            remedy = "write the folder with save_pretrained, of the model and of the tokenizer"
+            raise FileNotFoundError(f"{folder}: found no {' or '.join(patterns)}; {remedy}")
     return folder
 
 

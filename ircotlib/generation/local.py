@@ -12,10 +12,10 @@ from ircotlib.errors import UserError
 from ircotlib.files import models
 from ircotlib.files.extras import need
 from ircotlib.generation.batches import cut_batches
+from ircotlib.generation.choices import split_thoughts
 from ircotlib.generation.config import count_parameters, is_encoder_decoder
 from ircotlib.generation.prefixes import Prefixes, name_blocks
 from ircotlib.generation.replies import Request, check, count_rows, read_reply, write_reply
-from ircotlib.generation.thoughts import split_thoughts
 from ircotlib.generation.tokens import Tokens
 from ircotlib.program import Generate, Sample
 from ircotlib.text import cut, stop_end

@@ -23,7 +23,6 @@ from ircotlib.generation.budget import Budget
 from ircotlib.generation.choices import Failed, Written, read_choice
 from ircotlib.generation.replies import Request, check, count_rows, read_reply, write_reply
 from ircotlib.program import LINE, SENTENCE_OF_LINE, Generate, Message, Sample
-from ircotlib.text import cut, stop_end
 
 VERSION = 2  # raised when a change here or in text.py makes the same server reply differently
 KEY, NO_KEY = "OPENAI_API_KEY", "none"  # its name in the environment; what is sent without one
@@ -34,15 +33,8 @@ THINKING = 4_000  # tokens for the thoughts of a model that thinks, beyond max_t
 BYTES_PER_TOKEN = 3  # English text has 3.5 to 4.5 with today's vocabularies; the rest is margin
 MOST_STOPS = 4  # that OpenAI's servers take; all are applied here, too
 KEPT = "all replies are kept: run the same command again later, and it goes on"
-# optional fields, as servers name those that they refuse. Without the first three nothing is lost:
-# texts are cut here, and missing ones asked for again
-FIELDS = {
-    "logprobs": r"(?:top_|response_)?logprobs|log[ -]?prob(?:abilitie)?s",
-    "stop": r"stop(?:[_ ]?(?:sequence|word|string)s?)?",
-    "n": r"(?<=[`'\"])n(?=[`'\"])|n(?= (?:>|must|is))|best_of|candidate_?count",
-    "temperature": "temperature",
-    "max_tokens": "max_tokens",
-}
+# optional fields; without the first three nothing is lost: texts are cut here, and more asked for
+FIELDS = ("logprobs", "stop", "n", "temperature", "max_tokens")
 UNSUPPORTED = re.compile("unsupported|n[o']t (?:be )?(?:support|allow|permit|accept)|unknown|extra")
 
 
@@ -89,9 +81,9 @@ class ServerModel:
         import openai
 
         key = (may_have_key(self.url) and read_header(KEY)) or NO_KEY
-        # no proxy for this machine
-        http = openai.DefaultHttpxClient(trust_env=not is_here(self.url))
-        options = {"timeout": TIMEOUT, "max_retries": RETRIES, "http_client": http}
+        options = {"timeout": TIMEOUT, "max_retries": RETRIES}
+        if is_here(self.url):  # no proxy must see requests to this machine
+            options["http_client"] = openai.DefaultHttpxClient(trust_env=False)
         return openai.OpenAI(base_url=self.url, api_key=key, **options)
 
     def count_tokens(self, text: str) -> int:
@@ -142,46 +134,43 @@ class ServerModel:
         check(request)
         rows, read = [], 0
         while (missing := count_rows(request) - len(rows)) > 0:
-            reply = self._ask(request, missing)
-            read += reply.prompt_tokens
-            for number, written in enumerate(reply.texts[:missing]):
-                text = cut(written.text, request.stop)
-                tokens = 0 if number else reply.tokens  # of all texts of this reply
-                rows.append((text, written.mean_log_probability(text), tokens, written.thoughts))
+            texts, prompt_tokens, tokens = self._ask(request, missing)
+            read += prompt_tokens
+            for text in texts[:missing]:
+                rows.append((text.text, text.mean, tokens, text.thoughts))
+                tokens = 0  # those of all texts of a reply stand beside the first
         # half of a surrogate pair becomes the replacement character
         reply = write_reply(request, read, rows).encode("utf-16", "surrogatepass")
         return reply.decode("utf-16", "replace")
 
-    def _ask(self, request: Request, n: int) -> Reply:
-        """At least one of n texts. A model that thinks gets room for it, and no stop, which might
-        end its thoughts; whether it does is known after its first whole reply.
+    def _ask(self, request: Request, n: int) -> tuple[list[Written], int, int]:
+        """At least one of n texts, and the tokens read and written. A model that thinks gets room
+        for it, and no stop, which might end its thoughts; that it does is known after its first
+        whole reply.
         """
         known = self.thinks
-        reply = self._send(request, n, room=bool(known))
+        replies = [reply := self._send(request, n, room=bool(known))]
         thinks = reply.thinks
         if not known and any(t.text is None or (t.cut and known is None) for t in reply.texts):
             try:  # perhaps it was cut in its thoughts, which look like a text if nothing opens them
-                second = self._send(request, n, room=True)
+                replies.append(self._send(request, n, room=True))
             except ValueError:
                 if thinks:
                     raise
-            else:
-                thinks = thinks or second.thinks
-                reply = second if thinks else reply
+            thinks = thinks or replies[-1].thinks
+            reply = replies[-1] if thinks else reply
         self.thinks = known or thinks
         whole = [written for written in reply.texts if self._is_whole(written, request, reply)]
         if not whole:
             found = f"{self.url}: found {reply.tokens} tokens and no whole text among them"
             raise ValueError(f"{found}, only thoughts or a beginning; let {self.name} think less")
-        return reply._replace(texts=whole)
+        return whole, *(sum(counts) for counts in zip(*(each[1:3] for each in replies)))
 
     def _is_whole(self, written: Written, request: Request, reply: Reply) -> bool:
         """Whether there is a text, and nothing but its stop or its max_tokens has cut it."""
-        if written.text is None or not written.cut:
-            return written.text is not None
-        tokens = self.count_tokens(written.text) if reply.thinks else reply.tokens
-        end = stop_end(written.text, request.stop, complete=False)
-        return end is not None or 2 * tokens >= request.max_tokens  # roughly: counts differ
+        tokens = self.count_tokens(written.text or "") if reply.thinks else reply.tokens
+        enough = 2 * tokens >= request.max_tokens  # roughly: counts differ
+        return written.text is not None and (not written.cut or written.stopped or enough)
 
     def _send(self, request: Request, n: int, room: bool) -> Reply:
         """A reply; one without a text is asked for again, after a pause."""
@@ -250,9 +239,10 @@ class ServerModel:
     def _refuse(self, status: int, error: object, body: dict) -> None:
         """Leave out the field that a server's error is about, or raise what it means."""
         shown, said = f"{self.url}: status {status}, {self._shown(error)}", str(error).lower()
-        for name, pattern in FIELDS.items() if status in (400, 403, 422) else ():
-            named = name in body and re.search(rf"(?<![\w-])(?:{pattern})(?!\w)", said)
-            if named and (name in ("logprobs", "stop", "n") or UNSUPPORTED.search(said)):
+        for name in FIELDS if status in (400, 403, 422) else ():
+            pattern = r"['`\"]n['`\"]|\bn [>=]" if name == "n" else rf"(?<![a-z]){name}"
+            named = name in body and re.search(pattern, said)
+            if named and (name in FIELDS[:3] or UNSUPPORTED.search(said)):
                 if name not in self.left_out:
                     print(f"{self.name} is asked without {name}: {shown}", file=sys.stderr)
                 self.left_out.add(name)
@@ -271,13 +261,12 @@ class ServerModel:
         """The texts of a reply in the order of their indices, and its tokens, which are paid.
         Raises the first fault if there is no text.
         """
-        prompt = request.prompt if isinstance(request.prompt, str) else request.prompt[-1].text
         choices = body["choices"] if isinstance(body["choices"], list) else []
         choices = [choice for choice in choices if isinstance(choice, dict)]
         texts, faults = [], []
         for choice in sorted(choices, key=lambda choice: _count(choice, "index")):
             try:
-                texts.append(read_choice(choice, prompt if self.chat else None))
+                texts.append(read_choice(choice, request, self.chat))
             except (Failed, ValueError) as fault:
                 faults.append(fault)
         usage = body.get("usage")
@@ -289,9 +278,9 @@ class ServerModel:
         self.budget.pay(read, written)
         if not texts:
             raise next(iter(faults), Failed(f"found no choice in a reply: {body!r:.200}"))
-        details = usage.get("completion_tokens_details") if isinstance(usage, dict) else None
-        thinks = any(text.thoughts or text.text is None for text in texts)
-        return Reply(texts, read, written, thinks or _count(details, "reasoning_tokens") > 0)
+        hidden = re.search(r"'reasoning_tokens': [1-9]", str(usage))
+        thinks = hidden or any(text.thoughts or text.text is None for text in texts)
+        return Reply(texts, read, written, bool(thinks))
 
     def _shown(self, words: object) -> str:
         """What a server or the client says, in one line and without the key, which some repeat."""

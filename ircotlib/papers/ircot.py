@@ -170,14 +170,14 @@ def read_ircot(p: Parameters) -> tuple[pd.DataFrame, list[str]]:
             wanted.append(("07_ood", one.out_of_distribution(), {"shown": shown, "grid_of": OOD}))
         agent = p.for_agent().change(datasets=three, test=p.head_to_head_test or p.test)
         wanted.append((EXPERIMENT, agent, {}))
-    missing = []
+    missing = {}
     for experiment, one, options in wanted:
         try:
             runs = read_runs(one, experiment, **options)
             tables.append(runs.assign(experiment=experiment))
         except FileNotFoundError as error:
-            missing.append(str(error))
-    return pd.concat(tables, ignore_index=True), list(dict.fromkeys(missing))
+            missing.setdefault(experiment, str(error))
+    return pd.concat(tables, ignore_index=True), [*missing.values()]
 
 
 def measure_ircot(p: Parameters, runs: pd.DataFrame) -> pd.DataFrame:

@@ -20,7 +20,7 @@ from ircotlib.metrics import cover_em
 from ircotlib.papers.claims import VALUES, values_of
 from ircotlib.parameters import Parameters
 from ircotlib.program import Generate, Outcome, Retrieve, Sample
-from ircotlib.results.head_to_head import EXPERIMENT, measures_of
+from ircotlib.results.head_to_head import EXPERIMENT, KNEW, measures_of
 from ircotlib.results.reported import KEYS, beside, read_reported
 from ircotlib.results.runs import find_test_runs
 from ircotlib.results.statistics import mean_interval, per_question
@@ -29,8 +29,7 @@ from ircotlib.systems.searchain import COMPLETION, VERIFICATION, citations
 from ircotlib.text import sentences
 
 WHOLE, ALONE = "SearChain", "SearChain w/o IR"
-KNEW = "CoT"  # its right answers count as what the model knows (Tables 3b, 7, 8; ours)
-ONE_RETRIEVAL = "OneR QA"  # like KNEW, with the passages of the question (Table 8; ours)
+ONE_RETRIEVAL = "OneR QA"  # as KNEW, but with the question's passages (Table 8; ours)
 FEEDBACK = {"of_llm": "", "corrected_by_ir": VERIFICATION, "completed_by_ir": COMPLETION}
 HELPED = "cover_em_where_ir_helps"
 # of Table 10, with the names of their systems
@@ -260,7 +259,7 @@ def measure_conflicts(runs: Runs, p: Parameters) -> Iterator[Row]:
 
 def measure_thresholds(scores: pd.DataFrame) -> Iterator[Row]:
     """SearChain on ELI5 by the ROUGE threshold in the column `overlap` (Table 10)."""
-    for alpha, of in scores.groupby("overlap"):
+    for alpha, of in scores.groupby("overlap") if len(scores) else ():
         yield "eli5", ALPHAS[alpha], "rouge_l", per_question(of, "rouge_l")
 
 

@@ -137,7 +137,9 @@ def read_table() -> dict[str, dict]:
     return fields
 
 
-def system(name: str, *, inner: Callable | None = None, tuned_by: str = ANSWER, **said) -> Callable:
+def system(
+    name: str, *, inner: Callable | None = None, tuned_by: str = ANSWER, **said: object
+) -> Callable:
     """Register the program below as a system of its file. Each keyword is a stage that has prompts,
     with what the model does there ("asks itself the next question"), or a parameter that is tuned,
     with its values.

@@ -14,9 +14,7 @@ SO = "\nTherefore, the answer is"  # makes a chain give its answer (Kojima 2022)
 
 @cache
 def cluster_texts(texts: tuple[str, ...], k: int, embed: Callable, seed: int) -> list[list[int]]:
-    """Group texts into at most k clusters by k-means (Zhang 2023 §4). Each cluster is a list of
-    positions in `texts`, those nearest to its centre first.
-    """
+    """The positions of texts in at most k clusters, nearest to its centre first (Zhang 2023 §4)."""
     from sklearn.cluster import KMeans  # takes a second to import
 
     means = KMeans(min(k, len(set(texts))), random_state=seed, n_init=10)  # tries: ours

@@ -86,9 +86,7 @@ def read_call(line: str) -> tuple[str, str, list[str]]:
 
 
 def read_answers(reply: str) -> list[str]:
-    """The answers of a reply: those in a JSON list, else that of a chain of thought, else all of it
-    (released program).
-    """
+    """The answers in a JSON list, else that of a chain, else the whole reply (released program)."""
     try:
         listed = json.loads(reply) if reply.startswith("[") else None
     except (ValueError, RecursionError):

@@ -31,9 +31,7 @@ def direct_retrieval(
     k: int = 5,  # paragraphs (ours: the paper does not say)
     max_tokens: int = 200,  # ours
 ) -> Program:
-    """Retrieve once with the question, and read; the whole generation is the answer (SearChain
-    §4.1). The prompt is ours.
-    """
+    """Retrieve once with the question, and answer from it (SearChain §4.1). The prompt is ours."""
     paragraphs = yield Retrieve(question.text, k)  # SearChain §4.1, footnote 1
     reading = yield Generate(prompts["read"](question, paragraphs), NEXT_PAGE, max_tokens)
     return Prediction(reading, paragraphs, (), reading, fault="" if reading else "no answer")

@@ -35,9 +35,7 @@ LATER = {
 
 
 class Sampling(NamedTuple):
-    """How much is sampled and retrieved: the keywords of `dsp`. `annotating`: an example, not the
-    question asked.
-    """
+    """Keywords of `dsp`; `annotating`: whether for an example, not for the question asked."""
 
     hops: int
     queries: int

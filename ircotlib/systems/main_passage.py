@@ -56,9 +56,7 @@ def find_pages(
 
 
 def read_titles(text: str) -> list[str]:
-    """The titles that a model wrote: the items of a JSON list of texts, else the parts between
-    commas without quotes and brackets (released program).
-    """
+    """The titles in a JSON list, else between commas, without quotes (released program)."""
     try:
         titles = json.loads(text)  # the form that App. B prints: ["<Title-1>", ...]
     except (ValueError, RecursionError):

@@ -42,9 +42,8 @@ def plan_and_solve_with_ir(
     answer_tokens: int = 32,  # released program
 ) -> Program:
     """Write a plan, retrieve once with all its steps, and carry it out with the paragraphs in the
-    prompt (SearChain, Table 6: one round of retrieval; its place and its queries are ours).
-
-    If the plan has no steps, the question is the query.
+    prompt (SearChain, Table 6: one round of retrieval; its place and its queries are ours: the
+    steps, or the question if there are none).
     """
     plan = yield Generate(prompts["solve"](question), (SOLUTION, *NEXT), max_tokens)
     steps = list_items(plan)[:max_searched]

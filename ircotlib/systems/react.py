@@ -80,9 +80,7 @@ def read_action(action: str) -> tuple[str, str]:
 
 def search_page(entity: str, by_title: bool, n: int = 5) -> Program:  # 5: §3.1
     """Search for an entity; return its paragraph and the first n sentences, or no paragraph and a
-    message with the n most similar titles (ReAct §3.1).
-
-    `by_title`: the entity must be a title; else the best paragraph of the corpus is taken.
+    message with the n most similar titles (ReAct §3.1). `by_title`: it must be a title.
     """
     # no page of this name: the five most similar ones are suggested (§3.1)
     titles = (yield NearestTitle(entity, n)) if by_title else ()

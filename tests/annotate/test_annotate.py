@@ -154,8 +154,7 @@ def test_two_processes_that_write_at_once_lose_nothing(tmp_path):
 
 
 def test_a_program_judges():
-    judge = {"Leo Ash was born in Aldton.": "false"}
-    verdicts = judge_all(ITEMS, lambda text, question: judge.get(text, "true"))
+    verdicts = judge_all(ITEMS, lambda text, question: "false" if "Leo" in text else "true")
     assert verdicts == {("a", 0): "true", ("a", 1): "true", ("c", 0): "false"}
 
 
@@ -251,7 +250,7 @@ def test_judging_by_clicks_resuming_and_undoing(open_box, tmp_path):
     assert (box.at, box.note.value) == (1, "")
     assert "Text 1 of 3, sentence 2 of 2" in box.page.page
     press(box, "ArrowLeft", "ArrowLeft", "ArrowRight", "f")
-    assert box.status.value == "2 of 3 sentences" and box.sentences[box.at] == ("c", 0)
+    assert box.status.value == "2 of 3 sentences" and box.sentences[box.at] == (ITEMS[2], 0)
     again = open_box("ada")
     assert again.at == 2 and again.status.value == "2 of 3 sentences"
     press(again, "z")
@@ -270,9 +269,9 @@ def test_after_the_last_sentence_comes_what_was_passed_over(open_box):
     box = open_box("ada")
     press(box, "t", "ArrowRight", "t")
     assert box.at == 1 and "thank you" not in box.status.value
-    empty = annotate_box.AnnotateBox([], "ada", box.folder)
-    press(empty, "t", "ArrowLeft")
-    assert empty.status.value == "0 of 0 sentences"
+    box = annotate_box.AnnotateBox([], "ada", box.folder)
+    press(box, "t", "ArrowLeft")
+    assert box.status.value == "0 of 0 sentences"
 
 
 def test_a_judgement_that_cannot_be_written_is_said(open_box, tmp_path):

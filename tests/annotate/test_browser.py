@@ -22,7 +22,7 @@ if CHROMIUM is None:
 missing = "needs playwright: pip install -e '.[browser]'"
 sync_api = pytest.importorskip("playwright.sync_api", reason=missing)
 
-JUDGE = """
+SOURCE = """
 from IPython.display import display
 from ircotlib.annotate.box import AnnotateBox
 from ircotlib.annotate.factuality import Item
@@ -32,8 +32,9 @@ asked = Question("q", "Who directed Silent Lantern?", ("Ada Holm",), (), "hotpot
 texts = [f"Sentence {n} on Ada Holm." for n in range(4)]
 item = Item("a", "hotpotqa", "OneR QA", asked, tuple(texts), found, found, len(texts))
 display(AnnotateBox([item], "ada"))
+from ircotlib import ask_box, read_parameters
+ask_box(read_parameters("mini"))
 """
-ASK = "from ircotlib import ask_box, read_parameters\nask_box(read_parameters('mini'), '')"
 ACTIVE = "[...document.querySelectorAll('.jp-Cell')].findIndex(c => c.matches('.jp-mod-active'))"
 
 
@@ -42,11 +43,9 @@ def lab(tmp_path_factory):
     """A folder, and the address of a notebook in it, in a JupyterLab."""
     folder = tmp_path_factory.mktemp("lab")
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
-    for name, source in (("judge", JUDGE), ("ask", ASK)):
-        cells = [nbformat.v4.new_code_cell(text, id=f"c{n}") for n, text in enumerate([source, ""])]
-        nbformat.write(
-            nbformat.v4.new_notebook(cells=cells, metadata=kernel), folder / f"{name}.ipynb"
-        )
+    cells = [nbformat.v4.new_code_cell(text, id=f"c{n}") for n, text in enumerate([SOURCE, ""])]
+    notebook = nbformat.v4.new_notebook(cells=cells, metadata=kernel)
+    nbformat.write(notebook, folder / "judge.ipynb")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -62,8 +61,7 @@ def lab(tmp_path_factory):
         server = subprocess.Popen(command, **how)
     try:
         wait_for(lambda: is_open(f"http://127.0.0.1:{port}/api?token=secret"))
-        at = f"http://127.0.0.1:{port}/lab/workspaces/{{0}}/tree/{{0}}.ipynb?token=secret"
-        yield folder, at.format
+        yield folder, f"http://127.0.0.1:{port}/lab/tree/judge.ipynb?token=secret"
     finally:
         server.terminate()
         server.wait(30)
@@ -104,14 +102,14 @@ def run_cell(page, address: str, shown: str) -> None:
     page.locator(shown).first.wait_for()
 
 
-def test_judging_by_keyboard_reloading_and_undoing(lab, page):
+def test_judging_and_asking_by_keyboard(lab, page):
     folder, address = lab
 
     def said():
         found = read_verdicts("ada", folder / "data" / "annotations")
         return "".join(found.get(("a", n), "-")[0] for n in range(4))
 
-    run_cell(page, address("judge"), ".ircot-page:focus .now")
+    run_cell(page, address, ".ircot-page:focus .now")
     assert page.locator("#bad").count() == 0
     assert page.locator(".ircot-page mark").all_inner_texts()[:2] == ["Ada", "Holm"]
     for key, n in (("t", 1), ("f", 2), ("ArrowRight", 3), ("ArrowLeft", 2), ("ArrowRight", 3)):
@@ -122,7 +120,7 @@ def test_judging_by_keyboard_reloading_and_undoing(lab, page):
     page.get_by_placeholder("optional").press_sequentially("tf")  # typing a note does not judge
     assert said() == "tf-u"
     page.reload()
-    run_cell(page, address("judge"), ".ircot-page:focus .now:has-text('Sentence 2')")
+    run_cell(page, address, ".ircot-page:focus .now:has-text('Sentence 2')")
     page.keyboard.press("t")
     wait_for(lambda: said() == "tftu")
     page.locator(".ircot-page .now:has-text('Sentence 3')").wait_for()
@@ -133,17 +131,13 @@ def test_judging_by_keyboard_reloading_and_undoing(lab, page):
     wait_for(lambda: said() == "tffu")
     page.locator(".ircot-page:focus .now:has-text('Sentence 3')").wait_for()
     cell = nbformat.read(folder / "judge.ipynb", as_version=4).cells[0]
-    assert cell.source.strip() == JUDGE.strip()  # JupyterLab has not handled the keys itself
+    assert cell.source.strip() == SOURCE.strip()  # JupyterLab has not handled the keys itself
 
-
-def test_arrow_keys_choose_in_a_list_and_move_to_no_other_cell(lab, page):
-    _, address = lab
-    run_cell(page, address("ask"), ".ircot-box select")
-    cell = page.evaluate(ACTIVE)
-    chosen = page.locator(".ircot-box select").first
+    chosen = page.locator(".ircot-box select").first  # arrows choose in a list, and no other cell
+    before = page.evaluate(ACTIVE)
     chosen.focus()
     page.keyboard.press("ArrowDown")
     wait_for(lambda: chosen.evaluate("list => list.selectedIndex") == 1)
-    assert page.evaluate(ACTIVE) == cell
+    assert page.evaluate(ACTIVE) == before
     page.locator(".ircot-box input[type=text]").press("Enter")
     page.get_by_text("found no question, expected one").wait_for()

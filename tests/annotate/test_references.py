@@ -90,7 +90,7 @@ def test_references_of_a_run_are_read_with_their_passages_and_judged(tmp_path, m
     box.annotate_box(p, "ada", read_references, tmp_path)
     for key in "tfu":
         displayed[0].press(key)
-    [row] = accuracy_of_marks(items, {"ada": displayed[0].judged}).to_dict("records")
+    [row] = accuracy_of_marks(items, {"ada": displayed[0].read()}).to_dict("records")
     named = {"dataset": "hotpotqa", "system": "SearChain", "judged_by": "ada"}
     assert row == named | {"AMP": pytest.approx(1 / 3), "marks": 3, "unsure": 1}
     assert accuracy_of_marks(items, {"ada": {}}).empty

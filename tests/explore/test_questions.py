@@ -4,19 +4,21 @@ import html
 import json
 import re
 import shutil
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
-from ircotlib import all_systems, compare_runs, find_causes, list_runs, replay, show_question
+from ircotlib import replay
 from ircotlib.datasets.facts import Evidence
 from ircotlib.errors import UserError
-from ircotlib.experiment.compare import run_system
-from ircotlib.experiment.runs import Run, write_run
+from ircotlib.experiment.runs import write_run
 from ircotlib.explore import box
+from ircotlib.explore.questions import compare_runs, show_question
 from ircotlib.parameters import read_parameters
 from ircotlib.program import Generate
 from ircotlib.results import causes
+from ircotlib.results.causes import find_causes
 
 NOTHING = {"answer": "", "paragraphs": [], "thoughts": [], "reading": "", "nodes": []}
 NOTHING |= {"hops": [], "fault": "", "trace": []}
@@ -48,13 +50,6 @@ def edit(folder, **fields):
     path.write_text("\n".join([json.dumps(json.loads(first) | fields), *others, ""]))
 
 
-def test_runs_are_listed(ran):
-    table = list_runs(ran.values()).set_index("system")
-    assert list(table.index) == list(ran) and set(table["questions"]) == {10}
-    assert (table["setting"]["IRCoT QA"], table["setting"]["NoR QA"]) == ("k 2", "")
-    assert (table["model"]["OneR"], table["folder"]["OneR"]) == ("mini-base", ran["OneR"])
-
-
 def test_two_runs_are_compared_on_the_same_questions(opened, ran, tmp_path):
     table = compare_runs(ran["IRCoT QA"], ran["OneR QA"])
     a, b = (find_causes(ran[name]) for name in ("IRCoT QA", "OneR QA"))
@@ -71,43 +66,24 @@ def test_two_runs_are_compared_on_the_same_questions(opened, ran, tmp_path):
     assert list(by_hand["outcome"]) == ["tie", "win", "not scored"]
 
 
-def test_runs_of_another_measure_or_other_questions_are_not_compared(opened, ran):
-    with pytest.raises(ValueError, match="found f1 on hotpotqa and recall on hotpotqa"):
-        compare_runs(ran["IRCoT QA"], ran["OneR"])
-    system = all_systems()["OneR QA"]
-    run_system(opened, system, "dev", k=2)
-    with pytest.raises(ValueError, match="questions and measure in common"):
-        compare_runs(ran["OneR QA"], Run(opened, system, "dev", {"k": 2}).folder)
-
-
-class Facts:
-    """Facts of which every step asks for another one."""
-
-    def weigh(self, attempt, question):
-        return Evidence(written=False, asked=False, searched=False, retrieved=False)
-
-
 def test_facts_decide_where_they_are_known_else_gold_paragraphs(opened, tmp_path, monkeypatch):
-    monkeypatch.setattr(causes, "find_facts", lambda p, dataset: None)
     q = opened.test
-    searched = {"paragraphs": q[0].gold[1:], "trace": [{"retrieve": "x"}]}
     lines = [
-        {"reading": "It is x.", "answer": "x"} | searched,
-        {"answer": "", "paragraphs": q[1].gold},
-        {"answer": "x", "paragraphs": q[2].gold, "thoughts": [f"It is {q[2].answers[0]}."]},
-        {"answer": "x", "paragraphs": q[3].gold, "reading": "It is y. So the answer is: x."},
-        {"answer": q[4].answers[0]},
-        {"answer": "x", "reading": "It is x. So the answer is: x."},
+        {"reading": "It is x.", "answer": "x", "trace": [{"retrieve": "x"}]},
+        {"answer": "x", "paragraphs": q[1].gold, "reading": "It is y. So the answer is: x."},
+        {"answer": q[2].answers[0]},
     ]
-    run = write_lines(tmp_path / "a/b/c/run", opened, lines, [0, 0, 0.4, 0, 1, 0])
-    by_gold = ["not retrieved", "not parsed", "wrong conclusion", "misread", "", "made up"]
-    assert list(find_causes(run)["cause"]) == by_gold
-    knew = find_causes(run, knew={q[0].id: True, q[3].id: True})  # but for q[3] it did not search
-    assert list(knew["cause"]) == ["misled by retrieval", *by_gold[1:]]
-    with pytest.raises(ValueError, match="the measure 'rouge_l'"):
-        find_causes(run, measure="rouge_l")
-    monkeypatch.setattr(causes, "find_facts", lambda p, dataset: Facts())
-    assert list(find_causes(run)["cause"][:2]) == ["wrong decomposition", "not parsed"]
+    run = write_lines(tmp_path / "a/b/c/run", opened, lines, [0, 0, 1])
+    weighed = Evidence(written=False, asked=False, searched=False, retrieved=False)
+    facts = SimpleNamespace(weigh=lambda attempt, question: weighed)
+    for known, found in (
+        (None, ["not retrieved", "misread", ""]),
+        (facts, ["wrong decomposition", "wrong decomposition", ""]),
+    ):
+        monkeypatch.setattr(causes, "find_facts", lambda p, dataset, known=known: known)
+        assert list(find_causes(run)["cause"]) == found
+    knew = find_causes(run, knew={q[0].id: True, q[1].id: True})  # for q[1] it did not search
+    assert list(knew["cause"]) == ["misled by retrieval", "wrong decomposition", ""]
 
 
 def test_a_question_is_shown_with_its_exact_prompts(opened, ran):
@@ -130,8 +106,7 @@ def test_a_question_is_shown_with_its_exact_prompts(opened, ran):
 
 
 def test_two_runs_stand_side_by_side(opened, ran):
-    id = opened.test[0].id
-    page = show_question(ran["IRCoT QA"], id, ran["OneR QA"])
+    page = show_question(ran["IRCoT QA"], opened.test[0].id, ran["OneR QA"])
     heads = re.findall("<h4>(.*)</h4>", page)
     assert heads == ["IRCoT QA, k 2, mini-base", "OneR QA, k 2, mini-base"]
     assert page.count("<h3>") == 1 and page.count("<div>") == 2

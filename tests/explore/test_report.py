@@ -3,6 +3,7 @@
 import gzip
 import html
 import json
+import math
 import re
 import shutil
 from base64 import b64decode
@@ -15,7 +16,6 @@ from ircotlib.experiment.compare import run_system
 from ircotlib.experiment.runs import Run, read_about, replay
 from ircotlib.experiment.setup import open_setup
 from ircotlib.explore.report import compare_with_best, label_runs, write_report
-from ircotlib.parameters import read_parameters
 from ircotlib.program import Generate
 from ircotlib.results.statistics import holm, paired_p
 from ircotlib.systems import all_systems
@@ -58,7 +58,8 @@ def test_the_table_has_means_intervals_and_what_is_not_significantly_worse(page_
         assert f'<td class="{mark}"><a href="{link}"' in rows[name]
         assert f">{100 * scores[name].mean():.1f}</a>" in rows[name]
         assert re.search(r"<small>\d+–\d+</small>", rows[name])
-    assert compare_with_best(pd.DataFrame(scores)) == pytest.approx(p)
+    scores["stranger"] = pd.Series({"another question": 0.0})  # it shares none with the best
+    assert compare_with_best(pd.DataFrame(scores)) == pytest.approx(p | {best: math.inf})
     about = read_about(ran["IRCoT QA"])
     calls = about["counts"]["Generate"]["requests"] / 10
     costs = re.search(
@@ -91,29 +92,22 @@ def about(system, dataset="hotpotqa", experiment=HEAD, shown=None, p=(), **setti
     return named | {"setting": setting, "parameters": parameters}
 
 
-NAMED = [
-    ([about("ReAct"), about("ReAct", "musique", k=4), about("CoT")], ["ReAct", "ReAct", "CoT"]),
-    (
-        [about("ReAct"), about("ReAct", k=4), about("ReAct", "musique", k=6)],
-        ["ReAct", "ReAct, K tuned", "ReAct, K tuned"],
-    ),
-    ([about("IRCoT", k=2), about("IRCoT", k=4)], ["IRCoT, K 2", "IRCoT, K 4"]),
-    (
-        [about("CoT"), about("CoT", experiment="12")],
-        [f"CoT, experiment {HEAD}", "CoT, experiment 12"],
-    ),
-    (
-        [about("CoT"), about("CoT", p={"model": "b/large"})],
-        ["CoT, model mini-xxl", "CoT, model large"],
-    ),
-    ([about("CoT"), about("CoT", shown="musique")], ["CoT", "CoT, shown musique"]),
-    ([about("IRCoT", demonstration_set=n) for n in range(3)], ["IRCoT"] * 3),
-]
+LARGE = {"model": "b/large"}
+NAMED = {
+    "ReAct | ReAct": [about("ReAct"), about("ReAct", "musique", k=4)],
+    "ReAct | ReAct, K 4": [about("ReAct"), about("ReAct", k=4)],
+    "A | A, K tuned | A, K tuned": [about("A"), about("A", k=4), about("A", "musique", k=6)],
+    "IRCoT, K 2 | IRCoT, K 4": [about("IRCoT", k=2), about("IRCoT", k=4)],
+    f"A, experiment {HEAD} | A, experiment 12": [about("A"), about("A", experiment="12")],
+    "CoT, model mini-xxl | CoT, model large": [about("CoT"), about("CoT", p=LARGE)],
+    "CoT | CoT, shown musique": [about("CoT"), about("CoT", shown="musique")],
+    "IRCoT | IRCoT": [about("IRCoT", demonstration_set=n) for n in range(2)],
+}
 
 
-@pytest.mark.parametrize(("abouts", "labels"), NAMED)
-def test_runs_of_one_system_are_named_by_what_sets_them_apart(abouts, labels):
-    assert label_runs(abouts) == labels
+@pytest.mark.parametrize("labels", NAMED)
+def test_runs_of_one_system_are_named_by_what_sets_them_apart(labels):
+    assert " | ".join(label_runs(NAMED[labels])) == labels
 
 
 def test_what_is_wrong_is_said_in_a_line(data, ran, tmp_path, capsys):
@@ -128,7 +122,7 @@ def test_what_is_wrong_is_said_in_a_line(data, ran, tmp_path, capsys):
 
 
 @pytest.fixture(scope="module")
-def evil_file(data):
+def evil_file(data, opened):
     """The report of a run on a question, a paragraph and a kind full of markup."""
     paragraphs = [{"title": f"Ann {EVIL}", "text": f"Ann {EVIL} is old.", "is_supporting": True}]
     row = {"id": f"1{EVIL}", "question": f"Who is Ann? {EVIL}", "answers": [f"Ann {EVIL}"]}
@@ -136,15 +130,12 @@ def evil_file(data):
     folder.mkdir()
     lines = json.dumps(row | {"kind": EVIL, "paragraphs": paragraphs})
     (folder / "questions.jsonl").write_text(lines + "\n")
-    changes = {"data_dir": str(folder), "dev": 0, "datasets": ["own"], "distractors": []}
-    changes |= {"model": "data/models/mini-base", "workers": 1}
-    opened = open_setup(read_parameters("mini", changes), "own", "04_ircot")
-    system = all_systems()["OneR QA"]
-    run_system(opened, system, k=2)
-    folder = Run(opened, system, "test", {"k": 2}).folder
-    path = folder / "run.json"
+    p = opened.parameters.change(data_dir=str(folder), dev=0, datasets=["own"])
+    run = Run(open_setup(p, "own", "04_ircot"), all_systems()["OneR QA"], "test", {"k": 2})
+    run_system(run.setup, run.system, k=2)
+    path = run.folder / "run.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"experiment": EVIL}))
-    write_report([folder], file := data / "evil.html")
+    write_report([run.folder], file := data / "evil.html")
     return file
 
 

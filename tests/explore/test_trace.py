@@ -37,24 +37,18 @@ NODES = (
     Node("when?", "", 2, 2, True, 2, "mack", "1780", 0.5, "completion", 2),
     Node("when?", "1780", 3, 1, after=3, passage="mack"),
 )
-HTML = [
-    "looks up “Who made &lt;it&gt;?”</em> → Mack Rides ★ · &lt;i&gt;P<details><summary>paragraphs: "
-    "2</summary><pre>Mack Rides\nA company.\n\n&lt;i&gt;P\nA park.</pre></details>",
-    "looks up “nothing\nlike it”</em> → nothing",
-    'Ada &amp; Co writes</em><div class="said">Mack\nmade it.</div>'
+HTML = {  # of some of these steps
+    0: "looks up “Who made &lt;it&gt;?”</em> → Mack Rides ★ · &lt;i&gt;P<details><summary>"
+    "paragraphs: 2</summary><pre>Mack Rides\nA company.\n\n&lt;i&gt;P\nA park.</pre></details>",
+    1: "looks up “nothing\nlike it”</em> → nothing",
+    2: 'Ada &amp; Co writes</em><div class="said">Mack\nmade it.</div>'
     "<details><summary>prompt, 9 tokens</summary><pre>Q: &lt;it&gt;?\nA:</pre></details>",
-    'the model writes, drawn 3 times</em><div class="said">&lt;b&gt;a</div>'
+    3: 'the model writes, drawn 3 times</em><div class="said">&lt;b&gt;a</div>'
     '<div class="said">–</div><div class="said">c</div>'
     "<details><summary>prompt, 7 tokens</summary><pre>user: &lt;img onerror=x&gt;"
     "\n\nassistant: Yes.</pre></details>",
-    "opens the page titled most like “Mack Ride”</em> → mack rides · mack",
-    "reads “&lt;i&gt;P” for “who?”</em> → Ada (sure, 2.2)",
-    "reads “Mack Rides” for “when?”</em> → nothing",
-    "“who &lt;b&gt;?” was not asked before</em>",
-    "“who?” was asked before: skipped</em>",
-    'the model writes</em><div class="said">–</div>'
-    "<details><summary>prompt, 1 tokens</summary><pre>Q</pre></details>",
-]
+    7: "“who &lt;b&gt;?” was not asked before</em>",
+}
 KINDS = ["looked up", "looked up", "wrote", "wrote", "looked up", "corrected", "completed"]
 KINDS += ["compared", "compared", "wrote"]
 TEXTS = """
@@ -80,16 +74,19 @@ def show(steps, nodes=(), gold=(), answer="", name="S", fault=""):
     return answers_as_html({name: outcome}, gold)
 
 
-@pytest.mark.parametrize(
-    ("step", "kind", "shown", "text"), list(zip(STEPS, KINDS, HTML, TEXTS, strict=True))
-)
-def test_a_step_is_told_in_html_and_in_one_line(step, kind, shown, text):
-    page = show([step, step], NODES, ["mack"])
-    items = re.findall('<li class="([^"]*)">(.*?)</li>', page.split("<ol>")[1], re.DOTALL)
-    assert items == [items[0]] * 2 and items[0][0] == kind
-    assert "".join(items[0][1].split()) == "".join(f"<em>{shown}".split())
-    assert tell(step, nodes=NODES).kind == kind
-    assert trace_as_text([step, step], NODES) == f"1. {text}\n2. {text}"
+def test_a_step_is_told_in_html_and_in_one_line():
+    items = re.findall('<li class="([^"]*)">(.*?)</li>', show(STEPS, gold=["mack"]), re.DOTALL)
+    for at, shown in HTML.items():
+        assert "".join(items[at][1].split()) == "".join(f"<em>{shown}".split())
+    kinds = [tell(step, nodes=NODES).kind for step in STEPS]
+    assert kinds == KINDS and [kind for kind, _ in items] == [
+        *KINDS[:5],
+        "read",
+        "read",
+        *KINDS[7:],
+    ]
+    told = [f"{n}. {text}" for n, text in enumerate(TEXTS, start=1)]
+    assert trace_as_text(STEPS, NODES).splitlines() == told
 
 
 def test_a_passage_that_no_node_of_searchain_was_compared_with_is_only_read():
@@ -122,13 +119,6 @@ def test_the_tree_has_each_chain_below_the_node_whose_feedback_it_follows():
         ("", "where? → Ulm"),
     ]
     assert "<ul>" not in show([])
-
-
-def test_two_answers_stand_side_by_side_with_what_could_not_be_read():
-    right, odd = (Outcome("q", Prediction("Ada", fault=fault), ()) for fault in ("", "no <i>"))
-    shown = answers_as_html({"A": right, "B": odd})
-    assert shown.index("<h4>A</h4>") < shown.index("<h4>B</h4>") and shown.count("<div>") == 2
-    assert shown.count("not parsed") == 1 and "not parsed: no &lt;i&gt;" in shown
 
 
 def test_nothing_that_is_said_is_markup_or_a_formula():

@@ -1,11 +1,7 @@
-"""Changes of parameters on the command line, and wrong options of the trainings: one line and
-status 2, before any work. Those of `ircotlib` are in test_command_lines.
-"""
+"""Changes of parameters on the command line, and errors of one line."""
 
 import json
-import runpy
 import shlex
-import sys
 
 import pytest
 
@@ -13,35 +9,6 @@ from ircotlib.errors import Unavailable
 from ircotlib.files.options import TEXTS, parse_change, parse_changes, say_error
 from ircotlib.files.paths import ROOT
 from ircotlib.parameters import Parameters, read_parameters
-
-OUT = ["--out", "TMP/out"]
-WRONG = [  # program, arguments, words of the error: at least one of each kind of option
-    ("training.t5", [], "--out"),
-    ("training.t5", ["--out", "TMP/file"], "--out: found 'TMP/file'"),
-    ("training.t5", [*OUT, "--steps", "1e3"], "--steps: invalid"),
-    ("training.t5", [*OUT, "--seed", "-1"], "--seed: found '-1'"),
-    ("training.t5", [*OUT, "--start", "TMP"], "found no TMP/config.json"),
-    ("training.reader", [*OUT, "--steps", "0"], "--steps: found '0'"),
-    ("training.agent", [*OUT, "--peak", "0"], "--peak: found '0'"),
-    ("training.agent.evaluate", ["TMP"], "found no config.json in TMP"),
-]
-
-
-@pytest.mark.filterwarnings("ignore:.*found in sys.modules")
-@pytest.mark.parametrize(
-    ("program", "arguments", "words"), WRONG, ids=[f"{name} {' '.join(a)}" for name, a, _ in WRONG]
-)
-def test_wrong_options_are_one_line(program, arguments, words, tmp_path, monkeypatch, capsys):
-    pytest.importorskip("torch")
-    (tmp_path / "file").write_text("x")
-    given = [argument.replace("TMP", str(tmp_path)) for argument in arguments]
-    monkeypatch.setattr(sys, "argv", [program, *given])
-    with pytest.raises(SystemExit) as ended:
-        runpy.run_module(program, run_name="__main__")
-    error = capsys.readouterr().err.replace(str(tmp_path), "TMP")
-    assert (ended.value.code, error.count("\n")) == (2, 1)
-    assert error.startswith("error: ") and words in error
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,13 @@ import torch
 from asking import ask, ask_one
 from tiny import byte_tokenizer, note_shapes
 from torch.nn.functional import pad
-from transformers import AutoConfig, AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    DynamicCache,
+    LlamaConfig,
+    LlamaForCausalLM,
+)
 from transformers.cache_utils import DynamicLayer
 
 from ircot_laboratory.world.encyclopedia import make_world
@@ -210,7 +216,7 @@ def test_our_forward_pass_of_a_llama_is_that_of_transformers_up_to_rounding(head
     mask = torch.ones(3, 20, dtype=torch.long)
     mask[0, :7], mask[2, :1] = 0, 0  # padding on the left
     positions = (mask.cumsum(-1) - 1).clamp(min=0)
-    theirs = ours = None
+    theirs, ours = DynamicCache(), DynamicCache()
     for first, last in ((0, 12), (12, 19), (19, 20)):  # reading in three steps
         inputs = {"input_ids": ids[:, first:last], "attention_mask": mask[:, :last]}
         inputs |= {"position_ids": positions[:, first:last], "logits_to_keep": 1}

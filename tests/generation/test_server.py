@@ -250,7 +250,6 @@ def refused(field: str) -> Response:
 
 FIELD = [
     ("logprobs", status(403, "You are not allowed to request logprobs from this model")),
-    ("logprobs", said('{"error": "Log probabilities are part of another plan"}', number=403)),
     ("logprobs", said('[{"error": {"message": "Unknown name \\"logprobs\\""}}]', number=400)),
     ("logprobs", said('{"error": {"message": "no logprobs here", "code": 400}}')),
     ("logprobs", refused("logprobs")),
@@ -258,7 +257,6 @@ FIELD = [
     ("stop", status(400, "Invalid 'stop': array too long.", param="stop")),
     ("stop", refused("stop")),
     ("n", status(400, "Field 'n': Value must be between 1 <= value <= 4, but got 5")),
-    ("n", status(400, "best_of must be 1")),
     ("temperature", status(403, "temperature is not permitted")),
     ("temperature", status(400, "Unsupported value: 'temperature' does not support 0.7")),
     (

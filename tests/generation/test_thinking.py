@@ -11,8 +11,8 @@ from thinking import CHATS, TAGS, THOUGHTS, Thinker
 
 pytest.importorskip("openai", reason="needs the client: pip install -e '.[server]'")
 
+from ircotlib.generation.choices import split_thoughts
 from ircotlib.generation.server import ServerModel
-from ircotlib.generation.thoughts import split_thoughts
 from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Generate, Message, Sample, Sampled
 
 pytestmark = pytest.mark.usefixtures("quick")

@@ -317,12 +317,20 @@ def test_the_answers_before_a_part_are_filled_in(tmp_path):
     parts = {"Who directed F?": "Ada", "Where was #1 born?": "Varn"}
     parts |= {"Who founded #2, not #1?": "Bel"}
     rows = [{"question": asked, "answer": answer} for asked, answer in parts.items()]
-    row = {"id": "q", "answerable": True, "question_decomposition": rows}
-    other = {"id": "r", "answerable": False, "question_decomposition": []}
+    row = {
+        "id": "3hop1__q",
+        "answerable": True,
+        "question": "?",
+        "answer": "Bel",
+        "answer_aliases": [],
+    }
+    page = {"title": "F", "paragraph_text": "It is.", "idx": 0, "is_supporting": True}
+    row |= {"paragraphs": [page], "question_decomposition": rows}
+    other = row | {"id": "2hop__r", "answerable": False, "question_decomposition": []}
     path = tmp_path / "dev.jsonl"
     path.write_text(f"{json.dumps(row)}\n{json.dumps(other)}\n")
     last = SubQuestion("Who founded Varn, not Ada?", "Bel")
-    assert read_parts(path) == {"q": (*OF_Q, last)}
+    assert read_parts(path) == {"3hop1__q": (*OF_Q, last)}
 
 
 def write(question, thoughts):
