@@ -202,7 +202,8 @@ def start(p, folder, seed: int):
 def read_all(folder) -> tuple[dict, dict]:
     """Replies by key, and files of runs by name."""
     with closing(sqlite3.connect(folder / "calls.sqlite")) as connection:
-        replies = dict(connection.execute("SELECT key, reply FROM calls"))
+        made = connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'calls'").fetchone()
+        replies = dict(connection.execute("SELECT key, reply FROM calls")) if made else {}
     made = [run / name for run in find_folders(folder / "runs") for name in FILES]
     return replies, {path.relative_to(folder): path.read_bytes() for path in made}
 
