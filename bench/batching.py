@@ -25,7 +25,7 @@ from ircotlib.generation.prefixes import Prefixes
 from ircotlib.parameters import read_parameters
 from ircotlib.program import SENTENCE, Generate, Program, Retrieve
 from ircotlib.prompting.prompt import BETWEEN_DEMONSTRATIONS, Prompt, render
-from ircotlib.results.figures.panels import save_figure
+from ircotlib.results.figures import save_figure
 from ircotlib.systems import all_systems
 
 DATASET, SYSTEM, K, M, ROUNDS = "hotpotqa", "IRCoT QA", 4, 1, 2
@@ -52,9 +52,9 @@ def answer_all(setup: Setup, build: Build, at_once: int) -> tuple[dict[str, str]
     number of tokens written.
     """
     answers, tokens = {}, 0
-    for first in range(0, len(bench.test), at_once):
-        programs = {q.id: build(q) for q in bench.test[first : first + at_once]}
-        outcomes, counts = run(programs, bench.backends, bench.calls)
+    for first in range(0, len(setup.test), at_once):
+        programs = {q.id: build(q) for q in setup.test[first : first + at_once]}
+        outcomes, counts = run(programs, setup.backends, setup.calls)
         answers |= {id: outcome.result.answer for id, outcome in outcomes.items()}
         tokens += counts["Generate"]["tokens"]
     return answers, tokens
@@ -76,10 +76,10 @@ def measure(setup: Setup, program: str, build: Build, ways: dict) -> pd.DataFram
                 rows.append({"way": way, "seconds": time.process_time() - started})
     assert all(reply == replies[0] for reply in replies), "the answers differ between the ways"
     table = pd.DataFrame(rows).groupby("way", sort=False)[["seconds"]].min().reset_index()
-    table["questions per second"] = len(bench.test) / table["seconds"]
+    table["questions per second"] = len(setup.test) / table["seconds"]
     table["times as fast"] = table["seconds"].max() / table["seconds"]
     table.insert(0, "program", program)
-    table.insert(0, "model", bench.parameters.model.rpartition("/")[2])
+    table.insert(0, "model", setup.parameters.model.rpartition("/")[2])
     print(table.round(2).to_string(index=False), flush=True)
     return table
 
@@ -115,7 +115,7 @@ def measure_reading(name: str, questions: int) -> list[pd.DataFrame]:
     changes = {"dev": 0, "test": questions, "context_tokens": WINDOW}
     p = change_model(read_parameters("mini", changes), name)
     setup = open_setup(p, DATASET, "setup")
-    prompt = bench.prompt("cot", m=M)
+    prompt = setup.prompt("cot", m=M)
     programs = {
         SYSTEM: program_of(setup, all_systems()[SYSTEM], k=K, m=M),
         "a growing transcript": lambda question: transcript(question, prompt=prompt),

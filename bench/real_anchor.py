@@ -20,11 +20,8 @@ from ircotlib.experiment.setup import Setup, open_setup
 from ircotlib.files.options import add_profile, new_parser, parse_changes, refusing
 from ircotlib.metrics import paragraph_recall
 from ircotlib.parameters import Parameters, read_parameters
-from ircotlib.results.figures.panels import save_figure
-from ircotlib.results.figures.rows import draw_measures
-from ircotlib.results.paired import compare_pair
-from ircotlib.results.scored import Scored
-from ircotlib.results.statistics import LEVEL, describe, holm, summarise
+from ircotlib.results.figures import draw_dots, save_figure
+from ircotlib.results.statistics import compare_scores, describe, holm, summarise
 from ircotlib.systems import SEARCHAIN, choose_systems
 from ircotlib.text import answer_from_chain
 
@@ -132,13 +129,12 @@ def compare(answers: pd.DataFrame) -> pd.DataFrame:
         pairs += [("f1", "IRCoT QA", other) for other in answered if other != "IRCoT QA"]
     rows = []
     for metric, *names in pairs:
-        a, b = (
-            Scored(name, ALL, metric, by_system[name].assign(score=by_system[name][metric]))
-            for name in names
-        )
-        rows.append(compare_pair(a, b, LEVEL / len(pairs)))
-    table = pd.DataFrame(rows)
-    return table.assign(p_holm=holm(table["p"]) if len(table) else ()).round(4)
+        a, b = (by_system[name].reset_index().assign(dataset=ALL) for name in names)
+        rows.append(compare_scores(a, b, metric))
+        for place, side in enumerate(names):
+            rows[-1].insert(2 + place, "ab"[place], side)
+    table = pd.concat(rows) if rows else pd.DataFrame()
+    return table.assign(p_holm=holm([*table["p"]]).to_numpy() if rows else ()).round(4)
 
 
 def draw(table: pd.DataFrame) -> Figure:
@@ -146,7 +142,8 @@ def draw(table: pd.DataFrame) -> Figure:
     drawn = table[(table["dataset"] == ALL) & table["metric"].isin(["recall", "cover_em"])]
     sets = [name for name in table["dataset"].unique() if name != ALL]
     named = " and ".join(sets) if len(sets) < 3 else f"{len(sets)} data sets"
-    return draw_measures(drawn.assign(dataset=named), "Real questions")
+    drawn = drawn.assign(row=drawn["system"], system=drawn["system"].str.partition(", ")[0])
+    return draw_dots(drawn, f"Real questions: {named}", "%", "metric", "row")
 
 
 def main() -> None:

@@ -2,10 +2,10 @@
 Writes figures/retrieval_scale.csv.
 
 The embedded index, bm25s (titles and texts scored separately and added) and, if its address is in
-IRCOT_ELASTICSEARCH, Elasticsearch are built on the same paragraphs and answer the same queries, each
-in a process of its own. Paragraphs are made of pseudo-words, as frequent by their rank as words are
-(Zipf). CPU seconds are those of that process; Elasticsearch's server is not in them, so that only its
-wall seconds can be compared.
+IRCOT_ELASTICSEARCH, Elasticsearch are built on the same paragraphs and answer the same queries,
+each in a process of its own. Paragraphs are made of pseudo-words, as frequent by their rank as
+words are (Zipf). CPU seconds are those of that process; Elasticsearch's server is not in them, so
+that only its wall seconds can be compared.
 """
 
 import argparse
@@ -93,7 +93,8 @@ def measure(name: str, size: int) -> dict:
     with TemporaryDirectory() as folder:
         wall, cpu = time.perf_counter(), time.process_time()
         search = OPENERS[name](paragraphs, Path(folder))
-        row = {"build, wall s": time.perf_counter() - wall, "build, CPU s": time.process_time() - cpu}
+        row = {"build, wall s": time.perf_counter() - wall}
+        row["build, CPU s"] = time.process_time() - cpu
         files = [path for path in Path(folder).rglob("*") if path.is_file()]
         row["on disk, MB"] = sum(path.stat().st_size for path in files) / 1e6
         wall, cpu = time.perf_counter(), time.process_time()
@@ -112,14 +113,14 @@ def main() -> None:
     if options.only:
         print(json.dumps(measure(options.only, *options.sizes)))
         return
-    rows = []
+    rows, found = [], {}
     for size in options.sizes:
         for name in [name for name in OPENERS if name != "Elasticsearch" or ELASTICSEARCH]:
-            command = [sys.executable, "-m", "bench.retrieval", "--only", name, "--sizes", f"{size}"]
-            row = json.loads(subprocess.check_output(command).splitlines()[-1])
-            found = row.pop("found")
-            first = found if name == "embedded" else first
-            equal = [a[:1] == b[:1] for a, b in zip(found, first, strict=True)]
+            command = [sys.executable, "-m", "bench.retrieval", "--only", name]
+            row = json.loads(subprocess.check_output([*command, "--sizes", f"{size}"]))
+            found[name] = row.pop("found")
+            pairs = zip(found[name], found["embedded"], strict=True)
+            equal = [one[:1] == other[:1] for one, other in pairs]
             rows.append(row | {"first hit as embedded, %": 100 * sum(equal) / len(equal)})
             print(pd.DataFrame(rows[-1:]).round(3).to_string(index=False), flush=True)
     save_figure(None, pd.DataFrame(rows).round(3), "retrieval_scale")

@@ -1,8 +1,8 @@
 """The benchmark of the systems' seconds a question: python -m bench.systems. Writes
-figures/bench_systems.csv, which the head to head and SearChain's Table 6 show.
+figures/bench_systems.csv.
 
-Every system answers the first test questions of each data set with the first setting of its grid, in
-one process with one thread, starting from an empty call cache.
+Every system answers the first test questions of each data set with the first setting of its grid,
+in one process with one thread, starting from an empty call cache.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from ircotlib.experiment.runs import name_model
 from ircotlib.experiment.setup import Setup, open_setup, program_of
 from ircotlib.parameters import read_parameters
 from ircotlib.results.figures import save_figure
-from ircotlib.results.head_to_head import TIMES, panels_of, systems_of
+from ircotlib.results.head_to_head import for_head_to_head, systems_of
 from ircotlib.retrieval import retriever_name
 from ircotlib.systems import System
 
@@ -54,9 +54,9 @@ def main() -> None:
     import torch  # takes seconds, so only once the options are read
 
     torch.set_num_threads(1)
-    p = panels_of(read_parameters(options.profile))[0]
+    p = for_head_to_head(read_parameters(options.profile))
     table = pd.DataFrame(time_all(p, options.questions))
-    save_figure(None, table, TIMES, p)
+    save_figure(None, table, "bench_systems", p)
     print(table.groupby("system", sort=False)["seconds"].mean().round(2).to_string())
 
 

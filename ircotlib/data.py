@@ -74,9 +74,7 @@ class Prediction:
     `paragraphs`: all retrieved paragraphs in order, after the question's main passage if it has
     one. `thoughts`: the chain written while retrieving (IRCoT §3.1). `reading`: the reader's text,
     which contains `answer`. `nodes`: the nodes of all chains of query (SearChain §3.2). `fault`: in
-    a few words, which part of a reply could not be read; "" if all could. `hops`: how the answer
-    was reached, step by step, from which the causes of errors are told; if a program of your own
-    has none, those are the sentences of `thoughts` and `reading`.
+    a few words, which part of a reply could not be read; "" if all could.
     """
 
     answer: str = ""
@@ -85,19 +83,6 @@ class Prediction:
     reading: str = ""
     nodes: tuple["Node", ...] = ()
     fault: str = ""
-    hops: tuple["Hop", ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Hop:
-    """A step of a system on the way to its answer. `text`: what it wrote: a sentence, or a question
-    that it asked itself. `answer`: what it took for the answer to that; "": it is a sentence.
-    `query`: with which it retrieved for this step; "": it did not.
-    """
-
-    text: str
-    answer: str = ""
-    query: str = ""
 
 
 @dataclass(frozen=True, slots=True)

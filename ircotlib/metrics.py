@@ -103,18 +103,12 @@ def cover_em(prediction: str, answer: str) -> float:
     """1.0 if the answer occurs in the prediction as whole words, both normalised (SearChain §4.1).
 
     An answer of which nothing would be left, such as A, is looked for as it is (ours). Differs from
-    the released program, which finds "no" in "know" (`cover_em_of_letters`).
+    the released program, which finds "no" in "know".
     """
     if gold := normalise_answer(answer):
         return float(f" {gold} " in f" {normalise_answer(prediction)} ")
     # nothing is left of "A" or "The The", which their program then finds in each prediction
     return float(re.search(rf"(?<!\w){re.escape(answer.strip())}(?!\w)", prediction) is not None)
-
-
-@against_best
-def cover_em_of_letters(prediction: str, answer: str) -> float:
-    """1.0 if the answer is within the prediction, both normalised (SearChain, released program)."""
-    return float(normalise_answer(answer) in normalise_answer(prediction))
 
 
 def one_verdict(prediction: str, answers: Sequence[str], verdicts: Sequence[str]) -> float:

@@ -13,11 +13,11 @@ from itertools import product
 from pathlib import Path
 
 from ircotlib.data import Paragraph
+from ircotlib.engine.cache import Calls
+from ircotlib.experiment.runs import answer_all
+from ircotlib.experiment.setup import Setup, open_setup
 from ircotlib.parameters import EIGHT, Parameters, read_parameters
-from ircotlib.playing.cache import Calls
 from ircotlib.program import Extract, Extracted, NearestTitle, Retrieve, Sample, Sampled, Step
-from ircotlib.running.bench import Bench, open_bench
-from ircotlib.running.experiment import answer_all
 from ircotlib.systems import ANSWER, SEARCHAIN, System, choose_systems
 
 FILE = Path(__file__).with_name("requests.jsonl.xz")
@@ -37,10 +37,10 @@ def systems_of(model: str) -> list[System]:
     return choose_systems(study=SEARCHAIN) + [s for s in choose_systems() if s.tuned_by == ANSWER]
 
 
-def setups_of(model: str) -> Iterator[Bench]:
+def setups_of(model: str) -> Iterator[Setup]:
     """A setup for each data set."""
     for dataset in parameters()[model].datasets:
-        yield open_bench(parameters()[model], dataset, "requests", calls=Calls(None))
+        yield open_setup(parameters()[model], dataset, "requests", calls=Calls(None))
 
 
 def write_reply(reply: object, paragraphs: dict[str, Paragraph]) -> object:

@@ -24,26 +24,37 @@ class Fake:
     """
 
     def __init__(self, httpserver):
-        self.faults, self.asked, self.bodies, self.times = {}, [], [], []
+        self.faults, self.bodies, self.times = {}, [], []
         self.log, self.url = httpserver.log, httpserver.url_for("/")
         for path in ("/v1/completions", "/v1/chat/completions"):
             httpserver.expect_request(path).respond_with_handler(self.reply)
 
+    @property
+    def asked(self) -> list[str]:
+        """The prompts that were sent."""
+        return [prompt_of(body) for body in self.bodies]
+
     def reply(self, request) -> Response:
         body = json.loads(request.get_data())
-        prompt = body.get("prompt") or body["messages"][-1]["content"]
-        self.asked.append(prompt)
         self.bodies.append(body)
         self.times.append(time.monotonic())
-        faults = self.faults.get(prompt) or self.faults.get("all")
-        fault = faults.pop(0) if faults else completion(prompt.upper())
+        faults = self.faults.get(prompt_of(body)) or self.faults.get("all")
+        fault = faults.pop(0) if faults else completion(prompt_of(body).upper())
         fault = fault if isinstance(fault, dict | Response) else fault(body)
-        return Response(json.dumps(fault), 200) if isinstance(fault, dict) else fault
+        if isinstance(fault, Response):
+            return fault
+        return Response(json.dumps(fault), 200, content_type="application/json")
 
 
-def completion(text: str, **more) -> dict:
+def prompt_of(body: dict) -> str:
+    return body.get("prompt") or body["messages"][-1]["content"]
+
+
+def completion(text: str | None, **more) -> dict:
+    """A reply to a completion and to a chat."""
     usage = {"prompt_tokens": 7, "completion_tokens": 2}
-    return {"choices": [{"text": text, "index": 0, **more}], "usage": usage}
+    choice = {"text": text, "message": {"content": text}, "finish_reason": "stop"}
+    return {"choices": [choice | more], "usage": usage}
 
 
 def status(number: int, message: str = "", headers=None, **error) -> Response:
@@ -88,41 +99,3 @@ def serve_model(folder: Path):
     finally:
         process.kill()
         process.wait()
-
-
-class Batches:
-    """A server of batch files in a process of its own (`batch_server`)."""
-
-    def __init__(self, process):
-        self.url = f"http://127.0.0.1:{process.stdout.readline().strip()}"
-
-    def plan(self, *batches: dict, **how) -> None:
-        """How it fares from now on (`batch_server.PLAN`); its log begins anew."""
-        usual = {"longest": 10**9, "refused": "", "ignores_n": False, "silent": 0}
-        usual |= {"thoughts": "", "upload": None}
-        body = json.dumps(usual | how | {"batches": batches}).encode()
-        urllib.request.urlopen(f"{self.url}/plan", data=body, timeout=60).close()
-
-    def log(self) -> dict:
-        """What it was asked."""
-        with urllib.request.urlopen(f"{self.url}/log", timeout=60) as reply:
-            return json.load(reply)
-
-    def end_batches(self) -> None:
-        """End all that are under way."""
-        urllib.request.urlopen(f"{self.url}/end", timeout=60).close()
-
-    def lines(self) -> list[str]:
-        """The ids of all requests that it took in batches."""
-        return [id for batch in self.log()["batches"] for id in batch]
-
-
-@contextmanager
-def serve_batches():
-    """A running server of batch files."""
-    command = [sys.executable, "-S", str(Path(__file__).with_name("batch_server.py"))]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            yield Batches(process)
-        finally:
-            process.kill()

@@ -13,9 +13,6 @@ CORE = "data text metrics program errors playing.cache playing.scheduler prompti
 CORE += "prompting.demonstrations systems datasets files.options __main__".split()
 MODELS = ["torch", "transformers", "elasticsearch"]
 HEAVY = [*MODELS, "pandas", "matplotlib", "seaborn", "scipy", "tantivy", "IPython", "nbformat"]
-FIGURES = [
-    f"ircotlib.results.figures.{name}" for name in ("rows", "panels", "lines", "maps", "tree")
-]
 # programs that use torch, but import it only once their options are read
 TRAININGS = ["t5", "agent", "reader", "agent.evaluate"]
 BENCHMARKS = ["batching", "parse_rates", "reading", "retrieval", "server", "systems"]
@@ -52,7 +49,7 @@ def run(code: str, **environment: str) -> str:
     [
         ([f"ircotlib.{name}" for name in CORE], HEAVY),
         (["ircotlib.generation.local"], [*HEAVY, "numpy"]),
-        (["ircotlib.results.runs", "ircotlib.explore.box", *FIGURES], [*MODELS, "seaborn"]),
+        (["ircotlib.explore.box", "ircotlib.results.figures"], [*MODELS, "seaborn"]),
         (["ircotlib.command.figures"], HEAVY),
         ([f"training.{name}" for name in TRAININGS], HEAVY),
         ([f"bench.{name}" for name in BENCHMARKS], MODELS),
@@ -72,19 +69,6 @@ def test_only_what_is_not_remembered_imports_a_model(tmp_path, monkeypatch, caps
     assert run(REPLAY, IRCOT_DATA=str(tmp_path)) == "[]"
 
 
-def test_what_a_model_needs_is_imported_without_collecting_garbage():
-    code = """
-import gc
-from ircotlib.files.extras import import_large
-before = gc.get_stats()
-import_large("ircotlib.generation.weights")
-frozen, after = gc.get_freeze_count(), gc.get_stats()
-import_large("ircotlib.generation.weights")  # a second time freezes nothing
-print(gc.isenabled(), frozen > 100_000, after == before, gc.get_freeze_count() == frozen)
-"""
-    assert run(code) == "True True True True"
-
-
 def test_a_plain_installation_plays_programs_with_functions():
     assert run(f"{PLAIN}runpy.run_path('docs/own_retriever_and_model.py')").endswith("Toronto")
 
@@ -101,15 +85,15 @@ for name in ircotlib.__all__:
         absent.append(name)
 print(*absent)
 """
-    boxes = ["annotate_box", "ask_box", "explore_box", "references_box"]
+    boxes = ["annotate_box", "ask_box", "explore_box"]
     assert run(PLAIN + code).split() == boxes
 
 
 @pytest.mark.parametrize(
     ("asked", "package", "extra"),
     [
-        ("from ircotlib import explore_box", "anywidget", "lab"),
-        ("from ircotlib import annotate_box", "anywidget", "lab"),
+        ("from ircotlib.explore.box import explore_box", "anywidget", "lab"),
+        ("from ircotlib.annotate.box import annotate_box", "anywidget", "lab"),
         ("command('figures', '--profile', 'quick')", "papermill", "lab"),
         ("command('ask', 'Who?')", "torch", "local"),
         ("command('ask', 'Who?', '--set', 'server=http://127.0.0.1:9')", "openai", "server"),

@@ -8,7 +8,7 @@ from itertools import groupby
 import pytest
 
 from ircotlib.data import Paragraph
-from ircotlib.running.programs import program_of
+from ircotlib.experiment.setup import program_of
 from ircotlib.systems import all_systems
 from tests.recording import FILE, parameters, read_reply, setups_of, write_prediction, write_request
 

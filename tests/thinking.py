@@ -67,12 +67,15 @@ class Thinker(Fake):
         tokens = [(piece, -9.0) for piece in PIECE.findall(head)]
         tokens += [(piece, log) for piece in PIECE.findall(text)]
         ends = [at for stop in body.get("stop", ()) if (at := (head + text).find(stop)) >= 0]
-        whole, kept = (head + text)[: min(ends, default=None)], []
-        while len(written := "".join(piece for piece, _ in kept)) < len(whole):
-            if len(kept) == body["max_tokens"]:
-                whole, ends = written, None
+        whole, kept, length = (head + text)[: min(ends, default=None)], [], 0
+        for token in tokens:
+            if length >= len(whole):
                 break
-            kept.append(tokens.pop(0))
+            if len(kept) == body["max_tokens"]:
+                whole, ends = whole[:length], None
+                break
+            kept.append(token)
+            length += len(token[0])
         choice = {"finish_reason": "length" if ends is None else "stop"}
         if "messages" not in body:
             logs = zip(("tokens", "token_logprobs"), zip(*kept, strict=True), strict=True)

@@ -222,9 +222,8 @@ def cut(text, stop):
 
 def shortest(local, tokens, stop):
     """The number of tokens after which it is certain that the text has stopped."""
-    by_word = "Amazon.com" not in local.tokenizer.decode(local.tokenizer("Amazon.com").input_ids)
     for count in range(1, len(tokens)):
-        text = local.tokenizer.decode(tokens[:count], skip_special_tokens=True)
+        text, by_word = local.tokens.decode(tokens[:count]), local.tokens.by_word
         line = stop in (LINE, SENTENCE_OF_LINE) and "\n" in text
         sentence = stop in (SENTENCE, SENTENCE_OF_LINE)
         sentence = sentence and sentence_end(text, False, by_word) is not None

@@ -1,5 +1,3 @@
 """Annotation: chains of thought and references that people judge (IRCoT §5, SearChain Table 5), a
 box to judge them in, and how far judges agree.
-
-Imports: data, datasets, errors, experiment, files, parameters, results, systems, text.
 """

@@ -48,7 +48,7 @@ class AnnotateBox(VBox):
 
     def __init__(self, items: Sequence[Item], annotator: str = "", folder: Path = ANNOTATIONS):
         self.items, self.folder, self.at = items, folder, 0
-        self.sentences = [(item.id, n) for item in items for n in range(item.facts)]
+        self.sentences = [(item, n) for item in items for n in range(item.facts)]
         self.name = Text(annotator, description="Your name", placeholder="ada, then Enter")
         self.name.continuous_update = False
         self.note = Text(description="Note", placeholder="optional, kept with the next click")
@@ -64,67 +64,62 @@ class AnnotateBox(VBox):
 
     def resume(self) -> None:
         """Go to the first sentence that this annotator has not judged."""
-        left = (at for at, key in enumerate(self.sentences) if key not in self.judged)
+        judged = self.read()
+        left = (at for at, (item, n) in enumerate(self.sentences) if (item.id, n) not in judged)
         self.at = next(left, 0)
         self.show()
 
-    @property
-    def named(self) -> bool:
-        """Whether the annotator has given a name of a person."""
-        return judgements.is_person(self.name.value)
-
-    @property
-    def judged(self) -> Verdicts:
-        """What the annotator has judged."""
-        return judgements.read_verdicts(self.name.value, self.folder) if self.named else {}
+    def read(self) -> Verdicts:
+        """What the annotator has judged; nothing without the name of a person."""
+        name = self.name.value
+        return judgements.read_verdicts(name, self.folder) if judgements.is_person(name) else {}
 
     def press(self, key: str) -> None:
         """Do what a key or its button stands for. Without a name nothing is judged."""
+        who = self.name.value
         try:
-            if not self.sentences or (key not in STEPS and not self.named):
-                pass
-            elif key in STEPS:
-                self.at = min(max(self.at + STEPS[key], 0), len(self.sentences) - 1)
-            elif key in VERDICTS:
-                who, what = self.name.value, self.sentences[self.at]
-                click = Judgement(who, *what, VERDICTS[key], self.note.value.strip())
+            if key in STEPS:
+                self.at = max(0, min(self.at + STEPS[key], len(self.sentences) - 1))
+            elif key in VERDICTS and self.sentences and judgements.is_person(who):
+                item, n = self.sentences[self.at]
+                click = Judgement(who, item.id, n, VERDICTS[key], self.note.value.strip())
                 judgements.write_judgement(click, self.folder)
                 self.note.value = ""
                 self.at += 1
-            elif key == "z" and (taken := judgements.undo(self.name.value, self.folder)):
-                place = taken.item, taken.sentence
-                self.at = self.sentences.index(place) if place in self.sentences else self.at
-            if self.at == len(self.sentences):
+            elif key == "z" and judgements.is_person(who):
+                taken = judgements.undo(who, self.folder)
+                places = [(item.id, n) for item, n in self.sentences]
+                self.at = places.index(taken) if taken in places else self.at
+            if self.at < len(self.sentences):
+                self.show()
+            else:
                 self.resume()  # at what was passed over
-            self.show()
         except OSError as error:
             self.status.value = f"NOT KEPT: {error}"
         self.page.send("heard")
 
     def show(self) -> None:
-        """Show the annotator's progress and the current sentence, whose words are marked in the
+        """Show the annotator's progress, and the current sentence with its words marked in the
         paragraphs.
         """
-        judged = self.judged
-        done, count = sum(key in judged for key in self.sentences), len(self.sentences)
+        judged, count = self.read(), len(self.sentences)
+        done = sum((item.id, n) in judged for item, n in self.sentences)
         status = f"{done} of {count} sentences{': all done, thank you' * (0 < done == count)}"
-        self.status.value = status if self.named else UNNAMED
+        named = judgements.is_person(self.name.value)
+        self.status.value = status if named else UNNAMED
         for key, button in self.buttons.items():
-            button.disabled = not self.named and key not in STEPS
+            button.disabled = not named and key not in STEPS
         if not self.sentences:
             self.page.page = "<p>There is nothing to judge.</p>"
             return
-        id, now = self.sentences[self.at]
-        number, item = next((n, item) for n, item in enumerate(self.items, 1) if item.id == id)
+        item, now = self.sentences[self.at]
+        number = self.items.index(item) + 1
         place = f"Text {number} of {len(self.items)}, sentence {now + 1} of {item.facts}"
         words = {*re.findall(r"\w+", item.sentences[now].lower())} - SMALL_WORDS
 
         def mark(text: str) -> Markup:
-            parts = re.split(r"(\w+)", text)
-            marked = "<mark>{}</mark>"
-            return Markup().join(
-                Markup(marked if part.lower() in words else "{}").format(part) for part in parts
-            )
+            parts = [(escape(part), part.lower() in words) for part in re.split(r"(\w+)", text)]
+            return Markup("".join(f"<mark>{part}</mark>" if m else part for part, m in parts))
 
         told = {"item": item, "now": now, "judged": judged, "place": place, "signs": SIGNS}
         self.page.page = PAGES.get_template("box.html").render(told, mark=mark)

@@ -27,7 +27,7 @@ ADJUDICATOR = "adjudicator"  # the annotator whose verdict overrides all others
 
 @dataclass(frozen=True, config={"strict": True})
 class Judgement:
-    """One click: a verdict on a sentence of an item, counted from 0; None takes back the last."""
+    """One click: a verdict on a sentence of an item, counted from 0; None takes it back."""
 
     annotator: str
     item: str
@@ -37,7 +37,7 @@ class Judgement:
     time: str = ""
 
 
-LINE = TypeAdapter(Judgement)
+LINE = TypeAdapter(Judgement | None)  # nothing is on a line that is empty
 
 
 def is_person(annotator: str) -> bool:
@@ -57,42 +57,37 @@ def write_judgement(judgement: Judgement, folder: Path = ANNOTATIONS) -> None:
         file.write(f"\n{json.dumps(row)}")
 
 
-def read_standing(annotator: str, folder: Path = ANNOTATIONS) -> list[Judgement]:
-    """The judgements of an annotator in order, without those that were taken back. A line that is
-    none, such as one cut off by a kill, is left out with a warning.
+def read_standing(annotator: str, folder: Path = ANNOTATIONS) -> dict[tuple[str, int], Judgement]:
+    """The judgements of an annotator that stand, the last of each item and sentence, in the order
+    of their clicks. A line that is none, as a kill may leave it, is left out with a warning.
     """
     path = Path(folder) / f"{annotator}.jsonl"
-    standing = []
+    standing = {}
     for number, line in enumerate(path.read_bytes().split(b"\n") if path.exists() else (), start=1):
-        if not line.strip():
-            continue
         try:
-            judgement = LINE.validate_json(line)
+            judgement = LINE.validate_json(line or b"null")
         except ValidationError:
             found = f"{path}, line {number}: found {line[:60]!r}, expected a judgement"
             warnings.warn(f"{found}; the line is left out", stacklevel=2)
             continue
-        sentence = judgement.item, judgement.sentence
-        if judgement.verdict:
-            standing.append(judgement)
-        elif same := [one for one in standing if (one.item, one.sentence) == sentence]:
-            standing.remove(same[-1])
+        if judgement:
+            standing.pop((judgement.item, judgement.sentence), None)
+        if judgement and judgement.verdict:
+            standing[judgement.item, judgement.sentence] = judgement
     return standing
 
 
-def undo(annotator: str, folder: Path = ANNOTATIONS) -> Judgement | None:
-    """Take back the annotator's last judgement, if any, and return it; an earlier judgement of the
-    sentence then counts again.
-    """
-    if not (standing := read_standing(annotator, folder)):
-        return None
-    write_judgement(Judgement(annotator, standing[-1].item, standing[-1].sentence, None), folder)
-    return standing[-1]
+def undo(annotator: str, folder: Path = ANNOTATIONS) -> tuple[str, int] | None:
+    """Take back the annotator's last judgement, if any; return its item and sentence."""
+    last = next(reversed(read_standing(annotator, folder)), None)
+    if last:
+        write_judgement(Judgement(annotator, *last, None), folder)
+    return last
 
 
 def read_verdicts(annotator: str, folder: Path = ANNOTATIONS) -> Verdicts:
-    """The current verdicts of an annotator: the last judgement of each sentence counts."""
-    return {(one.item, one.sentence): one.verdict for one in read_standing(annotator, folder)}
+    """The verdicts of an annotator that stand."""
+    return {at: judgement.verdict for at, judgement in read_standing(annotator, folder).items()}
 
 
 def read_judgements(folder: Path = ANNOTATIONS) -> dict[str, Verdicts]:

@@ -9,13 +9,13 @@ import pandas as pd
 from ircotlib.annotate.factuality import Item, Verdicts, draw_items
 from ircotlib.datasets.facts import Facts
 from ircotlib.parameters import Parameters
-from ircotlib.systems.searchain.chain import CITATION, citations
+from ircotlib.systems.searchain import CITATION, citations
 
 MARKS = re.compile(rf"{CITATION.pattern}(?: ?{CITATION.pattern})*[.,;:]?")
 
 
 def read_references(
-    p: Parameters, experiment: str = "11_searchain", systems: Sequence[str] = ()
+    p: Parameters, experiment: str = "05_searchain", systems: Sequence[str] = ()
 ) -> list[Item]:
     """The final contents with references of an experiment's test runs, for `p.judged` questions of
     each data set, in random order (SearChain §4.3.4). Their sentences are fragments that end with

@@ -3,8 +3,6 @@ every step and the answers.
 
 ircotlib ask "Who founded the Foreign Quarry label?"
 ircotlib ask "Who founded the Foreign Quarry label?" --system SearChain --system ReAct
-
-`ircotlib systems` lists the systems. The notebook 05_laboratory browses the encyclopedia.
 """
 
 from collections.abc import Sequence

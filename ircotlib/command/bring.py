@@ -1,4 +1,4 @@
-"""Brings in questions and corpora of your own; and what real models wrote, as runs.
+"""Brings in questions and corpora of your own; and what real models wrote, as scores.
 
 ircotlib import asked.csv FOLDER --column question=asked   questions: CSV, TSV or JSON lines
 ircotlib import pages.jsonl FOLDER --column text=contents  a corpus: title and text
@@ -6,8 +6,8 @@ ircotlib import notes FOLDER                               text and Markdown: a 
 
 They become the data set `own` of data_dir=FOLDER.
 
-ircotlib import outputs --set data_dir=FOLDER       folders of IRCoT's released program, as runs
-ircotlib import answers.jsonl --dataset hotpotqa    JSON lines of id and prediction
+ircotlib import outputs --set data_dir=FOLDER       folders of IRCoT's released program
+ircotlib import answers.json --dataset hotpotqa --set data_dir=FOLDER     answers by question id
 """
 
 import sys
@@ -29,8 +29,10 @@ from ircotlib.datasets.own import (
 )
 from ircotlib.errors import UserError
 from ircotlib.files.options import new_parser, parse_changes
-from ircotlib.files.paths import ROOT
-from ircotlib.results.imports.runs import has_outputs, import_outputs
+from ircotlib.files.paths import DATA, ROOT
+from ircotlib.files.tables import write_table
+from ircotlib.papers.real_outputs import has_outputs, import_outputs
+from ircotlib.results.statistics import summarise
 
 
 def bring(source: Path, folder: Path, columns: Mapping[str, str] = {}) -> Path:
@@ -53,15 +55,17 @@ def bring(source: Path, folder: Path, columns: Mapping[str, str] = {}) -> Path:
 
 
 def bring_outputs(options: Namespace) -> None:
-    """Write runs, and print what is odd about them and what to do next."""
+    """Write the scores of outputs as a table, and print their means and what was left out."""
     changes = parse_changes(options.set)
     if unknown := [name for name in changes if name != "data_dir"]:
         raise UserError(f"found --set {unknown[0]}, expected data_dir, for outputs nothing else")
     named = {name: getattr(options, name) for name in ("dataset", "system", "model")}
-    runs, notes = import_outputs(*options.sources, **changes, **named)
-    print(*notes, sep="\n", end="\n" * bool(notes), file=sys.stderr)
-    folders = " ".join(dict.fromkeys(_near(run.parents[2]) for run in runs))
-    print(f"{len(runs)} runs: ircotlib compare {folders}; ircotlib report {folders} FILE.html")
+    scores, notes = import_outputs(*options.sources, **changes, **named)
+    for note in notes:
+        print(note, file=sys.stderr)
+    write_table(DATA / "imported" / "scores.csv", scores)
+    print(summarise(scores).drop(columns=["profile", "deviation"]).to_string(index=False))
+    print(f"{_near(DATA / 'imported' / 'scores.csv')}: {len(scores):,} scored answers")
 
 
 def _near(path: Path) -> str:

@@ -4,7 +4,6 @@ ircotlib fetch --profile paper --list               what is missing, and how lar
 ircotlib fetch --profile paper --set data_dir=FOLDER
 """
 
-import csv
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +15,7 @@ from ircotlib.errors import Unavailable, UserError
 from ircotlib.files.download import download, unpack
 from ircotlib.files.options import add_profile, new_parser, parse_changes
 from ircotlib.files.paths import DOWNLOADS, ROOT, resolve
+from ircotlib.files.tables import read_cells
 from ircotlib.parameters import Parameters, read_parameters
 
 
@@ -42,8 +42,7 @@ class Download(NamedTuple):
 
 def read_downloads(path: Path = DOWNLOADS) -> list[Download]:
     """The table of downloads."""
-    with path.open(encoding="utf-8", newline="") as file:
-        return [Download(**row) for row in csv.DictReader(file)]
+    return [Download(**row) for row, _ in read_cells(path)]
 
 
 def missing(p: Parameters, table: Sequence[Download]) -> Iterator[Download]:

@@ -7,8 +7,9 @@ ircotlib report data/runs/mini/11_head_to_head-* head_to_head.html
 from collections.abc import Sequence
 from pathlib import Path
 
+from ircotlib.errors import UserError
 from ircotlib.explore.report import write_report
-from ircotlib.files.options import new_parser, refuse
+from ircotlib.files.options import new_parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -18,6 +19,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("out", type=Path, metavar="OUT.html", help="the page to write")
     options = parser.parse_args(arguments)
     if options.out.suffix != ".html":
-        refuse(f"found {options.out}, expected the page's name, which ends in .html, as the last")
+        raise UserError(f"found {options.out}, expected the page's name, which ends in .html")
     count = write_report(options.runs, options.out)
     print(f"{options.out}: {count} runs, {options.out.stat().st_size:,} bytes")

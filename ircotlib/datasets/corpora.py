@@ -3,7 +3,6 @@
 import warnings
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -29,15 +28,14 @@ def make_full_corpus(corpus: FullCorpus, data_dir: str | Path, folder: str | Pat
 
     `data_dir`: absolute, or relative to the repository. A number of paragraphs that differs from
     the paper's is a warning. Raises FileNotFoundError for a missing file, DataError for a damaged
-    one. Differs from the released program: texts are stripped at both ends, sentences of abstracts
-    are joined without the space added there, and files are read in the order of their names.
+    one. Differs from the released program: texts are stripped at both ends, and sentences of
+    abstracts are joined without the space added there.
     """
     folder = Path(folder)
     with locked(folder.with_name(f"{folder.name}.lock")):
-        made = None
-        with suppress(FileNotFoundError):
+        try:
             made = Corpus(folder)
-        if made is None:
+        except FileNotFoundError:
             paragraphs = read_full_corpus(corpus, data_dir)
             made = write_corpus(folder, track(paragraphs, f"corpus of {corpus.name}", corpus.count))
     if corpus.count not in (None, len(made)):

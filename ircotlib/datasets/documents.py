@@ -15,7 +15,7 @@ from ircotlib.files.progress import track
 from ircotlib.text import sentences
 
 WORDS = 100  # in a paragraph, at most; the papers' have about as many (IRCoT App. A)
-MOST = 2000
+MOST = 2000  # words that are cut into sentences at a time
 KINDS = (".txt", ".md")
 
 
@@ -31,7 +31,7 @@ def read_documents(source: Path) -> Iterator[Paragraph]:
     if not files:
         pdf = "of a PDF, pdftotext makes text"
         raise UserError(f"{source}: found no file that ends in {' or '.join(KINDS)}: {pdf}")
-    for path in track(files, "documents", every=1):
+    for path in track(files, "documents"):
         sections = _read_sections(path)
         passages = [(title, passage) for title, text in sections for passage in cut_passages(text)]
         if not passages:
@@ -57,9 +57,7 @@ def cut_passages(text: str, words: int = WORDS) -> Iterator[str]:
 
 
 def _sentences(text: str) -> Iterator[list[str]]:
-    """The words of each sentence. Of a long block, `sentences` reads MOST words at a time: it takes
-    the square of their number.
-    """
+    """The words of each sentence; `sentences` takes the square of the length of what it reads."""
     for block in re.split(r"\n\s*\n", text):
         words = block.split()
         for first in range(0, len(words), MOST):

@@ -5,6 +5,7 @@ import html
 import tarfile
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 
 from pydantic import Field
@@ -55,18 +56,12 @@ def read_hotpotqa(path: Path, corpus_ids: Mapping[str, str] | None = None) -> li
 
 
 def find_gold_ids(path: Path, corpus: Iterable[Paragraph]) -> dict[str, str]:
-    """The `corpus_ids` of read_hotpotqa, of the paragraphs that support a file's questions."""
-    facts = (fact for record, _ in read_records(path, Asking) for fact in record.supporting_facts)
-    return find_ids(corpus, [title for title, _ in facts])
-
-
-def find_ids(corpus: Iterable[Paragraph], titles: Iterable[str]) -> dict[str, str]:
-    """The ids of the paragraphs with these titles, by title, from one pass over the corpus (IRCoT
-    §4); of several with the same title, the first, but one in the same encoding before one in
-    another ("&amp;" for "&", an accent as a separate character). Titles that the corpus lacks are
-    left out.
+    """The `corpus_ids` of read_hotpotqa for a file's supporting titles, from one pass over the
+    corpus (IRCoT §4); of several with a title the first, but one in the same encoding before one in
+    another ("&amp;" for "&", an accent as a separate character).
     """
-    plain = {title: _plain(title) for title in titles}
+    facts = chain.from_iterable(record.supporting_facts for record, _ in read_records(path, Asking))
+    plain = {title: _plain(title) for title, _ in facts}
     wanted, same, alike = {*plain.values()}, {}, {}
     for paragraph in corpus:
         if (title := _plain(paragraph.title)) in wanted:
@@ -80,11 +75,7 @@ def _plain(title: str) -> str:
 
 
 def read_asked(
-    record: Asking,
-    where: str,
-    dataset: str,
-    separator: str,
-    corpus_ids: Mapping[str, str] | None = None,
+    record: Asking, where: str, dataset: str, separator: str, corpus_ids: Mapping | None = None
 ) -> QuestionContext:
     """A question in the format of HotpotQA and 2WikiMultihopQA; `separator` joins sentences."""
     context = read_context(record, separator)

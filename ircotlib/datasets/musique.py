@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +18,8 @@ RELATION = " >> "  # between the subject and the relation of some sub-questions
 class _Entry(Record):
     title: String
     paragraph_text: String
+    idx: int | None = None
+    is_supporting: bool = False
 
     @property
     def paragraph(self) -> Paragraph:
@@ -29,32 +30,26 @@ class _Contexts(Record):
     paragraphs: list[_Entry]
 
 
-class _Supporting(_Entry):
-    idx: int | None = None
-    is_supporting: bool
-
-
-class _Supported(Record):
+class _Step(Record):
     paragraph_support_idx: int | None = None
     question: String = ""
     answer: String = ""
 
 
-class _Asking(Record):
+class _Asking(_Contexts):
     answerable: bool
     id: Text
     question: Text
     answer: Text
     answer_aliases: list[String]
-    paragraphs: list[_Supporting]
-    question_decomposition: list[_Supported] = []
+    question_decomposition: list[_Step] = []
 
 
 def read_musique(path: Path) -> list[QuestionContext]:
     """The answerable questions of a file, each with its context paragraphs, in order (IRCoT §4).
 
     Blank aliases are left out. `kind` is the shape of the question, from its id: "2hop", "3hop1",
-    ... Raises DataError, naming file and line, if the file is not in the official format.
+    ...
     """
     examples = []
     for record, where in read_records(path, _Asking):
@@ -116,9 +111,11 @@ def read_parts(path: Path) -> dict[str, tuple[SubQuestion, ...]]:
     for question, _ in read_musique(path):
         if not question.steps:
             raise DataError(f"{path}, {question.id}: a part has no question or no answer")
-        answers = {f"#{number}": step.answer for number, step in enumerate(question.steps, start=1)}
-        fill_in = partial(re.sub, r"#\d+", lambda mark, a=answers: a.get(mark[0], mark[0]))
-        parts = (SubQuestion(fill_in(step.question), step.answer) for step in question.steps)
+        parts, answers = [], {}
+        for number, step in enumerate(question.steps, start=1):
+            asked = re.sub(r"#\d+", lambda mark, a=answers: a.get(mark[0], mark[0]), step.question)
+            parts.append(SubQuestion(asked, step.answer))
+            answers[f"#{number}"] = step.answer
         questions[question.id] = tuple(parts)
     return questions
 

@@ -2,7 +2,6 @@
 files of JSON lines with columns of other names.
 """
 
-import csv
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from ircotlib.datasets.official import Record, String, Text, check, read_records
 from ircotlib.datasets.pooled import digest, make_paragraph, pool
 from ircotlib.errors import DataError, UserError
 from ircotlib.files.paths import writing
+from ircotlib.files.tables import read_cells
 from ircotlib.metrics import even_bare, exact_match, squad_f1
 
 NAME = "own"
@@ -79,7 +79,8 @@ def read_table(path: Path, columns: Mapping[str, str]) -> Iterator[QuestionConte
     made of its text.
     """
     known = {name: name for name in (*_Asking.model_fields, *_Page.model_fields)} | columns
-    for row, where in _read_cells(path):
+    between = TABLES.get(path.suffix.lower())
+    for row, where in read_cells(path, between) if between else read_lines(path):
         if lost := [column for column in columns.values() if column not in row]:
             raise UserError(f"{where}: found no column {lost[0]!r}, only {', '.join(row)}")
         named = {name: row[column] for name, column in known.items() if column in row}
@@ -93,34 +94,13 @@ def read_table(path: Path, columns: Mapping[str, str]) -> Iterator[QuestionConte
         yield _read_question(check(named, _Asking, where))
 
 
-def _read_cells(path: Path) -> Iterator[tuple[dict, str]]:
-    """The rows of a table by column, each with its place."""
-    if path.suffix.lower() not in TABLES:
-        yield from read_lines(path)
-        return
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        rows = csv.DictReader(file, delimiter=TABLES[path.suffix.lower()], strict=True)
-        try:
-            for row in rows:
-                if None in row or None in row.values():
-                    raise csv.Error("found more or fewer cells than columns: put a text in quotes")
-                yield row, f"{path}:{rows.line_num}"
-        except (ValueError, csv.Error) as error:  # ValueError: no UTF-8
-            raise DataError(f"{path}:{rows.line_num}: {error}") from None
-
-
 def write_own(folder: Path, asked: Iterable[QuestionContext]) -> Path:
     """Write questions with their contexts as a user's own, and return the folder, to be used as
     data_dir. Gold paragraphs outside the context are lost.
     """
-    write_lines(Path(folder) / NAME / FILE, asked)
-    return Path(folder)
-
-
-def write_lines(path: Path, asked: Iterable[QuestionContext]) -> None:
-    """Write questions with their contexts, one a line."""
-    with writing(path) as new:
+    with writing(Path(folder) / NAME / FILE) as new:
         write_jsonl(new, (_line(question, context) for question, context in asked))
+    return Path(folder)
 
 
 def _line(question: Question, context: Iterable[Paragraph]) -> dict:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import ijson
 
-from ircotlib.data import GoldStep, Paragraph, Question, excerpt, read_lines
+from ircotlib.data import GoldStep, Paragraph, Question, read_lines
 from ircotlib.datasets import Dataset, QuestionContext
 from ircotlib.datasets.kilt import KNOWLEDGE_SOURCE
 from ircotlib.datasets.official import (
@@ -48,10 +48,10 @@ def read_strategyqa(path: Path) -> Iterator[QuestionContext]:
     Steps are the facts, of which the file does not say which paragraph supports them; its
     sub-questions have no answers.
     """
-    for record, where in read_records(path, _Asking):
+    for record, _ in read_records(path, _Asking):
         text = ask_yes_or_no(record.question)
         answer = "Yes" if record.answer else "No"
-        gold = dict.fromkeys(_named(record.evidence[:1], where))
+        gold = dict.fromkeys(_named(record.evidence[:1]))
         steps = tuple(GoldStep("", "", sentence=fact) for fact in record.facts)
         yield Question(record.qid, text, (answer,), tuple(gold), "strategyqa", steps=steps), ()
 
@@ -79,15 +79,13 @@ def read_without_gold(path: Path, corpus: Iterable[Paragraph]) -> Iterator[Quest
     return ((replace(question, gold=()), context) for question, context in read_strategyqa(path))
 
 
-def _named(evidence: object, where: str) -> Iterator[str]:
+def _named(evidence: object) -> Iterator[str]:
     """The ids in nested lists."""
     if isinstance(evidence, list):
         for part in evidence:
-            yield from _named(part, where)
-    elif not isinstance(evidence, str):
-        raise DataError(f"{where}, evidence: expected ids, found {excerpt(evidence)}: {AGAIN}")
+            yield from _named(part)
     elif evidence not in ("operation", "no_evidence"):  # marks of a step without evidence
-        yield evidence
+        yield str(evidence)
 
 
 DATASET = Dataset(

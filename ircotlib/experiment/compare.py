@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from ircotlib.errors import UserError
-from ircotlib.experiment.runs import Run, carry_out, clear_runs, mark_unsuited, share_measure
+from ircotlib.experiment.runs import NONE_SUITS, Run, carry_out, clear_runs, share_measure
 from ircotlib.experiment.setup import Setup, program_of
 from ircotlib.experiment.workers import answer_ahead
 from ircotlib.files.progress import show_progress
@@ -71,9 +71,11 @@ def compare(
         tested = runs_to_test(best, sets)
         clear_runs([*grid, *tested])
         tests += tested
-    compared = Compared(join_scores(run_all(tests)), *_tabulate(tuned))
-    mark_unsuited(setups, tests)
-    return compared
+    scores = join_scores(run_all(tests))
+    for folder in {setup.runs for setup in setups} - {run.setup.runs for run in tests}:
+        (folder / "test").mkdir(parents=True, exist_ok=True)
+        (folder / "test" / NONE_SUITS).touch()
+    return Compared(scores, *_tabulate(tuned))
 
 
 def run_system(setup: Setup, system: System, part: str = "test", **setting: object) -> pd.DataFrame:
@@ -115,7 +117,7 @@ def find_best(grid: list[Run], scores: Mapping[Path, pd.DataFrame]) -> tuple[Run
         raise UserError(f"found {lack} {setup.dataset.name}, {expected}")
     means = [scores[run.folder].mean(numeric_only=True) for run in grid]
     table = pd.DataFrame([{**mean, **run.setting} for run, mean in zip(grid, means, strict=True)])
-    table["metric"] = metric = grid[0].measure
+    table["metric"] = metric = system.measure(setup.dataset)
     table["value"] = 100 * table[metric]
     table["dataset"], table["system"] = setup.dataset.name, system.name
     return grid[int(table[metric].argmax())], table.reindex(columns=columns)

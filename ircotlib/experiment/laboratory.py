@@ -4,12 +4,10 @@ the facts that judge a chain. Nothing else in it knows that there is a laborator
 
 import json
 import re
-from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
 from ircot_laboratory.questions.questions import ALL_DATASETS
-from ircotlib.data import Question
 from ircotlib.datasets.facts import Facts
 from ircotlib.errors import UserError
 from ircotlib.files.paths import DATA, resolve
@@ -63,17 +61,3 @@ def _facts(*world) -> Facts:
     from ircot_laboratory.make import make_dataset
 
     return LaboratoryFacts(*make_dataset(*world))
-
-
-def open_gold_reader() -> object:
-    """The gold reader, which has the steps of the questions that it is asked (docs/gold.md)."""
-    from ircot_laboratory.gold.reader import GoldReader
-
-    return GoldReader()
-
-
-def open_gold_extractor(questions: Iterable[Question]) -> object:
-    """The gold reader's extractive reader, which knows the steps of these questions."""
-    from ircot_laboratory.gold.reader import GoldExtractor
-
-    return GoldExtractor(questions)

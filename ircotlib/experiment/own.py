@@ -8,12 +8,28 @@ from ircotlib.data import Paragraph
 from ircotlib.datasets import find_dataset
 from ircotlib.engine.cache import Calls
 from ircotlib.errors import UserError
-from ircotlib.experiment.setup import Setup
-from ircotlib.extraction.repeated_queries import open_duplicates
+from ircotlib.experiment.setup import Setup, open_duplicates
 from ircotlib.generation.replies import read_reply, write_reply
 from ircotlib.parameters import Parameters
-from ircotlib.program import Extract, Extracted, Generate, Retrieve, Sample
+from ircotlib.program import Extract, Extracted, Generate, Request, Retrieve, Sample
 from ircotlib.text import cut
+
+
+@dataclass
+class Function:
+    """A backend whose requests a function answers: `reply(request)` is a JSON string. What it
+    replies may change: nothing is cached. `count_tokens`: of a model.
+    """
+
+    answers: type | tuple[type, ...]
+    reply: Callable[[Request], str]
+    decode: Callable[[str], object]
+    count_tokens: Callable[[str], int] = len
+    fingerprint = None
+
+    def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, str]]:
+        """Yield the index of each request and its reply."""
+        yield from enumerate(map(self.reply, requests))
 
 
 def setup_of_functions(
@@ -35,64 +51,34 @@ def setup_of_functions(
     length of a text, about four characters a token if left out; prompts are cut to the
     parameters' `context_tokens` by it. `dataset`: whose demonstrations and examples are shown.
     """
-    writer = _Writer(generate, count_tokens)
-    backends = {"model": writer, "retriever": _Retriever(retrieve)}
-    if extract is not None:
-        backends |= {"extractor": _Reader(extract), "duplicates": open_duplicates(p.duplicates)}
-    return Setup(p, find_dataset(dataset), "functions", calls=Calls(), **backends)
 
+    def find(request: Retrieve) -> str:
+        found = [*retrieve(request.query, request.k)][: request.k]
+        if others := [each for each in found if not isinstance(each, Paragraph)]:
+            raise UserError(f"retrieve: found {others[0]!r}, expected a Paragraph")
+        return json.dumps([asdict(paragraph) for paragraph in found])
 
-@dataclass
-class _Retriever:
-    """Answers Retrieve."""
+    def write(request: Generate | Sample) -> str:
+        texts = []
+        for _ in range(request.n if isinstance(request, Sample) else 1):
+            if not isinstance(text := generate(request.prompt), str):
+                raise UserError(f"generate: found {text!r}, expected a text")
+            text = cut(text, request.stop)
+            texts.append((text, None, count_tokens(text)))
+        return write_reply(request, count_tokens(request.prompt), texts)
 
-    retrieve: Callable[[str, int], Iterable[Paragraph]]
-    answers = Retrieve
-    fingerprint = None  # what a function replies may change: nothing is cached
+    def read(request: Extract) -> str:
+        text, confidence = extract(request.query, request.paragraph)
+        return json.dumps({"text": text, "confidence": confidence})
 
-    def answer(self, requests: Sequence[Retrieve]) -> Iterator[tuple[int, str]]:
-        for index, request in enumerate(requests):
-            found = [*self.retrieve(request.query, request.k)][: request.k]
-            if others := [each for each in found if not isinstance(each, Paragraph)]:
-                raise UserError(f"retrieve: found {others[0]!r}, expected a Paragraph")
-            yield index, json.dumps([asdict(paragraph) for paragraph in found])
-
-    def decode(self, reply: str) -> tuple[Paragraph, ...]:
+    def read_paragraphs(reply: str) -> tuple[Paragraph, ...]:
         return tuple(Paragraph(**fields) for fields in json.loads(reply))
 
-
-@dataclass
-class _Writer:
-    """Answers Generate and Sample."""
-
-    generate: Callable[[str], str]
-    count_tokens: Callable[[str], int]
-    answers = Generate, Sample
-    fingerprint = None
-    decode = staticmethod(read_reply)
-
-    def answer(self, requests: Sequence[Generate | Sample]) -> Iterator[tuple[int, str]]:
-        for index, request in enumerate(requests):
-            texts = []
-            for _ in range(request.n if isinstance(request, Sample) else 1):
-                text = self.generate(request.prompt)
-                if not isinstance(text, str):
-                    raise UserError(f"generate: found {text!r}, expected a text")
-                text = cut(text, request.stop)
-                texts.append((text, None, self.count_tokens(text)))
-            yield index, write_reply(request, self.count_tokens(request.prompt), texts)
-
-
-@dataclass
-class _Reader:
-    """Answers Extract."""
-
-    extract: Callable[[str, Paragraph], tuple[str, float]]
-    answers = Extract
-    fingerprint = None
-    decode = staticmethod(Extracted.read)
-
-    def answer(self, requests: Sequence[Extract]) -> Iterator[tuple[int, str]]:
-        for index, request in enumerate(requests):
-            text, confidence = self.extract(request.query, request.paragraph)
-            yield index, json.dumps({"text": text, "confidence": confidence})
+    retriever = Function(Retrieve, find, read_paragraphs)
+    model = Function((Generate, Sample), write, read_reply, count_tokens)
+    readers = {}
+    if extract is not None:
+        readers = {"extractor": Function(Extract, read, Extracted.read)}
+        readers |= {"duplicates": open_duplicates(p.duplicates)}
+    of = p, find_dataset(dataset), "functions"
+    return Setup(*of, retriever=retriever, calls=Calls(), model=model, **readers)

@@ -7,7 +7,6 @@ import platform
 import shutil
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import asdict, fields, replace
 from functools import cache
 from importlib.metadata import version
@@ -26,18 +25,19 @@ from ircotlib.engine import scheduler
 from ircotlib.engine.cache import Calls
 from ircotlib.errors import DataError, UserError
 from ircotlib.experiment.setup import Setup, open_dataset, open_setup, program_of
-from ircotlib.files.paths import DATA, hold_lock
+from ircotlib.files.paths import DATA, locked
 from ircotlib.files.progress import show_progress
 from ircotlib.files.tables import Number, read_table, write_table
 from ircotlib.generation.budget import find_price
-from ircotlib.parameters import GOLD, Parameters, read_parameters
+from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.program import Generate, Outcome, Purposed, Sample, Step
 from ircotlib.retrieval.corpus import Corpus
 from ircotlib.systems import RECALL, System, choose_systems
 
 VERSIONS = "ircotlib torch transformers tokenizers tantivy regex numpy pandas".split()
-# the fields of `row_of` that are read as they are
-WRITTEN = ("answer", "thoughts", "reading", "nodes", "fault", "hops", "trace")
+BACKENDS = "retriever model extractor duplicates".split()
+# the fields of predictions.jsonl that tables have as they are
+WRITTEN = ("answer", "thoughts", "reading", "nodes", "fault", "trace")
 SCORE = Number(0, 1, empty=float("nan"))  # empty: the question has no gold paragraphs
 COUNTS = dict.fromkeys(("paragraphs", "steps"), Number(0, kind=int))
 # a file beside the runs on a data set: none of the systems that were to be run suits it
@@ -58,13 +58,7 @@ class Run(NamedTuple):
 
     @property
     def questions(self) -> Sequence[Question]:
-        """Its questions."""
         return {"dev": self.setup.dev, "test": self.setup.test}[self.part]
-
-    @property
-    def measure(self) -> str:
-        """The measure of its results."""
-        return self.system.measure(self.setup.dataset)
 
     @property
     def folder(self) -> Path:
@@ -74,26 +68,20 @@ class Run(NamedTuple):
         return self.setup.runs / self.part / " ".join([system, *named])
 
     @property
-    def label(self) -> str:
-        """Its name beside a progress bar."""
-        setting = [f"{name}={value}" for name, value in self.setting.items()]
-        return " ".join([self.setup.dataset.name, self.part, self.system.name, *setting])
-
-    @property
     def identity(self) -> dict:
         """What distinguishes it from all others, as in run.json; `open_run` reads it."""
-        setup = self.setup
+        setup, system = self.setup, self.system
         about = {"experiment": setup.experiment, "dataset": setup.dataset.name, "part": self.part}
-        about |= {"system": self.system.name, "setting": self.setting, "metric": self.measure}
+        about |= {"system": system.name, "setting": self.setting}
+        about |= {"metric": system.measure(setup.dataset)}
         about |= {"shown": setup.shown and setup.shown.name, "grid_of": setup.grid_of}
         return about | {"parameters": setup.parameters.model_dump(mode="json")}
 
 
 def open_run(identity: Mapping, calls: Calls | None = None) -> Run:
     """The run that `Run.identity` or a run.json describes. `calls`: see `open_setup`."""
-    where = parameters_of(identity), identity["dataset"], identity["experiment"]
-    options = {name: identity[name] for name in ("shown", "grid_of")}
-    setup = open_setup(*where, calls=calls, **options)
+    options = {name: identity[name] for name in ("dataset", "experiment", "shown", "grid_of")}
+    setup = open_setup(parameters_of(identity), **options, calls=calls)
     [system] = choose_systems([identity["system"]])
     return Run(setup, system, identity["part"], identity["setting"])
 
@@ -105,18 +93,23 @@ def carry_out(run: Run) -> pd.DataFrame:
     The folder has predictions.jsonl, scores.csv and run.json: all parameters, versions, seconds,
     counts. Killed at any moment and run again, it is replayed from the call cache.
     """
-    build, setup, started = program_of(run.setup, run.system, **run.setting), run.setup, time.time()
+    setup, started = run.setup, time.monotonic()
+    build = program_of(setup, run.system, **run.setting)
     programs = {question.id: build(question) for question in run.questions}
-    with show_progress(run.label, len(programs)) as progress:
+    label = f"{setup.dataset.name} {run.part} {run.folder.name}"
+    with show_progress(label, len(programs)) as progress:
         how = {"progress": progress, "note": without_prompt}
         outcomes, counts = scheduler.run(programs, setup.backends, setup.calls, **how)
-    about = run.identity | {"questions": len(outcomes)} | find_fingerprints(setup)
-    about |= installed() | {"seconds": round(time.time() - started, 2), "counts": counts}
-    about |= find_cost(setup, counts, len(outcomes)) | count_demonstrations(outcomes.values())
-    rows = []
-    for question in run.questions:
-        scores = score(question, outcomes[question.id].result, setup.scored_as)
-        rows.append({"id": question.id, "kind": question.kind, **scores})
+    about = run.identity | {"questions": len(outcomes), "counts": counts} | installed()
+    about |= {"seconds": round(time.monotonic() - started, 2)}
+    used = {name: getattr(setup, name) for name in BACKENDS if getattr(setup, name)}
+    about |= {f"{name}_fingerprint": backend.fingerprint for name, backend in used.items()}
+    about |= {"cost": find_cost(setup.parameters, counts, len(outcomes))}
+    about |= {"demonstrations_shown": count_demonstrations(outcomes.values())}
+    rows = [
+        {"id": q.id, "kind": q.kind} | score(q, outcomes[q.id].result, setup.scored_as)
+        for q in run.questions
+    ]
     write_run(run.folder, (row_of(*item) for item in outcomes.items()), pd.DataFrame(rows), about)
     return pd.DataFrame(rows).assign(**columns_of(about))
 
@@ -162,51 +155,39 @@ def without_prompt(step: Step) -> Step:
     return replace(step, request=replace(step.request, prompt=shown))
 
 
-def find_fingerprints(setup: Setup) -> dict:
-    """The fingerprints of all backends of a setup."""
-    names = "retriever", "model", "extractor", "duplicates"
-    used = {name: getattr(setup, name) for name in names}
-    return {f"{name}_fingerprint": each.fingerprint for name, each in used.items() if each}
-
-
 @cache
-def installed() -> dict:
+def installed() -> dict[str, str]:
     """The versions of Python and packages here; a replay needs no torch."""
     here = {each: version(each) for each in VERSIONS if find_spec(each)}
     return {"python": platform.python_version()} | here
 
 
-def find_cost(setup: Setup, counts: Mapping[str, Mapping], questions: int) -> dict:
+def find_cost(p: Parameters, counts: Mapping[str, Mapping], questions: int) -> dict:
     """What a run behind a server costs, in USD, whether its replies were cached or not; None if the
-    price is not known.
+    price is not known, {} without a server.
     """
-    p = setup.parameters
     if not p.server:
         return {}
-    price = find_price(p.model, p.prices)
-    written = [counts[kind] for kind in ("Generate", "Sample") if kind in counts]
-    usd = price and sum(price.of(kind["prompt_tokens"], kind["tokens"]) for kind in written)
-    each = None if usd is None else usd / max(1, questions)
-    return {"cost": {"usd": usd, "per_question": each, "prices": price and price[:2]}}
+    price, tokens = find_price(p.model, p.prices), counts.values()
+    usd = price and sum(price.of(kind["prompt_tokens"], kind["tokens"]) for kind in tokens)
+    return {"usd": usd, "per_question": usd and usd / questions, "prices": price and price[:2]}
 
 
-def count_demonstrations(outcomes: Iterable[Outcome]) -> dict:
-    """How many demonstrations or examples the last prompt of a question showed, on average; {} if
-    there were no prompts.
+def count_demonstrations(outcomes: Iterable[Outcome]) -> float | None:
+    """How many demonstrations or examples the last prompt of a question shows, on average; None if
+    there are no prompts.
     """
     last = []
     for outcome in outcomes:
-        requests = (step.request for step in outcome.trace)
-        prompts = [request.prompt for request in requests if isinstance(request, Generate | Sample)]
-        last += [prompt.demonstrations for prompt in prompts[-1:]]
-    return {"demonstrations_shown": round(fmean(last), 2)} if last else {}
+        requests = [s.request for s in outcome.trace if isinstance(s.request, Generate | Sample)]
+        last += [request.prompt.demonstrations for request in requests[-1:]]
+    return round(fmean(last), 2) if last else None
 
 
 def write_run(folder: Path, predictions: Iterable[dict], scores: pd.DataFrame, about: dict) -> None:
     """Write the folder of a run beside an earlier one, which it then replaces whole."""
-    runs = folder.parents[1]  # on one data set; one process at a time writes or removes some
-    beside = Path(f"{runs}{BESIDE}")
-    with hold_runs(folder):
+    beside = Path(f"{folder.parents[1]}{BESIDE}")
+    with locked(Path(f"{folder.parents[1]}.lock")):
         shutil.rmtree(beside, ignore_errors=True)  # of a process that was killed
         write_jsonl(beside / "predictions.jsonl", predictions)
         write_table(beside / "scores.csv", scores)
@@ -214,13 +195,6 @@ def write_run(folder: Path, predictions: Iterable[dict], scores: pd.DataFrame, a
         folder.parent.mkdir(parents=True, exist_ok=True)
         remove_run(folder)
         beside.rename(folder)
-
-
-def hold_runs(folder: Path) -> AbstractContextManager:
-    """Hold the lock of those who write or remove runs of a setup. `folder`: of one of its runs."""
-    runs = folder.parents[1]
-    runs.parent.mkdir(parents=True, exist_ok=True)
-    return hold_lock(Path(f"{runs}.lock"), f"a run in {runs}")
 
 
 def remove_run(folder: Path) -> None:
@@ -235,17 +209,10 @@ def clear_runs(kept: Sequence[Run]) -> None:
     """
     folders = {run.folder for run in kept}
     for own in {run._replace(setting={}).folder for run in kept}:
-        with hold_runs(own):
+        with locked(Path(f"{own.parents[1]}.lock")):
             for folder in own.parent.glob("*"):
                 if folder.name.split(" ")[0] == own.name and folder not in folders:
                     remove_run(folder)
-
-
-def mark_unsuited(setups: Sequence[Setup], runs: Sequence[Run]) -> None:
-    """Leave a mark in the folders of setups that have none of the runs: no system suits them."""
-    for folder in {setup.runs for setup in setups} - {run.setup.runs for run in runs}:
-        (folder / "test").mkdir(parents=True, exist_ok=True)
-        (folder / "test" / NONE_SUITS).touch()
 
 
 def row_of(id: str, outcome: Outcome) -> dict:
@@ -253,7 +220,6 @@ def row_of(id: str, outcome: Outcome) -> dict:
     row = {field.name: getattr(outcome.result, field.name) for field in fields(outcome.result)}
     row["paragraphs"] = [paragraph.id for paragraph in outcome.result.paragraphs]
     row["nodes"] = [asdict(node) for node in outcome.result.nodes]
-    row["hops"] = [asdict(hop) for hop in outcome.result.hops]
     return {"id": id, **row, "trace": [_line(step) for step in outcome.trace]}
 
 
@@ -263,57 +229,30 @@ def _line(step: Step) -> dict:
     match step.request:
         case program.Retrieve(query, k, titles):
             within = {} if titles is None else {"titles": titles}
-            ids = [paragraph.id for paragraph in step.reply]
-            return {"retrieve": query, "k": k, **within, "found": ids}
+            return {"retrieve": query, "k": k, **within, "found": [p.id for p in step.reply]}
         case program.NearestTitle(title):
             return {"nearest title": title, "found": step.reply}
         case program.Extract(query, paragraph):
             return {"extract": query, "from": paragraph.id, **step.reply._asdict()}
         case program.Duplicate(query, earlier):
             return {"duplicate": query, "of": earlier, "score": step.reply}
-        case program.Generate(stop=stop):
+        case Generate(stop=stop):
             return {"generate": step.reply, "stop": stop, **tokens}
-        case program.Sample(stop=stop, temperature=temperature):
-            # from the seventh decimal on, log-probabilities depend on the other rows of their batch
-            drawn = [
-                {"text": t, "log_probability": mean and round(mean, 2)} for t, mean in step.reply
-            ]
+        case Sample(stop=stop, temperature=temperature):
+            # from the seventh decimal on, the means depend on the other rows of their batch
+            pairs = [(text, mean and round(mean, 2)) for text, mean in step.reply]
+            drawn = [{"text": text, "log_probability": mean} for text, mean in pairs]
             return {"sample": drawn, "temperature": temperature, "stop": stop, **tokens}
-    raise program.unknown(step.request)
 
 
 def find_folders(folder: Path = DATA / "runs") -> list[Path]:
     """The folders of all finished runs below a folder, sorted."""
-    found = (path.parent for path in Path(folder).rglob("run.json"))
+    found = [path.parent for path in Path(folder).rglob("run.json")]
     return sorted(path for path in found if not path.name.endswith(BESIDE))
 
 
-def parameters_of(identity: Mapping) -> Parameters:
-    """The parameters of a run, checked again."""
-    return read_parameters(identity["parameters"]["profile"], identity["parameters"])
-
-
-def name_model(p: Parameters | Mapping) -> str:
-    """The name of the model of some parameters, for tables, titles and pages."""
-    model = dict(p)["model"]
-    return "gold reader (upper bound)" if model == GOLD else model
-
-
-def columns_of(about: Mapping) -> dict:
-    """The columns that describe a run in its table of scores, from its run.json."""
-    p = about["parameters"]
-    columns = {"profile": p["profile"], "model": name_model(p)}
-    columns |= {name: p[name] for name in ("style", "reader")}
-    columns |= {name: about[name] for name in ("dataset", "system")}
-    columns |= {"demonstrations": about["shown"] or about["dataset"], "metric": about["metric"]}
-    columns["demonstrations_shown"] = about.get("demonstrations_shown")
-    return columns | {"k": None, "m": None, "demonstration_set": None} | about["setting"]
-
-
 def read_about(folder: Path) -> dict:
-    """Read run.json from a run's folder. Raises DataError, in one line, if it is not there, or is
-    not as it was written.
-    """
+    """Read run.json from a run's folder; DataError, in one line, if there is none."""
     path = Path(folder) / "run.json"
     try:
         return json.loads(path.read_bytes())
@@ -333,16 +272,23 @@ def read_scores(folder: Path) -> dict[str, dict]:
     return {row["id"]: row for row in rows}
 
 
-def read_questions(folder: Path, about: Mapping, ids: Iterable[str]) -> dict[str, Question]:
-    """The questions of a run by id, from its data set."""
-    p = parameters_of(about)
-    dev, test, _ = open_dataset(p, about["dataset"])
-    questions = {question.id: question for question in (*dev, *test)}
-    if unknown := [id for id in ids if id not in questions]:
-        problem = f"found the question {unknown[0]!r}, which {about['dataset']} does not have"
-        expected = f"expected one of data_dir {p.data_dir!r}, which has changed since the run"
-        raise DataError(f"{folder}: {problem}, {expected}; {AGAIN}")
-    return questions
+def parameters_of(identity: Mapping) -> Parameters:
+    """The parameters of a run, checked again."""
+    return read_parameters(identity["parameters"]["profile"], identity["parameters"])
+
+
+def name_model(p: Parameters | Mapping) -> str:
+    """The name of the model of some parameters."""
+    return dict(p)["model"]
+
+
+def columns_of(about: Mapping) -> dict:
+    """The columns that describe a run in its table of scores, from its run.json."""
+    columns = {name: about["parameters"][name] for name in ("profile", "model", "style", "reader")}
+    columns |= {name: about[name] for name in ("dataset", "system")}
+    columns |= {"demonstrations": about["shown"] or about["dataset"], "metric": about["metric"]}
+    columns["demonstrations_shown"] = about.get("demonstrations_shown")
+    return columns | {"k": None, "m": None, "demonstration_set": None} | about["setting"]
 
 
 def read_predictions(folder: Path, measure: str = "") -> pd.DataFrame:
@@ -350,19 +296,19 @@ def read_predictions(folder: Path, measure: str = "") -> pd.DataFrame:
     `collected`, `gold_found` and `gold_missed`, the fields WRITTEN of its line of
     predictions.jsonl, the scores of scores.csv, the columns that describe the run (`columns_of`),
     and whether the answer is `right`: its score by `metric` is 1. That is `measure`, if one is
-    stated, as it must be to compare runs (`share_measure`), else the run's own.
-
-    Raises DataError, in one line, for a folder that is damaged or was made from other data.
+    stated, as it must be to compare runs (`share_measure`), else the run's own. Raises DataError,
+    in one line, for a folder that is damaged or was made from other data.
     """
     about, lines, scores = read_about(folder), read_lines(folder), read_scores(folder)
-    run = columns_of(about)
+    run, rows = columns_of(about), []
     run |= {"metric": measure or run["metric"]}
-    if run["metric"] not in (known := next(iter(scores.values()), run.values())):
-        expected = f"expected one of {', '.join(known)}"
-        raise UserError(f"{folder}: found the measure {measure!r}, {expected}")
-    questions, rows = read_questions(folder, about, lines), []
+    dev, test, _ = open_dataset(parameters_of(about), about["dataset"])
+    questions = {question.id: question for question in (*dev, *test)}
     for id, line in lines.items():
-        question, collected = questions[id], tuple(line["paragraphs"])
+        if (question := questions.get(id)) is None or run["metric"] not in scores[id]:
+            found = f"found the question {id!r} and the measure {run['metric']!r}"
+            raise DataError(f"{folder}: {found}, which {about['dataset']} does not have; {AGAIN}")
+        collected = tuple(line["paragraphs"])
         row = {"id": id, "question": question.text, "answers": question.answers}
         row |= {name: line[name] for name in WRITTEN} | {"collected": collected}
         row |= {"gold_found": tuple(each for each in question.gold if each in collected)}
@@ -383,13 +329,6 @@ def share_measure(runs: pd.DataFrame) -> pd.Series:
         if metrics.nunique() > 1:
             own[metrics.index] = next(iter(find_dataset(dataset).scores))
     return own
-
-
-def expect_one_measure(metrics: Iterable[str]) -> None:
-    """Raise UserError if what is compared is not all scored by the same measure."""
-    if len(found := sorted({*map(str, metrics)})) > 1:
-        expected = "expected one measure for all that is compared, such as that of share_measure"
-        raise UserError(f"found answers scored by {' and '.join(found)}, {expected}")
 
 
 def find_paragraph(id: str, question: Question, corpus: Corpus) -> Paragraph:

@@ -2,31 +2,34 @@
 Here it is opened as the parameters name it, and gives each system its program.
 """
 
-import hashlib
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
 from itertools import product
 from pathlib import Path
 
 import pandas as pd
 
-from ircotlib.data import Question
+from ircotlib.data import Paragraph, Question
 from ircotlib.datasets import Dataset, find_dataset
 from ircotlib.datasets.files import read_dataset
-from ircotlib.datasets.pooled import sample_dev_test
+from ircotlib.datasets.pooled import digest, sample_dev_test
 from ircotlib.engine.cache import Calls
 from ircotlib.errors import UserError
-from ircotlib.experiment.laboratory import data_folder, open_gold_extractor, open_gold_reader
-from ircotlib.files import models
+from ircotlib.experiment.laboratory import data_folder
+from ircotlib.extraction import repeated_queries
+from ircotlib.extraction.extractor import Extractor
+from ircotlib.files.models import find_config
 from ircotlib.files.paths import DATA, ROOT
+from ircotlib.generation.budget import find_price
 from ircotlib.generation.config import is_encoder_decoder
-from ircotlib.parameters import GOLD, MAIN, NO_RUN, Parameters
+from ircotlib.generation.local import LocalModel
+from ircotlib.generation.server import Budget, ServerModel
+from ircotlib.parameters import MAIN, NO_RUN, Parameters
 from ircotlib.program import Program, Purposed, with_purpose
 from ircotlib.prompting import demonstrations as sets
-from ircotlib.prompting.examples import find_examples
 from ircotlib.prompting.prompt import GPT3, STYLES, Prompt, Style
 from ircotlib.prompting.templates import Template, read_template
 from ircotlib.retrieval import open_retriever
@@ -37,7 +40,7 @@ from ircotlib.systems.readers import READER, READERS
 
 # a title or a question in a table is text: a dollar sign in it does not begin a formula
 pd.set_option("display.html.use_mathjax", False)
-# as without pyarrow (the extra `hub`), which refuses halves of surrogate pairs
+# as without pyarrow, which refuses halves of surrogate pairs
 pd.set_option("mode.string_storage", "python")
 
 
@@ -67,8 +70,8 @@ class Setup:
     @property
     def runs(self) -> Path:
         """The folder of its runs."""
-        which = self.experiment, self.shown and self.shown.name, self.grid_of
-        return runs_folder(self.parameters, *which) / self.dataset.name
+        named = self.experiment, self.shown and self.shown.name, self.grid_of
+        return runs_folder(self.parameters, *named) / self.dataset.name
 
     @property
     def backends(self) -> list:
@@ -154,7 +157,7 @@ class Setup:
             of = p.demonstrations, shown.name, stage, style.name, m, demonstration_set
             found = sets.find_demonstrations(*of, "" if self.shown else shown.example_family)
             return template, found[-p.most_demonstrations :]
-        found = find_examples(p.demonstrations, system.folder, stage, shown, template)
+        found = sets.find_examples(p.demonstrations, system.folder, stage, shown, template)
         return template, list(found[: system.count_examples(shown)][: p.most_demonstrations])
 
     def prompt(
@@ -181,9 +184,8 @@ def runs_folder(
     """
     values = {name: value for name, value in p.model_dump().items() if name not in NO_RUN}
     values |= {"server": bool(p.server), "shown": shown, "grid_of": grid_of}
-    content = json.dumps(values, sort_keys=True).encode()
-    digest = hashlib.blake2b(content, digest_size=4).hexdigest()
-    return DATA / "runs" / p.profile / f"{experiment}-{digest}"
+    name = f"{experiment}-{digest(json.dumps(values, sort_keys=True), 8)}"
+    return DATA / "runs" / p.profile / name
 
 
 def open_setup(
@@ -200,31 +202,50 @@ def open_setup(
     several setups share is opened once per process, so that they also share one budget. `calls`:
     None for the call cache of this machine.
     """
-    dev, test, retriever = open_dataset(p, dataset)
+    models = {}
+    if with_model:  # first: what is wrong with them is told before an index is built
+        models = {"model": open_model(p), "duplicates": open_duplicates(p.duplicates)}
+        models |= {"extractor": open_extractor(p.extractor) if p.extractor else None}
+    opened = open_dataset(p, dataset)
     other = None if shown is None else find_dataset(shown)
-    calls = _open_calls(DATA / "calls.sqlite") if calls is None else calls
+    calls = open_calls(DATA / "calls.sqlite") if calls is None else calls
     named = p, find_dataset(dataset), experiment, other, grid_of
-    setup = Setup(*named, dev, test, retriever, calls)
-    if not with_model:
-        return setup
-    extractor, duplicates = _open_extractor(p, [*dev, *test]), _open_duplicates(p.duplicates)
-    return replace(setup, model=open_model(p), extractor=extractor, duplicates=duplicates)
+    return Setup(*named, *opened, calls, **models)
 
 
-_open_calls = cache(Calls)  # one connection a process and file
+open_calls, open_local, open_extractor = cache(Calls), cache(LocalModel), cache(Extractor)
+open_duplicates = cache(repeated_queries.open_duplicates)
+
+
+def open_model(p: Parameters) -> object:
+    """The model that the parameters name, on this machine or behind a server."""
+    if not p.server:
+        return open_local(p.model, dtype=p.dtype)
+    prices = p.prices and tuple(p.prices)
+    return open_served(p.model, p.server, p.chat, p.in_flight, prices, p.max_cost)
+
+
+@cache
+def open_served(
+    name: str, server: str, chat: bool, in_flight: int, prices: tuple | None, max_cost: float | None
+) -> ServerModel:
+    """A model behind a server."""
+    budget = Budget(find_price(name, prices), max_cost)
+    return ServerModel(name, server, chat=chat, in_flight=in_flight, budget=budget)
 
 
 def open_dataset(p: Parameters, dataset: str) -> tuple[list[Question], list[Question], object]:
     """Dev and test questions (IRCoT §4), and the index of the corpus, built if it is missing."""
     which = p.data_dir, p.corpus, p.retriever, p.released
-    questions, retriever = _open_dataset(DATA, dataset, *which)
+    questions, retriever = open_corpus_of(DATA, dataset, *which)
     return *sample_dev_test(questions, p.dev, p.test or sys.maxsize, p.seed), retriever
 
 
 @cache
-def _open_dataset(
+def open_corpus_of(
     data: Path, dataset: str, data_dir: str, corpus: str, retriever: str, released: bool
 ) -> tuple[list[Question], object]:
+    """All questions of a data set, and the index of its corpus."""
     folder = data_folder(data_dir, data)
     questions, paragraphs = read_dataset(dataset, folder, corpus, released)
     if corpus == "full":
@@ -235,58 +256,12 @@ def _open_dataset(
     return questions, open_retriever(stored, data / "indexes" / name, retriever)
 
 
-def open_model(p: Parameters) -> object:
-    """The model that the parameters name, on this machine or behind a server."""
-    if p.model == GOLD:
-        return open_gold_reader()
-    if not p.server:
-        return _open_local(p.model, p.dtype)
-    prices = p.prices and tuple(p.prices)
-    return _open_served(p.model, p.server, p.chat, p.in_flight, prices, p.max_cost)
-
-
-@cache
-def _open_local(name: str, dtype: str) -> object:
-    from ircotlib.generation.local import LocalModel
-
-    return LocalModel(name, dtype=dtype)
-
-
-@cache
-def _open_served(name, server, chat, in_flight, prices, max_cost) -> object:
-    from ircotlib.generation.budget import find_price
-    from ircotlib.generation.server import Budget, ServerModel
-
-    budget = Budget(find_price(name, prices), max_cost)
-    return ServerModel(name, server, chat=chat, in_flight=in_flight, budget=budget)
-
-
-def _open_extractor(p: Parameters, questions: Sequence[Question]) -> object | None:
-    if p.extractor == GOLD:
-        return open_gold_extractor(questions)
-    return _open_reader(p.extractor) if p.extractor else None
-
-
-@cache
-def _open_reader(name: str) -> object:
-    from ircotlib.extraction.extractor import Extractor
-
-    return Extractor(name)
-
-
-@cache
-def _open_duplicates(name: str) -> object:
-    from ircotlib.extraction.repeated_queries import open_duplicates
-
-    return open_duplicates(name)
-
-
 def change_model(p: Parameters, name: str) -> Parameters:
     """The parameters with another model; a causal model is prompted as GPT3 was (IRCoT §4.1). One
     of the hub whose configuration cannot be had is prompted as that of `p`.
     """
     changed = p.change(model=name)
-    folder = None if p.server or name == GOLD else models.find_config(name)
+    folder = None if p.server else find_config(name)
     is_causal = p.server or (folder is not None and not is_encoder_decoder(folder))
     return changed.change(style=GPT3.name) if is_causal else changed
 
@@ -296,55 +271,40 @@ def program_of(
 ) -> Callable[[Question], Program]:
     """The program of a system with a setting (IRCoT §4.1: K, M), to be called with a question. For
     one with a main passage it searches pages that the model has named first (IRCoT App. B).
-
-    A model may have `listen(question, system)`, for replies that depend on more than the prompt: of
-    what it returns, `writer(module, stage, write)` is the prompt writer in place of `write`, and
-    `follow(program)` the program in place of `program`.
     """
     check_setting(system, setting)
     m = setting.pop("m", setup.default_m)  # distractors (IRCoT §4.1: M)
-    prompt = partial(setup.prompt, m=m, demonstration_set=demonstration_set)
-    written = {stage: prompt(stage, system=system) for stage in system.stages}
-    of_reader = cache(prompt)
     kind = setup.parameters.reader  # direct for Flan-T5, cot for GPT3 (IRCoT App. E)
-    if system.reads:
-        of_reader(kind)  # a missing prompt is found before any work
     max_tokens = setup.style.generation_tokens
-    listen = getattr(setup.model, "listen", None)
-    offered = setup.ambient | setup.tokens(system)
+
+    def write(stage: str, of: System) -> WritePrompt:
+        prompt = setup.prompt(stage, m, demonstration_set, of)
+
+        def write_with_purpose(*shown, **fields) -> Purposed:
+            return with_purpose(prompt(*shown, **fields), of.purpose(stage))
+
+        return write_with_purpose
+
+    prompts = {stage: write(stage, system) for stage in system.stages}
+    of_reader = write(kind, READER) if system.reads else None
+    ask_for_titles = cache(partial(write, "titles", READER))
+
+    def read(question: Question, paragraphs: Sequence[Paragraph]) -> Program:
+        return READERS[kind](question, paragraphs, prompt=of_reader, max_tokens=max_tokens)
+
+    offered = {"prompts": prompts, "read": read} | setup.ambient | setup.tokens(system)
     offered |= system.draw_at_most(setup.parameters.samples)
     if (examples := system.count_examples(setup.dataset)) is not None:
         offered["examples"] = examples
+    taken = {name: value for name, value in offered.items() if system.takes(name)} | setting
 
     def program(question: Question) -> Program:
-        heard = listen(question, system) if listen else None
-        writer = heard.writer if heard else lambda module, stage, write: write
-
-        def ask(stage, of=READER, write=None):
-            return state_purpose(of, stage, writer(of.folder, stage, write or of_reader(stage)))
-
-        def read(question, paragraphs):
-            return READERS[kind](question, paragraphs, prompt=ask(kind), max_tokens=max_tokens)
-
-        prompts = {stage: ask(stage, system, write) for stage, write in written.items()}
-        given = offered | {"prompts": prompts, "read": read}
-        arguments = {name: value for name, value in given.items() if system.takes(name)}
-        own = system.program(question, **(arguments | setting))
-        own = heard.follow(own) if heard else own
+        own = system.program(question, **taken)
         if question.passage is None:  # all but IIRC (IRCoT App. B)
             return own
-        return with_main_passage(question, own, partial(ask, "titles"), max_tokens=max_tokens)
+        return with_main_passage(question, own, ask_for_titles, max_tokens=max_tokens)
 
     return program
-
-
-def state_purpose(system: System, stage: str, write: WritePrompt) -> WritePrompt:
-    """A prompt writer of a stage of a system whose prompts say what they are for."""
-
-    def write_with_purpose(*shown, **fields) -> Purposed:
-        return with_purpose(write(*shown, **fields), system.purpose(stage))
-
-    return write_with_purpose
 
 
 def check_setting(system: System, setting: Mapping) -> None:

@@ -7,11 +7,10 @@ worker could not answer is asked again where its error is raised.
 """
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 from filelock import FileLock, Timeout
 from joblib import Parallel, delayed, parallel_config
@@ -22,7 +21,6 @@ from ircotlib.engine.scheduler import find_missing
 from ircotlib.engine.scheduler import run as run_programs
 from ircotlib.experiment.runs import Run, open_run
 from ircotlib.experiment.setup import Setup, open_setup, program_of
-from ircotlib.files.extras import need
 from ircotlib.files.paths import DATA
 from ircotlib.files.processes import count_cores
 from ircotlib.generation.config import SMALL
@@ -30,6 +28,7 @@ from ircotlib.systems import all_systems
 
 FEWEST, MOST = 20, 100  # questions of a share: fewer would not fill the batches of a small model
 TRIED = 10  # questions, at most, that tell whether a run is in the call cache
+Share = tuple[dict, list[str], dict[str, str]]  # a run's identity, questions' ids, known replies
 RAY = "ray"  # in place of a number of workers: those of a Ray cluster
 
 
@@ -53,16 +52,6 @@ class Replies(dict):
         """As of Calls."""
         self.update(replies | self.get_many(replies))
         return self.get_many(replies)
-
-
-class Share(NamedTuple):
-    """A share of the questions of a run: all that a worker must know. `run`: its identity. `known`:
-    the replies to these questions that are in the call cache.
-    """
-
-    run: dict
-    ids: Collection[str]
-    known: dict[str, str]
 
 
 def answer_ahead(runs: Sequence[Run]) -> Iterator[Run]:
@@ -117,7 +106,7 @@ def is_missing(run: Run) -> bool:
     worker can be told its system.
     """
     few = run.questions[:: 1 + len(run.questions) // TRIED]
-    return all_systems().get(run.system.name) is run.system and bool(make_share(run, few).ids)
+    return all_systems().get(run.system.name) is run.system and bool(make_share(run, few)[1])
 
 
 def split(questions: Sequence[Question], count: int) -> list[Sequence[Question]]:
@@ -127,11 +116,13 @@ def split(questions: Sequence[Question], count: int) -> list[Sequence[Question]]
 
 
 def make_share(run: Run, questions: Sequence[Question]) -> Share:
-    """A share of the questions of a run, with what is known of them."""
+    """A share of a run: those of some questions that are not wholly in the call cache, and the
+    replies to them that are.
+    """
     build, known = program_of(run.setup, run.system, **run.setting), Replies(stored=run.setup.calls)
     programs = {question.id: build(question) for question in questions}
     missing = find_missing(programs, run.setup.backends, known)
-    return Share(run.identity, [*missing], dict(known))
+    return run.identity, [*missing], dict(known)
 
 
 def call_workers(shares: Sequence[Share], count: int, workers: int | str) -> list[dict[str, str]]:
@@ -146,29 +137,28 @@ def call_workers(shares: Sequence[Share], count: int, workers: int | str) -> lis
         gpu = {"num_gpus": 1} if list_ray().get("GPU") else {}
         options = {"backend": RAY, "ray_remote_args": gpu}
     with parallel_config(**options):
-        return Parallel(n_jobs=count)(delayed(answer_share)(share) for share in shares)
+        return Parallel(n_jobs=count)(delayed(answer_share)(*share) for share in shares)
 
 
-def answer_share(share: Share) -> dict[str, str]:
-    """What a worker does: answer the questions of a share; return the replies that were not known.
+def answer_share(identity: Mapping, ids: Sequence[str], known: Mapping[str, str]) -> dict[str, str]:
+    """What a worker does: answer some questions of a run; return the replies that were not known.
     An error of a question is left to the process that waits, which meets it again.
     """
     claim_gpu()
-    replies = Replies(share.known)
-    run = open_run(share.run, replies)
+    replies = Replies(known)
+    run = open_run(identity, replies)
     if is_small(run.setup.model):
         run.setup.model.threads = 1  # the other cores belong to other workers
     build = program_of(run.setup, run.system, **run.setting)
-    programs = {q.id: build(q) for q in run.questions if q.id in share.ids}
+    programs = {q.id: build(q) for q in run.questions if q.id in ids}
     with suppress(RuntimeError):
         run_programs(programs, run.setup.backends, replies)
-    return {key: reply for key, reply in replies.items() if key not in share.known}
+    return {key: reply for key, reply in replies.items() if key not in known}
 
 
 @cache
 def list_ray() -> dict[str, float]:
     """What a Ray cluster has, that which RAY_ADDRESS names or one on this machine."""
-    need("ray", "ray")
     import ray
 
     ray.init(ignore_reinit_error=True)

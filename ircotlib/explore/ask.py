@@ -11,7 +11,7 @@ from ircotlib.experiment.setup import open_setup
 from ircotlib.explore.trace import trace_as_text
 from ircotlib.parameters import Parameters
 from ircotlib.program import Outcome
-from ircotlib.systems import choose_systems
+from ircotlib.systems import SEARCHAIN, choose_systems
 from ircotlib.text import plain
 
 DEFAULT = ("NoR QA", "OneR QA", "IRCoT QA", "SearChain")  # the systems that are asked
@@ -26,13 +26,13 @@ class Answered(NamedTuple):
 
     def __str__(self) -> str:
         steps = trace_as_text(self.outcome.trace, self.outcome.result.nodes)
-        answer = plain(self.outcome.result.answer) or "nothing"
-        return f"{self.system}, {self.model}\n{steps}\n{self.system} answers: {answer}"
+        answer = f"{self.system} answers: {self.outcome.result.answer or 'nothing'}"
+        return f"{plain(f'{self.system}, {self.model}')}\n{steps}\n{plain(answer)}"
 
 
 def ask(p: Parameters, text: str, systems: Sequence[str] = ()) -> Iterator[Answered]:
     """Ask systems, by name, those of the parameters or those of DEFAULT a question about the corpus
-    of MuSiQue or, without it, of the first data set. The agent, if there is one, plays the systems
+    of MuSiQue or, without it, of the first data set. The agent, if there is one, writes for those
     of SearChain's study. Raises UserError for an empty question.
     """
     dataset = "musique" if "musique" in p.datasets else p.datasets[0]
@@ -40,7 +40,7 @@ def ask(p: Parameters, text: str, systems: Sequence[str] = ()) -> Iterator[Answe
     if not question.text:
         raise UserError("found no question, expected one, such as: Who founded …?")
     for system in choose_systems(systems or p.systems or DEFAULT):
-        own = p.for_agent() if system.study.by_agent else p
+        own = p.for_agent() if system.study == SEARCHAIN else p
         setup = open_setup(own, dataset, "ask")
         setting = setup.choose(system, k=p.k, m=p.distractors[0] if p.distractors else 0)
         outcome = answer_all(setup, system, [question], **setting)[question.id]

@@ -79,9 +79,8 @@ class Explorer(VBox):
         experiment, data, run, beside, which = self.chosen
         runs = self.runs
         for name, dropdown in (("experiment", experiment), ("data", data)):
-            runs = runs[
-                runs[name] == offer(dropdown, [(each, each) for each in runs[name].unique()])
-            ]
+            offer(dropdown, [(each, each) for each in runs[name].unique()])
+            runs = runs[runs[name] == dropdown.value]
         offer(run, zip(runs["name"], runs["folder"], strict=True))
         others = self.runs[(self.runs["data"] == data.value) & (self.runs["folder"] != run.value)]
         names = others["name"] + ", " + others["experiment"]
@@ -89,27 +88,26 @@ class Explorer(VBox):
         table = self.read(run.value, beside.value)
         marks = ["all", *table["mark"].unique()] + ["wrong"] * (beside.value is None)
         offer(which, [(mark, mark) for mark in marks])
-        chosen = {"all": True, "wrong": table["mark"] != "right"}
-        table = table[chosen.get(which.value, table["mark"] == which.value)]
+        if which.value != "all":
+            is_wrong = table["mark"] != "right"
+            table = table[is_wrong if which.value == "wrong" else table["mark"] == which.value]
         texts = table[table.columns.intersection(SAID)].astype(str).agg("\n".join, axis=1)
         table = table[texts.str.casefold().str.contains(self.text.value.casefold(), regex=False)]
-        offer(
-            self.question, zip(table["mark"] + ": " + table["question"], table["id"], strict=True)
-        )
+        labels = table["mark"] + ": " + table["question"]
+        offer(self.question, zip(labels, table["id"], strict=True))
         if self.question.value is None:
             return "No question is left: choose another filter."
         return show_question(run.value, self.question.value, beside.value)
 
 
-def offer(widget: Dropdown | Select, options: Iterable[tuple[str, object]]) -> object:
-    """Give a widget its options, texts with their values, and return the value that is selected:
-    the same as before if it is still offered, or else the first.
+def offer(widget: Dropdown | Select, options: Iterable[tuple[str, object]]) -> None:
+    """Give a widget its options, texts with their values. The same value as before stays selected
+    if it is still offered, or else it is the first.
     """
     before, options = widget.value, list(options)
     widget.options = options
     values = [value for _, value in options]
     widget.index = values.index(before) if before in values else 0 if values else None
-    return widget.value
 
 
 def name_experiment(folder: Path) -> str:

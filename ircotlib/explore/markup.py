@@ -11,7 +11,7 @@ from markupsafe import Markup
 from ircotlib import program
 from ircotlib.data import Node, Paragraph, Question
 from ircotlib.explore.trace import FEEDBACK, tell
-from ircotlib.systems.searchain.tree import recorded
+from ircotlib.systems.searchain import recorded
 
 HERE = Path(__file__).parent
 # its marks keep JupyterLab from reading formulas between two dollar signs

@@ -5,6 +5,7 @@ steps. It works from disk, without a server or a network.
 import gzip
 import hashlib
 import json
+import math
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -29,7 +30,7 @@ from ircotlib.experiment.runs import (
 from ircotlib.experiment.setup import open_dataset
 from ircotlib.explore.markup import HERE, PAGES, STYLE
 from ircotlib.explore.questions import show_answer, show_gold
-from ircotlib.files.paths import write_whole
+from ircotlib.files.paths import writing
 from ircotlib.results.causes import find_causes
 from ircotlib.results.runs import count_requests, in_order
 from ircotlib.results.shown import title_of
@@ -67,7 +68,8 @@ def write_report(places: Sequence[Path], file: Path) -> int:
         script=Markup(script),
         digest=b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
-    write_whole(file, page)
+    with writing(file) as new:
+        new.write_text(page, encoding="utf-8")
     return len(runs)
 
 
@@ -146,7 +148,10 @@ def show_runs(runs: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
             if id not in asked:
                 asked[id] = number(show_gold(questions[id], retriever.corpus))
             did[id] = {"question": row["question"], "said": row["answer"]}
-            did[id] |= {"mark": row["cause"] or "right", "score": None if pd.isna(score) else score}
+            did[id] |= {
+                "mark": row["cause"] or "right",
+                "score": None if pd.isna(score) else round(score, 9),
+            }
             did[id]["html"] = number(show_answer(run["name"], row, outcomes[id]))
         packed[f"{run['dataset']}/{run['name']}"] = pack(did)
         tables.append(table.assign(label=run["label"]))
@@ -172,13 +177,13 @@ def tabulate_results(table: pd.DataFrame, runs: pd.DataFrame) -> tuple[list[str]
         p = compare_with_best(alike.pivot_table(metric, "id", "label"))
         first = runs[runs["dataset"] == dataset].drop_duplicates("label").set_index("label")["name"]
         for row in means[(means["dataset"] == dataset) & (means["metric"] == metric)].itertuples():
-            near = p.get(row.label)
+            near = p.get(row.label, -1.0)
             cells[row.label][at] = {
                 "mean": f"{row.mean:.1f}",
                 "interval": f"{row.low:.0f}–{row.high:.0f}",
                 "link": urlencode({"data": dataset, "run": first[row.label]}),
-                "mark": "best" if near is None else "near" if near >= LEVEL else "",
-                "why": "the best" if near is None else f"p = {near:.4f} against the best",
+                "mark": "best" if near > 1 else "near" if near >= LEVEL else "",
+                "why": f"p = {near:.4f} against the best" if 0 <= near <= 1 else "",
             }
     heads = [f"{find_dataset(name).title}, {title_of(metric)}" for name, metric in columns]
     average = means.groupby("label", sort=False)["mean"].agg(["mean", "size"])
@@ -194,12 +199,12 @@ def tabulate_results(table: pd.DataFrame, runs: pd.DataFrame) -> tuple[list[str]
 
 def compare_with_best(scores: pd.DataFrame) -> dict[str, float]:
     """By system (column), p of the paired difference to the best, over the questions that both
-    have, corrected for all (Holm); the best itself is left out.
+    have, corrected for all (Holm); infinity for the best, nothing for who shares no question.
     """
     best = scores.mean().idxmax()
     rivals = {name: (scores[best] - scores[name]).dropna() for name in scores if name != best}
     p = {name: paired_p(both) for name, both in rivals.items() if len(both)}
-    return dict(zip(p, holm([*p.values()]), strict=True))
+    return dict(zip(p, holm([*p.values()]), strict=True)) | {best: math.inf}
 
 
 def tabulate_costs(runs: pd.DataFrame) -> list[tuple[str, list[str]]]:

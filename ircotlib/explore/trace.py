@@ -1,16 +1,16 @@
 """Traces in words that a reader of the papers understands, for terminals, boxes and reports."""
 
 from collections.abc import Collection, Sequence
+from inspect import signature
 from typing import NamedTuple
 
 from ircotlib import program
 from ircotlib.data import Node
-from ircotlib.systems.searchain import SYSTEMS
-from ircotlib.systems.searchain.tree import COMPLETION, VERIFICATION
+from ircotlib.systems.searchain import COMPLETION, VERIFICATION, searchain
 from ircotlib.text import plain
 
 # SearChain's thresholds: of a reader that is sure, and of a query that was asked before (§3.3)
-SURE, SAME = (SYSTEMS[-1].defaults[name] for name in ("confidence", "same"))
+SURE, SAME = (signature(searchain).parameters[name].default for name in ("confidence", "same"))
 FEEDBACK = {"": "kept", VERIFICATION: "corrected", COMPLETION: "completed"}
 
 

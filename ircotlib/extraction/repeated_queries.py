@@ -5,15 +5,23 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
+from ircotlib.errors import DataError
 from ircotlib.files import models
 from ircotlib.files.extras import need
-from ircotlib.files.kept import kept_until_changed
 from ircotlib.metrics import as_compared
 from ircotlib.program import Duplicate
 
 VERSION, TEXTS = 1, 2  # raised when a change gives the same queries another score
-PARTS = ("modules.json", "*sentence*.json", "*/*.json")  # other files that CrossEncoder may read
-WEIGHTS = (*models.OLDER, *PARTS)
+# the files that CrossEncoder may read
+WEIGHTS = (*models.OLDER, "modules.json", "*sentence*.json", "*/*.json")
+
+
+def open_duplicates(name_or_path: str | Path = "") -> "EqualTexts | ScoredPairs":
+    """A comparison of texts, or a cross-encoder from a folder or the Hugging Face hub, downloaded
+    at the first request. The paper names no model; the released program's is one for duplicate
+    questions (Quora). Raises FileNotFoundError.
+    """
+    return ScoredPairs(str(name_or_path)) if name_or_path else EqualTexts()
 
 
 class EqualTexts:
@@ -33,7 +41,7 @@ class EqualTexts:
 
 
 class ScoredPairs:
-    """Answers Duplicate with a cross-encoder on this machine; `open_duplicates` makes it."""
+    """Answers Duplicate with a cross-encoder on this machine."""
 
     answers = Duplicate
     decode = staticmethod(json.loads)
@@ -57,16 +65,14 @@ class ScoredPairs:
 
     @cached_property
     def model(self):
-        """The cross-encoder in float32. Raises Unavailable without the extra `dense`, and
-        ValueError if it gives more than one score per pair.
-        """
+        """The model itself, in float32. Raises DataError for one of several scores per pair."""
         need("sentence_transformers", "dense")
         from sentence_transformers import CrossEncoder
 
         model = CrossEncoder(str(self.folder), model_kwargs={"dtype": "float32"})
         if model.num_labels != 1:
-            reason = f"{self.name}: found {model.num_labels} scores per pair, expected one"
-            raise ValueError(f"{reason}; name a cross-encoder for duplicate questions")
+            found = f"{self.name}: found {model.num_labels} scores per pair, expected one"
+            raise DataError(f"{found}; name a cross-encoder for duplicate questions")
         return model
 
     def answer(self, requests: Sequence[Duplicate]) -> Iterator[tuple[int, str]]:
@@ -76,12 +82,3 @@ class ScoredPairs:
         for index, request in enumerate(requests):
             best = max((next(scores) for _ in request.earlier), default=0.0)
             yield index, json.dumps(round(best, 4))
-
-
-@kept_until_changed(models.named)
-def open_duplicates(name_or_path: str | Path = "") -> EqualTexts | ScoredPairs:
-    """Open a backend of Duplicate: a cross-encoder from a folder, or from the Hugging Face hub,
-    downloaded at the first request; "": a comparison of texts. The paper names no model; the
-    released program's is one for duplicate questions (Quora). Raises FileNotFoundError.
-    """
-    return ScoredPairs(str(name_or_path)) if name_or_path else EqualTexts()

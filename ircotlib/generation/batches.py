@@ -1,9 +1,6 @@
-"""Cuts waiting requests into batches, and answers batches in parallel."""
+"""Cuts waiting requests into batches, and says which rows of a batch go on."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from queue import SimpleQueue
-from threading import Event
+from collections.abc import Sequence
 
 
 def cut_batches(
@@ -31,38 +28,3 @@ def close_up(goes_on: Sequence[bool]) -> list[int]:
     kept = sum(goes_on)
     last = [row for row in range(kept, len(goes_on)) if goes_on[row]]
     return [row if goes_on[row] else last.pop() for row in range(kept)]
-
-
-def side_by_side(works: Iterable[Iterator], threads: int) -> Iterator:
-    """Run iterators in parallel, at most `threads` at once, and yield their items as they come.
-    After an error, which is then raised here, and when the caller stops early, the others stop
-    after their current item.
-    """
-    works = list(works)
-    if threads == 1 or len(works) < 2:
-        for work in works:
-            yield from work
-        return
-    items = SimpleQueue()
-    stopped = Event()
-    ended = object()  # put by each iterator after its last item
-
-    def play(work: Iterator) -> None:
-        try:
-            while not stopped.is_set() and (item := next(work, ended)) is not ended:
-                items.put(item)
-        except BaseException:
-            stopped.set()
-            raise
-        finally:
-            items.put(ended)
-
-    with ThreadPoolExecutor(threads, "batch") as pool:
-        jobs = [pool.submit(play, work) for work in works]
-        try:
-            for _ in jobs:
-                yield from iter(items.get, ended)  # until one of them has ended
-        finally:
-            stopped.set()
-        for job in jobs:
-            job.result()  # raises its error

@@ -4,11 +4,8 @@ import re
 from math import prod
 from pathlib import Path
 
-from ircotlib.files.extras import need
-from ircotlib.files.models import CONFIG, list_files, naming_file, read_json, read_shapes
+from ircotlib.files.models import CONFIG, T5, find_kind, list_files, read_json, read_shapes
 
-# model types for which transformers uses tokenizer.json and "is_encoder_decoder" unchanged
-PLAIN = ("gpt2", "gpt_neox", "llama", "t5")
 # parameters; in smaller models, a second core makes a batch a fifth faster on an idle machine, and
 # halves its speed on a busy one
 SMALL = 10_000_000
@@ -17,12 +14,7 @@ BUFFERS = re.compile(r"\.(attn|attention)\.(masked_)?bias$|inv_freq$")  # not pa
 
 def is_encoder_decoder(folder: Path) -> bool:
     """Whether a model reads its prompt with an encoder, as T5 does."""
-    config = read_json(folder, CONFIG)
-    if "is_encoder_decoder" in config:
-        return config["is_encoder_decoder"]
-    if config.get("model_type") in PLAIN:
-        return config["model_type"] == "t5"
-    return read_config(folder).is_encoder_decoder
+    return read_json(folder, CONFIG).get("is_encoder_decoder", find_kind(folder) == T5)
 
 
 def count_parameters(folder: Path) -> int:
@@ -36,12 +28,3 @@ def count_parameters(folder: Path) -> int:
         tied |= {"lm_head.weight", "embed_out.weight"}
     counted = [name for name in shapes if name not in tied and not BUFFERS.search(name)]
     return sum(prod(shapes[name]) for name in counted)
-
-
-def read_config(folder: Path):
-    """The configuration as transformers reads it."""
-    need("transformers", "local")
-    from transformers import AutoConfig
-
-    with naming_file(folder / CONFIG, "a configuration"):
-        return AutoConfig.from_pretrained(folder)

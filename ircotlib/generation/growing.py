@@ -10,8 +10,9 @@ ROOM = 64  # columns by which a cache grows at once
 
 
 class GrowingLayer(DynamicLayer):
-    """Keys and values with spare room, so that a token is added without copying the others: without
-    it, decoding takes 1.2 to 1.4 times as long. Prompts are read into `OwnLayer`s of it.
+    """Keys and values with spare room, so that a token is added without copying the others. Without
+    it and `OwnLayer`s, into which groups of prompts are read, the head to head takes 1.2 times as
+    long, of which writing 1.18 times, with mini-causal 1.35 times.
     """
 
     def __init__(self, rows: int, columns: int):
@@ -19,9 +20,7 @@ class GrowingLayer(DynamicLayer):
         self.rows, self.columns = rows, columns  # at first
 
     def room(self, keys: torch.Tensor, values: torch.Tensor) -> list[torch.Tensor]:
-        """All keys and all values, (B, H, columns and spare room, D), not set at first; `keys`,
-        `values`: some of them, of which D may differ.
-        """
+        """All keys and all values, (B, H, columns and spare room, D); `keys`, `values`: some."""
         if not self.is_initialized:
             self.lazy_initialization(keys, values)
             columns = self.columns + ROOM
@@ -31,23 +30,18 @@ class GrowingLayer(DynamicLayer):
         return self._all
 
     def update(self, key_states, value_states, *args, **kwargs):
-        """Add the states of the next columns, as DynamicLayer does."""
-        self.room(key_states, value_states)
+        """Add the states of the next column, as DynamicLayer does."""
         columns = self.keys.shape[2]
-        added = key_states.shape[2]
-        if columns + added > self._all[0].shape[2]:
-            self._hold(self.keys, self.values, max(ROOM, added))  # copied once in ROOM tokens
-        self._use_columns(columns + added)
-        self.keys[:, :, columns:] = key_states  # B, H, added, D
-        self.values[:, :, columns:] = value_states
+        if columns == self._all[0].shape[2]:
+            self._hold(self.keys, self.values)  # copied once in ROOM tokens
+        self._use_columns(columns + 1)
+        self.keys[:, :, columns:], self.values[:, :, columns:] = key_states, value_states
         return self.keys, self.values
 
     def batch_select_indices(self, indices: torch.Tensor) -> None:
         """Keep only these rows, as DynamicLayer does; if they only move up to places that become
         free (`close_up`), the others are not copied.
         """
-        if not self.is_initialized:  # of a decoder with fewer layers than its encoder
-            return
         targets = torch.arange(len(indices), device=indices.device)
         moved = indices != targets  # rows that change their place
         if len(indices) > len(self.keys) or (indices[moved] < len(indices)).any():
@@ -58,8 +52,8 @@ class GrowingLayer(DynamicLayer):
         self._all = [states[: len(indices)] for states in self._all]  # a view: no copy
         self._use_columns(self.keys.shape[2])
 
-    def _hold(self, keys: torch.Tensor, values: torch.Tensor, room: int = ROOM) -> None:
-        self._all = [pad(states, (0, 0, 0, room)) for states in (keys, values)]  # T + room
+    def _hold(self, keys: torch.Tensor, values: torch.Tensor) -> None:
+        self._all = [pad(states, (0, 0, 0, ROOM)) for states in (keys, values)]  # T + ROOM
         self._use_columns(keys.shape[2])
 
     def _use_columns(self, columns: int) -> None:

@@ -1,13 +1,13 @@
 """The forward pass of a small Llama on a CPU, in few large steps. What transformers computes in
 many small ones (norms, rotary positions, masks, seven projections) takes as long there as the rest:
-without this, all systems of the head to head take 1.2 times as long.
+without this, the systems of the head to head take 1.16 times as long on 100 questions, 1.48 on 12.
 
 Shapes: B rows, L columns that are read, T columns of the cache, H heads, D the width of a head.
 """
 
 import torch
 from torch.nn.functional import scaled_dot_product_attention, silu
-from transformers import DynamicCache, LlamaForCausalLM
+from transformers import LlamaForCausalLM
 from transformers.modeling_outputs import CausalLMOutputWithPast
 
 
@@ -25,7 +25,7 @@ def can_join(model) -> bool:
 class Joined:
     """The forward pass of LlamaForCausalLM, from which it differs by rounding. The weights of
     projections that read the same states are joined, and RMSNorm's are multiplied into those that
-    follow it. The last layer computes only the columns whose logits are wanted.
+    follow it. The last layer computes only the last column.
     """
 
     def __init__(self, model: LlamaForCausalLM):
@@ -56,11 +56,12 @@ class Joined:
         return halves.transpose(1, 2).flatten(0, 2)  # H, D / 2, 2, features, then H * D, features
 
     def __call__(
-        self, input_ids, attention_mask, position_ids, past_key_values=None, logits_to_keep=1, **_
+        self, input_ids, attention_mask, position_ids, past_key_values, **_
     ) -> CausalLMOutputWithPast:
-        """As LlamaForCausalLM: ids and positions (B, L), mask (B, T) or (B, 1, L, T)."""
-        cache = DynamicCache(config=self.config) if past_key_values is None else past_key_values
-        mask = _added(attention_mask, input_ids.shape[1])
+        """As LlamaForCausalLM, with the logits of the last column: ids and positions (B, L), mask
+        (B, T).
+        """
+        cache, mask = past_key_values, _added(attention_mask, input_ids.shape[1])
         angles = position_ids[:, :, None, None] * self.frequencies  # B, L, 1, D / 2
         turn = torch.polar(torch.ones_like(angles), angles)  # B, L, 1, D / 2: of length 1, complex
         turning = self.queries + self.heads  # values do not turn
@@ -73,13 +74,12 @@ class Joined:
             query, key = turned.split([self.queries, self.heads], 1)  # each B, H, L, D
             key, value = cache.update(key, heads[:, :, turning:].transpose(1, 2), number)
             if number == len(self.layers) - 1:
-                states, query = states[:, -logits_to_keep:], query[:, :, -logits_to_keep:]
-                mask = mask[:, :, -logits_to_keep:]
+                states, query, mask = states[:, -1:], query[:, :, -1:], mask[:, :, -1:]
             seen = scaled_dot_product_attention(query, key, value, mask, enable_gqa=shared)
             states = states + seen.transpose(1, 2).flatten(2) @ attended  # B, L, H * D, to features
             gate, up = (self._scaled(states) @ gated).chunk(2, -1)  # each B, L, inner features
             states = states + silu(gate).mul_(up) @ down
-        logits = self._scaled(states) @ self.head  # B, logits_to_keep, V
+        logits = self._scaled(states) @ self.head  # B, 1, V
         return CausalLMOutputWithPast(logits=logits, past_key_values=cache)
 
     def _scaled(self, states: torch.Tensor) -> torch.Tensor:
@@ -89,10 +89,9 @@ class Joined:
 
 
 def _added(mask: torch.Tensor, columns: int) -> torch.Tensor:
-    """What attention adds to the scores, (B, 1, L, T), from a mask of (B, T) or of what each column
-    sees. Padding sees everything alike: without any number, it would become NaN.
+    """What attention adds to the scores, (B, 1, L, T). Padding sees everything alike: without any
+    number, it would become NaN.
     """
-    if mask.ndim == 2:
-        before = torch.ones(columns, mask.shape[1], dtype=torch.bool).tril(mask.shape[1] - columns)
-        mask = mask[:, None, None].bool() & before
+    before = torch.ones(columns, mask.shape[1], dtype=torch.bool).tril(mask.shape[1] - columns)
+    mask = mask[:, None, None].bool() & before
     return torch.zeros(mask.shape).masked_fill_(~mask, torch.finfo(torch.float32).min)

@@ -1,4 +1,4 @@
-"""Checks of Generate and Sample, and the replies of local models as they are stored."""
+"""Checks of Generate and Sample, and the replies to them as they are stored."""
 
 import json
 from collections.abc import Sequence
@@ -27,25 +27,21 @@ def check(request: Request) -> None:
     if count_rows(request) < 1:
         raise ValueError(f"found n {request.n}, expected at least 1 sample")
     if isinstance(request, Sample) and not 0 < request.temperature < inf:
-        expected = "expected one above 0 (or Generate)"
-        raise ValueError(f"found temperature {request.temperature}, {expected}")
+        found = f"found temperature {request.temperature}"
+        raise ValueError(f"{found}, expected one above 0 (or Generate)")
 
 
 def write_reply(request: Request, prompt_tokens: int, texts: Sequence[tuple]) -> str:
     """The reply as JSON: "text" (for a Sample, "samples": pairs of text and mean log-probability),
-    "prompt_tokens", and "tokens", the number computed for all texts, ends included. `texts`: each
-    with its mean log-probability, that number, and perhaps its thoughts; a text None is left out.
+    "prompt_tokens" and "tokens". `texts`: each with its mean log-probability, the number of tokens
+    computed for it, its end included, and perhaps the thoughts before it.
     """
-    samples = [(text, mean) for text, mean, *_ in texts if text is not None]
+    samples = [(text, mean) for text, mean, *_ in texts]
     content = {"samples": samples} if isinstance(request, Sample) else {"text": samples[0][0]}
-    content |= write_thoughts(*("".join(more) for text, _, _, *more in texts if text is not None))
+    thoughts = ["".join(more) for _, _, _, *more in texts]
+    content |= {"thoughts": thoughts} if any(thoughts) else {}
     content |= {"prompt_tokens": prompt_tokens, "tokens": sum(tokens for _, _, tokens, *_ in texts)}
     return json.dumps(content, ensure_ascii=False)
-
-
-def write_thoughts(*thoughts: str) -> dict:
-    """The thoughts before each text of a reply, as they are stored; nothing if there are none."""
-    return {"thoughts": thoughts} if any(thoughts) else {}
 
 
 def read_reply(reply: str) -> str | tuple[Sampled, ...]:

@@ -7,21 +7,29 @@ import torch
 from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
 from transformers.utils import logging
 
-from ircotlib.errors import DataError
+from ircotlib.errors import DataError, UserError
 from ircotlib.files.models import REMEDY, naming_file
-from ircotlib.generation import decode
+from ircotlib.generation.causal import can_reuse
 from ircotlib.generation.config import SMALL
+from ircotlib.generation.decode import bias_from_distances
 from ircotlib.generation.llama import Joined, can_join
 
 
 def read_model(folder: Path, encoder_decoder: bool, device: str | None, dtype: str):
-    """The model in a folder, ready to use, as read_weights reads it."""
+    """The model in a folder, ready to use, as read_weights reads it. Raises UserError for a kind
+    whose prompts cannot share a cache.
+    """
     kind = AutoModelForSeq2SeqLM if encoder_decoder else AutoModelForCausalLM
     model = read_weights(kind, folder, device, getattr(torch, dtype))
+    if model.generation_config.eos_token_id is None:
+        expected = "expected the token that ends a text in generation_config.json or config.json"
+        raise UserError(f"{folder}: found no eos_token_id, {expected}")
+    if not encoder_decoder and not can_reuse(model):
+        found = "found a model with recurrent states, a sliding window or growing positions"
+        raise UserError(f"{folder}: {found}, expected one like Llama; set server for all others")
     if model.config.model_type == "t5":
         model.get_encoder().set_attn_implementation("row_by_row")
-        if is_small(model):  # the bias of a large one would fill the memory
-            decode.keep_bias(model.get_encoder().block[0].layer[0].SelfAttention)
+        bias_from_distances(model.get_encoder().block[0].layer[0].SelfAttention)
     if can_join(model) and is_small(model):
         model.forward = Joined(model)
     return model
@@ -29,30 +37,22 @@ def read_model(folder: Path, encoder_decoder: bool, device: str | None, dtype: s
 
 def read_weights(kind: type, folder: Path, device: str | None, dtype: torch.dtype, unused="$^"):
     """Read a model of a transformers class onto its device (None: the GPU if there is one). A small
-    model on the CPU limits torch to one thread.
-
-    Raises DataError if weights are missing, superfluous, of another shape, infinite or NaN.
-    Superfluous weights whose names match the pattern `unused` are ignored.
+    model on the CPU limits torch to one thread. Raises DataError if weights are missing, of another
+    shape, or superfluous, but for those whose names match `unused`: transformers would go on with
+    random ones.
     """
     options = {"dtype": dtype, "use_safetensors": any(folder.glob("*.safetensors"))}
     options |= {"ignore_mismatched_sizes": True, "output_loading_info": True}
-    verbosity = logging.get_verbosity()
     logging.disable_progress_bar()
     logging.set_verbosity_error()  # what is wrong with the weights is said below
-    try:
-        with naming_file(folder, "a model"):
-            model, info = kind.from_pretrained(folder, **options)
-    finally:
-        logging.set_verbosity(verbosity)
-    if misfits := _list_misfits(info, unused):
-        reason = f"{'; '.join(misfits[:3])}; {len(misfits)} in all"
+    with naming_file(folder, "a model"):
+        model, info = kind.from_pretrained(folder, **options)
+    superfluous = {name for name in info["unexpected_keys"] if not re.search(unused, name)}
+    odd = {"missing": info["missing_keys"], "superfluous": superfluous}
+    odd["of another shape"] = {name for name, *_ in info["mismatched_keys"]}
+    if found := [f"{sorted(names)[0]} {how}" for how, names in odd.items() if names]:
         expected = "expected exactly the weights of config.json"
-        raise DataError(f"{folder}: found {reason}, {expected}; {REMEDY}")
-    # with such weights, a model replies "" to every prompt
-    wrong = [name for name, weight in model.named_parameters() if not weight.isfinite().all()]
-    if wrong:
-        reason = f"found weights that are infinite or NaN ({wrong[0]}; {len(wrong)} in all)"
-        raise DataError(f"{folder}: {reason}, expected finite numbers; {REMEDY}")
+        raise DataError(f"{folder}: found {', '.join(found)}, {expected}; {REMEDY}")
     model = model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")).eval()
     if is_small(model):
         torch.set_num_threads(1)
@@ -62,13 +62,3 @@ def read_weights(kind: type, folder: Path, device: str | None, dtype: torch.dtyp
 def is_small(model) -> bool:
     """Whether a model is on the CPU and too small for a second core to speed up a batch."""
     return model.device.type == "cpu" and model.num_parameters() < SMALL
-
-
-def _list_misfits(info: dict, unused: str) -> list[str]:
-    """Weights that do not fit, from transformers' report."""
-    misfits = [f"missing: {name}" for name in sorted(info["missing_keys"])]
-    superfluous = [name for name in sorted(info["unexpected_keys"]) if not re.search(unused, name)]
-    misfits += [f"unexpected: {name}" for name in superfluous]
-    for name, stored, expected in sorted(info["mismatched_keys"]):
-        misfits.append(f"of another shape: {name} {list(stored)}, not {list(expected)}")
-    return misfits

@@ -15,9 +15,9 @@ import pandas as pd
 
 from ircotlib.data import GoldStep, Paragraph, Question
 from ircotlib.datasets.musique import RELATION
+from ircotlib.experiment.setup import open_setup
 from ircotlib.parameters import Parameters
 from ircotlib.retrieval import retriever_name
-from ircotlib.running.bench import open_bench
 
 # what is asked: the question alone (OneR); the question, then a sentence for each step (IRCoT); or
 # a sub-question for each step (SearChain, Self-Ask, DecomP)
@@ -140,7 +140,7 @@ def measure_ceilings(
 def _measure(p: Parameters, ks: Sequence[int], caps: Sequence[int | None]) -> Iterator[dict]:
     for retriever, dataset in product(p.retrievers or [p.retriever], p.datasets):
         asked = p.change(retriever=retriever, dev=0, test=None)
-        setup = open_bench(asked, dataset, "ceilings", with_model=False)
+        setup = open_setup(asked, dataset, "ceilings", with_model=False)
         questions = [question for question in setup.test if question.gold and question.steps]
         most = max(*ks, CAP)
 

@@ -12,9 +12,9 @@ import pandas as pd
 from ircotlib.data import Paragraph, Question
 from ircotlib.datasets import all_datasets
 from ircotlib.datasets.facts import Attempt, Evidence
+from ircotlib.errors import UserError
 from ircotlib.experiment.laboratory import find_facts
 from ircotlib.experiment.runs import (
-    expect_one_measure,
     find_paragraph,
     parameters_of,
     read_about,
@@ -23,13 +23,14 @@ from ircotlib.experiment.runs import (
 from ircotlib.experiment.setup import open_dataset
 from ircotlib.metrics import as_compared, cover_em
 from ircotlib.results.runs import in_order
-from ircotlib.systems import RECALL, all_systems
+from ircotlib.systems import RECALL, SEARCHAIN, all_systems
 from ircotlib.text import list_items, sentences
 
 CAUSES = ("not parsed", "misled by retrieval", "wrong conclusion", "wrong decomposition")
 CAUSES += ("not retrieved", "misread", "made up")
-OBSERVED = re.compile(r"Observation\b")  # of ReAct: a line that it was shown
 CONCLUDES = re.compile(r"answer(?: is)?:? ", re.IGNORECASE)  # a sentence that gives the answer
+# what ReAct and ToolFormer were shown, between their own words
+SHOWN = re.compile(r"^Observation \d+: .*$|→(?:(?!\[WikiSearch).)*\]", re.MULTILINE)
 COUNTED = ["profile", "dataset", "model", "system"]  # what identifies a row of a census
 
 
@@ -76,17 +77,17 @@ def read_attempt(
     """What a system did for a question, from a row of `read_predictions`. `unmarked`: an answer
     that is the whole text was not parsed, even if no fault was noted.
     """
-    lines = [line for text in (*row["thoughts"], row["reading"]) for line in text.splitlines()]
-    own = [line for line in lines if not OBSERVED.match(line)]  # the model did not write the others
-    written = [text for line in own for text in (list_items(line) or sentences(line))]
+    written = [SHOWN.sub("", text) for text in (*row["thoughts"], row["reading"])]
+    lines = [line for text in written for line in text.splitlines()]
+    texts = [text for line in lines for text in (list_items(line) or sentences(line))]
+    steps = [text for text in texts if not CONCLUDES.search(text)]
     answer = as_compared(row["answer"])
     whole = [row["reading"], "\n".join(lines)] if unmarked or row["fault"] else []
-    if row["fault"] and written:  # the last line, or its end, may have been taken for the answer
-        whole += [written[-1], written[-1].rpartition(": ")[2]]
-    steps = [text for text in written if not CONCLUDES.search(text)]
+    if row["fault"] and texts:  # the last line, or its end, may have been taken for the answer
+        whole += [texts[-1], texts[-1].rpartition(": ")[2]]
     return Attempt(
         tuple(step for step in steps if as_compared(step) not in ("", answer)),
-        "\n".join([*own, row["answer"]]),
+        "\n".join([*lines, row["answer"]]),
         tuple(step["retrieve"] for step in row["trace"] if "retrieve" in step),
         tuple(paragraphs),
         bool(answer) and answer not in map(as_compared, whole),
@@ -107,7 +108,7 @@ def find_causes(
     dev, test, retriever = open_dataset(p, about["dataset"])
     questions = {question.id: question for question in (*dev, *test)}
     facts = find_facts(p, about["dataset"])
-    whole_texts = system is not None and system.study.whole_texts
+    whole_texts = system is not None and system.study == SEARCHAIN
     causes = []
     for row in table.to_dict("records"):
         if row["right"] or about["metric"] == RECALL:
@@ -132,8 +133,8 @@ def count_causes(runs: Iterable[pd.DataFrame]) -> pd.DataFrame:
     columns = [*COUNTED, "metric", "cause"]
     kept = [run[columns] for run in runs if run["metric"].iloc[0] != RECALL]
     table = pd.concat([pd.DataFrame(columns=columns), *kept], ignore_index=True)
-    for _, metrics in table.groupby("dataset")["metric"]:
-        expect_one_measure(metrics)
+    if (table.groupby("dataset")["metric"].nunique() > 1).any():
+        raise UserError("found answers scored by two measures, expected that of share_measure")
     table = in_order(in_order(table, "system", all_systems()), "dataset", all_datasets())
     answers = table.groupby(COUNTED, sort=False).size()
     counts = table.groupby([*COUNTED, "cause"]).size().unstack("cause")

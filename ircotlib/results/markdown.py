@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from ircotlib.files.paths import figure_path, write_whole
+from ircotlib.files.paths import figure_path, writing
 from ircotlib.files.tables import write_table
 from ircotlib.parameters import Parameters
 from ircotlib.results.shown import as_texts
@@ -21,8 +21,9 @@ def save_table(table: pd.DataFrame, name: str, caption: str, p: Parameters | Non
     made_with = (p.profile, p.trial) if p else ()
     write_table(figure_path(f"{name}.csv", *made_with), table)
     text = f"{caption}\n\n{as_markdown(table)}\n"
-    write_whole(figure_path(f"{name}.md", *made_with), text)
-    write_whole(figure_path(f"{name}.tex", *made_with), as_latex(table, caption, name))
+    for ending, content in (("md", text), ("tex", as_latex(table, caption, name))):
+        with writing(figure_path(f"{name}.{ending}", *made_with)) as new:
+            new.write_text(content, encoding="utf-8")
 
 
 def as_markdown(table: pd.DataFrame) -> str:

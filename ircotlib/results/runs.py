@@ -91,5 +91,5 @@ def read_costs(p: Parameters, experiment: str, part: str = "test") -> pd.DataFra
         row |= count_requests(about)
         for name in ("requests", "computed"):
             row[name] = sum(kind[name] for kind in about["counts"].values())
-        rows.append(row | ({"usd": about["cost"]["usd"]} if "cost" in about else {}))
+        rows.append(row | ({"usd": about["cost"]["usd"]} if about.get("cost") else {}))
     return in_order(pd.DataFrame(rows), "system", all_systems())

@@ -54,7 +54,8 @@ def show_table(table: pd.DataFrame) -> None:
 
     texts = as_texts(table)
     first = list(texts)[: table.index.nlevels]  # of several parts, equal ones are shown once
-    with pd.option_context("display.max_rows", 200, "display.max_colwidth", None):
+    whole = {"display.max_rows": 200, "display.max_columns": 50, "display.max_colwidth": None}
+    with pd.option_context(whole | {"display.width": 200}):
         display(texts.set_index(first) if len(texts) else "nothing to show")
 
 
@@ -62,7 +63,7 @@ def as_texts(table: pd.DataFrame) -> pd.DataFrame:
     """The cells of a table as texts, under the titles of its columns; its index comes first, unless
     it only numbers the rows. Columns without any value are left out.
     """
-    if table.index.nlevels > 1 or table.index.name or table.index.dtype == object:
+    if table.index.name or not pd.api.types.is_integer_dtype(table.index):
         table = table.rename_axis(index=lambda name: name or "").reset_index()
     columns = {}
     for position, head in enumerate(table):

@@ -19,7 +19,6 @@ from ircotlib.datasets.hotpotqa import (
     ARCHIVE,
     FOLDER,
     find_gold_ids,
-    find_ids,
     read_hotpotqa,
 )
 from ircotlib.datasets.pooled import make_paragraph
@@ -154,17 +153,6 @@ def test_a_corpus_is_made_once_and_its_count_compared_with_the_papers(tmp_path):
     assert list(make_full_corpus(exact, tmp_path, tmp_path / "corpus")) == list(corpus)
 
 
-def test_a_damaged_file_leaves_no_corpus(tmp_path):
-    write_files(tmp_path, MUSIQUE)
-    path = tmp_path / "musique_full_v1.0_dev.jsonl"
-    path.write_text(path.read_text() + "\n" + path.read_text()[:-9])
-    with pytest.raises(DataError, match=f"^{path}:3: "):
-        make_full_corpus(FULL["musique"], tmp_path, tmp_path / "corpus")
-    write_files(tmp_path, MUSIQUE)
-    with pytest.warns(UserWarning):
-        assert len(make_full_corpus(FULL["musique"], tmp_path, tmp_path / "corpus")) == 6
-
-
 @pytest.mark.parametrize("dataset", FULL)
 def test_a_missing_file_is_told_with_its_name_places_and_source(tmp_path, dataset):
     corpus = FULL[dataset]
@@ -185,12 +173,15 @@ def test_the_counts_are_those_of_the_paper(shared):
     assert counts == {corpus.name: corpus.count for corpus in FULL.values() if corpus.count}
 
 
-def test_ids_are_found_by_title():
+def test_ids_are_found_by_title(tmp_path):
     titles = ["Rock &amp; Roll", "Łódź", "R&B", "Łódź", "R&amp;B", "łódź"]
     corpus = [Paragraph(str(number), title, "") for number, title in enumerate(titles, start=1)]
     expected = {"Łódź": "2", "Rock & Roll": "1", "R&amp;B": "5", "R&B": "3"}
     expected |= {"Ło\u0301dz\u0301": "2"}
-    assert find_ids(corpus, [*expected, "Nowhere", "Łódź"]) == expected
+    facts = [[title, 0] for title in (*expected, "Nowhere", "Łódź")]
+    row = {"_id": "1", "question": "?", "answer": "!", "type": "bridge", "context": []}
+    (tmp_path / "dev.json").write_text(json.dumps([row | {"supporting_facts": facts}]))
+    assert find_gold_ids(tmp_path / "dev.json", corpus) == expected
 
 
 def test_real_abstracts_give_the_gold_of_the_distractor_setting(shared, tmp_path):

@@ -3,7 +3,6 @@
 import json
 import re
 from dataclasses import replace
-from itertools import islice
 
 import pytest
 
@@ -13,12 +12,10 @@ from ircotlib.datasets.files import read_dataset
 from ircotlib.datasets.iirc import page_lines, page_paragraph, read_articles, read_iirc
 from ircotlib.datasets.scoring import score
 from ircotlib.errors import DataError
-from ircotlib.experiment.compare import run_system
 from ircotlib.experiment.setup import open_setup, program_of
 from ircotlib.files.paths import PROMPTS
 from ircotlib.parameters import read_parameters
 from ircotlib.systems import all_systems
-from ircotlib.systems.main_passage import read_titles
 
 PASSAGE = "Fišer studied in Zagreb, at the academy and at the Mozarteum. "
 FOUNDED = "The academy was founded in 1829 as the school of the Musikverein, in the old town."
@@ -214,16 +211,6 @@ def test_pages_of_simple_tags_are_read_as_the_parser_reads_them(laboratory):
         assert page_lines(html) == page_lines(f"<i/>{html}"), html  # which is not a simple tag
 
 
-def test_a_large_file_is_read_bit_by_bit(tmp_path):
-    lines = "\n".join(f"{n} is a line that has more than ten words in it" for n in range(5))
-    path = write_articles(tmp_path, {f"page {page}": lines for page in range(3000)})
-    path.write_bytes(path.read_bytes()[:-100])
-    paragraphs = read_articles(path)
-    assert len(list(islice(paragraphs, 2990 * 5))) == 2990 * 5
-    with pytest.raises(DataError, match=f"^{path}: [^\n]+$"):
-        list(paragraphs)
-
-
 BROKEN = [
     ({"answer": None}, "questions.0.answer: Input should be a valid dictionary"),
     (answer("spam"), "questions.0.answer.type: Input should be 'span', 'value', 'binary'"),
@@ -274,23 +261,6 @@ def setup(parameters):
     return replace(opened, dev=asked[:1], test=asked)
 
 
-@pytest.mark.parametrize("system", ["OneR QA", "IRCoT QA"])
-def test_runs_ask_for_titles_and_retrieve_within_their_pages(setup, system):
-    setting = {"k": 3 if "OneR" in system else 2}
-    scores = run_system(setup, all_systems()[system], **setting)
-    assert scores["recall"].between(0, 1).all() and (scores["paragraphs"] <= 15).all()
-    (folder,) = (setup.runs / "test").iterdir()
-    lines = [json.loads(line) for line in (folder / "predictions.jsonl").read_text().splitlines()]
-    for line, asked in zip(lines, setup.test, strict=True):
-        wrote, *steps = line["trace"]
-        mapped = [step for step in steps if "nearest title" in step]
-        assert [step["nearest title"] for step in mapped] == read_titles(wrote["generate"])
-        pages = list(dict.fromkeys(title for step in mapped for title in step["found"])) or None
-        assert all(step.get("titles") == pages for step in steps if "retrieve" in step)
-        assert any("retrieve" in step for step in steps)
-        assert line["paragraphs"][0] == asked.passage.id
-
-
 def test_nor_qa_reads_the_main_passage_and_asks_for_no_titles(setup):
     [asked] = setup.dev
     program = program_of(setup, all_systems()["NoR QA"])(asked)
@@ -321,11 +291,3 @@ def test_titles_are_asked_for_as_by_the_authors(shared, setup, parameters, syste
     asked += " that have relevant information to answer this question.\nA:"
     passage = f"Wikipedia Title: Ivana Fišer\n{PASSAGE.strip()}\n\n"
     assert text[-1] == f"{passage}Q: {instruction}{asked}"
-
-
-def test_a_question_with_a_passage_needs_a_model(parameters):
-    without = open_setup(parameters, "iirc", "02_index", with_model=False)
-    program = program_of(without, all_systems()["OneR"], k=3)
-    with pytest.raises(ValueError, match="found no model in the setup of iirc"):
-        next(program(without.test[0]))
-    assert next(program(replace(without.test[0], passage=None))).k == 3

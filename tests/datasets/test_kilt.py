@@ -13,7 +13,7 @@ from ircotlib.datasets.scoring import score
 from ircotlib.datasets.wording import ask_claim, ask_relation
 from ircotlib.errors import DataError
 from ircotlib.files.paths import ROOT
-from ircotlib.metrics import cover_em, cover_em_of_letters, one_verdict, rouge_l
+from ircotlib.metrics import cover_em, one_verdict, rouge_l
 
 SHARED = ROOT.parent / "shared" / "data"
 needs_samples = pytest.mark.skipif(
@@ -133,7 +133,7 @@ def test_real_samples_load_and_their_counts_hold():
 
 
 def test_an_answer_is_covered_by_words_not_by_letters_and_two_verdicts_are_none():
-    assert cover_em("I do not know.", ["no"]) == 0 and cover_em_of_letters("I know.", ["no"]) == 1
+    assert cover_em("I do not know.", ["no"]) == 0
     assert cover_em("It was Jane Austen who wrote it", ["Austen", "Brontë"]) == 1
     assert cover_em("Jane, then Austen", ["Jane Austen"]) == 0
     assert cover_em("", ["the"]) == cover_em("anything", ["the"]) == 0  # nothing covers nothing

@@ -15,19 +15,29 @@ def folder(request, folders):
 
 
 @pytest.fixture(scope="session")
-def servers():
-    """Two servers; one takes half a second to stop."""
-    with HTTPServer(threaded=True) as one, HTTPServer(threaded=True) as two:
-        yield one, two
+def one_server():
+    """A server for all tests: it takes half a second to stop."""
+    with HTTPServer(threaded=True) as server:
+        yield server
 
 
 @pytest.fixture
-def fakes(servers):
-    for server in servers:
-        server.clear()
-    return [Fake(server) for server in servers]
+def httpserver(one_server):
+    one_server.clear()
+    return one_server
 
 
 @pytest.fixture
-def fake(fakes):
-    return fakes[0]
+def fake(httpserver):
+    return Fake(httpserver)
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Seconds instead of minutes for what the client waits."""
+    openai = pytest.importorskip("openai", reason="needs: pip install -e '.[server]'")
+    from ircotlib.generation import server
+
+    for name, value in (("TIMEOUT", 0.5), ("RETRIES", 2), ("PAUSES", (0.01, 0.02))):
+        monkeypatch.setattr(server, name, value)
+    monkeypatch.setattr(openai._base_client, "INITIAL_RETRY_DELAY", 0.01)

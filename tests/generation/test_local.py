@@ -1,37 +1,63 @@
-"""Tiny local models write the same texts as `model.generate`, whatever the batch."""
+"""Models on this machine write what transformers' `generate` writes, whatever the batch."""
 
 import itertools
 import json
 import random
 import re
-import sys
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from math import inf, nan
-from threading import Barrier, Event
-from types import SimpleNamespace
 
 import pytest
 import torch
 from asking import ask, ask_one
-from tiny import LIMIT, prompts, read
-from transformers import AutoConfig
+from tiny import LIMIT, PARTS, byte_tokenizer, cut, prompts, read, shortest, spell
+from transformers import AutoConfig, AutoTokenizer, T5ForConditionalGeneration
 from transformers.models.t5.modeling_t5 import T5Attention
 
 from ircotlib.engine.cache import Calls
 from ircotlib.engine.scheduler import run
 from ircotlib.errors import UserError
-from ircotlib.files.processes import count_cores
-from ircotlib.generation.batches import side_by_side
-from ircotlib.generation.decode import keep_bias
+from ircotlib.generation.decode import bias_from_distances
 from ircotlib.generation.local import LocalModel
 from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Generate, Message, Retrieve, Sample
 
 STOPS = [SENTENCE, SENTENCE_OF_LINE, LINE, (".", "ka"), None]
 
 
-def test_the_batch_changes_nothing(folder):
+@pytest.fixture(scope="module")
+def generated(folders):
+    """The tokens of transformers' own greedy decoding, by kind of model and prompt."""
+    written = {}
+    for folder in folders.values():
+        local, tokenizer = LocalModel(folder), AutoTokenizer.from_pretrained(folder)
+        vars(local.model).pop("forward", None)  # ours, if it is a small Llama
+        for prompt in prompts():
+            inputs = tokenizer(prompt, return_tensors="pt", return_token_type_ids=False)
+            options = {"pad_token_id": 0, "max_new_tokens": 30, "do_sample": False}
+            [tokens] = local.model.generate(**inputs, **options).tolist()
+            start = 1 if local.is_encoder_decoder else inputs.input_ids.shape[1]
+            written[folder, prompt] = tokens[start:]
+    return written
+
+
+@pytest.mark.parametrize("stop", STOPS)
+def test_the_texts_are_those_of_generate_cut_at_the_stop(folder, generated, stop):
+    """And no row is computed after its stop; the rows of a batch are computed side by side."""
+    local, rows = LocalModel(folder), []
+    local.model.register_forward_hook(lambda *given: rows.append(len(given[-1].logits)))
+    replies = read(local, [Generate(prompt, stop, 30) for prompt in prompts()])
+    for prompt, reply in zip(prompts(), replies, strict=True):
+        tokens = generated[folder, prompt]
+        assert reply["text"] == cut(local.tokens.decode(tokens), stop)
+        assert reply["tokens"] == shortest(local, tokens, stop)
+        assert reply["prompt_tokens"] == len(local.tokens.encode(prompt))
+    # the random model does say different things, and stops at different places
+    assert min(len({r[name] for r in replies}) for name in ("text", "tokens")) > 3
+    assert sum(rows) == sum(reply["tokens"] for reply in replies) and len(rows) < sum(rows) / 2
+
+
+def test_the_batch_changes_nothing_and_a_reply_comes_when_its_row_ends(folder):
     kinds = enumerate(zip(itertools.cycle(STOPS), prompts()))
     requests = [Generate(prompt, stop, 20 + number % 7) for number, (stop, prompt) in kinds]
     local = LocalModel(folder)
@@ -39,67 +65,42 @@ def test_the_batch_changes_nothing(folder):
     shuffled = random.Random(5).sample(requests, len(requests))
     for model in (local, LocalModel(folder, batch_tokens=100, batch_rows=5)):
         assert ask(model, shuffled) == [alone[request] for request in shuffled]
+    lengths = [json.loads(reply)["tokens"] for _, reply in local.answer(requests)]
+    assert lengths == sorted(lengths) and len({*lengths}) > 3
 
 
-@pytest.mark.parametrize("stop", STOPS)
-def test_no_row_is_computed_after_its_stop(folder, stop):
-    local, rows = LocalModel(folder, batch_rows=10), []
-    local.threads = 1
-    local.model.register_forward_hook(lambda *given: rows.append(len(given[-1].logits)))
-    replies = read(local, [Generate(prompt, stop, 30) for prompt in prompts()])
-    assert sum(rows) == sum(reply["tokens"] for reply in replies)
-    assert len(rows) < sum(rows) / 2  # and they were computed side by side
+ENDS = [("Amazon.com was founded in 1994.", " It is."), ("He fired the .30 carbine.", " He is.")]
+ENDS += [("It is 'his.'", " He is."), ("It is his...", " He is."), ("It is his.", "")]
 
 
-def test_a_reply_is_given_when_its_row_ends(folder):
-    """It does not wait for the end of the whole batch."""
-    local, passes = LocalModel(folder), []
-    local.threads = 1
-    local.model.register_forward_hook(lambda *_: passes.append(1))
-    requests = [Generate(prompt, None, tokens) for prompt, tokens in zip(prompts(3), (9, 2, 30))]
-    replies = local.answer(requests)
-    assert not passes
-    given = [(index, len(passes)) for index, reply in replies]
-    lengths = [reply["tokens"] for reply in read(local, requests)]
-    assert given == sorted(enumerate(lengths), key=lambda pair: pair[1])
-    assert lengths[0] <= 9 and lengths[1] <= 2 and len(set(lengths)) > 1
+@pytest.mark.parametrize("kind", PARTS)
+def test_a_sentence_ends_only_where_white_space_follows(tmp_path, kind):
+    for number, (kept, rest) in enumerate(ENDS):
+        local = spell(tmp_path / str(number), PARTS[kind](), kept + rest)
+        assert not local.tokens.by_word
+        [reply] = read(local, [Generate("Q", SENTENCE, 100)])
+        tokens = [*local.tokens.encode(kept + rest), 0]
+        assert reply["text"] == kept and reply["tokens"] == shortest(local, tokens, SENTENCE)
+    local = spell(tmp_path, byte_tokenizer(), "It is… He is his")  # its three bytes are tokens
+    assert read(local, [Generate("Q", SENTENCE, 100)])[0]["text"] == "It is…"
 
 
-def test_threads_that_compute_a_longer_position_bias_at_once_each_get_theirs():
-    lengths, interval = range(1, 9), sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        with ThreadPoolExecutor(len(lengths)) as pool:
-            for _ in range(300):
-                together = Barrier(len(lengths))
-
-                def compute(queries, keys, together=together):
-                    together.wait()
-                    return torch.zeros(1, 1, queries, keys)
-
-                attention = SimpleNamespace(n_heads=1, compute_bias=compute)
-                keep_bias(attention)
-                biases = pool.map(lambda n, a=attention: a.compute_bias(n, n), lengths)
-                assert [bias.shape[-1] for bias in biases] == list(lengths)
-    finally:
-        sys.setswitchinterval(interval)
-
-
-def test_a_position_bias_is_that_of_transformers():
+def test_a_t5_encoder_reads_padded_prompts_as_transformers_does(folders):
+    ours = LocalModel(folders["t5"]).model.encoder
+    theirs = T5ForConditionalGeneration.from_pretrained(folders["t5"]).eval().encoder
+    assert ours.config._attn_implementation == "row_by_row" != theirs.config._attn_implementation
+    ids = torch.randint(3, 300, (5, 40), generator=torch.Generator().manual_seed(0))
+    mask = (torch.arange(40) < torch.tensor([[40], [39], [20], [3], [1]])).long()
+    for padded in (mask, torch.ones_like(mask)):
+        inputs = {"input_ids": ids, "attention_mask": padded}
+        with torch.inference_mode():
+            states, expected = ours(**inputs)[0][padded == 1], theirs(**inputs)[0][padded == 1]
+        torch.testing.assert_close(states, expected, rtol=1e-4, atol=1e-4)
     config = AutoConfig.for_model("t5", num_heads=3)
     attention = T5Attention(config, has_relative_attention_bias=True).requires_grad_(False)
-    expected = {n: attention.compute_bias(n, n) for n in (1, 2, 300, 40)}
-    keep_bias(attention)
-    for n, bias in expected.items():
-        assert torch.equal(attention.compute_bias(n, n), bias)
-
-
-@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
-def test_other_dtypes(folder, dtype):
-    local = LocalModel(folder, dtype=dtype)
-    replies = read(local, [Generate(prompt, SENTENCE, 10) for prompt in prompts(8)])
-    assert local.model.dtype == getattr(torch, dtype)
-    assert all(1 <= reply["tokens"] <= 10 for reply in replies)
+    expected = {n: attention.compute_bias(n, n) for n in (1, 2, 300)}
+    bias_from_distances(attention)
+    assert all(torch.equal(attention.compute_bias(n, n), bias) for n, bias in expected.items())
 
 
 OVERFLOWING = {"llama": "mlp.down_proj", "gpt2": "mlp.c_proj.weight", "t5": "decoder.final_layer"}
@@ -107,12 +108,15 @@ OVERFLOWING = {"llama": "mlp.down_proj", "gpt2": "mlp.c_proj.weight", "t5": "dec
 
 @pytest.mark.parametrize("kind", OVERFLOWING)
 def test_numbers_too_large_for_the_dtype_are_no_reply(folders, kind):
-    small, large = LocalModel(folders[kind]), LocalModel(folders[kind], dtype="float16")
+    small, large = (
+        LocalModel(folders[kind], dtype="bfloat16"),
+        LocalModel(folders[kind], dtype="float16"),
+    )
+    assert small.model.dtype == torch.bfloat16
     for local in (small, large):
         for name, weight in local.model.named_parameters():
             if OVERFLOWING[kind] in name:
                 weight.data = weight.sign() * 60_000
-    vars(small.model).pop("forward", None)  # ours has joined copies of the weights
     for request in (Generate(prompts()[0], None, 5), Sample(prompts()[1], 3, 1.0, None, 5)):
         assert isinstance(ask_one(small, request), str)
         error = ask_one(large, request)
@@ -134,7 +138,6 @@ def test_a_prompt_whose_numbers_are_too_large_costs_only_itself(folders, make):
 
 def test_batches_are_the_shortest_prompts_that_fit(folders):
     local = LocalModel(folders["t5"], batch_tokens=40, batch_rows=3)
-    local.threads = 1
     lengths = [9, 4, 50, 4, 11, 4]
     requests = [Generate(" ".join(["ka"] * (length - 1))) for length in lengths]
     # the end, a special token, is not counted
@@ -142,44 +145,11 @@ def test_batches_are_the_shortest_prompts_that_fit(folders):
     assert local.take(requests) == [1, 3, 5]  # three rows
     assert local.take(requests[:3] + requests[4:5]) == [1, 0, 3]  # 3 x 11 tokens
     assert local.take(requests[2:3]) == [0]  # longer than a batch: alone
+    assert local.take([Sample("ka", 2), Sample("ka ka", 1), Sample("ka ka", 1)]) == [0, 1]
     request = Generate(" ".join(["ka"] * 1200), None, 2)  # a T5 has no limit
     assert read(local, [request])[0]["prompt_tokens"] == 1201
     with pytest.raises(TypeError, match="Retrieve"):
         ask(local, [Retrieve("ka", 3)])
-
-
-def test_each_core_answers_a_batch_of_a_small_model(folders):
-    local = LocalModel(folders["t5"], batch_rows=3)
-    assert local.threads == count_cores()
-    requests = [Generate(" ".join(["ka"] * length)) for length in (3, 1, 4, 1, 5, 9, 2)]
-    local.threads = 2
-    assert local.take(requests) == [1, 3, 6, 0, 2, 4]
-    assert local.take(requests[:3]) == [1, 0, 2]  # a batch of two, one of one
-    together = ask(local, requests)
-    local.threads = 1
-    assert ask(local, requests) == together
-
-
-def test_work_side_by_side_is_yielded_as_it_comes_and_fails_as_it_would_alone():
-    gate = Event()
-
-    def first():
-        yield "a"
-        gate.wait(10)
-        yield "c"
-
-    def second():
-        yield "b"
-        gate.set()
-
-    items = list(side_by_side([first(), second()], 2))
-    assert sorted(items) == ["a", "b", "c"] and items[-1] == "c"
-    broken = map({0: "d"}.__getitem__, itertools.count())
-    with pytest.raises(KeyError, match="1"):
-        list(side_by_side([broken, itertools.count()], 2))
-    endless = side_by_side([itertools.count(), itertools.count()], 2)
-    assert next(endless) == 0
-    endless.close()  # ends the threads; otherwise this test would hang
 
 
 def test_a_replayed_run_does_not_read_the_weights(folders, tmp_path):
@@ -191,15 +161,12 @@ def test_a_replayed_run_does_not_read_the_weights(folders, tmp_path):
     def play(local):
         programs = {prompt: three_thoughts(prompt) for prompt in prompts()}
         with Calls(tmp_path / "calls.sqlite") as calls:
-            outcomes, counts = run(programs, [local], calls)
-        return [outcome.result for outcome in outcomes.values()], counts
+            outcomes, _ = run(programs, [local], calls)
+        return [outcome.result for outcome in outcomes.values()]
 
     first, second = (LocalModel(folders["t5"], batch_rows=8) for _ in range(2))
-    (results, counts), (again, recounts) = play(first), play(second)
-    assert again == results and len(results[0][1]) == 2
-    for kind, computed in (("Generate", 32), ("Sample", 16)):
-        assert counts[kind]["computed"] == computed and recounts[kind]["computed"] == 0
-        assert recounts[kind]["tokens"] == counts[kind]["tokens"] > 0
+    results = play(first)
+    assert play(second) == results and len(results[0][1]) == 2
     assert "model" in vars(first) and "model" not in vars(second)
 
 
@@ -207,11 +174,10 @@ def test_a_replayed_run_does_not_read_the_weights(folders, tmp_path):
 def test_a_prompt_longer_than_a_causal_model_can_read_costs_only_itself(folders, kind):
     local = LocalModel(folders[kind], batch_rows=1)
     prompt = " ".join(["ka"] * 60)
-    room = LIMIT - len(local.tokenizer(prompt).input_ids)
+    room = LIMIT - len(local.tokens.encode(prompt))
     fits, too_long = Generate(prompt, None, room), Generate(prompt, None, room + 1)
     replies = ask(local, [too_long, fits, too_long, Generate("ka", None, 3)])
     assert [type(reply) for reply in replies] == [UserError, str, UserError, str]
-    assert replies[1::2] == ask(local, [fits, Generate("ka", None, 3)])
     assert f"at most {LIMIT - room - 1} tokens" in str(replies[0])
 
 
@@ -220,7 +186,7 @@ NONSENSE = {
     "stop ('.', '')": Generate("ka", (".", ""), 5),
     "max_tokens 0": Generate("ka", None, 0),
     "a prompt without a token": Generate("", None, 5),
-    "no chat template": Generate((Message("user", "ka"),)),
+    "found 1 messages": Generate((Message("user", "ka"),)),
     "n -3": Sample("ka", -3),
 } | {f"temperature {t}": Sample("ka", 1, t) for t in (0.0, -1.0, inf, nan)}
 

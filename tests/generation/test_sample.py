@@ -2,14 +2,19 @@
 
 import json
 import random
+from collections import Counter
 
 import pytest
+import torch
 from asking import ask, ask_one
 from page_prompts import draw_prompts
+from scipy.stats import chisquare
 from tiny import note_shapes
 
 from ircotlib.files.paths import MODELS
+from ircotlib.generation.decode import decode
 from ircotlib.generation.local import LocalModel
+from ircotlib.generation.sampling import Draws
 from ircotlib.program import LINE, SENTENCE, Generate, Sample, key
 
 STOPS = [SENTENCE, LINE, ("was", "Q:"), None]
@@ -17,9 +22,7 @@ STOPS = [SENTENCE, LINE, ("was", "Q:"), None]
 
 @pytest.fixture(scope="module", params=["mini-base", "mini-causal"])
 def local(request):
-    model = LocalModel(MODELS / request.param)
-    model.threads = 1  # makes batches equally large on every machine
-    return model
+    return LocalModel(MODELS / request.param)
 
 
 @pytest.fixture(scope="module")
@@ -42,44 +45,26 @@ def test_the_batch_changes_nothing(local, prompts):
     alone = [ask_one(local, request) for request in requests]
     check_same(local, ask(local, requests), alone)
     order = random.Random(5).sample(range(len(requests)), len(requests))
-    shuffled = ask(local, [requests[at] for at in order])
-    check_same(local, shuffled, [alone[at] for at in order])
     small = LocalModel(local.folder, batch_tokens=2_000, batch_rows=5)
-    check_same(small, ask(small, requests), alone)
+    check_same(small, ask(small, [requests[at] for at in order]), [alone[at] for at in order])
     assert len({sample.text for reply in alone for sample in local.decode(reply)}) > 10
 
 
 def test_a_low_temperature_gives_the_most_probable_text(local, prompts):
     greedy = ask(local, [Generate(prompt, SENTENCE, 30) for prompt in prompts])
-    for temperature in (1e-3, 1e-300, 5e-324):
+    for temperature in (1e-3, 5e-324):
         drawn = ask(local, [Sample(prompt, 2, temperature, SENTENCE, 30) for prompt in prompts])
         for reply, text in zip(drawn, greedy, strict=True):
             assert [sample.text for sample in local.decode(reply)] == [local.decode(text)] * 2
             assert json.loads(reply)["tokens"] == 2 * json.loads(text)["tokens"]
 
 
-def test_an_encoder_reads_a_prompt_once_and_no_row_is_computed_after_its_end(prompts):
-    """For causal models, test_causal.py has the same of the rows of the cache."""
-    local, passes = LocalModel(MODELS / "mini-base"), []
-    local.threads, shapes = 1, note_shapes(local.model.get_encoder())
-    local.model.register_forward_hook(lambda module, _, out: passes.append(len(out.logits)))
-    requests = [Sample(prompts[0], 5, 1.0, SENTENCE, 30), Sample(prompts[1], 3, 1.0, SENTENCE, 30)]
-    replies = [json.loads(reply) for reply in ask(local, requests)]
-    lengths = [reply["prompt_tokens"] for reply in replies]
-    assert lengths == [len(local.tokens.encode(prompt)) for prompt in prompts[:2]]
-    assert shapes == [(2, max(lengths))] and passes[0] == 2 and passes[1] <= 8
-    # after the first token of each, a row for each sample that goes on
-    assert sum(passes[1:]) == sum(reply["tokens"] for reply in replies) - 8
-
-
-def test_a_prompt_counts_in_a_batch_as_often_as_it_is_continued(local):
-    requests = [Sample("Q: Who?", n) for n in (3, 4, 2, 30, 1)]
-    length = len(local.tokens.encode("Q: Who?"))
-    rows, tokens = {"batch_rows": 9}, {"batch_tokens": 7 * length}
-    for sizes, first, taken in ((rows, 0, [0, 1, 2]), (tokens, 0, [0, 1]), (rows, 3, [0])):
-        model = LocalModel(local.folder, **sizes)
-        model.threads = 1
-        assert model.take(requests[first:]) == taken
+def test_a_prompt_is_read_once_for_all_its_samples(local, prompts):
+    whole = LocalModel(local.folder, kept_tokens=0)
+    shapes = note_shapes(whole.model.get_encoder() if local.is_encoder_decoder else whole.model)
+    reply = ask_one(whole, Sample(prompts[0], 5, 1.0, SENTENCE, 30))
+    assert shapes[0] == (1, json.loads(reply)["prompt_tokens"]) and len(local.decode(reply)) == 5
+    assert all(columns == 1 for _, columns in shapes[1:])
 
 
 def test_samples_of_other_requests_are_others(local, prompts):
@@ -90,3 +75,48 @@ def test_samples_of_other_requests_are_others(local, prompts):
     assert len({key(each, "") for each in requests}) == 5
     samples = [sample for reply in ask(local, requests) for sample in local.decode(reply)[:4]]
     assert len(samples) == 20 and len({sample.text for sample in samples}) > 14
+
+
+def logits_of(local, prompt, written):
+    """The logits of transformers before each written token and after the last: tokens x words."""
+    ids, after = torch.tensor([local.tokens.encode(prompt)]), torch.tensor([written]).long()
+    with torch.inference_mode():
+        if local.is_encoder_decoder:
+            start = torch.zeros(1, 1, dtype=torch.long)
+            return local.model(ids, decoder_input_ids=torch.cat([start, after], 1)).logits[0]
+        return local.model(torch.cat([ids, after], 1)).logits[0, ids.shape[1] - 1 :]
+
+
+def test_draws_have_the_distribution_of_the_model(local):
+    """The first words of 4000 samples, against softmax(logits / temperature)."""
+    logits = logits_of(local, "A:", [])[-1].double()
+    for temperature in (0.5, 2.0):
+        reply = ask_one(local, Sample("A:", 4000, temperature, None, 1))
+        drawn = Counter(sample.text for sample in local.decode(reply))
+
+        def p_value(temperature, drawn=drawn):
+            expected = Counter()
+            for token, share in enumerate((logits / temperature).softmax(-1).tolist()):
+                expected[local.tokens.decode([token]).strip()] += 4000 * share
+            common = [text for text, number in expected.items() if number >= 5]
+            counts = [drawn[text] for text in common], [expected[text] for text in common]
+            with_rare = ([*column, 4000 - sum(column)] for column in counts)
+            return chisquare(*with_rare).pvalue
+
+        assert len(drawn) > 3 and p_value(temperature) > 0.01
+        assert p_value(temperature * 1.2) < 1e-4
+
+
+def test_log_probabilities_are_those_of_a_plain_pass_over_the_text(local, prompts):
+    request, last = Sample(prompts[5], 4, 1.5, None, 12), local.model.generation_config.eos_token_id
+
+    def ends(row, tokens):
+        return tokens[-1] == last or len(tokens) == 12
+
+    ids = [local.tokens.encode(request.prompt)]
+    written = dict(decode(local.model, ids, ends, Draws([request]), [0] * 4))
+    for row, sample in enumerate(local.decode(ask_one(local, request))):
+        logs = logits_of(local, request.prompt, written[row]).log_softmax(-1)
+        mean = float(logs[:-1].gather(1, torch.tensor(written[row])[:, None]).mean())
+        assert sample.log_probability == pytest.approx(mean, rel=1e-4)
+        assert sample.text == local.tokens.decode(written[row]).strip()

@@ -1,37 +1,455 @@
-"""mini-causal behind `transformers serve`, compared with itself on this machine; costs."""
+"""What is sent to a server, and what comes of all that it answers, over real HTTP."""
 
 import json
-import math
-from dataclasses import replace
-from functools import partial
-from itertools import product
+import time
+import traceback
+from email.utils import formatdate
 
 import pytest
 from asking import ask, ask_one
-from serving import copy_model, serve_model
+from serving import completion, copy_model, serve_model, status
 from tiny import read
+from werkzeug import Response
 
-pytest.importorskip("openai", reason="needs the client: pip install -e '.[server]'")
-pytest.importorskip("uvicorn", reason="needs a server: pip install -e '.[dev]'")
+openai = pytest.importorskip("openai", reason="needs the client: pip install -e '.[server]'")
 
-from ircotlib.experiment.costs import most_generations
+from ircotlib.playing.cache import Calls
+from ircotlib.playing.scheduler import run
 
-from ircotlib.experiment import backends, bench
-from ircotlib.experiment.compare import run_system
-from ircotlib.experiment.runs import Run, replay
-from ircotlib.experiment.setup import open_setup
-from ircotlib.generation.budget import find_price
+from ircotlib.errors import Unavailable, UserError
+from ircotlib.generation.budget import Budget, Price, find_price
 from ircotlib.generation.local import LocalModel
 from ircotlib.generation.server import ServerModel
-from ircotlib.parameters import read_parameters
-from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Generate, Message
-from ircotlib.prompting.demonstrations import find_demonstrations
-from ircotlib.prompting.prompt import GPT3, render_demonstration
-from ircotlib.results.runs import read_costs
-from ircotlib.systems import IRCOT, all_systems
+from ircotlib.program import (
+    LINE,
+    SENTENCE,
+    SENTENCE_OF_LINE,
+    Generate,
+    Message,
+    Sample,
+    Sampled,
+)
 
-S = all_systems()
-STOPS = (SENTENCE, SENTENCE_OF_LINE, LINE, (" was", " in"), None)
+pytestmark = pytest.mark.usefixtures("quick")
+WORDS = ("red", "green", "blue", "black")
+
+
+def model(fake, **options) -> ServerModel:
+    return ServerModel("m", fake.url, **{"in_flight": 1} | options)
+
+
+def play(backend, calls, prompts=WORDS) -> dict[str, str]:
+    def program(prompt):
+        return (yield Generate(prompt, LINE, 9))
+
+    outcomes, _ = run({prompt: program(prompt) for prompt in prompts}, [backend], calls)
+    return {id: outcome.result for id, outcome in outcomes.items()}
+
+
+def test_what_is_sent(fake):
+    usual = {"model": "m", "temperature": 0, "max_tokens": 9}
+    chat = {
+        "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "q"}]
+    }
+    messages = tuple(Message(*each.values()) for each in chat["messages"])
+    backend, chats = model(fake), model(fake, chat=True)
+    ask_one(backend, Generate("q", LINE, 9))
+    ask_one(backend, Generate("q", SENTENCE, 9))
+    ask_one(backend, Generate("q", tuple("abcdef"), 9))
+    ask_one(chats, Generate(messages, ("Q:",), 9))  # it might begin with thoughts
+    ask_one(chats, Generate(messages, ("Q:",), 9))
+    ask_one(chats, Generate("q", SENTENCE_OF_LINE, 9))
+    prompt, drawn = {"prompt": "q"}, usual | {"temperature": 0.5, "n": 3}
+    assert fake.bodies[:3] == [
+        usual | prompt | {"stop": ["\n"]},
+        usual | prompt,
+        usual | prompt | {"stop": [*"abcd"]},
+    ]
+    alone = {"messages": [{"role": "user", "content": "q"}]}
+    assert fake.bodies[3:] == [usual | chat, usual | chat | {"stop": ["Q:"]}, usual | alone]
+    fake.bodies.clear()
+    fake.faults = {"q": [{"choices": completion("A")["choices"] * 3}] * 2}
+    ask_one(backend, Sample("q", 3, 0.5, SENTENCE, 9))
+    ask_one(chats, Sample("q", 3, 0.5, SENTENCE, 9))
+    assert fake.bodies == [drawn | prompt | {"logprobs": 1}, drawn | alone | {"logprobs": True}]
+    assert isinstance(ask_one(backend, Generate(messages)), ValueError)
+
+
+def hang(body):
+    time.sleep(0.7)
+    return completion("late")
+
+
+def reset(body):
+    """A reply that is cut off in its middle."""
+    response = Response('{"choices": [{"te', 200)
+    response.headers["Content-Length"] = "500"
+    return response
+
+
+def stream(body):
+    return Response('data: {"choices": []}\n\n', 200, content_type="text/event-stream")
+
+
+def half(**ends) -> dict:
+    return completion("Ann Lee was the", **ends)
+
+
+def said(content: str, kind: str = "application/json", number: int = 200) -> Response:
+    return Response(content, number, content_type=kind)
+
+
+PASSES = {
+    "slow down": status(429, "slow down", {"Retry-After": "0.05"}),
+    "loading": status(503, "loading"),
+    "broken": Response("broken", 500),
+    "reset": reset,
+    "hangs": hang,
+    "half of a reply": said('{"choices": [{"te'),
+    "a page": said("<html>Welcome", "text/html"),
+    "a stream": stream,
+    "null": said("null"),
+    "no field": {},
+    "no choice": {"choices": []},
+    "choices of another kind": {"choices": "none"},
+    "a choice that is null": {"choices": [None]},
+    "an empty choice": {"choices": [{"index": 0}]},
+    "no content": completion(None),
+    "a call of a tool": completion(None, message={"content": None, "tool_calls": [{"id": "1"}]}),
+    "an error of 200": {"error": {"message": "Provider returned error", "code": "odd"}},
+    "an error as a text": {"error": "the model crashed"},
+    "an object error": {"object": "error", "message": "x"},
+    "an error beside half a text": half() | {"error": {"message": "lost"}},
+    "an error in a choice": half(error={"code": 502}),
+    "finish_reason error": half(finish_reason="error"),
+    "finish_reason abort": half(finish_reason="abort"),
+    "no resources": half(finish_reason="insufficient_system_resource"),
+    "native_finish_reason": half(native_finish_reason="ERROR"),
+    "code 503 in a reply of 200": {"error": {"message": "overloaded", "code": "later"}},
+}
+
+
+@pytest.mark.parametrize("fault", PASSES.values(), ids=PASSES)
+def test_what_may_pass_is_asked_for_again_and_never_kept(fake, fault):
+    fake.faults = {"red": [fault, fault]}
+    with Calls() as calls:
+        assert play(model(fake, chat=True), calls) == {word: word.upper() for word in WORDS}
+    assert sorted(fake.asked) == sorted([*WORDS, "red", "red"])
+
+
+LIMIT = "This model's maximum context length is 4097 tokens. However, you sent 5000, n tokens"
+TOO_LARGE = "max_tokens is too large: 9000. This model supports at most 4096 completion tokens"
+REFUSED = {"content": [{"type": "refusal", "refusal": "No."}]}
+ONE = {  # what is answered, how often it is asked, and the words of the error
+    "broken": (Response("broken <b>\x1b[31m", 500), 3, "status 500, .*broken"),
+    "a bad gateway": (status(502, "upstream"), 3, "upstream"),
+    "no choice": ({"choices": []}, 3, "in place of a text: .*asked 3 times"),
+    "half a text": (half(finish_reason="error"), 3, "a text that failed: .*asked 3 times"),
+    "a filter": (half(finish_reason="content_filter"), 1, "found a refusal"),
+    "a refusal": (completion(None, message={"refusal": "No."}), 1, "found a refusal.*No"),
+    "a refusal in parts": (completion(None, message=REFUSED), 1, "found a refusal.*No"),
+    "too long": (
+        status(400, LIMIT, param="messages"),
+        1,
+        "status 400, .*maximum context length is 4097",
+    ),
+    "too long for a minute": (
+        status(429, "Request too large for gpt-4: Limit 6000"),
+        3,
+        "too large",
+    ),
+    "too long in a list": (
+        said('[{"error": {"message": "9 tokens > 4"}}]', number=400),
+        1,
+        "9 tok",
+    ),
+    "too long for a proxy": (said("<title>413 Too Large", "text/html", 413), 1, "413 Too Large"),
+    "too long with 200": ({"error": {"message": "exceeds the context", "code": 400}}, 1, "exceeds"),
+    "max_tokens": (status(400, TOO_LARGE, param="max_tokens"), 1, "is too large: 9000"),
+    "a list of details": (
+        said('{"detail": [{"loc": ["body"], "msg": "odd"}]}', number=422),
+        1,
+        "odd",
+    ),
+    "a text": (said("just\r\ntext", "text/plain", 418), 1, "status 418, just text"),
+    "only a beginning": (completion("It is", finish_reason="length"), 1, "no whole text"),
+    "nothing before the limit": (completion("", finish_reason="length"), 2, "no whole text"),
+}
+
+
+@pytest.mark.parametrize(("fault", "times", "words"), ONE.values(), ids=ONE)
+def test_what_one_request_is_refused_costs_its_question(fake, fault, times, words):
+    fake.faults = {"blue": [fault] * 9}
+    request = Generate("blue", LINE, 90)
+    error = ask_one(model(fake), request)
+    assert isinstance(error, ValueError | RuntimeError) and fake.asked == ["blue"] * times
+    assert str(error).isprintable() and len(str(error)) < 500
+    with Calls() as calls:
+        fake.faults = {"blue": [fault] * 9}
+        if "whole text" not in words:
+            with pytest.raises(RuntimeError, match=f"'blue': 1 of 4 questions failed.*{words}"):
+                play(model(fake), calls)
+            assert len(calls) == 3
+    with pytest.raises(type(error), match=words):
+        raise error
+
+
+ALL = {
+    "401": (status(401, "who are you"), 1, "status 401, .*who are you.*see OPENAI_API_KEY"),
+    "402": (status(402, "no credit"), 1, "no credit"),
+    "403": (status(403, "Your country is not allowed"), 1, "country"),
+    "404": (status(404, "no such model"), 1, "no such model"),
+    "401 with 200": ({"error": {"message": "no key", "code": 401}}, 1, "status 401, .*no key"),
+    "busy": (status(429, "slow down"), 3, "slow down.*all replies are kept"),
+    "busy for an hour": (status(429, "quota", {"Retry-After": "3600"}), 1, "quota"),
+    "away": (status(503, "away"), 3, "away.*all replies are kept"),
+    "reset": (reset, 3, "no connection .*all replies are kept"),
+    "hangs": (hang, 3, "no answer in 0.5 s; all replies are kept"),
+}
+
+
+@pytest.mark.parametrize(("fault", "times", "words"), ALL.values(), ids=ALL)
+def test_what_no_request_gets_past_ends_the_run_and_a_rerun_goes_on(fake, fault, times, words):
+    fake.faults = {"green": [fault] * 9}
+    with Calls() as calls:
+        with pytest.raises(RuntimeError, match=f"ServerModel failed.*{words}") as error:
+            play(model(fake), calls)
+        assert isinstance(error.value.__cause__, Unavailable) and "\n" not in str(error.value)
+        assert fake.asked == ["red", *["green"] * times] and len(calls) == 1
+        fake.faults = {}
+        fake.bodies.clear()
+        assert play(model(fake), calls) == {word: word.upper() for word in WORDS}
+        assert fake.asked == ["green", "blue", "black"]
+
+
+def test_nobody_listens(quick):
+    with pytest.raises(Unavailable, match="no connection .*refused.*all replies are kept"):
+        list(ServerModel("m", "http://127.0.0.1:9").answer([Generate("red")]))
+
+
+@pytest.mark.parametrize("wait", ["0.4", "a date"])
+def test_retry_after_is_obeyed_a_number_or_a_date(fake, wait):
+    def busy(body):  # a date has whole seconds
+        value = formatdate(time.time() + 2, usegmt=True) if wait == "a date" else wait
+        return status(429, "slow down", {"Retry-After": value})
+
+    fake.faults = {"all": [busy]}
+    assert read(model(fake), [Generate("red")])[0]["text"] == "RED"
+    assert 0.35 < fake.times[1] - fake.times[0] < 2.5
+
+
+def refused(field: str) -> Response:
+    """As FastAPI refuses a field; it repeats what was sent."""
+    detail = {
+        "type": "extra_forbidden",
+        "loc": ["body", field],
+        "msg": "Extra inputs are not permitted",
+    }
+    return said(json.dumps({"detail": [detail | {"input": "a prompt, with stop"}]}), number=422)
+
+
+FIELD = [
+    ("logprobs", status(403, "You are not allowed to request logprobs from this model")),
+    ("logprobs", said('[{"error": {"message": "Unknown name \\"logprobs\\""}}]', number=400)),
+    ("logprobs", said('{"error": {"message": "no logprobs here", "code": 400}}')),
+    ("logprobs", refused("logprobs")),
+    ("stop", status(400, "stop_sequences: each stop sequence must contain non-whitespace")),
+    ("stop", status(400, "Invalid 'stop': array too long.", param="stop")),
+    ("stop", refused("stop")),
+    ("n", status(400, "Field 'n': Value must be between 1 <= value <= 4, but got 5")),
+    ("temperature", status(403, "temperature is not permitted")),
+    ("temperature", status(400, "Unsupported value: 'temperature' does not support 0.7")),
+    (
+        "max_tokens",
+        status(400, "'max_tokens' is not supported with this model", param="max_tokens"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("field", "fault"), FIELD, ids=str)
+def test_a_field_that_the_server_refuses_is_left_out_once(fake, capsys, field, fault):
+    fake.faults = {"all": [fault]}
+    backend = model(fake)
+    drawn = backend.decode(ask_one(backend, Sample("a red\nsea", 5, 0.7, LINE, 9)))
+    assert [sample.text for sample in drawn] == ["A RED"] * 5  # cut here; asked one by one
+    first, *others = fake.bodies
+    assert field in first and not any(field in body for body in others)
+    assert ("max_completion_tokens" in others[-1]) == (field == "max_tokens")
+    assert capsys.readouterr().err.count(f"asked without {field}") == 1
+
+
+def choice(text: str | None, **more) -> dict:
+    return completion(text, **more)["choices"][0]
+
+
+def test_samples_come_in_the_order_of_their_indices_and_what_is_missing_is_asked_for(fake):
+    several = [
+        choice("c", index=2),
+        choice("a", index=0),
+        choice("b", index=1),
+        choice("d", index=3),
+    ]
+    broken = [choice("half", index=0, finish_reason="error"), choice("b", index=1), None, "odd"]
+    fake.faults = {"all": [{"choices": several[:3]}, {"choices": several}, {"choices": broken}]}
+    backend = model(fake)
+    texts = [
+        [text for text, _ in backend.decode(ask_one(backend, Sample("red", n)))] for n in (3, 3, 2)
+    ]
+    assert texts == [["a", "b", "c"], ["a", "b", "c"], ["b", "RED"]]
+    assert [body.get("n") for body in fake.bodies] == [3, 3, 2, None]
+    fake.faults = {"blue": [{"choices": [None]}] * 3}
+    assert isinstance(ask_one(backend, Sample("blue", 2)), RuntimeError)
+
+
+ODD = [
+    {"usage": usage} for usage in ([1], "x", None, {"prompt_tokens": True}, {"prompt_tokens": -7})
+]
+LOGS = ([1, 2], "x", {"content": [1, None]}, {"tokens": 3}, {"tokens": [1, "Ro"]})
+ODD += [{"choices": [choice("Rome", logprobs=logs, finish_reason=5, index="?")]} for logs in LOGS]
+ODD += [{"error": None, "object": "odd", "choices": [choice("Rome", error=None), [1], {}]}]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=str)
+def test_a_text_that_was_paid_is_kept_whatever_stands_beside_it(fake, odd):
+    fake.faults = {"all": [completion("Rome") | odd] * 2}
+    for chat in (False, True):
+        [reply] = read(model(fake, chat=chat), [Generate("Who?")])
+        assert reply["text"] == "Rome" and reply["tokens"] in (2, 2) and reply["prompt_tokens"] > 1
+
+
+TOKENS = ["Ro", "mé", " is", " old."]
+
+
+@pytest.mark.parametrize(
+    ("spelt", "tokens", "mean"),
+    [
+        ("Romé is old.", TOKENS, -2.5),
+        ("Romé is old. It", [*TOKENS, " It", "<end>"], -2.5),
+        ("<think>Romé is old.</think>Romé is old.", ["<think>Romé is old.</think>", *TOKENS], -3.5),
+        ("Romé is old.", ["Ro", "m\\xc3", "\\xa9 is", " old."], None),  # do not spell it
+        ("Romé is old.", [*TOKENS[:-1], None], None),
+    ],
+)
+def test_samples_have_the_mean_log_probability_of_the_tokens_that_are_kept(
+    fake, spelt, tokens, mean
+):
+    logs = [{"token": token, "logprob": -1.0 - at} for at, token in enumerate(tokens)]
+    fake.faults = {"all": [{"choices": [choice(spelt, logprobs={"content": logs})]}]}
+    backend = model(fake, chat=True)
+    reply = ask_one(backend, Sample("Which?", 1, 0.5, SENTENCE, 60))
+    assert backend.decode(reply) == (Sampled("Romé is old.", mean),)
+    plain = {"tokens": ["ab", "\nc"], "token_logprobs": [-1, -2]}
+    fake.faults = {"all": [{"choices": [choice("ab\nc", logprobs=plain)]}]}
+    backend = model(fake)
+    assert backend.decode(ask_one(backend, Sample("q", 1, 1, LINE, 9))) == (Sampled("ab", -1.0),)
+
+
+CHATS = {
+    "Rome is old. It lies on the Tiber.": "Rome is old.",
+    "A: Rome is old. It lies": "Rome is old.",
+    "Paris is young. Rome is old.": "Rome is old.",
+    '"Rome is old."': "Rome is old.",
+    "**Rome** is old. So": "Rome is old.",
+    "```\nRome is old. So\n```": "Rome is old.",
+    "A:\nRome is old. So": "Rome is old.",
+    "Rome is old\nQ: Who?": "Rome is old",
+    "\nQ: Who? Rome is old.": "",
+    "": "",
+    "Rome \ud83d is old.": "Rome \ufffd is old.",
+}
+
+
+@pytest.mark.parametrize("written", CHATS, ids=ascii)
+def test_whatever_a_chat_model_writes_is_cut_to_one_step(fake, written):
+    fake.faults = {"all": [completion(written)]}
+    [reply] = read(
+        model(fake, chat=True), [Generate("Q: Old?\nA: Paris is young.", SENTENCE_OF_LINE)]
+    )
+    assert reply["text"] == CHATS[written] and len(fake.bodies) == 1
+
+
+def test_replies_are_yielded_when_they_come(fake):
+    fake.faults = {"red": [lambda body: time.sleep(0.3) or completion("late")]}
+    backend = model(fake, in_flight=4)
+    order = [index for index, _ in backend.answer([Generate(word) for word in WORDS])]
+    assert order[-1] == 0 and sorted(order) == [0, 1, 2, 3]
+
+
+def test_nothing_is_sent_once_the_budget_is_spent(fake):
+    budget = Budget(Price(1.0, 1_000_000.0), max_cost=5.0)  # a dollar for each token written: 2
+    with Calls() as calls:
+        with pytest.raises(RuntimeError, match="spent 6 USD of max_cost 5.0; all replies") as error:
+            play(model(fake, budget=budget), calls)
+        assert isinstance(error.value.__cause__, Unavailable) and len(calls) == len(fake.asked) == 3
+    with pytest.raises(UserError, match="no price"):
+        Budget(None, max_cost=1.0)
+
+
+def test_prices_are_read_or_set(tmp_path, monkeypatch):
+    assert min(find_price("gpt-4o-mini")) > 0 and find_price("no such model") is None
+    assert find_price("x", [2, 4]).of(1_000_000, 500_000) == 4.0
+    (tmp_path / "prices.csv").write_text("model,input,output\nm,1,nan\n")
+    monkeypatch.setattr("ircotlib.generation.budget.PRICES", tmp_path / "prices.csv")
+    with pytest.raises(ValueError, match="prices.csv.*input|output"):
+        find_price("m")
+
+
+@pytest.mark.parametrize("said", ["Incorrect API key: {}", "b'Bearer {}\\n'", '{{"key": "{}"}}'])
+@pytest.mark.parametrize("number", [400, 401, 500])
+def test_a_key_that_is_repeated_is_not_shown(fake, monkeypatch, said, number):
+    monkeypatch.setenv("OPENAI_API_KEY", " sk-SECRET123\n")
+    fake.faults = {"all": [status(number, said.format("sk-SECRET123"))] * 3}
+    try:
+        shown = repr(ask_one(model(fake), Generate("red")))
+    except Exception as error:
+        shown = "".join(traceback.format_exception(error))
+    assert "SECRET" not in shown and "…" in shown
+    assert fake.log[0][0].headers["Authorization"] == "Bearer sk-SECRET123"
+
+
+@pytest.mark.parametrize(
+    "key", ["“sk-SECRET”", "sk-SECRET\x7f", "sk-a\nsk-SECRET", "Bearer SECRET"]
+)
+def test_a_key_that_cannot_be_sent_is_refused_and_not_shown(fake, monkeypatch, key):
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    with pytest.raises(UserError, match="^OPENAI_API_KEY: found") as error:
+        ask(model(fake), [Generate("red")])
+    assert "SECRET" not in "".join(traceback.format_exception(error.value)) and not fake.asked
+
+
+def test_a_header_that_cannot_be_sent_is_not_shown(fake, monkeypatch):
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Key: SECRETé")
+    error = ask_one(model(fake), Generate("red"))
+    shown = "".join(traceback.format_exception(error))
+    assert "OPENAI_CUSTOM_HEADERS" in shown and "SECRET" not in shown + repr(error)
+
+
+URLS = [("http://127.0.0.1:8000", "0", True), ("https://example.org/v1", "0", True)]
+URLS += [("http://example.org", "0", False), ("http://10.0.0.5:8000", "1", True)]
+
+
+@pytest.mark.parametrize(("url", "in_clear", "sent"), URLS)
+def test_a_key_goes_in_clear_only_to_this_machine_or_where_asked(monkeypatch, url, in_clear, sent):
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    monkeypatch.setenv("IRCOT_KEYS_IN_CLEAR", in_clear)
+    assert ServerModel("m", url).client.api_key == ("secret" if sent else "none")
+
+
+def test_a_proxy_never_gets_what_is_meant_for_this_machine(fake, monkeypatch):
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.setenv("NO_PROXY", "")
+    assert read(model(fake), [Generate("red")])[0]["text"] == "RED"
+
+
+@pytest.mark.parametrize(
+    "url", ["127.0.0.1:8000", "http://u:pass@host", "http://a,http://b", "ftp://a"]
+)
+def test_what_is_no_address_is_refused(url):
+    with pytest.raises(UserError, match="expected one such as http://127.0.0.1:8000") as error:
+        ServerModel("m", url)
+    assert "pass@" not in str(error.value)
+    assert ServerModel("m", "http://a/ ").url == "http://a/v1" != ServerModel("m", "http://a/x").url
 
 
 @pytest.fixture(scope="module")
@@ -41,133 +459,22 @@ def local(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def url(local):
+    pytest.importorskip("uvicorn", reason="needs a server: pip install -e '.[dev]'")
     with serve_model(local.folder) as url:
         yield url
 
 
-@pytest.fixture
-def parameters(tmp_path, monkeypatch, laboratory, local, url):
-    monkeypatch.setattr(bench, "DATA", tmp_path)
-    monkeypatch.setattr(backends, "DATA", tmp_path)
-    changes = {"data_dir": str(laboratory), "dev": 0, "test": 2, "datasets": ["hotpotqa"]}
-    changes |= {"model": local.name, "server": url, "context_tokens": 1050}
-    return read_parameters("mini", changes | {"ircot_k": [2], "max_steps": 5})
+SHOWN = "Q: Who wrote it?\nA: It is a film. So the answer is: Ann Lee.\n\n\nQ: Who wrote it?\nA:"
 
 
-@pytest.fixture(scope="module")
-def prompt() -> str:
-    shown = find_demonstrations("prompts/laboratory", "hotpotqa", "cot", "codex", 1, 0)[:2]
-    examples = [render_demonstration(demonstration) for demonstration in shown]
-    return "\n\n\n".join([examples[0], examples[1].rpartition("\nA: ")[0] + "\nA:"])
-
-
-def test_completions_are_those_of_the_same_model_on_this_machine(local, url, prompt):
-    requests = [Generate(prompt, stop, 25) for stop in STOPS]
+def test_texts_are_those_of_the_same_model_on_this_machine(local, url, monkeypatch):
+    monkeypatch.setattr("ircotlib.generation.server.TIMEOUT", 60.0)
+    requests = [Generate(SHOWN, stop, 25) for stop in (SENTENCE, LINE, (" is", " in"), None)]
     ours, theirs = read(local, requests), read(ServerModel(local.name, url), requests)
     for reply, other in zip(ours, theirs, strict=True):
         assert reply["text"] == other["text"] and reply["prompt_tokens"] == other["prompt_tokens"]
         assert reply["tokens"] <= other["tokens"] <= 25
     assert len({reply["text"] for reply in ours}) > 2
-
-
-def test_chats_are_those_of_the_same_model_on_this_machine(local, url, prompt):
-    messages = (Message("system", prompt[:-40]), Message("user", prompt[-40:]))
-    requests = Generate(messages, LINE, 25), Generate(prompt, LINE, 25)
-    texts = set()
-    for backend in (local, ServerModel(local.name, url, chat=True)):
-        texts |= {backend.decode(reply) for reply in ask(backend, requests)}
-    assert len(texts) == 1 and texts != {""}
-    assert isinstance(ask_one(ServerModel(local.name, url), requests[0]), ValueError)
-
-
-def test_a_whole_run_is_that_of_the_same_model_on_this_machine(parameters, local, capsys):
-    opened = open_setup(parameters.change(prices=[1.0, 10.0]), "hotpotqa", "04_ircot")
-    system, setting = S["IRCoT QA"], {"k": 2, "m": 1, "demonstration_set": 0}
-    run_system(opened, system, **setting)
-    assert f"2 questions: at most 12 generations of {local.name}" in capsys.readouterr().err
-    folder = Run(opened, system, "test", setting).folder
-    theirs, about = _read(folder), json.loads((folder / "run.json").read_text())
-    assert [row["answer"] for row in theirs] == [o.result.answer for o in replay(folder).values()]
-    assert all(len(row["trace"]) >= 5 and row["answer"] for row in theirs)
-    same = LocalModel(local.name)
-    same.count_tokens = opened.model.count_tokens  # so that prompts are cut in the same way
-    run_system(replace(opened, model=same), system, **setting)
-    assert _read(folder) == theirs
-    counts, cost = about["counts"]["Generate"], about["cost"]
-    usd = (counts["prompt_tokens"] + 10 * counts["tokens"]) / 1e6
-    assert cost["usd"] == cost["paid"] == pytest.approx(usd)
-    assert cost["per_question"] == pytest.approx(usd / 2) and usd > 0
-
-
-def _read(folder) -> list[dict]:
-    """The predictions without token counts: a local model stops at once, but a server writes on."""
-    rows = [json.loads(line) for line in (folder / "predictions.jsonl").read_text().splitlines()]
-    for row in rows:
-        steps = (step.items() for step in row["trace"])
-        row["trace"] = [{n: v for n, v in step if "tokens" not in n} for step in steps]
-    return rows
-
-
-def test_costs_are_in_the_table_and_an_unknown_one_is_not_zero(parameters):
-    for prices, each in ([1.0, 0.0], None), (None, math.nan):
-        opened = open_setup(parameters.change(prices=prices), "hotpotqa", "04_ircot")
-        run_system(opened, S["NoR QA"], demonstration_set=0)
-        [row] = read_costs(opened.parameters, "04_ircot").to_dict("records")
-        each = row["prompt tokens"] / 2e6 if each is None else each
-        assert row["a question, USD"] == pytest.approx(each, nan_ok=True)
-        assert row["cost, USD"] == pytest.approx(2 * each, nan_ok=True)
-    folder = Run(opened, S["NoR QA"], "test", {"demonstration_set": 0}).folder
-    assert json.loads((folder / "run.json").read_text())["cost"]["usd"] is None
-
-
-def test_the_most_generations_are_those_of_the_longest_chain(parameters):
-    opened = open_setup(parameters, "hotpotqa", "04_ircot")
-    ours = {name: system for name, system in S.items() if system.study == IRCOT}
-    most = {name: most_generations(opened, system) for name, system in ours.items()}
-    expected = {"NoR QA": 1, "OneR": 0, "OneR QA": 1, "IRCoT": 5, "IRCoT QA": 6}
-    assert most == expected | {"IRCoT QA w/o reader": 5}
-
-
-def test_prices_are_dated_and_may_be_set():
-    price = find_price("gpt-4o-mini")
-    assert price.of(1_000_000, 500_000) == pytest.approx(price.input + price.output / 2)
-    assert min(price[:2]) > 0 and "20" in price.about
-    assert find_price("gpt-4o-mini", [0, 0]).of(10, 10) == 0
-    assert find_price("no such model") is None
-    # with a server, the profile `sample` needs nothing else
-    p = read_parameters("sample", {"model": "m", "server": "http://127.0.0.1:1"})
-    assert (p.style, p.reader, p.context_tokens, p.models) == (GPT3.name, "cot", None, ["m"])
-    assert p.server == "http://127.0.0.1:1/v1" and p.demonstrations == "prompts/own"
-
-
-@pytest.mark.parametrize(
-    ("changes", "named"),
-    [
-        ({"server": "127.0.0.1:8000"}, "server: .*expected http://127.0.0.1:8000"),
-        ({"server": "http://a", "max_cost": 1}, "max_cost: found 1.0 and no price of .*set prices"),
-        ({"max_cost": 1}, "max_cost and no server"),
-        ({"batch": True}, "batch and no server"),
-        ({"server": "http://a,http://b", "batch": True}, "http://b/v1, expected one"),
-        ({"server": "http://a", "prices": [1]}, "prices"),
-        ({"server": "http://a", "in_flight": 0}, "in_flight"),
-    ],
-)
-def test_wrong_parameters_of_a_server_fail_before_any_work(changes, named):
-    with pytest.raises(ValueError, match=named):
-        read_parameters("mini", changes)
-
-
-@pytest.mark.parametrize("dataset", ["hotpotqa", "2wikimultihopqa", "musique"])
-def test_own_demonstrations_have_all_that_the_grid_asks_for(dataset):
-    for style, number in product(("codex", "flan_t5"), range(3)):
-        find = partial(find_demonstrations, "prompts/own", dataset)
-        answers, chains = find("direct", style, 0, number), find("cot", style, 0, number)
-        assert len(chains) >= 5 and not any(chain.paragraphs for chain in chains)
-        for chain, answer in zip(chains, answers, strict=True):
-            assert chain.answer.endswith(f"So the answer is: {answer.answer}.")
-        for m in (2, 3):
-            more, bare = find("cot", style, m, number), find("cot", style, 1, number)
-            assert [chain.id for chain in more] == [chain.id for chain in chains]
-            for chain, less in zip(more, bare, strict=True):
-                assert len(chain.paragraphs) == len(less.paragraphs) + m - 1
-                assert len({paragraph.title for paragraph in chain.paragraphs}) >= 2 + m
+    messages = (Message("system", SHOWN[:-20]), Message("user", SHOWN[-20:]))
+    chats = read(ServerModel(local.name, url, chat=True), [Generate(messages, LINE, 25)])
+    assert chats[0]["text"] == ours[1]["text"] != ""

@@ -33,7 +33,7 @@ COMPARING = (  # data sets and kinds of questions of the drills
     ("fever", "bridge_claim"),
 )
 RECALLING = "direct/direct"  # the stage that answers at once from memory
-READING = ("direct_retrieval/read", "ircot/direct")  # those that do so from pages
+READING = ("direct/read", "ircot/direct")  # those that do so from pages
 DRILLS = (RECALLING, *READING)
 BETWEEN = "\n\n\n"  # what separates examples in a prompt
 UNREAD = 0.6  # share of the facts known by heart for which no paragraph is retrieved

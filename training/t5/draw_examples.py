@@ -121,7 +121,7 @@ def draw_prompt_example(
     shots = [draw_training_question(world, rng, dialect) for _ in range(plan.demonstrations)]
     if share < 0.06:
         return _draw_closed_book(world, rng, dataset, dialect, shots, plan.style)
-    if share < 0.16 and (plan.style.direct or shots):
+    if share < 0.16 and (plan.style.template("direct").instruction or shots):
         return draw_direct(world, riddle, shots, rng, plan)
     if dataset == "iirc" and 0.16 <= share < 0.3:
         shots = [draw_training_question(world, rng, dataset) for _ in shots]  # shown without chains
@@ -171,7 +171,9 @@ def _draw_closed_book(
     """A question without paragraphs whose first fact, at least, is about a popular entity, and so
     known by heart, below demonstrations without paragraphs.
     """
-    shown = (_demonstrate(shot, [], style.chain_of_thought, shot.chain) for shot in shots)
+    shown = (
+        _demonstrate(shot, [], style.template("cot").instruction, shot.chain) for shot in shots
+    )
     while True:
         riddle = draw_training_question(world, rng, dataset, dialect)
         if riddle.facts[0].subject in make_popular() and not riddle.given:
@@ -182,7 +184,10 @@ def draw_demonstrations(
     world: World, shots: list[Riddle], rng: random.Random, style: Style, direct: bool = False
 ) -> str:
     """Demonstrations with their paragraphs and up to two distractors."""
-    text, instruction = "", style.direct if direct else style.chain_of_thought
+    text, instruction = (
+        "",
+        style.template("direct").instruction if direct else style.template("cot").instruction,
+    )
     for riddle in shots:
         count = len(needed_passages(world, riddle)) + rng.choice((0, 1, 2))
         context = draw_context(world, riddle, len(riddle.thoughts), count, rng, style)

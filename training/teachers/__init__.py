@@ -24,7 +24,7 @@ TEACHERS = {
     "decomp/multihop": asking.decomp_multihop,
     "decomp/singlehop": asking.decomp_singlehop,
     "direct/direct": closed.direct_direct,
-    "direct_retrieval/read": reading.ircot_direct,
+    "direct/read": reading.ircot_direct,
     "dsp/predict": evidence.dsp_predict,
     "dsp/search": evidence.dsp_search,
     "interaug/read": evidence.interaug_read,

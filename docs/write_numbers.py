@@ -1,0 +1,55 @@
+"""Writes the numbers in README.md from figures/*.csv, between marker comments such as
+<!-- classes -->: python -m docs.write_numbers
+"""
+
+import re
+from pathlib import Path
+
+import pandas as pd
+
+from ircotlib.systems import all_systems
+
+ROOT = Path(__file__).resolve().parents[1]
+AGAIN, ONCE, NEVER = "search again", "search once or plan ahead", "do not search"
+CLASSES = {"step by step": AGAIN, "one retrieval": ONCE, "no retrieval": NEVER}
+PARTS = ("SearChain w/o Verification", "SearChain w/o Completion")  # of one system, not rivals
+
+
+def classes() -> str:
+    """The range of the means of the head to head, by how systems search."""
+    table = pd.read_csv(ROOT / "figures" / "head_to_head_means.csv")
+    kinds = {name: system.family[0] for name, system in all_systems().items()}
+    kinds |= {"SearChain": "step by step", "SearChain w/o IR": "no retrieval"}
+    kinds["Plan-and-Solve w/ IR"] = "one retrieval"  # it plans all its queries before it searches
+    table["class"] = table["system"].map(kinds).map(CLASSES)
+    table = table[~table["system"].isin(PARTS)]
+    ranges = table.groupby("class")["mean"].agg(["min", "max"]).round().astype(int)
+    texts = {name: f"{row['min']} to {row['max']}%" for name, row in ranges.iterrows()}
+    said = f"Those that do answer {texts[AGAIN]} of the questions; those that {ONCE},"
+    return f"{said} {texts[ONCE]}; those that {NEVER}, {texts[NEVER]}."
+
+
+def verdicts(paper: str) -> str:
+    """How many claims of a paper have which verdict."""
+    table = pd.read_csv(ROOT / "figures" / f"{paper}_claims.csv")
+    counts = table["verdict"].value_counts()
+    order = ["holds", "does not hold", "equal within 3 points", "cannot tell", "not counted"]
+    words = ["hold", "do not", "show no difference", "are open", "are not counted"]
+    pairs = zip(order, words, strict=True)
+    parts = [f"{counts[name]} {word}" for name, word in pairs if name in counts]
+    return f"{len(table)} claims, {', '.join(parts)}"
+
+
+def write(text: str) -> str:
+    """The page with the numbers of now."""
+    numbers = {"classes": classes(), "ircot": verdicts("ircot"), "searchain": verdicts("searchain")}
+    for name, number in numbers.items():
+        between = rf"(<!-- {name} -->).*?(<!-- /{name} -->)"
+        text, found = re.subn(between, lambda m, n=number: m[1] + n + m[2], text, flags=re.DOTALL)
+        assert found == 1, f"README.md: found {found} places for {name}, expected one"
+    return text
+
+
+if __name__ == "__main__":
+    readme = ROOT / "README.md"
+    readme.write_text(write(readme.read_text(encoding="utf-8")), encoding="utf-8")
