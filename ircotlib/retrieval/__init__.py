@@ -33,9 +33,9 @@ class Retriever(NamedTuple):
 
 RETRIEVERS = (
     Retriever("embedded", "embedded", "BM25", "bm25:BM25"),
-    Retriever(r"dense:(\S.*)", "dense:MODEL", "dense", "dense:open_dense"),
-    Retriever(r"colbert:(\S.*)", "colbert:MODEL", "colbert", "dense:open_dense"),
-    Retriever(r"hybrid:(\S.*)", "hybrid:MODEL", "hybrid", "dense:open_dense"),
+    Retriever(r"dense:(\S.*)", "dense:FOLDER", "dense", "dense:open_dense"),
+    Retriever(r"colbert:(\S.*)", "colbert:FOLDER", "colbert", "dense:open_dense"),
+    Retriever(r"hybrid:(\S.*)", "hybrid:FOLDER", "hybrid", "dense:open_dense"),
     Retriever(URLS, "http://host:9200", "BM25, Elasticsearch", "elastic:Elasticsearch"),
 )
 
@@ -47,7 +47,8 @@ def find_retriever(text: str) -> Retriever:
     for retriever in known:
         if re.fullmatch(retriever.pattern, text):
             return retriever
-    raise UserError(f"expected one of {', '.join(retriever.example for retriever in known)}")
+    examples = ", ".join(retriever.example for retriever in known)
+    raise UserError(f"expected one of {examples}, without user and password")
 
 
 def check_retriever(text: str) -> str:
