@@ -32,15 +32,15 @@ test: $(READY)             ## style, unit tests, and every notebook
 	.venv/bin/ruff check .
 	.venv/bin/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 
-wheel: $(READY)            ## the package, in dist/ (docs/package.md)
+wheel: $(READY)            ## the package, in dist/
 	.venv/bin/python -m hatchling build -t wheel
 
 docs: $(READY)             ## the site, in docs/_build/html, without the network
 	.venv/bin/python -c "import sphinx" 2>/dev/null || .venv/bin/pip install --quiet -c constraints.txt -e '.[docs]'
-	.venv/bin/python -m docs.site
+	.venv/bin/python -m sphinx -q -c docs/site . docs/_build/html
 
 lab: $(READY)              ## JupyterLab on the notebooks
-	.venv/bin/jupyter lab notebooks/00_tour.ipynb --notebook-dir=. $(if $(filter 0,$(shell id -u)),--allow-root)
+	.venv/bin/jupyter lab notebooks/00_programs.ipynb --notebook-dir=. $(if $(filter 0,$(shell id -u)),--allow-root)
 
 annotate: $(READY)         ## the page for those who judge chains, without code (NOTEBOOK=… for other runs, docs/annotate.md)
 	.venv/bin/python -c "import voila" 2>/dev/null || .venv/bin/pip install --quiet -c constraints.txt -e '.[annotate]'
@@ -50,7 +50,6 @@ annotate: $(READY)         ## the page for those who judge chains, without code 
 bench: $(READY)            ## the benchmarks behind the README's claims of speed
 	.venv/bin/python -m bench.batching
 	.venv/bin/python -m bench.retrieval
-	.venv/bin/python -m bench.reading
 	.venv/bin/python -m bench.systems
 
 notebooks: $(READY)        ## run the mini profile and keep the executed notebooks

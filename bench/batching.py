@@ -16,18 +16,16 @@ from functools import partial
 import pandas as pd
 
 from ircotlib.data import Prediction, Question
+from ircotlib.engine.cache import Calls
+from ircotlib.engine.scheduler import run
+from ircotlib.experiment.setup import Setup, change_model, open_setup, program_of
 from ircotlib.files.options import new_parser
 from ircotlib.generation.local import LocalModel
 from ircotlib.generation.prefixes import Prefixes
 from ircotlib.parameters import read_parameters
-from ircotlib.playing.cache import Calls
-from ircotlib.playing.scheduler import run
 from ircotlib.program import SENTENCE, Generate, Program, Retrieve
 from ircotlib.prompting.prompt import BETWEEN_DEMONSTRATIONS, Prompt, render
-from ircotlib.results.figures.panels import save_figure
-from ircotlib.running.backends import change_model
-from ircotlib.running.bench import Bench, open_bench
-from ircotlib.running.programs import program_of
+from ircotlib.results.figures import save_figure
 from ircotlib.systems import all_systems
 
 DATASET, SYSTEM, K, M, ROUNDS = "hotpotqa", "IRCoT QA", 4, 1, 2
@@ -49,20 +47,20 @@ def transcript(question: Question, *, prompt: Prompt, steps: int = 4) -> Program
     return Prediction(" ".join(written))
 
 
-def answer_all(bench: Bench, build: Build, at_once: int) -> tuple[dict[str, str], int]:
-    """Answer the bench's test questions, `at_once` of them in one run; return the answers, and the
+def answer_all(setup: Setup, build: Build, at_once: int) -> tuple[dict[str, str], int]:
+    """Answer the setup's test questions, `at_once` of them in one run; return the answers, and the
     number of tokens written.
     """
     answers, tokens = {}, 0
-    for first in range(0, len(bench.test), at_once):
-        programs = {q.id: build(q) for q in bench.test[first : first + at_once]}
-        outcomes, counts = run(programs, bench.backends, bench.calls)
+    for first in range(0, len(setup.test), at_once):
+        programs = {q.id: build(q) for q in setup.test[first : first + at_once]}
+        outcomes, counts = run(programs, setup.backends, setup.calls)
         answers |= {id: outcome.result.answer for id, outcome in outcomes.items()}
         tokens += counts["Generate"]["tokens"]
     return answers, tokens
 
 
-def measure(bench: Bench, program: str, build: Build, ways: dict) -> pd.DataFrame:
+def measure(setup: Setup, program: str, build: Build, ways: dict) -> pd.DataFrame:
     """Measure all ways in turn, for ROUNDS rounds, each with an empty call cache and a newly opened
     model; the fastest round counts. A way is a function that opens the model, and how many
     questions are answered at once.
@@ -74,14 +72,14 @@ def measure(bench: Bench, program: str, build: Build, ways: dict) -> pd.DataFram
             assert model.model is not None  # read before the clock starts
             with Calls() as calls:
                 started = time.process_time()
-                replies.append(answer_all(replace(bench, calls=calls, model=model), build, at_once))
+                replies.append(answer_all(replace(setup, calls=calls, model=model), build, at_once))
                 rows.append({"way": way, "seconds": time.process_time() - started})
     assert all(reply == replies[0] for reply in replies), "the answers differ between the ways"
     table = pd.DataFrame(rows).groupby("way", sort=False)[["seconds"]].min().reset_index()
-    table["questions per second"] = len(bench.test) / table["seconds"]
+    table["questions per second"] = len(setup.test) / table["seconds"]
     table["times as fast"] = table["seconds"].max() / table["seconds"]
     table.insert(0, "program", program)
-    table.insert(0, "model", bench.parameters.model.rpartition("/")[2])
+    table.insert(0, "model", setup.parameters.model.rpartition("/")[2])
     print(table.round(2).to_string(index=False), flush=True)
     return table
 
@@ -103,11 +101,11 @@ def measure_batching() -> pd.DataFrame:
     """Full batches against one question at a time."""
     name, questions = T5
     p = read_parameters("mini", {"model": name, "dev": 0, "test": questions})
-    bench = open_bench(p, DATASET, "bench")
-    build = program_of(bench, all_systems()[SYSTEM], k=K, m=M)
+    setup = open_setup(p, DATASET, "setup")
+    build = program_of(setup, all_systems()[SYSTEM], k=K, m=M)
     make_model = partial(LocalModel, name)
     ways = {"full batches": (make_model, questions), "one at a time": (make_model, 1)}
-    return measure(bench, SYSTEM, build, ways)
+    return measure(setup, SYSTEM, build, ways)
 
 
 def measure_reading(name: str, questions: int) -> list[pd.DataFrame]:
@@ -116,10 +114,10 @@ def measure_reading(name: str, questions: int) -> list[pd.DataFrame]:
     """
     changes = {"dev": 0, "test": questions, "context_tokens": WINDOW}
     p = change_model(read_parameters("mini", changes), name)
-    bench = open_bench(p, DATASET, "bench")
-    prompt = bench.prompt("cot", m=M)
+    setup = open_setup(p, DATASET, "setup")
+    prompt = setup.prompt("cot", m=M)
     programs = {
-        SYSTEM: program_of(bench, all_systems()[SYSTEM], k=K, m=M),
+        SYSTEM: program_of(setup, all_systems()[SYSTEM], k=K, m=M),
         "a growing transcript": lambda question: transcript(question, prompt=prompt),
     }
     ways = {
@@ -127,7 +125,7 @@ def measure_reading(name: str, questions: int) -> list[pd.DataFrame]:
         "what a batch shares read once": (partial(forgetful, name), questions),
         "every prompt read whole": (partial(LocalModel, name, kept_tokens=0), questions),
     }
-    return [measure(bench, program, build, ways) for program, build in programs.items()]
+    return [measure(setup, program, build, ways) for program, build in programs.items()]
 
 
 def main() -> None:

@@ -14,19 +14,14 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ircotlib.comparing.checks import check_places
-from ircotlib.comparing.comparison import run_system
+from ircotlib.experiment.compare import run_system
+from ircotlib.experiment.runs import Run, read_predictions
+from ircotlib.experiment.setup import Setup, open_setup
 from ircotlib.files.options import add_profile, new_parser, parse_changes, refusing
 from ircotlib.metrics import paragraph_recall
 from ircotlib.parameters import Parameters, read_parameters
-from ircotlib.results.figures.panels import save_figure
-from ircotlib.results.figures.rows import draw_measures
-from ircotlib.results.paired import compare_pair
-from ircotlib.results.scored import Scored
-from ircotlib.results.statistics import LEVEL, describe, holm, summarise
-from ircotlib.running.bench import Bench, open_bench
-from ircotlib.running.predictions import read_predictions
-from ircotlib.running.run import Run
+from ircotlib.results.figures import draw_dots, save_figure
+from ircotlib.results.statistics import compare_scores, describe, holm, summarise
 from ircotlib.systems import SEARCHAIN, choose_systems
 from ircotlib.text import answer_from_chain
 
@@ -53,7 +48,7 @@ def run_dataset(p: Parameters, dataset: str) -> pd.DataFrame:
     `read_predictions`, and whether the reply was `parsed`; and rows of the recall that OneR has
     with as many paragraphs as the others.
     """
-    bench, names = open_bench(p, dataset, NAME), p.systems or SYSTEMS
+    bench, names = open_setup(p, dataset, NAME), p.systems or SYSTEMS
     tables = {name: run_one(bench, name) for name in names}
     ranking = run_one(bench, "OneR", k=RANKED).set_index("id")
     for name in [name for name in STEPWISE if name in names]:
@@ -71,7 +66,7 @@ def run_dataset(p: Parameters, dataset: str) -> pd.DataFrame:
     return pd.concat(tables.values(), ignore_index=True).assign(model=Path(p.model).name)
 
 
-def run_one(bench: Bench, name: str, **setting: object) -> pd.DataFrame:
+def run_one(bench: Setup, name: str, **setting: object) -> pd.DataFrame:
     """The answers of a system with the first values of its grid and SETTINGS, or with `setting`."""
     [system] = choose_systems([name])
     setting = {name: values[0] for name, values in bench.grid(system).items()} | setting
@@ -88,7 +83,7 @@ def run_one(bench: Bench, name: str, **setting: object) -> pd.DataFrame:
 
 def read_as_many(p: Parameters, dataset: str, counts: pd.Series) -> Iterator[pd.DataFrame]:
     """OneR QA's answers from so many paragraphs of each question, by its id."""
-    bench = open_bench(p, dataset, f"{NAME}_as_many")
+    bench = open_setup(p, dataset, f"{NAME}_as_many")
     for k, ids in counts.groupby(counts).groups.items():
         asked = [question for question in bench.test if question.id in ids]
         yield run_one(replace(bench, test=asked), "OneR QA", k=k)
@@ -134,13 +129,12 @@ def compare(answers: pd.DataFrame) -> pd.DataFrame:
         pairs += [("f1", "IRCoT QA", other) for other in answered if other != "IRCoT QA"]
     rows = []
     for metric, *names in pairs:
-        a, b = (
-            Scored(name, ALL, metric, by_system[name].assign(score=by_system[name][metric]))
-            for name in names
-        )
-        rows.append(compare_pair(a, b, LEVEL / len(pairs)))
-    table = pd.DataFrame(rows)
-    return table.assign(p_holm=holm(table["p"]) if len(table) else ()).round(4)
+        a, b = (by_system[name].reset_index().assign(dataset=ALL) for name in names)
+        rows.append(compare_scores(a, b, metric))
+        for place, side in enumerate(names):
+            rows[-1].insert(2 + place, "ab"[place], side)
+    table = pd.concat(rows) if rows else pd.DataFrame()
+    return table.assign(p_holm=holm([*table["p"]]).to_numpy() if rows else ()).round(4)
 
 
 def draw(table: pd.DataFrame) -> Figure:
@@ -148,7 +142,8 @@ def draw(table: pd.DataFrame) -> Figure:
     drawn = table[(table["dataset"] == ALL) & table["metric"].isin(["recall", "cover_em"])]
     sets = [name for name in table["dataset"].unique() if name != ALL]
     named = " and ".join(sets) if len(sets) < 3 else f"{len(sets)} data sets"
-    return draw_measures(drawn.assign(dataset=named), "Real questions")
+    drawn = drawn.assign(row=drawn["system"], system=drawn["system"].str.partition(", ")[0])
+    return draw_dots(drawn, f"Real questions: {named}", "%", "metric", "row")
 
 
 def main() -> None:
@@ -158,7 +153,6 @@ def main() -> None:
     with refusing():
         changes = parse_changes(options.set)
         p = read_parameters(options.profile, changes).change(**FIXED | changes)
-        check_places(p)
     answers = pd.concat([run_dataset(p, name) for name in p.datasets], ignore_index=True)
     table = measure(answers)
     save_figure(draw(table), table, NAME, p, describe(answers, p.profile))

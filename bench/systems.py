@@ -1,90 +1,63 @@
-"""The benchmark of the systems' seconds per question: python -m bench.systems, or make bench.
-Writes figures/bench_systems.csv, which `13_head_to_head` and SearChain's Table 6 show.
+"""The benchmark of the systems' seconds a question: python -m bench.systems. Writes
+figures/bench_systems.csv.
 
-It runs every system of the head to head on the first test questions of each data set, with the
-first setting of its grid, in one process with one thread, starting from empty call caches.
-
-    python -m bench.systems --set agent=FOLDER --questions 20
-    python -m bench.systems --driver
-
-The second command measures the workbench alone, in figures/bench_driver.csv: the milliseconds of
-CPU per question of programs, prompts and scheduler, with the simulated reader in place of the
-models, and retrievals that are all in the call cache.
+Every system answers the first test questions of each data set with the first setting of its grid,
+in one process with one thread, starting from an empty call cache.
 """
 
+import argparse
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pandas as pd
 
-from ircotlib.comparing.checks import check_places
-from ircotlib.files.options import new_parser, parse_changes, read_count, refusing
-from ircotlib.files.progress import track
-from ircotlib.parameters import SIMULATED, Parameters, read_parameters
-from ircotlib.playing.cache import Calls
-from ircotlib.playing.scheduler import run
-from ircotlib.results.figures.panels import save_figure
-from ircotlib.results.head_to_head import EXPERIMENT, TIMES, panels_of, systems_of
+from ircotlib.engine.cache import Calls
+from ircotlib.engine.scheduler import run
+from ircotlib.experiment.runs import name_model
+from ircotlib.experiment.setup import Setup, open_setup, program_of
+from ircotlib.parameters import read_parameters
+from ircotlib.results.figures import save_figure
+from ircotlib.results.head_to_head import for_head_to_head, systems_of
 from ircotlib.retrieval import retriever_name
-from ircotlib.running.bench import Bench, open_bench
-from ircotlib.running.programs import program_of
-from ircotlib.running.run import name_model
 from ircotlib.systems import System
 
-QUESTIONS = 10  # of each data set
 
-
-def time_system(bench: Bench, system: System, again: bool = False) -> float:
-    """The seconds per question that a system takes with an empty call cache, answering all test
-    questions of the bench at once; `again`: those of CPU when it answers them once more.
-    """
-    clock = time.process_time if again else time.perf_counter
-    setting = {name: values[0] for name, values in bench.grid(system).items()}
-    build = program_of(bench, system, **setting)
+def time_system(setup: Setup, system: System) -> float:
+    """The seconds a question that a system takes, answering all test questions at once."""
+    build = program_of(setup, system, **setup.settings(system)[0])
     with Calls() as calls:
-        for _ in range(1 + again):
-            started = clock()
-            run({question.id: build(question) for question in bench.test}, bench.backends, calls)
-        return (clock() - started) / len(bench.test)
+        started = time.perf_counter()
+        run({question.id: build(question) for question in setup.test}, setup.backends, calls)
+        return (time.perf_counter() - started) / len(setup.test)
 
 
-def time_all(p: Parameters, questions: int, driver: bool = False) -> Iterator[dict]:
-    """A row for each data set and system. The first run of a bench, which opens everything, is not
-    counted. `driver`: in milliseconds, without retrieving.
-    """
+def time_all(p, questions: int) -> Iterator[dict]:
+    """A row for each data set and system. The first run, which reads the models, is not counted."""
     systems = systems_of(p)
     for dataset in p.datasets:
-        bench = open_bench(p, dataset, EXPERIMENT)
-        bench = replace(bench, test=bench.test[:questions])
-        time_system(replace(bench, test=bench.test[:1]), systems[-1])
-        for system in track(systems, f"{dataset}, systems"):
+        setup = open_setup(p, dataset, "bench")
+        setup = replace(setup, test=setup.test[:questions])
+        time_system(replace(setup, test=setup.test[:1]), systems[-1])
+        for system in systems:
             row = {"profile": p.profile, "model": name_model(p), "dataset": dataset}
             row |= {"retriever": retriever_name(p.retriever), "system": system.name}
-            seconds = time_system(bench, system, driver)
-            row |= {"ms": round(1e3 * seconds, 2)} if driver else {"seconds": round(seconds, 3)}
-            row |= {"n": len(bench.test)}
-            yield row
+            yield row | {"seconds": round(time_system(setup, system), 3), "n": len(setup.test)}
+            print(dataset, system.name, flush=True)
 
 
 def main() -> None:
-    parser = new_parser(__doc__)
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--profile", default="mini")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
-    parser.add_argument("--questions", type=read_count, default=QUESTIONS, help="of each data set")
-    parser.add_argument("--driver", action="store_true", help="with the simulated reader")
+    parser.add_argument("--questions", type=int, default=10, help="of each data set")
     options = parser.parse_args()
-    with refusing():
-        p = read_parameters(options.profile, parse_changes(options.set))
-        p = panels_of(p.change(model=SIMULATED) if options.driver else p)[0]
-        check_places(p, ("data", "model"))
     import torch  # takes seconds, so only once the options are read
 
     torch.set_num_threads(1)
-    table = pd.DataFrame(time_all(p, options.questions, options.driver))
-    save_figure(None, table, "bench_driver" if options.driver else TIMES, p)
-    unit = "ms" if options.driver else "seconds"
-    print(table.groupby("system", sort=False)[unit].mean().round(2).to_string())
+    p = for_head_to_head(read_parameters(options.profile))
+    table = pd.DataFrame(time_all(p, options.questions))
+    save_figure(None, table, "bench_systems", p)
+    print(table.groupby("system", sort=False)["seconds"].mean().round(2).to_string())
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ With --downloads, it also has the files of which the papers' corpora are made. T
 writes the demonstrations of the default laboratory into prompts/laboratory.
 """
 
+import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -20,19 +21,18 @@ from ircot_laboratory.official.contexts import alias_rows, number_entities
 from ircot_laboratory.official.files import write_json, write_records
 from ircot_laboratory.official.iirc import iirc_articles, iirc_records
 from ircot_laboratory.official.kilt import kilt_pages, kilt_record, number_pages
-from ircot_laboratory.official.splits import DEV, context_records, write_counts, write_downloads
+from ircot_laboratory.official.splits import DEV, context_records, write_downloads
 from ircot_laboratory.official.strategyqa import strategyqa_paragraphs, strategyqa_record
 from ircot_laboratory.questions.demonstrations import write_demonstrations
 from ircot_laboratory.questions.questions import ALL_DATASETS, DATASETS, make_riddles
-from ircot_laboratory.world.encyclopedia import make_entities, make_world
+from ircot_laboratory.world.encyclopedia import make_world
 from ircot_laboratory.world.pages import KILT
 from ircot_laboratory.world.records import Riddle, World
 from ircotlib.data import write_jsonl
 from ircotlib.datasets.kilt import PAGES
 from ircotlib.errors import UserError
-from ircotlib.files.checksums import check_sums, read_description, take_sums, write_description
 from ircotlib.files.options import new_parser, read_count, read_folder, refusing
-from ircotlib.files.paths import PROMPTS, hold_lock, write_folder
+from ircotlib.files.paths import PROMPTS, locked, writing
 from ircotlib.files.progress import track
 
 SEED, SIZE, QUESTIONS = 0, 2400, 600
@@ -48,7 +48,7 @@ COSTS = {
     True: ((0.0004, 0.01), (0.0045, 0.04), (0.002, 0.064)),
 }
 LARGE = 30_000  # pages, and ten times the questions: about ten seconds
-ABOUT, ANEW = "laboratory.json", "the laboratory is made again"
+ABOUT = "laboratory.json"
 
 
 class Made(NamedTuple):
@@ -71,10 +71,9 @@ def make_laboratory(
     prompts/ next to them, completely or not at all. `downloads`: also the files of which the
     papers' corpora are made.
 
-    If the folder already holds this laboratory, it is left as it is, unless a file is damaged or
-    missing: then stderr says which, and everything is made again. Of several processes, one writes
-    and the others wait. Raises UserError if the world is too small for so many questions, or if
-    the folder holds something else.
+    If the folder already holds this laboratory, it is left as it is. Of several processes, one
+    writes and the others wait. Raises UserError if the world is too small for so many questions, or
+    if the folder holds something else.
     """
     if questions < 1:
         raise UserError(f"found {questions} questions per data set, expected at least 1")
@@ -84,10 +83,15 @@ def make_laboratory(
     folder = Path(folder)
     about = {"seed": seed, "size": size, "questions": questions, "downloads": downloads}
     about |= {"generator": hash_generator()}
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with hold_lock(Path(f"{folder}.lock"), f"the laboratory {folder}"):
-        if not _is_whole(folder, about):
-            _write(folder, about)
+    with locked(Path(f"{folder}.lock")):
+        made = (folder / ABOUT).read_text() if (folder / ABOUT).is_file() else ""
+        if made != (wanted := json.dumps(about)):
+            if not made and folder.exists() and any(folder.iterdir()):
+                raise UserError(f"{folder} holds files that are no laboratory: name another folder")
+            with writing(folder) as new:
+                demonstrated = _write_datasets(new, about)
+                write_all_demonstrations(new / "prompts", demonstrated, seed)
+                (new / ABOUT).write_text(wanted)
     return folder
 
 
@@ -107,17 +111,6 @@ def make_dataset(
     return Made(world, tuple(make_riddles(world, questions, dataset, seed)))
 
 
-def _write(folder: Path, about: dict) -> None:
-    with write_folder(folder, ABOUT, "laboratory") as partial:
-        demonstrated = _write_datasets(partial, about)
-        write_all_demonstrations(partial / "prompts", demonstrated, about["seed"])
-        if about["downloads"]:
-            write_counts(partial, len(make_entities(about["seed"], about["size"])))
-        paths = sorted(path for path in partial.rglob("*") if path.is_file())
-        names = [path.relative_to(partial).as_posix() for path in paths]
-        write_description(partial / ABOUT, about | {"files": take_sums(partial, names)})
-
-
 def _write_datasets(folder: Path, about: dict) -> Iterator[tuple[str, Made]]:
     """Write the files of every data set, and yield those that have demonstrations. If the world is
     large, stderr says what it will take, shows how many are written, and one version of the
@@ -127,7 +120,7 @@ def _write_datasets(folder: Path, about: dict) -> Iterator[tuple[str, Made]]:
     datasets, is_large = ALL_DATASETS, size + 10 * questions > LARGE
     if is_large:
         print(_say_costs(size, questions, about["downloads"]), file=sys.stderr, flush=True)
-        datasets = track(ALL_DATASETS, "making the laboratory", every=1)
+        datasets = track(ALL_DATASETS, "making the laboratory")
     for dataset in datasets:
         if is_large and dataset not in KILT[1:]:
             make_dataset.cache_clear()
@@ -206,19 +199,6 @@ def hash_generator() -> str:
     for path in sorted([*paths, here / "make.py"]):
         content.update(f"{path.name}\n{path.read_text(encoding='utf-8')}".encode())
     return content.hexdigest()
-
-
-def _is_whole(folder: Path, about: dict) -> bool:
-    """Whether this laboratory is in a folder, unchanged since it was written."""
-    try:
-        written = read_description(folder / ABOUT, ANEW)
-        sums = written.pop("files") if written else {}
-        if written == about:
-            check_sums(folder, sums, ANEW)
-        return written == about
-    except ValueError as error:
-        print(error, file=sys.stderr, flush=True)
-    return False
 
 
 def main(arguments: Iterable[str] | None = None) -> None:

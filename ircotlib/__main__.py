@@ -1,17 +1,11 @@
 """The workbench's commands.
 
 ircotlib figures      every figure and table, from the notebooks
-ircotlib plan         what these will take: requests, tokens, time, disk, memory, money
 ircotlib ask          a question of your own, to any of the systems
-ircotlib systems      lists the systems: their papers, what is tuned, their prompts
+ircotlib systems      lists the systems
 ircotlib fetch        downloads the official files that a profile needs
-ircotlib import       brings in questions, corpora and texts; and real models' outputs, as runs
-ircotlib compare      which of several is better: runs, or scores of lm-eval, Inspect, JSON lines
-ircotlib protocol     what a paper must say of a run; of two, what differs
-ircotlib export       takes runs out: for TREC's tools, official scorers, viewers of traces
+ircotlib import       brings in questions, corpora and texts; and real models' outputs
 ircotlib laboratory   makes another laboratory
-ircotlib new          lays a folder to work in, for an installed package
-ircotlib calls        merges and recovers call caches, exports replies to publish with a paper
 ircotlib report       one page of runs to hand on, which works from disk
 
 ircotlib COMMAND --help says more, with an example, and ircotlib --version which this is.
@@ -22,26 +16,19 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
+from importlib import import_module
 from importlib.metadata import version
 
 from ircotlib.errors import UserError
-from ircotlib.files.extras import import_large
 from ircotlib.files.options import say_error
 
 COMMANDS = {
     "figures": "ircotlib.command.figures",
-    "plan": "ircotlib.command.plan",
     "ask": "ircotlib.command.ask",
     "systems": "ircotlib.command.systems",
     "fetch": "ircotlib.command.fetch",
     "import": "ircotlib.command.bring",
-    "compare": "ircotlib.command.compare",
-    "protocol": "ircotlib.command.protocol",
-    "export": "ircotlib.command.export",
     "laboratory": "ircot_laboratory.make",
-    "new": "ircotlib.command.new",
-    "calls": "ircotlib.command.calls",
     "report": "ircotlib.command.report",
 }
 
@@ -50,8 +37,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that the first argument names. The exit status is 2 if what was asked for is
     wrong (UserError), 1 after any other error, and 130 after an interrupt.
     """
-    with suppress(AttributeError):  # a terminal that cannot show "→" loses nothing else
-        sys.stdout.reconfigure(errors="backslashreplace")
     command, *rest = (sys.argv[1:] if arguments is None else list(arguments)) or ["--help"]
     if command in ("-h", "--help"):
         print(__doc__.strip())
@@ -60,41 +45,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"ircotlib {version('ircotlib')}")
         return 0
     if command not in COMMANDS:
-        expected = f"expected one of {', '.join(COMMANDS)}"
-        return say_error(f"found the command {command!r}, {expected}", 2)
+        return say_error(f"found the command {command!r}, expected one of {', '.join(COMMANDS)}", 2)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C
     try:
-        return import_large(COMMANDS[command]).main([*map(read_argument, rest)]) or 0
+        return import_module(COMMANDS[command]).main(rest) or 0
     except UserError as error:
         return say_error(error, 2)
     except BrokenPipeError:  # whoever reads the output, such as `head`, has read enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (ValueError, RuntimeError, OSError) as error:
+    except (ValueError, RuntimeError, OSError, ImportError) as error:
         return say_error(error, 1)
     except KeyboardInterrupt:
         print("\ninterrupted: what was done is kept; the same command resumes", file=sys.stderr)
-        stop_at_once()
+        stop()
 
 
-def read_argument(text: str) -> str:
-    """An argument whose bytes the terminal's encoding could not read, as UTF-8."""
-    if not any("\udc80" <= letter <= "\udcff" for letter in text):
-        return text
-    try:
-        return os.fsencode(text).decode()
-    except UnicodeDecodeError:
-        expected = "expected UTF-8: set the terminal, or LANG, to it"
-        raise UserError(f"found the argument {os.fsencode(text)!r}, {expected}") from None
-
-
-def stop_at_once() -> None:
-    """End this process and the kernels that it started, without waiting for their notebooks."""
+def stop() -> None:
+    """End this process and those that it started, without waiting for their notebooks."""
     import psutil
 
-    for kernel in psutil.Process().children(recursive=True):
-        with suppress(psutil.NoSuchProcess):
-            kernel.kill()
+    for process in psutil.Process().children(recursive=True):
+        process.kill()
     sys.stderr.flush()
     os._exit(130)
 

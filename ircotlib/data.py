@@ -1,28 +1,12 @@
 """The records of the workbench, and reading and writing them as JSON lines."""
 
-import bz2
 import dataclasses
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from ircotlib.errors import DataError
-
-EXPECTED = {  # by pydantic's type of error
-    "missing": "one more entry",
-    "model_type": "a JSON object",
-    "string_type": "a text",
-    "string_too_short": "a text that is not empty",
-    "string_pattern_mismatch": "a text that is not blank",
-    "string_unicode": "a text without halves of surrogate pairs",
-    **dict.fromkeys(("list_type", "tuple_type"), "a list"),
-    "too_short": "a list of at least {min_length}",
-    "too_long": "a list of at most {max_length}",
-    **dict.fromkeys(("bool_type", "bool_parsing"), "true or false"),
-    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "a whole number"),
-    **dict.fromkeys(("float_type", "float_parsing"), "a number"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +26,7 @@ class Question:
     the answer, in the corpus of `dataset`. `kind`: the data set's own type of question ("bridge",
     "comparison", "3hop1", ...). `passage`: the main passage that the question is about, always
     given to the model (IIRC; IRCoT App. B); None: there is none. `steps`: how the data set itself
-    answers it, step by step; (): it does not say (docs/gold.md).
+    answers it, step by step; (): it does not say.
     """
 
     id: str
@@ -90,9 +74,7 @@ class Prediction:
     `paragraphs`: all retrieved paragraphs in order, after the question's main passage if it has
     one. `thoughts`: the chain written while retrieving (IRCoT §3.1). `reading`: the reader's text,
     which contains `answer`. `nodes`: the nodes of all chains of query (SearChain §3.2). `fault`: in
-    a few words, which part of a reply could not be read; "" if all could. `hops`: how the answer
-    was reached, step by step, from which the causes of errors are told; if a program of your own
-    has none, those are the sentences of `thoughts` and `reading`.
+    a few words, which part of a reply could not be read; "" if all could.
     """
 
     answer: str = ""
@@ -101,19 +83,6 @@ class Prediction:
     reading: str = ""
     nodes: tuple["Node", ...] = ()
     fault: str = ""
-    hops: tuple["Hop", ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Hop:
-    """A step of a system on the way to its answer. `text`: what it wrote: a sentence, or a question
-    that it asked itself. `answer`: what it took for the answer to that; "": it is a sentence.
-    `query`: with which it retrieved for this step; "": it did not.
-    """
-
-    text: str
-    answer: str = ""
-    query: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,78 +127,48 @@ def write_jsonl(path: Path, records: Iterable) -> int:
 
 
 def read_jsonl(path: Path) -> Iterator[dict]:
-    """Yield the objects of a JSON-lines file. Raises DataError with the file and the line."""
-    for row, where in read_lines(path):
-        if not isinstance(row, dict):
-            raise DataError(f"{where}: expected one JSON object, found {excerpt(row)}")
-        yield row
+    """Yield the objects of a JSON-lines file. Raises DataError, which names the line."""
+    return (row for row, _ in read_lines(path))
 
 
-def read_lines(path: Path) -> Iterator[tuple[object, str]]:
-    """Yield the values of a file of JSON lines, plain or bz2, each with its place ("file, line 1").
-    Blank lines are skipped. Raises DataError, in one line, if the file is damaged.
-    """
-    path = Path(path)
+def read_lines(path: Path) -> Iterator[tuple[dict, str]]:
+    """As `read_jsonl`, each object with its place, `path:line`."""
+    with open(path, "rb") as file:
+        yield from read_objects(file, str(path))
+
+
+def read_objects(lines: Iterable[bytes], path: str) -> Iterator[tuple[dict, str]]:
+    """As `read_lines`, of a file that is open."""
     number = 0
-    with bz2.open(path) if path.suffix == ".bz2" else path.open("rb") as file:
-        try:
-            for number, line in enumerate(file, start=1):
-                if line.strip(b" \t\r\n"):
-                    where = f"{path}, line {number}"
-                    yield parse_json(line, where, "one JSON object"), where
-        except (EOFError, OSError) as error:
-            found = f"found it cut off or damaged after line {number} ({error})"
-            raise DataError(f"{path}: {found}: get the file again") from error
+    try:
+        for number, line in enumerate(lines, start=1):
+            if line.strip():
+                row = json.loads(line.decode("utf-8-sig"))
+                if not isinstance(row, dict):
+                    raise ValueError(f"found {excerpt(row)}, expected one JSON object")
+                yield row, f"{path}:{number}"
+    except (ValueError, EOFError, OSError) as error:  # no JSON, no UTF-8; a bz2 that is cut off
+        raise DataError(f"{path}:{number}: {error}: get the file again, or correct it") from None
 
 
 def parse_json(content: bytes, where: str, expected: str) -> object:
-    """The value of a JSON text in UTF-8, with or without a byte order mark. Raises DataError, in
-    one line that begins with `where`.
-    """
+    """The value of a JSON text in UTF-8. Raises DataError, which begins with `where`."""
     try:
-        return json.loads(decode_text(content))
-    except (ValueError, RecursionError) as error:
-        start = excerpt(content[:60].decode("utf-8", "replace"))
-        found = f"{len(content)} bytes that start with {start} and cannot be read ({error})"
-    remedy = "the file is cut off, damaged (get it again) or of another kind"
-    raise DataError(f"{where}: expected {expected}, found {found}: {remedy}")
+        return json.loads(content.decode("utf-8-sig"))
+    except ValueError as error:
+        remedy = "get the file again, or correct it"
+        raise DataError(f"{where}: expected {expected}: {error}: {remedy}") from None
 
 
 def read_text(path: Path) -> str:
-    """The text of a file in UTF-8, with or without a byte order mark, with all line ends as line
-    feeds. Raises DataError, in one line, for another encoding.
-    """
+    """The text of a file in UTF-8, with line feeds at its line ends. Raises DataError."""
     try:
-        text = decode_text(Path(path).read_bytes())
-    except ValueError as error:
-        found = f"{path}: found text that cannot be read ({error})"
-        raise DataError(f"{found}, expected UTF-8; save it in UTF-8, or get it again") from None
-    return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def decode_text(content: bytes) -> str:
-    """Decode UTF-8, without its byte order mark. Raises DataError for another encoding."""
-    try:
-        return content.decode("utf-8-sig")
+        return Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        byte = f"line {line}, byte {error.start}: 0x{content[error.start]:02x}"
-        raise DataError(f"{byte} is not UTF-8") from None
+        raise DataError(f"{path}: {error}: save it in UTF-8, or get it again") from None
 
 
 def excerpt(value: object) -> str:
     """The beginning of a value, in one line, for an error message."""
-    try:
-        text = repr(value)
-    except RecursionError:
-        return "values nested too deeply"
+    text = repr(value)
     return text if len(text) <= 60 else text[:60] + "..."
-
-
-def expected_by(error: Mapping) -> str:
-    """What pydantic expected where it found an error, in a few words."""
-    message = error["msg"]
-    for opening in ("Value error, ", "Input should be ", "expected "):
-        message = message.removeprefix(opening)
-    words = EXPECTED.get(error["type"], "{message}")
-    return words.format(message=message, **error.get("ctx", {}))

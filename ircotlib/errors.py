@@ -1,4 +1,4 @@
-"""The three kinds of error that a caller can tell apart. Each message is one line: what was found,
+"""The kinds of error that a caller can tell apart. Each message is one line: what was found,
 what was expected, what to do.
 """
 

@@ -4,7 +4,6 @@ A score of answers is a function of the predicted text and the gold answers; the
 set names the scores that it uses.
 """
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
@@ -104,37 +103,12 @@ def cover_em(prediction: str, answer: str) -> float:
     """1.0 if the answer occurs in the prediction as whole words, both normalised (SearChain §4.1).
 
     An answer of which nothing would be left, such as A, is looked for as it is (ours). Differs from
-    the released program, which finds "no" in "know" (`cover_em_of_letters`).
+    the released program, which finds "no" in "know".
     """
     if gold := normalise_answer(answer):
         return float(f" {gold} " in f" {normalise_answer(prediction)} ")
     # nothing is left of "A" or "The The", which their program then finds in each prediction
     return float(re.search(rf"(?<!\w){re.escape(answer.strip())}(?!\w)", prediction) is not None)
-
-
-@against_best
-def cover_em_of_letters(prediction: str, answer: str) -> float:
-    """1.0 if the answer is within the prediction, both normalised (SearChain, released program)."""
-    return float(normalise_answer(answer) in normalise_answer(prediction))
-
-
-@against_best
-def set_f1(prediction: str, answer: str) -> float:
-    """The F1 of the names in a list against the set of all right names (Gong et al. 2025).
-    `answer`: one name, or several as a JSON list, all of them wanted. Only whole names count.
-
-    Differs from the paper's program, which splits at commas alone and only lowers the case.
-    """
-    predicted, gold = _name_sets(prediction, answer)
-    # 2PR / (P + R), with P and R over names
-    return 2 * len(predicted & gold) / (len(predicted) + len(gold))
-
-
-@against_best
-def set_exact_match(prediction: str, answer: str) -> float:
-    """1.0 if a list has all right names and no other, in any order (Gong et al. 2025)."""
-    predicted, gold = _name_sets(prediction, answer)
-    return float(predicted == gold)
 
 
 def one_verdict(prediction: str, answers: Sequence[str], verdicts: Sequence[str]) -> float:
@@ -169,19 +143,6 @@ def _word_f1(words: Sequence[str], answer_words: Sequence[str], empty: float) ->
         return empty if words == answer_words else 0.0
     same = sum((Counter(words) & Counter(answer_words)).values())
     return 2 * same / (len(words) + len(answer_words))
-
-
-def _name_sets(prediction: str, answer: str) -> tuple[set[str], set[str]]:
-    """The normalised names in a predicted list and in the gold answer. A list is split at commas,
-    semicolons, line ends and "and"; an "and" within a gold name ("health and safety") stays.
-    """
-    names = json.loads(answer) if answer.startswith("[") else [answer]
-    gold = sorted(map(normalise_answer, names), key=len, reverse=True)
-    parts = [f" {normalise_answer(part)} " for part in re.split(r"[,;\n]", prediction)]
-    for name in gold:
-        parts = [part.replace(f" {name} ", f" {name.replace(' ', '_')} ") for part in parts]
-    predicted = {name.strip() for part in parts for name in part.split(" and ")}
-    return predicted - {""}, {name.replace(" ", "_") for name in gold}
 
 
 def _check_answers(answers: Sequence[str]) -> None:

@@ -1,8 +1,6 @@
-"""Requests, their replies, and what a program is.
-
-A program is a plain generator that answers ONE question: it yields requests, is sent their
-replies, and returns its result. It knows nothing of batches, caches or servers, and composes with
-`yield from`.
+"""Requests, their replies, and what a program is: a plain generator that answers ONE question. It
+yields requests, is sent their replies, and returns its result. It knows nothing of batches, caches
+or servers, and composes with `yield from`.
 """
 
 import hashlib
@@ -13,10 +11,10 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from ircotlib.data import Paragraph
 
-SENTENCE = "sentence"  # stop at the end of the first sentence (IRCoT §3.1: the rest is discarded)
-LINE = "line"  # stop at the end of the line
-# stop at the end of the first sentence or of the line, whichever is first (IRCoT's program, GPT3)
-SENTENCE_OF_LINE = "sentence of line"
+# where a text stops: at the end of the first sentence (IRCoT §3.1: the rest is discarded), of the
+# line, or of whichever is first (IRCoT's program, GPT3)
+SENTENCE, LINE, SENTENCE_OF_LINE = "sentence", "line", "sentence of line"
+Stop = str | tuple[str, ...] | None  # one of these, texts, or none
 
 
 class Message(NamedTuple):
@@ -27,12 +25,9 @@ class Message(NamedTuple):
 
 
 class Purposed(str):
-    """A prompt that says, to those who read a trace, what the model does with it ("SearChain writes
-    a chain of queries"), and how many demonstrations or examples it shows. It equals the same text
-    that does not say so, and has its key in the cache.
+    """A prompt that says, to those who read a trace, what the model does with it ("CoT writes a
+    chain of thought"), and how many demonstrations it shows. It equals its text, and has its key.
     """
-
-    __slots__ = ("demonstrations", "purpose")
 
     def __new__(cls, text: str, purpose: str = "", demonstrations: int = 0) -> "Purposed":
         prompt = super().__new__(cls, text)
@@ -47,21 +42,11 @@ def with_purpose(prompt: str, purpose: str) -> Purposed:
     return prompt
 
 
-def with_demonstrations(prompt: str, count: int) -> Purposed:
-    """The prompt, which now says how many demonstrations or examples it shows."""
-    return Purposed(prompt, demonstrations=count)
-
-
-Stop = str | tuple[str, ...] | None
-
-
 @dataclass(frozen=True, slots=True)
 class Retrieve:
     """Asks for the k best paragraphs for a query. The reply is a tuple of at most k, best first.
-
-    `titles`: only paragraphs with one of these titles; None: the whole corpus. `distinct`: of
-    paragraphs whose texts are equal except for case, only the best is returned (IRCoT, released
-    program).
+    `titles`: only paragraphs with one of these; None: the whole corpus. `distinct`: of texts that
+    are equal except for case, only the best (IRCoT, released program).
     """
 
     query: str
@@ -110,10 +95,8 @@ class Duplicate:
 
 @dataclass(frozen=True, slots=True)
 class Generate:
-    """Asks for the continuation of a prompt by greedy decoding. The reply is the text, stripped.
-
-    `stop`: SENTENCE, LINE, SENTENCE_OF_LINE, a tuple of texts (the reply ends before the first of
-    them), or None (until the model ends). `max_tokens`: in tokens of the model.
+    """Asks for the continuation of a prompt by greedy decoding. The reply is the text, stripped; it
+    ends before the first of `stop`, if these are texts. `max_tokens`: in tokens of the model.
     """
 
     prompt: str | tuple[Message, ...]
@@ -149,10 +132,8 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One request of a program and its reply.
-
-    `cached`: the reply was in the cache, or computed for another program. `prompt_tokens`,
-    `tokens`: those that the model read and wrote for it, cached or not; 0 where no text is asked.
+    """One request of a program and its reply. `cached`: kept, or computed for another program too.
+    `prompt_tokens`, `tokens`: those that the model read and wrote for it, cached or not.
     `thoughts`: those before each of its texts, if the model thinks.
     """
 
@@ -185,9 +166,8 @@ CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=asdi
 
 
 def key(request, fingerprint: str) -> str:
-    """The cache key of a request: 32 hexadecimal digits over its kind, its backend's fingerprint
-    and its fields without those that have their default value, so that a field that is added later
-    does not change the keys of requests that do not use it.
+    """The cache key of a request: a hash of its kind, its backend's fingerprint and its fields, but
+    for those with their default value, so that a new field changes no keys of earlier requests.
     """
     values = {field: getattr(request, field.name) for field in fields(request)}
     kept = {field.name: value for field, value in values.items() if value != field.default}

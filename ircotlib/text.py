@@ -236,8 +236,12 @@ MARKS[ord("$")] = "<span>$</span>"  # in an element of its own it does not begin
 
 
 def plain(text: str) -> str:
-    """A text in one line, without control characters."""
-    return "".join(letter if letter.isprintable() else " " for letter in text).strip()
+    """A text in one line that no terminal obeys: control codes are shown, such as "\\x1b"."""
+
+    def show(letter: str) -> str:
+        return " " if letter.isspace() else letter.encode("unicode_escape").decode()
+
+    return "".join(each if each.isprintable() else show(each) for each in text).strip()
 
 
 def escape(text: str) -> str:

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # once in a worker, come early: the worker that has not begun the notebooks takes them
 SLOW = (
     "notebooks elastic_cluster elastic elastic_load elastic_client elastic_laboratory browser"
-    " training any_model models readme abilities_panels laboratory documents runs loop simulated"
+    " training any_model models readme laboratory documents runs loop simulated"
     " training_reader local generate kinds causal agent_model server benchmark_retrieval annotate"
     " imports agent_training figures sample draws corpus"
 ).split()

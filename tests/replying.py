@@ -1,14 +1,13 @@
-"""Plays replies to the programs of systems, and writes their prompts."""
+"""Sends replies to the programs of systems, and writes their prompts."""
 
 import json
 
 from ircotlib.data import Paragraph, Question
-from ircotlib.datasets import find_dataset
 from ircotlib.files.paths import PROMPTS
 from ircotlib.program import Sampled
-from ircotlib.prompting.examples import find_examples
 from ircotlib.prompting.prompt import Prompt, read_template
-from ircotlib.systems import all_systems
+
+FAMILIES = "multihop strategyqa slotfilling fever eli5".split()  # of data sets: share examples
 
 
 def play(program, replies):
@@ -29,17 +28,6 @@ def writers(system, *stages, demonstrations=()):
         stage: Prompt(demonstrations, len, read_template(system, stage), 100_000)
         for stage in stages
     }
-
-
-def family_writers(name, dataset):
-    """The prompt writers of a system for a real model, with the examples shown on a data set."""
-    system, dataset = all_systems()[name], find_dataset(dataset)
-    writers, count = {}, system.count_examples(dataset)
-    for stage in system.stages:
-        template = read_template(system.folder, stage)
-        shown = find_examples("prompts/own", system.folder, stage, dataset, template)
-        writers[stage] = Prompt(shown[:count], len, template, 100_000)
-    return writers
 
 
 def own_demonstrations(system, stage, family):

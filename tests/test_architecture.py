@@ -1,65 +1,59 @@
-"""The rooms: what each imports is what its docstring says, and docs/architecture.md shows them."""
+"""The house: few rooms, each above all that it imports, and a library that stays thin."""
 
 import ast
 import re
+from functools import cache
+from pathlib import Path
 
-import pytest
-
-from docs.rooms import PACKAGES, PAGE, PICTURE, ROOT, WHOLE, draw, link_lines, read_arrows
-
-ARROWS = read_arrows()
-ROOMS = sorted(room for room in ARROWS if (ROOT / room.replace(".", "/")).is_dir())
-
-
-@pytest.mark.parametrize("room", ROOMS)
-def test_a_room_says_what_it_imports(room):
-    package = room.partition(".")[0]
-    own = {target.removeprefix(f"{package}.") for target in ARROWS[room]}
-    targets = {
-        target.partition(".")[0] if target.startswith(PACKAGES) else target for target in own
-    }
-    path = ROOT / room.replace(".", "/") / "__init__.py"
-    documented = " ".join(ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))).split())
-    expected = f"Imports: {', '.join(sorted(targets)) or 'nothing'}."
-    assert documented.endswith(expected), f"{path}: expected its docstring to end in {expected}"
+ROOT = Path(__file__).resolve().parents[1]
+LIBRARY = ROOT / "ircotlib"
+FILES = {path: path.read_text(encoding="utf-8") for path in sorted(LIBRARY.rglob("*.py"))}
+ROOMS = {path.parent.name for path in LIBRARY.glob("*/__init__.py")}
 
 
-def test_no_room_imports_one_that_imports_it():
-    below = {}
-
-    def reached(room, path=()):
-        assert room not in path, f"a circle: {' -> '.join((*path, room))}"
-        if room not in below:
-            ways = [{target} | reached(target, (*path, room)) for target in ARROWS[room]]
-            below[room] = set().union(*ways)
-        return below[room]
-
-    assert all(room not in reached(room) for room in ARROWS)
+def room_of(path: Path) -> str:
+    """The folder, or the module beside the folders, that a file belongs to."""
+    return path.relative_to(LIBRARY).parts[0].removesuffix(".py")
 
 
-def test_few_modules_stand_beside_the_rooms_and_no_file_is_long():
-    modules = [path.stem for path in (ROOT / "ircotlib").glob("*.py") if path.stem != "__init__"]
-    assert len(modules) <= 8, modules
-    paths = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
-    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in paths}
-    assert len(lengths) > 200
-    assert [path for path, length in lengths.items() if length > 250] == []
+@cache
+def imports() -> dict[str, set[str]]:
+    """By room or module: those that it imports."""
+    arrows = {room_of(path): set() for path in FILES}
+    for path, text in FILES.items():
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ircotlib"):
+                names = [node.module] if node.module != "ircotlib" else [
+                    f"ircotlib.{alias.name}" for alias in node.names
+                ]  # fmt: skip
+                arrows[room_of(path)] |= {name.split(".")[1] for name in names}
+    return {room: targets - {room} for room, targets in arrows.items()}
 
 
-def test_the_laboratory_is_asked_for_where_it_is_needed_only():
-    importing = re.compile(r"^ *(?:from|import) ircot_laboratory", re.MULTILINE)
-    texts = {
-        path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
-        for path in (ROOT / "ircotlib").rglob("*.py")
-    }
-    asking = {path: importing.findall(text) for path, text in texts.items()}
-    asking = {path: lines for path, lines in asking.items() if lines}
-    assert set(asking) == {"ircotlib/running/laboratory.py"}
-    assert all(line.startswith("    ") for lines in asking.values() for line in lines)
+def floor(room: str, above: tuple[str, ...] = ()) -> int:
+    """How many rooms stand one on the other up to a room; single modules are no rooms."""
+    assert room not in above, f"a circle: {' -> '.join((*above, room))}"
+    below = (floor(each, (*above, room)) for each in imports().get(room, ()))
+    return (room in ROOMS) + max(below, default=0)
 
 
-def test_the_page_and_the_picture_are_up_to_date():
-    again = "run python docs/rooms.py"
-    assert PICTURE.read_text(encoding="utf-8") == draw(read_arrows(WHOLE)), again
-    page = PAGE.read_text(encoding="utf-8")
-    assert link_lines(page) == page, again
+def test_a_room_imports_only_what_is_below_it():
+    assert max(floor(room) for room in imports()) <= 10
+
+
+def test_the_library_is_thin():
+    lengths = {str(path): text.count("\n") for path, text in FILES.items()}
+    assert sum(lengths.values()) <= 12_000
+    assert [path for path, length in lengths.items() if length > 350] == []
+    assert len(imports()) <= 20, sorted(imports())
+
+
+def test_the_laboratory_is_asked_for_in_one_place():
+    asks = re.compile(r"^ *(from|import) ircot_laboratory", re.MULTILINE)
+    asking = [path for path, text in FILES.items() if asks.search(text)]
+    assert [path.relative_to(LIBRARY).as_posix() for path in asking] == ["experiment/laboratory.py"]
+
+
+def test_the_page_names_every_room():
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    assert [room for room in sorted(ROOMS) if f"`{room}`" not in page and room in ROOMS] == []

@@ -7,9 +7,7 @@ from ircotlib.extraction.repeated_queries import open_duplicates
 from ircotlib.metrics import as_compared, majority
 from ircotlib.program import Duplicate
 from ircotlib.results.causes import read_attempt
-from ircotlib.systems.searchain.chain import read_chain
-from ircotlib.systems.searchain.traverse import contains
-from ircotlib.systems.searchain.tree import correct_path
+from ircotlib.systems.searchain import link, read_chain
 
 SAME = [
     ("the Eiffel Tower.", "Eiffel Tower"),
@@ -61,13 +59,12 @@ def test_different_things_are_different_wherever_they_are_compared(a, b):
         (0, "0.0"),
         (1, "1.0"),
     ]
-    assert contains(a, a) and not contains(b, a)
     if b:
         path = [Node(query, "yes", 1, n, passage="p") for n, query in enumerate((a, b), start=1)]
-        assert correct_path(path) == path
+        assert [node.mark for node in link(path)] == [1, 2]
         chain = read_chain(f"[Query 1]: {a}\n[Unsolved Query]: {b}\n[Final Content]: x")
         assert len(chain.nodes) == 2
-    row = {"hops": [], "thoughts": [], "reading": "", "fault": "", "answer": a, "trace": []}
+    row = {"thoughts": [], "reading": "", "fault": "", "answer": a, "trace": []}
     assert read_attempt(row).parsed
 
 

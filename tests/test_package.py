@@ -1,4 +1,4 @@
-"""The wheel works by itself: outside the clone, in a folder of one's own, and with functions."""
+"""The wheel works by itself, outside the clone; and with functions."""
 
 import os
 import subprocess
@@ -13,14 +13,14 @@ from ircotlib import (
     UserError,
     all_systems,
     answer,
-    bench_of_functions,
     read_parameters,
+    setup_of_functions,
 )
 from ircotlib.files.paths import ROOT
 
-EXAMPLE = ROOT / "docs" / "own_retriever_and_model.py"
 PLUGIN = """
-from ircotlib import RECALL, Prediction, Retrieve, System
+from ircotlib import Prediction, Retrieve, System
+from ircotlib.systems import RECALL
 
 def plugged(question, *, k):
     return Prediction(paragraphs=(yield Retrieve(question.text, k)))
@@ -44,55 +44,28 @@ def unpacked(tmp_path_factory):
 
 def run(unpacked, folder, *arguments, **variables) -> subprocess.CompletedProcess:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("IRCOT_")}
-    kept |= {"PYTHONPATH": str(unpacked), "XDG_DATA_HOME": str(folder / "of_the_user")}
+    kept |= {"PYTHONPATH": str(unpacked)}
     command = [sys.executable, *arguments]
     options = {"cwd": folder, "env": kept | variables, "capture_output": True, "text": True}
     return subprocess.run(command, check=False, **options)
 
 
-def test_a_wheel_answers_anywhere_and_keeps_its_data_in_a_folder_of_the_user(unpacked, tmp_path):
+def test_a_wheel_works_in_the_current_folder_with_plugins_of_its_own(unpacked, tmp_path):
+    (tmp_path / "plugins").mkdir()
+    (tmp_path / "plugins" / "plugged.py").write_text(PLUGIN)
+    assert "Plugged" in run(unpacked, tmp_path, "-m", "ircotlib", "systems").stdout
     question = "Who founded the Foreign Quarry label?"
     done = run(unpacked, tmp_path, "-m", "ircotlib", "ask", question, "--system", "SearChain")
     assert "SearChain answers: Igor Kelgate" in done.stdout, done.stderr
-    assert (tmp_path / "of_the_user/ircotlib/data/calls.sqlite").is_file()
-    elsewhere = {"IRCOT_HOME": str(tmp_path / "mine")}
-    shown = "from ircotlib.files import paths as p; print(p.DATA, p.FIGURES, p.PROMPTS)"
-    done = run(unpacked, tmp_path, "-c", shown, **elsewhere)
-    mine, shipped = tmp_path / "mine", unpacked / "ircotlib/shipped/prompts"
-    assert done.stdout.split() == [str(mine / "data"), str(mine / "figures"), str(shipped)]
+    assert (tmp_path / "data/calls.sqlite").is_file()
 
 
-def test_a_laid_folder_has_its_own_notebooks_profiles_and_plugins(unpacked, tmp_path):
-    project = tmp_path / "project"
-    done = run(unpacked, tmp_path, "-m", "ircotlib", "new", str(project))
-    assert "ircotlib figures --profile quick" in done.stdout, done.stderr
-    again = run(unpacked, tmp_path, "-m", "ircotlib", "new", str(project))
-    assert again.returncode == 2 and "found a folder with files" in again.stderr
-    (project / "plugins" / "plugged.py").write_text(PLUGIN)
-    assert "Plugged" in run(unpacked, project, "-m", "ircotlib", "systems").stdout
-    (project / "plugins" / "plugged.py").unlink()
-    few = ["--set", "datasets=[musique]", "--set", "oner_k=[3]", "--set", "test=5"]
-    command = ["figures", "--profile", "quick", "--only", "02_index", *few]
-    done = run(unpacked, project, "-m", "ircotlib", *command)
-    assert done.returncode == 0, done.stderr
-    assert [*project.glob("figures/trials/*/*.csv")]
-    assert not (tmp_path / "of_the_user").exists()
-
-
-def test_in_a_clone_there_is_nothing_to_lay(tmp_path):
-    command = [sys.executable, "-m", "ircotlib", "new", str(tmp_path / "project")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 2 and "expected an installed package" in done.stderr
-
-
-def test_the_example_runs_from_the_wheel_and_is_that_of_the_page(unpacked, tmp_path):
-    done = run(unpacked, tmp_path, str(EXAMPLE))
-    assert done.stdout.splitlines() == [
-        "IRCoT QA read Telemachus, Ann Lee and answers: Toronto",
-        "SearChain read Telemachus and answers: Toronto",
-    ], done.stderr
-    code = EXAMPLE.read_text().split('"""\n\n', 1)[1]
-    assert f"```python\n{code}```" in (ROOT / "docs/package.md").read_text()
+def test_a_wheel_works_in_the_folder_that_a_variable_names(unpacked, tmp_path):
+    shown = "from ircotlib.files import paths as p; print(p.DATA, p.FIGURES, p.PROMPTS, p.PROFILES)"
+    done = run(unpacked, tmp_path, "-c", shown, IRCOT_HOME="mine")
+    shipped = unpacked / "ircotlib" / "shipped"
+    own = [tmp_path / "mine" / "data", tmp_path / "mine" / "figures"]
+    assert done.stdout.split() == [*map(str, [*own, shipped / "prompts", shipped / "profiles"])]
 
 
 QUESTION = Question("1", "Who?", (), (), "musique")
@@ -101,7 +74,7 @@ PAGE = Paragraph("p", "Ann", "Ann is old.")
 
 def bench_of(retrieve, generate):
     p = read_parameters("mini", {"style": "codex", "context_tokens": 2000})
-    return bench_of_functions(p, retrieve, generate)
+    return setup_of_functions(p, retrieve, generate)
 
 
 def test_functions_are_asked_what_the_system_asks_and_cut_where_it_stops():

@@ -192,12 +192,6 @@ def test_other_stops_are_errors(stop):
         cut("Rome", stop)
 
 
-def test_a_finished_text_always_has_a_first_sentence():
-    texts = ("", "  ", "Rome", " Rome ", "Mr.", ". It", "So the")
-    assert all(sentence_end(text, complete=True) is not None for text in texts)
-    assert [cut(text, SENTENCE) for text in texts] == ["", "", "Rome", "Rome", "Mr.", ".", "So the"]
-
-
 def annotated_chains(folder):
     """The steps that the annotators wrote for each question; one may have two sentences."""
     step = re.compile(r""""cot_sent":\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""")
@@ -224,15 +218,6 @@ def test_the_annotators_boundaries_are_found(shared):
     assert sum(len(wanted) for wanted, _ in ends) == 129
     [steps] = [steps for steps, (wanted, ours) in zip(chains, ends, strict=True) if ours - wanted]
     assert "That is, it has 4 members." in steps[0]  # one step with two sentences
-
-
-def test_the_annotators_chains_while_they_are_written(shared):
-    for steps in annotated_chains(shared / "ircot_prompts"):
-        text = " ".join(steps)
-        first = sentence_end(text, complete=True)
-        assert ends_while_written(text) == [first]
-        # known with the first letter of the next sentence
-        assert sentence_end(text[: first + 2], complete=False) == first
 
 
 def paragraphs_of_wikipedia(shared):

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from ircotlib import text as texts
-from ircotlib.text import answer_from_chain, gives_answer, is_reasoning, normalise_answer
+from ircotlib.text import answer_from_chain, gives_answer, is_reasoning
 
 
 @pytest.mark.parametrize(
@@ -77,19 +77,3 @@ def test_queries_of_the_paper_and_of_the_program():
     # the previous factual sentence once more
     assert texts.query_from(thoughts, question) == "It was sold in 1864."
     assert texts.query_from(["Thus, nothing.", " "], question) == "the age of the ship?"
-
-
-@pytest.mark.parametrize(
-    ("text", "normal"),
-    [
-        ("The  Border Surrender.", "border surrender"),
-        ("a U.S. Army's tank", "us armys tank"),
-        ("An apple and another", "apple and another"),
-        ("15,140", "15140"),
-        ("The", ""),
-        ("Ögedei–Khan", "ögedei–khan"),  # only ASCII punctuation goes
-        ("rock-a-bye", "rockabye"),  # punctuation goes before the articles do
-    ],
-)
-def test_normalise_answer(text, normal):
-    assert normalise_answer(text) == normal

@@ -15,9 +15,10 @@ PROGRAM = """
 from collections.abc import Iterator
 from typing import assert_type
 
+from ircotlib.systems import RECALL
 from ircotlib import (
-    RECALL, Generate, Outcome, Paragraph, Prediction, Program, Question, Retrieve, System,
-    UserError, all_systems, answer, answer_all, ask, open_bench, read_parameters, squad_f1,
+    Generate, Outcome, Paragraph, Prediction, Program, Question, Retrieve, System,
+    UserError, all_systems, answer, answer_all, ask, open_setup, read_parameters, squad_f1,
 )
 
 
@@ -30,7 +31,7 @@ def two_steps(question: Question, *, k: int = 2) -> Program:
 
 mine = System(name="Two steps", program=two_steps, grid={"k": (2, 4)}, tuned_by=RECALL)
 p = read_parameters("mini", {"test": 5}).change(seed=1)
-bench = open_bench(p, "musique", "mine")
+bench = open_setup(p, "musique", "mine")
 question = bench.test[0]
 assert_type(question, Question)
 outcome = answer(bench, mine, question, k=2)

@@ -5,12 +5,10 @@ import json
 import pandas as pd
 
 from ircotlib.data import Node
-from ircotlib.files.paths import PARTIAL
 from ircotlib.files.tables import write_table
-from ircotlib.running.run import read_about, write_about
 
 NOTHING = {"answer": "", "paragraphs": [], "thoughts": [], "reading": "", "nodes": []}
-NOTHING |= {"hops": [], "fault": "", "trace": []}
+NOTHING |= {"fault": "", "trace": []}
 
 
 def write_run(folder, opened, lines, scores, system="IRCoT QA", setting=(), metric="f1", more=()):
@@ -34,20 +32,18 @@ def write_run(folder, opened, lines, scores, system="IRCoT QA", setting=(), metr
     table.insert(0, "kind", [question.kind for question in questions])
     table.insert(0, "id", [question.id for question in questions])
     write_table(folder / "scores.csv", table)
-    write_about(folder, about)
+    (folder / "run.json").write_text(json.dumps(about))
     return folder
 
 
 def rewrite(folder, name, text):
-    """Change a file of a run, as if it had been written so."""
-    about = read_about(folder)
+    """Change a file of a run."""
     (folder / name).write_text(text)
-    write_about(folder, about)
 
 
 def write_half(folder):
-    """Begin to write a run anew in its folder, as a process that was killed in the middle."""
-    partial = folder / f"{PARTIAL}killed"
+    """Begin to write a run anew beside its folder, as a process that was killed in the middle."""
+    partial = folder.with_name(f"{folder.name}.new")
     partial.mkdir()
     (partial / "run.json").write_text("{")
 

@@ -3,8 +3,8 @@
 import argparse
 from pathlib import Path
 
+from ircotlib.errors import DataError
 from ircotlib.files.options import read_folder
-from ircotlib.files.paths import check_own, check_writable
 
 CHECKPOINT = "checkpoint.pt"
 
@@ -25,8 +25,9 @@ def _read_out(text: str) -> Path:
 
 
 def claim(folder: Path) -> None:
-    """Raise ValueError if a folder has files but no checkpoint, so that no model is overwritten, or
-    cannot be written to. Whose the checkpoint is, `Training.restore` checks.
+    """Raise ValueError if a folder has files but no checkpoint, so that no model is overwritten.
+    Whose the checkpoint is, `Training.restore` checks.
     """
-    check_own(folder, CHECKPOINT, "unfinished training")
-    check_writable(folder, "--out")
+    if folder.exists() and any(folder.iterdir()) and not (folder / CHECKPOINT).is_file():
+        expected = "it needs a folder of its own, empty or not there yet"
+        raise DataError(f"{folder} holds files that are no unfinished training: {expected}")

@@ -21,10 +21,9 @@ from ircot_laboratory.official.contexts import (
 from ircot_laboratory.official.files import write_records
 from ircot_laboratory.official.iirc import with_links
 from ircot_laboratory.questions.contexts import draw_contexts
-from ircot_laboratory.questions.questions import ALL_DATASETS, make_riddles
+from ircot_laboratory.questions.questions import make_riddles
 from ircot_laboratory.world.records import Riddle, World
-from ircotlib.datasets import find_dataset
-from ircotlib.datasets.abstracts import ABSTRACTS, ARCHIVE, FOLDER
+from ircotlib.datasets.hotpotqa import ARCHIVE, FOLDER
 
 # in a question's context, as in the data sets
 PARAGRAPHS = {"hotpotqa": 10, "2wikimultihopqa": 10, "musique": 20}
@@ -107,17 +106,6 @@ def write_downloads(
     elif dataset in DEV:
         for name, records in other_splits(world, riddles, dataset, seed).items():
             write_records(folder / name, records)
-
-
-def write_counts(folder: Path, pages: int) -> None:
-    """Write how large the papers' corpora of a laboratory with so many pages are."""
-    from ircotlib.datasets.full import COUNTS, read_full_corpus  # imports numpy
-
-    corpora = {find_dataset(name).full_corpus for name in ALL_DATASETS} - {ABSTRACTS}
-    counts = {corpus.name: sum(1 for _ in read_full_corpus(corpus, folder)) for corpus in corpora}
-    counts["hotpotqa"] = pages  # reading them would unpack the archive
-    lines = [f"{name},{counts[name]}\n" for name in sorted(counts)]
-    (folder / COUNTS).write_text("".join(["corpus,paragraphs\n", *lines]))
 
 
 def write_abstracts(archive: Path, world: World) -> None:

@@ -1,4 +1,3 @@
-"""Annotation: judgements of chains of thought by people, and how far they agree (IRCoT §5).
-
-Imports: data, errors, files, parameters, results.
+"""Annotation: chains of thought and references that people judge (IRCoT §5, SearChain Table 5), a
+box to judge them in, and how far judges agree.
 """

@@ -1,166 +1,147 @@
-"""Judgements of the sentences of chains of thought, by people or by the laboratory's judge, in
-data/annotations (IRCoT §5, Figure 7). `agreement` compares annotators, `factuality` counts errors.
-
-Each annotator has one file, to which each click appends a line; no line is ever changed or removed.
-Several windows may write to the same file at once if it is on a local disk.
+"""Judgements of sentences (IRCoT §5, Figure 7), and how far their annotators agree. Each person has
+a file in data/annotations, to which each click appends a line.
 """
 
 import json
-import os
 import re
 import warnings
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
+import pandas as pd
+from pydantic import TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
+
+from ircotlib.annotate.factuality import Item, Verdicts
 from ircotlib.data import Question
-from ircotlib.errors import DataError
-from ircotlib.files.paths import DATA, read_bytes
-from ircotlib.results.factuality import Item
+from ircotlib.errors import UserError
+from ircotlib.files.paths import DATA
 
 ANNOTATIONS = DATA / "annotations"
-TRUE, FALSE, UNSURE = VERDICTS = ("true", "false", "unsure")
-JUDGE = "judge"  # the program that judges, as an annotator
-NAME = re.compile(r"[A-Za-z0-9][\w-]*")
-Verdicts = dict[tuple[str, int], str]  # by item and sentence
+JUDGE = "judge"  # a program that judges, as the laboratory has one, beside the people
+ADJUDICATOR = "adjudicator"  # the annotator whose verdict overrides all others
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, config={"strict": True})
 class Judgement:
-    """One click: an annotator's verdict on a sentence of an item, counted from 0; None takes back
-    the last one.
-    """
+    """One click: a verdict on a sentence of an item, counted from 0; None takes it back."""
 
     annotator: str
     item: str
     sentence: int
-    verdict: str | None
+    verdict: Literal["true", "false", "unsure"] | None
     note: str = ""
     time: str = ""
 
 
-def judge_sentence(
-    annotator: str,
-    item: str,
-    sentence: int,
-    verdict: str | None,
-    note: str = "",
-    folder: Path = ANNOTATIONS,
-) -> Judgement:
-    """Append a judgement to the annotator's file; it is on the disk when this returns. Raises
-    DataError for the name of the program that judges.
-    """
-    if not is_person(annotator):
-        expected = f"expected letters, digits, - and _, and not {JUDGE!r}, which is the program"
-        raise DataError(f"found the annotator's name {annotator!r}, {expected}")
-    return write_judgements([Judgement(annotator, item, sentence, verdict, note)], folder)[0]
-
-
-def write_judgements(judgements: Iterable[Judgement], folder: Path = ANNOTATIONS) -> list:
-    """Append judgements to the files of their annotators, dated now, and return them. Each line is
-    one write, so that lines of several windows never mix. Raises DataError for an unknown verdict,
-    OSError if the disk is full.
-    """
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    lines = {}
-    dated = [replace(judgement, time=now) for judgement in judgements]
-    for judgement in dated:
-        if judgement.verdict not in (*VERDICTS, None):
-            expected = f"{', '.join(VERDICTS)}, or None to take one back"
-            raise DataError(f"found the verdict {judgement.verdict!r}, expected {expected}")
-        path = file_of(judgement.annotator, folder)
-        lines.setdefault(path, []).append(json.dumps(asdict(judgement)))
-    for path in lines:
-        _append(path, lines[path])
-    return dated
-
-
-def _append(path: Path, lines: Iterable[str]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-    try:
-        size = os.fstat(file).st_size
-        if size and os.pread(file, 1, size - 1) != b"\n":
-            os.write(file, b"\n")  # ends a line that a killed process left unfinished
-        for line in lines:
-            written = f"{line}\n".encode()
-            if os.write(file, written) < len(written):
-                raise OSError(f"found no room to write a judgement to {path}: free some space")
-        os.fsync(file)
-    finally:
-        os.close(file)
+LINE = TypeAdapter(Judgement | None)  # nothing is on a line that is empty
 
 
 def is_person(annotator: str) -> bool:
-    """Whether a person may judge by this name: it can be a file name, and is not the program's."""
-    return NAME.fullmatch(annotator) is not None and annotator.casefold() != JUDGE
+    """Whether a person may judge by this name: it can be a file's, and is not the program's."""
+    return bool(re.fullmatch(r"[A-Za-z0-9][\w-]*", annotator)) and annotator.casefold() != JUDGE
 
 
-def file_of(annotator: str, folder: Path = ANNOTATIONS) -> Path:
-    """The file of an annotator; raises ValueError for a name that cannot be a file name."""
-    if not NAME.fullmatch(annotator):
-        expected = "letters, digits, - and _, such as ada"
-        raise DataError(f"found the annotator's name {annotator!r}, expected {expected}")
-    return Path(folder) / f"{annotator}.jsonl"
-
-
-def read_judgements(annotator: str, folder: Path = ANNOTATIONS) -> list[Judgement]:
-    """The judgements of an annotator in order, without those that were taken back. A line that is
-    none, such as one cut off by a kill, is left out with a warning.
+def write_judgement(judgement: Judgement, folder: Path = ANNOTATIONS) -> None:
+    """Append a judgement to its annotator's file, dated now, in one write, so that lines of several
+    windows never mix. It begins with a newline: a killed process may have left half a line.
     """
-    path = file_of(annotator, folder)
-    standing = []
-    lines = read_bytes(path).split(b"\n") if path.exists() else []
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
+    if not is_person(name := judgement.annotator):
+        raise UserError(f"found the annotator's name {name!r}, expected letters, digits, - and _")
+    row = asdict(judgement) | {"time": datetime.now(UTC).isoformat(timespec="seconds")}
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    with (Path(folder) / f"{name}.jsonl").open("a") as file:
+        file.write(f"\n{json.dumps(row)}")
+
+
+def read_standing(annotator: str, folder: Path = ANNOTATIONS) -> dict[tuple[str, int], Judgement]:
+    """The judgements of an annotator that stand, the last of each item and sentence, in the order
+    of their clicks. A line that is none, as a kill may leave it, is left out with a warning.
+    """
+    path = Path(folder) / f"{annotator}.jsonl"
+    standing = {}
+    for number, line in enumerate(path.read_bytes().split(b"\n") if path.exists() else (), start=1):
         try:
-            judgement = Judgement(**json.loads(line))
-            texts = judgement.item, judgement.note, judgement.time
-            typed = all(isinstance(text, str) for text in texts) and type(judgement.sentence) is int
-            if not typed or judgement.verdict not in (*VERDICTS, None):
-                raise ValueError
-        except (ValueError, TypeError, RecursionError):
-            problem = f"{path}, line {number}: found {line[:60]!r}, expected a judgement"
-            warnings.warn(f"{problem}; the line is left out", stacklevel=2)
+            judgement = LINE.validate_json(line or b"null")
+        except ValidationError:
+            found = f"{path}, line {number}: found {line[:60]!r}, expected a judgement"
+            warnings.warn(f"{found}; the line is left out", stacklevel=2)
             continue
-        sentence = judgement.item, judgement.sentence
-        if judgement.verdict is not None:
-            standing.append(judgement)
-        elif same := [n for n, j in enumerate(standing) if (j.item, j.sentence) == sentence]:
-            del standing[same[-1]]
+        if judgement:
+            standing.pop((judgement.item, judgement.sentence), None)
+        if judgement and judgement.verdict:
+            standing[judgement.item, judgement.sentence] = judgement
     return standing
 
 
-def undo(annotator: str, folder: Path = ANNOTATIONS) -> Judgement | None:
-    """Take back the annotator's last judgement, if any, and return it; an earlier judgement of the
-    sentence then counts again.
-    """
-    standing = read_judgements(annotator, folder)
-    if not standing:
-        return None
-    judge_sentence(annotator, standing[-1].item, standing[-1].sentence, None, folder=folder)
-    return standing[-1]
+def undo(annotator: str, folder: Path = ANNOTATIONS) -> tuple[str, int] | None:
+    """Take back the annotator's last judgement, if any; return its item and sentence."""
+    last = next(reversed(read_standing(annotator, folder)), None)
+    if last:
+        write_judgement(Judgement(annotator, *last, None), folder)
+    return last
 
 
 def read_verdicts(annotator: str, folder: Path = ANNOTATIONS) -> Verdicts:
-    """The current verdicts of an annotator: the last judgement of each sentence counts."""
-    judgements = read_judgements(annotator, folder)
-    return {(judgement.item, judgement.sentence): judgement.verdict for judgement in judgements}
+    """The verdicts of an annotator that stand."""
+    return {at: judgement.verdict for at, judgement in read_standing(annotator, folder).items()}
 
 
-def judge_all(
-    items: Sequence[Item], judge: Callable[[str, Question], str], folder: Path = ANNOTATIONS
-) -> Verdicts:
-    """Let a program judge all sentences that state facts, as the annotator "judge", and return its
-    verdicts; only new or changed ones are written.
+def read_judgements(folder: Path = ANNOTATIONS) -> dict[str, Verdicts]:
+    """The current verdicts of every annotator, by name; of several also the verdicts that they
+    settle on (`settle`), under their joined names.
     """
-    before = read_verdicts(JUDGE, folder)
-    verdicts = {}
+    names = filter(is_person, sorted(path.stem for path in Path(folder).glob("*.jsonl")))
+    judged = {name: read_verdicts(name, folder) for name in names}
+    return judged | ({" + ".join(judged): settle(judged)} if len(judged) > 1 else {})
+
+
+def judge_all(items: Sequence[Item], judge: Callable[[str, Question], str]) -> Verdicts:
+    """The verdicts of a program, which knows the facts, on all sentences that are judged."""
+    return {
+        (item.id, n): judge(sentence, item.question)
+        for item in items
+        for n, sentence in enumerate(item.sentences[: item.facts])
+    }
+
+
+def settle(judged: Mapping[str, Verdicts]) -> Verdicts:
+    """One verdict per sentence from several annotators: the adjudicator's if there is one, else
+    the verdict on which all who judged the sentence agree. Others are left out.
+    """
+    given = {}
+    for verdicts in judged.values():
+        for sentence, verdict in verdicts.items():
+            given.setdefault(sentence, set()).add(verdict)
+    agreed = {sentence: min(each) for sentence, each in given.items() if len(each) == 1}
+    return agreed | judged.get(ADJUDICATOR, {})
+
+
+def agreement(a: Verdicts, b: Verdicts) -> tuple[float, float, int]:
+    """How far two annotators agree on the sentences that both have judged: Cohen's kappa (1960),
+    the share of equal verdicts, the number of sentences. Kappa is NaN if both gave one and the same
+    verdict throughout.
+    """
+    pairs = [(a[sentence], b[sentence]) for sentence in a if sentence in b]
+    if not pairs:
+        return float("nan"), float("nan"), 0
+    ours, theirs = zip(*pairs, strict=True)
+    same = sum(x == y for x, y in pairs) / len(pairs)
+    chance = sum(ours.count(each) * theirs.count(each) for each in {*ours}) / len(pairs) ** 2
+    return (same - chance) / (1 - chance) if chance < 1 else float("nan"), same, len(pairs)
+
+
+def disagreements(items: Sequence[Item], judged: Mapping[str, Verdicts]) -> pd.DataFrame:
+    """The sentences not settled, with each annotator's verdict: work for an adjudicator."""
+    settled = settle(judged)
+    rows = []
     for item in items:
-        for n, sentence in enumerate(item.sentences[: item.facts]):
-            verdicts[item.id, n] = judge(sentence, item.question)
-    new = [(key, verdict) for key, verdict in verdicts.items() if before.get(key) != verdict]
-    write_judgements([Judgement(JUDGE, *key, verdict) for key, verdict in new], folder)
-    return verdicts
+        for n, text in enumerate(item.sentences[: item.facts]):
+            given = {who: each[item.id, n] for who, each in judged.items() if (item.id, n) in each}
+            if given and (item.id, n) not in settled:
+                row = {"item": item.id, "question": item.question.text, "sentence": n}
+                rows.append(row | {"text": text} | given)
+    return pd.DataFrame(rows, columns=None if rows else ["item", "question", "sentence", "text"])

@@ -1,84 +1,82 @@
-"""Brings in questions and corpora: of the Hugging Face hub, of a local copy, or of your own texts;
-and what real models wrote, as runs.
+"""Brings in questions and corpora of your own; and what real models wrote, as scores.
 
-ircotlib import hotpotqa/hotpot_qa FOLDER --config distractor   from the hub
-ircotlib import my_copy FOLDER --split test                     what save_to_disk wrote
-ircotlib import table.parquet FOLDER --column answers=gold      or .arrow, .csv, .json, .jsonl
-ircotlib import notes FOLDER                                    text, Markdown and PDF: a corpus
+ircotlib import asked.csv FOLDER --column question=asked   questions: CSV, TSV or JSON lines
+ircotlib import pages.jsonl FOLDER --column text=contents  a corpus: title and text
+ircotlib import notes FOLDER                               text and Markdown: a corpus
 
 They become the data set `own` of data_dir=FOLDER.
 
-ircotlib import outputs --set data_dir=FOLDER       folders of IRCoT's released program, as runs
-ircotlib import answers.jsonl --dataset hotpotqa    or FlashRAG's intermediate_data.json
+ircotlib import outputs --set data_dir=FOLDER       folders of IRCoT's released program
+ircotlib import answers.json --dataset hotpotqa --set data_dir=FOLDER     answers by question id
 """
 
 import sys
-from argparse import ArgumentTypeError, Namespace
+from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
 from ircotlib.data import Paragraph, read_jsonl
 from ircotlib.datasets.documents import KINDS, read_documents
-from ircotlib.datasets.hub import COLUMNS, SAVED, open_table, read_table
-from ircotlib.datasets.own import CORPUS, FILE, NAME, write_own, write_own_corpus
+from ircotlib.datasets.own import (
+    CORPUS,
+    FILE,
+    NAME,
+    TABLES,
+    read_table,
+    write_own,
+    write_own_corpus,
+)
 from ircotlib.errors import UserError
-from ircotlib.files.options import new_parser, parse_changes, read_folder, refuse
-from ircotlib.files.paths import ROOT, check_writable
-from ircotlib.results.imports.runs import has_outputs, import_outputs
+from ircotlib.files.options import new_parser, parse_changes
+from ircotlib.files.paths import DATA, ROOT
+from ircotlib.files.tables import write_table
+from ircotlib.papers.real_outputs import has_outputs, import_outputs
+from ircotlib.results.statistics import summarise
 
 
-def bring(
-    source: str,
-    folder: Path,
-    config: str | None = None,
-    split: str | None = None,
-    columns: Mapping[str, str] = {},
-) -> Path:
-    """Write what a source has (`read_documents`, `open_table`, `read_table`) as the data set `own`
-    into a folder, and return the file. Raises UserError if the file is there.
+def bring(source: Path, folder: Path, columns: Mapping[str, str] = {}) -> Path:
+    """Write what a source has (`read_table`, `read_documents`) as the data set `own` into a folder,
+    and return the file. Raises UserError if the file is there.
     """
-    path = Path(source)
-    is_table = not path.is_dir() or any((path / name).is_file() for name in SAVED)
-    if is_table and path.suffix.lower() not in KINDS:
-        records = read_table(open_table(source, config, split), columns, source)
-    else:
-        records = read_documents(path)
+    kind, tables = source.suffix.lower(), (*TABLES, ".jsonl")
+    if not source.is_dir() and kind not in (*tables, *KINDS):
+        expected = f"expected a folder, or a file that ends in {', '.join((*tables, *KINDS))}"
+        raise UserError(f"found {source}, {expected}")
+    records = read_table(source, columns) if kind in tables else read_documents(source)
     if (first := next(records, None)) is None:
-        raise UserError(f"{source}: found nothing that can be answered, expected questions")
+        raise UserError(f"{source}: found no question and no paragraph, expected some")
     is_corpus = isinstance(first, Paragraph)
     target = folder / NAME / (CORPUS if is_corpus else FILE)
     if target.exists():
         raise UserError(f"{target}: found a file, expected nothing there yet: name another folder")
-    check_writable(folder)
     (write_own_corpus if is_corpus else write_own)(folder, chain([first], records))
     return target
+
+
+def bring_outputs(options: Namespace) -> None:
+    """Write the scores of outputs as a table, and print their means and what was left out."""
+    changes = parse_changes(options.set)
+    if unknown := [name for name in changes if name != "data_dir"]:
+        raise UserError(f"found --set {unknown[0]}, expected data_dir, for outputs nothing else")
+    named = {name: getattr(options, name) for name in ("dataset", "system", "model")}
+    scores, notes = import_outputs(*options.sources, **changes, **named)
+    for note in notes:
+        print(note, file=sys.stderr)
+    write_table(DATA / "imported" / "scores.csv", scores)
+    print(summarise(scores).drop(columns=["profile", "deviation"]).to_string(index=False))
+    print(f"{_near(DATA / 'imported' / 'scores.csv')}: {len(scores):,} scored answers")
 
 
 def _near(path: Path) -> str:
     return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
 
 
-def bring_outputs(options: Namespace) -> None:
-    """Write runs, and print what is odd about them and what to do next."""
-    changes = parse_changes(options.set)
-    if unknown := [name for name in changes if name != "data_dir"]:
-        raise UserError(f"found --set {unknown[0]}, expected data_dir, for outputs nothing else")
-    named = {name: getattr(options, name) for name in ("dataset", "system", "model")}
-    runs, notes = import_outputs(*options.sources, **changes, **named)
-    for note in notes:
-        print(note, file=sys.stderr)
-    folders = " ".join(dict.fromkeys(_near(run.parents[2]) for run in runs))
-    print(f"{len(runs)} runs: ircotlib compare {folders}; ircotlib report {folders} FILE.html")
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = new_parser(__doc__, "ircotlib import")
-    what = "OWNER/NAME on the hub, a folder or a file, and the folder that gets own/; or outputs"
-    parser.add_argument("sources", nargs="+", metavar="source", help=what)
-    parser.add_argument("--config", help="of a data set that has several")
-    parser.add_argument("--split", help="without it the only one, or validation")
-    named = f"which column has what ({', '.join(COLUMNS)}); may be repeated"
+    what = "a file or folder, and the folder that gets own/; or outputs"
+    parser.add_argument("sources", nargs="+", type=Path, metavar="source", help=what)
+    named = "of a table: id, question, answers, kind, title or text, if it is called otherwise"
     parser.add_argument("--column", action="append", default=[], metavar="WHAT=COLUMN", help=named)
     parser.add_argument("--dataset", default=NAME, help="of outputs that do not say it")
     parser.add_argument("--system", default="", help="of outputs that do not say it")
@@ -88,22 +86,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--set", action="append", default=[], metavar="data_dir=FOLDER", help=change
     )
     options = parser.parse_args(arguments)
-    outputs = list(filter(has_outputs, map(Path, options.sources)))
+    outputs = list(filter(has_outputs, options.sources))
     if len(outputs) == len(options.sources):
         return bring_outputs(options)
     if outputs or len(options.sources) != 2:
-        named = " ".join(options.sources)
+        named = " ".join(map(str, options.sources))
         raise UserError(f"found {named}, expected outputs only, or one source and a folder")
-    options.source, folder = options.sources
-    try:
-        options.folder = read_folder(folder)
-    except ArgumentTypeError as error:
-        refuse(f"argument folder: {error}")
+    source, folder = options.sources
     columns = dict(text.partition("=")[::2] for text in options.column)
-    if unknown := [what for what in columns if what not in COLUMNS]:
-        raise UserError(f"found --column {unknown[0]!r}, expected one of {', '.join(COLUMNS)}")
-    target = bring(options.source, options.folder, options.config, options.split, columns)
+    target = bring(source, folder, columns)
     count = sum(1 for _ in read_jsonl(target))
     what = "questions" if target.name == FILE else "paragraphs"
-    use = f'--set "datasets=[own]" --set data_dir={options.folder}'
-    print(f"{target}: {count:,} {what}; to use them: {use}")
+    print(f"{target}: {count:,} {what}; to use them: --set datasets=[own] --set data_dir={folder}")

@@ -4,139 +4,118 @@ ircotlib figures                                   the mini profile
 ircotlib figures --only 04_ircot --set "ircot_k=[4]"
 ircotlib figures --profile sample --set data_dir=FOLDER --only ircot_fig04_f1
 ircotlib figures --save                            the mini profile; keeps the executed notebooks
-ircotlib figures --replay                          reads no earlier run, and says what differs
-ircotlib figures --calls FILE                      without a model (ircotlib calls --help)
+
+Interrupted, or run again: what was answered is in the call cache.
 """
 
-import argparse
-import logging
+import asyncio
 import os
-import re
-import sys
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from tqdm import tqdm
 
-from ircotlib.command.kernels import KEEP_MEMORY, run_notebook, run_notebooks
-from ircotlib.errors import UserError
+from ircotlib.errors import NothingToRun, UserError
 from ircotlib.files.extras import need
 from ircotlib.files.notebooks import about_notebook, all_notebooks, made_by
-from ircotlib.files.options import add_profile, new_parser, parse_changes, read_number, read_workers
-from ircotlib.files.paths import DATA, FIGURES, NOTEBOOKS, write_whole
-from ircotlib.files.processes import count_cores
+from ircotlib.files.options import add_profile, new_parser, parse_changes, read_workers
+from ircotlib.files.paths import DATA, NOTEBOOKS, writing
 from ircotlib.parameters import Parameters, read_parameters
 
-# a fifth of what a kernel computes with all replies cached would be the garbage collector's looking
-COLLECT_LESS = '__import__("gc").set_threshold(50_000, 20, 20)\n'
-RUNS = re.compile(r"(\d\d_\w+), runs: ([\d,]+) of ([\d,]+)")  # what a notebook tells of its work
+# the C library's allocator keeps freed memory: a model needs as much for its next batch
+KEEP_MEMORY = dict.fromkeys(("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"), "4000000000")
 
 
-def add_notebooks(parser: argparse.ArgumentParser) -> None:
-    """Add the options --profile and --set, and --only, which names notebooks."""
-    add_profile(parser)
-    only = "this notebook, or the one that makes this figure; may be repeated"
-    parser.add_argument("--only", action="append", default=[], metavar="NAME", help=only)
-
-
-def choose_notebooks(only: list[str], p: Parameters) -> list[str]:
+def choose_notebooks(only: Sequence[str], p: Parameters) -> list[str]:
     """The notebooks of these names, or that make the figures of these names with these parameters;
     all for none.
     """
-    makes = {notebook: made_by(notebook, p.profile, p.trial) for notebook in all_notebooks()}
-    names = {notebook: {notebook, *(path.stem for path in makes[notebook])} for notebook in makes}
-    known = dict.fromkeys([*makes, *sorted(set().union(*names.values()))])
+    makes = {name: {path.stem for path in made_by(name, p.profile, p.trial)} | {name}
+             for name in all_notebooks()}  # fmt: skip
+    known = sorted(set().union(*makes.values()))
     if unknown := [name for name in only if name not in known]:
-        expected = f"expected a notebook or a figure: {', '.join(known)}"
-        raise UserError(f"found --only {unknown[0]}, {expected}")
-    return [notebook for notebook in makes if not only or names[notebook] & {*only}]
+        raise UserError(f"found --only {unknown[0]}, expected one of {', '.join(known)}")
+    return [notebook for notebook in makes if not only or makes[notebook] & {*only}]
 
 
-class Bar:
-    """One bar for all notebooks: the share of their minutes that is done, what they are doing, and
-    about how long the rest will take. Without a terminal it is a line every 30 seconds.
-
-    `minutes`: how long each takes at first. `folder`: where their processes tell what they do.
+def run_notebook(notebook: str, p: Parameters, changes: dict, executed: Path) -> float:
+    """Execute a notebook into `executed`; return the seconds. Cells with the tag `mini`, which
+    speak of what that profile gives, are left out with another one or a trial.
     """
+    import nbformat
+    import papermill
+    from jupyter_client import AsyncKernelManager
+    from jupyter_client.kernelspec import KernelSpecManager
+    from papermill.exceptions import PapermillExecutionError
 
-    def __init__(self, minutes: Mapping[str, float], folder: Path):
-        self.minutes = minutes
-        self.folder = folder
-        self.ended = set()
-        self.started = self.printed = time.monotonic()
-        shape = "{percentage:3.0f}%|{bar:10}| {desc}"
-        silent = not sys.stderr.isatty()
-        self.bar = tqdm(total=sum(minutes.values()), bar_format=shape, disable=silent)
-
-    def look(self, running: Sequence[str]) -> None:
-        """Show how far the notebooks are; `running`: those that are worked on now."""
-        told = [path.read_text(encoding="utf-8") for path in self.folder.iterdir()]
-        told = [text for text in sorted(told) if RUNS.match(text)]
-        shares = {}
-        for name, done, total in RUNS.findall("\n".join(told)):
-            shares[name] = int(done.replace(",", "")) / int(total.replace(",", ""))
-        shares |= dict.fromkeys(self.ended, 1)
-        done = sum(self.minutes[name] * share for name, share in shares.items())
-        self.bar.n, now = max(self.bar.n, done), time.monotonic()
-        left = (now - self.started) / 60 * (self.bar.total / self.bar.n - 1) if self.bar.n else 0
-        told = [text for text in told if RUNS.match(text)[1] not in self.ended]
-        told += [name for name in running if name not in shares]
-        text = "; ".join([*told, f"about {left:.0f} min left"] if left >= 1 else told)
-        self.bar.set_description_str(text)
-        if self.bar.disable and text and now - self.printed > 30:
-            self.printed = now
-            print(text, file=sys.stderr, flush=True)
+    started = time.monotonic()
+    content = nbformat.read(NOTEBOOKS / f"{notebook}.ipynb", as_version=4)
+    if p.profile != "mini" or p.trial:
+        content.cells = [c for c in content.cells if "mini" not in c.metadata.get("tags", [])]
+    executed.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(content, executed)
+    # no folder of kernelspecs is looked at: the one there may be another interpreter's
+    specs = KernelSpecManager(kernel_dirs=[])
+    kernel = AsyncKernelManager(kernel_spec_manager=specs, transport_encryption="required")
+    options = {"kernel_name": "python3", "progress_bar": False, "cwd": NOTEBOOKS, "km": kernel}
+    parameters = {"profile": p.profile, "changes": changes}
+    try:
+        papermill.execute_notebook(executed, executed, parameters, **options)
+    except PapermillExecutionError as error:
+        if error.ename == NothingToRun.__name__:
+            tqdm.write(f"{notebook}: {error.evalue}")
+            return time.monotonic() - started
+        cell = f"notebook {notebook}, code cell {error.exec_count}"
+        failure = f"{cell}: {error.ename}: {error.evalue}; traceback in {executed}"
+        raise RuntimeError(failure) from error
+    finally:
+        asyncio.run(kernel.shutdown_kernel(now=True))
+    return time.monotonic() - started
 
 
 def regenerate(
-    p: Parameters, notebooks: list[str], changes: dict, save: bool = False, jobs: int = 1
+    p: Parameters, notebooks: Sequence[str], changes: dict, save: bool = False, jobs: int = 1
 ) -> None:
-    """Run notebooks and print their seconds; executed copies go to data/executed/PROFILE, those of
-    a trial to its folder there.
+    """Run notebooks in their order, `jobs` at a time, and print their seconds and what they made;
+    executed copies go to data/executed/PROFILE, those of a trial to its folder there. One that
+    reads runs waits for those that make them; after one fails, none begins.
     """
-    from ircotlib.comparing.checks import check_notebooks  # imports pandas
-
-    notebooks = list(check_notebooks(p, changes, notebooks))
+    folder, started = DATA / "executed" / p.profile / p.trial, time.time_ns()
     # no kernel reads or writes the user's own settings and history
-    own = DATA / "executed/ipython"
-    os.environ |= {"IRCOT_BATCH": "1", "IPYTHONDIR": str(own)} | KEEP_MEMORY
-    write_whole(own / "profile_default/startup/collect_less.py", COLLECT_LESS)
-    for library in ("papermill", "traitlets"):  # whose errors are raised too
-        logging.getLogger(library).setLevel(logging.CRITICAL)
-    folder = DATA / "executed" / p.profile / p.trial
-    started = time.time_ns()
+    os.environ |= {"IRCOT_BATCH": "1", "IPYTHONDIR": str(DATA / "executed/ipython")} | KEEP_MEMORY
+    running: dict[str, Future] = {}
 
-    def run(notebook: str) -> float:
-        return run_notebook(notebook, p, changes, folder / f"{notebook}.ipynb")
+    def run(notebook: str) -> tuple[str, float]:
+        for earlier in about_notebook(notebook).runs:
+            if earlier in running:
+                running[earlier].result()
+        return notebook, run_notebook(notebook, p, changes, folder / f"{notebook}.ipynb")
 
-    minutes = {notebook: about_notebook(notebook).minutes for notebook in notebooks}
-    with TemporaryDirectory(prefix="ircot") as progress, ExitStack() as at_the_end:
-        os.environ["IRCOT_PROGRESS"] = progress
-        at_the_end.callback(os.environ.pop, "IRCOT_PROGRESS")
-        bar = Bar(minutes, Path(progress))
-        for notebook, seconds in run_notebooks(notebooks, run, jobs, bar.look):
-            bar.ended.add(notebook)
-            executed = folder / f"{notebook}.ipynb"
-            tqdm.write(f"{notebook:<14} {seconds:6.1f} s   {executed}")
-            for path in made_by(notebook, p.profile, p.trial):
-                wrote = path.exists() and path.stat().st_mtime_ns >= started
-                tqdm.write(f"{'':<14} {'wrote' if wrote else 'not made':<11}{path}")
-            if save:
-                save_executed(notebook, executed)
-    if p.trial:
-        kept = f"what {p.profile} makes as it is shipped stays as it was"
-        print(f"a trial, in {FIGURES / p.trial} and {folder}: {kept}")
+    with ThreadPoolExecutor(jobs) as pool:
+        for notebook in notebooks:
+            running[notebook] = pool.submit(run, notebook)
+        try:
+            for future in tqdm(as_completed(running.values()), total=len(running), disable=None):
+                notebook, seconds = future.result()
+                tqdm.write(f"{notebook:<20} {seconds:6.1f} s   {folder / notebook}.ipynb")
+                for path in made_by(notebook, p.profile, p.trial):
+                    wrote = path.exists() and path.stat().st_mtime_ns >= started
+                    tqdm.write(f"{'':<20} {'wrote' if wrote else 'not made':<11}{path}")
+                if save:
+                    save_executed(notebook, folder / f"{notebook}.ipynb")
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def save_executed(notebook: str, executed: Path) -> None:
     """Strip an executed notebook and put it in place of its source."""
-    import nbformat  # takes two seconds to import
+    import nbformat
 
     strip(content := nbformat.read(executed, as_version=4))
-    write_whole(NOTEBOOKS / f"{notebook}.ipynb", nbformat.writes(content) + "\n")
+    with writing(NOTEBOOKS / f"{notebook}.ipynb") as new:
+        new.write_text(nbformat.writes(content) + "\n", encoding="utf-8")
 
 
 def strip(notebook) -> None:
@@ -157,26 +136,15 @@ def strip(notebook) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = new_parser(__doc__, "ircotlib figures")
     add = parser.add_argument
-    add_notebooks(parser)
+    add_profile(parser)
+    only = "this notebook, or the one that makes this figure; may be repeated"
+    add("--only", action="append", default=[], metavar="NAME", help=only)
     add("--save", action="store_true", help="keep the executed notebooks, stripped, in notebooks/")
-    jobs = "notebooks at a time, each on a core or the GPU; with --calls one per core, otherwise 1"
-    add("--jobs", type=read_workers, help=jobs)
-    add("--calls", type=Path, metavar="FILE", help="ask no model: use the replies of this export")
-    recompute = "ask for so many replies of --calls again, and compare"
-    add("--recompute", type=read_number, default=0, metavar="N", help=recompute)
-    add("--export", type=Path, metavar="FILE", help="write all replies that are used into a file")
-    replay = "replay all runs and simulations, also current ones, and say what differs from them"
-    add("--replay", action="store_true", help=replay)
+    add("--jobs", type=read_workers, default=1, help="notebooks at a time")
     options = parser.parse_args(arguments)
     need("papermill", "lab")
     changes = parse_changes(options.set)
     if options.save and (options.profile != "mini" or changes):
         raise UserError("found --save with another profile or --set, expected mini alone")
     p = read_parameters(options.profile, changes)
-    notebooks = choose_notebooks(options.only, p)
-    os.environ |= {"IRCOT_REPLAY": "1"} if options.replay else {}
-    from ircotlib.command.calls import exchanging  # imports pandas
-
-    jobs = options.jobs or (count_cores() if options.calls else 1)  # a replay starts no workers
-    with exchanging(p, options.calls, options.recompute, options.export):
-        regenerate(p, notebooks, changes, options.save, jobs)
+    regenerate(p, choose_notebooks(options.only, p), changes, options.save, options.jobs)

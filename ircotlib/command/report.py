@@ -1,23 +1,15 @@
-"""Writes runs into one page to hand on, which works from disk: results, claims, costs, and each
-question with its steps and prompts.
+"""Writes runs into one page to hand on, which works from disk: results, costs, and each question
+with its steps and prompts.
 
-ircotlib report data/runs/mini/13_head_to_head-* head_to_head.html
-ircotlib report data/runs/paper paper.html --calls paper.calls.xz
+ircotlib report data/runs/mini/11_head_to_head-* head_to_head.html
 """
 
 from collections.abc import Sequence
 from pathlib import Path
 
+from ircotlib.errors import UserError
 from ircotlib.explore.report import write_report
-from ircotlib.explore.summary import BEGINS
 from ircotlib.files.options import new_parser
-from ircotlib.files.paths import check_target
-
-
-def is_report(path: Path) -> bool:
-    """Whether a file begins as a report does."""
-    with path.open("rb") as file:
-        return file.read(len(BEGINS)) == BEGINS.encode()
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -25,9 +17,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     runs = "folders of runs, or folders that hold some, of which those on test questions count"
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUNS", help=runs)
     parser.add_argument("out", type=Path, metavar="OUT.html", help="the page to write")
-    calls = "take prompts and replies from this export (ircotlib calls --help)"
-    parser.add_argument("--calls", type=Path, metavar="FILE", help=calls)
     options = parser.parse_args(arguments)
-    check_target(options.out, "a report", ".html", is_report)
-    count = write_report(options.runs, options.out, options.calls)
+    if options.out.suffix != ".html":
+        raise UserError(f"found {options.out}, expected the page's name, which ends in .html")
+    count = write_report(options.runs, options.out)
     print(f"{options.out}: {count} runs, {options.out.stat().st_size:,} bytes")

@@ -1,7 +1,7 @@
 """Data sets: one file each, which ends with the record that the rest of the workbench uses.
 
-To add a data set, add a file to this folder that ends in `DATASET = Dataset(...)`; test_datasets.py
-in tests/datasets shows one of 25 lines.
+To add a data set, add a file to this folder that ends in `DATASET = Dataset(...)`, or DATASETS, a
+tuple of some; test_datasets.py in tests/datasets shows one of 25 lines.
 
 Imports: data, errors, files, metrics, retrieval, text.
 """
@@ -24,11 +24,10 @@ COVER_EM = "cover_em"  # the name of a score
 class FullCorpus:
     """A corpus as in the papers, made of official downloads (IRCoT App. A); data sets may share it.
 
-    `name`: of its folders, `data_dir`/<name> and data/corpora/<name>-full. `files`: read one by
-    one, in this order. `source`: where to get them. `count`: of paragraphs, according to
-    `counted_in`; None if unknown. `drop_repeats`: the corpus is made of contexts, so repeats of
-    title and text are dropped; otherwise all paragraphs count, and a repeated id gets a number.
-    `find_files`: finds the files instead of downloads.find_files, given folders and `unpack`.
+    `name`: of its folder in `data_dir`. `files`: read one by one, in this order. `source`: where to
+    get them. `count`: of paragraphs (IRCoT App. A, footnote 18); None if unknown. `drop_repeats`:
+    the corpus is made of contexts, so repeats of title and text are dropped; otherwise all
+    paragraphs count, and a repeated id gets a number.
     """
 
     name: str
@@ -37,8 +36,6 @@ class FullCorpus:
     count: int | None
     read: Callable[[Path], Iterable[Paragraph]]
     drop_repeats: bool = False
-    find_files: Callable[..., list[list[Path]]] | None = None
-    counted_in: str = "IRCoT App. A, footnote 18"
 
 
 @dataclass(frozen=True)
@@ -73,11 +70,10 @@ class Dataset:
 
 
 def all_datasets() -> dict[str, Dataset]:
-    """The data sets of this folder and of plug-ins by name, sorted by `order`. Raises DataError if
-    two have the same name.
-    """
+    """The data sets of this folder and of plug-ins by name, sorted by `order`."""
     modules = import_plugins("datasets")
-    records = [module.DATASET for module in modules if hasattr(module, "DATASET")]
+    records = [record for module in modules for record in getattr(module, "DATASETS", ())]
+    records += [module.DATASET for module in modules if hasattr(module, "DATASET")]
     for name, count in Counter(record.name for record in records).items():
         if count > 1:
             raise DataError(f"found {count} data sets named {name!r}, expected one: rename one")
@@ -86,12 +82,8 @@ def all_datasets() -> dict[str, Dataset]:
 
 
 def find_dataset(name: str, released: bool = False) -> Dataset:
-    """The record of a data set, or its variant in IRCoT's released program, if there is one. Raises
-    ValueError for an unknown name.
-    """
+    """The record of a data set, or its variant in IRCoT's released program, if there is one."""
     known = all_datasets()
     if name not in known:
-        another = "for another, add a file that ends in DATASET = Dataset(...): docs/systems.md"
-        expected = f"expected one of {', '.join(known)}"
-        raise DataError(f"unknown data set {name!r}; {expected}: {another}")
+        raise DataError(f"unknown data set {name!r}, expected one of {', '.join(known)}")
     return (known[name].as_released or known[name]) if released else known[name]

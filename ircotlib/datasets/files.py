@@ -6,59 +6,47 @@ from pathlib import Path
 
 from ircotlib.data import Paragraph, Question, excerpt
 from ircotlib.datasets import Dataset, QuestionContext, find_dataset
-from ircotlib.datasets.downloads import find_file
-from ircotlib.datasets.fields import GET_ANOTHER
-from ircotlib.datasets.full import make_full_corpus
-from ircotlib.datasets.own import CORPUS, read_corpus
+from ircotlib.datasets.corpora import full_corpus_folder, make_full_corpus
+from ircotlib.datasets.official import AGAIN, find_file
+from ircotlib.datasets.own import CORPUS
 from ircotlib.datasets.pooled import pool
 from ircotlib.errors import DataError
-from ircotlib.files.paths import DATA, ROOT
+from ircotlib.files.paths import ROOT
 
 OWN_CONTEXTS = "what is to be searched goes into the questions' own paragraphs (docs/data.md)"
-NOT_GROWN = "only a pooled corpus takes further paragraphs"
 
 
 def read_dataset(
-    name: str,
-    data_dir: str | Path,
-    corpus: str = "pooled",
-    released: bool = False,
-    further: str | Path = "",
+    name: str, data_dir: str | Path, corpus: str = "pooled", released: bool = False
 ) -> tuple[list[Question], Iterable[Paragraph]]:
     """The development questions of a data set, and its corpus: "pooled" from their contexts, or
     "full" as in the paper (IRCoT §4, App. A).
 
     `data_dir`: absolute, or relative to the repository. If paragraphs come in a file of their own,
-    such as IIRC's pages, all of it is the "pooled" corpus, an iterator. A full corpus is made in
-    data/corpora if it is missing (make_full_corpus). `released`: as IRCoT's released program reads.
-    `further`: a file such as corpus.jsonl, whose paragraphs a pooled corpus has, too.
-
-    Raises DataError for an unknown data set, a corpus that it does not have, a damaged file or a
-    repeated id, and FileNotFoundError for a missing file. Differs from the paper, unless "full":
-    its corpora are pooled from all splits, and HotpotQA's has all of Wikipedia's abstracts.
+    such as IIRC's pages, all of it is the "pooled" corpus, an iterator. A full corpus is made if it
+    is missing (make_full_corpus). `released`: as IRCoT's released program reads. Differs from the
+    paper, unless "full": its corpora are pooled from all splits, and HotpotQA's has all of
+    Wikipedia's abstracts.
     """
     dataset = find_dataset(name, released)
     if corpus not in ("pooled", "full"):
         raise DataError(f"found corpus {corpus!r}, expected pooled or full")
     if corpus == "full" and dataset.full_corpus is None:
         raise DataError(f"found no full corpus of {name}, expected corpus pooled: {OWN_CONTEXTS}")
-    if corpus == "full" and further:
-        raise DataError(f"found {further} and corpus full, expected corpus pooled: {NOT_GROWN}")
     path = find_questions(dataset, ROOT / data_dir)
     if corpus == "full":
-        folder = DATA / "corpora" / f"{dataset.full_corpus.name}-full"
+        folder = full_corpus_folder(dataset.full_corpus, data_dir)
         full = make_full_corpus(dataset.full_corpus, data_dir, folder)
         read = dataset.read_with_corpus
         return questions_of(read(path, full) if read else dataset.read(path), path), full
     examples = list(dataset.read(path))
     questions = questions_of(examples, path) if path.name != CORPUS else []
     if dataset.read_paragraphs is not None:
-        paragraphs = dataset.read_paragraphs(path)
-    elif not (paragraphs := pool(context for _, context in examples)):
-        found = f"found {len(examples)} questions without any"
+        return questions, dataset.read_paragraphs(path)
+    if not (paragraphs := pool(context for _, context in examples)):
         remedy = "open it with corpus full" if dataset.full_corpus else OWN_CONTEXTS
-        raise DataError(f"{path}: expected contexts to pool a corpus from, {found}: {remedy}")
-    return questions, pool([paragraphs, read_corpus(ROOT / further)]) if further else paragraphs
+        raise DataError(f"{path}: found no contexts to pool a corpus from: {remedy}")
+    return questions, paragraphs
 
 
 def find_questions(dataset: Dataset, data_dir: Path) -> Path:
@@ -75,16 +63,13 @@ def questions_of(examples: Iterable[QuestionContext], path: Path) -> list[Questi
     """
     questions = [question for question, _ in examples]
     if not questions:
-        raise DataError(f"{path}: found no questions, expected at least one: {GET_ANOTHER}")
+        raise DataError(f"{path}: found no questions, expected at least one: {AGAIN}")
     for number, question in enumerate(questions, start=1):
-        texts = {"id": question.id, "text": question.text}
-        texts |= {f"answers[{n}]": answer for n, answer in enumerate(question.answers)}
-        for name, text in (texts if question.answers else {"answers": ""}).items():
-            if not isinstance(text, str) or not text.strip():
-                blank = f"expected a text that is not blank, found {excerpt(text)}"
-                raise DataError(f"{path}, question {number}, {name}: {blank}: {GET_ANOTHER}")
-    for id, count in Counter(question.id for question in questions).items():
-        if count > 1:
-            repeated = f"found {count} questions with the id {id!r}"
-            raise DataError(f"{path}: expected every question once, {repeated}")
+        texts = (question.id, question.text, *(question.answers or [""]))
+        if wrong := [text for text in texts if not isinstance(text, str) or not text.strip()]:
+            blank = f"expected id, text and answers that are not blank, found {excerpt(wrong[0])}"
+            raise DataError(f"{path}, question {number}: {blank}: {AGAIN}")
+    [(id, count)] = Counter(question.id for question in questions).most_common(1)
+    if count > 1:
+        raise DataError(f"{path}: found {count} questions with the id {id!r}, expected one")
     return questions

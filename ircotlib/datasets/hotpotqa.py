@@ -1,43 +1,47 @@
 """HotpotQA's official files (Yang et al. 2018), https://hotpotqa.github.io"""
 
-from collections.abc import Iterable, Mapping
+import bz2
+import html
+import tarfile
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
-from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ircotlib.data import GoldStep, Paragraph, Question
-from ircotlib.datasets import Dataset, QuestionContext
-from ircotlib.datasets.abstracts import ABSTRACTS
-from ircotlib.datasets.fields import List, Record, String, Text, read_list
-from ircotlib.datasets.full import find_ids
+from ircotlib.data import GoldStep, Paragraph, Question, read_objects
+from ircotlib.datasets import Dataset, FullCorpus, QuestionContext
+from ircotlib.datasets.official import AGAIN, Record, String, Text, check, read_records
 from ircotlib.datasets.pooled import digest, make_paragraph
 from ircotlib.errors import DataError
 from ircotlib.metrics import cover_em, exact_match, hotpotqa_f1
+
+# folders AA, AB, ... of wiki_00.bz2 to wiki_99.bz2
+FOLDER = "enwiki-20171001-pages-meta-current-withlinks-abstracts"
+ARCHIVE = f"{FOLDER}.tar.bz2"
 
 
 class Contexts(Record):
     """The context of a question: a list of paragraphs [title, [sentence, ...]]."""
 
-    context: list[Annotated[tuple[String, list[String]], List]]
+    context: list[tuple[String, list[String]]]
 
 
-class _Supported(Record):
-    # a list of [title, number of the sentence]
-    supporting_facts: list[Annotated[tuple[String, int], List]] = Field(min_length=1)
-
-
-class Asking(Contexts, _Supported):
+class Asking(Contexts):
     """The fields that questions of HotpotQA and 2WikiMultihopQA have in common."""
 
     id: Text | None = Field(alias="_id")
     question: Text
     answer: Text
     type: str
+    # a list of [title, number of the sentence]
+    supporting_facts: list[tuple[String, int]] = Field(min_length=1)
 
 
-class _Asking(Asking):
-    type: Literal["bridge", "comparison"]
+class _Abstract(Record):
+    title: String
+    text: list[String]  # sentences
 
 
 def read_hotpotqa(path: Path, corpus_ids: Mapping[str, str] | None = None) -> list[QuestionContext]:
@@ -45,25 +49,33 @@ def read_hotpotqa(path: Path, corpus_ids: Mapping[str, str] | None = None) -> li
 
     `corpus_ids`: the corpus's ids by title, of which gold ids are then taken: for the full corpus
     and the fullwiki setting, whose contexts lack gold paragraphs. None: those of the context. A
-    question whose `_id` is null gets an id made from its text. Raises DataError, naming file,
-    record and field, if the file is not in the official format or a gold title is not found.
+    question whose `_id` is null gets an id made from its text.
     """
-    records = read_list(path, _Asking)
+    records = read_records(path, Asking)
     return [read_asked(record, where, "hotpotqa", "", corpus_ids) for record, where in records]
 
 
 def find_gold_ids(path: Path, corpus: Iterable[Paragraph]) -> dict[str, str]:
-    """The `corpus_ids` of read_hotpotqa, of the paragraphs that support a file's questions."""
-    facts = (fact for record, _ in read_list(path, _Supported) for fact in record.supporting_facts)
-    return find_ids(corpus, [title for title, _ in facts])
+    """The `corpus_ids` of read_hotpotqa for a file's supporting titles, from one pass over the
+    corpus (IRCoT §4); of several with a title the first, but one in the same encoding before one in
+    another ("&amp;" for "&", an accent as a separate character).
+    """
+    facts = chain.from_iterable(record.supporting_facts for record, _ in read_records(path, Asking))
+    plain = {title: _plain(title) for title, _ in facts}
+    wanted, same, alike = {*plain.values()}, {}, {}
+    for paragraph in corpus:
+        if (title := _plain(paragraph.title)) in wanted:
+            same.setdefault(paragraph.title, paragraph.id)
+            alike.setdefault(title, paragraph.id)
+    return {t: same.get(t, alike[name]) for t, name in plain.items() if name in alike}
+
+
+def _plain(title: str) -> str:
+    return unicodedata.normalize("NFC", html.unescape(title))
 
 
 def read_asked(
-    record: Asking,
-    where: str,
-    dataset: str,
-    separator: str,
-    corpus_ids: Mapping[str, str] | None = None,
+    record: Asking, where: str, dataset: str, separator: str, corpus_ids: Mapping | None = None
 ) -> QuestionContext:
     """A question in the format of HotpotQA and 2WikiMultihopQA; `separator` joins sentences."""
     context = read_context(record, separator)
@@ -71,9 +83,8 @@ def read_asked(
         corpus_ids = {paragraph.title: paragraph.id for paragraph in reversed(context)}
     titles = [title for title, _ in record.supporting_facts]
     if missing := [title for title in titles if title not in corpus_ids]:
-        expected = "expected titles of paragraphs in the context (fullwiki: in corpus_ids)"
-        wrong = f"{expected}, found {missing[0]!r}: is it a fullwiki file? Then pass corpus_ids"
-        raise DataError(f"{where}, field 'supporting_facts': {wrong}")
+        expected = "expected the title of a paragraph (fullwiki: in corpus_ids)"
+        raise DataError(f"{where}, field supporting_facts: {expected}, found {missing[0]!r}")
     # IRCoT §4.1: whole paragraphs are gold, not the sentences that the file names in them
     gold = tuple(dict.fromkeys(corpus_ids[title] for title in titles))
     id = record.id or f"{dataset}-{digest(record.question, 16)}"
@@ -100,6 +111,29 @@ def read_context(record: Contexts, separator: str) -> tuple[Paragraph, ...]:
     return tuple(make_paragraph(title, separator.join(parts).strip()) for title, parts in pairs)
 
 
+def read_abstracts(archive: Path) -> Iterator[Paragraph]:
+    """The abstracts of Wikipedia's pages of 2017 in HotpotQA's archive, in its order, also those
+    without a sentence: the paper's count has them (IRCoT App. A).
+    """
+    try:
+        with bz2.open(archive) as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
+            for member in filter(tarfile.TarInfo.isfile, tar):
+                shard = bz2.open(tar.extractfile(member))
+                for row, where in read_objects(shard, f"{archive}, {member.name}"):
+                    record = check(row, _Abstract, where)
+                    yield make_paragraph(record.title, "".join(record.text).strip())
+    except (tarfile.TarError, EOFError, OSError) as error:
+        raise DataError(f"{archive}: {error}: {AGAIN}") from None
+
+
+ABSTRACTS = FullCorpus(
+    name="hotpotqa",
+    files=(ARCHIVE,),
+    source=f"https://nlp.stanford.edu/projects/hotpotqa/{ARCHIVE} (1,553,565,403 bytes, MD5"
+    " 01edf64cd120ecc03a2745352779514c; described on https://hotpotqa.github.io/wiki-readme.html)",
+    count=5_233_329,
+    read=read_abstracts,
+)
 DATASET = Dataset(
     name="hotpotqa",
     title="HotpotQA",

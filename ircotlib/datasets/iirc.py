@@ -1,54 +1,39 @@
 """IIRC's official files (Ferguson et al. 2020), https://allenai.org/data/iirc"""
 
 import json
-import sys
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from html import unescape
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
+import ijson
 from rapidfuzz import fuzz
 
 from ircotlib.data import Paragraph, Question
 from ircotlib.datasets import Dataset, FullCorpus, QuestionContext, Score, drop
-from ircotlib.datasets.articles import page_paragraph, read_articles, read_pages
-from ircotlib.datasets.downloads import find_file
-from ircotlib.datasets.fields import Record, String, Text, check, read_list
-from ircotlib.datasets.pooled import digest
+from ircotlib.datasets.official import AGAIN, Record, String, Text, find_file, read_records, stream
+from ircotlib.datasets.pooled import digest, make_id
 from ircotlib.errors import DataError
 
 ARTICLES = "context_articles.json"  # the pages, in the folder of the questions
 SOURCE = "https://allenai.org/data/iirc"
 MAIN = "main"  # the name of the main passage in the contexts of a question
-
-
-class _Kind(Record):
-    type: Literal["span", "value", "binary", "none", "bad"]
-
-
-class _Untyped(Record):
-    question: Text
-    answer: _Kind
-
-
-class _Passage(Record):
-    title: Text
-    text: Text
-    questions: list[object]
+# needs no parser: everything between these tags is text
+SIMPLE_TAG = re.compile(r"""</?(?:a|b|br|i|li|ol|p|ul)(?: [a-z]+="[^"<>]*")*>""")
 
 
 class _Span(Record):
     text: String
 
 
-class _Spans(Record):
-    answer_spans: list[_Span] = Field(min_length=1)
-
-
-class _Value(Record):
-    answer_value: Text
+class _Answer(Record):
+    type: Literal["span", "value", "binary", "none", "bad"]
+    answer_spans: list[_Span] = []
+    answer_value: String = ""
     answer_unit: String | None = None
 
 
@@ -61,54 +46,53 @@ class _Context(Record):
         return self.passage.strip().lower()
 
 
-class _Asking(_Untyped):
+class _Asking(Record):
     qid: Text | None = None
-    context: list[_Context]
+    question: Text
+    answer: _Answer
+    context: list[_Context] = []
+
+
+class _Passage(Record):
+    title: Text
+    text: Text
+    questions: list[_Asking]
 
 
 def read_iirc(path: Path, released: bool = False) -> list[QuestionContext]:
     """The answerable questions of a file (IRCoT §4), without contexts: their pages are in
     context_articles.json in the same folder.
 
-    Only the pages that questions refer to are held in memory. `answers`: several spans make one
-    answer, written as a JSON list; a value with a unit makes two, without and with the unit.
-    `kind`: the type of the answer. `gold`: for each context, the paragraph of its page that
-    contains it, otherwise the most similar one; for a page without paragraphs, one that is in no
-    corpus. The main passage is given and so not gold (released program), unless nothing else is.
-    `released`: answers as in IRCoT's released program, values without units and all texts corrected
-    by ftfy. Raises DataError, naming file, record and field, if a file is not in the official
-    format or a page is missing, and FileNotFoundError without the pages. Differs from the released
-    program: there, recall is 0 if only the main passage is gold.
+    `answers`: several spans make one answer, written as a JSON list; a value with a unit makes two,
+    without and with the unit. `kind`: the type of the answer. `gold`: for each context, the
+    paragraph of its page that contains it, otherwise the most similar one; for a page without
+    paragraphs, one that is in no corpus. The main passage is given and so not gold (released
+    program), unless nothing else is. `released`: answers as in IRCoT's released program, values
+    without units and all texts corrected by ftfy. Differs from the released program: there, recall
+    is 0 if only the main passage is gold.
     """
-    articles = _find_articles(path)
     answerable = []
-    for entry, where in read_list(path, _Passage):
+    for entry, where in read_records(path, _Passage):
         passage = page_paragraph(entry.title.strip(), entry.text.strip())
-        for number, question in enumerate(entry.questions, start=1):
-            at = f"{where}, question {number}"
-            kind = check(question, _Untyped, at).answer.type
-            # IRCoT §4: only questions that the pages answer
-            if kind not in ("none", "bad"):
-                answers = _read_answers(kind, question["answer"], f"{at}, field 'answer'", released)
-                answerable.append((passage, check(question, _Asking, at), answers))
-    wanted = {context.page for _, record, _ in answerable for context in record.context} - {MAIN}
+        # IRCoT §4: only questions that the pages answer
+        for asked in (each for each in entry.questions if each.answer.type not in ("none", "bad")):
+            answerable.append((passage, asked, _read_answers(asked.answer, where, released)))
+    wanted = {context.page for _, asked, _ in answerable for context in asked.context} - {MAIN}
+    articles = _find_articles(path)
     pages = dict(read_pages(articles, wanted))
     if missing := sorted(wanted - pages.keys()):
-        expected = f"expected a page {missing[0]!r} ({len(missing)} are missing)"
-        raise DataError(f"{articles}: {expected}, which {path} refers to")
-    if empty := sorted(page for page in wanted if not pages[page]):
-        lost = f"{len(empty)} pages have no paragraph to be gold, such as {empty[0]!r}"
-        print(f"{articles}: {lost}", file=sys.stderr, flush=True)
+        lost = f"{path} names {len(missing)} pages that are not there, such as {missing[0]!r}"
+        raise DataError(f"{articles}: {lost}: {AGAIN}")
     questions = []
-    for passage, record, answers in answerable:
+    for passage, asked, answers in answerable:
         # IRCoT App. B: the main passage is given, and so nothing to retrieve (their program)
-        pairs = ((context.page, context.text) for context in record.context if context.page != MAIN)
+        pairs = ((context.page, context.text) for context in asked.context if context.page != MAIN)
         found = dict.fromkeys(_find_gold(page, pages[page], text).id for page, text in pairs)
+        text = asked.question.strip()
+        id = asked.qid or f"iirc-{digest(f'{passage.id} {text}', 16)}"
         gold = tuple(found) or (passage.id,)
-        text = record.question.strip()
-        id = record.qid or f"iirc-{digest(f'{passage.id} {text}', 16)}"
-        asked = Question(id, text, answers, gold, "iirc", record.answer.type, passage)
-        questions.append((asked, ()))
+        question = Question(id, text, answers, gold, "iirc", asked.answer.type, passage)
+        questions.append((question, ()))
     return questions
 
 
@@ -127,23 +111,17 @@ def _find_gold(page: str, paragraphs: Sequence[Paragraph], snippet: str) -> Para
     return max(paragraphs, key=likeness, default=page_paragraph(page, words))
 
 
-def _read_answers(kind: str, answer: dict, where: str, released: bool) -> tuple[str, ...]:
+def _read_answers(answer: _Answer, where: str, released: bool) -> tuple[str, ...]:
     """The texts of an answer: one, or two for a value with a unit, without and with the unit."""
-    mend = _mend if released else str
-    if kind == "span":
-        texts = [span.text.strip() for span in check(answer, _Spans, where).answer_spans]
-        if not any(texts):
-            expected = "expected at least one span with a text"
-            raise DataError(f"{where}, field 'answer_spans': {expected}, found {texts}")
-        spans = [mend(text) for text in texts if text]
-        return (_one_answer(spans),)
-    record = check(answer, _Value, where)
-    value = record.answer_value.strip()
-    unit = (record.answer_unit or "").strip()
+    is_span = answer.type == "span"
+    texts = [span.text for span in answer.answer_spans] if is_span else [answer.answer_value]
+    if not (texts := [text.strip() for text in texts if text.strip()]):
+        raise DataError(f"{where}: found no text in an answer of type {answer.type}: {AGAIN}")
+    unit = (answer.answer_unit or "").strip()
     # their program leaves the unit out; an answer with it is as right
-    if kind == "value" and unit and not released:
-        return _one_answer([value]), _one_answer([f"{value} {unit}"])
-    return (_one_answer([mend(value)]),)
+    if answer.type == "value" and unit and not released:
+        return _one_answer(texts), _one_answer([f"{texts[0]} {unit}"])
+    return (_one_answer([*map(_mend, texts)] if released else texts),)
 
 
 def _one_answer(spans: list[str]) -> str:
@@ -171,8 +149,64 @@ def score_as_released(score: Score, prediction: str, answers: Sequence[str]) -> 
     return score(json.dumps([_mend(span) for span in spans]), answers)
 
 
+def read_articles(path: Path) -> Iterator[Paragraph]:
+    """The paragraphs of the pages in context_articles.json: the lines with more than 10 words,
+    without HTML, titles in lower case (IRCoT App. A).
+
+    Repeated lines of a page and repeated titles count once. Pages are in the order of the file, the
+    paragraphs of a page in that of their ids, which does not reveal their places on it. Differs
+    from the paper: that shuffles, and keeps both of two pages whose titles differ in case.
+    """
+    for _, paragraphs in read_pages(path):
+        # IRCoT App. A, footnote 19: most gold paragraphs begin their page, so the paper shuffles
+        yield from sorted(paragraphs, key=lambda paragraph: paragraph.id)
+
+
+def read_pages(
+    path: Path, wanted: Collection[str] | None = None
+) -> Iterator[tuple[str, list[Paragraph]]]:
+    """Yield the title, in lower case, and the distinct paragraphs of each page, in the order of
+    file and page. `wanted`: titles in lower case; None: all pages.
+    """
+    seen = set()
+    for name, html in stream(path, ijson.kvitems, ""):
+        title = name.strip().lower()
+        if title not in seen and (wanted is None or title in wanted):
+            lines = dict.fromkeys(line.strip() for line in page_lines(html))
+            long = (line for line in lines if len(line.split()) > 10)  # released program
+            yield title, [page_paragraph(title, line) for line in long]
+        seen.add(title)
+    if not seen:
+        raise DataError(f"{path}: expected one JSON object {{title: HTML}}, found no page: {AGAIN}")
+
+
+def page_paragraph(title: str, text: str) -> Paragraph:
+    """A paragraph whose id has 16 digits of a hash: with 8, two of two million could be equal."""
+    return Paragraph(make_id(title, text) + digest(f"{text}\n{title}", 8), title, text)
+
+
+def page_lines(html: str) -> list[str]:
+    """The lines of a page as text, without tags, comments, scripts, styles (IRCoT App. A)."""
+    pieces = SIMPLE_TAG.split(html)
+    if not any("<" in piece for piece in pieces):
+        return "".join(map(unescape, pieces)).split("\n")
+    parser = _Text(convert_charrefs=True)  # reads any HTML, at a tenth of the speed
+    parser.feed(html.replace("<![", "&lt;!["))  # a marked section would be refused
+    parser.close()
+    return "".join(parser.pieces).split("\n")
+
+
+class _Text(HTMLParser):
+    def reset(self) -> None:
+        super().reset()
+        self.pieces: list[str] = []
+
+    def handle_data(self, data: str) -> None:
+        if self.cdata_elem not in ("script", "style"):
+            self.pieces.append(data)
+
+
 _SCORES = {"f1": drop.f1, "em": drop.exact_match}
-_RELEASED = {name: partial(score_as_released, score) for name, score in _SCORES.items()}
 _PAPER = Dataset(
     name="iirc",
     title="IIRC",
@@ -190,5 +224,9 @@ _PAPER = Dataset(
     read_paragraphs=lambda path: read_articles(_find_articles(path)),
     order=4,
 )
-_AS_RELEASED = replace(_PAPER, read=partial(read_iirc, released=True), scores=_RELEASED)
+_AS_RELEASED = replace(
+    _PAPER,
+    read=partial(read_iirc, released=True),
+    scores={name: partial(score_as_released, score) for name, score in _SCORES.items()},
+)
 DATASET = replace(_PAPER, as_released=_AS_RELEASED)

@@ -2,13 +2,12 @@
 
 import re
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from ircotlib.data import GoldStep, Paragraph, Question
 from ircotlib.datasets import Dataset, FullCorpus, QuestionContext
-from ircotlib.datasets.fields import GET_ANOTHER, Record, String, Text, read_rows
+from ircotlib.datasets.official import AGAIN, Record, String, Text, read_records
 from ircotlib.datasets.pooled import make_paragraph
 from ircotlib.errors import DataError
 from ircotlib.metrics import cover_em, exact_match, squad_f1
@@ -19,6 +18,8 @@ RELATION = " >> "  # between the subject and the relation of some sub-questions
 class _Entry(Record):
     title: String
     paragraph_text: String
+    idx: int | None = None
+    is_supporting: bool = False
 
     @property
     def paragraph(self) -> Paragraph:
@@ -29,52 +30,42 @@ class _Contexts(Record):
     paragraphs: list[_Entry]
 
 
-class _Supporting(_Entry):
-    idx: int | None = None
-    is_supporting: bool
-
-
-class _Supported(Record):
+class _Step(Record):
     paragraph_support_idx: int | None = None
     question: String = ""
     answer: String = ""
 
 
-class _Asking(Record):
+class _Asking(_Contexts):
     answerable: bool
     id: Text
     question: Text
     answer: Text
     answer_aliases: list[String]
-    paragraphs: list[_Supporting]
-    question_decomposition: list[_Supported] = []
+    question_decomposition: list[_Step] = []
 
 
 def read_musique(path: Path) -> list[QuestionContext]:
     """The answerable questions of a file, each with its context paragraphs, in order (IRCoT §4).
 
     Blank aliases are left out. `kind` is the shape of the question, from its id: "2hop", "3hop1",
-    ... Raises DataError, naming file, line and field, if the file is not in the official format.
+    ...
     """
     examples = []
-    for record, where in read_rows(path, _Asking):
+    for record, where in read_records(path, _Asking):
         if record.answerable:  # IRCoT §4; the "full" variant has as many without an answer
             context = tuple(entry.paragraph for entry in record.paragraphs)
             supporting = [entry for entry in record.paragraphs if entry.is_supporting]
-            if not supporting:
-                wrong = f"expected one with is_supporting true, found none among {len(context)}"
-                raise DataError(f"{where}, field 'paragraphs': {wrong}")
             named = {step.paragraph_support_idx for step in record.question_decomposition} - {None}
-            if lost := named - {entry.idx for entry in supporting}:
-                wrong = f"found no supporting one with idx {min(lost)}, expected what"
-                named = "question_decomposition names"
-                raise DataError(f"{where}, field 'paragraphs': {wrong} {named}: {GET_ANOTHER}")
+            if not supporting or named - {entry.idx for entry in supporting}:
+                wrong = f"expected the supporting paragraphs {sorted(named)}, found"
+                found = f"{[entry.idx for entry in supporting]} among {len(context)}"
+                raise DataError(f"{where}, field paragraphs: {wrong} {found}: {AGAIN}")
             gold = tuple(dict.fromkeys(entry.paragraph.id for entry in supporting))
             aliases = filter(str.strip, record.answer_aliases)
             answers = tuple(dict.fromkeys([record.answer, *aliases]))
             kind = record.id.split("__")[0]  # "3hop1__123_456_789"
-            steps = _read_steps(record)
-            stated = {"kind": kind, "steps": steps}
+            stated = {"kind": kind, "steps": _read_steps(record)}
             question = Question(record.id, record.question, answers, gold, "musique", **stated)
             examples.append((question, context))
     return examples
@@ -101,19 +92,8 @@ def _read_steps(record: _Asking) -> tuple[GoldStep, ...]:
 
 def read_paragraphs(path: Path) -> Iterator[Paragraph]:
     """The paragraphs of all questions, answerable or not; the test set's have no answers."""
-    for record, _ in read_rows(path, _Contexts):
+    for record, _ in read_records(path, _Contexts):
         yield from (entry.paragraph for entry in record.paragraphs)
-
-
-class _Step(Record):
-    question: Text
-    answer: Text
-
-
-class _Decomposed(Record):
-    answerable: bool
-    id: Text
-    question_decomposition: list[_Step]
 
 
 class SubQuestion(NamedTuple):
@@ -125,15 +105,18 @@ class SubQuestion(NamedTuple):
 
 def read_parts(path: Path) -> dict[str, tuple[SubQuestion, ...]]:
     """The parts of each answerable question of a file, in order, by its id (SearChain A.2.1).
-    "#1" in a part is replaced by the answer of the first part. Errors: see read_musique.
+    "#1" in a part is replaced by the answer of the first part.
     """
     questions = {}
-    for record, _ in read_rows(path, _Decomposed):
-        if record.answerable:
-            steps = record.question_decomposition
-            answers = {f"#{number}": step.answer for number, step in enumerate(steps, start=1)}
-            fill_in = partial(re.sub, r"#\d+", lambda mark, a=answers: a.get(mark[0], mark[0]))
-            questions[record.id] = tuple(SubQuestion(fill_in(s.question), s.answer) for s in steps)
+    for question, _ in read_musique(path):
+        if not question.steps:
+            raise DataError(f"{path}, {question.id}: a part has no question or no answer")
+        parts, answers = [], {}
+        for number, step in enumerate(question.steps, start=1):
+            asked = re.sub(r"#\d+", lambda mark, a=answers: a.get(mark[0], mark[0]), step.question)
+            parts.append(SubQuestion(asked, step.answer))
+            answers[f"#{number}"] = step.answer
+        questions[question.id] = tuple(parts)
     return questions
 
 

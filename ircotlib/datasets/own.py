@@ -1,21 +1,25 @@
-"""A user's own questions and paragraphs, one JSON object per line (docs/data.md)."""
+"""A user's own questions and paragraphs, one JSON object per line (docs/data.md), and tables and
+files of JSON lines with columns of other names.
+"""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from pydantic import Field
 
-from ircotlib.data import GoldStep, Paragraph, Question, write_jsonl
+from ircotlib.data import Paragraph, Question, read_lines, write_jsonl
 from ircotlib.datasets import Dataset, QuestionContext
-from ircotlib.datasets.fields import Record, String, Text, read_rows
-from ircotlib.datasets.pooled import make_paragraph, pool
-from ircotlib.errors import DataError
-from ircotlib.files.paths import write_partial
+from ircotlib.datasets.official import Record, String, Text, check, read_records
+from ircotlib.datasets.pooled import digest, make_paragraph, pool
+from ircotlib.errors import DataError, UserError
+from ircotlib.files.paths import writing
+from ircotlib.files.tables import read_cells
 from ircotlib.metrics import even_bare, exact_match, squad_f1
 
 NAME = "own"
 FILE = "questions.jsonl"
 CORPUS = "corpus.jsonl"  # paragraphs beside the questions, or alone, to be asked about
+TABLES = {".csv": ",", ".tsv": "\t"}  # what is between two cells
 
 
 class _Page(Record):
@@ -27,19 +31,11 @@ class _Entry(_Page):
     is_supporting: bool = False
 
 
-class _Step(Record):
-    question: String = ""
-    answer: String = ""
-    title: String = ""  # of the paragraph that supports it
-    sentence: String = ""
-
-
 class _Asking(Record):
-    id: Text
+    id: Text | int
     question: Text
     answers: list[Text] = Field(min_length=1)
     paragraphs: list[_Entry] = []
-    steps: list[_Step] = []
     kind: String = ""
 
 
@@ -47,19 +43,16 @@ def read_own(path: Path) -> Iterator[QuestionContext]:
     """The questions of a file with their contexts, in order; further answers are aliases. None of a
     corpus alone.
     """
-    for record, _ in read_rows(path, _Asking) if Path(path).name != CORPUS else ():
-        context = tuple(make_paragraph(entry.title, entry.text) for entry in record.paragraphs)
-        supporting = zip(context, record.paragraphs, strict=True)
-        gold = dict.fromkeys(p.id for p, entry in supporting if entry.is_supporting)
-        answers = tuple(dict.fromkeys(record.answers))
-        stated = {"kind": record.kind, "steps": tuple(_read_steps(record, context))}
-        yield Question(record.id, record.question, answers, tuple(gold), NAME, **stated), context
+    if Path(path).name != CORPUS:
+        yield from (_read_question(record) for record, _ in read_records(path, _Asking))
 
 
-def _read_steps(record: _Asking, context: Iterable[Paragraph]) -> Iterator[GoldStep]:
-    for step in record.steps:
-        gold = tuple(p.id for p in context if step.title and p.title == step.title)
-        yield GoldStep(step.question, step.answer, gold, step.title, step.title, step.sentence)
+def _read_question(record: _Asking) -> QuestionContext:
+    context = tuple(make_paragraph(entry.title, entry.text) for entry in record.paragraphs)
+    supporting = zip(context, record.paragraphs, strict=True)
+    gold = tuple(dict.fromkeys(p.id for p, entry in supporting if entry.is_supporting))
+    answers = tuple(dict.fromkeys(record.answers))
+    return Question(str(record.id), record.question, answers, gold, NAME, record.kind), context
 
 
 def read_paragraphs(path: Path) -> list[Paragraph]:
@@ -76,21 +69,38 @@ def read_paragraphs(path: Path) -> list[Paragraph]:
 
 def read_corpus(path: Path) -> list[Paragraph]:
     """The paragraphs of a file such as corpus.jsonl, in order."""
-    return [make_paragraph(row.title, row.text) for row, _ in read_rows(path, _Page)]
+    return [make_paragraph(row.title, row.text) for row, _ in read_records(path, _Page)]
+
+
+def read_table(path: Path, columns: Mapping[str, str]) -> Iterator[QuestionContext | Paragraph]:
+    """The questions, or else the paragraphs, of a file of JSON lines (.jsonl) or a table (.csv,
+    .tsv), whose cells are texts as they stand. `columns`: by the names that they have in
+    questions.jsonl or corpus.jsonl, those that are called otherwise. A question without id gets one
+    made of its text.
+    """
+    known = {name: name for name in (*_Asking.model_fields, *_Page.model_fields)} | columns
+    between = TABLES.get(path.suffix.lower())
+    for row, where in read_cells(path, between) if between else read_lines(path):
+        if lost := [column for column in columns.values() if column not in row]:
+            raise UserError(f"{where}: found no column {lost[0]!r}, only {', '.join(row)}")
+        named = {name: row[column] for name, column in known.items() if column in row}
+        if "question" not in named:
+            record = check(named, _Page, where)
+            yield make_paragraph(record.title, record.text)
+            continue
+        if isinstance(named.get("answers"), str):
+            named["answers"] = [named["answers"]]
+        named.setdefault("id", f"{NAME}-{digest(str(named['question']), 16)}")
+        yield _read_question(check(named, _Asking, where))
 
 
 def write_own(folder: Path, asked: Iterable[QuestionContext]) -> Path:
     """Write questions with their contexts as a user's own, and return the folder, to be used as
     data_dir. Gold paragraphs outside the context are lost.
     """
-    write_lines(Path(folder) / NAME / FILE, asked)
+    with writing(Path(folder) / NAME / FILE) as new:
+        write_jsonl(new, (_line(question, context) for question, context in asked))
     return Path(folder)
-
-
-def write_lines(path: Path, asked: Iterable[QuestionContext]) -> None:
-    """Write questions with their contexts, one a line."""
-    with write_partial(path) as partial:
-        write_jsonl(partial, (_line(question, context) for question, context in asked))
 
 
 def _line(question: Question, context: Iterable[Paragraph]) -> dict:
@@ -104,8 +114,8 @@ def write_own_corpus(folder: Path, paragraphs: Iterable[Paragraph]) -> Path:
     """Write paragraphs that belong to no question beside a user's own questions, if there are any;
     return the folder, to be used as data_dir.
     """
-    with write_partial(Path(folder) / NAME / CORPUS) as partial:
-        write_jsonl(partial, ({"title": p.title, "text": p.text} for p in paragraphs))
+    with writing(Path(folder) / NAME / CORPUS) as new:
+        write_jsonl(new, ({"title": p.title, "text": p.text} for p in paragraphs))
     return Path(folder)
 
 

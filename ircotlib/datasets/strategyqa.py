@@ -5,11 +5,21 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from ircotlib.data import GoldStep, Paragraph, Question, excerpt, parse_json, read_lines
+import ijson
+
+from ircotlib.data import GoldStep, Paragraph, Question, read_lines
 from ircotlib.datasets import Dataset, QuestionContext
-from ircotlib.datasets.downloads import DEEPEST, find_file
-from ircotlib.datasets.fields import GET_ANOTHER, Record, String, Text, check, read_list
 from ircotlib.datasets.kilt import KNOWLEDGE_SOURCE
+from ircotlib.datasets.official import (
+    AGAIN,
+    Record,
+    String,
+    Text,
+    check,
+    find_file,
+    read_records,
+    stream,
+)
 from ircotlib.datasets.wording import ask_yes_or_no
 from ircotlib.errors import DataError
 from ircotlib.metrics import cover_em, one_verdict
@@ -29,7 +39,8 @@ class _Asking(Record):
 class _Paragraph(Record):
     title: Text
     para_index: int
-    content: String
+    content: String = ""
+    contents: String = ""  # as the sample calls it
 
 
 def read_strategyqa(path: Path) -> Iterator[QuestionContext]:
@@ -37,42 +48,30 @@ def read_strategyqa(path: Path) -> Iterator[QuestionContext]:
     Steps are the facts, of which the file does not say which paragraph supports them; its
     sub-questions have no answers.
     """
-    for record, where in read_list(path, _Asking):
+    for record, _ in read_records(path, _Asking):
         text = ask_yes_or_no(record.question)
         answer = "Yes" if record.answer else "No"
-        gold = dict.fromkeys(_named(record.evidence[:1], where))
+        gold = dict.fromkeys(_named(record.evidence[:1]))
         steps = tuple(GoldStep("", "", sentence=fact) for fact in record.facts)
         yield Question(record.qid, text, (answer,), tuple(gold), "strategyqa", steps=steps), ()
 
 
 def read_paragraphs(path: Path) -> Iterator[Paragraph]:
-    """The paragraphs that annotators named, from a file in the folder of the questions. Raises
-    FileNotFoundError if it is missing, and DataError if it is damaged or lacks gold paragraphs.
+    """The paragraphs that annotators named, from a file in the folder of the questions: a JSON
+    object by id, or JSON lines. Raises DataError if it lacks gold paragraphs.
     """
     file = find_file("paragraphs of StrategyQA", PARAGRAPHS, [path.parent], SOURCE)
-    if file.suffix == ".jsonl":
-        rows = list(read_lines(file))
-    else:
-        entries = parse_json(file.read_bytes(), str(file), expected := "a JSON object by id")
-        if not isinstance(entries, dict):
-            raise DataError(f"{file}: expected {expected}, found {excerpt(entries)}: {GET_ANOTHER}")
-        rows = [(row, f"{file}, {excerpt(id)}") for id, row in entries.items()]
-    if not rows:
-        raise DataError(f"{file}: found no paragraphs, expected at least one: {GET_ANOTHER}")
+    by_id = ((row, f"{file}, {id}") for id, row in stream(file, ijson.kvitems, ""))
     ids = set()
-    for row, where in rows:
-        if isinstance(row, dict) and "contents" in row:
-            row = row | {"content": row["contents"]}
+    for row, where in read_lines(file) if file.suffix == ".jsonl" else by_id:
         record = check(row, _Paragraph, where)
         id = f"{record.title}-{record.para_index}"
         ids.add(id)
-        yield Paragraph(id, record.title, record.content.strip())
-    gold = dict.fromkeys(id for question, _ in read_strategyqa(path) for id in question.gold)
-    if lacking := [id for id in gold if id not in ids]:
-        found = f"found no paragraph {lacking[0]!r} ({len(lacking)} of {len(gold)} are missing)"
-        raise DataError(
-            f"{file}: {found}, expected all that {path} names as evidence: {GET_ANOTHER}"
-        )
+        yield Paragraph(id, record.title, (record.content or record.contents).strip())
+    gold = {id for question, _ in read_strategyqa(path) for id in question.gold}
+    if lacking := sorted(gold - ids):
+        found = f"found no {lacking[0]!r} ({len(lacking)} of {len(gold)} are missing)"
+        raise DataError(f"{file}: {found}, expected all evidence of {path}: {AGAIN}")
 
 
 def read_without_gold(path: Path, corpus: Iterable[Paragraph]) -> Iterator[QuestionContext]:
@@ -80,15 +79,13 @@ def read_without_gold(path: Path, corpus: Iterable[Paragraph]) -> Iterator[Quest
     return ((replace(question, gold=()), context) for question, context in read_strategyqa(path))
 
 
-def _named(evidence: object, where: str, depth: int = 0) -> Iterator[str]:
-    if isinstance(evidence, list) and depth < DEEPEST:
+def _named(evidence: object) -> Iterator[str]:
+    """The ids in nested lists."""
+    if isinstance(evidence, list):
         for part in evidence:
-            yield from _named(part, where, depth + 1)
-    elif not (isinstance(evidence, str) and evidence.strip()):
-        wrong = f"expected ids of paragraphs in lists, found {excerpt(evidence)}"
-        raise DataError(f"{where}, field 'evidence': {wrong}: {GET_ANOTHER}")
+            yield from _named(part)
     elif evidence not in ("operation", "no_evidence"):  # marks of a step without evidence
-        yield evidence
+        yield str(evidence)
 
 
 DATASET = Dataset(

@@ -3,13 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
 
 from ircotlib.data import GoldStep, Paragraph
 from ircotlib.datasets import Dataset, FullCorpus, QuestionContext
-from ircotlib.datasets.downloads import stream_list
-from ircotlib.datasets.fields import List, Record, String, Text, check, read_list, read_rows
 from ircotlib.datasets.hotpotqa import Asking, Contexts, read_asked, read_context
+from ircotlib.datasets.official import Record, String, Text, read_records
 from ircotlib.datasets.wording import SEPARATOR, ask_relation, state_relation
 from ircotlib.metrics import cover_em, exact_match, hotpotqa_f1
 
@@ -17,10 +15,9 @@ ALIASES = "id_aliases.json"  # JSON lines, in the same archive as the questions
 
 
 class _Asking(Asking):
-    type: Literal["compositional", "comparison", "inference", "bridge_comparison"]
     answer_id: String | None = None
     # a list of [subject, relation, object]
-    evidences: list[Annotated[tuple[String, String, String], List]] = []
+    evidences: list[tuple[String, String, String]] = []
 
 
 class _Names(Record):
@@ -33,14 +30,14 @@ def read_2wikimultihopqa(path: Path) -> list[QuestionContext]:
     """The questions of a file, each with its context paragraphs, in order (IRCoT §4).
 
     If the official id_aliases.json is in the same folder, the answer is followed by its aliases and
-    demonyms in alphabetical order. Raises ValueError, naming file, record and field.
+    demonyms in alphabetical order.
     """
     names = Path(path).with_name(ALIASES)
     aliases = {}
     questions = []
-    for row, _ in read_rows(names, _Names) if names.is_file() else ():
+    for row, _ in read_records(names, _Names) if names.is_file() else ():
         aliases[row.Q_id] = set(filter(str.strip, (*row.aliases, *row.demonyms)))
-    for record, where in read_list(path, _Asking):
+    for record, where in read_records(path, _Asking):
         question, context = read_asked(record, where, "2wikimultihopqa", " ")
         # its official scorer, too, takes the best of the answer and its aliases
         others = sorted(aliases.get(record.answer_id, set()) - {record.answer})
@@ -67,23 +64,17 @@ def _read_steps(record: _Asking, gold: tuple[str, ...]) -> tuple[GoldStep, ...]:
         earlier = [n for n, step in enumerate(steps, start=1) if step.answer == subject]
         named = f"#{earlier[-1]}" if earlier else subject
         place = subjects.index(subject) if len(subjects) == len(gold) else number
-        steps.append(
-            GoldStep(
-                ask_relation(f"{named}{SEPARATOR}{relation}"),
-                answer,
-                gold[place : place + 1],
-                "".join(titles[place : place + 1]),
-                subject,
-                state_relation(subject, relation, answer),
-            )
-        )
+        asked = ask_relation(f"{named}{SEPARATOR}{relation}")
+        supporting = gold[place : place + 1], "".join(titles[place : place + 1])
+        stated = state_relation(subject, relation, answer)
+        steps.append(GoldStep(asked, answer, *supporting, subject, stated))
     return tuple(steps)
 
 
 def read_contexts(path: Path) -> Iterator[Paragraph]:
     """The paragraphs of the questions' contexts; answers may be missing, as in the test set."""
-    for record, where in stream_list(path):
-        yield from read_context(check(record, Contexts, where), " ")
+    for record, _ in read_records(path, Contexts):
+        yield from read_context(record, " ")
 
 
 SOURCE = "https://github.com/Alab-NII/2wikimultihop"

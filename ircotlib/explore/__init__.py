@@ -1,6 +1,3 @@
 """Exploring: traces in plain words, as text and as HTML; runs question by question; a page of runs
 to hand on; asking.
-
-Imports: data, datasets, errors, files, metrics, parameters, playing, program, results, retrieval,
-running, systems, text.
 """

@@ -5,28 +5,28 @@ from statistics import fmean
 
 from ircotlib.data import Question
 from ircotlib.datasets.scoring import score
+from ircotlib.experiment.runs import answer_all
+from ircotlib.experiment.setup import Setup
 from ircotlib.program import Generate, Program, Sample
-from ircotlib.running.bench import Bench
-from ircotlib.running.experiment import answer_all
 from ircotlib.systems import System
 
 
 def try_program(
-    bench: Bench, program: Callable[[Question], Program], questions: Sequence[Question]
+    setup: Setup, program: Callable[[Question], Program], questions: Sequence[Question]
 ) -> float:
-    """Play a program, a generator that answers one question, on all questions in full batches.
-    Print the last prompt of the first question, without its demonstrations, and what the model
+    """Run a program, a generator that answers one question, on all questions in full batches. Print
+    the last prompt of the first question, without its demonstrations, and what the model
     wrote; return the mean score in percent, by the data set's first measure. No run is kept.
     """
     system = System(program.__name__, program)
-    outcomes = answer_all(bench, system, questions)
+    outcomes = answer_all(setup, system, questions)
     steps = outcomes[questions[0].id].trace
     for step in [step for step in steps if isinstance(step.request, Generate | Sample)][-1:]:
         print(str(step.request.prompt).rpartition("\n\n\n")[2])
         texts = [step.reply] if isinstance(step.reply, str) else [each.text for each in step.reply]
         print(*(f"    → {text}" for text in texts), sep="\n")
-    measure = system.measure(bench.dataset)
+    measure = system.measure(setup.dataset)
     results = [(question, outcomes[question.id].result) for question in questions]
-    mean = 100 * fmean(score(*each, bench.scored_as)[measure] for each in results)
+    mean = 100 * fmean(score(*each, setup.scored_as)[measure] for each in results)
     print(f"\n{program.__name__}: {measure} {mean:.1f}%, {len(questions)} questions")
     return mean

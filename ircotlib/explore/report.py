@@ -1,202 +1,243 @@
-"""One page of runs to hand on: results, claims, costs, and each question with its steps. It works
-from disk, without a server or a network.
+"""One page of runs to hand on: a table of results, what they cost, and each question with its
+steps. It works from disk, without a server or a network.
 """
 
 import gzip
+import hashlib
 import json
-import sys
+import math
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from html import escape
-from itertools import combinations
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pandas as pd
+from joblib import Parallel, cpu_count, delayed
+from markupsafe import Markup
+from tqdm import tqdm
 
-from ircotlib.data import Node
 from ircotlib.datasets import all_datasets, find_dataset
-from ircotlib.errors import DataError, UserError
-from ircotlib.explore.markup import fold_tree, question_as_html, rows_as_html
-from ircotlib.explore.summary import begin_page
-from ircotlib.files.checksums import one_line
-from ircotlib.files.paths import DATA, write_partial
-from ircotlib.files.progress import track
-from ircotlib.playing.cache import Calls
-from ircotlib.playing.exported import Replaying, read_exported
-from ircotlib.results.causes import find_causes
-from ircotlib.results.runs import in_order
-from ircotlib.results.shown import title_of
-from ircotlib.results.statistics import paired_p, per_question
-from ircotlib.retrieval import retriever_name
-from ircotlib.running.backends import open_dataset
-from ircotlib.running.experiment import replay
-from ircotlib.running.predictions import (
-    find_paragraph,
-    read_lines,
-    restore_outcomes,
-    row_of,
+from ircotlib.errors import UserError
+from ircotlib.experiment.runs import (
+    VERSIONS,
+    find_folders,
+    name_model,
+    parameters_of,
+    read_about,
+    replay,
     share_measure,
 )
-from ircotlib.running.run import RERUN, columns_of, find_folders, parameters_of, read_about
+from ircotlib.experiment.setup import open_dataset
+from ircotlib.explore.markup import HERE, PAGES, STYLE
+from ircotlib.explore.questions import show_answer, show_gold
+from ircotlib.files.paths import writing
+from ircotlib.results.causes import find_causes
+from ircotlib.results.runs import count_requests, in_order
+from ircotlib.results.shown import title_of
+from ircotlib.results.statistics import LEVEL, holm, paired_p, summarise
 from ircotlib.systems import all_systems
 
-SETS = "demonstration_set"
-# what may set runs of one system apart, in this order; other settings come last
-APART = ["experiment", "profile", "model", "retriever", "reader", "style", "demonstrations"]
-ALIKE = ["dataset", "system", "metric", "demonstrations_shown", SETS, "folder", "about"]
-Lines = dict[str, int]  # the number of each line, from 0 in the order of the page's list
-LOST = "The call cache no longer has what was asked in this run: its prompts are not shown."
+SET = "demonstration_set"
+COSTS = {"tokens_in": "tokens read", "tokens_out": "tokens written", "calls": "calls of the model"}
+COSTS |= {"retrievals": "retrievals"}
 
 
-def write_report(places: Sequence[Path], file: Path, exported: Path | None = None) -> int:
-    """Write the page of the test runs in some folders, and of runs that are named themselves;
-    return their number. `exported`: calls to replay them with, before those of the call cache.
-    Raises UserError if there are no runs, or the same ones twice.
-    """
+def write_report(places: Sequence[Path], file: Path) -> int:
+    """Write the page of the test runs in some folders; return their number."""
     runs = list_test_runs(places)
-    published = read_exported(exported)[1] if exported else None
-    scores, packed, asked = [], [], {}
-    with Calls(DATA / "calls.sqlite") as own:
-        calls = Replaying(own, published, remedy=RERUN)
-        for run in track(runs.to_dict("records"), "report", every=1):
-            table = find_causes(run["folder"], run["metric"])
-            questions, lines = asked.setdefault(run["dataset"], ({}, {}))
-            add_questions(run, table["id"], questions)
-            shown = show_run(run, table, calls, lines)
-            packed.append(pack(f"{run['dataset']}/{run['name']}", shown))
-            setting = run["label"].removeprefix(run["system"])
-            scores.append(table.assign(name=run["name"], label=run["label"], setting=setting))
-    table = pd.concat(scores, ignore_index=True)
-    with write_partial(file) as partial, partial.open("w", encoding="utf-8") as page:
-        page.write(begin_page(runs, table, f"ircotlib report {' '.join(map(str, places))} {file}"))
-        page.write(pack("index", list(index_runs(runs, table))))
-        for dataset, (questions, lines) in asked.items():
-            page.write(pack(dataset, {"questions": [*questions.values()], "lines": [*lines]}))
-        page.writelines([*packed, "</body></html>\n"])
+    groups = [of_dataset for _, of_dataset in runs.groupby("dataset", sort=False)]
+    share = Parallel(min(len(groups), cpu_count()), return_as="generator")
+    tables, data = zip(*tqdm(share(map(delayed(show_runs), groups)), "report", len(groups)))
+    index = [
+        {"name": name, "title": find_dataset(name).title, "runs": list(of_dataset["name"])}
+        for name, of_dataset in runs.groupby("dataset", sort=False)
+    ]
+    packed = {"index": pack(index)} | {id: text for each in data for id, text in each.items()}
+    columns, results = tabulate_results(pd.concat(tables, ignore_index=True), runs)
+    script = (HERE / "report.js").read_text(encoding="utf-8")
+    page = PAGES.get_template("report.html").render(
+        title=f"{few(runs['system'], 'systems')} on {few(runs['dataset'], 'data sets')}",
+        made_of=describe(runs["about"]),
+        again="\n".join(dict.fromkeys(map(command_of, runs["about"]))),
+        columns=columns,
+        results=results,
+        costs=COSTS.values(),
+        spent=tabulate_costs(runs),
+        data=packed,
+        style=STYLE + Markup((HERE / "report.css").read_text(encoding="utf-8")),
+        script=Markup(script),
+        digest=b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+    )
+    with writing(file) as new:
+        new.write_text(page, encoding="utf-8")
     return len(runs)
 
 
 def list_test_runs(places: Sequence[Path]) -> pd.DataFrame:
-    """The runs of a report in the order of tables, one row each: its folder, run.json as `about`,
-    the columns that describe it (`columns_of`), the `metric` by which those of its data set are
-    compared, its `label` in tables, and its `name` with the demonstration set, if there are some.
+    """The runs of a report in the order of tables: their folders, run.json as `about`, the `metric`
+    by which those of a data set are compared, their `label` in tables, and their `name`, which has
+    the demonstration set, too, if there are several. Raises UserError if there are none.
     """
-    rows = []
-    for place in places:
-        if not (folders := find_folders(place)):
-            raise UserError(f"{place}: found no finished run, expected a folder of runs")
-        for folder in folders:
-            about = read_about(folder)
-            if about["part"] == "test" or folder == place:
-                p = parameters_of(about)
-                row = columns_of(about) | {"retriever": retriever_name(p.retriever)}
-                own = row["demonstrations"] == row["dataset"]
-                row["demonstrations"] = "" if own else f"shown {row['demonstrations']}"
-                row |= {"experiment": about["experiment"], "folder": folder, "about": about}
-                rows.append(row | {"place": folder.absolute().parents[2].name})
-    if not rows:
+    folders = dict.fromkeys(folder for place in places for folder in find_folders(place))
+    abouts = {folder: read_about(folder) for folder in folders}
+    # real models' outputs that were imported have no steps to show
+    runs = pd.DataFrame(
+        {name: about[name] for name in ("dataset", "system", "metric")}
+        | {"set": about["setting"].get(SET, 0), "folder": folder, "about": about}
+        for folder, about in abouts.items()
+        if about["part"] == "test" and "imported" not in about
+    )
+    if runs.empty:
         found = f"{' '.join(map(str, places))}: found no run on test questions"
         raise UserError(f"{found}, expected folders that hold some, such as data/runs/mini")
-    runs = in_order(pd.DataFrame(rows), "system", all_systems())
-    runs = in_order(runs, "dataset", all_datasets()).assign(metric=share_measure)
-    runs["model"] = runs["model"].map(lambda name: Path(name).name)
-    runs["label"] = name_apart(runs)
-    sets = runs[SETS].map(lambda number: "" if pd.isna(number) else f" · set {number:.0f}")
-    many = runs.groupby(["dataset", "label"])[SETS].transform("nunique") > 1
-    runs["name"] = runs["label"] + sets.where(many, "")
+    runs = in_order(in_order(runs, "system", all_systems()), "dataset", all_datasets())
+    runs = runs.assign(metric=share_measure, label=label_runs(runs["about"]))
+    many = runs.groupby(["dataset", "label"])["set"].transform("nunique") > 1
+    runs["name"] = runs["label"] + runs["set"].map(", set {}".format).where(many, "")
     if len(twice := runs[runs.duplicated(["dataset", "name"])]):
-        folder = twice["folder"].iloc[0]
-        raise UserError(f"{folder}: found this run twice, expected each once; name fewer folders")
+        raise UserError(f"{twice['folder'].iloc[0]}: found this run twice, expected each once")
     return runs
 
 
-def name_apart(runs: pd.DataFrame) -> pd.Series:
-    """The systems with what sets their runs on a data set apart, such as "IRCoT QA · k 4"."""
-    labels = runs["system"].copy()
-    others = [name for name in runs if name not in (*ALIKE, *APART)]  # "place", if needed, last
-    for name in (*APART, *others):
-        values = runs[name].map(lambda v: f"{v:g}" if isinstance(v, float) else str(v))
-        alike = [runs["dataset"], labels, runs[SETS].fillna(-1)]
-        differ = values.groupby(alike).transform("nunique") > 1
-        of_system = differ.groupby(runs["system"]).transform("any")
-        words = {"k": "k " + values, "m": "m " + values, "reader": values + " reader"}
-        labels = labels.where(~of_system | (values == ""), labels + " · " + words.get(name, values))
+def label_runs(abouts: Sequence[Mapping]) -> list[str]:
+    """Name runs by their systems, and several of one system on one data set also by what differs in
+    their experiments, settings and parameters: "ReAct, K 4", or "ReAct, K tuned" for one value on
+    each data set. A run that lacks what others have keeps its name.
+    """
+    labels = [about["system"] for about in abouts]
+    places = [(about["dataset"], about["setting"].get(SET, 0)) for about in abouts]
+    named = ({"experiment": a["experiment"]} | a["setting"] | {"shown": a["shown"]} for a in abouts)
+    facts = [named | about["parameters"] for named, about in zip(named, abouts, strict=True)]
+    for name in dict.fromkeys(name for fact in facts for name in fact if name != SET):
+        values = [None if fact.get(name) is None else str(fact[name]) for fact in facts]
+        of_setting = any(name in about["setting"] for about in abouts)
+        for label in dict.fromkeys(labels):
+            alike = [at for at, own in enumerate(labels) if own == label]
+            found = {}  # the values, by data set and demonstration set
+            for at in alike:
+                found.setdefault(places[at], set()).add(values[at])
+            if max(map(len, found.values())) == 1:
+                continue  # it sets nothing apart
+            one_each = max(len(each - {None}) for each in found.values()) == 1
+            several = len(set().union(*found.values()) - {None}) > 1
+            for at in [at for at in alike if values[at] is not None]:
+                value = "tuned" if of_setting and one_each and several else Path(values[at]).name
+                word = name.upper() if len(name) == 1 else name.replace("_", " ")
+                labels[at] = f"{label}, {word} {value}"
     return labels
 
 
-def show_run(run: Mapping, table: pd.DataFrame, calls: Replaying, lines: Lines) -> dict:
-    """What a run did, for the page: its `questions`, each with its id, what is filtered by, and the
-    steps as HTML; and a `note` if it could not be replayed.
+def show_runs(runs: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
+    """What runs on a data set did: their tables of `find_causes`; and, packed, by run and question
+    what is filtered by and the numbers of its lines of HTML, and these lines, which repeat from
+    step to step and from run to run.
     """
-    folder, about = run["folder"], run["about"]
-    saved = read_lines(folder, about)
-    note = ""
-    try:
-        outcomes = replay(folder, calls=calls)
-        rows = {id: row_of(id, outcome) for id, outcome in outcomes.items()}
-        if json.loads(json.dumps(rows)) != saved:
-            raise DataError("the cached replies give other predictions")
-        traces = {id: outcome.trace for id, outcome in outcomes.items()}
-    except (ValueError, OSError, RuntimeError) as error:
-        print(f"{folder}: shown without prompts, as {one_line(error)}", file=sys.stderr, flush=True)
-        note, outcomes = LOST, restore_outcomes(folder)
-        traces = {id: outcome.trace for id, outcome in outcomes.items()}
-    questions = []
-    for row in table.to_dict("records"):
-        gold = (*row["gold_found"], *row["gold_missed"])
-        found = f"{len(row['gold_found'])} of {len(gold)} gold paragraphs" if gold else ""
-        nodes = [Node(**node) for node in row["nodes"]]
-        score = None if pd.isna(row[run["metric"]]) else round(row[run["metric"]], 4)
-        steps = rows_as_html(traces[row["id"]], gold, nodes, partial(refer, lines=lines))
-        told = [row["answer"], score, bool(row["right"]), row["cause"], found]
-        questions.append([row["id"], *told, fold_tree(nodes), steps])
-    return {"note": note, "questions": questions}
+    tables, packed, asked, lines = [], {}, {}, {}
+
+    def number(html: str) -> list[int]:
+        return [lines.setdefault(line, len(lines)) for line in html.split("\n")]
+
+    for run in runs.to_dict("records"):
+        dev, test, retriever = open_dataset(parameters_of(run["about"]), run["dataset"])
+        questions = {question.id: question for question in (*dev, *test)}
+        table = find_causes(run["folder"], run["metric"])
+        outcomes = replay(run["folder"])
+        did = {}
+        for row in table.to_dict("records"):
+            id, score = row["id"], row[run["metric"]]
+            if id not in asked:
+                asked[id] = number(show_gold(questions[id], retriever.corpus))
+            did[id] = {"question": row["question"], "said": row["answer"]}
+            did[id] |= {
+                "mark": row["cause"] or "right",
+                "score": None if pd.isna(score) else round(score, 9),
+            }
+            did[id]["html"] = number(show_answer(run["name"], row, outcomes[id]))
+        packed[f"{run['dataset']}/{run['name']}"] = pack(did)
+        tables.append(table.assign(label=run["label"]))
+    packed[run["dataset"]] = pack({"asked": asked, "lines": list(lines)})
+    return pd.concat(tables), packed
 
 
-def add_questions(run: Mapping, ids: Iterable[str], questions: dict) -> None:
-    """Add the questions of a run to those of its data set: its id, text, kind, answers, and itself
-    as HTML, with its gold paragraphs.
+def pack(value: object) -> str:
+    """A value for the page: JSON, gzipped, in base 64."""
+    text = json.dumps(value, separators=(",", ":"))
+    return b64encode(gzip.compress(text.encode(), mtime=0)).decode()
+
+
+def tabulate_results(table: pd.DataFrame, runs: pd.DataFrame) -> tuple[list[str], list]:
+    """Systems x data sets: the heads of columns, and by system its means, each with its interval,
+    whether it is the best or not significantly worse, and what it opens.
     """
-    dev, test, retriever = open_dataset(parameters_of(run["about"]), run["dataset"])
-    asked = {question.id: question for question in (*dev, *test)}
-    for id in ids:
-        if id not in questions:
-            q = asked[id]
-            gold = (find_paragraph(each, q, retriever.corpus) for each in q.gold)
-            questions[id] = [id, q.text, q.kind, q.answers, question_as_html(q, gold)]
+    means = summarise(table, ["dataset", "label"])
+    columns = list(dict.fromkeys(zip(table["dataset"], table["metric"], strict=True)))
+    cells = {label: ["–"] * len(columns) for label in table["label"].unique()}
+    for at, (dataset, metric) in enumerate(columns):
+        alike = table[(table["dataset"] == dataset) & (table["metric"] == metric)]
+        p = compare_with_best(alike.pivot_table(metric, "id", "label"))
+        first = runs[runs["dataset"] == dataset].drop_duplicates("label").set_index("label")["name"]
+        for row in means[(means["dataset"] == dataset) & (means["metric"] == metric)].itertuples():
+            near = p.get(row.label, -1.0)
+            cells[row.label][at] = {
+                "mean": f"{row.mean:.1f}",
+                "interval": f"{row.low:.0f}–{row.high:.0f}",
+                "link": urlencode({"data": dataset, "run": first[row.label]}),
+                "mark": "best" if near > 1 else "near" if near >= LEVEL else "",
+                "why": f"p = {near:.4f} against the best" if 0 <= near <= 1 else "",
+            }
+    heads = [f"{find_dataset(name).title}, {title_of(metric)}" for name, metric in columns]
+    average = means.groupby("label", sort=False)["mean"].agg(["mean", "size"])
+    whole = average["mean"][average["size"] == len(columns)]
+    if len(columns) == 1 or whole.empty:
+        return heads, list(cells.items())
+    rows = [
+        (label, [*row, f"{whole[label]:.1f}" if label in whole else "–"])
+        for label, row in sorted(cells.items(), key=lambda item: -whole.get(item[0], -1))
+    ]
+    return [*heads, "mean"], rows
 
 
-def index_runs(runs: pd.DataFrame, table: pd.DataFrame) -> Iterator[dict]:
-    """What the page offers to choose, by data set: its title, the names of its runs with their
-    measures and models, and p of the exact paired test of each two runs with one measure.
+def compare_with_best(scores: pd.DataFrame) -> dict[str, float]:
+    """By system (column), p of the paired difference to the best, over the questions that both
+    have, corrected for all (Holm); infinity for the best, nothing for who shares no question.
     """
-    for dataset, of_dataset in runs.groupby("dataset", sort=False):
-        listed = []
-        for run in of_dataset.to_dict("records"):
-            measure = title_of(run["metric"])
-            listed.append({"name": run["name"], "measure": measure, "model": run["model"]})
-        p = {}
-        scores = table[table["dataset"] == dataset]
-        for metric, rows in scores.groupby("metric"):
-            values = {name: per_question(one, metric) for name, one in rows.groupby("name")}
-            for a, b in combinations(values, 2):
-                both = (values[a] - values[b]).dropna()
-                p.setdefault(a, {})[b] = round(paired_p(both), 4) if len(both) else None
-        yield {"name": dataset, "title": find_dataset(dataset).title, "runs": listed, "p": p}
+    best = scores.mean().idxmax()
+    rivals = {name: (scores[best] - scores[name]).dropna() for name in scores if name != best}
+    p = {name: paired_p(both) for name, both in rivals.items() if len(both)}
+    return dict(zip(p, holm([*p.values()]), strict=True)) | {best: math.inf}
 
 
-def refer(text: str, lines: Lines) -> str:
-    """An element that the page fills with a text: the numbers of its lines. Lines repeat from step
-    to step, and from question to question.
-    """
-    numbers = (lines.setdefault(line, len(lines)) for line in text.split("\n"))
-    return f'<pre data-lines="{" ".join(map(str, numbers))}"></pre>'
+def tabulate_costs(runs: pd.DataFrame) -> list[tuple[str, list[str]]]:
+    """What systems requested per question, the mean over their runs."""
+    each = [pd.Series(count_requests(about)) / about["questions"] for about in runs["about"]]
+    means = pd.DataFrame(each).groupby(list(runs["label"]), sort=False)[[*COSTS]].mean()
+    return [
+        (label, [f"{n:,.0f}" if n >= 100 else f"{n:.3g}" for n in row])
+        for label, row in means.iterrows()
+    ]
 
 
-def pack(name: str, value: object) -> str:
-    """A value as an element that browsers neither run nor show: JSON, gzipped, in base 64."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    packed = gzip.compress(text.encode("utf-8", "backslashreplace"), 9, mtime=0)
-    named = f'type="text/plain" id="packed/{escape(name)}"'
-    return f"<script {named}>{b64encode(packed).decode()}</script>\n"
+def describe(abouts: Iterable[Mapping]) -> str:
+    """What made runs, in words."""
+    told = {}
+    for about in abouts:
+        p = about["parameters"]
+        model = f"{Path(name_model(p)).name} {about.get('model_fingerprint', '')[:8]}"
+        data = Path(p["data_dir"]).name or "the laboratory, a fictional encyclopedia"
+        facts = {"profile": p["profile"], "model": model, "retriever": p["retriever"], "data": data}
+        facts |= {"questions a data set": about["questions"], "seed": p["seed"]}
+        facts |= {name: about[name] for name in VERSIONS if name in about}
+        for name, value in facts.items():
+            told.setdefault(name, set()).add(str(value).strip())
+    return "; ".join(f"{name} {', '.join(sorted(values))}" for name, values in told.items())
+
+
+def command_of(about: Mapping) -> str:
+    """The command that makes a run again."""
+    return f"ircotlib figures --only {about['experiment']} {parameters_of(about).command_line()}"
+
+
+def few(names: pd.Series, kind: str) -> str:
+    """The names, or how many they are if they are more than three."""
+    names = names.unique()
+    return ", ".join(map(title_of, names)) if len(names) < 4 else f"{len(names)} {kind}"

@@ -5,29 +5,24 @@ and transformers.
 import hashlib
 import json
 import re
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from ircotlib.data import decode_text, excerpt
 from ircotlib.errors import DataError
-from ircotlib.files import checksums
 from ircotlib.files.checksums import one_line
 from ircotlib.files.paths import resolve
 
 CONFIG, TOKENIZER = "config.json", "tokenizer_config.json"
-OBJECTS = (CONFIG, TOKENIZER, "generation_config.json", "special_tokens_map.json")
 VOCABULARIES = ("tokenizer.json", "*.model", "vocab*")
 TEXT_FILES = (CONFIG, "generation_config.json", "tokenizer*", "special_tokens_map.json",
               "added_tokens.json", "chat_template*", "vocab*", "merges.txt", "*.model")  # fmt: skip
 WEIGHT_FILES = ("*.safetensors", "*.safetensors.index.json")
 OLDER = (*WEIGHT_FILES, "pytorch_model.bin")  # of encoders on the hub that predate safetensors
 OTHER_PROGRAMS = ("onnx", "openvino")  # folders on the hub with the same model for these
-DEPTHS = ("num_layers", "num_decoder_layers", "num_hidden_layers", "n_layer")
 REMEDY = "write or download the folder again"
 HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
-POINTER = b"version https://git-lfs"
-naming_file = partial(checksums.naming_file, remedy=REMEDY)
+PANIC = "PanicException"  # raised by pyo3, which does not export it: no subclass of Exception
 
 # what a model is: how the class that config.json names ends -> its kind
 T5, CAUSAL = "an encoder-decoder language model", "a causal language model"
@@ -43,31 +38,19 @@ def find_folder(
     """The folder of this name, also relative to the repository, or the folder into which the model
     of this name is downloaded from the Hugging Face hub. `weights`, `texts`: patterns of the names
     of its files. `needed`: files that must be there in addition to weights and a vocabulary.
-
-    Raises FileNotFoundError if there is no such model or one of these files is missing, and
-    ValueError if one of them is cut off or damaged, as far as can be seen without torch.
     """
     folder = Path(resolve(str(name)))
     if not folder.is_dir():
         folder = _download(str(name), [*texts, *weights])
-    named = [pattern for pattern in weights if not pattern.endswith(".json")]
-    expected = {name: (name,) for name in needed} | {" or ".join(named): named}
+    wanted = [[each] for each in needed]
+    wanted.append([pattern for pattern in weights if not pattern.endswith(".json")])
     # only the tokenizer that splits a text into bytes has no vocabulary
     if "ByT5" not in str(read_json(folder, TOKENIZER).get("tokenizer_class")):
-        expected["a vocabulary (tokenizer.json, *.model or vocab*)"] = VOCABULARIES
-    if not all(any(list_files(folder, *patterns)) for patterns in expected.values()):
-        reason = f"{folder}: found {[path.name for path in list_files(folder, '*')][:20]}"
-        remedy = "write the folder with save_pretrained, of the model and of the tokenizer"
-        raise FileNotFoundError(f"{reason}, expected {', '.join(expected)}; {remedy}")
-    for name in OBJECTS:
-        read_json(folder, name)
-    shapes = [read_shapes(path) for path in list_files(folder, "*.safetensors")]
-    config = read_json(folder, CONFIG)
-    tensors = sum(map(len, shapes))
-    depths = [config[name] for name in DEPTHS if isinstance(config.get(name), int)]
-    if shapes and max(depths, default=0) > tensors:
-        found = f"found more layers than the {tensors} tensors of the weights"
-        raise DataError(f"{folder / CONFIG}: {found}, expected the layers that they have; {REMEDY}")
+        wanted.append(VOCABULARIES)
+    for patterns in wanted:
+        if not list_files(folder, *patterns):
+            remedy = "write the folder with save_pretrained, of the model and of the tokenizer"
+            raise FileNotFoundError(f"{folder}: found no {' or '.join(patterns)}; {remedy}")
     return folder
 
 
@@ -113,22 +96,21 @@ def is_hub_name(name: str) -> bool:
     return bool(HUB_NAME.fullmatch(name)) and not Path(resolve(name)).is_dir()
 
 
-def _download(name: str, patterns: Sequence[str]) -> Path:
+def _download(name: str, patterns: list[str]) -> Path:
     from huggingface_hub import snapshot_download
 
     others = [f"{folder}/*" for folder in OTHER_PROGRAMS]
     try:
         return Path(snapshot_download(name, allow_patterns=patterns, ignore_patterns=others))
     except (OSError, ValueError) as error:
-        reason = f"found no folder, and the Hugging Face hub gave no model ({one_line(error)})"
-        expected = f"expected one in {name!r}, written by save_pretrained, or a name on the hub"
-        raise FileNotFoundError(f"{reason}, {expected} and a network for the first use") from error
+        reason = f"found no folder {name!r}, and the Hugging Face hub gave no model"
+        raise FileNotFoundError(f"{reason} ({one_line(error)})") from error
 
 
 def list_files(folder: Path, *patterns: str) -> list[Path]:
     """The files whose names match one of the patterns, sorted by name."""
     paths = {path for pattern in patterns for path in folder.glob(pattern)}
-    return sorted(path for path in paths if path.is_file())  # no pipe, on which one waits for ever
+    return sorted(path for path in paths if path.is_file())
 
 
 def hash_files(folder: Path, version: int, dtype: str, weights=WEIGHT_FILES) -> str:
@@ -152,25 +134,31 @@ def read_json(folder: Path, name: str) -> dict:
     """The object in a JSON file of the folder; {} without the file. Raises DataError."""
     if not (path := folder / name).is_file():
         return {}
-    try:
-        value = json.loads(decode_text(path.read_bytes()))
-    except (ValueError, RecursionError) as error:
-        reason = f"found no JSON ({error})"
-        raise DataError(f"{path}: {reason}, expected a JSON object; {REMEDY}") from None
-    if not isinstance(value, dict):
-        raise DataError(f"{path}: found {excerpt(value)}, expected a JSON object; {REMEDY}")
-    return value
+    with naming_file(path, "a JSON object"):
+        return dict(json.loads(path.read_bytes()))
 
 
 def read_shapes(path: Path) -> dict[str, list[int]]:
     """The shapes of the tensors in a safetensors file, by name. Raises DataError."""
-    from safetensors import SafetensorError, safe_open
+    from safetensors import safe_open
 
-    try:
+    with naming_file(path, "safetensors"):
         with safe_open(path, framework="numpy") as tensors:
             return {name: tensors.get_slice(name).get_shape() for name in tensors.keys()}
-    except SafetensorError as error:
-        with path.open("rb") as file:
-            pointer = file.read(len(POINTER)) == POINTER
-        reason = "a pointer of git-lfs" if pointer else f"no whole file ({one_line(error)})"
-        raise DataError(f"{path}: found {reason}, expected safetensors; {REMEDY}") from None
+
+
+@contextmanager
+def naming_file(path: Path, content: str) -> Iterator[None]:
+    """Raise the errors of a library, which have any class and many lines, as a DataError of one
+    line that names the file; also the panics of one written in Rust. Lack of memory is raised as
+    it is.
+    """
+    try:
+        yield
+    except BaseException as error:
+        if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+            raise
+        if not isinstance(error, Exception) and type(error).__name__ != PANIC:
+            raise
+        found = f"found {content} that cannot be read ({one_line(error)})"
+        raise DataError(f"{path}: {found}; {REMEDY}") from error

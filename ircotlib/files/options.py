@@ -1,7 +1,6 @@
 """What all commands share: options, changes of parameters, and errors of one line."""
 
 import argparse
-import math
 import os
 import re
 import sys
@@ -16,9 +15,9 @@ from ircotlib.files.checksums import one_line
 from ircotlib.files.paths import DATA, ROOT
 from ircotlib.files.values import read_value
 
-KEPT = ("corpora", "indexes", "runs", "executed", "annotations")  # folders in DATA
-PATHS = "data_dir demonstrations model agent second_model gpt3 outputs further_paragraphs".split()
-TEXTS = {*PATHS, "question", "retriever", "server", "extractor", "duplicates", "style"}
+# parameters that are folders, and all that are texts as they stand
+PATHS = "data_dir demonstrations model agent second_model gpt3".split()
+TEXTS = {*PATHS, "retriever", "server", "extractor", "duplicates", "style"}
 QUOTED = re.compile(r'"(\\.|[^"\\])*"|\'(\'\'|[^\'])*\'')
 
 
@@ -40,7 +39,7 @@ def add_profile(parser: argparse.ArgumentParser, default: str = "mini") -> None:
     """Add the options --profile and --set, which name the parameters."""
     profile = f"mini, sample, paper or released (profiles/); without it {default}"
     parser.add_argument("--profile", default=default, help=profile)
-    change = "change a parameter (docs/parameters.md); may be repeated"
+    change = "change a parameter (docs/runs.md); may be repeated"
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help=change)
 
 
@@ -66,35 +65,25 @@ def say_error(error: BaseException | str, status: int) -> int:
     return status
 
 
-def _read(text: str, kind: type, least: float, expected: str, most: float = 10**9) -> float:
-    try:
-        number = kind(text)
-    except ValueError:
-        number = math.nan
+def _read(text: str, kind: type, least: float, most: float = 10**9) -> float:
+    number = kind(text)
     if not least <= number <= most:
-        raise argparse.ArgumentTypeError(f"found {text!r}, expected {expected}")
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected from {least} to {most}")
     return number
 
 
 # types of options
-read_count = partial(_read, kind=int, least=1, expected="a whole number, 1 or more")
-WORKERS = "a whole number from 1 to 1024"
-read_workers = partial(_read, kind=int, least=1, expected=WORKERS, most=1024)
-read_number = partial(_read, kind=int, least=0, expected="a whole number, 0 or more")
-RATE = "a learning rate above 0, about 0.01"
-read_rate = partial(_read, kind=float, least=sys.float_info.min, expected=RATE)
+read_count = partial(_read, kind=int, least=1)
+read_workers = partial(_read, kind=int, least=1, most=1024)
+read_number = partial(_read, kind=int, least=0)
+read_rate = partial(_read, kind=float, least=sys.float_info.min)
 
 
 def read_folder(text: str) -> Path:
-    """Read an option's value: a folder to be written, which need not exist yet, and is none of
-    those that the workbench keeps its own files in.
-    """
+    """Read an option's value: a folder to be written, outside of DATA, which need not exist yet."""
     path = Path(text)
-    if not text or (path.exists() and not path.is_dir()):
+    if not text or (path.exists() and not path.is_dir()) or DATA.resolve() == path.resolve():
         raise argparse.ArgumentTypeError(f"found {text!r}, expected a folder, or nothing there yet")
-    if {(DATA / name).resolve() for name in KEPT} & {path.resolve(), *path.resolve().parents}:
-        kept = f"found {text!r}, where the workbench keeps its own files, expected another folder"
-        raise argparse.ArgumentTypeError(kept)
     return path
 
 
@@ -111,13 +100,8 @@ def parse_change(text: str) -> tuple[str, object]:
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():
         raise UserError(f"found --set {text!r}, expected name=value, for example --set seed=1")
-    try:
-        if value and (name not in TEXTS or QUOTED.fullmatch(value)):
-            value = read_value(value)
-        if name == "question" and not value.strip():
-            raise UserError("found no question, expected one; leave it out for the notebook's own")
-    except UserError as error:
-        raise UserError(f"--set {text!r}: {error}") from None
+    if value and (name not in TEXTS or QUOTED.fullmatch(value)):
+        value = read_value(value)
     if name in PATHS and value and os.path.exists(value):
         path = Path(value).resolve()
         return name, str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)

@@ -1,18 +1,18 @@
-"""Tables in CSV files: every cell is read as the text that it is, and checked."""
+"""Tables in CSV files: every cell is read as the text that it is, or as a checked number."""
 
 import csv
-import io
-from collections.abc import Mapping, Sequence
-from math import inf, isfinite
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ircotlib.data import decode_text, excerpt
 from ircotlib.errors import DataError
-from ircotlib.files.paths import read_bytes, write_partial
+from ircotlib.files.paths import writing
 
 if TYPE_CHECKING:  # the core is imported without it
     import pandas as pd
+
+LARGEST = sys.float_info.max
 
 
 class Number(NamedTuple):
@@ -20,8 +20,8 @@ class Number(NamedTuple):
     empty cell; None: no cell may be empty.
     """
 
-    least: float = -inf
-    most: float = inf
+    least: float = -LARGEST
+    most: float = LARGEST
     kind: type = float
     empty: float | None = None
 
@@ -30,15 +30,22 @@ class Number(NamedTuple):
         if cell == "" and self.empty is not None:
             return self.empty
         number = self.kind(cell)
-        if not (isfinite(number) and self.least <= number <= self.most):
-            raise ValueError
+        if not self.least <= number <= self.most:
+            raise ValueError(f"found {cell}, expected from {self.least:g} to {self.most:g}")
         return number
 
-    def __str__(self) -> str:
-        ends = ((self.least, "from"), (self.most, "to"))
-        bounds = [f"{word} {end:g}" for end, word in ends if isfinite(end)]
-        words = ["a whole number" if self.kind is int else "a number such as 0.15", *bounds]
-        return " ".join(words + ["or nothing"] * (self.empty is not None))
+
+def read_cells(path: Path, delimiter: str = ",") -> Iterator[tuple[dict[str, str], str]]:
+    """The rows of a table in UTF-8 by column, each with its place, `path:line`."""
+    with Path(path).open(encoding="utf-8-sig", newline="") as file:
+        rows = csv.DictReader(file, delimiter=delimiter, strict=True)
+        try:
+            for row in rows:
+                if None in row or None in row.values():
+                    raise csv.Error("found more or fewer cells than columns: put a text in quotes")
+                yield row, f"{path}:{rows.line_num}"
+        except (ValueError, csv.Error) as error:  # ValueError: no UTF-8
+            raise DataError(f"{path}:{rows.line_num}: {error}") from None
 
 
 def read_table(
@@ -46,59 +53,31 @@ def read_table(
     columns: Mapping[str, Number | None],
     key: Sequence[str] = (),
     others: Number | None = None,
-    content: bytes | None = None,
 ) -> list[dict]:
-    """The rows of a CSV file in UTF-8, with or without a byte order mark, each by column name.
-
-    `columns`: those that it must have, with what they hold; None: texts, as they are. `others`: the
-    same for all others. `key`: the columns that are together different in each row. `content`: of
-    the file, if it was read before. Raises DataError, in one line, with the row (the first one is
-    of the names) and the column.
+    """The rows of a CSV file by column. `columns`: those that it must have, with what they hold;
+    None: texts, as they are. `others`: the same for all others. `key`: the columns that are
+    together different in each row.
     """
-    expected = f"expected a table with the columns {', '.join(columns)}, separated by commas"
-    try:
-        text = decode_text(read_bytes(path) if content is None else content)
-        lines = list(csv.reader(io.StringIO(text, newline=""), strict=True))
-    except (OSError, ValueError, csv.Error) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise DataError(f"{path}: found no table ({reason}), {expected}") from None
-    names = lines[0] if lines else []
-    rows = []
-    keys = {}  # the number of the row that has a key
-    if len(set(names)) < len(names) or not set(columns) <= set(names):
-        found = excerpt(",".join(names))
-        raise DataError(f"{path}, row 1: found the columns {found}, {expected}; correct the file")
-    for place, cells in ((f"{path}, row {n}", cells) for n, cells in enumerate(lines, 1) if cells):
-        if cells is names:
-            continue
-        if len(cells) != len(names):
-            found = f"found {len(cells)} cells, expected {len(names)}, as in row 1"
-            raise DataError(f"{place}: {found}; put a text with commas between double quotes")
-        row = dict(zip(names, cells, strict=True))
+    rows = {}
+    for row, where in read_cells(path):
+        if lost := columns.keys() - row.keys():
+            raise DataError(f"{where}: found no column {', '.join(sorted(lost))}: correct the file")
         for name, cell in row.items():
-            if number := columns.get(name, others):
-                try:
-                    row[name] = number.read(cell)
-                except (ValueError, OverflowError):
-                    wrong = f"found {excerpt(cell)}, expected {number}; correct the cell"
-                    raise DataError(f"{place}, column {name!r}: {wrong}") from None
-        same = tuple(row[name] for name in key)
-        if key and same in keys:
-            found = f"found {excerpt(', '.join(map(str, same)))} again, as in row {keys[same]}"
-            raise DataError(f"{place}, column {key[0]!r}: {found}, expected it once; remove one")
-        keys[same] = place.rpartition(" ")[2]
-        rows.append(row)
-    return rows
+            try:
+                number = columns.get(name, others)
+                row[name] = number.read(cell) if number else cell
+            except ValueError as error:
+                raise DataError(f"{where}, column {name}: {error}: correct the cell") from None
+        same = tuple(row[name] for name in key) or where
+        if same in rows:
+            raise DataError(f"{where}: found {', '.join(same)} again, expected it once: remove one")
+        rows[same] = row
+    return list(rows.values())
 
 
 def write_table(path: Path, table: "pd.DataFrame") -> None:
-    """Write a table as CSV, so that `read_table` reads the same texts: also those with line ends.
-    Half of a surrogate pair is written as an escape.
+    """Write a table as CSV, so that `read_table` reads the same texts. Half of a surrogate pair is
+    written as an escape.
     """
-    with write_partial(path) as partial:
-        with partial.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
-            cells = table.astype(object).where(table.notna(), "")
-            for row in (table.columns, *cells.itertuples(index=False, name=None)):
-                line = io.StringIO()
-                csv.writer(line).writerow(row)  # ends with CR LF, and so puts either into quotes
-                file.write(line.getvalue().removesuffix("\r\n") + "\n")
+    with writing(path) as new:
+        table.to_csv(new, index=False, lineterminator="\n", errors="backslashreplace")

@@ -61,23 +61,17 @@ def fit(
             going = going[:-1]
         lengths = {text: count_tokens(text) for text in {piece.text for piece in pieces}}
         total = sum(lengths[piece.text] for piece in pieces)
-        while not (fits := _fits(pieces, total, limit, count_tokens)) and going:
+        while True:
+            # where a token or two per join could matter, the joined text is counted
+            if surely_fit(total, len(pieces), limit):
+                return pieces
+            if total <= limit and count_tokens(join(pieces)) <= limit:
+                return pieces
+            if not going:
+                break
             pieces.remove(dropped := going.pop(0))
             total -= lengths[dropped.text]
-        if fits:
-            return pieces
     return None
-
-
-def _fits(
-    segments: list[Segment], total: int, limit: int, count_tokens: Callable[[str], int]
-) -> bool:
-    """Whether the segments are short enough as one text. `total`: the sum of their tokens, which is
-    exact to a token or two per join; only where that could matter is the joined text counted.
-    """
-    if total > limit or surely_fit(total, len(segments), limit):
-        return total <= limit
-    return count_tokens(join(segments)) <= limit
 
 
 def join(segments: Sequence[Segment]) -> str:

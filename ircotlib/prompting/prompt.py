@@ -8,16 +8,9 @@ from functools import cached_property, lru_cache
 
 from ircotlib.data import Demonstration, Paragraph, Question
 from ircotlib.errors import DataError
-from ircotlib.program import SENTENCE, SENTENCE_OF_LINE, Purposed, with_demonstrations
-from ircotlib.prompting.packing import (
-    ABOVE,
-    DEMONSTRATION,
-    Segment,
-    fit,
-    join,
-    surely_fit,
-    surely_fits,
-)
+from ircotlib.program import SENTENCE, SENTENCE_OF_LINE, Purposed
+from ircotlib.prompting import packing
+from ircotlib.prompting.packing import ABOVE, DEMONSTRATION, Segment, fit, join
 from ircotlib.prompting.templates import BETWEEN_PARAGRAPHS, Template, read_template
 
 TITLE = "Wikipedia Title: "
@@ -26,60 +19,29 @@ BETWEEN_DEMONSTRATIONS = "\n\n\n"
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a family of models is prompted (IRCoT App. G), and its context window (IRCoT §4.1).
-
-    `name`: as in the names of prompt files. `context_tokens`: the window, in tokens of the model,
-    for the prompt and `generation_tokens` of output (released program). `passage_last`: a
-    question's main passage comes below the other paragraphs (released prompts of IIRC). `sentence`:
-    where a sentence ends; for GPT3 also at a line break, even a leading one (released program).
-    `demonstrated`: whether prompts show demonstrations. `chain_tokens`: the most tokens of one
-    generation of SearChain's systems (ours).
-    """
+    """How a family of models is prompted (IRCoT App. G); its name is that in names of files."""
 
     name: str
-    context_tokens: int
-    generation_tokens: int
-    passage_last: bool = False
+    context_tokens: int  # the window, for the prompt and what is generated (IRCoT §4.1)
+    generation_tokens: int  # of output (released program)
+    passage_last: bool = False  # the main passage is below other paragraphs (IIRC's prompts)
+    # where a sentence ends; for GPT3 also at a line break, even a leading one (released program)
     sentence: str = SENTENCE
-    demonstrated: bool = True
-    chain_tokens: int = 1000
+    demonstrated: bool = True  # whether prompts show demonstrations
+    chain_tokens: int = 1000  # the most tokens of one generation of SearChain's systems (ours)
 
     def template(self, stage: str) -> Template:
         """The template of a stage of IRCoT: "cot", "direct" or "titles"."""
         return read_template("ircot", stage, self.name)
-
-    @property
-    def chain_of_thought(self) -> str | None:
-        """The instruction for a chain of thought (IRCoT App. G); None if there is none."""
-        return self.template("cot").instruction
-
-    @property
-    def direct(self) -> str | None:
-        """The instruction for a direct answer (IRCoT App. G); None if there is none."""
-        return self.template("direct").instruction
-
-    @property
-    def max_prompt_tokens(self) -> int:
-        """The tokens left for the prompt."""
-        return self.context_tokens - self.generation_tokens
 
     def arrange(self, main: Sequence, others: Sequence) -> list:
         """The main passage, if there is one, and the other paragraphs, in prompt order."""
         return [*others, *main] if self.passage_last else [*main, *others]
 
 
-FLAN_T5 = Style(
-    "flan_t5",
-    context_tokens=6000,  # §4.1
-    generation_tokens=200,  # released program
-    passage_last=True,
-)
-GPT3 = Style(
-    "codex",
-    context_tokens=8000,  # §4.1
-    generation_tokens=300,  # released program
-    sentence=SENTENCE_OF_LINE,
-)
+# their windows: §4.1; what they generate: released program
+FLAN_T5 = Style("flan_t5", context_tokens=6000, generation_tokens=200, passage_last=True)
+GPT3 = Style("codex", context_tokens=8000, generation_tokens=300, sentence=SENTENCE_OF_LINE)
 # a small model that was trained on the formats of all systems and needs no demonstrations (ours);
 # its longest training texts are a sentence of 52 tokens and a chain of queries of 146
 SHORT = {"context_tokens": 1024, "generation_tokens": 80, "chain_tokens": 160}
@@ -106,14 +68,12 @@ def render(
     answer: str = "",
     template: Template = PLAIN,
     max_words: int | None = 350,
-    /,
-    **fields: object,
 ) -> str:
     """Render paragraphs, question and the answer so far as one example of a prompt, right-stripped
-    (IRCoT §3.1, App. G). `fields`: values of the template's other fields.
+    (IRCoT §3.1, App. G).
     """
     context = [Segment(render_paragraph(p, max_words) + BETWEEN_PARAGRAPHS) for p in paragraphs]
-    return join(template.fill(context, wording, answer, **fields)).rstrip()
+    return join(template.fill(context, wording, answer)).rstrip()
 
 
 def render_demonstration(demonstration: Demonstration | str, template: Template = PLAIN) -> str:
@@ -133,7 +93,7 @@ class Prompt:
 
     `count_tokens`: the length of a text in tokens of the model. Demonstrations are dropped from the
     front. If the test example alone is too long, pieces of it are dropped (`packing.CUTS`), never
-    the template's words, the question or its main passage; ValueError if these alone are too long.
+    the template's words, the question or its main passage; DataError if these alone are too long.
     `arrange`: the style's order of the main passage and the other paragraphs (App. B).
     `released`: demonstrations are dropped as by the authors' program, which adds up the tokens of
     the parts, without the blank lines between them, until they are fewer than the limit. Differs
@@ -145,7 +105,7 @@ class Prompt:
     demonstrations: Sequence[Demonstration | str]
     count_tokens: Callable[[str], int]
     template: Template = PLAIN
-    max_prompt_tokens: int = FLAN_T5.max_prompt_tokens
+    max_prompt_tokens: int = FLAN_T5.context_tokens - FLAN_T5.generation_tokens
     arrange: Callable[[Sequence, Sequence], list] = GPT3.arrange
     released: bool = False
 
@@ -159,8 +119,7 @@ class Prompt:
         """Write the prompt; the thoughts follow "A: ", joined by spaces. It says how many
         demonstrations it shows.
         """
-        so_far = " ".join(thoughts)
-        limit = self.max_prompt_tokens
+        so_far, limit = " ".join(thoughts), self.max_prompt_tokens
         # IRCoT App. B: the main passage is always there, whatever was retrieved
         main = [] if question.passage is None else [question.passage]
         others = [paragraph for paragraph in paragraphs if paragraph != question.passage]
@@ -171,15 +130,13 @@ class Prompt:
         wording = self.template.ask(question.text, **fields)
         segments = self.template.fill(context, wording, so_far, **fields)
         example = join(segments).rstrip()
-        # paragraphs come again and again, so that their tokens are known; the whole is new
-        if not self.demonstrations and (surely_fits(example, limit) or self._parts_fit(segments)):
+        if not self.demonstrations and self._surely_fits(example, segments):
             return Purposed(example)
         if self._count(example) <= limit:
-            if self.released:
-                return self._fit_as_released(example)
+            parts = [*self._demonstrated, Segment(example)]
             # IRCoT §4.1: as many demonstrations as fit, dropped from the front (their program)
-            fitting = fit([*self._demonstrated, Segment(example)], limit, self._count)
-            return with_demonstrations(join(fitting), len(fitting) - 1)
+            kept = self._fit_as_released(parts) if self.released else fit(parts, limit, self._count)
+            return Purposed(join(kept), demonstrations=len(kept) - 1)
         # no demonstration fits: their program then drops the example's top lines, we by CUTS
         fitting = fit(segments, limit, self._count)
         if fitting is None:
@@ -191,16 +148,23 @@ class Prompt:
             raise DataError(f"question {question.id!r}: {found}, {expected}")
         return Purposed(join(fitting).strip("\n").rstrip())
 
-    def _fit_as_released(self, example: str) -> Purposed:
-        # their program: the parts' own lengths, without the blank lines between, below the limit
-        parts = [*(shown.text.strip() for shown in self._demonstrated), example]
-        while len(parts) > 1 and sum(map(self._count, parts)) >= self.max_prompt_tokens:
-            del parts[0]
-        return with_demonstrations(BETWEEN_DEMONSTRATIONS.join(parts), len(parts) - 1)
-
-    def _parts_fit(self, segments: Sequence[Segment]) -> bool:
+    def _surely_fits(self, example: str, segments: Sequence[Segment]) -> bool:
+        """Whether an example fits, told by its letters or by the tokens of its parts: paragraphs
+        come again and again, so that theirs are known.
+        """
+        if packing.surely_fits(example, self.max_prompt_tokens):
+            return True
         total = sum(self._count(segment.text) for segment in segments)
-        return surely_fit(total, len(segments), self.max_prompt_tokens)
+        return packing.surely_fit(total, len(segments), self.max_prompt_tokens)
+
+    def _fit_as_released(self, parts: list[Segment]) -> list[Segment]:
+        # their program: the parts' own lengths, without the blank lines between, below the limit
+        lengths = [self._count(part.text.strip()) for part in parts[:-1]]
+        lengths.append(self._count(parts[-1].text))
+        first = 0
+        while first < len(parts) - 1 and sum(lengths[first:]) >= self.max_prompt_tokens:
+            first += 1
+        return parts[first:]
 
     @cached_property
     def _count(self) -> Callable[[str], int]:

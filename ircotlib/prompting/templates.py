@@ -56,16 +56,15 @@ class Template:
     def fill(
         self, paragraphs: Sequence[Segment], wording: str, so_far: str = "", /, **fields: object
     ) -> list[Segment]:
-        """The segments of one example of a prompt. `fields`: values of the template's other fields.
-
-        If a prompt is too long, the template's own words and the question stay; the values of its
-        fields may be cut. Each paragraph says whether it may.
+        """The segments of one example of a prompt. `fields`: values of the template's other fields,
+        which may be cut if the prompt is too long; each paragraph says whether it may.
         """
-
-        def filled(pieces: list[str], kind: str) -> list[Segment]:
-            segments = []
-            for number, piece in enumerate(pieces):
-                if number % 2 == 0:
+        text = self.text.replace("{paragraphs}" + BETWEEN_PARAGRAPHS, "{paragraphs}")
+        above, _, below = text.partition(self.wording)
+        segments = []
+        for kind, part in ((ABOVE, above), (BELOW, below)):
+            for place, piece in enumerate(FIELD.split(part)):
+                if place % 2 == 0:
                     segments.append(Segment(piece))
                 elif piece == "paragraphs":
                     segments += paragraphs
@@ -73,17 +72,8 @@ class Template:
                     segments.append(Segment(so_far, WRITTEN))
                 else:
                     segments.append(Segment(str(fields[piece]), kind))
-            return segments
-
-        above, below = self._pieces
-        return [*filled(above, ABOVE), Segment(wording), *filled(below, BELOW)]
-
-    @cached_property
-    def _pieces(self) -> tuple[list[str], list[str]]:
-        """Texts and, between two of them, names of fields: above the wording, and below it."""
-        text = self.text.replace("{paragraphs}" + BETWEEN_PARAGRAPHS, "{paragraphs}")
-        above, _, below = text.partition(self.wording)
-        return FIELD.split(above), FIELD.split(below)
+            segments += [Segment(wording)] if kind == ABOVE else []
+        return segments
 
 
 def _folder(system: str) -> Path:
@@ -96,12 +86,11 @@ def _folder(system: str) -> Path:
 @kept_until_changed(lambda system, *_: [_folder(system)])
 def read_template(system: str, stage: str, style: str = "") -> Template:
     """Read the template of a stage of a system, that of the style if there is one (prompts/).
-    Raises FileNotFoundError if there is no template, ValueError if it has no question.
+    Raises FileNotFoundError if there is no template, DataError if it has no question.
     """
-    path, of_style = (_folder(system) / f"{stage}{end}.txt" for end in ("", f".{style}"))
-    if of_style.is_file():
-        path = of_style
-    elif not path.is_file():
+    of_style, path = (_folder(system) / f"{stage}{end}.txt" for end in (f".{style}", ""))
+    path = of_style if of_style.is_file() else path
+    if not path.is_file():
         raise FileNotFoundError(f"no template {path}: expected the text of stage {stage!r}")
     text = path.read_text(encoding="utf-8").strip("\n").removeprefix("{demonstrations}")
     if not WORDING.search(text):

@@ -9,21 +9,28 @@ from pathlib import Path
 
 import pandas as pd
 
-from ircotlib.data import Hop, Paragraph, Question
+from ircotlib.data import Paragraph, Question
 from ircotlib.datasets import all_datasets
 from ircotlib.datasets.facts import Attempt, Evidence
+from ircotlib.errors import UserError
+from ircotlib.experiment.laboratory import find_facts
+from ircotlib.experiment.runs import (
+    find_paragraph,
+    parameters_of,
+    read_about,
+    read_predictions,
+)
+from ircotlib.experiment.setup import open_dataset
 from ircotlib.metrics import as_compared, cover_em
 from ircotlib.results.runs import in_order
-from ircotlib.running.backends import open_dataset
-from ircotlib.running.laboratory import find_facts
-from ircotlib.running.predictions import expect_one_measure, find_paragraph, read_predictions
-from ircotlib.running.run import parameters_of, read_about
-from ircotlib.systems import CLOSED, RECALL, all_systems, read_hops
+from ircotlib.systems import RECALL, SEARCHAIN, all_systems
+from ircotlib.text import list_items, sentences
 
 CAUSES = ("not parsed", "misled by retrieval", "wrong conclusion", "wrong decomposition")
 CAUSES += ("not retrieved", "misread", "made up")
-NOT_TOLD = "not told"  # an imported run does not say what was retrieved or written
 CONCLUDES = re.compile(r"answer(?: is)?:? ", re.IGNORECASE)  # a sentence that gives the answer
+# what ReAct and ToolFormer were shown, between their own words
+SHOWN = re.compile(r"^Observation \d+: .*$|→(?:(?!\[WikiSearch).)*\]", re.MULTILINE)
 COUNTED = ["profile", "dataset", "model", "system"]  # what identifies a row of a census
 
 
@@ -70,18 +77,17 @@ def read_attempt(
     """What a system did for a question, from a row of `read_predictions`. `unmarked`: an answer
     that is the whole text was not parsed, even if no fault was noted.
     """
-    lines = [line for text in (*row["thoughts"], row["reading"]) for line in text.splitlines()]
-    texts = [hop.text for hop in read_hops(*lines)]
-    hops = [Hop(**hop) for hop in row["hops"]] or read_hops(*lines)
-    steps = [hop.text for hop in hops if not CONCLUDES.search(hop.text)]
-    written = [f"{hop.text} {hop.answer}".strip() for hop in hops]
+    written = [SHOWN.sub("", text) for text in (*row["thoughts"], row["reading"])]
+    lines = [line for text in written for line in text.splitlines()]
+    texts = [text for line in lines for text in (list_items(line) or sentences(line))]
+    steps = [text for text in texts if not CONCLUDES.search(text)]
     answer = as_compared(row["answer"])
     whole = [row["reading"], "\n".join(lines)] if unmarked or row["fault"] else []
     if row["fault"] and texts:  # the last line, or its end, may have been taken for the answer
         whole += [texts[-1], texts[-1].rpartition(": ")[2]]
     return Attempt(
         tuple(step for step in steps if as_compared(step) not in ("", answer)),
-        "\n".join([*written, row["reading"], row["answer"]]),
+        "\n".join([*lines, row["answer"]]),
         tuple(step["retrieve"] for step in row["trace"] if "retrieve" in step),
         tuple(paragraphs),
         bool(answer) and answer not in map(as_compared, whole),
@@ -92,8 +98,7 @@ def find_causes(
     folder: Path, measure: str = "", knew: Mapping[str, bool] | None = None
 ) -> pd.DataFrame:
     """The table of `read_predictions` with the `cause` of each wrong answer; "" for a right one.
-    What only returns paragraphs is wrong if some were "not retrieved". Of an imported run that does
-    not say enough, a cause is "not told". `knew`: by id, whether the
+    What only returns paragraphs is wrong if some were "not retrieved". `knew`: by id, whether the
     model answers right without retrieval, by the same `measure`.
     """
     about = read_about(folder)
@@ -101,29 +106,23 @@ def find_causes(
     p = parameters_of(about)
     system = all_systems().get(about["system"])
     dev, test, retriever = open_dataset(p, about["dataset"])
-    questions, corpus = {question.id: question for question in (*dev, *test)}, retriever.corpus
+    questions = {question.id: question for question in (*dev, *test)}
     facts = find_facts(p, about["dataset"])
-    imported = about.get("imported")
-    retrieves = system is not None and system.family[0] != CLOSED
-    whole_texts = system is not None and system.study.whole_texts
-
-    def find_cause(row: Mapping) -> str:
+    whole_texts = system is not None and system.study == SEARCHAIN
+    causes = []
+    for row in table.to_dict("records"):
         if row["right"] or about["metric"] == RECALL:
-            return "" if row["right"] else "not retrieved"
-        knows = knew is not None and bool(knew.get(row["id"]))
-        if imported and not imported["traced"]:
-            return "misled by retrieval" if knows and retrieves else NOT_TOLD
+            causes.append("" if row["right"] else "not retrieved")
+            continue
         question = questions[row["id"]]
-        paragraphs = [find_paragraph(id, question, corpus) for id in row["collected"]]
+        found = [find_paragraph(id, question, retriever.corpus) for id in row["collected"]]
         # the direct reader writes nothing but the answer (IRCoT §3.2)
         direct = bool(row["reading"]) and p.reader == "direct"
-        attempt = read_attempt(row, paragraphs, unmarked=not (whole_texts or direct))
+        attempt = read_attempt(row, found, unmarked=not (whole_texts or direct))
         evidence = (facts.weigh if facts else weigh_gold)(attempt, question)
-        cause = cause_of(attempt, evidence, knows)
-        by_gold = cause in ("not retrieved", "misread")
-        return NOT_TOLD if imported and by_gold and not question.gold else cause
-
-    return table.assign(cause=[find_cause(row) for row in table.to_dict("records")])
+        knows = knew is not None and bool(knew.get(row["id"]))
+        causes.append(cause_of(attempt, evidence, knows))
+    return table.assign(cause=causes)
 
 
 def count_causes(runs: Iterable[pd.DataFrame]) -> pd.DataFrame:
@@ -131,18 +130,15 @@ def count_causes(runs: Iterable[pd.DataFrame]) -> pd.DataFrame:
     per question and demonstration set), and `share` in percent. `runs`: from `find_causes`; those
     that only return paragraphs are left out.
     """
-    kept = [run for run in runs if run["metric"].iloc[0] != RECALL]
-    if not kept:
-        return pd.DataFrame(columns=[*COUNTED, "cause", "n", "answers", "share"], dtype=float)
-    table = pd.concat([run[[*COUNTED, "cause", "metric"]] for run in kept], ignore_index=True)
-    for _, metrics in table.groupby("dataset")["metric"]:
-        expect_one_measure(metrics)
+    columns = [*COUNTED, "metric", "cause"]
+    kept = [run[columns] for run in runs if run["metric"].iloc[0] != RECALL]
+    table = pd.concat([pd.DataFrame(columns=columns), *kept], ignore_index=True)
+    if (table.groupby("dataset")["metric"].nunique() > 1).any():
+        raise UserError("found answers scored by two measures, expected that of share_measure")
     table = in_order(in_order(table, "system", all_systems()), "dataset", all_datasets())
-    names = [*CAUSES, *[NOT_TOLD] * (NOT_TOLD in set(table["cause"]))]
-    tables = []
-    for group, causes in table.groupby(COUNTED, sort=False)["cause"]:
-        counts = causes.value_counts().reindex(names, fill_value=0)
-        about = dict(zip(COUNTED, group, strict=True)) | {"cause": names}
-        tables.append(pd.DataFrame(about | {"n": counts.to_numpy(), "answers": len(causes)}))
-    counted = pd.concat(tables, ignore_index=True)
+    answers = table.groupby(COUNTED, sort=False).size()
+    counts = table.groupby([*COUNTED, "cause"]).size().unstack("cause")
+    counts = counts.reindex(index=answers.index, columns=pd.Index(CAUSES, name="cause"))
+    counted = counts.fillna(0).astype(int).stack().rename("n").reset_index()
+    counted = counted.merge(answers.rename("answers").reset_index(), on=COUNTED)
     return counted.assign(share=(100 * counted["n"] / counted["answers"]).round(2))

@@ -1,72 +1,67 @@
-"""Tables as Markdown, LaTeX and CSV files."""
-
-import re
-from collections.abc import Callable
+"""Tables as files: CSV, Markdown and LaTeX."""
 
 import pandas as pd
 
-from ircotlib.datasets import all_datasets
-from ircotlib.files.paths import figure_path, write_whole
+from ircotlib.files.paths import figure_path, writing
 from ircotlib.files.tables import write_table
 from ircotlib.parameters import Parameters
-from ircotlib.results.latex import as_latex
+from ircotlib.results.shown import as_texts
+
+SIGNS = {sign: f"\\{sign}" for sign in "&%$#_{}"}
+SIGNS |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+SIGNS |= {"→": r"$\rightarrow$", "★": r"$\star$", "✓": r"$\checkmark$", "Ω": r"$\Omega$"}
+SIGNS |= {"≤": r"$\leq$", "≥": r"$\geq$", "±": r"$\pm$", "−": "$-$", "·": r"$\cdot$"}
+SIGNS |= {"<": "$<$", ">": "$>$", "\n": r"\newline "}
+PACKAGES = r"% needs \usepackage{booktabs,longtable,amssymb} and [T1]{fontenc}"
+LONG, ROWS = 28, 45  # letters, from which cells are wrapped; rows, from which a table may break
 
 
-def save_table(
-    table: pd.DataFrame,
-    name: str,
-    caption: str,
-    p: Parameters | None = None,
-    write: Callable[[pd.DataFrame], str] | None = None,
-) -> None:
-    """Write NAME.csv, and NAME.md and NAME.tex with a caption; `figure_path` says where. `write`:
-    renders the table as Markdown; None: `as_markdown`.
-    """
+def save_table(table: pd.DataFrame, name: str, caption: str, p: Parameters | None = None) -> None:
+    """Write NAME.csv, and NAME.md and NAME.tex with a caption; `figure_path` says where."""
     made_with = (p.profile, p.trial) if p else ()
     write_table(figure_path(f"{name}.csv", *made_with), table)
-    text = (write or as_markdown)(table)
-    write_whole(figure_path(f"{name}.md", *made_with), f"{caption}\n\n{text}\n")
-    label = name.replace("_", "-")
-    write_whole(figure_path(f"{name}.tex", *made_with), as_latex(text, caption, label))
+    text = f"{caption}\n\n{as_markdown(table)}\n"
+    for ending, content in (("md", text), ("tex", as_latex(table, caption, name))):
+        with writing(figure_path(f"{name}.{ending}", *made_with)) as new:
+            new.write_text(content, encoding="utf-8")
 
 
 def as_markdown(table: pd.DataFrame) -> str:
-    """Render a table in GitHub's Markdown: data sets with the names that the papers print, models
-    without their folders, and all numbers of a column with the same number of decimals; a p that
-    would be 0.0000 as "< 0.0001".
-    """
-    cells = {str(name): _cells(str(name), table[name]) for name in table}
-    rows = [cells, ["---"] * len(cells), *zip(*cells.values(), strict=True)]
+    """A table in GitHub's Markdown."""
+    signs = str.maketrans({"|": r"\|", "*": r"\*", "\n": "<br>"})
+    texts = as_texts(table).map(lambda text: text.translate(signs))
+    rows = [list(texts), ["---"] * len(texts.columns), *texts.to_numpy().tolist()]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
-def _cells(name: str, column: pd.Series) -> list[str]:
-    if pd.api.types.is_float_dtype(column):
-        decimals = [f"{x:.4f}".rstrip("0").partition(".")[2] for x in column.dropna()]
-        digits = max(map(len, decimals), default=0)
-        if name == "p" or name.startswith("p_"):
-            cells = ["" if pd.isna(p) else f"{p:.4f}" for p in column]
-            return ["< 0.0001" if cell == "0.0000" else cell for cell in cells]
-        return ["" if pd.isna(value) else f"{value:.{digits}f}" for value in column]
-    texts = ["" if pd.isna(value) else str(value) for value in column]
-    if name in ("dataset", "demonstrations"):
-        titles = _titles()
-        texts = [titles.get(text, text) for text in texts]
-    if name == "model":  # or two: "folder/a against folder/b"
-        texts = [re.sub(r"[^ ]*/", "", text) for text in texts]
-    return ["<br>".join(text.replace("|", "\\|").splitlines()) for text in texts]
+def as_latex(table: pd.DataFrame, caption: str, name: str) -> str:
+    """A table in LaTeX, with booktabs; one longer than a page may break between pages."""
+    texts = as_texts(table)
+    shape, breaks = "", len(texts) > ROWS
+    for column in texts:
+        longest, letters = texts[column].map(len).max(), "".join(texts[column])
+        numbers = not any(map(str.isalpha, letters))
+        wrapped = f"p{{{min(longest, 60) / 12:.1f}cm}}"
+        shape += wrapped if longest > LONG or "\n" in letters else "r" if numbers else "l"
+    return (
+        PACKAGES
+        + "\n"
+        + texts.map(escape_latex)
+        .rename(columns=escape_latex)
+        .to_latex(
+            index=False,
+            escape=False,  # by `escape_latex`
+            column_format=shape,
+            longtable=breaks,
+            caption=escape_latex(caption),
+            label=f"tab:{name.replace('_', '-')}",
+            position="t",
+        )
+    )
 
 
-def _titles() -> dict[str, str]:
-    return {name: record.title for name, record in all_datasets().items()}
-
-
-def as_wide_markdown(table: pd.DataFrame) -> str:
-    """Render a table as Markdown, a row per system, a column per data set: ours (the paper's)."""
-    cells = []
-    for ours, paper in zip(table["ours"], table["paper"], strict=True):
-        cell = "–" if pd.isna(ours) else f"{ours:.4g}"
-        cells.append(cell if pd.isna(paper) else f"{cell} ({paper:.4g})")
-    wide = table.assign(cell=cells).pivot_table("cell", "system", "dataset", "first", sort=False)
-    wide = wide[list(dict.fromkeys(table["dataset"]))].fillna("").rename(columns=_titles())
-    return as_markdown(wide.reset_index().rename_axis(columns=None))
+def escape_latex(text: str) -> str:
+    """A text as LaTeX prints it: also a row that begins with a bracket or a star, which the end of
+    the row before it would take for its own.
+    """
+    return ("{}" if text[:1] in ("[", "*") else "") + text.translate(str.maketrans(SIGNS))

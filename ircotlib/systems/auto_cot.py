@@ -5,7 +5,7 @@ from functools import cache
 
 from ircotlib.data import Question
 from ircotlib.program import LINE, Generate, Program
-from ircotlib.systems import CLOSED, FOUR_EXAMPLES, SEARCHAIN, Prompts, System, WritePrompt
+from ircotlib.systems import Prompts, WritePrompt, system
 from ircotlib.systems.cot import read_answer
 from ircotlib.systems.direct import NEXT
 
@@ -14,9 +14,7 @@ SO = "\nTherefore, the answer is"  # makes a chain give its answer (Kojima 2022)
 
 @cache
 def cluster_texts(texts: tuple[str, ...], k: int, embed: Callable, seed: int) -> list[list[int]]:
-    """Group texts into at most k clusters by k-means (Zhang 2023 §4). Each cluster is a list of
-    positions in `texts`, those nearest to its centre first.
-    """
+    """The positions of texts in at most k clusters, nearest to its centre first (Zhang 2023 §4)."""
     from sklearn.cluster import KMeans  # takes a second to import
 
     means = KMeans(min(k, len(set(texts))), random_state=seed, n_init=10)  # tries: ours
@@ -34,6 +32,11 @@ def count_words(texts: Sequence[str]):
     return TfidfVectorizer(token_pattern=r"\w+").fit_transform(texts)
 
 
+@system(
+    "Auto-CoT",
+    chain="writes a chain of thought without examples",
+    ask="writes a chain of thought, shown its own examples",
+)
 def auto_cot(
     question: Question,
     *,
@@ -48,10 +51,9 @@ def auto_cot(
     answer with these examples and the same "Let's think step by step." (Zhang 2023 §4). No gold
     answer is used.
 
-    `others`: all questions of the data set, possibly with this one. All questions request the same
-    examples, which are therefore computed once. `embed(texts)`: one vector per text: that of a
-    dense retriever's model where there is one; otherwise TF-IDF, which needs no model; the authors'
-    is `SentenceTransformer("all-MiniLM-L6-v2").encode`.
+    `others`: all questions of the data set, which ask for the same examples. `embed(texts)`: one
+    vector per text: that of a dense retriever's model where there is one; otherwise TF-IDF, which
+    needs no model; the authors' is `SentenceTransformer("all-MiniLM-L6-v2").encode`.
     """
     texts = tuple(other.text for other in others)
     written = []
@@ -91,20 +93,3 @@ def write_example(
             whole = (*chain.split(), f"The answer is {answer}.")
             return [prompt(question, thoughts=whole)]
     return []  # a cluster without an example (released program)
-
-
-SYSTEMS = (
-    System(
-        name="Auto-CoT",
-        program=auto_cot,
-        stages={
-            "chain": "writes a chain of thought without examples",
-            "ask": "writes a chain of thought, shown its own examples",
-        },
-        examples=FOUR_EXAMPLES,
-        generations=3,
-        study=SEARCHAIN,
-        family=(CLOSED, 2),
-        order=110,
-    ),
-)

@@ -5,11 +5,12 @@ from dataclasses import replace
 from ircotlib.data import Prediction, Question
 from ircotlib.metrics import majority
 from ircotlib.program import Generate, Program, Sample
-from ircotlib.systems import CLOSED, FOUR_EXAMPLES, SEARCHAIN, Prompts, System, read_hops
+from ircotlib.systems import Prompts, system
 from ircotlib.systems.direct import NEXT
 from ircotlib.text import answer_from_chain, sentences
 
 
+@system("CoT", cot="writes a chain of thought")
 def cot(question: Question, *, prompts: Prompts, max_tokens: int = 256) -> Program:  # 256: ours
     """Write a chain of thought that ends in "The answer is X." (Wei 2022)."""
     chain = yield Generate(prompts["cot"](question), stop=NEXT, max_tokens=max_tokens)
@@ -26,10 +27,10 @@ def read_answer(chain: str) -> Prediction:
         thoughts=tuple(sentences(chain)),
         reading=chain,
         fault="" if answer else "no answer in the chain",
-        hops=read_hops(chain),
     )
 
 
+@system("CoT-SC", cot="writes a chain of thought")
 def cot_sc(
     question: Question,
     *,
@@ -49,27 +50,3 @@ def cot_sc(
     unread = answers.count("")
     fault = f"no answer in {unread} of {len(chains)} chains" if unread else ""
     return replace(read_answer(chain), answer=answer, fault=fault)
-
-
-SYSTEMS = (
-    System(
-        name="CoT",
-        program=cot,
-        stages={"cot": "writes a chain of thought"},
-        examples=FOUR_EXAMPLES,
-        study=SEARCHAIN,
-        family=(CLOSED, 1),
-        order=120,
-    ),
-    System(
-        name="CoT-SC",
-        program=cot_sc,
-        stages={"cot": "writes a chain of thought"},
-        examples=FOUR_EXAMPLES,
-        generations=40,
-        draws=("n",),
-        study=SEARCHAIN,
-        family=(CLOSED, 1),
-        order=130,
-    ),
-)

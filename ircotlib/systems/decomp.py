@@ -1,15 +1,12 @@
-"""DecomP: decomposes a question into calls of retrieval and reading (Khot et al. 2023, §4.3; the
-released program for open-domain questions). IRCoT is compared with it (IRCoT Tables 1 and 3).
-"""
+"""DecomP: calls of retrieval and reading (Khot 2023 §4.3; its program for open domains)."""
 
 import json
 import re
 from dataclasses import replace
 
-from ircotlib.data import Hop, Prediction, Question
+from ircotlib.data import Prediction, Question
 from ircotlib.program import LINE, Generate, Program, Retrieve
-from ircotlib.systems import SEARCHAIN, STEPWISE, Prompts, System
-from ircotlib.systems.second_reader import answer_by_extracting
+from ircotlib.systems import Prompts, system
 from ircotlib.text import answer_from_chain
 
 RETRIEVE, READ, END = "retrieve_odqa", "multihop_titleqa", "[EOQ]"
@@ -17,28 +14,32 @@ CALL = re.compile(r"\(select\) \[(\w+)\] (.+)")
 TITLES = re.compile(r"Titles: (\[.*\])\. Question: (.+)")
 
 
+@system(
+    "DecomP",
+    k=(2, 4, 6),  # paper: so many by title, and by text
+    decompose="asks the next sub-question",
+    singlehop="answers it from the paragraphs",
+    multihop="answers it from earlier paragraphs",
+)
 def decomp(
     question: Question,
     *,
     prompts: Prompts,
     k: int = 4,  # paragraphs of a sub-question; one of 2, 4, 6, the best on the dev set (paper)
-    extract: bool = False,  # single-hop answers by Extract, not Generate (ours)
     max_calls: int = 8,  # sub-questions (released program)
     max_tokens: int = 200,  # ours
 ) -> Program:
     """Write sub-questions until [EOQ], and answer each by retrieval and reading, or by reading
     paragraphs found before (DecomP, released program).
 
-    The last answer is the prediction. A line that is not a call ends the program with the answer ""
-    and a fault. One record stands for both of the paper's sets of numbers, because the text of 2022
-    is not available. A sub-question is answered directly, with a JSON list, and the question itself
-    by a chain of thought (released program). Differs from the released program: k paragraphs are
-    retrieved by title and text together, not half by each; titles refer to paragraphs found before,
-    which are not retrieved again.
+    A sub-question is answered directly, with a JSON list, and the question itself by a chain of
+    thought (released program). One record stands for both of the paper's sets of numbers, because
+    the text of 2022 is not available. Differs from the released program: k paragraphs are retrieved
+    by title and text together, not half by each; titles refer to paragraphs found before, which are
+    not retrieved again.
     """
     lines = []  # what was written so far: "QS: " a call, "A: " its result
     seen = {}  # all paragraphs, in order
-    hops = []
     answer = reading = ""
     for _ in range(max_calls):
         so_far = "\n".join([*lines, "QS:"])
@@ -60,27 +61,16 @@ def decomp(
             stage = "multihop"
             paragraphs = tuple(p for p in seen if p.title in titles)
         sub_question = replace(question, text=text, passage=None)
-        if extract and module == RETRIEVE:
-            reading = yield from answer_by_extracting(text, paragraphs)
-        else:
-            reading = yield Generate(prompts[stage](sub_question, paragraphs), LINE, max_tokens)
+        reading = yield Generate(prompts[stage](sub_question, paragraphs), LINE, max_tokens)
         answers = read_answers(reading)
         answer = " ".join(answers)  # as it is scored (released program)
-        hops.append(Hop(text, answer, text if module == RETRIEVE else ""))
         value = answers
         if module == RETRIEVE:
             value = {"titles": list(dict.fromkeys(p.title for p in paragraphs)), "answer": answers}
         lines.append(f"A: {json.dumps(value, ensure_ascii=False)}")
     else:
         fault = f"no [EOQ] in {max_calls} sub-questions"
-    return Prediction(
-        answer,
-        tuple(seen),
-        tuple(lines),
-        reading=reading,
-        fault=fault,
-        hops=tuple(hops),
-    )
+    return Prediction(answer, tuple(seen), tuple(lines), reading, fault=fault)
 
 
 def read_call(line: str) -> tuple[str, str, list[str]]:
@@ -96,9 +86,7 @@ def read_call(line: str) -> tuple[str, str, list[str]]:
 
 
 def read_answers(reply: str) -> list[str]:
-    """The answers of a reply: those in a JSON list, else that of a chain of thought, else all of it
-    (released program).
-    """
+    """The answers in a JSON list, else that of a chain, else the whole reply (released program)."""
     try:
         listed = json.loads(reply) if reply.startswith("[") else None
     except (ValueError, RecursionError):
@@ -106,23 +94,3 @@ def read_answers(reply: str) -> list[str]:
     if listed is None:
         return [answer_from_chain(reply) or reply]
     return [text for text in map(str, listed) if text]
-
-
-SYSTEMS = (
-    System(
-        name="DecomP",
-        program=decomp,
-        stages={
-            "decompose": "asks the next sub-question",
-            "singlehop": "answers it from the paragraphs",
-            "multihop": "answers it from earlier paragraphs",
-        },
-        grid={"k": (2, 4, 6)},  # the paper's K: by title and by text together
-        equal=("extract",),
-        generations=16,
-        study=SEARCHAIN,
-        reported=("DecomP (2023)", "DecomP (2022)"),
-        family=(STEPWISE, 2),
-        order=310,
-    ),
-)

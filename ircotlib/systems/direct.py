@@ -1,12 +1,15 @@
-"""Direct Prompting: only the question, without examples (SearChain §4.1)."""
+"""Direct Prompting and Direct Retrieval: answers without examples (SearChain §4.1)."""
 
 from ircotlib.data import Prediction, Question
-from ircotlib.program import Generate, Program
-from ircotlib.systems import CLOSED, NO_EXAMPLES, SEARCHAIN, Prompts, System
+from ircotlib.program import Generate, Program, Retrieve
+from ircotlib.prompting.prompt import TITLE
+from ircotlib.systems import Prompts, system
 
 NEXT = ("\nQ:",)  # where a model continues with another question
+NEXT_PAGE = (f"\n{TITLE}", "\nQuestion:")  # or with other paragraphs
 
 
+@system("Direct Prompting", direct="answers at once")
 def direct_prompting(
     question: Question,
     *,
@@ -20,14 +23,15 @@ def direct_prompting(
     return Prediction(reading, reading=reading, fault="" if reading else "no answer")
 
 
-SYSTEMS = (
-    System(
-        name="Direct Prompting",
-        program=direct_prompting,
-        stages={"direct": "answers at once"},
-        examples=NO_EXAMPLES,  # SearChain, Table 11
-        study=SEARCHAIN,
-        family=(CLOSED, 2),
-        order=100,
-    ),
-)
+@system("Direct Retrieval", read="answers from the paragraphs")
+def direct_retrieval(
+    question: Question,
+    *,
+    prompts: Prompts,
+    k: int = 5,  # paragraphs (ours: the paper does not say)
+    max_tokens: int = 200,  # ours
+) -> Program:
+    """Retrieve once with the question, and answer from it (SearChain §4.1). The prompt is ours."""
+    paragraphs = yield Retrieve(question.text, k)  # SearChain §4.1, footnote 1
+    reading = yield Generate(prompts["read"](question, paragraphs), NEXT_PAGE, max_tokens)
+    return Prediction(reading, paragraphs, (), reading, fault="" if reading else "no answer")

@@ -1,17 +1,15 @@
-"""InterAug: answers from each retrieved paragraph, and takes the most probable answer (Lazaridou et
-al. 2022). IRCoT is compared with it (IRCoT Table 1).
-"""
+"""InterAug: the most probable of the answers from each paragraph (Lazaridou 2022)."""
 
-from functools import lru_cache
 from math import log
 
 from ircotlib.data import Prediction, Question
 from ircotlib.metrics import majority
 from ircotlib.program import LINE, Program, Retrieve, Sample
-from ircotlib.systems import ONCE, SEARCHAIN, Prompts, System
+from ircotlib.systems import Prompts, system
 from ircotlib.text import sentences
 
 
+@system("InterAug", k=(50,), read="answers from one paragraph")  # paper; on mini 15 are as good
 def interaug(
     question: Question,
     *,
@@ -22,8 +20,8 @@ def interaug(
     length: int = 6,  # sentences of a paragraph (paper)
     tokens: int = 50,  # of an answer (ours; not in the paper)
 ) -> Program:
-    """Sample answers from each of k paragraphs, and take the most probable one (Lazaridou et al.
-    2022).
+    """Sample answers from each of k paragraphs, and take the most probable (Lazaridou 2022; IRCoT
+    Table 1).
 
     Answers are ranked by p(answer | question, paragraph) p(paragraph | question) (paper), with
     1 / rank for the second factor, which no retriever here gives (ours). If log-probabilities are
@@ -34,7 +32,8 @@ def interaug(
     drawn = []  # with the rank of its paragraph
     for rank, paragraph in enumerate(paragraphs, start=1):
         # one paragraph a prompt: "Evidence: ... Question: ... Answer:" (paper)
-        prompt = prompts["read"](question, evidence=_shorten(paragraph.text, length))
+        evidence = " ".join(sentences(paragraph.text)[:length])
+        prompt = prompts["read"](question, evidence=evidence)
         sampled = yield Sample(prompt, n, temperature, LINE, tokens)
         drawn += [(text, score, rank) for text, score in sampled if text]
     answer = majority([text for text, _, _ in drawn])
@@ -42,23 +41,3 @@ def interaug(
         answer = max(drawn, key=lambda one: one[1] - log(one[2]))[0]
     fault = "" if answer else "no answer from any paragraph"
     return Prediction(answer, paragraphs, reading=answer, fault=fault)
-
-
-@lru_cache(maxsize=10_000)
-def _shorten(text: str, length: int) -> str:
-    return " ".join(sentences(text)[:length])  # 6-sentence paragraphs (paper)
-
-
-SYSTEMS = (
-    System(
-        name="InterAug",
-        program=interaug,
-        stages={"read": "answers from one paragraph"},
-        grid={"k": (50,)},  # paper; mini has 15: as good there, at a third of the cost
-        generations=50,
-        limits=("tokens",),
-        study=SEARCHAIN,
-        family=(ONCE, 2),
-        order=300,
-    ),
-)

@@ -2,13 +2,14 @@
 
 from dataclasses import replace
 
-from ircotlib.data import Hop, Prediction, Question
+from ircotlib.data import Prediction, Question
 from ircotlib.program import LINE, Generate, Program
-from ircotlib.systems import CLOSED, FOUR_EXAMPLES, SEARCHAIN, Prompts, System
+from ircotlib.systems import Prompts, system
 from ircotlib.systems.direct import NEXT
 from ircotlib.text import list_items
 
 
+@system("Least-to-Most", decompose="lists sub-questions", solve="answers the next one")
 def least_to_most(
     question: Question,
     *,
@@ -17,8 +18,7 @@ def least_to_most(
     max_tokens: int = 256,  # ours
 ) -> Program:
     """List sub-questions, then answer each, and last the question itself, with the earlier ones and
-    their answers in the prompt (Zhou 2022 §2). The prompts are ours: the paper has none for such
-    questions.
+    their answers in the prompt (Zhou 2022 §2). The prompts are ours: the paper has no such ones.
     """
     listed = yield Generate(prompts["decompose"](question), stop=NEXT, max_tokens=max_tokens)
     parts = [item for item in list_items(listed) if item != question.text][:max_questions]
@@ -31,22 +31,7 @@ def least_to_most(
         prompt = prompts["solve"](first, thoughts=(text,))  # with all earlier answers (§2)
         answers.append((yield Generate(prompt, stop=LINE, max_tokens=max_tokens)))
     faults = ["" if parts else "no list of sub-questions", "" if answers[-1] else "no answer"]
-    hops = tuple(Hop(part, given) for part, given in zip(parts, answers, strict=False))
-    thoughts = tuple(f"{hop.text} {hop.answer}" for hop in hops)
+    thoughts = tuple(f"{part} {given}" for part, given in zip(parts, answers, strict=False))
     answer = answers[-1].removesuffix(".")
     fault = ", ".join(filter(None, faults))
-    return Prediction(answer, (), thoughts, answers[-1], fault=fault, hops=hops)
-
-
-SYSTEMS = (
-    System(
-        name="Least-to-Most",
-        program=least_to_most,
-        stages={"decompose": "lists sub-questions", "solve": "answers the next one"},
-        examples=FOUR_EXAMPLES,
-        generations=10,
-        study=SEARCHAIN,
-        family=(CLOSED, 1),
-        order=160,
-    ),
-)
+    return Prediction(answer, (), thoughts, answers[-1], fault=fault)

@@ -1,6 +1,4 @@
-"""What IIRC requires of every system: a main passage, and retrieval within pages that the model
-names first (IRCoT App. B).
-"""
+"""What IIRC requires of every system: a main passage, and named pages (IRCoT App. B)."""
 
 import json
 from collections.abc import Callable
@@ -19,12 +17,10 @@ def with_main_passage(
     max_paragraphs: int = 15,  # IRCoT §3.1, footnote 5
     max_tokens: int = 200,  # released program
 ) -> Program:
-    """Play any program on a question that has a main passage (IRCoT App. B).
-
-    Before the program's first retrieval the model names pages, and all retrievals are within these.
-    The main passage comes first in every reply, counts towards `max_paragraphs`, and is among the
-    prediction's paragraphs even if nothing was retrieved. `ask_for_titles()`: makes the prompt
-    writer; only called if the program retrieves.
+    """Run any program on a question that has a main passage (IRCoT App. B): before its first
+    retrieval the model names pages, and all retrievals are within these. The main passage comes
+    first in every reply, counts towards `max_paragraphs`, and is among the prediction's paragraphs.
+    `ask_for_titles()`: makes the prompt writer; only called if the program retrieves.
     """
     reply = None
     titles = ()  # not asked for yet; None: the whole corpus
@@ -46,18 +42,11 @@ def with_main_passage(
 
 
 def find_pages(
-    question: Question,
-    prompt: WritePrompt,
-    *,
-    n: int = 3,  # App. B
-    max_tokens: int = 200,  # released program
-) -> Program:
+    question: Question, prompt: WritePrompt, *, n: int = 3, max_tokens: int = 200
+) -> Program:  # 3: App. B; 200: released program
     """Let the model name n pages from the main passage and the question, and return the nearest
-    titles of the corpus (IRCoT App. B).
-
-    Returns None, for the whole corpus, if no title was written or none shares a word with a title
-    of the corpus. Differs from the released program, which then retrieves nothing; the paper does
-    not say.
+    titles of the corpus (IRCoT App. B); None, for the whole corpus, if there are none. Differs from
+    the released program, which then retrieves nothing; the paper does not say.
     """
     pages = []
     written = yield Generate(prompt(question, n=n), stop=LINE, max_tokens=max_tokens)  # App. B
@@ -67,9 +56,7 @@ def find_pages(
 
 
 def read_titles(text: str) -> list[str]:
-    """The titles that a model wrote: the items of a JSON list of texts, else the parts between
-    commas without quotes and brackets (released program).
-    """
+    """The titles in a JSON list, else between commas, without quotes (released program)."""
     try:
         titles = json.loads(text)  # the form that App. B prints: ["<Title-1>", ...]
     except (ValueError, RecursionError):

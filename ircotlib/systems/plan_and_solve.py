@@ -4,15 +4,7 @@ from dataclasses import replace
 
 from ircotlib.data import Question
 from ircotlib.program import LINE, Generate, Program, Retrieve
-from ircotlib.systems import (
-    CLOSED,
-    FOUR_EXAMPLES,
-    SEARCHAIN,
-    STEPWISE,
-    Prompts,
-    System,
-    WritePrompt,
-)
+from ircotlib.systems import Prompts, WritePrompt, system
 from ircotlib.systems.cot import read_answer
 from ircotlib.systems.direct import NEXT
 from ircotlib.text import answer_from_chain, list_items
@@ -21,6 +13,7 @@ SOLUTION = "\nSolution:"  # comes after the plan in our examples
 SO = " Therefore, the answer is"  # released program
 
 
+@system("Plan-and-Solve", solve="writes a plan and carries it out")
 def plan_and_solve(
     question: Question,
     *,
@@ -38,6 +31,7 @@ def plan_and_solve(
     return (yield from _conclude(question, text, prompts["solve"], (), answer_tokens))
 
 
+@system("Plan-and-Solve w/ IR", solve="writes a plan", read="carries the plan out")
 def plan_and_solve_with_ir(
     question: Question,
     *,
@@ -48,9 +42,8 @@ def plan_and_solve_with_ir(
     answer_tokens: int = 32,  # released program
 ) -> Program:
     """Write a plan, retrieve once with all its steps, and carry it out with the paragraphs in the
-    prompt (SearChain, Table 6: one round of retrieval; its place and its queries are ours).
-
-    If the plan has no steps, the question is the query.
+    prompt (SearChain, Table 6: one round of retrieval; its place and its queries are ours: the
+    steps, or the question if there are none).
     """
     plan = yield Generate(prompts["solve"](question), (SOLUTION, *NEXT), max_tokens)
     steps = list_items(plan)[:max_searched]
@@ -73,30 +66,3 @@ def _conclude(question, text: str, prompt: WritePrompt, paragraphs, max_tokens: 
         text += f" {answer}"
     lines = tuple(line.strip() for line in text.splitlines() if line.strip())
     return replace(read_answer(text.strip()), paragraphs=paragraphs, thoughts=lines)
-
-
-SYSTEMS = (
-    System(
-        name="Plan-and-Solve",
-        program=plan_and_solve,
-        stages={"solve": "writes a plan and carries it out"},
-        examples=FOUR_EXAMPLES,
-        generations=2,
-        limits=("max_tokens", "answer_tokens"),
-        study=SEARCHAIN,
-        family=(CLOSED, 1),
-        order=170,
-    ),
-    System(
-        name="Plan-and-Solve w/ IR",
-        program=plan_and_solve_with_ir,
-        stages={"solve": "writes a plan", "read": "carries the plan out"},
-        examples=FOUR_EXAMPLES,
-        equal=("k",),
-        generations=3,
-        limits=("max_tokens", "answer_tokens"),
-        study=SEARCHAIN,
-        family=(STEPWISE, 1),
-        order=230,
-    ),
-)

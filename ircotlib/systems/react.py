@@ -1,24 +1,21 @@
-"""ReAct: thoughts, actions and observations in turn (Yao et al. 2023, §3.1-3.2). Its pages are
-paragraphs of the corpus in place of Wikipedia's API.
-"""
+"""ReAct: thoughts, actions and observations in turn (Yao 2023 §3.1-3.2)."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ircotlib.data import Hop, Paragraph, Prediction, Question
+from ircotlib.data import Paragraph, Prediction, Question
 from ircotlib.program import LINE, Generate, NearestTitle, Program, Retrieve
-from ircotlib.systems import FOUR_EXAMPLES, SEARCHAIN, STEPWISE, Prompts, System, WritePrompt
+from ircotlib.systems import Prompts, WritePrompt, system
 from ircotlib.systems.cot import cot_sc
-from ircotlib.systems.second_reader import extract_best
 from ircotlib.text import sentences
 
 # with what a model goes on: another example, or a step that it makes up
 FURTHER = r"(?:\n(?:\n|Question:|(?:Thought|Action|Observation) \d+:).*)?"
 ACTION = re.compile(rf"(search|lookup|finish)\[(.*?)\]{FURTHER}", re.IGNORECASE | re.DOTALL)
-AIM = re.compile(r"I need to (?:find|search|know) (.+?)\.?")  # of a thought
 
 
+@system("ReAct", act="thinks and acts")
 def react(
     question: Question,
     *,
@@ -26,49 +23,35 @@ def react(
     max_actions: int = 7,  # §3.2 (FEVER: 5; 7 in the released program)
     tokens: int = 100,  # of a thought and its action (released program)
     by_title: bool = True,
-    extract: bool = False,  # observations end with an answer by Extract (ours)
-    confidence: float = 1.5,  # above which it is shown (SearChain §4.1, θ)
 ) -> Program:
     """Think, act and observe until Finish (ReAct §3.1, released program).
 
     `by_title`: Search finds a page by its title; False: it takes the best paragraph of the corpus
-    (ours). Without Finish the answer is "", with a fault. Differs from the paper: a page is one
-    paragraph of the corpus, not an article of Wikipedia; the instruction is below the examples, in
-    our words; what a model writes below an action is left out (ours).
+    (ours). Differs from the paper: a page is one paragraph of the corpus, not an article of
+    Wikipedia; the instruction is below the examples, in our words; what a model writes below an
+    action is left out (ours).
     """
     page = OpenPage(())
     seen = {}  # all paragraphs, in order
     lines = []  # of thoughts, actions and observations
-    hops = []
     for step in range(1, max_actions + 1):
         thought, action = yield from think_and_act(question, prompts["act"], lines, step, tokens)
         lines += [f"Thought {step}: {thought}", f"Action {step}: {action}"]
         verb, argument = read_action(action)
-        hops.append(Hop(thought, query=argument if verb == "search" else ""))
         if verb == "finish":  # Finish[answer] (§3.1)
-            return Prediction(
-                argument,
-                tuple(seen),
-                tuple(lines),
-                reading=lines[-1],
-                fault="" if argument else "Finish without an answer",
-                hops=tuple(hops),
-            )
+            fault = "" if argument else "Finish without an answer"
+            return Prediction(argument, tuple(seen), tuple(lines), lines[-1], fault=fault)
         if verb == "search":  # Search[entity] (§3.1)
             paragraphs, observed = yield from search_page(argument, by_title)
             page = OpenPage(paragraphs) if paragraphs else page
             seen |= dict.fromkeys(paragraphs)
-            if extract and paragraphs:
-                best = yield from ask_second_reader(thought, paragraphs)
-                observed += f" Answer: {best.text}." if best.confidence > confidence else ""
         elif verb == "lookup":  # Lookup[string] (§3.1)
             observed = page.look_up(argument)
         else:  # released program
             observed = f"Invalid action: {action}"
         lines.append(f"Observation {step}: {observed}")
-    fault = f"no Finish in {max_actions} actions"
-    shown = tuple(seen), tuple(lines), thought  # the answer is "" (released program)
-    return Prediction("", *shown, fault=fault, hops=tuple(hops))
+    fault = f"no Finish in {max_actions} actions"  # the answer is "" (released program)
+    return Prediction("", tuple(seen), tuple(lines), thought, fault=fault)
 
 
 def think_and_act(
@@ -97,9 +80,7 @@ def read_action(action: str) -> tuple[str, str]:
 
 def search_page(entity: str, by_title: bool, n: int = 5) -> Program:  # 5: §3.1
     """Search for an entity; return its paragraph and the first n sentences, or no paragraph and a
-    message with the n most similar titles (ReAct §3.1).
-
-    `by_title`: the entity must be a title; else the best paragraph of the corpus is taken.
+    message with the n most similar titles (ReAct §3.1). `by_title`: it must be a title.
     """
     # no page of this name: the five most similar ones are suggested (§3.1)
     titles = (yield NearestTitle(entity, n)) if by_title else ()
@@ -109,15 +90,6 @@ def search_page(entity: str, by_title: bool, n: int = 5) -> Program:  # 5: §3.1
     if not paragraphs:
         return (), f"Could not find {entity}. Similar: {list(titles)}."
     return paragraphs, " ".join(sentences(paragraphs[0].text)[:n])  # the first 5 (§3.1)
-
-
-def ask_second_reader(thought: str, page: Sequence[Paragraph]) -> Program:
-    """The answer extracted from a page to what a thought wants to know, as Found: that is its last
-    sentence, as a question if it says "I need to find ..." (ours).
-    """
-    last = (sentences(thought) or [thought])[-1]
-    aim = AIM.fullmatch(last)
-    return (yield from extract_best(f"What is {aim[1]}?" if aim else last, page))
 
 
 @dataclass
@@ -139,6 +111,7 @@ class OpenPage:
         return f"(Result {self.times} / {len(hits)}) {hits[self.times - 1]}"
 
 
+@system("ReAct -> CoT-SC", inner=react, act="thinks and acts", cot="writes a chain of thought")
 def react_cot_sc(
     question: Question,
     *,
@@ -156,37 +129,4 @@ def react_cot_sc(
         return acted
     drawing = {"n": n, "temperature": temperature, "max_tokens": max_tokens}
     voted = yield from cot_sc(question, prompts=prompts, **drawing)
-    thoughts = acted.thoughts + voted.thoughts
-    return replace(voted, paragraphs=acted.paragraphs, thoughts=thoughts)
-
-
-SYSTEMS = (
-    System(
-        name="ReAct",
-        program=react,
-        stages={"act": "thinks and acts"},
-        examples=FOUR_EXAMPLES | {"hotpotqa": 6},  # SearChain, Table 11
-        equal=("extract",),  # a search opens one page (ReAct §3.1)
-        generations=14,
-        limits=("tokens",),
-        study=SEARCHAIN,
-        reported=("React",),
-        family=(STEPWISE, 1),
-        order=240,
-    ),
-    System(
-        name="ReAct -> CoT-SC",
-        program=react_cot_sc,
-        inner=react,
-        stages={"act": "thinks and acts", "cot": "writes a chain of thought"},
-        examples=FOUR_EXAMPLES | {"hotpotqa": 6},  # SearChain, Table 11
-        equal=("extract",),
-        generations=35,
-        limits=("tokens", "max_tokens"),
-        draws=("n",),
-        study=SEARCHAIN,
-        reported=("React → CoT-SC", "ReAct"),
-        family=(STEPWISE, 1),
-        order=241,
-    ),
-)
+    return replace(voted, paragraphs=acted.paragraphs, thoughts=acted.thoughts + voted.thoughts)

@@ -8,14 +8,11 @@ from ircotlib.systems import SETS, System, WritePrompt
 from ircotlib.text import answer_from_chain
 
 Paragraphs = Sequence[Paragraph]
+MAX_TOKENS = 200  # released program
 
 
 def cot_reader(
-    question: Question,
-    paragraphs: Paragraphs,
-    *,
-    prompt: WritePrompt,
-    max_tokens: int = 200,  # released program
+    question: Question, paragraphs: Paragraphs, *, prompt: WritePrompt, max_tokens: int = MAX_TOKENS
 ) -> Program:
     """Write a chain of thought from scratch; return its answer, or the whole chain if it gives
     none, and the chain (IRCoT §3.2).
@@ -27,11 +24,7 @@ def cot_reader(
 
 
 def direct_reader(
-    question: Question,
-    paragraphs: Paragraphs,
-    *,
-    prompt: WritePrompt,
-    max_tokens: int = 200,  # released program
+    question: Question, paragraphs: Paragraphs, *, prompt: WritePrompt, max_tokens: int = MAX_TOKENS
 ) -> Program:
     """Write the answer directly; return it twice, as answer and as generation (IRCoT §3.2)."""
     reading = yield Generate(prompt(question, paragraphs), stop=LINE, max_tokens=max_tokens)
@@ -47,5 +40,4 @@ READER = System(
     stages={"cot": "answers", "direct": "answers", "titles": "names pages to look at"},
     templates="ircot",
     demonstrated_by=SETS,  # three sets of 15 questions (§4.1)
-    limits=(),
 )

@@ -3,12 +3,13 @@
 from ircotlib.data import Prediction, Question
 from ircotlib.metrics import majority
 from ircotlib.program import LINE, Generate, Program, Sample
-from ircotlib.systems import CLOSED, FOUR_EXAMPLES, SEARCHAIN, Prompts, System, read_hops
+from ircotlib.systems import Prompts, system
 from ircotlib.text import answer_from_chain
 
 END = ("\n\n\n", "\nQuestion:")  # of a recitation (released program)
 
 
+@system("Recite-and-answer", recite="recites a passage", answer="answers from it")
 def recite_and_answer(
     question: Question,
     *,
@@ -21,10 +22,9 @@ def recite_and_answer(
     """Sample n recitations (on HotpotQA of two passages each), answer from each by greedy decoding,
     and take the majority answer (Sun 2023 §3).
 
-    Differs from the released program: examples have their own recitations and come before the
-    question's recitation, so that prompts share a prefix (there the recitation comes first, and
-    examples have none); answers are normalised before comparison, and of equally frequent ones the
-    first wins (there they are not normalised, and the shortest wins).
+    Differs from the released program: examples have recitations and come before the question's, so
+    that prompts share a prefix (there they have none, and come after it); answers are normalised
+    before comparison, and of equally frequent ones the first wins (there not, and the shortest).
     """
     drawn = yield Sample(prompts["recite"](question), n, temperature, END, recite_tokens)
     recitations = [sampled.text for sampled in drawn]
@@ -37,24 +37,4 @@ def recite_and_answer(
     first = answers.index(answer)
     unread = answers.count("")
     fault = f"no answer from {unread} of {n} recitations" if unread else ""
-    recitation = recitations[first]
-    reading = readings[first]
-    hops = read_hops(recitation, reading)
-    return Prediction(answer, (), (recitation,), reading, fault=fault, hops=hops)
-
-
-SYSTEMS = (
-    System(
-        name="Recite-and-answer",
-        program=recite_and_answer,
-        stages={"recite": "recites a passage", "answer": "answers from it"},
-        examples=FOUR_EXAMPLES,
-        generations=40,
-        limits=("recite_tokens", "max_tokens"),
-        draws=("n",),
-        study=SEARCHAIN,
-        reported=("Recite-and-answer", "RECITE"),
-        family=(CLOSED, 2),
-        order=140,
-    ),
-)
+    return Prediction(answer, (), (recitations[first],), readings[first], fault=fault)

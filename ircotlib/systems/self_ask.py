@@ -1,18 +1,17 @@
 """Self-Ask: the model asks itself follow-up questions, and may search (Press 2023)."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
-from ircotlib.data import Hop, Paragraph, Prediction, Question
+from ircotlib.data import Prediction, Question
 from ircotlib.program import LINE, Generate, Program, Retrieve, Stop
-from ircotlib.systems import CLOSED, FOUR_EXAMPLES, SEARCHAIN, STEPWISE, Prompts, System
-from ircotlib.systems.second_reader import answer_by_extracting
+from ircotlib.systems import Prompts, system
 
 FOLLOW_UP, ANSWERED = "Follow up:", "Intermediate answer:"
 FINAL, NEXT = "So the final answer is:", "\nQuestion:"
 BEGUN = " Yes.\nFollow up:"  # given to small models (released program)
 
 
+@system("Self-Ask w/o IR", ask="asks itself questions and answers them")
 def self_ask(
     question: Question,
     *,
@@ -26,13 +25,17 @@ def self_ask(
     return read_asking(_go_on(begun, reply))
 
 
+@system(
+    "Self-Ask",
+    ask="asks itself the next question, or answers",
+    read="answers it from the paragraphs",
+)
 def self_ask_with_search(
     question: Question,
     *,
     prompts: Prompts,
     begun: str = "",
     k: int = 1,  # paragraphs per follow-up question (ours)
-    extract: bool = False,  # intermediate answers by Extract, not Generate (both ours)
     max_follow_ups: int = 8,  # ours; the released program has no cap
     max_tokens: int = 256,  # released program
 ) -> Program:
@@ -55,34 +58,18 @@ def self_ask_with_search(
             break
         passages = yield Retrieve(query, k)  # there a web search (released program)
         paragraphs += passages
-        if extract:
-            answer = yield from answer_by_extracting(query, passages)
-        else:
-            follow_up = replace(question, text=query)
-            answer = yield from answer_by_reading(follow_up, passages, prompts)
+        answer = ""
+        if passages:  # the model reads them (ours: there the search engine answers)
+            prompt = prompts["read"](replace(question, text=query), passages)
+            answer = (yield Generate(prompt, stop=LINE, max_tokens=32)).removesuffix(".")  # ours
+        answer = "" if answer.lower() == "unknown" else answer
         text = f"{text}\n{ANSWERED}" + (f" {answer}." if answer else "")  # released program
         if not answer:  # the search found none: the model writes it (released program)
             text = yield from write((f"\n{FOLLOW_UP}", f"\n{FINAL}", NEXT))
     if FINAL not in text:  # the final answer is asked for (released program)
         text = f"{text}\n{FINAL}"
         text = yield from write(LINE)
-    asked = read_asking(text)
-    hops = tuple(replace(hop, query=hop.text) for hop in asked.hops)
-    return replace(asked, paragraphs=tuple(dict.fromkeys(paragraphs)), hops=hops)
-
-
-def answer_by_reading(
-    follow_up: Question, paragraphs: Sequence[Paragraph], prompts: Prompts
-) -> Program:
-    """A short answer that the model reads from the paragraphs (ours: Press 2023 asks a web search
-    engine); "" if it says "unknown".
-    """
-    if not paragraphs:
-        return ""
-    prompt = prompts["read"](follow_up, paragraphs)
-    answer = yield Generate(prompt, stop=LINE, max_tokens=32)  # ours
-    answer = answer.removesuffix(".")
-    return "" if answer.lower() == "unknown" else answer
+    return replace(read_asking(text), paragraphs=tuple(dict.fromkeys(paragraphs)))
 
 
 def read_asking(text: str) -> Prediction:
@@ -99,51 +86,10 @@ def read_asking(text: str) -> Prediction:
         answer = text.rpartition("\n")[2].rpartition(":")[2]  # released program
     answer = answer.strip().removesuffix(".")  # released program
     fault = "" if marker and answer else "no final answer"
-    lines = tuple(text.splitlines())
-    return Prediction(answer, (), lines, text, fault=fault, hops=read_follow_ups(lines))
-
-
-def read_follow_ups(lines: Sequence[str]) -> tuple[Hop, ...]:
-    """The follow-up questions of Self-Ask's text, with their intermediate answers."""
-    hops = []
-    for line in lines:
-        head, _, below = line.partition(":")
-        if f"{head}:" == FOLLOW_UP:
-            hops.append(Hop(below.strip()))
-        elif f"{head}:" == ANSWERED and hops:
-            hops[-1] = replace(hops[-1], answer=below.strip())
-    return tuple(hops)
+    return Prediction(answer, (), tuple(text.splitlines()), text, fault=fault)
 
 
 def _go_on(text: str, reply: str) -> str:
     """Append a reply to the text: to an unfinished last line, or on a new line."""
     between = " " if not text or text.endswith(":") else "\n"
     return f"{text}{between}{reply}".rstrip()
-
-
-SYSTEMS = (
-    System(
-        name="Self-Ask w/o IR",
-        program=self_ask,
-        stages={"ask": "asks itself questions and answers them"},
-        examples=FOUR_EXAMPLES,
-        study=SEARCHAIN,
-        family=(CLOSED, 2),
-        order=150,
-    ),
-    System(
-        name="Self-Ask",
-        program=self_ask_with_search,
-        stages={
-            "ask": "asks itself the next question, or answers",
-            "read": "answers it from the paragraphs",
-        },
-        examples=FOUR_EXAMPLES,
-        equal=("k", "extract"),
-        generations=25,
-        study=SEARCHAIN,
-        reported=("Self-Ask", "SelfAsk"),
-        family=(STEPWISE, 2),
-        order=220,
-    ),
-)

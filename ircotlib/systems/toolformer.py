@@ -1,18 +1,17 @@
-"""ToolFormer: the model calls a search while it writes (Schick et al. 2023, §2), prompted with
-examples instead of trained (SearChain §4.1, footnote 2).
-"""
+"""ToolFormer: calls a search while it writes (Schick 2023; SearChain §4.1, footnote 2)."""
 
 import re
 
-from ircotlib.data import Hop, Prediction, Question
+from ircotlib.data import Prediction, Question
 from ircotlib.program import LINE, Generate, Program, Retrieve
-from ircotlib.systems import FOUR_EXAMPLES, ONCE, SEARCHAIN, Prompts, System
-from ircotlib.text import answer_from_chain, sentences
+from ircotlib.systems import Prompts, system
+from ircotlib.text import answer_from_chain
 
 RESULT = "→"  # ends a call; its result and "]" follow (§2)
 CALL = re.compile(r"\[WikiSearch\(([^\[]*)\)$")
 
 
+@system("ToolFormer", write="writes, and may call a search")
 def toolformer(
     question: Question,
     *,
@@ -22,9 +21,8 @@ def toolformer(
     max_tokens: int = 200,  # ours
 ) -> Program:
     """Write until "[WikiSearch(query)→", insert the result and "]", and continue (ToolFormer §2).
-
-    `max_tokens`: of one generation. Without "The answer is" the whole text except for the calls is
-    the answer, with a fault.
+    Without "The answer is" the whole text except for the calls is the answer. Differs from the
+    paper: the model is prompted with examples, not trained (SearChain §4.1, footnote 2).
     """
     so_far = ""  # what the prompt ends with: the text, its calls and their results
     written = []  # the text without them
@@ -45,20 +43,4 @@ def toolformer(
     chain = " ".join(text for text in written if text)
     answer = answer_from_chain(chain)
     fault = "" if answer else 'no "The answer is"'
-    hops = tuple(Hop(text) for text in sentences(chain) if answer_from_chain(text) is None)
-    return Prediction(answer or chain, tuple(seen), (so_far,), chain, fault=fault, hops=hops)
-
-
-SYSTEMS = (
-    System(
-        name="ToolFormer",
-        program=toolformer,
-        stages={"write": "writes, and may call a search"},
-        examples=FOUR_EXAMPLES,
-        equal=("k",),
-        generations=2,
-        study=SEARCHAIN,
-        family=(ONCE, 1),
-        order=210,
-    ),
-)
+    return Prediction(answer or chain, tuple(seen), (so_far,), chain, fault=fault)

@@ -1,6 +1,4 @@
-"""Tree-of-Thought w/ IR: breadth-first search over thoughts that the model proposes and votes on
-(Yao et al. 2023, §3, Algorithm 1), with retrieval (SearChain §4.1).
-"""
+"""Tree-of-Thought w/ IR: proposes thoughts and votes (Yao 2023 §3; SearChain §4.1)."""
 
 import re
 from collections import Counter
@@ -8,9 +6,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from ircotlib.data import Hop, Paragraph, Prediction, Question
+from ircotlib.data import Paragraph, Prediction, Question
 from ircotlib.program import LINE, Program, Retrieve, Sample
-from ircotlib.systems import FOUR_EXAMPLES, SEARCHAIN, STEPWISE, Prompts, System, WritePrompt
+from ircotlib.systems import Prompts, WritePrompt, system
 from ircotlib.text import answer_from_chain
 
 BEST = re.compile(r"best choice is\D*(\d+)", re.IGNORECASE)  # in a vote (released program)
@@ -33,6 +31,7 @@ class State(NamedTuple):
         return answer_from_chain(self.chain) or ""
 
 
+@system("Tree-of-Thought w/ IR", propose="proposes a thought", vote="votes for the best thought")
 def tree_of_thought(
     question: Question,
     *,
@@ -73,15 +72,7 @@ def tree_of_thought(
     best = states[0]
     last = best.thoughts[-1] if best.thoughts else ""
     fault = fault or ("" if best.answer else f"no answer in {depth} thoughts")
-    hops = tuple(Hop(text, query=text) for text in best.thoughts if not answer_from_chain(text))
-    return Prediction(
-        best.answer or last,
-        tuple(seen),
-        best.thoughts,
-        reading=best.chain,
-        fault=fault,
-        hops=hops,
-    )
+    return Prediction(best.answer or last, tuple(seen), best.thoughts, best.chain, fault=fault)
 
 
 def propose(states: Sequence[State], write: WritePrompt, draw: Callable[..., Sample]) -> Program:
@@ -121,19 +112,3 @@ def retrieve(states: Sequence[State], k: int) -> Program:
         paragraphs = tuple(dict.fromkeys((*state.paragraphs, *retrieved)))
         grown.append(state._replace(paragraphs=paragraphs))
     return grown
-
-
-SYSTEMS = (
-    System(
-        name="Tree-of-Thought w/ IR",
-        program=tree_of_thought,
-        stages={"propose": "proposes a thought", "vote": "votes for the best thought"},
-        examples=FOUR_EXAMPLES,
-        equal=("k",),
-        generations=40,
-        draws=("n", "votes"),
-        study=SEARCHAIN,
-        family=(STEPWISE, 2),
-        order=260,
-    ),
-)

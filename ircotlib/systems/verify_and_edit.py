@@ -1,18 +1,14 @@
-"""Verify-and-Edit: if sampled chains of thought disagree, rewrites the sentences of one with
-retrieved evidence (Zhao et al. 2023).
-"""
+"""Verify-and-Edit: rewrites chains that disagree with retrieved evidence (Zhao 2023)."""
 
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from math import ceil
 
-from ircotlib.data import Hop, Paragraph, Prediction, Question
+from ircotlib.data import Paragraph, Prediction, Question
 from ircotlib.metrics import as_compared, majority
 from ircotlib.program import LINE, Generate, Program, Retrieve, Sample
-from ircotlib.systems import ONCE, SEARCHAIN, TWO_EXAMPLES, Prompts, System
-from ircotlib.systems.second_reader import extract_best
+from ircotlib.systems import Prompts, system
 from ircotlib.text import answer_from_chain, sentences
 
 ORDINALS = ("First", "Second", "Third", "Fourth", "Fifth", "Sixth", "Seventh", "Eighth")
@@ -27,6 +23,12 @@ def count_letters(texts: Sequence[str]):
     return counter.fit_transform(texts)
 
 
+@system(
+    "Verify-and-Edit",
+    cot="writes a chain of thought",
+    question="asks a question that verifies a sentence",
+    answer="answers it from the evidence",
+)
 def verify_and_edit(
     question: Question,
     *,
@@ -37,7 +39,6 @@ def verify_and_edit(
     shown: int = 3,  # sentences of evidence (paper)
     embed: Callable[[Sequence[str]], Sequence] = count_letters,
     always_edit: bool = False,  # released programs: whether or not the chains agree
-    extract: bool = False,  # evidence is of the paragraph with the surest Extract (ours)
     max_tokens: int = 144,  # of a chain (released programs)
     edit_tokens: int = 70,  # of a verifying question and of its answer (released programs)
     answer_tokens: int = 70,  # after the edited chain (released programs)
@@ -45,11 +46,10 @@ def verify_and_edit(
     """Take the majority answer of n chains if at least half of them agree, else edit the most
     probable chain that gives it (Zhao et al. 2023).
 
-    If log-probabilities are not known, the first chain that gives it is edited. If the text written
-    after the edited chain lacks "The answer is", that text is the answer, with a fault.
-    `embed(texts)`: one vector per text, by which evidence is chosen: that of a dense retriever's
-    model where there is one; otherwise ours, which needs no model. Differs from the paper: its
-    model is paraphrase-MiniLM-L6-v2, whatever retrieves.
+    If log-probabilities are not known, the first chain that gives it is edited. `embed(texts)`: one
+    vector per text, by which evidence is chosen: that of a dense retriever's model where there is
+    one; otherwise ours, which needs no model. Differs from the paper: its model is
+    paraphrase-MiniLM-L6-v2, whatever retrieves.
     """
     drawn = yield Sample(prompts["cot"](question), n, temperature, ("\n",), max_tokens)
     answers = [answer_from_chain(sampled.text) or "" for sampled in drawn]
@@ -60,50 +60,25 @@ def verify_and_edit(
     chain = max(known, key=lambda s: s.log_probability, default=agreeing[0]).text  # paper
     # only chains that disagree are edited (paper)
     if agreed and sum(same) >= ceil(n / 2) and not always_edit:
-        hops = tuple(map(Hop, rationale(chain)))
-        return Prediction(agreed, (), tuple(sentences(chain)), chain, hops=hops)
-    rank = partial(nearest, n=shown, embed=embed)
+        return Prediction(agreed, (), tuple(sentences(chain)), chain)
     seen = {}  # all paragraphs, in order
-    hops = []  # the edited sentences
+    edited = []  # its sentences
     for sentence in rationale(chain):
-        hop, paragraphs = yield from edit(
-            question, sentence, prompts, k, rank, edit_tokens, extract
-        )
-        hops.append(hop)
+        # a verifying question, and its answer from the evidence in place of the sentence (paper)
+        prompt = prompts["question"](question, sentence=sentence)
+        query = (yield Generate(prompt, LINE, edit_tokens)) or sentence
+        paragraphs = yield Retrieve(query, k)
         seen |= dict.fromkeys(paragraphs)
+        evidence = " ".join(nearest(sentence, paragraphs, shown, embed))
+        verifying = replace(question, text=query, passage=None)
+        prompt = prompts["answer"](verifying, evidence=evidence)
+        edited.append((yield Generate(prompt, LINE, edit_tokens)))
     # "First, ... Second, ...": the edited chain, from which the model concludes (paper)
-    chain = tuple(f"{word}, {hop.text}" for word, hop in zip(ORDINALS, hops, strict=False))
+    chain = tuple(f"{word}, {text}" for word, text in zip(ORDINALS, edited, strict=False))
     reading = yield Generate(prompts["cot"](question, (), chain), LINE, answer_tokens)
     answer = answer_from_chain(reading)
     fault = "" if answer else 'no "The answer is" after the edited chain'
-    answer = answer or reading
-    return Prediction(answer, tuple(seen), chain, reading, fault=fault, hops=tuple(hops))
-
-
-def edit(
-    question: Question,
-    sentence: str,
-    prompts: Prompts,
-    k: int,
-    rank: Callable,
-    max_tokens: int,
-    extract: bool,
-) -> Program:
-    """Write a verifying question for a sentence, and retrieve with it; return its answer from the
-    evidence, which takes the sentence's place, as a Hop, and the paragraphs (paper).
-    """
-    prompt = prompts["question"](question, sentence=sentence)
-    query = (yield Generate(prompt, LINE, max_tokens)) or sentence
-    paragraphs = yield Retrieve(query, k)
-    verifying = replace(question, text=query, passage=None)
-    read = paragraphs
-    if extract and paragraphs:
-        best = yield from extract_best(query, paragraphs)
-        read = (best.paragraph,)
-    evidence = " ".join(rank(sentence, read))
-    prompt = prompts["answer"](verifying, evidence=evidence)
-    text = yield Generate(prompt, LINE, max_tokens)
-    return Hop(text, query=query), paragraphs
+    return Prediction(answer or reading, tuple(seen), chain, reading, fault=fault)
 
 
 def rationale(chain: str) -> list[str]:
@@ -115,9 +90,7 @@ def rationale(chain: str) -> list[str]:
 def nearest(
     sentence: str, paragraphs: Sequence[Paragraph], n: int, embed: Callable = count_letters
 ) -> list[str]:
-    """The n sentences of the paragraphs nearest to a sentence by the cosine of their vectors, best
-    first (paper).
-    """
+    """The n sentences of the paragraphs nearest to a sentence by cosine, best first (paper)."""
     from sklearn.metrics.pairwise import cosine_similarity  # takes a second to import
 
     lines = list(dict.fromkeys(line for p in paragraphs for line in sentences(p.text)))
@@ -126,24 +99,3 @@ def nearest(
     vectors = embed([sentence, *lines])
     near = cosine_similarity(vectors[:1], vectors[1:])[0].round(5)  # the same on every machine
     return [lines[place] for place in (-near).argsort(kind="stable")[:n]]
-
-
-SYSTEMS = (
-    System(
-        name="Verify-and-Edit",
-        program=verify_and_edit,
-        stages={
-            "cot": "writes a chain of thought",
-            "question": "asks a question that verifies a sentence",
-            "answer": "answers it from the evidence",
-        },
-        examples=TWO_EXAMPLES,
-        limits=("max_tokens", "edit_tokens", "answer_tokens"),
-        equal=("k", "extract"),
-        generations=22,
-        draws=("n",),
-        study=SEARCHAIN,
-        family=(ONCE, 1),
-        order=250,
-    ),
-)

@@ -7,16 +7,13 @@ import pytest
 
 from ircotlib.data import Prediction, Question
 from ircotlib.datasets import find_dataset
-from ircotlib.datasets.eli5 import read_eli5
-from ircotlib.datasets.fever import read_fever
 from ircotlib.datasets.files import read_dataset
-from ircotlib.datasets.full import make_full_corpus
-from ircotlib.datasets.kilt import KNOWLEDGE_SOURCE, PAGES, read_kilt, read_pages
+from ircotlib.datasets.kilt import read_eli5, read_fever, read_kilt, read_pages
 from ircotlib.datasets.scoring import score
 from ircotlib.datasets.wording import ask_claim, ask_relation
 from ircotlib.errors import DataError
 from ircotlib.files.paths import ROOT
-from ircotlib.metrics import cover_em, cover_em_of_letters, one_verdict, rouge_l
+from ircotlib.metrics import cover_em, one_verdict, rouge_l
 
 SHARED = ROOT.parent / "shared" / "data"
 needs_samples = pytest.mark.skipif(
@@ -42,9 +39,8 @@ def test_a_slot_is_asked_as_a_question_and_its_answers_counted_once(tmp_path):
 
 
 WRONG = [
-    (SLOT | {"output": [{"provenance": []}]}, "output"),
     (SLOT | {"input": "Emma"}, "input"),
-    (SLOT | {"output": [{"answer": 3}]}, r"output\[0\].answer"),
+    (SLOT | {"output": [{"answer": 3}]}, "output.0.answer"),
     ({"id": "1"}, "input"),
 ]
 
@@ -52,7 +48,7 @@ WRONG = [
 @pytest.mark.parametrize(("record", "field"), WRONG)
 def test_a_wrong_record_is_named(tmp_path, record, field):
     path = write_lines(tmp_path / "zsre.jsonl", record)
-    with pytest.raises(ValueError, match=f"^{path}, line 1, field '{field}': [^\n]+$"):
+    with pytest.raises(ValueError, match=f"^{path}:1, field {field}: [^\n]+$"):
         list(read_kilt(path, "zsre", ask_relation))
 
 
@@ -65,8 +61,6 @@ def test_pages_are_cut_into_passages_of_100_words_without_heads(tmp_path):
     assert (first.id, second.id, third.id) == ("12-0", "12-1", "13-0")
     assert first.title == "Anarchism" and first.text == " ".join(words[:100])
     assert second.text == " ".join([*words[100:], "-", "one", "two"])
-    corpus = make_full_corpus(KNOWLEDGE_SOURCE, tmp_path, tmp_path / "corpus")
-    assert len(corpus) == 4 and [p.id for p in corpus][3] == "13-1"
 
 
 def test_pages_beside_the_questions_are_a_corpus_and_none_is_an_error(tmp_path):
@@ -91,7 +85,7 @@ def test_claims_of_both_formats_are_asked_alike(tmp_path):
     [(same, _)] = read_fever(write_lines(tmp_path / "fever.jsonl", claim, other))
     assert found == same and found.answers == ("SUPPORTS",)
     assert found.text == "Is it true that Emma is a novel (SUPPORTS or REFUTES)?"
-    with pytest.raises(ValueError, match="field 'label': expected 'SUPPORTS', .* found 'MAYBE'"):
+    with pytest.raises(DataError, match="field label: Input should be 'SUPPORTS', .* 'MAYBE'"):
         list(read_fever(write_lines(tmp_path / "wrong.jsonl", claim | {"label": "MAYBE"})))
 
 
@@ -102,7 +96,7 @@ def test_strategyqa_has_verdicts_and_the_paragraphs_of_its_first_annotator(tmp_p
     (tmp_path / "strategyqa_train.json").write_text(json.dumps([record]))
     paragraphs = {"Emma-1": {"title": "Emma", "para_index": 1, "content": "A novel. "}}
     (tmp_path / "strategyqa_train_paragraphs.json").write_text(json.dumps(paragraphs))
-    lacking = "paragraphs.json: found no paragraph 'Jane Austen-2' .1 of 2 are missing., expected"
+    lacking = "paragraphs.json: found no 'Jane Austen-2' .1 of 2 are missing., expected"
     with pytest.raises(DataError, match=lacking):
         list(read_dataset("strategyqa", tmp_path)[1])
     paragraphs["2"] = {"title": "Jane Austen", "para_index": 2, "content": "A writer."}
@@ -139,7 +133,7 @@ def test_real_samples_load_and_their_counts_hold():
 
 
 def test_an_answer_is_covered_by_words_not_by_letters_and_two_verdicts_are_none():
-    assert cover_em("I do not know.", ["no"]) == 0 and cover_em_of_letters("I know.", ["no"]) == 1
+    assert cover_em("I do not know.", ["no"]) == 0
     assert cover_em("It was Jane Austen who wrote it", ["Austen", "Brontë"]) == 1
     assert cover_em("Jane, then Austen", ["Jane Austen"]) == 0
     assert cover_em("", ["the"]) == cover_em("anything", ["the"]) == 0  # nothing covers nothing
@@ -157,12 +151,3 @@ def test_rouge_l_is_the_f_of_the_longest_common_subsequence():
     assert rouge_l("a b c d", ["x y", "b c d e"]) == pytest.approx(0.75)
     assert rouge_l("", ["a"]) == rouge_l(" . ", ["a"]) == rouge_l("b", ["a", "."]) == 0
     assert rouge_l("c b a", ["a b c"]) == pytest.approx(1 / 3, abs=0.01)
-
-
-@pytest.mark.parametrize("order", ["12 12", "12 13 12", "13 12 14 14", "1-0 12 1-0"])
-def test_a_page_that_is_there_twice_is_named_with_its_file(order, tmp_path):
-    write_lines(tmp_path / "structured_zeroshot-dev-kilt.jsonl", SLOT)
-    page = {"wikipedia_title": "Emma", "text": ["Emma", "long " * 150]}
-    pages = write_lines(tmp_path / PAGES, *(page | {"_id": id} for id in order.split()))
-    with pytest.raises(DataError, match=f"^{pages}: found the page '{order.split()[-1]}' twice"):
-        list(read_dataset("zsre", tmp_path)[1])

@@ -69,13 +69,6 @@ def test_files_are_found_by_official_name_in_either_folder(tmp_path):
     assert find_questions(dataset, str(tmp_path)) == nearer
 
 
-def test_contexts_are_pooled_the_contexts(tmp_path):
-    write(tmp_path, [RECORD, RECORD | {"_id": "5b", "context": [MACK, GRAVITY]}])
-    questions, corpus = read_dataset("hotpotqa", tmp_path)
-    assert [question.id for question in questions] == ["5a", "5b"]
-    assert [paragraph.title for paragraph in corpus] == ["Walibi", "Lost Gravity", "Mack Rides"]
-
-
 # of each real sample: the numbers of questions, paragraphs and kinds; id, answer and titles of gold
 # of its first, tenth and last question; the ids of its first, tenth and last paragraph
 WIKI_KINDS = "compositional 256 comparison 155 inference 74 bridge_comparison 172"

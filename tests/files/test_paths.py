@@ -1,19 +1,18 @@
-"""Folders set by an environment variable are the same for child processes; a process that waits for
-a lock says so.
+"""Folders set by an environment variable are the same for child processes; what is written is
+written whole.
 """
 
 import os
 import subprocess
 import sys
 import threading
+import time
+from pathlib import Path
 
 import pytest
 
-from ircotlib.annotate.judgements import read_judgements
-from ircotlib.files import paths
-from ircotlib.files.checksums import read_whole
-from ircotlib.files.paths import ROOT, benchmark_table, hold_lock, read_bytes
-from ircotlib.files.tables import read_table
+from ircotlib.files.kept import kept_until_changed
+from ircotlib.files.paths import ROOT, locked, resolve, writing
 
 SHOW = "from ircotlib.files.paths import DATA, FIGURES; print(DATA, FIGURES)"
 SHOW_BOTH = f"""
@@ -26,10 +25,9 @@ print(subprocess.check_output([sys.executable, "-c", {SHOW!r}], text=True, cwd=s
 @pytest.mark.parametrize(
     ("given", "data", "figures"),
     [
-        ({}, ROOT / "data", ROOT / "figures"),
         ({"IRCOT_DATA": ""}, ROOT / "data", ROOT / "figures"),
-        ({"IRCOT_DATA": "mine", "IRCOT_FIGURES": "../drawn"}, "here/mine", "drawn"),
-        ({"IRCOT_FIGURES": "/tmp/drawn"}, ROOT / "data", "/tmp/drawn"),
+        ({"IRCOT_DATA": "mine", "IRCOT_FIGURES": "/tmp/drawn"}, "here/mine", "/tmp/drawn"),
+        ({"IRCOT_FIGURES": "~/drawn"}, ROOT / "data", "home/drawn"),
     ],
 )
 def test_folders_are_relative_to_where_the_command_was_started(tmp_path, given, data, figures):
@@ -41,51 +39,57 @@ def test_folders_are_relative_to_where_the_command_was_started(tmp_path, given, 
         [sys.executable, "-c", SHOW_BOTH, str(tmp_path / "elsewhere")],
         text=True,
         cwd=tmp_path / "here",
-        env=unset | {"PYTHONPATH": str(ROOT)} | given,
+        env=unset | {"PYTHONPATH": str(ROOT), "HOME": str(tmp_path / "home")} | given,
     )
     assert shown.splitlines() == [f"{tmp_path / data} {tmp_path / figures}"] * 2
+    assert resolve("~/x") == str(Path.home() / "x") and resolve("data") == str(ROOT / "data")
 
 
-def test_who_waits_for_a_lock_says_so(tmp_path, capsys):
-    taken, done = threading.Event(), threading.Event()
-
-    def hold() -> None:
-        with hold_lock(tmp_path / "lock", "the corpus"):
-            taken.set()
-            done.wait()
-
-    other = threading.Thread(target=hold)
-    other.start()
-    taken.wait()
-    threading.Timer(0.5, done.set).start()
-    with hold_lock(tmp_path / "lock", "the corpus", patience=0.1):
-        assert done.is_set()
-    expected = f"waiting for another process to make the corpus ({tmp_path / 'lock'})\n"
-    assert capsys.readouterr().err == expected
-    with hold_lock(tmp_path / "lock", "the corpus"):
-        pass
-    assert capsys.readouterr().err == ""
-    other.join()
-
-
-READERS = [read_bytes, lambda pipe: read_table(pipe, {"a": None})]
-READERS += [lambda pipe: read_whole(pipe, [0, 0], "again")]
-READERS += [lambda pipe: read_judgements(pipe.stem, pipe.parent)]
+def test_a_file_or_a_folder_is_replaced_only_when_it_is_whole(tmp_path):
+    for path, write in (
+        (tmp_path / "deep" / "file", lambda new, text: new.write_text(text)),
+        (tmp_path / "folder", lambda new, text: (new.mkdir(), (new / text).write_text(text))),
+    ):
+        with writing(path) as new:
+            write(new, "first")
+        with pytest.raises(KeyboardInterrupt), writing(path) as new:
+            write(new, "second")
+            raise KeyboardInterrupt
+        kept = path.read_text() if path.is_file() else [each.name for each in path.iterdir()]
+        assert kept in ("first", ["first"])
+        with writing(path) as new:
+            write(new, "third")
+        kept = path.read_text() if path.is_file() else [each.name for each in path.iterdir()]
+        assert kept in ("third", ["third"])
+    with pytest.raises(OSError), writing(tmp_path / "folder") as new:
+        new.write_text("a file never takes the place of a folder")
+    assert (tmp_path / "folder/third").is_file()
+    assert {path.name for path in tmp_path.rglob("*")} == {"deep", "file", "folder", "third"}
 
 
-@pytest.mark.parametrize("read", READERS)
-def test_nothing_waits_for_a_pipe_in_the_place_of_a_file(tmp_path, read):
-    os.mkfifo(pipe := tmp_path / "ada.jsonl")
-    # if it was read, this would end the wait, with an empty text
-    threading.Thread(target=pipe.write_bytes, args=(b"",), daemon=True).start()
-    with pytest.raises((OSError, ValueError), match="a pipe or a device"):
-        read(pipe)
+def test_what_was_made_of_a_file_is_made_again_when_the_file_changes(tmp_path):
+    made = []
+    read = kept_until_changed(lambda path: [path])(lambda path: made.append(path) or len(made))
+    assert [read(tmp_path), read(tmp_path)] == [1, 1]
+    (tmp_path / "a.txt").write_text("a")
+    assert read(tmp_path) == 2
+    (tmp_path / "a.txt").write_text("b")  # of the same size
+    os.utime(tmp_path / "a.txt", ns=(1, 1))
+    assert [read(tmp_path), read(tmp_path), read(tmp_path / "a.txt")] == [3, 3, 4]
 
 
-def test_the_table_of_a_benchmark_is_ones_own_or_the_kept_one(tmp_path, monkeypatch):
-    monkeypatch.setattr(paths, "FIGURES", tmp_path)
-    kept = benchmark_table("bench_systems")
-    assert kept == ROOT / "figures/bench_systems.csv" and kept.is_file()
-    own = tmp_path / kept.name
-    own.write_text("")
-    assert benchmark_table("bench_systems") == own
+def test_only_one_holds_a_lock_at_a_time(tmp_path):
+    held = []
+
+    def hold():
+        with locked(tmp_path / "deep" / "lock"):
+            held.append("begin")
+            time.sleep(0.1)
+            held.append("end")
+
+    threads = [threading.Thread(target=hold) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert held == ["begin", "end"] * 3

@@ -1,4 +1,4 @@
-"""Systems, data sets and retrievers of other packages and of a folder: by the door of ours."""
+"""Systems, data sets and retrievers of a folder come in by the door of ours."""
 
 import os
 import subprocess
@@ -9,7 +9,8 @@ import pytest
 from ircotlib.files.paths import ROOT
 
 SYSTEM = """
-from ircotlib import RECALL, Generate, Prediction, Retrieve, System
+from ircotlib import Generate, Prediction, Retrieve, System
+from ircotlib.systems import RECALL
 
 def twice(question, *, k):
     first = yield Retrieve(question.text, k)
@@ -21,7 +22,7 @@ def told(question, *, prompts, max_tokens=20):
 
 SYSTEMS = (
     System(name="NAME", program=twice, grid={"k": (2, 3)}, tuned_by=RECALL),
-    System(name="NAME told", program=told, stages=("ask",)),
+    System(name="NAME told", program=told, stages={"ask": "asks"}),
 )
 """
 DATASET = """
@@ -47,11 +48,12 @@ RETRIEVERS = (Retriever("NAME", "NAME", "NAME", open_other),)
 """
 RUN = """
 import sys
-from ircotlib import all_systems, open_bench, read_parameters, retriever_name, run_system
+from ircotlib import all_systems, open_setup, read_parameters, run_system
+from ircotlib.retrieval import retriever_name
 name, folder = sys.argv[1:]
 changes = {"datasets": [name], "data_dir": folder, "retriever": name, "dev": 0, "test": 3}
 p = read_parameters("mini", changes | {"model": "data/models/mini-base", "distractors": []})
-bench = open_bench(p, name, "plugged")
+bench = open_setup(p, name, "plugged")
 scores = run_system(bench, all_systems()[name], k=2)
 told = run_system(bench, all_systems()[f"{name} told"])
 print(scores["recall"].mean(), retriever_name(name), len(told), told["metric"].iloc[0])
@@ -85,18 +87,6 @@ def write(folder, name: str, **files: str) -> None:
     (folder / "prompts" / "mine" / "ask.txt").write_text("Q: {question}\nA:")
 
 
-def test_an_installed_package_adds_a_system_a_data_set_and_a_retriever(run, tmp_path):
-    write(tmp_path / "plugged", "plugged", mine=SYSTEM, data=DATASET, found=RETRIEVER, __init__="")
-    about = tmp_path / "plugged-1.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: plugged\nVersion: 1\n")
-    modules = {"systems": "mine", "datasets": "data", "retrievers": "found"}
-    groups = [f"[ircotlib.{kind}]\nx = plugged.{name}\n" for kind, name in modules.items()]
-    (about / "entry_points.txt").write_text("".join(groups))
-    done = run("plugged")
-    assert done.stdout.split() == ["1.0", "plugged", "3", "em"], done.stderr
-
-
 def test_the_files_of_a_folder_do_so_too(run, tmp_path):
     write(tmp_path / "folder", "one_off", mine=SYSTEM, data=DATASET, found=RETRIEVER)
     done = run("one_off", IRCOT_PLUGINS=str(tmp_path / "folder"))
@@ -106,8 +96,8 @@ def test_the_files_of_a_folder_do_so_too(run, tmp_path):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("import nothing_like_it", "mine.py: found ModuleNotFoundError: No module named"),
-        ("1 +", "mine.py: found SyntaxError"),
+        ("import nothing_like_it", "mine.py: ModuleNotFoundError: No module named"),
+        ("1 +", "mine.py: SyntaxError"),
         (SYSTEM.replace("NAME told", "CoT"), "found two systems named 'CoT': rename one"),
         (None, "IRCOT_PLUGINS: found no folder"),
     ],

@@ -110,7 +110,7 @@ def test_what_is_no_reader_is_refused(tmp_path, folder):
     with pytest.raises(FileNotFoundError, match="/nowhere/reader"):
         Extractor("/nowhere/reader")
     shutil.copy(folder / "config.json", tmp_path)
-    with pytest.raises(FileNotFoundError, match="safetensors or pytorch_model.bin, a vocabulary"):
+    with pytest.raises(FileNotFoundError, match="found no .*safetensors or pytorch_model.bin"):
         Extractor(tmp_path)
     assert "folder" not in vars(Extractor("facebook/dpr-reader-multiset-base"))  # when it is asked
 

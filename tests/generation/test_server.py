@@ -13,12 +13,12 @@ from werkzeug import Response
 
 openai = pytest.importorskip("openai", reason="needs the client: pip install -e '.[server]'")
 
+from ircotlib.engine.cache import Calls
+from ircotlib.engine.scheduler import run
 from ircotlib.errors import Unavailable, UserError
 from ircotlib.generation.budget import Budget, Price, find_price
 from ircotlib.generation.local import LocalModel
 from ircotlib.generation.server import ServerModel
-from ircotlib.playing.cache import Calls
-from ircotlib.playing.scheduler import run
 from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Generate, Message, Sample, Sampled
 
 pytestmark = pytest.mark.usefixtures("quick")

@@ -5,7 +5,7 @@ import pytest
 from ircot_laboratory.judge.corruption import WAYS, check_judge, rate_judge
 from ircot_laboratory.judge.laboratory_facts import judge
 from ircot_laboratory.judge.reading import read_facts
-from ircot_laboratory.make import ABOUT, main, make_dataset, make_laboratory
+from ircot_laboratory.make import make_dataset
 from ircot_laboratory.questions.questions import DATASETS
 from ircot_laboratory.questions.wording import word_thought
 from ircot_laboratory.world.encyclopedia import make_entities
@@ -13,10 +13,8 @@ from ircot_laboratory.world.records import Entity
 from ircot_laboratory.world.relations import RELATIONS
 from ircotlib.data import Question
 from ircotlib.datasets.facts import Attempt, Evidence
-from ircotlib.errors import UserError
-from ircotlib.files.checksums import read_description, write_description
+from ircotlib.experiment.laboratory import find_facts
 from ircotlib.parameters import read_parameters
-from ircotlib.running.laboratory import find_facts
 
 FACTS = {
     "Ada Holm": ("person", {"birthplace": "Aldton", "birth": "1920", "spouse": "Leo Ash"}),
@@ -91,14 +89,6 @@ def test_the_judge_is_right_on_gold_chains_with_and_without_errors(dataset):
     assert {sentence.way for sentence in checked if not sentence.true} == {*WAYS[1:]}
 
 
-def test_a_wrong_judge_is_found_out():
-    checked = check_judge(make_dataset("musique"), count=12)
-    lenient = [sentence._replace(verdict="true") for sentence in checked]
-    (row,) = rate_judge({"musique": lenient}).to_dict("records")
-    assert row["right of the false, %"] == 0 and 60 < row["right, %"] < 90
-    assert row["chains right, %"] == pytest.approx(100 * 2 / 12, abs=0.1)
-
-
 @pytest.mark.parametrize("dialect", DATASETS)
 def test_every_fact_of_a_world_is_true_in_every_wording(dialect):
     entities = make_entities(3, 300)
@@ -125,24 +115,3 @@ def test_only_the_facts_of_the_laboratory_are_known():
     assert evidence == Evidence(written=True, asked=True, searched=False, retrieved=False)
 
 
-def test_the_facts_of_a_laboratory_of_ones_own_are_known(tmp_path):
-    world = {"seed": 5, "size": 120, "questions": 12}
-    p = read_parameters("mini", {"data_dir": str(make_laboratory(tmp_path / "mine", **world))})
-    riddle = make_dataset("musique", **world).riddles[0]
-    question = Question("q", riddle.text, (riddle.answer,), (), "musique")
-    chain = [thought.text for thought in riddle.thoughts]
-    own, default = (find_facts(each, "musique") for each in (p, p.change(data_dir="")))
-    assert {own.judge(text, question) for text in chain} == {"true"}
-    assert {default.judge(text, question) for text in chain} != {"true"}
-    assert find_facts(p, "own") is None
-
-
-def test_the_facts_of_a_laboratory_that_other_programs_made_are_not_guessed(tmp_path):
-    folder = make_laboratory(tmp_path / "mine", 5, 120, 12)
-    p = read_parameters("mini", {"data_dir": str(folder)})
-    about = read_description(folder / ABOUT, "")
-    write_description(folder / ABOUT, about | {"generator": "older"})
-    with pytest.raises(UserError, match="of other programs") as raised:
-        find_facts(p, "musique")
-    main(str(raised.value).partition("ircotlib laboratory ")[2].split())
-    assert find_facts(p, "musique")

@@ -1,13 +1,10 @@
 """Packing: what is dropped, and in which order, so that prompts never exceed their limit."""
 
-import re
-
 import pytest
-from replying import count_words, real_question
+from replying import count_words
 
 from ircotlib.data import Demonstration, Paragraph, Question
 from ircotlib.prompting import prompt as prompts
-from ircotlib.prompting.demonstrations import demonstration_sets, read_demonstrations
 from ircotlib.prompting.prompt import PLAIN, Prompt, render, render_demonstration
 from ircotlib.prompting.templates import Template
 
@@ -118,33 +115,6 @@ def test_the_oldest_of_what_was_written_goes_last_of_all(limit, kept):
         assert count_words(text) <= limit
 
 
-def test_paragraphs_go_before_what_was_written():
-    text = Prompt((), count_words, PLAIN, 22)(QUESTION, PARAGRAPHS, [ROUNDS])
-    assert text == f"i j\n\nQ: who is it\nA: {ROUNDS}"
-
-
-TWO_FIELDS = Template("Answer it.\n\n{examples}{paragraphs}\n\nQuestion: {question}\n{so_far}")
-
-
-@pytest.mark.parametrize("last", [False, True])
-def test_examples_of_a_program_go_first_and_the_question_stands_once(last):
-    """The words of a template always stay, and so does a main passage."""
-    shown = {"examples": "Question: a\nAnswer: b\n\n\nQuestion: c\nAnswer: d\n\n\n"}
-    asked = "Question: who is it\nso far"
-
-    def at(limit, question=QUESTION):
-        prompt = Prompt((), count_words, TWO_FIELDS, limit, ARRANGE[last])
-        return prompt(question, PARAGRAPHS, ["so far"], **shown)
-
-    assert at(35) == f"Answer it.\n\n{shown['examples']}{SHOWN}{asked}"
-    assert at(31) == f"Answer it.\n\nQuestion: c\nAnswer: d\n\n\n{SHOWN}{asked}"
-    assert at(10) == f"Answer it.\n\ni j\n\n{asked}"
-    assert at(8) == f"Answer it.\n\n{asked}" and at(7) == f"Answer it.\n\n{asked[:-6]}far"
-    main = "Wikipedia Title: Main\nk l m\n\n"
-    both = f"{'i j' + chr(10) * 2 + main if last else main + 'i j' + chr(10) * 2}"
-    assert at(16, WITH_MAIN) == f"Answer it.\n\n{both}{asked}"
-
-
 BELOW = Template("{paragraphs}\n\nQuestion: {question}\nRead:\n{reference}\nSay: {so_far}")
 
 
@@ -168,40 +138,6 @@ def test_fields_below_the_question_go_last_word_by_word(limit, kept):
         Prompt((), count_words, BELOW, 6)(QUESTION, PARAGRAPHS, **given)
 
 
-def test_a_field_may_have_any_name():
-    fields = {"answer": "yes", "template": "no", "max_words": 1, "so_far_": "x"}
-    template = Template("{answer} {template}\n{question}\n{max_words} {so_far}")
-    prompt = Prompt((), count_words, template, 100)(QUESTION, thoughts=["so"], **fields)
-    assert prompt == "yes no\nwho is it\n1 so"
-    assert Prompt((), count_words, template, 5)(QUESTION, thoughts=["so"], **fields).endswith("so")
-
-
-@pytest.mark.parametrize(
-    ("limit", "kept"), [(24, SHOWN), (23, from_line("a b c d")), (9, "i j\n\n"), (5, "")]
-)
-def test_paragraphs_below_the_question_are_cut_like_those_above(limit, kept):
-    template = Template("Q: {question}\n{paragraphs}\n\nA: {so_far}")
-    text = Prompt(DEMONSTRATIONS, count_words, template, limit)(QUESTION, PARAGRAPHS)
-    assert text == f"Q: who is it\n{kept}A:"
-
-
-def test_texts_are_counted_once_and_the_finished_prompt_only_where_it_matters():
-    counted = []
-
-    def count(text):
-        counted.append(text)
-        return count_words(text)
-
-    prompt = Prompt(DEMONSTRATIONS, count, PLAIN, 46)
-    first = prompt(QUESTION, PARAGRAPHS)
-    assert count_words(first) == 42  # four tokens from the limit, with three demonstrations
-    assert len(counted) == 5 + 2  # of demonstrations, test example and finished prompt
-    assert prompt(QUESTION, PARAGRAPHS) == first and len(counted) == 5 + 2
-    counted.clear()
-    wide = Prompt(DEMONSTRATIONS, count, PLAIN, 59 + 4 * len(DEMONSTRATIONS))
-    assert count_words(wide(QUESTION, PARAGRAPHS)) == 59 and len(counted) == 5 + 1
-
-
 def test_without_demonstrations_parts_whose_tokens_are_known_are_added_up():
     counted = []
 
@@ -220,28 +156,3 @@ def test_without_demonstrations_parts_whose_tokens_are_known_are_added_up():
     counted.clear()
     prompt(Question("r", "when was it", (), (), "test"), paragraphs)
     assert counted and not any("Four" in text for text in counted)
-
-
-def test_counts_that_do_not_add_up_cost_further_demonstrations():
-    # four tokens more wherever an example follows another, which shows in the finished prompt only
-    def count(text):
-        return count_words(text) + 4 * len(re.findall(r"\n\n\nQ: ", text))
-
-    question = Question("q", "it", (), (), "test")  # 3 words
-    # 7 + 6 + 5 + 3 words add up to 21, but 33 are counted, then 22
-    text = Prompt(DEMONSTRATIONS, count, PLAIN, 21)(question, ())
-    assert text == render_demonstration(DEMONSTRATIONS[4]) + "\n\n\nQ: it\nA:"
-    assert count(text) == 12
-
-
-def test_real_demonstrations_within_the_window_of_flan_t5(shared):
-    name = "hotpotqa/gold_with_3_distractors_context_cot_qa_flan_t5.txt"
-    demonstrations = read_demonstrations(shared / "ircot_prompts" / name)
-    chosen = demonstration_sets(demonstrations, "hotpotqa")[0]
-    question, paragraphs = real_question(shared / "hotpotqa/dev_distractor_498.json", 0)
-    text = Prompt(chosen, count_words, COT)(question, paragraphs)
-    kept = text.count("\n\n\n")
-    assert 0 < kept < 15 and count_words(text) <= 5800
-    assert count_words(text) + count_words(render_demonstration(chosen[-kept - 1], COT)) > 5800
-    blocks = [render_demonstration(d, COT) for d in chosen[-kept:]]
-    assert text == "\n\n\n".join([*blocks, render(paragraphs, question.text, "", COT)])

@@ -1,21 +1,23 @@
 """Prompts: the authors' released files, the template word for word, damaged files."""
 
 import json
-import os
 import re
 from dataclasses import replace
-from pathlib import Path
+from functools import partial
 
 import pytest
 from replying import count_words, real_question
 
 from ircotlib.data import Demonstration, Paragraph, Question
+from ircotlib.datasets import find_dataset
 from ircotlib.errors import DataError
 from ircotlib.files.paths import PROMPTS
 from ircotlib.prompting import demonstrations as files
 from ircotlib.prompting import prompt as prompts
 from ircotlib.prompting.demonstrations import demonstration_sets, read_demonstrations
 from ircotlib.prompting.prompt import (
+    FLAN_T5,
+    GPT3,
     PLAIN,
     TITLE,
     Prompt,
@@ -28,7 +30,7 @@ from ircotlib.prompting.prompt import (
 COT = "Answer the following question by reasoning step-by-step."
 DIRECT = "Answer the following question."
 ENDS = {"cot_qa": "cot", "direct_qa": "direct", "open_llm_retrieval": "titles"}
-TEMPLATES = {f"{end}_flan_t5": prompts.FLAN_T5.template(stage) for end, stage in ENDS.items()}
+TEMPLATES = {f"{end}_flan_t5": FLAN_T5.template(stage) for end, stage in ENDS.items()}
 
 
 def raw_blocks(path) -> dict[str, str]:
@@ -53,42 +55,13 @@ def test_every_released_file_comes_back_as_it_was(shared):
         assert not any("Answer the following" in d.question for d in demonstrations), path
 
 
-def test_released_files_hold_what_their_names_say(shared):
-    for path in released(shared):
-        demonstrations = read_demonstrations(path)
-        assert len(demonstrations) == (29 if path.parent.name == "hotpotqa" else 20), path
-        paragraphs = [paragraph for one in demonstrations for paragraph in one.paragraphs]
-        assert all(p.title and p.text and "\n" not in p.title + p.text for p in paragraphs), path
-        assert all("\n" not in d.question + d.answer for d in demonstrations), path
-        assert all("answer is" in d.answer for d in demonstrations) == ("_cot_" in path.stem), path
-        fewest = min(len(d.paragraphs) for d in demonstrations)
-        if path.stem.startswith("no_context"):
-            assert fewest == (1 if path.parent.name == "iirc" else 0), path
-        else:
-            assert fewest >= 1 + int(path.stem[len("gold_with_")]), path
-
-
-def test_the_20_of_hotpotqa_are_those_of_listing_1(shared):
-    paper = (shared.parent / "papers/ircot.txt").read_text(encoding="utf-8")
-    listing = paper.split("\nListing 1: Chain-of-Thought annotations")[1].split("\nListing 2:")[0]
-    path = shared / "ircot_prompts/hotpotqa/no_context_cot_qa_codex.txt"
-    demonstrations = read_demonstrations(path)
-    asked = re.findall(r"(?m)^Q: (.*)$", listing)
-    sets = demonstration_sets(demonstrations, "hotpotqa")
-    # the listing has lost its apostrophes
-    chosen = {re.sub(r"\W", "", d.question) for chosen in sets for d in chosen}
-    assert [len(chosen) for chosen in sets] == [15, 15, 15]
-    assert len(asked) == 20
-    assert chosen == {re.sub(r"\W", "", question) for question in asked}
-
-
 @pytest.mark.parametrize("dataset", ["2wikimultihopqa", "iirc"])
 def test_the_authors_sets_are_in_their_files(shared, dataset):
     path = shared / f"ircot_prompts/{dataset}/no_context_cot_qa_codex.txt"
     demonstrations = read_demonstrations(path)
     sets = demonstration_sets(demonstrations, dataset)
     assert [len(set(chosen)) for chosen in sets] == [15, 15, 15]
-    with pytest.raises(ValueError, match="found no demonstration with id"):
+    with pytest.raises(ValueError, match="expected three lists of different ids of these 10: "):
         demonstration_sets(demonstrations[:10], dataset)
 
 
@@ -106,7 +79,8 @@ def test_prompt_of_a_real_question(shared, dataset, questions, context, style, i
     path = shared / "ircot_prompts" / dataset / name
     question, paragraphs = real_question(shared / dataset / questions, 9)
     ids = list(raw_blocks(path))[15:4:-2]
-    chosen = files.choose_demonstrations(read_demonstrations(path), ids)
+    by_id = {shown.id: shown for shown in read_demonstrations(path)}
+    chosen = [by_id[id] for id in ids]
     prompt = Prompt(chosen, count_words, read_template("ircot", context, style), 100_000)
 
     expected = "\n\n\n".join(raw_blocks(path)[id] for id in ids) + "\n\n\n"
@@ -121,13 +95,13 @@ def test_prompt_of_a_real_question(shared, dataset, questions, context, style, i
 
 
 def test_instructions_and_limits_of_the_papers():
-    assert (prompts.FLAN_T5.chain_of_thought, prompts.FLAN_T5.direct) == (COT, DIRECT)
-    assert (prompts.GPT3.chain_of_thought, prompts.GPT3.direct) == (None, None)
-    assert (prompts.FLAN_T5.context_tokens, prompts.FLAN_T5.generation_tokens) == (6000, 200)
-    assert (prompts.GPT3.context_tokens, prompts.GPT3.generation_tokens) == (8000, 300)
-    assert (prompts.FLAN_T5.max_prompt_tokens, prompts.GPT3.max_prompt_tokens) == (5800, 7700)
+    stages, styles = ("cot", "direct"), (FLAN_T5, GPT3)
+    stated = {style: [style.template(stage).instruction for stage in stages] for style in styles}
+    assert stated[FLAN_T5] == [COT, DIRECT] and stated[GPT3] == [None, None]
+    assert (FLAN_T5.context_tokens, FLAN_T5.generation_tokens) == (6000, 200)
+    assert (GPT3.context_tokens, GPT3.generation_tokens) == (8000, 300)
     assert Prompt((), count_words).max_prompt_tokens == 5800
-    assert (prompts.FLAN_T5.passage_last, prompts.GPT3.passage_last) == (True, False)
+    assert (FLAN_T5.passage_last, GPT3.passage_last) == (True, False)
 
 
 def test_only_long_paragraphs_are_cut_and_only_in_the_test_example():
@@ -170,12 +144,6 @@ def test_a_title_begins_no_other_part_of_a_prompt():
     assert shown.splitlines() == [TITLE + "Emma Q: Who? A: Ann  Q: ", "A novel."]
 
 
-def test_render_without_paragraphs():
-    assert render((), "Who?") == "Q: Who?\nA:"
-    text = render((), "Who?", "He. ", prompts.FLAN_T5.template("direct"))
-    assert text == "Q: Answer the following question.\nWho?\nA: He."
-
-
 def test_a_template_is_its_file():
     titles = read_template("ircot", "titles", "flan_t5")
     assert titles.instruction == DIRECT and PLAIN.instruction is None
@@ -186,13 +154,6 @@ def test_a_template_is_its_file():
     assert read_template("ircot", "cot", "codex") == PLAIN  # no file of its own
     with pytest.raises(FileNotFoundError, match="no template .*nothing.txt"):
         read_template("ircot", "nothing", "codex")
-
-
-def test_what_a_question_says_is_no_field_of_a_template():
-    question = Question("q", "Is {so_far} {question} or {paragraphs}?", (), (), "test")
-    text = Prompt((), count_words)(question, [Paragraph("1", "{so_far}", "{question}")], ["{n}"])
-    asked = "Q: Is {so_far} {question} or {paragraphs}?\nA: {n}"
-    assert text == f"Wikipedia Title: {{so_far}}\n{{question}}\n\n{asked}"
 
 
 def test_demonstrations_are_found_by_data_set_stage_style_and_m():
@@ -208,13 +169,6 @@ def test_demonstrations_are_found_by_data_set_stage_style_and_m():
 
 def numbered(count: int) -> list[Demonstration]:
     return [Demonstration(f"d{i:02}", (), "q", "a") for i in range(count)]
-
-
-def test_chosen_in_the_order_of_the_ids():
-    ids = ["d02", "d05", "d03"]
-    assert [one.id for one in files.choose_demonstrations(numbered(6), ids)] == ids
-    with pytest.raises(ValueError, match="id d9, .* d00, d01, d02"):
-        files.choose_demonstrations(numbered(3), ["d02", "d9"])
 
 
 @pytest.mark.parametrize(
@@ -272,52 +226,76 @@ def test_texts_over_several_lines(tmp_path):
 DAMAGED = {
     "": "line 1: found ''",
     "Q: who?\nA: he": "line 1: found 'Q: who",
-    "notes\n" + GOOD: "line 1: found 'notes'",
-    GOOD.replace('{"qid": "x2"}', "{qid: x2}"): "line 9: found '{qid: x2}'",
-    GOOD.replace('"qid": "x2"', '"id": "x2"'): 'line 9: found \'{"id": "x2"}\'',
-    GOOD.replace('{"qid": "x2"}', "[]"): r"line 9: found '\[\]'",
-    GOOD.replace("Q: when?\n", ""): r"line 9: found \['A: '\] in demonstration 'x2'",
-    GOOD.replace("\nA: now", ""): r"line 9: found \['Q: '\] in demonstration 'x2'",
-    GOOD.replace("Q: when?\nA: now", "when?"): "line 9: found neither in demonstration 'x2'",
-    GOOD.replace("Q: when?", "Q: "): "line 9: found no question in demonstration 'x2'",
-    GOOD.replace('# METADATA: {"qid": "x2"}\n', ""): "line 1: found .* in demonstration 'x1'",
-    GOOD.replace("Wikipedia Title: A", "A"): r"line 1: found 'A\\ntext' at the top of .* 'x1'",
-    GOOD.replace("x2", "x1"): "line 9: found the id 'x1' a second time",
+    "notes\n" + GOOD: "line 1: found 'notes",
+    GOOD.replace('{"qid": "x2"}', "{qid: x2}"): "line 9: found '# METADATA: {qid: x2}",
+    GOOD.replace('"qid": "x2"', '"id": "x2"'): "line 9: found ",
+    GOOD.replace('{"qid": "x2"}', "[]"): "line 9: found ",
+    GOOD.replace("Q: when?\n", ""): "line 9: found ",
+    GOOD.replace("\nA: now", ""): "line 9: found ",
+    GOOD.replace("Q: when?", "Q: "): "line 9: found ",
+    GOOD.replace('# METADATA: {"qid": "x2"}\n', ""): "line 1: found ",
+    GOOD.replace("Wikipedia Title: A", "A"): "line 1: found .*A.ntext",
+    GOOD.replace("x2", "x1"): "line 9: found the id 'x1' again, ",
 }
 
 
-@pytest.mark.parametrize(("text", "message"), DAMAGED.items(), ids=DAMAGED.values())
-def test_damaged_files(tmp_path, text, message):
-    with pytest.raises(ValueError, match="own.txt, " + message):
+@pytest.mark.parametrize(("text", "message"), DAMAGED.items())
+def test_damaged_files_are_refused_in_one_line_that_says_what_is_expected(tmp_path, text, message):
+    with pytest.raises(DataError, match=f"own.txt, {message}.*expected") as error:
         read_demonstrations(written(tmp_path, text))
-
-
-@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo, lambda path: path.symlink_to("gone")])
-def test_what_is_no_file_in_the_place_of_ones_own_sets_is_told(make, tmp_path):
-    demonstrations = read_demonstrations(written(tmp_path, GOOD))
-    make(tmp_path / "demonstration_sets.json")
-    with pytest.raises(DataError, match="demonstration_sets.json: found .*, expected one JSON"):
-        demonstration_sets(demonstrations, "hotpotqa", folder=tmp_path)
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b'{"own": [["x1"]', "cannot be read"),
-        (b"\xff", "0xff is not UTF-8"),
-        (b"[1]", r"'own': .* found \[1\]"),
-        (b'{"own": 5}', "'own': .* found 5"),
-        (b'{"own": [["x1"], ["x2"]]}', r"'own': .* found \[\['x1'\], \['x2'\]\]"),
-        (b'{"own": [["x1"], ["x2"], []]}', "'own': "),
-        (b'{"own": [["x1"], ["x2"], [3]]}', "'own': "),
-        (b'{"own": null}', "'own': .* found None"),
-        (b"null", "'own': .* found None"),
-        (b'{"own": [["x1", "x1"], ["x2"], ["x1"]]}', "'own': .* three lists of different ids"),
-    ],
+    "sets",
+    ['{"own": [["x1"]', "[1]", '{"own": [["x1"], ["x2"]]}', '{"own": [["x1"], ["x2"], []]}']
+    + ['{"own": [["x1"], ["x2"], ["x3"]]}', '{"own": [["x1", "x1"], ["x2"], ["x1"]]}'],
 )
-def test_damaged_sets_are_told_in_one_line(tmp_path, content, message):
+def test_damaged_sets_are_refused_in_one_line(tmp_path, sets):
     demonstrations = read_demonstrations(written(tmp_path, GOOD))
-    (tmp_path / "demonstration_sets.json").write_bytes(content)
-    with pytest.raises(ValueError, match=f"demonstration_sets.json.* {message}") as error:
+    (tmp_path / "demonstration_sets.json").write_text(sets)
+    with pytest.raises(DataError, match="demonstration_sets.json.*expected") as error:
         demonstration_sets(demonstrations, "own", folder=tmp_path)
     assert "\n" not in str(error.value)
+
+
+EXAMPLE = "Q: Who wrote Emma?\nA: Jane Austen wrote it. The answer is Jane Austen."
+
+
+def test_examples_are_the_users_or_ours_and_a_family_without_any_is_named(tmp_path):
+    path = tmp_path / "mine" / "cot" / "cot.multihop.txt"
+    path.parent.mkdir(parents=True)
+    path.write_text(f"\ufeff# source me\n{EXAMPLE}\n\n\n{EXAMPLE}?\n", encoding="utf-8")
+    find = partial(files.find_examples, str(tmp_path / "mine"), "cot", "cot")
+    template = read_template("cot", "cot")
+    assert find(find_dataset("hotpotqa"), template) == (EXAMPLE, f"{EXAMPLE}?")
+    assert len(find(find_dataset("strategyqa"), template)) >= 6  # of another family, ours
+    claims = replace(find_dataset("fever"), example_family="claims")
+    with pytest.raises(FileNotFoundError, match="cot.claims.txt: .* of eli5, fever, multihop, "):
+        find(claims, template)
+    for text in (b"", b"# source me\n", f"{EXAMPLE}\n\n\nQ: Who?".encode(), b"Q: \xff"):
+        path.write_bytes(text)
+        with pytest.raises(DataError, match="cot.multihop.txt") as error:
+            find(find_dataset("hotpotqa"), template)
+        assert "\n" not in str(error.value)
+
+
+def test_where_the_users_folder_lacks_a_data_set_ours_are_shown_but_not_for_an_empty_one(tmp_path):
+    own = PROMPTS / "own" / "slotfilling" / "demonstrations.txt"
+    (tmp_path / "mine" / "fever").mkdir(parents=True)
+    find = files.prompt_path
+    assert find(tmp_path / "mine", "zsre", "cot", "codex", 1, "slotfilling") == own
+    with pytest.raises(FileNotFoundError, match="no prompt file .*/zsre/gold_with_1_"):
+        find(tmp_path / "mine" / "fever", "zsre", "cot", "codex", 1, "slotfilling")
+    with pytest.raises(FileNotFoundError, match="no prompt file .*/zsre/gold_with_1_"):
+        find(tmp_path / "mine", "zsre", "cot", "codex", 1)  # out of distribution, only its own
+
+
+@pytest.mark.parametrize("style", ["codex", "flan_t5"])
+def test_pages_are_named_from_the_same_demonstrations(style):
+    own = PROMPTS / "own"
+    shown = files.find_demonstrations(own, "iirc", "titles", style, 0, 0, "multihop")[-1]
+    assert [paragraph.title for paragraph in shown.paragraphs] == ["Edvard Grieg"]
+    assert shown.answer == "Oslo"
+    assert shown.question.endswith(" 1 Wikipedia pages that have relevant information to answer"
+                                   " this question.")  # fmt: skip

@@ -19,7 +19,6 @@ PAGE = Paragraph("1", "Silent Harbor", "Silent Harbor was directed by Ada Moss."
 NEXT = Paragraph("2", "Ada Moss", "Ada Moss was born in Varn.")
 SILENT = Paragraph("2", "Ada Moss", "Ada Moss is a cook.")
 FIRST, BORN = "Silent Harbor was directed by Ada Moss.", "Ada Moss was born in Lund."
-ASKS = "Where was Ada Moss born?"
 
 
 def attempt(*steps, answer="Lund", queries=(TEXT,), found=(PAGE,), parsed=True):
@@ -63,7 +62,7 @@ def test_what_the_main_passage_gives_need_not_be_written():
 
 
 def line(**fields):
-    nothing = {"answer": "Rome", "paragraphs": [], "thoughts": [], "reading": "", "hops": []}
+    nothing = {"answer": "Rome", "paragraphs": [], "thoughts": [], "reading": ""}
     return nothing | {"fault": "", "trace": [{"retrieve": TEXT}]} | fields
 
 
@@ -99,32 +98,20 @@ def test_without_facts_gold_answers_and_paragraphs_tell_the_cause(cause, fields,
     assert cause_of(tried, weigh_gold(tried, question)) == cause
 
 
-def test_attempts_are_read_from_hops_or_else_from_sentences():
+def test_attempts_are_read_from_what_was_written():
     chain = read_attempt(line(answer="Lund", reading=f"{FIRST} {BORN} The answer is Lund."))
     assert chain.steps == (FIRST, BORN) and chain.parsed and "answer is Lund" in chain.text
     trace = [{"retrieve": "Ada Moss", "k": 1, "found": ["2"]}, {"generate": "x"}]
     lines = ["Thought 1: I search Ada Moss.", "Action 1: Search[Ada Moss]"]
     lines += ["Observation 1: Ada Moss was born in Varn.", "Action 2: Finish[Lund]"]
-    hops = [{"text": "I search Ada Moss.", "answer": "", "query": "Ada Moss"}]
-    acted = read_attempt(line(thoughts=lines, hops=hops, reading=lines[-1], trace=trace), [NEXT])
-    assert acted.steps == ("I search Ada Moss.",) and acted.parsed
+    acted = read_attempt(line(thoughts=lines, reading=lines[-1], trace=trace), [NEXT])
+    assert acted.steps[0] == "Thought 1: I search Ada Moss." and acted.parsed
     assert acted.queries == ("Ada Moss",) and acted.paragraphs == (NEXT,)
     assert "Varn" not in acted.text  # what it was shown, it did not write
-    hops = [{"text": ASKS, "answer": "Lund", "query": ASKS}]
-    chained = read_attempt(line(hops=hops, thoughts=[NEXT.text], reading=BORN))
-    # an answer to a question asks for nothing, but it is written
-    assert chained.steps == (ASKS,) and f"{ASKS} Lund" in chained.text
     listed = read_attempt(line(thoughts=[f"1. {FIRST}", f"2. {BORN}"], answer="Lund"))
     assert listed.steps == (FIRST, BORN)
-
-
-def test_a_hop_that_concludes_asks_for_nothing():
-    """Whether the program said its hops or they were read from what it wrote."""
-    concludes = "So the answer is: Malmö."
-    said = [{"text": text, "answer": "", "query": ""} for text in (FIRST, concludes)]
-    for hops in (said, []):
-        tried = read_attempt(line(thoughts=[FIRST, concludes], hops=hops, answer="Lund"))
-        assert tried.steps == (FIRST,) and concludes in tried.text
+    concludes = read_attempt(line(thoughts=[FIRST, "So the answer is: Malmö."], answer="Lund"))
+    assert concludes.steps == (FIRST,) and "Malmö" in concludes.text
 
 
 LUND = {"answer": "Lund", "reading": f"{BORN} The answer is Lund."}

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
+from ircotlib.results import figures
 from ircotlib.results.causes import CAUSES
-from ircotlib.results.figures import palette
 from ircotlib.systems import CHAINED, CLOSED, ONCE, OWN, STEPWISE, all_systems
 
 SEEN = {  # linear RGB as it is seen (Machado, Oliveira & Fernandes 2009, severity 1)
@@ -61,34 +61,34 @@ def test_distances_are_those_of_cielab():
 
 @pytest.mark.parametrize("seen", SEEN)
 def test_families_are_told_apart(seen):
-    shades = palette.FAMILIES.values()
+    shades = figures.FAMILIES.values()
     darkest = combinations([one[0] for one in shades], 2)
     assert apart(darkest, seen) > 18
     any_two = (pair for two in combinations(shades, 2) for pair in product(*two))
     assert apart(any_two, seen) > (8 if seen == "with tritanopia" else 14)
-    for of_one in palette.FAMILIES.values():
+    for of_one in figures.FAMILIES.values():
         assert apart(combinations(dict.fromkeys(of_one), 2), seen) > 14 if len({*of_one}) > 1 else 1
 
 
 @pytest.mark.parametrize("seen", SEEN)
 def test_causes_are_told_apart(seen):
-    assert len(palette.CAUSES) == len(CAUSES)
-    assert apart(combinations(palette.CAUSES, 2), seen) > 13
+    assert len(figures.CAUSE_COLORS) == len(CAUSES)
+    assert apart(combinations(figures.CAUSE_COLORS, 2), seen) > 13
 
 
 @pytest.mark.parametrize("seen", SEEN)
 def test_lines_are_told_apart(seen):
-    assert apart(combinations(palette.LINES, 2), seen) > 18
+    assert apart(combinations(figures.LINE_COLORS, 2), seen) > 18
 
 
 def test_a_system_has_the_colour_of_its_family_and_the_papers_have_the_darkest():
-    colors = palette.colors_of(all_systems())
+    colors = figures.colors_of(all_systems())
     for name, system in all_systems().items():
-        assert colors[name] in palette.FAMILIES[system.family[0]]
-        assert system.family[0] != OWN and not system.color
-    assert colors["IRCoT QA"] == colors["IRCoT"] == palette.FAMILIES[STEPWISE][0]
-    assert colors["SearChain"] == palette.FAMILIES[CHAINED][0]
-    assert palette.colors_of(["gone"]) == {"gone": "black"}
+        assert colors[name] in figures.FAMILIES[system.family[0]]
+        assert system.family[0] != OWN
+    assert colors["IRCoT QA"] == colors["IRCoT"] == figures.FAMILIES[STEPWISE][0]
+    assert colors["SearChain"] == figures.FAMILIES[CHAINED][0]
+    assert figures.colors_of(["gone"]) == {"gone": "black"}
     drawn_together = ["CoT", "OneR QA", "IRCoT QA", "Self-Ask", "DSP", "SearChain"]
     assert len({colors[name] for name in drawn_together}) == len(drawn_together)
-    assert {*palette.FAMILIES} == {CLOSED, ONCE, STEPWISE, CHAINED, OWN}
+    assert {*figures.FAMILIES} == {CLOSED, ONCE, STEPWISE, CHAINED, OWN}

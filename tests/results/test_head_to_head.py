@@ -1,19 +1,20 @@
-"""The big table of all systems: its tests, costs, front and orders, from runs written by hand."""
+"""The big table of all systems: its tests, costs and front, from runs written by hand."""
 
 from itertools import product
 
 import pandas as pd
 import pytest
 
-from ircotlib.files import paths
-from ircotlib.parameters import EIGHT, read_parameters
+from ircotlib.parameters import read_parameters
 from ircotlib.results import head_to_head
-from ircotlib.results.head_to_head import compare_all, measures_of, panels_of, systems_of
-from ircotlib.results.orders import agree_in_order
+from ircotlib.results import runs as tables
+from ircotlib.results.head_to_head import (
+    compare_all,
+    for_head_to_head,
+    measures_of,
+    systems_of,
+)
 from ircotlib.results.statistics import holm, paired_p
-from ircotlib.running.bench import name_bench
-from ircotlib.running.identity import identity
-from ircotlib.systems import all_systems
 
 P = read_parameters("mini", {"head_to_head": ["hotpotqa", "eli5"]})
 
@@ -37,16 +38,16 @@ def runs_of(dataset):
 
 @pytest.fixture
 def runs(tmp_path, monkeypatch):
-    """Runs on two data sets, with their folders; without times."""
+    """Runs on two data sets, with their folders."""
     abouts = {}
     for dataset, (rank, system) in product(P.head_to_head, enumerate(RIGHT, start=1)):
         kinds = {"requests": 10 * rank, "prompt_tokens": 1000 * rank, "tokens": 100 * rank}
         counts = {"Retrieve": {"requests": 20}, "Generate": kinds, "Sample": kinds}
         counts |= {"Extract": {"requests": 30}, "Duplicate": {"requests": 10}}
+        counts = {kind: {"computed": 0} | of for kind, of in counts.items()}
         about = {"dataset": dataset, "system": system, "counts": counts, "questions": 10}
         abouts[tmp_path / dataset / system] = about
-    monkeypatch.setattr(head_to_head, "find_runs", lambda p, experiment, **options: abouts)
-    monkeypatch.setattr(paths, "FIGURES", tmp_path)
+    monkeypatch.setattr(tables, "find_runs", lambda *of, **options: abouts)
     return pd.concat([runs_of(name) for name in P.head_to_head], ignore_index=True)
 
 
@@ -57,28 +58,10 @@ def test_all_systems_of_searchain_and_those_of_ircot_that_a_reader_ends():
     assert "SearChain" in names and named == ["CoT", "SearChain"]
 
 
-def test_a_panel_for_each_kind_of_retriever():
-    [panel] = panels_of(P)
-    assert panel.datasets == P.head_to_head and read_parameters("mini").head_to_head == EIGHT
-    several = ["embedded", "http://host:9200", "dense:a/b", "colbert:c/d"]
-    panels = panels_of(P.change(retrievers=several, agent="some/folder"))
-    kinds = [(panel.retriever, panel.model) for panel in panels]
-    assert kinds == [("embedded", "some/folder"), ("dense:a/b", "some/folder")]
-
-
-@pytest.mark.parametrize(("style", "tuned"), [("agent", ["k"]), ("codex", ["k", "m"])])
-def test_m_is_tuned_where_demonstrations_are_shown(style, tuned):
-    bench = name_bench(P.change(style=style), "hotpotqa", "13_head_to_head")
-    assert list(bench.grid(all_systems()["IRCoT QA"])) == tuned
-
-
-def test_fewer_texts_are_drawn_where_the_parameters_say_so():
-    names = ("CoT-SC", "DSP", "Verify-and-Edit")
-    fewer = [all_systems()[name].draw_at_most(5) for name in names]
-    assert fewer == [{"n": 5}, {"n": 5, "queries": 5}, {}]
-    assert all_systems()["CoT-SC"].draw_at_most(None) == {}
-    assert identity(P.change(samples=5)) == identity(P) | {"samples": 5}
-    assert panels_of(P.change(head_to_head_test=7))[0].test == 7 != panels_of(P)[0].test
+def test_the_parameters_are_those_of_the_agent_on_the_data_sets_of_both_papers():
+    p = for_head_to_head(P.change(agent="some/folder", head_to_head_test=7))
+    assert (p.model, p.datasets, p.test) == ("some/folder", P.head_to_head, 7)
+    assert for_head_to_head(P).test == P.test
 
 
 def test_each_data_set_has_its_measure_and_f1_where_ircot_has_it():
@@ -99,20 +82,10 @@ def test_the_big_table_has_means_tests_and_costs_of_a_question(runs):
     values = runs_of("hotpotqa").pivot(index="id", columns="system", values="f1")
     expected = holm(values[names].sub(values["SearChain"], axis=0).apply(paired_p)).round(4)
     assert list(first.loc[names, "p_against_best"]) == list(expected)
-    assert expected[2] < 0.05 and first.at["CoT", "p_against_ircot"] == 1
+    assert expected["IRCoT QA"] < 0.05 and first.at["CoT", "p_against_ircot"] == 1
     assert first.at["SearChain", "reported"] == 56.91 and first.at["CoT", "reported"] == 35.04
     of_f1 = table[table["metric"] == "f1"].set_index("system")
     assert of_f1.at["IRCoT QA", "reported"] == 60.7 and pd.isna(of_f1.at["DSP", "reported"])
-    assert table["seconds"].isna().all()
-
-
-def test_seconds_are_those_of_the_same_model_and_retriever(runs, tmp_path):
-    row = {"model": P.model, "retriever": "BM25", "dataset": "eli5", "system": "CoT"}
-    others = [row | {"seconds": 2.5}, row | {"model": "other", "dataset": "hotpotqa", "seconds": 9}]
-    pd.DataFrame(others).to_csv(tmp_path / "bench_systems.csv", index=False)
-    timed = compare_all(runs, P).dropna(subset="seconds")
-    [row] = timed[["dataset", "system", "seconds"]].to_numpy()
-    assert tuple(row) == ("eli5", "CoT", 2.5)
 
 
 def test_means_over_data_sets_and_the_front(runs):
@@ -121,12 +94,6 @@ def test_means_over_data_sets_and_the_front(runs):
     assert means.at["DSP", "tokens"] == 440
     assert means.at["SearChain", "reported"] == pytest.approx((56.91 + 25.57) / 2, abs=0.006)
     assert list(means.index[means["on_front"]]) == ["SearChain"]  # the cheapest, and the best
-    table = compare_all(runs, P)
-    worse = table.assign(retriever="dense", mean=table["mean"] / 2)
-    both = head_to_head.average(pd.concat([table, worse], ignore_index=True))
-    assert list(both.loc[both["on_front"], "retriever"]) == ["BM25", "dense"]  # a front for each
-    earlier = head_to_head.average(table.drop(columns=["extractions", "duplicates"]))
-    assert list(earlier["mean"]) == list(means["mean"]) and "extractions" not in earlier
     some = runs[(runs["dataset"] == "eli5") | (runs["system"] != "CoT")]
     assert "CoT" not in set(head_to_head.average(compare_all(some, P))["system"])
 
@@ -162,22 +129,9 @@ def test_intervals_of_means_are_stratified():
     assert two == pytest.approx(one / 2)
 
 
-def test_the_front_by_hand():
-    costs, values = [1, 2, 3, 3, 1], [10, 30, 30, 40, 9]
-    assert head_to_head.find_front(costs, values) == [True, True, False, True, False]
-    assert head_to_head.find_front([1, 1], [5, 5]) == [True, True]
-
-
-def test_our_order_beside_the_papers(runs):
-    table = compare_all(runs, P)
-    table.loc[table["system"] == "CoT", "retrievals"] = 0.0
-    orders = agree_in_order(table).set_index(["dataset", "metric", "among"])
-    whole = orders.loc["hotpotqa", "cover_em", "all"]  # 56.91, 51.97, 35.04 in the paper
-    assert list(whole[["systems", "pairs", "same_order", "tau"]]) == [3, 3, 3, 1]
-    within = orders.sort_index().loc["hotpotqa", "cover_em"]["systems"]
-    assert dict(within) == {"all": 3, "with retrieval": 2, "without": 1}
-    alone = orders.loc["hotpotqa", "f1", "all"]
-    assert alone["systems"] == 1 and pd.isna(alone["tau"])
-    less = table.replace({"system": {"DSP": "SearChain w/o Completion"}})
-    less = agree_in_order(less).set_index(["dataset", "among"])["systems"]
-    assert less["eli5", "with retrieval"] == 1  # an ablation is in no group
+def test_the_front_has_what_nothing_cheaper_reaches():
+    table = compare_all(pd.DataFrame(), P).reindex(range(5)).astype({"metric": object})
+    table = table.assign(dataset="fever", metric="cover_em", profile="mini", model="m")
+    table = table.assign(retriever="BM25", system=list("abcde"), tokens_out=0)
+    table = table.assign(tokens_in=[1, 2, 3, 3, 1], mean=[10, 30, 30, 40, 9])
+    assert list(head_to_head.average(table)["on_front"]) == [True, True, False, True, False]

@@ -1,10 +1,15 @@
-"""Tables as notebooks show them."""
+"""Tables as notebooks show them, and as files."""
+
+import shutil
+import subprocess
 
 import pandas as pd
 import pytest
-from IPython.core.interactiveshell import InteractiveShell
 
-from ircotlib.results.shown import as_texts, show_sorted, show_table, spread, title_of
+from ircotlib.files import paths
+from ircotlib.parameters import read_parameters
+from ircotlib.results.markdown import as_latex, as_markdown, save_table
+from ircotlib.results.shown import as_texts, show_table, spread, title_of
 
 LONG = pd.DataFrame(
     {
@@ -23,9 +28,7 @@ LONG = pd.DataFrame(
         ("musique_3hop", "MuSiQue, 3hop"),
         ("data/models/mini-xxl", "mini-xxl"),
         ("data/models/a against data/models/b", "a against b"),
-        ("IRCoT QA w/o reader", "IRCoT QA w/o reader"),
         ("Plan-and-Solve w/ IR", "Plan-and-Solve w/ IR"),
-        ("knowledge_corrected_by_ir", "corrected by retrieval"),
         ("words_in", "words in"),
     ],
 )
@@ -39,84 +42,91 @@ def test_cells_are_short_and_none_is_nan():
             "model": ["data/models/a", "data/models/b"],
             "p": [0.0004, 0.25],
             "n": [1200, None],
-            "mean": [12.345, float("nan")],
+            "mean": [-0.04, float("nan")],
             "share": [0.481481, 1.0],
             "right": [True, False],
-            "comparison": ["steps: musique_3hop > musique_2hop", "OneR QA > NoR QA"],
             "answers": [("Rome", "Roma"), ()],
-            "deviation": [None, None],
+            "deviation": [None, None],  # of nothing, so that it is left out
         }
     )
     texts = as_texts(table)
-    heads = [
-        "model",
-        "p",
-        "questions",
-        "mean",
-        "share",
-        "right",
-        "comparison",
-        "answers",
-    ]  # none of nothing
-    assert list(texts) == heads
+    assert list(texts) == ["model", "p", "questions", "mean", "share", "right", "answers"]
     assert texts.to_numpy().tolist() == [
-        [
-            "a",
-            "< 0.001",
-            "1,200",
-            "12.3",
-            "0.48",
-            "✓",
-            "steps: MuSiQue, 3hop > MuSiQue, 2hop",
-            "Rome, Roma",
-        ],
-        ["b", "0.250", "", "", "1.00", "", "OneR QA > NoR QA", ""],
+        ["a", "< 0.001", "1,200", "-0.04", "0.48", "✓", "Rome, Roma"],
+        ["b", "0.250", "", "", "1.00", "", ""],
     ]
 
 
-def test_a_wide_table_has_ours_and_the_papers_and_says_what_is_not_measured(capsys):
+def test_a_wide_table_has_ours_and_the_papers_or_intervals_or_one_value():
     wide = as_texts(spread(LONG, "system"))
-    assert wide.to_numpy().tolist() == [["OneR QA", "10.0 (30.0)", "9.5"]]
     assert list(wide) == ["system", "2WikiMQA", "MuSiQue"]
-    assert capsys.readouterr().out == "Not measured here: SearChain w/o IR.\n"
-    wide = as_texts(spread(LONG, "system", papers=True))
-    assert wide.iloc[1].tolist() == ["SearChain w/o IR", "– (12.0)", "– (13.0)"]
-    assert capsys.readouterr().out == ""
-
-
-def test_a_wide_table_has_intervals_or_one_value():
+    assert wide.to_numpy().tolist() == [
+        ["OneR QA", "10.0 [30.0]", "9.5"],
+        ["SearChain w/o IR", "– [12.0]", "– [13.0]"],
+    ]
     means = LONG.head(2).drop(columns=["ours", "paper"])
     means = means.assign(mean=[1.0, 2.0], low=[0.5, 1.0], high=[3.0, 4.0], p_holm=[0.0001, 0.5])
     assert spread(means, "system").to_numpy().tolist() == [["1.0 (0.5 to 3.0)", "2.0 (1.0 to 4.0)"]]
-    p = spread(means, "system", value="p_holm")
-    assert p.to_numpy().tolist() == [["< 0.001", "0.500"]]
-    assert as_texts(spread(means.head(0), "system")).empty
+    assert spread(means, "system", value="p_holm").to_numpy().tolist() == [[0.0001, 0.5]]
+    assert spread(means.head(0), "system").empty
 
 
-def test_what_is_in_one_group_is_said_once():
-    table = LONG.assign(mean=1.0).pivot_table("mean", ["dataset", "system"])
-    groups = as_texts(table)["data set"].tolist()
-    assert groups == ["2WikiMQA", "", "MuSiQue", ""]
-
-
-def test_rows_after_the_first_unfold(monkeypatch):
-    monkeypatch.setenv("IRCOT_BATCH", "1")
-    shown = []
-    shell = InteractiveShell.instance()
-    try:
-        monkeypatch.setattr(shell.display_pub, "publish", lambda data, **_: shown.append(data))
-        table = pd.DataFrame({"answer": [f"a<{n}>" for n in range(17)], "recall": range(17)})
-        show_table(table)
-        show_sorted(table)
-    finally:
-        InteractiveShell.clear_instance()
-    assert "<details>" not in shown[1]["text/html"] and "a&lt;14&gt;" in shown[1]["text/html"]
-    first, rest = shown[0]["text/html"].split("<details><summary>2 more</summary>")
-    assert '<td style="text-align:left">a&lt;14&gt;</td><td>14</td>' in first
-    assert "a&lt;15&gt;" in rest and "a&lt;15&gt;" not in first
-    assert shown[0]["text/plain"].endswith("14\n… 2 more")
-
-
-def test_nothing_is_said_to_be_nothing(capsys):
+def test_a_notebook_shows_texts_and_says_that_there_is_nothing(capsys):
+    show_table(LONG.assign(mean=1.0).pivot_table("mean", ["dataset", "system"]))
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == ["mean", "data", "2WikiMQA", "SearChain"] + [
+        "MuSiQue",
+        "SearChain",
+    ]  # what is in one group is said once
     show_table(LONG.head(0))
-    assert capsys.readouterr().out == "nothing to show\n"
+    assert "nothing to show" in capsys.readouterr().out
+
+
+COLUMNS = ["first", "dataset", "p_holm", "system", "ours"]
+TABLE = [("[Query 1] of 5 Ω ≤ 6", "musique", 0.00004, "A | B & C_D", -1.0)]
+TABLE += [("*starred*", "iirc", 0.5, "50% → x\ny", 2.04)]
+TABLE = pd.DataFrame(TABLE, columns=COLUMNS)
+
+
+def test_a_table_is_kept_as_csv_markdown_and_latex(tmp_path, monkeypatch):
+    monkeypatch.setattr(paths, "FIGURES", tmp_path)
+    save_table(TABLE, "table", "What it is.")
+    save_table(TABLE, "table", "What it is.", read_parameters("sample"))
+    names = [f"{name}.{end}" for name in ("table", "table_sample") for end in ("csv", "md", "tex")]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
+    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "table.csv"), TABLE, check_dtype=False)
+    text = (tmp_path / "table.md").read_text(encoding="utf-8")
+    assert text == f"What it is.\n\n{as_markdown(TABLE)}\n"
+
+
+def test_markdown_has_names_and_even_decimals():
+    assert as_markdown(TABLE).splitlines() == [
+        "| first | data set | p (Holm) | system | ours |",
+        "| --- | --- | --- | --- | --- |",
+        "| [Query 1] of 5 Ω ≤ 6 | MuSiQue | < 0.001 | A \\| B & C_D | -1.0 |",
+        "| \\*starred\\* | IIRC | 0.500 | 50% → x<br>y | 2.0 |",
+    ]
+
+
+def test_latex_escapes_signs_and_rows_that_begin_with_a_bracket_or_a_star():
+    text = as_latex(TABLE, "50% & more", "a_b")
+    rows = [line for line in text.splitlines() if line.endswith(r"\\")]
+    assert rows == [
+        r"first & data set & p (Holm) & system & ours \\",
+        r"{}[Query 1] of 5 $\Omega$ $\leq$ 6 & MuSiQue & $<$ 0.001 & A | B \& C\_D & -1.0 \\",
+        r"{}*starred* & IIRC & 0.500 & 50\% $\rightarrow$ x\newline y & 2.0 \\",
+    ]
+    assert r"\caption{50\% \& more}" in text and r"\label{tab:a-b}" in text
+    long = as_latex(pd.concat([TABLE] * 30), "c", "t")
+    assert r"\begin{longtable}" in long and r"\begin{table}" not in long
+
+
+@pytest.mark.skipif(not shutil.which("pdflatex"), reason="needs pdflatex")
+def test_latex_compiles(tmp_path):
+    tables = as_latex(TABLE, "One.", "a") + as_latex(pd.concat([TABLE] * 30), "Two.", "b")
+    head = r"\documentclass{article}\usepackage{booktabs,longtable,amssymb}"
+    head += r"\usepackage[T1]{fontenc}\begin{document}"
+    (tmp_path / "t.tex").write_text(head + tables + r"\end{document}", encoding="utf-8")
+    command = ["pdflatex", "-halt-on-error", "t.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:]

@@ -1,6 +1,5 @@
-"""Bootstrap intervals, exact tests of differences, and many tests at once."""
+"""Intervals, exact tests of differences, what is equal, and many tests at once."""
 
-import itertools
 import math
 import warnings
 
@@ -9,16 +8,17 @@ import pandas as pd
 import pytest
 from scipy.stats import binomtest
 
+from ircotlib.errors import UserError
 from ircotlib.results import statistics
-from ircotlib.results.dependence import describe_shown
 from ircotlib.results.statistics import (
     bootstrap_interval,
-    detectable,
+    compare_scores,
     holm,
+    is_equal,
     mean_interval,
     paired_difference,
-    questions_needed,
-    unpaired_difference,
+    paired_p,
+    unpaired_p,
 )
 
 
@@ -26,12 +26,11 @@ def test_bootstrap_interval_depends_on_the_seed_only_and_stays_the_same():
     values = np.random.default_rng(1).uniform(size=101)
     expected = (0.458630649873675, 0.569069028392675)
     assert bootstrap_interval(values, seed=3) == pytest.approx(expected, abs=1e-11)
-    assert bootstrap_interval(list(values), seed=3) == bootstrap_interval(values, seed=3)
     assert bootstrap_interval(values, seed=1) != bootstrap_interval(values, seed=2)
 
 
 def test_p_is_below_5_percent_only_if_the_interval_excludes_zero():
-    """What `verdicts` rests on, also for few questions and near the border."""
+    """What verdicts rest on, also for few questions and near the border."""
     random, decided = np.random.default_rng(0), 0
     for n in (2, 6, 40, 100) * 40:
         a, b = random.integers(0, 2, (2, n)) + random.choice([0.0, 0.15]) * np.array([[1], [0]])
@@ -41,19 +40,11 @@ def test_p_is_below_5_percent_only_if_the_interval_excludes_zero():
     assert decided > 20
 
 
-def test_pairs_see_what_intervals_of_their_own_do_not():
-    random = np.random.default_rng(3)
-    b = random.integers(0, 2, size=300).astype(float)
-    a = b + (random.uniform(size=300) < 0.05) * (1 - b)  # a few more are right, and none fewer
-    assert bootstrap_interval(a)[0] < bootstrap_interval(b)[1]
-    assert paired_difference(a, b).low > 0 and paired_difference(a, b).p < 0.01
-
-
 @pytest.mark.parametrize(("mean", "n", "p"), [(0, 3, 1), (0.5, 2, 0.5), (1, 1, 1), (1, 10, 2**-9)])
 def test_equal_differences_are_judged_by_their_sign(mean, n, p):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert paired_difference([mean] * n, [0] * n) == statistics.Difference(mean, mean, mean, p)
+        assert paired_difference([mean] * n, [0] * n) == (mean, mean, mean, p)
 
 
 def test_nothing_depends_on_the_order_of_questions():
@@ -63,29 +54,27 @@ def test_nothing_depends_on_the_order_of_questions():
         for order in (random.permutation(20) for _ in range(3)):
             again, first = paired_difference(values[order], b), paired_difference(values, b)
             assert again == pytest.approx(first, rel=1e-12)
-            again = unpaired_difference(values[order], b[:9] + 0.5)
-            assert again == pytest.approx(unpaired_difference(values, b[:9] + 0.5), rel=1e-12)
+            assert unpaired_p(values[order], b[:9] + 0.5) == unpaired_p(values, b[:9] + 0.5)
     assert paired_difference(a, b).p == 0.03125
 
 
-def test_so_many_questions_decide_four_times_out_of_five():
-    assert questions_needed(0.0, 1.0, 0.05) == math.inf
-    assert math.isnan(questions_needed(1.0, 1.0, math.nan))
-    random, level = np.random.default_rng(9), 0.05 / 10
-    shares = [0.2, 0.05, 0.75]  # of questions won, lost, and equal
-    n = math.ceil(questions_needed(0.15, (0.25 - 0.15**2) ** 0.5, level))
-    counts = random.multinomial(n, shares, size=300)
-    share = np.mean([binomtest(won, won + lost).pvalue < level for won, lost, _ in counts])
-    assert share == pytest.approx(0.8, abs=0.06)
+def test_scores_that_differ_by_rounding_are_equal():
+    """0.1 + 0.2 is not 0.3, and sums depend on their order (scipy#17667)."""
+    noise = [0.1 + 0.2 - 0.3] * 12
+    assert noise[0] and paired_p(noise) == 1 and paired_p([0.3, *noise]) == 1
+    means = [sum(of) / 3 for of in ((0.1, 0.2, 0.3), (0.3, 0.2, 0.1))]
+    a, b = (scores_of("hotpotqa", [mean] * 12) for mean in means)
+    [row] = compare_scores(a, b, "f1").to_dict("records")
+    assert means[0] != means[1] and (row["wins"], row["losses"], row["p"]) == (0, 0, 1)
 
 
-def test_the_smallest_difference_that_would_be_found_is_that_for_which_so_many_are_needed():
-    for n, deviation, level in itertools.product((20, 100, 3000), (0.3, 45.0), (0.05, 0.0004)):
-        mean = detectable(n, deviation, level)
-        assert questions_needed(mean, deviation, level) == pytest.approx(n)
-    assert detectable(3, 1.0, 0.05) == math.inf and detectable(100, 0.0, 0.05) == 0
-    # a sixth of the answers differ: of 100 questions 12 points for one test
-    assert detectable(100, 41, 0.05) == pytest.approx(11.9, abs=0.1)
+def test_many_differences_are_tested_by_some_of_their_signs(monkeypatch):
+    random = np.random.default_rng(4)
+    values = random.choice([-1, -0.5, 0, 0.4, 1], 200)
+    exact = paired_p(values)
+    monkeypatch.setattr(statistics, "EXACT", 0)
+    assert exact != paired_p(values) == pytest.approx(exact, abs=0.01)
+    assert paired_p([1.0] * 60 + [-1.0]) == 1 / (1 + statistics.DRAWS)  # is never 0
 
 
 @pytest.mark.parametrize(
@@ -115,9 +104,27 @@ def test_no_values_and_nan_have_no_interval(test):
         paired_difference([1, 0], [1])
 
 
+def test_what_differs_by_less_than_3_points_is_equal():
+    assert is_equal([0.0] * 100) and not is_equal([0.0] * 40)
+    flips = [100.0, -100.0] * 10  # of 1,000 questions 20 change
+    assert is_equal([0.0] * 980 + flips) and not is_equal([0.0] * 80 + flips)
+    assert is_equal([1.5] * 3000) and not is_equal([3.5] * 3000)
+    assert is_equal([2.9, -2.9] * 2000) and not is_equal([100.0] + [0.0] * 99)
+
+
+def test_seldom_is_something_called_equal_that_is_3_points_better():
+    """Of 0 and 1, at the border, where a bootstrap interval would err most: few differ."""
+    random = np.random.default_rng(12)
+    for n, worse in ((100, 0), (100, 0.05), (400, 0.02)):
+        chances = [0.03 + worse, worse, 1 - 0.03 - 2 * worse]
+        draws = random.multinomial(n, chances, size=1_000)
+        values = [np.repeat([100.0, -100.0, 0.0], counts) for counts in draws]
+        assert np.mean([is_equal(of) for of in values]) < 0.07
+
+
 def test_holm_as_computed_by_hand():
     by_hand = np.array([0.03, 0.06, 0.06, 0.02])  # 4 × .005, 3 × .01, 2 × .03, .06
-    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx(by_hand)
+    assert list(holm([0.01, 0.04, 0.03, 0.005])) == pytest.approx(by_hand)
     assert list(holm([0.2, 0.6, 0.9])) == pytest.approx([0.6, 1, 1]) and len(holm([])) == 0
 
 
@@ -126,16 +133,48 @@ def test_verdicts_are_by_p_and_sign():
     assert list(statistics.verdicts(p, differences)) == ["holds", "cannot tell", "does not hold"]
 
 
-def test_means_and_titles_say_how_many_demonstrations_were_shown():
+def scores_of(dataset, values, metric="f1", **columns):
+    ids = [f"q{n}" for n in range(len(values))]
+    table = pd.DataFrame({"id": ids, metric: values, "dataset": dataset, "metric": metric})
+    return table.assign(**columns)
+
+
+def test_two_tables_of_scores_are_compared_on_the_questions_that_both_have():
+    """Of several rows of a question, such as of demonstration sets, the mean counts."""
+    a = pd.concat([scores_of("hotpotqa", [1] * 8 + [0] * 2), scores_of("musique", [0.5] * 4)])
+    b = pd.concat([scores_of("musique", [0.5] * 4), scores_of("hotpotqa", [0] * 9)])
+    twice = pd.concat([a, a.assign(f1=0.0)])
+    table = compare_scores(a, b).set_index("dataset")
+    row = table.loc["hotpotqa"]
+    assert (row["n"], row["unshared"], row["wins"], row["losses"]) == (9, 1, 8, 0)
+    assert (row["mean_a"], row["mean_b"]) == (pytest.approx(88.89), 0)
+    assert row["p"] == pytest.approx(binomtest(8, 8).pvalue) and row["p_holm"] == 2 * row["p"]
+    assert row["verdict"] == "a is better" and row["low"] < row["difference"] < row["high"]
+    assert table.loc["musique", "verdict"] == "cannot tell"  # equal, but of four questions
+    assert compare_scores(twice, b).set_index("dataset").loc["hotpotqa", "mean_a"] < 45
+    many = scores_of("iirc", [1, 0] * 100)
+    assert list(compare_scores(many, many)["verdict"]) == ["equal within 3 points"]
+
+
+def test_what_cannot_be_compared_is_refused():
+    a = scores_of("hotpotqa", [1, 0])
+    with pytest.raises(UserError, match=r"found scores by \['em', 'f1'\], expected one measure"):
+        compare_scores(a, scores_of("hotpotqa", [1, 0], "em"))
+    with pytest.raises(UserError, match="found no question of a data set in both tables"):
+        compare_scores(a, scores_of("musique", [1, 0]))
+    with pytest.raises(UserError, match="f1 on hotpotqa: found a score that is not from 0 to 1"):
+        compare_scores(a, scores_of("hotpotqa", [90, 0]))
+    with pytest.raises(UserError, match="not from 0 to 1"):
+        compare_scores(a, scores_of("hotpotqa", [math.inf, 0]))
+
+
+def test_means_say_how_many_demonstrations_were_shown():
     rows = [("a", "NoR QA", 9), ("b", "NoR QA", 7), ("a", "OneR", None), ("a", "OneR QA", 0.25)]
     scores = pd.DataFrame(rows, columns=["dataset", "system", "demonstrations_shown"])
     scores = scores.assign(model="m", id="q", f1=0.5, metric="f1", demonstration_set=0)
     scores = scores.astype({"demonstrations_shown": object}).assign(
         demonstrations=scores["dataset"]
     )
-    said = "demonstrations in the last prompt: NoR QA 7.0 to 9.0, OneR QA 0.2"
-    assert describe_shown(scores) == said
-    assert describe_shown(scores[scores["system"] == "OneR"]) == ""
     table = statistics.summarise(scores, ("dataset", "system"))
     assert list(table.columns[-3:]) == ["deviation", "demonstrations_shown", "n"]
     assert list(table["demonstrations_shown"].dropna()) == [9, 7, 0.25]

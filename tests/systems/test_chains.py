@@ -1,14 +1,11 @@
 """Chains of query, read from what a model may write."""
 
-import random
 import re
-import time
 
 import pytest
 
 from ircotlib.data import Node
-from ircotlib.systems import searchain
-from ircotlib.systems.searchain.chain import Chain, citations, conclude, read_chain
+from ircotlib.systems.searchain import Chain, citations, conclude, read_chain, read_released_chain
 
 TEXT = """[Query 1]: Who is the performer of Spirit if...?
 [Answer 1]: Kevin Drew
@@ -142,50 +139,17 @@ def test_a_malformed_chain_is_read_as_far_as_it_can_be(text, read, final, fault)
     assert [node.unsolved for node in chain.nodes] == [not answer for _, answer in pairs(chain)]
 
 
-def damage(text, draw):
-    """A text with pieces deleted, repeated and moved, and cut off at any character."""
-    lines = text.split("\n")
-    for _ in range(draw.randrange(4)):
-        change, number = draw.randrange(3), draw.randrange(len(lines))
-        line = lines[number] if change else lines.pop(number)
-        lines.insert(draw.randrange(len(lines) + 1), line if draw.random() < 0.7 else "…")
-    joined = draw.choice(["\n", "\n\n", " "]).join(lines)
-    return joined[draw.randrange(9) : draw.randrange(len(joined) // 2, len(joined) + 1)]
-
-
-def test_whatever_is_written_what_was_read_stands_in_it():
-    draw = random.Random(0)
-    sources = [AROUND[name](TEXT) for name in AROUND]
-    for text in (damage(draw.choice(sources), draw) for _ in range(1000)):
-        chain = read_chain(text)
-        assert [node.number for node in chain.nodes] == list(range(1, len(chain.nodes) + 1))
-        assert all(node.query for node in chain.nodes)
-        words = [word for node in chain.nodes for word in f"{node.query} {node.answer}".split()]
-        assert all(word in text for word in words)
-        assert all(node.unsolved is not bool(node.answer) for node in chain.nodes)
-        assert chain.final in text
-        unsolved = any(node.unsolved for node in chain.nodes)
-        assert chain.fault or (chain.nodes and (chain.final or unsolved))
-
-
-def test_a_long_text_that_is_no_chain_is_read_at_once():
-    for text in ("*", " ", "\n", "[", "- ", "[Query ", "[1] ", "\n \n", "query:"):
-        started = time.perf_counter()
-        read_chain(text * 20_000)
-        assert time.perf_counter() - started < 5
-
-
 def test_the_released_program_reads_lines():
     copied = "[Query 1]: a?\n[Unsolved Query]: a?\n[Query 2]: c?\n[Answer 2]: d\n[Final Content]: e"
-    chain = searchain.chain.read_released_chain(copied, 2)
+    chain = read_released_chain(copied, 2)
     assert chain.nodes == (
         Node("a?", "[Answer 2]: d", 2, 1),  # that of another query
         Node("a?", "[Answer 2]: d", 2, 2, unsolved=True),
         Node("c?", "[Answer 2]: d", 2, 3),
     )
     assert (chain.final, chain.fault) == ("e", "")
-    assert searchain.chain.read_released_chain("[Query 1]: a?").nodes == (Node("a?", "", 1, 1),)
-    assert searchain.chain.read_released_chain("Query: a?\nNo.").nodes == ()
+    assert read_released_chain("[Query 1]: a?").nodes == (Node("a?", "", 1, 1),)
+    assert read_released_chain("Query: a?\nNo.").nodes == ()
 
 
 @pytest.mark.parametrize(

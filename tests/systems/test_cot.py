@@ -86,19 +86,6 @@ def test_auto_cot_shows_an_example_of_each_cluster():
     assert result.answer == "Oslo"
 
 
-def test_all_questions_of_a_data_set_ask_for_the_same_examples():
-    system = partial(auto_cot, prompts=WRITERS, others=tuple(RIVERS + NOVELS), examples=3)
-    replies = ["A.", "a", "B.", "b", "C.", "c", CHAIN]
-    one, another = (play(system(question), replies)[0] for question in (QUESTION, RIVERS[0]))
-    assert one[:6] == another[:6] and one[6] != another[6]
-
-
-def test_auto_cot_without_an_example_thinks_without():
-    system = auto_cot(QUESTION, prompts=WRITERS, others=RIVERS, examples=1)
-    requests, result = play(system, ["cut", "cut off", CHAIN])
-    assert requests[-1] == Generate(f"chain|{ASKED}||", NEXT, 256) and result.answer == "Oslo"
-
-
 def test_clusters_are_of_any_vectors_and_those_nearest_the_centre_come_first():
     def embed(texts):
         return [[float(text)] for text in texts]

@@ -1,13 +1,10 @@
 """DecomP, played by hand."""
 
-import json
-from dataclasses import replace
-
 import pytest
-from replying import own_demonstrations, play, writers
+from replying import play, writers
 
 from ircotlib.data import Paragraph, Question
-from ircotlib.program import LINE, Extract, Extracted, Generate, Retrieve
+from ircotlib.program import LINE, Generate, Retrieve
 from ircotlib.systems.decomp import decomp, read_answers, read_call
 
 QUESTION = Question("q", "What is Grieg's capital?", ("Oslo",), (), "test")
@@ -52,7 +49,7 @@ def test_a_list_of_answers_is_shown_to_the_next_sub_question():
     requests, result = play(decomp(QUESTION, prompts=PROMPTS), replies)
     shown = '\nA: {"titles": ["Grieg"], "answer": ["Bergen", "Norway"]}\nQS:'
     assert requests[-1].prompt.endswith(shown)
-    assert (result.answer, result.hops[0].answer) == ("Bergen Norway", "Bergen Norway")
+    assert result.answer == "Bergen Norway"
 
 
 @pytest.mark.parametrize(
@@ -70,34 +67,6 @@ def test_a_list_of_answers_is_shown_to_the_next_sub_question():
 )
 def test_answers_are_read_from_a_list_a_chain_or_the_whole_reply(reply, answers):
     assert read_answers(reply) == answers
-
-
-def test_examples_of_one_fact_are_answered_directly_and_of_two_by_a_chain():
-    for block in own_demonstrations("decomp", "singlehop", "multihop"):
-        answers = json.loads(block.rpartition("\nA: ")[2])
-        assert answers == read_answers(json.dumps(answers)) and "answer is" not in block
-    for block in own_demonstrations("decomp", "multihop", "multihop"):
-        assert " So the answer is: " in block
-
-
-def test_a_second_reader_answers_what_a_single_hop_asks():
-    born = "Where was Grieg born?"
-    found = [Extracted("Norway.", 2.0), Extracted("Lund", 1.0)]
-    replies = [CALLS[0], (GRIEG, LUND), *found, CALLS[2], "So the answer is: Oslo.", "[EOQ]"]
-    requests, result = play(decomp(QUESTION, prompts=PROMPTS, extract=True), replies)
-    read = [Extract(born, GRIEG), Extract(born, LUND)]
-    assert requests[:5] == [decomposing(0), Retrieve(born, 4), *read, decomposing(2)]
-    assert requests[5] == reading("Grieg's capital?", GRIEG)  # of several paragraphs
-    assert (result.answer, result.hops[0].answer) == ("Oslo", "Norway")
-
-
-def test_the_prompt_of_a_sub_question_ends_with_it_below_fifteen_direct_answers():
-    examples = own_demonstrations("decomp", "singlehop", "multihop")
-    prompts = PROMPTS | {"singlehop": replace(PROMPTS["singlehop"], demonstrations=examples)}
-    requests, _ = play(decomp(QUESTION, prompts=prompts), [CALLS[0], (GRIEG,), '["Norway"]', ""])
-    example = reading("Where was Grieg born?", GRIEG).prompt
-    assert requests[2] == Generate("\n\n\n".join([*examples, example]), LINE, 200)
-    assert requests[2].prompt.count("\nA: [") == 15
 
 
 def test_a_line_that_is_no_call_ends_it():
@@ -121,20 +90,3 @@ def test_lines_that_are_no_calls():
     lines = ["", "Who?", "(select) [other] Who?", "(select) [multihop_titleqa] Who?"]
     lines += ['(select) [multihop_titleqa] Titles: ["a", b]. Question: Who?']
     assert [read_call(line) for line in lines] == [("", "", [])] * 5
-
-
-def test_every_call_of_an_example_is_read_and_names_pages_that_were_found():
-    """As in the original, examples have two to four facts, and lists of titles and answers."""
-    facts, lengths = [], set()
-    for block in own_demonstrations("decomp", "decompose", "multihop"):
-        asked, *lines, end = block.splitlines()
-        calls = [read_call(line.removeprefix("QS: ")) for line in lines[::2]]
-        replies = [json.loads(line.removeprefix("A: ")) for line in lines[1::2]]
-        assert all(module for module, _, _ in calls) and end == "QS: [EOQ]"
-        found = dict.fromkeys(title for reply in replies[:-1] for title in reply["titles"])
-        assert calls[-1] == ("multihop_titleqa", asked.removeprefix("QC: "), list(found))
-        assert all(len(reply["titles"]) > 1 for reply in replies[:-1])
-        lengths |= {len(reply["answer"]) for reply in replies[:-1]}
-        facts.append(len(calls) - 1)
-    assert sorted(set(facts)) == [2, 3, 4] and sum(n > 2 for n in facts) == 4
-    assert len(facts) == 15 and lengths == {1, 2}

@@ -2,16 +2,12 @@
 
 import re
 
-import pytest
-from replying import drawn, family_writers, own_demonstrations, play, writers
+from replying import drawn, play, writers
 
 from ircotlib.data import Paragraph, Question
-from ircotlib.datasets import find_dataset
 from ircotlib.program import LINE, Generate, Retrieve, Sample
-from ircotlib.prompting.prompt import Prompt, read_template
 from ircotlib.systems import all_systems
 from ircotlib.systems.dsp import dsp
-from ircotlib.systems.dsp.examples import Solution, Stage, read_pairs, succeeds
 
 QUESTION = Question("q", "Who leads Kenya's capital?", ("Ann",), (), "test")
 FIRST = "Question: Sea of Cairo?\nAnswer: Red Sea"
@@ -95,38 +91,6 @@ def test_it_demonstrates_searches_twice_and_predicts():
     assert result.thoughts == ("E.\nSearch Query: capital", "F.\nSearch Query: Ann")
 
 
-@pytest.mark.parametrize("dataset", "hotpotqa strategyqa zsre fever eli5".split())
-def test_before_an_example_is_annotated_a_search_shows_its_format_alone(dataset):
-    """With the examples of each family, of which a prediction shows all others."""
-    program, prompts = dsp(QUESTION, prompts=family_writers("DSP", dataset)), []
-    reply, pairs = None, DSP.count_examples(find_dataset(dataset))
-    for reply in [None, "A.\nSearch Query: b", (NILE,), "C.\nSearch Query: d", (NILE,)]:
-        prompts += [request.prompt] if isinstance(request := program.send(reply), Generate) else []
-    first, second, last = prompts
-    question = first.removeprefix(INTRO).partition("\n")[0] + "\n"
-    assert first == f"{INTRO}{question}{STEPS}{TO_FIND}"
-    assert second == f"{HOP}{LABEL}{NILE_IS}{question}{STEPS}{LEARNED}"
-    shown = last.removeprefix(OUTRO).removesuffix(
-        f"{RULE}{PREDICT}{LABEL}{NILE_IS}{question}{STEPS}"
-    )
-    assert len(read_pairs(shown, "")) == pairs - 1 == shown.count("Question: ")
-
-
-HELD = [
-    ("No", Paragraph("p", "Oslo", "Oslo is in Norway."), False),
-    ("Yes", Paragraph("p", "Oslo", "It is as of yesterday."), False),
-    ("Gala", Paragraph("p", "Galapagos", "A gala, in May."), True),
-    ("the Red Sea", Paragraph("p", "Red Sea", "It is salty."), True),
-]
-
-
-@pytest.mark.parametrize(("gold", "paragraph", "held"), HELD)
-def test_the_gold_answer_is_matched_by_words(gold, paragraph, held):
-    last = Stage((paragraph,), written=gold)
-    assert succeeds(Solution("q", (), last), gold) is held
-    assert not succeeds(Solution("q", (), last._replace(written="Bo")), gold)
-
-
 def test_from_the_third_hop_on_a_search_shows_what_the_one_before_wrote():
     prompts = writers("dsp", "demonstrate", "search", "predict")
     replies = [f"Hop {n}.\nSearch Query: {n}" for n in (1, 2, 3)]
@@ -138,32 +102,9 @@ def test_from_the_third_hop_on_a_search_shows_what_the_one_before_wrote():
     assert summaries == [[], [], ["Hop 2."], ["Hop 3."]]
 
 
-def test_the_agent_is_asked_in_the_words_it_was_taught():
-    prompts = {s: Prompt((), len, read_template("dsp", s, "agent"), 10_000) for s in DSP.stages}
-    replies = [drawn("A.\nSearch Query: b"), (NILE,), (NILE,), drawn("C.\nSearch Query: d")]
-    replies += [(ANN,), (ANN,), drawn("E.\nAnswer: Ann")]
-    requests, _ = play(dsp(QUESTION, prompts=prompts), replies)
-    shown = [request.prompt for request in requests if isinstance(request, Sample)]
-    assert shown == [
-        f"Search\n{ASKED}{STEPS}",
-        f"Search\n{ASKED}{NILE_IS}{STEPS}",
-        f"Predict\n{ASKED}{ANN_IS}Summary: C.\n{STEPS}",
-    ]
-
-
 def test_without_examples_and_without_an_answer():
     prompts = writers("dsp", "demonstrate", "search", "predict")
     replies = [drawn("", ""), "", (), (), drawn("Hm."), ""]
     requests, result = play(dsp(QUESTION, prompts=prompts, hops=1, queries=2), replies)
     assert requests[-1] == Generate(f"{OUTRO}{PREDICT}{LABEL}{ASKED}{STEPS} Hm.\nAnswer:", LINE, 75)
     assert (result.answer, result.paragraphs, result.fault) == ("", (), "no answer")
-
-
-def test_the_question_asked_is_no_example():
-    prompt = f"{FIRST}\n\n\n{SECOND}\n\n\nQuestion: New?\nAnswer:"
-    assert read_pairs(prompt, "Sea of Cairo?") == [("Sea of the Nile?", "Sea")]
-
-
-def test_every_example_is_a_pair():
-    pairs = read_pairs("\n\n\n".join(own_demonstrations("dsp", "demonstrate", "multihop")), "")
-    assert len(pairs) == 16 and pairs[1][1] == "Moby-Dick"

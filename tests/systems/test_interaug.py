@@ -45,9 +45,3 @@ def test_an_answer_counts_the_more_the_better_its_paragraph_ranks():
 def test_without_scores_the_majority():
     replies = [(LONG, OSLO, LUND), answer("Rome", -0.1), answer("Norway"), answer("norway.")]
     assert play(interaug(QUESTION, prompts=PROMPTS), replies)[1].answer == "Norway"
-
-
-def test_nothing_found():
-    requests, result = play(interaug(QUESTION, prompts=PROMPTS, k=2), [()])
-    assert requests == [Retrieve(QUESTION.text, 2)]
-    assert (result.answer, result.fault) == ("", "no answer from any paragraph")

@@ -5,10 +5,9 @@ from functools import partial
 from replying import ASKED, LOST, MACK, PARK, QUESTION, THOUGHTS, WALD, play, write
 
 from ircotlib.data import Paragraph
-from ircotlib.program import LINE, SENTENCE, Extract, Extracted, Generate, Retrieve
-from ircotlib.systems.ircot import collect, ircot, ircot_qa, ircot_without_reader
-from ircotlib.systems.nor import nor_qa
-from ircotlib.systems.oner import oner, oner_qa
+from ircotlib.program import LINE, SENTENCE, Generate, Retrieve
+from ircotlib.systems.ircot import collect, ircot
+from ircotlib.systems.oner import nor_qa
 from ircotlib.systems.readers import cot_reader, direct_reader
 
 PROMPTS = {"cot": write}
@@ -28,21 +27,6 @@ def test_ircot_interleaves_and_stops_at_the_answer():
         Generate(f"{ASKED} | lost park mack wald | {' '.join(THOUGHTS[:2])}", SENTENCE, 200),
     ]
     assert (result.paragraphs, result.thoughts) == ((LOST, PARK, MACK, WALD), tuple(THOUGHTS))
-
-
-def test_a_second_reader_verifies_the_sentences():
-    """If it is sure of what is not in the sentence, the paragraph's own takes its place."""
-    first, second = "Lost Gravity was made by Zierer.", "Mack Rides is in Waldkirch."
-    replies = [(LOST, PARK), first, Extracted("Mack Rides", 1.6), Extracted("Zierer", 1.5)]
-    replies += [(MACK,), second]
-    replies += [Extracted("Bonn", 1.5), Extracted("Rust", 1.0), Extracted("Waldkirch", 9.0)]
-    replies += [(WALD,), THOUGHTS[2]]
-    requests, result = play(ircot(QUESTION, prompts=PROMPTS, k=2, extract=True), replies)
-    read = [Extract(first, LOST), Extract(first, PARK)]
-    assert requests[2:5] == [*read, Retrieve(LOST.text, 2)]
-    read = [Extract(second, paragraph) for paragraph in (LOST, PARK, MACK)]
-    assert requests[6:10] == [*read, Retrieve(second, 2)]
-    assert result.thoughts == (LOST.text, second, THOUGHTS[2])
 
 
 def test_ircot_writes_eight_sentences_of_at_most_200_tokens_and_keeps_15_paragraphs():
@@ -83,44 +67,11 @@ def test_ircot_ends_where_the_paper_or_the_released_program_does():
         assert play(program, replies)[1].thoughts == (sentence,)
 
 
-def test_oner_as_the_released_program():
-    (request,), _ = play(oner(QUESTION, k=5, released=True), [(LOST,)])
-    assert request == Retrieve("In country was Lost Gravity manufactured?", 5, distinct=True)
-    requests, _ = play(oner_qa(QUESTION, read=read_directly, k=5, released=True), [(LOST,), "x"])
-    assert requests[0] == request
-
-
-def test_without_a_reader_the_answer_is_that_of_the_chain():
-    system = partial(ircot_without_reader, prompts=PROMPTS, k=1)
-    _, result = play(system(QUESTION), [(LOST,), THOUGHTS[0], (MACK,), THOUGHTS[2]])
-    assert (result.answer, result.reading) == ("Germany", "")
-    _, result = play(system(QUESTION, max_steps=1), [(LOST,), THOUGHTS[0]])
-    assert result.answer == THOUGHTS[0]
-
-
 def test_collect_keeps_order_and_drops_near_duplicates_and_long_paragraphs():
     near = Paragraph("near", "Lost Gravity.", LOST.text.replace("roller", "Roller"))
     long = Paragraph("long", "Long", "word " * 601)
     assert collect((PARK,), (LOST, near, long, PARK, MACK), 15) == (PARK, LOST, MACK)
     assert collect((PARK,), (LOST, MACK), 2) == (PARK, LOST)
-
-
-def test_ircot_qa_reads_from_scratch():
-    reading = "Mack Rides is in Germany. So the answer is: Germany."
-    replies = [(LOST,), THOUGHTS[0], (MACK,), THOUGHTS[2], reading]
-    program = ircot_qa(QUESTION, prompts=PROMPTS, read=read_by_chain, k=1)
-    requests, prediction = play(program, replies)
-    assert requests[-1] == Generate(f"{ASKED} | lost mack | ", LINE, 200)
-    assert (prediction.answer, prediction.reading) == ("Germany", reading)
-    assert prediction.paragraphs == (LOST, MACK) and prediction.thoughts == tuple(THOUGHTS[::2])
-
-
-def test_oner_retrieves_once():
-    assert play(oner(QUESTION, k=5), [(LOST, PARK)])[0] == [Retrieve(ASKED, 5)]
-    program = oner_qa(QUESTION, read=read_directly, k=5)
-    requests, prediction = play(program, [(LOST, PARK), "Germany"])
-    assert requests == [Retrieve(ASKED, 5), Generate(f"{ASKED} | lost park | ", LINE, 200)]
-    assert prediction.answer == prediction.reading == "Germany"
 
 
 def test_nor_shows_no_paragraph_and_a_chain_without_answer_is_the_answer():

@@ -7,11 +7,10 @@ from functools import partial
 import pytest
 from replying import ASKED, LOST, MACK, PARK, QUESTION, THOUGHTS, WALD, play, write
 
-from ircotlib.data import Paragraph, Prediction
+from ircotlib.data import Paragraph
 from ircotlib.program import LINE, SENTENCE, Generate, NearestTitle, Retrieve
-from ircotlib.systems.ircot import ircot, ircot_qa
+from ircotlib.systems.ircot import ircot
 from ircotlib.systems.main_passage import find_pages, read_titles, with_main_passage
-from ircotlib.systems.nor import nor_qa
 from ircotlib.systems.oner import oner
 from ircotlib.systems.readers import direct_reader
 
@@ -79,29 +78,6 @@ def test_ircot_with_a_main_passage_goes_round_within_its_pages():
     assert result.thoughts == tuple(THOUGHTS)
 
 
-def test_ircot_qa_with_a_main_passage():
-    replies = [(LOST,), THOUGHTS[0], (MACK,), THOUGHTS[2], "Germany"]
-    system = partial(ircot_qa, prompts=PROMPTS, read=read_directly, k=1, max_tokens=300)
-    requests, prediction = play(within_pages(IIRC, system, max_tokens=300), NAMED + replies)
-    assert requests == [
-        replace(NAMING[0], max_tokens=300),
-        *NAMING[1:],
-        Retrieve(ASKED, 1, PAGES),
-        Generate(f"{ASKED} | ride lost | ", SENTENCE, 300),
-        Retrieve(THOUGHTS[0], 1, PAGES),
-        Generate(f"{ASKED} | ride lost mack | {THOUGHTS[0]}", SENTENCE, 300),
-        Generate(f"{ASKED} | ride lost mack | ", LINE, 200),
-    ]
-    assert (prediction.answer, prediction.paragraphs) == ("Germany", (RIDE, LOST, MACK))
-    assert prediction.thoughts == (THOUGHTS[0], THOUGHTS[2])
-
-
-def test_oner_with_a_main_passage():
-    requests, prediction = play(within_pages(IIRC, partial(oner, k=5)), [*NAMED, (LOST, PARK)])
-    assert requests == [*NAMING, Retrieve(ASKED, 5, PAGES)]
-    assert prediction.paragraphs == (RIDE, LOST, PARK)
-
-
 def test_the_main_passage_counts_towards_the_15_paragraphs():
     many = [Paragraph(str(i), chr(65 + i) * 9, chr(65 + i) * 40) for i in range(20)]
     result = play(within_pages(IIRC, partial(oner, k=15)), ["", tuple(many[:15])])[1].paragraphs
@@ -111,18 +87,3 @@ def test_the_main_passage_counts_towards_the_15_paragraphs():
     replies += ["So the answer is: 3."]
     system = partial(ircot, prompts=PROMPTS, k=8)
     assert play(within_pages(IIRC, system), replies)[1].paragraphs == (RIDE, *many[:14])
-
-
-def test_nor_shows_the_main_passage():
-    program = within_pages(IIRC, partial(nor_qa, read=read_directly))
-    requests, prediction = play(program, ["Germany"])
-    assert requests == [Generate(f"{ASKED} | ride | ", LINE, 200)]
-    assert (prediction.answer, prediction.paragraphs) == ("Germany", (RIDE,))
-
-
-def test_a_program_that_returns_at_once_is_played_too():
-    def at_once(question):
-        return Prediction("Germany")
-        yield
-
-    assert play(within_pages(IIRC, at_once), [])[1] == Prediction("Germany", (RIDE,))

@@ -7,7 +7,7 @@ from replying import CAPITAL as QUESTION
 from replying import CAPITAL_ASKED as ASKED
 from replying import GRIEG, OSLO, play, stages
 
-from ircotlib.program import LINE, Extract, Extracted, Generate, Retrieve
+from ircotlib.program import LINE, Generate, Retrieve
 from ircotlib.systems.direct import NEXT
 from ircotlib.systems.least_to_most import least_to_most
 from ircotlib.systems.plan_and_solve import plan_and_solve, plan_and_solve_with_ir
@@ -65,24 +65,6 @@ def test_self_ask_with_search_goes_round_with_what_it_reads():
     assert result.thoughts == tuple(ASKING)
 
 
-def test_self_ask_with_search_extracts_and_answers_itself_what_search_leaves_open():
-    system = self_ask_with_search(QUESTION, prompts=stages("ask", "read"), k=2, extract=True)
-    replies = ["\n".join(ASKING[:2]), (GRIEG, OSLO), Extracted("", 0.0), Extracted("", 0.0)]
-    replies += ["Norway.", ASKING[3], (OSLO, GRIEG), Extracted("Oslo", 2.0), Extracted("Bergen", 1)]
-    requests, result = play(system, [*replies, ASKING[5]])
-    begun, capital = asked_after(2) + ANSWERED, "What is the capital of Norway?"
-    assert requests[1:5] == [
-        Retrieve("Where was Grieg born?", 2),
-        Extract("Where was Grieg born?", GRIEG),
-        Extract("Where was Grieg born?", OSLO),
-        Generate(begun, (FOLLOW_UP, FINAL, NEXT_QUESTION), 256),
-    ]
-    assert requests[5].prompt == asked_after(3)
-    assert requests[6:9] == [Retrieve(capital, 2), Extract(capital, OSLO), Extract(capital, GRIEG)]
-    assert requests[9].prompt == asked_after(5)
-    assert result.thoughts == tuple(ASKING) and result.paragraphs == (GRIEG, OSLO)
-
-
 @pytest.mark.parametrize("read", [[(GRIEG,), "Unknown."], [()]], ids=["unknown", "nothing"])
 def test_self_ask_with_search_is_capped_and_then_asked_for_the_final_answer(read):
     prompts = stages("ask", "read")
@@ -95,13 +77,6 @@ def test_self_ask_with_search_is_capped_and_then_asked_for_the_final_answer(read
     text += "\nFollow up: Which?\nIntermediate answer: Oslo.\nSo the final answer is:"
     assert requests[-1] == Generate(ASK + text, LINE, 256)
     assert (result.answer, result.fault) == ("Oslo", "")
-
-
-def test_self_ask_with_search_that_asks_nothing():
-    system = self_ask_with_search(QUESTION, prompts=stages("ask", "read"))
-    requests, result = play(system, ["", ""])
-    assert [request.prompt for request in requests] == [ASK, ASK + FINAL]
-    assert (result.answer, result.fault, result.paragraphs) == ("", "no final answer", ())
 
 
 BORN, CITY = "Where was Grieg born?", "What is the capital of Norway?"
@@ -147,14 +122,6 @@ def test_the_items_of_a_list(text, items):
 PLAN = "Plan:\n1. Find the country of Grieg.\n2. Find its capital."
 SOLVED = "1. It is Norway.\n2. It is Oslo.\nThe answer is Oslo."
 SO = " Therefore, the answer is"
-
-
-def test_plan_and_solve_writes_plan_and_solution_at_once():
-    text = f"{PLAN}\nSolution:\n{SOLVED}"
-    requests, result = play(plan_and_solve(QUESTION, prompts=stages("solve")), [text])
-    assert requests == [Generate(f"solve|{ASKED}||", NEXT, 256)]
-    assert (result.answer, result.reading, result.fault) == ("Oslo", text, "")
-    assert result.thoughts == tuple(text.splitlines())
 
 
 def test_a_solution_without_an_answer_is_asked_for_it():

@@ -1,12 +1,10 @@
 """ToolFormer, played by hand."""
 
-from replying import own_demonstrations, play, writers
+from replying import play, writers
 
 from ircotlib.data import Paragraph, Question
 from ircotlib.program import LINE, Generate, Retrieve
-from ircotlib.systems import FOUR_EXAMPLES
-from ircotlib.systems.toolformer import CALL, toolformer
-from ircotlib.text import answer_from_chain
+from ircotlib.systems.toolformer import toolformer
 
 QUESTION = Question("q", "What is Grieg's capital?", ("Oslo",), (), "test")
 PROMPTS = writers("toolformer", "write")
@@ -50,9 +48,3 @@ def test_a_text_without_a_call_or_an_answer():
     requests, result = play(toolformer(QUESTION, prompts=PROMPTS), replies)
     assert requests[-1].prompt == f"{ASK} So [WikiSearch(Oslo)→ ]"
     assert (result.answer, result.fault) == ("So it is.", 'no "The answer is"')
-
-
-def test_every_call_of_an_example_is_read():
-    for family in FOUR_EXAMPLES:
-        for example in own_demonstrations("toolformer", "write", family):
-            assert CALL.search(example.partition("→")[0]) and answer_from_chain(example)

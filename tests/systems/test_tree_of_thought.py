@@ -1,12 +1,9 @@
 """Tree-of-Thought w/ IR, played by hand."""
 
-import pytest
-from replying import drawn, family_writers, own_demonstrations, play, writers
+from replying import drawn, play, writers
 
 from ircotlib.data import Paragraph, Question
-from ircotlib.datasets import find_dataset
 from ircotlib.program import LINE, Retrieve, Sample
-from ircotlib.systems import FOUR_EXAMPLES
 from ircotlib.systems.tree_of_thought import BEST, tree_of_thought
 
 QUESTION = Question("q", "What is Grieg's capital?", ("Oslo",), (), "test")
@@ -51,23 +48,6 @@ def test_thoughts_are_proposed_voted_on_and_retrieved_with():
     ]
     assert (result.answer, result.paragraphs, result.fault) == ("Oslo", (GRIEG, OSLO), "")
     assert result.thoughts == (NORWAY, "The answer is Oslo.")
-
-
-@pytest.mark.parametrize("dataset", "musique strategyqa trex fever eli5".split())
-def test_a_vote_on_five_thoughts_has_room_for_a_look_at_each(dataset):
-    """With the examples of each family, in a window as large as GPT3's."""
-    prompts = family_writers("Tree-of-Thought w/ IR", dataset)
-    five = [f"He is from {name}." for name in ("Norway", "Sweden", "Iceland", "Denmark", "Finland")]
-    looks = " ".join(f"Choice {n} says that he is from there." for n in range(1, 6))
-    votes = drawn(*[f"{looks} The best choice is {n}." for n in (2, 2, 3)])
-    program = tree_of_thought(QUESTION, prompts=prompts, depth=1)
-    requests, result = play(program, [(GRIEG,), drawn(*five), votes])
-    family = find_dataset(dataset).example_family
-    examples = own_demonstrations("tree_of_thought", "propose", family)[: FOUR_EXAMPLES[family]]
-    shown = "".join(f"{example}\n\n\n" for example in examples)
-    voted = voting(SEEN, *[f"Thought 1: {text}" for text in five])
-    assert requests[1:] == [proposing(shown + SEEN), voted]
-    assert result.answer == five[1]
 
 
 def test_two_states_are_kept_and_one_with_its_answer_waits():

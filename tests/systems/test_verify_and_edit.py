@@ -1,16 +1,10 @@
 """Verify-and-Edit, played by hand."""
 
-import re
-
-import pytest
-from replying import drawn, own_demonstrations, play, writers
+from replying import drawn, play, writers
 
 from ircotlib.data import Paragraph, Question
-from ircotlib.program import LINE, Extract, Extracted, Generate, Retrieve, Sample
-from ircotlib.prompting.prompt import Prompt, read_template
-from ircotlib.systems import FOUR_EXAMPLES
+from ircotlib.program import LINE, Generate, Retrieve, Sample
 from ircotlib.systems.verify_and_edit import nearest, rationale, verify_and_edit
-from ircotlib.text import sentences
 
 QUESTION = Question("q", "What is Grieg's capital?", ("Oslo",), (), "test")
 PROMPTS = writers("verify_and_edit", "cot", "question", "answer")
@@ -63,17 +57,6 @@ def test_chains_that_do_not_are_edited():
     assert " ".join(result.thoughts) == edited
 
 
-def test_a_second_reader_chooses_the_paragraph_of_the_evidence():
-    born = "Where was Grieg born?"
-    replies = [drawn(*CHAINS, scores=[-0.1, -2.0, -1.0, -0.1, -0.1]), born, (OSLO, GRIEG)]
-    replies += [Extracted("Oslo", 1.0), Extracted("Norway", 2.0), "He was born in Norway."]
-    replies += ["What is its capital?", (), "It is Oslo.", "The answer is Oslo."]
-    requests, _ = play(verify_and_edit(QUESTION, prompts=PROMPTS, extract=True), replies)
-    assert requests[3:5] == [Extract(born, OSLO), Extract(born, GRIEG)]
-    shown, asked = requests[5].prompt.split("\nQuestion: ")
-    assert "Norway" in shown and "Oslo" not in shown and asked == f"{born}\nAnswer:"
-
-
 def test_without_scores_the_first_of_the_majority_and_an_edited_chain_without_an_answer():
     replies = [drawn(*CHAINS), "", (), "Nothing.", "I cannot say."]
     requests, result = play(verify_and_edit(QUESTION, prompts=PROMPTS), replies)
@@ -82,40 +65,6 @@ def test_without_scores_the_first_of_the_majority_and_an_edited_chain_without_an
     assert requests[3].prompt == "\nQuestion: it is so.\nAnswer:"
     assert result.answer == result.reading == "I cannot say."
     assert result.fault == 'no "The answer is" after the edited chain'
-
-
-def test_chains_without_any_answer_are_edited_too():
-    replies = [drawn("A.", "B.", "C.", "D.", "E."), "Is it?", (), "No.", "The answer is no"]
-    requests, result = play(verify_and_edit(QUESTION, prompts=PROMPTS), replies)
-    assert len(requests) == 5 and (result.answer, result.fault) == ("no", "")
-
-
-SHOWN = {  # the first example of a family: evidence, question, answer
-    "multihop": ("Oslo is the capital", "What is the capital of Norway?", "The capital of Norway"),
-    "slotfilling": ("The Night Watch is", "Who painted The Night Watch?", "The Night Watch was"),
-    "strategyqa": ("Johannes Gutenberg", "When was the Bible first printed?", "The Bible was"),
-    "fever": ("Marie Curie", "Which Nobel Prize did Marie Curie win in 1911?", "Marie Curie won"),
-    "eli5": ("Sunlight reaches", "What does air do to sunlight?", "Air scatters blue light"),
-}
-
-
-@pytest.mark.parametrize("family", FOUR_EXAMPLES)
-def test_answers_are_shown_two_examples_in_whole_sentences(family):
-    examples = own_demonstrations("verify_and_edit", "answer", family)
-    template = read_template("verify_and_edit", "answer")
-    prompt = Prompt(examples, len, template, 9000)(QUESTION, evidence="E. F. G.")
-    assert prompt == "\n\n\n".join([*examples, f"E. F. G.\nQuestion: {QUESTION.text}\nAnswer:"])
-    evidence, asked, answer = SHOWN[family]
-    first = f"{evidence}.*\nQuestion: {re.escape(asked)}\nAnswer: {answer}.*[.]"
-    assert len(examples) == 2 and re.fullmatch(first, examples[0])
-    verified = own_demonstrations("verify_and_edit", "question", family)
-    for example, question in zip(examples, verified, strict=True):
-        lines = example.splitlines()
-        assert len(sentences(lines[0])) == 3 and len(sentences(lines[2])) == 1
-        # the question that was written for a sentence, and the sentence, which it confirms
-        assert lines[1] == question.splitlines()[2]
-        reason = question.splitlines()[1].removeprefix("Reason: ")
-        assert lines[2] == f"Answer: {reason}"
 
 
 def test_a_rationale_has_at_most_eight_sentences():

@@ -10,18 +10,17 @@ torch = pytest.importorskip("torch")
 
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from ircot_laboratory.teachers import TEACHERS
+from ircotlib.engine.cache import Calls
+from ircotlib.engine.scheduler import run
+from ircotlib.experiment.setup import open_setup, program_of
 from ircotlib.files.paths import MODELS
 from ircotlib.generation.causal import can_reuse
 from ircotlib.parameters import read_parameters
-from ircotlib.playing.cache import Calls
-from ircotlib.playing.scheduler import run
-from ircotlib.running.bench import open_bench
-from ircotlib.running.programs import program_of
 from training.agent.draw_transcripts import Play, taught_systems
 from training.agent.lessons import draw_lesson
 from training.agent.stages import judge_plays, measure_stages, measured_plays, share_right
 from training.agent.words import make_agent_tokenizer
+from training.teachers import TEACHERS
 
 FOLDER = MODELS / "agent"
 PLAYING = json.loads((FOLDER / "playing.json").read_text())
@@ -64,7 +63,7 @@ def test_it_knows_the_facts_it_was_taught(model):
 
 def test_searchain_is_played_from_end_to_end():
     p = read_parameters("mini", {"agent": str(FOLDER), "dev": 0, "test": 6}).for_agent()
-    bench, system = open_bench(p, "hotpotqa", "test_agent"), taught_systems()["SearChain"]
+    bench, system = open_setup(p, "hotpotqa", "test_agent"), taught_systems()["SearChain"]
     programs = {question.id: program_of(bench, system)(question) for question in bench.test}
     outcomes, counts = run(programs, bench.backends, Calls())
     predictions = [outcome.result for outcome in outcomes.values()]

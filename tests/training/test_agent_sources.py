@@ -8,11 +8,11 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from ircot_laboratory.questions.questions import draw_riddle
-from ircot_laboratory.teachers.mind import Mind
 from training.agent.draw_transcripts import make_library, play_turns, taught_systems
 from training.agent.sources import locate_sources
 from training.agent.transcripts import Transcript, join_turns
 from training.positions import DIFFERENT, EARLIER, LATER, SAME
+from training.teachers.mind import Mind
 
 KINDS = {  # kinds of comparisons, and the words just before which one must know how it comes out
     ("strategyqa", "time"): r"(before|after)\b",

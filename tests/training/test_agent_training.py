@@ -20,22 +20,17 @@ from training.agent import learn
 from training.agent.draw_transcripts import (
     LESSONS,
     draw_transcripts,
-    make_library,
     taught_stages,
 )
 from training.agent.encode import MADE_UP, encode_transcript
 from training.agent.learn import (
     AgentRecipe,
-    cut_rows,
     draw_chunk,
     learn_agent,
     start_agent,
-    take_agent_steps,
     train_agent,
 )
-from training.agent.model import ADDED, SHARED, make_agent_model, shallow
 from training.agent.stages import draw_plays
-from training.agent.transcripts import Transcript, WrittenSpan
 from training.agent.words import MARKS, make_agent_tokenizer
 from training.causal import writing_loss
 from training.muon import Muon
@@ -74,22 +69,6 @@ def test_muon_steps_as_that_of_torch_does():
     assert moved[0].norm() / moved[1].norm() == pytest.approx(1, abs=0.1)
 
 
-def test_the_rate_rises_stays_and_falls():
-    rates = [AgentRecipe(1000, 0, 0.01).rate(step) for step in range(1000)]
-    assert rates[0] < rates[50] < rates[100] == rates[400] == 0.01
-    assert 0.0002 <= rates[-1] < 0.0003
-    assert rates == sorted(rates[:101]) + rates[101:450] + sorted(rates[450:], reverse=True)
-
-
-def test_rows_of_like_length_are_together_and_no_batch_is_too_large(plays):
-    encoded = [encode_transcript(play.transcript) for play in plays]
-    batches = cut_rows([row for row in encoded if len(row.tokens) <= 200])
-    longest = [max(len(row.tokens) for row in batch) for batch in batches]
-    assert longest == sorted(longest)
-    sizes = [len(batch) * most for batch, most in zip(batches, longest, strict=True)]
-    assert max(sizes) <= learn.TOKENS
-
-
 def test_each_stage_has_an_equal_share_of_what_is_written(monkeypatch):
     taught = Counter()
 
@@ -105,11 +84,6 @@ def test_each_stage_has_an_equal_share_of_what_is_written(monkeypatch):
     assert set(taught) == set(taught_stages()) and len(taught) > 30
     assert max(taught.values()) < 1.2 * min(taught.values())
     assert lessons["lesson"] == pytest.approx(3 * taught["searchain/chain"], rel=0.2)
-
-
-def test_a_short_reply_weighs_as_much_as_one_of_ten_tokens():
-    reply = Transcript("Q: Who? A: Oslo", [WrittenSpan("direct/direct", 10, 15, ends=True)])
-    assert encode_transcript(reply).weights == [5.0, 5.0]
 
 
 def test_the_losses_fall_and_made_up_tokens_weigh_less():
@@ -160,22 +134,3 @@ def test_a_training_goes_on_where_ctrl_c_stopped_it(tmp_path, monkeypatch):
     assert make_agent_tokenizer().unk_token_id not in marks
 
 
-def test_added_layers_change_nothing_at_first_and_are_trained_in_the_second_part_only(tmp_path):
-    model = make_agent_model(make_agent_tokenizer(), 0)
-    ids = torch.randint(2, 1000, (2, 40))
-    whole, layers = model(ids).logits, len(model.model.layers)
-    with shallow(model):
-        assert torch.equal(model(ids).logits, whole)
-        assert len(model.model.layers) == layers - ADDED
-    assert len(model.model.layers) == layers
-    training = start_agent(recipe := AgentRecipe(4, 1, 0.01))
-    added = training.model.model.layers[SHARED].self_attn.o_proj.weight
-    moved = [bool(added.any()) for _ in take_agent_steps(training, recipe, tmp_path / "agent")]
-    assert moved == [False, False, True, True]
-    kept = AutoModelForCausalLM.from_pretrained(tmp_path / "agent-55")
-    assert kept.dtype == torch.float16 and len(kept.model.layers) == layers
-
-
-def test_a_library_of_few_names_is_made_with_more_where_they_do_not_suffice():
-    sizes = [len(make_library(seed).world.entities) for seed in range(3)]
-    assert sizes[0] > 1000 > sizes[1] > 500

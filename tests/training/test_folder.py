@@ -2,14 +2,12 @@
 imported.
 """
 
-import json
 import runpy
 import shutil
 import sys
 
 import pytest
 
-from ircotlib.files.models import CAUSAL, CROSS_ENCODER, ENCODER, READER, T5, find_kind
 from ircotlib.files.paths import MODELS
 from training.folder import CHECKPOINT, claim
 
@@ -45,24 +43,6 @@ def test_a_folder_with_a_model_or_other_files_is_refused_and_kept(name, refused,
     assert {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()} == before
 
 
-def test_a_training_does_not_replace_what_it_starts_from(refused, tmp_path):
-    model = shutil.copytree(MODELS / "mini-base", tmp_path / "model")
-    (tmp_path / "link").symlink_to(model)
-    for out in (model, tmp_path / "link"):
-        line = refused("t5", "--size", "large", "--start", model, "--out", out)
-        assert "holds files that are no unfinished training" in line
-
-
-@pytest.mark.parametrize("name", TRAININGS)
-def test_a_folder_that_cannot_be_written_is_told_before_torch_is_imported(name, refused, tmp_path):
-    (tmp_path / "file").write_text("x")
-    line = refused(name, "--out", tmp_path / "file" / "model")
-    assert "cannot be written to" in line and "set --out to another" in line
-    assert "/proc/none" in refused(name, "--out", "/proc/none")
-    assert "--steps: found '0'" in refused(name, "--out", tmp_path / "out", "--steps", 0)
-    assert not (tmp_path / "out").exists()
-
-
 def test_an_empty_folder_and_an_unfinished_training_are_claimed(tmp_path, monkeypatch):
     claim(tmp_path)
     claim(tmp_path / "new" / "model")
@@ -74,32 +54,3 @@ def test_an_empty_folder_and_an_unfinished_training_are_claimed(tmp_path, monkey
     claim(tmp_path)
 
 
-def test_what_is_no_agent_is_not_measured(refused, tmp_path, monkeypatch):
-    for name, kind in (("mini-base", T5), ("mini-reader", READER)):
-        line = refused("agent.evaluate", MODELS / name)
-        assert f"{MODELS / name}: found {kind}, expected {CAUSAL}" in line
-    monkeypatch.undo()
-    stages = pytest.importorskip("training.agent.stages")
-    with pytest.raises(ValueError, match="mini-causal: found a model with other words"):
-        stages.measure_agent(MODELS / "mini-causal", 1, 0)
-
-
-@pytest.mark.parametrize(
-    ("files", "kind"),
-    [
-        ({"config.json": {"architectures": ["T5ForConditionalGeneration"]}}, T5),
-        ({"config.json": {"architectures": ["GPT2LMHeadModel"]}}, CAUSAL),
-        ({"config.json": {"architectures": ["BertModel"]}}, ENCODER),
-        ({"config.json": {"architectures": ["MPNetForMaskedLM"]}}, ENCODER),
-        ({"config.json": {"architectures": ["HF_ColBERT"]}}, ENCODER),
-        ({"config.json": {"architectures": ["Qwen3ForCausalLM"]}, "modules.json": {}}, ENCODER),
-        ({"config.json": {"architectures": ["BertForSequenceClassification"]}}, CROSS_ENCODER),
-        ({"config_sentence_transformers.json": {"model_type": "CrossEncoder"}}, CROSS_ENCODER),
-        ({"config.json": {"architectures": None, "model_type": "bert"}}, ""),
-        ({}, ""),
-    ],
-)
-def test_the_kind_of_a_model_is_that_of_its_class(files, kind, tmp_path):
-    for name, content in files.items():
-        (tmp_path / name).write_text(json.dumps(content))
-    assert find_kind(tmp_path) == kind

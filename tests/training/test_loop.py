@@ -75,37 +75,3 @@ def tiny(**recipe) -> Training:
     return Training(model, teacher, [torch.optim.AdamW(model.parameters())], recipe)
 
 
-@pytest.mark.parametrize(
-    ("recipe", "found", "expected"),
-    [
-        ({"steps": 5, "start": None}, "steps 4", "steps 5"),
-        ({"steps": 4, "start": {"size": "base"}}, "start None", "start {'size': 'base'}"),
-        ({"start": None}, "steps 4", "steps None"),
-    ],
-)
-def test_another_recipe_is_refused(tmp_path, recipe, found, expected):
-    path = tmp_path / "checkpoint.pt"
-    tiny(steps=4, start=None).save(path)
-    tiny(start=None, steps=4).restore(path)
-    with pytest.raises(ValueError, match=re.escape(f"with {found}, expected {expected}; give")):
-        tiny(**recipe).restore(path)
-
-
-def test_a_checkpoint_that_keeps_no_recipe_is_refused(tmp_path):
-    torch.save({"step": 3}, tmp_path / "checkpoint.pt")
-    with pytest.raises(ValueError, match="found no options in this checkpoint"):
-        tiny(steps=4).restore(tmp_path / "checkpoint.pt")
-
-
-@pytest.mark.parametrize("damage", ["cut", "empty", "text", "code", "no recipe"])
-def test_a_damaged_checkpoint_is_one_line(tmp_path, damage):
-    path = tmp_path / "checkpoint.pt"
-    tiny(steps=4).save(path)
-    whole, others = path.read_bytes(), {"code": {"recipe": os.system}, "no recipe": {"step": 3}}
-    if damage in others:
-        torch.save(others[damage], path)
-    else:
-        path.write_bytes({"cut": whole[:1000], "empty": b"", "text": b"steps: 4\n"}[damage])
-    with pytest.raises(ValueError, match="found no (checkpoint|options)") as error:
-        tiny(steps=4).restore(path)
-    assert str(path) in str(error.value) and "\n" not in str(error.value)

@@ -4,9 +4,13 @@ written examples. Auto-CoT's clustering of questions is left out, since no model
 
 from collections.abc import Mapping, Sequence
 
-from ircot_laboratory.teachers.closed import auto_cot_chain
-from ircot_laboratory.teachers.mind import Mind
-from ircot_laboratory.teachers.play import (
+from ircotlib.program import Generate, Program
+from ircotlib.systems.auto_cot import write_example
+from ircotlib.systems.direct import NEXT
+from training.agent.words import open_prompt
+from training.teachers.closed import auto_cot_chain
+from training.teachers.mind import Mind
+from training.teachers.play import (
     Recorder,
     Situation,
     Teacher,
@@ -14,10 +18,6 @@ from ircot_laboratory.teachers.play import (
     play_program,
     question_of,
 )
-from ircotlib.program import Generate, Program
-from ircotlib.systems.auto_cot import write_example
-from ircotlib.systems.direct import NEXT
-from training.agent.words import open_prompt
 
 MODULE = "auto_cot"
 

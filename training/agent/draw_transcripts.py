@@ -8,10 +8,6 @@ from typing import NamedTuple
 
 from ircot_laboratory.make import SEED, SIZE, make_dataset
 from ircot_laboratory.questions.questions import ALL_DATASETS, DATASETS, draw_riddle
-from ircot_laboratory.teachers import TEACHERS
-from ircot_laboratory.teachers.library import Library
-from ircot_laboratory.teachers.mind import LONG, Mind
-from ircot_laboratory.teachers.play import Turn, play_system
 from ircot_laboratory.world.encyclopedia import make_world
 from ircot_laboratory.world.records import Riddle
 from ircotlib.systems import System, all_systems
@@ -27,6 +23,10 @@ from training.agent.lessons import draw_lesson, famous_world, known_facts
 from training.agent.sources import locate_sources
 from training.agent.transcripts import Transcript, join_turns
 from training.agent.words import open_prompt
+from training.teachers import TEACHERS
+from training.teachers.library import Library
+from training.teachers.mind import LONG, Mind
+from training.teachers.play import Turn, play_system
 
 STYLES = tuple(dataset for dataset in ALL_DATASETS if dataset != "iirc")
 DRAWN_STYLES = (*STYLES, "musique", "2wikimultihopqa")  # twice: those with the longest chains

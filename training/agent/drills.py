@@ -6,15 +6,15 @@ import random
 from collections.abc import Sequence
 
 from ircot_laboratory.questions.questions import draw_riddle
-from ircot_laboratory.teachers.library import Library
-from ircot_laboratory.teachers.mind import Mind
-from ircot_laboratory.teachers.planning import nested_question
-from ircot_laboratory.teachers.play import question_of
 from ircot_laboratory.world.records import Riddle
 from training.agent.lessons import known_facts
 from training.agent.sources import locate_sources
 from training.agent.transcripts import Transcript, WrittenSpan, join_transcripts
 from training.agent.words import open_prompt
+from training.teachers.library import Library
+from training.teachers.mind import Mind
+from training.teachers.planning import nested_question
+from training.teachers.play import question_of
 
 COMPARING = (  # data sets and kinds of questions of the drills
     ("hotpotqa", "comparison"),
@@ -33,7 +33,7 @@ COMPARING = (  # data sets and kinds of questions of the drills
     ("fever", "bridge_claim"),
 )
 RECALLING = "direct/direct"  # the stage that answers at once from memory
-READING = ("direct_retrieval/read", "ircot/direct")  # those that do so from pages
+READING = ("direct/read", "ircot/direct")  # those that do so from pages
 DRILLS = (RECALLING, *READING)
 BETWEEN = "\n\n\n"  # what separates examples in a prompt
 UNREAD = 0.6  # share of the facts known by heart for which no paragraph is retrieved

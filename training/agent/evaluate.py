@@ -10,7 +10,6 @@ from pathlib import Path
 
 from ircotlib.files.models import CAUSAL, check_kind
 from ircotlib.files.options import new_parser, read_count, read_number, refuse, refusing
-from ircotlib.files.paths import check_writable
 
 
 def main() -> None:
@@ -24,7 +23,6 @@ def main() -> None:
         refuse(f"found no config.json in {options.folder}, expected the folder of a trained agent")
     with refusing():
         check_kind(options.folder, CAUSAL)
-        check_writable(options.folder, "FOLDER")
     from training.agent.stages import measure_agent  # importing torch takes seconds
 
     with refusing():

@@ -8,10 +8,10 @@ from functools import cache
 
 from ircot_laboratory.make import make_dataset
 from ircot_laboratory.questions.wording import word_thought
-from ircot_laboratory.teachers.mind import PLAIN
 from ircot_laboratory.world.encyclopedia import make_popular
 from ircot_laboratory.world.records import Fact, World
 from training.agent.transcripts import DecidedFact, Transcript, WrittenSpan
+from training.teachers.mind import PLAIN
 
 FAMOUS = 300  # entities of the default laboratory that are known: those that most pages name
 FACTS = 12  # in a lesson

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from os.path import commonprefix
 
 from ircot_laboratory.official.contexts import find_sentence
-from ircot_laboratory.teachers.conclusions import ComparedConclusion, named_subjects
-from ircot_laboratory.teachers.mind import Mind
 from ircot_laboratory.world.records import Fact
 from ircotlib.prompting.prompt import TITLE
 from training.agent.transcripts import (
@@ -20,6 +18,8 @@ from training.agent.transcripts import (
     Transcript,
 )
 from training.positions import DIFFERENT, EARLIER, LATER, SAME, last_word
+from training.teachers.conclusions import ComparedConclusion, named_subjects
+from training.teachers.mind import Mind
 
 WORDS = r"\w+|\W"
 THUS = "Thus, "  # begins a conclusion

@@ -12,18 +12,15 @@ from tqdm import tqdm
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from ircot_laboratory.make import make_dataset
-from ircot_laboratory.teachers.library import Library
-from ircot_laboratory.teachers.mind import Mind
 from ircot_laboratory.world.encyclopedia import make_world
 from ircot_laboratory.world.records import Riddle
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.scoring import score
+from ircotlib.engine.cache import Calls
+from ircotlib.engine.scheduler import run
 from ircotlib.errors import DataError
+from ircotlib.experiment.setup import open_setup, program_of
 from ircotlib.parameters import read_parameters
-from ircotlib.playing.cache import Calls
-from ircotlib.playing.scheduler import run
-from ircotlib.running.bench import open_bench
-from ircotlib.running.programs import program_of
 from ircotlib.systems import System
 from training.agent.draw_transcripts import (
     STYLES,
@@ -38,6 +35,8 @@ from training.agent.lessons import draw_lesson, known_facts
 from training.agent.sources import locate_sources
 from training.agent.transcripts import join_turns
 from training.agent.words import make_agent_tokenizer
+from training.teachers.library import Library
+from training.teachers.mind import Mind
 
 HELD_OUT = 7  # the seed of the held-out world; the default laboratory has another
 
@@ -162,15 +161,15 @@ def close_loop(folder: Path, questions: int) -> Iterator[dict]:
     """
     p = read_parameters("mini", {"agent": str(folder), "test": questions, "dev": 30}).for_agent()
     for dataset in STYLES:
-        bench = open_bench(p, dataset, "evaluate_agent")
+        setup = open_setup(p, dataset, "evaluate_agent")
         for system in taught_systems().values():
-            setting = {name: values[0] for name, values in bench.grid(system).items()}
-            programs = {q.id: program_of(bench, system, **setting)(q) for q in bench.test}
-            outcomes, _ = run(programs, bench.backends, Calls())
-            predictions = [outcomes[question.id].result for question in bench.test]
+            setting = {name: values[0] for name, values in setup.grid(system).items()}
+            programs = {q.id: program_of(setup, system, **setting)(q) for q in setup.test}
+            outcomes, _ = run(programs, setup.backends, Calls())
+            predictions = [outcomes[question.id].result for question in setup.test]
             measure, pairs = (
                 system.measure(find_dataset(dataset)),
-                zip(bench.test, predictions, strict=True),
+                zip(setup.test, predictions, strict=True),
             )
             parsed = sum(not prediction.fault for prediction in predictions) / len(predictions)
             mean = sum(score(*pair)[measure] for pair in pairs) / len(predictions)

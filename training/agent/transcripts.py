@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ircot_laboratory.teachers.play import Reply, Turn
 from ircot_laboratory.world.records import Fact
+from training.teachers.play import Reply, Turn
 
 
 class WrittenSpan(NamedTuple):

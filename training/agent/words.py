@@ -125,7 +125,7 @@ def count_tokens(text: str) -> int:
 
 @cache
 def open_prompt(system: str, stage: str) -> Prompt:
-    """The prompt writer of a stage: the same as a bench opens for the agent."""
+    """The prompt writer of a stage: the same as a setup opens for the agent."""
     return Prompt((), _count_long, read_template(system, stage, STYLE), WINDOW - WRITTEN)
 
 

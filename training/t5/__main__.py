@@ -32,8 +32,6 @@ def _parse() -> argparse.Namespace:
     add("--seed", type=read_number, default=0)
     peak = "highest learning rate; larger sizes need a lower one"
     add("--peak", type=read_rate, default=1e-2, help=peak)
-    manners = "word each prompt in a manner of its own, to be taken from its demonstrations"
-    add("--manners", action="store_true", help=manners)
     options = parser.parse_args()
     if wrong := _find_wrong(options):
         refuse(wrong)
@@ -66,9 +64,7 @@ def main() -> None:
     from training.t5.learn import train_t5
 
     is_grown, is_causal = options.start is not None, options.size == "causal"
-    recipe = T5Recipe(
-        options.steps, options.seed, options.peak, is_grown, is_causal, options.manners
-    )
+    recipe = T5Recipe(options.steps, options.seed, options.peak, is_grown, is_causal)
     run_command(train_t5, options.out, options.size, recipe, options.start)
 
 

@@ -18,7 +18,6 @@ from training.t5.examples import (
     shift,
     write_example_prompt,
 )
-from training.t5.manners import Manner, draw_manner, reword
 from training.t5.recipe import Plan, T5Recipe
 from training.worlds import draw_alike, make_training_world
 
@@ -112,8 +111,7 @@ def draw_prompt_example(
     answer, titles, or a chain without paragraphs.
 
     In three of ten examples with demonstrations, the demonstrations and the chain are in the
-    dialect of a random data set, so that the model learns to follow them; or all are in a manner
-    that is drawn for the example. In a style without an
+    dialect of a random data set, so that the model learns to follow them. In a style without an
     instruction, only demonstrations can ask for a direct answer.
     """
     is_other = plan.demonstrations and rng.random() < 0.3
@@ -121,12 +119,9 @@ def draw_prompt_example(
     share = rng.random()
     riddle = draw_training_question(world, rng, dataset, dialect)
     shots = [draw_training_question(world, rng, dialect) for _ in range(plan.demonstrations)]
-    manner = draw_manner(rng) if plan.manners else None
-    if manner:
-        riddle, *shots = (reword(world, question, manner) for question in (riddle, *shots))
     if share < 0.06:
-        return _draw_closed_book(world, rng, dataset, dialect, shots, plan.style, manner)
-    if share < 0.16 and (plan.style.direct or shots):
+        return _draw_closed_book(world, rng, dataset, dialect, shots, plan.style)
+    if share < 0.16 and (plan.style.template("direct").instruction or shots):
         return draw_direct(world, riddle, shots, rng, plan)
     if dataset == "iirc" and 0.16 <= share < 0.3:
         shots = [draw_training_question(world, rng, dataset) for _ in shots]  # shown without chains
@@ -172,16 +167,15 @@ def _draw_closed_book(
     dialect: str,
     shots: list[Riddle],
     style: Style,
-    manner: Manner | None = None,
 ) -> PromptExample:
     """A question without paragraphs whose first fact, at least, is about a popular entity, and so
-    known by heart, below demonstrations without paragraphs. `manner`: that of the chains, None for
-    the dialect's.
+    known by heart, below demonstrations without paragraphs.
     """
-    shown = (_demonstrate(shot, [], style.chain_of_thought, shot.chain) for shot in shots)
+    shown = (
+        _demonstrate(shot, [], style.template("cot").instruction, shot.chain) for shot in shots
+    )
     while True:
         riddle = draw_training_question(world, rng, dataset, dialect)
-        riddle = reword(world, riddle, manner) if manner else riddle
         if riddle.facts[0].subject in make_popular() and not riddle.given:
             return shift("".join(shown), make_chain(world, riddle, [], done=0, style=style))
 
@@ -190,7 +184,10 @@ def draw_demonstrations(
     world: World, shots: list[Riddle], rng: random.Random, style: Style, direct: bool = False
 ) -> str:
     """Demonstrations with their paragraphs and up to two distractors."""
-    text, instruction = "", style.direct if direct else style.chain_of_thought
+    text, instruction = (
+        "",
+        style.template("direct").instruction if direct else style.template("cot").instruction,
+    )
     for riddle in shots:
         count = len(needed_passages(world, riddle)) + rng.choice((0, 1, 2))
         context = draw_context(world, riddle, len(riddle.thoughts), count, rng, style)

@@ -11,9 +11,8 @@ from ircot_laboratory.world.records import Riddle, World
 from ircotlib.generation.decode import decode
 from ircotlib.prompting.prompt import FLAN_T5, Style
 from ircotlib.text import answer_from_chain
-from training.t5.draw_examples import draw_context, draw_demonstrations, draw_training_question
-from training.t5.examples import PromptExample, make_chain, shift
-from training.t5.manners import draw_manner, reword
+from training.t5.draw_examples import draw_context
+from training.t5.examples import PromptExample, make_chain
 
 Write = Callable[[list[str]], list[str]]  # from prompts to what a model writes after each
 
@@ -25,23 +24,15 @@ def draw_reading_test(
     questions: int,
     seed: int,
     style: Style = FLAN_T5,
-    manners: bool = False,
 ) -> list[tuple[Riddle, PromptExample]]:
     """Questions with their prompts, which have about `paragraphs` paragraphs, all needed ones among
-    them, and no demonstrations; none of the chain is given. `manners`: with four demonstrations,
-    each prompt in a manner of its own.
+    them, and no demonstrations; none of the chain is given.
     """
     rng, tests = random.Random(f"reading {dataset} {seed}"), []
     for riddle in make_riddles(world, questions, dataset, seed):
-        shown = ""
-        if manners:
-            manner = draw_manner(rng)
-            shots = [draw_training_question(world, rng, dataset) for _ in range(4)]
-            riddle, *shots = (reword(world, question, manner) for question in (riddle, *shots))
-            shown = draw_demonstrations(world, shots, rng, style)
         context = draw_context(world, riddle, len(riddle.thoughts), paragraphs, rng, style)
         example = make_chain(world, riddle, context, done=0, style=style)
-        tests.append((riddle, shift(shown, example)))
+        tests.append((riddle, example))
     return tests
 
 
@@ -52,7 +43,6 @@ def reading_accuracy(
     seed: int,
     size: int = 1200,
     style: Style = FLAN_T5,
-    manners: bool = False,
 ) -> dict[str, float]:
     """The shares, 0 to 1, of first sentences, answers and whole chains that match the gold ones
     exactly; answers also by kind of question.
@@ -63,7 +53,7 @@ def reading_accuracy(
     tests = []
     for dataset in DATASETS:
         world = make_world(seed, size, dataset)
-        tests += draw_reading_test(world, dataset, paragraphs, questions, seed, style, manners)
+        tests += draw_reading_test(world, dataset, paragraphs, questions, seed, style)
     texts = write([example.prompt for _, example in tests])
     pairs = [(text, riddle) for text, (riddle, _) in zip(texts, tests, strict=True)]
     answered = [answer_from_chain(text) == riddle.answer for text, riddle in pairs]

@@ -64,7 +64,7 @@ def make_direct(
     world: World, riddle: Riddle, context: Sequence[Passage], style: Style = FLAN_T5
 ) -> PromptExample:
     """Make the example of a direct reader, whose target is the answer alone."""
-    prompt = write_example_prompt(riddle, context, instruction=style.direct)
+    prompt = write_example_prompt(riddle, context, instruction=style.template("direct").instruction)
     copies = find_copies(riddle.answer, 0, find_sources(world, riddle, prompt))
     last = next(thought.fact for thought in reversed(riddle.thoughts) if thought.fact)
     decided = (DecidedValue(0, last),) if world.value(*last) == riddle.answer else ()
@@ -82,7 +82,9 @@ def make_titles(
     """
     question = read_template("ircot", "titles").ask(riddle.text, n=n or len(riddle.linked))
     context = [world.passage(*riddle.main)]
-    prompt = write_example_prompt(riddle, context, instruction=style.direct, question=question)
+    prompt = write_example_prompt(
+        riddle, context, instruction=style.template("direct").instruction, question=question
+    )
     within = prompt._replace(question=prompt.question + question.index(riddle.text))
     target = ", ".join(riddle.linked)
     copies = find_copies(target, 0, find_sources(world, riddle, within))
@@ -104,7 +106,7 @@ def make_chain(
     no paragraphs.
     """
     thoughts, popular = riddle.thoughts, make_popular()
-    prompt = write_example_prompt(riddle, context, done, style.chain_of_thought)
+    prompt = write_example_prompt(riddle, context, done, style.template("cot").instruction)
     end = len(thoughts)
     for n in range(max(done, silent), len(thoughts)):
         fact = thoughts[n].fact
@@ -147,7 +149,7 @@ def write_example_prompt(
     riddle: Riddle,
     context: Sequence[Passage],
     done: int = 0,
-    instruction: str | None = FLAN_T5.chain_of_thought,
+    instruction: str | None = FLAN_T5.template("cot").instruction,
     question: str = "",
     lower: bool = True,
 ) -> PromptText:

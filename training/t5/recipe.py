@@ -26,23 +26,20 @@ FLAT = 0.6  # after 60% of the steps, the learning rate falls
 class Plan:
     """What the examples of a step are like: the numbers of paragraphs and of demonstrations.
 
-    `begun`: the share of chains that are partly written; `style`: how the model is prompted;
-    `manners`: whether each prompt has a manner of its own (manners.py).
+    `begun`: the share of chains that are partly written; `style`: how the model is prompted.
     """
 
     paragraphs: int
     demonstrations: int
     begun: float = 0.37
     style: Style = FLAN_T5
-    manners: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class T5Recipe:
     """The options of one training. `peak`: the highest learning rate. `grown`: whether it starts
     from a trained model. `causal`: whether the model is causal, and so prompted like GPT-3, without
-    instructions. `manners`: whether all late prompts show demonstrations, whose manner must be
-    taken up (manners.py).
+    instructions.
     """
 
     steps: int
@@ -50,7 +47,6 @@ class T5Recipe:
     peak: float
     grown: bool = False
     causal: bool = False
-    manners: bool = False
 
     @property
     def style(self) -> Style:
@@ -67,13 +63,11 @@ class T5Recipe:
 
         In the last steps, and in all steps of a grown model, there are up to 14 paragraphs, more
         demonstrations, and more chains that are partly written, as in IRCoT's steps. A causal
-        model, and one that learns manners, gets MANY.
+        model gets MANY.
         """
         if not self.grown and step < EASY * self.steps:
             return Plan(rng.choice((2, 3)), 0)
         late = self.grown or step >= LATE * self.steps
-        if self.manners and late:
-            return Plan(rng.choice((2, 4, 6, 10)), rng.choice(MANY), 0.5, manners=True)
         begun = 0.7 if late else 0.37
         if len(self.datasets(step)) > 1 and rng.random() < (0.5 if late else 0.25):
             paragraphs = rng.choice((2, 4, 8, 12) if late else (2, 3, 4))

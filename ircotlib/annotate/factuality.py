@@ -1,0 +1,131 @@
+"""Factual errors in chains of thought (IRCoT §5, Figure 7): chains to judge, and their errors."""
+
+import json
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from hashlib import blake2b
+
+import pandas as pd
+
+from ircotlib.data import Paragraph, Question
+from ircotlib.datasets import all_datasets
+from ircotlib.experiment.runs import find_paragraph, read_lines
+from ircotlib.experiment.setup import open_dataset
+from ircotlib.parameters import Parameters
+from ircotlib.results.runs import find_runs, in_order
+from ircotlib.results.statistics import summarise
+from ircotlib.systems import ANSWER, all_systems
+from ircotlib.text import gives_answer, sentences
+
+SHARE = "chains with a factual error, %"
+REDUCTION = "fewer chains with a factual error, %"
+FIGURE_7 = ("NoR QA", "OneR QA", "IRCoT QA")  # the systems whose chains people judged
+PAIR = ("IRCoT QA", "OneR QA")  # REDUCTION: of the first against the second
+REPORTED = {"hotpotqa": 50, "2wikimultihopqa": 40}  # that reduction for GPT3 (IRCoT §5, text)
+COLUMNS = "dataset system metric mean low high n unsure judged_by reported".split()
+Verdicts = dict[tuple[str, int], str]  # "true", "false" or "unsure", by item and sentence
+
+
+@dataclass(frozen=True)
+class Item:
+    """What a system wrote for a question, to be judged sentence by sentence, with the paragraphs it
+    had retrieved and the gold ones. Annotators are not shown which system wrote it.
+    """
+
+    id: str  # a hash of question, system and text: no judgement is counted for another text
+    dataset: str
+    system: str
+    question: Question
+    sentences: tuple[str, ...]
+    retrieved: tuple[Paragraph, ...]
+    gold: tuple[Paragraph, ...]
+    facts: int  # how many sentences are judged, from the first
+
+
+def read_items(p: Parameters, experiment: str = "04_ircot") -> list[Item]:
+    """The chains of an experiment's test runs with the first demonstration set, of systems that
+    answer, for `p.judged` questions of each data set, in random order (IRCoT §5).
+    """
+
+    def judged(about: Mapping, row: Mapping, find: Callable) -> tuple | None:
+        system = all_systems().get(about["system"])
+        if system is None or system.tuned_by != ANSWER or about["setting"].get("demonstration_set"):
+            return None
+        # the chain that the answer comes from: for GPT3 the reader's (IRCoT App. E)
+        chain = chain_of(row["reading"], row["thoughts"], p.reader)
+        texts = tuple(sentences(chain))
+        # judged are those before the one that gives the answer (IRCoT §5)
+        facts = next((n for n, text in enumerate(texts) if gives_answer(text)), len(texts))
+        return chain and (chain, texts, tuple(map(find, row["paragraphs"])), facts)
+
+    return draw_items(p, experiment, judged)
+
+
+def chain_of(reading: str, thoughts: Sequence[str], reader: str) -> str:
+    """The chain of thought behind an answer: the reader's, else the retrieval's, else ""."""
+    return reading if reader == "cot" and reading else " ".join(thoughts)
+
+
+def draw_items(p: Parameters, experiment: str, judged: Callable) -> list[Item]:
+    """What is to be judged of an experiment's test runs, in random order: of `p.judged` questions
+    of each data set, the same for every system. `judged(about, row, find)` returns the text that a
+    run wrote in a predicted row, its sentences, its paragraphs, and how many sentences state facts;
+    or nothing.
+    """
+    items = []
+    for folder, about in find_runs(p, experiment).items():
+        rows = read_lines(folder)
+        _, test, retriever = open_dataset(p, about["dataset"])
+        # 40 questions of each data set in IRCoT §5
+        for question in random.Random(f"questions {p.seed}").sample(test, min(p.judged, len(test))):
+            find = partial(find_paragraph, question=question, corpus=retriever.corpus)
+            if found := judged(about, rows[question.id], find):
+                text, texts, retrieved, facts = found
+                named = [question.dataset, question.id, about["system"], text]
+                id = blake2b(json.dumps(named).encode(), digest_size=6).hexdigest()
+                wrote = about["system"], question, texts, retrieved, tuple(map(find, question.gold))
+                items.append(Item(id, question.dataset, *wrote, facts))
+    random.Random(f"order {p.seed}").shuffle(items)
+    return items
+
+
+def list_judged(items: Sequence[Item], verdicts: Verdicts) -> pd.DataFrame:
+    """Scores, one row per chain that has a false sentence or has all of them judged: `error` is 1
+    if a sentence is false, `factual` if none is, `unsure` if none is, and one unsure.
+    """
+    rows = []
+    for item in items:
+        of_item = [verdicts.get((item.id, n)) for n in range(item.facts)]
+        error = "false" in of_item  # at least one fact is not true (IRCoT §5)
+        if error or None not in of_item:
+            row = {"dataset": item.dataset, "system": item.system, "id": item.question.id}
+            row |= {"error": float(error), "factual": float(not error)}
+            rows.append(row | {"unsure": float(not error and "unsure" in of_item)})
+    table = pd.DataFrame(rows, columns=["dataset", "system", "id", "error", "factual", "unsure"])
+    table = in_order(in_order(table, "system", all_systems()), "dataset", all_datasets())
+    return table.assign(metric="factual", demonstration_set=0)
+
+
+def count_errors(items: Sequence[Item], judged: Mapping[str, Verdicts]) -> pd.DataFrame:
+    """The numbers of IRCoT's Figure 7, in percent, by annotator, with the 95% interval over
+    questions, and the paper's. `n`: the chains judged. `unsure`: those with an unsure sentence but
+    no false one. Differs from the paper: it gives the number of chains, out of 40.
+    """
+    by = ["dataset", "system"]
+    tables = []
+    for annotator, verdicts in judged.items():
+        chains = list_judged(items, verdicts)
+        if chains.empty or {item.id for item in items}.isdisjoint(id for id, _ in verdicts):
+            continue
+        unsure = 100 * chains.groupby(by)["unsure"].mean().rename("unsure")
+        shares = summarise(chains.assign(metric="error"), by).join(unsure, on=by)
+        ours, others = (shares[shares["system"] == name].set_index("dataset") for name in PAIR)
+        fewer = 100 * (1 - ours["mean"] / others["mean"].where(others["mean"] > 0))
+        fewer = pd.DataFrame({"mean": fewer.round(2), "n": ours["n"]}).dropna().reset_index()
+        fewer = fewer.assign(system=PAIR[0], reported=fewer["dataset"].map(REPORTED))
+        rows = [shares.assign(metric=SHARE), fewer.assign(metric=REDUCTION)]
+        tables.append(pd.concat(rows).assign(judged_by=annotator))
+    table = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+    return table.reindex(columns=COLUMNS).astype({"n": int})

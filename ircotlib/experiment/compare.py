@@ -1,0 +1,152 @@
+"""Comparisons: systems are tuned on the dev questions, and the best setting of each is run on the
+test questions (IRCoT §4.1).
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+
+from ircotlib.errors import UserError
+from ircotlib.experiment.runs import NONE_SUITS, Run, carry_out, clear_runs, share_measure
+from ircotlib.experiment.setup import Setup, program_of
+from ircotlib.experiment.workers import answer_ahead
+from ircotlib.files.progress import show_progress
+from ircotlib.systems import RECALL, System
+
+TUNED = ["dataset", "system", "metric"]
+SCORES = "id kind recall profile model style reader dataset system demonstrations metric".split()
+SCORES += ["demonstrations_shown", "k", "m", "demonstration_set"]  # of any table of scores
+
+
+class Compared(NamedTuple):
+    """The results of a comparison. `scores`: one row per question, system and demonstration set, or
+    setting. `tuning`: the mean of each setting on the dev questions. `chosen`: the setting chosen
+    for each data set and system.
+    """
+
+    scores: pd.DataFrame
+    tuning: pd.DataFrame
+    chosen: pd.DataFrame
+
+
+def compare(
+    setups: Sequence[Setup],
+    systems: Sequence[System],
+    sets: int = 1,
+    settings: Sequence[dict] | None = None,
+) -> Compared:
+    """Tune each system on the dev questions of each setup, then run its best setting on the test
+    questions with the first so many demonstration `sets` (IRCoT §4.1: three). Or, without tuning,
+    run each of the `settings` on the test questions.
+
+    Runs of an earlier call with the same systems and parameters are replaced. If no question has
+    gold paragraphs, systems tuned by recall are left out. Without systems or setups all tables are
+    empty; raises UserError if there are some and no system suits any of the data sets.
+    """
+    pairs = [(system, setup) for system in systems for setup in setups if suits(system, setup)]
+    if systems and setups and not pairs:
+        raise UserError("found nothing to run, expected a setup and a system that suits its data")
+    for system, setup in pairs:
+        program_of(setup, system)  # a missing prompt is found before any work
+    if settings is not None:
+        tests = [
+            Run(setup, system, "test", setting)
+            for setup, system in product(setups, systems)
+            for setting in settings
+            if suits(system, setup)
+        ]
+        return Compared(join_scores(run_all(tests)), *_tabulate([]))
+    grids = [
+        [Run(setup, system, "dev", setting) for setting in setup.settings(system)]
+        for system, setup in pairs
+    ]
+    tried = [run for grid in grids if len(grid) > 1 for run in grid]
+    scores = dict(zip([run.folder for run in tried], run_all(tried), strict=True))
+    tuned = [find_best(grid, scores) for grid in grids]  # for each data set and reader (§4.1)
+    tests = []
+    for grid, (best, _) in zip(grids, tuned, strict=True):
+        tested = runs_to_test(best, sets)
+        clear_runs([*grid, *tested])
+        tests += tested
+    scores = join_scores(run_all(tests))
+    for folder in {setup.runs for setup in setups} - {run.setup.runs for run in tests}:
+        (folder / "test").mkdir(parents=True, exist_ok=True)
+        (folder / "test" / NONE_SUITS).touch()
+    return Compared(scores, *_tabulate(tuned))
+
+
+def run_system(setup: Setup, system: System, part: str = "test", **setting: object) -> pd.DataFrame:
+    """Run a system on the "dev" or "test" questions of a setup and keep the run; return one row per
+    question (`carry_out`). `setting`: k, m and whatever else the program takes, and
+    demonstration_set, 0 to 2.
+    """
+    [scores] = run_all([Run(setup, system, part, setting)])
+    return scores
+
+
+def run_all(runs: Sequence[Run]) -> list[pd.DataFrame]:
+    """The tables of several runs (`carry_out`); workers may answer their questions ahead."""
+    tables = []
+    with show_progress("runs", len(runs)) as progress:
+        for run in answer_ahead(runs):
+            tables.append(carry_out(run))
+            progress(len(tables), len(runs))
+    return tables
+
+
+def suits(system: System, setup: Setup) -> bool:
+    """Whether a system can be compared on a setup: not one tuned by recall without gold."""
+    return system.tuned_by != RECALL or any(question.gold for question in setup.test)
+
+
+def find_best(grid: list[Run], scores: Mapping[Path, pd.DataFrame]) -> tuple[Run, pd.DataFrame]:
+    """The best of the runs that tune a system, and the table of their means (IRCoT §4.1). Ties go
+    to the earlier setting, that is to the smaller K. A grid of a single setting is not run, because
+    there is nothing to choose. `scores`: by the folder of a run.
+    """
+    setup, system = grid[0].setup, grid[0].system
+    columns = [*TUNED, *dict.fromkeys(["k", "m", *grid[0].setting]), "value", "paragraphs"]
+    if len(grid) == 1:
+        return grid[0], pd.DataFrame(columns=columns)
+    if not setup.dev:
+        lack = f"{len(grid)} settings of {system.name} and no dev question of"
+        expected = "expected dev questions: set dev, or a grid of one value"
+        raise UserError(f"found {lack} {setup.dataset.name}, {expected}")
+    means = [scores[run.folder].mean(numeric_only=True) for run in grid]
+    table = pd.DataFrame([{**mean, **run.setting} for run, mean in zip(grid, means, strict=True)])
+    table["metric"] = metric = system.measure(setup.dataset)
+    table["value"] = 100 * table[metric]
+    table["dataset"], table["system"] = setup.dataset.name, system.name
+    return grid[int(table[metric].argmax())], table.reindex(columns=columns)
+
+
+def runs_to_test(best: Run, sets: int) -> list[Run]:
+    """The runs on the test questions with the setting of a run, one for each demonstration set if
+    the system shows some.
+    """
+    shown = best.setup.demonstrated and best.system.shows_sets
+    numbered = [{"demonstration_set": number} for number in range(sets)] if shown else [{}]
+    return [best._replace(part="test", setting=best.setting | number) for number in numbered]
+
+
+def join_scores(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """The scores of runs in one table with one measure for all that answer a data set
+    (`share_measure`); empty if there is none.
+    """
+    table = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=SCORES)
+    return table.assign(metric=share_measure)
+
+
+def _tabulate(tuned: Sequence[tuple[Run, pd.DataFrame]]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The tables of what was tried and what was chosen."""
+    tables = [table for _, table in tuned]
+    tried = [table for table in tables if len(table)] or tables[:1]
+    tried = pd.concat(tried, ignore_index=True) if tried else pd.DataFrame(columns=TUNED)
+    rows = []
+    for best, _ in tuned:
+        named = {"dataset": best.setup.dataset.name, "system": best.system.name}
+        rows.append(named | {"k": None, "m": None} | best.setting)
+    return tried, pd.DataFrame(rows, columns=None if rows else ["dataset", "system", "k", "m"])

@@ -1,0 +1,63 @@
+"""Where the workbench asks the laboratory: for data, where a profile has none of its own, and for
+the facts that judge a chain. Nothing else in it knows that there is a laboratory.
+"""
+
+import json
+import re
+from functools import cache
+from pathlib import Path
+
+from ircot_laboratory.questions.questions import ALL_DATASETS
+from ircotlib.datasets.facts import Facts
+from ircotlib.errors import UserError
+from ircotlib.files.paths import DATA, resolve
+from ircotlib.parameters import Parameters
+
+
+def in_world(p: Parameters, seed: int, size: int, questions: int) -> Parameters:
+    """The parameters with the data and demonstrations of a laboratory, which is made when they are
+    opened: an encyclopedia of `size` pages, and as many questions for each data set.
+    """
+    folder = DATA / "laboratories" / f"{seed}-{size}-{questions}"
+    there = {"data_dir": str(folder), "demonstrations": str(folder / "prompts")}
+    return p.change(**there, corpus="pooled")
+
+
+def data_folder(data_dir: str, data: Path = DATA) -> Path | str:
+    """The folder of the official files: `data_dir` or, if that is "", the laboratory. A laboratory
+    in `data` is made if it is not there.
+    """
+    from ircot_laboratory.make import make_laboratory
+
+    folder = Path(data_dir)
+    if not data_dir:
+        return make_laboratory(data / "laboratory")
+    if folder.parent == data / "laboratories" and re.fullmatch(r"\d+-\d+-\d+", folder.name):
+        make_laboratory(folder, *map(int, folder.name.split("-")))
+    return data_dir
+
+
+def find_facts(p: Parameters, dataset: str) -> Facts | None:
+    """The facts of a data set; None if they are not known, that is, if the data are not a
+    laboratory's. Raises UserError for a laboratory of another version, whose facts are others.
+    """
+    from ircot_laboratory.make import ABOUT, QUESTIONS, SEED, SIZE, hash_generator
+
+    about = Path(resolve(p.data_dir)) / ABOUT
+    if dataset not in ALL_DATASETS or (p.data_dir and not about.is_file()):
+        return None
+    if not p.data_dir:
+        return _facts(dataset, SEED, SIZE, QUESTIONS)
+    made = json.loads(about.read_bytes())
+    if made["generator"] != hash_generator():
+        expected = "expected one of this version, which knows its facts; make it again"
+        raise UserError(f"{about}: found a laboratory of other programs, {expected}")
+    return _facts(dataset, made["seed"], made["size"], made["questions"])
+
+
+@cache
+def _facts(*world) -> Facts:
+    from ircot_laboratory.judge.laboratory_facts import LaboratoryFacts
+    from ircot_laboratory.make import make_dataset
+
+    return LaboratoryFacts(*make_dataset(*world))

@@ -1,0 +1,346 @@
+"""A run: a system with a setting on the questions of a setup. It is carried out, its folder is
+written, read as tables, and replayed; and answers of which no run is kept.
+"""
+
+import json
+import platform
+import shutil
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, fields, replace
+from functools import cache
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from statistics import fmean
+from typing import NamedTuple
+
+import pandas as pd
+
+from ircotlib import program
+from ircotlib.data import Paragraph, Prediction, Question, read_jsonl, write_jsonl
+from ircotlib.datasets import find_dataset
+from ircotlib.datasets.scoring import score
+from ircotlib.engine import scheduler
+from ircotlib.engine.cache import Calls
+from ircotlib.errors import DataError, UserError
+from ircotlib.experiment.setup import Setup, open_dataset, open_setup, program_of
+from ircotlib.files.paths import DATA, locked
+from ircotlib.files.progress import show_progress
+from ircotlib.files.tables import Number, read_table, write_table
+from ircotlib.generation.budget import find_price
+from ircotlib.parameters import Parameters, read_parameters
+from ircotlib.program import Generate, Outcome, Purposed, Sample, Step
+from ircotlib.retrieval.corpus import Corpus
+from ircotlib.systems import RECALL, System, choose_systems
+
+VERSIONS = "ircotlib torch transformers tokenizers tantivy regex numpy pandas".split()
+BACKENDS = "retriever model extractor duplicates".split()
+# the fields of predictions.jsonl that tables have as they are
+WRITTEN = ("answer", "thoughts", "reading", "nodes", "fault", "trace")
+SCORE = Number(0, 1, empty=float("nan"))  # empty: the question has no gold paragraphs
+COUNTS = dict.fromkeys(("paragraphs", "steps"), Number(0, kind=int))
+# a file beside the runs on a data set: none of the systems that were to be run suits it
+NONE_SUITS = "none_suits"
+BESIDE = ".partial"  # ends the name of a folder that is being written
+AGAIN = "run its notebook again: cached calls cost nothing"
+
+
+class Run(NamedTuple):
+    """A run: a system with one setting on the "dev" or "test" questions of a setup. `setting`: k, m
+    and whatever else the program takes, and demonstration_set, 0 to 2.
+    """
+
+    setup: Setup
+    system: System
+    part: str
+    setting: dict
+
+    @property
+    def questions(self) -> Sequence[Question]:
+        return {"dev": self.setup.dev, "test": self.setup.test}[self.part]
+
+    @property
+    def folder(self) -> Path:
+        """Its folder, inside that of its experiment and parameters."""
+        named = [f"{name}={value}" for name, value in self.setting.items()]
+        system = self.system.name.replace(" ", "-").replace("/", "")
+        return self.setup.runs / self.part / " ".join([system, *named])
+
+    @property
+    def identity(self) -> dict:
+        """What distinguishes it from all others, as in run.json; `open_run` reads it."""
+        setup, system = self.setup, self.system
+        about = {"experiment": setup.experiment, "dataset": setup.dataset.name, "part": self.part}
+        about |= {"system": system.name, "setting": self.setting}
+        about |= {"metric": system.measure(setup.dataset)}
+        about |= {"shown": setup.shown and setup.shown.name, "grid_of": setup.grid_of}
+        return about | {"parameters": setup.parameters.model_dump(mode="json")}
+
+
+def open_run(identity: Mapping, calls: Calls | None = None) -> Run:
+    """The run that `Run.identity` or a run.json describes. `calls`: see `open_setup`."""
+    options = {name: identity[name] for name in ("dataset", "experiment", "shown", "grid_of")}
+    setup = open_setup(parameters_of(identity), **options, calls=calls)
+    [system] = choose_systems([identity["system"]])
+    return Run(setup, system, identity["part"], identity["setting"])
+
+
+def carry_out(run: Run) -> pd.DataFrame:
+    """Answer the questions of a run, score the answers and write its folder; return one row per
+    question: its scores (`score`), and the columns that describe the run (`columns_of`).
+
+    The folder has predictions.jsonl, scores.csv and run.json: all parameters, versions, seconds,
+    counts. Killed at any moment and run again, it is replayed from the call cache.
+    """
+    setup, started = run.setup, time.monotonic()
+    build = program_of(setup, run.system, **run.setting)
+    programs = {question.id: build(question) for question in run.questions}
+    label = f"{setup.dataset.name} {run.part} {run.folder.name}"
+    with show_progress(label, len(programs)) as progress:
+        how = {"progress": progress, "note": without_prompt}
+        outcomes, counts = scheduler.run(programs, setup.backends, setup.calls, **how)
+    about = run.identity | {"questions": len(outcomes), "counts": counts} | installed()
+    about |= {"seconds": round(time.monotonic() - started, 2)}
+    used = {name: getattr(setup, name) for name in BACKENDS if getattr(setup, name)}
+    about |= {f"{name}_fingerprint": backend.fingerprint for name, backend in used.items()}
+    about |= find_cost(setup.parameters, counts, len(outcomes))
+    about |= {"demonstrations_shown": count_demonstrations(outcomes.values())}
+    rows = [
+        {"id": q.id, "kind": q.kind} | score(q, outcomes[q.id].result, setup.scored_as)
+        for q in run.questions
+    ]
+    write_run(run.folder, (row_of(*item) for item in outcomes.items()), pd.DataFrame(rows), about)
+    return pd.DataFrame(rows).assign(**columns_of(about))
+
+
+def answer(
+    setup: Setup, system: System, question: Question, **setting: object
+) -> Outcome[Prediction]:
+    """Answer one question; see `answer_all`."""
+    return answer_all(setup, system, [question], **setting)[question.id]
+
+
+def answer_all(
+    setup: Setup, system: System, questions: Sequence[Question], **setting: object
+) -> dict[str, Outcome[Prediction]]:
+    """Answer questions in one batch; return the outcomes by question id. No run is kept.
+    `setting`: what the system's program takes, and m and demonstration_set; `Setup.choose` chooses
+    what is in its grid. Raises UserError for anything else.
+    """
+    build = program_of(setup, system, **setting)
+    programs = {question.id: build(question) for question in questions}
+    return scheduler.run(programs, setup.backends, setup.calls)[0]
+
+
+def replay(folder: Path, ids: Collection[str] | None = None) -> dict[str, Outcome[Prediction]]:
+    """Replay a run from its folder and the call cache; return the outcomes by question id, with
+    prompts in their traces. Replies that are no longer in the cache are computed again. `ids`: only
+    these questions.
+    """
+    run = open_run(read_about(folder))
+    questions = {question.id: question for question in run.questions}
+    if unknown := [id for id in ids or () if id not in questions]:
+        expected = f"expected some of its {len(questions)} questions"
+        raise UserError(f"{folder}: found no question {unknown[0]!r}, {expected}")
+    asked = [questions[id] for id in (questions if ids is None else ids)]
+    return answer_all(run.setup, run.system, asked, **run.setting)
+
+
+def without_prompt(step: Step) -> Step:
+    """A step without the text of its prompt, which `replay` brings back."""
+    if not isinstance(step.request, Generate | Sample):
+        return step
+    shown = Purposed("", demonstrations=getattr(step.request.prompt, "demonstrations", 0))
+    return replace(step, request=replace(step.request, prompt=shown))
+
+
+@cache
+def installed() -> dict[str, str]:
+    """The versions of Python and packages here; a replay needs no torch."""
+    here = {each: version(each) for each in VERSIONS if find_spec(each)}
+    return {"python": platform.python_version()} | here
+
+
+def find_cost(p: Parameters, counts: Mapping[str, Mapping], questions: int) -> dict:
+    """What a run behind a server costs, in USD, whether its replies were cached or not; None if the
+    price is not known, {} without a server.
+    """
+    if not p.server:
+        return {}
+    price, tokens = find_price(p.model, p.prices), counts.values()
+    usd = price and sum(price.of(kind["prompt_tokens"], kind["tokens"]) for kind in tokens)
+    each = usd and usd / questions
+    return {"cost": {"usd": usd, "per_question": each, "prices": price and price[:2]}}
+
+
+def count_demonstrations(outcomes: Iterable[Outcome]) -> float | None:
+    """How many demonstrations or examples the last prompt of a question shows, on average; None if
+    there are no prompts.
+    """
+    last = []
+    for outcome in outcomes:
+        requests = [s.request for s in outcome.trace if isinstance(s.request, Generate | Sample)]
+        last += [request.prompt.demonstrations for request in requests[-1:]]
+    return round(fmean(last), 2) if last else None
+
+
+def write_run(folder: Path, predictions: Iterable[dict], scores: pd.DataFrame, about: dict) -> None:
+    """Write the folder of a run beside an earlier one, which it then replaces whole."""
+    beside = Path(f"{folder.parents[1]}{BESIDE}")
+    with locked(Path(f"{folder.parents[1]}.lock")):
+        shutil.rmtree(beside, ignore_errors=True)  # of a process that was killed
+        write_jsonl(beside / "predictions.jsonl", predictions)
+        write_table(beside / "scores.csv", scores)
+        (beside / "run.json").write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        remove_run(folder)
+        beside.rename(folder)
+
+
+def remove_run(folder: Path) -> None:
+    """Remove a run; first its run.json, so that no kill leaves a run that seems to be whole."""
+    (folder / "run.json").unlink(missing_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def clear_runs(kept: Sequence[Run]) -> None:
+    """Remove the other runs of the same systems, on the same questions of the same setups. The call
+    cache is kept.
+    """
+    folders = {run.folder for run in kept}
+    for own in {run._replace(setting={}).folder for run in kept}:
+        with locked(Path(f"{own.parents[1]}.lock")):
+            for folder in own.parent.glob("*"):
+                if folder.name.split(" ")[0] == own.name and folder not in folders:
+                    remove_run(folder)
+
+
+def row_of(id: str, outcome: Outcome) -> dict:
+    """One line of predictions.jsonl: the system's prediction, and its trace without prompts."""
+    row = {field.name: getattr(outcome.result, field.name) for field in fields(outcome.result)}
+    row["paragraphs"] = [paragraph.id for paragraph in outcome.result.paragraphs]
+    row["nodes"] = [asdict(node) for node in outcome.result.nodes]
+    return {"id": id, **row, "trace": [_line(step) for step in outcome.trace]}
+
+
+def _line(step: Step) -> dict:
+    """One step of a trace, without its prompt."""
+    tokens = {"prompt_tokens": step.prompt_tokens, "tokens": step.tokens}
+    match step.request:
+        case program.Retrieve(query, k, titles):
+            within = {} if titles is None else {"titles": titles}
+            return {"retrieve": query, "k": k, **within, "found": [p.id for p in step.reply]}
+        case program.NearestTitle(title):
+            return {"nearest title": title, "found": step.reply}
+        case program.Extract(query, paragraph):
+            return {"extract": query, "from": paragraph.id, **step.reply._asdict()}
+        case program.Duplicate(query, earlier):
+            return {"duplicate": query, "of": earlier, "score": step.reply}
+        case Generate(stop=stop):
+            return {"generate": step.reply, "stop": stop, **tokens}
+        case Sample(stop=stop, temperature=temperature):
+            # from the seventh decimal on, the means depend on the other rows of their batch
+            pairs = [(text, mean and round(mean, 2)) for text, mean in step.reply]
+            drawn = [{"text": text, "log_probability": mean} for text, mean in pairs]
+            return {"sample": drawn, "temperature": temperature, "stop": stop, **tokens}
+
+
+def find_folders(folder: Path = DATA / "runs") -> list[Path]:
+    """The folders of all finished runs below a folder, sorted."""
+    found = [path.parent for path in Path(folder).rglob("run.json")]
+    return sorted(path for path in found if not path.name.endswith(BESIDE))
+
+
+def read_about(folder: Path) -> dict:
+    """Read run.json from a run's folder; DataError, in one line, if there is none."""
+    path = Path(folder) / "run.json"
+    try:
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path}: found no finished run ({error}); {AGAIN}") from None
+
+
+def read_lines(folder: Path) -> dict[str, dict]:
+    """The lines of a run's predictions.jsonl, as `row_of` made them, by question id."""
+    return {line["id"]: line for line in read_jsonl(Path(folder) / "predictions.jsonl")}
+
+
+def read_scores(folder: Path) -> dict[str, dict]:
+    """The rows of a run's scores.csv by question id: its id, kind and scores."""
+    columns = {"id": None, "kind": None} | COUNTS
+    rows = read_table(Path(folder) / "scores.csv", columns, key=["id"], others=SCORE)
+    return {row["id"]: row for row in rows}
+
+
+def parameters_of(identity: Mapping) -> Parameters:
+    """The parameters of a run, checked again."""
+    return read_parameters(identity["parameters"]["profile"], identity["parameters"])
+
+
+def name_model(p: Parameters | Mapping) -> str:
+    """The name of the model of some parameters."""
+    return dict(p)["model"]
+
+
+def columns_of(about: Mapping) -> dict:
+    """The columns that describe a run in its table of scores, from its run.json."""
+    columns = {name: about["parameters"][name] for name in ("profile", "model", "style", "reader")}
+    columns |= {name: about[name] for name in ("dataset", "system")}
+    columns |= {"demonstrations": about["shown"] or about["dataset"], "metric": about["metric"]}
+    columns["demonstrations_shown"] = about.get("demonstrations_shown")
+    return columns | {"k": None, "m": None, "demonstration_set": None} | about["setting"]
+
+
+def read_predictions(folder: Path, measure: str = "") -> pd.DataFrame:
+    """The questions of a run, one row each: question, gold `answers`, the ids of paragraphs
+    `collected`, `gold_found` and `gold_missed`, the fields WRITTEN of its line of
+    predictions.jsonl, the scores of scores.csv, the columns that describe the run (`columns_of`),
+    and whether the answer is `right`: its score by `metric` is 1. That is `measure`, if one is
+    stated, as it must be to compare runs (`share_measure`), else the run's own. Raises DataError,
+    in one line, for a folder that is damaged or was made from other data.
+    """
+    about, lines, scores = read_about(folder), read_lines(folder), read_scores(folder)
+    run, rows = columns_of(about), []
+    run |= {"metric": measure or run["metric"]}
+    dev, test, _ = open_dataset(parameters_of(about), about["dataset"])
+    questions = {question.id: question for question in (*dev, *test)}
+    for id, line in lines.items():
+        if (question := questions.get(id)) is None or run["metric"] not in scores[id]:
+            found = f"found the question {id!r} and the measure {run['metric']!r}"
+            raise DataError(f"{folder}: {found}, which {about['dataset']} does not have; {AGAIN}")
+        collected = tuple(line["paragraphs"])
+        row = {"id": id, "question": question.text, "answers": question.answers}
+        row |= {name: line[name] for name in WRITTEN} | {"collected": collected}
+        row |= {"gold_found": tuple(each for each in question.gold if each in collected)}
+        row |= {"gold_missed": tuple(each for each in question.gold if each not in collected)}
+        row |= scores[id] | {"kind": question.kind} | run
+        rows.append(row | {"right": not scores[id][run["metric"]] < 1})
+    return pd.DataFrame(rows)
+
+
+def share_measure(runs: pd.DataFrame) -> pd.Series:
+    """The measure by which runs are compared, one for each row: on a data set, that of all that
+    answer, or its first if they differ; recall for those that only retrieve. `runs`: columns
+    dataset and metric, which is their own measure.
+    """
+    own = runs["metric"].copy()
+    answers = runs[runs["metric"] != RECALL]
+    for dataset, metrics in answers.groupby("dataset")["metric"]:
+        if metrics.nunique() > 1:
+            own[metrics.index] = next(iter(find_dataset(dataset).scores))
+    return own
+
+
+def find_paragraph(id: str, question: Question, corpus: Corpus) -> Paragraph:
+    """A paragraph of a prediction, or a gold one: the question's main passage, which the corpus may
+    lack, or one of the corpus. A gold id that the corpus lacks (IIRC) stands for its paragraph.
+    """
+    if question.passage and question.passage.id == id:
+        return question.passage
+    try:
+        return corpus.find(id)
+    except KeyError:
+        if id not in question.gold:
+            raise
+        return Paragraph(id, id, "")

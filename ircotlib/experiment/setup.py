@@ -1,0 +1,316 @@
+"""A setup is all that a run needs: a data set, a retriever, a model, prompts and the call cache.
+Here it is opened as the parameters name it, and gives each system its program.
+"""
+
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from itertools import product
+from pathlib import Path
+
+import pandas as pd
+
+from ircotlib.data import Paragraph, Question
+from ircotlib.datasets import Dataset, find_dataset
+from ircotlib.datasets.files import read_dataset
+from ircotlib.datasets.pooled import digest, sample_dev_test
+from ircotlib.engine.cache import Calls
+from ircotlib.errors import UserError
+from ircotlib.experiment.laboratory import data_folder
+from ircotlib.extraction import repeated_queries
+from ircotlib.extraction.extractor import Extractor
+from ircotlib.files.models import find_config
+from ircotlib.files.paths import DATA, ROOT
+from ircotlib.generation.budget import find_price
+from ircotlib.generation.config import is_encoder_decoder
+from ircotlib.generation.local import LocalModel
+from ircotlib.generation.server import Budget, ServerModel
+from ircotlib.parameters import MAIN, NO_RUN, Parameters
+from ircotlib.program import Program, Purposed, with_purpose
+from ircotlib.prompting import demonstrations as sets
+from ircotlib.prompting.prompt import GPT3, STYLES, Prompt, Style
+from ircotlib.prompting.templates import Template, read_template
+from ircotlib.retrieval import open_retriever
+from ircotlib.retrieval.corpus import write_corpus
+from ircotlib.systems import SETS, System, WritePrompt
+from ircotlib.systems.main_passage import with_main_passage
+from ircotlib.systems.readers import READER, READERS
+
+# a title or a question in a table is text: a dollar sign in it does not begin a formula
+pd.set_option("display.html.use_mathjax", False)
+# as without pyarrow, which refuses halves of surrogate pairs
+pd.set_option("mode.string_storage", "python")
+
+
+@dataclass(frozen=True)
+class Setup:
+    """All that a run on a data set needs (IRCoT §4); `open_setup` opens one.
+
+    `experiment`: the notebook whose runs these are. `shown`: the data set whose demonstrations are
+    shown, None for its own (IRCoT §5, OOD). `grid_of`: which grid is tuned, MAIN, SCALE or OOD.
+    `model`: None for retrieval only. `extractor`, `duplicates`: None if nothing extracts answers or
+    detects duplicate queries.
+    """
+
+    parameters: Parameters
+    dataset: Dataset
+    experiment: str
+    shown: Dataset | None = None
+    grid_of: str = MAIN
+    dev: Sequence[Question] = ()
+    test: Sequence[Question] = ()
+    retriever: object = None
+    calls: Calls | None = None
+    model: object = None
+    extractor: object = None
+    duplicates: object = None
+
+    @property
+    def runs(self) -> Path:
+        """The folder of its runs."""
+        named = self.experiment, self.shown and self.shown.name, self.grid_of
+        return runs_folder(self.parameters, *named) / self.dataset.name
+
+    @property
+    def backends(self) -> list:
+        """The backends that answer the requests of its programs."""
+        every = (self.retriever, self.model, self.extractor, self.duplicates)
+        return [backend for backend in every if backend is not None]
+
+    @property
+    def scored_as(self) -> Dataset:
+        """The record by which answers are scored, that of IRCoT's released program if asked."""
+        return find_dataset(self.dataset.name, self.parameters.released)
+
+    @property
+    def style(self) -> Style:
+        """How its model is prompted."""
+        return STYLES[self.parameters.style]
+
+    @property
+    def window(self) -> int:
+        """The model's context in tokens: a prompt and the text generated after it."""
+        return self.parameters.context_tokens or self.style.context_tokens
+
+    @property
+    def demonstrated(self) -> bool:
+        """Whether prompts of IRCoT's systems show demonstrations; others have their examples."""
+        p = self.parameters
+        values = p.demonstrations and p.grid("", "m", [], self.grid_of)
+        return bool(values) and self.style.demonstrated
+
+    @property
+    def default_m(self) -> int | None:
+        """What prompts show of systems that have no M (IRCoT §4.1) in their setting."""
+        return sets.NO_PARAGRAPHS if self.demonstrated else sets.NO_DEMONSTRATIONS
+
+    @property
+    def ambient(self) -> dict:
+        """What programs are given in addition to their own setting, if they take the keyword."""
+        p, offered = self.parameters, {"others": tuple(self.test)}
+        offered |= {"max_tokens": self.style.generation_tokens, "max_steps": p.max_steps}
+        offered |= {"sentence": self.style.sentence, "released": p.released, "chat": p.chat}
+        if embed := getattr(self.retriever, "embed", None):  # a dense retriever's
+            offered["embed"] = embed
+        return offered | self.dataset.program_arguments
+
+    def tokens(self, system: System) -> dict[str, int]:
+        """The most tokens of a system's generations, by keyword. For IRCoT's systems the style
+        decides (released program). For others it is the larger of the program's and the data set's
+        number, but never more than the style's `chain_tokens` or half the window (ours).
+        """
+        if not system.tokens:
+            return {"max_tokens": self.style.generation_tokens}
+        least = self.dataset.program_arguments
+        most = min(self.style.chain_tokens, self.window // 2)
+        return {name: min(max(n, least.get(name, 0)), most) for name, n in system.tokens.items()}
+
+    def grid(self, system: System) -> dict[str, list]:
+        """The grid over which a system is tuned; without M if prompts show no demonstrations."""
+        own = {name: v for name, v in system.grid.items() if name != "m" or self.demonstrated}
+        of, grid = self.grid_of, self.parameters.grid
+        tried = {name: grid(system.module, name, list(v), of) for name, v in own.items()}
+        return {name: values for name, values in tried.items() if values}
+
+    def settings(self, system: System) -> list[dict]:
+        """All settings of a system's grid."""
+        grid = self.grid(system)
+        return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+
+    def choose(self, system: System, **offered: object) -> dict:
+        """Of a setting that is offered to many systems, what is in this one's grid."""
+        return {name: value for name, value in offered.items() if name in self.grid(system)}
+
+    def examples(
+        self, stage: str, m: int | None, demonstration_set: int, system: System
+    ) -> tuple[Template, list]:
+        """The template of a stage and what its prompts show, or FileNotFoundError; see `prompt`."""
+        p, style, shown = self.parameters, self.style, self.shown or self.dataset
+        template = read_template(system.folder, stage, style.name)
+        by_sets = system.demonstrated_by == SETS
+        none = (by_sets and m is sets.NO_DEMONSTRATIONS) or system.count_examples(shown) == 0
+        if none or not style.demonstrated:
+            return template, []
+        if by_sets:  # of one family for all systems, unless the data set shown matters (IRCoT §5)
+            of = p.demonstrations, shown.name, stage, style.name, m, demonstration_set
+            found = sets.find_demonstrations(*of, "" if self.shown else shown.example_family)
+            return template, found[-p.most_demonstrations :]
+        found = sets.find_examples(p.demonstrations, system.folder, stage, shown, template)
+        return template, list(found[: system.count_examples(shown)][: p.most_demonstrations])
+
+    def prompt(
+        self, stage: str, m: int | None = 0, demonstration_set: int = 0, system: System = READER
+    ) -> Prompt:
+        """The prompt writer of a stage of a system, or of IRCoT's reader. `m`: the distractors in
+        demonstrations, NO_PARAGRAPHS or NO_DEMONSTRATIONS. Raises UserError without a model.
+        """
+        if self.model is None:
+            missing = f"found no model in the setup of {self.dataset.name}"
+            raise UserError(f"{missing}, expected one to write for: open the setup with a model")
+        template, shown = self.examples(stage, m, demonstration_set, system)
+        released = self.parameters.released and system.demonstrated_by == SETS
+        longest = max(self.tokens(system).values(), default=self.style.generation_tokens)
+        limit, count = self.window - longest, self.model.count_tokens
+        return Prompt(shown, count, template, limit, self.style.arrange, released)
+
+
+def runs_folder(
+    p: Parameters, experiment: str, shown: str | None = None, grid_of: str = MAIN
+) -> Path:
+    """The folder of an experiment's runs with these parameters: the notebook's name and a hash of
+    all that are not in NO_RUN.
+    """
+    values = {name: value for name, value in p.model_dump().items() if name not in NO_RUN}
+    values |= {"server": bool(p.server), "shown": shown, "grid_of": grid_of}
+    name = f"{experiment}-{digest(json.dumps(values, sort_keys=True), 8)}"
+    return DATA / "runs" / p.profile / name
+
+
+def open_setup(
+    p: Parameters,
+    dataset: str,
+    experiment: str,
+    *,
+    shown: str | None = None,
+    grid_of: str = MAIN,
+    with_model: bool = True,
+    calls: Calls | None = None,
+) -> Setup:
+    """Open all that an experiment on one data set needs (IRCoT §4); data sets are named. What
+    several setups share is opened once per process, so that they also share one budget. `calls`:
+    None for the call cache of this machine.
+    """
+    models = {}
+    if with_model:  # first: what is wrong with them is told before an index is built
+        models = {"model": open_model(p), "duplicates": open_duplicates(p.duplicates)}
+        models |= {"extractor": open_extractor(p.extractor) if p.extractor else None}
+    opened = open_dataset(p, dataset)
+    other = None if shown is None else find_dataset(shown)
+    calls = open_calls(DATA / "calls.sqlite") if calls is None else calls
+    named = p, find_dataset(dataset), experiment, other, grid_of
+    return Setup(*named, *opened, calls, **models)
+
+
+open_calls, open_local, open_extractor = cache(Calls), cache(LocalModel), cache(Extractor)
+open_duplicates = cache(repeated_queries.open_duplicates)
+
+
+def open_model(p: Parameters) -> object:
+    """The model that the parameters name, on this machine or behind a server."""
+    if not p.server:
+        return open_local(p.model, dtype=p.dtype)
+    prices = p.prices and tuple(p.prices)
+    return open_served(p.model, p.server, p.chat, p.in_flight, prices, p.max_cost)
+
+
+@cache
+def open_served(
+    name: str, server: str, chat: bool, in_flight: int, prices: tuple | None, max_cost: float | None
+) -> ServerModel:
+    """A model behind a server."""
+    budget = Budget(find_price(name, prices), max_cost)
+    return ServerModel(name, server, chat=chat, in_flight=in_flight, budget=budget)
+
+
+def open_dataset(p: Parameters, dataset: str) -> tuple[list[Question], list[Question], object]:
+    """Dev and test questions (IRCoT §4), and the index of the corpus, built if it is missing."""
+    which = p.data_dir, p.corpus, p.retriever, p.released
+    questions, retriever = open_corpus_of(DATA, dataset, *which)
+    return *sample_dev_test(questions, p.dev, p.test or sys.maxsize, p.seed), retriever
+
+
+@cache
+def open_corpus_of(
+    data: Path, dataset: str, data_dir: str, corpus: str, retriever: str, released: bool
+) -> tuple[list[Question], object]:
+    """All questions of a data set, and the index of its corpus."""
+    folder = data_folder(data_dir, data)
+    questions, paragraphs = read_dataset(dataset, folder, corpus, released)
+    if corpus == "full":
+        index = data / "indexes" / paragraphs.folder.name
+        return questions, open_retriever(paragraphs, index, retriever)
+    name = f"{(ROOT / folder).resolve().name}-{dataset}"
+    stored = write_corpus(data / "corpora" / name, paragraphs)
+    return questions, open_retriever(stored, data / "indexes" / name, retriever)
+
+
+def change_model(p: Parameters, name: str) -> Parameters:
+    """The parameters with another model; a causal model is prompted as GPT3 was (IRCoT §4.1). One
+    of the hub whose configuration cannot be had is prompted as that of `p`.
+    """
+    changed = p.change(model=name)
+    folder = None if p.server else find_config(name)
+    is_causal = p.server or (folder is not None and not is_encoder_decoder(folder))
+    return changed.change(style=GPT3.name) if is_causal else changed
+
+
+def program_of(
+    setup: Setup, system: System, *, demonstration_set: int = 0, **setting
+) -> Callable[[Question], Program]:
+    """The program of a system with a setting (IRCoT §4.1: K, M), to be called with a question. For
+    one with a main passage it searches pages that the model has named first (IRCoT App. B).
+    """
+    check_setting(system, setting)
+    m = setting.pop("m", setup.default_m)  # distractors (IRCoT §4.1: M)
+    kind = setup.parameters.reader  # direct for Flan-T5, cot for GPT3 (IRCoT App. E)
+    max_tokens = setup.style.generation_tokens
+
+    def write(stage: str, of: System) -> WritePrompt:
+        prompt = setup.prompt(stage, m, demonstration_set, of)
+
+        def write_with_purpose(*shown, **fields) -> Purposed:
+            return with_purpose(prompt(*shown, **fields), of.purpose(stage))
+
+        return write_with_purpose
+
+    prompts = {stage: write(stage, system) for stage in system.stages}
+    of_reader = write(kind, READER) if system.reads else None
+    ask_for_titles = cache(partial(write, "titles", READER))
+
+    def read(question: Question, paragraphs: Sequence[Paragraph]) -> Program:
+        return READERS[kind](question, paragraphs, prompt=of_reader, max_tokens=max_tokens)
+
+    offered = {"prompts": prompts, "read": read} | setup.ambient | setup.tokens(system)
+    offered |= system.draw_at_most(setup.parameters.samples)
+    if (examples := system.count_examples(setup.dataset)) is not None:
+        offered["examples"] = examples
+    taken = {name: value for name, value in offered.items() if system.takes(name)} | setting
+
+    def program(question: Question) -> Program:
+        own = system.program(question, **taken)
+        if question.passage is None:  # all but IIRC (IRCoT App. B)
+            return own
+        return with_main_passage(question, own, ask_for_titles, max_tokens=max_tokens)
+
+    return program
+
+
+def check_setting(system: System, setting: Mapping) -> None:
+    """Raise UserError if a setting has a keyword that the program of a system does not take."""
+    given = {"question", "prompts", "read"}  # by the setup
+    taken = [name for name in ("m", *system.defaults) if name not in given]
+    if unknown := [name for name in setting if name not in taken]:
+        found = f"found {unknown[0]}={setting[unknown[0]]!r} for {system.name}"
+        raise UserError(f"{found}, expected some of {', '.join(taken)} and demonstration_set")

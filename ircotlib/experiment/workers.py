@@ -1,0 +1,184 @@
+"""Answers the questions of runs in several processes, each a share of them, before the runs are
+carried out.
+
+A worker returns replies, and the one process that waits for it writes them into the call cache.
+There the runs are then replayed, so that they are the same with any number of workers; and what a
+worker could not answer is asked again where its error is raised.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+from joblib import Parallel, delayed, parallel_config
+
+from ircotlib.data import Question
+from ircotlib.engine.cache import Calls
+from ircotlib.engine.scheduler import find_missing
+from ircotlib.engine.scheduler import run as run_programs
+from ircotlib.experiment.runs import Run, open_run
+from ircotlib.experiment.setup import Setup, open_setup, program_of
+from ircotlib.files.paths import DATA
+from ircotlib.files.processes import count_cores
+from ircotlib.generation.config import SMALL
+from ircotlib.systems import all_systems
+
+FEWEST, MOST = 20, 100  # questions of a share: fewer would not fill the batches of a small model
+TRIED = 10  # questions, at most, that tell whether a run is in the call cache
+Share = tuple[dict, list[str], dict[str, str]]  # a run's identity, questions' ids, known replies
+RAY = "ray"  # in place of a number of workers: those of a Ray cluster
+
+
+class Replies(dict):
+    """The call cache of a worker: replies by key. `stored`: where those are that it has not; of
+    these it keeps what is asked for.
+    """
+
+    def __init__(self, known: Mapping[str, str] | None = None, stored: Calls | None = None):
+        super().__init__(known or {})
+        self.stored = stored
+
+    def get_many(self, keys: Iterable[str]) -> dict[str, str]:
+        """As of Calls."""
+        keys = [*keys]
+        if self.stored is not None:
+            self.update(self.stored.get_many(keys))
+        return {key: self[key] for key in keys if key in self}
+
+    def put_many(self, replies: Mapping[str, str]) -> dict[str, str]:
+        """As of Calls."""
+        self.update(replies | self.get_many(replies))
+        return self.get_many(replies)
+
+
+def answer_ahead(runs: Sequence[Run]) -> Iterator[Run]:
+    """Yield runs, in their order, when workers have answered the questions of each as far as they
+    can; at once if there are fewer than two workers, or for runs that are in the call cache.
+    """
+    setups = {id(run.setup): run.setup for run in runs}.values()
+    count = min(map(count_workers, setups), default=1)
+    waiting = [
+        (number, share)
+        for number, run in enumerate(runs)
+        if count > 1 and is_missing(run)
+        for share in split(run.questions, count)
+    ]
+    ready = 0
+    while waiting:  # the replies of a round are stored before the next
+        some, waiting = waiting[:count], waiting[count:]
+        shares = [make_share(runs[number], questions) for number, questions in some]
+        replies = call_workers(shares, count, runs[0].setup.parameters.workers)
+        for (number, _), of_share in zip(some, replies, strict=True):
+            runs[number].setup.calls.put_many(of_share)
+        first = waiting[0][0] if waiting else len(runs)
+        yield from runs[ready:first]
+        ready = first
+    yield from runs[ready:]
+
+
+def count_workers(setup: Setup) -> int:
+    """How many processes answer questions: one per GPU or, for a small model without one, per core.
+    One where a server answers, or if another process could not open the same setup.
+    """
+    p = setup.parameters
+    if p.server or setup.model is None or None in [each.fingerprint for each in setup.backends]:
+        return 1
+    named = {"shown": setup.shown and setup.shown.name, "grid_of": setup.grid_of}
+    if open_setup(p, setup.dataset.name, setup.experiment, **named) != setup:
+        return 1
+    if p.workers == RAY:
+        return int(list_ray().get("GPU") or list_ray()["CPU"])
+    if p.workers != "auto":
+        return p.workers
+    return len(list_gpus()) or (count_cores() if is_small(setup.model) else 1)
+
+
+def is_small(model: object) -> bool:
+    """Whether a model is so small that a second core speeds up no batch."""
+    return 0 < model.parameters < SMALL  # 0: not known
+
+
+def is_missing(run: Run) -> bool:
+    """Whether replies of a run are not in the call cache, as a few of its questions tell, and a
+    worker can be told its system.
+    """
+    few = run.questions[:: 1 + len(run.questions) // TRIED]
+    return all_systems().get(run.system.name) is run.system and bool(make_share(run, few)[1])
+
+
+def split(questions: Sequence[Question], count: int) -> list[Sequence[Question]]:
+    """The shares of so many workers, of about the same size."""
+    parts = max(1, min(count, len(questions) // FEWEST), len(questions) // MOST)
+    return [questions[first::parts] for first in range(parts)]
+
+
+def make_share(run: Run, questions: Sequence[Question]) -> Share:
+    """A share of a run: those of some questions that are not wholly in the call cache, and the
+    replies to them that are.
+    """
+    build, known = program_of(run.setup, run.system, **run.setting), Replies(stored=run.setup.calls)
+    programs = {question.id: build(question) for question in questions}
+    missing = find_missing(programs, run.setup.backends, known)
+    return run.identity, [*missing], dict(known)
+
+
+def call_workers(shares: Sequence[Share], count: int, workers: int | str) -> list[dict[str, str]]:
+    """The replies to shares, each answered by a worker of its own: a process of this machine, or a
+    task of a Ray cluster.
+    """
+    options = {"backend": "loky"}
+    if workers == RAY:
+        from ray.util.joblib import register_ray
+
+        register_ray()
+        gpu = {"num_gpus": 1} if list_ray().get("GPU") else {}
+        options = {"backend": RAY, "ray_remote_args": gpu}
+    with parallel_config(**options):
+        return Parallel(n_jobs=count)(delayed(answer_share)(*share) for share in shares)
+
+
+def answer_share(identity: Mapping, ids: Sequence[str], known: Mapping[str, str]) -> dict[str, str]:
+    """What a worker does: answer some questions of a run; return the replies that were not known.
+    An error of a question is left to the process that waits, which meets it again.
+    """
+    claim_gpu()
+    replies = Replies(known)
+    run = open_run(identity, replies)
+    if is_small(run.setup.model):
+        run.setup.model.threads = 1  # the other cores belong to other workers
+    build = program_of(run.setup, run.system, **run.setting)
+    programs = {q.id: build(q) for q in run.questions if q.id in ids}
+    with suppress(RuntimeError):
+        run_programs(programs, run.setup.backends, replies)
+    return {key: reply for key, reply in replies.items() if key not in known}
+
+
+@cache
+def list_ray() -> dict[str, float]:
+    """What a Ray cluster has, that which RAY_ADDRESS names or one on this machine."""
+    import ray
+
+    ray.init(ignore_reinit_error=True)
+    return ray.cluster_resources()
+
+
+def list_gpus() -> list[str]:
+    """The GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them."""
+    if (visible := os.environ.get("CUDA_VISIBLE_DEVICES")) is not None:
+        return [name for name in visible.split(",") if name.strip()]
+    return [str(number) for number in range(len(list(Path("/dev").glob("nvidia[0-9]*"))))]
+
+
+@cache
+def claim_gpu() -> FileLock | None:
+    """Have this worker use a GPU that no other one uses, until it ends."""
+    for gpu in list_gpus():
+        lock = FileLock(DATA / f"gpu-{gpu}.lock")
+        with suppress(Timeout):
+            lock.acquire(timeout=0)
+            os.environ["CUDA_VISIBLE_DEVICES"] = gpu
+            return lock
+    return None

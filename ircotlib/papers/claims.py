@@ -1,0 +1,191 @@
+"""The claims of both papers (data/claims.csv), tested on what was measured.
+
+A row of the file is a claim, or a part of one: what is `measured`, and `pairs`, in which the first
+side is to have higher values than the second wherever both were measured (`where`: on these data
+sets only), or values that are lower by less than a `margin`. `paired`: both are of the same
+questions. `printed`: where the paper prints numbers of both. A claim is not counted if the choice
+of its questions decides it (`settled`) or, of the shipped models, what they were taught (`taught`).
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+
+from ircotlib.datasets import find_dataset
+from ircotlib.errors import UserError
+from ircotlib.files.paths import CLAIMS
+from ircotlib.results import statistics
+from ircotlib.results.reported import read_reported
+from ircotlib.results.statistics import EQUAL, LEVEL, SAME, holm
+
+PLACE = ["dataset", "model", "demonstrations"]
+VALUES = ["measured", *PLACE, "side", "metric", "id", "value"]
+ABOUT = ["section", "source", "claim"]
+EQUAL_WITHIN = f"equal within {EQUAL:g} points"
+VERDICTS = ["holds", "does not hold", EQUAL_WITHIN, "cannot tell", "not counted"]
+SHIPPED = "data/models/"  # begins the names of the shipped models
+WORSE_READERS = {"Flan-T5-XXL": "cot", "GPT3": "direct"}  # IRCoT App. E; not in its figures
+DIGITS = dict.fromkeys(("ours", "low", "high"), 2) | {"p": 4, "p_holm": 4}
+
+
+def read_claims(paper: str = "") -> pd.DataFrame:
+    """The rows of data/claims.csv, of one paper or of both; `pairs` as lists of two sides."""
+    claims = pd.read_csv(CLAIMS, dtype=str, keep_default_na=False).astype({"margin": float})
+    claims["pairs"] = [[p.split(" > ") for p in cell.split("; ")] for cell in claims["pairs"]]
+    return claims[claims["paper"] == paper] if paper else claims
+
+
+def values_of(
+    scores: pd.DataFrame, measured: str = "scores", by: Sequence[str] = PLACE
+) -> pd.DataFrame:
+    """The values of systems: their scores by their metric, in percent, of each question the mean
+    over demonstration sets.
+    """
+    scores = scores.reset_index(drop=True)
+    of_metrics = [of.assign(value=100 * of[metric]) for metric, of in scores.groupby("metric")]
+    if not of_metrics:
+        return pd.DataFrame(columns=VALUES)
+    keys = [*by, "system", "metric", "id"]
+    means = pd.concat(of_metrics).sort_index().groupby(keys, sort=False)["value"].mean().dropna()
+    return means.reset_index().rename(columns={"system": "side"}).assign(measured=measured)
+
+
+def compare_sides(
+    values: pd.DataFrame,
+    pairs: Sequence[tuple[str, str]],
+    by: Sequence[str] = PLACE,
+    paired: bool = True,
+    margin: float = 0.0,
+) -> Iterator[dict]:
+    """Test each pair at each place (values of the columns `by`) where both sides have values: on
+    the questions that both have (`paired`), or on those of each, then without an interval.
+    """
+    for place, group in values.groupby(list(by), sort=False):
+        sides = {side: of.set_index("id")["value"] for side, of in group.groupby("side")}
+        metrics = group.groupby("side")["metric"].first()
+        for better, worse in (pair for pair in pairs if {*pair} <= sides.keys()):
+            if metrics[better] != metrics[worse]:
+                found = f"found {better} scored by {metrics[better]}, {worse} by {metrics[worse]}"
+                raise UserError(f"{found}, expected one measure for both")
+            a, b = sides[better].astype(float), sides[worse].astype(float)
+            row = dict(zip(by, place, strict=True)) | {"comparison": f"{better} > {worse}"}
+            row |= {"metric": metrics[better], "low": np.nan, "high": np.nan, "equal": False}
+            if paired:
+                a, b = a.align(b, join="inner")
+                test = statistics.paired_difference(a + margin, b)
+                row |= {"n": len(a), "p": test.p, "equal": statistics.is_equal(a - b)}
+                row |= {"low": test.low - margin, "high": test.high - margin}
+            else:
+                row |= {"n": len(a) + len(b), "p": statistics.unpaired_p(a + margin, b)}
+            yield row | {"mean": a.mean() - b.mean()}
+
+
+def decide(p: pd.Series, differences: pd.Series, equal: pd.Series) -> np.ndarray:
+    """The verdicts on claims of positive differences; p is corrected for all that are judged."""
+    undecided = np.where(equal.astype(bool), EQUAL_WITHIN, "cannot tell")
+    return np.where(p < LEVEL, statistics.verdicts(p, differences), undecided)
+
+
+def compare_claims(scores: pd.DataFrame, by: Sequence[str] = ("dataset",)) -> pd.DataFrame:
+    """Test each pair of systems that a claim names, wherever both were run, in points: separately
+    for each value of the columns `by`, and each by itself, uncorrected.
+    """
+    pairs = dict.fromkeys(tuple(pair) for pairs in read_claims()["pairs"] for pair in pairs)
+    columns = [*by, "comparison", "metric", "mean", "low", "high", "p", "n", "equal"]
+    tested = compare_sides(values_of(scores, by=by), pairs, by)
+    table = pd.DataFrame(tested, columns=columns).rename(columns={"comparison": "claim"})
+    verdict = decide(table["p"], table["mean"], table.pop("equal"))
+    return table.assign(verdict=verdict).round({"mean": 2, "low": 2, "high": 2})
+
+
+def judge_claims(paper: str, values: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The table of a paper's claims with their verdicts, and that of the comparisons that they
+    consist of: a row for each pair of sides at each place. `values`: columns VALUES. What was not
+    measured is in neither table.
+
+    A claim holds if all its comparisons do (p is the largest), and does not if one is refuted (p is
+    the smallest of those against it, times how many there are). p is exact and two-sided; `p_holm`
+    is corrected for all claims, or comparisons, of the paper that are counted, and decides. What it
+    leaves open is equal if two one-sided tests at the 5% level, uncorrected, show a difference of
+    less than 3 points (`is_equal`), for a claim in each comparison; nothing is called equal that is
+    not in points, is not paired, or has a margin.
+    """
+    rows = [row for claim in read_claims(paper).itertuples() for row in _test(claim, values)]
+    table = pd.DataFrame(rows, columns=None if rows else [*ABOUT, "verdict"])
+    if table.empty:
+        return table, table
+    beyond = table["ours"] + table["margin"]
+    table["beyond"] = beyond.where(abs(beyond) >= SAME, 0.0)
+    table["p_holm"] = holm(table["p"].dropna())
+    told = decide(table["p_holm"], table["beyond"], table["equal"])
+    table["verdict"] = np.where(table["p"].notna(), told, "not counted")
+    parts = table.groupby(ABOUT, sort=False)
+    claims = pd.DataFrame([dict(zip(ABOUT, about)) | _judge(rows) for about, rows in parts])
+    claims["p_holm"] = holm(claims["p"].dropna())
+    told = decide(claims["p_holm"], claims["sign"], claims["equal"])
+    claims["verdict"] = np.where(claims["p"].notna(), told, "not counted")
+    tested = ["p", "p_holm", "verdict", "n", "note"]
+    ours = ["comparison", *PLACE, "paper", "unit", "metric", "ours", "low", "high", "margin"]
+    table = table.assign(note=table["not_counted"]).round(DIGITS)
+    table[["ours", "low", "high"]] += 0.0  # no -0.0
+    return claims.round(DIGITS)[[*ABOUT, *VERDICTS, *tested]], table[[*ABOUT, *ours, *tested]]
+
+
+def _test(claim: tuple, values: pd.DataFrame) -> Iterator[dict]:
+    """The comparisons of a row of data/claims.csv; of a claim that is settled they are not made."""
+    about = {name: getattr(claim, name) for name in (*ABOUT, "unit", "margin", "note")}
+    if claim.settled:
+        yield about | {"not_counted": claim.settled, "p": np.nan, "equal": False}
+        return
+    chosen = values[values["measured"] == claim.measured]
+    chosen = chosen[chosen["dataset"].isin(claim.where.split()) | (claim.where == "")]
+    paired = claim.paired == "yes"
+    for row in compare_sides(chosen, claim.pairs, paired=paired, margin=claim.margin):
+        taught = claim.taught if row["model"].startswith(SHIPPED) else ""
+        row |= {"ours": row.pop("mean"), "not_counted": taught}
+        row |= {"p": np.nan} if taught else {}
+        row["equal"] &= claim.unit == "points" and not claim.margin
+        printed = claim.paper, claim.printed, row["comparison"], row["dataset"]
+        row["paper"] = print_differences(*printed) if claim.printed else ""
+        yield about | row
+
+
+def _judge(comparisons: pd.DataFrame) -> dict:
+    """What the comparisons of a claim say together."""
+    counted = comparisons.dropna(subset="p")
+    against = counted[counted["beyond"] < 0]
+    p = min(1, len(counted) * against["p"].min()) if len(against) else counted["p"].max()
+    row = {name: int((comparisons["verdict"] == name).sum()) for name in VERDICTS}
+    row |= {"p": p, "sign": -1 if len(against) else 1, "equal": counted["equal"].all()}
+    notes = filter(None, dict.fromkeys([*comparisons["not_counted"], *comparisons["note"]]))
+    return row | {"n": comparisons["n"].min(), "note": "; ".join(notes)}
+
+
+def print_differences(paper: str, source: str, comparison: str, dataset: str) -> str:
+    """What a paper prints, or its table gives, of two systems' difference on a data set, such as
+    "+9.4 (Flan-T5-XXL), +7.1 (GPT3)"; "" if it has none.
+    """
+    better, worse = comparison.split(" > ")
+    table = read_reported(paper, source=source, dataset=dataset)
+    table = table[table["note"].isna() | (table["note"] != table["model"].map(WORSE_READERS))]
+    values = table.pivot_table("value", "model", "name", sort=False)
+    if source == "§5 text":  # IRCoT's prints the gains themselves
+        values[worse] = 0.0
+    if not {better, worse} <= {*values}:
+        return ""
+    gains = (values[better] - values[worse]).dropna()
+    return ", ".join(f"{gain:+.4g} ({model})" for model, gain in gains.items())
+
+
+def conclude_claims(claims: pd.DataFrame) -> str:
+    """A line for each claim of `compare_claims`: where it holds and does not, and by how much."""
+    lines = [f"Exact paired tests, uncorrected, p < {LEVEL}; differences in points.", ""]
+    for claim, rows in claims.groupby("claim", sort=False):
+        parts = []
+        for verdict, of in rows.groupby("verdict", sort=False):
+            names = [find_dataset(name).title for name in dict.fromkeys(of["dataset"])]
+            ends = dict.fromkeys(f"{end + 0.0:+.1f}" for end in of["mean"].agg(["min", "max"]))
+            parts.append(f"{verdict} on {', '.join(names)} ({' to '.join(ends)})")
+        lines.append(f"- **{claim}** ({rows['metric'].iloc[0]}): {'; '.join(parts)}")
+    return "\n".join(lines) if len(claims) else "No two of these systems are compared by a paper."

@@ -1,0 +1,154 @@
+"""What real models wrote, scored: folders of IRCoT's released program
+(github.com/StonyBrookNLP/ircot), and files of answers; and what the papers claim, tested on it.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+
+import pandas as pd
+
+from ircotlib.data import excerpt, parse_json, read_lines, read_text
+from ircotlib.datasets import all_datasets, find_dataset
+from ircotlib.datasets.files import find_questions
+from ircotlib.errors import DataError, UserError
+from ircotlib.files.paths import ROOT
+from ircotlib.papers.claims import compare_sides, decide, print_differences, values_of
+from ircotlib.papers.ircot import ALL, SYSTEMS
+from ircotlib.results.runs import in_order
+from ircotlib.results.statistics import holm
+
+PREDICTIONS = "prediction__*_to_*__*.json"
+NAMED = re.compile(r"prediction__(.+)_to_(.+?)__(.+)\.json")
+PREFIXES = {"ircot_qa": "IRCoT QA", "oner_qa": "OneR QA", "nor_qa": "NoR QA"}
+MODEL = re.compile(r'"(?:model_name|engine)":\s*"([^"]+)"')  # in a configuration
+ABOUT = ["dataset", "system", "model", "split"]  # of questions that were answered together
+
+
+def import_outputs(
+    *sources: Path | str, data_dir: str = "", dataset: str = "", system: str = "", model: str = ""
+) -> tuple[pd.DataFrame, list[str]]:
+    """The scores of real outputs, a row for each question, and what was left out, a line each.
+
+    `sources`: folders of IRCoT's released program, or that hold some; and files that have an answer
+    for each question id: JSON, HotpotQA's official {"answer": ...}, or JSON lines with id and
+    prediction. `data_dir`: your official files, whose gold answers count where they have the
+    question, else those beside the predictions. `dataset`, `system`, `model`: of files, which do
+    not say it; `system` is by default the file's name. Raises UserError if nothing can be scored,
+    or the same was read twice.
+    """
+    tables, notes, official = [], [], {}
+    for source in map(Path, sources):
+        for path in sorted(source.rglob(PREDICTIONS)) if source.is_dir() else [source]:
+            about, golds = [dataset, system or path.stem, model or "not stated", ""], {}
+            try:
+                if NAMED.fullmatch(path.name):
+                    about, golds = describe_folder(path)
+                if data_dir and about[0] not in official:
+                    record = find_dataset(about[0])
+                    questions = record.read(find_questions(record, ROOT / data_dir))
+                    official[about[0]] = {q.id: q.answers for q, _ in questions}
+                answers = read_answers(path)
+                scores = score_answers(about[0], answers, golds | official.get(about[0], {}))
+            except (DataError, OSError) as error:
+                notes.append(f"{error}: left out")
+                continue
+            tables.append(scores.assign(**dict(zip(ABOUT, about, strict=True))))
+            if fewer := len(answers) - len(scores):
+                notes.append(f"{path}: {fewer} questions have no gold answer: left out")
+            if thought := sum("</think>" in answer for answer in answers.values()):
+                notes.append(f"{path}: {thought} answers have thoughts, which are scored, too")
+    if not sum(map(len, tables)):
+        expected = f"expected {PREDICTIONS} in folders, or files of answers, and gold answers"
+        raise UserError("; ".join([f"found no outputs that can be scored, {expected}", *notes]))
+    table = pd.concat(tables, ignore_index=True)
+    if len(twice := table[table.duplicated([*ABOUT, "id"])]):
+        found = ", ".join(twice[ABOUT].iloc[0])
+        raise UserError(f"found two outputs of {found} on the same questions: import one")
+    named = {"profile": "imported", "demonstrations": table["dataset"], "demonstration_set": 0}
+    first = {name: next(iter(find_dataset(name).scores)) for name in table["dataset"].unique()}
+    table = table.assign(**named, metric=table["dataset"].map(first))
+    return in_order(table, "dataset", all_datasets()), notes
+
+
+def has_outputs(source: Path) -> bool:
+    """Whether a folder or file holds outputs that can be imported, and not questions."""
+    if source.is_dir():
+        return any(source.rglob(PREDICTIONS))
+    if source.suffix == ".jsonl" and source.is_file():
+        with source.open(encoding="utf-8", errors="replace") as file:
+            return '"prediction"' in file.readline()
+    return source.suffix == ".json" and source.is_file()
+
+
+def describe_folder(path: Path) -> tuple[list[str], dict[str, list[str]]]:
+    """What a folder of IRCoT's program says of its predictions (ABOUT), by the names of files and
+    folder and in its configuration, and the gold answers beside them.
+    """
+    _, dataset, split = NAMED.fullmatch(path.name).groups()
+    named = path.parent.name
+    prefix = next((prefix for prefix in PREFIXES if named.startswith(f"{prefix}_")), "")
+    if not prefix:  # the others predict titles
+        raise DataError(f"{path.parent}: expected a name that begins with {', '.join(PREFIXES)}")
+    config = "".join(map(read_text, sorted(path.parent.glob(f"config__*_{split}.jsonnet"))))
+    model = next(iter(MODEL.findall(config)), "not stated")
+    golds = path.with_name(path.name.replace("prediction", "ground_truth", 1))
+    golds = parse_json(golds.read_bytes(), str(golds), "an object") if golds.exists() else {}
+    about = [dataset, PREFIXES[prefix], model, split]
+    return about, {id: gold if isinstance(gold, list) else [gold] for id, gold in golds.items()}
+
+
+def read_answers(path: Path) -> dict[str, str]:
+    """The answers in a file by question id. Raises DataError, in one line, for anything else."""
+    if path.suffix == ".jsonl":
+        rows = [row for row, _ in read_lines(path)]
+        pairs = [(row.get("id"), row.get("prediction")) for row in rows if isinstance(row, dict)]
+    else:
+        parse_json(path.read_bytes(), str(path), "one JSON object")
+        pairs = json.loads(read_text(path), object_pairs_hook=tuple)  # as they stand, also repeated
+        pairs = dict(pairs).get("answer", pairs) if isinstance(pairs, tuple) else ()
+    answers = {}
+    for id, said in pairs:
+        said = " ".join(said) if isinstance(said, list) else said
+        if not isinstance(said, str) or id is None or str(id) in answers:
+            again = " again" if str(id) in answers else ""
+            found = f"found the id {id!r}{again} with {excerpt(said)}"
+            raise DataError(f"{path}: {found}, expected one answer for each id, a text")
+        answers[str(id)] = said
+    if not answers:
+        raise DataError(f"{path}: found no answers, expected one for each question id")
+    return answers
+
+
+def score_answers(
+    dataset: str, answers: Mapping[str, str], golds: Mapping[str, Sequence[str]]
+) -> pd.DataFrame:
+    """The scores of the answers that have a gold one, by all measures of the data set."""
+    measures = find_dataset(dataset).scores
+    rows = []
+    for id, answer in answers.items():
+        if any(map(str.strip, golds.get(id, ()))):
+            scores = {name: measure(answer, golds[id]) for name, measure in measures.items()}
+            rows.append({"id": id, "answer": answer, **scores})
+    return pd.DataFrame(rows, columns=["id", "answer", *measures])
+
+
+def judge_outputs(scores: pd.DataFrame, metric: str = "f1") -> pd.DataFrame:
+    """IRCoT's claims about answers (§5, App. E), each on each data set: on all questions, and on
+    those of each name (`split`). `p_holm` is corrected for the comparisons on questions of one
+    name, and decides. `paper`: its differences of F1 (Table 4).
+    """
+    if len(models := scores["model"].unique()) > 1:
+        raise UserError(f"found outputs of {', '.join(models)}, expected those of one model")
+    by, pairs = ["split", "dataset"], [*combinations(SYSTEMS[::-1], 2)]
+    every = pd.concat([scores.assign(split=ALL), scores]).assign(metric=metric)
+    table = pd.DataFrame(compare_sides(values_of(every, by=by), pairs, by))
+    table["p_holm"] = table.groupby("split")["p"].transform(holm)
+    table["verdict"] = decide(table["p_holm"], table["mean"], table["equal"])
+    table = table.rename(columns={"comparison": "claim", "mean": "difference"})
+    named = zip(table["claim"], table["dataset"], strict=True)
+    table["paper"] = [print_differences("ircot", "Table 4", *of) for of in named]
+    columns = [*by, "claim", "metric", "n", "difference", "low", "high", "p", "p_holm", "verdict"]
+    return table[[*columns, "paper"]].round({"difference": 2, "low": 2, "high": 2})

@@ -1,1 +1,0 @@
-"""Runs in the formats of others: TREC's tools, official scorers, viewers of traces."""

@@ -1,0 +1,280 @@
+"""Figures: means as dots with their intervals, lines, causes of errors, SearChain's tree of
+reasoning; and their files, a picture and its numbers.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import cycle
+from textwrap import fill
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import LogLocator
+
+from ircotlib.data import Node
+from ircotlib.files.paths import figure_path, writing
+from ircotlib.files.tables import write_table
+from ircotlib.parameters import Parameters
+from ircotlib.results.shown import title_of
+from ircotlib.results.statistics import LEVEL
+from ircotlib.systems import CHAINED, CLOSED, ONCE, OWN, STEPWISE, all_systems
+from ircotlib.systems.searchain import COMPLETION, VERIFICATION
+
+# colours are distinct for the colour-blind (tests/results/test_colours.py)
+FAMILIES = {  # of systems: the shades of one hue, the darkest first
+    CLOSED: ("#4a4f57", "#7d838c", "#a9aeb6"),
+    ONCE: ("#b37400", "#e0a100", "#f0c75e"),
+    STEPWISE: ("#084a91", "#3f86c6", "#8fbfe6"),
+    CHAINED: ("#9c1f2e", "#cf5f57", "#e8a199"),
+    OWN: ("black", "black", "black"),
+}
+# of wrong answers, in the order of their rules (`causes.CAUSES`)
+CAUSE_COLORS = ("#bbbbbb", "#aa3377", "#ccbb44", "#66ccee", "#4477aa", "#ee6677", "#228833")
+LINE_COLORS = ("#084a91", "#e0a100", "#cf5f57", "#7d838c", "black")  # of what is no system
+BAND = "#e9edf2"  # in the background
+FEEDBACK = {  # of a node of a tree: its colour and its text in the legend
+    "": ("#d5dbe2", "no feedback"),
+    VERIFICATION: ("#f0c9a4", "corrected by retrieval"),
+    COMPLETION: ("#a9c1e0", "completed by retrieval"),
+}
+PAPERS = ("IRCoT", "IRCoT QA", "SearChain")  # what the two papers propose: in bold
+
+COLUMN, PAGE, ROW = 3.3, 6.3, 0.135  # inches: a column and a page of a paper, a system's row
+DOT = {"linestyle": "", "marker": "o", "markersize": 4}
+PAPER = DOT | {"markerfacecolor": "none", "markeredgecolor": "black", "markeredgewidth": 0.8}
+CHANCE = {"color": "black", "linestyle": ":", "linewidth": 0.8}
+CORRECT = {"edgecolor": "#2f7d4f", "linewidth": 1.5}  # a node on the correct path
+SHAPES = "osD^vP"  # of marks: lines are also told by these
+STYLE = dict.fromkeys(("xtick.major.pad", "ytick.major.pad", "axes.labelpad"), 2)
+STYLE |= {"axes.titlelocation": "left", "axes.titlepad": 4, "axes.linewidth": 0.6}
+STYLE |= {"text.parse_math": False, "svg.fonttype": "none"}  # "$" in a question is no formula
+STYLE |= {"svg.hashsalt": "ircotlib"}  # equal pictures have equal bytes
+
+
+def subplots(*shape: int, **settings):
+    """A figure and its axes in the style of all figures."""
+    import seaborn  # takes a second
+
+    seaborn.set_theme("paper", "whitegrid", font_scale=0.8, rc=STYLE)
+    return plt.subplots(*shape, layout="constrained", **settings)
+
+
+def make_panels(
+    table: pd.DataFrame, by: str, height: float, across: int = 4, **look
+) -> tuple[plt.Figure, list[tuple[plt.Axes, pd.DataFrame]]]:
+    """A figure with a panel for each value of the column `by`, which is its title, each `height`
+    inches high and at most `across` in a row; and each panel's axes with its rows.
+    """
+    names = list(dict.fromkeys(table[by])) or [""]
+    across = min(across, len(names))
+    down = -(-len(names) // across)
+    size = COLUMN if len(names) == 1 else PAGE, height * down + 0.8
+    figure, axes = subplots(down, across, **{"figsize": size, "squeeze": False} | look)
+    for axis, name in zip(axes.flat, names, strict=False):
+        axis.set_title("\n".join(map(title_of, name.split("\n"))))
+    for axis in axes.flat[len(names) :]:
+        axis.set_axis_off()
+    rows = (table[table[by] == name] for name in names)
+    return figure, list(zip(axes.flat, rows, strict=False))
+
+
+def finish(figure: plt.Figure, title: str, handles: Iterable[Artist] = ()) -> plt.Figure:
+    """Put a title above all panels, and below it the legend of these handles."""
+    handles = list(handles)
+    letters, columns = (88, 4) if figure.get_figwidth() > COLUMN else (44, 2)
+    title = "\n".join(fill(line, letters) for line in title.splitlines())
+    look = {"title_fontsize": 9, "alignment": "left", "frameon": False, "borderaxespad": 0}
+    look |= {"loc": "outside upper left", "ncols": min(columns, len(handles)) or 1}
+    figure.legend(handles=handles, title=title, **look)
+    return figure
+
+
+def save_figure(
+    figure: plt.Figure | None,
+    table: pd.DataFrame,
+    name: str,
+    p: Parameters | None = None,
+    about: str = "",
+) -> None:
+    """Write NAME.csv and, if there is a figure, NAME.png and NAME.svg; `figure_path` says where.
+    Equal numbers give equal bytes. `about`: what it was made with, in small print.
+    """
+    made_with = (p.profile, p.trial) if p else ()
+    write_table(figure_path(f"{name}.csv", *made_with), table)
+    if figure is None:
+        return
+    if p and not about.startswith("profile "):
+        about = f"profile {p.profile}, {about}".removesuffix(", ")
+    if p and p.trial:
+        about += f"; with {p.trial.removeprefix('trials/')}"
+    text = fill(about, int(19 * figure.get_figwidth()))
+    figure.supxlabel(text, x=0.01, ha="left", fontsize=6.5, color="0.4")
+    for ending, metadata in {"png": {"Software": None}, "svg": {"Date": None}}.items():
+        with writing(figure_path(f"{name}.{ending}", *made_with)) as new:
+            figure.savefig(new, format=ending, dpi=200, metadata=metadata)
+
+
+def colors_of(systems: Iterable[str]) -> dict[str, str]:
+    """The shade of each system's family; black for a plug-in, and if its file is gone."""
+    records, colors = all_systems(), {}
+    for name in systems:
+        family, shade = records[name].family if name in records else (OWN, 0)
+        colors[name] = FAMILIES[family][shade]
+    return colors
+
+
+def draw_dots(
+    table: pd.DataFrame,
+    title: str,
+    label: str,
+    panel: str = "dataset",
+    row: str = "system",
+    across: int = 4,
+    names: Sequence[str] = (),
+) -> plt.Figure:
+    """Means in percent with their 95% intervals, one panel for each value of the column `panel`, a
+    row for each of `row`, in the colour of its `system`. Hollow: the paper's value, in a column
+    `reported`; dotted: `chance`, if there is such a column. `names`: the rows from above.
+    """
+    names = list(names) or list(dict.fromkeys(table[row]))
+    figure, panels = make_panels(table, panel, 0.65 + ROW * len(names), across, sharey=True)
+    for axis, rows in panels:
+        _draw_rows(axis, rows, names, row)
+        axis.set_xlabel(label)
+        if "chance" in rows:
+            axis.axvline(rows["chance"].max(), **CHANCE)
+    return finish(figure, title, _explain(table))
+
+
+def _draw_rows(axis: plt.Axes, rows: pd.DataFrame, names: Sequence[str], by: str) -> None:
+    colors = colors_of(rows["system"])
+    for values in rows.to_dict("records"):
+        y, color = names.index(values[by]), colors[values["system"]]
+        axis.plot([values["low"], values["high"]], [y, y], color=color, solid_capstyle="butt")
+        axis.plot(values["mean"], y, color=color, **DOT)
+        axis.plot(values.get("reported", float("nan")), y, **PAPER)
+    axis.set(ylim=(len(names) - 0.4, -0.6), xlim=(-4, 104))
+    axis.set_yticks(range(len(names)), names)
+    for text, name in zip(axis.get_yticklabels(), names, strict=False):
+        text.set_fontweight("bold" if name in PAPERS else "normal")
+
+
+def _explain(table: pd.DataFrame) -> list[Line2D]:
+    """The legend: families of the systems that are drawn, the paper's values, and chance."""
+    records = all_systems()
+    families = {records[name].family[0] if name in records else OWN for name in table["system"]}
+    drawn = {name: shades[0] for name, shades in FAMILIES.items() if name in families}
+    handles = [Line2D([], [], color=color, label=name, **DOT) for name, color in drawn.items()]
+    if "reported" in table and table["reported"].notna().any():
+        handles.append(Line2D([], [], label="in the paper", **PAPER))
+    if "chance" in table:
+        handles.append(Line2D([], [], label="chance", **CHANCE))
+    return handles
+
+
+def draw_front(means: pd.DataFrame, title: str) -> plt.Figure:
+    """All systems, the best first: the mean of each with its interval, and beside it the tokens
+    that it takes. A band: no significant difference from SearChain. `means`: of
+    `head_to_head.average`, with the columns of `compare_means`.
+    """
+    rows = means.sort_values(["mean", "tokens"], ascending=[False, True], kind="stable")
+    shape = {"figsize": (PAGE, 1.2 + ROW * len(rows)), "width_ratios": [2, 1], "sharey": True}
+    figure, (left, right) = subplots(1, 2, **shape)
+    _draw_rows(left, rows, list(rows["system"]), "system")
+    left.set_xlabel("right answers, %")
+    colors = colors_of(rows["system"])
+    right.scatter(rows["tokens"], range(len(rows)), 16, [colors[name] for name in rows["system"]])
+    right.set(xlabel="tokens a question", xscale="log")
+    right.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
+    right.xaxis.set_major_formatter("{x:,.0f}")
+    right.minorticks_off()
+    for y in (rows["p_holm"].to_numpy() >= LEVEL).nonzero()[0]:
+        for axis in (left, right):
+            axis.axhspan(y - 0.5, y + 0.5, color=BAND, linewidth=0, zorder=0)
+    band = Patch(color=BAND, label="no significant difference from SearChain")
+    return finish(figure, title, [*_explain(means), band])
+
+
+def draw_causes(causes: pd.DataFrame, title: str) -> plt.Figure:
+    """The shares of wrong answers by cause, over all data sets: a stacked bar for each system, the
+    one with the fewest above. `causes`: of `count_causes`.
+    """
+    sums = causes.groupby(["system", "cause"], sort=False)[["n", "answers"]].sum()
+    shares = (100 * sums["n"] / sums["answers"]).unstack("cause")
+    shares = shares[list(dict.fromkeys(causes["cause"]))]  # in the order of their rules
+    shares = shares.loc[shares.sum(axis=1).sort_values(ascending=False, kind="stable").index]
+    figure, axis = subplots(figsize=(PAGE, 1 + 1.2 * ROW * len(shares)))
+    if len(shares):
+        look = {"color": CAUSE_COLORS, "legend": False, "xlabel": "wrong answers, %"}
+        shares.plot.barh(ax=axis, stacked=True, width=0.8, xlim=(0, 100), ylabel="", **look)
+    axis.grid(False, axis="y")
+    return finish(figure, title, axis.containers)
+
+
+def draw_lines(
+    table: pd.DataFrame,
+    title: str,
+    label: str,
+    x: str,
+    line: str = "system",
+    panel: str = "dataset",
+    across: int = 3,
+    part: str = "",
+    **look,
+) -> plt.Figure:
+    """The column `mean`, in percent, against the column `x`, one panel for each value of the column
+    `panel`, a line for each of `line`, with a band from low to high, if there are such columns.
+    `part`: a column whose values part a line. `look`: of the axes, such as xlabel.
+    """
+    names = list(dict.fromkeys(table[line]))
+    is_system = set(names) <= {*all_systems()}
+    colors = colors_of(names).values() if is_system else cycle(LINE_COLORS)
+    looks = zip(colors, cycle(SHAPES), strict=False)
+    looks = dict(zip(names, ({"color": c, "marker": m} for c, m in looks), strict=False))
+    figure, panels = make_panels(table, panel, 1.9, across)
+    for axis, rows in panels:
+        for (name, *_), points in rows.groupby([line, part] if part else [line], sort=False):
+            axis.plot(points[x], points["mean"], markersize=3.5, **looks[name])
+            if "low" in points:
+                band = {"color": looks[name]["color"], "alpha": 0.13}
+                axis.fill_between(points[x], points["low"], points["high"], **band)
+        axis.set(**{"xlabel": x, "ylabel": label, "ylim": (-3, 103)} | look)
+    handles = [Line2D([], [], label=str(name), **look) for name, look in looks.items()]
+    return finish(figure, title, handles)
+
+
+def draw_tree(nodes: Sequence[Node], title: str) -> plt.Figure:
+    """The tree of reasoning of one question (SearChain Figure 1). Each chain is a column, in the
+    order of rounds, and begins to the right of and below the node whose feedback it follows. Nodes
+    on the correct path have a green frame and their number; nodes that were not compared with a
+    passage have a dotted frame.
+    """
+    rounds = sorted({node.round for node in nodes})
+    places = []
+    for node in nodes:
+        depth = 0 if node.after is None else places[node.after][1] - 1
+        places.append((rounds.index(node.round), depth))
+    high = 1 - min((y for _, y in places), default=0)
+    figure, axis = subplots(figsize=(PAGE, 1 + 0.75 * high))
+    letters = int(104 / max(len(rounds), 3))
+    for node, place in zip(nodes, places, strict=True):
+        mark = f"[{node.mark}] " if node.mark else ""
+        extracted = f" (retrieved: {node.found or 'nothing'})" if node.feedback else ""
+        lines = mark + node.query, f"→ {node.answer or '?'}{extracted}"
+        text = "\n".join(fill(line, letters, max_lines=3) for line in lines)
+        box = {"boxstyle": "round", "facecolor": FEEDBACK[node.feedback][0]}
+        box |= CORRECT if node.mark else {"edgecolor": "0.5", "linewidth": 0.8}
+        box["linestyle"] = "-" if node.passage else ":"
+        look = {"ha": "center", "va": "center", "fontsize": 7, "zorder": 3}
+        axis.text(*place, text, bbox=box, **look)
+        if node.after is not None:
+            axis.plot(*zip(places[node.after], place, strict=True), color="0.5", zorder=1)
+    handles = [Patch(color=color, label=label) for color, label in FEEDBACK.values()]
+    handles.append(Patch(facecolor="none", label="on the correct path", **CORRECT))
+    axis.set(xlim=(-0.52, max(1, len(rounds)) - 0.48), ylim=(0.5 - high, 0.5))
+    axis.set_axis_off()
+    if not nodes:
+        axis.text(0, 0, "no query could be read", ha="center")
+    return finish(figure, title, handles)

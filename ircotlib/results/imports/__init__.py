@@ -1,1 +1,0 @@
-"""Runs in the formats of others, read and written as runs of this workbench."""

@@ -1,0 +1,220 @@
+"""DSP: demonstrate, search, predict (Khattab 2022 §2; program 5 of its intro.ipynb)."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+from ircotlib.data import Paragraph, Prediction, Question
+from ircotlib.metrics import as_compared, cover_em, exact_match, majority
+from ircotlib.program import LINE, Generate, Program, Retrieve, Sample, Sampled
+from ircotlib.prompting.prompt import render_paragraph
+from ircotlib.retrieval.fusion import fuse
+from ircotlib.systems import Prompts, WritePrompt, system
+
+QUERY, ANSWER = "\nSearch Query:", "\nAnswer:"  # the last fields (program)
+END = ("\n\n",)  # of a completion
+BETWEEN = "\n\n---\n\n"  # program
+PAIR = re.compile(r"^Question: (.+)\nAnswer: (.+)$", re.MULTILINE)
+# what the prompts of the first hop and of later ones say besides their template: the label above
+# paragraphs, how a rationale begins (both the program's), and what the format says of the two
+CONTEXT = "Context:\n"
+FIRST = {
+    "label": "",
+    "paragraphs_are": "",
+    "opening": " To answer this question, we first need to find out",
+    "rationale_is": "${what is missing}",
+}
+LATER = {
+    "label": CONTEXT,
+    "paragraphs_are": "${paragraphs that may help, each under its title}\n\n",
+    "opening": " Based on the context, we have learned the following.",
+    "rationale_is": "${what helps in the context}",
+}
+
+
+class Sampling(NamedTuple):
+    """Keywords of `dsp`; `annotating`: whether for an example, not for the question asked."""
+
+    hops: int
+    queries: int
+    depth: int
+    k: int
+    n: int
+    temperature: float
+    max_tokens: int
+    annotating: bool = False
+
+
+class Stage(NamedTuple):
+    """What a stage was shown, and what it wrote; `written`: a search query, or of the last stage,
+    the prediction, the answer. A question is solved by its stages in order.
+    """
+
+    context: tuple[Paragraph, ...]
+    summary: str = ""
+    rationale: str = ""
+    written: str = ""
+
+
+Solved = Sequence[tuple[str, Sequence[Stage]]]  # annotated examples: questions and their stages
+
+
+@system(
+    "DSP",
+    demonstrate="reads its examples",
+    search="writes a search query",
+    predict="writes an answer",
+)
+def dsp(
+    question: Question,
+    *,
+    prompts: Prompts,
+    annotated: int = 3,  # examples (program)
+    hops: int = 2,  # program
+    queries: int = 10,  # sampled per hop, in addition to the question (program)
+    depth: int = 15,  # paragraphs per query (program)
+    k: int = 5,  # paragraphs per hop (program)
+    n: int = 20,  # chains of thought that vote (program)
+    temperature: float = 0.7,  # of queries and of chains (program)
+    max_tokens: int = 150,  # program
+) -> Program:
+    """Annotate examples, search in hops with sampled queries, and let sampled answers vote (DSP
+    §2).
+
+    The prompt of the stage "demonstrate" has the examples as questions and answers. An example
+    whose answer is in no paragraph (yes, SUPPORTS) is seldom annotated, and a search shows only
+    annotated ones. Differs from the program: ranks are fused, not ColBERT's scores; without
+    log-probabilities the summary is that of the first sample; it is a field of its own, not the
+    first paragraph; a field is a line, and paragraphs are shown as in all prompts.
+    """
+    sampling = Sampling(hops, queries, depth, k, n, temperature, max_tokens)
+    # the questions and answers that the prompt shows, except the question asked
+    pairs = [p for p in PAIR.findall(prompts["demonstrate"](question)) if p[0] != question.text]
+    solved = yield from demonstrate(question, pairs, annotated, prompts, sampling)
+    searched = yield from search(question, solved, prompts, sampling)
+    *stages, last = yield from predict(question, searched, pairs, solved, prompts, sampling)
+
+    paragraphs = dict.fromkeys(p for stage in (*stages[1:], last) for p in stage.context)
+    thoughts = tuple(f"{stage.rationale}{QUERY} {stage.written}" for stage in stages)
+    reading = f"{last.rationale}{ANSWER} {last.written}"
+    fault = "" if last.written else "no answer"
+    return Prediction(last.written, tuple(paragraphs), thoughts, reading, fault=fault)
+
+
+def demonstrate(
+    question: Question, pairs: Sequence, annotated: int, prompts: Prompts, sampling: Sampling
+) -> Program:
+    """Annotate up to so many of the pairs, by searching and predicting with the others as examples;
+    return the questions that may be shown with their stages: a paragraph or its title has the words
+    of the gold answer, and the prediction equals it (DSP §2; program).
+    """
+    greedy = sampling._replace(queries=1, n=1, depth=2, k=2, annotating=True)  # program
+    solved = []
+    for text, gold in pairs:
+        if len(solved) == annotated:  # enough of them succeeded (program)
+            break
+        example = replace(question, text=text, passage=None)
+        others = [pair for pair in pairs if pair[0] != text]
+        searched = yield from search(example, (), prompts, greedy)
+        stages = yield from predict(example, searched, others, (), prompts, greedy)
+        held = any(cover_em(f"{page.title} {page.text}", [gold]) for page in stages[-1].context)
+        if held and exact_match(stages[-1].written, [gold]) == 1:
+            solved.append((text, stages))
+    return solved
+
+
+def search(question: Question, solved: Solved, prompts: Prompts, sampling: Sampling) -> Program:
+    """Retrieve in hops, each with sampled queries; return their stages and one that is shown the
+    paragraphs of the last hop, and has written nothing yet (DSP §2). Each stage from the third on
+    is also shown what the one before wrote, its summary. Where examples are annotated, a stage is
+    shown the paragraphs of all hops before it, and no summary (program).
+    """
+    context = ()  # the paragraphs that a hop is shown
+    summary = ""
+    hops = []
+    for hop in range(sampling.hops):
+        wording = LATER if hop else FIRST
+        shown = [(text, stages[hop]) for text, stages in solved]
+        examples = show_stages(shown, wording["label"], wording["opening"], QUERY)
+        fields = {**wording, "examples": examples, "summary": show_summary(summary)}
+        write = partial(prompts["search"], question, context, **fields)
+        drawn = yield from complete_field(write, QUERY, sampling.queries, sampling)
+        hops.append(Stage(context, summary, *drawn[0]))
+        # sampled queries are fused with the question; a greedy one is alone (program)
+        queries = [query for _, query in drawn] + [question.text] * (sampling.queries > 1)
+        rankings = []
+        for query in queries:
+            rankings.append((yield Retrieve(query, sampling.depth)))
+        scores = fuse(rankings)  # by reciprocal ranks (ours); the program fuses ColBERT's scores
+        retrieved = tuple(sorted(scores, key=scores.get, reverse=True)[: sampling.k])
+        if sampling.annotating:  # multihop_search_v1 (program)
+            context = tuple(dict.fromkeys((*context, *retrieved)))
+        else:  # multihop_search_v2: a summary stands for the paragraphs of earlier hops (program)
+            context, summary = retrieved, drawn[0][0] if hop else ""
+    return *hops, Stage(context, summary)
+
+
+def predict(
+    question: Question,
+    searched: Sequence[Stage],
+    pairs: Sequence[tuple[str, str]],
+    solved: Solved,
+    prompts: Prompts,
+    sampling: Sampling,
+) -> Program:
+    """Let sampled answers vote; return the stages, the last with the answer and its rationale (DSP
+    §2). The prompt shows the pairs that are not annotated above its format (program).
+    """
+    *hops, last = searched
+    annotated = {text for text, _ in solved}
+    asked = [f"Question: {q}\nAnswer: {a}" for q, a in pairs if q not in annotated]
+    shown = [(text, stages[-1]) for text, stages in solved]
+    fields = {"pairs": "\n\n".join(asked) + BETWEEN if asked else ""}
+    fields |= {"examples": show_stages(shown, CONTEXT, "", ANSWER)}
+    fields |= {"summary": show_summary(last.summary)}
+    write = partial(prompts["predict"], question, last.context, **fields)
+    drawn = yield from complete_field(write, ANSWER, sampling.n, sampling)
+    answer = majority([answer for _, answer in drawn])  # of ties the first (program)
+    rationale = next(r for r, given in drawn if as_compared(given) == as_compared(answer))
+    return *hops, last._replace(rationale=rationale, written=answer)
+
+
+def show_stages(stages: Sequence[tuple[str, Stage]], label: str, opening: str, field: str) -> str:
+    """The same stage of each annotated example, with its question, in the form in which the
+    templates show the question asked; a search shows no others (program).
+    """
+    blocks = []
+    for question, stage in stages:
+        paragraphs = "".join(render_paragraph(shown) + "\n\n" for shown in stage.context)
+        rationale = f"Let's think step by step.{opening} {stage.rationale}"
+        asked = f"Question: {question}\nRationale: {rationale}{field} {stage.written}"
+        blocks.append(label + paragraphs + asked + BETWEEN)
+    return "".join(blocks)
+
+
+def show_summary(summary: str) -> str:
+    """The line with a summary, "" if there is none."""
+    return f"Summary: {summary}\n" if summary else ""
+
+
+def complete_field(write: WritePrompt, field: str, n: int, sampling: Sampling) -> Program:
+    """Sample n texts and return pairs of a rationale and the field written after it, the most
+    probable first. If no text has the field, the first with a rationale is continued by greedy
+    decoding, at half the length (program).
+    """
+    max_tokens = sampling.max_tokens
+    if n == 1:  # greedy (program)
+        drawn = [Sampled((yield Generate(write(), END, max_tokens)), None)]
+    else:
+        drawn = yield Sample(write(), n, sampling.temperature, END, max_tokens)
+    if all(sampled.log_probability is not None for sampled in drawn):
+        drawn = sorted(drawn, key=lambda sampled: -sampled.log_probability)
+    parts = [sampled.text.partition(field) for sampled in drawn]
+    whole = [(before.strip(), after.strip()) for before, _, after in parts if after.strip()]
+    if whole:
+        return whole
+    rationale = next((before.strip() for before, _, _ in parts if before.strip()), "")
+    so_far = f" {rationale}{field}"
+    return [(rationale, (yield Generate(write(thoughts=(so_far,)), LINE, max_tokens // 2)))]

@@ -1,0 +1,144 @@
+"""The call cache: keys by content, first reply wins, several processes."""
+
+import hashlib
+import sqlite3
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from ircotlib.engine.cache import Calls
+from ircotlib.program import LINE, SENTENCE, Generate, Retrieve, deepen, key
+
+
+def test_a_field_with_its_default_value_is_not_in_the_key():
+    """So a field that is added later forgets no reply that was paid for."""
+    assert key(Retrieve("q", 3, None, distinct=False), "f") == key(Retrieve("q", 3), "f")
+    assert key(Retrieve("q", 3, distinct=True), "f") != key(Retrieve("q", 3), "f")
+    assert key(Generate("p", None, 200), "f") == key(Generate("p"), "f")
+
+
+def test_a_key_is_the_content_of_the_call():
+    same = Generate("a", stop=SENTENCE, max_tokens=5)
+    assert key(Generate("a", SENTENCE, 5), "model") == key(same, "model")
+    calls = [Generate("a"), Generate("b"), Generate("a", LINE), Generate("a", SENTENCE)]
+    calls += [Generate("a", max_tokens=5), Retrieve("a", 2), Retrieve("a", 3), Retrieve("a", 2, ())]
+    calls += [Retrieve("a", 2, ("b", "c")), Retrieve("a", 2, ("b,c",))]
+    calls += [Retrieve("é\ud800 \n", 2)]  # a lone surrogate is also a string
+    different = {key(call, "model") for call in calls} | {key(Generate("a"), "other model")}
+    assert len(different) == len(calls) + 1
+
+
+def test_a_key_never_changes():
+    """Keys outlive programs: this one was computed by hand from the definition."""
+    canonical = '["Generate","f",{"prompt":"\\u00e9","stop":"line"}]'
+    digest = hashlib.blake2b(canonical.encode(), digest_size=16).hexdigest()
+    assert key(Generate("é", LINE), "f") == digest
+
+
+def test_a_retrieval_is_remembered_as_one_of_more_paragraphs():
+    asked = Retrieve("q", 2, ("a",), distinct=True)
+    assert deepen(asked, 15) == Retrieve("q", 15, ("a",), distinct=True)
+    for same in (Retrieve("q", 15), Retrieve("q", 40), Retrieve("q", 0), Generate("p")):
+        assert deepen(same, 15) is same and deepen(same, 0) is same
+
+
+def test_in_memory():
+    with Calls() as calls:
+        calls.put_many({"a": "1"})
+        assert calls.get_many(["a", "b"]) == {"a": "1"}
+    with Calls() as calls:
+        assert calls.get_many(["a"]) == {}
+
+
+def test_replies_are_kept_and_the_first_one_wins(tmp_path):
+    path = tmp_path / "new folder" / "calls.sqlite"
+    with Calls(path) as calls:
+        assert calls.put_many({"a": "1", "b": "é\n"}) == {"a": "1", "b": "é\n"}
+        assert calls.put_many({"b": "2", "c": "3"}) == {"b": "é\n", "c": "3"}
+    with Calls(path) as calls:
+        assert len(calls) == 3
+        assert calls.get_many(["c", "a", "b", "d"]) == {"a": "1", "b": "é\n", "c": "3"}
+        assert calls.get_many([]) == {}
+
+
+def test_many_keys_in_one_query():
+    with Calls() as calls:
+        stored = {f"{number:032x}": str(number) for number in range(40_000)}
+        assert calls.put_many(stored) == stored
+
+
+def test_what_another_connection_committed_is_seen_at_once(tmp_path):
+    with Calls(tmp_path / "calls.sqlite") as one, Calls(tmp_path / "calls.sqlite") as two:
+        one.put_many({"a": "1"})
+        assert two.put_many({"a": "2"}) == {"a": "1"}
+
+
+WRITER = """
+import sys
+from ircotlib.engine.cache import Calls
+path, name = sys.argv[1:]
+print("ready", flush=True)
+sys.stdin.readline()
+with Calls(path) as calls:
+    for start in range(0, 400, 10):
+        calls.put_many({f"{number:04d}": name for number in range(start, start + 10)})
+"""
+
+
+def test_processes_that_open_and_write_at_once(tmp_path):
+    path = tmp_path / "calls.sqlite"
+    command = [sys.executable, "-c", WRITER, str(path)]
+    writers = [
+        subprocess.Popen([*command, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for name in "abc"
+    ]
+    for writer in writers:
+        assert writer.stdout.readline() == "ready\n"
+    for writer in writers:
+        writer.stdin.write("go\n")
+        writer.stdin.flush()
+    assert [writer.communicate()[0] for writer in writers] == ["", "", ""]
+    assert [writer.returncode for writer in writers] == [0, 0, 0]
+    with Calls(path) as calls:
+        stored = calls.get_many(f"{number:04d}" for number in range(400))
+    assert len(stored) == 400
+    for start in range(0, 400, 10):  # a batch is one transaction: never half of one writer's
+        assert len({stored[f"{number:04d}"] for number in range(start, start + 10)}) == 1
+
+
+def test_a_batch_that_fails_leaves_nothing(tmp_path):
+    with Calls(tmp_path / "calls.sqlite") as calls:
+        with pytest.raises(sqlite3.IntegrityError):
+            calls.put_many({"a": "1", "b": None})
+        assert len(calls) == 0
+        calls.put_many({"a": "1"})
+        assert len(calls) == 1
+
+
+def test_a_file_that_is_no_database_is_refused_and_left(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("my notes\n" * 100)
+    with pytest.raises(sqlite3.DatabaseError, match="file is not a database"):
+        Calls(path)
+    assert path.read_text() == "my notes\n" * 100
+
+
+def test_a_file_of_an_earlier_version_is_read_on(tmp_path):
+    """Which had a checksum of each reply."""
+    with sqlite3.connect(tmp_path / "calls.sqlite") as file:
+        columns = "key TEXT PRIMARY KEY, reply TEXT NOT NULL, checksum INTEGER"
+        file.execute(f"CREATE TABLE calls ({columns}) WITHOUT ROWID")
+        file.execute("INSERT INTO calls VALUES ('a', '1', 7)")
+    file.close()
+    with Calls(tmp_path / "calls.sqlite") as calls:
+        assert calls.put_many({"a": "2", "b": "3"}) == {"a": "1", "b": "3"}
+
+
+def test_threads_share_a_cache_as_those_of_widgets_do(tmp_path):
+    with Calls(tmp_path / "calls.sqlite") as calls, ThreadPoolExecutor(4) as threads:
+        batches = [{f"{n}-{i}": f"reply {i}" for i in range(20)} for n in range(40)]
+        assert list(threads.map(calls.put_many, batches)) == batches
+        assert list(threads.map(calls.get_many, batches)) == batches
+        assert len(calls) == 800

@@ -1,0 +1,399 @@
+"""The scheduler with real programs, small backends and a real cache."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ircotlib.data import Paragraph
+from ircotlib.engine import scheduler
+from ircotlib.engine.cache import Calls
+from ircotlib.engine.scheduler import find_missing, run
+from ircotlib.program import SENTENCE, Generate, Outcome, Retrieve, Step, key
+
+
+class Upper:
+    """Generates the prompt in capitals, 4 shortest prompts at a time; remembers its batches."""
+
+    answers = Generate
+    fingerprint = "upper"
+
+    def __init__(self, rows=4, seconds=0.0):
+        self.rows, self.seconds, self.batches = rows, seconds, []
+
+    def take(self, requests):
+        lengths = [len(request.prompt) for request in requests]
+        return sorted(range(len(requests)), key=lengths.__getitem__)[: self.rows]
+
+    def answer(self, requests):
+        time.sleep(self.seconds)
+        self.batches.append([request.prompt for request in requests])
+        for index, prompt in enumerate(request.prompt for request in requests):
+            cost = {"prompt_tokens": len(prompt), "tokens": 2}
+            yield index, json.dumps({"text": prompt.upper()} | cost)
+
+    def decode(self, reply):
+        return json.loads(reply)["text"]
+
+
+class Words:
+    """Retrieves a paragraph for each of the first k words of the query."""
+
+    answers = Retrieve
+    fingerprint = "words"
+
+    def __init__(self):
+        self.batches = []
+
+    def answer(self, requests):
+        self.batches.append([request.query for request in requests])
+        for place, request in enumerate(requests):
+            yield place, json.dumps(request.query.split()[: request.k])
+
+    def decode(self, reply):
+        return tuple(Paragraph(word, word, word) for word in json.loads(reply))
+
+
+def chain(question, steps):
+    """Retrieve, then write and retrieve in turn, as IRCoT does."""
+    found, thoughts = list((yield Retrieve(question, 1))), []
+    while len(thoughts) < steps:
+        thoughts.append((yield Generate(" ".join([question, *thoughts]), SENTENCE)))
+        found += yield Retrieve(thoughts[-1], 1)
+    return [paragraph.id for paragraph in found], thoughts
+
+
+def results_of(outcomes):
+    """The results by question, as JSON gives them back."""
+    return json.loads(json.dumps({id: outcome.result for id, outcome in outcomes.items()}))
+
+
+def chains(count=10):
+    return {f"q{number}": chain(f"question {number}", 1 + number % 3) for number in range(count)}
+
+
+def test_one_program_from_request_to_outcome():
+    outcomes, counts = run({"q": chain("ab cd", 2)}, [Words(), Upper()], Calls())
+    paragraph, capital = Paragraph("ab", "ab", "ab"), Paragraph("AB", "AB", "AB")
+    trace = (
+        Step(Retrieve("ab cd", 1), (paragraph,), False),
+        Step(Generate("ab cd", SENTENCE), "AB CD", False, 5, 2),
+        Step(Retrieve("AB CD", 1), (capital,), False),
+        Step(Generate("ab cd AB CD", SENTENCE), "AB CD AB CD", False, 11, 2),
+        Step(Retrieve("AB CD AB CD", 1), (capital,), False),
+    )
+    result = ["ab", "AB", "AB"], ["AB CD", "AB CD AB CD"]
+    assert outcomes == {"q": Outcome("q", result, trace)}
+    names = ("requests", "computed", "prompt_tokens", "tokens")
+    numbers = {"Retrieve": (3, 3, 0, 0), "Generate": (2, 2, 16, 4)}
+    assert counts == {kind: dict(zip(names, row)) for kind, row in numbers.items()}
+    assert json.loads(json.dumps(counts)) == counts  # for run.json
+
+
+def test_one_retrieval_serves_every_smaller_k():
+    def find(query, k):
+        return [paragraph.id for paragraph in (yield Retrieve(query, k))]
+
+    words, calls = Words(), Calls()
+    words.depth = 4
+    asked = {k: find("a b c d e f", k) for k in (2, 3, 4, 5)}
+    outcomes, counts = run(asked, [words], calls)
+    results = ["".join(outcome.result) for outcome in outcomes.values()]
+    assert results == ["ab", "abc", "abcd", "abcde"]
+    assert [outcome.trace[0].request.k for outcome in outcomes.values()] == [2, 3, 4, 5]
+    assert [outcome.trace[0].cached for outcome in outcomes.values()] == [False, True, True, False]
+    asked = counts["Retrieve"]
+    assert (asked["requests"], asked["computed"]) == (4, 2) and len(words.batches) == 1
+    again, counts = run({"q": find("a b c d e f", 1)}, [words], calls)
+    assert again["q"].result == ["a"] and counts["Retrieve"]["computed"] == 0
+    del words.depth  # without it, each k is retrieved separately
+    assert run({"q": find("a b c d e f", 1)}, [words], calls)[1]["Retrieve"]["computed"] == 1
+
+
+def test_only_so_many_programs_wait_at_a_time(monkeypatch):
+    whole = run(chains(20), [Words(), Upper()], Calls())[0]
+    monkeypatch.setattr(scheduler, "STARTED", 5)
+    begun, ended, waited = set(), set(), []
+
+    def noted(id, program):
+        begun.add(id)
+        waited.append(len(begun) - len(ended))
+        result = yield from program
+        ended.add(id)
+        return result
+
+    programs = {id: noted(id, program) for id, program in chains(20).items()}
+    told = []
+    few = run(programs, [Words(), Upper()], Calls(), lambda *of: told.append(of))[0]
+    assert few == whole and max(waited) == 5 and told[-1] == (20, 20)
+    assert [ended for ended, _ in told] == sorted(ended for ended, _ in told)
+
+
+def test_what_another_process_stores_meanwhile_is_not_computed_again():
+    class Slow(Upper):
+        def take(self, requests):
+            chosen = super().take(requests)
+            if not self.batches:  # the first batch is chosen; half of it is stored elsewhere
+                asked = [requests[index] for index in chosen[:2]]
+                stored = {key(request, "upper"): json.dumps({"text": "X"}) for request in asked}
+                calls.put_many(stored)
+            return chosen
+
+    calls, slow = Calls(), Slow()
+    outcomes, counts = run(chains(8), [Words(), slow], calls)
+    assert [len(batch) for batch in slow.batches][0] == 2
+    texts = [outcome.result[1][0] for outcome in outcomes.values()]
+    assert texts.count("X") == 2
+    asked = counts["Generate"]
+    assert asked["computed"] == sum(map(len, slow.batches)) == asked["requests"] - 2
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_batches_are_refilled_as_questions_end(turned):
+    words, upper = Words(), Upper()
+    outcomes, counts = run(chains(), [upper, words] if turned else [words, upper], Calls())
+    assert list(outcomes) == [f"q{number}" for number in range(10)]
+    assert [len(outcome.result[1]) for outcome in outcomes.values()] == [1, 2, 3] * 3 + [1]
+    assert counts["Generate"]["computed"] == 19
+    assert [len(batch) for batch in upper.batches] == [4, 4, 4, 4, 3]
+    assert len(words.batches[0]) == 10  # all waiting requests at once
+    assert [len(batch) for batch in words.batches[1:]] == [4, 4, 4, 4, 3]
+    again = Words(), Upper()  # the same programs make the same batches
+    run(chains(), again[::-1] if turned else again, Calls())
+    assert [again[0].batches, again[1].batches] == [words.batches, upper.batches]
+
+
+def test_a_second_run_asks_no_backend_and_reports_the_same_tokens(tmp_path):
+    with Calls(tmp_path / "calls.sqlite") as calls:
+        outcomes, counts = run(chains(), [Words(), Upper()], calls)
+    again = Words(), Upper()
+    with Calls(tmp_path / "calls.sqlite") as calls:
+        replayed, recounts = run(chains(), again, calls)
+    assert again[0].batches == again[1].batches == []
+    assert results_of(replayed) == results_of(outcomes)
+    assert all(step.cached for outcome in replayed.values() for step in outcome.trace)
+    for kind in ("Retrieve", "Generate"):
+        same = ("requests", "prompt_tokens", "tokens")
+        assert [recounts[kind][name] for name in same] == [counts[kind][name] for name in same]
+        assert recounts[kind]["computed"] == 0
+
+
+def test_what_the_cache_lacks_is_found_without_asking_a_backend():
+    calls, words, upper = Calls(), Words(), Upper()
+    asked = Words(), Upper()
+    first = Retrieve("question 0", 1), Retrieve("question 1", 1)
+    assert find_missing(chains(2), asked, calls) == dict(zip(("q0", "q1"), first, strict=True))
+    run({"q0": chain("question 0", 1)}, [words, upper], calls)
+    longer = {"q0": chain("question 0", 2), **{"q1": chain("question 1", 2)}}
+    missing = find_missing(longer, asked, calls)
+    assert missing == {"q0": Generate("question 0 QUESTION 0", SENTENCE), "q1": first[1]}
+    run(chains(), [words, upper], calls)
+    assert find_missing(chains(), asked, calls) == {} == find_missing({}, asked, calls)
+    asked[1].fingerprint = None  # whose replies are never stored
+    assert len(find_missing(chains(), asked, calls)) == 10
+    assert asked[0].batches == asked[1].batches == []
+    with pytest.raises(RuntimeError, match="failed after 0 replies"):
+        find_missing({"q": failing()}, asked, calls)
+
+
+def failing():
+    raise KeyError("a fault of the program")
+    yield
+
+
+def test_the_same_request_is_computed_once():
+    words, upper = Words(), Upper()
+    outcomes, counts = run({name: chain("same", 1) for name in "abc"}, [words, upper], Calls())
+    assert upper.batches == [["same"]] and words.batches == [["same"], ["SAME"]]
+    cached = [[step.cached for step in outcomes[name].trace] for name in "abc"]
+    assert cached == [[False] * 3, [True] * 3, [True] * 3]
+    names = ("requests", "computed", "prompt_tokens")
+    assert [counts["Generate"][name] for name in names] == [3, 1, 12]
+
+
+def test_the_reply_another_process_stored_first_is_the_one_that_counts(tmp_path):
+    class Slow(Upper):
+        def answer(self, requests):
+            with Calls(tmp_path / "calls.sqlite") as other:
+                run({"other": ask("a")}, [First()], other)
+            return super().answer(requests)
+
+    class First(Upper):
+        def decode(self, reply):
+            return super().decode(reply) + "!"
+
+        def answer(self, requests):
+            for place, reply in super().answer(requests):
+                yield place, reply.replace("A", "first")
+
+    def ask(prompt):
+        return (yield Generate(prompt))
+
+    with Calls(tmp_path / "calls.sqlite") as calls:
+        assert run({"q": ask("a")}, [Slow()], calls)[0]["q"].result == "first"
+
+
+def test_programs_without_requests_and_no_programs():
+    def answers_at_once():
+        return 42
+        yield
+
+    seen = []
+    programs = {"a": answers_at_once(), "b": chain("x", 1)}
+    outcomes, _ = run(programs, [Words(), Upper()], Calls(), lambda *now: seen.append(now))
+    assert outcomes["a"] == Outcome("a", 42, ())
+    assert seen == [(1, 2), (1, 2), (1, 2), (2, 2)]
+    assert run({}, [Words()], Calls()) == ({}, run({}, [Words()], Calls())[1])
+
+
+def test_a_failing_program_is_named():
+    def fails():
+        yield Retrieve("x " * 500 + "who wrote it?", 1)
+        raise KeyError("boom")
+
+    calls, words = Calls(), Words()
+    message = r"question 'bad': failed after 1 replies: KeyError\('boom'\).*who wrote it\?"
+    with pytest.raises(RuntimeError, match=message) as failure:
+        run({"good": chain("a", 1), "bad": fails()}, [words, Upper()], calls)
+    assert isinstance(failure.value.__cause__, KeyError)
+    assert len(str(failure.value)) < 500
+    assert len(calls.get_many([key(Retrieve("a", 1), "words")])) == 1  # what was answered is kept
+
+
+def test_a_failing_backend_names_question_and_request_and_keeps_what_was_answered():
+    class Fails(Upper):
+        def answer(self, requests):
+            if any("7" in request.prompt for request in requests):
+                raise MemoryError("too big")
+            return super().answer(requests)
+
+    calls = Calls()
+    message = r"question 'q\d' \(and 3 others with it\): Fails failed: MemoryError"
+    message += r".*Generate\(prompt='question"
+    with pytest.raises(RuntimeError, match=message):
+        run(chains(), [Words(), Fails()], calls)
+    again = Words(), Upper()
+    _, counts = run(chains(), again, calls)
+    assert counts["Generate"]["computed"] == 19 - 4
+    assert len(again[0].batches[0]) == 4
+
+
+def test_a_backend_that_takes_nothing_or_gives_too_few_replies():
+    class Short(Words):
+        def answer(self, requests):
+            return list(super().answer(requests))[:-1]
+
+    with pytest.raises(RuntimeError, match="Upper failed: ValueError.*`take` gave none of 10"):
+        run(chains(), [Words(), Upper(rows=0)], Calls())
+    with pytest.raises(RuntimeError, match="Short failed: ValueError"):
+        run(chains(), [Short(), Upper()], Calls())
+
+
+def test_an_interrupt_keeps_what_was_answered():
+    class Interrupted(Upper):
+        def answer(self, requests):
+            if len(self.batches) == 2:
+                raise KeyboardInterrupt
+            return super().answer(requests)
+
+    calls = Calls()
+    with pytest.raises(KeyboardInterrupt):
+        run(chains(), [Words(), Interrupted()], calls)
+    assert run(chains(), [Words(), Upper()], calls)[1]["Generate"]["computed"] == 19 - 8
+
+
+def test_requests_that_nobody_serves_and_things_that_are_no_programs():
+    def bare():
+        yield
+
+    message = r"question 'q' asked Generate\(prompt='question 1'.*backends serve Retrieve$"
+    with pytest.raises(TypeError, match=message):
+        run({"q": chain("question 1", 1)}, [Words()], Calls())
+    with pytest.raises(TypeError, match="'q' asked None, but the backends serve Retrieve, Gen"):
+        run({"q": bare()}, [Upper(), Words()], Calls())
+    with pytest.raises(RuntimeError, match="question 'q': .*function.* no attribute"):
+        run({"q": chain}, [Words()], Calls())
+
+
+def test_a_reply_that_cannot_be_read_names_the_question():
+    class Other(Words):
+        def decode(self, reply):
+            return json.loads(reply)["ids"]
+
+    with pytest.raises(RuntimeError, match="question 'q0': failed after 0 replies: TypeError"):
+        run(chains(), [Other(), Upper()], Calls())
+
+
+def run_slowly(path):
+    """The work of the processes in the tests below; prints how many requests were computed."""
+    with Calls(path) as calls:
+        outcomes, counts = run(chains(30), [Words(), Upper(seconds=0.03)], calls)
+    print(json.dumps([counts["Generate"]["computed"], results_of(outcomes)]))
+
+
+def start_running(path):
+    code = f"from test_scheduler import run_slowly; run_slowly({str(path)!r})"
+    folders = (str(Path(__file__).parents[up]) for up in range(3))
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(folders)}
+    return subprocess.Popen(
+        [sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True
+    )
+
+
+def expected():
+    outcomes, counts = run(chains(30), [Words(), Upper()], Calls())
+    return counts["Generate"]["computed"], results_of(outcomes)
+
+
+def test_a_killed_run_is_taken_up_where_it_was(tmp_path):
+    path = tmp_path / "calls.sqlite"
+    process = start_running(path)
+    deadline, stored = time.monotonic() + 15, 0
+    while stored < 50:
+        assert time.monotonic() < deadline and process.poll() is None
+        time.sleep(0.005)
+        if path.exists():
+            with Calls(path) as calls:
+                stored = len(calls)
+    process.send_signal(signal.SIGKILL)
+    assert process.communicate()[0] == "" and process.returncode == -signal.SIGKILL
+    with Calls(path) as calls:
+        kept = len(calls)
+        outcomes, counts = run(chains(30), [Words(), Upper()], calls)
+        everything = len(calls)
+    assert kept >= 50
+    assert counts["Generate"]["computed"] + counts["Retrieve"]["computed"] == everything - kept > 0
+    assert results_of(outcomes) == expected()[1]
+
+
+def test_two_processes_run_on_one_cache(tmp_path):
+    both = [start_running(tmp_path / "calls.sqlite") for _ in range(2)]
+    printed = [json.loads(process.communicate(timeout=15)[0]) for process in both]
+    total, results = expected()
+    assert [result for _, result in printed] == [results, results]
+    assert all(computed <= total for computed, _ in printed)
+    with Calls(tmp_path / "calls.sqlite") as calls:
+        assert run(chains(30), [Words(), Upper()], calls)[1]["Generate"]["computed"] == 0
+
+
+def test_a_request_that_fails_costs_only_its_question():
+    class Picky(Upper):
+        def answer(self, requests):
+            for place, reply in super().answer(requests):
+                bad = requests[place].prompt == "question 7"
+                yield place, ValueError("too long") if bad else reply
+
+    calls = Calls()
+    message = r"question 'q7': 1 of 10 questions failed, this one with: ValueError\('too long'\)"
+    with pytest.raises(RuntimeError, match=message):
+        run(chains(), [Words(), Picky()], calls)
+    words, upper = Words(), Upper()
+    outcomes, counts = run(chains(), [words, upper], calls)
+    assert len(outcomes) == 10
+    assert upper.batches == [["question 7"], ["question 7 QUESTION 7"]]  # all else was kept
+    assert counts["Generate"]["computed"] == 2

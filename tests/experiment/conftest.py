@@ -1,0 +1,28 @@
+"""Setups on a small laboratory with a shipped model; all files are written to the test's folder."""
+
+import pytest
+
+from ircotlib.experiment import setup, workers
+from ircotlib.parameters import Parameters, read_parameters
+
+
+@pytest.fixture
+def at(monkeypatch):
+    """at(folder): data are kept there from now on, by other processes too."""
+
+    def keep(folder):
+        monkeypatch.setenv("IRCOT_DATA", str(folder))
+        monkeypatch.setenv("IRCOT_BATCH", "1")
+        monkeypatch.setattr(setup, "DATA", folder)
+        monkeypatch.setattr(workers, "DATA", folder)
+
+    return keep
+
+
+@pytest.fixture
+def p(tmp_path, at, laboratory) -> Parameters:
+    """Four dev and four test questions, prompts without demonstrations."""
+    at(tmp_path / "data")
+    changes = {"data_dir": str(laboratory), "dev": 4, "test": 4, "datasets": ["hotpotqa"]}
+    changes |= {"model": "data/models/mini-base", "distractors": [], "max_steps": 3}
+    return read_parameters("mini", changes | {"workers": 1})

@@ -1,0 +1,128 @@
+"""Comparisons: what is tuned, what is tested, and which runs are read afterwards."""
+
+import shutil
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from ircotlib.errors import UserError
+from ircotlib.experiment.compare import compare, run_system
+from ircotlib.experiment.runs import read_about
+from ircotlib.experiment.setup import open_setup
+from ircotlib.parameters import OOD
+from ircotlib.results.runs import has_runs, read_costs, read_runs
+from ircotlib.systems import all_systems
+
+S = all_systems()
+
+
+def test_tuning_takes_the_best_and_of_equals_the_smaller(p):
+    def tuned(values):
+        changed = p.change(oner_k=values, dev=12)
+        found = compare([open_setup(changed, "hotpotqa", "04_ircot")], [S["OneR"]])
+        return found.chosen["k"].item(), found.tuning
+
+    best, table = tuned([1, 5])
+    assert list(table["k"]) == [1, 5] and best == 5 and table["value"][0] < table["value"][1]
+    best, table = tuned([600, 601])  # both retrieve the whole corpus
+    assert best == 600 and table["value"][0] == table["value"][1]
+    best, table = tuned([7])
+    assert best == 7 and table.empty
+
+
+def test_tuning_without_dev_questions_is_an_error(p):
+    setup = open_setup(p.change(dev=0), "hotpotqa", "04_ircot")
+    with pytest.raises(UserError, match="found 3 settings of OneR and no dev question of hotpotqa"):
+        compare([setup], [S["OneR"]])
+
+
+def test_systems_are_tuned_and_run_with_every_demonstration_set(p):
+    p = p.change(ircot_k=[2], oner_k=[1, 3], distractors=[1, 2], dev=2, test=3)
+    setup = open_setup(p, "hotpotqa", "04_ircot")
+    systems = [S[name] for name in ("NoR QA", "OneR", "IRCoT QA")]
+    found = compare([setup], systems, sets=3)
+    sets = found.scores.groupby("system", sort=False)["demonstration_set"].nunique()
+    assert dict(sets) == {"NoR QA": 3, "OneR": 0, "IRCoT QA": 3}
+    assert set(found.tuning["system"]) == {"OneR", "IRCoT QA"}
+    assert list(found.chosen["system"]) == ["NoR QA", "OneR", "IRCoT QA"]
+    assert has_runs(p, "04_ircot") and not has_runs(p.change(seed=1), "04_ircot")
+    assert not has_runs(p.change(datasets=["hotpotqa", "musique"]), "04_ircot")
+    columns = ["system", "id", "demonstration_set", "f1", "recall", "metric"]
+    read, run = (
+        table[columns].sort_values(columns, ignore_index=True)
+        for table in (read_runs(p, "04_ircot"), found.scores)
+    )
+    pd.testing.assert_frame_equal(read, run, check_dtype=False)
+    run_system(setup, S["OneR"], k=2)
+    run_system(setup, S["OneR"], "dev", k=2)
+    again = compare([setup], systems[1:2])
+    assert len(again.scores) == 3
+    assert len([*setup.runs.glob("*/OneR k=*")]) == 3  # without those of another setting
+    assert set(read_runs(p, "04_ircot")["system"]) == {system.name for system in systems}
+
+
+def test_with_settings_each_is_run_and_none_is_tuned(p):
+    setups = [open_setup(p, name, "02_index", with_model=False) for name in ("hotpotqa", "musique")]
+    found = compare(setups, [S["OneR"]], settings=[{"k": 5}, {"k": 1}])
+    groups = found.scores.groupby(["dataset", "k"], sort=False)["recall"].mean()
+    assert list(groups.index) == [(d, k) for d in ("hotpotqa", "musique") for k in (5, 1)]
+    assert found.tuning.empty and found.chosen.empty and not (setups[0].runs / "dev").exists()
+    assert compare([], [S["OneR"]]).scores.empty and compare(setups, []).scores.empty
+
+
+def test_without_gold_paragraphs_what_is_tuned_by_recall_is_left_out(p):
+    setup = open_setup(p, "hotpotqa", "04_ircot")
+    bare = replace(setup, test=[replace(question, gold=()) for question in setup.test])
+    found = compare([bare], [S["OneR"], S["NoR QA"]])
+    assert set(found.scores["system"]) == {"NoR QA"} and found.scores["recall"].isna().all()
+    with pytest.raises(UserError, match="found nothing to run"):
+        compare([bare], [S["OneR"]])
+    others = [bare, replace(setup, dataset=open_setup(p, "musique", "x").dataset)]
+    shutil.rmtree(setup.runs)
+    compare(others, [S["OneR"]], settings=None)
+    assert has_runs(p, "04_ircot")  # nothing suits it, which is known
+
+
+def test_a_prompt_that_is_missing_is_told_before_any_work(p, tmp_path):
+    (tmp_path / "prompts").mkdir()
+    lacking = p.change(demonstrations=str(tmp_path / "prompts"), distractors=[1], ircot_k=[2])
+    setup = open_setup(lacking, "hotpotqa", "04_ircot")
+    with pytest.raises(FileNotFoundError, match="no prompt file .*prompts/hotpotqa"):
+        compare([setup], [S["OneR"], S["IRCoT QA"]])
+    assert not setup.runs.exists() and len(setup.calls) == 0
+
+
+def test_runs_of_another_setting_are_not_read_and_the_error_says_what_to_do(p):
+    run_system(open_setup(p, "hotpotqa", "04_ircot"), S["OneR"], k=5)
+    assert set(read_runs(p, "04_ircot")["k"]) == {5}
+    with pytest.raises(FileNotFoundError) as error:
+        read_runs(p.change(seed=1), "04_ircot")
+    assert "ircotlib figures --only 04_ircot --profile mini" in str(error.value)
+    assert "--set seed=1" in str(error.value) and "\n" not in str(error.value)
+    with pytest.raises(FileNotFoundError):
+        read_runs(p, "04_ircot", grid_of=OOD)
+
+
+def test_costs_are_what_the_runs_asked_for(p):
+    setup = open_setup(p, "hotpotqa", "04_ircot")
+    run_system(setup, S["OneR QA"], k=3)
+    run_system(setup, S["NoR QA"])
+    nor, oner = read_costs(p, "04_ircot").to_dict("records")
+    assert [(row["system"], row["requests"], row["computed"]) for row in (nor, oner)] == [
+        ("NoR QA", 4, 4),
+        ("OneR QA", 8, 8),
+    ]
+    run_system(setup, S["OneR QA"], k=2)  # of the same retrieval, of more paragraphs
+    about = read_about(setup.runs / "test/OneR-QA k=2")
+    assert about["counts"]["Retrieve"]["computed"] == 0 < about["counts"]["Generate"]["computed"]
+
+
+def test_the_other_reader_reads_the_same_chains_and_costs_its_own_requests_only(p):
+    setup = open_setup(p, "hotpotqa", "04_ircot")
+    other = open_setup(p.other_reader(), "hotpotqa", "04_ircot")
+    assert other.runs != setup.runs and other.parameters.other_reader() == p
+    for each in (setup, other):
+        run_system(each, S["IRCoT QA"], k=2)
+    counts = read_about(other.runs / "test/IRCoT-QA k=2")["counts"]
+    assert counts["Retrieve"]["computed"] == 0 and counts["Generate"]["computed"] <= 4

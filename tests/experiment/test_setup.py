@@ -1,0 +1,159 @@
+"""What a setup opens, what it shows in prompts, and the programs that it gives to systems."""
+
+from dataclasses import replace
+
+import pytest
+from replying import QUESTION
+
+from ircot_laboratory import make
+from ircotlib.data import Paragraph
+from ircotlib.errors import UserError
+from ircotlib.experiment.own import setup_of_functions
+from ircotlib.experiment.runs import answer
+from ircotlib.experiment.setup import change_model, open_setup, program_of, runs_folder
+from ircotlib.parameters import OOD, SCALE, read_parameters
+from ircotlib.program import Generate, NearestTitle, Retrieve
+from ircotlib.systems import all_systems
+
+S = all_systems()
+WINDOW = 700
+
+
+@pytest.fixture
+def shown(p):
+    """Parameters with as many demonstrations as fit a small window."""
+    changes = {"context_tokens": WINDOW, "most_demonstrations": 15, "distractors": [1, 2]}
+    return p.change(**changes)
+
+
+def test_without_a_folder_the_laboratory_is_opened(tmp_path, p, monkeypatch, laboratory):
+    made = []
+    monkeypatch.setattr(make, "make_laboratory", lambda at: made.append(at) or laboratory)
+    opened = open_setup(p.change(data_dir=""), "musique", "04_ircot", with_model=False)
+    assert made == [tmp_path / "data/laboratory"]
+    assert (len(opened.dev), len(opened.test), opened.test[0].dataset) == (4, 4, "musique")
+    assert len(opened.retriever.search(opened.test[0].text, 3)) == 3
+    assert (tmp_path / "data/corpora/small-musique").is_dir()
+    assert (tmp_path / "data/indexes/small-musique").is_dir()
+    with pytest.raises(UserError, match="found no model in the setup of musique, expected one"):
+        opened.prompt("cot")
+
+
+def test_what_setups_share_is_opened_once(p):
+    one, two = (open_setup(p, "hotpotqa", name) for name in ("04_ircot", "06_scale"))
+    assert one.retriever is two.retriever and one.calls is two.calls
+    assert one.model is two.model and one.extractor is two.extractor
+    other = open_setup(p.change(model="data/models/mini-large"), "hotpotqa", "04_ircot")
+    assert other.model is not one.model and other.retriever is one.retriever
+
+
+@pytest.mark.parametrize("change", [{"model": "/none"}, {"extractor": "/none"}, {"data_dir": "/n"}])
+def test_what_is_not_there_is_an_error_of_one_line_when_it_is_opened(p, change):
+    with pytest.raises(FileNotFoundError) as error:
+        open_setup(p.change(**change), "hotpotqa", "04_ircot")
+    assert "\n" not in str(error.value)
+
+
+def test_as_many_demonstrations_are_shown_as_fit_the_window_of_the_model(shown):
+    opened = open_setup(shown, "hotpotqa", "04_ircot")
+    question = opened.dev[0]
+    found = [paragraph for paragraph, _ in opened.retriever.search(question.text, 8)]
+    for stage in ("cot", "direct"):
+        write = opened.prompt(stage, 1, 0)
+        short, long = write(question, ()), write(question, found)
+        assert long.count("\nA:") < short.count("\nA:") < 16
+        lengths = [opened.model.count_tokens(text) for text in (short, long)]
+        assert all(0.4 * WINDOW < length <= WINDOW - 200 for length in lengths)
+    wide = open_setup(shown.change(context_tokens=None), "hotpotqa", "04_ircot")
+    assert wide.prompt("cot", 2, 1)(question, ()).count("\nA:") == 16
+    assert wide.prompt("cot", 2, 1).max_prompt_tokens == 5800
+
+
+def test_a_causal_model_is_prompted_as_gpt3(shown):
+    causal = change_model(shown, "data/models/mini-causal")
+    assert (causal.style, change_model(causal, shown.model).style) == ("codex", "codex")
+    assert change_model(shown, "data/models/mini-large").style == "flan_t5"
+    prompt = open_setup(causal, "hotpotqa", "06_scale", grid_of=SCALE).prompt("cot", 1)
+    assert prompt.template.instruction is None and prompt.max_prompt_tokens == WINDOW - 300
+
+
+def test_demonstrations_of_another_data_set_are_another_experiment(shown):
+    own = open_setup(shown, "hotpotqa", "07_ood", grid_of=OOD)
+    other = open_setup(shown, "hotpotqa", "07_ood", shown="2wikimultihopqa", grid_of=OOD)
+    one, two = (opened.prompt("cot", 1, 0)(own.dev[0], ()) for opened in (own, other))
+    assert one != two and one.rpartition("\n\n\n")[2] == two.rpartition("\n\n\n")[2]
+    assert own.runs != other.runs
+
+
+def test_pages_of_iirc_are_asked_for_with_demonstrations_of_titles(shown):
+    opened = open_setup(shown, "iirc", "04_ircot")
+    question = opened.test[0]
+    for name, setting in (("IRCoT QA", {"k": 2, "m": 1}), ("OneR", {"k": 2})):
+        program = program_of(opened, S[name], **setting)(question)
+        asked = next(program)
+        assert isinstance(asked, Generate) and asked.prompt.count("Generate titles of") > 3
+        assert opened.model.count_tokens(asked.prompt) <= WINDOW - 200
+        assert asked.prompt.purpose == "the reader names pages to look at"
+        found = program.send(f"{question.passage.title}, Nothing Like It")
+        assert found == NearestTitle(question.passage.title)
+        program.send((question.passage.title.lower(),))
+        first = program.send(())
+        assert first == Retrieve(question.text, 2, titles=(question.passage.title.lower(),))
+
+
+def test_a_program_is_told_the_other_questions_if_it_asks_for_them(p):
+    opened = open_setup(p.change(extractor=""), "hotpotqa", "try")
+    request = next(program_of(opened, S["Auto-CoT"], examples=2)(opened.test[0]))
+    asked = {f"Q: {other.text}\nA: Let's think step by step." for other in opened.test}
+    assert request.prompt in asked and len(asked) == len(opened.test) > 1
+
+
+def test_the_released_program_is_reached_from_the_parameters(p):
+    opened = open_setup(p.change(released=True, max_steps=1), "hotpotqa", "04_ircot")
+    found = answer(opened, S["IRCoT QA"], opened.test[0], k=2)
+    queries = [s.request for s in found.trace if isinstance(s.request, Retrieve)]
+    assert len(queries) == 1 and queries[0].distinct and len(found.result.thoughts) == 1
+
+
+@pytest.mark.parametrize("setting", [{"kk": 4}, {"k": 2, "prompts": {}}, {"question": 1}])
+def test_what_a_program_does_not_take_is_an_error_that_names_what_it_takes(p, setting):
+    opened, wrong = open_setup(p, "hotpotqa", "04_ircot"), [*setting][-1]
+    message = rf"^found {wrong}=.* for IRCoT QA, expected some of m, k, .* and demonstration_set$"
+    with pytest.raises(UserError, match=message):
+        program_of(opened, S["IRCoT QA"], **setting)
+    assert opened.choose(S["OneR QA"], k=3, m=1) == {"k": 3}  # no demonstrations, no m
+    assert opened.choose(S["NoR QA"], k=3, m=1) == {}
+
+
+def test_settings_never_share_a_folder_and_what_changes_no_outcome_does(p):
+    folders = {runs_folder(p, "04_ircot")}
+    changes = {"model": "data/models/mini-large", "seed": 1, "reader": "direct", "test": 27}
+    changes |= {"dtype": "bfloat16", "context_tokens": 900, "ircot_k": [2], "distractors": [1]}
+    changes |= {"released": True, "demonstrations": "elsewhere", "data_dir": "elsewhere"}
+    changes |= {"server": "http://host:1"}
+    for name, value in changes.items():
+        folders.add(runs_folder(p.change(**{name: value}), "04_ircot"))
+    folders.add(runs_folder(p, "06_scale"))
+    folders.add(runs_folder(p, "04_ircot", grid_of=SCALE))
+    assert len(folders) == 15
+    same = p.change(datasets=["musique"], systems=["OneR"], measured=3, workers=2, prices=[1, 2])
+    assert runs_folder(same, "04_ircot") == runs_folder(p, "04_ircot")
+
+
+def test_functions_of_ones_own_answer_in_place_of_a_retriever_and_a_model():
+    page, asked = Paragraph("p", "Ox Hall", "It was built by Ann."), []
+
+    def generate(prompt: str) -> str:
+        asked.append(prompt)
+        return "So the answer is: Ann.\nAnd more."
+
+    p = read_parameters("mini", {"distractors": []})
+    own = setup_of_functions(p, lambda query, k: [page] * 9, generate)
+    question = replace(QUESTION, dataset="musique")
+    outcome = answer(own, S["IRCoT QA"], question, k=2)
+    assert outcome.result.answer == "Ann" and outcome.result.paragraphs == (page,)
+    assert len(asked) == 2 and "It was built by Ann." in asked[0]
+    assert len(answer(own, S["CoT-SC"], question).trace[0].reply) == p.samples
+    wrong = setup_of_functions(p, lambda query, k: ["page"], generate)
+    with pytest.raises(RuntimeError, match="retrieve: found 'page', expected a Paragraph"):
+        answer(wrong, S["OneR QA"], question, k=1)

@@ -1,0 +1,123 @@
+"""Workers: the files of runs are the same with any number of them, and what a killed one left is
+answered by the next start.
+"""
+
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from importlib.util import find_spec
+
+import psutil
+import pytest
+from joblib.externals.loky import get_reusable_executor
+from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+from ircotlib.experiment import workers
+from ircotlib.experiment.compare import compare, run_system
+from ircotlib.experiment.runs import Run, find_folders
+from ircotlib.experiment.setup import open_setup
+from ircotlib.experiment.workers import claim_gpu, count_workers, is_missing, split
+from ircotlib.files.processes import count_cores
+from ircotlib.systems import all_systems
+
+S = all_systems()
+NO_RAY = pytest.mark.skipif(not find_spec("ray"), reason="needs Ray: pip install -e '.[ray]'")
+
+
+@pytest.fixture(autouse=True)
+def small_shares(monkeypatch, p):
+    """Shares of few questions; and no worker of another test, which has its folder."""
+    monkeypatch.setattr(workers, "FEWEST", 2)
+    get_reusable_executor().shutdown(wait=True)
+    yield
+    get_reusable_executor().shutdown(wait=True)
+
+
+def make_runs(p) -> dict[str, bytes]:
+    """The files of the runs of a comparison, by name."""
+    setup = open_setup(p, "hotpotqa", "04_ircot")
+    compare([setup], [S["OneR QA"], S["IRCoT QA"]])
+    found = {}
+    for folder in find_folders(setup.runs):
+        for name in ("predictions.jsonl", "scores.csv"):
+            found[f"{folder.relative_to(setup.runs)}/{name}"] = (folder / name).read_bytes()
+    return found
+
+
+@pytest.mark.parametrize("count", [2, pytest.param("ray", marks=NO_RAY)])
+def test_the_files_of_runs_are_the_same_with_any_number_of_workers(p, tmp_path, at, request, count):
+    p = p.change(ircot_k=[2, 3], oner_k=[2])
+    alone = make_runs(p)
+    at(tmp_path / "shared")
+    if count == "ray":
+        ray = pytest.importorskip("ray")
+        ray.init(num_cpus=2, include_dashboard=False)
+        request.addfinalizer(ray.shutdown)
+    assert make_runs(p.change(workers=count)) == alone and len(alone) > 6
+    setup = open_setup(p.change(workers=count), "hotpotqa", "04_ircot")
+    run = Run(setup, S["IRCoT QA"], "test", {"k": 2})
+    counts = [count["computed"] for count in run_counts(setup)]
+    assert not is_missing(run) and sum(counts) == 0  # this process only replayed
+    mine = replace(S["IRCoT QA"], name="Mine")
+    assert not is_missing(run._replace(system=mine))  # which no worker knows
+
+
+def run_counts(setup) -> list[dict]:
+    from ircotlib.experiment.runs import read_about
+
+    abouts = [read_about(folder) for folder in find_folders(setup.runs)]
+    return [kind for about in abouts for kind in about["counts"].values()]
+
+
+def test_what_a_killed_worker_left_is_answered_by_the_next_start(p, tmp_path, at):
+    alone = run_system(open_setup(p, "hotpotqa", "04_ircot"), S["IRCoT QA"], k=2)
+    at(tmp_path / "shared")
+    setup = open_setup(p.change(workers=2), "hotpotqa", "04_ircot")
+
+    def kill_one():
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            for child in psutil.Process(os.getpid()).children(recursive=True):
+                if "popen_loky" in " ".join(child.cmdline()):
+                    return child.kill()
+            time.sleep(0.05)
+
+    with ThreadPoolExecutor(1) as pool, pytest.raises(TerminatedWorkerError):
+        pool.submit(kill_one)
+        run_system(setup, S["IRCoT QA"], k=2)
+    assert find_folders(setup.runs) == []
+    assert run_system(setup, S["IRCoT QA"], k=2).equals(alone)
+
+
+def test_each_gpu_or_core_gets_a_worker(p, monkeypatch):
+    setup = open_setup(p.change(workers="auto"), "hotpotqa", "04_ircot")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2,5,7")
+    assert count_workers(setup) == 3
+    first = claim_gpu()
+    claim_gpu.cache_clear()  # as in another process
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == "2"
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2,5,7")
+    second = claim_gpu()
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == "5"
+    for lock in (first, second):
+        lock.release()
+    claim_gpu.cache_clear()
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    assert count_workers(setup) == count_cores()
+    monkeypatch.setattr(workers, "SMALL", 1)
+    assert count_workers(setup) == 1
+    for changes, count in ({"workers": 5}, 5), ({"workers": 5, "server": "http://h:9"}, 1):
+        assert count_workers(replace(setup, parameters=p.change(**changes))) == count
+    changed = replace(setup, parameters=p.change(workers=5), test=setup.test[:1])
+    assert count_workers(changed) == 1  # another process would open all questions
+    assert count_workers(open_setup(p, "hotpotqa", "04_ircot", with_model=False)) == 1
+
+
+def test_shares_are_of_one_size_and_neither_too_small_nor_too_large(monkeypatch):
+    monkeypatch.setattr(workers, "FEWEST", 20)
+    assert [len(share) for share in split(range(19), 8)] == [19]
+    assert [len(share) for share in split(range(60), 8)] == [20, 20, 20]
+    assert [len(share) for share in split(range(90), 2)] == [45, 45]
+    assert [len(share) for share in split(range(1000), 2)] == [100] * 10
+    assert sorted(n for share in split(range(1000), 2) for n in share) == [*range(1000)]

@@ -1,0 +1,197 @@
+"""Runs question by question, and the boxes, without a browser."""
+
+import html
+import json
+import re
+import shutil
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+
+from ircotlib import replay
+from ircotlib.datasets.facts import Evidence
+from ircotlib.errors import UserError
+from ircotlib.experiment.runs import write_run
+from ircotlib.explore import box
+from ircotlib.explore.questions import compare_runs, show_question
+from ircotlib.parameters import read_parameters
+from ircotlib.program import Generate
+from ircotlib.results import causes
+from ircotlib.results.causes import find_causes
+
+NOTHING = {"answer": "", "paragraphs": [], "thoughts": [], "reading": "", "nodes": []}
+NOTHING |= {"hops": [], "fault": "", "trace": []}
+
+
+@pytest.fixture
+def copied(ran, tmp_path):
+    """A copy of a run that a test may damage."""
+    where = "runs/mini/04_ircot-1a/hotpotqa/test/IRCoT-QA k=2"
+    return shutil.copytree(ran["IRCoT QA"], tmp_path / where)
+
+
+def write_lines(folder, opened, lines, scores):
+    """Write a run by hand: fields of predictions.jsonl, and F1, of the first questions."""
+    about = {"experiment": "by_hand", "dataset": "hotpotqa", "part": "test", "system": "IRCoT QA"}
+    about |= {"setting": {}, "metric": "f1", "shown": None, "grid_of": "", "questions": len(lines)}
+    about |= {"parameters": opened.parameters.model_dump(mode="json")}
+    ids = [question.id for question in opened.test[: len(lines)]]
+    rows = [{"id": id} | NOTHING | line for id, line in zip(ids, lines, strict=True)]
+    table = pd.DataFrame({"id": ids, "kind": "", "f1": scores, "recall": 1.0})
+    write_run(folder, rows, table.assign(paragraphs=0, steps=0), about)
+    return folder
+
+
+def edit(folder, **fields):
+    """Change fields of the first line of predictions.jsonl."""
+    path = folder / "predictions.jsonl"
+    first, *others = path.read_text().splitlines()
+    path.write_text("\n".join([json.dumps(json.loads(first) | fields), *others, ""]))
+
+
+def test_two_runs_are_compared_on_the_same_questions(opened, ran, tmp_path):
+    table = compare_runs(ran["IRCoT QA"], ran["OneR QA"])
+    a, b = (find_causes(ran[name]) for name in ("IRCoT QA", "OneR QA"))
+    assert list(table["id"]) == list(a["id"]) and list(table["score_a"]) == list(a["f1"])
+    assert list(table["answer_b"]) == list(b["answer"]) and list(table["cause_b"]) == list(
+        b["cause"]
+    )
+    wins, losses = ((sign * (a["f1"] - b["f1"]) > 0).sum() for sign in (1, -1))
+    counts = table["outcome"].value_counts()
+    assert (counts["win"], counts.get("loss", 0), counts.sum()) == (wins, losses, 10)
+    write_lines(tmp_path / "a/b/c/a", opened, [{"answer": "a"}] * 3, [0.1 + 0.2, 1, None])
+    write_lines(tmp_path / "a/b/c/b", opened, [{"answer": "b"}] * 3, [0.3, 0, 0])
+    by_hand = compare_runs(tmp_path / "a/b/c/a", tmp_path / "a/b/c/b")
+    assert list(by_hand["outcome"]) == ["tie", "win", "not scored"]
+
+
+def test_facts_decide_where_they_are_known_else_gold_paragraphs(opened, tmp_path, monkeypatch):
+    q = opened.test
+    lines = [
+        {"reading": "It is x.", "answer": "x", "trace": [{"retrieve": "x"}]},
+        {"answer": "x", "paragraphs": q[1].gold, "reading": "It is y. So the answer is: x."},
+        {"answer": q[2].answers[0]},
+    ]
+    run = write_lines(tmp_path / "a/b/c/run", opened, lines, [0, 0, 1])
+    weighed = Evidence(written=False, asked=False, searched=False, retrieved=False)
+    facts = SimpleNamespace(weigh=lambda attempt, question: weighed)
+    for known, found in (
+        (None, ["not retrieved", "misread", ""]),
+        (facts, ["wrong decomposition", "wrong decomposition", ""]),
+    ):
+        monkeypatch.setattr(causes, "find_facts", lambda p, dataset, known=known: known)
+        assert list(find_causes(run)["cause"]) == found
+    knew = find_causes(run, knew={q[0].id: True, q[1].id: True})  # for q[1] it did not search
+    assert list(knew["cause"]) == ["misled by retrieval", "wrong decomposition", ""]
+
+
+def test_a_question_is_shown_with_its_exact_prompts(opened, ran):
+    outcomes = replay(ran["IRCoT QA"])
+    for question in opened.test[:3]:
+        page = show_question(ran["IRCoT QA"], question.id)
+        steps = outcomes[question.id].trace
+        prompts = [step.request.prompt for step in steps if isinstance(step.request, Generate)]
+        folded = re.findall("tokens</summary><pre>(.*?)</pre>", page, re.DOTALL)
+        assert [html.unescape(text) for text in folded] == prompts and len(prompts) > 1
+        said = html.unescape(page)
+        assert question.text in said and f"gold answer: <b>{question.answers[0]}</b>" in said
+        for id in question.gold:
+            paragraph = opened.retriever.corpus.find(id)
+            assert f"★ gold paragraph: <b>{paragraph.title}.</b> {paragraph.text}" in said
+        answer = outcomes[question.id].result.answer
+        assert f"answer: <b>{answer}</b> · f1 " in said and " gold paragraphs" in said
+        assert "<h4>IRCoT QA, k 2, mini-base</h4>" in said and "when it was scored" not in said
+        assert " ★" in said.split("<h4>")[1] and "IRCoT QA writes the next sentence" in said
+
+
+def test_two_runs_stand_side_by_side(opened, ran):
+    page = show_question(ran["IRCoT QA"], opened.test[0].id, ran["OneR QA"])
+    heads = re.findall("<h4>(.*)</h4>", page)
+    assert heads == ["IRCoT QA, k 2, mini-base", "OneR QA, k 2, mini-base"]
+    assert page.count("<h3>") == 1 and page.count("<div>") == 2
+    with pytest.raises(ValueError, match="found no question 'x', expected .* 10"):
+        show_question(ran["IRCoT QA"], "x")
+
+
+def test_it_is_said_when_a_replay_answers_otherwise(opened, copied):
+    edit(copied, answer="<b>Oz")
+    page = html.unescape(show_question(copied, opened.test[0].id))
+    assert "when it was scored, it answered “<b>Oz”: the call cache has lost this run" in page
+
+
+def choose(explorer, **chosen):
+    """Choose in the lists of the explorer."""
+    names = ("experiment", "data", "run", "beside", "which")
+    lists = dict(zip(names, explorer.chosen, strict=True))
+    for name, label in chosen.items():
+        widget = lists[name]
+        widget.index = [text for text, _ in widget.options].index(label)
+    return {name: [text for text, _ in widget.options] for name, widget in lists.items()}
+
+
+def test_the_box_shows_a_run_question_by_question_and_another_beside(ran, displayed, copied):
+    box.explore_box([*ran.values(), copied])
+    [explorer] = displayed
+    offered = choose(explorer)
+    assert [name.split(" --")[0] for name in offered["experiment"]] == ["04_ircot"]
+    assert offered["data"] == ["hotpotqa, test"]
+    choose(explorer, run="IRCoT-QA k=2")
+    table = find_causes(ran["IRCoT QA"])
+    assert [id for _, id in explorer.question.options] == list(table["id"])
+    assert explorer.page.value == show_question(ran["IRCoT QA"], table["id"][0])
+    explorer.question.index = 2
+    assert explorer.page.value == show_question(ran["IRCoT QA"], table["id"][2])
+    choose(explorer, which="wrong")
+    wrong = table[table["cause"] != ""]
+    assert [id for _, id in explorer.question.options] == list(wrong["id"])
+    explorer.text.value = "no question has this"
+    assert explorer.question.options == () and "No question is left" in explorer.page.value
+    explorer.text.value = wrong["question"].iloc[0].upper()
+    assert explorer.question.value == wrong["id"].iloc[0]
+    explorer.text.value = ""
+    beside = next(name for name in offered["beside"] if name.startswith("OneR-QA"))
+    offered = choose(explorer, beside=beside)
+    both = compare_runs(ran["IRCoT QA"], ran["OneR QA"])
+    assert offered["which"] == ["all", *both["outcome"].unique()]
+    choose(explorer, which="win")
+    assert len(explorer.question.options) == (both["outcome"] == "win").sum()
+    assert explorer.page.value.count("<h4>") == 2
+    one_r = next(name for name in offered["beside"] if name.startswith("OneR k=3"))
+    choose(explorer, beside=one_r)
+    assert explorer.page.value.startswith("found f1 on hotpotqa and recall on hotpotqa")
+
+
+def test_the_box_says_what_is_wrong_with_a_folder(ran, displayed, copied, monkeypatch):
+    (copied / "scores.csv").unlink()
+    box.explore_box([copied])
+    assert "scores.csv" in displayed[0].page.value and displayed[0].question.options == ()
+    with pytest.raises(UserError, match="found no run to look at"):
+        box.explore_box([])
+    monkeypatch.setenv("IRCOT_BATCH", "1")
+    box.explore_box([copied])
+    box.ask_box(read_parameters("mini"))
+    assert len(displayed) == 1
+
+
+def test_the_ask_box_shows_what_is_asked_and_nothing_for_another_question(displayed, monkeypatch):
+    asked = []
+
+    def ask(p, text, systems):
+        asked.append((text, systems))
+        if not text:
+            raise UserError("found <no> question")
+        return []
+
+    monkeypatch.setattr(box, "ask", ask)
+    monkeypatch.setattr(box, "answers_as_html", lambda outcomes: "said")
+    box.ask_box(read_parameters("mini"), "Who?")
+    question, row, page, _ = displayed[0].children
+    first, second, button = row.children
+    second.value = ""
+    button.click()
+    assert asked == [("Who?", ["SearChain"])]
+    question.value = ""
+    assert page.value == ""
+    question._handle_custom_msg({"event": "submit"}, [])  # Enter
+    assert page.value == "found &lt;no&gt; question"

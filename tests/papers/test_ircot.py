@@ -1,0 +1,296 @@
+"""IRCoT's tables with our numbers, its Tables 2 and 5, and what its claims compare."""
+
+import pandas as pd
+import pytest
+from written import write_run
+
+from ircot_laboratory.make import make_laboratory
+from ircotlib.experiment import setup
+from ircotlib.experiment.setup import open_setup
+from ircotlib.files.paths import FIGURES
+from ircotlib.papers import ircot
+from ircotlib.papers.ircot import (
+    CASE,
+    EXPERIMENT,
+    SYSTEMS,
+    compare_published,
+    compare_readers,
+    list_published,
+    measure_ircot,
+    rank_late_errors,
+    read_compared,
+    read_ircot,
+    show_cases,
+)
+from ircotlib.parameters import read_parameters
+from ircotlib.results.reported import read_reported
+
+
+def scored(system, f1, dataset="hotpotqa", reader="cot", metric="f1", sets=1, **columns):
+    """The runs of a system: one score per question; the second and fourth have another kind."""
+    kinds = {"hotpotqa": ("comparison", "bridge"), "musique": ("3hop1", "2hop")}
+    kind = [kinds.get(dataset, ("a", "b"))[number % 2] for number in range(len(f1))]
+    named = {"dataset": dataset, "system": system, "reader": reader, "metric": metric}
+    named |= {"model": "folder/ours", "demonstrations": dataset, "style": "flan_t5"}
+    row = {"id": [f"q{n}" for n in range(len(f1))], "kind": kind, "recall": 0.5, "f1": f1}
+    one = pd.DataFrame(row).assign(em=lambda t: (t["f1"] == 1) * 1.0, **named | columns)
+    of_sets = [one.assign(f1=one["f1"] * (1 - n / 10), demonstration_set=n) for n in range(sets)]
+    return pd.concat(of_sets, ignore_index=True)
+
+
+RUNS = [scored("OneR QA", [1, 0, 0.5, 0.5]), scored("OneR", [1, 0, 0.5, 0.5], metric="recall")]
+RUNS += [scored("IRCoT QA", [1, 1, 0, 0.5]), scored("IRCoT QA", [1, 0, 1, 0], dataset="musique")]
+RUNS = pd.concat([*RUNS, scored("IRCoT QA w/o reader", [1, 0, 0, 0])], ignore_index=True)
+
+
+def rows_of(table, *columns, **wanted):
+    for name, value in wanted.items():
+        table = table[table[name] == value]
+    values = table[list(columns)].astype(object)
+    return [tuple(row) for row in values.where(values.notna(), None).to_numpy()]
+
+
+def test_published_systems_stand_beside_ours_on_the_same_kinds_of_question():
+    table = compare_published(RUNS, "Table 1")
+    shown = ("system", "paper EM", "paper F1", "ours EM", "ours F1", "difference F1", "n")
+    assert rows_of(table, *shown, dataset="hotpotqa", questions="all") == [
+        ("InterAug", 30.3, None, None, None, None, None),
+        ("RECITE", 37.1, 48.4, None, None, None, None),
+        ("ReAct", 35.1, None, None, None, None, None),
+        ("IRCoT QA", 49.3, 60.7, 50.0, 62.5, 1.8, 4),
+        ("OneR QA", None, None, 25.0, 50.0, None, 4),
+        ("IRCoT QA w/o reader", None, None, 25.0, 25.0, None, 4),
+    ]  # and no OneR, which answers nothing
+    of_kind = rows_of(table, *shown, dataset="hotpotqa", questions="bridge")
+    assert len(of_kind) == 4 and of_kind[1] == ("IRCoT QA", 45.8, 58.5, 50.0, 75.0, 16.5, 2)
+    places = list(dict.fromkeys(rows_of(table, "dataset", "questions")))
+    assert places == [("hotpotqa", "bridge"), ("hotpotqa", "all"), ("musique", "2hop")]
+    assert ("musique", "all") in rows_of(compare_published(RUNS, "Table 3"), "dataset", "questions")
+
+
+def test_of_other_data_sets_the_tables_are_empty():
+    mine = scored("IRCoT QA", [1, 0], dataset="mine", metric="em").drop(columns="f1")
+    for table in (compare_published(mine, "Table 1"), compare_readers(mine, "Table 4")):
+        assert table.empty and table.columns[0] == "dataset"
+
+
+def test_ours_stands_beside_the_paper_with_the_same_reader():
+    runs = pd.concat([scored("OneR QA", [1, 0], sets=3), scored("IRCoT QA", [1, 1])])
+    table = compare_readers(runs, "Table 4")
+    shown = ("reader", "model", "paper", "paper deviation", "ours", "ours deviation", "difference")
+    assert rows_of(table, *shown, system="OneR QA") == [
+        ("direct", "Flan-T5-XXL", 49.7, 0.5, None, None, None),
+        ("direct", "GPT3", 50.7, 0.1, None, None, None),
+        ("cot", "Flan-T5-XXL", 43.1, 0.7, 45.0, 5.0, 1.9),
+        ("cot", "GPT3", 53.6, 0.7, 45.0, 5.0, -8.6),
+    ]
+    assert len(table) == 12 and set(table["dataset"]) == {"hotpotqa"}
+
+
+def test_ours_without_a_reader_stands_beside_both_models():
+    runs = pd.concat([RUNS, scored("IRCoT QA", [1, 1, 1, 0], reader="direct")])
+    table = compare_readers(runs, "Table 6")
+    assert rows_of(table, "system", "reader", "model", "paper", "ours", dataset="hotpotqa") == [
+        ("IRCoT QA", "direct", "Flan-T5-XXL", 59.1, 75.0),
+        ("IRCoT QA w/o reader", None, "Flan-T5-XXL", 52.6, 25.0),
+        ("IRCoT QA", "cot", "GPT3", 60.7, 62.5),
+        ("IRCoT QA w/o reader", None, "GPT3", 61.0, 25.0),
+    ]
+    assert list(dict.fromkeys(table["dataset"])) == ["hotpotqa", "musique"]
+
+
+@pytest.mark.parametrize("name", ["table1", "table3", "table4", "table6"])
+def test_the_kept_tables_have_every_number_of_the_paper(name):
+    table = pd.read_csv(FIGURES / f"ircot_{name}.csv")
+    columns = [column for column in ("paper", "paper EM", "paper F1") if column in table]
+    kept = sorted(table[columns].stack().dropna())
+    assert kept == sorted(read_reported(source=f"Table {name[-1]}")["value"]) and len(kept) > 15
+
+
+RIGHT, LATE, EARLY = (1, 1), (0.5, 0), (0, 0)  # recall and score
+
+
+def answered(id, nor=EARLY, oner=LATE, ircot=RIGHT, chain="One. Two."):
+    """The rows of a question: recall and score of each of three systems."""
+    rows = []
+    for name, (recall, score) in zip(SYSTEMS, (nor, oner, ircot), strict=True):
+        row = {"id": id, "system": name, "metric": "f1", "recall": recall, "f1": score}
+        row |= {"right": score == 1, "gold_found": ("p",) if recall else ()}
+        rows.append(row | {"reading": chain, "thoughts": (), "reader": "cot"})
+    return rows
+
+
+def ranked(*questions):
+    return rank_late_errors(pd.DataFrame([row for rows in questions for row in rows]))
+
+
+def test_only_what_ircot_qa_alone_answers_with_all_that_is_needed_is_shown():
+    wrong = [answered("a", ircot=(1, 0)), answered("b", ircot=(0.5, 1))]
+    wrong += [answered("c", oner=(0.5, 1)), answered("d", nor=(0, 1))]
+    assert ranked(*wrong) == [] and ranked(*wrong, answered("e")) == ["e"]
+    assert ranked(answered("e")[:2]) == []
+
+
+def test_the_most_telling_case_comes_first():
+    questions = [
+        answered("f", oner=(0.25, 0)),  # OneR QA errs late
+        answered("h", oner=(0.3, 0)),  # more recall gained
+        answered("e", chain="One."),  # more of the score gained
+        answered("d", oner=(0.5, 0.2), chain="One. Two. Three."),  # the longer chain
+        answered("b", oner=(0.5, 0.2)),  # the smaller id
+        answered("c", oner=(0.5, 0.2)),
+        answered("a", oner=(0, 0)),  # OneR QA errs at once
+    ]
+    assert ranked(*reversed(questions)) == list("fhedbca")
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory):
+    """A setup with six questions of a small laboratory; all files are written to a folder."""
+    folder = tmp_path_factory.mktemp("cases")
+    data_dir = make_laboratory(folder / "small", seed=5, size=600, questions=40)
+    changes = {"data_dir": str(data_dir), "dev": 0, "test": 6, "datasets": ["musique", "iirc"]}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(setup, "DATA", folder)
+        yield open_setup(read_parameters("mini", changes), "musique", "04_ircot", with_model=False)
+
+
+@pytest.fixture(scope="module")
+def runs(opened):
+    """The test runs of the three systems. IRCoT QA is right on the first four questions; with the
+    second demonstration set, no system is right.
+    """
+    for number in (0, 1):
+        for system, count in {"NoR QA": 0, "OneR QA": 1, "OneR": 1, "IRCoT QA": 9}.items():
+            right = 4 if system == "IRCoT QA" and number == 0 else 0
+            lines = [line_of(q, count, n < right) for n, q in enumerate(opened.test)]
+            recall = [len(line["paragraphs"]) / len(q.gold) for line, q in zip(lines, opened.test)]
+            scores = [(recall, int(n < right)) for n, recall in enumerate(recall)]
+            folder = opened.runs / "test" / f"{system} {number}"
+            write_run(folder, opened, lines, scores, system, {"demonstration_set": number})
+    return opened.parameters.change(datasets=["musique"])
+
+
+def line_of(question, count, right):
+    """Fields of predictions.jsonl: the gold paragraphs are found one after the other."""
+    gold = list(question.gold[:count])
+    queries = [question.text, *(f"A | {n}." for n in range(1, len(gold)))]
+    trace = [{"retrieve": q, "k": 1, "found": [id]} for q, id in zip(queries, gold)]
+    answer = question.answers[0] if right else "<b>*x*</b>"
+    reading = f"It is so. So the answer is: {answer}."
+    trace.append({"generate": "…", "stop": "line"})
+    return {"answer": answer, "paragraphs": gold, "reading": reading, "trace": trace}
+
+
+def test_a_table_shows_three_systems_on_the_first_and_the_second_question(opened, runs):
+    compared = read_compared(runs)
+    assert set(compared["system"]) == set(SYSTEMS) and len(compared) == 18  # one set
+    assert read_compared(runs.change(datasets=["musique", "iirc"])).equals(compared)  # not IIRC
+    order = rank_late_errors(compared)
+    assert len(order) == 4 and set(order) == {q.id for q in opened.test[:4]}
+    for source, rank in (("Table 2", 0), ("Table 5", 1)):
+        table = show_cases(compared, runs, source)
+        assert list(table) == CASE and list(table["system"]) == list(SYSTEMS)
+        (question,) = [q for q in opened.test if q.id == order[rank]]
+        assert set(table["id"]) == {question.id} and set(table["question"]) == {question.text}
+        nor, oner, own = table.to_dict("records")
+        titles = [opened.retriever.corpus.find(id).title for id in question.gold]
+        assert own["gold paragraphs"] == " · ".join(titles)
+        assert (nor["retrieved"], oner["retrieved"]) == ("", f"the question → {titles[0]} ★")
+        assert own["retrieved"].splitlines()[1] == f"“A | 1.” → {titles[1]} ★"
+        assert (own["answer"], own["recall"], own["score"]) == (question.answers[0], 100, 100)
+        assert (oner["recall"], oner["score"]) == (round(100 / len(titles), 1), 0)
+        assert oner["chain"] == "It is so. So the answer is: <b>*x*</b>."
+        assert table["paper's answer"].notna().all()
+    fewer = show_cases(compared[compared["system"] != "NoR QA"], runs, "Table 5")
+    assert fewer.empty and list(fewer) == CASE
+
+
+SIZES = {"data/models/mini-base": "flan_t5", "data/models/mini-xl": "flan_t5"}
+SIZES |= {"data/models/mini-xxl": "flan_t5", "data/models/mini-causal": "codex"}
+
+
+@pytest.fixture
+def everything(monkeypatch):
+    """read_runs of all experiments, by hand; `asked` lists them, and what is in `gone` is not
+    there.
+    """
+    asked, gone = [], set()
+
+    def read_runs(p, experiment, shown=None, grid_of=None):
+        if experiment in gone:
+            raise FileNotFoundError(f"make them: --only {experiment}")
+        asked.append((experiment, p.model, p.reader, p.datasets, shown))
+        columns = {"model": p.model, "reader": p.reader, "style": SIZES.get(p.model, p.style)}
+        columns |= {"demonstrations": shown or p.datasets[0], "dataset": p.datasets[0]}
+        systems = ["NoR QA", "OneR QA", "IRCoT QA", "DecomP"]
+        rows = [scored(name, [n / 4, 1], **columns) for n, name in enumerate(systems)]
+        found = [scored(n, [1, 1], metric="recall", **columns) for n in ("OneR", "IRCoT")]
+        return pd.concat([*rows, *found]).assign(demonstrations_shown=3 if shown else 0.0)
+
+    monkeypatch.setattr(ircot, "read_runs", read_runs)
+    monkeypatch.setattr(ircot, "has_runs", lambda p, experiment: False)
+    return asked, gone
+
+
+def test_what_ircots_claims_compare(everything):
+    asked, _ = everything
+    p = read_parameters("mini", {"datasets": ["musique", "iirc"], "models": [*SIZES]})
+    runs, missing = read_ircot(p)
+    assert missing == [] and asked[0] == ("04_ircot", p.model, "cot", ["musique", "iirc"], None)
+    assert {row[3] == ["musique"] for row in asked if row[0] != "04_ircot"} == {True}
+    values = measure_ircot(p, runs)
+    sides = values.groupby("measured")["side"].agg(set)
+    models = values.groupby("measured")["model"].agg(lambda names: [*dict.fromkeys(names)])
+    assert models["scores"] == [p.model] and models["scores of both models"] == [p.model, p.gpt3]
+    assert models["scores with the direct reader"] == [p.model]
+    readers = sides["both readers, prompted as Flan-T5-XXL"]
+    assert {"OneR QA: cot", "OneR QA: direct"} < readers
+    assert models["sizes"] == [*SIZES] and models["sizes but the smallest"] == [*SIZES][1:]
+    [two] = models["IRCoT QA with the smaller of two models"]
+    assert two == "data/models/mini-xl against data/models/mini-xxl"
+    of_two = values[values["model"] == two].set_index("side")["value"]
+    assert set(of_two.index) == {"NoR QA", "OneR QA", "IRCoT QA", "DecomP", "OneR", "IRCoT"}
+    assert {"IRCoT, largest", "IRCoT, smallest"} < sides["largest and smallest model"]
+    assert sides["published systems"] == {"IRCoT QA: em", "IRCoT QA: f1"}
+
+
+def test_runs_that_are_missing_are_left_out_with_the_command_that_makes_them(everything):
+    asked, gone = everything
+    gone |= {"06_scale", "07_ood"}
+    p = read_parameters("mini", {"datasets": ["musique", "iirc"]})
+    runs, missing = read_ircot(p)
+    assert missing == ["make them: --only 06_scale", "make them: --only 07_ood"]
+    assert set(runs["experiment"]) == {"04_ircot", EXPERIMENT}
+    assert not {"sizes", "other demonstrations"} & set(measure_ircot(p, runs)["measured"])
+    gone.add("04_ircot")
+    with pytest.raises(FileNotFoundError, match="--only 04_ircot"):
+        read_ircot(p)
+    gone -= {*gone}
+    asked.clear()
+    read_ircot(p.change(datasets=["iirc"]))  # not in Figures 5 to 9
+    assert {row[0] for row in asked} == {"04_ircot"}
+
+
+def test_other_demonstrations_count_if_they_were_another_data_sets_and_were_shown():
+    p = read_parameters("mini", {"datasets": ["musique"]})
+    rows = [("iirc", 3.0, 1), ("musique", 3.0, 2), ("hotpotqa", 0.98, 3), ("fever", None, 4)]
+    runs = pd.concat(
+        scored("OneR", [n / 4], "musique", demonstrations=shown, demonstrations_shown=count)
+        for shown, count, n in rows
+    )
+    values = measure_ircot(p, runs.assign(experiment="07_ood", model=p.model))
+    of_other = values[values["measured"] == "other demonstrations"]
+    assert list(of_other["demonstrations"]) == ["iirc", "fever"]  # retrieval alone shows none
+
+
+def test_published_systems_are_compared_on_the_kinds_of_question_of_table_1():
+    runs = pd.concat([scored("DecomP", [1, 0, 0, 0]), scored("Self-Ask", [1, 1, 1, 1], "musique")])
+    table = list_published(runs)
+    assert rows_of(table, "system", "dataset", "id", "metric") == [
+        ("Self-Ask: em", "musique_2hop", "q1", "em"),
+        ("Self-Ask: em", "musique_2hop", "q3", "em"),
+        ("DecomP: f1", "hotpotqa_bridge", "q1", "f1"),
+        ("DecomP: f1", "hotpotqa_bridge", "q3", "f1"),
+    ]
+    assert list_published(runs[:0]).empty

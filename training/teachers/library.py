@@ -1,0 +1,101 @@
+"""A world with everything that a program asks for but the replies of a model: retrieval as in
+a run, and an extractive reader with errors like those of the shipped one.
+"""
+
+import random
+import tempfile
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+
+from ircot_laboratory.world.encyclopedia import names_by_kind
+from ircot_laboratory.world.records import Fact, Passage, World
+from ircotlib.data import Paragraph
+from ircotlib.metrics import as_compared
+from ircotlib.program import Duplicate, Extract, Extracted, NearestTitle, Request, Retrieve
+from ircotlib.retrieval.bm25 import BM25
+from ircotlib.retrieval.corpus import write_corpus
+
+MISSED = 0.08  # share of the retrievals whose best paragraph is left out
+SURE, UNSURE = (8.0, 2.0), (-4.0, 3.0)  # mean and standard deviation of the reader's confidence
+MISREAD = 0.03  # share of the answers stated in the paragraph that the reader does not find
+NOTHING = 0.3  # share of its wrong answers with low confidence that are empty
+MISLED = 0.1  # share of its wrong answers that have high confidence
+
+
+class Library:
+    """A world, and the answers to all requests about it that do not go to a model. `also`: the same
+    world in other words, whose paragraphs may be read, too.
+    """
+
+    def __init__(self, world: World, also: Sequence[World] = ()):
+        self.world, self.by_kind = world, names_by_kind(world.entities)
+        pages = (page for written in (world, *also) for page in written.pages.values())
+        self._passages = {passage.text: passage for page in pages for passage in page}
+
+    @cached_property
+    def backend(self) -> BM25:
+        """The retriever."""
+        return _open(self.world)
+
+    def passage(self, paragraph: Paragraph) -> Passage:
+        """The passage of the world that a paragraph of the corpus was made from."""
+        return self._passages[paragraph.text]
+
+    def answer(
+        self, request: Request, fact_asked: Callable[[str], Fact | None], rng: random.Random
+    ) -> object:
+        """The reply to a request. `fact_asked`: maps a query to the fact that it asks for, or
+        None."""
+        match request:
+            case Retrieve():
+                return self._retrieve(request, rng)
+            case NearestTitle():
+                [(_, reply)] = self.backend.answer([request])
+                return self.backend.decode(reply)
+            case Duplicate():
+                return float(as_compared(request.query) in map(as_compared, request.earlier))
+            case Extract():
+                return self._extract(
+                    self.passage(request.paragraph), fact_asked(request.query), rng
+                )
+
+    def _retrieve(self, request: Retrieve, rng: random.Random) -> tuple[Paragraph, ...]:
+        missed = request.titles is None and rng.random() < MISSED
+        hits = self.backend.search(request.query, request.k + missed, request.titles)
+        return tuple(paragraph for paragraph, _ in hits)[missed:]
+
+    def _extract(self, passage: Passage, fact: Fact | None, rng: random.Random) -> Extracted:
+        """The fact's value if the passage states it; otherwise a wrong value or none, mostly with
+        low confidence.
+        """
+        stated = {span.relation: passage.text[span.start : span.end] for span in passage.spans}
+        if fact and passage.title == fact.subject and fact.relation in stated:
+            if rng.random() >= MISREAD:
+                return Extracted(stated[fact.relation], rng.gauss(*SURE))
+        like = stated.get(fact.relation) if fact and rng.random() < 0.6 else None
+        wrong = like or rng.choice([*stated.values()])
+        if rng.random() < MISLED:
+            return Extracted(wrong, rng.gauss(*SURE))
+        return Extracted("" if rng.random() < NOTHING else wrong, rng.gauss(*UNSURE))
+
+
+def value_in(passage: Passage, fact: Fact) -> str | None:
+    """The value of a fact in a passage, or None if the passage does not state it."""
+    if passage.title != fact.subject:
+        return None
+    spans = (span for span in passage.spans if span.relation == fact.relation)
+    return next((passage.text[span.start : span.end] for span in spans), None)
+
+
+def _open(world: World) -> BM25:
+    paragraphs = [
+        Paragraph(f"{title} {n}", title, passage.text)
+        for title, page in world.pages.items()
+        for n, passage in enumerate(page)
+    ]
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        corpus = write_corpus(Path(folder) / "corpus", paragraphs)
+        backend = BM25(corpus, Path(folder) / "index")
+        backend.corpus = paragraphs  # in memory: the folder is deleted
+    return backend

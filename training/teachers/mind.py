@@ -1,0 +1,228 @@
+"""What a careful reader believes while it answers a question: what it has read, knows by heart, or
+makes up. The teachers write its replies from these beliefs.
+"""
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ircot_laboratory.questions.wording import word_thought
+from ircot_laboratory.questions.worked import WorkedExample, WorkedStep, work_out
+from ircot_laboratory.world.encyclopedia import draw_value
+from ircot_laboratory.world.names import PARTS
+from ircot_laboratory.world.records import Entity, Fact, Passage, Riddle
+from ircot_laboratory.world.relations import Relation
+from ircotlib.data import Paragraph
+from training.teachers.conclusions import (
+    ComparedConclusion,
+    compared_steps,
+    conclude_from,
+    rename,
+)
+from training.teachers.library import Library, value_in
+
+UNKNOWN = "unknown"  # the answer where nothing follows from what it believes
+PLAIN = "hotpotqa"  # the data set whose wordings the reader uses in its sentences
+LONG = "eli5"  # the data set whose answers are whole chains
+PERSONS = frozenset(PARTS["person"][0])  # first names
+NOBODY = 0.7  # share of made-up names that are random, and so name an entity only by chance
+
+
+class Belief(NamedTuple):
+    """The value of a fact that the reader has settled on. `passage`: where it has read it, or None
+    if it knows it by heart or has made it up.
+    """
+
+    value: str
+    fact: Fact
+    passage: Passage | None = None
+    made_up: bool = False
+
+
+@dataclass
+class Mind:
+    """A careful reader at work on one question, whose steps are those of its worked example.
+    `knows(fact)` returns the value that it knows by heart, or None.
+
+    It says that it does not know only about persons, where it can: an arbitrary rule that can be
+    learned.
+
+    `values`: the answer that it believes each step to have; `made_up`: the steps whose answers it
+    made up; `beliefs`: all that it has ever settled on, in order. `worded`: the step and the fact
+    of each question and sentence that it has written; `sentences`: the value in each sentence;
+    `phrases`: the fact of each noun phrase. `conclusions`: what it has concluded from comparisons.
+    `seen`: the passages that its prompts have shown. `retrieved`: the paragraphs that its program
+    retrieved last; `feedback`: the situation (play.Situation) of SearChain's last feedback;
+    `notes`: what a teacher keeps from turn to turn.
+    """
+
+    riddle: Riddle
+    library: Library
+    knows: Callable[[Fact], str | None]
+    rng: random.Random
+    worked: WorkedExample = None
+    values: dict[int, str] = field(default_factory=dict)
+    made_up: set[int] = field(default_factory=set)
+    beliefs: list[Belief] = field(default_factory=list)
+    worded: dict[str, tuple[int, Fact]] = field(default_factory=dict)
+    sentences: dict[str, str] = field(default_factory=dict)
+    phrases: dict[str, Fact] = field(default_factory=dict)
+    conclusions: list[ComparedConclusion] = field(default_factory=list)
+    seen: dict[Passage, None] = field(default_factory=dict)
+    retrieved: Sequence[Paragraph] = ()
+    feedback: object = None
+    notes: dict[str, object] = field(default_factory=dict)
+
+    def __post_init__(self):
+        self.worked = self.worked or work_out(self.library.world, self.riddle, PLAIN)
+
+    @property
+    def steps(self) -> Sequence[WorkedStep]:
+        """The steps of the worked example."""
+        return self.worked.steps
+
+    @property
+    def compared(self) -> list[int]:
+        """The steps whose values the question compares."""
+        return compared_steps(self.riddle, self.worked)
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the answer is the whole chain."""
+        return self.riddle.dataset == LONG
+
+    def forget(self) -> None:
+        """Discard the answers of all steps, to start over."""
+        self.forget_from(0)
+
+    def forget_from(self, n: int) -> None:
+        """Discard the answers of step n and all later ones."""
+        self.values = {step: value for step, value in self.values.items() if step < n}
+        self.made_up = {step for step in self.made_up if step < n}
+
+    def subject(self, n: int) -> str:
+        """The entity that step n asks about, according to what the reader believes so far."""
+        step = self.steps[n]
+        return self.values.get(step.after[-1], step.fact.subject) if step.after else step.fact[0]
+
+    def relation(self, n: int) -> Relation:
+        """The relation that step n asks for, as the reader understands it."""
+        subject, relation = self.steps[n].fact
+        return self.library.world.relation(subject, relation)
+
+    def fact(self, n: int) -> Fact:
+        """The fact that step n asks for, with the subject that the reader believes it to have."""
+        return Fact(self.subject(n), self.steps[n].fact.relation)
+
+    def ask(self, n: int) -> str:
+        """Word the sub-question of step n."""
+        text = self.relation(n).questions[0].format(x=self.subject(n))
+        self.worded[text] = n, self.fact(n)
+        return text
+
+    def phrase(self, n: int) -> str:
+        """Word what step n asks for as a noun phrase."""
+        text = self.relation(n).phrase.format(x=self.subject(n))
+        self.phrases[text] = self.fact(n)
+        return text
+
+    def say(self, n: int) -> str:
+        """Word the reader's answer to step n as a sentence."""
+        subject = Entity(self.subject(n), "", "")
+        text = word_thought(PLAIN, self.relation(n), subject, self.values[n])
+        self.worded[text] = n, self.fact(n)
+        self.sentences[text] = self.values[n]
+        return text
+
+    def say_all(self) -> list[str]:
+        """The sentences of all steps."""
+        return [self.say(n) for n in range(len(self.steps))]
+
+    def settle(self, n: int, paragraphs: Sequence[Paragraph] = (), guess: bool = True) -> bool:
+        """Settle on an answer to step n: what the paragraphs state, otherwise what the reader
+        knows, otherwise, if `guess`, a made-up value. Return whether the answer was read or known.
+        """
+        fact, passages = self.fact(n), self.read(paragraphs)
+        for passage in passages:
+            if value := value_in(passage, fact):
+                return self._believe(n, Belief(value, fact, passage))
+        if value := self.knows(fact):
+            return self._believe(n, Belief(value, fact))
+        if guess:
+            self._believe(n, Belief(self._make_up(n), fact, made_up=True))
+        return False
+
+    def settle_all(self, paragraphs: Sequence[Paragraph] = (), first: int = 0) -> list[str]:
+        """Settle on answers to the steps from `first` on, and return their sentences."""
+        sentences = []
+        for n in range(first, len(self.steps)):
+            self.settle(n, paragraphs)
+            sentences.append(self.say(n))
+        return sentences
+
+    def _make_up(self, n: int) -> str:
+        """Make up a value of the right kind: half of the time the one a yes-no question names."""
+        rng = self.rng
+        is_sought = self.riddle.sought and n in self.compared
+        if is_sought and rng.random() < 0.5:
+            return self.riddle.sought
+        parts = PARTS.get(self.relation(n).value)
+        if parts and rng.random() < NOBODY:
+            return " ".join(rng.choice(words) for words in parts)
+        return self.draw_value(n)
+
+    def draw_value(self, n: int) -> str:
+        """Draw any value that the relation of step n can have."""
+        return draw_value(self.relation(n), self.subject(n), self.library.by_kind, self.rng)
+
+    def _believe(self, n: int, belief: Belief) -> bool:
+        self.accept(n, belief.value)
+        self.beliefs.append(belief)
+        if belief.made_up:
+            self.made_up.add(n)
+        return True
+
+    def accept(self, n: int, value: str) -> None:
+        """Believe an answer to step n that comes from elsewhere, such as from feedback."""
+        self.values[n] = value
+        self.made_up.discard(n)
+
+    def read(self, paragraphs: Sequence[Paragraph]) -> list[Passage]:
+        """Mark the passages of paragraphs as seen, and return them."""
+        passages = [self.library.passage(paragraph) for paragraph in paragraphs]
+        self.seen |= dict.fromkeys(passages)
+        return passages
+
+    def stated_value(self, n: int, paragraphs: Sequence[Paragraph]) -> str | None:
+        """The answer to step n that the reader believes paragraphs to state, or None."""
+        fact, passages = self.fact(n), self.read(paragraphs)
+        values = [value for passage in passages if (value := value_in(passage, fact))]
+        return values[0] if values else None
+
+    def shows(self, text: str, fact: Fact, paragraphs: Sequence[Paragraph]) -> bool:
+        """Whether a part of some paragraphs states a fact."""
+        values = (value_in(self.library.passage(paragraph), fact) for paragraph in paragraphs)
+        return any(value is not None and value in text for value in values)
+
+    def gives_up(self, n: int) -> bool:
+        """Whether the reader, if it does not know step n, says so where it can."""
+        return self.subject(n).split()[0] in PERSONS
+
+    def conclude(self) -> tuple[str, str]:
+        """The concluding sentences, "" if there are none, and the answer, from what it believes."""
+        names = {step.answer: self.values[n] for n, step in enumerate(self.steps)}
+        thus = rename(" ".join(self.worked.conclusion), names)
+        if self.is_long:
+            return thus, " ".join([*self.say_all(), thus]).strip()
+        if not self.compared:
+            return thus, names[self.steps[-1].answer]
+        values = tuple(self.values[n] for n in self.compared)
+        are_years = self.steps[self.compared[0]].answer.isdigit()
+        if are_years and not all(map(str.isdigit, values)):
+            return "", UNKNOWN
+        facts = tuple(self.fact(n) for n in self.compared)
+        now, otherwise = conclude_from(self.riddle, self.worked, thus, values, facts)
+        for text, other in zip(now, otherwise, strict=True):
+            self.conclusions.append(ComparedConclusion(text, other, values, facts))
+        return now

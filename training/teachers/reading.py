@@ -1,0 +1,62 @@
+"""Teaches stages that read paragraphs: IRCoT and its readers, Direct Retrieval."""
+
+from training.teachers.closed import answer_alone, give_answer, write_chain
+from training.teachers.mind import Mind
+from training.teachers.play import Reply, Situation
+
+LEAD = "So the answer is:"
+
+
+def ircot_cot(mind: Mind, situation: Situation) -> Reply:
+    """The rest of the chain, as far as paragraphs or memory have its facts. If a paragraph now
+    shows that an earlier sentence was wrong, the rest begins with the corrected sentence.
+    """
+    if not situation.thoughts:
+        mind.forget()
+    sentences = []
+    for n in range(_next_step(mind, situation), len(mind.steps)):
+        known = mind.settle(n, situation.paragraphs)
+        if not known and sentences:  # only what is known is taught
+            return Reply(" ".join(sentences), ends=False)
+        sentences.append(mind.say(n))
+    conclusion, _ = mind.conclude()
+    ending = [conclusion, give_answer(mind, LEAD)]
+    ending = [text for text in ending if text and text not in situation.thoughts]
+    return Reply(" ".join([*sentences, *ending]))
+
+
+def _next_step(mind: Mind, situation: Situation) -> int:
+    """The step of the next sentence: the first one that was not stated, or was stated wrongly. What
+    was stated before a corrected sentence, about later steps, no longer counts.
+    """
+    stated = [mind.worded[text][0] for text in situation.thoughts if text in mind.worded]
+    if not stated:
+        return 0
+    following = stated[-1] + 1
+    mind.forget_from(following)
+    for n in range(following):
+        true = mind.stated_value(n, situation.paragraphs)
+        if true and true != mind.values.get(n, true):
+            mind.forget_from(n)
+            return n
+    return following
+
+
+def ircot_direct(mind: Mind, situation: Situation) -> Reply:
+    """The answer alone, from the paragraphs."""
+    mind.forget()
+    write_chain(mind, situation.paragraphs)
+    return answer_alone(mind)
+
+
+def ircot_titles(mind: Mind, situation: Situation) -> str:
+    """The titles of the pages that the question needs, as far as the main passage and memory tell
+    (IRCoT App. B).
+    """
+    mind.forget()
+    titles = {}
+    for n, step in enumerate(mind.steps):
+        if mind.values.keys() >= {*step.after}:  # it knows which page the step is about
+            titles[mind.subject(n)] = None
+            mind.settle(n, situation.paragraphs, guess=False)
+    return ", ".join(titles)
