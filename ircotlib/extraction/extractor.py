@@ -47,26 +47,19 @@ class Extractor:
         return f"{models.hash_files(self.folder, VERSION, 'float64', models.OLDER)} {LONGEST}"
 
     @cached_property
-    def model(self):
-        """The model itself, in float64, so that no confidence, rounded, depends on the other rows
-        of its batch; in float32, one of 1,200 did. Raises DataError if its weights do not fit.
+    def model(self) -> tuple:
+        """The tokenizer, and the model itself, in float64, so that no confidence, rounded, depends
+        on the other rows of its batch; in float32, one of 1,200 did.
         """
         need("torch", "local")
         import torch
-        from transformers import DPRReader
+        from transformers import DPRReader, DPRReaderTokenizerFast
 
         from ircotlib.generation.weights import read_weights
 
-        return read_weights(DPRReader, self.folder, None, torch.float64, UNUSED)
-
-    @cached_property
-    def tokenizer(self):
-        """The tokenizer as transformers reads it."""
-        need("transformers", "local")
-        from transformers import DPRReaderTokenizerFast
-
         with models.naming_file(self.folder, "a tokenizer"):
-            return DPRReaderTokenizerFast.from_pretrained(self.folder)
+            tokenizer = DPRReaderTokenizerFast.from_pretrained(self.folder)
+        return tokenizer, read_weights(DPRReader, self.folder, None, torch.float64, UNUSED)
 
     def answer(self, requests: Sequence[Extract]) -> Iterator[tuple[int, str | ValueError]]:
         """Yield the index of each request and its reply, batch by batch, the shortest first.
@@ -98,10 +91,10 @@ class Extractor:
 
     def _encode(self, request: Extract, limit: int) -> Encoded:
         """[CLS] query [SEP] title [SEP] text, cut at the limit."""
-        quiet = {"verbose": False}  # about long inputs
-        head = self.tokenizer(request.query, request.paragraph.title, **quiet)["input_ids"]
+        tokenizer, quiet = self.model[0], {"verbose": False}  # about long inputs
+        head = tokenizer(request.query, request.paragraph.title, **quiet)["input_ids"]
         options = quiet | {"add_special_tokens": False, "return_offsets_mapping": True}
-        body = self.tokenizer(request.paragraph.text, **options)
+        body = tokenizer(request.paragraph.text, **options)
         return (head + body["input_ids"])[:limit], len(head), body["offset_mapping"]
 
     def _read_spans(self, batch: Sequence[Encoded]) -> list[tuple[tuple[int, int] | None, float]]:
@@ -111,11 +104,12 @@ class Extractor:
         import torch
         from torch.nn.utils.rnn import pad_sequence
 
-        rows = [torch.tensor(ids, device=self.model.device) for ids, *_ in batch]
+        model = self.model[1]
+        rows = [torch.tensor(ids, device=model.device) for ids, *_ in batch]
         inputs = {"input_ids": pad_sequence(rows, batch_first=True)}  # B, T
         inputs |= {"attention_mask": pad_sequence([torch.ones_like(row) for row in rows], True)}
         with torch.inference_mode():
-            out = self.model(**inputs)
+            out = model(**inputs)
         starts, ends = out.start_logits.cpu(), out.end_logits.cpu()  # B, T
         texts = [slice(first, len(ids)) for ids, first, _ in batch]  # without query and padding
         spans = [best_span(starts[row, text], ends[row, text]) for row, text in enumerate(texts)]

@@ -5,7 +5,7 @@ torch and transformers are imported only when a reply must be computed.
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import inf
 
 from ircotlib.errors import UserError
@@ -67,8 +67,7 @@ class LocalModel:
         self.count_tokens = self.tokens.count
         version = DECODER_VERSION if self.tokens.by_word else LOOKING_AHEAD
         self.fingerprint = models.hash_files(self.folder, version, self.dtype)
-        # of the prompts that wait: their tokens, 4 bytes each, and the names of their blocks
-        self._waiting: dict[object, tuple[array, list[bytes]]] = {}
+        self._encode = lru_cache(1024)(self._read)  # prompts that wait are asked for often
 
     @cached_property
     def model(self):
@@ -124,9 +123,7 @@ class LocalModel:
         from ircotlib.generation.decode import decode, most_probable
         from ircotlib.generation.sampling import Draws
 
-        prompts = [list(self._encode(request.prompt)[0]) for request in requests]
-        for request in requests:
-            self._waiting.pop(request.prompt, None)
+        prompts = [self._encode(request.prompt)[0] for request in requests]
         # of each row, one for every text: the position of its request
         sources = [at for at, request in enumerate(requests) for _ in range(count_rows(request))]
         draws = Draws(requests) if isinstance(requests[0], Sample) else None
@@ -162,14 +159,12 @@ class LocalModel:
             return UserError(f"{self.name}: found thoughts, {rows[0][0][:80]!r}; set server for it")
         return write_reply(request, prompt_tokens, rows)
 
-    def _encode(self, prompt: object) -> tuple[Sequence[int], list[bytes]]:
-        if prompt not in self._waiting:
-            if not isinstance(prompt, str):
-                raise UserError(f"found {len(prompt)} messages, expected a text; set server")
-            tokens = array("i", self.tokens.encode(prompt))
-            blocks = name_blocks(tokens) if self.prefixes.limit else []
-            self._waiting[prompt] = tokens, blocks
-        return self._waiting[prompt]
+    def _read(self, prompt: str | tuple) -> tuple[Sequence[int], list[bytes]]:
+        """The tokens of a prompt, and the names of its blocks in the prefix cache."""
+        if not isinstance(prompt, str):
+            raise UserError(f"found {len(prompt)} messages, expected a text; set server")
+        tokens = array("i", self.tokens.encode(prompt))  # 4 bytes each
+        return tokens, name_blocks(tokens) if self.prefixes.limit else []
 
     def _fault(self, request: Request) -> ValueError | None:
         """The reason why this request cannot be answered; None if it can."""
@@ -184,5 +179,4 @@ class LocalModel:
                 end = f"pack fewer; the prompt ends: {str(request.prompt)[-200:]!r}"
                 raise UserError(f"{found}, {expected}; {end}")
         except ValueError as fault:
-            self._waiting.pop(request.prompt, None)
             return fault

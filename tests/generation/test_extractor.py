@@ -19,7 +19,7 @@ from transformers import DPRReaderTokenizer
 
 from ircotlib.data import Paragraph
 from ircotlib.extraction import extractor
-from ircotlib.extraction.extractor import Extractor, best_span
+from ircotlib.extraction.extractor import Extractor
 from ircotlib.extraction.repeated_queries import open_duplicates
 from ircotlib.generation.batches import cut_batches
 from ircotlib.program import Duplicate, Extract, key
@@ -80,7 +80,7 @@ def test_the_batch_changes_nothing(folder, monkeypatch):
 
 def test_what_is_too_long_is_cut_at_its_end_or_costs_its_request_only(folder):
     reader = Extractor(folder)
-    room = 512 - len(reader.tokenizer("who?", "Walibi Park")["input_ids"])
+    room = 512 - len(reader.model[0]("who?", "Walibi Park")["input_ids"])
     texts = ["it " * room, "it " * room + "park " * 300, "it " * (room - 1), "", " \n "]
     rows = [Extract("who?", Paragraph("p", "Walibi Park", text)) for text in texts]
     long = Extract("who " * 600, Paragraph("p", "Walibi Park", PARK))
@@ -88,16 +88,10 @@ def test_what_is_too_long_is_cut_at_its_end_or_costs_its_request_only(folder):
     assert isinstance(fault, ValueError) and "reads 512" in str(fault) and "\n" not in str(fault)
     whole, cut, shorter, *empty = map(reader.decode, replies)
     assert whole == cut != shorter and [span.text for span in empty] == ["", ""]
-
-
-def test_an_answer_is_of_the_text_never_of_the_query_or_the_title(folder):
-    """Not even if they contain the token that separates them from the text."""
+    # an answer is never of the query or the title, whatever these contain
     asked = (("park [SEP] 1975", "Eddy"), ("[SEP] [SEP]", "[SEP]"), ("", ""))
     rows = [Extract(query, Paragraph("p", title, "NEAR it")) for query, title in asked]
-    assert {span.text for span in extract(Extractor(folder), rows)} <= {"NEAR", "it", "NEAR it"}
-    start, end = torch.tensor([1.0, 5.0, 0.0, 5.0]), torch.tensor([9.0, 0.0, 3.0, 0.5])
-    assert best_span(start, end) == (0, 0) and best_span(start[:0], end[:0]) is None
-    assert best_span(start, torch.tensor([0.0, 0.0, 3.0, 3.0])) == (1, 2)  # the first
+    assert {span.text for span in extract(reader, rows)} <= {"NEAR", "it", "NEAR it"}
 
 
 def test_the_fingerprint_is_that_of_the_files(folder, older, tmp_path):

@@ -1,7 +1,6 @@
 """The folders of models: found, hashed, read without their weights, and damaged."""
 
 import hashlib
-import json
 import shutil
 
 import huggingface_hub.constants
@@ -9,13 +8,13 @@ import pytest
 import torch
 from asking import ask_one
 from safetensors.torch import load_file, save_file
-from tiny import KINDS, copy, prompts, spell, unigram_tokenizer
+from tiny import KINDS, copy, prompts, unigram_tokenizer
 from transformers import AutoTokenizer
 
 from ircotlib.files.models import hash_files
 from ircotlib.files.paths import MODELS
-from ircotlib.generation.config import is_encoder_decoder
 from ircotlib.generation.local import LocalModel
+from ircotlib.generation.tokens import Tokens
 from ircotlib.program import SENTENCE, Generate
 
 SHIPPED = sorted(path.parent for path in MODELS.glob("*/training.json"))
@@ -48,16 +47,13 @@ def test_a_name_on_the_hub_that_was_downloaded_before(folders, tmp_path, monkeyp
     for path in folders["t5"].iterdir():
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         blob = blobs / (digest if path.suffix == ".safetensors" else digest[:40])
-        shutil.copy(path, blob)
-        (snapshot / path.name).symlink_to(blob)
+        (snapshot / path.name).symlink_to(shutil.copy(path, blob))
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     assert LocalModel("lab/tiny-t5").fingerprint == LocalModel(folders["t5"]).fingerprint
     for name in ("lab/no-such-model", "./models/typo"):
         with pytest.raises(FileNotFoundError, match=name):
             LocalModel(name)
-    with pytest.raises(ValueError, match="int8"):
-        LocalModel(folders["t5"], dtype="int8")
 
 
 @pytest.mark.parametrize("name", [*(path.name for path in SHIPPED), *KINDS])
@@ -79,29 +75,19 @@ def test_a_folder_says_what_transformers_says(folders, name):
 
 @pytest.mark.parametrize("name", ["mini-base", "mini-causal", "unigrams", *KINDS])
 def test_the_names_of_special_tokens_are_text_in_a_prompt(folders, tmp_path, name):
+    folder = folders.get(name, MODELS / name)
     if name == "unigrams":  # as T5's, whose vocabulary has the names as words
-        local = spell(tmp_path / name, unigram_tokenizer(), "So.")
-    else:
-        local = LocalModel(folders.get(name, MODELS / name))
-    theirs = AutoTokenizer.from_pretrained(local.folder)
+        unigram_tokenizer().save_pretrained(folder := tmp_path)
+    tokens, theirs = Tokens(folder), AutoTokenizer.from_pretrained(folder)
     special = [token for token in theirs.added_tokens_decoder.values() if token.special]
     assert special
     for token in special:
         if token.content == theirs.unk_token:  # what unknown letters become
             continue
         text = f"Q: Who wrote{token.content} {token.content}ka lo. {token.content}\nA:"
-        ids, number = local.tokens.encode(text), theirs.convert_tokens_to_ids(token.content)
-        assert ids.count(number) == local.tokens.encode("ka").count(number)
-        assert name != "gpt2" or local.tokens.decode(ids) == text
-
-
-@pytest.mark.parametrize("kind", ["T5", "Llama", "Bart"])
-def test_which_models_read_with_an_encoder(tmp_path, kind):
-    reads = kind != "Llama"
-    about = {"architectures": [f"{kind}For{'ConditionalGeneration' if reads else 'CausalLM'}"]}
-    for set_in_file, expected in (({}, reads), ({"is_encoder_decoder": not reads}, not reads)):
-        (tmp_path / "config.json").write_text(json.dumps(about | set_in_file))
-        assert is_encoder_decoder(tmp_path) == expected
+        ids, number = tokens.encode(text), theirs.convert_tokens_to_ids(token.content)
+        assert ids.count(number) == tokens.encode("ka").count(number)
+        assert name != "gpt2" or tokens.decode(ids) == text
 
 
 def with_weights(target, **changes):
@@ -114,11 +100,8 @@ def with_weights(target, **changes):
 
 
 NORM = "encoder.final_layer_norm.weight"
-MISFITS = {
-    f"{NORM} missing": {NORM: None},
-    "extra superfluous": {"extra": torch.ones(7)},
-    f"{NORM} of another shape": {NORM: torch.ones(7)},
-}
+MISFITS = {f"{NORM} missing": {NORM: None}, "extra superfluous": {"extra": torch.ones(7)}}
+MISFITS[f"{NORM} of another shape"] = {NORM: torch.ones(7)}
 
 
 @pytest.mark.parametrize("named", MISFITS)
@@ -127,7 +110,7 @@ def test_weights_that_do_not_fit_are_refused(tmp_path, named):
         ask_one(with_weights(tmp_path, **MISFITS[named]), REQUEST)
 
 
-def test_tied_weights_that_are_written_twice_count_once_and_nan_is_no_reply(tmp_path):
+def test_tied_weights_count_once_and_numbers_that_are_none_are_no_reply(tmp_path):
     shipped = LocalModel(MODELS / "mini-base")
     shared = load_file(shipped.folder / "model.safetensors")["shared.weight"]
     tied = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "lm_head.weight")

@@ -5,18 +5,15 @@ import json
 import random
 import re
 from dataclasses import replace
-from functools import partial
 from math import inf, nan
 
 import pytest
 import torch
 from asking import ask, ask_one
-from tiny import LIMIT, PARTS, byte_tokenizer, cut, prompts, read, shortest, spell
+from tiny import LIMIT, cut, prompts, read, shortest
 from transformers import AutoConfig, AutoTokenizer, T5ForConditionalGeneration
 from transformers.models.t5.modeling_t5 import T5Attention
 
-from ircotlib.engine.cache import Calls
-from ircotlib.engine.scheduler import run
 from ircotlib.errors import UserError
 from ircotlib.generation.decode import bias_from_distances
 from ircotlib.generation.local import LocalModel
@@ -69,22 +66,6 @@ def test_the_batch_changes_nothing_and_a_reply_comes_when_its_row_ends(folder):
     assert lengths == sorted(lengths) and len({*lengths}) > 3
 
 
-ENDS = [("Amazon.com was founded in 1994.", " It is."), ("He fired the .30 carbine.", " He is.")]
-ENDS += [("It is 'his.'", " He is."), ("It is his...", " He is."), ("It is his.", "")]
-
-
-@pytest.mark.parametrize("kind", PARTS)
-def test_a_sentence_ends_only_where_white_space_follows(tmp_path, kind):
-    for number, (kept, rest) in enumerate(ENDS):
-        local = spell(tmp_path / str(number), PARTS[kind](), kept + rest)
-        assert not local.tokens.by_word
-        [reply] = read(local, [Generate("Q", SENTENCE, 100)])
-        tokens = [*local.tokens.encode(kept + rest), 0]
-        assert reply["text"] == kept and reply["tokens"] == shortest(local, tokens, SENTENCE)
-    local = spell(tmp_path, byte_tokenizer(), "It is… He is his")  # its three bytes are tokens
-    assert read(local, [Generate("Q", SENTENCE, 100)])[0]["text"] == "It is…"
-
-
 def test_a_t5_encoder_reads_padded_prompts_as_transformers_does(folders):
     ours = LocalModel(folders["t5"]).model.encoder
     theirs = T5ForConditionalGeneration.from_pretrained(folders["t5"]).eval().encoder
@@ -124,18 +105,6 @@ def test_numbers_too_large_for_the_dtype_are_no_reply(folders, kind):
         assert re.search(r"too large for float16 after a prompt of \d+ tokens.*float32", str(error))
 
 
-@pytest.mark.parametrize("make", [Generate, partial(Sample, n=2, temperature=1.0)])
-def test_a_prompt_whose_numbers_are_too_large_costs_only_itself(folders, make):
-    local = LocalModel(folders["gpt2"], dtype="float16")
-    local.model.transformer.wpe.weight.data[25:] = 65_504  # what long prompts and texts reach
-    local.model.transformer.wte.weight.data += 20
-    requests = [make(prompt="ka " * words, stop=None, max_tokens=5) for words in (3, 60, 9)]
-    requests.append(make(prompt="ka " * 24, stop=None, max_tokens=60))  # only while it is written
-    short, long, other, later = ask(local, requests)
-    assert isinstance(long, UserError) and isinstance(later, UserError)
-    assert "NaN" not in short + other and json.loads(short)["tokens"] >= 5
-
-
 def test_batches_are_the_shortest_prompts_that_fit(folders):
     local = LocalModel(folders["t5"], batch_tokens=40, batch_rows=3)
     lengths = [9, 4, 50, 4, 11, 4]
@@ -150,24 +119,6 @@ def test_batches_are_the_shortest_prompts_that_fit(folders):
     assert read(local, [request])[0]["prompt_tokens"] == 1201
     with pytest.raises(TypeError, match="Retrieve"):
         ask(local, [Retrieve("ka", 3)])
-
-
-def test_a_replayed_run_does_not_read_the_weights(folders, tmp_path):
-    def three_thoughts(prompt):
-        thought = yield Generate(prompt, SENTENCE, 10)
-        samples = yield Sample(prompt, 2, 1.0, SENTENCE, 10)
-        return thought, samples, (yield Generate(f"{prompt} {thought}", SENTENCE, 10))
-
-    def play(local):
-        programs = {prompt: three_thoughts(prompt) for prompt in prompts()}
-        with Calls(tmp_path / "calls.sqlite") as calls:
-            outcomes, _ = run(programs, [local], calls)
-        return [outcome.result for outcome in outcomes.values()]
-
-    first, second = (LocalModel(folders["t5"], batch_rows=8) for _ in range(2))
-    results = play(first)
-    assert play(second) == results and len(results[0][1]) == 2
-    assert "model" in vars(first) and "model" not in vars(second)
 
 
 @pytest.mark.parametrize("kind", ["gpt2", "llama"])

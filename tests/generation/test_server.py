@@ -7,31 +7,23 @@ from email.utils import formatdate
 
 import pytest
 from asking import ask, ask_one
-from serving import completion, copy_model, serve_model, status
+from serving import completion, copy_model, said, serve_model, status
 from tiny import read
 from werkzeug import Response
 
 openai = pytest.importorskip("openai", reason="needs the client: pip install -e '.[server]'")
 
-from ircotlib.playing.cache import Calls
-from ircotlib.playing.scheduler import run
-
+from ircotlib.engine.cache import Calls
+from ircotlib.engine.scheduler import run
 from ircotlib.errors import Unavailable, UserError
 from ircotlib.generation.budget import Budget, Price, find_price
 from ircotlib.generation.local import LocalModel
 from ircotlib.generation.server import ServerModel
-from ircotlib.program import (
-    LINE,
-    SENTENCE,
-    SENTENCE_OF_LINE,
-    Generate,
-    Message,
-    Sample,
-    Sampled,
-)
+from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Generate, Message, Sample, Sampled
 
 pytestmark = pytest.mark.usefixtures("quick")
 WORDS = ("red", "green", "blue", "black")
+CAPITALS = {word: word.upper() for word in WORDS}
 
 
 def model(fake, **options) -> ServerModel:
@@ -47,31 +39,24 @@ def play(backend, calls, prompts=WORDS) -> dict[str, str]:
 
 
 def test_what_is_sent(fake):
-    usual = {"model": "m", "temperature": 0, "max_tokens": 9}
-    chat = {
-        "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "q"}]
-    }
-    messages = tuple(Message(*each.values()) for each in chat["messages"])
+    messages = (Message("system", "Be brief."), Message("user", "q"))
     backend, chats = model(fake), model(fake, chat=True)
-    ask_one(backend, Generate("q", LINE, 9))
-    ask_one(backend, Generate("q", SENTENCE, 9))
-    ask_one(backend, Generate("q", tuple("abcdef"), 9))
-    ask_one(chats, Generate(messages, ("Q:",), 9))  # it might begin with thoughts
-    ask_one(chats, Generate(messages, ("Q:",), 9))
-    ask_one(chats, Generate("q", SENTENCE_OF_LINE, 9))
-    prompt, drawn = {"prompt": "q"}, usual | {"temperature": 0.5, "n": 3}
-    assert fake.bodies[:3] == [
-        usual | prompt | {"stop": ["\n"]},
-        usual | prompt,
-        usual | prompt | {"stop": [*"abcd"]},
-    ]
-    alone = {"messages": [{"role": "user", "content": "q"}]}
-    assert fake.bodies[3:] == [usual | chat, usual | chat | {"stop": ["Q:"]}, usual | alone]
+    for request in (Generate("q", LINE, 9), Generate("q", tuple("abcdef"), 9)):
+        ask_one(backend, request)
+    for stop in (("Q:",), ("Q:",), SENTENCE_OF_LINE):  # the first might end thoughts
+        ask_one(chats, Generate(messages, stop, 9))
+    usual, prompt = {"model": "m", "temperature": 0, "max_tokens": 9}, {"prompt": "q"}
+    chat = {"messages": [{"role": role, "content": text} for role, text in messages]}
+    expected = [prompt | {"stop": ["\n"]}, prompt | {"stop": [*"abcd"]}]
+    expected += [chat, chat | {"stop": ["Q:"]}, chat]
+    assert fake.bodies == [usual | more for more in expected]
     fake.bodies.clear()
     fake.faults = {"q": [{"choices": completion("A")["choices"] * 3}] * 2}
-    ask_one(backend, Sample("q", 3, 0.5, SENTENCE, 9))
-    ask_one(chats, Sample("q", 3, 0.5, SENTENCE, 9))
-    assert fake.bodies == [drawn | prompt | {"logprobs": 1}, drawn | alone | {"logprobs": True}]
+    for each, logprobs in ((backend, 1), (chats, True)):
+        ask_one(each, Sample("q", 3, 0.5, SENTENCE, 9))
+        asked = prompt if each is backend else {"messages": [{"role": "user", "content": "q"}]}
+        drawn = {"temperature": 0.5, "n": 3, "logprobs": logprobs}
+        assert fake.bodies.pop() == usual | asked | drawn
     assert isinstance(ask_one(backend, Generate(messages)), ValueError)
 
 
@@ -87,27 +72,20 @@ def reset(body):
     return response
 
 
-def stream(body):
-    return Response('data: {"choices": []}\n\n', 200, content_type="text/event-stream")
-
-
 def half(**ends) -> dict:
     return completion("Ann Lee was the", **ends)
 
 
-def said(content: str, kind: str = "application/json", number: int = 200) -> Response:
-    return Response(content, number, content_type=kind)
-
-
+CALL = {"content": None, "tool_calls": [{"id": "1"}]}
 PASSES = {
     "slow down": status(429, "slow down", {"Retry-After": "0.05"}),
     "loading": status(503, "loading"),
-    "broken": Response("broken", 500),
+    "broken": said("broken", 500),
     "reset": reset,
     "hangs": hang,
     "half of a reply": said('{"choices": [{"te'),
-    "a page": said("<html>Welcome", "text/html"),
-    "a stream": stream,
+    "a page": said("<html>Welcome", kind="text/html"),
+    "a stream": said('data: {"choices": []}\n\n', kind="text/event-stream"),
     "null": said("null"),
     "no field": {},
     "no choice": {"choices": []},
@@ -115,17 +93,14 @@ PASSES = {
     "a choice that is null": {"choices": [None]},
     "an empty choice": {"choices": [{"index": 0}]},
     "no content": completion(None),
-    "a call of a tool": completion(None, message={"content": None, "tool_calls": [{"id": "1"}]}),
+    "a call of a tool": completion(None, message=CALL),
     "an error of 200": {"error": {"message": "Provider returned error", "code": "odd"}},
     "an error as a text": {"error": "the model crashed"},
-    "an object error": {"object": "error", "message": "x"},
     "an error beside half a text": half() | {"error": {"message": "lost"}},
     "an error in a choice": half(error={"code": 502}),
     "finish_reason error": half(finish_reason="error"),
     "finish_reason abort": half(finish_reason="abort"),
-    "no resources": half(finish_reason="insufficient_system_resource"),
     "native_finish_reason": half(native_finish_reason="ERROR"),
-    "code 503 in a reply of 200": {"error": {"message": "overloaded", "code": "later"}},
 }
 
 
@@ -133,7 +108,7 @@ PASSES = {
 def test_what_may_pass_is_asked_for_again_and_never_kept(fake, fault):
     fake.faults = {"red": [fault, fault]}
     with Calls() as calls:
-        assert play(model(fake, chat=True), calls) == {word: word.upper() for word in WORDS}
+        assert play(model(fake, chat=True), calls) == CAPITALS
     assert sorted(fake.asked) == sorted([*WORDS, "red", "red"])
 
 
@@ -141,57 +116,33 @@ LIMIT = "This model's maximum context length is 4097 tokens. However, you sent 5
 TOO_LARGE = "max_tokens is too large: 9000. This model supports at most 4096 completion tokens"
 REFUSED = {"content": [{"type": "refusal", "refusal": "No."}]}
 ONE = {  # what is answered, how often it is asked, and the words of the error
-    "broken": (Response("broken <b>\x1b[31m", 500), 3, "status 500, .*broken"),
-    "a bad gateway": (status(502, "upstream"), 3, "upstream"),
+    "broken": (said("broken <b>\x1b[31m", 500, "text/html"), 3, "status 500, .*broken"),
     "no choice": ({"choices": []}, 3, "in place of a text: .*asked 3 times"),
     "half a text": (half(finish_reason="error"), 3, "a text that failed: .*asked 3 times"),
     "a filter": (half(finish_reason="content_filter"), 1, "found a refusal"),
     "a refusal": (completion(None, message={"refusal": "No."}), 1, "found a refusal.*No"),
     "a refusal in parts": (completion(None, message=REFUSED), 1, "found a refusal.*No"),
-    "too long": (
-        status(400, LIMIT, param="messages"),
-        1,
-        "status 400, .*maximum context length is 4097",
-    ),
-    "too long for a minute": (
-        status(429, "Request too large for gpt-4: Limit 6000"),
-        3,
-        "too large",
-    ),
-    "too long in a list": (
-        said('[{"error": {"message": "9 tokens > 4"}}]', number=400),
-        1,
-        "9 tok",
-    ),
-    "too long for a proxy": (said("<title>413 Too Large", "text/html", 413), 1, "413 Too Large"),
-    "too long with 200": ({"error": {"message": "exceeds the context", "code": 400}}, 1, "exceeds"),
+    "too long": (status(400, LIMIT, param="messages"), 1, "status 400, .*length is 4097"),
+    "too long a minute": (status(429, "Request too large: Limit 6000"), 3, "too large"),
+    "too long in a list": (said('[{"error": {"message": "9 > 4"}}]', 400), 1, "9 > 4"),
+    "too long with 200": ({"error": {"message": "too long", "code": 400}}, 1, "400, .*too long"),
     "max_tokens": (status(400, TOO_LARGE, param="max_tokens"), 1, "is too large: 9000"),
-    "a list of details": (
-        said('{"detail": [{"loc": ["body"], "msg": "odd"}]}', number=422),
-        1,
-        "odd",
-    ),
-    "a text": (said("just\r\ntext", "text/plain", 418), 1, "status 418, just text"),
+    "details": (said('{"detail": [{"loc": ["body"], "msg": "odd"}]}', 422), 1, "odd"),
+    "a text": (said("just\r\ntext", 418, "text/plain"), 1, "status 418, just text"),
     "only a beginning": (completion("It is", finish_reason="length"), 1, "no whole text"),
-    "nothing before the limit": (completion("", finish_reason="length"), 2, "no whole text"),
+    "nothing": (completion("", finish_reason="length"), 2, "no whole text"),
 }
 
 
 @pytest.mark.parametrize(("fault", "times", "words"), ONE.values(), ids=ONE)
 def test_what_one_request_is_refused_costs_its_question(fake, fault, times, words):
     fake.faults = {"blue": [fault] * 9}
-    request = Generate("blue", LINE, 90)
-    error = ask_one(model(fake), request)
-    assert isinstance(error, ValueError | RuntimeError) and fake.asked == ["blue"] * times
-    assert str(error).isprintable() and len(str(error)) < 500
-    with Calls() as calls:
-        fake.faults = {"blue": [fault] * 9}
-        if "whole text" not in words:
-            with pytest.raises(RuntimeError, match=f"'blue': 1 of 4 questions failed.*{words}"):
-                play(model(fake), calls)
-            assert len(calls) == 3
-    with pytest.raises(type(error), match=words):
-        raise error
+    replies = ask(model(fake), [Generate(word, LINE, 90) for word in WORDS])
+    assert [isinstance(reply, str) for reply in replies] == [True, True, False, True]
+    assert fake.asked == ["red", "green", *["blue"] * times, "black"]
+    assert str(replies[2]).isprintable() and len(str(replies[2])) < 500
+    with pytest.raises((ValueError, RuntimeError), match=words):
+        raise replies[2]
 
 
 ALL = {
@@ -218,11 +169,10 @@ def test_what_no_request_gets_past_ends_the_run_and_a_rerun_goes_on(fake, fault,
         assert fake.asked == ["red", *["green"] * times] and len(calls) == 1
         fake.faults = {}
         fake.bodies.clear()
-        assert play(model(fake), calls) == {word: word.upper() for word in WORDS}
-        assert fake.asked == ["green", "blue", "black"]
+        assert play(model(fake), calls) == CAPITALS and fake.asked == ["green", "blue", "black"]
 
 
-def test_nobody_listens(quick):
+def test_nobody_listens():
     with pytest.raises(Unavailable, match="no connection .*refused.*all replies are kept"):
         list(ServerModel("m", "http://127.0.0.1:9").answer([Generate("red")]))
 
@@ -240,29 +190,21 @@ def test_retry_after_is_obeyed_a_number_or_a_date(fake, wait):
 
 def refused(field: str) -> Response:
     """As FastAPI refuses a field; it repeats what was sent."""
-    detail = {
-        "type": "extra_forbidden",
-        "loc": ["body", field],
-        "msg": "Extra inputs are not permitted",
-    }
-    return said(json.dumps({"detail": [detail | {"input": "a prompt, with stop"}]}), number=422)
+    detail = {"loc": ["body", field], "msg": "Extra inputs are not permitted", "input": "a stop"}
+    return said(json.dumps({"detail": [detail]}), 422)
 
 
 FIELD = [
     ("logprobs", status(403, "You are not allowed to request logprobs from this model")),
-    ("logprobs", said('[{"error": {"message": "Unknown name \\"logprobs\\""}}]', number=400)),
+    ("logprobs", said('[{"error": {"message": "Unknown name \\"logprobs\\""}}]', 400)),
     ("logprobs", said('{"error": {"message": "no logprobs here", "code": 400}}')),
     ("logprobs", refused("logprobs")),
     ("stop", status(400, "stop_sequences: each stop sequence must contain non-whitespace")),
-    ("stop", status(400, "Invalid 'stop': array too long.", param="stop")),
     ("stop", refused("stop")),
     ("n", status(400, "Field 'n': Value must be between 1 <= value <= 4, but got 5")),
     ("temperature", status(403, "temperature is not permitted")),
     ("temperature", status(400, "Unsupported value: 'temperature' does not support 0.7")),
-    (
-        "max_tokens",
-        status(400, "'max_tokens' is not supported with this model", param="max_tokens"),
-    ),
+    ("max_tokens", status(400, "'max_tokens' is not supported with it", param="max_tokens")),
 ]
 
 
@@ -283,76 +225,57 @@ def choice(text: str | None, **more) -> dict:
 
 
 def test_samples_come_in_the_order_of_their_indices_and_what_is_missing_is_asked_for(fake):
-    several = [
-        choice("c", index=2),
-        choice("a", index=0),
-        choice("b", index=1),
-        choice("d", index=3),
-    ]
-    broken = [choice("half", index=0, finish_reason="error"), choice("b", index=1), None, "odd"]
-    fake.faults = {"all": [{"choices": several[:3]}, {"choices": several}, {"choices": broken}]}
+    several = [choice(text, index=at) for text, at in (("c", 2), ("a", 0), ("b", 1), ("d", 3))]
+    odd = [choice("half", index=0, finish_reason="error"), choice("b", index=1), None, "odd"]
+    fake.faults = {"all": [{"choices": each} for each in (several[:3], several, odd)]}
     backend = model(fake)
-    texts = [
-        [text for text, _ in backend.decode(ask_one(backend, Sample("red", n)))] for n in (3, 3, 2)
-    ]
+    drawn = [backend.decode(ask_one(backend, Sample("red", n))) for n in (3, 3, 2)]
+    texts = [[text for text, _ in samples] for samples in drawn]
     assert texts == [["a", "b", "c"], ["a", "b", "c"], ["b", "RED"]]
     assert [body.get("n") for body in fake.bodies] == [3, 3, 2, None]
-    fake.faults = {"blue": [{"choices": [None]}] * 3}
-    assert isinstance(ask_one(backend, Sample("blue", 2)), RuntimeError)
 
 
-ODD = [
-    {"usage": usage} for usage in ([1], "x", None, {"prompt_tokens": True}, {"prompt_tokens": -7})
-]
-LOGS = ([1, 2], "x", {"content": [1, None]}, {"tokens": 3}, {"tokens": [1, "Ro"]})
+ODD = [{"usage": usage} for usage in ([1], "x", None, {"prompt_tokens": True, "total_tokens": -7})]
+LOGS = ([1, 2], "x", {"content": [1, None]}, {"tokens": [1, "Ro"]})
 ODD += [{"choices": [choice("Rome", logprobs=logs, finish_reason=5, index="?")]} for logs in LOGS]
 ODD += [{"error": None, "object": "odd", "choices": [choice("Rome", error=None), [1], {}]}]
 
 
 @pytest.mark.parametrize("odd", ODD, ids=str)
 def test_a_text_that_was_paid_is_kept_whatever_stands_beside_it(fake, odd):
-    fake.faults = {"all": [completion("Rome") | odd] * 2}
-    for chat in (False, True):
-        [reply] = read(model(fake, chat=chat), [Generate("Who?")])
-        assert reply["text"] == "Rome" and reply["tokens"] in (2, 2) and reply["prompt_tokens"] > 1
+    fake.faults = {"all": [completion("Rome") | odd]}
+    [reply] = read(model(fake, chat=True), [Sample("Who?", 1)])
+    assert reply["samples"] == [["Rome", None]] and min(reply["tokens"], reply["prompt_tokens"]) > 1
 
 
 TOKENS = ["Ro", "mé", " is", " old."]
+SPELT = [
+    ("Romé is old.", TOKENS, -2.5),
+    ("Romé is old. It", [*TOKENS, " It", "<end>"], -2.5),
+    ("<think>Romé is old.</think>Romé is old.", ["<think>Romé is old.</think>", *TOKENS], -3.5),
+    ("Romé is old.", ["Ro", "m\\xc3", "\\xa9 is", " old."], None),  # do not spell it
+    ("Romé is old.", [*TOKENS[:-1], None], None),
+]
 
 
-@pytest.mark.parametrize(
-    ("spelt", "tokens", "mean"),
-    [
-        ("Romé is old.", TOKENS, -2.5),
-        ("Romé is old. It", [*TOKENS, " It", "<end>"], -2.5),
-        ("<think>Romé is old.</think>Romé is old.", ["<think>Romé is old.</think>", *TOKENS], -3.5),
-        ("Romé is old.", ["Ro", "m\\xc3", "\\xa9 is", " old."], None),  # do not spell it
-        ("Romé is old.", [*TOKENS[:-1], None], None),
-    ],
-)
-def test_samples_have_the_mean_log_probability_of_the_tokens_that_are_kept(
-    fake, spelt, tokens, mean
-):
+@pytest.mark.parametrize(("spelt", "tokens", "mean"), SPELT)
+def test_samples_have_the_mean_log_probability_of_what_is_kept(fake, spelt, tokens, mean):
     logs = [{"token": token, "logprob": -1.0 - at} for at, token in enumerate(tokens)]
-    fake.faults = {"all": [{"choices": [choice(spelt, logprobs={"content": logs})]}]}
+    plain = {"tokens": ["ab", "\nc"], "token_logprobs": [-1, -2]}
+    choices = choice(spelt, logprobs={"content": logs}), choice("ab\nc", logprobs=plain)
+    fake.faults = {"all": [{"choices": [each]} for each in choices]}
     backend = model(fake, chat=True)
     reply = ask_one(backend, Sample("Which?", 1, 0.5, SENTENCE, 60))
     assert backend.decode(reply) == (Sampled("Romé is old.", mean),)
-    plain = {"tokens": ["ab", "\nc"], "token_logprobs": [-1, -2]}
-    fake.faults = {"all": [{"choices": [choice("ab\nc", logprobs=plain)]}]}
-    backend = model(fake)
     assert backend.decode(ask_one(backend, Sample("q", 1, 1, LINE, 9))) == (Sampled("ab", -1.0),)
 
 
 CHATS = {
     "Rome is old. It lies on the Tiber.": "Rome is old.",
-    "A: Rome is old. It lies": "Rome is old.",
     "Paris is young. Rome is old.": "Rome is old.",
-    '"Rome is old."': "Rome is old.",
     "**Rome** is old. So": "Rome is old.",
     "```\nRome is old. So\n```": "Rome is old.",
     "A:\nRome is old. So": "Rome is old.",
-    "Rome is old\nQ: Who?": "Rome is old",
     "\nQ: Who? Rome is old.": "",
     "": "",
     "Rome \ud83d is old.": "Rome \ufffd is old.",
@@ -362,9 +285,8 @@ CHATS = {
 @pytest.mark.parametrize("written", CHATS, ids=ascii)
 def test_whatever_a_chat_model_writes_is_cut_to_one_step(fake, written):
     fake.faults = {"all": [completion(written)]}
-    [reply] = read(
-        model(fake, chat=True), [Generate("Q: Old?\nA: Paris is young.", SENTENCE_OF_LINE)]
-    )
+    request = Generate("Q: Old?\nA: Paris is young.", SENTENCE_OF_LINE)
+    [reply] = read(model(fake, chat=True), [request])
     assert reply["text"] == CHATS[written] and len(fake.bodies) == 1
 
 
@@ -377,28 +299,20 @@ def test_replies_are_yielded_when_they_come(fake):
 
 def test_nothing_is_sent_once_the_budget_is_spent(fake):
     budget = Budget(Price(1.0, 1_000_000.0), max_cost=5.0)  # a dollar for each token written: 2
-    with Calls() as calls:
-        with pytest.raises(RuntimeError, match="spent 6 USD of max_cost 5.0; all replies") as error:
-            play(model(fake, budget=budget), calls)
-        assert isinstance(error.value.__cause__, Unavailable) and len(calls) == len(fake.asked) == 3
+    with Calls() as calls, pytest.raises(RuntimeError, match="spent 6 USD of max_cost 5.0; all"):
+        play(model(fake, budget=budget), calls)
+    assert len(fake.asked) == 3
     with pytest.raises(UserError, match="no price"):
         Budget(None, max_cost=1.0)
-
-
-def test_prices_are_read_or_set(tmp_path, monkeypatch):
     assert min(find_price("gpt-4o-mini")) > 0 and find_price("no such model") is None
     assert find_price("x", [2, 4]).of(1_000_000, 500_000) == 4.0
-    (tmp_path / "prices.csv").write_text("model,input,output\nm,1,nan\n")
-    monkeypatch.setattr("ircotlib.generation.budget.PRICES", tmp_path / "prices.csv")
-    with pytest.raises(ValueError, match="prices.csv.*input|output"):
-        find_price("m")
 
 
-@pytest.mark.parametrize("said", ["Incorrect API key: {}", "b'Bearer {}\\n'", '{{"key": "{}"}}'])
+@pytest.mark.parametrize("words", ["Incorrect API key: {}", "b'Bearer {}\\n'", '{{"key": "{}"}}'])
 @pytest.mark.parametrize("number", [400, 401, 500])
-def test_a_key_that_is_repeated_is_not_shown(fake, monkeypatch, said, number):
+def test_a_key_that_is_repeated_is_not_shown(fake, monkeypatch, words, number):
     monkeypatch.setenv("OPENAI_API_KEY", " sk-SECRET123\n")
-    fake.faults = {"all": [status(number, said.format("sk-SECRET123"))] * 3}
+    fake.faults = {"all": [status(number, words.format("sk-SECRET123"))] * 3}
     try:
         shown = repr(ask_one(model(fake), Generate("red")))
     except Exception as error:
@@ -407,44 +321,31 @@ def test_a_key_that_is_repeated_is_not_shown(fake, monkeypatch, said, number):
     assert fake.log[0][0].headers["Authorization"] == "Bearer sk-SECRET123"
 
 
-@pytest.mark.parametrize(
-    "key", ["“sk-SECRET”", "sk-SECRET\x7f", "sk-a\nsk-SECRET", "Bearer SECRET"]
-)
-def test_a_key_that_cannot_be_sent_is_refused_and_not_shown(fake, monkeypatch, key):
-    monkeypatch.setenv("OPENAI_API_KEY", key)
-    with pytest.raises(UserError, match="^OPENAI_API_KEY: found") as error:
-        ask(model(fake), [Generate("red")])
-    assert "SECRET" not in "".join(traceback.format_exception(error.value)) and not fake.asked
+BAD = [("API_KEY", "“sk-SECRET”"), ("API_KEY", "sk-a\nsk-SECRET"), ("API_KEY", "Bearer SECRET")]
 
 
-def test_a_header_that_cannot_be_sent_is_not_shown(fake, monkeypatch):
-    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Key: SECRETé")
-    error = ask_one(model(fake), Generate("red"))
-    shown = "".join(traceback.format_exception(error))
-    assert "OPENAI_CUSTOM_HEADERS" in shown and "SECRET" not in shown + repr(error)
+@pytest.mark.parametrize(("name", "value"), [*BAD, ("CUSTOM_HEADERS", "X-Key: SECRETé")])
+def test_a_header_that_cannot_be_sent_is_named_and_not_shown(fake, monkeypatch, name, value):
+    monkeypatch.setenv(f"OPENAI_{name}", value)
+    with pytest.raises(UserError, match=f"OPENAI_{name}: found") as error:
+        raise ask_one(model(fake), Generate("red"))
+    shown = "".join(traceback.format_exception(error.value)) + repr(error.value)
+    assert "SECRET" not in shown and not fake.asked
 
 
-URLS = [("http://127.0.0.1:8000", "0", True), ("https://example.org/v1", "0", True)]
-URLS += [("http://example.org", "0", False), ("http://10.0.0.5:8000", "1", True)]
-
-
-@pytest.mark.parametrize(("url", "in_clear", "sent"), URLS)
-def test_a_key_goes_in_clear_only_to_this_machine_or_where_asked(monkeypatch, url, in_clear, sent):
+@pytest.mark.parametrize("url", ["http://example.org", "http://127.0.0.1:1", "https://a"])
+def test_a_key_goes_in_clear_only_to_this_machine_and_no_proxy_gets_what_is_for_it(
+    fake, monkeypatch, url
+):
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
-    monkeypatch.setenv("IRCOT_KEYS_IN_CLEAR", in_clear)
-    assert ServerModel("m", url).client.api_key == ("secret" if sent else "none")
-
-
-def test_a_proxy_never_gets_what_is_meant_for_this_machine(fake, monkeypatch):
-    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
-        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    sent = "none" if url == "http://example.org" else "secret"
+    assert ServerModel("m", url).client.api_key == sent
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("NO_PROXY", "")
     assert read(model(fake), [Generate("red")])[0]["text"] == "RED"
 
 
-@pytest.mark.parametrize(
-    "url", ["127.0.0.1:8000", "http://u:pass@host", "http://a,http://b", "ftp://a"]
-)
+@pytest.mark.parametrize("url", ["127.0.0.1:8000", "http://u:pass@host", "http://a,http://b"])
 def test_what_is_no_address_is_refused(url):
     with pytest.raises(UserError, match="expected one such as http://127.0.0.1:8000") as error:
         ServerModel("m", url)
@@ -452,29 +353,19 @@ def test_what_is_no_address_is_refused(url):
     assert ServerModel("m", "http://a/ ").url == "http://a/v1" != ServerModel("m", "http://a/x").url
 
 
-@pytest.fixture(scope="module")
-def local(tmp_path_factory):
-    return LocalModel(copy_model(tmp_path_factory.mktemp("models")))
-
-
-@pytest.fixture(scope="module")
-def url(local):
-    pytest.importorskip("uvicorn", reason="needs a server: pip install -e '.[dev]'")
-    with serve_model(local.folder) as url:
-        yield url
-
-
 SHOWN = "Q: Who wrote it?\nA: It is a film. So the answer is: Ann Lee.\n\n\nQ: Who wrote it?\nA:"
 
 
-def test_texts_are_those_of_the_same_model_on_this_machine(local, url, monkeypatch):
+def test_texts_are_those_of_the_same_model_on_this_machine(tmp_path, monkeypatch):
+    pytest.importorskip("uvicorn", reason="needs a server: pip install -e '.[dev]'")
     monkeypatch.setattr("ircotlib.generation.server.TIMEOUT", 60.0)
+    local = LocalModel(copy_model(tmp_path))
     requests = [Generate(SHOWN, stop, 25) for stop in (SENTENCE, LINE, (" is", " in"), None)]
-    ours, theirs = read(local, requests), read(ServerModel(local.name, url), requests)
+    messages = (Message("system", SHOWN[:-20]), Message("user", SHOWN[-20:]))
+    with serve_model(local.folder) as url:
+        ours, theirs = read(local, requests), read(ServerModel(local.name, url), requests)
+        [chat] = read(ServerModel(local.name, url, chat=True), [Generate(messages, LINE, 25)])
     for reply, other in zip(ours, theirs, strict=True):
         assert reply["text"] == other["text"] and reply["prompt_tokens"] == other["prompt_tokens"]
         assert reply["tokens"] <= other["tokens"] <= 25
-    assert len({reply["text"] for reply in ours}) > 2
-    messages = (Message("system", SHOWN[:-20]), Message("user", SHOWN[-20:]))
-    chats = read(ServerModel(local.name, url, chat=True), [Generate(messages, LINE, 25)])
-    assert chats[0]["text"] == ours[1]["text"] != ""
+    assert len({reply["text"] for reply in ours}) > 2 and chat["text"] == ours[1]["text"] != ""
