@@ -26,7 +26,7 @@ class Question:
     the answer, in the corpus of `dataset`. `kind`: the data set's own type of question ("bridge",
     "comparison", "3hop1", ...). `passage`: the main passage that the question is about, always
     given to the model (IIRC; IRCoT App. B); None: there is none. `steps`: how the data set itself
-    answers it, step by step; (): it does not say (docs/gold.md).
+    answers it, step by step; (): it does not say.
     """
 
     id: str

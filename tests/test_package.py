@@ -19,7 +19,8 @@ from ircotlib import (
 from ircotlib.files.paths import ROOT
 
 PLUGIN = """
-from ircotlib import RECALL, Prediction, Retrieve, System
+from ircotlib import Prediction, Retrieve, System
+from ircotlib.systems import RECALL
 
 def plugged(question, *, k):
     return Prediction(paragraphs=(yield Retrieve(question.text, k)))

@@ -35,7 +35,7 @@ WRONG = [
     ({"max_cost": "3"}, "max_cost: .* valid number, found '3'"),
     ({"style": "gpt"}, "style: found 'gpt', expected one of flan_t5, codex, agent"),
     ({"reader": "foo"}, "reader: .* 'cot' or 'direct', found 'foo'"),
-    ({"retriever": "es"}, "retriever: expected one of embedded, dense:FOLDER"),
+    ({"retriever": "es"}, "retriever: expected one of embedded, dense:MODEL"),
     ({"context_tokens": 50}, "context_tokens: found 50, expected more than 200"),
     ({"oner_k": 5}, "oner_k: .* valid list, found 5"),
     ({"ircot_k": [2, True]}, "ircot_k.1: .* valid integer, found True"),
@@ -55,7 +55,7 @@ def test_a_wrong_parameter_is_one_line(changes, message):
 
 
 def test_a_password_is_neither_accepted_nor_shown():
-    with pytest.raises(UserError, match="without user and password") as error:
+    with pytest.raises(UserError, match="retriever: expected one of embedded") as error:
         read_parameters("mini", {"retriever": "http://me:secret@host:9200"})
     assert "secret" not in str(error.value)
 

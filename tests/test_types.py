@@ -15,8 +15,9 @@ PROGRAM = """
 from collections.abc import Iterator
 from typing import assert_type
 
+from ircotlib.systems import RECALL
 from ircotlib import (
-    RECALL, Generate, Outcome, Paragraph, Prediction, Program, Question, Retrieve, System,
+    Generate, Outcome, Paragraph, Prediction, Program, Question, Retrieve, System,
     UserError, all_systems, answer, answer_all, ask, open_setup, read_parameters, squad_f1,
 )
 

@@ -1,4 +1,4 @@
-"""Makes the shipped models (docs/models.md, docs/agent.md). No run imports this package. It needs
+"""Makes the shipped models (docs/models.md). No run imports this package. It needs
 nothing but the laboratory: training data are drawn on the fly, from worlds whose names never occur
 where models are measured.
 

@@ -104,7 +104,7 @@ def carry_out(run: Run) -> pd.DataFrame:
     about |= {"seconds": round(time.monotonic() - started, 2)}
     used = {name: getattr(setup, name) for name in BACKENDS if getattr(setup, name)}
     about |= {f"{name}_fingerprint": backend.fingerprint for name, backend in used.items()}
-    about |= {"cost": find_cost(setup.parameters, counts, len(outcomes))}
+    about |= find_cost(setup.parameters, counts, len(outcomes))
     about |= {"demonstrations_shown": count_demonstrations(outcomes.values())}
     rows = [
         {"id": q.id, "kind": q.kind} | score(q, outcomes[q.id].result, setup.scored_as)
@@ -170,7 +170,8 @@ def find_cost(p: Parameters, counts: Mapping[str, Mapping], questions: int) -> d
         return {}
     price, tokens = find_price(p.model, p.prices), counts.values()
     usd = price and sum(price.of(kind["prompt_tokens"], kind["tokens"]) for kind in tokens)
-    return {"usd": usd, "per_question": usd and usd / questions, "prices": price and price[:2]}
+    each = usd and usd / questions
+    return {"cost": {"usd": usd, "per_question": each, "prices": price and price[:2]}}
 
 
 def count_demonstrations(outcomes: Iterable[Outcome]) -> float | None:

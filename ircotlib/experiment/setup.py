@@ -33,7 +33,7 @@ from ircotlib.prompting import demonstrations as sets
 from ircotlib.prompting.prompt import GPT3, STYLES, Prompt, Style
 from ircotlib.prompting.templates import Template, read_template
 from ircotlib.retrieval import open_retriever
-from ircotlib.retrieval.corpus import fingerprint_of, open_corpus
+from ircotlib.retrieval.corpus import write_corpus
 from ircotlib.systems import SETS, System, WritePrompt
 from ircotlib.systems.main_passage import with_main_passage
 from ircotlib.systems.readers import READER, READERS
@@ -247,14 +247,12 @@ def open_corpus_of(
 ) -> tuple[list[Question], object]:
     """All questions of a data set, and the index of its corpus."""
     folder = data_folder(data_dir, data)
-    read = partial(read_dataset, dataset, folder, corpus, released)
-    questions, paragraphs = read()
+    questions, paragraphs = read_dataset(dataset, folder, corpus, released)
     if corpus == "full":
         index = data / "indexes" / paragraphs.folder.name
         return questions, open_retriever(paragraphs, index, retriever)
     name = f"{(ROOT / folder).resolve().name}-{dataset}"
-    # read once more to be written, if it changed: it may be an iterator
-    stored = open_corpus(data / "corpora" / name, fingerprint_of(paragraphs), lambda: read()[1])
+    stored = write_corpus(data / "corpora" / name, paragraphs)
     return questions, open_retriever(stored, data / "indexes" / name, retriever)
 
 

@@ -39,7 +39,7 @@ def add_profile(parser: argparse.ArgumentParser, default: str = "mini") -> None:
     """Add the options --profile and --set, which name the parameters."""
     profile = f"mini, sample, paper or released (profiles/); without it {default}"
     parser.add_argument("--profile", default=default, help=profile)
-    change = "change a parameter (docs/parameters.md); may be repeated"
+    change = "change a parameter (docs/runs.md); may be repeated"
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help=change)
 
 

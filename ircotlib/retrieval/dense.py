@@ -3,188 +3,240 @@ titles answers NearestTitle (IRCoT App. B), whichever of them answers Retrieve.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
-from hashlib import sha256
+from functools import cache, cached_property
+from importlib.metadata import version
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
+from ircotlib.errors import DataError
 from ircotlib.files import models
-from ircotlib.files.kept import kept_until_changed
+from ircotlib.files.extras import need
+from ircotlib.files.paths import locked, writing
+from ircotlib.files.progress import track
 from ircotlib.program import NearestTitle, Retrieve
-from ircotlib.retrieval import ranking
-from ircotlib.retrieval.approximate import Approximate, build_approximate, setting
 from ircotlib.retrieval.bm25 import BM25
-from ircotlib.retrieval.corpus import Progress
-from ircotlib.retrieval.encoder import TOKENS, Encoder
-from ircotlib.retrieval.fusion import CONSTANT, fuse
-from ircotlib.retrieval.ranking import Hits, Refused, Search, WrittenReply
-from ircotlib.retrieval.vectors import Vectors, open_vectors, write_vectors
+from ircotlib.retrieval.corpus import Corpus
+from ircotlib.retrieval.fusion import fuse
+from ircotlib.retrieval.ranking import SPARE, Hits, Ranked, digest
 
+TOKENS = 256  # read of a query or paragraph, at most (dense only: ColBERT has its own limit)
+BATCH = 32  # texts in a batch, and queries in a matrix product
+ROWS = 4096  # vectors of paragraphs in a matrix product
 DECIMALS = 5  # of scores; paragraphs with equal scores are in the order of the corpus
-EXACT = 1_000_000  # paragraphs; a larger corpus is searched with an approximate index
+LATE = {"MultiVectorEncoder", "ColBERT", "HF_ColBERT"}  # models with one vector per token
 LATE_MOST = 200_000  # paragraphs with one vector per token: 5 GB with ColBERTv2
-FUSED = 60  # hits used of each ranking
+FUSED = 60  # hits used of each ranking (ours)
+WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
+TEXTS = ("*.json", "*.txt", "*.model", "artifact.metadata")
 
 
-class Dense:
-    """Answers Retrieve from the vectors of a corpus, in batches. Search is exact; above `exact`
-    paragraphs, an approximate index finds candidates, which are then scored exactly.
-
-    `words`: the embedded index of the same corpus, which answers NearestTitle and finds the
-    paragraphs with a title. Search among given `titles` is always exact. `fingerprint` changes with
-    the corpus, the model and the versions of the libraries. Damaged vectors raise ValueError when
-    the first request is answered. Differs from BM25: every paragraph has a score.
+class Encoder:
+    """A model of sentence-transformers in a folder or on the Hugging Face hub, loaded when the
+    first text is embedded. `late`: one vector per token, for late interaction (ColBERTv2, SearChain
+    §4.1.3), in place of one per text. `fingerprint` changes with any file of the model, with how
+    texts are embedded, and with sentence-transformers' minor version.
     """
 
-    answers = (Retrieve, NearestTitle)
+    def __init__(self, name: str, late: bool):
+        need("sentence_transformers", "dense")
+        self.late = late
+        self.folder = models.find_folder(name, weights=WEIGHTS, texts=TEXTS)
+        about = models.read_json(self.folder, "config_sentence_transformers.json")
+        classes = models.read_json(self.folder, models.CONFIG).get("architectures") or []
+        # loaded as one of the other kind, it would have random weights
+        if late != bool(LATE & {about.get("model_type"), *classes}):
+            found = "text, expected a token" if late else "token, expected a text"
+            raise DataError(f"{self.folder}: found a model with one vector per {found}")
+        files = sorted({p for pattern in WEIGHTS + TEXTS for p in self.folder.rglob(pattern)})
+        hashes = [f"{p.relative_to(self.folder)} {models.hash_file(p)}" for p in files]
+        installed = version("sentence-transformers").rpartition(".")[0]
+        self.fingerprint = digest("title. text", TOKENS, late, installed, hashes)
 
-    def __init__(self, words: BM25, encoder: Encoder, folder: Path, exact: int = EXACT):
+    def embed(self, texts: list[str], kind: str = "query") -> list[np.ndarray]:
+        """The vectors of each text, a "query" or a "document", as an array (vectors, width)."""
+        options = {"batch_size": BATCH, "show_progress_bar": False}
+        if not self.late:  # in a model for dot products the lengths of vectors matter
+            options["normalize_embeddings"] = self._model.similarity_fn_name == "cosine"
+        encode = getattr(self._model, f"encode_{kind}")
+        vectors = encode(texts, convert_to_numpy=True, **options)
+        return [np.atleast_2d(vector).astype(np.float32, copy=False) for vector in vectors]
+
+    @cached_property
+    def _model(self):
+        from sentence_transformers import MultiVectorEncoder, SentenceTransformer
+
+        if self.late:
+            return MultiVectorEncoder(str(self.folder), local_files_only=True)
+        model = SentenceTransformer(str(self.folder), local_files_only=True)
+        model.max_seq_length = min(model.max_seq_length or TOKENS, TOKENS)
+        if (measure := model.similarity_fn_name) not in ("cosine", "dot"):
+            raise DataError(f"{self.folder}: found similarity {measure!r}, expected cosine or dot")
+        return model
+
+
+def open_vectors(folder: Path, corpus: Corpus, encoder: Encoder) -> tuple[np.ndarray, np.ndarray]:
+    """The vectors of a corpus, one per row, memory-mapped from a folder; and the row where those of
+    each paragraph start, and their number. If they are missing, the corpus is embedded first. Of
+    several processes one embeds, the others wait.
+    """
+    with locked(Path(f"{folder}.lock")):
+        if not (folder / "starts.npy").is_file():
+            with writing(folder) as new:
+                _write_vectors(new, corpus, encoder)
+    starts = np.load(folder / "starts.npy")
+    return np.memmap(folder / "vectors.f16", np.float16, "c").reshape(starts[-1], -1), starts
+
+
+def _write_vectors(folder: Path, corpus: Corpus, encoder: Encoder) -> None:
+    folder.mkdir()
+    counts = [0]
+    paragraphs = iter(track(corpus, f"vectors of {corpus.folder.name}"))
+    with (folder / "vectors.f16").open("wb") as file:
+        while block := list(islice(paragraphs, 16 * BATCH)):
+            texts = [". ".join(filter(None, (p.title, p.text))) for p in block]
+            vectors = encoder.embed(texts, "document")
+            rows = np.concatenate(vectors).astype(np.float16)
+            if not (np.isfinite(rows).all() and all(map(len, vectors))):
+                found = "found a text without a vector, or a number that is none in float16"
+                raise DataError(f"{encoder.folder}: {found}; take another model")
+            rows.tofile(file)
+            counts += map(len, vectors)
+    np.save(folder / "starts.npy", np.cumsum(counts))
+
+
+def find_nearest(
+    queries: list[np.ndarray], rows: np.ndarray, starts: np.ndarray, k: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The positions of the k best paragraphs for each query, and their scores. Search is exact, in
+    blocks. With one vector per text the score is their dot product (the cosine, for normalised
+    vectors); with one per token it is MaxSim (ColBERT).
+    """
+    import torch
+
+    best = torch.empty(len(queries), 0), torch.empty(len(queries), 0, dtype=torch.int64)
+    asked = torch.from_numpy(np.concatenate(queries))  # (vectors of all queries, width)
+    own = np.cumsum([0, *map(len, queries[:-1])])  # where the vectors of each query start
+    first = 0
+    while first < len(starts) - 1:  # a block has at most ROWS vectors, or one paragraph
+        last = int(np.searchsorted(starts, starts[first] + ROWS, "right")) - 1
+        last = max(first + 1, last)
+        block = torch.from_numpy(rows[starts[first] : starts[last]]).float()
+        scores = asked @ block.T  # (vectors of queries, vectors of paragraphs)
+        if len(asked) > len(queries) or len(block) > last - first:  # several vectors per text
+            # MaxSim: the best token of a paragraph for each of the query, then their sum
+            tokens = starts[first:last] - starts[first]
+            best_tokens = np.maximum.reduceat(scores.numpy(), tokens, axis=1)
+            scores = torch.from_numpy(np.add.reduceat(best_tokens, own, axis=0))
+        top = scores.topk(min(k, last - first))
+        joined = torch.cat([best[0], top.values], 1), torch.cat([best[1], top.indices + first], 1)
+        chosen = joined[0].topk(min(k, joined[0].shape[1]))
+        best = chosen.values, joined[1].gather(1, chosen.indices)
+        first = last
+    return best[1].numpy(), best[0].numpy()
+
+
+class Dense(Ranked):
+    """Answers Retrieve from the vectors of a corpus. `words`: BM25 over the same corpus, which
+    answers NearestTitle and finds the paragraphs with a title. Differs from BM25: every paragraph
+    has a score.
+    """
+
+    def __init__(self, words: BM25, encoder: Encoder, vectors: tuple[np.ndarray, np.ndarray]):
         self.corpus = words.corpus
-        self._words = words
-        self._encoder = encoder
-        self._folder = folder
-        self._is_exact = len(words.corpus) <= exact
-        made_of = [words.fingerprint, encoder.fingerprint, DECIMALS]
-        made_of += [] if self._is_exact else [setting()]
-        self.fingerprint = sha256(json.dumps(made_of).encode()).hexdigest()[:16]
+        self._words, self._encoder, self._vectors = words, encoder, vectors
+        self.fingerprint = digest(words.fingerprint, encoder.fingerprint, DECIMALS)
+        # for programs: the vectors of texts, one row per text; None if there is one per token
+        self.embed = None if encoder.late else lambda texts: np.vstack(encoder.embed(texts))
 
-    @property
-    def constants(self) -> dict[str, str]:
-        """See BM25."""
-        late = self._encoder.late
-        score = "MaxSim over tokens" if late else "dot product; cosine where the model says so"
-        scoring = f"{score}; scores to {DECIMALS} decimals, ties by position"
-        search = "exact" if self._is_exact else f"HNSW, then exact ({json.dumps(setting())})"
-        texts = "title. text" if late else f"title. text, at most {TOKENS} tokens"
-        encoder = self._encoder.fingerprint
-        return {"scoring": scoring, "search": search, "embedded": texts, "encoder": encoder}
-
-    def answer(self, requests: Sequence[Retrieve | NearestTitle]) -> Iterator[WrittenReply]:
-        """See BM25."""
-        if not all(isinstance(request, Retrieve) for request in requests):
+    def answer(self, requests: Sequence) -> Iterator[tuple[int, str | Exception]]:
+        """See Ranked. All queries are embedded, and sought among all paragraphs, at once."""
+        if isinstance(requests[0], NearestTitle):
             return self._words.answer(requests)
-        return ranking.answer_in_rounds(self, requests, self._search, len(requests))
+        texts = list(dict.fromkeys(request.query for request in requests))
+        asked = dict(zip(texts, self._encoder.embed(texts), strict=True))
+        anywhere = list({request.query: None for request in requests if request.titles is None})
+        most = max(0, *(request.k for request in requests)) + SPARE
+        first = dict(zip(anywhere, self._nearest([asked[text] for text in anywhere], None, most)))
 
-    decode, search = ranking.decode, ranking.search  # the same for all backends
+        def find(query: tuple, size: int) -> Hits:
+            text, within = query
+            if within is None and size <= most:
+                return first[text][:size]
+            return self._nearest([asked[text]], within, size)[0]
 
-    @property
-    def embed(self) -> Callable[[Sequence[str]], np.ndarray] | None:
-        """Its model's vectors of texts, one row per text; None: it has one vector per token."""
-        return None if self._encoder.late else self._encoder.embed_texts
+        return super().answer(requests, find)
 
-    def query_of(self, text: str, titles: Iterable[str] | None) -> tuple:
-        """The text and the positions of the paragraphs with one of these titles; None: all."""
-        return text, None if titles is None else tuple(self._words.positions_of(titles))
+    def queries_of(self, request: Retrieve) -> list[tuple]:
+        """The text, and the positions of the paragraphs with one of the titles; None: all."""
+        titles = request.titles
+        return [(request.query, None if titles is None else self._words.positions_of(titles))]
 
-    def _search(self, searches: Sequence[Search]) -> list[Hits]:
-        from ircotlib.retrieval.nearest import find_among, find_nearest  # imports torch
-
-        queries = self._encoder.embed_queries([search.query[0] for search in searches])
-        within = [search.query[1] for search in searches]  # positions
-        nearest = {}
-        if anywhere := [i for i, positions in enumerate(within) if positions is None]:
-            wide = [queries[i] for i in anywhere]  # each (vectors, width)
-            most = max(searches[i].size for i in anywhere)
-            if self._is_exact:
-                nearest = dict(zip(anywhere, find_nearest(wide, self._vectors, most), strict=True))
-            else:  # candidates, whose scores are then exact
-                for i, positions in zip(anywhere, self._approximate.find(wide, most), strict=True):
-                    within[i] = positions
-        hits = []
-        for i, search in enumerate(searches):
-            if i not in nearest:
-                chosen = np.asarray(within[i], dtype=np.int64)
-                nearest[i] = find_among(queries[i], self._vectors, chosen, search.size)
-            positions, scores = (values[: search.size].tolist() for values in nearest[i])
-            hits.append([(p, round(score, DECIMALS)) for p, score in zip(positions, scores)])
-        return hits
-
-    @cached_property
-    def _vectors(self) -> Vectors:
-        return open_vectors(self._folder, len(self.corpus))
-
-    @cached_property
-    def _approximate(self) -> Approximate:
-        return Approximate(build_approximate(self._folder, self._vectors.rows))
+    def _nearest(self, queries: list, within: list[int] | None, k: int) -> list[Hits]:
+        rows, starts = self._vectors
+        if within is not None:
+            parts = [np.arange(starts[position], starts[position + 1]) for position in within]
+            rows = rows[np.concatenate([[], *parts]).astype(int)]
+            starts = np.cumsum([0, *map(len, parts)])
+        nearest = []
+        for start in range(0, len(queries), BATCH):
+            found = find_nearest(queries[start : start + BATCH], rows, starts, k)
+            for places, scores in zip(*(each.tolist() for each in found), strict=True):
+                positions = places if within is None else [within[place] for place in places]
+                nearest.append([(p, round(s, DECIMALS)) for p, s in zip(positions, scores)])
+        return nearest
 
 
-class Hybrid:
+class Hybrid(Ranked):
     """Answers Retrieve with reciprocal rank fusion of BM25 and Dense: a paragraph's score is the
-    sum of 1 / (60 + rank) over the two rankings (Cormack et al., SIGIR 2009).
-
-    The best 60 of each ranking count, or the best k if k is larger. `fingerprint` changes with
-    those of both backends. BM25 answers NearestTitle.
+    sum of 1 / (60 + rank) over the two rankings (Cormack et al., SIGIR 2009). The best 60 of each
+    count, or the best k if k is larger. BM25 answers NearestTitle.
     """
-
-    answers = (Retrieve, NearestTitle)
 
     def __init__(self, words: BM25, dense: Dense):
-        self.corpus = words.corpus
-        self.embed = dense.embed
-        self._words = words
-        self._dense = dense
-        made_of = [words.fingerprint, dense.fingerprint, FUSED, CONSTANT]
-        self.fingerprint = sha256(json.dumps(made_of).encode()).hexdigest()[:16]
+        self.corpus, self.embed = words.corpus, dense.embed
+        self._words, self._dense = words, dense
+        self.fingerprint = digest(words.fingerprint, dense.fingerprint, FUSED)
 
-    @property
-    def constants(self) -> dict[str, str]:
-        """See BM25."""
-        fusion = f"sum of 1 / ({CONSTANT} + rank) over the best {FUSED}, or k, of both rankings"
-        words = {f"{name} (words)": value for name, value in self._words.constants.items()}
-        vectors = {f"{name} (vectors)": value for name, value in self._dense.constants.items()}
-        return {"fusion": fusion} | words | vectors
-
-    def answer(self, requests: Sequence[Retrieve | NearestTitle]) -> Iterator[WrittenReply]:
-        """See BM25."""
-        if not all(isinstance(request, Retrieve) for request in requests):
+    def answer(self, requests: Sequence) -> Iterator[tuple[int, str | Exception]]:
+        """See Ranked."""
+        if isinstance(requests[0], NearestTitle):
             yield from self._words.answer(requests)
             return
         deep = [replace(r, k=max(FUSED, r.k) if r.k > 0 else r.k) for r in requests]
-        by_words = dict(self._words.answer(deep))
-        by_vectors = dict(self._dense.answer(deep))
-        for index, request in enumerate(requests):
-            replies = by_words[index], by_vectors[index]
-            if isinstance(replies[0], Refused):  # both refuse the same
-                yield index, replies[0]
+        rankings = zip(self._words.answer(deep), self._dense.answer(deep), strict=True)
+        for (index, by_words), (_, by_vectors) in rankings:
+            if isinstance(by_words, Exception):  # both refuse the same
+                yield index, by_words
                 continue
-            scores = fuse([position for position, _ in json.loads(reply)] for reply in replies)
-            hits = sorted(scores.items(), key=lambda hit: (-hit[1], hit[0]))
-            if request.distinct:  # each ranking is: two of equal texts may each lead one
-                texts = {}
-                for hit in hits:
-                    texts.setdefault(self.corpus[hit[0]].text.lower(), hit)
-                hits = list(texts.values())
-            rounded = [(position, round(score, DECIMALS)) for position, score in hits]
-            yield index, json.dumps(rounded[: request.k], separators=(",", ":"))
-
-    decode, search = ranking.decode, ranking.search  # the same for all backends
+            both = ([p for p, _ in json.loads(reply)] for reply in (by_words, by_vectors))
+            fused = sorted(fuse(both).items(), key=lambda hit: (-hit[1], hit[0]))
+            if requests[index].distinct:  # each ranking is: two of equal texts may each lead one
+                best = {}
+                for hit in fused:
+                    best.setdefault(self.corpus[hit[0]].text.lower(), hit)
+                fused = best.values()
+            hits = [(position, round(score, DECIMALS)) for position, score in fused]
+            yield index, json.dumps(hits[: requests[index].k])
 
 
-def open_dense(
-    words: BM25, retriever: str, folder: Path, progress: Progress = iter, exact: int = EXACT
-) -> Dense | Hybrid:
-    """Open the retriever "dense:MODEL", "colbert:MODEL" or "hybrid:MODEL" over the corpus of an
-    embedded index. Missing vectors are computed first, in a folder whose name begins with that of
-    `folder`. Raises ValueError if the corpus is too large for one vector per token.
+def open_dense(corpus: Corpus, folder: Path, retriever: str) -> Dense | Hybrid:
+    """Open "dense:MODEL", "colbert:MODEL" or "hybrid:MODEL" over a corpus. Missing vectors are
+    computed first, in a folder whose name begins with that of `folder`, where BM25's index is.
     """
     kind, _, model = retriever.partition(":")
-    corpus = words.corpus
-    late = kind == "colbert"  # SearChain §4.1.3: ColBERTv2
+    late = kind == "colbert"
     if late and len(corpus) > LATE_MOST:
-        counts = f"found {len(corpus):,} paragraphs, expected at most {LATE_MOST:,}"
-        advice = "as all are scored; use dense: or hybrid: with another model"
-        raise ValueError(f"{retriever}: {counts}, {advice}")
-    encoder = _encoder(model, late)
-    made_of = f"{corpus.fingerprint} {encoder.fingerprint}"
-    digest = sha256(made_of.encode()).hexdigest()[:12]
-    vectors = folder.with_name(f"{folder.name}-{'tokens' if late else 'vectors'}-{digest}")
-    write_vectors(vectors, corpus, encoder.embed_paragraphs, progress)
-    dense = Dense(words, encoder, vectors, len(corpus) if late else exact)
+        found = f"{retriever}: found {len(corpus):,} paragraphs, of which each is scored"
+        raise DataError(f"{found}, expected at most {LATE_MOST:,}; take dense: or hybrid:")
+    encoder = _open_encoder(model, late)
+    made_of = digest(corpus.fingerprint, encoder.fingerprint)
+    vectors = open_vectors(Path(f"{folder}-vectors-{made_of}"), corpus, encoder)
+    dense = Dense(words := BM25(corpus, folder), encoder, vectors)
     return Hybrid(words, dense) if kind == "hybrid" else dense
 
 
-# shared by all corpora and retrievers of a process
-_encoder = kept_until_changed(models.named)(Encoder)
+_open_encoder = cache(Encoder)  # shared by all corpora and retrievers of a process

@@ -1,166 +1,139 @@
-"""The Elasticsearch backend, for corpora too large for one machine; it ranks as the embedded BM25
-does (IRCoT §4.1).
+"""Elasticsearch, for corpora too large for one machine; it ranks as the embedded BM25 does (IRCoT
+§4.1). Errors of the server are raised as its client raises them.
 """
 
-import json
-from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
-from hashlib import sha256
+import logging
+import os
+from pathlib import Path
 
 import numpy as np
 
+from ircotlib.errors import DataError, Unavailable
+from ircotlib.files.extras import need
+from ircotlib.files.paths import locked
+from ircotlib.files.progress import track
 from ircotlib.program import NearestTitle, Retrieve
-from ircotlib.retrieval import ranking
+from ircotlib.retrieval.bm25 import SCORING
 from ircotlib.retrieval.corpus import Corpus
-from ircotlib.retrieval.elastic_client import Server, TryAgain, connect, explain, reason_of
-from ircotlib.retrieval.ranking import Hits, Refused, Search, WrittenReply
+from ircotlib.retrieval.ranking import Hits, Ranked, Refused, digest
 
-BATCH = 64  # searches in one request
-ANALYZER = "english"
-PROBE = (
-    "The km² 2½ DJマックス ♯ Joe’s O'Neil's 1,000.5 U.S. ראב\"י İΑΣ 漢字 ไทย 👩\u200d👧 🇫🇷 "
-    "revved apology possibly hopping tying relational"
-)
-# scores as if all shards were one
-HEADER = {"search_type": "dfs_query_then_fetch", "allow_partial_search_results": False}
-FIELDS = "status", "error", "_shards", "timed_out", "hits.hits.sort"  # of a response
-LOAD = "load it with open_elasticsearch"
+need("elasticsearch", "elasticsearch")
+import elasticsearch
+from elasticsearch.helpers import streaming_bulk
+
+# otherwise it prints a traceback for every attempt
+logging.getLogger("elastic_transport").addHandler(logging.NullHandler())
+
+VERSION = 2  # of the fields of an index
 
 
-class Elasticsearch:
-    """Answers Retrieve and NearestTitle from an index on a server; see open_elasticsearch.
+class Elasticsearch(Ranked):
+    """The index of a corpus on a server, loaded first if it is not there or not whole. Of several
+    processes one loads it, the others wait for a lock beside `folder`.
 
-    `url`: see `connect`. `name`: the index or its alias. `patience`: seconds to wait for a server
-    that stops answering, before ConnectionError. `fingerprint` changes with the corpus, the
-    analyzer, the scoring and the server's version of Lucene, not with the address. Raises
-    ValueError if there is no such index, or it is of another corpus or analyzer. Differs from the
-    embedded backend: see BM25.
+    `url`: of a server, or of a cluster's nodes with commas between them. Credentials come from the
+    environment: ELASTICSEARCH_API_KEY, or ELASTICSEARCH_USER and ELASTICSEARCH_PASSWORD;
+    ELASTICSEARCH_CA is the file of the certificate to trust. `fingerprint` changes with the corpus,
+    the scoring and the version of Lucene, not with the address.
     """
 
-    answers = (Retrieve, NearestTitle)
-    depth = ranking.DEPTH
-
-    def __init__(self, corpus: Corpus, url: str, name: str, *, patience: float = 60.0):
+    def __init__(self, corpus: Corpus, folder: Path | str, url: str):
         self.corpus = corpus
-        self._server = connect(url, patience)
-        self._index = find_index(self._server, name, corpus)
-        terms = probe_analyzer(self._server, self._index)
-        made_of = [ranking.SCORING, describe(corpus), terms, "Lucene", self._server.lucene]
-        self.fingerprint = sha256(json.dumps(made_of).encode()).hexdigest()[:16]
-        self.constants = {  # see BM25
-            "scoring": ranking.SCORING,
-            "analyzer": f"Elasticsearch's {ANALYZER} ({terms})",
-            "engine": f"Elasticsearch, Lucene {self._server.lucene}",
-        }
+        self._index = f"ircot-{corpus.fingerprint}-{VERSION}"
+        nodes = url.split(",")
+        self._client = _connect(nodes)
+        lucene = self._client.info()["version"]["lucene_version"]
+        self.fingerprint = digest(SCORING, corpus.fingerprint, VERSION, "Lucene", lucene)
+        with locked(Path(f"{folder}.lock")):
+            if not self._is_whole():
+                self._load(len(nodes))
 
-    def take(self, requests: Sequence[Retrieve | NearestTitle]) -> list[int]:
-        """The indices of the next batch: those of the first 64 requests."""
-        return list(range(len(requests)))[:BATCH]
+    def queries_of(self, request: Retrieve | NearestTitle) -> list[dict]:
+        """See Ranked."""
+        if isinstance(request, NearestTitle):
+            same, any_case = {"title.whole": request.title}, {"lower_title": request.title.lower()}
+            exact = [{"bool": {"filter": {"term": title}}} for title in (same, any_case)]
+            return [*exact, _any(request.title, "title")]
+        query = _any(request.query, "title", "text")  # as IRCoT's program asks
+        if request.titles is not None:
+            query["bool"]["filter"] = {"terms": {"title.whole": request.titles}}
+        return [query]
 
-    def answer(self, requests: Sequence[Retrieve | NearestTitle]) -> Iterator[WrittenReply]:
-        """See BM25; also ConnectionError if the server stays unavailable."""
-        return ranking.answer_in_rounds(self, requests, self._search, BATCH)
+    def find(self, query: dict, most: int) -> Hits:
+        """See Ranked."""
+        try:
+            reply = self._client.search(
+                index=self._index,
+                query=query,
+                size=min(most, len(self.corpus)),
+                sort=["_score", {"position": "asc"}],  # what a hit is sorted by is all that is read
+                filter_path="hits.hits.sort",
+                # counted if titles are filtered: Elasticsearch 9.0 (Lucene 10.1) skips some of the
+                # best hits of a filtered search when it may stop counting early
+                track_total_hits="filter" in query["bool"],
+                search_type="dfs_query_then_fetch",  # scores as if all shards were one
+                allow_partial_search_results=False,
+            )
+        except elasticsearch.BadRequestError as error:  # only this query: it has too many words
+            raise Refused(str(error)) from error
+        hits = [hit["sort"] for hit in reply.get("hits", {}).get("hits", ())]
+        # as 32-bit numbers: the server writes only as many digits as those need
+        return [(position, round(float(np.float32(score)), 3)) for score, position in hits]
 
-    # the same for all backends
-    decode, search, nearest_titles = ranking.decode, ranking.search, ranking.nearest_titles
+    def _is_whole(self) -> bool:
+        indices = self._client.indices
+        if not indices.exists(index=self._index):
+            return False
+        indices.refresh(index=self._index)
+        mappings = indices.get_mapping(index=self._index)[self._index]["mappings"]
+        count = self._client.count(index=self._index)["count"]
+        return mappings.get("_meta") == {"version": VERSION} and count == len(self.corpus)
 
-    def query_of(self, text: str, titles: Iterable[str] | None) -> dict:
-        """See ranking.Backend."""
-        query = _any(text, "title", "text")  # as IRCoT's program asks
-        if titles is not None:
-            query["bool"]["filter"] = _equal("title.whole", titles)
-        return query
+    def _load(self, nodes: int) -> None:
+        """Load the corpus anew, in its order."""
+        whole = {"type": "keyword", "doc_values": False}
+        text = {"type": "text", "analyzer": "english"}  # BM25 with k1 1.2, b 0.75: the defaults
+        fields = {"title": text | {"fields": {"whole": whole}}, "lower_title": whole, "text": text}
+        fields |= {"position": {"type": "integer"}}
+        mappings = {"dynamic": "strict", "_meta": {"version": VERSION}, "properties": fields}
+        settings = {"number_of_shards": nodes, "refresh_interval": "-1"}
+        settings |= {"number_of_replicas": min(1, nodes - 1)}  # any one node may be lost
+        # the server's defaults, raised to the size of a larger corpus
+        settings |= {"max_terms_count": max(65_536, len(self.corpus))}  # titles of a filter
+        settings |= {"max_result_window": max(10_000, len(self.corpus))}  # hits
+        indices = self._client.indices
+        indices.delete(index=self._index, ignore_unavailable=True)
+        indices.create(index=self._index, settings=settings, mappings=mappings)
 
-    def queries_of_title(self, title: str) -> list[dict]:
-        """See ranking.Backend."""
-        same = _equal("title.whole", [title])
-        any_case = _equal("lower_title", [title.lower()])
-        return [{"bool": {"filter": same}}, {"bool": {"filter": any_case}}, _any(title, "title")]
+        def document(position: int) -> dict:
+            paragraph = self.corpus[position]
+            fields = {"title": paragraph.title, "lower_title": paragraph.title.lower()}
+            fields |= {"text": paragraph.text, "position": position}
+            # created, never overwritten: a deleted copy would count in the scores
+            return {"_op_type": "create", "_id": str(position), **fields}
 
-    def _search(self, searches: Sequence[Search]) -> list[Hits | Refused]:
-        hits: dict[int, Hits | Refused] = {}
-        fields = ",".join(f"responses.{field}" for field in FIELDS)
-        msearch = partial(self._server.client.msearch, index=self._index, filter_path=fields)
-
-        def ask_for_the_rest() -> None:
-            rest = [index for index in range(len(searches)) if index not in hits]
-            lines = [line for index in rest for line in (HEADER, _body(searches[index]))]
-            response = msearch(searches=lines)
-            failures = []
-            for index, answer in zip(rest, response["responses"], strict=True):
-                try:
-                    hits[index] = _read(answer, searches[index])
-                except TryAgain as failure:
-                    failures.append(failure)
-            if failures:
-                raise failures[0]
-
-        self._server.ask(ask_for_the_rest)
-        return [hits[index] for index in range(len(searches))]
-
-
-def describe(corpus: Corpus) -> dict:
-    """What an index of this corpus is made of, as recorded in its mapping."""
-    return {"corpus": corpus.fingerprint, "count": len(corpus), "analyzer": ANALYZER, "fields": 1}
-
-
-def find_index(server: Server, name: str, corpus: Corpus) -> str:
-    """The index of a name; ValueError unless it is complete, of this corpus and analyzer."""
-    mappings = server.get_mappings(name)
-    if len(mappings) != 1:
-        indices = f"found {len(mappings)} indices named {name!r} at {', '.join(server.urls)}"
-        raise ValueError(f"{indices}, expected one; {LOAD}")
-    ((index, made_of),) = mappings.items()
-    expected = describe(corpus) | {"complete": True, "terms": probe_analyzer(server, index)}
-    if made_of != expected:
-        differ = f"found contents {made_of}, expected {expected}"
-        raise ValueError(f"index {index!r}: {differ}; {LOAD}, or take another name")
-    return index
+        positions = track(range(len(self.corpus)), f"index {self._index}")
+        options = {"index": self._index, "raise_on_error": False, "max_retries": 5}
+        for done, item in streaming_bulk(self._client, map(document, positions), **options):
+            result = item["create"]
+            if not done and result["status"] != 409:  # 409: there since a try that seemed to fail
+                id = self.corpus[int(result["_id"])].id
+                reason = f"refused the paragraph {id!r}: {result['error']['reason']}"
+                raise DataError(f"index {self._index}: Elasticsearch {reason}")
+        if not self._is_whole():
+            raise Unavailable(f"index {self._index}: not whole after loading; run the same again")
 
 
-def probe_analyzer(server: Server, index: str) -> str:
-    """A hash of the index's terms of a text in many scripts: it changes with the analyzer."""
-    terms = []
-    for field in ("title", "text"):
-        ask = partial(server.client.indices.analyze, index=index, field=field, text=PROBE)
-        terms.append([token["token"] for token in server.ask(ask)["tokens"]])
-    return sha256(json.dumps(terms).encode()).hexdigest()[:16]
+def _connect(nodes: list[str]) -> elasticsearch.Elasticsearch:
+    names = {"API_KEY": "api_key", "USER": "basic_auth", "CA": "ca_certs"}
+    given = {name: os.environ.get(f"ELASTICSEARCH_{variable}") for variable, name in names.items()}
+    if given["basic_auth"]:
+        given["basic_auth"] = given["basic_auth"], os.environ["ELASTICSEARCH_PASSWORD"]
+    options = {name: value for name, value in given.items() if value}
+    return elasticsearch.Elasticsearch(nodes, max_retries=10, retry_on_timeout=True, **options)
 
 
 def _any(text: str, *fields: str) -> dict:
     matches = [{"match": {field: text}} for field in fields]
     return {"bool": {"should": matches, "minimum_should_match": 1}}
 
-
-def _equal(field: str, texts: Iterable[str]) -> dict:
-    return {"terms": {field: list(texts)}}
-
-
-def _body(search: Search) -> dict:
-    """The body of a search. Hits are sorted by score and position, so their sort values give both.
-
-    All hits are counted if titles are filtered: Elasticsearch 9.0 (Lucene 10.1) skips some of the
-    best hits of a filtered search when it may stop counting early. Without a filter it skips none,
-    and is faster without counting.
-    """
-    body = {"query": search.query, "size": search.size, "sort": ["_score", {"position": "asc"}]}
-    return body | {"track_total_hits": "filter" in search.query["bool"], "_source": False}
-
-
-def _read(answer: dict, search: Search) -> Hits | Refused:
-    """The hits of a search, or Refused if it can never be answered. Raises TryAgain if it may
-    be answered later, and ValueError if no search can be answered.
-    """
-    status = answer["status"]
-    if status == 200 and not answer["timed_out"] and not answer["_shards"]["failed"]:
-        hits = [hit["sort"] for hit in answer.get("hits", {}).get("hits", ())]
-        # as 32-bit numbers: the server writes only as many digits as those need
-        return [(position, round(float(np.float32(score)), 3)) for score, position in hits]
-    if status == 200:
-        raise TryAgain(f"some shards did not answer: {reason_of(answer['_shards'])}")
-    text = search.text if len(search.text) <= 200 else search.text[:200] + "…"
-    reason = explain(status, answer.get("error"))
-    failure = f"the search {text!r} ({len(search.text)} characters, {search.size} hits): {reason}"
-    if status != 400:  # not this search's fault: the index is gone, or closed to this user
-        raise ValueError(f"Elasticsearch refused {failure}")
-    return Refused(f"Elasticsearch refused {failure}")

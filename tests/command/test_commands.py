@@ -22,7 +22,7 @@ figures --profile ../../escape | the profile '../../escape'
 figures --save --set test=4 | --save
 figures --set seed | found --set 'seed'
 figures --set seed=x | seed: Input should be a valid integer, found 'x'
-figures --set 'dtype=!!python/object/apply:os.system [id]' | --set 'dtype=!!python
+figures --set 'dtype=!!python/object/apply:os.system [id]' | found no YAML
 ask | required: question
 ask Who? --sytem X | --sytem X
 ask Who? --system SearChains | the system 'SearChains'

@@ -155,11 +155,3 @@ def test_strip_keeps_results_and_drops_the_volatile():
     [cell] = notebook.cells
     assert [output.get("text") for output in cell.outputs] == ["42"]
     assert cell.metadata == {"tags": ["parameters"]} and notebook.metadata == kept
-
-
-def test_a_kept_notebook_survives_an_executed_one_that_is_damaged(notebooks, tmp_path):
-    (tmp_path / "00_a.ipynb").write_text("kept")
-    (tmp_path / "executed.ipynb").write_text('{"cells": [')
-    with pytest.raises(ValueError):
-        figures.save_executed("00_a", tmp_path / "executed.ipynb")
-    assert (tmp_path / "00_a.ipynb").read_text() == "kept"

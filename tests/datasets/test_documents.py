@@ -2,8 +2,8 @@
 
 import pytest
 
-from ircotlib import read_dataset
 from ircotlib.datasets.documents import cut_passages, read_documents
+from ircotlib.datasets.files import read_dataset
 from ircotlib.datasets.own import write_own_corpus
 from ircotlib.errors import DataError, UserError
 

@@ -109,11 +109,10 @@ def test_costs_are_what_the_runs_asked_for(p):
     run_system(setup, S["OneR QA"], k=3)
     run_system(setup, S["NoR QA"])
     nor, oner = read_costs(p, "04_ircot").to_dict("records")
-    assert (nor["system"], nor["retrievals"], nor["generations"]) == ("NoR QA", 0, 4)
-    assert (oner["system"], oner["retrievals"], oner["generations"]) == ("OneR QA", 4, 4)
-    assert oner["prompt tokens"] > nor["prompt tokens"] > 0 and oner["tokens written"] > 0
-    made = [(row["requests"], row["computed"], row["saved"]) for row in (nor, oner)]
-    assert made == [(4, 4, 0), (8, 8, 0)]
+    assert [(row["system"], row["requests"], row["computed"]) for row in (nor, oner)] == [
+        ("NoR QA", 4, 4),
+        ("OneR QA", 8, 8),
+    ]
     run_system(setup, S["OneR QA"], k=2)  # of the same retrieval, of more paragraphs
     about = read_about(setup.runs / "test/OneR-QA k=2")
     assert about["counts"]["Retrieve"]["computed"] == 0 < about["counts"]["Generate"]["computed"]

@@ -32,7 +32,7 @@ from ircotlib.experiment.runs import (
 )
 from ircotlib.experiment.setup import open_setup
 from ircotlib.parameters import read_parameters
-from ircotlib.program import Generate, Outcome, Retrieve, Step, with_demonstrations
+from ircotlib.program import Generate, Outcome, Purposed, Retrieve, Step
 from ircotlib.results.runs import read_runs
 from ircotlib.systems import all_systems, choose_systems
 
@@ -79,8 +79,7 @@ def test_a_run_replayed_from_its_folder_shows_its_prompts(p):
         kept = [step["generate"] for step in line["trace"] if "generate" in step]
         assert kept == [step.reply for step in written]
         for step in written:
-            length = len(setup.model.tokens.encode_prompt(step.request.prompt))
-            assert length == step.prompt_tokens
+            assert abs(setup.model.count_tokens(step.request.prompt) - step.prompt_tokens) <= 1
     shown = [outcome.trace[-1].request.prompt.demonstrations for outcome in outcomes.values()]
     assert read_about(folder)["demonstrations_shown"] == round(sum(shown) / 4, 2) > 0
     assert list(replay(folder, [lines[1]["id"]])) == [lines[1]["id"]]
@@ -139,7 +138,7 @@ def test_predictions_are_kept_whatever_a_server_replied(p):
 
 def test_the_demonstrations_of_the_last_prompt_count():
     def outcome(*shown: int) -> Outcome:
-        prompts = [with_demonstrations("p", count) for count in shown]
+        prompts = [Purposed("p", demonstrations=count) for count in shown]
         steps = [Step(Retrieve("q", 1), (), False)]
         return Outcome("q", None, (*steps, *(Step(Generate(p), "", False) for p in prompts)))
 
@@ -151,9 +150,9 @@ def test_what_a_run_behind_a_server_costs():
     counts = {"Generate": {"prompt_tokens": 10**6, "tokens": 10**5}}
     counts["Retrieve"] = {"prompt_tokens": 0, "tokens": 0}
     p = read_parameters("mini", {"server": "http://h:1", "model": "x", "prices": [2, 4.0]})
-    assert find_cost(p, counts, 4) == {"usd": 2.4, "per_question": 0.6, "prices": (2.0, 4.0)}
-    unknown = p.change(prices=None)
-    assert find_cost(unknown, counts, 4) == dict.fromkeys(("usd", "per_question", "prices"))
+    cost = {"usd": 2.4, "per_question": 0.6, "prices": (2.0, 4.0)}
+    assert find_cost(p, counts, 4) == {"cost": cost}
+    assert find_cost(p.change(prices=None), counts, 4) == {"cost": dict.fromkeys(cost)}
     assert find_cost(p.change(server=""), counts, 4) == {}
 
 
@@ -211,16 +210,16 @@ def read_all(folder) -> tuple[dict, dict]:
 def test_of_processes_that_are_killed_nothing_is_lost(tmp_path, p):
     p = p.change(ircot_k=[2, 3], oner_k=[2])
     alone, tried = tmp_path / "alone", tmp_path / "tried"
-    start(p, alone, 0).join()  # the server's imports take seconds
-    shutil.rmtree(alone)
+    (warm := CONTEXT.Process(target=time.sleep, args=(0,))).start()  # imports take seconds
+    warm.join()
     started = time.monotonic()
     (undisturbed := start(p, alone, 0)).join()
     assert undisturbed.exitcode == 0
     longest, chance = time.monotonic() - started, random.Random(3)
     kept, killed = set(), 0
-    for number in range(4):
+    for number in range(3):
         processes = [start(p, tried, chance.random()) for _ in range(2)]
-        for process in processes[: 2 if number < 3 else 1]:
+        for process in processes[: 2 if number < 2 else 1]:
             process.join(chance.uniform(0.1, 0.4) * longest)
             process.kill()
             process.join()
@@ -230,5 +229,5 @@ def test_of_processes_that_are_killed_nothing_is_lost(tmp_path, p):
             replies, _ = read_all(tried)
             assert kept <= {*replies.items()}
             kept = {*replies.items()}
-    assert killed >= 4 and processes[1].exitcode == 0
+    assert killed >= 3 and processes[1].exitcode == 0
     assert read_all(tried) == read_all(alone) and len(read_all(alone)[1]) > 8

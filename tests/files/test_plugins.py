@@ -9,7 +9,8 @@ import pytest
 from ircotlib.files.paths import ROOT
 
 SYSTEM = """
-from ircotlib import RECALL, Generate, Prediction, Retrieve, System
+from ircotlib import Generate, Prediction, Retrieve, System
+from ircotlib.systems import RECALL
 
 def twice(question, *, k):
     first = yield Retrieve(question.text, k)
@@ -47,7 +48,8 @@ RETRIEVERS = (Retriever("NAME", "NAME", "NAME", open_other),)
 """
 RUN = """
 import sys
-from ircotlib import all_systems, open_setup, read_parameters, retriever_name, run_system
+from ircotlib import all_systems, open_setup, read_parameters, run_system
+from ircotlib.retrieval import retriever_name
 name, folder = sys.argv[1:]
 changes = {"datasets": [name], "data_dir": folder, "retriever": name, "dev": 0, "test": 3}
 p = read_parameters("mini", changes | {"model": "data/models/mini-base", "distractors": []})

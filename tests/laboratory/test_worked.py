@@ -8,7 +8,7 @@ from ircot_laboratory.make import make_dataset
 from ircot_laboratory.questions.questions import ALL_DATASETS
 from ircot_laboratory.questions.worked import refer_back, work_out
 from ircotlib.datasets.pooled import make_paragraph
-from ircotlib.retrieval.bm25 import open_index
+from ircotlib.retrieval.bm25 import BM25
 from ircotlib.retrieval.corpus import write_corpus
 from ircotlib.text import answer_from_chain
 
@@ -79,7 +79,7 @@ def test_the_paragraph_of_a_step_is_found_by_its_question(dataset, tmp_path):
     world, _ = make_dataset(dataset)
     passages = [passage for page in world.pages.values() for passage in page]
     corpus = [make_paragraph(passage.title, passage.text) for passage in passages]
-    retriever = open_index(write_corpus(tmp_path / "corpus", corpus), tmp_path / "index")
+    retriever = BM25(write_corpus(tmp_path / "corpus", corpus), tmp_path / "index")
     ranks = []
     for _, _, one in worked(dataset)[:100]:
         for step in one.steps:

@@ -13,7 +13,7 @@ from ircot_laboratory.world.records import Fact, Passage, World
 from ircotlib.data import Paragraph
 from ircotlib.metrics import as_compared
 from ircotlib.program import Duplicate, Extract, Extracted, NearestTitle, Request, Retrieve
-from ircotlib.retrieval.bm25 import BM25, open_index
+from ircotlib.retrieval.bm25 import BM25
 from ircotlib.retrieval.corpus import write_corpus
 
 MISSED = 0.08  # share of the retrievals whose best paragraph is left out
@@ -51,7 +51,8 @@ class Library:
             case Retrieve():
                 return self._retrieve(request, rng)
             case NearestTitle():
-                return tuple(self.backend.nearest_titles(request.title, request.n))
+                [(_, reply)] = self.backend.answer([request])
+                return self.backend.decode(reply)
             case Duplicate():
                 return float(as_compared(request.query) in map(as_compared, request.earlier))
             case Extract():
@@ -95,6 +96,6 @@ def _open(world: World) -> BM25:
     ]
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         corpus = write_corpus(Path(folder) / "corpus", paragraphs)
-        backend = open_index(corpus, Path(folder) / "index")
+        backend = BM25(corpus, Path(folder) / "index")
         backend.corpus = paragraphs  # in memory: the folder is deleted
     return backend
