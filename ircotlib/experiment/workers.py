@@ -23,7 +23,7 @@ from ircotlib.experiment.runs import Run, open_run
 from ircotlib.experiment.setup import Setup, open_calls, open_setup, program_of
 from ircotlib.files.paths import DATA
 from ircotlib.files.processes import count_cores
-from ircotlib.generation.config import SMALL
+from ircotlib.models.config import SMALL
 from ircotlib.systems import all_systems
 
 FEWEST, MOST = 20, 100  # questions of a share: fewer would not fill the batches of a small model

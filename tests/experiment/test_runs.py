@@ -179,7 +179,7 @@ def test_of_many_who_write_and_clear_the_same_runs_none_is_disturbed(p):
 
 SYSTEMS = ("OneR", "NoR QA", "IRCoT QA")
 CONTEXT = get_context("forkserver")  # a fork of this process could not use torch
-CONTEXT.set_forkserver_preload(["ircotlib.generation.weights"])
+CONTEXT.set_forkserver_preload(["ircotlib.models.weights"])
 
 
 def make_runs(p, folder, seed: int) -> None:

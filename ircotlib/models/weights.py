@@ -9,10 +9,10 @@ from transformers.utils import logging
 
 from ircotlib.errors import DataError, UserError
 from ircotlib.files.models import REMEDY, naming_file
-from ircotlib.generation.causal import can_reuse
-from ircotlib.generation.config import SMALL
-from ircotlib.generation.decode import bias_from_distances
-from ircotlib.generation.llama import Joined, can_join
+from ircotlib.models.causal import can_reuse
+from ircotlib.models.config import SMALL
+from ircotlib.models.decode import bias_from_distances
+from ircotlib.models.llama import Joined, can_join
 
 
 def read_model(folder: Path, encoder_decoder: bool, device: str | None, dtype: str):

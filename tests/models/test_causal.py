@@ -11,10 +11,10 @@ from transformers import AutoConfig, AutoModelForCausalLM
 
 from ircot_laboratory.world.encyclopedia import make_world
 from ircotlib.files.paths import MODELS
-from ircotlib.generation.decode import decode, most_probable
-from ircotlib.generation.llama import can_join
-from ircotlib.generation.local import LocalModel
-from ircotlib.generation.prefixes import Prefixes
+from ircotlib.models.decode import decode, most_probable
+from ircotlib.models.llama import can_join
+from ircotlib.models.local import LocalModel
+from ircotlib.models.prefixes import Prefixes
 from ircotlib.program import SENTENCE, Generate, Sample
 from ircotlib.prompting.prompt import GPT3
 from training.t5.evaluate import draw_reading_test

@@ -15,8 +15,8 @@ from transformers import AutoConfig, AutoTokenizer, T5ForConditionalGeneration
 from transformers.models.t5.modeling_t5 import T5Attention
 
 from ircotlib.errors import UserError
-from ircotlib.generation.decode import bias_from_distances
-from ircotlib.generation.local import LocalModel
+from ircotlib.models.decode import bias_from_distances
+from ircotlib.models.local import LocalModel
 from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Generate, Message, Retrieve, Sample
 
 STOPS = [SENTENCE, SENTENCE_OF_LINE, LINE, (".", "ka"), None]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ircotlib.files import models
 from ircotlib.files.extras import need
-from ircotlib.generation.batches import cut_batches
+from ircotlib.models.batches import cut_batches
 from ircotlib.program import Extract, Extracted
 
 UNUSED = r"\.pooler\."  # BERT's pooler is in DPR's checkpoints, but no reader uses it
@@ -55,7 +55,7 @@ class Extractor:
         import torch
         from transformers import DPRReader, DPRReaderTokenizerFast
 
-        from ircotlib.generation.weights import read_weights
+        from ircotlib.models.weights import read_weights
 
         with models.naming_file(self.folder, "a tokenizer"):
             tokenizer = DPRReaderTokenizerFast.from_pretrained(self.folder)

@@ -11,12 +11,12 @@ from math import inf
 from ircotlib.errors import UserError
 from ircotlib.files import models
 from ircotlib.files.extras import need
-from ircotlib.generation.batches import cut_batches
-from ircotlib.generation.choices import split_thoughts
-from ircotlib.generation.config import count_parameters, is_encoder_decoder
-from ircotlib.generation.prefixes import Prefixes, name_blocks
-from ircotlib.generation.replies import Request, check, count_rows, read_reply, write_reply
-from ircotlib.generation.tokens import Tokens
+from ircotlib.models.batches import cut_batches
+from ircotlib.models.choices import split_thoughts
+from ircotlib.models.config import count_parameters, is_encoder_decoder
+from ircotlib.models.prefixes import Prefixes, name_blocks
+from ircotlib.models.replies import Request, check, count_rows, read_reply, write_reply
+from ircotlib.models.tokens import Tokens
 from ircotlib.program import Generate, Sample
 from ircotlib.text import cut, stop_end
 
@@ -75,7 +75,7 @@ class LocalModel:
         Unavailable without the extra `local`.
         """
         need("torch", "local")
-        from ircotlib.generation.weights import read_model
+        from ircotlib.models.weights import read_model
 
         return read_model(self.folder, self.is_encoder_decoder, self.device, self.dtype)
 
@@ -120,8 +120,8 @@ class LocalModel:
 
     def _answer_batch(self, requests: list[Request]) -> Iterator[tuple[int, str | ValueError]]:
         model = self.model  # before any other import of torch
-        from ircotlib.generation.decode import decode, most_probable
-        from ircotlib.generation.sampling import Draws
+        from ircotlib.models.decode import decode, most_probable
+        from ircotlib.models.sampling import Draws
 
         prompts = [self._encode(request.prompt)[0] for request in requests]
         # of each row, one for every text: the position of its request

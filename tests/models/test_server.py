@@ -16,9 +16,9 @@ openai = pytest.importorskip("openai", reason="needs the client: pip install -e 
 from ircotlib.engine.cache import Calls
 from ircotlib.engine.scheduler import run
 from ircotlib.errors import Unavailable, UserError
-from ircotlib.generation.budget import Budget, Price, find_price
-from ircotlib.generation.local import LocalModel
-from ircotlib.generation.server import ServerModel
+from ircotlib.models.budget import Budget, Price, find_price
+from ircotlib.models.local import LocalModel
+from ircotlib.models.server import ServerModel
 from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Generate, Message, Sample, Sampled
 
 pytestmark = pytest.mark.usefixtures("quick")
@@ -358,7 +358,7 @@ SHOWN = "Q: Who wrote it?\nA: It is a film. So the answer is: Ann Lee.\n\n\nQ: W
 
 def test_texts_are_those_of_the_same_model_on_this_machine(tmp_path, monkeypatch):
     pytest.importorskip("uvicorn", reason="needs a server: pip install -e '.[dev]'")
-    monkeypatch.setattr("ircotlib.generation.server.TIMEOUT", 60.0)
+    monkeypatch.setattr("ircotlib.models.server.TIMEOUT", 60.0)
     local = LocalModel(copy_model(tmp_path))
     requests = [Generate(SHOWN, stop, 25) for stop in (SENTENCE, LINE, (" is", " in"), None)]
     messages = (Message("system", SHOWN[:-20]), Message("user", SHOWN[-20:]))

@@ -13,8 +13,8 @@ from transformers import AutoTokenizer
 
 from ircotlib.files.models import hash_files
 from ircotlib.files.paths import MODELS
-from ircotlib.generation.local import LocalModel
-from ircotlib.generation.tokens import Tokens
+from ircotlib.models.local import LocalModel
+from ircotlib.models.tokens import Tokens
 from ircotlib.program import SENTENCE, Generate
 
 SHIPPED = sorted(path.parent for path in MODELS.glob("*/training.json"))

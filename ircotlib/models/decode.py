@@ -17,9 +17,9 @@ from transformers import (
 )
 from transformers.modeling_outputs import BaseModelOutput
 
-from ircotlib.generation.batches import close_up
-from ircotlib.generation.causal import Decoder, causal
-from ircotlib.generation.prefixes import Prefixes
+from ircotlib.models.batches import close_up
+from ircotlib.models.causal import Decoder, causal
+from ircotlib.models.prefixes import Prefixes
 
 
 def most_probable(rows: Sequence[int], logits: torch.Tensor) -> list[int]:

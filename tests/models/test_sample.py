@@ -12,9 +12,9 @@ from tiny import note_shapes
 
 from ircot_laboratory.world.encyclopedia import make_world
 from ircotlib.files.paths import MODELS
-from ircotlib.generation.decode import decode
-from ircotlib.generation.local import LocalModel
-from ircotlib.generation.sampling import Draws
+from ircotlib.models.decode import decode
+from ircotlib.models.local import LocalModel
+from ircotlib.models.sampling import Draws
 from ircotlib.program import LINE, SENTENCE, Generate, Sample, key
 from ircotlib.prompting.prompt import FLAN_T5, GPT3
 from training.t5.evaluate import draw_reading_test

@@ -15,9 +15,9 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers import Cache, DynamicCache
 from transformers.cache_utils import DynamicLayer
 
-from ircotlib.generation.batches import cut_batches
-from ircotlib.generation.growing import GrowingLayer, OwnLayer
-from ircotlib.generation.prefixes import Prefixes
+from ircotlib.models.batches import cut_batches
+from ircotlib.models.growing import GrowingLayer, OwnLayer
+from ircotlib.models.prefixes import Prefixes
 
 # tokens that are read at a time on a CPU, whose cache holds them: reading whole batches takes 1.1
 # times as long in the head to head, 1.4 times what it reads

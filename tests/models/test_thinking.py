@@ -11,9 +11,9 @@ from serving import Fake, completion, prompt_of, status
 
 pytest.importorskip("openai", reason="needs the client: pip install -e '.[server]'")
 
-from ircotlib.generation.choices import split_thoughts
-from ircotlib.generation.local import LocalModel
-from ircotlib.generation.server import ServerModel
+from ircotlib.models.choices import split_thoughts
+from ircotlib.models.local import LocalModel
+from ircotlib.models.server import ServerModel
 from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Generate, Message, Sample, Sampled
 
 pytestmark = pytest.mark.usefixtures("quick")
@@ -194,7 +194,7 @@ def test_thoughts_are_told_from_the_text_by_their_marks(written):
 def test_a_model_on_this_machine_that_thinks_is_refused(folders, monkeypatch):
     local = LocalModel(folders["gpt2"])
     written = local.tokens.encode("<think>Ben. No")
-    monkeypatch.setattr("ircotlib.generation.decode.decode", lambda *_: iter([(0, written)]))
+    monkeypatch.setattr("ircotlib.models.decode.decode", lambda *_: iter([(0, written)]))
     error = ask_one(local, Generate("Q", SENTENCE, 9))
     assert isinstance(error, ValueError) and "found thoughts, '<think>Ben.'" in str(error)
     error = ask_one(local, Generate((Message("user", "Q"),)))

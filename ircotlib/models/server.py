@@ -19,9 +19,9 @@ from ircotlib.errors import Unavailable, UserError
 from ircotlib.files.checksums import one_line
 from ircotlib.files.extras import need
 from ircotlib.files.urls import is_here, may_have_key, read_header
-from ircotlib.generation.budget import Budget
-from ircotlib.generation.choices import Failed, Written, read_choice
-from ircotlib.generation.replies import Request, check, count_rows, read_reply, write_reply
+from ircotlib.models.budget import Budget
+from ircotlib.models.choices import Failed, Written, read_choice
+from ircotlib.models.replies import Request, check, count_rows, read_reply, write_reply
 from ircotlib.program import LINE, SENTENCE_OF_LINE, Generate, Message, Sample
 
 VERSION = 2  # raised when a change here or in text.py makes the same server reply differently

@@ -18,10 +18,10 @@ from tiny import (
 from transformers import DPRReaderTokenizer
 
 from ircotlib.data import Paragraph
-from ircotlib.extraction import extractor
-from ircotlib.extraction.extractor import Extractor
-from ircotlib.extraction.repeated_queries import open_duplicates
-from ircotlib.generation.batches import cut_batches
+from ircotlib.models import extractor
+from ircotlib.models.batches import cut_batches
+from ircotlib.models.extractor import Extractor
+from ircotlib.models.repeated_queries import open_duplicates
 from ircotlib.program import Duplicate, Extract, key
 
 PARK = "Eddy Meeùs opened the PARK in 1975. It lies near Brussels."

@@ -36,7 +36,7 @@ def fake(httpserver):
 def quick(monkeypatch):
     """Seconds instead of minutes for what the client waits."""
     openai = pytest.importorskip("openai", reason="needs: pip install -e '.[server]'")
-    from ircotlib.generation import server
+    from ircotlib.models import server
 
     for name, value in (("TIMEOUT", 0.5), ("RETRIES", 2), ("PAUSES", (0.01, 0.02))):
         monkeypatch.setattr(server, name, value)
