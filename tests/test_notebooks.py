@@ -126,6 +126,7 @@ def test_notebooks_are_kept_executed_and_hold_no_machinery(name):
         statements = ast.parse(cell.source).body
         assert not any(isinstance(node, ast.ClassDef | ast.Try) for node in statements)
         assert cell.source.count("\n") < 24, cell.source
-        assert not [system for system in all_systems() if f'"{system}"' in cell.source]
+        named = [system for system in all_systems() if f'"{system}"' in cell.source]
+        assert not named or name == "99_figures"  # whose tables name their own
     stems = {path.rsplit(".", 1)[0] for path in about_notebook(name).makes}
     assert len(saved) == len(stems) or name == "99_figures"
