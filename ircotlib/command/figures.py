@@ -93,20 +93,20 @@ def regenerate(
                 running[earlier].result()
         return notebook, run_notebook(notebook, p, changes, folder / f"{notebook}.ipynb")
 
-    with ThreadPoolExecutor(jobs) as pool:
-        for notebook in notebooks:
-            running[notebook] = pool.submit(run, notebook)
-        try:
-            for future in tqdm(as_completed(running.values()), total=len(running), disable=None):
-                notebook, seconds = future.result()
-                tqdm.write(f"{notebook:<20} {seconds:6.1f} s   {folder / notebook}.ipynb")
-                for path in made_by(notebook, p.profile, p.trial):
-                    wrote = path.exists() and path.stat().st_mtime_ns >= started
-                    tqdm.write(f"{'':<20} {'wrote' if wrote else 'not made':<11}{path}")
-                if save:
-                    save_executed(notebook, folder / f"{notebook}.ipynb")
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+    pool = ThreadPoolExecutor(jobs)
+    for notebook in notebooks:
+        running[notebook] = pool.submit(run, notebook)
+    try:
+        for future in tqdm(as_completed(running.values()), total=len(running), disable=None):
+            notebook, seconds = future.result()
+            tqdm.write(f"{notebook:<20} {seconds:6.1f} s   {folder / notebook}.ipynb")
+            for path in made_by(notebook, p.profile, p.trial):
+                wrote = path.exists() and path.stat().st_mtime_ns >= started
+                tqdm.write(f"{'':<20} {'wrote' if wrote else 'not made':<11}{path}")
+            if save:
+                save_executed(notebook, folder / f"{notebook}.ipynb")
+    finally:  # an interrupt waits for no notebook
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def save_executed(notebook: str, executed: Path) -> None:

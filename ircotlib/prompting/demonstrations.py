@@ -167,8 +167,10 @@ def demonstration_sets(
         sets = [draw.sample(ids, size) for _ in range(3)]
     whole = [0 < len(ids) == len({*ids} & {*by_id}) for ids in sets]
     if whole != [True] * 3:
+        lacking = dict.fromkeys(str(id) for ids in sets for id in ids if id not in by_id)
+        found = f"no demonstration with id {', '.join(lacking)}" if lacking else excerpt(sets)
         expected = f"three lists of different ids of these {len(by_id)}: {', '.join(by_id)}"
-        raise DataError(f"{path}, {dataset!r}: found {excerpt(sets)}, expected {expected}")
+        raise DataError(f"{path}, {dataset!r}: found {found}, expected {expected}")
     return [[by_id[id] for id in ids] for ids in sets]
 
 

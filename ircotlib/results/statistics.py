@@ -154,12 +154,6 @@ def p_against(scores: pd.DataFrame, rival: str) -> pd.Series:
     return holm(p)
 
 
-def verdicts(p: pd.Series, differences: pd.Series) -> np.ndarray:
-    """Whether claims of positive differences hold, or cannot be told: p is not below 0.05."""
-    signs = np.where(differences > 0, "holds", "does not hold")
-    return np.where(p < LEVEL, signs, "cannot tell")
-
-
 def per_question(runs: pd.DataFrame, metric: str) -> pd.Series:
     """The mean of each question over demonstration sets; questions without a score are left out."""
     return runs.groupby("id")[metric].mean().dropna().sort_index()
