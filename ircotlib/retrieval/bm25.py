@@ -41,10 +41,13 @@ class BM25(Ranked):
         self._schema = _schema()
         description = Path(folder) / DESCRIPTION
         with locked(Path(f"{folder}.lock")):
-            if not _is_index_of(made_of, description):
+            found = json.loads(description.read_text()) if description.is_file() else None
+            if found is None and Path(folder).exists():
+                raise DataError(f"{folder}: found a folder without {DESCRIPTION}; name another")
+            if found != made_of:
                 with writing(Path(folder)) as new:
                     new.mkdir()
-                    self._build(new, track(corpus, f"index of {description.parent.name}"))
+                    self._build(new, track(corpus, f"index of {Path(folder).name}"))
                     (new / DESCRIPTION).write_text(json.dumps(made_of))
         self._searcher = tantivy.Index.open(str(folder)).searcher()
 
@@ -110,11 +113,3 @@ def _schema() -> tantivy.Schema:
     for name in ("whole_title", "lower_title"):
         builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
     return builder.add_unsigned_field("position", fast=True).build()
-
-
-def _is_index_of(made_of: dict, description: Path) -> bool:
-    if description.is_file():
-        return json.loads(description.read_text()) == made_of
-    if description.parent.exists():
-        raise DataError(f"{description.parent}: found a folder without {DESCRIPTION}; name another")
-    return False

@@ -16,6 +16,7 @@ SPARE = 10  # hits fetched beyond k, to see whether a tie crosses k
 FURTHER = 4  # factor by which more hits are fetched after too few
 THREADS = 8
 Hits = list[tuple[int, float]]  # position in the corpus, score to a few decimals, best first
+Replies = Iterator[tuple[int, str | Exception]]
 Find = Callable[[object, int], Hits]  # a query in the retriever's own language, the most hits
 
 
@@ -32,9 +33,7 @@ class Ranked:
     answers = (Retrieve, NearestTitle)
     depth = DEPTH
 
-    def answer(
-        self, requests: Sequence, find: Find | None = None
-    ) -> Iterator[tuple[int, str | Exception]]:
+    def answer(self, requests: Sequence, find: Find | None = None) -> Replies:
         """Yield the index of each request and its reply: JSON of [[position in corpus, score], ...]
         or [title, ...], best first; or why it has none.
         """
@@ -51,9 +50,7 @@ class Ranked:
         hits = json.loads(reply)
         return tuple(hit if isinstance(hit, str) else self.corpus[hit[0]] for hit in hits)
 
-    def search(
-        self, query: str, k: int = DEPTH, titles: Iterable[str] | None = None
-    ) -> list[tuple[Paragraph, float]]:
+    def search(self, query: str, k: int = DEPTH, titles: Iterable[str] | None = None) -> list:
         """The k best paragraphs with their scores, best first."""
         request = Retrieve(query, k, None if titles is None else tuple(titles))
         [(_, reply)] = self.answer([request])
