@@ -39,11 +39,12 @@ class Fake:
         self.bodies.append(body)
         self.times.append(time.monotonic())
         faults = self.faults.get(prompt_of(body)) or self.faults.get("all")
-        fault = faults.pop(0) if faults else completion(prompt_of(body).upper())
+        fault = faults.pop(0) if faults else self.answer(body)
         fault = fault if isinstance(fault, dict | Response) else fault(body)
-        if isinstance(fault, Response):
-            return fault
-        return Response(json.dumps(fault), 200, content_type="application/json")
+        return fault if isinstance(fault, Response) else said(json.dumps(fault))
+
+    def answer(self, body: dict) -> dict:
+        return completion(prompt_of(body).upper())
 
 
 def prompt_of(body: dict) -> str:
@@ -60,6 +61,10 @@ def completion(text: str | None, **more) -> dict:
 def status(number: int, message: str = "", headers=None, **error) -> Response:
     body = {"error": {"message": message, **error}}
     return Response(json.dumps(body), number, headers, content_type="application/json")
+
+
+def said(content: str, number: int = 200, kind: str = "application/json") -> Response:
+    return Response(content, number, content_type=kind)
 
 
 def copy_model(folder: Path) -> Path:

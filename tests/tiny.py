@@ -22,7 +22,6 @@ from transformers import (
 )
 from transformers import PreTrainedTokenizerFast as Fast
 
-from ircotlib.generation.local import LocalModel
 from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE
 from ircotlib.text import sentence_end
 
@@ -82,13 +81,11 @@ def unigram_tokenizer():
     tokenizer = Tokenizer(models.Unigram())
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(**metaspace, split=False)
     tokenizer.decoder = decoders.Metaspace(**metaspace)
-    words = "Amazon.com was founded in 1994. It is his. He fired the .30 carbine. It is 'his...'"
     trainer = trainers.UnigramTrainer(unk_token="<unk>", **options)
-    tokenizer.train_from_iterator([words, " ".join(made_up_words())], trainer)
+    tokenizer.train_from_iterator([" ".join(made_up_words())], trainer)
     return Fast(tokenizer_object=tokenizer, eos_token="</s>", unk_token="<unk>")
 
 
-PARTS = {"bytes": byte_tokenizer, "unigrams": unigram_tokenizer}
 ENDS = {"bos_token_id": 0, "eos_token_id": 0, "tie_word_embeddings": False}
 T5 = {"d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 2, "num_heads": 2}
 T5 |= {"initializer_factor": 4.0, "decoder_start_token_id": 0, "tie_word_embeddings": False}
@@ -101,31 +98,24 @@ KINDS = {"t5": (T5, word_tokenizer, 3.0), "gpt2": (GPT2 | ENDS, byte_tokenizer, 
 KINDS |= {"llama": (LLAMA, word_tokenizer, 1.5)}
 
 
-def make(kind, vocabulary, **sizes):
-    config = AutoConfig.for_model(kind, vocab_size=vocabulary, **sizes)
-    return (AutoModelForSeq2SeqLM if kind == "t5" else AutoModelForCausalLM).from_config(config)
-
-
-def save(kind, folder):
-    sizes, make_tokenizer, ending = KINDS[kind]
-    torch.manual_seed(3)
-    tokenizer = make_tokenizer()
-    model = make(kind, len(tokenizer), **sizes)
-    with torch.no_grad():
-        for name, weight in model.named_parameters():
-            if "relative_attention_bias" in name:
-                torch.nn.init.normal_(weight, std=3)
-        model.lm_head.weight[tokenizer.eos_token_id] *= ending
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-
-
 def save_each(tmp_path_factory):
     """A folder for each kind of tiny model, written by save_pretrained."""
-    made = {kind: tmp_path_factory.mktemp(kind) for kind in KINDS}
-    for kind, folder in made.items():
-        save(kind, folder)
-    return made
+    folders = {kind: tmp_path_factory.mktemp(kind) for kind in KINDS}
+    for kind, (sizes, make_tokenizer, ending) in KINDS.items():
+        torch.manual_seed(3)
+        tokenizer = make_tokenizer()
+        config = AutoConfig.for_model(kind, vocab_size=len(tokenizer), **sizes)
+        model = (AutoModelForSeq2SeqLM if kind == "t5" else AutoModelForCausalLM).from_config(
+            config
+        )
+        with torch.no_grad():
+            for name, weight in model.named_parameters():
+                if "relative_attention_bias" in name:
+                    torch.nn.init.normal_(weight, std=3)
+            model.lm_head.weight[tokenizer.eos_token_id] *= ending
+        model.save_pretrained(folders[kind])
+        tokenizer.save_pretrained(folders[kind])
+    return folders
 
 
 def save_cross_encoder(folder, scores: int):
@@ -190,25 +180,6 @@ def change(path, **values):
     content = json.loads(path.read_text()) | values
     kept = {name: value for name, value in content.items() if value is not None}
     path.write_text(json.dumps(kept))
-
-
-def spell(folder, tokenizer, text, prompt="Q"):
-    """Save a GPT-2 that writes `text` after a prompt as long as `prompt`, then its end: each token
-    depends only on its position.
-    """
-    start, tokens = len(tokenizer(prompt).input_ids), [*tokenizer(text).input_ids, 0]
-    sizes = {"n_embd": LIMIT, "n_positions": LIMIT, "n_head": 2, "n_layer": 1}
-    model = make("gpt2", len(tokenizer), **sizes, **ENDS)
-    with torch.no_grad():
-        for name, weight in model.named_parameters():
-            if ".attn." in name or ".mlp." in name or "wte" in name or "lm_head" in name:
-                weight.zero_()
-        model.transformer.wpe.weight.copy_(torch.eye(LIMIT))
-        for position, token in enumerate(tokens):
-            model.lm_head.weight[token, start + position - 1] = 1
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return LocalModel(folder)
 
 
 def cut(text, stop):

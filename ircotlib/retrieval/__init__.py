@@ -1,8 +1,6 @@
 """Retrieval: stores the paragraphs of a corpus and finds the best ones for a query, with BM25 in
 this process or on Elasticsearch, or with vectors. To add a kind, add a record to RETRIEVERS, here
 or in a plug-in.
-
-Imports: data, errors, files, program.
 """
 
 import re
