@@ -52,7 +52,6 @@ class BM25(Ranked):
         self._searcher = tantivy.Index.open(str(folder)).searcher()
 
     def queries_of(self, request: Retrieve | NearestTitle) -> list[Query]:
-        """See Ranked."""
         if isinstance(request, NearestTitle):
             same = self._term("whole_title", request.title)
             any_case = self._term("lower_title", request.title.lower())
@@ -65,7 +64,6 @@ class BM25(Ranked):
         return [query]
 
     def find(self, query: Query, most: int) -> Hits:
-        """See Ranked."""
         found = self._searcher.search(query, min(most, len(self.corpus)), count=False).hits
         positions = self._searcher.fast_field_values("position", [where for _, where in found])
         # rounded: beyond 3 decimals, scores depend on how the index was built

@@ -20,8 +20,7 @@ from ircotlib.files.progress import track
 from ircotlib.program import NearestTitle, Retrieve
 from ircotlib.retrieval.bm25 import BM25
 from ircotlib.retrieval.corpus import Corpus
-from ircotlib.retrieval.fusion import fuse
-from ircotlib.retrieval.ranking import SPARE, Hits, Ranked, Replies, digest
+from ircotlib.retrieval.ranking import SPARE, Hits, Ranked, Replies, digest, fuse
 
 TOKENS = 256  # read of a query or paragraph, at most (dense only: ColBERT has its own limit)
 BATCH = 32  # texts in a batch, and queries in a matrix product
@@ -153,7 +152,7 @@ class Dense(Ranked):
         self.embed = None if encoder.late else lambda texts: np.vstack(encoder.embed(texts))
 
     def answer(self, requests: Sequence) -> Replies:
-        """See Ranked. All queries are embedded, and sought among all paragraphs, at once."""
+        """All queries are embedded, and sought among all paragraphs, at once."""
         if isinstance(requests[0], NearestTitle):
             return self._words.answer(requests)
         texts = list(dict.fromkeys(request.query for request in requests))
@@ -202,7 +201,6 @@ class Hybrid(Ranked):
         self.fingerprint = digest(words.fingerprint, dense.fingerprint, FUSED)
 
     def answer(self, requests: Sequence) -> Replies:
-        """See Ranked."""
         if isinstance(requests[0], NearestTitle):
             yield from self._words.answer(requests)
             return

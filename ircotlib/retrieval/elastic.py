@@ -49,7 +49,6 @@ class Elasticsearch(Ranked):
                 self._load(len(nodes))
 
     def queries_of(self, request: Retrieve | NearestTitle) -> list[dict]:
-        """See Ranked."""
         if isinstance(request, NearestTitle):
             same, any_case = {"title.whole": request.title}, {"lower_title": request.title.lower()}
             exact = [{"bool": {"filter": {"term": title}}} for title in (same, any_case)]
@@ -60,7 +59,6 @@ class Elasticsearch(Ranked):
         return [query]
 
     def find(self, query: dict, most: int) -> Hits:
-        """See Ranked."""
         # sorted by score and position, so that what a hit is sorted by is all that is read
         how = {"sort": ["_score", {"position": "asc"}], "filter_path": "hits.hits.sort"}
         # scores as if all shards were one
