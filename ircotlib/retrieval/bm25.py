@@ -41,15 +41,17 @@ class BM25(Ranked):
         self._schema = _schema()
         description = Path(folder) / DESCRIPTION
         with locked(Path(f"{folder}.lock")):
-            if not _is_index_of(made_of, description):
+            found = json.loads(description.read_text()) if description.is_file() else None
+            if found is None and Path(folder).exists():
+                raise DataError(f"{folder}: found a folder without {DESCRIPTION}; name another")
+            if found != made_of:
                 with writing(Path(folder)) as new:
                     new.mkdir()
-                    self._build(new, track(corpus, f"index of {description.parent.name}"))
+                    self._build(new, track(corpus, f"index of {Path(folder).name}"))
                     (new / DESCRIPTION).write_text(json.dumps(made_of))
         self._searcher = tantivy.Index.open(str(folder)).searcher()
 
     def queries_of(self, request: Retrieve | NearestTitle) -> list[Query]:
-        """See Ranked."""
         if isinstance(request, NearestTitle):
             same = self._term("whole_title", request.title)
             any_case = self._term("lower_title", request.title.lower())
@@ -62,7 +64,6 @@ class BM25(Ranked):
         return [query]
 
     def find(self, query: Query, most: int) -> Hits:
-        """See Ranked."""
         found = self._searcher.search(query, min(most, len(self.corpus)), count=False).hits
         positions = self._searcher.fast_field_values("position", [where for _, where in found])
         # rounded: beyond 3 decimals, scores depend on how the index was built
@@ -110,11 +111,3 @@ def _schema() -> tantivy.Schema:
     for name in ("whole_title", "lower_title"):
         builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
     return builder.add_unsigned_field("position", fast=True).build()
-
-
-def _is_index_of(made_of: dict, description: Path) -> bool:
-    if description.is_file():
-        return json.loads(description.read_text()) == made_of
-    if description.parent.exists():
-        raise DataError(f"{description.parent}: found a folder without {DESCRIPTION}; name another")
-    return False

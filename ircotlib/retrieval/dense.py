@@ -3,7 +3,7 @@ titles answers NearestTitle (IRCoT App. B), whichever of them answers Retrieve.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, cached_property
 from importlib.metadata import version
@@ -20,8 +20,7 @@ from ircotlib.files.progress import track
 from ircotlib.program import NearestTitle, Retrieve
 from ircotlib.retrieval.bm25 import BM25
 from ircotlib.retrieval.corpus import Corpus
-from ircotlib.retrieval.fusion import fuse
-from ircotlib.retrieval.ranking import SPARE, Hits, Ranked, digest
+from ircotlib.retrieval.ranking import SPARE, Hits, Ranked, Replies, digest, fuse
 
 TOKENS = 256  # read of a query or paragraph, at most (dense only: ColBERT has its own limit)
 BATCH = 32  # texts in a batch, and queries in a matrix product
@@ -152,8 +151,8 @@ class Dense(Ranked):
         # for programs: the vectors of texts, one row per text; None if there is one per token
         self.embed = None if encoder.late else lambda texts: np.vstack(encoder.embed(texts))
 
-    def answer(self, requests: Sequence) -> Iterator[tuple[int, str | Exception]]:
-        """See Ranked. All queries are embedded, and sought among all paragraphs, at once."""
+    def answer(self, requests: Sequence) -> Replies:
+        """All queries are embedded, and sought among all paragraphs, at once."""
         if isinstance(requests[0], NearestTitle):
             return self._words.answer(requests)
         texts = list(dict.fromkeys(request.query for request in requests))
@@ -201,8 +200,7 @@ class Hybrid(Ranked):
         self._words, self._dense = words, dense
         self.fingerprint = digest(words.fingerprint, dense.fingerprint, FUSED)
 
-    def answer(self, requests: Sequence) -> Iterator[tuple[int, str | Exception]]:
-        """See Ranked."""
+    def answer(self, requests: Sequence) -> Replies:
         if isinstance(requests[0], NearestTitle):
             yield from self._words.answer(requests)
             return

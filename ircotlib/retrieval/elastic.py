@@ -49,7 +49,6 @@ class Elasticsearch(Ranked):
                 self._load(len(nodes))
 
     def queries_of(self, request: Retrieve | NearestTitle) -> list[dict]:
-        """See Ranked."""
         if isinstance(request, NearestTitle):
             same, any_case = {"title.whole": request.title}, {"lower_title": request.title.lower()}
             exact = [{"bool": {"filter": {"term": title}}} for title in (same, any_case)]
@@ -60,20 +59,15 @@ class Elasticsearch(Ranked):
         return [query]
 
     def find(self, query: dict, most: int) -> Hits:
-        """See Ranked."""
+        # sorted by score and position, so that what a hit is sorted by is all that is read
+        how = {"sort": ["_score", {"position": "asc"}], "filter_path": "hits.hits.sort"}
+        # scores as if all shards were one
+        how |= {"search_type": "dfs_query_then_fetch", "allow_partial_search_results": False}
+        # counted if titles are filtered: Elasticsearch 9.0 (Lucene 10.1) skips some of the best
+        # hits of a filtered search when it may stop counting early
+        how |= {"track_total_hits": "filter" in query["bool"], "size": min(most, len(self.corpus))}
         try:
-            reply = self._client.search(
-                index=self._index,
-                query=query,
-                size=min(most, len(self.corpus)),
-                sort=["_score", {"position": "asc"}],  # what a hit is sorted by is all that is read
-                filter_path="hits.hits.sort",
-                # counted if titles are filtered: Elasticsearch 9.0 (Lucene 10.1) skips some of the
-                # best hits of a filtered search when it may stop counting early
-                track_total_hits="filter" in query["bool"],
-                search_type="dfs_query_then_fetch",  # scores as if all shards were one
-                allow_partial_search_results=False,
-            )
+            reply = self._client.search(index=self._index, query=query, **how)
         except elasticsearch.BadRequestError as error:  # only this query: it has too many words
             raise Refused(str(error)) from error
         hits = [hit["sort"] for hit in reply.get("hits", {}).get("hits", ())]
@@ -125,7 +119,7 @@ class Elasticsearch(Ranked):
 
 
 def _connect(nodes: list[str]) -> elasticsearch.Elasticsearch:
-    options: dict = {"max_retries": 10, "retry_on_timeout": True}
+    options: dict = {"max_retries": 10, "retry_on_timeout": True, "request_timeout": 60}
     if all(map(may_have_key, nodes)):
         key, user = (os.environ.get(f"ELASTICSEARCH_{name}") for name in ("API_KEY", "USER"))
         options |= {"api_key": key} if key else {}

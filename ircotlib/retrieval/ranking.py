@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from hashlib import sha256
+from typing import TypeVar
 
 from ircotlib.data import Paragraph
 from ircotlib.program import NearestTitle, Retrieve
@@ -14,8 +15,11 @@ from ircotlib.program import NearestTitle, Retrieve
 DEPTH = 15  # paragraphs to retrieve: IRCoT's maximum (footnote 5), which serves every smaller k
 SPARE = 10  # hits fetched beyond k, to see whether a tie crosses k
 FURTHER = 4  # factor by which more hits are fetched after too few
+CONSTANT = 60  # added to each rank when rankings are fused (ours, as in Cormack et al.)
 THREADS = 8
+T = TypeVar("T")
 Hits = list[tuple[int, float]]  # position in the corpus, score to a few decimals, best first
+Replies = Iterator[tuple[int, str | Exception]]
 Find = Callable[[object, int], Hits]  # a query in the retriever's own language, the most hits
 
 
@@ -32,9 +36,7 @@ class Ranked:
     answers = (Retrieve, NearestTitle)
     depth = DEPTH
 
-    def answer(
-        self, requests: Sequence, find: Find | None = None
-    ) -> Iterator[tuple[int, str | Exception]]:
+    def answer(self, requests: Sequence, find: Find | None = None) -> Replies:
         """Yield the index of each request and its reply: JSON of [[position in corpus, score], ...]
         or [title, ...], best first; or why it has none.
         """
@@ -51,9 +53,7 @@ class Ranked:
         hits = json.loads(reply)
         return tuple(hit if isinstance(hit, str) else self.corpus[hit[0]] for hit in hits)
 
-    def search(
-        self, query: str, k: int = DEPTH, titles: Iterable[str] | None = None
-    ) -> list[tuple[Paragraph, float]]:
+    def search(self, query: str, k: int = DEPTH, titles: Iterable[str] | None = None) -> list:
         """The k best paragraphs with their scores, best first."""
         request = Retrieve(query, k, None if titles is None else tuple(titles))
         [(_, reply)] = self.answer([request])
@@ -116,3 +116,14 @@ def rank(find: Find, query: object, k: int) -> Hits:
 def digest(*made_of: object) -> str:
     """A hash of what replies depend on."""
     return sha256(json.dumps(made_of).encode()).hexdigest()[:16]
+
+
+def fuse(rankings: Iterable[Iterable[T]]) -> dict[T, float]:
+    """The score of each item by reciprocal rank fusion: the sum of 1 / (60 + rank) over the
+    rankings that have it (Cormack et al., SIGIR 2009).
+    """
+    scores: dict[T, float] = {}
+    for ranking in rankings:
+        for place, item in enumerate(ranking, start=1):
+            scores[item] = scores.get(item, 0) + 1 / (CONSTANT + place)
+    return scores

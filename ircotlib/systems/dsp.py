@@ -10,7 +10,7 @@ from ircotlib.data import Paragraph, Prediction, Question
 from ircotlib.metrics import as_compared, cover_em, exact_match, majority
 from ircotlib.program import LINE, Generate, Program, Retrieve, Sample, Sampled
 from ircotlib.prompting.prompt import render_paragraph
-from ircotlib.retrieval.fusion import fuse
+from ircotlib.retrieval.ranking import fuse
 from ircotlib.systems import Prompts, WritePrompt, system
 
 QUERY, ANSWER = "\nSearch Query:", "\nAnswer:"  # the last fields (program)

@@ -226,24 +226,12 @@ def test_an_error_or_a_kill_in_mid_build_leaves_the_old_index(tmp_path, monkeypa
         assert ranked(each, "bano dulo", 9) == ranked(fresh, "bano dulo", 9) != []
 
 
-@pytest.fixture(scope="session")
-def real(shared, tmp_path_factory) -> BM25:
-    """A backend over the 4,311 paragraphs of the 2Wiki sample."""
-    records = read_2wikimultihopqa(shared / "2wikimultihopqa" / "dev_657.json")
-    return open_over(tmp_path_factory.mktemp("real"), pool(context for _, context in records))
-
-
-def test_real_questions_find_what_elasticsearch_finds(real):
+def test_real_questions_find_what_elasticsearch_finds(shared, tmp_path):
     """Titles and scores as the server answered (9.0.4, one shard, match on title and text)."""
+    records = read_2wikimultihopqa(shared / "2wikimultihopqa" / "dev_657.json")
+    real = open_over(tmp_path, pool(context for _, context in records))
     found = real.search("Where was the place of burial of Charles Mathew's father?", 5)
     expected = {"Charles Mathew": 27.229, "James Charles Mathew": 26.4, "Place of origin": 19.004}
     expected |= {"Place of birth": 17.849, "Sarre Anglo-Saxon cemetery": 15.261}
     scores = {paragraph.title: score for paragraph, score in found}
     assert scores == pytest.approx(expected, abs=0.0011)
-
-
-def test_real_titles_are_their_own_nearest(real):
-    """By BM25 alone, 16 titles would not be: others differ only in a stop word or ending."""
-    titles = list(dict.fromkeys(paragraph.title for paragraph in real.corpus))
-    nearest = ask(real, [NearestTitle(title) for title in titles])
-    assert list(map(json.loads, nearest)) == [[title] for title in titles]
