@@ -147,13 +147,13 @@ def test_what_one_request_is_refused_costs_its_question(fake, fault, times, word
 
 ALL = {
     "401": (status(401, "who are you"), 1, "status 401, .*who are you.*see OPENAI_API_KEY"),
-    "402": (status(402, "no credit"), 1, "no credit"),
-    "403": (status(403, "Your country is not allowed"), 1, "country"),
-    "404": (status(404, "no such model"), 1, "no such model"),
+    "402": (status(402, "no credit"), 1, "status 402, .*no credit"),
+    "403": (status(403, "Your country is not allowed"), 1, ".*country"),
+    "404": (status(404, "no such model"), 1, ".*no such model"),
     "401 with 200": ({"error": {"message": "no key", "code": 401}}, 1, "status 401, .*no key"),
-    "busy": (status(429, "slow down"), 3, "slow down.*all replies are kept"),
-    "busy for an hour": (status(429, "quota", {"Retry-After": "3600"}), 1, "quota"),
-    "away": (status(503, "away"), 3, "away.*all replies are kept"),
+    "busy": (status(429, "slow down"), 3, ".*slow down.*all replies are kept"),
+    "busy for an hour": (status(429, "quota", {"Retry-After": "3600"}), 1, ".*quota"),
+    "away": (status(503, "away"), 3, ".*away.*all replies are kept"),
     "reset": (reset, 3, "no connection .*all replies are kept"),
     "hangs": (hang, 3, "no answer in 0.5 s; all replies are kept"),
 }
@@ -163,9 +163,9 @@ ALL = {
 def test_what_no_request_gets_past_ends_the_run_and_a_rerun_goes_on(fake, fault, times, words):
     fake.faults = {"green": [fault] * 9}
     with Calls() as calls:
-        with pytest.raises(RuntimeError, match=f"ServerModel failed.*{words}") as error:
+        with pytest.raises(Unavailable, match=f"^{fake.url}v1: {words}") as error:
             play(model(fake), calls)
-        assert isinstance(error.value.__cause__, Unavailable) and "\n" not in str(error.value)
+        assert "\n" not in str(error.value)
         assert fake.asked == ["red", *["green"] * times] and len(calls) == 1
         fake.faults = {}
         fake.bodies.clear()
@@ -299,7 +299,7 @@ def test_replies_are_yielded_when_they_come(fake):
 
 def test_nothing_is_sent_once_the_budget_is_spent(fake):
     budget = Budget(Price(1.0, 1_000_000.0), max_cost=5.0)  # a dollar for each token written: 2
-    with Calls() as calls, pytest.raises(RuntimeError, match="spent 6 USD of max_cost 5.0; all"):
+    with Calls() as calls, pytest.raises(Unavailable, match="spent 6 USD of max_cost 5.0; all"):
         play(model(fake, budget=budget), calls)
     assert len(fake.asked) == 3
     with pytest.raises(UserError, match="no price"):
@@ -347,7 +347,7 @@ def test_a_key_goes_in_clear_only_to_this_machine_and_no_proxy_gets_what_is_for_
 
 @pytest.mark.parametrize("url", ["127.0.0.1:8000", "http://u:pass@host", "http://a,http://b"])
 def test_what_is_no_address_is_refused(url):
-    with pytest.raises(UserError, match="expected one such as http://127.0.0.1:8000") as error:
+    with pytest.raises(UserError, match="expected an address as http") as error:
         ServerModel("m", url)
     assert "pass@" not in str(error.value)
     assert ServerModel("m", "http://a/ ").url == "http://a/v1" != ServerModel("m", "http://a/x").url
