@@ -20,8 +20,8 @@ from ircotlib.engine.cache import Calls
 from ircotlib.engine.scheduler import run
 from ircotlib.experiment.setup import Setup, change_model, open_setup, program_of
 from ircotlib.files.options import new_parser
-from ircotlib.generation.local import LocalModel
-from ircotlib.generation.prefixes import Prefixes
+from ircotlib.models.local import LocalModel
+from ircotlib.models.prefixes import Prefixes
 from ircotlib.parameters import read_parameters
 from ircotlib.program import SENTENCE, Generate, Program, Retrieve
 from ircotlib.prompting.prompt import BETWEEN_DEMONSTRATIONS, Prompt, render

@@ -13,6 +13,4 @@ sets' own loaders read. No model is needed.
     from training.teachers.play import play_system   # as a careful reader would
 
 Its rooms, each built on those before it: world, questions, official and make, judge; teachers.
-
-Imports: ircotlib.{data, datasets, files, prompting}; the judge and the teachers import more.
 """

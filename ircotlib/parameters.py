@@ -106,18 +106,18 @@ class Parameters(BaseModel):
     max_steps: Annotated[int, Field(ge=1, le=1000)] = 8
     samples: Count | None = None  # most texts sampled at a time; None: as in its paper
     # single notebooks
-    k: Count = 4  # 00_programs, 00_tour, 05_laboratory: paragraphs of each retrieval
-    retrievers: Annotated[list[Retriever], Once] = []  # 02_index, 13; empty: only `retriever`
-    # 05_laboratory: seed, size, questions
+    k: Count = 4  # 00_programs, 01_corpora, 05_searchain: paragraphs of each retrieval
+    retrievers: Annotated[list[Retriever], Once] = []  # 02_index, 12; empty: only `retriever`
+    # 01_corpora: seed, size, questions
     worlds: list[World] = [[0, 2400, 600], [7, 1200, 200]]
-    measured: Count = 20  # 05_laboratory: questions of each data set that are measured on
+    measured: Count = 20  # 01_corpora: questions of each data set that are measured on
     models: Annotated[Names, Field(min_length=1)]  # 06_scale: compared
     scale_distractors: Counts | None = None  # 06_scale; None: as `distractors`
     ood_distractors: Counts | None = None  # 07_ood; None: as `distractors`
     ood_test: Count | None = None  # 07_ood: test questions; None: as `test`
     judged: Count = 40  # 08_factuality: questions of each data set whose chains are judged
-    head_to_head: Datasets = EIGHT  # 13_head_to_head: its data sets
-    head_to_head_test: Count | None = None  # 13_head_to_head: questions; None: as `test`
+    head_to_head: Datasets = EIGHT  # 11_head_to_head: its data sets
+    head_to_head_test: Count | None = None  # 11_head_to_head: questions; None: as `test`
     second_model: str = ""  # 99_figures: for SearChain's Table 9; "": none
     _trial: str = ""
 

@@ -48,7 +48,7 @@ def run(code: str, **environment: str) -> str:
     ("modules", "absent"),
     [
         ([f"ircotlib.{name}" for name in CORE], HEAVY),
-        (["ircotlib.generation.local"], [*HEAVY, "numpy"]),
+        (["ircotlib.models.local"], [*HEAVY, "numpy"]),
         (["ircotlib.explore.box", "ircotlib.results.figures"], [*MODELS, "seaborn"]),
         (["ircotlib.command.figures"], HEAVY),
         ([f"training.{name}" for name in TRAININGS], HEAVY),

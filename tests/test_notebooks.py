@@ -26,6 +26,7 @@ FEW |= {"models": ["data/models/mini-base", "data/models/mini-causal"]}
 SYSTEMS = ["Direct Prompting", "Self-Ask", "SearChain", "IRCoT QA"]
 SOME = {"head_to_head": ["musique"], "systems": SYSTEMS, "ircot_k": [2]}
 BENCHES = {"bench_batching.csv", "bench_systems.csv", "retrieval_scale.csv"}
+BENCHES |= {"head_to_head_by_system.csv"}  # of the earlier agent (docs/laboratory.md)
 
 
 def run_figures(folder, *options: str, changes: dict = {}) -> str:

@@ -26,6 +26,4 @@ and training.jsonl (the training curves); for the reader, reading.json and readi
 
 In each room, a module draw_… draws examples, encode.py or model.py turns them into tensors,
 learn.py trains, and evaluate.py measures.
-
-Imports: ircotlib, ircot_laboratory.
 """

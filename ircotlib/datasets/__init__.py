@@ -2,8 +2,6 @@
 
 To add a data set, add a file to this folder that ends in `DATASET = Dataset(...)`, or DATASETS, a
 tuple of some; test_datasets.py in tests/datasets shows one of 25 lines.
-
-Imports: data, errors, files, metrics, retrieval, text.
 """
 
 from collections import Counter

@@ -1,6 +1,3 @@
 """Experiment: a setup, runs on it and their folders, and comparisons of systems: tuned on the dev
 questions, run with their best setting on the test questions.
-
-Imports: data, datasets, engine, errors, extraction, files, generation, ircot_laboratory,
-parameters, program, prompting, retrieval, systems, text.
 """

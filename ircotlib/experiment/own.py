@@ -9,7 +9,7 @@ from ircotlib.datasets import find_dataset
 from ircotlib.engine.cache import Calls
 from ircotlib.errors import UserError
 from ircotlib.experiment.setup import Setup, open_duplicates
-from ircotlib.generation.replies import read_reply, write_reply
+from ircotlib.models.replies import read_reply, write_reply
 from ircotlib.parameters import Parameters
 from ircotlib.program import Extract, Extracted, Generate, Request, Retrieve, Sample
 from ircotlib.text import cut

@@ -28,7 +28,7 @@ from ircotlib.experiment.setup import Setup, open_dataset, open_setup, program_o
 from ircotlib.files.paths import DATA, locked
 from ircotlib.files.progress import show_progress
 from ircotlib.files.tables import Number, read_table, write_table
-from ircotlib.generation.budget import find_price
+from ircotlib.models.budget import find_price
 from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.program import Generate, Outcome, Purposed, Sample, Step
 from ircotlib.retrieval.corpus import Corpus

@@ -19,14 +19,14 @@ from ircotlib.datasets.pooled import digest, sample_dev_test
 from ircotlib.engine.cache import Calls
 from ircotlib.errors import UserError
 from ircotlib.experiment.laboratory import data_folder
-from ircotlib.extraction import repeated_queries
-from ircotlib.extraction.extractor import Extractor
 from ircotlib.files.models import find_config
 from ircotlib.files.paths import DATA, ROOT
-from ircotlib.generation.budget import find_price
-from ircotlib.generation.config import is_encoder_decoder
-from ircotlib.generation.local import LocalModel
-from ircotlib.generation.server import Budget, ServerModel
+from ircotlib.models import repeated_queries
+from ircotlib.models.budget import find_price
+from ircotlib.models.config import is_encoder_decoder
+from ircotlib.models.extractor import Extractor
+from ircotlib.models.local import LocalModel
+from ircotlib.models.server import Budget, ServerModel
 from ircotlib.parameters import MAIN, NO_RUN, Parameters
 from ircotlib.program import Program, Purposed, with_purpose
 from ircotlib.prompting import demonstrations as sets

@@ -20,10 +20,10 @@ from ircotlib.engine.cache import Calls
 from ircotlib.engine.scheduler import find_missing
 from ircotlib.engine.scheduler import run as run_programs
 from ircotlib.experiment.runs import Run, open_run
-from ircotlib.experiment.setup import Setup, open_setup, program_of
+from ircotlib.experiment.setup import Setup, open_calls, open_setup, program_of
 from ircotlib.files.paths import DATA
 from ircotlib.files.processes import count_cores
-from ircotlib.generation.config import SMALL
+from ircotlib.models.config import SMALL
 from ircotlib.systems import all_systems
 
 FEWEST, MOST = 20, 100  # questions of a share: fewer would not fill the batches of a small model
@@ -145,10 +145,9 @@ def answer_share(identity: Mapping, ids: Sequence[str], known: Mapping[str, str]
     An error of a question is left to the process that waits, which meets it again.
     """
     claim_gpu()
-    replies = Replies(known)
+    path = DATA / "calls.sqlite"  # on this machine; what a node of a cluster has not, it was given
+    replies = Replies(known, open_calls(path) if path.exists() else None)
     run = open_run(identity, replies)
-    if is_small(run.setup.model):
-        run.setup.model.threads = 1  # the other cores belong to other workers
     build = program_of(run.setup, run.system, **run.setting)
     programs = {q.id: build(q) for q in run.questions if q.id in ids}
     with suppress(RuntimeError):

@@ -69,11 +69,6 @@ def find_config(name: str) -> Path | None:
         return None
 
 
-def named(name: str | Path = "", *_) -> list[Path]:
-    """The folder that a name stands for, for kept_until_changed."""
-    return [Path(resolve(str(name)))] if name else []
-
-
 def find_kind(folder: Path) -> str:
     """Which of KINDS the model in a folder is; "" if its files do not say. Any model that
     sentence-transformers wrote as one is an encoder, or else a cross-encoder.

@@ -100,8 +100,11 @@ def parse_change(text: str) -> tuple[str, object]:
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():
         raise UserError(f"found --set {text!r}, expected name=value, for example --set seed=1")
-    if value and (name not in TEXTS or QUOTED.fullmatch(value)):
-        value = read_value(value)
+    try:
+        if value and (name not in TEXTS or QUOTED.fullmatch(value)):
+            value = read_value(value)
+    except UserError as error:
+        raise UserError(f"--set {text!r}: {error}") from None
     if name in PATHS and value and os.path.exists(value):
         path = Path(value).resolve()
         return name, str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)

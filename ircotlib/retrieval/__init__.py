@@ -1,8 +1,6 @@
 """Retrieval: stores the paragraphs of a corpus and finds the best ones for a query, with BM25 in
 this process or on Elasticsearch, or with vectors. To add a kind, add a record to RETRIEVERS, here
 or in a plug-in.
-
-Imports: data, errors, files, program.
 """
 
 import re
@@ -33,9 +31,9 @@ class Retriever(NamedTuple):
 
 RETRIEVERS = (
     Retriever("embedded", "embedded", "BM25", "bm25:BM25"),
-    Retriever(r"dense:(\S.*)", "dense:MODEL", "dense", "dense:open_dense"),
-    Retriever(r"colbert:(\S.*)", "colbert:MODEL", "colbert", "dense:open_dense"),
-    Retriever(r"hybrid:(\S.*)", "hybrid:MODEL", "hybrid", "dense:open_dense"),
+    Retriever(r"dense:(\S.*)", "dense:FOLDER", "dense", "dense:open_dense"),
+    Retriever(r"colbert:(\S.*)", "colbert:FOLDER", "colbert", "dense:open_dense"),
+    Retriever(r"hybrid:(\S.*)", "hybrid:FOLDER", "hybrid", "dense:open_dense"),
     Retriever(URLS, "http://host:9200", "BM25, Elasticsearch", "elastic:Elasticsearch"),
 )
 
@@ -47,7 +45,8 @@ def find_retriever(text: str) -> Retriever:
     for retriever in known:
         if re.fullmatch(retriever.pattern, text):
             return retriever
-    raise UserError(f"expected one of {', '.join(retriever.example for retriever in known)}")
+    examples = ", ".join(retriever.example for retriever in known)
+    raise UserError(f"expected one of {examples}, without user and password")
 
 
 def check_retriever(text: str) -> str:

@@ -12,6 +12,7 @@ from ircotlib.errors import DataError, Unavailable
 from ircotlib.files.extras import need
 from ircotlib.files.paths import locked
 from ircotlib.files.progress import track
+from ircotlib.files.urls import may_have_key
 from ircotlib.program import NearestTitle, Retrieve
 from ircotlib.retrieval.bm25 import SCORING
 from ircotlib.retrieval.corpus import Corpus
@@ -32,9 +33,8 @@ class Elasticsearch(Ranked):
     processes one loads it, the others wait for a lock beside `folder`.
 
     `url`: of a server, or of a cluster's nodes with commas between them. Credentials come from the
-    environment: ELASTICSEARCH_API_KEY, or ELASTICSEARCH_USER and ELASTICSEARCH_PASSWORD;
-    ELASTICSEARCH_CA is the file of the certificate to trust. `fingerprint` changes with the corpus,
-    the scoring and the version of Lucene, not with the address.
+    environment: ELASTICSEARCH_API_KEY, or ELASTICSEARCH_USER and ELASTICSEARCH_PASSWORD; over http
+    they go to this machine only. ELASTICSEARCH_CA is the file of the certificate to trust.
     """
 
     def __init__(self, corpus: Corpus, folder: Path | str, url: str):
@@ -125,12 +125,13 @@ class Elasticsearch(Ranked):
 
 
 def _connect(nodes: list[str]) -> elasticsearch.Elasticsearch:
-    names = {"API_KEY": "api_key", "USER": "basic_auth", "CA": "ca_certs"}
-    given = {name: os.environ.get(f"ELASTICSEARCH_{variable}") for variable, name in names.items()}
-    if given["basic_auth"]:
-        given["basic_auth"] = given["basic_auth"], os.environ["ELASTICSEARCH_PASSWORD"]
-    options = {name: value for name, value in given.items() if value}
-    return elasticsearch.Elasticsearch(nodes, max_retries=10, retry_on_timeout=True, **options)
+    options: dict = {"max_retries": 10, "retry_on_timeout": True}
+    if all(map(may_have_key, nodes)):
+        key, user = (os.environ.get(f"ELASTICSEARCH_{name}") for name in ("API_KEY", "USER"))
+        options |= {"api_key": key} if key else {}
+        options |= {"basic_auth": (user, os.environ["ELASTICSEARCH_PASSWORD"])} if user else {}
+    certificate = os.environ.get("ELASTICSEARCH_CA")
+    return elasticsearch.Elasticsearch(nodes, ca_certs=certificate or None, **options)
 
 
 def _any(text: str, *fields: str) -> dict:

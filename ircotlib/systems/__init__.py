@@ -2,8 +2,6 @@
 
 A program is registered by the decorator `system`; what tables and figures say of it is a row of
 data/systems.csv. To add a system, add a file (docs/systems.md).
-
-Imports: data, datasets, errors, files, metrics, program, prompting, retrieval, text.
 """
 
 import csv

@@ -179,7 +179,7 @@ def test_of_many_who_write_and_clear_the_same_runs_none_is_disturbed(p):
 
 SYSTEMS = ("OneR", "NoR QA", "IRCoT QA")
 CONTEXT = get_context("forkserver")  # a fork of this process could not use torch
-CONTEXT.set_forkserver_preload(["ircotlib.generation.weights"])
+CONTEXT.set_forkserver_preload(["ircotlib.models.weights"])
 
 
 def make_runs(p, folder, seed: int) -> None:
@@ -202,7 +202,8 @@ def start(p, folder, seed: int):
 def read_all(folder) -> tuple[dict, dict]:
     """Replies by key, and files of runs by name."""
     with closing(sqlite3.connect(folder / "calls.sqlite")) as connection:
-        replies = dict(connection.execute("SELECT key, reply FROM calls"))
+        made = connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'calls'").fetchone()
+        replies = dict(connection.execute("SELECT key, reply FROM calls")) if made else {}
     made = [run / name for run in find_folders(folder / "runs") for name in FILES]
     return replies, {path.relative_to(folder): path.read_bytes() for path in made}
 

@@ -15,7 +15,6 @@ from ircotlib.papers.ircot import (
     SYSTEMS,
     compare_published,
     compare_readers,
-    list_published,
     measure_ircot,
     rank_late_errors,
     read_compared,
@@ -282,15 +281,3 @@ def test_other_demonstrations_count_if_they_were_another_data_sets_and_were_show
     values = measure_ircot(p, runs.assign(experiment="07_ood", model=p.model))
     of_other = values[values["measured"] == "other demonstrations"]
     assert list(of_other["demonstrations"]) == ["iirc", "fever"]  # retrieval alone shows none
-
-
-def test_published_systems_are_compared_on_the_kinds_of_question_of_table_1():
-    runs = pd.concat([scored("DecomP", [1, 0, 0, 0]), scored("Self-Ask", [1, 1, 1, 1], "musique")])
-    table = list_published(runs)
-    assert rows_of(table, "system", "dataset", "id", "metric") == [
-        ("Self-Ask: em", "musique_2hop", "q1", "em"),
-        ("Self-Ask: em", "musique_2hop", "q3", "em"),
-        ("DecomP: f1", "hotpotqa_bridge", "q1", "f1"),
-        ("DecomP: f1", "hotpotqa_bridge", "q3", "f1"),
-    ]
-    assert list_published(runs[:0]).empty

@@ -74,11 +74,8 @@ def test_every_number_of_the_paper_stands_first_and_ours_beside():
     row = cell(table, dataset="fever", system="CoT")
     assert (row["paper"], row["ours"], row["difference"]) == (76.98, 80.0, 3.02)
     assert table["ours"].count() == 2 and tuple(table.iloc[-1][["ours", "n"]]) == (1, 9)
-    react = read_reported("searchain", source="Table 3(b)", dataset="musique")
-    ours = [("musique", name, "misled_by_ir", 5.0) for name in ("ReAct", "ReAct -> CoT-SC")]
-    table = compare_reported(ours, "Table 3(b)")
+    table = compare_reported([("musique", "ReAct", "misled_by_ir", 5.0)], "Table 3(b)")
     assert cell(table, dataset="musique", system="React")["ours"] == 5  # as the paper writes it
-    assert "React" in set(react["system"]) and table["system"].iloc[-1] == "ReAct -> CoT-SC"
 
 
 def test_answers_are_scored_by_the_first_measure_of_the_data_set():
@@ -299,14 +296,6 @@ def test_what_searchains_claims_compare():
     rouge = table[table["source"] == "Table 10"]
     assert list(rouge["ours"]) == [-2.5, 2.5] and set(rouge["margin"]) == {1}
     assert list(table[table["source"] == "Table 9"]["paper"]) == ["+1.53 (Vicuna-13B)"]
-
-
-def test_what_was_not_run_has_no_values():
-    scores = scored({"SearChain": [0, 1] * 20, "DSP": [0, 1] * 20})
-    runs = {("musique", "SearChain"): run([0, 1] * 20)}
-    values = measure_searchain(scores, runs, NO_FORMS, NO_SCORES, NO_SCORES)
-    table = judge_claims("searchain", values)[1].dropna(subset="dataset")
-    assert list(table["comparison"]) == ["SearChain > DSP"]
 
 
 QUESTION = Question("q", "Where was the director of F born?", ("Varn",), (), "musique", "2hop")

@@ -1,12 +1,12 @@
-"""Intervals, exact tests of differences, what is equal, and many tests at once."""
+"""Intervals and exact tests beside those of scipy, what is equal, and many tests at once."""
 
+import itertools
 import math
-import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binomtest
+from scipy.stats import binomtest, bootstrap, permutation_test, ttest_rel
 
 from ircotlib.errors import UserError
 from ircotlib.results import statistics
@@ -22,40 +22,89 @@ from ircotlib.results.statistics import (
 )
 
 
-def test_bootstrap_interval_depends_on_the_seed_only_and_stays_the_same():
+def test_the_bootstrap_is_that_of_scipy_and_stays_the_same():
+    values = np.sort(np.random.default_rng(2).integers(-1, 2, size=60) / 3)
+    options = {"n_resamples": 10_000, "method": "percentile", "rng": np.random.default_rng(4)}
+    expected = bootstrap((values,), np.mean, **options)
+    means = statistics.resampled_means(values, seed=4)
+    assert means == pytest.approx(expected.bootstrap_distribution, abs=1e-11)
+    assert bootstrap_interval(values, 4) == pytest.approx(expected.confidence_interval, abs=1e-11)
+    together = statistics.resampled_means(np.array([values[::-1], values - 1]).T, 4)
+    assert together == pytest.approx(np.array([means, means - 1]).T)
     values = np.random.default_rng(1).uniform(size=101)
-    expected = (0.458630649873675, 0.569069028392675)
-    assert bootstrap_interval(values, seed=3) == pytest.approx(expected, abs=1e-11)
-    assert bootstrap_interval(values, seed=1) != bootstrap_interval(values, seed=2)
+    kept = (0.458630649873675, 0.569069028392675)
+    assert bootstrap_interval(values, seed=3) == pytest.approx(kept, abs=1e-11)
 
 
-def test_p_is_below_5_percent_only_if_the_interval_excludes_zero():
-    """What verdicts rest on, also for few questions and near the border."""
-    random, decided = np.random.default_rng(0), 0
-    for n in (2, 6, 40, 100) * 40:
-        a, b = random.integers(0, 2, (2, n)) + random.choice([0.0, 0.15]) * np.array([[1], [0]])
-        test = paired_difference(a, b)
-        decided += test.p < 0.05
-        assert test.p >= 0.05 or not test.low <= 0 <= test.high
-    assert decided > 20
+@pytest.mark.parametrize(
+    ("right", "n", "expected"),
+    [(0, 3, (0, 70.8)), (0, 25, (0, 13.7)), (4, 4, (39.8, 100)), (13, 40, (18.6, 49.1))],
+)
+def test_the_interval_of_a_share_is_exact(right, n, expected):
+    """It is not of no width where all are right or wrong (Clopper & Pearson 1934)."""
+    ends = mean_interval([1] * right + [0] * (n - right))
+    assert [100 * end for end in ends] == pytest.approx(expected, abs=0.05)
+    graded = [0.5, *[1] * right]
+    assert mean_interval(graded) == bootstrap_interval(graded)
 
 
-@pytest.mark.parametrize(("mean", "n", "p"), [(0, 3, 1), (0.5, 2, 0.5), (1, 1, 1), (1, 10, 2**-9)])
-def test_equal_differences_are_judged_by_their_sign(mean, n, p):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert paired_difference([mean] * n, [0] * n) == (mean, mean, mean, p)
+def test_no_values_and_nan_have_no_interval():
+    for test in (mean_interval, bootstrap_interval, lambda a: paired_difference(a, a)):
+        with pytest.raises(ValueError, match="at least one value"):
+            test([])
+        with pytest.raises(ValueError, match="1 NaN among 2 values"):
+            test([0.5, math.nan])
+    with pytest.raises(ValueError, match="2 and 1"):
+        paired_difference([1, 0], [1])
 
 
-def test_nothing_depends_on_the_order_of_questions():
-    random = np.random.default_rng(8)
-    a, b = np.array([1] * 6 + [0] * 14), np.zeros(20)
-    for values in (a, random.uniform(size=20)):
-        for order in (random.permutation(20) for _ in range(3)):
-            again, first = paired_difference(values[order], b), paired_difference(values, b)
-            assert again == pytest.approx(first, rel=1e-12)
-            assert unpaired_p(values[order], b[:9] + 0.5) == unpaired_p(values, b[:9] + 0.5)
-    assert paired_difference(a, b).p == 0.03125
+@pytest.mark.parametrize(
+    ("wins", "losses", "ties"), [(6, 0, 14), (9, 3, 88), (0, 0, 5), (40, 71, 9)]
+)
+def test_of_right_and_wrong_answers_p_is_that_of_the_sign_test(wins, losses, ties):
+    differences = np.repeat([100.0, -100.0, 0.0], [wins, losses, ties])
+    p = binomtest(wins, wins + losses).pvalue if wins + losses else 1
+    assert paired_p(differences) == pytest.approx(p, rel=1e-12)
+
+
+def test_p_of_other_scores_is_that_of_all_signs(monkeypatch):
+    random = np.random.default_rng(5)
+    for n in (2, 4, 11):
+        f1 = random.choice([0, 1 / 3, 0.5, 2 / 3, 0.8, 1], (2, n))
+        for differences in (f1[0] - f1[1], random.normal(0.3, 1, n)):
+            steps = np.rint(differences / (abs(differences).max() or 1) * statistics.STEPS)
+            sums = [abs(steps @ signs) for signs in itertools.product((1, -1), repeat=n)]
+            expected = np.mean(np.array(sums) >= abs(steps.sum()))
+            assert paired_p(differences) == pytest.approx(expected, rel=1e-12)
+            assert paired_p(random.permutation(differences)) == paired_p(differences)
+    values = random.choice([-1, -0.5, 0, 0.4, 1], 200)
+    exact = paired_p(values)
+    monkeypatch.setattr(statistics, "EXACT", 0)  # too many to count: some of the signs
+    assert exact != paired_p(values) == pytest.approx(exact, abs=0.01)
+    assert paired_p([1.0] * 60 + [-1.0]) == 1 / (1 + statistics.DRAWS)  # is never 0
+
+
+def test_p_of_different_questions_is_that_of_all_groups():
+    random = np.random.default_rng(6)
+    a, b = random.integers(1, 6, 5), random.integers(2, 7, 8)
+    exact = permutation_test((a, b), lambda x, y: x.mean() - y.mean(), n_resamples=np.inf).pvalue
+    assert unpaired_p(a, b) == unpaired_p(b, a) == pytest.approx(exact)
+    many = [1] * 30 + [0] * 20, [1] * 20 + [0] * 40  # more ways than are drawn
+    assert unpaired_p(*many) == pytest.approx(0.0072, abs=0.003)
+    assert unpaired_p([1.0], [0.0] * 40) == 1
+
+
+def test_the_difference_of_two_systems_agrees_with_the_t_test():
+    random = np.random.default_rng(7)
+    b = random.uniform(0, 1, size=400)
+    for shift in (0.0, -0.03, 0.3):
+        a = b + random.normal(shift, 0.25, size=400)
+        ours, expected = paired_difference(a, b), ttest_rel(a, b)
+        assert (ours.low, ours.high) == pytest.approx(expected.confidence_interval(), abs=0.004)
+        assert (ours.mean, ours.p) == (
+            pytest.approx((a - b).mean()),
+            pytest.approx(expected.pvalue, abs=0.03),
+        )
 
 
 def test_scores_that_differ_by_rounding_are_equal():
@@ -68,56 +117,14 @@ def test_scores_that_differ_by_rounding_are_equal():
     assert means[0] != means[1] and (row["wins"], row["losses"], row["p"]) == (0, 0, 1)
 
 
-def test_many_differences_are_tested_by_some_of_their_signs(monkeypatch):
-    random = np.random.default_rng(4)
-    values = random.choice([-1, -0.5, 0, 0.4, 1], 200)
-    exact = paired_p(values)
-    monkeypatch.setattr(statistics, "EXACT", 0)
-    assert exact != paired_p(values) == pytest.approx(exact, abs=0.01)
-    assert paired_p([1.0] * 60 + [-1.0]) == 1 / (1 + statistics.DRAWS)  # is never 0
-
-
-@pytest.mark.parametrize(
-    ("right", "n", "expected"),
-    [(0, 3, (0, 70.8)), (0, 25, (0, 13.7)), (4, 4, (39.8, 100)), (13, 40, (18.6, 49.1))],
-)
-def test_the_interval_of_a_share_is_exact(right, n, expected):
-    """It is not of no width where all are right or wrong (Clopper & Pearson 1934)."""
-    ends = mean_interval([1] * right + [0] * (n - right))
-    assert [100 * end for end in ends] == pytest.approx(expected, abs=0.05)
-
-
-@pytest.mark.parametrize("scores", [[0.5, 1, 0], [1 / 3, 0, 0], [0.25] * 4])
-def test_the_interval_of_other_scores_is_the_bootstraps(scores):
-    assert mean_interval(scores) == bootstrap_interval(scores)
-
-
-@pytest.mark.parametrize(
-    "test", [mean_interval, bootstrap_interval, lambda a: paired_difference(a, a)]
-)
-def test_no_values_and_nan_have_no_interval(test):
-    with pytest.raises(ValueError, match="at least one value"):
-        test([])
-    with pytest.raises(ValueError, match="1 NaN among 2 values"):
-        test([0.5, math.nan])
-    with pytest.raises(ValueError, match="2 and 1"):
-        paired_difference([1, 0], [1])
-
-
 def test_what_differs_by_less_than_3_points_is_equal():
     assert is_equal([0.0] * 100) and not is_equal([0.0] * 40)
     flips = [100.0, -100.0] * 10  # of 1,000 questions 20 change
     assert is_equal([0.0] * 980 + flips) and not is_equal([0.0] * 80 + flips)
     assert is_equal([1.5] * 3000) and not is_equal([3.5] * 3000)
-    assert is_equal([2.9, -2.9] * 2000) and not is_equal([100.0] + [0.0] * 99)
-
-
-def test_seldom_is_something_called_equal_that_is_3_points_better():
-    """Of 0 and 1, at the border, where a bootstrap interval would err most: few differ."""
     random = np.random.default_rng(12)
-    for n, worse in ((100, 0), (100, 0.05), (400, 0.02)):
-        chances = [0.03 + worse, worse, 1 - 0.03 - 2 * worse]
-        draws = random.multinomial(n, chances, size=1_000)
+    for n, worse in ((100, 0), (100, 0.05), (400, 0.02)):  # what is 3 points better seldom is
+        draws = random.multinomial(n, [0.03 + worse, worse, 1 - 0.03 - 2 * worse], size=1_000)
         values = [np.repeat([100.0, -100.0, 0.0], counts) for counts in draws]
         assert np.mean([is_equal(of) for of in values]) < 0.07
 
@@ -128,22 +135,15 @@ def test_holm_as_computed_by_hand():
     assert list(holm([0.2, 0.6, 0.9])) == pytest.approx([0.6, 1, 1]) and len(holm([])) == 0
 
 
-def test_verdicts_are_by_p_and_sign():
-    p, differences = pd.Series([0.049, 0.05, 0.01]), pd.Series([1, 1, -1])
-    assert list(statistics.verdicts(p, differences)) == ["holds", "cannot tell", "does not hold"]
-
-
-def scores_of(dataset, values, metric="f1", **columns):
+def scores_of(dataset, values, metric="f1"):
     ids = [f"q{n}" for n in range(len(values))]
-    table = pd.DataFrame({"id": ids, metric: values, "dataset": dataset, "metric": metric})
-    return table.assign(**columns)
+    return pd.DataFrame({"id": ids, metric: values, "dataset": dataset, "metric": metric})
 
 
 def test_two_tables_of_scores_are_compared_on_the_questions_that_both_have():
     """Of several rows of a question, such as of demonstration sets, the mean counts."""
     a = pd.concat([scores_of("hotpotqa", [1] * 8 + [0] * 2), scores_of("musique", [0.5] * 4)])
     b = pd.concat([scores_of("musique", [0.5] * 4), scores_of("hotpotqa", [0] * 9)])
-    twice = pd.concat([a, a.assign(f1=0.0)])
     table = compare_scores(a, b).set_index("dataset")
     row = table.loc["hotpotqa"]
     assert (row["n"], row["unshared"], row["wins"], row["losses"]) == (9, 1, 8, 0)
@@ -151,35 +151,32 @@ def test_two_tables_of_scores_are_compared_on_the_questions_that_both_have():
     assert row["p"] == pytest.approx(binomtest(8, 8).pvalue) and row["p_holm"] == 2 * row["p"]
     assert row["verdict"] == "a is better" and row["low"] < row["difference"] < row["high"]
     assert table.loc["musique", "verdict"] == "cannot tell"  # equal, but of four questions
+    twice = pd.concat([a, a.assign(f1=0.0)])
     assert compare_scores(twice, b).set_index("dataset").loc["hotpotqa", "mean_a"] < 45
     many = scores_of("iirc", [1, 0] * 100)
     assert list(compare_scores(many, many)["verdict"]) == ["equal within 3 points"]
 
 
-def test_what_cannot_be_compared_is_refused():
-    a = scores_of("hotpotqa", [1, 0])
-    with pytest.raises(UserError, match=r"found scores by \['em', 'f1'\], expected one measure"):
-        compare_scores(a, scores_of("hotpotqa", [1, 0], "em"))
-    with pytest.raises(UserError, match="found no question of a data set in both tables"):
-        compare_scores(a, scores_of("musique", [1, 0]))
-    with pytest.raises(UserError, match="f1 on hotpotqa: found a score that is not from 0 to 1"):
-        compare_scores(a, scores_of("hotpotqa", [90, 0]))
-    with pytest.raises(UserError, match="not from 0 to 1"):
-        compare_scores(a, scores_of("hotpotqa", [math.inf, 0]))
+@pytest.mark.parametrize(
+    ("b", "expected"),
+    [
+        (scores_of("hotpotqa", [1, 0], "em"), r"found scores by \['em', 'f1'\], expected one"),
+        (scores_of("musique", [1, 0]), "found no question of a data set in both tables"),
+        (scores_of("hotpotqa", [90, 0]), "f1 on hotpotqa: found a score that is not from 0 to 1"),
+        (scores_of("hotpotqa", [math.inf, 0]), "not from 0 to 1"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(b, expected):
+    with pytest.raises(UserError, match=expected):
+        compare_scores(scores_of("hotpotqa", [1, 0]), b)
 
 
-def test_means_say_how_many_demonstrations_were_shown():
+def test_a_mean_of_no_demonstrations_has_no_deviation():
     rows = [("a", "NoR QA", 9), ("b", "NoR QA", 7), ("a", "OneR", None), ("a", "OneR QA", 0.25)]
     scores = pd.DataFrame(rows, columns=["dataset", "system", "demonstrations_shown"])
-    scores = scores.assign(model="m", id="q", f1=0.5, metric="f1", demonstration_set=0)
-    scores = scores.astype({"demonstrations_shown": object}).assign(
-        demonstrations=scores["dataset"]
-    )
-    table = statistics.summarise(scores, ("dataset", "system"))
+    scores = scores.assign(id="q", f1=0.5, metric="f1", demonstration_set=0)
+    sets = pd.concat([scores, scores.assign(demonstration_set=1, f1=0.3)])
+    table = statistics.summarise(sets, ("dataset", "system"))
     assert list(table.columns[-3:]) == ["deviation", "demonstrations_shown", "n"]
     assert list(table["demonstrations_shown"].dropna()) == [9, 7, 0.25]
-    sets = pd.concat([scores, scores.assign(demonstration_set=1, f1=0.3)])
-    deviations = statistics.summarise(sets, ("dataset", "system"))["deviation"]
-    assert list(deviations.isna()) == [False, False, False, True]  # of a quarter of one: none
-    known = scores.drop(columns="demonstrations_shown")
-    assert "demonstrations_shown" not in statistics.summarise(known, ("dataset", "system"))
+    assert list(table["deviation"].isna()) == [False, False, False, True]  # of a quarter of one

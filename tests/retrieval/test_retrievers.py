@@ -9,7 +9,7 @@ from ircotlib.retrieval import RETRIEVERS, check_retriever, find_retriever, mode
 def test_an_example_names_its_retriever(retriever):
     assert find_retriever(retriever.example) is retriever
     assert check_retriever(retriever.example) == retriever.example
-    assert model_of(retriever.example) == ("MODEL" if "MODEL" in retriever.example else "")
+    assert model_of(retriever.example) == ("FOLDER" if "FOLDER" in retriever.example else "")
 
 
 def test_names_in_figures_are_without_places():
@@ -23,6 +23,6 @@ WRONG = ["", "es", "dense:", "dense: x", "embedded ", "ftp://host:1", "http://me
 
 @pytest.mark.parametrize("text", [*WRONG, "http://a:1,", "http://a:1, http://b:1"])
 def test_another_text_is_refused_without_repeating_it(text):
-    with pytest.raises(ValueError, match="expected one of embedded, dense:MODEL, ") as error:
+    with pytest.raises(ValueError, match="expected one of embedded, dense:FOLDER, ") as error:
         find_retriever(text)
     assert "secret" not in str(error.value)

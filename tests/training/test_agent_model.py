@@ -14,7 +14,7 @@ from ircotlib.engine.cache import Calls
 from ircotlib.engine.scheduler import run
 from ircotlib.experiment.setup import open_setup, program_of
 from ircotlib.files.paths import MODELS
-from ircotlib.generation.causal import can_reuse
+from ircotlib.models.causal import can_reuse
 from ircotlib.parameters import read_parameters
 from training.agent.draw_transcripts import Play, taught_systems
 from training.agent.lessons import draw_lesson

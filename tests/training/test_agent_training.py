@@ -13,8 +13,8 @@ torch = pytest.importorskip("torch")
 
 from transformers import AutoModelForCausalLM
 
-from ircotlib.generation.causal import can_reuse
-from ircotlib.generation.local import LocalModel
+from ircotlib.models.causal import can_reuse
+from ircotlib.models.local import LocalModel
 from ircotlib.program import Generate
 from training.agent import learn
 from training.agent.draw_transcripts import (

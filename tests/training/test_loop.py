@@ -35,7 +35,7 @@ loop.SECONDS = -1
 program.main()
 """
 CONTEXT = get_context("forkserver")  # imports once, for all trainers
-CONTEXT.set_forkserver_preload(["ircotlib.generation.weights"])
+CONTEXT.set_forkserver_preload(["ircotlib.models.weights"])
 STOPPED = re.compile(r"stopped after step ([\d,]+) of 90,000: the same command goes on from its")
 
 

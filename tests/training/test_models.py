@@ -25,7 +25,7 @@ from ircot_laboratory.world.pages import write_pages
 from ircot_laboratory.world.records import Riddle, World
 from ircotlib.data import Paragraph
 from ircotlib.files.paths import MODELS
-from ircotlib.generation.local import LocalModel
+from ircotlib.models.local import LocalModel
 from ircotlib.program import LINE, Generate
 from ircotlib.prompting.prompt import FLAN_T5, GPT3, render
 from ircotlib.text import answer_from_chain

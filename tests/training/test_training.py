@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 from transformers import AutoTokenizer, GPTNeoXForCausalLM, T5ForConditionalGeneration
 
 from ircot_laboratory.world.encyclopedia import make_world
-from ircotlib.generation.local import LocalModel
+from ircotlib.models.local import LocalModel
 from ircotlib.program import Generate
 from training import loop
 from training.loop import Training

@@ -11,8 +11,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from ircotlib.data import Paragraph
-from ircotlib.extraction.extractor import Extractor
 from ircotlib.files.paths import MODELS
+from ircotlib.models.extractor import Extractor
 from ircotlib.program import Extract
 from training import loop
 from training.reader import learn as reader_learn

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from ircot_laboratory.questions.questions import DATASETS, make_riddles
 from ircot_laboratory.world.encyclopedia import make_world
 from ircot_laboratory.world.records import Riddle, World
-from ircotlib.generation.decode import decode
+from ircotlib.models.decode import decode
 from ircotlib.prompting.prompt import FLAN_T5, Style
 from ircotlib.text import answer_from_chain
 from training.t5.draw_examples import draw_context

@@ -1,8 +1,6 @@
 """The teachers: for each stage of each system, a short function that writes what a careful reader
 replies (play.Reply) to a prompt (play.Situation) from what it believes (mind.Mind). TEACHERS has
 them by "module/stage"; play_system plays a system's own program with them on a Library.
-
-Imports: ircotlib, questions, world.
 """
 
 from training.teachers import (

@@ -1,0 +1,1 @@
+"""Models: local ones and servers that write, what they may cost, and the extractive reader."""

@@ -1,0 +1,172 @@
+"""Local transformers models as a backend of Generate, by greedy decoding (IRCoT §4.1), and Sample.
+torch and transformers are imported only when a reply must be computed.
+"""
+
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from math import inf
+
+from ircotlib.errors import UserError
+from ircotlib.files import models
+from ircotlib.files.extras import need
+from ircotlib.models.batches import cut_batches
+from ircotlib.models.choices import split_thoughts
+from ircotlib.models.config import count_parameters, is_encoder_decoder
+from ircotlib.models.prefixes import Prefixes, name_blocks
+from ircotlib.models.replies import Request, check, count_rows, read_reply, write_reply
+from ircotlib.models.tokens import Tokens
+from ircotlib.program import Generate, Sample
+from ircotlib.text import cut, stop_end
+
+# raised when a change here, in decode.py, in sampling.py or of sentence_end makes the same model
+# reply differently; the second is for models whose sentences end only when the next token is known
+DECODER_VERSION, LOOKING_AHEAD = 3, 4
+DTYPES = ("float32", "bfloat16", "float16")
+
+
+@dataclass(eq=False, kw_only=True)
+class LocalModel:
+    """A T5 or a causal model on this machine; one that thinks before it writes needs a server.
+
+    `name`: a folder written by save_pretrained (also relative to the repository), or a name on the
+    Hugging Face hub (downloaded once). `device`: None is the GPU if there is one. `batch_tokens`,
+    `batch_rows`: the size of a batch, in prompt tokens, padding included, and in prompts; the
+    defaults suit small models on a CPU. `kept_tokens`: the size of a causal model's prefix cache,
+    which takes as much memory as a batch of that many tokens.
+
+    The fingerprint depends on the files and the dtype only. Raises FileNotFoundError if there is no
+    such model, and ValueError for an unknown dtype or damaged files.
+    """
+
+    answers = Generate, Sample
+    decode = staticmethod(read_reply)
+    name: str = field(kw_only=False)
+    device: str | None = None
+    dtype: str = "float32"
+    batch_tokens: int = 32_768
+    batch_rows: int = 128
+    kept_tokens: int = 32_768
+
+    def __post_init__(self):
+        self.name = str(self.name)
+        if self.dtype not in DTYPES:
+            raise UserError(f"found dtype {self.dtype!r}, expected one of {', '.join(DTYPES)}")
+        self.folder = models.find_folder(self.name, needed=(models.CONFIG, "tokenizer.json"))
+        models.check_kind(self.folder, models.T5, models.CAUSAL)
+        self.is_encoder_decoder = is_encoder_decoder(self.folder)
+        self.parameters = count_parameters(self.folder)
+        self.prefixes = Prefixes(0 if self.is_encoder_decoder else self.kept_tokens)
+        self.tokens = Tokens(self.folder)
+        self.count_tokens = self.tokens.count
+        version = DECODER_VERSION if self.tokens.by_word else LOOKING_AHEAD
+        self.fingerprint = models.hash_files(self.folder, version, self.dtype)
+        self._encode = lru_cache(1024)(self._read)  # prompts that wait are asked for often
+
+    @cached_property
+    def model(self):
+        """The model itself, read at the first request that is not in the call cache."""
+        need("torch", "local")
+        from ircotlib.models.weights import read_model
+
+        return read_model(self.folder, self.is_encoder_decoder, self.device, self.dtype)
+
+    @cached_property
+    def limit(self) -> int | float:
+        """The most tokens that it reads and writes in total; infinity without a limit (T5)."""
+        config = {} if self.is_encoder_decoder else models.read_json(self.folder, models.CONFIG)
+        return config.get("max_position_embeddings") or config.get("n_positions") or inf
+
+    def take(self, requests: Sequence[Request]) -> list[int]:
+        """The indices of the next batch: of the prompts with the fewest tokens to read."""
+        unread, whole = [], []  # zeros for a prompt with a fault, which `answer` then reports
+        for request in requests:
+            try:
+                tokens, blocks = self._encode(request.prompt)
+            except ValueError:
+                tokens, blocks = [], []
+            whole.append(len(tokens))
+            unread.append(len(tokens) - self.prefixes.known(tokens, blocks))
+        counts = [max(1, count_rows(request)) for request in requests]
+        order = sorted(range(len(requests)), key=lambda index: (unread[index], whole[index]))
+        return cut_batches(whole, self.batch_rows, self.batch_tokens, counts, order)[0]
+
+    def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, str | ValueError]]:
+        """Yield the index of each request and its reply as soon as that is complete; all requests
+        are of one class.
+
+        A reply is JSON (`write_reply`). A sample depends only on its request and its number; its
+        log-probability is that at temperature 1, of all tokens computed for it. A request that
+        cannot be answered gets a ValueError instead.
+        """
+        faults = {index: self._fault(request) for index, request in enumerate(requests)}
+        yield from ((index, fault) for index, fault in faults.items() if fault)
+        waiting = [index for index, fault in faults.items() if not fault]
+        while waiting:
+            batch = [waiting[at] for at in self.take([requests[index] for index in waiting])]
+            for at, reply in self._answer_batch([requests[index] for index in batch]):
+                yield batch[at], reply
+            waiting = [index for index in waiting if index not in batch]
+
+    def _answer_batch(self, requests: list[Request]) -> Iterator[tuple[int, str | ValueError]]:
+        model = self.model  # before any other import of torch
+        from ircotlib.models.decode import decode, most_probable
+        from ircotlib.models.sampling import Draws
+
+        prompts = [self._encode(request.prompt)[0] for request in requests]
+        # of each row, one for every text: the position of its request
+        sources = [at for at, request in enumerate(requests) for _ in range(count_rows(request))]
+        draws = Draws(requests) if isinstance(requests[0], Sample) else None
+        last = model.generation_config.eos_token_id
+        last = last if isinstance(last, list) else [last]
+
+        def ends(row: int, written: list[int]) -> bool:
+            request = requests[sources[row]]
+            if written[-1] in last or len(written) >= request.max_tokens:
+                return True
+            if request.stop is None:
+                return False
+            text, by_word = self.tokens.decode(written), self.tokens.by_word
+            return stop_end(text, request.stop, complete=False, by_word=by_word) is not None
+
+        texts = decode(model, prompts, ends, draws or most_probable, sources, self.prefixes)
+        rows: list[dict[int, tuple | None]] = [{} for _ in requests]  # of each request
+        for row, tokens in texts:
+            request, of_request = requests[sources[row]], rows[sources[row]]
+            mean = draws and tokens and draws.log_probabilities[row] / len(tokens)
+            text = tokens and cut(self.tokens.decode(tokens), request.stop)
+            of_request[row] = tokens and (text, mean, len(tokens))
+            if len(of_request) == count_rows(request):
+                ordered = [text for _, text in sorted(of_request.items())]
+                yield sources[row], self._reply(request, len(prompts[sources[row]]), ordered)
+
+    def _reply(self, request: Request, prompt_tokens: int, rows: list) -> str | ValueError:
+        if None in rows:
+            found = f"found numbers too large for {self.dtype} after {prompt_tokens} tokens"
+            return UserError(f"{self.name}: {found}; set another dtype, as bfloat16 or float32")
+        if any(split_thoughts(text) != ("", text) for text, *_ in rows):
+            return UserError(f"{self.name}: found thoughts, {rows[0][0][:80]!r}; set server for it")
+        return write_reply(request, prompt_tokens, rows)
+
+    def _read(self, prompt: str | tuple) -> tuple[Sequence[int], list[bytes]]:
+        """The tokens of a prompt, and the names of its blocks in the prefix cache."""
+        if not isinstance(prompt, str):
+            raise UserError(f"found {len(prompt)} messages, expected a text; set server")
+        tokens = array("i", self.tokens.encode(prompt))  # 4 bytes each
+        return tokens, name_blocks(tokens) if self.prefixes.limit else []
+
+    def _fault(self, request: Request) -> ValueError | None:
+        """The reason why this request cannot be answered; None if it can."""
+        try:
+            check(request)
+            tokens, written = self._encode(request.prompt)[0], request.max_tokens
+            if not tokens:
+                raise UserError("found a prompt without a token, expected at least one")
+            if len(tokens) > (most := self.limit - written):
+                found = f"found a prompt of {len(tokens)} tokens with max_tokens {written}"
+                expected = f"expected at most {most} tokens, which {self.name} reads before a reply"
+                end = f"pack fewer; the prompt ends: {str(request.prompt)[-200:]!r}"
+                raise UserError(f"{found}, {expected}; {end}")
+        except ValueError as fault:
+            return fault

@@ -1,0 +1,301 @@
+"""Models behind an OpenAI-compatible server as a backend of Generate and Sample. The package
+`openai` sends again what a busy server refused; here is decided what is kept: texts, no failures.
+"""
+
+import hashlib
+import re
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import nan
+from threading import Event
+from typing import NamedTuple
+
+from ircotlib.errors import Unavailable, UserError
+from ircotlib.files.checksums import one_line
+from ircotlib.files.extras import need
+from ircotlib.files.urls import is_here, may_have_key, read_header
+from ircotlib.models.budget import Budget
+from ircotlib.models.choices import Failed, Written, read_choice
+from ircotlib.models.replies import Request, check, count_rows, read_reply, write_reply
+from ircotlib.program import LINE, SENTENCE_OF_LINE, Generate, Message, Sample
+
+VERSION = 2  # raised when a change here or in text.py makes the same server reply differently
+KEY, NO_KEY = "OPENAI_API_KEY", "none"  # its name in the environment; what is sent without one
+TIMEOUT = 300.0  # seconds without a byte
+RETRIES = 6  # by openai: 0.5 s to 8 s later, or when Retry-After says, within 120 s
+PAUSES = (1.0, 4.0)  # seconds, before what came without a text is asked for again
+THINKING = 4_000  # tokens for the thoughts of a model that thinks, beyond max_tokens
+BYTES_PER_TOKEN = 3  # English text has 3.5 to 4.5 with today's vocabularies; the rest is margin
+MOST_STOPS = 4  # that OpenAI's servers take; all are applied here, too
+KEPT = "all replies are kept: run the same command again later, and it goes on"
+# optional fields; without the first three nothing is lost: texts are cut here, and more asked for
+FIELDS = ("logprobs", "stop", "n", "temperature", "max_tokens")
+UNSUPPORTED = re.compile("unsupported|n[o']t (?:be )?(?:support|allow|permit|accept)|unknown|extra")
+
+
+class Reply(NamedTuple):
+    """The texts of a reply, its tokens, and whether the model thought first, perhaps unseen."""
+
+    texts: list[Written]
+    prompt_tokens: int
+    tokens: int
+    thinks: bool
+
+
+@dataclass(eq=False, kw_only=True)
+class ServerModel:
+    """A model behind a server. `chat`: prompts are sent as chats, a text as the only message;
+    otherwise they are completed. `in_flight`: requests at a time. The fingerprint depends on the
+    name and `chat`, not on the address. Raises UserError for an address that is none.
+    """
+
+    answers = Generate, Sample
+    decode = staticmethod(read_reply)
+    is_encoder_decoder = False
+    parameters = nan  # unknown
+    name: str = field(kw_only=False)
+    server: str = field(kw_only=False)
+    chat: bool = False
+    in_flight: int = 8
+    budget: Budget = field(default_factory=Budget)
+
+    def __post_init__(self):
+        self.url = read_address(self.server)
+        identity = f"server {VERSION} {'chat' if self.chat else 'completions'} {self.name}"
+        self.fingerprint = hashlib.blake2b(identity.encode(), digest_size=16).hexdigest()
+        # None: not known yet. What completes a prompt begins its thoughts itself, if it thinks
+        self.thinks: bool | None = None if self.chat else False
+        self.left_out: set[str] = set()  # fields that the server does not take
+
+    @cached_property
+    def client(self):
+        """The client. Raises Unavailable without `openai`, UserError for a key that is none."""
+        need("openai", "server")
+        import openai
+
+        key = (may_have_key(self.url) and read_header(KEY)) or NO_KEY
+        patience = {"timeout": openai.Timeout(TIMEOUT, connect=10.0), "max_retries": RETRIES}
+        # a proxy must not see requests to this machine
+        http = openai.DefaultHttpxClient(trust_env=not is_here(self.url))
+        return openai.OpenAI(base_url=self.url, api_key=key, http_client=http, **patience)
+
+    def count_tokens(self, text: str) -> int:
+        """An estimate with a margin, at 3 bytes per token: the model's tokenizer is not here."""
+        return -(-len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN)
+
+    def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, str | Exception]]:
+        """Yield the index of each request and its reply as soon as it comes, or an error for what
+        the server refuses, or writes no text for. After Unavailable or Ctrl-C no more requests are
+        sent; the replies in flight are yielded, then the error is raised.
+        """
+        self.client  # noqa: B018  made once, before the threads
+        stopped, ending = Event(), None
+
+        def write(request: Request) -> str | None:
+            if stopped.is_set():
+                return None
+            try:
+                return self._write(request)
+            except Unavailable:
+                stopped.set()
+                raise
+
+        with ThreadPoolExecutor(self.in_flight) as pool:
+            jobs = {pool.submit(write, request): index for index, request in enumerate(requests)}
+            try:
+                while jobs:
+                    try:
+                        done, _ = wait(jobs, return_when=FIRST_COMPLETED)
+                    except KeyboardInterrupt as interrupt:  # what is in flight is already paid for
+                        ending, done = interrupt, ()
+                        stopped.set()
+                    for job in done:
+                        index, error = jobs.pop(job), job.exception()
+                        if isinstance(error, Unavailable):
+                            ending = ending or error
+                        elif error or job.result() is not None:
+                            yield index, error or job.result()
+            finally:
+                stopped.set()
+        if ending:
+            raise ending
+
+    def _write(self, request: Request) -> str:
+        """The reply to a request; samples are asked for until none is missing."""
+        check(request)
+        rows, read = [], 0
+        while (missing := count_rows(request) - len(rows)) > 0:
+            texts, prompt_tokens, tokens = self._ask(request, missing)
+            read += prompt_tokens
+            for text in texts[:missing]:
+                rows.append((text.text, text.mean, tokens, text.thoughts))
+                tokens = 0  # those of all texts of a reply stand beside the first
+        # half of a surrogate pair becomes the replacement character
+        reply = write_reply(request, read, rows).encode("utf-16", "surrogatepass")
+        return reply.decode("utf-16", "replace")
+
+    def _ask(self, request: Request, n: int) -> tuple[list[Written], int, int]:
+        """At least one of n texts, and the tokens read and written. A model that thinks gets room
+        for it, and no stop, which might end its thoughts; that it does is known after its first
+        whole reply.
+        """
+        known = self.thinks
+        replies = [reply := self._send(request, n, room=bool(known))]
+        thinks = reply.thinks
+        if not known and any(t.text is None or (t.cut and known is None) for t in reply.texts):
+            try:  # perhaps it was cut in its thoughts, which look like a text if nothing opens them
+                replies.append(self._send(request, n, room=True))
+            except ValueError:
+                if thinks:
+                    raise
+            thinks = thinks or replies[-1].thinks
+            reply = replies[-1] if thinks else reply
+        self.thinks = known or thinks
+        whole = [written for written in reply.texts if self._is_whole(written, request, reply)]
+        if not whole:
+            found = f"{self.url}: found {reply.tokens} tokens and no whole text among them"
+            raise ValueError(f"{found}, only thoughts or a beginning; let {self.name} think less")
+        return whole, *(sum(counts) for counts in zip(*(each[1:3] for each in replies)))
+
+    def _is_whole(self, written: Written, request: Request, reply: Reply) -> bool:
+        """Whether there is a text, and nothing but its stop or its max_tokens has cut it."""
+        tokens = self.count_tokens(written.text or "") if reply.thinks else reply.tokens
+        enough = 2 * tokens >= request.max_tokens  # roughly: counts differ
+        return written.text is not None and (not written.cut or written.stopped or enough)
+
+    def _send(self, request: Request, n: int, room: bool) -> Reply:
+        """A reply; one without a text is asked for again, after a pause."""
+        for pause in (*PAUSES, None):
+            try:
+                return self._read(self._post(request, n, room), request)
+            except Failed as failure:
+                if pause is None:
+                    times = f"it was asked {len(PAUSES) + 1} times"
+                    raise Failed(f"{self.url}: {self._shown(failure)}; {times}") from None
+                time.sleep(pause)
+
+    def _post(self, request: Request, n: int, room: bool) -> dict:
+        """The body of a reply, asked for without the fields that the server refuses."""
+        import openai
+
+        while True:
+            self.budget.check()
+            path, body = self._body(request, n, room)
+            try:
+                reply = self.client.post(path, cast_to=object, body=body)
+            except openai.APITimeoutError:
+                raise Unavailable(f"{self.url}: no answer in {TIMEOUT:g} s; {KEPT}") from None
+            except openai.APIConnectionError as failure:
+                reason = self._shown(failure.__cause__ or failure)
+                raise Unavailable(f"{self.url}: no connection ({reason}); {KEPT}") from None
+            except openai.APIStatusError as refusal:
+                status, error = refusal.status_code, refusal.body or refusal.message
+            except UnicodeEncodeError:  # which would show it
+                raise UserError("OPENAI_CUSTOM_HEADERS: found a header that is no ASCII") from None
+            except ValueError as broken:
+                raise Failed(f"found a reply that is no JSON ({broken})") from None
+            else:
+                if not isinstance(reply, dict):
+                    raise Failed(f"found no JSON object in a reply: {reply!r:.80}")
+                error = reply.get("error") or reply
+                if error is reply and reply.get("choices"):
+                    return reply
+                code = str(error.get("code")) if isinstance(error, dict) else ""
+                status = int(code) if re.fullmatch("[345][0-9]{2}", code) else 200
+            self._refuse(status, error, body)
+
+    def _body(self, request: Request, n: int, room: bool) -> tuple[str, dict]:
+        """The endpoint's path, and what is sent there; a text is the only message of a chat."""
+        prompt, stop = request.prompt, request.stop
+        body = {"model": self.name, "max_tokens": request.max_tokens + (THINKING if room else 0)}
+        body |= {"temperature": getattr(request, "temperature", 0)}
+        if isinstance(request, Sample):
+            body |= {"logprobs": True if self.chat else 1} | ({"n": n} if n > 1 else {})
+        if self.thinks is False and not room:
+            if isinstance(stop, tuple):
+                body["stop"] = stop[:MOST_STOPS]
+            elif stop in (LINE, SENTENCE_OF_LINE) and not self.chat:  # a chat may begin with a
+                body["stop"] = ["\n"]  # line of its own, such as a fence
+        if "max_tokens" in self.left_out:
+            body["max_completion_tokens"] = body["max_tokens"]  # its newer name
+        body = {name: value for name, value in body.items() if name not in self.left_out}
+        if self.chat:
+            chat = (Message("user", prompt),) if isinstance(prompt, str) else prompt
+            messages = [{"role": message.role, "content": message.text} for message in chat]
+            return "/chat/completions", body | {"messages": messages}
+        if not isinstance(prompt, str):
+            raise ValueError(f"found a prompt of {len(prompt)} messages; set chat=true to send it")
+        return "/completions", body | {"prompt": prompt}
+
+    def _refuse(self, status: int, error: object, body: dict) -> None:
+        """Leave out the field that a server's error is about, or raise what it means."""
+        shown, said = f"{self.url}: status {status}, {self._shown(error)}", str(error).lower()
+        for name in FIELDS if status in (400, 403, 422) else ():
+            pattern = r"['`\"]n['`\"]|\bn [>=]" if name == "n" else rf"(?<![a-z]){name}"
+            named = name in body and re.search(pattern, said)
+            if named and (name in FIELDS[:3] or UNSUPPORTED.search(said)):
+                if name not in self.left_out:
+                    print(f"{self.name} is asked without {name}: {shown}", file=sys.stderr)
+                self.left_out.add(name)
+                return
+        if status in (401, 402, 403, 404):
+            raise Unavailable(f"{shown}; see {KEY}, model, server and chat")
+        if status == 200:
+            raise Failed(f"found an error in place of a text: {error}")
+        if status in (500, 502):  # perhaps with this request alone
+            raise RuntimeError(f"{shown}; {KEPT}")
+        if status > 500 or (status in (408, 409, 429) and "too large" not in said):
+            raise Unavailable(f"{shown}; {KEPT}")
+        raise ValueError(shown)  # such as a prompt that is too long
+
+    def _read(self, body: dict, request: Request) -> Reply:
+        """The texts of a reply in the order of their indices, and its tokens, which are paid.
+        Raises the first fault if there is no text.
+        """
+        choices = body["choices"] if isinstance(body["choices"], list) else []
+        choices = [choice for choice in choices if isinstance(choice, dict)]
+        texts, faults = [], []
+        for choice in sorted(choices, key=lambda choice: _count(choice, "index")):
+            try:
+                texts.append(read_choice(choice, request, self.chat))
+            except (Failed, ValueError) as fault:
+                faults.append(fault)
+        usage = body.get("usage")
+        read, written = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
+        written = max(written, _count(usage, "total_tokens") - read)  # some leave thoughts out
+        if not read or not written:
+            read = self.count_tokens(str(request.prompt))
+            written = sum(self.count_tokens(t.thoughts + (t.text or "")) for t in texts)
+        self.budget.pay(read, written)
+        if not texts:
+            raise next(iter(faults), Failed(f"found no choice in a reply: {body!r:.200}"))
+        hidden = re.search(r"'reasoning_tokens': [1-9]", str(usage))
+        thinks = hidden or any(text.thoughts or text.text is None for text in texts)
+        return Reply(texts, read, written, bool(thinks))
+
+    def _shown(self, words: object) -> str:
+        """What a server or the client says, in one line and without the key, which some repeat."""
+        key = self.client.api_key
+        return one_line(str(words).replace(key, "…") if key != NO_KEY else words, 300)
+
+
+def read_address(server: str) -> str:
+    """The address in a text; one without a path gets "/v1". Raises UserError for one that is none,
+    or has a password or a query in it, which is not shown.
+    """
+    url = server.strip().rstrip("/")
+    if not (found := re.fullmatch(r"https?://[^/?#@,\s]+(/[^?#@,\s]*)?", url)):
+        shown = re.split("[?#]", url.rpartition("@")[2])[0]
+        expected = f"an address as http://127.0.0.1:8000 or https://host/v1, and a key in {KEY}"
+        raise UserError(f"server: found {shown!r}, expected {expected}")
+    return url if found[1] else f"{url}/v1"
+
+
+def _count(content: object, name: str) -> int:
+    """A field of JSON that counts something; 0 if it is missing or another thing."""
+    value = content.get(name) if isinstance(content, dict) else 0
+    return value if type(value) is int and value > 0 else 0

@@ -1,0 +1,144 @@
+"""The extractive reader and the detection of repeated queries, with small untrained models."""
+
+import json
+import shutil
+from itertools import product
+
+import pytest
+import torch
+from asking import ask, ask_one
+from tiny import (
+    bert_vocabulary,
+    copy,
+    save_cross_encoder,
+    save_older_reader,
+    save_reader,
+    small_reader,
+)
+from transformers import DPRReaderTokenizer
+
+from ircotlib.data import Paragraph
+from ircotlib.models import extractor
+from ircotlib.models.batches import cut_batches
+from ircotlib.models.extractor import Extractor
+from ircotlib.models.repeated_queries import open_duplicates
+from ircotlib.program import Duplicate, Extract, key
+
+PARK = "Eddy Meeùs opened the PARK in 1975. It lies near Brussels."
+LONG = "Brussels lies near the park, and it opened in 1976. Who opened it? Eddy. " * 3
+QUERIES, TEXTS = ("Who opened the park?", "when did it open"), ("It opened.", PARK, LONG)
+ROWS = [Extract(q, Paragraph("p", "Walibi Park", text)) for q, text in product(QUERIES, TEXTS)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return save_reader(tmp_path_factory.mktemp("reader"))
+
+
+@pytest.fixture(scope="module")
+def older(folder, tmp_path_factory):
+    return save_older_reader(folder, tmp_path_factory.mktemp("older"))
+
+
+def extract(reader, requests):
+    return [reader.decode(reply) for reply in ask(reader, requests)]
+
+
+@pytest.mark.parametrize("longest", [1, 10])
+@pytest.mark.parametrize("which", ["folder", "older"])
+def test_it_reads_as_transformers_does_one_by_one(request, monkeypatch, which, longest):
+    """On the logits of the text only: transformers' `decode_best_spans` searches the title too."""
+    monkeypatch.setattr(extractor, "LONGEST", longest)
+    path = request.getfixturevalue(which)
+    tokenizer, model = (
+        DPRReaderTokenizer.from_pretrained(path),
+        small_reader(len(bert_vocabulary())),
+    )
+    for asked, span in zip(ROWS, extract(Extractor(path), ROWS), strict=True):
+        texts = {"titles": asked.paragraph.title, "texts": asked.paragraph.text}
+        inputs = tokenizer(asked.query, **texts, return_tensors="pt")
+        with torch.no_grad():
+            out = model(**inputs)
+        assert span.confidence == pytest.approx(out.relevance_logits.item(), abs=2e-3)
+        ids = inputs["input_ids"][0].tolist()
+        first = 1 + max(at for at, token in enumerate(ids) if token == tokenizer.sep_token_id)
+        logits = out.start_logits[0, first:].tolist(), out.end_logits[0, first:].tolist()
+        [(start, end)] = tokenizer._get_best_spans(*logits, longest, 1)
+        expected = tokenizer.decode(ids[first + start : first + end + 1]).replace("##", "")
+        plain = tokenizer.decode(tokenizer(span.text, add_special_tokens=False)["input_ids"])
+        assert plain.replace("##", "").replace(" ", "") == expected.replace(" ", "")
+        assert span.text in asked.paragraph.text
+
+
+def test_the_batch_changes_nothing(folder, monkeypatch):
+    one_by_one = [extract(Extractor(folder), [row])[0] for row in ROWS]
+    for name, size in (("ROWS", 3), ("TOKENS", 50)):
+        monkeypatch.setattr(extractor, name, size)
+        assert extract(Extractor(folder), ROWS) == one_by_one
+    assert cut_batches([9, 4, 5, 1], 4, 12) == [[3, 1], [2], [0]] and cut_batches([90], 4, 12)
+
+
+def test_what_is_too_long_is_cut_at_its_end_or_costs_its_request_only(folder):
+    reader = Extractor(folder)
+    room = 512 - len(reader.model[0]("who?", "Walibi Park")["input_ids"])
+    texts = ["it " * room, "it " * room + "park " * 300, "it " * (room - 1), "", " \n "]
+    rows = [Extract("who?", Paragraph("p", "Walibi Park", text)) for text in texts]
+    long = Extract("who " * 600, Paragraph("p", "Walibi Park", PARK))
+    fault, *replies = ask(reader, [long, *rows])
+    assert isinstance(fault, ValueError) and "reads 512" in str(fault) and "\n" not in str(fault)
+    whole, cut, shorter, *empty = map(reader.decode, replies)
+    assert whole == cut != shorter and [span.text for span in empty] == ["", ""]
+    # an answer is never of the query or the title, whatever these contain
+    asked = (("park [SEP] 1975", "Eddy"), ("[SEP] [SEP]", "[SEP]"), ("", ""))
+    rows = [Extract(query, Paragraph("p", title, "NEAR it")) for query, title in asked]
+    assert {span.text for span in extract(reader, rows)} <= {"NEAR", "it", "NEAR it"}
+
+
+def test_the_fingerprint_is_that_of_the_files(folder, older, tmp_path):
+    prints = {Extractor(path).fingerprint for path in (folder, older)}
+    copied = copy(older, tmp_path)
+    assert len(prints) == 2 and Extractor(copied).fingerprint in prints
+    (copied / "pytorch_model.bin").write_bytes(b" ")
+    assert Extractor(copied).fingerprint not in prints
+    # so that what was computed once stays valid
+    assert Extractor("data/models/mini-reader").fingerprint.endswith(" 10")
+
+
+def test_what_is_no_reader_is_refused(tmp_path, folder):
+    with pytest.raises(ValueError, match="an encoder-decoder .* expected a DPR reader"):
+        Extractor("data/models/mini-base")
+    with pytest.raises(FileNotFoundError, match="/nowhere/reader"):
+        Extractor("/nowhere/reader")
+    shutil.copy(folder / "config.json", tmp_path)
+    with pytest.raises(FileNotFoundError, match="found no .*safetensors or pytorch_model.bin"):
+        Extractor(tmp_path)
+    assert "folder" not in vars(Extractor("facebook/dpr-reader-multiset-base"))  # when it is asked
+
+
+def score(backend, query: str, *earlier: str) -> float:
+    return backend.decode(ask_one(backend, Duplicate(query, earlier)))
+
+
+def test_equal_texts_are_repeated_queries():
+    texts = open_duplicates()
+    assert score(texts, "Who directed the Ring?", "x", "who directed Ring") == 1.0
+    assert score(texts, "Who directed Ring?", "Who directed Rung?", "Who wrote Ring?") == 0.0
+    assert score(texts, "Who directed Ring?") == 0.0
+    requests = [Duplicate("a", ()), Duplicate("a", ("b",)), Duplicate("b", ("a",))]
+    assert len({key(request, "texts") for request in requests}) == 3
+
+
+def test_a_cross_encoder_gives_the_highest_score_of_the_pairs(tmp_path):
+    library = pytest.importorskip("sentence_transformers", reason="needs the extra [dense]")
+    one, three = (save_cross_encoder(tmp_path / str(n), n) for n in (1, 3))
+    pairs, plain = open_duplicates(one), library.CrossEncoder(str(one))
+    earlier = ("who opened it", "when did the park open", "it lies near brussels")
+    each = plain.predict([(query, "who opened the park") for query in earlier]).tolist()
+    requests = [Duplicate("who opened the park", earlier[:n]) for n in (0, 1, 3, 2)]
+    scores = [json.loads(reply) for reply in ask(pairs, requests)]
+    assert scores == pytest.approx([0.0, each[0], max(each), max(each[:2])], abs=1e-3)
+    assert len({round(value, 3) for value in each}) == 3
+    with pytest.raises(ValueError, match="3 scores per pair"):
+        score(open_duplicates(three), "a", "b")
+    with pytest.raises(FileNotFoundError, match="/nowhere/pairs"):
+        open_duplicates("/nowhere/pairs")

@@ -1,0 +1,130 @@
+"""The folders of models: found, hashed, read without their weights, and damaged."""
+
+import hashlib
+import shutil
+
+import huggingface_hub.constants
+import pytest
+import torch
+from asking import ask_one
+from safetensors.torch import load_file, save_file
+from tiny import KINDS, copy, prompts, unigram_tokenizer
+from transformers import AutoTokenizer
+
+from ircotlib.files.models import hash_files
+from ircotlib.files.paths import MODELS
+from ircotlib.models.local import LocalModel
+from ircotlib.models.tokens import Tokens
+from ircotlib.program import SENTENCE, Generate
+
+SHIPPED = sorted(path.parent for path in MODELS.glob("*/training.json"))
+TEXTS = ["Wikipedia Title: Harbor\nIt is a film.\n\nQ: Who?\nA:", "  ka lo.  Mi\n", ""]
+TEXTS += ["Ögedei–Khan’s “…” 1987-2003, 3.5% 𝔘\u200b\t…"]
+REQUEST = Generate("Q: Who?\nA:", SENTENCE, 5)
+
+
+def test_the_fingerprint_is_the_content(folders, tmp_path):
+    other = copy(folders["t5"], tmp_path)
+    (other / "README.md").write_text("notes")
+    fingerprint = LocalModel(folders["t5"]).fingerprint
+    assert LocalModel(other, batch_tokens=10, batch_rows=2).fingerprint == fingerprint
+    different = {fingerprint, LocalModel(other, dtype="bfloat16").fingerprint}
+    for name in ("config.json", "tokenizer.json", "generation_config.json", "model.safetensors"):
+        content = (other / name).read_bytes()
+        json_or_weights = b"\n" + content if name.endswith("json") else content[:-1] + b"1"
+        (other / name).write_bytes(json_or_weights)
+        different.add(LocalModel(other).fingerprint)
+    assert len(different) == 6
+
+
+def test_a_name_on_the_hub_that_was_downloaded_before(folders, tmp_path, monkeypatch):
+    """The layout of the hub's cache: files by their hash, linked into a commit's snapshot."""
+    base = tmp_path / "models--lab--tiny-t5"
+    snapshot, blobs = base / "snapshots" / ("c" * 40), base / "blobs"
+    for path in (snapshot, blobs, base / "refs"):
+        path.mkdir(parents=True)
+    (base / "refs" / "main").write_text("c" * 40)
+    for path in folders["t5"].iterdir():
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        blob = blobs / (digest if path.suffix == ".safetensors" else digest[:40])
+        (snapshot / path.name).symlink_to(shutil.copy(path, blob))
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    assert LocalModel("lab/tiny-t5").fingerprint == LocalModel(folders["t5"]).fingerprint
+    for name in ("lab/no-such-model", "./models/typo"):
+        with pytest.raises(FileNotFoundError, match=name):
+            LocalModel(name)
+
+
+@pytest.mark.parametrize("name", [*(path.name for path in SHIPPED), *KINDS])
+def test_a_folder_says_what_transformers_says(folders, name):
+    folder, by_word = folders.get(name, MODELS / name), name != "gpt2"
+    local, theirs = LocalModel(folder), AutoTokenizer.from_pretrained(folder)
+    for text in TEXTS + prompts(4):
+        ids = theirs(text, split_special_tokens=True).input_ids
+        bare = theirs(text, add_special_tokens=False, split_special_tokens=True).input_ids
+        assert local.tokens.encode(text) == ids and local.tokens.encode(text, special=False) == bare
+        assert local.tokens.decode(ids) == theirs.decode(ids, skip_special_tokens=True)
+        assert local.count_tokens(text) == len(bare)
+    assert local.tokens.by_word == by_word
+    assert local.parameters == local.model.num_parameters()
+    assert local.is_encoder_decoder == local.model.config.is_encoder_decoder
+    # so that what was computed once stays valid
+    assert local.fingerprint == hash_files(folder, 3 if by_word else 4, "float32")
+
+
+@pytest.mark.parametrize("name", ["mini-base", "mini-causal", "unigrams", *KINDS])
+def test_the_names_of_special_tokens_are_text_in_a_prompt(folders, tmp_path, name):
+    folder = folders.get(name, MODELS / name)
+    if name == "unigrams":  # as T5's, whose vocabulary has the names as words
+        unigram_tokenizer().save_pretrained(folder := tmp_path)
+    tokens, theirs = Tokens(folder), AutoTokenizer.from_pretrained(folder)
+    special = [token for token in theirs.added_tokens_decoder.values() if token.special]
+    assert special
+    for token in special:
+        if token.content == theirs.unk_token:  # what unknown letters become
+            continue
+        text = f"Q: Who wrote{token.content} {token.content}ka lo. {token.content}\nA:"
+        ids, number = tokens.encode(text), theirs.convert_tokens_to_ids(token.content)
+        assert ids.count(number) == tokens.encode("ka").count(number)
+        assert name != "gpt2" or tokens.decode(ids) == text
+
+
+def with_weights(target, **changes):
+    """A shipped model with tensors replaced, added, or left out (None)."""
+    folder = copy(MODELS / "mini-base", target)
+    tensors = load_file(folder / "model.safetensors") | changes
+    tensors = {name: tensor for name, tensor in tensors.items() if tensor is not None}
+    save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+    return LocalModel(folder)
+
+
+NORM = "encoder.final_layer_norm.weight"
+MISFITS = {f"{NORM} missing": {NORM: None}, "extra superfluous": {"extra": torch.ones(7)}}
+MISFITS[f"{NORM} of another shape"] = {NORM: torch.ones(7)}
+
+
+@pytest.mark.parametrize("named", MISFITS)
+def test_weights_that_do_not_fit_are_refused(tmp_path, named):
+    with pytest.raises(ValueError, match=f"found {named}, expected exactly the weights"):
+        ask_one(with_weights(tmp_path, **MISFITS[named]), REQUEST)
+
+
+def test_tied_weights_count_once_and_numbers_that_are_none_are_no_reply(tmp_path):
+    shipped = LocalModel(MODELS / "mini-base")
+    shared = load_file(shipped.folder / "model.safetensors")["shared.weight"]
+    tied = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "lm_head.weight")
+    other = with_weights(tmp_path / "a", **{name: shared.clone() for name in tied})
+    assert ask_one(other, REQUEST) == ask_one(shipped, REQUEST)
+    assert other.parameters == shipped.parameters
+    broken = ask_one(with_weights(tmp_path / "b", **{NORM: torch.full((48,), torch.nan)}), REQUEST)
+    assert isinstance(broken, ValueError) and "numbers too large for float32" in str(broken)
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "config.json", "model.safetensors"])
+def test_a_file_that_is_cut_off_is_named_in_one_line(tmp_path, name):
+    path = copy(MODELS / "mini-base", tmp_path) / name
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    with pytest.raises(ValueError) as error:
+        ask_one(LocalModel(path.parent), REQUEST)
+    assert str(error.value).startswith(str(path)) and "\n" not in str(error.value)

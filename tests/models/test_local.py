@@ -1,0 +1,152 @@
+"""Models on this machine write what transformers' `generate` writes, whatever the batch."""
+
+import itertools
+import json
+import random
+import re
+from dataclasses import replace
+from math import inf, nan
+
+import pytest
+import torch
+from asking import ask, ask_one
+from tiny import LIMIT, cut, prompts, read, shortest
+from transformers import AutoConfig, AutoTokenizer, T5ForConditionalGeneration
+from transformers.models.t5.modeling_t5 import T5Attention
+
+from ircotlib.errors import UserError
+from ircotlib.models.decode import bias_from_distances
+from ircotlib.models.local import LocalModel
+from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Generate, Message, Retrieve, Sample
+
+STOPS = [SENTENCE, SENTENCE_OF_LINE, LINE, (".", "ka"), None]
+
+
+@pytest.fixture(scope="module")
+def generated(folders):
+    """The tokens of transformers' own greedy decoding, by kind of model and prompt."""
+    written = {}
+    for folder in folders.values():
+        local, tokenizer = LocalModel(folder), AutoTokenizer.from_pretrained(folder)
+        vars(local.model).pop("forward", None)  # ours, if it is a small Llama
+        for prompt in prompts():
+            inputs = tokenizer(prompt, return_tensors="pt", return_token_type_ids=False)
+            options = {"pad_token_id": 0, "max_new_tokens": 30, "do_sample": False}
+            [tokens] = local.model.generate(**inputs, **options).tolist()
+            start = 1 if local.is_encoder_decoder else inputs.input_ids.shape[1]
+            written[folder, prompt] = tokens[start:]
+    return written
+
+
+@pytest.mark.parametrize("stop", STOPS)
+def test_the_texts_are_those_of_generate_cut_at_the_stop(folder, generated, stop):
+    """And no row is computed after its stop; the rows of a batch are computed side by side."""
+    local, rows = LocalModel(folder), []
+    local.model.register_forward_hook(lambda *given: rows.append(len(given[-1].logits)))
+    replies = read(local, [Generate(prompt, stop, 30) for prompt in prompts()])
+    for prompt, reply in zip(prompts(), replies, strict=True):
+        tokens = generated[folder, prompt]
+        assert reply["text"] == cut(local.tokens.decode(tokens), stop)
+        assert reply["tokens"] == shortest(local, tokens, stop)
+        assert reply["prompt_tokens"] == len(local.tokens.encode(prompt))
+    # the random model does say different things, and stops at different places
+    assert min(len({r[name] for r in replies}) for name in ("text", "tokens")) > 3
+    assert sum(rows) == sum(reply["tokens"] for reply in replies) and len(rows) < sum(rows) / 2
+
+
+def test_the_batch_changes_nothing_and_a_reply_comes_when_its_row_ends(folder):
+    kinds = enumerate(zip(itertools.cycle(STOPS), prompts()))
+    requests = [Generate(prompt, stop, 20 + number % 7) for number, (stop, prompt) in kinds]
+    local = LocalModel(folder)
+    alone = {request: ask_one(local, request) for request in requests}
+    shuffled = random.Random(5).sample(requests, len(requests))
+    for model in (local, LocalModel(folder, batch_tokens=100, batch_rows=5)):
+        assert ask(model, shuffled) == [alone[request] for request in shuffled]
+    lengths = [json.loads(reply)["tokens"] for _, reply in local.answer(requests)]
+    assert lengths == sorted(lengths) and len({*lengths}) > 3
+
+
+def test_a_t5_encoder_reads_padded_prompts_as_transformers_does(folders):
+    ours = LocalModel(folders["t5"]).model.encoder
+    theirs = T5ForConditionalGeneration.from_pretrained(folders["t5"]).eval().encoder
+    assert ours.config._attn_implementation == "row_by_row" != theirs.config._attn_implementation
+    ids = torch.randint(3, 300, (5, 40), generator=torch.Generator().manual_seed(0))
+    mask = (torch.arange(40) < torch.tensor([[40], [39], [20], [3], [1]])).long()
+    for padded in (mask, torch.ones_like(mask)):
+        inputs = {"input_ids": ids, "attention_mask": padded}
+        with torch.inference_mode():
+            states, expected = ours(**inputs)[0][padded == 1], theirs(**inputs)[0][padded == 1]
+        torch.testing.assert_close(states, expected, rtol=1e-4, atol=1e-4)
+    config = AutoConfig.for_model("t5", num_heads=3)
+    attention = T5Attention(config, has_relative_attention_bias=True).requires_grad_(False)
+    expected = {n: attention.compute_bias(n, n) for n in (1, 2, 300)}
+    bias_from_distances(attention)
+    assert all(torch.equal(attention.compute_bias(n, n), bias) for n, bias in expected.items())
+
+
+OVERFLOWING = {"llama": "mlp.down_proj", "gpt2": "mlp.c_proj.weight", "t5": "decoder.final_layer"}
+
+
+@pytest.mark.parametrize("kind", OVERFLOWING)
+def test_numbers_too_large_for_the_dtype_are_no_reply(folders, kind):
+    small, large = (
+        LocalModel(folders[kind], dtype="bfloat16"),
+        LocalModel(folders[kind], dtype="float16"),
+    )
+    assert small.model.dtype == torch.bfloat16
+    for local in (small, large):
+        for name, weight in local.model.named_parameters():
+            if OVERFLOWING[kind] in name:
+                weight.data = weight.sign() * 60_000
+    for request in (Generate(prompts()[0], None, 5), Sample(prompts()[1], 3, 1.0, None, 5)):
+        assert isinstance(ask_one(small, request), str)
+        error = ask_one(large, request)
+        assert isinstance(error, UserError)
+        assert re.search(r"too large for float16 after \d+ tokens.*float32", str(error))
+
+
+def test_batches_are_the_shortest_prompts_that_fit(folders):
+    local = LocalModel(folders["t5"], batch_tokens=40, batch_rows=3)
+    lengths = [9, 4, 50, 4, 11, 4]
+    requests = [Generate(" ".join(["ka"] * (length - 1))) for length in lengths]
+    # the end, a special token, is not counted
+    assert [local.count_tokens(request.prompt) + 1 for request in requests] == lengths
+    assert local.take(requests) == [1, 3, 5]  # three rows
+    assert local.take(requests[:3] + requests[4:5]) == [1, 0, 3]  # 3 x 11 tokens
+    assert local.take(requests[2:3]) == [0]  # longer than a batch: alone
+    assert local.take([Sample("ka", 2), Sample("ka ka", 1), Sample("ka ka", 1)]) == [0, 1]
+    request = Generate(" ".join(["ka"] * 1200), None, 2)  # a T5 has no limit
+    assert read(local, [request])[0]["prompt_tokens"] == 1201
+    with pytest.raises(TypeError, match="Retrieve"):
+        ask(local, [Retrieve("ka", 3)])
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "llama"])
+def test_a_prompt_longer_than_a_causal_model_can_read_costs_only_itself(folders, kind):
+    local = LocalModel(folders[kind], batch_rows=1)
+    prompt = " ".join(["ka"] * 60)
+    room = LIMIT - len(local.tokens.encode(prompt))
+    fits, too_long = Generate(prompt, None, room), Generate(prompt, None, room + 1)
+    replies = ask(local, [too_long, fits, too_long, Generate("ka", None, 3)])
+    assert [type(reply) for reply in replies] == [UserError, str, UserError, str]
+    assert f"at most {LIMIT - room - 1} tokens" in str(replies[0])
+
+
+NONSENSE = {
+    "stop 'word'": Generate("ka", "word", 5),
+    "stop ('.', '')": Generate("ka", (".", ""), 5),
+    "max_tokens 0": Generate("ka", None, 0),
+    "a prompt without a token": Generate("", None, 5),
+    "found 1 messages": Generate((Message("user", "ka"),)),
+    "n -3": Sample("ka", -3),
+} | {f"temperature {t}": Sample("ka", 1, t) for t in (0.0, -1.0, inf, nan)}
+
+
+@pytest.mark.parametrize("named", NONSENSE)
+def test_requests_that_make_no_sense_cost_only_themselves(folders, named):
+    local, request = LocalModel(folders["gpt2"]), NONSENSE[named]
+    other = Sample("ka", 2, 1.0, None, 5) if isinstance(request, Sample) else Generate("ka")
+    assert sorted(local.take([request, other])) == [0, 1]
+    fault, reply = ask(local, [request, replace(other, max_tokens=5)])
+    assert isinstance(fault, ValueError) and named in str(fault) and "\n" not in str(fault)
+    assert json.loads(reply)["tokens"] <= 10

@@ -1,0 +1,371 @@
+"""What is sent to a server, and what comes of all that it answers, over real HTTP."""
+
+import json
+import time
+import traceback
+from email.utils import formatdate
+
+import pytest
+from asking import ask, ask_one
+from serving import completion, copy_model, said, serve_model, status
+from tiny import read
+from werkzeug import Response
+
+openai = pytest.importorskip("openai", reason="needs the client: pip install -e '.[server]'")
+
+from ircotlib.engine.cache import Calls
+from ircotlib.engine.scheduler import run
+from ircotlib.errors import Unavailable, UserError
+from ircotlib.models.budget import Budget, Price, find_price
+from ircotlib.models.local import LocalModel
+from ircotlib.models.server import ServerModel
+from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Generate, Message, Sample, Sampled
+
+pytestmark = pytest.mark.usefixtures("quick")
+WORDS = ("red", "green", "blue", "black")
+CAPITALS = {word: word.upper() for word in WORDS}
+
+
+def model(fake, **options) -> ServerModel:
+    return ServerModel("m", fake.url, **{"in_flight": 1} | options)
+
+
+def play(backend, calls, prompts=WORDS) -> dict[str, str]:
+    def program(prompt):
+        return (yield Generate(prompt, LINE, 9))
+
+    outcomes, _ = run({prompt: program(prompt) for prompt in prompts}, [backend], calls)
+    return {id: outcome.result for id, outcome in outcomes.items()}
+
+
+def test_what_is_sent(fake):
+    messages = (Message("system", "Be brief."), Message("user", "q"))
+    backend, chats = model(fake), model(fake, chat=True)
+    for request in (Generate("q", LINE, 9), Generate("q", tuple("abcdef"), 9)):
+        ask_one(backend, request)
+    for stop in (("Q:",), ("Q:",), SENTENCE_OF_LINE):  # the first might end thoughts
+        ask_one(chats, Generate(messages, stop, 9))
+    usual, prompt = {"model": "m", "temperature": 0, "max_tokens": 9}, {"prompt": "q"}
+    chat = {"messages": [{"role": role, "content": text} for role, text in messages]}
+    expected = [prompt | {"stop": ["\n"]}, prompt | {"stop": [*"abcd"]}]
+    expected += [chat, chat | {"stop": ["Q:"]}, chat]
+    assert fake.bodies == [usual | more for more in expected]
+    fake.bodies.clear()
+    fake.faults = {"q": [{"choices": completion("A")["choices"] * 3}] * 2}
+    for each, logprobs in ((backend, 1), (chats, True)):
+        ask_one(each, Sample("q", 3, 0.5, SENTENCE, 9))
+        asked = prompt if each is backend else {"messages": [{"role": "user", "content": "q"}]}
+        drawn = {"temperature": 0.5, "n": 3, "logprobs": logprobs}
+        assert fake.bodies.pop() == usual | asked | drawn
+    assert isinstance(ask_one(backend, Generate(messages)), ValueError)
+
+
+def hang(body):
+    time.sleep(0.7)
+    return completion("late")
+
+
+def reset(body):
+    """A reply that is cut off in its middle."""
+    response = Response('{"choices": [{"te', 200)
+    response.headers["Content-Length"] = "500"
+    return response
+
+
+def half(**ends) -> dict:
+    return completion("Ann Lee was the", **ends)
+
+
+CALL = {"content": None, "tool_calls": [{"id": "1"}]}
+PASSES = {
+    "slow down": status(429, "slow down", {"Retry-After": "0.05"}),
+    "loading": status(503, "loading"),
+    "broken": said("broken", 500),
+    "reset": reset,
+    "hangs": hang,
+    "half of a reply": said('{"choices": [{"te'),
+    "a page": said("<html>Welcome", kind="text/html"),
+    "a stream": said('data: {"choices": []}\n\n', kind="text/event-stream"),
+    "null": said("null"),
+    "no field": {},
+    "no choice": {"choices": []},
+    "choices of another kind": {"choices": "none"},
+    "a choice that is null": {"choices": [None]},
+    "an empty choice": {"choices": [{"index": 0}]},
+    "no content": completion(None),
+    "a call of a tool": completion(None, message=CALL),
+    "an error of 200": {"error": {"message": "Provider returned error", "code": "odd"}},
+    "an error as a text": {"error": "the model crashed"},
+    "an error beside half a text": half() | {"error": {"message": "lost"}},
+    "an error in a choice": half(error={"code": 502}),
+    "finish_reason error": half(finish_reason="error"),
+    "finish_reason abort": half(finish_reason="abort"),
+    "native_finish_reason": half(native_finish_reason="ERROR"),
+}
+
+
+@pytest.mark.parametrize("fault", PASSES.values(), ids=PASSES)
+def test_what_may_pass_is_asked_for_again_and_never_kept(fake, fault):
+    fake.faults = {"red": [fault, fault]}
+    with Calls() as calls:
+        assert play(model(fake, chat=True), calls) == CAPITALS
+    assert sorted(fake.asked) == sorted([*WORDS, "red", "red"])
+
+
+LIMIT = "This model's maximum context length is 4097 tokens. However, you sent 5000, n tokens"
+TOO_LARGE = "max_tokens is too large: 9000. This model supports at most 4096 completion tokens"
+REFUSED = {"content": [{"type": "refusal", "refusal": "No."}]}
+ONE = {  # what is answered, how often it is asked, and the words of the error
+    "broken": (said("broken <b>\x1b[31m", 500, "text/html"), 3, "status 500, .*broken"),
+    "no choice": ({"choices": []}, 3, "in place of a text: .*asked 3 times"),
+    "half a text": (half(finish_reason="error"), 3, "a text that failed: .*asked 3 times"),
+    "a filter": (half(finish_reason="content_filter"), 1, "found a refusal"),
+    "a refusal": (completion(None, message={"refusal": "No."}), 1, "found a refusal.*No"),
+    "a refusal in parts": (completion(None, message=REFUSED), 1, "found a refusal.*No"),
+    "too long": (status(400, LIMIT, param="messages"), 1, "status 400, .*length is 4097"),
+    "too long a minute": (status(429, "Request too large: Limit 6000"), 3, "too large"),
+    "too long in a list": (said('[{"error": {"message": "9 > 4"}}]', 400), 1, "9 > 4"),
+    "too long with 200": ({"error": {"message": "too long", "code": 400}}, 1, "400, .*too long"),
+    "max_tokens": (status(400, TOO_LARGE, param="max_tokens"), 1, "is too large: 9000"),
+    "details": (said('{"detail": [{"loc": ["body"], "msg": "odd"}]}', 422), 1, "odd"),
+    "a text": (said("just\r\ntext", 418, "text/plain"), 1, "status 418, just text"),
+    "only a beginning": (completion("It is", finish_reason="length"), 1, "no whole text"),
+    "nothing": (completion("", finish_reason="length"), 2, "no whole text"),
+}
+
+
+@pytest.mark.parametrize(("fault", "times", "words"), ONE.values(), ids=ONE)
+def test_what_one_request_is_refused_costs_its_question(fake, fault, times, words):
+    fake.faults = {"blue": [fault] * 9}
+    replies = ask(model(fake), [Generate(word, LINE, 90) for word in WORDS])
+    assert [isinstance(reply, str) for reply in replies] == [True, True, False, True]
+    assert fake.asked == ["red", "green", *["blue"] * times, "black"]
+    assert str(replies[2]).isprintable() and len(str(replies[2])) < 500
+    with pytest.raises((ValueError, RuntimeError), match=words):
+        raise replies[2]
+
+
+ALL = {
+    "401": (status(401, "who are you"), 1, "status 401, .*who are you.*see OPENAI_API_KEY"),
+    "402": (status(402, "no credit"), 1, "status 402, .*no credit"),
+    "403": (status(403, "Your country is not allowed"), 1, ".*country"),
+    "404": (status(404, "no such model"), 1, ".*no such model"),
+    "401 with 200": ({"error": {"message": "no key", "code": 401}}, 1, "status 401, .*no key"),
+    "busy": (status(429, "slow down"), 3, ".*slow down.*all replies are kept"),
+    "busy for an hour": (status(429, "quota", {"Retry-After": "3600"}), 1, ".*quota"),
+    "away": (status(503, "away"), 3, ".*away.*all replies are kept"),
+    "reset": (reset, 3, "no connection .*all replies are kept"),
+    "hangs": (hang, 3, "no answer in 0.5 s; all replies are kept"),
+}
+
+
+@pytest.mark.parametrize(("fault", "times", "words"), ALL.values(), ids=ALL)
+def test_what_no_request_gets_past_ends_the_run_and_a_rerun_goes_on(fake, fault, times, words):
+    fake.faults = {"green": [fault] * 9}
+    with Calls() as calls:
+        with pytest.raises(Unavailable, match=f"^{fake.url}v1: {words}") as error:
+            play(model(fake), calls)
+        assert "\n" not in str(error.value)
+        assert fake.asked == ["red", *["green"] * times] and len(calls) == 1
+        fake.faults = {}
+        fake.bodies.clear()
+        assert play(model(fake), calls) == CAPITALS and fake.asked == ["green", "blue", "black"]
+
+
+def test_nobody_listens():
+    with pytest.raises(Unavailable, match="no connection .*refused.*all replies are kept"):
+        list(ServerModel("m", "http://127.0.0.1:9").answer([Generate("red")]))
+
+
+@pytest.mark.parametrize("wait", ["0.4", "a date"])
+def test_retry_after_is_obeyed_a_number_or_a_date(fake, wait):
+    def busy(body):  # a date has whole seconds
+        value = formatdate(time.time() + 2, usegmt=True) if wait == "a date" else wait
+        return status(429, "slow down", {"Retry-After": value})
+
+    fake.faults = {"all": [busy]}
+    assert read(model(fake), [Generate("red")])[0]["text"] == "RED"
+    assert 0.35 < fake.times[1] - fake.times[0] < 2.5
+
+
+def refused(field: str) -> Response:
+    """As FastAPI refuses a field; it repeats what was sent."""
+    detail = {"loc": ["body", field], "msg": "Extra inputs are not permitted", "input": "a stop"}
+    return said(json.dumps({"detail": [detail]}), 422)
+
+
+FIELD = [
+    ("logprobs", status(403, "You are not allowed to request logprobs from this model")),
+    ("logprobs", said('[{"error": {"message": "Unknown name \\"logprobs\\""}}]', 400)),
+    ("logprobs", said('{"error": {"message": "no logprobs here", "code": 400}}')),
+    ("logprobs", refused("logprobs")),
+    ("stop", status(400, "stop_sequences: each stop sequence must contain non-whitespace")),
+    ("stop", refused("stop")),
+    ("n", status(400, "Field 'n': Value must be between 1 <= value <= 4, but got 5")),
+    ("temperature", status(403, "temperature is not permitted")),
+    ("temperature", status(400, "Unsupported value: 'temperature' does not support 0.7")),
+    ("max_tokens", status(400, "'max_tokens' is not supported with it", param="max_tokens")),
+]
+
+
+@pytest.mark.parametrize(("field", "fault"), FIELD, ids=str)
+def test_a_field_that_the_server_refuses_is_left_out_once(fake, capsys, field, fault):
+    fake.faults = {"all": [fault]}
+    backend = model(fake)
+    drawn = backend.decode(ask_one(backend, Sample("a red\nsea", 5, 0.7, LINE, 9)))
+    assert [sample.text for sample in drawn] == ["A RED"] * 5  # cut here; asked one by one
+    first, *others = fake.bodies
+    assert field in first and not any(field in body for body in others)
+    assert ("max_completion_tokens" in others[-1]) == (field == "max_tokens")
+    assert capsys.readouterr().err.count(f"asked without {field}") == 1
+
+
+def choice(text: str | None, **more) -> dict:
+    return completion(text, **more)["choices"][0]
+
+
+def test_samples_come_in_the_order_of_their_indices_and_what_is_missing_is_asked_for(fake):
+    several = [choice(text, index=at) for text, at in (("c", 2), ("a", 0), ("b", 1), ("d", 3))]
+    odd = [choice("half", index=0, finish_reason="error"), choice("b", index=1), None, "odd"]
+    fake.faults = {"all": [{"choices": each} for each in (several[:3], several, odd)]}
+    backend = model(fake)
+    drawn = [backend.decode(ask_one(backend, Sample("red", n))) for n in (3, 3, 2)]
+    texts = [[text for text, _ in samples] for samples in drawn]
+    assert texts == [["a", "b", "c"], ["a", "b", "c"], ["b", "RED"]]
+    assert [body.get("n") for body in fake.bodies] == [3, 3, 2, None]
+
+
+ODD = [{"usage": usage} for usage in ([1], "x", None, {"prompt_tokens": True, "total_tokens": -7})]
+LOGS = ([1, 2], "x", {"content": [1, None]}, {"tokens": [1, "Ro"]})
+ODD += [{"choices": [choice("Rome", logprobs=logs, finish_reason=5, index="?")]} for logs in LOGS]
+ODD += [{"error": None, "object": "odd", "choices": [choice("Rome", error=None), [1], {}]}]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=str)
+def test_a_text_that_was_paid_is_kept_whatever_stands_beside_it(fake, odd):
+    fake.faults = {"all": [completion("Rome") | odd]}
+    [reply] = read(model(fake, chat=True), [Sample("Who?", 1)])
+    assert reply["samples"] == [["Rome", None]] and min(reply["tokens"], reply["prompt_tokens"]) > 1
+
+
+TOKENS = ["Ro", "mé", " is", " old."]
+SPELT = [
+    ("Romé is old.", TOKENS, -2.5),
+    ("Romé is old. It", [*TOKENS, " It", "<end>"], -2.5),
+    ("<think>Romé is old.</think>Romé is old.", ["<think>Romé is old.</think>", *TOKENS], -3.5),
+    ("Romé is old.", ["Ro", "m\\xc3", "\\xa9 is", " old."], None),  # do not spell it
+    ("Romé is old.", [*TOKENS[:-1], None], None),
+]
+
+
+@pytest.mark.parametrize(("spelt", "tokens", "mean"), SPELT)
+def test_samples_have_the_mean_log_probability_of_what_is_kept(fake, spelt, tokens, mean):
+    logs = [{"token": token, "logprob": -1.0 - at} for at, token in enumerate(tokens)]
+    plain = {"tokens": ["ab", "\nc"], "token_logprobs": [-1, -2]}
+    choices = choice(spelt, logprobs={"content": logs}), choice("ab\nc", logprobs=plain)
+    fake.faults = {"all": [{"choices": [each]} for each in choices]}
+    backend = model(fake, chat=True)
+    reply = ask_one(backend, Sample("Which?", 1, 0.5, SENTENCE, 60))
+    assert backend.decode(reply) == (Sampled("Romé is old.", mean),)
+    assert backend.decode(ask_one(backend, Sample("q", 1, 1, LINE, 9))) == (Sampled("ab", -1.0),)
+
+
+CHATS = {
+    "Rome is old. It lies on the Tiber.": "Rome is old.",
+    "Paris is young. Rome is old.": "Rome is old.",
+    "**Rome** is old. So": "Rome is old.",
+    "```\nRome is old. So\n```": "Rome is old.",
+    "A:\nRome is old. So": "Rome is old.",
+    "\nQ: Who? Rome is old.": "",
+    "": "",
+    "Rome \ud83d is old.": "Rome \ufffd is old.",
+}
+
+
+@pytest.mark.parametrize("written", CHATS, ids=ascii)
+def test_whatever_a_chat_model_writes_is_cut_to_one_step(fake, written):
+    fake.faults = {"all": [completion(written)]}
+    request = Generate("Q: Old?\nA: Paris is young.", SENTENCE_OF_LINE)
+    [reply] = read(model(fake, chat=True), [request])
+    assert reply["text"] == CHATS[written] and len(fake.bodies) == 1
+
+
+def test_replies_are_yielded_when_they_come(fake):
+    fake.faults = {"red": [lambda body: time.sleep(0.3) or completion("late")]}
+    backend = model(fake, in_flight=4)
+    order = [index for index, _ in backend.answer([Generate(word) for word in WORDS])]
+    assert order[-1] == 0 and sorted(order) == [0, 1, 2, 3]
+
+
+def test_nothing_is_sent_once_the_budget_is_spent(fake):
+    budget = Budget(Price(1.0, 1_000_000.0), max_cost=5.0)  # a dollar for each token written: 2
+    with Calls() as calls, pytest.raises(Unavailable, match="spent 6 USD of max_cost 5.0; all"):
+        play(model(fake, budget=budget), calls)
+    assert len(fake.asked) == 3
+    with pytest.raises(UserError, match="no price"):
+        Budget(None, max_cost=1.0)
+    assert min(find_price("gpt-4o-mini")) > 0 and find_price("no such model") is None
+    assert find_price("x", [2, 4]).of(1_000_000, 500_000) == 4.0
+
+
+@pytest.mark.parametrize("words", ["Incorrect API key: {}", "b'Bearer {}\\n'", '{{"key": "{}"}}'])
+@pytest.mark.parametrize("number", [400, 401, 500])
+def test_a_key_that_is_repeated_is_not_shown(fake, monkeypatch, words, number):
+    monkeypatch.setenv("OPENAI_API_KEY", " sk-SECRET123\n")
+    fake.faults = {"all": [status(number, words.format("sk-SECRET123"))] * 3}
+    try:
+        shown = repr(ask_one(model(fake), Generate("red")))
+    except Exception as error:
+        shown = "".join(traceback.format_exception(error))
+    assert "SECRET" not in shown and "…" in shown
+    assert fake.log[0][0].headers["Authorization"] == "Bearer sk-SECRET123"
+
+
+BAD = [("API_KEY", "“sk-SECRET”"), ("API_KEY", "sk-a\nsk-SECRET"), ("API_KEY", "Bearer SECRET")]
+
+
+@pytest.mark.parametrize(("name", "value"), [*BAD, ("CUSTOM_HEADERS", "X-Key: SECRETé")])
+def test_a_header_that_cannot_be_sent_is_named_and_not_shown(fake, monkeypatch, name, value):
+    monkeypatch.setenv(f"OPENAI_{name}", value)
+    with pytest.raises(UserError, match=f"OPENAI_{name}: found") as error:
+        raise ask_one(model(fake), Generate("red"))
+    shown = "".join(traceback.format_exception(error.value)) + repr(error.value)
+    assert "SECRET" not in shown and not fake.asked
+
+
+@pytest.mark.parametrize("url", ["http://example.org", "http://127.0.0.1:1", "https://a"])
+def test_a_key_goes_in_clear_only_to_this_machine_and_no_proxy_gets_what_is_for_it(
+    fake, monkeypatch, url
+):
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    sent = "none" if url == "http://example.org" else "secret"
+    assert ServerModel("m", url).client.api_key == sent
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("NO_PROXY", "")
+    assert read(model(fake), [Generate("red")])[0]["text"] == "RED"
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:8000", "http://u:pass@host", "http://a,http://b"])
+def test_what_is_no_address_is_refused(url):
+    with pytest.raises(UserError, match="expected an address as http") as error:
+        ServerModel("m", url)
+    assert "pass@" not in str(error.value)
+    assert ServerModel("m", "http://a/ ").url == "http://a/v1" != ServerModel("m", "http://a/x").url
+
+
+SHOWN = "Q: Who wrote it?\nA: It is a film. So the answer is: Ann Lee.\n\n\nQ: Who wrote it?\nA:"
+
+
+def test_texts_are_those_of_the_same_model_on_this_machine(tmp_path, monkeypatch):
+    pytest.importorskip("uvicorn", reason="needs a server: pip install -e '.[dev]'")
+    monkeypatch.setattr("ircotlib.models.server.TIMEOUT", 60.0)
+    local = LocalModel(copy_model(tmp_path))
+    requests = [Generate(SHOWN, stop, 25) for stop in (SENTENCE, LINE, (" is", " in"), None)]
+    messages = (Message("system", SHOWN[:-20]), Message("user", SHOWN[-20:]))
+    with serve_model(local.folder) as url:
+        ours, theirs = read(local, requests), read(ServerModel(local.name, url), requests)
+        [chat] = read(ServerModel(local.name, url, chat=True), [Generate(messages, LINE, 25)])
+    for reply, other in zip(ours, theirs, strict=True):
+        assert reply["text"] == other["text"] and reply["prompt_tokens"] == other["prompt_tokens"]
+        assert reply["tokens"] <= other["tokens"] <= 25
+    assert len({reply["text"] for reply in ours}) > 2 and chat["text"] == ours[1]["text"] != ""
