@@ -45,7 +45,7 @@ def test_the_library_is_thin():
     lengths = {str(path): text.count("\n") for path, text in FILES.items()}
     assert sum(lengths.values()) <= 14_200
     assert [path for path, length in lengths.items() if length > 350] == []
-    assert len(imports()) <= 20, sorted(imports())
+    assert len(ROOMS) <= 20, sorted(ROOMS)
 
 
 def test_the_laboratory_is_asked_for_in_one_place():

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ircotlib.engine.cache import Calls
-from ircotlib.errors import Unavailable
 from ircotlib.program import Outcome, Program, Request, Retrieve, Step, deepen, key
 
 # programs that wait at a time, so that the memory of prompts does not grow with the questions
@@ -172,8 +171,6 @@ class Engine:
                 replies[asked] = reply
             if missing := [task for task in batch if task.key not in replies]:
                 raise ValueError(f"`answer` left out {len(missing)} of {len(batch)} requests")
-        except Unavailable:  # in its own words: the other replies are kept
-            raise
         except Exception as error:
             failed = f"{type(backend).__name__} failed"
             raise RuntimeError(describe(failed, batch, error)) from error
