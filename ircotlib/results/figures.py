@@ -53,7 +53,7 @@ STYLE |= {"text.parse_math": False, "svg.fonttype": "none"}  # "$" in a question
 STYLE |= {"svg.hashsalt": "ircotlib"}  # equal pictures have equal bytes
 
 
-def subplots(*shape: int, **settings):
+def subplots(*shape: int, **settings: object) -> tuple[plt.Figure, plt.Axes]:
     """A figure and its axes in the style of all figures."""
     import seaborn  # takes a second
 
@@ -222,7 +222,7 @@ def draw_lines(
     panel: str = "dataset",
     across: int = 3,
     part: str = "",
-    **look,
+    **look: object,
 ) -> plt.Figure:
     """The column `mean`, in percent, against the column `x`, one panel for each value of the column
     `panel`, a line for each of `line`, with a band from low to high, if there are such columns.
