@@ -87,7 +87,6 @@ PASSES = {
     "a page": said("<html>Welcome", kind="text/html"),
     "a stream": said('data: {"choices": []}\n\n', kind="text/event-stream"),
     "null": said("null"),
-    "no field": {},
     "no choice": {"choices": []},
     "a choice that is null": {"choices": [None]},
     "an empty choice": {"choices": [{"index": 0}]},
@@ -268,8 +267,6 @@ def test_samples_have_the_mean_log_probability_of_what_is_kept(fake, spelt, toke
 
 CHATS = {
     "Rome is old. It lies on the Tiber.": "Rome is old.",
-    "Paris is young. Rome is old.": "Rome is old.",
-    "**Rome** is old. So": "Rome is old.",
     "```\nRome is old. So\n```": "Rome is old.",
     "A:\nRome is old. So": "Rome is old.",
     "\nQ: Who? Rome is old.": "",
