@@ -6,25 +6,15 @@ import shutil
 from pathlib import Path
 
 import torch
+import transformers as hf
 from asking import ask
 from safetensors.torch import load_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
-from transformers import (
-    AutoConfig,
-    AutoModelForCausalLM,
-    AutoModelForSeq2SeqLM,
-    BertConfig,
-    BertForSequenceClassification,
-    BertTokenizer,
-    DPRConfig,
-    DPRReader,
-    DPRReaderTokenizerFast,
-)
-from transformers import PreTrainedTokenizerFast as Fast
 
 from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE
 from ircotlib.text import sentence_end
 
+Fast = hf.PreTrainedTokenizerFast
 SYLLABLES = ["ka", "lo", "mi", "ra", "ten", "su", "vor", "del", "in", "os"]
 LIMIT = 128  # tokens that a causal model reads and writes
 
@@ -104,10 +94,9 @@ def save_each(tmp_path_factory):
     for kind, (sizes, make_tokenizer, ending) in KINDS.items():
         torch.manual_seed(3)
         tokenizer = make_tokenizer()
-        config = AutoConfig.for_model(kind, vocab_size=len(tokenizer), **sizes)
-        model = (AutoModelForSeq2SeqLM if kind == "t5" else AutoModelForCausalLM).from_config(
-            config
-        )
+        config = hf.AutoConfig.for_model(kind, vocab_size=len(tokenizer), **sizes)
+        auto = hf.AutoModelForSeq2SeqLM if kind == "t5" else hf.AutoModelForCausalLM
+        model = auto.from_config(config)
         with torch.no_grad():
             for name, weight in model.named_parameters():
                 if "relative_attention_bias" in name:
@@ -124,24 +113,24 @@ def save_cross_encoder(folder, scores: int):
     torch.manual_seed(0)
     shape = {"num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
     shape |= {"vocab_size": len(words), "hidden_size": 32, "initializer_range": 0.3}
-    config = BertConfig(num_labels=scores, **shape)
-    BertForSequenceClassification(config).save_pretrained(folder)
-    BertTokenizer(vocab={w: n for n, w in enumerate(words)}).save_pretrained(folder)
+    config = hf.BertConfig(num_labels=scores, **shape)
+    hf.BertForSequenceClassification(config).save_pretrained(folder)
+    hf.BertTokenizer(vocab={w: n for n, w in enumerate(words)}).save_pretrained(folder)
     return folder
 
 
-def small_reader(words: int, seed: int = 0) -> DPRReader:
+def small_reader(words: int, seed: int = 0) -> hf.DPRReader:
     """An untrained reader with clear decisions: its logits are far apart."""
     torch.manual_seed(seed)
     shape = {"num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
-    model = DPRReader(DPRConfig(vocab_size=words, hidden_size=32, initializer_range=0.5, **shape))
-    return model.eval()
+    shape |= {"vocab_size": words, "hidden_size": 32, "initializer_range": 0.5}
+    return hf.DPRReader(hf.DPRConfig(**shape)).eval()
 
 
 def save_reader(folder) -> Path:
     """Save a small untrained DPR reader by save_pretrained."""
     words = bert_vocabulary()
-    DPRReaderTokenizerFast(vocab={w: n for n, w in enumerate(words)}).save_pretrained(folder)
+    hf.DPRReaderTokenizerFast(vocab={w: n for n, w in enumerate(words)}).save_pretrained(folder)
     small_reader(len(words)).save_pretrained(folder)
     return folder
 

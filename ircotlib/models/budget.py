@@ -16,7 +16,7 @@ class Price(NamedTuple):
     output: float
 
     def of(self, prompt_tokens: int, tokens: int) -> float:
-        """The cost in USD of these tokens, read and written."""
+        """The cost in USD of these tokens."""
         return (self.input * prompt_tokens + self.output * tokens) / 1e6
 
 
@@ -31,9 +31,7 @@ def find_price(model: str, prices: Sequence[float] | None = None) -> Price | Non
 
 @dataclass(eq=False)
 class Budget:
-    """What all runs of a process spend, and the most that they may, in USD; None: no limit. What is
-    in flight when it is reached is paid, too.
-    """
+    """What a process spends in USD, and the most that it may, but for what is then in flight."""
 
     price: Price | None = None
     max_cost: float | None = None

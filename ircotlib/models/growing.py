@@ -1,6 +1,4 @@
-"""The keys and values of a layer, with room to grow. Each are (B, H, T, D): B rows of a batch, H
-heads, T columns of the cache, D the width of a head.
-"""
+"""The keys and values of a layer, with room to grow; shapes as in causal.py."""
 
 import torch
 from torch.nn.functional import pad

@@ -28,19 +28,16 @@ DTYPES = ("float32", "bfloat16", "float16")
 
 @dataclass(eq=False, kw_only=True)
 class LocalModel:
-    """A T5 or a causal model on this machine, a backend of Generate and Sample. Models that think
-    before they write are asked behind a server.
+    """A T5 or a causal model on this machine; one that thinks before it writes needs a server.
 
     `name`: a folder written by save_pretrained (also relative to the repository), or a name on the
     Hugging Face hub (downloaded once). `device`: None is the GPU if there is one. `batch_tokens`,
-    `batch_rows`: the size of a batch, in prompt tokens, padding included, and in prompts; a longer
-    prompt is read alone. The defaults suit small models on a CPU; on a GPU, raise both until it is
-    busy. `kept_tokens`: the size of a causal model's prefix cache; it takes as much memory as a
-    batch of that many tokens.
+    `batch_rows`: the size of a batch, in prompt tokens, padding included, and in prompts; the
+    defaults suit small models on a CPU. `kept_tokens`: the size of a causal model's prefix cache,
+    which takes as much memory as a batch of that many tokens.
 
-    The fingerprint depends on the files and the dtype only. The weights are read at the first
-    request that is not in the call cache. Raises FileNotFoundError if there is no such model, and
-    ValueError for an unknown dtype or damaged files.
+    The fingerprint depends on the files and the dtype only. Raises FileNotFoundError if there is no
+    such model, and ValueError for an unknown dtype or damaged files.
     """
 
     answers = Generate, Sample
@@ -56,9 +53,7 @@ class LocalModel:
         self.name = str(self.name)
         if self.dtype not in DTYPES:
             raise UserError(f"found dtype {self.dtype!r}, expected one of {', '.join(DTYPES)}")
-        # without the second, transformers guesses the tokenizer's class
-        needed = models.CONFIG, models.TOKENIZER
-        self.folder = models.find_folder(self.name, needed=needed)
+        self.folder = models.find_folder(self.name, needed=(models.CONFIG, "tokenizer.json"))
         models.check_kind(self.folder, models.T5, models.CAUSAL)
         self.is_encoder_decoder = is_encoder_decoder(self.folder)
         self.parameters = count_parameters(self.folder)
@@ -71,9 +66,7 @@ class LocalModel:
 
     @cached_property
     def model(self):
-        """The model itself, read when first used. Raises ValueError if its weights do not fit, and
-        Unavailable without the extra `local`.
-        """
+        """The model itself, read at the first request that is not in the call cache."""
         need("torch", "local")
         from ircotlib.models.weights import read_model
 
@@ -86,9 +79,7 @@ class LocalModel:
         return config.get("max_position_embeddings") or config.get("n_positions") or inf
 
     def take(self, requests: Sequence[Request]) -> list[int]:
-        """The indices of the next batch: of the prompts with the fewest tokens to read. A prompt
-        with n samples counts as n rows.
-        """
+        """The indices of the next batch: of the prompts with the fewest tokens to read."""
         unread, whole = [], []  # zeros for a prompt with a fault, which `answer` then reports
         for request in requests:
             try:
@@ -152,9 +143,8 @@ class LocalModel:
 
     def _reply(self, request: Request, prompt_tokens: int, rows: list) -> str | ValueError:
         if None in rows:
-            reason = f"{self.name}: found numbers too large for {self.dtype} after a prompt"
-            advice = "set another dtype, such as bfloat16 or float32"
-            return UserError(f"{reason} of {prompt_tokens} tokens; {advice}")
+            found = f"found numbers too large for {self.dtype} after {prompt_tokens} tokens"
+            return UserError(f"{self.name}: {found}; set another dtype, as bfloat16 or float32")
         if any(split_thoughts(text) != ("", text) for text, *_ in rows):
             return UserError(f"{self.name}: found thoughts, {rows[0][0][:80]!r}; set server for it")
         return write_reply(request, prompt_tokens, rows)

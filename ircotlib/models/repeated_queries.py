@@ -17,9 +17,8 @@ WEIGHTS = (*models.OLDER, "modules.json", "*sentence*.json", "*/*.json")
 
 
 def open_duplicates(name_or_path: str | Path = "") -> "EqualTexts | ScoredPairs":
-    """A comparison of texts, or a cross-encoder from a folder or the Hugging Face hub, downloaded
-    at the first request. The paper names no model; the released program's is one for duplicate
-    questions (Quora). Raises FileNotFoundError.
+    """A comparison of texts, or a cross-encoder. The paper names no model; the released program's
+    is one for duplicate questions (Quora). Raises FileNotFoundError.
     """
     return ScoredPairs(str(name_or_path)) if name_or_path else EqualTexts()
 
@@ -41,7 +40,7 @@ class EqualTexts:
 
 
 class ScoredPairs:
-    """Answers Duplicate with a cross-encoder on this machine."""
+    """Answers Duplicate with a cross-encoder from a folder or, at the first request, the hub."""
 
     answers = Duplicate
     decode = staticmethod(json.loads)

@@ -13,7 +13,6 @@ from functools import cached_property
 from math import nan
 from threading import Event
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 from ircotlib.errors import Unavailable, UserError
 from ircotlib.files.checksums import one_line
@@ -49,11 +48,9 @@ class Reply(NamedTuple):
 
 @dataclass(eq=False, kw_only=True)
 class ServerModel:
-    """A model behind a server. The fingerprint depends on its name and `chat`, not on the address.
-
-    `chat`: prompts are sent as chats, a text as the only message; otherwise they are completed.
-    `in_flight`: requests at a time. The key is in the environment, as OPENAI_API_KEY. Raises
-    UserError for an address that is none.
+    """A model behind a server. `chat`: prompts are sent as chats, a text as the only message;
+    otherwise they are completed. `in_flight`: requests at a time. The fingerprint depends on the
+    name and `chat`, not on the address. Raises UserError for an address that is none.
     """
 
     answers = Generate, Sample
@@ -81,21 +78,19 @@ class ServerModel:
         import openai
 
         key = (may_have_key(self.url) and read_header(KEY)) or NO_KEY
-        options = {"timeout": TIMEOUT, "max_retries": RETRIES}
-        if is_here(self.url):  # no proxy must see requests to this machine
-            options["http_client"] = openai.DefaultHttpxClient(trust_env=False)
-        return openai.OpenAI(base_url=self.url, api_key=key, **options)
+        patience = {"timeout": openai.Timeout(TIMEOUT, connect=10.0), "max_retries": RETRIES}
+        # a proxy must not see requests to this machine
+        http = openai.DefaultHttpxClient(trust_env=not is_here(self.url))
+        return openai.OpenAI(base_url=self.url, api_key=key, http_client=http, **patience)
 
     def count_tokens(self, text: str) -> int:
         """An estimate with a margin, at 3 bytes per token: the model's tokenizer is not here."""
         return -(-len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN)
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, str | Exception]]:
-        """Yield the index of each request and its reply as soon as it comes.
-
-        A reply is JSON as of a local model, with tokens as the server counts them, if it does. What
-        it refuses, or writes no text for, gets an error. After Unavailable or Ctrl-C no more
-        requests are sent; the replies in flight are yielded, then the error is raised.
+        """Yield the index of each request and its reply as soon as it comes, or an error for what
+        the server refuses, or writes no text for. After Unavailable or Ctrl-C no more requests are
+        sent; the replies in flight are yielded, then the error is raised.
         """
         self.client  # noqa: B018  made once, before the threads
         stopped, ending = Event(), None
@@ -290,14 +285,14 @@ class ServerModel:
 
 def read_address(server: str) -> str:
     """The address in a text; one without a path gets "/v1". Raises UserError for one that is none,
-    or has a password or a query in it.
+    or has a password or a query in it, which is not shown.
     """
     url = server.strip().rstrip("/")
-    if not re.fullmatch(r"https?://[^/?#@,\s]+(/[^?#@,\s]*)?", url):
-        found = "one with a password" if "@" in url else repr(url.partition("?")[0])
-        expected = "expected one such as http://127.0.0.1:8000 or https://host/v1"
-        raise UserError(f"found the address {found}, {expected}; a key belongs in {KEY}")
-    return url if urlsplit(url).path else f"{url}/v1"
+    if not (found := re.fullmatch(r"https?://[^/?#@,\s]+(/[^?#@,\s]*)?", url)):
+        shown = re.split("[?#]", url.rpartition("@")[2])[0]
+        expected = f"an address as http://127.0.0.1:8000 or https://host/v1, and a key in {KEY}"
+        raise UserError(f"server: found {shown!r}, expected {expected}")
+    return url if found[1] else f"{url}/v1"
 
 
 def _count(content: object, name: str) -> int:

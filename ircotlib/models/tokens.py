@@ -7,7 +7,6 @@ from pathlib import Path
 
 from tokenizers import Tokenizer
 
-from ircotlib.files.extras import need
 from ircotlib.files.models import naming_file
 
 
@@ -17,7 +16,7 @@ class Tokens:
     def __init__(self, folder: Path):
         path = folder / "tokenizer.json"
         with naming_file(path, "a tokenizer"):
-            self._all = Tokenizer.from_file(str(path)) if path.is_file() else _convert(folder)
+            self._all = Tokenizer.from_file(str(path))
             self._all.encode("a")  # missing parts cause an error only now
         self._all.encode_special_tokens = True  # text in a prompt is never a special token
         self._all.no_truncation()
@@ -50,11 +49,3 @@ class Tokens:
     def decode(self, tokens: Sequence[int]) -> str:
         """The text of tokens, without special ones."""
         return self._all.decode(tokens, skip_special_tokens=True)
-
-
-def _convert(folder: Path) -> Tokenizer:
-    """The tokenizer that transformers makes of a folder's other files."""
-    need("transformers", "local")
-    from transformers import AutoTokenizer
-
-    return AutoTokenizer.from_pretrained(folder).backend_tokenizer

@@ -16,9 +16,7 @@ from ircotlib.models.llama import Joined, can_join
 
 
 def read_model(folder: Path, encoder_decoder: bool, device: str | None, dtype: str):
-    """The model in a folder, ready to use, as read_weights reads it. Raises UserError for a kind
-    whose prompts cannot share a cache.
-    """
+    """The model in a folder, ready to use. Raises UserError for a kind that cannot be batched."""
     kind = AutoModelForSeq2SeqLM if encoder_decoder else AutoModelForCausalLM
     model = read_weights(kind, folder, device, getattr(torch, dtype))
     if model.generation_config.eos_token_id is None:
@@ -36,10 +34,9 @@ def read_model(folder: Path, encoder_decoder: bool, device: str | None, dtype: s
 
 
 def read_weights(kind: type, folder: Path, device: str | None, dtype: torch.dtype, unused="$^"):
-    """Read a model of a transformers class onto its device (None: the GPU if there is one). A small
-    model on the CPU limits torch to one thread. Raises DataError if weights are missing, of another
-    shape, or superfluous, but for those whose names match `unused`: transformers would go on with
-    random ones.
+    """A model of a transformers class on its device (None: the GPU if there is one). Raises
+    DataError if weights are missing, of another shape, or superfluous, but for those whose names
+    match `unused`: transformers would go on with random ones.
     """
     options = {"dtype": dtype, "use_safetensors": any(folder.glob("*.safetensors"))}
     options |= {"ignore_mismatched_sizes": True, "output_loading_info": True}

@@ -8,7 +8,6 @@ import pytest
 import torch
 from asking import ask, ask_one
 from scipy.stats import chisquare
-from tiny import note_shapes
 
 from ircot_laboratory.world.encyclopedia import make_world
 from ircotlib.files.paths import MODELS
@@ -61,14 +60,6 @@ def test_a_low_temperature_gives_the_most_probable_text(local, prompts):
     for reply, text in zip(drawn, greedy, strict=True):
         assert [sample.text for sample in local.decode(reply)] == [local.decode(text)] * 2
         assert json.loads(reply)["tokens"] == 2 * json.loads(text)["tokens"]
-
-
-def test_a_prompt_is_read_once_for_all_its_samples(local, prompts):
-    whole = LocalModel(local.folder, kept_tokens=0)
-    shapes = note_shapes(whole.model.get_encoder() if local.is_encoder_decoder else whole.model)
-    reply = ask_one(whole, Sample(prompts[0], 5, 1.0, SENTENCE, 30))
-    assert shapes[0] == (1, json.loads(reply)["prompt_tokens"]) and len(local.decode(reply)) == 5
-    assert all(columns == 1 for _, columns in shapes[1:])
 
 
 def test_samples_of_other_requests_are_others(local, prompts):
