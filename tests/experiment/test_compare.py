@@ -1,6 +1,5 @@
 """Comparisons: what is tuned, what is tested, and which runs are read afterwards."""
 
-import shutil
 from dataclasses import replace
 
 import pandas as pd
@@ -78,10 +77,6 @@ def test_without_gold_paragraphs_what_is_tuned_by_recall_is_left_out(p):
     assert set(found.scores["system"]) == {"NoR QA"} and found.scores["recall"].isna().all()
     with pytest.raises(UserError, match="found nothing to run"):
         compare([bare], [S["OneR"]])
-    others = [bare, replace(setup, dataset=open_setup(p, "musique", "x").dataset)]
-    shutil.rmtree(setup.runs)
-    compare(others, [S["OneR"]], settings=None)
-    assert has_runs(p, "04_ircot")  # nothing suits it, which is known
 
 
 def test_a_prompt_that_is_missing_is_told_before_any_work(p, tmp_path):
@@ -109,11 +104,11 @@ def test_costs_are_what_the_runs_asked_for(p):
     run_system(setup, S["OneR QA"], k=3)
     run_system(setup, S["NoR QA"])
     nor, oner = read_costs(p, "04_ircot").to_dict("records")
-    assert (nor["system"], nor["retrievals"], nor["generations"]) == ("NoR QA", 0, 4)
-    assert (oner["system"], oner["retrievals"], oner["generations"]) == ("OneR QA", 4, 4)
-    assert oner["prompt tokens"] > nor["prompt tokens"] > 0 and oner["tokens written"] > 0
-    made = [(row["requests"], row["computed"], row["saved"]) for row in (nor, oner)]
-    assert made == [(4, 4, 0), (8, 8, 0)]
+    assert (nor["system"], nor["retrievals"], nor["calls"]) == ("NoR QA", 0, 4)
+    assert (oner["system"], oner["retrievals"], oner["calls"]) == ("OneR QA", 4, 4)
+    assert oner["tokens_in"] > nor["tokens_in"] > 0 and oner["tokens_out"] > 0
+    made = [(row["requests"], row["computed"]) for row in (nor, oner)]
+    assert made == [(4, 4), (8, 8)]
     run_system(setup, S["OneR QA"], k=2)  # of the same retrieval, of more paragraphs
     about = read_about(setup.runs / "test/OneR-QA k=2")
     assert about["counts"]["Retrieve"]["computed"] == 0 < about["counts"]["Generate"]["computed"]

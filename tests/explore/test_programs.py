@@ -9,8 +9,8 @@ from ircotlib import (
     Sample,
     read_parameters,
     setup_of_functions,
-    try_program,
 )
+from ircotlib.explore.programs import try_program
 
 PAGES = {"Rome": "Rome is a city in Italy.", "Oslo": "Oslo is a city in Norway."}
 QUESTIONS = [

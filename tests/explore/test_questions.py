@@ -9,14 +9,15 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from ircotlib import compare_runs, find_causes, replay, show_question
 from ircotlib.datasets.facts import Evidence
 from ircotlib.errors import UserError
-from ircotlib.experiment.runs import write_run
+from ircotlib.experiment.runs import replay, write_run
 from ircotlib.explore import box
+from ircotlib.explore.questions import compare_runs, show_question
 from ircotlib.parameters import read_parameters
 from ircotlib.program import Generate
 from ircotlib.results import causes
+from ircotlib.results.causes import find_causes
 
 NOTHING = {"answer": "", "paragraphs": [], "thoughts": [], "reading": "", "nodes": []}
 NOTHING |= {"hops": [], "fault": "", "trace": []}

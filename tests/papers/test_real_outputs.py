@@ -18,7 +18,7 @@ from ircotlib.papers.real_outputs import (
     judge_outputs,
     read_answers,
 )
-from ircotlib.results.statistics import compare_scores
+from ircotlib.results.statistics import paired_p, per_question
 
 REAL = ROOT.parent / "shared" / "data" / "outputs"
 needs_real = pytest.mark.skipif(not REAL.is_dir(), reason="needs ../shared/data")
@@ -188,14 +188,12 @@ REPORTED = {  # EM of IRCoT QA, of the other, wins, losses, p: counted by hand, 
 
 @needs_real
 def test_exact_tests_of_the_real_outputs(real):
-    sides = dict(iter(of_all_three(real[0]).groupby("system")))
-    for other in ("OneR QA", "NoR QA"):
-        table = compare_scores(sides["IRCoT QA"], sides[other], "em").set_index("dataset")
-        for dataset, row in table.iterrows():
-            mean_a, mean_b, wins, losses, p = REPORTED[dataset, other]
-            assert (row["n"], row["mean_a"], row["mean_b"]) == (1000, mean_a, mean_b)
-            assert wins is None or (row["wins"], row["losses"]) == (wins, losses)
-            assert row["p"] == pytest.approx(p, abs=0.0006)
+    sides = dict(iter(of_all_three(real[0]).groupby(["dataset", "system"])))
+    for (dataset, other), (mean_a, mean_b, wins, losses, p) in REPORTED.items():
+        a, b = (per_question(sides[dataset, name], "em") for name in ("IRCoT QA", other))
+        assert (len(a), 100 * a.mean(), 100 * b.mean()) == pytest.approx((1000, mean_a, mean_b))
+        assert wins is None or ((a > b).sum(), (a < b).sum()) == (wins, losses)
+        assert paired_p(a - b) == pytest.approx(p, abs=0.0006)
 
 
 @needs_real
