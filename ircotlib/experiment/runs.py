@@ -27,7 +27,7 @@ from ircotlib.errors import DataError
 from ircotlib.experiment.setup import Setup, open_dataset, open_setup, program_of
 from ircotlib.files.paths import DATA, locked
 from ircotlib.files.progress import show_progress
-from ircotlib.files.tables import write_table
+from ircotlib.files.tables import Number, read_table, write_table
 from ircotlib.generation.budget import find_price
 from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.program import Generate, Outcome, Purposed, Sample, Step
@@ -38,6 +38,8 @@ VERSIONS = "ircotlib torch transformers tokenizers tantivy regex numpy pandas".s
 BACKENDS = "retriever model extractor duplicates".split()
 # the fields of predictions.jsonl that tables have as they are
 WRITTEN = ("answer", "thoughts", "reading", "nodes", "fault", "trace")
+SCORE = Number(0, 1, empty=float("nan"))  # empty: the question has no gold paragraphs
+COUNTS = dict.fromkeys(("paragraphs", "steps"), Number(0, kind=int))
 BESIDE = ".partial"  # ends the name of a folder that is being written
 AGAIN = "run its notebook again: cached calls cost nothing"
 
@@ -245,8 +247,8 @@ def read_about(folder: Path) -> dict:
 
 def read_scores(folder: Path) -> pd.DataFrame:
     """A run's scores.csv: the id and kind of each question, as texts, and its scores."""
-    texts, path = {"id": str, "kind": str}, Path(folder) / "scores.csv"
-    return pd.read_csv(path, converters=texts, float_precision="round_trip")
+    columns = {"id": None, "kind": None} | COUNTS
+    return pd.DataFrame(read_table(Path(folder) / "scores.csv", columns, ["id"], SCORE))
 
 
 def parameters_of(identity: Mapping) -> Parameters:
