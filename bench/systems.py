@@ -14,7 +14,6 @@ import pandas as pd
 
 from ircotlib.engine.cache import Calls
 from ircotlib.engine.scheduler import run
-from ircotlib.experiment.runs import name_model
 from ircotlib.experiment.setup import Setup, open_setup, program_of
 from ircotlib.parameters import read_parameters
 from ircotlib.results.figures import save_figure
@@ -40,7 +39,7 @@ def time_all(p, questions: int) -> Iterator[dict]:
         setup = replace(setup, test=setup.test[:questions])
         time_system(replace(setup, test=setup.test[:1]), systems[-1])
         for system in systems:
-            row = {"profile": p.profile, "model": name_model(p), "dataset": dataset}
+            row = {"profile": p.profile, "model": p.model, "dataset": dataset}
             row |= {"retriever": retriever_name(p.retriever), "system": system.name}
             yield row | {"seconds": round(time_system(setup, system), 3), "n": len(setup.test)}
             print(dataset, system.name, flush=True)

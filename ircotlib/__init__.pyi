@@ -42,7 +42,6 @@ from .text import answer_from_chain as answer_from_chain
 from .experiment.compare import compare as compare
 from .experiment.compare import run_system as run_system
 from .experiment.own import setup_of_functions as setup_of_functions
-from .experiment.runs import name_model as name_model
 from .experiment.runs import read_predictions as read_predictions
 from .experiment.runs import replay as replay
 from .experiment.setup import Setup as Setup

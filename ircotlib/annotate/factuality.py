@@ -9,9 +9,9 @@ from hashlib import blake2b
 
 import pandas as pd
 
-from ircotlib.data import Paragraph, Question
+from ircotlib.data import Paragraph, Question, read_jsonl
 from ircotlib.datasets import all_datasets
-from ircotlib.experiment.runs import find_paragraph, read_lines
+from ircotlib.experiment.runs import find_paragraph
 from ircotlib.experiment.setup import open_dataset
 from ircotlib.parameters import Parameters
 from ircotlib.results.runs import find_runs, in_order
@@ -76,7 +76,7 @@ def draw_items(p: Parameters, experiment: str, judged: Callable) -> list[Item]:
     """
     items = []
     for folder, about in find_runs(p, experiment).items():
-        rows = read_lines(folder)
+        rows = {row["id"]: row for row in read_jsonl(folder / "predictions.jsonl")}
         _, test, retriever = open_dataset(p, about["dataset"])
         # 40 questions of each data set in IRCoT §5
         for question in random.Random(f"questions {p.seed}").sample(test, min(p.judged, len(test))):

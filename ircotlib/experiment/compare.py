@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from ircotlib.errors import UserError
-from ircotlib.experiment.runs import NONE_SUITS, Run, carry_out, clear_runs, share_measure
+from ircotlib.experiment.runs import Run, carry_out, clear_runs, share_measure
 from ircotlib.experiment.setup import Setup, program_of
 from ircotlib.experiment.workers import answer_ahead
 from ircotlib.files.progress import show_progress
@@ -22,9 +22,8 @@ SCORES += ["demonstrations_shown", "k", "m", "demonstration_set"]  # of any tabl
 
 
 class Compared(NamedTuple):
-    """The results of a comparison. `scores`: one row per question, system and demonstration set, or
-    setting. `tuning`: the mean of each setting on the dev questions. `chosen`: the setting chosen
-    for each data set and system.
+    """The results of a comparison. `scores`: one row per question of each run. `tuning`: the means
+    of all settings on the dev questions. `chosen`: the best one for each data set and system.
     """
 
     scores: pd.DataFrame
@@ -42,9 +41,8 @@ def compare(
     questions with the first so many demonstration `sets` (IRCoT §4.1: three). Or, without tuning,
     run each of the `settings` on the test questions.
 
-    Runs of an earlier call with the same systems and parameters are replaced. If no question has
-    gold paragraphs, systems tuned by recall are left out. Without systems or setups all tables are
-    empty; raises UserError if there are some and no system suits any of the data sets.
+    Runs of an earlier call with the same systems and parameters are replaced. Where no question has
+    gold paragraphs, systems tuned by recall are left out; UserError if that leaves none.
     """
     pairs = [(system, setup) for system in systems for setup in setups if suits(system, setup)]
     if systems and setups and not pairs:
@@ -52,12 +50,8 @@ def compare(
     for system, setup in pairs:
         program_of(setup, system)  # a missing prompt is found before any work
     if settings is not None:
-        tests = [
-            Run(setup, system, "test", setting)
-            for setup, system in product(setups, systems)
-            for setting in settings
-            if suits(system, setup)
-        ]
+        every = [each for each in product(setups, systems, settings) if suits(each[1], each[0])]
+        tests = [Run(setup, system, "test", setting) for setup, system, setting in every]
         return Compared(join_scores(run_all(tests)), *_tabulate([]))
     grids = [
         [Run(setup, system, "dev", setting) for setting in setup.settings(system)]
@@ -71,17 +65,12 @@ def compare(
         tested = runs_to_test(best, sets)
         clear_runs([*grid, *tested])
         tests += tested
-    scores = join_scores(run_all(tests))
-    for folder in {setup.runs for setup in setups} - {run.setup.runs for run in tests}:
-        (folder / "test").mkdir(parents=True, exist_ok=True)
-        (folder / "test" / NONE_SUITS).touch()
-    return Compared(scores, *_tabulate(tuned))
+    return Compared(join_scores(run_all(tests)), *_tabulate(tuned))
 
 
 def run_system(setup: Setup, system: System, part: str = "test", **setting: object) -> pd.DataFrame:
     """Run a system on the "dev" or "test" questions of a setup and keep the run; return one row per
-    question (`carry_out`). `setting`: k, m and whatever else the program takes, and
-    demonstration_set, 0 to 2.
+    question. `setting`: see `Run`.
     """
     [scores] = run_all([Run(setup, system, part, setting)])
     return scores
@@ -104,8 +93,7 @@ def suits(system: System, setup: Setup) -> bool:
 
 def find_best(grid: list[Run], scores: Mapping[Path, pd.DataFrame]) -> tuple[Run, pd.DataFrame]:
     """The best of the runs that tune a system, and the table of their means (IRCoT §4.1). Ties go
-    to the earlier setting, that is to the smaller K. A grid of a single setting is not run, because
-    there is nothing to choose. `scores`: by the folder of a run.
+    to the earlier setting, that is to the smaller K. A grid of a single setting is not run.
     """
     setup, system = grid[0].setup, grid[0].system
     columns = [*TUNED, *dict.fromkeys(["k", "m", *grid[0].setting]), "value", "paragraphs"]
@@ -124,18 +112,14 @@ def find_best(grid: list[Run], scores: Mapping[Path, pd.DataFrame]) -> tuple[Run
 
 
 def runs_to_test(best: Run, sets: int) -> list[Run]:
-    """The runs on the test questions with the setting of a run, one for each demonstration set if
-    the system shows some.
-    """
+    """The test runs with the setting of a run, one for each demonstration set if it shows some."""
     shown = best.setup.demonstrated and best.system.shows_sets
     numbered = [{"demonstration_set": number} for number in range(sets)] if shown else [{}]
     return [best._replace(part="test", setting=best.setting | number) for number in numbered]
 
 
 def join_scores(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """The scores of runs in one table with one measure for all that answer a data set
-    (`share_measure`); empty if there is none.
-    """
+    """The scores of runs in one table, with one measure for all that answer a data set."""
     table = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=SCORES)
     return table.assign(metric=share_measure)
 

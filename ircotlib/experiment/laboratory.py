@@ -38,8 +38,8 @@ def data_folder(data_dir: str, data: Path = DATA) -> Path | str:
 
 
 def find_facts(p: Parameters, dataset: str) -> Facts | None:
-    """The facts of a data set; None if they are not known, that is, if the data are not a
-    laboratory's. Raises UserError for a laboratory of another version, whose facts are others.
+    """The facts of a data set; None if the data are not a laboratory's, so that they are not known.
+    Raises UserError for a laboratory of another version, whose facts are others.
     """
     from ircot_laboratory.make import ABOUT, QUESTIONS, SEED, SIZE, hash_generator
 

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from ircotlib.data import Paragraph
 from ircotlib.datasets import find_dataset
 from ircotlib.engine.cache import Calls
-from ircotlib.errors import UserError
 from ircotlib.experiment.setup import Setup, open_duplicates
 from ircotlib.models.replies import read_reply, write_reply
 from ircotlib.parameters import Parameters
@@ -17,8 +16,8 @@ from ircotlib.text import cut
 
 @dataclass
 class Function:
-    """A backend whose requests a function answers: `reply(request)` is a JSON string. What it
-    replies may change: nothing is cached. `count_tokens`: of a model.
+    """A backend whose requests a function answers in JSON. What it replies may change, so that
+    nothing is cached.
     """
 
     answers: type | tuple[type, ...]
@@ -28,7 +27,6 @@ class Function:
     fingerprint = None
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, str]]:
-        """Yield the index of each request and its reply."""
         yield from enumerate(map(self.reply, requests))
 
 
@@ -44,28 +42,21 @@ def setup_of_functions(
     """A setup whose requests functions answer, to be used with `answer` and `answer_all`. Nothing
     is cached, and no data are read.
 
-    `retrieve(query, k)`: the best paragraphs for a query, best first. `generate(prompt)`: what a
-    model writes after a prompt; it is cut where the system would stop it, and called n times where
-    a system samples n texts. `extract(query, paragraph)`: the answer in a paragraph, or "", and the
-    confidence, which SearChain compares with 1.5 (§4.1); needed for SearChain. `count_tokens`: the
-    length of a text, about four characters a token if left out; prompts are cut to the
-    parameters' `context_tokens` by it. `dataset`: whose demonstrations and examples are shown.
+    `retrieve(query, k)`: paragraphs, best first. `generate(prompt)`: what a model writes, which is
+    cut where the system would stop it. `extract(query, paragraph)`, for SearChain: the answer in a
+    paragraph, or "", and the confidence, which is compared with 1.5 (§4.1). `count_tokens`: by
+    which prompts are cut to `context_tokens`. `dataset`: whose demonstrations are shown.
     """
 
     def find(request: Retrieve) -> str:
         found = [*retrieve(request.query, request.k)][: request.k]
-        if others := [each for each in found if not isinstance(each, Paragraph)]:
-            raise UserError(f"retrieve: found {others[0]!r}, expected a Paragraph")
         return json.dumps([asdict(paragraph) for paragraph in found])
 
     def write(request: Generate | Sample) -> str:
-        texts = []
-        for _ in range(request.n if isinstance(request, Sample) else 1):
-            if not isinstance(text := generate(request.prompt), str):
-                raise UserError(f"generate: found {text!r}, expected a text")
-            text = cut(text, request.stop)
-            texts.append((text, None, count_tokens(text)))
-        return write_reply(request, count_tokens(request.prompt), texts)
+        times = request.n if isinstance(request, Sample) else 1
+        texts = [cut(generate(request.prompt), request.stop) for _ in range(times)]
+        drawn = [(text, None, count_tokens(text)) for text in texts]
+        return write_reply(request, count_tokens(request.prompt), drawn)
 
     def read(request: Extract) -> str:
         text, confidence = extract(request.query, request.paragraph)

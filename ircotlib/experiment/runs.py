@@ -23,7 +23,7 @@ from ircotlib.datasets import find_dataset
 from ircotlib.datasets.scoring import score
 from ircotlib.engine import scheduler
 from ircotlib.engine.cache import Calls
-from ircotlib.errors import DataError, UserError
+from ircotlib.errors import DataError
 from ircotlib.experiment.setup import Setup, open_dataset, open_setup, program_of
 from ircotlib.files.paths import DATA, locked
 from ircotlib.files.progress import show_progress
@@ -40,8 +40,6 @@ BACKENDS = "retriever model extractor duplicates".split()
 WRITTEN = ("answer", "thoughts", "reading", "nodes", "fault", "trace")
 SCORE = Number(0, 1, empty=float("nan"))  # empty: the question has no gold paragraphs
 COUNTS = dict.fromkeys(("paragraphs", "steps"), Number(0, kind=int))
-# a file beside the runs on a data set: none of the systems that were to be run suits it
-NONE_SUITS = "none_suits"
 BESIDE = ".partial"  # ends the name of a folder that is being written
 AGAIN = "run its notebook again: cached calls cost nothing"
 
@@ -88,10 +86,8 @@ def open_run(identity: Mapping, calls: Calls | None = None) -> Run:
 
 def carry_out(run: Run) -> pd.DataFrame:
     """Answer the questions of a run, score the answers and write its folder; return one row per
-    question: its scores (`score`), and the columns that describe the run (`columns_of`).
-
-    The folder has predictions.jsonl, scores.csv and run.json: all parameters, versions, seconds,
-    counts. Killed at any moment and run again, it is replayed from the call cache.
+    question: its scores, and the columns that describe the run (`columns_of`). Killed at any moment
+    and run again, it is replayed from the call cache.
     """
     setup, started = run.setup, time.monotonic()
     build = program_of(setup, run.system, **run.setting)
@@ -125,8 +121,7 @@ def answer_all(
     setup: Setup, system: System, questions: Sequence[Question], **setting: object
 ) -> dict[str, Outcome[Prediction]]:
     """Answer questions in one batch; return the outcomes by question id. No run is kept.
-    `setting`: what the system's program takes, and m and demonstration_set; `Setup.choose` chooses
-    what is in its grid. Raises UserError for anything else.
+    `setting`: see `Run`; `Setup.choose` chooses what is in a system's grid.
     """
     build = program_of(setup, system, **setting)
     programs = {question.id: build(question) for question in questions}
@@ -134,15 +129,12 @@ def answer_all(
 
 
 def replay(folder: Path, ids: Collection[str] | None = None) -> dict[str, Outcome[Prediction]]:
-    """Replay a run from its folder and the call cache; return the outcomes by question id, with
-    prompts in their traces. Replies that are no longer in the cache are computed again. `ids`: only
-    these questions.
+    """Replay a run, or the questions `ids` of it, from its folder and the call cache; return the
+    outcomes by question id, with prompts in their traces. Replies that are no longer in the cache
+    are computed again.
     """
     run = open_run(read_about(folder))
     questions = {question.id: question for question in run.questions}
-    if unknown := [id for id in ids or () if id not in questions]:
-        expected = f"expected some of its {len(questions)} questions"
-        raise UserError(f"{folder}: found no question {unknown[0]!r}, {expected}")
     asked = [questions[id] for id in (questions if ids is None else ids)]
     return answer_all(run.setup, run.system, asked, **run.setting)
 
@@ -163,9 +155,7 @@ def installed() -> dict[str, str]:
 
 
 def find_cost(p: Parameters, counts: Mapping[str, Mapping], questions: int) -> dict:
-    """What a run behind a server costs, in USD, whether its replies were cached or not; None if the
-    price is not known, {} without a server.
-    """
+    """What a run behind a server costs, in USD, cached or not; None if the price is not known."""
     if not p.server:
         return {}
     price, tokens = find_price(p.model, p.prices), counts.values()
@@ -175,9 +165,7 @@ def find_cost(p: Parameters, counts: Mapping[str, Mapping], questions: int) -> d
 
 
 def count_demonstrations(outcomes: Iterable[Outcome]) -> float | None:
-    """How many demonstrations or examples the last prompt of a question shows, on average; None if
-    there are no prompts.
-    """
+    """How many demonstrations or examples the last prompt of a question shows, on average."""
     last = []
     for outcome in outcomes:
         requests = [s.request for s in outcome.trace if isinstance(s.request, Generate | Sample)]
@@ -205,9 +193,7 @@ def remove_run(folder: Path) -> None:
 
 
 def clear_runs(kept: Sequence[Run]) -> None:
-    """Remove the other runs of the same systems, on the same questions of the same setups. The call
-    cache is kept.
-    """
+    """Remove the other runs of the same systems, on the same questions of the same setups."""
     folders = {run.folder for run in kept}
     for own in {run._replace(setting={}).folder for run in kept}:
         with locked(Path(f"{own.parents[1]}.lock")):
@@ -261,26 +247,15 @@ def read_about(folder: Path) -> dict:
         raise DataError(f"{path}: found no finished run ({error}); {AGAIN}") from None
 
 
-def read_lines(folder: Path) -> dict[str, dict]:
-    """The lines of a run's predictions.jsonl, as `row_of` made them, by question id."""
-    return {line["id"]: line for line in read_jsonl(Path(folder) / "predictions.jsonl")}
-
-
-def read_scores(folder: Path) -> dict[str, dict]:
-    """The rows of a run's scores.csv by question id: its id, kind and scores."""
+def read_scores(folder: Path) -> pd.DataFrame:
+    """A run's scores.csv: the id and kind of each question, as texts, and its scores."""
     columns = {"id": None, "kind": None} | COUNTS
-    rows = read_table(Path(folder) / "scores.csv", columns, key=["id"], others=SCORE)
-    return {row["id"]: row for row in rows}
+    return pd.DataFrame(read_table(Path(folder) / "scores.csv", columns, ["id"], SCORE))
 
 
 def parameters_of(identity: Mapping) -> Parameters:
     """The parameters of a run, checked again."""
     return read_parameters(identity["parameters"]["profile"], identity["parameters"])
-
-
-def name_model(p: Parameters | Mapping) -> str:
-    """The name of the model of some parameters."""
-    return dict(p)["model"]
 
 
 def columns_of(about: Mapping) -> dict:
@@ -295,17 +270,18 @@ def columns_of(about: Mapping) -> dict:
 def read_predictions(folder: Path, measure: str = "") -> pd.DataFrame:
     """The questions of a run, one row each: question, gold `answers`, the ids of paragraphs
     `collected`, `gold_found` and `gold_missed`, the fields WRITTEN of its line of
-    predictions.jsonl, the scores of scores.csv, the columns that describe the run (`columns_of`),
-    and whether the answer is `right`: its score by `metric` is 1. That is `measure`, if one is
-    stated, as it must be to compare runs (`share_measure`), else the run's own. Raises DataError,
-    in one line, for a folder that is damaged or was made from other data.
+    predictions.jsonl, its scores, the columns that describe the run (`columns_of`), and whether the
+    answer is `right`: its score by `metric` is 1. That is `measure`, if one is stated, as it must
+    be to compare runs (`share_measure`), else the run's own.
     """
-    about, lines, scores = read_about(folder), read_lines(folder), read_scores(folder)
+    about, path = read_about(folder), Path(folder) / "predictions.jsonl"
+    scores = {row["id"]: row for row in read_scores(folder).to_dict("records")}
     run, rows = columns_of(about), []
     run |= {"metric": measure or run["metric"]}
     dev, test, _ = open_dataset(parameters_of(about), about["dataset"])
     questions = {question.id: question for question in (*dev, *test)}
-    for id, line in lines.items():
+    for line in read_jsonl(path):
+        id = line["id"]
         if (question := questions.get(id)) is None or run["metric"] not in scores[id]:
             found = f"found the question {id!r} and the measure {run['metric']!r}"
             raise DataError(f"{folder}: {found}, which {about['dataset']} does not have; {AGAIN}")
@@ -321,8 +297,7 @@ def read_predictions(folder: Path, measure: str = "") -> pd.DataFrame:
 
 def share_measure(runs: pd.DataFrame) -> pd.Series:
     """The measure by which runs are compared, one for each row: on a data set, that of all that
-    answer, or its first if they differ; recall for those that only retrieve. `runs`: columns
-    dataset and metric, which is their own measure.
+    answer, or its first if they differ; recall for those that only retrieve.
     """
     own = runs["metric"].copy()
     answers = runs[runs["metric"] != RECALL]
@@ -333,8 +308,8 @@ def share_measure(runs: pd.DataFrame) -> pd.Series:
 
 
 def find_paragraph(id: str, question: Question, corpus: Corpus) -> Paragraph:
-    """A paragraph of a prediction, or a gold one: the question's main passage, which the corpus may
-    lack, or one of the corpus. A gold id that the corpus lacks (IIRC) stands for its paragraph.
+    """A paragraph of a prediction, or a gold one: the question's main passage, or of the corpus. A
+    gold id that the corpus lacks (IIRC) stands for its paragraph.
     """
     if question.passage and question.passage.id == id:
         return question.passage

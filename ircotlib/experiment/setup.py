@@ -4,7 +4,7 @@ Here it is opened as the parameters name it, and gives each system its program.
 
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import product
@@ -17,7 +17,6 @@ from ircotlib.datasets import Dataset, find_dataset
 from ircotlib.datasets.files import read_dataset
 from ircotlib.datasets.pooled import digest, sample_dev_test
 from ircotlib.engine.cache import Calls
-from ircotlib.errors import UserError
 from ircotlib.experiment.laboratory import data_folder
 from ircotlib.files.models import find_config
 from ircotlib.files.paths import DATA, ROOT
@@ -50,8 +49,6 @@ class Setup:
 
     `experiment`: the notebook whose runs these are. `shown`: the data set whose demonstrations are
     shown, None for its own (IRCoT §5, OOD). `grid_of`: which grid is tuned, MAIN, SCALE or OOD.
-    `model`: None for retrieval only. `extractor`, `duplicates`: None if nothing extracts answers or
-    detects duplicate queries.
     """
 
     parameters: Parameters
@@ -70,8 +67,9 @@ class Setup:
     @property
     def runs(self) -> Path:
         """The folder of its runs."""
-        named = self.experiment, self.shown and self.shown.name, self.grid_of
-        return runs_folder(self.parameters, *named) / self.dataset.name
+        shown = self.shown and self.shown.name
+        folder = runs_folder(self.parameters, self.experiment, shown, self.grid_of)
+        return folder / self.dataset.name
 
     @property
     def backends(self) -> list:
@@ -117,9 +115,9 @@ class Setup:
         return offered | self.dataset.program_arguments
 
     def tokens(self, system: System) -> dict[str, int]:
-        """The most tokens of a system's generations, by keyword. For IRCoT's systems the style
-        decides (released program). For others it is the larger of the program's and the data set's
-        number, but never more than the style's `chain_tokens` or half the window (ours).
+        """The most tokens of a system's generations, by keyword: of IRCoT's systems the style's
+        (released program); of others the larger of the program's and the data set's number, but no
+        more than the style's `chain_tokens` or half the window (ours).
         """
         if not system.tokens:
             return {"max_tokens": self.style.generation_tokens}
@@ -129,10 +127,12 @@ class Setup:
 
     def grid(self, system: System) -> dict[str, list]:
         """The grid over which a system is tuned; without M if prompts show no demonstrations."""
-        own = {name: v for name, v in system.grid.items() if name != "m" or self.demonstrated}
-        of, grid = self.grid_of, self.parameters.grid
-        tried = {name: grid(system.module, name, list(v), of) for name, v in own.items()}
-        return {name: values for name, values in tried.items() if values}
+        grid = {
+            name: self.parameters.grid(system.module, name, list(own), self.grid_of)
+            for name, own in system.grid.items()
+            if name != "m" or self.demonstrated
+        }
+        return {name: values for name, values in grid.items() if values}
 
     def settings(self, system: System) -> list[dict]:
         """All settings of a system's grid."""
@@ -146,7 +146,7 @@ class Setup:
     def examples(
         self, stage: str, m: int | None, demonstration_set: int, system: System
     ) -> tuple[Template, list]:
-        """The template of a stage and what its prompts show, or FileNotFoundError; see `prompt`."""
+        """The template of a stage and what its prompts show; see `prompt`."""
         p, style, shown = self.parameters, self.style, self.shown or self.dataset
         template = read_template(system.folder, stage, style.name)
         by_sets = system.demonstrated_by == SETS
@@ -164,11 +164,8 @@ class Setup:
         self, stage: str, m: int | None = 0, demonstration_set: int = 0, system: System = READER
     ) -> Prompt:
         """The prompt writer of a stage of a system, or of IRCoT's reader. `m`: the distractors in
-        demonstrations, NO_PARAGRAPHS or NO_DEMONSTRATIONS. Raises UserError without a model.
+        demonstrations, NO_PARAGRAPHS or NO_DEMONSTRATIONS.
         """
-        if self.model is None:
-            missing = f"found no model in the setup of {self.dataset.name}"
-            raise UserError(f"{missing}, expected one to write for: open the setup with a model")
         template, shown = self.examples(stage, m, demonstration_set, system)
         released = self.parameters.released and system.demonstrated_by == SETS
         longest = max(self.tokens(system).values(), default=self.style.generation_tokens)
@@ -179,9 +176,7 @@ class Setup:
 def runs_folder(
     p: Parameters, experiment: str, shown: str | None = None, grid_of: str = MAIN
 ) -> Path:
-    """The folder of an experiment's runs with these parameters: the notebook's name and a hash of
-    all that are not in NO_RUN.
-    """
+    """The folder of an experiment's runs; its name has a hash of the parameters not in NO_RUN."""
     values = {name: value for name, value in p.model_dump().items() if name not in NO_RUN}
     values |= {"server": bool(p.server), "shown": shown, "grid_of": grid_of}
     name = f"{experiment}-{digest(json.dumps(values, sort_keys=True), 8)}"
@@ -198,9 +193,9 @@ def open_setup(
     with_model: bool = True,
     calls: Calls | None = None,
 ) -> Setup:
-    """Open all that an experiment on one data set needs (IRCoT §4); data sets are named. What
-    several setups share is opened once per process, so that they also share one budget. `calls`:
-    None for the call cache of this machine.
+    """Open all that an experiment on one data set needs (IRCoT §4). What several setups share is
+    opened once per process, so that they also share one budget. `calls`: None for the call cache
+    of this machine.
     """
     models = {}
     if with_model:  # first: what is wrong with them is told before an index is built
@@ -257,9 +252,7 @@ def open_corpus_of(
 
 
 def change_model(p: Parameters, name: str) -> Parameters:
-    """The parameters with another model; a causal model is prompted as GPT3 was (IRCoT §4.1). One
-    of the hub whose configuration cannot be had is prompted as that of `p`.
-    """
+    """The parameters with another model; a causal model is prompted as GPT3 was (IRCoT §4.1)."""
     changed = p.change(model=name)
     folder = None if p.server else find_config(name)
     is_causal = p.server or (folder is not None and not is_encoder_decoder(folder))
@@ -272,7 +265,6 @@ def program_of(
     """The program of a system with a setting (IRCoT §4.1: K, M), to be called with a question. For
     one with a main passage it searches pages that the model has named first (IRCoT App. B).
     """
-    check_setting(system, setting)
     m = setting.pop("m", setup.default_m)  # distractors (IRCoT §4.1: M)
     kind = setup.parameters.reader  # direct for Flan-T5, cot for GPT3 (IRCoT App. E)
     max_tokens = setup.style.generation_tokens
@@ -305,12 +297,3 @@ def program_of(
         return with_main_passage(question, own, ask_for_titles, max_tokens=max_tokens)
 
     return program
-
-
-def check_setting(system: System, setting: Mapping) -> None:
-    """Raise UserError if a setting has a keyword that the program of a system does not take."""
-    given = {"question", "prompts", "read"}  # by the setup
-    taken = [name for name in ("m", *system.defaults) if name not in given]
-    if unknown := [name for name in setting if name not in taken]:
-        found = f"found {unknown[0]}={setting[unknown[0]]!r} for {system.name}"
-        raise UserError(f"{found}, expected some of {', '.join(taken)} and demonstration_set")

@@ -33,30 +33,26 @@ RAY = "ray"  # in place of a number of workers: those of a Ray cluster
 
 
 class Replies(dict):
-    """The call cache of a worker: replies by key. `stored`: where those are that it has not; of
-    these it keeps what is asked for.
-    """
+    """The call cache of a worker. Of the replies in `stored` it keeps what is asked for."""
 
     def __init__(self, known: Mapping[str, str] | None = None, stored: Calls | None = None):
         super().__init__(known or {})
         self.stored = stored
 
     def get_many(self, keys: Iterable[str]) -> dict[str, str]:
-        """As of Calls."""
         keys = [*keys]
         if self.stored is not None:
             self.update(self.stored.get_many(keys))
         return {key: self[key] for key in keys if key in self}
 
     def put_many(self, replies: Mapping[str, str]) -> dict[str, str]:
-        """As of Calls."""
         self.update(replies | self.get_many(replies))
         return self.get_many(replies)
 
 
 def answer_ahead(runs: Sequence[Run]) -> Iterator[Run]:
     """Yield runs, in their order, when workers have answered the questions of each as far as they
-    can; at once if there are fewer than two workers, or for runs that are in the call cache.
+    can; at once with fewer than two workers, or if the run is in the call cache.
     """
     setups = {id(run.setup): run.setup for run in runs}.values()
     count = min(map(count_workers, setups), default=1)
@@ -93,12 +89,8 @@ def count_workers(setup: Setup) -> int:
         return int(list_ray().get("GPU") or list_ray()["CPU"])
     if p.workers != "auto":
         return p.workers
-    return len(list_gpus()) or (count_cores() if is_small(setup.model) else 1)
-
-
-def is_small(model: object) -> bool:
-    """Whether a model is so small that a second core speeds up no batch."""
-    return 0 < model.parameters < SMALL  # 0: not known
+    is_small = 0 < setup.model.parameters < SMALL  # 0: not known
+    return len(list_gpus()) or (count_cores() if is_small else 1)
 
 
 def is_missing(run: Run) -> bool:
@@ -116,9 +108,7 @@ def split(questions: Sequence[Question], count: int) -> list[Sequence[Question]]
 
 
 def make_share(run: Run, questions: Sequence[Question]) -> Share:
-    """A share of a run: those of some questions that are not wholly in the call cache, and the
-    replies to them that are.
-    """
+    """A share of a run: questions that are not wholly in the call cache, and what is of them."""
     build, known = program_of(run.setup, run.system, **run.setting), Replies(stored=run.setup.calls)
     programs = {question.id: build(question) for question in questions}
     missing = find_missing(programs, run.setup.backends, known)
@@ -126,9 +116,7 @@ def make_share(run: Run, questions: Sequence[Question]) -> Share:
 
 
 def call_workers(shares: Sequence[Share], count: int, workers: int | str) -> list[dict[str, str]]:
-    """The replies to shares, each answered by a worker of its own: a process of this machine, or a
-    task of a Ray cluster.
-    """
+    """The replies to shares, each answered by a process of this machine or of a Ray cluster."""
     options = {"backend": "loky"}
     if workers == RAY:
         from ray.util.joblib import register_ray
@@ -142,7 +130,7 @@ def call_workers(shares: Sequence[Share], count: int, workers: int | str) -> lis
 
 def answer_share(identity: Mapping, ids: Sequence[str], known: Mapping[str, str]) -> dict[str, str]:
     """What a worker does: answer some questions of a run; return the replies that were not known.
-    An error of a question is left to the process that waits, which meets it again.
+    Errors are left to the process that waits, which meets them again.
     """
     claim_gpu()
     path = DATA / "calls.sqlite"  # on this machine; what a node of a cluster has not, it was given

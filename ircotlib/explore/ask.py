@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from ircotlib.data import Prediction, Question
 from ircotlib.errors import UserError
-from ircotlib.experiment.runs import answer_all, name_model
+from ircotlib.experiment.runs import answer_all
 from ircotlib.experiment.setup import open_setup
 from ircotlib.explore.trace import trace_as_text
 from ircotlib.parameters import Parameters
@@ -31,9 +31,8 @@ class Answered(NamedTuple):
 
 
 def ask(p: Parameters, text: str, systems: Sequence[str] = ()) -> Iterator[Answered]:
-    """Ask systems, by name, those of the parameters or those of DEFAULT a question about the corpus
-    of MuSiQue or, without it, of the first data set. The agent, if there is one, writes for those
-    of SearChain's study. Raises UserError for an empty question.
+    """Ask systems, by name, or those of the parameters or of DEFAULT, a question about the corpus
+    of MuSiQue or, without it, of the first data set. The agent writes for SearChain's study.
     """
     dataset = "musique" if "musique" in p.datasets else p.datasets[0]
     question = Question("own", " ".join(text.split()), ("?",), (), dataset)
@@ -44,4 +43,4 @@ def ask(p: Parameters, text: str, systems: Sequence[str] = ()) -> Iterator[Answe
         setup = open_setup(own, dataset, "ask")
         setting = setup.choose(system, k=p.k, m=p.distractors[0] if p.distractors else 0)
         outcome = answer_all(setup, system, [question], **setting)[question.id]
-        yield Answered(system.name, Path(name_model(own)).name, outcome)
+        yield Answered(system.name, Path(own.model).name, outcome)

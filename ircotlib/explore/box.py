@@ -101,9 +101,7 @@ class Explorer(VBox):
 
 
 def offer(widget: Dropdown | Select, options: Iterable[tuple[str, object]]) -> None:
-    """Give a widget its options, texts with their values. The same value as before stays selected
-    if it is still offered, or else it is the first.
-    """
+    """Give a widget its options; the same value as before stays selected if it is still there."""
     before, options = widget.value, list(options)
     widget.options = options
     values = [value for _, value in options]
@@ -119,8 +117,8 @@ def name_experiment(folder: Path) -> str:
 
 
 def read_marked(run: Path, beside: Path | None) -> pd.DataFrame:
-    """The questions of a run, or those that it shares with another one, each with its `mark`: what
-    is wrong with the answer, or which of the two runs wins.
+    """The questions of a run, each with its `mark`: the cause of a wrong answer; or those that it
+    shares with another run, each with who wins.
     """
     if beside:
         return compare_runs(run, beside).rename(columns={"outcome": "mark"})
@@ -129,9 +127,7 @@ def read_marked(run: Path, beside: Path | None) -> pd.DataFrame:
 
 
 def explore_box(folders: Sequence[Path]) -> None:
-    """Show a box in which to choose a run, or two to compare, and view its questions one by one; in
-    a batch run, show nothing.
-    """
+    """Show a box in which to view runs question by question; in a batch run, show nothing."""
     if os.environ.get("IRCOT_BATCH"):
         return
     if not folders:

@@ -48,7 +48,7 @@ def side_by_side(answers: Sequence[Markup], head: str = "") -> Markup:
 
 def chains(nodes: Sequence[Node], root: int | None = None) -> list[tuple[Node, list]]:
     """SearChain's tree of reasoning (Figure 1): the nodes of the chains that follow the feedback on
-    one node, at first those of the first chain, each with what follows it.
+    one node (None: of the first chain), each with what follows it.
     """
     rows, start = [], None
     for place, node in enumerate(nodes):

@@ -14,9 +14,8 @@ from ircotlib.systems import System
 def try_program(
     setup: Setup, program: Callable[[Question], Program], questions: Sequence[Question]
 ) -> float:
-    """Run a program, a generator that answers one question, on all questions in full batches. Print
-    the last prompt of the first question, without its demonstrations, and what the model
-    wrote; return the mean score in percent, by the data set's first measure. No run is kept.
+    """Run a program on questions; print the last prompt of the first one, without demonstrations,
+    and what the model wrote; return the mean score in percent, by the data set's first measure.
     """
     system = System(program.__name__, program)
     outcomes = answer_all(setup, system, questions)

@@ -11,7 +11,6 @@ from ircotlib.data import Question
 from ircotlib.errors import UserError
 from ircotlib.experiment.runs import (
     find_paragraph,
-    name_model,
     parameters_of,
     read_about,
     replay,
@@ -33,23 +32,20 @@ def list_runs(folders: Iterable[Path]) -> pd.DataFrame:
 
 
 def describe_run(folder: Path) -> dict:
-    """A run in a row: its profile, experiment, data set, part, system, measure, setting, model,
-    number of questions, name and folder.
-    """
+    """A run in a row, from its run.json, with its folder and a name."""
     about = read_about(folder)
     row = {"profile": about["parameters"]["profile"]}
     row |= {name: about[name] for name in ("experiment", "dataset", "part", "system", "metric")}
     row["setting"] = ", ".join(f"{name} {value}" for name, value in about["setting"].items())
     row["setting"] = row["setting"].replace("demonstration_set", "demonstration set")
-    row["model"] = Path(name_model(about["parameters"])).name
+    row["model"] = Path(about["parameters"]["model"]).name
     row["name"] = ", ".join(filter(None, (row["system"], row["setting"], row["model"])))
     return row | {"questions": about["questions"], "folder": Path(folder)}
 
 
 def compare_runs(folder_a: Path, folder_b: Path) -> pd.DataFrame:
-    """The questions that two runs share, one row each, with the answers, scores and causes of both,
-    by one measure (`share_measure`). `outcome`: "win", "loss" or "tie" of the first run, or "not
-    scored". Raises UserError if the runs have no question or measure in common.
+    """The questions that two runs share, with the answers, scores and causes of both, by one
+    measure. `outcome`: "win", "loss" or "tie" of the first run, or "not scored".
     """
     a, b = (run.set_index("id") for run in _find_causes(folder_a, folder_b))
     measured = [f"{run['metric'].iloc[0]} on {run['dataset'].iloc[0]}" for run in (a, b)]
@@ -60,23 +56,22 @@ def compare_runs(folder_a: Path, folder_b: Path) -> pd.DataFrame:
     metric = a["metric"].iloc[0]
     table = a.loc[shared, BOTH]
     for letter, run in (("a", a), ("b", b)):
-        columns = {"answer": "answer", "score": metric, "cause": "cause"}
-        table = table.assign(
-            **{f"{to}_{letter}": run.loc[shared, of] for to, of in columns.items()}
-        )
+        columns = {"answer": "answer", metric: "score", "cause": "cause"}
+        side = run.loc[shared, [*columns]].rename(columns=columns)
+        table = table.join(side.add_suffix(f"_{letter}"))
     signs = np.sign((table["score_a"] - table["score_b"]).round(9))
     names = {1: "win", -1: "loss", 0: "tie"}
     return table.assign(outcome=signs.map(names).fillna("not scored")).reset_index()
 
 
 def _find_causes(*folders: Path) -> list[pd.DataFrame]:
-    """The tables of `find_causes` of runs that are shown together, with one measure."""
+    """The tables of `find_causes` of runs, by one measure."""
     return list(map(find_causes, folders, list_runs(folders)["metric"]))
 
 
 def show_question(folder: Path, id: str, other: Path | None = None) -> str:
-    """One question of a run as HTML: gold answers and paragraphs, the system's answer, and every
-    step with its exact prompt, replayed from the call cache; beside those of another run, if named.
+    """One question of a run as HTML: gold answers and paragraphs, the answer, and every step with
+    its exact prompt, replayed from the call cache; beside those of another run, if named.
     """
     runs = [Path(run) for run in (folder, other) if run]
     answers = []

@@ -21,7 +21,6 @@ from ircotlib.errors import UserError
 from ircotlib.experiment.runs import (
     VERSIONS,
     find_folders,
-    name_model,
     parameters_of,
     read_about,
     replay,
@@ -49,8 +48,8 @@ def write_report(places: Sequence[Path], file: Path) -> int:
     share = Parallel(min(len(groups), cpu_count()), return_as="generator")
     tables, data = zip(*tqdm(share(map(delayed(show_runs), groups)), "report", len(groups)))
     index = [
-        {"name": name, "title": find_dataset(name).title, "runs": list(of_dataset["name"])}
-        for name, of_dataset in runs.groupby("dataset", sort=False)
+        {"name": name, "title": find_dataset(name).title, "runs": list(names)}
+        for name, names in runs.groupby("dataset", sort=False)["name"]
     ]
     packed = {"index": pack(index)} | {id: text for each in data for id, text in each.items()}
     columns, results = tabulate_results(pd.concat(tables, ignore_index=True), runs)
@@ -76,7 +75,7 @@ def write_report(places: Sequence[Path], file: Path) -> int:
 def list_test_runs(places: Sequence[Path]) -> pd.DataFrame:
     """The runs of a report in the order of tables: their folders, run.json as `about`, the `metric`
     by which those of a data set are compared, their `label` in tables, and their `name`, which has
-    the demonstration set, too, if there are several. Raises UserError if there are none.
+    the demonstration set, too, if there are several.
     """
     folders = dict.fromkeys(folder for place in places for folder in find_folders(place))
     abouts = {folder: read_about(folder) for folder in folders}
@@ -129,8 +128,7 @@ def label_runs(abouts: Sequence[Mapping]) -> list[str]:
 
 def show_runs(runs: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
     """What runs on a data set did: their tables of `find_causes`; and, packed, by run and question
-    what is filtered by and the numbers of its lines of HTML, and these lines, which repeat from
-    step to step and from run to run.
+    what is filtered by and the numbers of its lines of HTML, of which many repeat.
     """
     tables, packed, asked, lines = [], {}, {}, {}
 
@@ -148,11 +146,9 @@ def show_runs(runs: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
             if id not in asked:
                 asked[id] = number(show_gold(questions[id], retriever.corpus))
             did[id] = {"question": row["question"], "said": row["answer"]}
-            did[id] |= {
-                "mark": row["cause"] or "right",
-                "score": None if pd.isna(score) else round(score, 9),
-            }
-            did[id]["html"] = number(show_answer(run["name"], row, outcomes[id]))
+            did[id] |= {"mark": row["cause"] or "right"}
+            did[id] |= {"score": None if pd.isna(score) else round(score, 9)}
+            did[id] |= {"html": number(show_answer(run["name"], row, outcomes[id]))}
         packed[f"{run['dataset']}/{run['name']}"] = pack(did)
         tables.append(table.assign(label=run["label"]))
     packed[run["dataset"]] = pack({"asked": asked, "lines": list(lines)})
@@ -167,7 +163,7 @@ def pack(value: object) -> str:
 
 def tabulate_results(table: pd.DataFrame, runs: pd.DataFrame) -> tuple[list[str], list]:
     """Systems x data sets: the heads of columns, and by system its means, each with its interval,
-    whether it is the best or not significantly worse, and what it opens.
+    how it compares with the best, and what it opens.
     """
     means = summarise(table, ["dataset", "label"])
     columns = list(dict.fromkeys(zip(table["dataset"], table["metric"], strict=True)))
@@ -198,8 +194,8 @@ def tabulate_results(table: pd.DataFrame, runs: pd.DataFrame) -> tuple[list[str]
 
 
 def compare_with_best(scores: pd.DataFrame) -> dict[str, float]:
-    """By system (column), p of the paired difference to the best, over the questions that both
-    have, corrected for all (Holm); infinity for the best, nothing for who shares no question.
+    """By system (column), p of the paired difference to the best, corrected for all (Holm);
+    infinity for the best, nothing for who shares no question with it.
     """
     best = scores.mean().idxmax()
     rivals = {name: (scores[best] - scores[name]).dropna() for name in scores if name != best}
@@ -222,7 +218,7 @@ def describe(abouts: Iterable[Mapping]) -> str:
     told = {}
     for about in abouts:
         p = about["parameters"]
-        model = f"{Path(name_model(p)).name} {about.get('model_fingerprint', '')[:8]}"
+        model = f"{Path(p['model']).name} {about.get('model_fingerprint', '')[:8]}"
         data = Path(p["data_dir"]).name or "the laboratory, a fictional encyclopedia"
         facts = {"profile": p["profile"], "model": model, "retriever": p["retriever"], "data": data}
         facts |= {"questions a data set": about["questions"], "seed": p["seed"]}

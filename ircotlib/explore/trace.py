@@ -15,9 +15,9 @@ FEEDBACK = {"": "kept", VERIFICATION: "corrected", COMPLETION: "completed"}
 
 
 class Told(NamedTuple):
-    """A step in words. `words`: what was done; `parts`: what came back, piece by piece, None if
-    nothing can; `kind`: "looked up", "wrote", "compared" (with earlier queries), "read", or what
-    reading a passage did to an answer of SearChain: "kept", "corrected" or "completed".
+    """A step in words. `parts`: what came back, piece by piece, None if nothing can. `kind`: what
+    was done: "looked up", "wrote", "compared" (with earlier queries), "read", or what reading did
+    to an answer of SearChain: "kept", "corrected" or "completed".
     """
 
     words: str
@@ -47,13 +47,15 @@ def tell(step: program.Step, gold: Collection[str] = (), nodes: Collection[Node]
             words = "was asked before: skipped" if reply > SAME else "was not asked before"
             return Told(f"“{query}” {words}", None, "compared")
         case program.Generate(prompt):
-            words = getattr(prompt, "purpose", "") or "the model writes"
-            return Told(words, (reply,) if reply else (), "wrote")
+            return Told(_purpose(prompt), (reply,) if reply else (), "wrote")
         case program.Sample(prompt, n):
-            words = getattr(prompt, "purpose", "") or "the model writes"
             texts = tuple(sampled.text for sampled in reply)
-            return Told(f"{words}, drawn {n} times", texts, "wrote")
+            return Told(f"{_purpose(prompt)}, drawn {n} times", texts, "wrote")
     raise program.unknown(step.request)
+
+
+def _purpose(prompt: object) -> str:
+    return getattr(prompt, "purpose", "") or "the model writes"
 
 
 def trace_as_text(trace: Sequence[program.Step], nodes: Collection[Node] = ()) -> str:

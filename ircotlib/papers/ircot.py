@@ -8,7 +8,7 @@ import pandas as pd
 
 from ircotlib.annotate.factuality import chain_of, list_judged, read_items
 from ircotlib.experiment.laboratory import find_facts
-from ircotlib.experiment.runs import name_model, read_predictions
+from ircotlib.experiment.runs import read_predictions
 from ircotlib.experiment.setup import change_model, open_dataset, runs_folder
 from ircotlib.files.paths import REPORTED_CASES
 from ircotlib.papers.claims import values_of
@@ -185,7 +185,7 @@ def measure_ircot(p: Parameters, runs: pd.DataFrame) -> pd.DataFrame:
     main, sizes, other, published = (
         runs[runs["experiment"] == name] for name in ("04_ircot", "06_scale", "07_ood", EXPERIMENT)
     )
-    own = main[main["model"] == name_model(p)]
+    own = main[main["model"] == p.model]
     style = "GPT3" if p.style == GPT3.name else "Flan-T5-XXL"
     readers = own.assign(system=own["system"] + ": " + own["reader"])
     # of other demonstrations only runs that saw some; it is not known of those that only retrieve
@@ -229,7 +229,7 @@ def judge_chains(p: Parameters) -> pd.DataFrame:
             for item in items
             for n in range(item.facts)
         }
-        tables.append(list_judged(items, judged).assign(model=name_model(one)))
+        tables.append(list_judged(items, judged).assign(model=one.model))
     chains = pd.concat(tables) if tables else list_judged((), {}).assign(model="")
     return chains.assign(demonstrations=chains["dataset"])
 

@@ -14,12 +14,7 @@ from ircotlib.datasets import all_datasets
 from ircotlib.datasets.facts import Attempt, Evidence
 from ircotlib.errors import UserError
 from ircotlib.experiment.laboratory import find_facts
-from ircotlib.experiment.runs import (
-    find_paragraph,
-    parameters_of,
-    read_about,
-    read_predictions,
-)
+from ircotlib.experiment.runs import find_paragraph, parameters_of, read_about, read_predictions
 from ircotlib.experiment.setup import open_dataset
 from ircotlib.metrics import as_compared, cover_em
 from ircotlib.results.runs import in_order
@@ -35,9 +30,7 @@ COUNTED = ["profile", "dataset", "model", "system"]  # what identifies a row of 
 
 
 def cause_of(attempt: Attempt, evidence: Evidence, knew: bool = False) -> str:
-    """The cause of a wrong answer: the first of these rules that applies (ours). `knew`: the model
-    answers the question right without retrieval.
-    """
+    """The cause of a wrong answer: the first of these rules that applies (ours)."""
     if not attempt.parsed:  # no answer could be read from the text: it is empty or the text itself
         return "not parsed"
     if knew and attempt.queries:  # SearChain §4.3.2
@@ -55,10 +48,12 @@ def cause_of(attempt: Attempt, evidence: Evidence, knew: bool = False) -> str:
 def weigh_gold(attempt: Attempt, question: Question) -> Evidence:
     """The evidence where no facts are known: a gold answer and gold paragraphs stand for them."""
     ids = {paragraph.id for paragraph in attempt.paragraphs}
-    written = bool(attempt.steps) and any(_has(attempt.text, a) for a in question.answers)
-    retrieved = bool(ids) and ids.issuperset(question.gold)
-    searched = bool(attempt.queries)
-    return Evidence(written=written, asked=True, searched=searched, retrieved=retrieved)
+    return Evidence(
+        written=bool(attempt.steps) and any(_has(attempt.text, a) for a in question.answers),
+        asked=True,
+        searched=bool(attempt.queries),
+        retrieved=bool(ids) and ids.issuperset(question.gold),
+    )
 
 
 def _has(text: str, answer: str) -> bool:
@@ -98,8 +93,7 @@ def find_causes(
     folder: Path, measure: str = "", knew: Mapping[str, bool] | None = None
 ) -> pd.DataFrame:
     """The table of `read_predictions` with the `cause` of each wrong answer; "" for a right one.
-    What only returns paragraphs is wrong if some were "not retrieved". `knew`: by id, whether the
-    model answers right without retrieval, by the same `measure`.
+    `knew`: by id, whether the model answers right without retrieval, by the same `measure`.
     """
     about = read_about(folder)
     table = read_predictions(folder, measure)
@@ -107,7 +101,7 @@ def find_causes(
     system = all_systems().get(about["system"])
     dev, test, retriever = open_dataset(p, about["dataset"])
     questions = {question.id: question for question in (*dev, *test)}
-    facts = find_facts(p, about["dataset"])
+    weigh = facts.weigh if (facts := find_facts(p, about["dataset"])) else weigh_gold
     whole_texts = system is not None and system.study == SEARCHAIN
     causes = []
     for row in table.to_dict("records"):
@@ -119,15 +113,14 @@ def find_causes(
         # the direct reader writes nothing but the answer (IRCoT §3.2)
         direct = bool(row["reading"]) and p.reader == "direct"
         attempt = read_attempt(row, found, unmarked=not (whole_texts or direct))
-        evidence = (facts.weigh if facts else weigh_gold)(attempt, question)
-        knows = knew is not None and bool(knew.get(row["id"]))
-        causes.append(cause_of(attempt, evidence, knows))
+        knows = bool(knew and knew.get(row["id"]))
+        causes.append(cause_of(attempt, weigh(attempt, question), knows))
     return table.assign(cause=causes)
 
 
 def count_causes(runs: Iterable[pd.DataFrame]) -> pd.DataFrame:
-    """Count causes: one row per data set, system and cause, with `n`, the number of `answers` (one
-    per question and demonstration set), and `share` in percent. `runs`: from `find_causes`; those
+    """Count causes: one row per data set, system and cause, with `n` of all `answers` (one per
+    question and demonstration set) and its `share` in percent. `runs`: from `find_causes`; those
     that only return paragraphs are left out.
     """
     columns = [*COUNTED, "metric", "cause"]

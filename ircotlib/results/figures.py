@@ -64,8 +64,8 @@ def subplots(*shape: int, **settings: object) -> tuple[plt.Figure, plt.Axes]:
 def make_panels(
     table: pd.DataFrame, by: str, height: float, across: int = 4, **look
 ) -> tuple[plt.Figure, list[tuple[plt.Axes, pd.DataFrame]]]:
-    """A figure with a panel for each value of the column `by`, which is its title, each `height`
-    inches high and at most `across` in a row; and each panel's axes with its rows.
+    """A figure with a panel for each value of the column `by`, each `height` inches high and at
+    most `across` in a row; and each panel's axes with its rows.
     """
     names = list(dict.fromkeys(table[by])) or [""]
     across = min(across, len(names))
@@ -99,7 +99,7 @@ def save_figure(
     about: str = "",
 ) -> None:
     """Write NAME.csv and, if there is a figure, NAME.png and NAME.svg; `figure_path` says where.
-    Equal numbers give equal bytes. `about`: what it was made with, in small print.
+    `about`: what it was made with, in small print.
     """
     made_with = (p.profile, p.trial) if p else ()
     write_table(figure_path(f"{name}.csv", *made_with), table)
@@ -118,11 +118,14 @@ def save_figure(
 
 def colors_of(systems: Iterable[str]) -> dict[str, str]:
     """The shade of each system's family; black for a plug-in, and if its file is gone."""
-    records, colors = all_systems(), {}
-    for name in systems:
-        family, shade = records[name].family if name in records else (OWN, 0)
-        colors[name] = FAMILIES[family][shade]
-    return colors
+    families = {name: family_of(name) for name in systems}
+    return {name: FAMILIES[family][shade] for name, (family, shade) in families.items()}
+
+
+def family_of(system: str) -> tuple[str, int]:
+    """The family of a system, by name, and its shade in it."""
+    records = all_systems()
+    return records[system].family if system in records else (OWN, 0)
 
 
 def draw_dots(
@@ -134,9 +137,8 @@ def draw_dots(
     across: int = 4,
     names: Sequence[str] = (),
 ) -> plt.Figure:
-    """Means in percent with their 95% intervals, one panel for each value of the column `panel`, a
-    row for each of `row`, in the colour of its `system`. Hollow: the paper's value, in a column
-    `reported`; dotted: `chance`, if there is such a column. `names`: the rows from above.
+    """Means in percent with their 95% intervals, in the colours of the column `system`; hollow: the
+    column `reported`; dotted: the column `chance`. `names`: the rows from above.
     """
     names = list(names) or list(dict.fromkeys(table[row]))
     figure, panels = make_panels(table, panel, 0.65 + ROW * len(names), across, sharey=True)
@@ -163,8 +165,7 @@ def _draw_rows(axis: plt.Axes, rows: pd.DataFrame, names: Sequence[str], by: str
 
 def _explain(table: pd.DataFrame) -> list[Line2D]:
     """The legend: families of the systems that are drawn, the paper's values, and chance."""
-    records = all_systems()
-    families = {records[name].family[0] if name in records else OWN for name in table["system"]}
+    families = {family_of(name)[0] for name in table["system"]}
     drawn = {name: shades[0] for name, shades in FAMILIES.items() if name in families}
     handles = [Line2D([], [], color=color, label=name, **DOT) for name, color in drawn.items()]
     if "reported" in table and table["reported"].notna().any():
@@ -176,8 +177,7 @@ def _explain(table: pd.DataFrame) -> list[Line2D]:
 
 def draw_front(means: pd.DataFrame, title: str) -> plt.Figure:
     """All systems, the best first: the mean of each with its interval, and beside it the tokens
-    that it takes. A band: no significant difference from SearChain. `means`: of
-    `head_to_head.average`, with the columns of `compare_means`.
+    that it takes. `means`: of `head_to_head.average`, with the columns of `compare_means`.
     """
     rows = means.sort_values(["mean", "tokens"], ascending=[False, True], kind="stable")
     shape = {"figsize": (PAGE, 1.2 + ROW * len(rows)), "width_ratios": [2, 1], "sharey": True}
@@ -198,9 +198,7 @@ def draw_front(means: pd.DataFrame, title: str) -> plt.Figure:
 
 
 def draw_causes(causes: pd.DataFrame, title: str) -> plt.Figure:
-    """The shares of wrong answers by cause, over all data sets: a stacked bar for each system, the
-    one with the fewest above. `causes`: of `count_causes`.
-    """
+    """The shares of wrong answers by cause, over all data sets, of each system (`count_causes`)."""
     sums = causes.groupby(["system", "cause"], sort=False)[["n", "answers"]].sum()
     shares = (100 * sums["n"] / sums["answers"]).unstack("cause")
     shares = shares[list(dict.fromkeys(causes["cause"]))]  # in the order of their rules
@@ -224,8 +222,7 @@ def draw_lines(
     part: str = "",
     **look: object,
 ) -> plt.Figure:
-    """The column `mean`, in percent, against the column `x`, one panel for each value of the column
-    `panel`, a line for each of `line`, with a band from low to high, if there are such columns.
+    """The column `mean`, in percent, against the column `x`, with a band from `low` to `high`.
     `part`: a column whose values part a line. `look`: of the axes, such as xlabel.
     """
     names = list(dict.fromkeys(table[line]))
@@ -246,10 +243,8 @@ def draw_lines(
 
 
 def draw_tree(nodes: Sequence[Node], title: str) -> plt.Figure:
-    """The tree of reasoning of one question (SearChain Figure 1). Each chain is a column, in the
-    order of rounds, and begins to the right of and below the node whose feedback it follows. Nodes
-    on the correct path have a green frame and their number; nodes that were not compared with a
-    passage have a dotted frame.
+    """The tree of reasoning of one question (SearChain Figure 1). A chain is a column that begins
+    below the node whose feedback it follows. Dotted: nodes that were not compared with a passage.
     """
     rounds = sorted({node.round for node in nodes})
     places = []

@@ -66,8 +66,8 @@ def of_answers(table: pd.DataFrame) -> pd.DataFrame:
 def compare_all(runs: pd.DataFrame, p: Parameters) -> pd.DataFrame:
     """The big table: one row per data set, measure and system, with the mean in percent and its 95%
     interval, the papers' value, and what its test run requested per question, computed or cached.
-    The p-values are of the paired difference to the best system of the data set, to SearChain and
-    to IRCoT QA, each corrected for all systems of the data set and measure (Holm).
+    The p-values of paired differences are each corrected for all systems of the data set and
+    measure (Holm).
     """
     if runs.empty:
         return pd.DataFrame(columns=COLUMNS)
@@ -95,9 +95,9 @@ def compare_all(runs: pd.DataFrame, p: Parameters) -> pd.DataFrame:
 
 
 def average(table: pd.DataFrame) -> pd.DataFrame:
-    """Each system's mean over all data sets by the first measure of each, with the means of the
-    paper's values and of the costs (SearChain Table 6, Perf.), and whether it is on the Pareto
-    front of mean and tokens. Systems not run on all data sets are left out.
+    """Each system's mean over all data sets by the first measure of each, with those of the papers'
+    values and of the costs (SearChain Table 6, Perf.), and whether it is on the Pareto front of
+    mean and tokens. Systems not run on all data sets are left out.
     """
     first = of_first_measure(table)
     groups = first.groupby(["profile", "model", "retriever", "system"], sort=False)
@@ -111,10 +111,9 @@ def average(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def compare_means(runs: pd.DataFrame) -> pd.DataFrame:
-    """By system, how certain its mean over all data sets is: the 95% interval (paired
-    bootstrap over the questions of each data set), and the difference to SearChain with its
-    interval, p of the exact paired test over all questions, and p corrected for all systems (Holm).
-    As in `average`, data sets weigh the same, and systems not run on all are left out.
+    """By system, how certain the mean of `average` is: its 95% interval (paired bootstrap over the
+    questions of each data set), and the difference to SearChain with its interval, p of the exact
+    paired test over all questions, and p corrected for all systems (Holm).
     """
     scores = [
         _by_system(rows, measures_of(dataset)[0])

@@ -37,27 +37,16 @@ def as_markdown(table: pd.DataFrame) -> str:
 def as_latex(table: pd.DataFrame, caption: str, name: str) -> str:
     """A table in LaTeX, with booktabs; one longer than a page may break between pages."""
     texts = as_texts(table)
-    shape, breaks = "", len(texts) > ROWS
+    shape = ""
     for column in texts:
         longest, letters = texts[column].map(len).max(), "".join(texts[column])
         numbers = not any(map(str.isalpha, letters))
         wrapped = f"p{{{min(longest, 60) / 12:.1f}cm}}"
         shape += wrapped if longest > LONG or "\n" in letters else "r" if numbers else "l"
-    return (
-        PACKAGES
-        + "\n"
-        + texts.map(escape_latex)
-        .rename(columns=escape_latex)
-        .to_latex(
-            index=False,
-            escape=False,  # by `escape_latex`
-            column_format=shape,
-            longtable=breaks,
-            caption=escape_latex(caption),
-            label=f"tab:{name.replace('_', '-')}",
-            position="t",
-        )
-    )
+    head = {"caption": escape_latex(caption), "label": f"tab:{name.replace('_', '-')}"}
+    head |= {"position": "t", "column_format": shape, "longtable": len(texts) > ROWS}
+    escaped = texts.map(escape_latex).rename(columns=escape_latex)
+    return f"{PACKAGES}\n{escaped.to_latex(index=False, escape=False, **head)}"
 
 
 def escape_latex(text: str) -> str:

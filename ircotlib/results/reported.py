@@ -23,9 +23,8 @@ def read_reported(paper: str = "ircot", **wanted: str) -> pd.DataFrame:
     table = _read(REPORTED)
     for column, value in {"paper": paper, **wanted}.items():
         table = table[table[column] == value]
-    names = {
-        theirs: name for name, system in all_systems().items() for theirs in system.reported_names
-    }
+    ours = all_systems().items()
+    names = {theirs: name for name, system in ours for theirs in system.reported_names}
     return table.assign(name=table["system"].replace(names))
 
 
@@ -39,8 +38,8 @@ def beside(
     rows: pd.DataFrame, others: pd.DataFrame, on: Sequence[str] = KEYS, rest: bool = False
 ) -> pd.DataFrame:
     """A table with the columns of another one beside it, where both have the same in the columns
-    `on`. A system of the paper is the one of ours in its column `name`. Of several such rows of
-    `others` the first counts. `rest`: the rows of `others` that have no partner come last.
+    `on`; a system of the paper is the one of ours in its column `name`. Of several such rows of
+    `others` the first counts. `rest`: those without a partner come last.
     """
     rows, others = (t if "name" in t else t.assign(name=t["system"]) for t in (rows, others))
     keys = ["name" if column == "system" else column for column in on]

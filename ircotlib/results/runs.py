@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from ircotlib.experiment.compare import join_scores
-from ircotlib.experiment.runs import NONE_SUITS, columns_of, read_about, read_scores
+from ircotlib.experiment.runs import columns_of, read_about, read_scores
 from ircotlib.experiment.setup import runs_folder
 from ircotlib.parameters import Parameters
 from ircotlib.systems import all_systems
@@ -16,32 +16,26 @@ def read_runs(
     p: Parameters, experiment: str, part: str = "test", **options: object
 ) -> pd.DataFrame:
     """Read the runs of an experiment with exactly these parameters: one row per question and
-    demonstration set, with the columns that describe the run and the question's scores. `options`:
-    `shown` and `grid_of` of the setups. Raises FileNotFoundError, which names the command that
-    makes the runs, when a data set has none.
+    demonstration set, with its scores and what describes the run. `options`: `shown` and `grid_of`
+    of the setups. Raises FileNotFoundError, which says what makes the runs, if a data set has none.
     """
-    tables = [
-        pd.DataFrame(read_scores(folder).values()).assign(**columns_of(about))
-        for folder, about in find_runs(p, experiment, part, **options).items()
-    ]
+    runs = find_runs(p, experiment, part, **options)
+    tables = [read_scores(folder).assign(**columns_of(about)) for folder, about in runs.items()]
     return in_order(join_scores(tables), "system", all_systems())
 
 
 def find_runs(
     p: Parameters, experiment: str, part: str = "test", **options: object
 ) -> dict[Path, dict]:
-    """The folders of the runs that `read_runs` reads, by data set and name, each with what its
-    run.json says; the same errors. None of a data set to which `compare` found no system that
-    suits.
-    """
+    """The folders that `read_runs` reads, by data set and name, each with its run.json."""
     runs = {}
     folder = runs_folder(p, experiment, **options)
     for dataset in p.datasets:
-        if not _is_run(folder / dataset / part):
+        found = sorted(path.parent for path in (folder / dataset / part).glob("*/run.json"))
+        if not found:
             command = f"ircotlib figures --only {experiment} {p.command_line()}".strip()
             wanted = f"found no {part} runs of {experiment} on {dataset} with these parameters"
             raise FileNotFoundError(f"{wanted} in {folder}; make them: {command}")
-        found = sorted(path.parent for path in (folder / dataset / part).glob("*/run.json"))
         runs |= {each: read_about(each) for each in found}
     return runs
 
@@ -55,12 +49,7 @@ def find_test_runs(p: Parameters, experiment: str) -> dict[tuple[str, str], Path
 def has_runs(p: Parameters, experiment: str, part: str = "test", **options: object) -> bool:
     """Whether `read_runs` finds these runs for every data set."""
     folder = runs_folder(p, experiment, **options)
-    return all(_is_run(folder / name / part) for name in p.datasets)
-
-
-def _is_run(folder: Path) -> bool:
-    """Whether a data set was run, if only to find that no system suits it (`compare`)."""
-    return (folder / NONE_SUITS).exists() or any(folder.glob("*/run.json"))
+    return all(any((folder / name / part).glob("*/run.json")) for name in p.datasets)
 
 
 def in_order(table: pd.DataFrame, column: str, names: Iterable[str]) -> pd.DataFrame:
@@ -81,9 +70,8 @@ def count_requests(about: Mapping) -> dict[str, int]:
 
 
 def read_costs(p: Parameters, experiment: str, part: str = "test") -> pd.DataFrame:
-    """What an experiment's runs requested: a row per run, with `count_requests`, and how many of
-    all `requests` were `computed` when it was last made, not cached. With a model behind a server
-    also the cost in `usd`, NaN if the price is not known.
+    """What an experiment's runs requested: a row per run, with `count_requests`, how many of all
+    `requests` were `computed` when it was last made, not cached, and what a server's model costs.
     """
     rows = []
     for about in find_runs(p, experiment, part).values():

@@ -29,9 +29,8 @@ def title_of(name: object) -> str:
 def spread(
     table: pd.DataFrame, rows: str | Sequence[str], column: str = "dataset", value: str = ""
 ) -> pd.DataFrame:
-    """A long table made wide: a row for each value of `rows`, a column for each of `column`. A cell
-    has the `value`; if none is named, the mean and its 95% interval, or ours, with its interval if
-    there is one, and the paper's number in brackets.
+    """A long table made wide. A cell has the `value`; if none is named, the mean, or ours, with its
+    95% interval and the paper's number in brackets.
     """
     rows = [rows] if isinstance(rows, str) else list(rows)
     cells = table[value] if value else [_cell(row) for row in table.to_dict("records")]

@@ -55,8 +55,8 @@ def _draw(n: int, seed: int) -> np.ndarray:
 
 
 def mean_interval(scores: Sequence[float]) -> tuple[float, float]:
-    """The 95% interval for the mean of scores from 0 to 1: the exact one for a share, where all
-    scores are 0 or 1 (Clopper & Pearson 1934), else the bootstrap's.
+    """The 95% interval for a mean: exact where all scores are 0 or 1 (Clopper & Pearson 1934), else
+    the bootstrap's.
     """
     scores = _read_values(scores)
     if not set(scores) <= {0, 1}:
@@ -77,22 +77,16 @@ def _read_values(values: Sequence[float]) -> np.ndarray:
 
 
 def paired_difference(a: Sequence[float], b: Sequence[float]) -> Difference:
-    """How much higher `a` scores than `b` on the same questions in the same order, with the paired
-    bootstrap interval and p of `paired_p`; in neither paper.
-    """
-    if len(a) != len(b):
-        raise DataError(f"found {len(a)} and {len(b)} scores, expected the same questions")
-    differences = np.asarray(a, dtype=float) - np.asarray(b, dtype=float)
+    """How much higher `a` scores than `b` on the same questions in the same order (ours)."""
+    differences = np.array([one - other for one, other in zip(a, b, strict=True)], dtype=float)
     interval = bootstrap_interval(differences)
     return Difference(float(differences.mean()), *interval, paired_p(differences))
 
 
 def paired_p(differences: Sequence[float]) -> float:
     """The exact two-sided p-value for differences as often above as below 0: the share of all ways
-    to choose their signs whose sum is at least as far from 0 (Fisher 1935). Of scores 0 and 1 it is
-    that of the sign test of wins and losses (McNemar 1947). Differences are rounded (STEPS). Where
-    that would take more than a second, p is of DRAWS random signs, with a standard error of at most
-    0.004, at p = 0.05 of 0.0015.
+    to choose their signs whose sum is at least as far from 0 (Fisher 1935). Where counting takes
+    more than a second, it is of DRAWS random signs, with a standard error of 0.0015 at p = 0.05.
     """
     values = np.sort(_read_values(differences))
     values = values[abs(values) >= SAME]
@@ -116,8 +110,7 @@ def paired_p(differences: Sequence[float]) -> float:
 def unpaired_p(a: Sequence[float], b: Sequence[float]) -> float:
     """The two-sided p-value for equal means on different questions: twice the share of all ways to
     divide the values into such groups whose means are at least as far apart in this direction
-    (Fisher 1935). Of more than DRAWS ways so many are drawn, with the standard error of `paired_p`.
-    Of a single value: 1.
+    (Fisher 1935), or of DRAWS of these ways. Of a single value: 1.
     """
     from scipy.stats import permutation_test
 
@@ -133,8 +126,7 @@ def unpaired_p(a: Sequence[float], b: Sequence[float]) -> float:
 def is_equal(differences: Sequence[float]) -> bool:
     """Whether scores in points, paired by question, differ on average by less than EQUAL: two
     one-sided tests at the 5% level, by the normal approximation with a win and a loss of all 100
-    points added (Bonett & Price 2012). Without these, 40 equal answers would show that all are: a
-    bootstrap interval of equal values has no width.
+    points added, so that a few equal answers do not show that all are (Bonett & Price 2012).
     """
     values = np.append(_read_values(differences), [100.0, -100.0])
     return bool(abs(values.mean()) + 1.645 * values.std(ddof=1) / len(values) ** 0.5 < EQUAL)
@@ -150,8 +142,7 @@ def holm(p: Sequence[float]) -> pd.Series:
 
 def p_against(scores: pd.DataFrame, rival: str) -> pd.Series:
     """The p of the paired difference of each other system (column) to one, corrected for all."""
-    p = scores.drop(columns=rival).sub(scores[rival], axis=0).apply(paired_p)
-    return holm(p)
+    return holm(scores.drop(columns=rival).sub(scores[rival], axis=0).apply(paired_p))
 
 
 def per_question(runs: pd.DataFrame, metric: str) -> pd.Series:
@@ -191,10 +182,9 @@ def compare_scores(a: pd.DataFrame, b: pd.DataFrame, metric: str = "") -> pd.Dat
 
 
 def summarise(scores: pd.DataFrame, by: Sequence[str] = BY) -> pd.DataFrame:
-    """The mean score of each group in percent, by the measure that the column `metric` names.
-    `low`, `high`: 95% interval over questions (`mean_interval`), each with its mean over
-    demonstration sets. `deviation`: the sample standard deviation of the sets' means, NaN for one
-    (IRCoT §4.1) and where fewer than one was shown; beside it, if known, how many were.
+    """The mean score of each group in percent, by the measure that the column `metric` names, with
+    its 95% interval over questions. `deviation`: the sample standard deviation of the means of
+    demonstration sets (IRCoT §4.1), NaN for one set and where fewer than one was shown.
     """
     by = list(dict.fromkeys([*by, "metric"]))
     rows = []
@@ -203,11 +193,9 @@ def summarise(scores: pd.DataFrame, by: Sequence[str] = BY) -> pd.DataFrame:
         row = dict(zip(by, group, strict=True))
         values = per_question(runs, row["metric"])
         low, high = (100 * end for end in mean_interval(values.to_numpy()))
-        # one mean for each of the three demonstration sets (IRCoT §4.1)
         sets = 100 * runs.groupby("demonstration_set", dropna=False)[row["metric"]].mean()
         counts = dict(runs[shown].astype(float).mean())
-        few = any(count < 1 for count in counts.values())  # a deviation of no demonstrations
-        deviation = float("nan") if few else sets.std()
+        deviation = float("nan") if any(n < 1 for n in counts.values()) else sets.std()
         row |= {"mean": 100 * values.mean(), "low": low, "high": high, "deviation": deviation}
         rows.append(row | counts | {"n": len(values)})
     columns = [*by, "mean", "low", "high", "deviation", *shown, "n"]
@@ -215,7 +203,7 @@ def summarise(scores: pd.DataFrame, by: Sequence[str] = BY) -> pd.DataFrame:
 
 
 def describe(scores: pd.DataFrame, profile: str) -> str:
-    """What a figure was made with, for its title: profile, models, and questions per data set."""
+    """What a figure was made with: profile, models, and questions per data set."""
     if scores.empty:
         return f"profile {profile}, no run"
     models = [Path(model).name for model in scores["model"].unique()]
