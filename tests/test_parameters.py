@@ -23,7 +23,6 @@ from ircotlib.systems import all_systems
 WRONG = [
     ({"test": True}, "test: .* valid integer, found True"),
     ({"dev": "x"}, "dev: .* valid integer, found 'x'"),
-    ({"max_steps": 10**12}, "max_steps: .* less than or equal to 1000, found 1000000000000"),
     ({"chat": 2}, "chat: .* valid boolean, found 2"),
     ({"datasets": "hotpotqa"}, "datasets: .* valid list, found 'hotpotqa'"),
     ({"datasets": ["musique", "musique"]}, "datasets: found .*, expected each value once"),
@@ -36,7 +35,6 @@ WRONG = [
     ({"style": "gpt"}, "style: found 'gpt', expected one of flan_t5, codex, agent"),
     ({"reader": "foo"}, "reader: .* 'cot' or 'direct', found 'foo'"),
     ({"retriever": "es"}, "retriever: expected one of embedded, dense:FOLDER"),
-    ({"context_tokens": 50}, "context_tokens: found 50, expected more than 200"),
     ({"oner_k": 5}, "oner_k: .* valid list, found 5"),
     ({"ircot_k": [2, True]}, "ircot_k.1: .* valid integer, found True"),
     ({"ircott_k": [2]}, "found the parameter 'ircott_k', expected ircot_k$"),
@@ -102,7 +100,6 @@ def test_the_command_that_gives_parameters_says_only_what_was_changed():
 
 LINES = {  # of a profile, and what the error says of them
     "dev: 030": "dev: .* valid integer, found '030'",
-    "profile: sample": "expected lines as in profiles/mini.yaml",
     "datasets: [x]": "datasets.0: found 'x'",
     "- a": "found no YAML",
 }

@@ -53,7 +53,7 @@ def tell(step: program.Step, gold: Collection[str] = (), nodes: Collection[Node]
             words = getattr(prompt, "purpose", "") or "the model writes"
             texts = tuple(sampled.text for sampled in reply)
             return Told(f"{words}, drawn {n} times", texts, "wrote")
-    raise program.unknown(step.request)
+    raise TypeError(f"found the request {step.request!r}, expected one of {program.Request}")
 
 
 def trace_as_text(trace: Sequence[program.Step], nodes: Collection[Node] = ()) -> str:

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from ircotlib import read_dataset
 from ircotlib.__main__ import main
+from ircotlib.datasets.files import read_dataset
 
 
 @pytest.fixture
