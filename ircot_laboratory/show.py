@@ -2,13 +2,22 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from html import escape as escape_html
 
 import ipywidgets
 from IPython.display import Markdown, display
 
 from ircot_laboratory.questions.contexts import gold_passages
 from ircot_laboratory.world.records import Riddle, World
-from ircotlib.text import escape
+
+CONTROLS = {number: " " for number in (*range(32), *range(127, 160)) if chr(number) not in "\t\n"}
+MARKS = CONTROLS | str.maketrans({mark: f"&#{ord(mark)};" for mark in "*_`[]\\\n~"})
+MARKS[ord("$")] = "<span>$</span>"  # in an element of its own it does not begin a formula
+
+
+def escape(text: str) -> str:
+    """A text in which Markdown finds no HTML, mark-up or formula."""
+    return escape_html(text, quote=False).translate(MARKS)
 
 
 def riddle_as_markdown(riddle: Riddle, world: World) -> str:

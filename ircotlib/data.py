@@ -20,41 +20,28 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question of a data set.
-
-    `answers`: the gold answer first, then its aliases. `gold`: ids of the paragraphs that support
-    the answer, in the corpus of `dataset`. `kind`: the data set's own type of question ("bridge",
-    "comparison", "3hop1", ...). `passage`: the main passage that the question is about, always
-    given to the model (IIRC; IRCoT App. B); None: there is none. `steps`: how the data set itself
-    answers it, step by step; (): it does not say.
-    """
+    """One question of a data set."""
 
     id: str
     text: str
-    answers: tuple[str, ...]
-    gold: tuple[str, ...]
+    answers: tuple[str, ...]  # the gold answer, then its aliases
+    gold: tuple[str, ...]  # ids of the paragraphs that support the answer
     dataset: str
-    kind: str = ""
-    passage: Paragraph | None = None
-    steps: tuple["GoldStep", ...] = ()
+    kind: str = ""  # the data set's own: "bridge", "comparison", "3hop1", ...
+    passage: Paragraph | None = None  # the main passage, always shown (IIRC; IRCoT App. B)
+    steps: tuple["GoldStep", ...] = ()  # how the data set answers it, if it says
 
 
 @dataclass(frozen=True, slots=True)
 class GoldStep:
-    """A step to a question's answer, as its data set states it.
+    """A step to a question's answer, as far as its data set states it."""
 
-    `question`: the sub-question, in which "#1" stands for the answer of the first step; "": the
-    data set has none. `gold`: ids of the paragraphs that support the step; `title`: theirs.
-    `subject`: what it is about, as it would be looked up; "": the data set does not say.
-    `sentence`: the step as a statement, with earlier answers filled in; "": there is none.
-    """
-
-    question: str
+    question: str  # in which "#1" stands for the answer of the first step
     answer: str
-    gold: tuple[str, ...] = ()
-    title: str = ""
-    subject: str = ""
-    sentence: str = ""
+    gold: tuple[str, ...] = ()  # ids of the paragraphs that support it
+    title: str = ""  # theirs
+    subject: str = ""  # what it is about, as it would be looked up
+    sentence: str = ""  # a statement, with earlier answers filled in
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,56 +56,40 @@ class Demonstration:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What a system returns for one question.
-
-    `paragraphs`: all retrieved paragraphs in order, after the question's main passage if it has
-    one. `thoughts`: the chain written while retrieving (IRCoT §3.1). `reading`: the reader's text,
-    which contains `answer`. `nodes`: the nodes of all chains of query (SearChain §3.2). `fault`: in
-    a few words, which part of a reply could not be read; "" if all could.
-    """
+    """What a system returns for one question."""
 
     answer: str = ""
-    paragraphs: tuple[Paragraph, ...] = ()
-    thoughts: tuple[str, ...] = ()
-    reading: str = ""
-    nodes: tuple["Node", ...] = ()
-    fault: str = ""
+    paragraphs: tuple[Paragraph, ...] = ()  # the main passage, then all retrieved, in order
+    thoughts: tuple[str, ...] = ()  # the chain written while retrieving (IRCoT §3.1)
+    reading: str = ""  # the reader's text, which contains `answer`
+    nodes: tuple["Node", ...] = ()  # of all chains of query (SearChain §3.2)
+    fault: str = ""  # which part of a reply could not be read
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node of SearChain's tree of reasoning: a query and its answer in a chain (SearChain §3.2).
-
-    `round`: the round of interaction, from 1. `number`: its place in that round's chain, from 1.
-    `unsolved`: the model says that it does not know the answer. `after`: the place in
-    `Prediction.nodes` of the node before it in its chain; for the first node of a later round, of
-    the node whose feedback it follows; None for the very first. `passage`: the id of the passage
-    retrieved for it, "" if it was not compared with any. `found`, `confidence`: what was extracted
-    from that passage. `feedback`: "verification", "completion", or "" if the node passed. `mark`:
-    its number on the correct path, to which a mark such as [1] in the answer refers; 0: not on it.
-    """
+    """A node of SearChain's tree of reasoning: a query and its answer (SearChain §3.2)."""
 
     query: str
     answer: str
-    round: int
-    number: int
-    unsolved: bool = False
+    round: int  # of interaction, from 1
+    number: int  # in that round's chain, from 1
+    unsolved: bool = False  # the model says that it does not know the answer
+    # the place in `Prediction.nodes` of the node before it; for the first node of a later round, of
+    # the one whose feedback it follows
     after: int | None = None
-    passage: str = ""
-    found: str = ""
+    passage: str = ""  # id of the passage that it was compared with
+    found: str = ""  # extracted from that passage
     confidence: float = 0.0
-    feedback: str = ""
-    mark: int = 0
+    feedback: str = ""  # "verification", "completion", or "": the node passed
+    mark: int = 0  # its number on the correct path, as [1] in the answer; 0: not on it
 
 
 def write_jsonl(path: Path, records: Iterable) -> int:
-    """Write records, one JSON object per line; return their number.
-
-    Half of a surrogate pair, which a server's reply may hold, is written as a JSON escape.
-    """
-    path = Path(path)
+    """Write records, one JSON object per line; return their number."""
     path.parent.mkdir(parents=True, exist_ok=True)
     count = 0
+    # half of a surrogate pair, which a server's reply may hold, is written as a JSON escape
     with path.open("w", encoding="utf-8", errors="backslashreplace") as file:
         for count, record in enumerate(records, start=1):
             row = dataclasses.asdict(record) if dataclasses.is_dataclass(record) else record
@@ -151,13 +122,12 @@ def read_objects(lines: Iterable[bytes], path: str) -> Iterator[tuple[dict, str]
         raise DataError(f"{path}:{number}: {error}: get the file again, or correct it") from None
 
 
-def parse_json(content: bytes, where: str, expected: str) -> object:
+def parse_json(content: bytes, where: str) -> object:
     """The value of a JSON text in UTF-8. Raises DataError, which begins with `where`."""
     try:
         return json.loads(content.decode("utf-8-sig"))
     except ValueError as error:
-        remedy = "get the file again, or correct it"
-        raise DataError(f"{where}: expected {expected}: {error}: {remedy}") from None
+        raise DataError(f"{where}: {error}: get the file again, or correct it") from None
 
 
 def read_text(path: Path) -> str:

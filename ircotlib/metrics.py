@@ -1,7 +1,5 @@
-"""Scores of one prediction, from 0 to 1, for answers and for retrieved paragraphs.
-
-A score of answers is a function of the predicted text and the gold answers; the record of a data
-set names the scores that it uses.
+"""Scores of one prediction, from 0 to 1, for answers and for retrieved paragraphs; the record of a
+data set names those that it uses.
 """
 
 import re
@@ -24,9 +22,8 @@ _INNER = re.compile(r"(?<=[^\W\d])\.(?=[^\W\d])|(?<=\d),(?=\d{3}(?!\d))")
 
 
 def as_compared(text: str) -> str:
-    """What two texts have in common if they are the same. They may differ in case, white space,
-    marks around words, the stops of initials, the commas of numbers, and articles. Of a text that
-    is made of articles or marks alone, all counts: A, The The, !!!.
+    """A text without case, marks around words, stops of initials, commas of numbers, and articles,
+    unless it has nothing else: A, The The, !!! (ours).
     """
     plain = " ".join(text.translate(_ALIKE).split())
     bare = " ".join(word.lstrip(OPENING) for word in plain.split())
@@ -35,14 +32,14 @@ def as_compared(text: str) -> str:
 
 
 def majority(answers: Sequence[str]) -> str:
-    """The most frequent answer, as first written; ties go to the earlier one (CoT-SC §2). Answers
-    are compared by `as_compared` (ours); an empty one wins only if all are; "" for no answers.
+    """The most frequent answer, as first written; ties go to the earlier one (CoT-SC §2), and an
+    empty one wins only if all are.
     """
     votes = Counter(map(as_compared, answers))
     del votes[""]
     if not votes:
-        return answers[0] if answers else ""
-    [(most, _)] = votes.most_common(1)  # among equals the one counted first
+        return next(iter(answers), "")
+    most = max(votes, key=votes.get)  # among equals the one counted first
     return next(answer for answer in answers if as_compared(answer) == most)
 
 
@@ -51,7 +48,8 @@ def against_best(score: Callable[[str, str], float]) -> Callable[[str, Sequence[
 
     @wraps(score)
     def best(prediction: str, answers: Sequence[str]) -> float:
-        _check_answers(answers)
+        if isinstance(answers, str):  # whose letters would be the answers
+            raise TypeError(f"expected a list of gold answers, found {answers!r}")
         return max(score(prediction, answer) for answer in answers)
 
     return best
@@ -65,9 +63,7 @@ def exact_match(prediction: str, answer: str) -> float:
 
 @against_best
 def hotpotqa_f1(prediction: str, answer: str) -> float:
-    """The word F1 (official scorer of HotpotQA, and its copy for 2WikiMultihopQA). If either side
-    is yes, no or noanswer, only equality counts; two empty texts score 0.
-    """
+    """The word F1 (official scorer of HotpotQA, and its copy for 2WikiMultihopQA)."""
     predicted, gold = normalise_answer(prediction), normalise_answer(answer)
     if predicted != gold and not WHOLE_ANSWERS.isdisjoint((predicted, gold)):
         return 0.0  # HotpotQA's scorer; SQuAD's has no such rule
@@ -76,16 +72,14 @@ def hotpotqa_f1(prediction: str, answer: str) -> float:
 
 @against_best
 def squad_f1(prediction: str, answer: str) -> float:
-    """The word F1 (official scorer of MuSiQue, which is SQuAD's). There is no rule for yes and no;
-    two empty texts score 1.
-    """
+    """The word F1 (official scorer of MuSiQue, which is SQuAD's): no rule for yes and no."""
     predicted, gold = normalise_answer(prediction), normalise_answer(answer)
     return _word_f1(predicted.split(), gold.split(), empty=1.0)
 
 
 def even_bare(score: Callable[[str, Sequence[str]], float]) -> Callable:
-    """A score that compares texts as they are (`as_compared`) where a scorer would leave nothing of
-    one, such as A, The The or !!! (ours).
+    """A score that compares a text such as A or !!!, of which it would leave nothing, as it is
+    (ours).
     """
 
     @against_best
@@ -101,19 +95,16 @@ def even_bare(score: Callable[[str, Sequence[str]], float]) -> Callable:
 @against_best
 def cover_em(prediction: str, answer: str) -> float:
     """1.0 if the answer occurs in the prediction as whole words, both normalised (SearChain §4.1).
-
-    An answer of which nothing would be left, such as A, is looked for as it is (ours). Differs from
-    the released program, which finds "no" in "know".
+    Differs from the released program, which finds "no" in "know".
     """
     if gold := normalise_answer(answer):
         return float(f" {gold} " in f" {normalise_answer(prediction)} ")
-    # nothing is left of "A" or "The The", which their program then finds in each prediction
+    # ours: nothing is left of "A", which their program then finds in each prediction
     return float(re.search(rf"(?<!\w){re.escape(answer.strip())}(?!\w)", prediction) is not None)
 
 
 def one_verdict(prediction: str, answers: Sequence[str], verdicts: Sequence[str]) -> float:
     """1.0 if the prediction contains the right one of the verdicts and no other, else 0.0."""
-    _check_answers(answers)
     given = [verdict for verdict in verdicts if cover_em(prediction, [verdict])]
     return float(len(given) == 1 and given[0] in answers)
 
@@ -129,22 +120,17 @@ def rouge_l(prediction: str, answer: str) -> float:
 
 
 def paragraph_recall(found_ids: Collection[str], gold_ids: Collection[str]) -> float:
-    """The share of the gold paragraphs that were found, in any order (IRCoT §4.1, Retrieval
-    Metric); NaN, which pandas leaves out of means, for a question without gold paragraphs.
+    """The share of the gold paragraphs that were found (IRCoT §4.1: neither precision nor rank
+    counts); NaN, which pandas leaves out of means, for a question without gold paragraphs.
     """
-    # IRCoT §4.1: neither precision nor rank counts, because the reader reads all of them
     gold = set(gold_ids)
     return len(gold & set(found_ids)) / len(gold) if gold else float("nan")
 
 
 def _word_f1(words: Sequence[str], answer_words: Sequence[str], empty: float) -> float:
-    """F1 of two bags of words; `empty`: the value for two empty bags."""
+    """F1 of two bags of words, which is `empty` for two empty bags."""
     if not words or not answer_words:
         return empty if words == answer_words else 0.0
     same = sum((Counter(words) & Counter(answer_words)).values())
     return 2 * same / (len(words) + len(answer_words))
 
-
-def _check_answers(answers: Sequence[str]) -> None:
-    if isinstance(answers, str) or not answers:
-        raise ValueError(f"expected a list of gold answers, at least one, found {answers!r}")

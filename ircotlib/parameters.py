@@ -1,6 +1,4 @@
-"""The parameters of the notebooks, checked before any work begins. A profile (profiles/NAME.yaml)
-sets them all; `changes` override some of them.
-"""
+"""The parameters of the notebooks: a profile's (profiles/NAME.yaml), and changes of them."""
 
 import difflib
 import json
@@ -24,9 +22,8 @@ EIGHT = "hotpotqa musique 2wikimultihopqa strategyqa zsre trex fever eli5".split
 MAIN, SCALE, OOD = "", "scale_", "ood_"
 # these replace the profile's values, which are for local models, if the model is behind a server
 SERVED = {"style": GPT3.name, "reader": "cot", "context_tokens": None, "gpt3": ""}
-# change no outcome, only how it comes about
-WITHOUT_EFFECT = "workers in_flight prices max_cost".split()
-# and these say which runs there are, or what is made of them, but are no part of a run's name
+WITHOUT_EFFECT = "workers in_flight prices max_cost".split()  # on any outcome
+# with those that say which runs there are, or what is made of them: no part of a run's name
 NO_RUN = [*WITHOUT_EFFECT, "profile", "server", "datasets", "systems", "models", "gpt3", "agent"]
 NO_RUN += "second_model retrievers demonstration_sets head_to_head head_to_head_test".split()
 NO_RUN += "ood_test k worlds measured judged".split()
@@ -56,11 +53,12 @@ Systems = Annotated[list[Annotated[str, _one_of(all_systems)]], Once]
 Retriever = Annotated[str, AfterValidator(check_retriever)]
 World = Annotated[list[Number], Field(min_length=3, max_length=3)]
 Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Prices = Annotated[list[Price], Field(min_length=2, max_length=2)]
 
 
 class Parameters(BaseModel):
-    """All parameters, frozen. Besides those below, `<system's file>_<parameter>`, as in `ircot_k`,
-    is the grid of a system; with the prefix "scale_" or "ood_" it is that for 06_scale or 07_ood.
+    """All parameters. Others are the grids of systems: `<system's file>_<parameter>`, as in
+    `ircot_k`; with the prefix "scale_" or "ood_", those for 06_scale or 07_ood.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow", strict=True, str_strip_whitespace=True)
@@ -82,14 +80,12 @@ class Parameters(BaseModel):
     agent: str = ""  # a local folder: the small model for SearChain's systems; "": `model`
     extractor: str = ""  # extractive reader (SearChain §3.3): a folder or a hub id; "": none
     duplicates: str = ""  # cross-encoder that detects duplicate queries; "": equal texts
-    # processes that answer questions: one for each GPU or core; so many; or those of a Ray cluster
-    workers: Literal["auto", "ray"] | Annotated[int, Field(ge=1, le=1024)] = "auto"
+    workers: Literal["auto", "ray"] | Count = "auto"  # one for each GPU or core; a Ray cluster's
     # a server, and what it may cost
     server: str = ""  # address of an OpenAI-compatible server; "": a local model
     chat: bool = False  # use the server's chat interface, not completions
-    in_flight: Annotated[int, Field(ge=1, le=1024)] = 8  # parallel requests to the server
-    # USD per million tokens in and out; None: data/prices.csv
-    prices: Annotated[list[Price], Field(min_length=2, max_length=2)] | None = None
+    in_flight: Count = 8  # parallel requests to the server
+    prices: Prices | None = None  # USD per million tokens in and out; None: data/prices.csv
     max_cost: Price | None = None  # USD that a process may spend on the server
     # how models are prompted
     style: Annotated[str, _one_of(lambda: STYLES)]  # of prompting (IRCoT App. G)
@@ -102,14 +98,12 @@ class Parameters(BaseModel):
     most_demonstrations: Count = 16  # in a prompt (IRCoT §4.1: sets of 15; DSP: up to 16)
     demonstration_sets: Annotated[int, Field(ge=1, le=3)] = 3  # 04_ircot: of the mean (IRCoT §4.1)
     released: bool = False  # follow IRCoT's program where it differs from the paper
-    # sentences of a chain (IRCoT footnote 4; its program: 10)
-    max_steps: Annotated[int, Field(ge=1, le=1000)] = 8
+    max_steps: Count = 8  # sentences of a chain (IRCoT footnote 4; its program: 10)
     samples: Count | None = None  # most texts sampled at a time; None: as in its paper
     # single notebooks
     k: Count = 4  # 00_programs, 01_corpora, 05_searchain: paragraphs of each retrieval
     retrievers: Annotated[list[Retriever], Once] = []  # 02_index, 12; empty: only `retriever`
-    # 01_corpora: seed, size, questions
-    worlds: list[World] = [[0, 2400, 600], [7, 1200, 200]]
+    worlds: list[World] = [[0, 2400, 600], [7, 1200, 200]]  # 01_corpora: seed, size, questions
     measured: Count = 20  # 01_corpora: questions of each data set that are measured on
     models: Annotated[Names, Field(min_length=1)]  # 06_scale: compared
     scale_distractors: Counts | None = None  # 06_scale; None: as `distractors`
@@ -139,41 +133,38 @@ class Parameters(BaseModel):
         return self
 
     def change(self, **changes: object) -> "Parameters":
-        """These parameters with some replaced, checked again."""
         changed = check(self.model_dump() | changes)
         changed._trial = self._trial
         return changed
 
     @property
     def trial(self) -> str:
-        """The folder of figures for changes of the profile (`name_trial`); "" if it is as it is."""
+        """The folder of figures for these changes of the profile; "" without any."""
         return self._trial
 
     def out_of_distribution(self) -> "Parameters":
-        """The parameters of 07_ood (IRCoT §5): without IIRC, as in the paper, and not tuned."""
+        """Those of 07_ood: without IIRC, and not tuned (IRCoT §5)."""
         others = [name for name in self.datasets if name != "iirc"]
         return self.change(datasets=others, dev=0, test=self.ood_test or self.test)
 
     def other_reader(self) -> "Parameters":
-        """These parameters with the other reader (IRCoT App. E)."""
+        """These with the other reader (IRCoT App. E)."""
         return self.change(reader="direct" if self.reader == "cot" else "cot")
 
     def for_agent(self) -> "Parameters":
-        """The parameters for SearChain's study: with `agent`, prompted as it was trained, in place
-        of `model`; unchanged if there is no agent, or if a server is used.
-        """
+        """Those of SearChain's study: if there is a local `agent`, it is the model."""
         if self.server or not self.agent:
             return self
         return self.change(model=self.agent, style=AGENT.name, context_tokens=None)
 
     def command_line(self) -> str:
         """The options of `ircotlib figures` that give these parameters."""
-        profile, options = read_parameters(self.profile).model_dump(), [f"--profile {self.profile}"]
+        profile, command = read_parameters(self.profile).model_dump(), f"--profile {self.profile}"
         for name, value in self.model_dump().items():
             if value != profile.get(name):
                 text = f"{name}={json.dumps(value, ensure_ascii=False)}"
-                options.append(f"--set {shlex.quote(text)}")
-        return " ".join(options)
+                command += f" --set {shlex.quote(text)}"
+        return command
 
     def grid(self, module: str, name: str, paper: list, of: str = MAIN) -> list:
         """The values to try; the paper's if none are set, but only the first for OOD."""
@@ -186,42 +177,37 @@ class Parameters(BaseModel):
 
 
 def grid_names() -> list[str]:
-    """The names of parameters that are grids of systems."""
     own = {f"{s.module}_{name}" for s in all_systems().values() for name in s.grid if name != "m"}
     return sorted(f"{of}{name}" for of in (MAIN, SCALE, OOD) for name in own)
 
 
 def check(values: dict) -> Parameters:
-    """Parameters with these values. Raises UserError, in one line, for wrong ones."""
+    """Parameters with these values. Raises UserError, in one line."""
     try:
         return Parameters(**values)
     except ValidationError as error:
-        told = []
-        for each in error.errors(include_url=False):
-            name = ".".join(map(str, each["loc"]))
-            # what is said of a text names it only if it has no password
-            found = "" if each["type"] == "value_error" else f", found {each['input']!r}"
-            told.append(f"{name}: {each['msg'].removeprefix('Value error, ')}{found}".lstrip(": "))
-        raise UserError("; ".join(dict.fromkeys(told))) from None
+        found = []
+        for each in error.errors():
+            name, message = ".".join(map(str, each["loc"])), each["msg"]
+            if each["type"] != "value_error":  # ours name the value, unless it has a password
+                message += f", found {each['input']!r}"
+            found.append(f"{name}: {message.removeprefix('Value error, ')}".lstrip(": "))
+        raise UserError("; ".join(dict.fromkeys(found))) from None
 
 
 def read_parameters(profile: str, changes: dict | None = None) -> Parameters:
-    """The parameters of a profile with some changes. Raises UserError for a wrong one."""
+    """The parameters of a profile with some changes. Raises UserError, in one line."""
     path = PROFILES / f"{profile}.yaml"
     if not NAME.fullmatch(profile) or not path.is_file():
-        known = sorted(path.stem for path in PROFILES.glob("*.yaml"))
-        raise UserError(f"found the profile {profile!r}, expected one of {', '.join(known)}")
+        known = ", ".join(sorted(path.stem for path in PROFILES.glob("*.yaml")))
+        raise UserError(f"found the profile {profile!r}, expected one of {known}")
     try:
-        values = read_value(path.read_text(encoding="utf-8"))
-        if not isinstance(values, dict) or "profile" in values:
-            raise UserError("expected lines as in profiles/mini.yaml, and no name of a profile")
-        checked = check({"profile": profile} | values)
-    except (UserError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: {error}") from None
+        checked = check(read_value(path.read_text(encoding="utf-8")) | {"profile": profile})
+    except (UserError, TypeError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: {error}, expected lines as in profiles/mini.yaml") from None
     given = changes or {}
     if given.get("profile", profile) != profile:
-        expected = f"expected --profile {given['profile']}, or `profile` in the notebook"
-        raise UserError(f"found the parameter 'profile' changed, {expected}")
+        raise UserError("found 'profile' among the changes, expected --profile")
     if given.get("server"):
         given = SERVED | {"models": [given.get("model", checked.model)]} | given
     changed = checked.change(**given)

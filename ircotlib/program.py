@@ -1,6 +1,5 @@
 """Requests, their replies, and what a program is: a plain generator that answers ONE question. It
-yields requests, is sent their replies, and returns its result. It knows nothing of batches, caches
-or servers, and composes with `yield from`.
+yields requests, is sent their replies, and returns its result.
 """
 
 import hashlib
@@ -25,8 +24,8 @@ class Message(NamedTuple):
 
 
 class Purposed(str):
-    """A prompt that says, to those who read a trace, what the model does with it ("CoT writes a
-    chain of thought"), and how many demonstrations it shows. It equals its text, and has its key.
+    """A prompt that also says what the model does with it ("CoT writes a chain of thought"), and
+    how many demonstrations it shows. It equals its text, and has its key.
     """
 
     def __new__(cls, text: str, purpose: str = "", demonstrations: int = 0) -> "Purposed":
@@ -36,7 +35,6 @@ class Purposed(str):
 
 
 def with_purpose(prompt: str, purpose: str) -> Purposed:
-    """The prompt, which now says what the model does with it."""
     prompt = prompt if isinstance(prompt, Purposed) else Purposed(prompt)
     prompt.purpose = purpose
     return prompt
@@ -44,9 +42,8 @@ def with_purpose(prompt: str, purpose: str) -> Purposed:
 
 @dataclass(frozen=True, slots=True)
 class Retrieve:
-    """Asks for the k best paragraphs for a query. The reply is a tuple of at most k, best first.
-    `titles`: only paragraphs with one of these; None: the whole corpus. `distinct`: of texts that
-    are equal except for case, only the best (IRCoT, released program).
+    """Asks for the k best paragraphs for a query; the reply is a tuple, best first. `titles`: only
+    of these pages. `distinct`: of texts that differ only in case, the best (IRCoT, program).
     """
 
     query: str
@@ -79,14 +76,13 @@ class Extracted(NamedTuple):
 
     @classmethod
     def read(cls, reply: str) -> "Extracted":
-        """The answer in a stored reply."""
         return cls(**json.loads(reply))
 
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
-    """Asks whether a query repeats one of the earlier queries (SearChain, released program). The
-    reply is the highest score among them, from 0 to 1; 0 if there are no earlier queries.
+    """Asks whether a query repeats an earlier one (SearChain, released program). The reply is the
+    highest score among them, from 0 to 1.
     """
 
     query: str
@@ -95,9 +91,7 @@ class Duplicate:
 
 @dataclass(frozen=True, slots=True)
 class Generate:
-    """Asks for the continuation of a prompt by greedy decoding. The reply is the text, stripped; it
-    ends before the first of `stop`, if these are texts. `max_tokens`: in tokens of the model.
-    """
+    """Asks for the continuation of a prompt by greedy decoding. The reply is the text, stripped."""
 
     prompt: str | tuple[Message, ...]
     stop: Stop = None
@@ -106,8 +100,8 @@ class Generate:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Asks for n continuations of a prompt, sampled at a temperature, stopped as in Generate. The
-    reply is a tuple of n Sampled, or of at least one if a server gives no more.
+    """Asks for n sampled continuations of a prompt. The reply is a tuple of n Sampled, or of at
+    least one if a server gives no more.
     """
 
     prompt: str | tuple[Message, ...]
@@ -132,17 +126,14 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One request of a program and its reply. `cached`: kept, or computed for another program too.
-    `prompt_tokens`, `tokens`: those that the model read and wrote for it, cached or not.
-    `thoughts`: those before each of its texts, if the model thinks.
-    """
+    """One request of a program and its reply."""
 
     request: Request
     reply: Reply
-    cached: bool
-    prompt_tokens: int = 0
-    tokens: int = 0
-    thoughts: tuple[str, ...] = ()
+    cached: bool  # kept, or computed for another program too
+    prompt_tokens: int = 0  # that the model read, cached or not
+    tokens: int = 0  # that it wrote
+    thoughts: tuple[str, ...] = ()  # before each of its texts, if it thinks
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +146,8 @@ class Outcome(Generic[Result]):
 
 
 def deepen(request: Request, depth: int) -> Request:
-    """The request that is answered and cached in place of this one: a retrieval of `depth`
-    paragraphs serves every smaller k, because the best k come first.
+    """The request that is answered and cached in place of this one: the best `depth` paragraphs
+    begin with the best k.
     """
     shared = isinstance(request, Retrieve) and 1 <= request.k < depth
     return replace(request, k=depth) if shared else request
@@ -166,16 +157,11 @@ CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=asdi
 
 
 def key(request, fingerprint: str) -> str:
-    """The cache key of a request: a hash of its kind, its backend's fingerprint and its fields, but
-    for those with their default value, so that a new field changes no keys of earlier requests.
+    """The cache key of a request: a hash of its kind, its backend's fingerprint and its fields.
+    Those with their default value are left out: a new field changes no earlier keys.
     """
     values = {field: getattr(request, field.name) for field in fields(request)}
     kept = {field.name: value for field, value in values.items() if value != field.default}
     content = [type(request).__name__, fingerprint, kept]
     return hashlib.blake2b(CANONICAL.encode(content).encode(), digest_size=16).hexdigest()
 
-
-def unknown(request: object) -> TypeError:
-    """The error for a request of an unknown kind."""
-    kinds = "Retrieve, NearestTitle, Extract, Duplicate, Generate or Sample"
-    return TypeError(f"found the request {request!r}, expected {kinds}")

@@ -3,7 +3,6 @@
 import re
 import string
 from collections.abc import Sequence
-from html import escape as escape_html
 
 from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Stop
 
@@ -41,12 +40,11 @@ _ITEM = re.compile(r"^ *(?:Step )?\d+ *[.):] *(\S.*?) *$", re.MULTILINE)
 
 
 def stop_end(text: str, stop: Stop, complete: bool, by_word: bool = False) -> int | None:
-    """The index where the kept part of a text ends (IRCoT §3.1, §4.1); None: not known yet.
+    """The index where the kept part of a text ends (IRCoT §3.1, §4.1); None: not known yet, which
+    cannot be if it is `complete`.
 
-    `stop`: SENTENCE, and `by_word`: see `sentence_end`; LINE: before the first newline;
-    SENTENCE_OF_LINE: like SENTENCE, but nothing is kept of a text that begins with a newline;
-    texts: before the first that is complete; None: at the end. `complete`: no more text will
-    follow; the result is then never None. Raises ValueError for another `stop`.
+    `stop`: SENTENCE, and `by_word`: see `sentence_end`; SENTENCE_OF_LINE: nothing is kept of a text
+    that begins with a newline; texts: before the first that is complete; None: at the end.
     """
     check_stop(stop)
     if stop == SENTENCE_OF_LINE and "\n" in text[: len(text) - len(text.lstrip())]:
@@ -64,9 +62,8 @@ def cut(text: str, stop: Stop) -> str:
 
 
 def without_echo(text: str, prompt: str) -> str:
-    """Remove from a chat model's reply what a continuation of the prompt would not have: a code
-    fence or quotation marks around it, bold type, and a repeated end of the prompt, which is its
-    last line, such as "A: It is old.", or one of the two parts of that (ours). All else is kept.
+    """A chat model's reply without what a continuation of the prompt would not have: a code fence
+    or quotation marks around it, bold type, and the prompt's last line, or a part of it (ours).
     """
     text = _FENCE.sub("", text).replace("**", "").lstrip(" ")
     if len(text) > 1 and text[0] == text[-1] == '"' and text.count('"') == 2:
@@ -82,39 +79,31 @@ def check_stop(stop: Stop) -> None:
     """Raise ValueError unless `stop` is None, one of WORDS or a tuple of non-empty texts."""
     texts = isinstance(stop, tuple) and all(isinstance(text, str) and text for text in stop)
     if stop not in (None, *WORDS) and not (texts and stop):
-        known = ", ".join(map(repr, WORDS))
-        raise ValueError(f"found stop {stop!r}, expected {known}, a tuple of texts, or None")
+        raise ValueError(f"found stop {stop!r}, expected one of {WORDS}, a tuple of texts, or None")
 
 
 def sentence_end(text: str, complete: bool, by_word: bool = False) -> int | None:
     """The index just after the first sentence of `text` (IRCoT §3.1: only the first generated
-    sentence is kept).
+    sentence is kept); None: not known yet, as in `stop_end`.
 
-    `complete`, None: see `stop_end`. Because an end must be right for every continuation, a full
-    stop ends a sentence only if white space follows: "Amazon." may become "Amazon.com", and "the ."
-    "the .30 carbine". `by_word`: the model cannot write a word directly after a full stop, so that
-    one after an ordinary word ends the sentence at once. Leading white space belongs to the
-    sentence; a newline after its text always ends it. Differs from the paper: its program splits
-    sentences with spaCy, ours by rules, the same on every machine.
+    An end must be right for every continuation: a full stop ends a sentence only before white
+    space, because "Amazon." may become "Amazon.com". `by_word`: no model writes a word directly
+    after a full stop, so that one after an ordinary word ends the sentence at once. A newline after
+    its text always ends it. Differs from the paper: its program splits with spaCy, ours by rules.
     """
-    first = len(text) - len(text.lstrip())
-    for stop in _STOP.finditer(text, first):
+    for stop in _STOP.finditer(text, len(text) - len(text.lstrip())):
+        before, after = text[: stop.start()], text[stop.end() :]
         if stop[0] == "\n":
-            return len(text[: stop.start()].rstrip())
-        before = text[: stop.start()]
-        after = text[stop.end() :]
+            return len(before.rstrip())
         ends = _stop_ends(before, stop[0], after, complete, by_word)
-        if ends is None:
-            return None
-        if ends:
-            return stop.end()
+        if ends is not False:
+            return stop.end() if ends else None
     return len(text.rstrip()) if complete else None
 
 
 def sentences(text: str) -> list[str]:
     """All sentences of a finished text, stripped, in order (IRCoT §3.1)."""
-    parts = []
-    rest = text.strip()
+    parts, rest = [], text.strip()
     while rest:
         end = sentence_end(rest, complete=True)
         parts.append(rest[:end])
@@ -124,8 +113,7 @@ def sentences(text: str) -> list[str]:
 
 def answer_from_chain(text: str) -> str | None:
     """The text after the last " answer is: " of a chain of thought, to the end of the line, without
-    a final full stop; None if these words are missing (IRCoT §3.2, program). The colon is optional,
-    the spaces are not; case matters.
+    a final full stop; None if these words are missing (IRCoT §3.2, program).
     """
     # their program takes the last match: "the answer is: …" may be a thought on the way
     answers = _ANSWER.findall(text)
@@ -139,22 +127,13 @@ def list_items(text: str) -> list[str]:
 
 def gives_answer(sentence: str, released: bool = False) -> bool:
     """Whether this sentence of a chain of thought ends it (IRCoT §3.1: it contains "answer is:").
-
-    `released`: as in the authors' program the pattern of `answer_from_chain` decides: "answer is
-    Rome", without a colon, ends the chain too; "answer is:" with nothing after it does not.
+    `released`: as in the authors' program the pattern of `answer_from_chain` decides.
     """
     return _ANSWER.match(sentence) is not None if released else "answer is:" in sentence
 
 
-def is_reasoning(sentence: str) -> bool:
-    """Whether a sentence only draws a conclusion, so that it is no query (IRCoT, program)."""
-    return sentence.lower().startswith(REASONING_OPENERS) or _SUM.search(sentence) is not None
-
-
 def remove_question_words(query: str) -> str:
-    """The query without its space-separated QUESTION_WORDS, as the authors' program has every query
-    of IRCoT and OneR, including the question itself (IRCoT, program).
-    """
+    """The query without QUESTION_WORDS, as every query of IRCoT and OneR (IRCoT, program)."""
     return " ".join(word for word in query.split(" ") if word.strip().lower() not in QUESTION_WORDS)
 
 
@@ -164,12 +143,12 @@ def last_sentence(thoughts: Sequence[str], question: str) -> str:
 
 
 def query_from(thoughts: Sequence[str], question: str) -> str:
-    """The query of the retrieve step as the authors' program makes it (IRCoT, program): the last
-    sentence that is not a reasoning sentence, else the question; in both cases without question
-    words. Differs from the paper: §3.1 takes both as they are (`last_sentence`).
+    """The query of the retrieve step, without question words: the last sentence that is no
+    reasoning sentence, else the question (IRCoT, program). Differs from the paper: `last_sentence`.
     """
     # a conclusion says nothing new to look for, so the fact before it is asked for again
-    factual = [thought.strip() for thought in thoughts if not is_reasoning(thought)]
+    facts = [each.strip() for each in thoughts if not each.lower().startswith(REASONING_OPENERS)]
+    factual = [fact for fact in facts if not _SUM.search(fact)]
     return remove_question_words(last_sentence(factual, question) or question)
 
 
@@ -188,8 +167,10 @@ def _stop_ends(before: str, marks: str, after: str, complete: bool, by_word: boo
     if "\n" in after[: len(after) - len(following)] or (complete and not following):
         return True
     kind = _stop_kind(before, marks)
-    if kind in ("never", "certain"):
-        return False if kind == "never" else True if after or by_word else None
+    if kind == "never":
+        return False
+    if kind == "certain":
+        return True if after or by_word else None
     if kind in ("before an opener", "after a name"):
         word = re.match(r"\W*(\w+)(\W?)", following)
         if not complete and (word is None or not word[2]):
@@ -207,7 +188,7 @@ def _stop_ends(before: str, marks: str, after: str, complete: bool, by_word: boo
 
 
 def _stop_kind(before: str, marks: str) -> str:
-    """What must follow a stop for the sentence to end, from the text before it."""
+    """What must follow a stop for the sentence to end, told by the text before it."""
     word = re.split(r"[\s(\[\"“]", before.rstrip())[-1].lstrip("'‘†")
     if marks[0] == "." and (word in NEVER_END or _LIST_NUMBER.fullmatch(before)):
         return "never"
@@ -230,23 +211,8 @@ def _stop_kind(before: str, marks: str) -> str:
     return "certain" if closed and before.count('"') % 2 == 0 else "not before lower case"
 
 
-CONTROLS = {number: " " for number in (*range(32), *range(127, 160)) if chr(number) not in "\t\n"}
-MARKS = CONTROLS | str.maketrans({mark: f"&#{ord(mark)};" for mark in "*_`[]\\\n~"})
-MARKS[ord("$")] = "<span>$</span>"  # in an element of its own it does not begin a formula
-
-
 def plain(text: str) -> str:
-    """A text in one line that no terminal obeys: control codes are shown, such as "\\x1b"."""
+    """A text in one line, with control codes written out, such as "\\x1b"."""
+    line = " ".join(text.split())
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
 
-    def show(letter: str) -> str:
-        return " " if letter.isspace() else letter.encode("unicode_escape").decode()
-
-    return "".join(each if each.isprintable() else show(each) for each in text).strip()
-
-
-def escape(text: str) -> str:
-    """Escape text from models, queries and pages for Markdown, so that nothing in it is read as
-    HTML, Markdown or a formula, empty lines in a prompt do not end its <pre>, and a terminal that
-    prints it is not controlled by it.
-    """
-    return escape_html(text, quote=False).translate(MARKS)

@@ -23,7 +23,6 @@ from ircotlib.systems import all_systems
 WRONG = [
     ({"test": True}, "test: .* valid integer, found True"),
     ({"dev": "x"}, "dev: .* valid integer, found 'x'"),
-    ({"max_steps": 10**12}, "max_steps: .* less than or equal to 1000, found 1000000000000"),
     ({"chat": 2}, "chat: .* valid boolean, found 2"),
     ({"datasets": "hotpotqa"}, "datasets: .* valid list, found 'hotpotqa'"),
     ({"datasets": ["musique", "musique"]}, "datasets: found .*, expected each value once"),
@@ -102,7 +101,6 @@ def test_the_command_that_gives_parameters_says_only_what_was_changed():
 
 LINES = {  # of a profile, and what the error says of them
     "dev: 030": "dev: .* valid integer, found '030'",
-    "profile: sample": "expected lines as in profiles/mini.yaml",
     "datasets: [x]": "datasets.0: found 'x'",
     "- a": "found no YAML",
 }

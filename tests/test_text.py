@@ -186,7 +186,7 @@ def test_an_end_once_given_stays_right_whatever_the_stop(stop):
 @pytest.mark.parametrize("stop", ["word", "\n", (), ("",), ("\n", ""), ["\n"], (1,), 3, ""])
 def test_other_stops_are_errors(stop):
     for complete in (True, False):
-        with pytest.raises(ValueError, match="found stop .* 'sentence', 'line', 'sentence of"):
+        with pytest.raises(ValueError, match="found stop .*'sentence', 'line', 'sentence of"):
             stop_end("Rome", stop, complete)
     with pytest.raises(ValueError):
         cut("Rome", stop)

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from ircotlib import text as texts
-from ircotlib.text import answer_from_chain, gives_answer, is_reasoning
+from ircotlib.text import answer_from_chain, gives_answer
 
 
 @pytest.mark.parametrize(
@@ -52,9 +52,11 @@ REASONING += "|He lived for 1,542.5 - 1,483 = 59.5 years."
 FACTS = "Sony made it.|That is a film.|Thusly named.|The season 1990 - 1991 was long."
 
 
-def test_is_reasoning():
-    assert all(map(is_reasoning, REASONING.split("|")))
-    assert not any(map(is_reasoning, FACTS.split("|")))
+def test_reasoning_is_no_query():
+    for sentence in REASONING.split("|"):
+        assert texts.query_from([sentence], "Rome?") == "Rome?"
+    for sentence in FACTS.split("|"):
+        assert texts.query_from([sentence], "Rome?") != "Rome?"
 
 
 def test_question_words_are_removed_as_whole_tokens():

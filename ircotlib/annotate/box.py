@@ -1,7 +1,6 @@
 """The box in which people judge chains of thought and references, with keys (docs/annotate.md)."""
 
 import os
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import traitlets
 from IPython.display import display
 from ipywidgets import HTML, Button, HBox, Label, Text, VBox
 from jinja2 import Environment, FileSystemLoader
-from markupsafe import Markup, escape
+from markupsafe import escape
 
 from ircotlib.annotate import judgements
 from ircotlib.annotate.factuality import FIGURE_7, Item, Verdicts, read_items
@@ -29,10 +28,6 @@ STEPS = {"ArrowLeft": -1, "ArrowRight": 1}
 UNNAMED = f"type your name first: letters, digits, - and _, not {JUDGE}"
 # all that is given to a template is text: it is escaped where it is written
 PAGES = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True)
-SMALL_WORDS = frozenset(
-    "a an and are as at by for from had has have he her his in is it its of on or she so that the"
-    " their they this thus to was were which who with".split()
-)
 
 
 class Page(anywidget.AnyWidget):
@@ -99,9 +94,7 @@ class AnnotateBox(VBox):
         self.page.send("heard")
 
     def show(self) -> None:
-        """Show the annotator's progress, and the current sentence with its words marked in the
-        paragraphs.
-        """
+        """Show the annotator's progress, and the current sentence."""
         judged, count = self.read(), len(self.sentences)
         done = sum((item.id, n) in judged for item, n in self.sentences)
         status = f"{done} of {count} sentences{': all done, thank you' * (0 < done == count)}"
@@ -115,14 +108,8 @@ class AnnotateBox(VBox):
         item, now = self.sentences[self.at]
         number = self.items.index(item) + 1
         place = f"Text {number} of {len(self.items)}, sentence {now + 1} of {item.facts}"
-        words = {*re.findall(r"\w+", item.sentences[now].lower())} - SMALL_WORDS
-
-        def mark(text: str) -> Markup:
-            parts = [(escape(part), part.lower() in words) for part in re.split(r"(\w+)", text)]
-            return Markup("".join(f"<mark>{part}</mark>" if m else part for part, m in parts))
-
-        told = {"item": item, "now": now, "judged": judged, "place": place, "signs": SIGNS}
-        self.page.page = PAGES.get_template("box.html").render(told, mark=mark)
+        about = {"item": item, "now": now, "judged": judged, "place": place, "signs": SIGNS}
+        self.page.page = PAGES.get_template("box.html").render(about)
 
 
 def annotate_box(
@@ -131,9 +118,8 @@ def annotate_box(
     read: Callable[[Parameters], list[Item]] = read_items,
     folder: Path = ANNOTATIONS,
 ) -> None:
-    """Show the box for the chains of IRCoT's Figure 7, or of the parameters' systems, or else the
-    command that makes the runs; in a batch run, show nothing. `read`: `read_references` for the
-    references in SearChain's final contents (Table 5, AMP).
+    """Show the box for the chains of IRCoT's Figure 7, or of the parameters' systems; in a batch
+    run, nothing. `read`: `read_references` for the references of SearChain (Table 5, AMP).
     """
     if os.environ.get("IRCOT_BATCH"):
         return

@@ -30,9 +30,7 @@ Verdicts = dict[tuple[str, int], str]  # "true", "false" or "unsure", by item an
 
 @dataclass(frozen=True)
 class Item:
-    """What a system wrote for a question, to be judged sentence by sentence, with the paragraphs it
-    had retrieved and the gold ones. Annotators are not shown which system wrote it.
-    """
+    """What a system, which annotators are not told, wrote for a question, to be judged."""
 
     id: str  # a hash of question, system and text: no judgement is counted for another text
     dataset: str
@@ -45,8 +43,8 @@ class Item:
 
 
 def read_items(p: Parameters, experiment: str = "04_ircot") -> list[Item]:
-    """The chains of an experiment's test runs with the first demonstration set, of systems that
-    answer, for `p.judged` questions of each data set, in random order (IRCoT §5).
+    """The chains of an experiment's test runs with the first demonstration set (`draw_items`), of
+    systems that answer (IRCoT §5).
     """
 
     def judged(about: Mapping, row: Mapping, find: Callable) -> tuple | None:
@@ -70,9 +68,8 @@ def chain_of(reading: str, thoughts: Sequence[str], reader: str) -> str:
 
 def draw_items(p: Parameters, experiment: str, judged: Callable) -> list[Item]:
     """What is to be judged of an experiment's test runs, in random order: of `p.judged` questions
-    of each data set, the same for every system. `judged(about, row, find)` returns the text that a
-    run wrote in a predicted row, its sentences, its paragraphs, and how many sentences state facts;
-    or nothing.
+    of each data set, the same for every system. `judged(about, row, find)` returns what a run wrote
+    in a row, its sentences, its paragraphs, and how many sentences state facts; or nothing.
     """
     items = []
     for folder, about in find_runs(p, experiment).items():
@@ -92,8 +89,8 @@ def draw_items(p: Parameters, experiment: str, judged: Callable) -> list[Item]:
 
 
 def list_judged(items: Sequence[Item], verdicts: Verdicts) -> pd.DataFrame:
-    """Scores, one row per chain that has a false sentence or has all of them judged: `error` is 1
-    if a sentence is false, `factual` if none is, `unsure` if none is, and one unsure.
+    """Scores, one row per chain that has a false sentence or has all of them judged. `unsure`: none
+    is false, and one unsure.
     """
     rows = []
     for item in items:
@@ -109,9 +106,8 @@ def list_judged(items: Sequence[Item], verdicts: Verdicts) -> pd.DataFrame:
 
 
 def count_errors(items: Sequence[Item], judged: Mapping[str, Verdicts]) -> pd.DataFrame:
-    """The numbers of IRCoT's Figure 7, in percent, by annotator, with the 95% interval over
-    questions, and the paper's. `n`: the chains judged. `unsure`: those with an unsure sentence but
-    no false one. Differs from the paper: it gives the number of chains, out of 40.
+    """The numbers of IRCoT's Figure 7 by annotator, and the paper's. Differs from the paper: in
+    percent, where it gives the number of chains, out of 40.
     """
     by = ["dataset", "system"]
     tables = []

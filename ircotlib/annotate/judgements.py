@@ -46,20 +46,19 @@ def is_person(annotator: str) -> bool:
 
 
 def write_judgement(judgement: Judgement, folder: Path = ANNOTATIONS) -> None:
-    """Append a judgement to its annotator's file, dated now, in one write, so that lines of several
-    windows never mix. It begins with a newline: a killed process may have left half a line.
-    """
+    """Append a judgement to its annotator's file, dated now."""
     if not is_person(name := judgement.annotator):
         raise UserError(f"found the annotator's name {name!r}, expected letters, digits, - and _")
     row = asdict(judgement) | {"time": datetime.now(UTC).isoformat(timespec="seconds")}
     Path(folder).mkdir(parents=True, exist_ok=True)
     with (Path(folder) / f"{name}.jsonl").open("a") as file:
+        # one write, so that lines of several windows never mix; a kill may have left half a line
         file.write(f"\n{json.dumps(row)}")
 
 
 def read_standing(annotator: str, folder: Path = ANNOTATIONS) -> dict[tuple[str, int], Judgement]:
-    """The judgements of an annotator that stand, the last of each item and sentence, in the order
-    of their clicks. A line that is none, as a kill may leave it, is left out with a warning.
+    """The judgements that stand, the last of each item and sentence, in the order of clicks. A line
+    that is none, as a kill may leave it, is left out with a warning.
     """
     path = Path(folder) / f"{annotator}.jsonl"
     standing = {}
@@ -78,7 +77,7 @@ def read_standing(annotator: str, folder: Path = ANNOTATIONS) -> dict[tuple[str,
 
 
 def undo(annotator: str, folder: Path = ANNOTATIONS) -> tuple[str, int] | None:
-    """Take back the annotator's last judgement, if any; return its item and sentence."""
+    """Take back the last judgement, if any; return its item and sentence."""
     last = next(reversed(read_standing(annotator, folder)), None)
     if last:
         write_judgement(Judgement(annotator, *last, None), folder)
@@ -86,14 +85,11 @@ def undo(annotator: str, folder: Path = ANNOTATIONS) -> tuple[str, int] | None:
 
 
 def read_verdicts(annotator: str, folder: Path = ANNOTATIONS) -> Verdicts:
-    """The verdicts of an annotator that stand."""
     return {at: judgement.verdict for at, judgement in read_standing(annotator, folder).items()}
 
 
 def read_judgements(folder: Path = ANNOTATIONS) -> dict[str, Verdicts]:
-    """The current verdicts of every annotator, by name; of several also the verdicts that they
-    settle on (`settle`), under their joined names.
-    """
+    """The verdicts of every annotator, and those that several settle on, under joined names."""
     names = filter(is_person, sorted(path.stem for path in Path(folder).glob("*.jsonl")))
     judged = {name: read_verdicts(name, folder) for name in names}
     return judged | ({" + ".join(judged): settle(judged)} if len(judged) > 1 else {})
@@ -109,9 +105,7 @@ def judge_all(items: Sequence[Item], judge: Callable[[str, Question], str]) -> V
 
 
 def settle(judged: Mapping[str, Verdicts]) -> Verdicts:
-    """One verdict per sentence from several annotators: the adjudicator's if there is one, else
-    the verdict on which all who judged the sentence agree. Others are left out.
-    """
+    """One verdict for each sentence on which the adjudicator, or else all, agree."""
     given = {}
     for verdicts in judged.values():
         for sentence, verdict in verdicts.items():
@@ -122,8 +116,7 @@ def settle(judged: Mapping[str, Verdicts]) -> Verdicts:
 
 def agreement(a: Verdicts, b: Verdicts) -> tuple[float, float, int]:
     """How far two annotators agree on the sentences that both have judged: Cohen's kappa (1960),
-    the share of equal verdicts, the number of sentences. Kappa is NaN if both gave one and the same
-    verdict throughout.
+    NaN if both gave one verdict throughout; the share of equal verdicts; the number of sentences.
     """
     pairs = [(a[sentence], b[sentence]) for sentence in a if sentence in b]
     if not pairs:

@@ -17,9 +17,8 @@ MARKS = re.compile(rf"{CITATION.pattern}(?: ?{CITATION.pattern})*[.,;:]?")
 def read_references(
     p: Parameters, experiment: str = "05_searchain", systems: Sequence[str] = ()
 ) -> list[Item]:
-    """The final contents with references of an experiment's test runs, for `p.judged` questions of
-    each data set, in random order (SearChain §4.3.4). Their sentences are fragments that end with
-    marks, to be judged, and the text after the last mark. `systems`: by name; empty: all.
+    """The final contents with references of an experiment's test runs (`draw_items`; SearChain
+    §4.3.4), cut into fragments that end with marks, and the text after the last mark.
     """
 
     def judged(about: Mapping, row: Mapping, find: Callable) -> tuple | None:
@@ -38,8 +37,7 @@ def read_references(
 
 def cut_after_marks(final: str, passages: Container[int]) -> tuple[list[str], str]:
     """Cut a text after each group of marks, except those of no passage; also return the rest."""
-    fragments = []
-    begin = 0
+    fragments, begin = [], 0
     for marks in MARKS.finditer(final):
         if any(int(mark) in passages for mark in re.findall(r"\d+", marks[0])):
             fragments.append(final[begin : marks.end()].strip())
@@ -49,7 +47,7 @@ def cut_after_marks(final: str, passages: Container[int]) -> tuple[list[str], st
 
 def judge_reference(item: Item, number: int, facts: Facts) -> str:
     """The verdict on a fragment's marks by a judge that knows the facts: "true" if the page of the
-    fact that it states is marked, "unsure" if no fact can be read in it, else "false".
+    fact is marked, "unsure" if no fact can be read.
     """
     fragment = item.sentences[number]
     marks = {f"[{mark}]" for group in citations(fragment) for mark in group}
@@ -59,9 +57,8 @@ def judge_reference(item: Item, number: int, facts: Facts) -> str:
 
 
 def accuracy_of_marks(items: Sequence[Item], judged: Mapping[str, Verdicts]) -> pd.DataFrame:
-    """AMP, the share of marks in the right place, from 0 to 1, for each data set, system and
-    annotator (SearChain Table 5). An unsure one is not in the right place (ours: the paper does not
-    say).
+    """AMP, the share of marks in the right place (SearChain §4.3.4, Table 5); an unsure one is not
+    (ours: the paper does not say).
     """
     by = ["dataset", "system", "judged_by"]
     rows = [
@@ -72,7 +69,6 @@ def accuracy_of_marks(items: Sequence[Item], judged: Mapping[str, Verdicts]) -> 
         if (item.id, number) in verdicts
     ]
     table = pd.DataFrame(rows, columns=[*by, "verdict"])
-    # right or wrong, and the mean over marks: from 0 to 1, as SearChain §4.3.4 defines it
     table = table.assign(AMP=table["verdict"] == "true", unsure=table["verdict"] == "unsure")
     counted = {"AMP": ("AMP", "mean"), "marks": ("verdict", "size"), "unsure": ("unsure", "sum")}
     return table.groupby(by, sort=False).agg(**counted).reset_index()

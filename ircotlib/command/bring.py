@@ -13,78 +13,63 @@ ircotlib import answers.json --dataset hotpotqa --set data_dir=FOLDER     answer
 import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
 from ircotlib.data import Paragraph, read_jsonl
+from ircotlib.datasets import own
 from ircotlib.datasets.documents import KINDS, read_documents
-from ircotlib.datasets.own import (
-    CORPUS,
-    FILE,
-    NAME,
-    TABLES,
-    read_table,
-    write_own,
-    write_own_corpus,
-)
 from ircotlib.errors import UserError
 from ircotlib.files.options import new_parser, parse_changes
-from ircotlib.files.paths import DATA, ROOT
+from ircotlib.files.paths import DATA
 from ircotlib.files.tables import write_table
 from ircotlib.papers.real_outputs import has_outputs, import_outputs
 from ircotlib.results.statistics import summarise
 
 
 def bring(source: Path, folder: Path, columns: Mapping[str, str] = {}) -> Path:
-    """Write what a source has (`read_table`, `read_documents`) as the data set `own` into a folder,
-    and return the file. Raises UserError if the file is there.
-    """
-    kind, tables = source.suffix.lower(), (*TABLES, ".jsonl")
+    """Write what a source has as the data set `own` into a folder, and return the file."""
+    kind, tables = source.suffix.lower(), (*own.TABLES, ".jsonl")
     if not source.is_dir() and kind not in (*tables, *KINDS):
         expected = f"expected a folder, or a file that ends in {', '.join((*tables, *KINDS))}"
         raise UserError(f"found {source}, {expected}")
-    records = read_table(source, columns) if kind in tables else read_documents(source)
+    records = own.read_table(source, columns) if kind in tables else read_documents(source)
     if (first := next(records, None)) is None:
         raise UserError(f"{source}: found no question and no paragraph, expected some")
     is_corpus = isinstance(first, Paragraph)
-    target = folder / NAME / (CORPUS if is_corpus else FILE)
+    target = folder / own.NAME / (own.CORPUS if is_corpus else own.FILE)
     if target.exists():
         raise UserError(f"{target}: found a file, expected nothing there yet: name another folder")
-    (write_own_corpus if is_corpus else write_own)(folder, chain([first], records))
+    (own.write_own_corpus if is_corpus else own.write_own)(folder, chain([first], records))
     return target
 
 
 def bring_outputs(options: Namespace) -> None:
     """Write the scores of outputs as a table, and print their means and what was left out."""
-    changes = parse_changes(options.set)
-    if unknown := [name for name in changes if name != "data_dir"]:
-        raise UserError(f"found --set {unknown[0]}, expected data_dir, for outputs nothing else")
+    changes, path = parse_changes(options.set), DATA / "imported" / "scores.csv"
+    if unknown := changes.keys() - {"data_dir"}:
+        raise UserError(f"found --set {min(unknown)}, expected data_dir, for outputs nothing else")
     named = {name: getattr(options, name) for name in ("dataset", "system", "model")}
     scores, notes = import_outputs(*options.sources, **changes, **named)
     for note in notes:
         print(note, file=sys.stderr)
-    write_table(DATA / "imported" / "scores.csv", scores)
+    write_table(path, scores)
     print(summarise(scores).drop(columns=["profile", "deviation"]).to_string(index=False))
-    print(f"{_near(DATA / 'imported' / 'scores.csv')}: {len(scores):,} scored answers")
-
-
-def _near(path: Path) -> str:
-    return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
+    print(f"{path}: {len(scores):,} scored answers")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = new_parser(__doc__, "ircotlib import")
     what = "a file or folder, and the folder that gets own/; or outputs"
     parser.add_argument("sources", nargs="+", type=Path, metavar="source", help=what)
+    add_list = partial(parser.add_argument, action="append", default=[])
     named = "of a table: id, question, answers, kind, title or text, if it is called otherwise"
-    parser.add_argument("--column", action="append", default=[], metavar="WHAT=COLUMN", help=named)
-    parser.add_argument("--dataset", default=NAME, help="of outputs that do not say it")
-    parser.add_argument("--system", default="", help="of outputs that do not say it")
-    parser.add_argument("--model", default="", help="of outputs that do not say it")
-    change = "of outputs: your official files, with aliases and gold paragraphs"
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="data_dir=FOLDER", help=change
-    )
+    add_list("--column", metavar="WHAT=COLUMN", help=named)
+    for name, default in (("dataset", own.NAME), ("system", ""), ("model", "")):
+        parser.add_argument(f"--{name}", default=default, help="of outputs that do not say it")
+    files = "of outputs: your official files, with aliases and gold paragraphs"
+    add_list("--set", metavar="data_dir=FOLDER", help=files)
     options = parser.parse_args(arguments)
     outputs = list(filter(has_outputs, options.sources))
     if len(outputs) == len(options.sources):
@@ -96,5 +81,5 @@ def main(arguments: Sequence[str] | None = None) -> None:
     columns = dict(text.partition("=")[::2] for text in options.column)
     target = bring(source, folder, columns)
     count = sum(1 for _ in read_jsonl(target))
-    what = "questions" if target.name == FILE else "paragraphs"
+    what = "questions" if target.name == own.FILE else "paragraphs"
     print(f"{target}: {count:,} {what}; to use them: --set datasets=[own] --set data_dir={folder}")

@@ -20,20 +20,15 @@ from ircotlib.parameters import Parameters, read_parameters
 
 
 class Download(NamedTuple):
-    """A row of data/downloads.csv: files in one folder of data_dir, and where to get them.
-
-    `corpus`: "full" for files that only the papers' corpora need. `files`: with spaces between.
-    `address`: of the single file, or of an archive with all files; "" if the publisher offers none.
-    `bytes`, `checksum`: "" if not published. `page`: for getting the files by hand.
-    """
+    """A row of data/downloads.csv: files in one folder of data_dir, and where to get them."""
 
     folder: str
-    corpus: str
-    files: str
-    address: str
+    corpus: str  # "full": only the papers' corpora need it
+    files: str  # with spaces between
+    address: str  # of the single file, or of an archive with all; "": the publisher offers none
     bytes: str
     checksum: str
-    page: str
+    page: str  # for getting the files by hand
 
     def __str__(self) -> str:
         size = f"{int(self.bytes) / 1e6:,.0f} MB" if self.bytes else "size unknown"
@@ -41,18 +36,14 @@ class Download(NamedTuple):
 
 
 def read_downloads(path: Path = DOWNLOADS) -> list[Download]:
-    """The table of downloads."""
     return [Download(**row) for row, _ in read_cells(path)]
 
 
 def missing(p: Parameters, table: Sequence[Download]) -> Iterator[Download]:
-    """The downloads that these parameters' data sets and corpora need and `data_dir` lacks. KILT's
-    data sets have no corpus but KILT's pages.
-    """
-    corpora = {}  # in use, by the folder of their files
+    """The downloads that these data sets and their corpora need and `data_dir` lacks."""
+    corpora = {}  # in use, by the folder of their files; KILT's data sets have KILT's pages alone
     for dataset in map(find_dataset, p.datasets):
-        full = dataset.full_corpus
-        if full and (p.corpus == "full" or not dataset.has_gold):
+        if (full := dataset.full_corpus) and (p.corpus == "full" or not dataset.has_gold):
             corpora[full.name] = full
     data_dir = Path(resolve(p.data_dir))
     for row in table:
@@ -65,7 +56,6 @@ def missing(p: Parameters, table: Sequence[Download]) -> Iterator[Download]:
 
 
 def fetch(row: Download, data_dir: Path) -> None:
-    """Download the files of a row to data_dir/<folder>, or go on with that."""
     folder = data_dir / row.folder
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / Path(urlsplit(row.address).path).name
@@ -84,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     p = read_parameters(options.profile, parse_changes(options.set))
     if not p.data_dir:
-        raise UserError(f"found the profile {p.profile}, which makes its data, expected another")
+        raise UserError(f"found no data_dir in {p.profile}, which makes its data")
     if not Path(resolve(p.demonstrations)).is_dir():
         prompts = "by hand: the folder prompts/ of https://github.com/StonyBrookNLP/ircot"
         print(f"{prompts}, into {p.demonstrations}")

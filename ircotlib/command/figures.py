@@ -1,9 +1,7 @@
 """Regenerates every figure and table: runs the notebooks with a profile's parameters.
 
 ircotlib figures                                   the mini profile
-ircotlib figures --only 04_ircot --set "ircot_k=[4]"
 ircotlib figures --profile sample --set data_dir=FOLDER --only ircot_fig04_f1
-ircotlib figures --save                            the mini profile; keeps the executed notebooks
 
 Interrupted, or run again: what was answered is in the call cache.
 """
@@ -29,9 +27,7 @@ KEEP_MEMORY = dict.fromkeys(("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_")
 
 
 def choose_notebooks(only: Sequence[str], p: Parameters) -> list[str]:
-    """The notebooks of these names, or that make the figures of these names with these parameters;
-    all for none.
-    """
+    """The notebooks of these names, or that make the figures of these names; all for none."""
     makes = {name: {path.stem for path in made_by(name, p.profile, p.trial)} | {name}
              for name in all_notebooks()}  # fmt: skip
     known = sorted(set().union(*makes.values()))
@@ -42,7 +38,7 @@ def choose_notebooks(only: Sequence[str], p: Parameters) -> list[str]:
 
 def run_notebook(notebook: str, p: Parameters, changes: dict, executed: Path) -> float:
     """Execute a notebook into `executed`; return the seconds. Cells with the tag `mini`, which
-    speak of what that profile gives, are left out with another one or a trial.
+    speak of what that profile gives, are left out of others and of trials.
     """
     import nbformat
     import papermill
@@ -78,9 +74,8 @@ def run_notebook(notebook: str, p: Parameters, changes: dict, executed: Path) ->
 def regenerate(
     p: Parameters, notebooks: Sequence[str], changes: dict, save: bool = False, jobs: int = 1
 ) -> None:
-    """Run notebooks in their order, `jobs` at a time, and print their seconds and what they made;
-    executed copies go to data/executed/PROFILE, those of a trial to its folder there. One that
-    reads runs waits for those that make them; after one fails, none begins.
+    """Run notebooks in their order, `jobs` at a time, and print what they made. One that reads runs
+    waits for those that make them; after one fails, none begins.
     """
     folder, started = DATA / "executed" / p.profile / p.trial, time.time_ns()
     # no kernel reads or writes the user's own settings and history
@@ -137,8 +132,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = new_parser(__doc__, "ircotlib figures")
     add = parser.add_argument
     add_profile(parser)
-    only = "this notebook, or the one that makes this figure; may be repeated"
-    add("--only", action="append", default=[], metavar="NAME", help=only)
+    add("--only", action="append", default=[], metavar="NAME", help="a notebook or a figure")
     add("--save", action="store_true", help="keep the executed notebooks, stripped, in notebooks/")
     add("--jobs", type=read_workers, default=1, help="notebooks at a time")
     options = parser.parse_args(arguments)

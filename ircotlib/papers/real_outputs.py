@@ -95,7 +95,7 @@ def describe_folder(path: Path) -> tuple[list[str], dict[str, list[str]]]:
     config = "".join(map(read_text, sorted(path.parent.glob(f"config__*_{split}.jsonnet"))))
     model = next(iter(MODEL.findall(config)), "not stated")
     golds = path.with_name(path.name.replace("prediction", "ground_truth", 1))
-    golds = parse_json(golds.read_bytes(), str(golds), "an object") if golds.exists() else {}
+    golds = parse_json(golds.read_bytes(), str(golds)) if golds.exists() else {}
     about = [dataset, PREFIXES[prefix], model, split]
     return about, {id: gold if isinstance(gold, list) else [gold] for id, gold in golds.items()}
 
@@ -106,7 +106,7 @@ def read_answers(path: Path) -> dict[str, str]:
         rows = [row for row, _ in read_lines(path)]
         pairs = [(row.get("id"), row.get("prediction")) for row in rows if isinstance(row, dict)]
     else:
-        parse_json(path.read_bytes(), str(path), "one JSON object")
+        parse_json(path.read_bytes(), str(path))
         pairs = json.loads(read_text(path), object_pairs_hook=tuple)  # as they stand, also repeated
         pairs = dict(pairs).get("answer", pairs) if isinstance(pairs, tuple) else ()
     answers = {}

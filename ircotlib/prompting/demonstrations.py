@@ -45,8 +45,8 @@ def find_demonstrations(
 
 
 def _ask_for_titles(demonstration: Demonstration, style: str) -> Demonstration:
-    """A demonstration of naming pages: its first paragraph is the main passage, and the titles of
-    the others are the answer (IRCoT App. B).
+    """A demonstration of naming pages: the answer is the titles of all paragraphs but the first,
+    the main passage (IRCoT App. B).
     """
     main, *others = demonstration.paragraphs
     asked = STYLES[style].template("titles").ask(demonstration.question, n=len(others))
@@ -64,12 +64,10 @@ def _vary(
     own = demonstration.paragraphs
     titles = {paragraph.title for paragraph in own}
     distractors = {p.title: p for p in known if p.title not in titles}
-    # IRCoT §4.1: the gold paragraphs and M others; without M, nothing is shown to read
     paragraphs = [*own, *draw.sample(list(distractors.values()), m)] if m != NO_PARAGRAPHS else []
     draw.shuffle(paragraphs)
     # IRCoT §3.2: a direct reader is shown the answers that end the same chains
-    chain = demonstration.answer
-    answer = chain if stage == "cot" else answer_from_chain(chain)
+    answer = demonstration.answer if stage == "cot" else answer_from_chain(demonstration.answer)
     return replace(demonstration, paragraphs=tuple(paragraphs), answer=answer)
 
 
@@ -79,9 +77,8 @@ def prompt_path(
     """The prompt file of a stage ("cot", "direct" or "titles"), named as in IRCoT's release, or
     demonstrations.txt, which serves all stages. Raises FileNotFoundError if there is none.
 
-    `m`: the number of distractors, or NO_PARAGRAPHS. `family`: of the data set, whose examples
-    other systems show; the files of its folder come before those of the data set's, and where
-    `folder` has neither, those in prompts/own are taken. "": only the data set's (IRCoT §5, OOD).
+    `family`: its folder comes before the data set's, and where `folder` has neither, that in
+    prompts/own is taken. "": only the data set's (IRCoT §5, OOD).
     """
     context = "no_context" if m == NO_PARAGRAPHS else f"gold_with_{m}_distractors_context"
     titles = f"no_context_open_llm_retrieval_{style}.txt"
@@ -101,8 +98,8 @@ def prompt_path(
 
 @kept_until_changed(lambda path: [path])
 def read_demonstrations(path: Path) -> list[Demonstration]:
-    """The demonstrations of a prompt file in the format of IRCoT's release (prompts/README.md), in
-    its order and without the instructions. Raises DataError with the line where one starts.
+    """The demonstrations of a prompt file in the format of IRCoT's release (prompts/README.md),
+    without the instructions. Raises DataError with the line where one starts.
     """
     text = read_text(path)
     heads = list(METADATA.finditer(text))
@@ -116,9 +113,8 @@ def read_demonstrations(path: Path) -> list[Demonstration]:
         try:
             example = _read_one(str(json.loads(head[1])["qid"]), body)
         except (ValueError, KeyError, TypeError):
-            raise DataError(
-                f"{where}: found {f'{head[0]}{body}'[:90]!r}, expected {FORM}"
-            ) from None
+            found = f"found {f'{head[0]}{body}'[:90]!r}"
+            raise DataError(f"{where}: {found}, expected {FORM}") from None
         if example.id in demonstrations:
             raise DataError(f"{where}: found the id {example.id!r} again, expected it once")
         demonstrations[example.id] = example
@@ -137,36 +133,30 @@ def _read_one(id: str, body: str) -> Demonstration:
     paragraphs = re.split(rf"(?:^|\n\n){TITLE}", context.strip())
     if paragraphs[0] or not question.strip() or not answer.strip():
         raise ValueError
-    titles = [paragraph.partition("\n") for paragraph in paragraphs[1:]]
-    numbered = enumerate(titles, start=1)
-    shown = tuple(Paragraph(f"{id}/{n}", title, text) for n, (title, _, text) in numbered)
-    return Demonstration(id, shown, question, answer)
+    shown = []
+    for number, paragraph in enumerate(paragraphs[1:], start=1):
+        title, _, text = paragraph.partition("\n")
+        shown.append(Paragraph(f"{id}/{number}", title, text))
+    return Demonstration(id, tuple(shown), question, answer)
 
 
 def demonstration_sets(
     demonstrations: Sequence[Demonstration], dataset: str = "", folder: Path | None = None, seed=0
 ) -> list[list[Demonstration]]:
-    """Choose the three demonstration sets of a data set, in a fixed order each (IRCoT §4.1: 15 of
-    20 annotated questions). Raises DataError if there are no demonstrations, or one is missing.
-
-    The paper's data sets have the authors' own sets (prompts/demonstration_sets.json; of HotpotQA's
-    29 released demonstrations they use 20), unless `folder`, the folder of all prompt files, has
-    its own. For other data sets 15 demonstrations are drawn three times, or three quarters if there
-    are fewer than 20. The draw depends on the seed and on the ids, not on their order.
+    """The three demonstration sets of a data set, in a fixed order each (IRCoT §4.1: 15 of 20
+    annotated questions): those of demonstration_sets.json in `folder`, which holds all prompt
+    files, or the authors' own in prompts/; for other data sets they are drawn.
     """
     by_id = {demonstration.id: demonstration for demonstration in demonstrations}
-    if not by_id:
-        raise DataError("found no demonstrations, expected at least one to draw from")
     paths = [Path(parent) / "demonstration_sets.json" for parent in (folder, PROMPTS) if parent]
     path = next((path for path in paths if path.exists()), paths[-1])
-    fixed = parse_json(path.read_bytes(), str(path), "an object")
+    fixed = parse_json(path.read_bytes(), str(path))
     sets = fixed.get(dataset) if isinstance(fixed, dict) else []
     if sets is None:
         draw, ids = random.Random(seed), sorted(by_id)
-        size = min(15, max(1, len(ids) * 3 // 4))  # IRCoT §4.1: 15 of 20
+        size = min(15, max(1, len(ids) * 3 // 4))  # of fewer than 20 three quarters (ours)
         sets = [draw.sample(ids, size) for _ in range(3)]
-    whole = [0 < len(ids) == len({*ids} & {*by_id}) for ids in sets]
-    if whole != [True] * 3:
+    if [0 < len(ids) == len({*ids} & {*by_id}) for ids in sets] != [True] * 3:
         lacking = dict.fromkeys(str(id) for ids in sets for id in ids if id not in by_id)
         found = f"no demonstration with id {', '.join(lacking)}" if lacking else excerpt(sets)
         expected = f"three lists of different ids of these {len(by_id)}: {', '.join(by_id)}"
@@ -178,7 +168,7 @@ def find_examples(
     folder: str, system: str, stage: str, dataset: Dataset, template: Template
 ) -> tuple[str, ...]:
     """What a stage of another system than IRCoT's shows for a data set's family: from `folder`, or
-    from prompts/own; nothing if no family has any. FileNotFoundError if only this one lacks them.
+    from prompts/own; nothing if no family has any.
     """
     name = Path(system) / f"{stage}.{dataset.example_family}.txt"
     paths = [Path(place) / name for place in (resolve(folder), PROMPTS / "own") if place]

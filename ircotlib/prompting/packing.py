@@ -10,20 +10,19 @@ DEMONSTRATION, ABOVE, WRITTEN, BELOW = "demonstration", "above", "written", "bel
 
 
 class Segment(NamedTuple):
-    """A part of a prompt. `kind`: that of its CUTS; "": it always stays whole."""
+    """A part of a prompt."""
 
     text: str
-    kind: str = ""
+    kind: str = ""  # of its CUTS; "": it always stays whole
 
 
 def cut_after(separator: str, text: str) -> list[str]:
-    """The pieces of a text, cut after each separator."""
     *pieces, last = text.split(separator)
     return [*(piece + separator for piece in pieces), last]
 
 
-# What is left out, in this order: pieces of the segments of a kind, from the front. The last piece
-# of the text written so far always stays.
+# What is left out, in this order: pieces of the segments of a kind, from the front, but for the
+# last piece of what was written
 CUTS = (
     (DEMONSTRATION, lambda text: [text]),  # whole (released program)
     (ABOVE, re.compile(r".+\n*|\n+").findall),  # lines (released program); all that follow are ours
@@ -33,8 +32,8 @@ CUTS = (
 
 
 def surely_fits(text: str, limit: int) -> bool:
-    """Whether a text has at most `limit` tokens with any tokenizer, so that they need not be
-    counted (ours): in ASCII text every token has at least one character.
+    """Whether a text has at most `limit` tokens with any tokenizer, so that none need be counted:
+    in ASCII text each has at least one character (ours).
     """
     return len(text) + JOIN <= limit and text.isascii()
 
@@ -59,8 +58,7 @@ def fit(
         going = [piece for piece in pieces if piece.kind == kind]
         if kind == WRITTEN:
             going = going[:-1]
-        lengths = {text: count_tokens(text) for text in {piece.text for piece in pieces}}
-        total = sum(lengths[piece.text] for piece in pieces)
+        total = sum(count_tokens(piece.text) for piece in pieces)
         while True:
             # where a token or two per join could matter, the joined text is counted
             if surely_fit(total, len(pieces), limit):
@@ -70,10 +68,9 @@ def fit(
             if not going:
                 break
             pieces.remove(dropped := going.pop(0))
-            total -= lengths[dropped.text]
+            total -= count_tokens(dropped.text)
     return None
 
 
 def join(segments: Sequence[Segment]) -> str:
-    """The text of segments."""
     return "".join(segment.text for segment in segments)

@@ -25,8 +25,7 @@ class Style:
     context_tokens: int  # the window, for the prompt and what is generated (IRCoT §4.1)
     generation_tokens: int  # of output (released program)
     passage_last: bool = False  # the main passage is below other paragraphs (IIRC's prompts)
-    # where a sentence ends; for GPT3 also at a line break, even a leading one (released program)
-    sentence: str = SENTENCE
+    sentence: str = SENTENCE  # where one ends; for GPT3 also at a line break (released program)
     demonstrated: bool = True  # whether prompts show demonstrations
     chain_tokens: int = 1000  # the most tokens of one generation of SearChain's systems (ours)
 
@@ -50,13 +49,10 @@ STYLES = {style.name: style for style in (FLAN_T5, GPT3, AGENT)}
 PLAIN = read_template("ircot", "cot")
 
 
-def render_paragraph(paragraph: Paragraph, max_words: int | None = 350) -> str:  # their program
-    """Render title and text as the prompt shows them (IRCoT §3.1). The text is cut to `max_words`
-    (released program: 350); None: not cut.
-
-    Words are split at single spaces, so that line breaks and double spaces are kept.
+def render_paragraph(paragraph: Paragraph, max_words: int | None = 350) -> str:
+    """Title and text as a prompt shows them (IRCoT §3.1). The released program cuts the text of
+    what was retrieved to 350 words, at single spaces, and leaves demonstrations whole (None).
     """
-    # their program cuts what was retrieved, and leaves demonstrations whole
     text = paragraph.text if max_words is None else " ".join(paragraph.text.split(" ")[:max_words])
     title = " ".join(paragraph.title.splitlines())  # in one line, which begins no other part
     return f"{TITLE}{title}\n{text.strip()}"
@@ -69,16 +65,14 @@ def render(
     template: Template = PLAIN,
     max_words: int | None = 350,
 ) -> str:
-    """Render paragraphs, question and the answer so far as one example of a prompt, right-stripped
-    (IRCoT §3.1, App. G).
-    """
+    """Paragraphs, question and the answer so far as one example of a prompt (IRCoT App. G)."""
     context = [Segment(render_paragraph(p, max_words) + BETWEEN_PARAGRAPHS) for p in paragraphs]
     return join(template.fill(context, wording, answer)).rstrip()
 
 
 def render_demonstration(demonstration: Demonstration | str, template: Template = PLAIN) -> str:
-    """Render a demonstration as one example, with its paragraphs not cut (IRCoT §3.1). A text,
-    which is what other systems have, is returned as it is.
+    """A demonstration as one example, with its paragraphs not cut (IRCoT §3.1); other systems have
+    texts, which stay as they are.
     """
     if isinstance(demonstration, str):
         return demonstration
@@ -91,15 +85,12 @@ class Prompt:
     """Writes the prompt for one question: as many demonstrations as fit, then the test example
     (IRCoT §3.1, §3.2, §4.1).
 
-    `count_tokens`: the length of a text in tokens of the model. Demonstrations are dropped from the
-    front. If the test example alone is too long, pieces of it are dropped (`packing.CUTS`), never
-    the template's words, the question or its main passage; DataError if these alone are too long.
-    `arrange`: the style's order of the main passage and the other paragraphs (App. B).
-    `released`: demonstrations are dropped as by the authors' program, which adds up the tokens of
-    the parts, without the blank lines between them, until they are fewer than the limit. Differs
-    from that program: lines are dropped down to this limit (there to the whole window), thoughts
-    are dropped too, and demonstrations only from the front (for GPT-3 the program first drops some
-    from the end when it reads the file).
+    Demonstrations are dropped from the front. If the test example alone is too long, pieces of it
+    are dropped (`packing.CUTS`), never the template's words, the question or its main passage;
+    DataError if these alone are too long. `released`: demonstrations are dropped as by the authors'
+    program. Differs from that program: lines are dropped down to this limit (there to the whole
+    window), thoughts are dropped too, and demonstrations only from the front (for GPT-3 the program
+    first drops some from the end when it reads the file).
     """
 
     demonstrations: Sequence[Demonstration | str]
@@ -116,9 +107,7 @@ class Prompt:
         thoughts: Sequence[str] = (),
         **fields: object,
     ) -> Purposed:
-        """Write the prompt; the thoughts follow "A: ", joined by spaces. It says how many
-        demonstrations it shows.
-        """
+        """Write the prompt; the thoughts follow "A: ", joined by spaces."""
         so_far, limit = " ".join(thoughts), self.max_prompt_tokens
         # IRCoT App. B: the main passage is always there, whatever was retrieved
         main = [] if question.passage is None else [question.passage]
@@ -144,14 +133,12 @@ class Prompt:
             tokens = self._count(kept + so_far.split(" ")[-1])
             words = "main passage, question" if main else "question"
             found = f"found {tokens} tokens in {words} and words of the template alone"
-            expected = f"expected at most {limit}; raise max_prompt_tokens"
+            expected = f"expected at most {limit}; raise context_tokens"
             raise DataError(f"question {question.id!r}: {found}, {expected}")
         return Purposed(join(fitting).strip("\n").rstrip())
 
     def _surely_fits(self, example: str, segments: Sequence[Segment]) -> bool:
-        """Whether an example fits, told by its letters or by the tokens of its parts: paragraphs
-        come again and again, so that theirs are known.
-        """
+        """Told by its letters, or by the tokens of its parts: most are counted already."""
         if packing.surely_fits(example, self.max_prompt_tokens):
             return True
         total = sum(self._count(segment.text) for segment in segments)
@@ -168,7 +155,6 @@ class Prompt:
 
     @cached_property
     def _count(self) -> Callable[[str], int]:
-        """Counts the tokens of a text; those of demonstrations, for example, once."""
         return lru_cache(maxsize=1000)(self.count_tokens)
 
     @cached_property

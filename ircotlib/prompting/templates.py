@@ -31,15 +31,13 @@ INSTRUCTION = re.compile(r"^Q: (.+)\n.*\{question\}", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Template:
-    """`text`: that of a template's file below {demonstrations}, with one line with {question}. The
-    blank line below {paragraphs} belongs to the paragraphs.
-    """
+    """The text of a template's file below {demonstrations}, with one line with {question}."""
 
     text: str
 
     @cached_property
     def wording(self) -> str:
-        """How the question is asked, usually "{question}": the line that has it, without "Q: "."""
+        """The line that asks the question, without "Q: "."""
         return WORDING.search(self.text)[1]
 
     @property
@@ -49,16 +47,15 @@ class Template:
         return match and match[1]
 
     def ask(self, question: str, /, **fields: object) -> str:
-        """The question in the stage's wording; `fields`: values of the wording's other fields."""
+        """The question in the stage's wording, which may have other fields."""
         values = {"question": question, **fields}
         return FIELD.sub(lambda field: str(values[field[1]]), self.wording)
 
     def fill(
         self, paragraphs: Sequence[Segment], wording: str, so_far: str = "", /, **fields: object
     ) -> list[Segment]:
-        """The segments of one example of a prompt. `fields`: values of the template's other fields,
-        which may be cut if the prompt is too long; each paragraph says whether it may.
-        """
+        """The segments of one example of a prompt. The template's other fields may be cut."""
+        # the blank line below {paragraphs} belongs to the paragraphs
         text = self.text.replace("{paragraphs}" + BETWEEN_PARAGRAPHS, "{paragraphs}")
         above, _, below = text.partition(self.wording)
         segments = []
@@ -85,13 +82,9 @@ def _folder(system: str) -> Path:
 
 @kept_until_changed(lambda system, *_: [_folder(system)])
 def read_template(system: str, stage: str, style: str = "") -> Template:
-    """Read the template of a stage of a system, that of the style if there is one (prompts/).
-    Raises FileNotFoundError if there is no template, DataError if it has no question.
-    """
+    """The template of a stage of a system, that of the style if there is one (prompts/)."""
     of_style, path = (_folder(system) / f"{stage}{end}.txt" for end in (f".{style}", ""))
     path = of_style if of_style.is_file() else path
-    if not path.is_file():
-        raise FileNotFoundError(f"no template {path}: expected the text of stage {stage!r}")
     text = path.read_text(encoding="utf-8").strip("\n").removeprefix("{demonstrations}")
     if not WORDING.search(text):
         raise DataError(f"{path}: found no line with {{question}}, expected one")

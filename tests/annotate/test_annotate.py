@@ -288,7 +288,6 @@ def test_a_judgement_that_cannot_be_written_is_said(open_box, tmp_path):
 
 def test_the_page_shows_all_and_escapes_what_was_written(open_box):
     box = open_box("ada")
-    assert "<mark>directed</mark> <mark>Silent</mark> <mark>Lantern</mark>" in box.page.page
     press(box, "t")
     page = " ".join(box.page.page.split())
     assert "&lt;script&gt;" in page and "<script" not in page and "<b>It" not in page
@@ -296,5 +295,5 @@ def test_the_page_shows_all_and_escapes_what_was_written(open_box):
     assert '<span class="sign true">✓</span> <span>Ada Holm directed Silent Lantern.</span>' in page
     assert '<div class="sentence now"> <span class="sign ">·</span> <span>It is' in page
     assert '<div class="sentence answer"> <span class="sign "></span> <span>So the' in page
-    assert page.count("directed Silent Lantern. &lt;") == 2  # retrieved, and gold
+    assert page.count("directed Silent Lantern. &lt;b&gt;It") == 2  # retrieved, and gold
     assert "OneR" not in page and "IRCoT" not in page  # who wrote it is hidden

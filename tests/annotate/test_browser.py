@@ -111,7 +111,6 @@ def test_judging_and_asking_by_keyboard(lab, page):
 
     run_cell(page, address, ".ircot-page:focus .now")
     assert page.locator("#bad").count() == 0
-    assert page.locator(".ircot-page mark").all_inner_texts()[:2] == ["Ada", "Holm"]
     for key, n in (("t", 1), ("f", 2), ("ArrowRight", 3), ("ArrowLeft", 2), ("ArrowRight", 3)):
         page.keyboard.press(key)
         page.locator(f".ircot-page .now:has-text('Sentence {n}')").wait_for()
