@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from ircotlib.command.options import add_profile, new_parser, parse_changes, refusing
 from ircotlib.experiment.compare import run_system
 from ircotlib.experiment.runs import Run, read_predictions
 from ircotlib.experiment.setup import Setup, open_setup
-from ircotlib.files.options import add_profile, new_parser, parse_changes, refusing
 from ircotlib.metrics import paragraph_recall
 from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.results.figures import draw_dots, save_figure

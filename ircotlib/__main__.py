@@ -19,8 +19,8 @@ from collections.abc import Sequence
 from importlib import import_module
 from importlib.metadata import version
 
+from ircotlib.command.options import say_error
 from ircotlib.errors import UserError
-from ircotlib.files.options import say_error
 
 COMMANDS = {
     "figures": "ircotlib.command.figures",

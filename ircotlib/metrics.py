@@ -133,4 +133,3 @@ def _word_f1(words: Sequence[str], answer_words: Sequence[str], empty: float) ->
         return empty if words == answer_words else 0.0
     same = sum((Counter(words) & Counter(answer_words)).values())
     return 2 * same / (len(words) + len(answer_words))
-

@@ -164,4 +164,3 @@ def key(request, fingerprint: str) -> str:
     kept = {field.name: value for field, value in values.items() if value != field.default}
     content = [type(request).__name__, fingerprint, kept]
     return hashlib.blake2b(CANONICAL.encode(content).encode(), digest_size=16).hexdigest()
-

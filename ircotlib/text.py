@@ -215,4 +215,3 @@ def plain(text: str) -> str:
     """A text in one line, with control codes written out, such as "\\x1b"."""
     line = " ".join(text.split())
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
-

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ircotlib.files.plugins import import_plugins
+from ircotlib.plugins import import_plugins
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -10,7 +10,7 @@ import sys
 from asking import ask
 
 from ircotlib.data import Paragraph
-from ircotlib.files.paths import ROOT
+from ircotlib.files import ROOT
 
 WORDS = [f"{start}{end}" for start in "bcdfghjklm" for end in ("ano", "oru", "ulo", "agi")]
 

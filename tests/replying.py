@@ -3,7 +3,7 @@
 import json
 
 from ircotlib.data import Paragraph, Question
-from ircotlib.files.paths import PROMPTS
+from ircotlib.files import PROMPTS
 from ircotlib.program import Sampled
 from ircotlib.prompting.prompt import Prompt, read_template
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from tiny import change, copy
 from werkzeug import Response
 
-from ircotlib.files.paths import MODELS
+from ircotlib.files import MODELS
 
 COPIES = "{% for message in messages %}{{ message['content'] }}{% endfor %}"
 

@@ -7,10 +7,10 @@ import sys
 import pytest
 
 import ircotlib
-from ircotlib.files.paths import ROOT
+from ircotlib.files import ROOT
 
 CORE = "data text metrics program errors engine.cache engine.scheduler prompting.prompt".split()
-CORE += "prompting.demonstrations systems datasets files.options __main__".split()
+CORE += "prompting.demonstrations systems datasets command.options __main__".split()
 MODELS = ["torch", "transformers", "elasticsearch"]
 HEAVY = [*MODELS, "pandas", "matplotlib", "seaborn", "scipy", "tantivy", "IPython", "nbformat"]
 # programs that use torch, but import it only once their options are read

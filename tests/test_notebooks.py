@@ -14,8 +14,8 @@ import nbformat
 import pandas
 import pytest
 
-from ircotlib.files.notebooks import about_notebook, all_notebooks, made_by
-from ircotlib.files.paths import FIGURES, NOTEBOOKS, PROFILES, ROOT
+from ircotlib.command.figures import about_notebook, all_notebooks, made_by
+from ircotlib.files import FIGURES, NOTEBOOKS, PROFILES, ROOT
 from ircotlib.parameters import read_parameters
 from ircotlib.systems import all_systems
 

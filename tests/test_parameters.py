@@ -5,9 +5,9 @@ import re
 import pytest
 
 from ircotlib import parameters
+from ircotlib.command.options import parse_changes
 from ircotlib.errors import UserError
-from ircotlib.files.options import parse_changes
-from ircotlib.files.paths import PROFILES
+from ircotlib.files import PROFILES
 from ircotlib.parameters import (
     MAIN,
     NO_RUN,

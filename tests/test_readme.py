@@ -11,13 +11,12 @@ import yaml
 
 from docs import write_numbers
 from ircotlib.__main__ import COMMANDS
-from ircotlib.command.figures import choose_notebooks
+from ircotlib.command.figures import all_notebooks, choose_notebooks
 from ircotlib.data import Question
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.files import read_dataset
 from ircotlib.experiment.setup import open_setup
-from ircotlib.files.notebooks import all_notebooks
-from ircotlib.files.paths import NOTEBOOKS, PROFILES, ROOT
+from ircotlib.files import NOTEBOOKS, PROFILES, ROOT
 from ircotlib.parameters import Parameters, grid_names, read_parameters
 from ircotlib.program import Retrieve
 from ircotlib.systems import all_systems

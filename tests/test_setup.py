@@ -15,7 +15,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-from ircotlib.files.paths import ROOT
+from ircotlib.files import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 OLDEST, NEWEST = map(int, re.search(r"with Python 3\.(\d+) to 3\.(\d+)", README).groups())

@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 
 import ircotlib
-from ircotlib.files.paths import ROOT
+from ircotlib.files import ROOT
 
 PROGRAM = """
 from collections.abc import Iterator

@@ -3,8 +3,8 @@
 import argparse
 from pathlib import Path
 
+from ircotlib.command.options import read_folder
 from ircotlib.errors import DataError
-from ircotlib.files.options import read_folder
 
 CHECKPOINT = "checkpoint.pt"
 

@@ -16,7 +16,7 @@ import torch
 from torch import nn
 from tqdm import tqdm
 
-from ircotlib.files.options import refuse
+from ircotlib.command.options import refuse
 from training.folder import CHECKPOINT, claim
 
 SECONDS = 120  # between two checkpoints

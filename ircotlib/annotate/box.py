@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ircotlib.files.extras import need
+from ircotlib.files import need
 
 need("anywidget", "lab")
 import anywidget

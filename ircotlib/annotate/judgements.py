@@ -18,7 +18,7 @@ from pydantic.dataclasses import dataclass
 from ircotlib.annotate.factuality import Item, Verdicts
 from ircotlib.data import Question
 from ircotlib.errors import UserError
-from ircotlib.files.paths import DATA
+from ircotlib.files import DATA
 
 ANNOTATIONS = DATA / "annotations"
 JUDGE = "judge"  # a program that judges, as the laboratory has one, beside the people

@@ -7,8 +7,8 @@ ircotlib ask "Who founded the Foreign Quarry label?" --system SearChain --system
 
 from collections.abc import Sequence
 
+from ircotlib.command.options import add_profile, new_parser, parse_changes
 from ircotlib.explore.ask import DEFAULT, ask
-from ircotlib.files.options import add_profile, new_parser, parse_changes
 from ircotlib.parameters import read_parameters
 
 

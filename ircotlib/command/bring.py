@@ -17,15 +17,15 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
+from ircotlib.command.options import new_parser, parse_changes
 from ircotlib.data import Paragraph, read_jsonl
 from ircotlib.datasets import own
 from ircotlib.datasets.documents import KINDS, read_documents
 from ircotlib.errors import UserError
-from ircotlib.files.options import new_parser, parse_changes
-from ircotlib.files.paths import DATA
-from ircotlib.files.tables import write_table
+from ircotlib.files import DATA
 from ircotlib.papers.real_outputs import has_outputs, import_outputs
 from ircotlib.results.statistics import summarise
+from ircotlib.tables import write_table
 
 
 def bring(source: Path, folder: Path, columns: Mapping[str, str] = {}) -> Path:

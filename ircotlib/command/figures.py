@@ -7,20 +7,53 @@ Interrupted, or run again: what was answered is in the call cache.
 """
 
 import asyncio
+import json
 import os
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from pathlib import Path
+from typing import NamedTuple
 
 from tqdm import tqdm
 
+from ircotlib.command.options import add_profile, new_parser, parse_changes, read_workers
 from ircotlib.errors import NothingToRun, UserError
-from ircotlib.files.extras import need
-from ircotlib.files.notebooks import about_notebook, all_notebooks, made_by
-from ircotlib.files.options import add_profile, new_parser, parse_changes, read_workers
-from ircotlib.files.paths import DATA, NOTEBOOKS, writing
+from ircotlib.files import DATA, NOTEBOOKS, figure_path, need, writing
 from ircotlib.parameters import Parameters, read_parameters
+
+
+class About(NamedTuple):
+    """What a notebook's metadata say about it, under "ircotlib".
+
+    `makes`: its figures and tables (`figure_path`). `runs`: the notebooks whose runs it reads.
+    `minutes`: how long it takes with the mini profile at first.
+    """
+
+    makes: Sequence[str] = ()
+    runs: Sequence[str] = ()
+    minutes: float = 1.0
+
+
+def all_notebooks() -> list[str]:
+    """The notebooks by name, in the order of their numbers."""
+    return sorted(path.stem for path in NOTEBOOKS.glob("[0-9][0-9]_*.ipynb"))
+
+
+def read_notebook(notebook: str) -> dict:
+    """The content of a notebook."""
+    return json.loads((NOTEBOOKS / f"{notebook}.ipynb").read_text(encoding="utf-8"))
+
+
+def about_notebook(notebook: str) -> About:
+    """What a notebook makes and reads."""
+    return About(**read_notebook(notebook)["metadata"].get("ircotlib", {}))
+
+
+def made_by(notebook: str, profile: str, trial: str = "") -> list[Path]:
+    """The figures and tables that a notebook makes with a profile, or in a trial of it."""
+    return [figure_path(name, profile, trial) for name in about_notebook(notebook).makes]
+
 
 # the C library's allocator keeps freed memory: a model needs as much for its next batch
 KEEP_MEMORY = dict.fromkeys(("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"), "4000000000")

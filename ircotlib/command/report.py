@@ -7,9 +7,9 @@ ircotlib report data/runs/mini/11_head_to_head-* head_to_head.html
 from collections.abc import Sequence
 from pathlib import Path
 
+from ircotlib.command.options import new_parser
 from ircotlib.errors import UserError
 from ircotlib.explore.report import write_report
-from ircotlib.files.options import new_parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -6,7 +6,7 @@ ircotlib systems | grep SearChain
 
 from collections.abc import Sequence
 
-from ircotlib.files.options import new_parser
+from ircotlib.command.options import new_parser
 from ircotlib.systems import all_systems
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ircotlib.data import Paragraph, Question
 from ircotlib.errors import DataError
-from ircotlib.files.plugins import import_plugins
+from ircotlib.plugins import import_plugins
 
 QuestionContext = tuple[Question, Sequence[Paragraph]]  # a question and its paragraphs
 Score = Callable[[str, Sequence[str]], float]  # of a prediction and the gold answers, 0 to 1

@@ -11,8 +11,7 @@ from ircotlib.data import Paragraph
 from ircotlib.datasets import FullCorpus
 from ircotlib.datasets.official import find_file
 from ircotlib.datasets.pooled import digest
-from ircotlib.files.paths import DATA, ROOT, locked
-from ircotlib.files.progress import track
+from ircotlib.files import DATA, ROOT, locked, track
 from ircotlib.retrieval.corpus import Corpus, write_corpus
 
 

@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 from ircotlib.data import Paragraph, read_text
 from ircotlib.datasets.pooled import make_paragraph
 from ircotlib.errors import UserError
-from ircotlib.files.progress import track
+from ircotlib.files import track
 from ircotlib.text import sentences
 
 WORDS = 100  # in a paragraph, at most; the papers' have about as many (IRCoT App. A)

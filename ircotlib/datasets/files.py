@@ -11,7 +11,7 @@ from ircotlib.datasets.official import AGAIN, find_file
 from ircotlib.datasets.own import CORPUS
 from ircotlib.datasets.pooled import pool
 from ircotlib.errors import DataError
-from ircotlib.files.paths import ROOT
+from ircotlib.files import ROOT
 
 OWN_CONTEXTS = "what is to be searched goes into the questions' own paragraphs (docs/data.md)"
 

@@ -168,7 +168,10 @@ DATASETS = (
         example_family="eli5",
         # ours: answers are long, which SearChain compares by ROUGE (§3.3)
         program_arguments={
-            "long_form": True, "max_tokens": 512, "tokens": 512, "answer_tokens": 512
+            "long_form": True,
+            "max_tokens": 512,
+            "tokens": 512,
+            "answer_tokens": 512,
         },
         order=9,
     ),

@@ -12,9 +12,9 @@ from ircotlib.datasets import Dataset, QuestionContext
 from ircotlib.datasets.official import Record, String, Text, check, read_records
 from ircotlib.datasets.pooled import digest, make_paragraph, pool
 from ircotlib.errors import DataError, UserError
-from ircotlib.files.paths import writing
-from ircotlib.files.tables import read_cells
+from ircotlib.files import writing
 from ircotlib.metrics import even_bare, exact_match, squad_f1
+from ircotlib.tables import read_cells
 
 NAME = "own"
 FILE = "questions.jsonl"

@@ -13,7 +13,7 @@ from ircotlib.errors import UserError
 from ircotlib.experiment.runs import Run, carry_out, clear_runs, share_measure
 from ircotlib.experiment.setup import Setup, program_of
 from ircotlib.experiment.workers import answer_ahead
-from ircotlib.files.progress import show_progress
+from ircotlib.files import show_progress
 from ircotlib.systems import RECALL, System
 
 TUNED = ["dataset", "system", "metric"]

@@ -10,7 +10,7 @@ from pathlib import Path
 from ircot_laboratory.questions.questions import ALL_DATASETS
 from ircotlib.datasets.facts import Facts
 from ircotlib.errors import UserError
-from ircotlib.files.paths import DATA, resolve
+from ircotlib.files import DATA, resolve
 from ircotlib.parameters import Parameters
 
 

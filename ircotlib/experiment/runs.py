@@ -25,14 +25,13 @@ from ircotlib.engine import scheduler
 from ircotlib.engine.cache import Calls
 from ircotlib.errors import DataError
 from ircotlib.experiment.setup import Setup, open_dataset, open_setup, program_of
-from ircotlib.files.paths import DATA, locked
-from ircotlib.files.progress import show_progress
-from ircotlib.files.tables import Number, read_table, write_table
+from ircotlib.files import DATA, locked, show_progress
 from ircotlib.models.budget import find_price
 from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.program import Generate, Outcome, Purposed, Sample, Step
 from ircotlib.retrieval.corpus import Corpus
 from ircotlib.systems import RECALL, System, choose_systems
+from ircotlib.tables import Number, read_table, write_table
 
 VERSIONS = "ircotlib torch transformers tokenizers tantivy regex numpy pandas".split()
 BACKENDS = "retriever model extractor duplicates".split()

@@ -18,12 +18,12 @@ from ircotlib.datasets.files import read_dataset
 from ircotlib.datasets.pooled import digest, sample_dev_test
 from ircotlib.engine.cache import Calls
 from ircotlib.experiment.laboratory import data_folder
-from ircotlib.files.models import find_config
-from ircotlib.files.paths import DATA, ROOT
+from ircotlib.files import DATA, ROOT
 from ircotlib.models import repeated_queries
 from ircotlib.models.budget import find_price
 from ircotlib.models.config import is_encoder_decoder
 from ircotlib.models.extractor import Extractor
+from ircotlib.models.folders import find_config
 from ircotlib.models.local import LocalModel
 from ircotlib.models.server import Budget, ServerModel
 from ircotlib.parameters import MAIN, NO_RUN, Parameters

@@ -21,8 +21,7 @@ from ircotlib.engine.scheduler import find_missing
 from ircotlib.engine.scheduler import run as run_programs
 from ircotlib.experiment.runs import Run, open_run
 from ircotlib.experiment.setup import Setup, open_calls, open_setup, program_of
-from ircotlib.files.paths import DATA
-from ircotlib.files.processes import count_cores
+from ircotlib.files import DATA
 from ircotlib.models.config import SMALL
 from ircotlib.systems import all_systems
 
@@ -169,3 +168,8 @@ def claim_gpu() -> FileLock | None:
             os.environ["CUDA_VISIBLE_DEVICES"] = gpu
             return lock
     return None
+
+
+def count_cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ircotlib.files.extras import need
+from ircotlib.files import need
 
 need("anywidget", "lab")
 from anywidget import AnyWidget

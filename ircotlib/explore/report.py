@@ -29,7 +29,7 @@ from ircotlib.experiment.runs import (
 from ircotlib.experiment.setup import open_dataset
 from ircotlib.explore.markup import HERE, PAGES, STYLE
 from ircotlib.explore.questions import show_answer, show_gold
-from ircotlib.files.paths import writing
+from ircotlib.files import writing
 from ircotlib.results.causes import find_causes
 from ircotlib.results.runs import count_requests, in_order
 from ircotlib.results.shown import title_of

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ircotlib.errors import Unavailable, UserError
-from ircotlib.files.paths import PRICES
-from ircotlib.files.tables import Number, read_table
+from ircotlib.files import PRICES
+from ircotlib.tables import Number, read_table
 
 
 class Price(NamedTuple):

@@ -4,7 +4,7 @@ import re
 from math import prod
 from pathlib import Path
 
-from ircotlib.files.models import CONFIG, T5, find_kind, list_files, read_json, read_shapes
+from ircotlib.models.folders import CONFIG, T5, find_kind, list_files, read_json, read_shapes
 
 # parameters; in smaller models, a second core makes a batch a fifth faster on an idle machine, and
 # halves its speed on a busy one

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from ircotlib.files import models
-from ircotlib.files.extras import need
+from ircotlib.files import need
+from ircotlib.models import folders
 from ircotlib.models.batches import cut_batches
 from ircotlib.program import Extract, Extracted
 
@@ -31,20 +31,20 @@ class Extractor:
 
     def __init__(self, name: str | Path):
         self.name = str(name)
-        if not models.is_hub_name(self.name):
+        if not folders.is_hub_name(self.name):
             self.folder  # noqa: B018  raises at once if the folder is missing
 
     @cached_property
     def folder(self) -> Path:
         """The folder of the model."""
-        folder = models.find_folder(self.name, weights=models.OLDER)
-        models.check_kind(folder, models.READER)
+        folder = folders.find_folder(self.name, weights=folders.OLDER)
+        folders.check_kind(folder, folders.READER)
         return folder
 
     @cached_property
     def fingerprint(self) -> str:
         """Changes with the model's files and with LONGEST."""
-        return f"{models.hash_files(self.folder, VERSION, 'float64', models.OLDER)} {LONGEST}"
+        return f"{folders.hash_files(self.folder, VERSION, 'float64', folders.OLDER)} {LONGEST}"
 
     @cached_property
     def model(self) -> tuple:
@@ -57,7 +57,7 @@ class Extractor:
 
         from ircotlib.models.weights import read_weights
 
-        with models.naming_file(self.folder, "a tokenizer"):
+        with folders.naming_file(self.folder, "a tokenizer"):
             tokenizer = DPRReaderTokenizerFast.from_pretrained(self.folder)
         return tokenizer, read_weights(DPRReader, self.folder, None, torch.float64, UNUSED)
 
@@ -74,7 +74,7 @@ class Extractor:
         probable start and the most probable end anywhere, so that the answer may be empty or part
         of the query, and decodes it from its tokens, in lower case.
         """
-        limit = models.read_json(self.folder, models.CONFIG).get("max_position_embeddings", 512)
+        limit = folders.read_json(self.folder, folders.CONFIG).get("max_position_embeddings", 512)
         inputs = [self._encode(request, limit) for request in requests]
         for batch in cut_batches([len(ids) for ids, *_ in inputs], ROWS, TOKENS):
             spans = self._read_spans([inputs[index] for index in batch])

@@ -9,8 +9,8 @@ from functools import cached_property, lru_cache
 from math import inf
 
 from ircotlib.errors import UserError
-from ircotlib.files import models
-from ircotlib.files.extras import need
+from ircotlib.files import need
+from ircotlib.models import folders
 from ircotlib.models.batches import cut_batches
 from ircotlib.models.choices import split_thoughts
 from ircotlib.models.config import count_parameters, is_encoder_decoder
@@ -53,15 +53,15 @@ class LocalModel:
         self.name = str(self.name)
         if self.dtype not in DTYPES:
             raise UserError(f"found dtype {self.dtype!r}, expected one of {', '.join(DTYPES)}")
-        self.folder = models.find_folder(self.name, needed=(models.CONFIG, "tokenizer.json"))
-        models.check_kind(self.folder, models.T5, models.CAUSAL)
+        self.folder = folders.find_folder(self.name, needed=(folders.CONFIG, "tokenizer.json"))
+        folders.check_kind(self.folder, folders.T5, folders.CAUSAL)
         self.is_encoder_decoder = is_encoder_decoder(self.folder)
         self.parameters = count_parameters(self.folder)
         self.prefixes = Prefixes(0 if self.is_encoder_decoder else self.kept_tokens)
         self.tokens = Tokens(self.folder)
         self.count_tokens = self.tokens.count
         version = DECODER_VERSION if self.tokens.by_word else LOOKING_AHEAD
-        self.fingerprint = models.hash_files(self.folder, version, self.dtype)
+        self.fingerprint = folders.hash_files(self.folder, version, self.dtype)
         self._encode = lru_cache(1024)(self._read)  # prompts that wait are asked for often
 
     @cached_property
@@ -75,7 +75,7 @@ class LocalModel:
     @cached_property
     def limit(self) -> int | float:
         """The most tokens that it reads and writes in total; infinity without a limit (T5)."""
-        config = {} if self.is_encoder_decoder else models.read_json(self.folder, models.CONFIG)
+        config = {} if self.is_encoder_decoder else folders.read_json(self.folder, folders.CONFIG)
         return config.get("max_position_embeddings") or config.get("n_positions") or inf
 
     def take(self, requests: Sequence[Request]) -> list[int]:

@@ -6,14 +6,14 @@ from functools import cached_property
 from pathlib import Path
 
 from ircotlib.errors import DataError
-from ircotlib.files import models
-from ircotlib.files.extras import need
+from ircotlib.files import need
 from ircotlib.metrics import as_compared
+from ircotlib.models import folders
 from ircotlib.program import Duplicate
 
 VERSION, TEXTS = 1, 2  # raised when a change gives the same queries another score
 # the files that CrossEncoder may read
-WEIGHTS = (*models.OLDER, "modules.json", "*sentence*.json", "*/*.json")
+WEIGHTS = (*folders.OLDER, "modules.json", "*sentence*.json", "*/*.json")
 
 
 def open_duplicates(name_or_path: str | Path = "") -> "EqualTexts | ScoredPairs":
@@ -47,20 +47,20 @@ class ScoredPairs:
 
     def __init__(self, name: str):
         self.name = name
-        if not models.is_hub_name(name):
+        if not folders.is_hub_name(name):
             self.folder  # noqa: B018  raises at once if the folder is missing
 
     @cached_property
     def folder(self) -> Path:
         """The folder of the model. Raises DataError if it is of another kind."""
-        folder = models.find_folder(self.name, weights=WEIGHTS)
-        models.check_kind(folder, models.CROSS_ENCODER)
+        folder = folders.find_folder(self.name, weights=WEIGHTS)
+        folders.check_kind(folder, folders.CROSS_ENCODER)
         return folder
 
     @cached_property
     def fingerprint(self) -> str:
         """Changes with the model's files."""
-        return models.hash_files(self.folder, VERSION, "float32", WEIGHTS)
+        return folders.hash_files(self.folder, VERSION, "float32", WEIGHTS)
 
     @cached_property
     def model(self):

@@ -15,9 +15,8 @@ from threading import Event
 from typing import NamedTuple
 
 from ircotlib.errors import Unavailable, UserError
-from ircotlib.files.checksums import one_line
-from ircotlib.files.extras import need
-from ircotlib.files.urls import is_here, may_have_key, read_header
+from ircotlib.files import need
+from ircotlib.keys import is_here, may_have_key, one_line, read_header
 from ircotlib.models.budget import Budget
 from ircotlib.models.choices import Failed, Written, read_choice
 from ircotlib.models.replies import Request, check, count_rows, read_reply, write_reply

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tokenizers import Tokenizer
 
-from ircotlib.files.models import naming_file
+from ircotlib.models.folders import naming_file
 
 
 class Tokens:

@@ -8,10 +8,10 @@ from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
 from transformers.utils import logging
 
 from ircotlib.errors import DataError, UserError
-from ircotlib.files.models import REMEDY, naming_file
 from ircotlib.models.causal import can_reuse
 from ircotlib.models.config import SMALL
 from ircotlib.models.decode import bias_from_distances
+from ircotlib.models.folders import REMEDY, naming_file
 from ircotlib.models.llama import Joined, can_join
 
 

@@ -14,7 +14,7 @@ import pandas as pd
 
 from ircotlib.datasets import find_dataset
 from ircotlib.errors import UserError
-from ircotlib.files.paths import CLAIMS
+from ircotlib.files import CLAIMS
 from ircotlib.results import statistics
 from ircotlib.results.reported import read_reported
 from ircotlib.results.statistics import EQUAL, LEVEL, SAME, holm

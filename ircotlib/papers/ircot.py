@@ -10,7 +10,7 @@ from ircotlib.annotate.factuality import chain_of, list_judged, read_items
 from ircotlib.experiment.laboratory import find_facts
 from ircotlib.experiment.runs import read_predictions
 from ircotlib.experiment.setup import change_model, open_dataset, runs_folder
-from ircotlib.files.paths import REPORTED_CASES
+from ircotlib.files import REPORTED_CASES
 from ircotlib.papers.claims import values_of
 from ircotlib.parameters import OOD, SCALE, Parameters
 from ircotlib.prompting.prompt import GPT3

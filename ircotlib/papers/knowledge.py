@@ -13,7 +13,7 @@ from ircotlib.datasets.musique import SubQuestion, read_parts
 from ircotlib.engine.scheduler import run
 from ircotlib.experiment.laboratory import data_folder
 from ircotlib.experiment.setup import Setup, program_of
-from ircotlib.files.paths import ROOT
+from ircotlib.files import ROOT
 from ircotlib.metrics import cover_em
 from ircotlib.papers.searchain import Row
 from ircotlib.program import LINE, Generate, Program

@@ -14,7 +14,7 @@ from ircotlib.data import excerpt, parse_json, read_lines, read_text
 from ircotlib.datasets import all_datasets, find_dataset
 from ircotlib.datasets.files import find_questions
 from ircotlib.errors import DataError, UserError
-from ircotlib.files.paths import ROOT
+from ircotlib.files import ROOT
 from ircotlib.papers.claims import compare_sides, decide, print_differences, values_of
 from ircotlib.papers.ircot import ALL, SYSTEMS
 from ircotlib.results.runs import in_order

@@ -12,10 +12,9 @@ from pathlib import Path
 from ircotlib.data import Demonstration, Paragraph, excerpt, parse_json, read_text
 from ircotlib.datasets import Dataset
 from ircotlib.errors import DataError
-from ircotlib.files.kept import kept_until_changed
-from ircotlib.files.paths import PROMPTS, resolve
+from ircotlib.files import PROMPTS, resolve
 from ircotlib.prompting.prompt import BETWEEN_DEMONSTRATIONS, STYLES, TITLE
-from ircotlib.prompting.templates import FIELD, WORDING, Template
+from ircotlib.prompting.templates import FIELD, WORDING, Template, kept_until_changed
 from ircotlib.text import answer_from_chain
 
 # M of a prompt that does not show gold paragraphs and M distractors (IRCoT §4.1: 1, 2 or 3); a

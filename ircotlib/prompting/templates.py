@@ -12,16 +12,39 @@ A: <chain of thought or answer>
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache, wraps
 from pathlib import Path
 
 from ircotlib.errors import DataError
-from ircotlib.files.kept import kept_until_changed
-from ircotlib.files.paths import PROMPTS
-from ircotlib.files.plugins import prompt_folders
+from ircotlib.files import PROMPTS
+from ircotlib.plugins import prompt_folders
 from ircotlib.prompting.packing import ABOVE, BELOW, WRITTEN, Segment
+
+
+def kept_until_changed(files: Callable[..., Iterable[Path]]) -> Callable:
+    """As functools.cache, but the function is called again if one of `files(*arguments)`, or a file
+    right in such a folder, has another time or size.
+    """
+
+    def keep(make: Callable) -> Callable:
+        kept = lru_cache(maxsize=256)(lambda state, *arguments: make(*arguments))
+
+        @wraps(make)
+        def get(*arguments):
+            return kept(tuple(map(_state, files(*arguments))), *arguments)
+
+        return get
+
+    return keep
+
+
+def _state(path: Path) -> tuple:
+    """What changes when a file, or one in a folder, is written."""
+    there = [each.stat() for each in (path, *sorted(path.glob("*"))) if each.exists()]
+    return tuple((about.st_mtime_ns, about.st_size) for about in there)
+
 
 BETWEEN_PARAGRAPHS = "\n\n"
 FIELD = re.compile(r"\{(\w+)\}")

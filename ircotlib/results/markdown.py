@@ -2,10 +2,10 @@
 
 import pandas as pd
 
-from ircotlib.files.paths import figure_path, writing
-from ircotlib.files.tables import write_table
+from ircotlib.files import figure_path, writing
 from ircotlib.parameters import Parameters
 from ircotlib.results.shown import as_texts
+from ircotlib.tables import write_table
 
 SIGNS = {sign: f"\\{sign}" for sign in "&%$#_{}"}
 SIGNS |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}

@@ -7,9 +7,9 @@ from types import MappingProxyType
 
 import pandas as pd
 
-from ircotlib.files.paths import REPORTED
-from ircotlib.files.tables import Number, read_table
+from ircotlib.files import REPORTED
 from ircotlib.systems import all_systems
+from ircotlib.tables import Number, read_table
 
 KEYS = ["dataset", "system", "metric"]
 NAMED = ["paper", "source", *KEYS, "model", "note"]  # name a row of data/reported.csv

@@ -10,7 +10,7 @@ from pkgutil import resolve_name
 from typing import NamedTuple
 
 from ircotlib.errors import UserError
-from ircotlib.files.plugins import import_plugins
+from ircotlib.plugins import import_plugins
 
 # without a user and a password: they come from the environment
 URL = r"https?://[^\s,@?#]+"

@@ -12,8 +12,7 @@ from tantivy import Query
 
 from ircotlib.data import Paragraph
 from ircotlib.errors import DataError
-from ircotlib.files.paths import locked, writing
-from ircotlib.files.progress import track
+from ircotlib.files import locked, track, writing
 from ircotlib.program import NearestTitle, Retrieve
 from ircotlib.retrieval.analyzer import FINGERPRINT, analyze, join_terms
 from ircotlib.retrieval.corpus import Corpus

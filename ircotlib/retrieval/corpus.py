@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 from ircotlib.data import Paragraph
 from ircotlib.errors import DataError
-from ircotlib.files.paths import locked
+from ircotlib.files import locked
 
 FILE = "corpus.sqlite"
 TABLE = "paragraphs (position INTEGER PRIMARY KEY, id TEXT UNIQUE, title TEXT, text TEXT)"

@@ -13,10 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from ircotlib.errors import DataError
-from ircotlib.files import models
-from ircotlib.files.extras import need
-from ircotlib.files.paths import locked, writing
-from ircotlib.files.progress import track
+from ircotlib.files import locked, need, track, writing
+from ircotlib.models import folders
 from ircotlib.program import NearestTitle, Retrieve
 from ircotlib.retrieval.bm25 import BM25
 from ircotlib.retrieval.corpus import Corpus
@@ -43,15 +41,15 @@ class Encoder:
     def __init__(self, name: str, late: bool):
         need("sentence_transformers", "dense")
         self.late = late
-        self.folder = models.find_folder(name, weights=WEIGHTS, texts=TEXTS)
-        about = models.read_json(self.folder, "config_sentence_transformers.json")
-        classes = models.read_json(self.folder, models.CONFIG).get("architectures") or []
+        self.folder = folders.find_folder(name, weights=WEIGHTS, texts=TEXTS)
+        about = folders.read_json(self.folder, "config_sentence_transformers.json")
+        classes = folders.read_json(self.folder, folders.CONFIG).get("architectures") or []
         # loaded as one of the other kind, it would have random weights
         if late != bool(LATE & {about.get("model_type"), *classes}):
             found = "text, expected a token" if late else "token, expected a text"
             raise DataError(f"{self.folder}: found a model with one vector per {found}")
         files = sorted({p for pattern in WEIGHTS + TEXTS for p in self.folder.rglob(pattern)})
-        hashes = [f"{p.relative_to(self.folder)} {models.hash_file(p)}" for p in files]
+        hashes = [f"{p.relative_to(self.folder)} {folders.hash_file(p)}" for p in files]
         installed = version("sentence-transformers").rpartition(".")[0]
         self.fingerprint = digest("title. text", TOKENS, late, installed, hashes)
 

@@ -9,10 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from ircotlib.errors import DataError, Unavailable
-from ircotlib.files.extras import need
-from ircotlib.files.paths import locked
-from ircotlib.files.progress import track
-from ircotlib.files.urls import may_have_key
+from ircotlib.files import locked, need, track
+from ircotlib.keys import may_have_key
 from ircotlib.program import NearestTitle, Retrieve
 from ircotlib.retrieval.bm25 import SCORING
 from ircotlib.retrieval.corpus import Corpus
@@ -131,4 +129,3 @@ def _connect(nodes: list[str]) -> elasticsearch.Elasticsearch:
 def _any(text: str, *fields: str) -> dict:
     matches = [{"match": {field: text}} for field in fields]
     return {"bool": {"should": matches, "minimum_should_match": 1}}
-

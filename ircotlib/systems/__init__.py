@@ -13,8 +13,8 @@ from functools import cache, cached_property
 
 from ircotlib.datasets import COVER_EM, Dataset
 from ircotlib.errors import UserError
-from ircotlib.files.paths import SHIPPED
-from ircotlib.files.plugins import import_plugins
+from ircotlib.files import SHIPPED
+from ircotlib.plugins import import_plugins
 from ircotlib.program import Program
 
 WritePrompt = Callable[..., str]  # prompt(question, paragraphs, thoughts=(), **fields) -> text

@@ -14,7 +14,7 @@ import nbformat
 import pytest
 
 from ircotlib.annotate.judgements import read_verdicts
-from ircotlib.files.paths import ROOT
+from ircotlib.files import ROOT
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 if CHROMIUM is None:

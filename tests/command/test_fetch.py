@@ -12,9 +12,9 @@ import pytest
 
 from ircotlib.__main__ import main
 from ircotlib.command import fetch
+from ircotlib.command.fetch import download, unpack
 from ircotlib.datasets import all_datasets
 from ircotlib.errors import DataError, Unavailable
-from ircotlib.files.download import download, unpack
 from ircotlib.parameters import read_parameters
 
 DATA = bytes(range(256)) * 4_000  # a megabyte

@@ -13,8 +13,8 @@ import psutil
 import pytest
 
 from ircotlib.command import figures
-from ircotlib.files.notebooks import about_notebook, all_notebooks, made_by
-from ircotlib.files.paths import NOTEBOOKS, PROFILES, ROOT
+from ircotlib.command.figures import about_notebook, all_notebooks, made_by
+from ircotlib.files import NOTEBOOKS, PROFILES, ROOT
 from ircotlib.parameters import read_parameters
 
 MINI = read_parameters("mini")
@@ -26,8 +26,7 @@ NEW = nbformat.v4
 @pytest.fixture
 def notebooks(tmp_path, monkeypatch):
     """notebooks(name=[cells]): notebooks in place of the shipped ones."""
-    for module in ("command.figures", "files.notebooks"):
-        monkeypatch.setattr(f"ircotlib.{module}.NOTEBOOKS", tmp_path)
+    monkeypatch.setattr(figures, "NOTEBOOKS", tmp_path)
     monkeypatch.setattr(figures, "DATA", tmp_path / "data")
     monkeypatch.setattr(os, "environ", os.environ.copy())
 

@@ -13,7 +13,7 @@ from ircotlib.datasets.iirc import page_lines, page_paragraph, read_articles, re
 from ircotlib.datasets.scoring import score
 from ircotlib.errors import DataError
 from ircotlib.experiment.setup import open_setup, program_of
-from ircotlib.files.paths import PROMPTS
+from ircotlib.files import PROMPTS
 from ircotlib.parameters import read_parameters
 from ircotlib.systems import all_systems
 

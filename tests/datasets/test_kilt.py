@@ -12,7 +12,7 @@ from ircotlib.datasets.kilt import read_eli5, read_fever, read_kilt, read_pages
 from ircotlib.datasets.scoring import score
 from ircotlib.datasets.wording import ask_claim, ask_relation
 from ircotlib.errors import DataError
-from ircotlib.files.paths import ROOT
+from ircotlib.files import ROOT
 from ircotlib.metrics import cover_em, one_verdict, rouge_l
 
 SHARED = ROOT.parent / "shared" / "data"

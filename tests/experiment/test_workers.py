@@ -17,8 +17,7 @@ from ircotlib.experiment import workers
 from ircotlib.experiment.compare import compare, run_system
 from ircotlib.experiment.runs import Run, find_folders
 from ircotlib.experiment.setup import open_setup
-from ircotlib.experiment.workers import claim_gpu, count_workers, is_missing, split
-from ircotlib.files.processes import count_cores
+from ircotlib.experiment.workers import claim_gpu, count_cores, count_workers, is_missing, split
 from ircotlib.systems import all_systems
 
 S = all_systems()

@@ -16,7 +16,7 @@ from ircot_laboratory.questions.contexts import gold_passages
 from ircot_laboratory.questions.questions import DATASETS
 from ircotlib.datasets.files import read_dataset
 from ircotlib.datasets.pooled import make_paragraph, sample_dev_test
-from ircotlib.files.paths import PROMPTS
+from ircotlib.files import PROMPTS
 from ircotlib.prompting.demonstrations import demonstration_sets, read_demonstrations
 from ircotlib.text import answer_from_chain
 

@@ -10,7 +10,7 @@ from tiny import byte_tokenizer, note_shapes
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from ircot_laboratory.world.encyclopedia import make_world
-from ircotlib.files.paths import MODELS
+from ircotlib.files import MODELS
 from ircotlib.models.decode import decode, most_probable
 from ircotlib.models.llama import can_join
 from ircotlib.models.local import LocalModel

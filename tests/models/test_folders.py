@@ -8,8 +8,8 @@ from safetensors.torch import load_file, save_file
 from tiny import KINDS, copy, prompts, unigram_tokenizer
 from transformers import AutoTokenizer
 
-from ircotlib.files.models import hash_files
-from ircotlib.files.paths import MODELS
+from ircotlib.files import MODELS
+from ircotlib.models.folders import hash_files
 from ircotlib.models.local import LocalModel
 from ircotlib.models.tokens import Tokens
 from ircotlib.program import SENTENCE, Generate

@@ -10,7 +10,7 @@ from asking import ask, ask_one
 from scipy.stats import chisquare
 
 from ircot_laboratory.world.encyclopedia import make_world
-from ircotlib.files.paths import MODELS
+from ircotlib.files import MODELS
 from ircotlib.models.decode import decode
 from ircotlib.models.local import LocalModel
 from ircotlib.models.sampling import Draws

@@ -7,7 +7,7 @@ from written import write_run
 from ircot_laboratory.make import make_laboratory
 from ircotlib.experiment import setup
 from ircotlib.experiment.setup import open_setup
-from ircotlib.files.paths import FIGURES
+from ircotlib.files import FIGURES
 from ircotlib.papers import ircot
 from ircotlib.papers.ircot import (
     CASE,

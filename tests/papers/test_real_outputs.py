@@ -9,7 +9,7 @@ import pytest
 from ircotlib.__main__ import main
 from ircotlib.datasets import drop
 from ircotlib.errors import DataError, UserError
-from ircotlib.files.paths import ROOT
+from ircotlib.files import ROOT
 from ircotlib.papers.claims import EQUAL_WITHIN
 from ircotlib.papers.real_outputs import (
     describe_folder,

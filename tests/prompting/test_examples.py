@@ -9,7 +9,7 @@ from replying import FAMILIES, own_demonstrations, play
 
 from ircotlib.data import Paragraph
 from ircotlib.datasets import all_datasets, find_dataset
-from ircotlib.files.paths import PROMPTS
+from ircotlib.files import PROMPTS
 from ircotlib.prompting.demonstrations import (
     find_demonstrations,
     find_examples,

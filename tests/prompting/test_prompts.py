@@ -11,7 +11,7 @@ from replying import count_words, real_question
 from ircotlib.data import Demonstration, Paragraph, Question
 from ircotlib.datasets import find_dataset
 from ircotlib.errors import DataError
-from ircotlib.files.paths import PROMPTS
+from ircotlib.files import PROMPTS
 from ircotlib.prompting import demonstrations as files
 from ircotlib.prompting import prompt as prompts
 from ircotlib.prompting.demonstrations import demonstration_sets, read_demonstrations

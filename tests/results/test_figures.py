@@ -8,9 +8,9 @@ from matplotlib import pyplot
 
 matplotlib.use("Agg")
 
+from ircotlib import files
 from ircotlib.data import Node
-from ircotlib.files import paths
-from ircotlib.files.paths import FIGURES
+from ircotlib.files import FIGURES
 from ircotlib.parameters import read_parameters
 from ircotlib.results.figures import PAGE, draw_dots, draw_front, draw_lines, draw_tree, save_figure
 
@@ -134,13 +134,13 @@ def test_a_tree_has_a_column_a_chain_that_begins_below_the_node_with_the_feedbac
 def test_saved_twice_the_bytes_are_the_same(tmp_path, monkeypatch):
     saved = []
     for folder in (tmp_path / "a", tmp_path / "b"):
-        monkeypatch.setattr(paths, "FIGURES", folder)
+        monkeypatch.setattr(files, "FIGURES", folder)
         save_figure(draw_dots(TABLE, "t", "recall, %"), TABLE, "dots")
         p = read_parameters("paper", {"seed": 3})
         save_figure(draw_front(pd.DataFrame(MEANS), "t"), TABLE, "front", p, "model m, n = 1")
         save_figure(None, TABLE, "alone")
-        files = [path for path in folder.rglob("*") if path.is_file()]
-        saved.append({str(path.relative_to(folder)): path.read_bytes() for path in files})
+        written = [path for path in folder.rglob("*") if path.is_file()]
+        saved.append({str(path.relative_to(folder)): path.read_bytes() for path in written})
     assert saved[0] == saved[1]
     names = [f"{name}.{end}" for name in ("dots", "trials/seed=3/front_paper") for end in
              ("csv", "png", "svg")]  # fmt: skip

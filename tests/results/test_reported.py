@@ -10,7 +10,7 @@ import re
 
 import pytest
 
-from ircotlib.files.paths import REPORTED
+from ircotlib.files import REPORTED
 
 COLUMNS = ["paper", "source", "dataset", "model", "system", "metric", "value", "deviation", "note"]
 # SearChain's order

@@ -6,7 +6,7 @@ import subprocess
 import pandas as pd
 import pytest
 
-from ircotlib.files import paths
+from ircotlib import files
 from ircotlib.parameters import read_parameters
 from ircotlib.results.markdown import as_latex, as_markdown, save_table
 from ircotlib.results.shown import as_texts, show_table, spread, title_of
@@ -89,7 +89,7 @@ TABLE = pd.DataFrame(TABLE, columns=COLUMNS)
 
 
 def test_a_table_is_kept_as_csv_markdown_and_latex(tmp_path, monkeypatch):
-    monkeypatch.setattr(paths, "FIGURES", tmp_path)
+    monkeypatch.setattr(files, "FIGURES", tmp_path)
     save_table(TABLE, "table", "What it is.")
     save_table(TABLE, "table", "What it is.", read_parameters("sample"))
     names = [f"{name}.{end}" for name in ("table", "table_sample") for end in ("csv", "md", "tex")]

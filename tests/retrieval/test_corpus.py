@@ -9,7 +9,7 @@ from corpora import random_paragraphs, run_and_kill
 
 from ircotlib.data import Paragraph
 from ircotlib.errors import DataError
-from ircotlib.files.paths import ROOT
+from ircotlib.files import ROOT
 from ircotlib.retrieval.corpus import FILE, Corpus, write_corpus
 
 PARAGRAPHS = [

@@ -13,10 +13,10 @@ import pytest
 from asking import ask, ask_one
 from corpora import WORDS, random_paragraphs, random_text, run_and_kill
 
+from ircotlib import files
 from ircotlib.data import Paragraph
 from ircotlib.datasets import find_dataset
 from ircotlib.experiment.setup import Setup
-from ircotlib.files import extras
 from ircotlib.parameters import read_parameters
 from ircotlib.program import NearestTitle, Retrieve
 from ircotlib.retrieval import dense as module
@@ -225,5 +225,5 @@ def test_what_cannot_be_used_is_one_line(models, corpus, tmp_path, monkeypatch):
     assert "one vector per token, expected a text" in complaint(f"dense:{models['colbert']}")
     monkeypatch.setattr(module, "LATE_MOST", 100)
     assert "found 120 paragraphs" in complaint(f"colbert:{models['colbert']}")
-    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    monkeypatch.setattr(files, "find_spec", lambda name: None)
     assert complaint("dense:any").endswith('pip install "ircotlib[dense]"')

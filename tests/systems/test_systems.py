@@ -7,7 +7,7 @@ import pytest
 
 from ircotlib import program
 from ircotlib.datasets import find_dataset
-from ircotlib.files.paths import REPORTED
+from ircotlib.files import REPORTED
 from ircotlib.parameters import grid_names
 from ircotlib.prompting.templates import read_template
 from ircotlib.systems import (

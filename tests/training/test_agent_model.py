@@ -13,7 +13,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from ircotlib.engine.cache import Calls
 from ircotlib.engine.scheduler import run
 from ircotlib.experiment.setup import open_setup, program_of
-from ircotlib.files.paths import MODELS
+from ircotlib.files import MODELS
 from ircotlib.models.causal import can_reuse
 from ircotlib.models.local import LocalModel
 from ircotlib.parameters import read_parameters

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from ircotlib.files.paths import MODELS
+from ircotlib.files import MODELS
 from training.folder import CHECKPOINT, claim
 
 TRAININGS = ["t5", "reader", "agent"]

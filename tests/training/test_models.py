@@ -24,7 +24,7 @@ from ircot_laboratory.world.encyclopedia import draw_value, make_popular, make_w
 from ircot_laboratory.world.pages import write_pages
 from ircot_laboratory.world.records import Riddle, World
 from ircotlib.data import Paragraph
-from ircotlib.files.paths import MODELS
+from ircotlib.files import MODELS
 from ircotlib.models.local import LocalModel
 from ircotlib.program import LINE, Generate
 from ircotlib.prompting.prompt import FLAN_T5, GPT3, render

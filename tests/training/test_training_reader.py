@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from ircotlib.data import Paragraph
-from ircotlib.files.paths import MODELS
+from ircotlib.files import MODELS
 from ircotlib.models.extractor import Extractor
 from ircotlib.program import Extract
 from training import loop

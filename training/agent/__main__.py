@@ -6,7 +6,7 @@ resumes from it. At the end, the folder holds a plain model with its tokenizer, 
 it was made) and training.jsonl (the training curves).
 """
 
-from ircotlib.files.options import new_parser, read_count, read_number, read_rate
+from ircotlib.command.options import new_parser, read_count, read_number, read_rate
 from training.folder import add_out
 
 

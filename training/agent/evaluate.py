@@ -8,8 +8,8 @@ retrieval is real. The results are printed and written to FOLDER/playing.json.
 import json
 from pathlib import Path
 
-from ircotlib.files.models import CAUSAL, check_kind
-from ircotlib.files.options import new_parser, read_count, read_number, refuse, refusing
+from ircotlib.command.options import new_parser, read_count, read_number, refuse, refusing
+from ircotlib.models.folders import CAUSAL, check_kind
 
 
 def main() -> None:

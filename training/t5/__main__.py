@@ -11,7 +11,7 @@ import argparse
 import json
 from pathlib import Path
 
-from ircotlib.files.options import (
+from ircotlib.command.options import (
     new_parser,
     read_count,
     read_number,

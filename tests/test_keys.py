@@ -2,7 +2,7 @@
 
 import pytest
 
-from ircotlib.files.urls import is_here, may_have_key, read_header
+from ircotlib.keys import is_here, may_have_key, read_header
 
 HERE = ["http://localhost:9200", "http://127.0.0.1", "http://127.8.9.1:1/v1", "http://[::1]:80"]
 BEYOND = [

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ircotlib.errors import DataError
-from ircotlib.files.paths import writing
+from ircotlib.files import writing
 
 if TYPE_CHECKING:  # the core is imported without it
     import pandas as pd

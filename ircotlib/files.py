@@ -1,20 +1,24 @@
-"""Where files are; written whole, and locked."""
+"""Where files are; written whole, and locked; bars of progress; extras."""
 
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import blake2b
+from importlib.util import find_spec
 from pathlib import Path
 from secrets import token_hex
 
 from filelock import FileLock
+from tqdm.auto import tqdm
+
+from ircotlib.errors import Unavailable
 
 HERE = Path(__file__).resolve()
 # notebooks, profiles, prompts, tables and models: beside the package in a clone, in it in a wheel
-INSTALLED = (HERE.parents[1] / "shipped").is_dir()
-SHIPPED = HERE.parents[1] / "shipped" if INSTALLED else HERE.parents[2]
+INSTALLED = (HERE.parent / "shipped").is_dir()
+SHIPPED = HERE.parent / "shipped" if INSTALLED else HERE.parents[1]
 
 
 def movable(variable: str, default: Path) -> Path:
@@ -101,3 +105,25 @@ def locked(path: Path) -> Iterator[None]:
     path.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(path):
         yield
+
+
+def track(items: Iterable, label: str, total: int | None = None) -> Iterable:
+    """The items, with a bar that counts them."""
+    return tqdm(items, label, total, leave=False, disable=_in_batch())
+
+
+@contextmanager
+def show_progress(label: str, total: int | None) -> Iterator[Callable[[int, int], None]]:
+    """Yield a callable progress(done, total) that moves a bar."""
+    with tqdm(desc=label, total=total, leave=False, disable=_in_batch()) as bar:
+        yield lambda done, total: bar.update(done - bar.n)
+
+
+def _in_batch() -> bool:
+    return bool(os.environ.get("IRCOT_BATCH"))
+
+
+def need(package: str, extra: str) -> None:
+    """Raise Unavailable if a package that belongs to an extra is not installed."""
+    if find_spec(package) is None:
+        raise Unavailable(f'found no {package}, expected it: pip install "ircotlib[{extra}]"')

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Never
 
 from ircotlib.errors import Unavailable, UserError
-from ircotlib.files.checksums import one_line
-from ircotlib.files.paths import DATA, ROOT
-from ircotlib.files.values import read_value
+from ircotlib.files import DATA, ROOT
+from ircotlib.keys import one_line
+from ircotlib.parameters import read_value
 
 # parameters that are folders, and all that are texts as they stand
 PATHS = "data_dir demonstrations model agent second_model gpt3".split()

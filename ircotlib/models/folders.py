@@ -1,6 +1,5 @@
 """The folders of models, for all that read one: found, downloaded, checked and hashed without torch
-and transformers.
-"""
+and transformers."""
 
 import hashlib
 import json
@@ -10,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ircotlib.errors import DataError
-from ircotlib.files.checksums import one_line
-from ircotlib.files.paths import resolve
+from ircotlib.files import resolve
+from ircotlib.keys import one_line
 
 CONFIG, TOKENIZER = "config.json", "tokenizer_config.json"
 VOCABULARIES = ("tokenizer.json", "*.model", "vocab*")

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from ircotlib.files.paths import ROOT
+from ircotlib.files import ROOT
 
 SYSTEM = """
 from ircotlib import Generate, Prediction, Retrieve, System

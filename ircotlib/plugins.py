@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 from ircotlib.errors import UserError
-from ircotlib.files.paths import ROOT, movable
+from ircotlib.files import ROOT, movable
 
 OWN = {"systems": "ircotlib.systems", "datasets": "ircotlib.datasets"}
 

@@ -5,9 +5,9 @@ import shlex
 
 import pytest
 
+from ircotlib.command.options import TEXTS, parse_change, parse_changes, say_error
 from ircotlib.errors import Unavailable
-from ircotlib.files.options import TEXTS, parse_change, parse_changes, say_error
-from ircotlib.files.paths import ROOT
+from ircotlib.files import ROOT
 from ircotlib.parameters import Parameters, read_parameters
 
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from ircotlib.files.kept import kept_until_changed
-from ircotlib.files.paths import ROOT, locked, resolve, writing
+from ircotlib.files import ROOT, locked, resolve, writing
+from ircotlib.prompting.templates import kept_until_changed
 
-SHOW = "from ircotlib.files.paths import DATA, FIGURES; print(DATA, FIGURES)"
+SHOW = "from ircotlib.files import DATA, FIGURES; print(DATA, FIGURES)"
 SHOW_BOTH = f"""
 import subprocess, sys
 {SHOW}

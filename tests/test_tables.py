@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from ircotlib.errors import DataError
-from ircotlib.files.tables import Number, read_table, write_table
+from ircotlib.tables import Number, read_table, write_table
 
 TEXTS = ["NA", "nan", "null", "None", "", "a\nb", "a\r\nb", '"', ",", ";", "=1+1", " x "]
 TEXTS += ["030", "1e3", "True", "é\u2028", "-", "#"]

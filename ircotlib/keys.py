@@ -1,4 +1,4 @@
-"""Where a key may be sent."""
+"""Keys of servers: where they may be sent, and how errors keep them to themselves."""
 
 import os
 import re
@@ -6,6 +6,20 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from ircotlib.errors import UserError
+
+SECRET = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$")  # ends the names of variables that hold keys
+
+
+def one_line(error: object, most: int | None = 200) -> str:
+    """The beginning of what an error, a server or a library says: in one line, as plain text, and
+    without the keys of the environment.
+    """
+    text = str(error)
+    for name, value in os.environ.items():
+        if SECRET.search(name.upper()) and len(value.strip()) > 7:
+            text = text.replace(value.strip(), "…")
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:most]
+
 
 IN_CLEAR = "IRCOT_KEYS_IN_CLEAR"  # 1: keys may be sent over http to other machines
 
