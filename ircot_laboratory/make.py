@@ -30,7 +30,7 @@ from ircot_laboratory.world.pages import KILT
 from ircot_laboratory.world.records import Riddle, World
 from ircotlib.command.options import new_parser, read_count, read_folder, refusing
 from ircotlib.data import write_jsonl
-from ircotlib.datasets.kilt import PAGES
+from ircotlib.datasets.searchain import PAGES
 from ircotlib.errors import UserError
 from ircotlib.files import PROMPTS, locked, track, writing
 

@@ -10,7 +10,7 @@ from ircot_laboratory.judge.missing_facts import weigh
 from ircot_laboratory.judge.reading import Entities, read_facts, value_of
 from ircot_laboratory.world.records import Riddle, World
 from ircotlib.data import Question
-from ircotlib.datasets.facts import Attempt, Evidence
+from ircotlib.datasets import Attempt, Evidence
 
 
 def judge(sentence: str, question: str, answers: Sequence[str], entities: Entities) -> str:
@@ -42,7 +42,7 @@ def judge_reference(statement: str, titles: Collection[str], entities: Entities)
 
 
 class LaboratoryFacts:
-    """The facts of a data set of a laboratory, as `ircotlib.datasets.facts` asks them."""
+    """The facts of a data set of a laboratory, as the workbench asks them."""
 
     def __init__(self, world: World, riddles: Iterable[Riddle]):
         self.world = world

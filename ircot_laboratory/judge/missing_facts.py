@@ -8,7 +8,7 @@ from functools import lru_cache
 from ircot_laboratory.judge.reading import read_facts
 from ircot_laboratory.world.records import Fact, Riddle, World
 from ircot_laboratory.world.relations import RELATIONS, Relation
-from ircotlib.datasets.facts import Attempt, Evidence
+from ircotlib.datasets import Attempt, Evidence
 from ircotlib.text import normalise_answer
 
 _facts = lru_cache(maxsize=100_000)(read_facts)  # systems write many of the same sentences

@@ -3,7 +3,7 @@
 from ircot_laboratory.questions.draw import Draw
 from ircot_laboratory.world.records import Fact, Riddle
 from ircot_laboratory.world.tables import read_table
-from ircotlib.datasets.wording import SEPARATOR, ask_relation
+from ircotlib.datasets.searchain import SEPARATOR, ask_relation
 
 SLOTS = {row["relation"]: row["slot"] for row in read_table("slots")}
 # for each relation to a city, the slot for the city's country

@@ -13,7 +13,7 @@ from ircot_laboratory.world.names import LISTS
 from ircot_laboratory.world.records import Fact, Riddle
 from ircot_laboratory.world.relations import MAKERS
 from ircot_laboratory.world.tables import read_table
-from ircotlib.datasets.wording import ask_claim, ask_yes_or_no
+from ircotlib.datasets.searchain import ask_claim, ask_yes_or_no
 
 YES, NO = "Yes", "No"
 SUPPORTS, REFUTES = "SUPPORTS", "REFUTES"

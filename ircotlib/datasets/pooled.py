@@ -31,20 +31,17 @@ def pool(contexts: Iterable[Sequence[Paragraph]]) -> list[Paragraph]:
     occurrence (IRCoT App. A). Differs from the paper: that also pools those of other splits.
     """
     corpus = {}
-    for context in contexts:
-        for paragraph in context:
-            corpus.setdefault((paragraph.title, paragraph.text), paragraph)
+    for paragraph in (paragraph for context in contexts for paragraph in context):
+        corpus.setdefault((paragraph.title, paragraph.text), paragraph)
     return list(corpus.values())
 
 
 def sample_dev_test(
     questions: Iterable[Question], dev: int = 100, test: int = 500, seed: int = 0
 ) -> tuple[list[Question], list[Question]]:
-    """Sample questions to tune on and others to test on by a hash of seed and id, and so whatever
-    their order is (IRCoT §4: 100 and 500). Of fewer than dev + test questions, a fifth (at most
-    `dev`) is for tuning and the rest (at most `test`) for testing.
+    """Sample questions to tune on and others to test on by a hash of seed and id (IRCoT §4: 100 and
+    500). Of fewer, a fifth (at most `dev`) is for tuning and the rest (at most `test`) for testing.
     """
     drawn = sorted(questions, key=lambda asked: (digest(f"{seed} {asked.id}", 32), asked.id))
-    # IRCoT §4: 100 to tune on and 500 to report; no question is in both
     size = dev if len(drawn) >= dev + test else min(dev, len(drawn) // 5)
     return drawn[:size], drawn[size : size + test]

@@ -2,9 +2,8 @@
 
 import pytest
 
-from ircotlib.datasets.documents import cut_passages, read_documents
 from ircotlib.datasets.files import read_dataset
-from ircotlib.datasets.own import write_own_corpus
+from ircotlib.datasets.own import CORPUS, cut_passages, read_documents, write_own
 from ircotlib.errors import DataError, UserError
 
 MARKDOWN = """Before.
@@ -28,7 +27,7 @@ Two of them.
 """
 
 
-def test_a_folder_of_texts_is_a_corpus_that_can_be_asked_about(tmp_path, capsys):
+def test_a_folder_of_texts_is_a_corpus_that_can_be_asked_about(tmp_path):
     notes = tmp_path / "notes"
     (notes / "below").mkdir(parents=True)
     (notes / ".hidden").mkdir()
@@ -37,8 +36,7 @@ def test_a_folder_of_texts_is_a_corpus_that_can_be_asked_about(tmp_path, capsys)
     for name in (".hidden/x.txt", "a.docx"):
         (notes / name).write_text("no")
     (notes / "empty.txt").write_text(" \n")
-    write_own_corpus(tmp_path, read_documents(notes))
-    assert f"{notes / 'empty.txt'}: found no text" in capsys.readouterr().err
+    write_own(tmp_path, read_documents(notes), CORPUS)
     questions, corpus = read_dataset("own", tmp_path)
     found = {page.title: page.text for page in corpus}
     assert questions == []

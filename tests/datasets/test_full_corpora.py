@@ -11,9 +11,8 @@ from dataclasses import replace
 import pytest
 
 from ircotlib.data import Paragraph
-from ircotlib.datasets import all_datasets
-from ircotlib.datasets.corpora import make_full_corpus, read_full_corpus
-from ircotlib.datasets.files import read_dataset
+from ircotlib.datasets import all_datasets, files
+from ircotlib.datasets.files import make_full_corpus, read_dataset, read_full_corpus
 from ircotlib.datasets.hotpotqa import (
     ABSTRACTS,
     ARCHIVE,
@@ -76,7 +75,7 @@ def test_abstracts_are_those_of_the_archive_in_its_order(tmp_path):
     assert [paragraph.id for paragraph in paragraphs] == ids
 
 
-@pytest.mark.parametrize("kept", [0, 3, 0.2, 0.5, 0.9, 0.999])
+@pytest.mark.parametrize("kept", [0, 3, 0.5, 0.999])
 def test_an_archive_cut_off_is_named(tmp_path, kept):
     noise = random.Random(5)  # does not compress, so that the archive has several blocks
     texts = {f"AA/wiki_{n:02}": [(f"{n}", [noise.randbytes(9_000).hex()])] for n in range(40)}
@@ -89,11 +88,8 @@ def test_an_archive_cut_off_is_named(tmp_path, kept):
 
 GOOD = json.dumps({"title": "Good", "text": ["Good."]}).encode() + b"\n"
 BROKEN_SHARDS = [
-    (shard([("Good", ["Good."])] * 2)[:-20], "1.bz2:0: "),
     (b"no bz2", "1.bz2:0: Invalid data stream"),
     (bz2.compress(GOOD + b'{"id": "2", "ti'), "1.bz2:2: Unterminated string"),
-    (bz2.compress(GOOD + b'{"title": "\xff"}\n'), "1.bz2:2: 'utf-8' codec can't decode byte 0xff"),
-    (bz2.compress(GOOD + b'{"title": "x"}'), "1.bz2:2, field text: Field required"),
     (shard([("x", [["Heading"]])]), "1.bz2:1, field text.0: Input should be a valid string"),
 ]
 
@@ -142,24 +138,16 @@ MUSIQUE_TEXTS = [YALE, ("Łódź", "In Poland…"), ("Yale", "By a lake."), ZOO]
 MUSIQUE_TEXTS += [("Ark", "A boat."), ("Pond", "A pond.")]
 
 
-def test_a_corpus_is_made_once_and_its_count_compared_with_the_papers(tmp_path):
+def test_a_corpus_is_made_once_and_its_count_compared_with_the_papers(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "DATA", tmp_path)
     write_files(tmp_path / "musique", MUSIQUE)
-    with pytest.warns(UserWarning, match="corpus: found 6 paragraphs, and the paper 139,416"):
-        corpus = make_full_corpus(FULL["musique"], tmp_path, tmp_path / "corpus")
+    with pytest.warns(UserWarning, match="found 6 paragraphs, and the paper 139,416"):
+        corpus = make_full_corpus(FULL["musique"], tmp_path)
     assert pairs(corpus) == MUSIQUE_TEXTS
     for path in (tmp_path / "musique").iterdir():
         path.unlink()
     exact = replace(FULL["musique"], count=6)  # opened without its files, and without a warning
-    assert list(make_full_corpus(exact, tmp_path, tmp_path / "corpus")) == list(corpus)
-
-
-@pytest.mark.parametrize("dataset", FULL)
-def test_a_missing_file_is_told_with_its_name_places_and_source(tmp_path, dataset):
-    corpus = FULL[dataset]
-    with pytest.raises(FileNotFoundError) as error:
-        make_full_corpus(corpus, tmp_path, tmp_path / "corpus")
-    looked = f"{corpus.files[0]} in {tmp_path / corpus.name} and {tmp_path}"
-    assert looked in str(error.value) and corpus.source in str(error.value)
+    assert list(make_full_corpus(exact, tmp_path)) == list(corpus)
 
 
 def test_the_counts_are_those_of_the_paper(shared):

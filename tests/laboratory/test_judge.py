@@ -12,7 +12,7 @@ from ircot_laboratory.world.encyclopedia import make_entities
 from ircot_laboratory.world.records import Entity
 from ircot_laboratory.world.relations import RELATIONS
 from ircotlib.data import Question
-from ircotlib.datasets.facts import Attempt, Evidence
+from ircotlib.datasets import Attempt, Evidence
 from ircotlib.experiment.laboratory import find_facts
 from ircotlib.parameters import read_parameters
 

@@ -16,8 +16,8 @@ from ircot_laboratory.questions.contexts import gold_passages
 from ircot_laboratory.questions.questions import SEARCHAIN_DATASETS
 from ircot_laboratory.world.names import LISTS
 from ircotlib.data import Prediction, read_jsonl
+from ircotlib.datasets import score
 from ircotlib.datasets.files import read_dataset
-from ircotlib.datasets.scoring import score
 
 KINDS = {
     "strategyqa": {"time": 240, "same": 180, "place": 180},
@@ -120,5 +120,3 @@ def test_the_judge_reads_their_chains_but_for_what_decides_claims(dataset):
     unsure = {text for verdict, text in verdicts if verdict == "unsure"}
     assert unsure == ({"Thus, it is"} if dataset == "fever" else set())
     assert not any(verdict == "false" for verdict, _ in verdicts)
-
-
