@@ -64,13 +64,6 @@ def test_hotpotqa_in_the_fullwiki_setting_takes_gold_from_the_corpus(tmp_path):
             read_hotpotqa(path, known)
 
 
-def test_a_question_without_id_gets_one_from_its_text(tmp_path):
-    nameless = HOTPOT | {"_id": None}
-    path = write(tmp_path / "dev.json", [nameless, nameless | {"question": "Another?"}, nameless])
-    (first, _), (second, _), (again, _) = read_hotpotqa(path)
-    assert first.id == again.id == "hotpotqa-de9480fbdeec602d" != second.id
-
-
 def test_2wikimultihopqa_joins_sentences_by_spaces_and_knows_aliases(tmp_path):
     context = [["Lost Gravity", ["It is a coaster.", "It is by Mack Rides."]], MACK]
     records = [WIKI | {"context": context}, WIKI | {"_id": "5b", "answer_id": None}]
@@ -163,17 +156,6 @@ def test_a_wrong_line_of_own_questions_is_told(row, field, tmp_path):
     path.write_text(json.dumps(OWN) + "\n" + json.dumps(OWN | row))
     with pytest.raises(DataError, match=f"^{path}:2, field {field}: [^\n]+$"):
         read_dataset("own", tmp_path)
-
-
-def test_the_folder_lists_its_data_sets_in_their_order():
-    of_ircot = ["hotpotqa", "2wikimultihopqa", "musique", "iirc"]
-    of_searchain = ["strategyqa", "zsre", "trex", "fever", "eli5"]
-    assert [*all_datasets()] == [*of_ircot, *of_searchain, "own"]
-    for name, dataset in all_datasets().items():
-        multihop = name in of_ircot[:3]
-        assert name in of_searchain or [*dataset.scores] == ["f1", "em", *["cover_em"] * multihop]
-        corpus = {"own": None} | dict.fromkeys(of_searchain, "kilt")
-        assert (dataset.full_corpus and dataset.full_corpus.name) == corpus.get(name, name)
 
 
 MINE = '''"""My questions, as JSON lines of question, answers and paragraphs."""

@@ -101,26 +101,6 @@ def test_a_damaged_shard_is_named_with_its_line(tmp_path, content, message):
         list(read_full_corpus(ABSTRACTS, tmp_path))
 
 
-MACK, PARK = ["Mack Rides", ["It is German.", "It is old. "]], ["Park", []]
-LODZ, OLD_MACK = ["Łódź", ["Łódź lies in Poland…"]], ["Mack Rides", ["It is German."]]
-WIKI = {  # test sets have no answers
-    "dev.json": [{"context": [MACK, LODZ]}, {"context": [LODZ, PARK, MACK]}],
-    "test.json": [{"context": [PARK, OLD_MACK]}],
-    "train.json": [{"context": [OLD_MACK, ["Zoo", ["A zoo."]]]}, {"context": [MACK]}],
-}
-WIKI_TEXTS = [("Mack Rides", "It is German. It is old."), ("Łódź", "Łódź lies in Poland…")]
-WIKI_TEXTS += [("Park", ""), ("Mack Rides", "It is German."), ("Zoo", "A zoo.")]
-
-
-def test_contexts_of_2wikimultihopqa_each_once(tmp_path):
-    write_files(tmp_path / "2wikimultihopqa", WIKI)
-    assert pairs(read_full_corpus(FULL["2wikimultihopqa"], tmp_path)) == WIKI_TEXTS
-    wrong = WIKI | {"test.json": [{"context": [PARK]}, {"context": [MACK, ["T", "text"]]}]}
-    write_files(tmp_path / "2wikimultihopqa", wrong)
-    with pytest.raises(DataError, match="test.json, record 2, field context.1.1: "):
-        list(read_full_corpus(FULL["2wikimultihopqa"], tmp_path))
-
-
 def musique(*texts):
     return [{"paragraphs": [{"title": title, "paragraph_text": text} for title, text in texts]}]
 

@@ -58,12 +58,6 @@ def write(folder, *questions, articles=ARTICLES):
     return folder / "dev.json"
 
 
-def write_articles(folder, articles):
-    """Write only the file of the official pages."""
-    write(folder, articles=articles)
-    return folder / "context_articles.json"
-
-
 def read(path, released=False):
     """The questions of a file; none of them has a context."""
     examples = read_iirc(path, released)
@@ -86,7 +80,6 @@ ANSWERS = [  # and as the released program takes it
     (spans(" “Łódź” of the ﬁlm "), ("“Łódź” of the ﬁlm",), ('"Łódź" of the film',)),
     (spans("Cook, Ill.", "MalmÃ¶"), ('["Cook, Ill.", "MalmÃ¶"]',), ('["Cook, Ill.", "Malmö"]',)),
     (YEARS, ("53", "53 years"), ("53",)),
-    (answer("value", answer_value="53"), ("53",), ("53",)),
     (answer("binary", answer_value="yes"), ("yes",), ("yes",)),
 ]
 
@@ -112,11 +105,8 @@ SCORED = [
     ("answer", "prediction", "f1"),
     [
         ("Salem, Mass. [sic]", "Salem, Mass.", 0.8),
-        ("[The] Salem, Mass.", "Salem, Mass.", 1),
         ("[Salem, Mass.]", "Salem Mass", 1),
-        ("[1]", "1", 1),
         ('["Salem", "Mass"]', "Salem", 0.67),
-        ("Salem, Mass.", "Salem", 0.67),
     ],
 )
 @pytest.mark.parametrize("released", [False, True])
@@ -163,14 +153,14 @@ def test_gold_is_one_paragraph_for_each_context(tmp_path):
 
 
 def test_paragraphs_are_the_lines_of_over_ten_words(tmp_path):
-    paragraphs = list(read_articles(write_articles(tmp_path, ARTICLES)))
+    paragraphs = list(read_articles(write(tmp_path)))
     academy = "academy of music, zagreb"
     expected = {(academy, FOUNDED), (academy, MOVED), ("mozarteum", MOZARTEUM)}
     assert {(p.title, p.text) for p in paragraphs} == expected | {("ábrahám", ABRAHAM)}
     assert len({p.id for p in paragraphs}) == len(paragraphs) == 4  # a repeated line counts once
     assert [p.title for p in paragraphs] == [academy] * 2 + ["mozarteum", "ábrahám"]
     ten, eleven = " ".join("abcdefghij"), " ".join("abcdefghijk")
-    path = write_articles(tmp_path, {"T": f"{ten}\n {eleven} \n\n"})
+    path = write(tmp_path, articles={"T": f"{ten}\n {eleven} \n\n"})
     assert [p.text for p in read_articles(path)] == [eleven]
 
 
@@ -187,13 +177,11 @@ def test_a_title_that_comes_twice_counts_once(tmp_path):
 HTML = [
     ('a <a href="x" title="b > c">d</a> e', "a d e"),
     ("R&amp;D &lt;b&gt; &eacute; &#x2013; AT&T &nosuch;", "R&D <b> é – AT&T &nosuch;"),
-    ("<p>one</p>\n<ul>\n<li>two\n<li>three</ul>", "one\n\ntwo\nthree"),
-    ("a < b, c > d, 1 <2", "a < b, c > d, 1 <2"),
+    ("<p>one</p>\n<ul>\n<li>two < 3\n<li>three</ul>", "one\n\ntwo < 3\nthree"),
     ("a<!-- b\n c -->d<br/>e", "ade"),
     ("<style>p {}</style>a<script>if (1 < 2) b()</script>c", "ac"),
     ("a <![if x]> b <![endif]> <![CDATA[c]]>", "a <![if x]> b <![endif]> <![CDATA[c]]>"),
     ("</b></p>a<b>no <i>end", "ano end"),
-    ("", ""),
 ]
 
 

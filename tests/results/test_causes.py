@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from ircot_laboratory.judge.missing_facts import weigh
+from ircot_laboratory.judge.laboratory_facts import weigh
 from ircot_laboratory.world.records import Entity, Fact, Riddle, Thought, World
 from ircotlib.data import Paragraph, Question
 from ircotlib.datasets import Attempt
