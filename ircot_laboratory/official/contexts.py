@@ -17,8 +17,8 @@ from ircot_laboratory.world.names import LISTS
 from ircot_laboratory.world.records import Fact, Passage, Riddle, World, shorten
 from ircot_laboratory.world.relations import KINDS
 from ircotlib.data import write_jsonl
+from ircotlib.datasets import digest
 from ircotlib.datasets.hotpotqa import ARCHIVE, FOLDER
-from ircotlib.datasets.pooled import digest
 
 # in a question's context, as in the data sets
 PARAGRAPHS = {"hotpotqa": 10, "2wikimultihopqa": 10, "musique": 20}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ircot_laboratory.official.contexts import aliases
 from ircot_laboratory.questions.worked import work_out
 from ircot_laboratory.world.records import Riddle, World
-from ircotlib.datasets.pooled import digest
+from ircotlib.datasets import digest
 
 
 def strategyqa_record(world: World, riddle: Riddle, seed: int) -> dict:

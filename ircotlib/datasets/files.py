@@ -8,10 +8,9 @@ from itertools import chain
 from pathlib import Path
 
 from ircotlib.data import Paragraph, Question, excerpt
-from ircotlib.datasets import Dataset, FullCorpus, QuestionContext, find_dataset
+from ircotlib.datasets import Dataset, FullCorpus, QuestionContext, digest, find_dataset, pool
 from ircotlib.datasets.official import AGAIN, find_file
 from ircotlib.datasets.own import CORPUS
-from ircotlib.datasets.pooled import digest, pool
 from ircotlib.errors import DataError
 from ircotlib.files import DATA, ROOT, locked, track
 from ircotlib.retrieval.corpus import Corpus, write_corpus
@@ -87,8 +86,7 @@ def make_full_corpus(corpus: FullCorpus, data_dir: str | Path) -> Corpus:
             made = write_corpus(folder, track(paragraphs, f"corpus of {corpus.name}", corpus.count))
     if corpus.count not in (None, len(made)):
         counts = f"{len(made):,} paragraphs, and the paper {corpus.count:,} (App. A, footnote 18)"
-        other = "is a file cut off, or of another version?"
-        warnings.warn(f"{folder}: found {counts}: {other}", stacklevel=2)
+        warnings.warn(f"{folder}: found {counts}: is a file cut off?", stacklevel=2)
     return made
 
 

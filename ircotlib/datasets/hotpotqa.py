@@ -1,6 +1,4 @@
-"""The official files of HotpotQA (Yang et al. 2018), https://hotpotqa.github.io, and, in the same
-format, of 2WikiMultihopQA (Ho et al. 2020), https://github.com/Alab-NII/2wikimultihop
-"""
+"""The official files of HotpotQA (Yang et al. 2018) and 2WikiMultihopQA (Ho et al. 2020)."""
 
 import bz2
 import html
@@ -13,9 +11,8 @@ from pathlib import Path
 from pydantic import Field
 
 from ircotlib.data import GoldStep, Paragraph, Question, read_objects
-from ircotlib.datasets import Dataset, FullCorpus, QuestionContext
+from ircotlib.datasets import Dataset, FullCorpus, QuestionContext, digest, make_paragraph
 from ircotlib.datasets.official import AGAIN, Record, String, Text, check, read_records
-from ircotlib.datasets.pooled import digest, make_paragraph
 from ircotlib.errors import DataError
 from ircotlib.metrics import cover_em, exact_match, hotpotqa_f1
 
@@ -23,6 +20,7 @@ from ircotlib.metrics import cover_em, exact_match, hotpotqa_f1
 FOLDER = "enwiki-20171001-pages-meta-current-withlinks-abstracts"
 ARCHIVE = f"{FOLDER}.tar.bz2"
 ALIASES = "id_aliases.json"  # JSON lines, in the same archive as 2WikiMultihopQA's questions
+HOTPOTQA = "https://hotpotqa.github.io"
 WIKI = "https://github.com/Alab-NII/2wikimultihop"
 
 
@@ -36,9 +34,7 @@ class _Asking(_Contexts):
     answer: Text
     type: str
     supporting_facts: list[tuple[String, int]] = Field(min_length=1)  # titles, numbers of sentences
-
-
-class _WikiAsking(_Asking):
+    # of 2WikiMultihopQA
     answer_id: String | None = None
     evidences: list[tuple[String, String, String]] = []  # subjects, relations, objects
 
@@ -65,9 +61,8 @@ def read_hotpotqa(path: Path, corpus_ids: Mapping[str, str] | None = None) -> li
 
 
 def find_gold_ids(path: Path, corpus: Iterable[Paragraph]) -> dict[str, str]:
-    """The `corpus_ids` of read_hotpotqa for a file's supporting titles, from one pass over the
-    corpus (IRCoT §4); of several with a title the first, but one in the same encoding before one in
-    another ("&amp;" for "&", an accent as a separate character).
+    """The `corpus_ids` of read_hotpotqa, from one pass over the corpus; of several with a title the
+    first, but one in another encoding last ("&amp;" for "&", an accent as a separate character).
     """
     records = (record for record, _ in read_records(path, _Asking))
     plain = {title: _plain(title) for record in records for title, _ in record.supporting_facts}
@@ -138,7 +133,7 @@ def read_2wikimultihopqa(path: Path) -> list[QuestionContext]:
     aliases, questions = {}, []
     for row, _ in read_records(names, _Names) if names.is_file() else ():
         aliases[row.Q_id] = set(filter(str.strip, (*row.aliases, *row.demonyms)))
-    for record, where in read_records(path, _WikiAsking):
+    for record, where in read_records(path, _Asking):
         question, context = _read_asked(record, where, "2wikimultihopqa", " ")
         # its official scorer, too, takes the best of the answer and its aliases
         others = sorted(aliases.get(record.answer_id, set()) - {record.answer})
@@ -147,7 +142,7 @@ def read_2wikimultihopqa(path: Path) -> list[QuestionContext]:
     return questions
 
 
-def _evident_steps(record: _WikiAsking, gold: tuple[str, ...]) -> tuple[GoldStep, ...]:
+def _evident_steps(record: _Asking, gold: tuple[str, ...]) -> tuple[GoldStep, ...]:
     """The evidences, in words of ours; several objects of one relation are one answer. The n-th
     subject or, if there are not as many, evidence has the n-th gold paragraph.
     """
@@ -178,11 +173,7 @@ def read_contexts(path: Path) -> Iterator[Paragraph]:
 
 
 ABSTRACTS = FullCorpus(
-    name="hotpotqa",
-    files=(ARCHIVE,),
-    source="https://hotpotqa.github.io/wiki-readme.html",
-    count=5_233_329,
-    read=read_abstracts,
+    "hotpotqa", (ARCHIVE,), f"{HOTPOTQA}/wiki-readme.html", count=5_233_329, read=read_abstracts
 )
 # 2WikiMultihopQA's scorer is a copy of HotpotQA's
 SCORES = {"f1": hotpotqa_f1, "em": exact_match, "cover_em": cover_em}
@@ -191,7 +182,7 @@ DATASETS = (
         name="hotpotqa",
         title="HotpotQA",
         files=("hotpot_dev_distractor_v1.json", "dev_distractor_498.json"),
-        source="https://hotpotqa.github.io",
+        source=HOTPOTQA,
         read=read_hotpotqa,
         scores=SCORES,
         full_corpus=ABSTRACTS,

@@ -1,6 +1,4 @@
-"""IIRC's official files (Ferguson et al. 2020), https://allenai.org/data/iirc, and its scores,
-which are DROP's (Dua et al. 2019).
-"""
+"""IIRC's official files (Ferguson et al. 2020), and its scores, DROP's (Dua et al. 2019)."""
 
 import json
 import re
@@ -16,9 +14,8 @@ import numpy as np
 from rapidfuzz import fuzz
 
 from ircotlib.data import Paragraph, Question
-from ircotlib.datasets import Dataset, FullCorpus, QuestionContext, Score
+from ircotlib.datasets import Dataset, FullCorpus, QuestionContext, Score, digest, make_paragraph
 from ircotlib.datasets.official import AGAIN, Record, String, Text, read_records, stream
-from ircotlib.datasets.pooled import digest, make_id
 from ircotlib.errors import DataError
 from ircotlib.metrics import against_best
 
@@ -147,9 +144,7 @@ def read_articles(path: Path) -> Iterator[Paragraph]:
 def read_pages(
     path: Path, wanted: Collection[str] | None = None
 ) -> Iterator[tuple[str, list[Paragraph]]]:
-    """The titles and the distinct paragraphs of the pages beside the questions, in the order of
-    file and page. `wanted`: titles in lower case; None: all pages.
-    """
+    """The titles, in lower case, and the distinct paragraphs of the pages beside the questions."""
     path, seen = Path(path).with_name(ARTICLES), set()
     for name, html in stream(path, by_key=True):
         title = name.strip().lower()
@@ -164,7 +159,8 @@ def read_pages(
 
 def page_paragraph(title: str, text: str) -> Paragraph:
     """A paragraph whose id has 16 digits of a hash: with 8, two of two million could be equal."""
-    return Paragraph(make_id(title, text) + digest(f"{text}\n{title}", 8), title, text)
+    paragraph = make_paragraph(title, text)
+    return replace(paragraph, id=paragraph.id + digest(f"{text}\n{title}", 8))
 
 
 def page_lines(html: str) -> list[str]:
@@ -267,13 +263,7 @@ _PAPER = Dataset(
     source=SOURCE,
     read=read_iirc,
     scores=_SCORES,
-    full_corpus=FullCorpus(
-        name="iirc",
-        files=(ARTICLES,),
-        source=SOURCE,
-        count=1_882_415,
-        read=read_articles,
-    ),
+    full_corpus=FullCorpus("iirc", (ARTICLES,), SOURCE, count=1_882_415, read=read_articles),
     read_paragraphs=read_articles,
     order=4,
 )

@@ -1,4 +1,4 @@
-"""MuSiQue's official files (Trivedi et al. 2022), https://github.com/StonyBrookNLP/musique"""
+"""MuSiQue's official files (Trivedi et al. 2022)."""
 
 import re
 from collections.abc import Iterator
@@ -6,12 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from ircotlib.data import GoldStep, Paragraph, Question
-from ircotlib.datasets import Dataset, FullCorpus, QuestionContext
+from ircotlib.datasets import Dataset, FullCorpus, QuestionContext, make_paragraph
 from ircotlib.datasets.official import Record, String, Text, read_records
-from ircotlib.datasets.pooled import make_paragraph
 from ircotlib.errors import DataError
 from ircotlib.metrics import cover_em, exact_match, squad_f1
 
+# of the corpus, as the authors' program pools them: the paper's count is that of all six
+PARTS = [f"{of}_v1.0_{split}" for of in ("ans", "full") for split in ("dev", "test", "train")]
 RELATION = " >> "  # in some sub-questions: "Ada Moss >> father"
 
 
@@ -54,9 +55,7 @@ def read_musique(path: Path) -> list[QuestionContext]:
             supporting = [entry for entry in record.paragraphs if entry.is_supporting]
             named = {step.paragraph_support_idx for step in record.question_decomposition} - {None}
             if not supporting or named - {entry.idx for entry in supporting}:
-                found = [entry.idx for entry in supporting]
-                expected = f"expected some, among them {sorted(named)}"
-                raise DataError(f"{where}: found {found} supporting paragraphs, {expected}")
+                raise DataError(f"{where}: expected supporting paragraphs, those of all steps")
             gold = tuple(dict.fromkeys(entry.paragraph.id for entry in supporting))
             aliases = filter(str.strip, record.answer_aliases)
             answers = tuple(dict.fromkeys([record.answer, *aliases]))
@@ -102,7 +101,7 @@ def parts_of(question: Question) -> tuple[GoldStep, ...]:
     return tuple(parts)
 
 
-SOURCE = "https://github.com/StonyBrookNLP/musique"
+SOURCE = "https://github.com/StonyBrookNLP/musique (musique_v1.0.zip)"
 DATASET = Dataset(
     name="musique",
     title="MuSiQue",
@@ -112,13 +111,8 @@ DATASET = Dataset(
     scores={"f1": squad_f1, "em": exact_match, "cover_em": cover_em},
     full_corpus=FullCorpus(
         name="musique",
-        # as the authors' program, which pools both variants: the paper's count is that of all six
-        files=tuple(
-            f"musique_{variant}_v1.0_{split}.jsonl"
-            for variant in ("ans", "full")
-            for split in ("dev", "test", "train")
-        ),
-        source=f"{SOURCE} (in musique_v1.0.zip)",
+        files=tuple(f"musique_{part}.jsonl" for part in PARTS),
+        source=SOURCE,
         count=139_416,
         read=read_paragraphs,
         drop_repeats=True,

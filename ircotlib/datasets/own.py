@@ -1,6 +1,4 @@
-"""A user's own questions and paragraphs, one JSON object per line (docs/data.md), tables and files
-of JSON lines with columns of other names, and folders of text and Markdown.
-"""
+"""A user's own questions and paragraphs: JSON lines, tables, text, Markdown (docs/data.md)."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,9 +9,8 @@ from markdown_it import MarkdownIt
 from pydantic import Field
 
 from ircotlib.data import Paragraph, Question, read_lines, read_text, write_jsonl
-from ircotlib.datasets import Dataset, QuestionContext
+from ircotlib.datasets import Dataset, QuestionContext, digest, make_paragraph, pool
 from ircotlib.datasets.official import Record, String, Text, check, read_records
-from ircotlib.datasets.pooled import digest, make_paragraph, pool
 from ircotlib.errors import DataError, UserError
 from ircotlib.files import track, writing
 from ircotlib.metrics import even_bare, exact_match, squad_f1
@@ -94,7 +91,6 @@ def read_documents(source: Path) -> Iterator[Paragraph]:
     """The paragraphs of the text and Markdown files in a folder and those below it, or of one file,
     but for hidden ones; titles are the files' names and the headings of sections.
     """
-    source = Path(source)
     below = sorted(source.rglob("*")) if source.is_dir() else [source]
     shown = [p for p in below if not any(n.startswith(".") for n in p.relative_to(source).parts)]
     files = [path for path in shown if path.suffix.lower() in DOCUMENTS and path.is_file()]

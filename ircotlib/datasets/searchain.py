@@ -11,9 +11,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from ircotlib.data import GoldStep, Paragraph, Question, read_lines
-from ircotlib.datasets import Dataset, FullCorpus, QuestionContext, official
+from ircotlib.datasets import Dataset, FullCorpus, QuestionContext, digest, official
 from ircotlib.datasets.official import Record, String, Text, find_file, read_records
-from ircotlib.datasets.pooled import digest
 from ircotlib.errors import DataError
 from ircotlib.metrics import cover_em, exact_match, one_verdict, rouge_l
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from ircotlib.data import Paragraph
-from ircotlib.datasets import all_datasets, files
+from ircotlib.datasets import all_datasets, files, make_paragraph
 from ircotlib.datasets.files import make_full_corpus, read_dataset, read_full_corpus
 from ircotlib.datasets.hotpotqa import (
     ABSTRACTS,
@@ -20,7 +20,6 @@ from ircotlib.datasets.hotpotqa import (
     find_gold_ids,
     read_hotpotqa,
 )
-from ircotlib.datasets.pooled import make_paragraph
 from ircotlib.errors import DataError
 
 FULL = {d.name: d.full_corpus for d in all_datasets().values() if d.full_corpus}
@@ -49,15 +48,6 @@ def write_archive(folder, shards):
             member.size = len(content)
             tar.addfile(member, io.BytesIO(content))
     return folder / ARCHIVE
-
-
-def write_files(folder, files):
-    """Write files as one JSON value, or lines of them, as their names say."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, value in files.items():
-        rows = value if name.endswith(".jsonl") else [value]
-        text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-        (folder / name).write_text(text, encoding="utf-8")
 
 
 def pairs(paragraphs):
@@ -107,12 +97,12 @@ def musique(*texts):
 
 YALE, OLD_YALE, ZOO = ("Yale", "In New Haven."), ("Yale", "In New Haven. "), ("Zoo", "A zoo.")
 MUSIQUE = {
-    "musique_ans_v1.0_dev.jsonl": musique(OLD_YALE, ("Łódź", "In Poland…")),
-    "musique_ans_v1.0_test.jsonl": musique(YALE, ("Yale", "By a lake.")),
-    "musique_ans_v1.0_train.jsonl": musique(ZOO, YALE),
-    "musique_full_v1.0_dev.jsonl": musique(("Ark", "A boat."), ZOO),
-    "musique_full_v1.0_test.jsonl": musique(ZOO),
-    "musique_full_v1.0_train.jsonl": musique(("Pond", "A pond.")),
+    "ans_v1.0_dev": musique(OLD_YALE, ("Łódź", "In Poland…")),
+    "ans_v1.0_test": musique(YALE, ("Yale", "By a lake.")),
+    "ans_v1.0_train": musique(ZOO, YALE),
+    "full_v1.0_dev": musique(("Ark", "A boat."), ZOO),
+    "full_v1.0_test": musique(ZOO),
+    "full_v1.0_train": musique(("Pond", "A pond.")),
 }
 MUSIQUE_TEXTS = [YALE, ("Łódź", "In Poland…"), ("Yale", "By a lake."), ZOO]
 MUSIQUE_TEXTS += [("Ark", "A boat."), ("Pond", "A pond.")]
@@ -120,7 +110,10 @@ MUSIQUE_TEXTS += [("Ark", "A boat."), ("Pond", "A pond.")]
 
 def test_a_corpus_is_made_once_and_its_count_compared_with_the_papers(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "DATA", tmp_path)
-    write_files(tmp_path / "musique", MUSIQUE)
+    (tmp_path / "musique").mkdir()
+    for name, rows in MUSIQUE.items():
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        (tmp_path / f"musique/musique_{name}.jsonl").write_text(text)
     with pytest.warns(UserWarning, match="found 6 paragraphs, and the paper 139,416"):
         corpus = make_full_corpus(FULL["musique"], tmp_path)
     assert pairs(corpus) == MUSIQUE_TEXTS

@@ -7,7 +7,7 @@ import pytest
 from ircot_laboratory.make import make_dataset
 from ircot_laboratory.questions.questions import ALL_DATASETS
 from ircot_laboratory.questions.worked import work_out
-from ircotlib.datasets.pooled import make_paragraph
+from ircotlib.datasets import make_paragraph
 from ircotlib.retrieval.bm25 import BM25
 from ircotlib.retrieval.corpus import write_corpus
 from ircotlib.text import answer_from_chain
