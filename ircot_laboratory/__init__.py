@@ -9,7 +9,7 @@ sets' own loaders read. No model is needed.
     from ircot_laboratory.world.encyclopedia import make_world
     from ircot_laboratory.questions.questions import DATASETS, draw_riddle, make_riddles
     from ircot_laboratory.questions.worked import work_out   # a question, step by step
-    from ircot_laboratory.judge.laboratory_facts import judge           # whether a sentence is true
+    from ircot_laboratory.judge.laboratory_facts import judge  # whether a sentence is true
     from training.teachers.play import play_system   # as a careful reader would
 
 Its rooms, each built on those before it: world, questions, official and make, judge; teachers.

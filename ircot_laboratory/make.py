@@ -10,19 +10,15 @@ writes the demonstrations of the default laboratory into prompts/laboratory.
 """
 
 import json
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
-from ircot_laboratory.official.contexts import alias_rows, number_entities
-from ircot_laboratory.official.files import write_json, write_records
+from ircot_laboratory.official import contexts, searchain
+from ircot_laboratory.official.contexts import DEV, write_json
 from ircot_laboratory.official.iirc import iirc_articles, iirc_records
-from ircot_laboratory.official.kilt import kilt_pages, kilt_record, number_pages
-from ircot_laboratory.official.splits import DEV, context_records, write_downloads
-from ircot_laboratory.official.strategyqa import strategyqa_paragraphs, strategyqa_record
 from ircot_laboratory.questions.demonstrations import write_demonstrations
 from ircot_laboratory.questions.questions import ALL_DATASETS, DATASETS, make_riddles
 from ircot_laboratory.world.encyclopedia import make_world
@@ -30,9 +26,9 @@ from ircot_laboratory.world.pages import KILT
 from ircot_laboratory.world.records import Riddle, World
 from ircotlib.command.options import new_parser, read_count, read_folder, refusing
 from ircotlib.data import write_jsonl
-from ircotlib.datasets.kilt import PAGES
+from ircotlib.datasets.searchain import PAGES
 from ircotlib.errors import UserError
-from ircotlib.files import PROMPTS, locked, track, writing
+from ircotlib.files import PROMPTS, locked, writing
 
 SEED, SIZE, QUESTIONS = 0, 2400, 600
 TASKS = {  # KILT's file names
@@ -41,12 +37,7 @@ TASKS = {  # KILT's file names
     "fever": "fever-dev-kilt.jsonl",
     "eli5": "eli5-dev-kilt.jsonl",
 }
-# ours: what a page and a question take: seconds of a core, MB of memory, MB on disk; and downloads
-COSTS = {
-    False: ((0.00022, 0.0045), (0.004, 0.012), (0.0016, 0.0155)),
-    True: ((0.0004, 0.01), (0.0045, 0.04), (0.002, 0.064)),
-}
-LARGE = 30_000  # pages, and ten times the questions: about ten seconds
+LARGE = 30_000  # pages, of which one version is held in memory at a time
 ABOUT = "laboratory.json"
 
 
@@ -101,50 +92,29 @@ def make_dataset(
     """One data set of a laboratory; those of the last two laboratories are kept in memory. KILT's
     data sets share one world.
     """
-    shared = KILT[0] if dataset in KILT[1:] else None
-    world = (
-        make_dataset(shared, seed, size, questions).world
-        if shared
-        else make_world(seed, size, dataset)
-    )
+    if dataset in KILT[1:]:
+        world = make_dataset(KILT[0], seed, size, questions).world
+    else:
+        world = make_world(seed, size, dataset)
     return Made(world, tuple(make_riddles(world, questions, dataset, seed)))
 
 
 def _write_datasets(folder: Path, about: dict) -> Iterator[tuple[str, Made]]:
-    """Write the files of every data set, and yield those that have demonstrations. If the world is
-    large, stderr says what it will take, shows how many are written, and one version of the
-    encyclopedia is held in memory at a time.
-    """
+    """Write the files of every data set, and yield those that have demonstrations."""
     seed, size, questions = about["seed"], about["size"], about["questions"]
-    datasets, is_large = ALL_DATASETS, size + 10 * questions > LARGE
-    if is_large:
-        print(_say_costs(size, questions, about["downloads"]), file=sys.stderr, flush=True)
-        datasets = track(ALL_DATASETS, "making the laboratory")
-    for dataset in datasets:
-        if is_large and dataset not in KILT[1:]:
+    for dataset in ALL_DATASETS:
+        if size > LARGE and dataset not in KILT[1:]:
             make_dataset.cache_clear()
             make_world.cache_clear()
         made = make_dataset(dataset, seed, size, questions)
         _write_dataset(folder / dataset, made, dataset, seed)
         if dataset == KILT[0]:  # KILT's data sets share the knowledge source, one download
             (folder / "kilt").mkdir()
-            write_jsonl(folder / "kilt" / PAGES, kilt_pages(made.world, number_pages(made.world)))
+            write_jsonl(folder / "kilt" / PAGES, searchain.kilt_pages(made.world))
         if about["downloads"]:
-            write_downloads(folder / dataset, *made, dataset, seed)
+            contexts.write_downloads(folder / dataset, *made, dataset, seed)
         if dataset in DATASETS:
             yield dataset, made
-
-
-def _say_costs(size: int, questions: int, downloads: bool) -> str:
-    """What a laboratory will take, in a line."""
-    seconds, memory, disk = (
-        page * size + question * questions for page, question in COSTS[downloads]
-    )
-    what = f"{size:,} pages and {questions:,} questions for each of {len(ALL_DATASETS)} data sets"
-    return (
-        f"the laboratory of {what} will take about {seconds:.0f} seconds of one core, "
-        f"{memory + 40:.0f} MB of memory and {disk:.0f} MB on disk"
-    )
 
 
 def write_all_demonstrations(
@@ -167,25 +137,22 @@ def _write_dataset(folder: Path, made: Made, dataset: str, seed: int) -> None:
     folder.mkdir(parents=True)
     world, riddles = made
     if dataset in DEV:
-        _write_with_contexts(folder, made, dataset, seed)
+        contexts.write_records(
+            folder / DEV[dataset], contexts.context_records(*made, dataset, seed)
+        )
+    if dataset == "2wikimultihopqa":
+        write_jsonl(folder / "id_aliases.json", contexts.alias_rows(world))
     elif dataset == "iirc":
         write_json(folder / "dev.json", iirc_records(world, riddles))
         write_json(folder / "context_articles.json", iirc_articles(world))
     elif dataset == "strategyqa":
-        records = [strategyqa_record(world, riddle, seed) for riddle in riddles]
+        records = [searchain.strategyqa_record(world, riddle, seed) for riddle in riddles]
         write_json(folder / "strategyqa_train.json", records)
-        write_json(folder / "strategyqa_train_paragraphs.json", strategyqa_paragraphs(world))
-    else:
-        numbers = number_pages(world)
-        records = [kilt_record(world, riddle, seed, numbers) for riddle in riddles]
+        paragraphs = searchain.strategyqa_paragraphs(world)
+        write_json(folder / "strategyqa_train_paragraphs.json", paragraphs)
+    elif dataset in TASKS:
+        records = (searchain.kilt_record(world, riddle, seed) for riddle in riddles)
         write_jsonl(folder / TASKS[dataset], records)
-
-
-def _write_with_contexts(folder: Path, made: Made, dataset: str, seed: int) -> None:
-    write_records(folder / DEV[dataset], context_records(*made, dataset, seed))
-    if dataset == "2wikimultihopqa":
-        rows = alias_rows(made.world, number_entities(made.world))
-        write_jsonl(folder / "id_aliases.json", rows)
 
 
 def hash_generator() -> str:

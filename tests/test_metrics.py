@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ircotlib import metrics
-from ircotlib.datasets import drop, find_dataset
+from ircotlib.datasets import find_dataset, iirc
 from ircotlib.metrics import paragraph_recall
 
 HOTPOT = ("hotpotqa", "2wikimultihopqa")
@@ -128,7 +128,7 @@ def test_an_answer_of_which_nothing_would_be_left_is_covered_as_it_is(prediction
 SCORES = "exact_match hotpotqa_f1 squad_f1 cover_em".split()
 
 
-@pytest.mark.parametrize("score", [drop.f1, *(getattr(metrics, name) for name in SCORES)])
+@pytest.mark.parametrize("score", [iirc.f1, *(getattr(metrics, name) for name in SCORES)])
 def test_answers_must_be_a_list(score):
     with pytest.raises(TypeError, match="expected a list of gold answers"):
         score("Rome", "Rome")
@@ -153,8 +153,8 @@ ODD = ["[" * 9999, "[" * 9999 + "]" * 9999, f"[{'9' * 5000}]", "[1e999]"]
 @pytest.mark.parametrize("text", ODD, ids=range(4))
 def test_lists_that_json_cannot_hold_are_cut_at_commas(text):
     """A model may write anything: it is scored, and never raises an error."""
-    assert drop.f1(text, ["Paris"]) == drop.exact_match(text, ["Paris"]) == 0
-    assert drop.exact_match(text, [text]) == 1
+    assert iirc.f1(text, ["Paris"]) == iirc.exact_match(text, ["Paris"]) == 0
+    assert iirc.exact_match(text, [text]) == 1
 
 
 def test_spans_of_drop_are_paired_for_the_greatest_sum():
@@ -164,7 +164,7 @@ def test_spans_of_drop_are_paired_for_the_greatest_sum():
             [" ".join(rng.choices("pqrstuv", k=rng.randint(1, 4))) for _ in range(count)]
             for count in (rng.randint(1, 5), rng.randint(1, 5))
         )
-        score = drop.f1(f"[{', '.join(predicted)}]", [f"[{', '.join(answer)}]"])
+        score = iirc.f1(f"[{', '.join(predicted)}]", [f"[{', '.join(answer)}]"])
         assert score == brute_force(predicted, answer), (predicted, answer)
 
 

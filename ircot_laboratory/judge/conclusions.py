@@ -8,9 +8,15 @@ from dataclasses import dataclass
 from functools import partial
 
 from ircot_laboratory.judge.reading import WORDS, Entities, compile_template, value_of
-from ircot_laboratory.questions.explanations import EXPLANATIONS, MEETING_THOUGHT
-from ircot_laboratory.questions.slots import COUNTRIES, SLOT_THOUGHT
-from ircot_laboratory.questions.verdicts import PLACE, SAME, TIME
+from ircot_laboratory.questions.searchain import (
+    COUNTRIES,
+    EXPLANATIONS,
+    MEETING_THOUGHT,
+    PLACE,
+    SAME,
+    SLOT_THOUGHT,
+    TIME,
+)
 from ircot_laboratory.questions.wording import (
     AGE,
     ANSWER,
@@ -106,7 +112,7 @@ def _of_country(conclusion: Conclusion, relation: str, field: str) -> bool | Non
 
 
 def _in_country(conclusion: Conclusion) -> bool | None:
-    """Whether x is the country of a city that is related to the subject (slots.COUNTRIES)."""
+    """Whether x is the country of a city that is related to the subject (COUNTRIES)."""
     relations = [name for name, slot in COUNTRIES.items() if slot == conclusion.words["slot"]]
     cities = [conclusion.value(conclusion.words["a"], relation) for relation in relations]
     countries = [conclusion.value(city, "country") for city in cities if city]
@@ -156,7 +162,11 @@ def _conclusions() -> dict[re.Pattern, Decide]:
         decide[wording.thought] = partial(_compares, relation=relation, question=question)
     for were in ("was", "were"):
         decide[COUNT.thought.replace("{were}", were)] = _are_born_there
-    decide |= {INFERENCE.thought: _is_relative, AGE.thought: _is_age, SLOT_THOUGHT: _in_country}
+    decide |= {
+        INFERENCE.thought: _is_relative,
+        AGE.thought: _is_age,
+        SLOT_THOUGHT: _in_country,
+    }
     decide[MEETING_THOUGHT] = partial(_are_alike, relation="school", wanted=True)
     for verdict, wanted in (("yes", True), ("no", False)):  # StrategyQA's, and HotpotQA's
         decide[SAME_THOUGHTS[verdict]] = partial(_are_alike, relation="country", wanted=wanted)

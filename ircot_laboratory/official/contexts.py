@@ -1,16 +1,34 @@
-"""Questions of the laboratory as records in the official raw formats of HotpotQA, 2WikiMultihopQA
-and MuSiQue.
+"""The files of HotpotQA, 2WikiMultihopQA and MuSiQue, as far as they are read: the questions, and
+the downloads from which the papers' corpora are made (IRCoT App. A).
 """
 
+import io
+import json
+import random
 import re
+import tarfile
+from bz2 import compress
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
-from ircot_laboratory.questions.contexts import gold_passages
+from ircot_laboratory.questions.contexts import draw_contexts, gold_passages
+from ircot_laboratory.questions.questions import make_riddles
 from ircot_laboratory.world.names import LISTS
 from ircot_laboratory.world.records import Fact, Passage, Riddle, World, shorten
 from ircot_laboratory.world.relations import KINDS
-from ircotlib.datasets.pooled import digest
+from ircotlib.data import write_jsonl
+from ircotlib.datasets import digest
+from ircotlib.datasets.hotpotqa import ARCHIVE, FOLDER
 
+# in a question's context, as in the data sets
+PARAGRAPHS = {"hotpotqa": 10, "2wikimultihopqa": 10, "musique": 20}
+DEV = {
+    "hotpotqa": "hotpot_dev_distractor_v1.json",
+    "2wikimultihopqa": "dev.json",
+    "musique": "musique_ans_v1.0_dev.jsonl",
+}
+SHARD, SHARDS = 20, 100  # abstracts in a file, in the official archive about 340; files in a folder
+UNTOLD = {"answer": "", "supporting_facts": [], "evidences": [], "answer_id": None}
 SENTENCE = re.compile(r"[^.]+\.")  # with the space before it; no name has a full stop
 PROPERTIES = {  # Wikidata's names for relations, where they differ
     "birth": "date of birth",
@@ -77,7 +95,23 @@ def hotpotqa_record(world: World, riddle: Riddle, context: Sequence[Passage], se
         "supporting_facts": _supporting_facts(world, riddle),
         "context": [[passage.title, SENTENCE.findall(passage.text)] for passage in context],
         "type": riddle.kind,
-        "level": "hard",  # as for all development questions of HotpotQA
+    }
+
+
+def twowiki_record(
+    world: World, riddle: Riddle, context: Sequence[Passage], seed: int, ids: dict[str, str]
+) -> dict:
+    """A question in the format of 2WikiMultihopQA's files (Ho et al. 2020); years have no ids."""
+    evidences = [
+        [fact.subject, PROPERTIES.get(fact.relation, fact.relation), world.value(*fact)]
+        for fact in riddle.facts
+    ]
+    context = [[p.title, [s.strip() for s in SENTENCE.findall(p.text)]] for p in context]
+    return hotpotqa_record(world, riddle, (), seed) | {
+        "_id": digest(f"2wikimultihopqa {seed} {riddle.text}", 32),
+        "context": context,
+        "evidences": evidences,
+        "answer_id": ids.get(riddle.answer),
     }
 
 
@@ -87,45 +121,16 @@ def number_entities(world: World) -> dict[str, str]:
     return {name: f"Q{number}" for number, name in enumerate(names, start=1)}
 
 
-def twowiki_record(
-    world: World, riddle: Riddle, context: Sequence[Passage], seed: int, ids: dict[str, str]
-) -> dict:
-    """A question in the format of 2WikiMultihopQA's files (Ho et al. 2020); years have no ids, and
-    `evidences_id` is empty if an evidence has a year.
-    """
-    evidences = [
-        [fact.subject, PROPERTIES.get(fact.relation, fact.relation), world.value(*fact)]
-        for fact in riddle.facts
-    ]
-    all_named = all(value in ids for _, _, value in evidences)
-    by_id = [[ids[a], relation, ids[value]] for a, relation, value in evidences if all_named]
-    return {
-        "_id": digest(f"2wikimultihopqa {seed} {riddle.text}", 32),
-        "type": riddle.kind,
-        "question": riddle.text,
-        "context": [[p.title, [s.strip() for s in SENTENCE.findall(p.text)]] for p in context],
-        "entity_ids": "_".join(ids[passage.title] for passage in gold_passages(world, riddle)),
-        "supporting_facts": _supporting_facts(world, riddle),
-        "evidences": evidences,
-        "answer": riddle.answer,
-        "evidences_id": by_id,
-        "answer_id": ids.get(riddle.answer),
-    }
-
-
-def alias_rows(world: World, ids: dict[str, str]) -> list[dict]:
+def alias_rows(world: World) -> Iterator[dict]:
     """The lines of 2WikiMultihopQA's id_aliases.json."""
-    return [
-        {"Q_id": id, "aliases": list(aliases(world, name)), "demonyms": []}
-        for name, id in ids.items()
-    ]
+    for name, id in number_entities(world).items():
+        yield {"Q_id": id, "aliases": list(aliases(world, name)), "demonyms": []}
 
 
 def number_facts(world: World) -> dict[Fact, int]:
     """A number for every fact of the world: MuSiQue's id of the single-hop question about it."""
-    facts = (
-        Fact(name, relation) for name, entity in world.entities.items() for relation in entity.facts
-    )
+    named = world.entities.items()
+    facts = (Fact(name, relation) for name, entity in named for relation in entity.facts)
     return {fact: number for number, fact in enumerate(facts, start=1)}
 
 
@@ -135,13 +140,17 @@ def musique_record(
     """A question in the format of MuSiQue's files (Trivedi et al. 2022); #1 in a decomposition
     stands for the answer of its first question.
     """
-    gold, steps = gold_passages(world, riddle), list(_decompose(world, riddle, context, numbers))
-    paragraphs = []
+    gold, paragraphs, steps = gold_passages(world, riddle), [], []
     for number, passage in enumerate(context):
         paragraph = {"idx": number, "title": passage.title, "paragraph_text": passage.text}
         paragraphs.append(paragraph | {"is_supporting": passage in gold})
+    for n, fact in enumerate(riddle.facts):
+        question = world.relation(*fact).questions[1].format(x=f"#{n}" if n else fact.subject)
+        place = context.index(world.passage(*fact))
+        step = {"question": question, "answer": world.value(*fact)}
+        steps.append(step | {"paragraph_support_idx": place})
     return {
-        "id": f"{riddle.kind}__{'_'.join(str(step['id']) for step in steps)}",
+        "id": f"{riddle.kind}__{'_'.join(str(numbers[fact]) for fact in riddle.facts)}",
         "paragraphs": paragraphs,
         "question": riddle.text,
         "question_decomposition": steps,
@@ -151,15 +160,104 @@ def musique_record(
     }
 
 
-def _decompose(
-    world: World, riddle: Riddle, context: Sequence[Passage], numbers: dict[Fact, int]
-) -> Iterator[dict]:
-    """The single-hop questions into which a question of MuSiQue is decomposed."""
-    for n, fact in enumerate(riddle.facts):
-        question = world.relation(*fact).questions[1]
-        yield {
-            "id": numbers[fact],
-            "question": question.format(x=f"#{n}" if n else fact.subject),
-            "answer": world.value(*fact),
-            "paragraph_support_idx": context.index(world.passage(*fact)),
-        }
+def context_records(
+    world: World, riddles: Sequence[Riddle], dataset: str, seed: int | str
+) -> list[dict]:
+    """The questions as records with their contexts."""
+    rng = random.Random(f"contexts {dataset} {seed}")
+    contexts = draw_contexts(world, riddles, PARAGRAPHS[dataset], rng)
+    pairs = list(zip(riddles, contexts, strict=True))
+    if dataset == "hotpotqa":
+        return [hotpotqa_record(world, *pair, seed) for pair in pairs]
+    if dataset == "2wikimultihopqa":
+        ids = number_entities(world)
+        return [twowiki_record(world, *pair, seed, ids) for pair in pairs]
+    numbers = number_facts(world)
+    return [musique_record(world, *pair, numbers) for pair in pairs]
+
+
+def other_splits(
+    world: World, riddles: Sequence[Riddle], dataset: str, seed: int
+) -> dict[str, list[dict]]:
+    """The records of 2WikiMultihopQA's or MuSiQue's other files, by the file's name; `riddles`: the
+    development questions, of which the other splits have none. Test sets have no answers.
+    """
+    splits, asked = {"dev": context_records(world, riddles, dataset, seed)}, set()
+    asked.update(riddle.meaning for riddle in riddles)
+    for split in ("train", "test"):
+        drawn = make_riddles(world, len(riddles), dataset, f"{seed} {split}")
+        others = [riddle for riddle in drawn if riddle.meaning not in asked]
+        asked.update(riddle.meaning for riddle in others)
+        splits[split] = context_records(world, others, dataset, f"{seed} {split}")
+    if dataset == "2wikimultihopqa":
+        hidden = [record | UNTOLD for record in splits["test"]]
+        return {"train.json": splits["train"], "test.json": hidden}
+    files = {}
+    for split, records in splits.items():
+        both = [pair for record in records for pair in (record, _unanswerable(record))]
+        for variant, chosen in (("ans", records), ("full", both)):
+            chosen = list(map(_hide, chosen)) if split == "test" else chosen
+            files[f"musique_{variant}_v1.0_{split}.jsonl"] = chosen
+    del files[DEV["musique"]]
+    return files
+
+
+def _unanswerable(record: dict) -> dict:
+    """A question of MuSiQue's full variant, whose last paragraph is not in its context."""
+    last = record["question_decomposition"][-1]["paragraph_support_idx"]
+    kept = [paragraph for paragraph in record["paragraphs"] if paragraph["idx"] != last]
+    return record | {"paragraphs": kept, "question_decomposition": [], "answerable": False}
+
+
+def _hide(record: dict) -> dict:
+    """A question of MuSiQue without its answer."""
+    fields = ("idx", "title", "paragraph_text")
+    shown = [{name: entry[name] for name in fields} for entry in record["paragraphs"]]
+    return {"id": record["id"], "paragraphs": shown, "question": record["question"]}
+
+
+def write_downloads(
+    folder: Path, world: World, riddles: Sequence[Riddle], dataset: str, seed: int
+) -> None:
+    """Write the files, besides the development questions, from which a data set's corpus of the
+    papers is made; those of the others are there already.
+    """
+    if dataset == "hotpotqa":
+        write_abstracts(folder / ARCHIVE, world)
+    elif dataset in DEV:
+        for name, records in other_splits(world, riddles, dataset, seed).items():
+            write_records(folder / name, records)
+
+
+def write_abstracts(archive: Path, world: World) -> None:
+    """Write HotpotQA's archive of all pages: bz2 files of JSON lines, 100 in a folder, unordered
+    (https://hotpotqa.github.io/wiki-readme.html), the same bytes on every machine.
+    """
+    lines, shards = [], {}
+    for title, [passage] in world.pages.items():
+        lines.append(f"{json.dumps({'title': title, 'text': SENTENCE.findall(passage.text)})}\n")
+    for number, first in enumerate(range(0, len(lines), SHARD)):
+        letters = chr(65 + number // (26 * SHARDS)) + chr(65 + number // SHARDS % 26)
+        name = f"{FOLDER}/{letters}/wiki_{number % SHARDS:02}.bz2"
+        shards[name] = compress("".join(lines[first : first + SHARD]).encode())
+    with tarfile.open(archive, "w:bz2") as tar:
+        for name in random.Random(FOLDER).sample(list(shards), len(shards)):
+            member = tarfile.TarInfo(name)
+            member.size = len(shards[name])
+            tar.addfile(member, io.BytesIO(shards[name]))
+
+
+def write_records(path: Path, records: list[dict]) -> None:
+    """Write records as JSON or, if the name ends so, as JSON lines."""
+    (write_jsonl if path.suffix == ".jsonl" else write_json)(path, records)
+
+
+def write_json(path: Path, content: dict | list) -> None:
+    """Write JSON with one record per line, so that the file is easy to read and to compare."""
+    opening, closing = "{}" if isinstance(content, dict) else "[]"
+    rows = content.items() if isinstance(content, dict) else ((None, record) for record in content)
+    lines = (
+        f"{json.dumps(key)}: " * (key is not None) + json.dumps(value, ensure_ascii=False)
+        for key, value in rows
+    )
+    path.write_text(f"{opening}\n" + ",\n".join(lines) + f"\n{closing}\n", encoding="utf-8")

@@ -5,22 +5,8 @@ gold chains of thought.
 import random
 from collections import Counter
 
-from ircot_laboratory.questions.comparisons import (
-    draw_age,
-    draw_bridge_comparison,
-    draw_comparison,
-    draw_count,
-)
+from ircot_laboratory.questions import comparisons, searchain
 from ircot_laboratory.questions.draw import Draw
-from ircot_laboratory.questions.explanations import draw_explanation, draw_meeting
-from ircot_laboratory.questions.slots import draw_country_slot, draw_slot
-from ircot_laboratory.questions.verdicts import (
-    draw_bridge_claim,
-    draw_claim,
-    draw_place,
-    draw_same,
-    draw_time,
-)
 from ircot_laboratory.questions.walks import draw_inference, draw_walk
 from ircot_laboratory.world.records import Riddle, World
 
@@ -48,21 +34,21 @@ BALANCED = ("strategyqa", "fever")  # both answers are equally frequent for each
 ALL_DATASETS = DATASETS | SEARCHAIN_DATASETS
 TRIES = 3000  # draws without success after which a world counts as too small for a kind of question
 OTHERS = {  # kinds of questions that are not walks
-    "comparison": draw_comparison,
-    "bridge_comparison": draw_bridge_comparison,
+    "comparison": comparisons.draw_comparison,
+    "bridge_comparison": comparisons.draw_bridge_comparison,
     "inference": draw_inference,
-    "age": draw_age,
-    "count": draw_count,
-    "time": draw_time,
-    "same": draw_same,
-    "place": draw_place,
-    "slot": draw_slot,
-    "country_slot": draw_country_slot,
-    "claim": draw_claim,
-    "bridge_claim": draw_bridge_claim,
-    "why": draw_explanation,
-    "origin": draw_explanation,
-    "meeting": draw_meeting,
+    "age": comparisons.draw_age,
+    "count": comparisons.draw_count,
+    "time": searchain.draw_time,
+    "same": searchain.draw_same,
+    "place": searchain.draw_place,
+    "slot": searchain.draw_slot,
+    "country_slot": searchain.draw_country_slot,
+    "claim": searchain.draw_claim,
+    "bridge_claim": searchain.draw_bridge_claim,
+    "why": searchain.draw_explanation,
+    "origin": searchain.draw_explanation,
+    "meeting": searchain.draw_meeting,
 }
 
 

@@ -5,8 +5,7 @@ from typing import NamedTuple
 
 from ircot_laboratory.world.pages import mention
 from ircot_laboratory.world.records import Entity
-from ircot_laboratory.world.relations import Relation
-from ircot_laboratory.world.tables import read_table
+from ircot_laboratory.world.relations import Relation, read_table
 
 
 class Wording(NamedTuple):

@@ -54,12 +54,3 @@ def work_out(world: World, riddle: Riddle, dialect: str = "hotpotqa") -> WorkedE
     else:  # a long answer is itself the final text
         final = riddle.answer
     return WorkedExample(riddle.text, riddle.answer, tuple(steps), tuple(conclusion), final)
-
-
-def refer_back(step: WorkedStep) -> str:
-    """The question of a step before earlier steps are answered, in which "#1" stands for the answer
-    of the first step (as in MuSiQue).
-    """
-    if not step.after:
-        return step.question
-    return step.question.replace(step.fact.subject, f"#{step.after[-1] + 1}")

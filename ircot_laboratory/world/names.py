@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Mapping
 from itertools import product
 
-from ircot_laboratory.world.tables import read_table
+from ircot_laboratory.world.relations import read_table
 
 WORDS = {row["list"]: row["words"].split() for row in read_table("names")}
 for _made in ("last", "place"):

@@ -5,9 +5,15 @@ In a wording, {S} is a mention of the subject at the start of a sentence, {s} a 
 {P} a possessive at the start of one, and {o} the value.
 """
 
+import csv
 from dataclasses import dataclass
+from pathlib import Path
 
-from ircot_laboratory.world.tables import read_table
+
+def read_table(name: str) -> list[dict[str, str]]:
+    """The rows of <name>.csv in this folder, each a dictionary by column name."""
+    with Path(__file__).with_name(f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pandas as pd
 
 from ircotlib.annotate.factuality import Item, Verdicts, draw_items
-from ircotlib.datasets.facts import Facts
+from ircotlib.datasets import Facts
 from ircotlib.parameters import Parameters
 from ircotlib.systems.searchain import CITATION, citations
 

@@ -20,7 +20,6 @@ from pathlib import Path
 from ircotlib.command.options import new_parser, parse_changes
 from ircotlib.data import Paragraph, read_jsonl
 from ircotlib.datasets import own
-from ircotlib.datasets.documents import KINDS, read_documents
 from ircotlib.errors import UserError
 from ircotlib.files import DATA
 from ircotlib.papers.real_outputs import has_outputs, import_outputs
@@ -31,17 +30,19 @@ from ircotlib.tables import write_table
 def bring(source: Path, folder: Path, columns: Mapping[str, str] = {}) -> Path:
     """Write what a source has as the data set `own` into a folder, and return the file."""
     kind, tables = source.suffix.lower(), (*own.TABLES, ".jsonl")
-    if not source.is_dir() and kind not in (*tables, *KINDS):
-        expected = f"expected a folder, or a file that ends in {', '.join((*tables, *KINDS))}"
+    if not source.is_dir() and kind not in (*tables, *own.DOCUMENTS):
+        expected = (
+            f"expected a folder, or a file that ends in {', '.join((*tables, *own.DOCUMENTS))}"
+        )
         raise UserError(f"found {source}, {expected}")
-    records = own.read_table(source, columns) if kind in tables else read_documents(source)
+    records = own.read_table(source, columns) if kind in tables else own.read_documents(source)
     if (first := next(records, None)) is None:
         raise UserError(f"{source}: found no question and no paragraph, expected some")
     is_corpus = isinstance(first, Paragraph)
     target = folder / own.NAME / (own.CORPUS if is_corpus else own.FILE)
     if target.exists():
         raise UserError(f"{target}: found a file, expected nothing there yet: name another folder")
-    (own.write_own_corpus if is_corpus else own.write_own)(folder, chain([first], records))
+    own.write_own(folder, chain([first], records), target.name)
     return target
 
 

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from ircotlib.command.options import add_profile, new_parser, parse_changes
 from ircotlib.datasets import find_dataset
-from ircotlib.datasets.corpora import full_corpus_folder
+from ircotlib.datasets.files import full_corpus_folder
 from ircotlib.errors import DataError, Unavailable, UserError
 from ircotlib.files import DOWNLOADS, ROOT, resolve
 from ircotlib.parameters import Parameters, read_parameters

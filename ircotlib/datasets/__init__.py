@@ -1,16 +1,18 @@
-"""Data sets: one file each, which ends with the record that the rest of the workbench uses.
-
-To add a data set, add a file to this folder that ends in `DATASET = Dataset(...)`, or DATASETS, a
-tuple of some; test_datasets.py in tests/datasets shows one of 25 lines.
+"""Data sets: files of readers, each of which ends with the records that the rest of the workbench
+uses, `DATASET = Dataset(...)` or a tuple DATASETS (docs/data.md); and what they have in common.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from hashlib import blake2b
 from pathlib import Path
+from typing import NamedTuple, Protocol
 
-from ircotlib.data import Paragraph, Question
+from ircotlib.data import Paragraph, Prediction, Question
 from ircotlib.errors import DataError
+from ircotlib.metrics import paragraph_recall
 from ircotlib.plugins import import_plugins
 
 QuestionContext = tuple[Question, Sequence[Paragraph]]  # a question and its paragraphs
@@ -22,10 +24,9 @@ COVER_EM = "cover_em"  # the name of a score
 class FullCorpus:
     """A corpus as in the papers, made of official downloads (IRCoT App. A); data sets may share it.
 
-    `name`: of its folder in `data_dir`. `files`: read one by one, in this order. `source`: where to
-    get them. `count`: of paragraphs (IRCoT App. A, footnote 18); None if unknown. `drop_repeats`:
-    the corpus is made of contexts, so repeats of title and text are dropped; otherwise all
-    paragraphs count, and a repeated id gets a number.
+    `name`: of its folder in `data_dir`. `files`: read in this order. `count`: of paragraphs (IRCoT
+    App. A, footnote 18); None if unknown. `drop_repeats`: the corpus is made of contexts, so
+    repeats of title and text are dropped; otherwise all count, and a repeated id gets a number.
     """
 
     name: str
@@ -42,13 +43,13 @@ class Dataset:
 
     `name`: of its folder, and the `dataset` of its questions. `title`: its name in the papers.
     `files`: the names of the file of development questions: official, then of a sample. `scores`:
-    of an answer, by name; the first is the main measure. `read_with_corpus`: as `read`, but with
-    gold paragraphs from the full corpus; None: the gold ids of the contexts are valid there.
-    `read_paragraphs`: reads a corpus that comes with the questions; None: the corpus is pooled from
-    their contexts. `has_gold`: whether questions name gold paragraphs. `as_released`: the data set
-    as IRCoT's released program reads and scores it; None: the same. `example_family`: of the
-    examples in systems' prompts (prompts/own/<system>/<stage>.<family>.txt). `program_arguments`:
-    for all programs that have a parameter of that name. `order`: its place in tables and figures.
+    of an answer, by name. `read_with_corpus`: as `read`, but with gold paragraphs from the full
+    corpus; None: the gold ids of the contexts are valid there. `read_paragraphs`: reads a corpus
+    that comes with the questions; None: the corpus is pooled from their contexts. `has_gold`:
+    whether questions name gold paragraphs. `as_released`: the data set as IRCoT's released program
+    reads and scores it; None: the same. `example_family`: of the examples in systems' prompts
+    (prompts/own/<system>/<stage>.<family>.txt). `program_arguments`: for all programs that have a
+    parameter of that name. `order`: its place in tables and figures.
     """
 
     name: str
@@ -66,17 +67,92 @@ class Dataset:
     program_arguments: Mapping[str, object] = field(default_factory=dict)
     order: int = 100
 
+    @property
+    def measure(self) -> str:
+        """The score by which systems are tuned and compared: the first."""
+        return next(iter(self.scores))
+
+    @property
+    def covering(self) -> str:
+        """The score by which answers are covered (SearChain §4.1), else the first."""
+        return COVER_EM if COVER_EM in self.scores else self.measure
+
+
+class Attempt(NamedTuple):
+    """What a system did for a question, as far as causes of errors depend on it."""
+
+    steps: tuple[str, ...] = ()  # lines or sentences, without those that only give an answer
+    text: str = ""  # all that it wrote, and its answer
+    queries: tuple[str, ...] = ()
+    paragraphs: tuple[Paragraph, ...] = ()
+    parsed: bool = True  # an answer could be read from its text
+
+
+class Evidence(NamedTuple):
+    """Why an answer is wrong: whether steps with all that is needed were written; if not, whether
+    the first thing missing was asked for in a step, searched for in a query, and retrieved.
+    """
+
+    written: bool
+    asked: bool
+    searched: bool
+    retrieved: bool
+
+
+class Facts(Protocol):
+    """Knows the facts of one data set, as the laboratory's are known: whether a sentence of a chain
+    is "true", "false" or "unsure" (IRCoT §5, Figure 7), and whether one of these pages states a
+    statement (SearChain Table 5). Those of real data are not known: people judge there.
+    """
+
+    def judge(self, sentence: str, question: Question) -> str: ...
+    def judge_reference(self, statement: str, titles: Collection[str]) -> str: ...
+    def weigh(self, attempt: Attempt, question: Question) -> Evidence: ...
+
+
+def digest(text: str, digits: int) -> str:
+    """The first hexadecimal digits of a hash, the same on every machine and in every run."""
+    return blake2b(text.encode(), digest_size=16).hexdigest()[:digits]
+
+
+@lru_cache(maxsize=5000)  # contexts share paragraphs
+def make_paragraph(title: str, text: str) -> Paragraph:
+    """A paragraph whose id is its title, for readability, and 8 digits of a hash of its content."""
+    slug, content = re.sub(r"\W+", "-", title.lower()).strip("-"), f"{title}\n{text}"
+    return Paragraph(f"{slug}-{digest(content, 8)}", title, text)
+
+
+def pool(contexts: Iterable[Sequence[Paragraph]]) -> list[Paragraph]:
+    """The paragraphs of all contexts, each title and text once, in the order of their first
+    occurrence (IRCoT App. A). Differs from the paper: that also pools those of other splits.
+    """
+    corpus = {}
+    for paragraph in (paragraph for context in contexts for paragraph in context):
+        corpus.setdefault((paragraph.title, paragraph.text), paragraph)
+    return list(corpus.values())
+
+
+def sample_dev_test(
+    questions: Iterable[Question], dev: int = 100, test: int = 500, seed: int = 0
+) -> tuple[list[Question], list[Question]]:
+    """Sample questions to tune on and others to test on by a hash of seed and id (IRCoT §4: 100 and
+    500). Of fewer, a fifth (at most `dev`) is for tuning and the rest (at most `test`) for testing.
+    """
+    drawn = sorted(questions, key=lambda asked: (digest(f"{seed} {asked.id}", 32), asked.id))
+    size = dev if len(drawn) >= dev + test else min(dev, len(drawn) // 5)
+    return drawn[:size], drawn[size : size + test]
+
 
 def all_datasets() -> dict[str, Dataset]:
     """The data sets of this folder and of plug-ins by name, sorted by `order`."""
     modules = import_plugins("datasets")
     records = [record for module in modules for record in getattr(module, "DATASETS", ())]
     records += [module.DATASET for module in modules if hasattr(module, "DATASET")]
-    for name, count in Counter(record.name for record in records).items():
-        if count > 1:
-            raise DataError(f"found {count} data sets named {name!r}, expected one: rename one")
     records.sort(key=lambda record: (record.order, record.name))
-    return {record.name: record for record in records}
+    named = {record.name: record for record in records}
+    if len(named) < len(records):
+        raise DataError(f"found two of {[r.name for r in records]} with one name: rename one")
+    return named
 
 
 def find_dataset(name: str, released: bool = False) -> Dataset:
@@ -85,3 +161,18 @@ def find_dataset(name: str, released: bool = False) -> Dataset:
     if name not in known:
         raise DataError(f"unknown data set {name!r}, expected one of {', '.join(known)}")
     return (known[name].as_released or known[name]) if released else known[name]
+
+
+def score(
+    question: Question, prediction: Prediction, dataset: Dataset | None = None
+) -> dict[str, float]:
+    """Recall (NaN without gold paragraphs), the scores of the answer by its data set or another
+    record, and the numbers of paragraphs and steps (IRCoT §4.1).
+
+    Where no answer could be read, the whole text from which it was to be read is scored: IRCoT's
+    rule (§3.2), here for all systems alike.
+    """
+    scores = {"recall": paragraph_recall([p.id for p in prediction.paragraphs], question.gold)}
+    for name, measure in (dataset or find_dataset(question.dataset)).scores.items():
+        scores[name] = measure(prediction.answer or prediction.reading, question.answers)  # §3.2
+    return scores | {"paragraphs": len(prediction.paragraphs), "steps": len(prediction.thoughts)}

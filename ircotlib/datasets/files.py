@@ -1,19 +1,19 @@
 """The questions and the corpus of a data set, from the official files in a user's folder."""
 
+import warnings
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 from ircotlib.data import Paragraph, Question, excerpt
-from ircotlib.datasets import Dataset, QuestionContext, find_dataset
-from ircotlib.datasets.corpora import full_corpus_folder, make_full_corpus
+from ircotlib.datasets import Dataset, FullCorpus, QuestionContext, digest, find_dataset, pool
 from ircotlib.datasets.official import AGAIN, find_file
 from ircotlib.datasets.own import CORPUS
-from ircotlib.datasets.pooled import pool
 from ircotlib.errors import DataError
-from ircotlib.files import ROOT
-
-OWN_CONTEXTS = "what is to be searched goes into the questions' own paragraphs (docs/data.md)"
+from ircotlib.files import DATA, ROOT, locked, track
+from ircotlib.retrieval.corpus import Corpus, write_corpus
 
 
 def read_dataset(
@@ -23,29 +23,25 @@ def read_dataset(
     "full" as in the paper (IRCoT §4, App. A).
 
     `data_dir`: absolute, or relative to the repository. If paragraphs come in a file of their own,
-    such as IIRC's pages, all of it is the "pooled" corpus, an iterator. A full corpus is made if it
-    is missing (make_full_corpus). `released`: as IRCoT's released program reads. Differs from the
-    paper, unless "full": its corpora are pooled from all splits, and HotpotQA's has all of
-    Wikipedia's abstracts.
+    such as IIRC's pages, all of it is the "pooled" corpus, an iterator. `released`: as IRCoT's
+    released program reads. Differs from the paper, unless "full": its corpora are pooled from all
+    splits, and HotpotQA's has all of Wikipedia's abstracts.
     """
     dataset = find_dataset(name, released)
-    if corpus not in ("pooled", "full"):
-        raise DataError(f"found corpus {corpus!r}, expected pooled or full")
-    if corpus == "full" and dataset.full_corpus is None:
-        raise DataError(f"found no full corpus of {name}, expected corpus pooled: {OWN_CONTEXTS}")
+    full = dataset.full_corpus
+    if corpus != "pooled" and (full is None or corpus != "full"):
+        offered = "pooled" if full is None else "pooled or full"
+        raise DataError(f"found corpus {corpus!r} for {name}, expected {offered}")
     path = find_questions(dataset, ROOT / data_dir)
     if corpus == "full":
-        folder = full_corpus_folder(dataset.full_corpus, data_dir)
-        full = make_full_corpus(dataset.full_corpus, data_dir, folder)
-        read = dataset.read_with_corpus
-        return questions_of(read(path, full) if read else dataset.read(path), path), full
+        made, read = make_full_corpus(full, data_dir), dataset.read_with_corpus
+        return _questions_of(read(path, made) if read else dataset.read(path), path), made
     examples = list(dataset.read(path))
-    questions = questions_of(examples, path) if path.name != CORPUS else []
+    questions = _questions_of(examples, path) if path.name != CORPUS else []
     if dataset.read_paragraphs is not None:
         return questions, dataset.read_paragraphs(path)
     if not (paragraphs := pool(context for _, context in examples)):
-        remedy = "open it with corpus full" if dataset.full_corpus else OWN_CONTEXTS
-        raise DataError(f"{path}: found no contexts to pool a corpus from: {remedy}")
+        raise DataError(f"{path}: found no contexts to pool a corpus from (docs/data.md)")
     return questions, paragraphs
 
 
@@ -57,19 +53,56 @@ def find_questions(dataset: Dataset, data_dir: Path) -> Path:
     return find_file(f"questions of {dataset.name}", dataset.files, folders, dataset.source)
 
 
-def questions_of(examples: Iterable[QuestionContext], path: Path) -> list[Question]:
-    """The questions read from a file. Raises DataError if there are none, one cannot be asked or
-    scored, or two have the same id.
-    """
+def _questions_of(examples: Iterable[QuestionContext], path: Path) -> list[Question]:
     questions = [question for question, _ in examples]
     if not questions:
         raise DataError(f"{path}: found no questions, expected at least one: {AGAIN}")
-    for number, question in enumerate(questions, start=1):
-        texts = (question.id, question.text, *(question.answers or [""]))
-        if wrong := [text for text in texts if not isinstance(text, str) or not text.strip()]:
-            blank = f"expected id, text and answers that are not blank, found {excerpt(wrong[0])}"
-            raise DataError(f"{path}, question {number}: {blank}: {AGAIN}")
+    for question in questions:
+        if not all(map(str.strip, (question.id, question.text, *(question.answers or [""])))):
+            raise DataError(f"{path}: found a blank id, text or answer in {excerpt(question)}")
     [(id, count)] = Counter(question.id for question in questions).most_common(1)
     if count > 1:
         raise DataError(f"{path}: found {count} questions with the id {id!r}, expected one")
     return questions
+
+
+def full_corpus_folder(corpus: FullCorpus, data_dir: str | Path) -> Path:
+    """Where the full corpus that is made of the files in `data_dir` is."""
+    made_of = digest(str((ROOT / data_dir).resolve()), 6)
+    return DATA / "corpora" / f"{corpus.name}-full-{made_of}"
+
+
+def make_full_corpus(corpus: FullCorpus, data_dir: str | Path) -> Corpus:
+    """Write a full corpus, completely or not at all, and open it; one that is there is opened as it
+    is, so delete the folder if the files have changed (IRCoT App. A). A number of paragraphs that
+    differs from the paper's is a warning.
+    """
+    folder = full_corpus_folder(corpus, data_dir)
+    with locked(folder.with_name(f"{folder.name}.lock")):
+        try:
+            made = Corpus(folder)
+        except FileNotFoundError:
+            paragraphs = read_full_corpus(corpus, data_dir)
+            made = write_corpus(folder, track(paragraphs, f"corpus of {corpus.name}", corpus.count))
+    if corpus.count not in (None, len(made)):
+        counts = f"{len(made):,} paragraphs, and the paper {corpus.count:,} (App. A, footnote 18)"
+        warnings.warn(f"{folder}: found {counts}: is a file cut off?", stacklevel=2)
+    return made
+
+
+def read_full_corpus(corpus: FullCorpus, data_dir: str | Path) -> Iterator[Paragraph]:
+    """The paragraphs of a full corpus, from the files in `data_dir`/<name> or in `data_dir`; ids,
+    titles and texts are those of the questions' contexts. Differs from the released program: texts
+    are stripped, and sentences of abstracts are joined without the space added there.
+    """
+    folders, counts = (ROOT / data_dir / corpus.name, ROOT / data_dir), Counter()
+    title = f"full corpus of {corpus.name}"
+    paths = [find_file(title, [name], folders, corpus.source) for name in corpus.files]
+    for paragraph in chain.from_iterable(map(corpus.read, paths)):
+        # IRCoT App. A: contexts share paragraphs; their program compares title and text
+        content = f"{paragraph.title}\n{paragraph.text}" if corpus.drop_repeats else paragraph.id
+        counts[key := digest(content, 24)] += 1
+        if counts[key] == 1:
+            yield paragraph
+        elif not corpus.drop_repeats:
+            yield replace(paragraph, id=f"{paragraph.id}-{counts[key]}")

@@ -1,18 +1,19 @@
-"""MuSiQue's official files (Trivedi et al. 2022), https://github.com/StonyBrookNLP/musique"""
+"""MuSiQue's official files (Trivedi et al. 2022)."""
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 from ircotlib.data import GoldStep, Paragraph, Question
-from ircotlib.datasets import Dataset, FullCorpus, QuestionContext
-from ircotlib.datasets.official import AGAIN, Record, String, Text, read_records
-from ircotlib.datasets.pooled import make_paragraph
+from ircotlib.datasets import Dataset, FullCorpus, QuestionContext, make_paragraph
+from ircotlib.datasets.official import Record, String, Text, read_records
 from ircotlib.errors import DataError
 from ircotlib.metrics import cover_em, exact_match, squad_f1
 
-RELATION = " >> "  # between the subject and the relation of some sub-questions
+# of the corpus, as the authors' program pools them: the paper's count is that of all six
+PARTS = [f"{of}_v1.0_{split}" for of in ("ans", "full") for split in ("dev", "test", "train")]
+RELATION = " >> "  # in some sub-questions: "Ada Moss >> father"
 
 
 class _Entry(Record):
@@ -26,14 +27,14 @@ class _Entry(Record):
         return make_paragraph(self.title, self.paragraph_text.strip())
 
 
-class _Contexts(Record):
-    paragraphs: list[_Entry]
-
-
 class _Step(Record):
     paragraph_support_idx: int | None = None
     question: String = ""
     answer: String = ""
+
+
+class _Contexts(Record):
+    paragraphs: list[_Entry]
 
 
 class _Asking(_Contexts):
@@ -46,11 +47,7 @@ class _Asking(_Contexts):
 
 
 def read_musique(path: Path) -> list[QuestionContext]:
-    """The answerable questions of a file, each with its context paragraphs, in order (IRCoT §4).
-
-    Blank aliases are left out. `kind` is the shape of the question, from its id: "2hop", "3hop1",
-    ...
-    """
+    """The answerable questions of a file, each with its context paragraphs, in order (IRCoT §4)."""
     examples = []
     for record, where in read_records(path, _Asking):
         if record.answerable:  # IRCoT §4; the "full" variant has as many without an answer
@@ -58,23 +55,19 @@ def read_musique(path: Path) -> list[QuestionContext]:
             supporting = [entry for entry in record.paragraphs if entry.is_supporting]
             named = {step.paragraph_support_idx for step in record.question_decomposition} - {None}
             if not supporting or named - {entry.idx for entry in supporting}:
-                wrong = f"expected the supporting paragraphs {sorted(named)}, found"
-                found = f"{[entry.idx for entry in supporting]} among {len(context)}"
-                raise DataError(f"{where}, field paragraphs: {wrong} {found}: {AGAIN}")
+                raise DataError(f"{where}: expected supporting paragraphs, those of all steps")
             gold = tuple(dict.fromkeys(entry.paragraph.id for entry in supporting))
             aliases = filter(str.strip, record.answer_aliases)
             answers = tuple(dict.fromkeys([record.answer, *aliases]))
-            kind = record.id.split("__")[0]  # "3hop1__123_456_789"
-            stated = {"kind": kind, "steps": _read_steps(record)}
-            question = Question(record.id, record.question, answers, gold, "musique", **stated)
-            examples.append((question, context))
+            kind = record.id.split("__")[0]  # its shape: "3hop1__123_456_789"
+            asked = record.id, record.question, answers, gold, "musique", kind
+            examples.append((Question(*asked, steps=_read_steps(record)), context))
     return examples
 
 
 def _read_steps(record: _Asking) -> tuple[GoldStep, ...]:
-    """The steps of a question's decomposition; () if one has no question or no answer. Some are
-    worded as relations, "Ada Moss >> father". What a step is about is the subject of the relation,
-    or the title of its paragraph, if that is in the question.
+    """The steps of a question's decomposition; () if one has no question or no answer. A step is
+    about the subject of its relation, or the title of its paragraph, if that is in its question.
     """
     if not all(s.question.strip() and s.answer.strip() for s in record.question_decomposition):
         return ()
@@ -96,31 +89,19 @@ def read_paragraphs(path: Path) -> Iterator[Paragraph]:
         yield from (entry.paragraph for entry in record.paragraphs)
 
 
-class SubQuestion(NamedTuple):
-    """A single-hop part of a question, with the answers of earlier parts filled in."""
-
-    question: str
-    answer: str
-
-
-def read_parts(path: Path) -> dict[str, tuple[SubQuestion, ...]]:
-    """The parts of each answerable question of a file, in order, by its id (SearChain A.2.1).
-    "#1" in a part is replaced by the answer of the first part.
-    """
-    questions = {}
-    for question, _ in read_musique(path):
-        if not question.steps:
-            raise DataError(f"{path}, {question.id}: a part has no question or no answer")
-        parts, answers = [], {}
-        for number, step in enumerate(question.steps, start=1):
-            asked = re.sub(r"#\d+", lambda mark, a=answers: a.get(mark[0], mark[0]), step.question)
-            parts.append(SubQuestion(asked, step.answer))
-            answers[f"#{number}"] = step.answer
-        questions[question.id] = tuple(parts)
-    return questions
+def parts_of(question: Question) -> tuple[GoldStep, ...]:
+    """The steps of a question with earlier answers filled in, "#1" and so on (SearChain A.2.1)."""
+    if not question.steps:
+        raise DataError(f"{question.id}: a part has no question or no answer")
+    parts, answers = [], {}
+    for number, step in enumerate(question.steps, start=1):
+        asked = re.sub(r"#\d+", lambda mark, a=answers: a.get(mark[0], mark[0]), step.question)
+        parts.append(replace(step, question=asked))
+        answers[f"#{number}"] = step.answer
+    return tuple(parts)
 
 
-SOURCE = "https://github.com/StonyBrookNLP/musique"
+SOURCE = "https://github.com/StonyBrookNLP/musique (musique_v1.0.zip)"
 DATASET = Dataset(
     name="musique",
     title="MuSiQue",
@@ -130,13 +111,8 @@ DATASET = Dataset(
     scores={"f1": squad_f1, "em": exact_match, "cover_em": cover_em},
     full_corpus=FullCorpus(
         name="musique",
-        # as the authors' program, which pools both variants: the paper's count is that of all six
-        files=tuple(
-            f"musique_{variant}_v1.0_{split}.jsonl"
-            for variant in ("ans", "full")
-            for split in ("dev", "test", "train")
-        ),
-        source=f"{SOURCE} (in musique_v1.0.zip)",
+        files=tuple(f"musique_{part}.jsonl" for part in PARTS),
+        source=SOURCE,
         count=139_416,
         read=read_paragraphs,
         drop_repeats=True,

@@ -2,7 +2,8 @@
 pydantic; errors name the file, the record and the field.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, TypeVar
 
@@ -26,9 +27,7 @@ R = TypeVar("R", bound=Record)
 
 
 def find_file(title: str, names: Sequence[str], folders: Sequence[Path], source: str) -> Path:
-    """The first file with one of these names in one of the folders. FileNotFoundError says where it
-    was looked for and, with `source`, where to get it.
-    """
+    """The first file with one of these names in one of the folders; `source`: where to get it."""
     for path in (folder / name for folder in folders for name in names):
         if path.is_file():
             return path
@@ -48,9 +47,7 @@ def check(value: object, kind: type[R], where: str) -> R:
 
 
 def read_records(path: Path, kind: type[R]) -> Iterator[tuple[R, str]]:
-    """The records of a file that is one JSON list, or JSON lines, each with its place, read one by
-    one.
-    """
+    """The records of a file that is one JSON list, or JSON lines, each with its place."""
     with Path(path).open("rb") as file:
         is_list = file.read(99).lstrip().startswith(b"[")
     listed = ((row, f"{path}, record {n}") for n, row in enumerate(stream(path), start=1))
@@ -58,13 +55,12 @@ def read_records(path: Path, kind: type[R]) -> Iterator[tuple[R, str]]:
         yield check(row, kind, where), where
 
 
-def stream(path: Path, read: Callable = ijson.items, prefix: str = "item") -> Iterator:
-    """The entries of a JSON list, read one by one; with ijson.kvitems and "", those of an object.
-    Raises DataError, naming the file, if it is cut off or damaged.
-    """
+def stream(path: Path, by_key: bool = False) -> Iterator:
+    """The entries of a JSON list or, `by_key`, of an object, read one by one."""
+    read = partial(ijson.kvitems, prefix="") if by_key else partial(ijson.items, prefix="item")
     with Path(path).open("rb") as file:
         try:
-            yield from read(file, prefix, use_float=True)  # without it, long integers crash
+            yield from read(file, use_float=True)  # without it, long integers crash
         except (ijson.JSONError, ValueError) as error:
             reason = str(error).partition("\n")[0]
             raise DataError(f"{path}: {reason}: {AGAIN}") from None

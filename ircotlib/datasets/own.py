@@ -1,25 +1,29 @@
-"""A user's own questions and paragraphs, one JSON object per line (docs/data.md), and tables and
-files of JSON lines with columns of other names.
-"""
+"""A user's own questions and paragraphs: JSON lines, tables, text, Markdown (docs/data.md)."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 
+from markdown_it import MarkdownIt
 from pydantic import Field
 
-from ircotlib.data import Paragraph, Question, read_lines, write_jsonl
-from ircotlib.datasets import Dataset, QuestionContext
+from ircotlib.data import Paragraph, Question, read_lines, read_text, write_jsonl
+from ircotlib.datasets import Dataset, QuestionContext, digest, make_paragraph, pool
 from ircotlib.datasets.official import Record, String, Text, check, read_records
-from ircotlib.datasets.pooled import digest, make_paragraph, pool
 from ircotlib.errors import DataError, UserError
-from ircotlib.files import writing
+from ircotlib.files import track, writing
 from ircotlib.metrics import even_bare, exact_match, squad_f1
 from ircotlib.tables import read_cells
+from ircotlib.text import sentences
 
 NAME = "own"
 FILE = "questions.jsonl"
 CORPUS = "corpus.jsonl"  # paragraphs beside the questions, or alone, to be asked about
 TABLES = {".csv": ",", ".tsv": "\t"}  # what is between two cells
+DOCUMENTS = (".txt", ".md")
+WORDS = 100  # in a paragraph, at most; the papers' have about as many (IRCoT App. A)
+MOST = 2000  # words that are cut into sentences at a time
 
 
 class _Page(Record):
@@ -40,9 +44,7 @@ class _Asking(Record):
 
 
 def read_own(path: Path) -> Iterator[QuestionContext]:
-    """The questions of a file with their contexts, in order; further answers are aliases. None of a
-    corpus alone.
-    """
+    """The questions of a file with their contexts; further answers are aliases."""
     if Path(path).name != CORPUS:
         yield from (_read_question(record) for record, _ in read_records(path, _Asking))
 
@@ -56,27 +58,18 @@ def _read_question(record: _Asking) -> QuestionContext:
 
 
 def read_paragraphs(path: Path) -> list[Paragraph]:
-    """The paragraphs of the questions' contexts, and those of corpus.jsonl beside them, each once.
-    Raises DataError if there are none.
-    """
+    """The paragraphs of the questions' contexts, and those beside them, each once."""
     beside = Path(path).with_name(CORPUS)
-    pages = read_corpus(beside) if beside.is_file() else []
+    rows = read_records(beside, _Page) if beside.is_file() else ()
+    pages = [make_paragraph(row.title, row.text) for row, _ in rows]
     if pooled := pool([*(context for _, context in read_own(path)), pages]):
         return pooled
-    expected = f"expected some to search, in the questions or in {CORPUS} beside them"
-    raise DataError(f"{path}: found no paragraphs, {expected} (docs/data.md)")
-
-
-def read_corpus(path: Path) -> list[Paragraph]:
-    """The paragraphs of a file such as corpus.jsonl, in order."""
-    return [make_paragraph(row.title, row.text) for row, _ in read_records(path, _Page)]
+    raise DataError(f"{path}: found no paragraphs in it or in {CORPUS} beside it (docs/data.md)")
 
 
 def read_table(path: Path, columns: Mapping[str, str]) -> Iterator[QuestionContext | Paragraph]:
-    """The questions, or else the paragraphs, of a file of JSON lines (.jsonl) or a table (.csv,
-    .tsv), whose cells are texts as they stand. `columns`: by the names that they have in
-    questions.jsonl or corpus.jsonl, those that are called otherwise. A question without id gets one
-    made of its text.
+    """The questions, or else the paragraphs, of a file of JSON lines or a table. `columns`: by the
+    names that they have in FILE or CORPUS, those that are called otherwise.
     """
     known = {name: name for name in (*_Asking.model_fields, *_Page.model_fields)} | columns
     between = TABLES.get(path.suffix.lower())
@@ -94,29 +87,75 @@ def read_table(path: Path, columns: Mapping[str, str]) -> Iterator[QuestionConte
         yield _read_question(check(named, _Asking, where))
 
 
-def write_own(folder: Path, asked: Iterable[QuestionContext]) -> Path:
-    """Write questions with their contexts as a user's own, and return the folder, to be used as
-    data_dir. Gold paragraphs outside the context are lost.
+def read_documents(source: Path) -> Iterator[Paragraph]:
+    """The paragraphs of the text and Markdown files in a folder and those below it, or of one file,
+    but for hidden ones; titles are the files' names and the headings of sections.
     """
-    with writing(Path(folder) / NAME / FILE) as new:
-        write_jsonl(new, (_line(question, context) for question, context in asked))
+    below = sorted(source.rglob("*")) if source.is_dir() else [source]
+    shown = [p for p in below if not any(n.startswith(".") for n in p.relative_to(source).parts)]
+    files = [path for path in shown if path.suffix.lower() in DOCUMENTS and path.is_file()]
+    if not files:
+        raise UserError(f"{source}: found no file that ends in {' or '.join(DOCUMENTS)}")
+    for path in track(files, "documents"):
+        for title, text in _read_sections(path):
+            yield from (make_paragraph(title, passage) for passage in cut_passages(text))
+
+
+def _read_sections(path: Path) -> list[tuple[str, str]]:
+    """Titles and texts of the sections of Markdown; a text file is one section."""
+    text = read_text(path)
+    tokens = MarkdownIt().parse(text) if path.suffix.lower() == ".md" else []
+    title, start, lines, sections = path.stem, 0, text.split("\n"), []
+    for opening, heading in pairwise(tokens):
+        if opening.type == "heading_open" and opening.level == 0:
+            sections.append((title, "\n".join(lines[start : opening.map[0]])))
+            title, start = f"{path.stem}: {heading.content}", opening.map[1]
+    return [*sections, (title, "\n".join(lines[start:]))]
+
+
+def cut_passages(text: str, words: int = WORDS) -> Iterator[str]:
+    """A text as passages of whole sentences, as many as fit into so many words; a blank line ends a
+    sentence, and a longer one is cut.
+    """
+    passage: list[str] = []
+    for sentence in _sentences(text):
+        if len(passage) + len(sentence) > words and passage:
+            yield " ".join(passage)
+            passage = []
+        passage += sentence
+        while len(passage) > words:
+            yield " ".join(passage[:words])
+            passage = passage[words:]
+    if passage:
+        yield " ".join(passage)
+
+
+def _sentences(text: str) -> Iterator[list[str]]:
+    """The words of each sentence; `sentences` takes the square of the length of what it reads."""
+    for block in re.split(r"\n\s*\n", text):
+        words = block.split()
+        for first in range(0, len(words), MOST):
+            yield from map(str.split, sentences(" ".join(words[first : first + MOST])))
+
+
+def write_own(
+    folder: Path, records: Iterable[QuestionContext | Paragraph], file: str = FILE
+) -> Path:
+    """Write questions with their contexts or, into CORPUS, paragraphs that belong to none; return
+    the folder, to be used as data_dir. Gold paragraphs outside a context are lost.
+    """
+    with writing(Path(folder) / NAME / file) as new:
+        write_jsonl(new, map(_as_row, records))
     return Path(folder)
 
 
-def _line(question: Question, context: Iterable[Paragraph]) -> dict:
+def _as_row(record: QuestionContext | Paragraph) -> dict:
+    if isinstance(record, Paragraph):
+        return {"title": record.title, "text": record.text}
+    question, context = record
     row = {"id": question.id, "question": question.text, "kind": question.kind}
-    pairs = ((p, p.id in question.gold) for p in context)
-    texts = [{"title": p.title, "text": p.text, "is_supporting": gold} for p, gold in pairs]
+    texts = [_as_row(page) | {"is_supporting": page.id in question.gold} for page in context]
     return row | {"answers": list(question.answers), "paragraphs": texts}
-
-
-def write_own_corpus(folder: Path, paragraphs: Iterable[Paragraph]) -> Path:
-    """Write paragraphs that belong to no question beside a user's own questions, if there are any;
-    return the folder, to be used as data_dir.
-    """
-    with writing(Path(folder) / NAME / CORPUS) as new:
-        write_jsonl(new, ({"title": p.title, "text": p.text} for p in paragraphs))
-    return Path(folder)
 
 
 DATASET = Dataset(

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from ircot_laboratory.questions.questions import ALL_DATASETS
-from ircotlib.datasets.facts import Facts
+from ircotlib.datasets import Facts
 from ircotlib.errors import UserError
 from ircotlib.files import DATA, resolve
 from ircotlib.parameters import Parameters

@@ -19,8 +19,7 @@ import pandas as pd
 
 from ircotlib import program
 from ircotlib.data import Paragraph, Prediction, Question, read_jsonl, write_jsonl
-from ircotlib.datasets import find_dataset
-from ircotlib.datasets.scoring import score
+from ircotlib.datasets import find_dataset, score
 from ircotlib.engine import scheduler
 from ircotlib.engine.cache import Calls
 from ircotlib.errors import DataError

@@ -13,9 +13,8 @@ from pathlib import Path
 import pandas as pd
 
 from ircotlib.data import Paragraph, Question
-from ircotlib.datasets import Dataset, find_dataset
+from ircotlib.datasets import Dataset, digest, find_dataset, sample_dev_test
 from ircotlib.datasets.files import read_dataset
-from ircotlib.datasets.pooled import digest, sample_dev_test
 from ircotlib.engine.cache import Calls
 from ircotlib.experiment.laboratory import data_folder
 from ircotlib.files import DATA, ROOT

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from statistics import fmean
 
 from ircotlib.data import Question
-from ircotlib.datasets.scoring import score
+from ircotlib.datasets import score
 from ircotlib.experiment.runs import answer_all
 from ircotlib.experiment.setup import Setup
 from ircotlib.program import Generate, Program, Sample

@@ -6,14 +6,10 @@ from itertools import product
 
 import pandas as pd
 
-from ircotlib.data import Prediction, Question
-from ircotlib.datasets import find_dataset
-from ircotlib.datasets.files import find_questions
-from ircotlib.datasets.musique import SubQuestion, read_parts
+from ircotlib.data import GoldStep, Prediction, Question
+from ircotlib.datasets.musique import parts_of
 from ircotlib.engine.scheduler import run
-from ircotlib.experiment.laboratory import data_folder
 from ircotlib.experiment.setup import Setup, program_of
-from ircotlib.files import ROOT
 from ircotlib.metrics import cover_em
 from ircotlib.papers.searchain import Row
 from ircotlib.program import LINE, Generate, Program
@@ -21,14 +17,12 @@ from ircotlib.results.statistics import mean_interval
 from ircotlib.systems import System, choose_systems
 from ircotlib.systems.readers import WritePrompt
 
-Parts = Mapping[str, Sequence[SubQuestion]]  # by question id
+Parts = Mapping[str, Sequence[GoldStep]]  # by question id
 
 
 def find_parts(setup: Setup) -> Parts:
-    """The parts of a setup's test questions, from the official file."""
-    folder = ROOT / data_folder(setup.parameters.data_dir)
-    parts = read_parts(find_questions(find_dataset("musique"), folder))
-    return {question.id: parts[question.id] for question in setup.test}
+    """The parts of a setup's test questions."""
+    return {question.id: parts_of(question) for question in setup.test}
 
 
 def ask_parts(setup: Setup, system: System, parts: Parts) -> pd.Series:
@@ -59,7 +53,7 @@ def _answer(setup: Setup, programs: Mapping[Question, Program]) -> pd.Series:
 
 def answer_given_parts(
     question: Question,
-    parts: Sequence[SubQuestion],
+    parts: Sequence[GoldStep],
     answered: bool,
     write: WritePrompt,
     max_tokens: int,

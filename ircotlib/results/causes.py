@@ -10,8 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from ircotlib.data import Paragraph, Question
-from ircotlib.datasets import all_datasets
-from ircotlib.datasets.facts import Attempt, Evidence
+from ircotlib.datasets import Attempt, Evidence, all_datasets
 from ircotlib.errors import UserError
 from ircotlib.experiment.laboratory import find_facts
 from ircotlib.experiment.runs import find_paragraph, parameters_of, read_about, read_predictions

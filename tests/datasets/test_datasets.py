@@ -9,13 +9,11 @@ from dataclasses import replace
 import pytest
 
 from ircotlib.data import Paragraph, Prediction, Question
-from ircotlib.datasets import all_datasets, corpora, find_dataset
+from ircotlib.datasets import all_datasets, files, find_dataset, score
 from ircotlib.datasets.files import read_dataset
-from ircotlib.datasets.hotpotqa import read_hotpotqa
+from ircotlib.datasets.hotpotqa import read_2wikimultihopqa, read_hotpotqa
 from ircotlib.datasets.musique import read_musique
 from ircotlib.datasets.own import write_own
-from ircotlib.datasets.scoring import score
-from ircotlib.datasets.twowiki import read_2wikimultihopqa
 from ircotlib.errors import DataError
 from tests.datasets.test_full_corpora import write_archive
 
@@ -56,23 +54,6 @@ def test_hotpotqa_in_the_distractor_setting(tmp_path):
     assert [step.sentence for step in question.steps] == stated
 
 
-def test_hotpotqa_in_the_fullwiki_setting_takes_gold_from_the_corpus(tmp_path):
-    path = write(tmp_path / "fullwiki.json", [HOTPOT | {"context": [WALIBI]}])
-    ids = {"Lost Gravity": "p1", "Mack Rides": "p2", "Walibi": "p3"}
-    [(question, context)] = read_hotpotqa(path, corpus_ids=ids)
-    assert question.gold == ("p2", "p1") and len(context) == 1
-    for known in (None, {"Lost Gravity": "p1"}):
-        with pytest.raises(ValueError, match="supporting_facts: .*found 'Mack Rides'"):
-            read_hotpotqa(path, known)
-
-
-def test_a_question_without_id_gets_one_from_its_text(tmp_path):
-    nameless = HOTPOT | {"_id": None}
-    path = write(tmp_path / "dev.json", [nameless, nameless | {"question": "Another?"}, nameless])
-    (first, _), (second, _), (again, _) = read_hotpotqa(path)
-    assert first.id == again.id == "hotpotqa-de9480fbdeec602d" != second.id
-
-
 def test_2wikimultihopqa_joins_sentences_by_spaces_and_knows_aliases(tmp_path):
     context = [["Lost Gravity", ["It is a coaster.", "It is by Mack Rides."]], MACK]
     records = [WIKI | {"context": context}, WIKI | {"_id": "5b", "answer_id": None}]
@@ -96,17 +77,11 @@ def test_musique_leaves_out_unanswerable_questions(tmp_path):
     assert question == Question("2hop__1_2", MUSIQUE["question"], answers, gold, "musique", "2hop")
 
 
-def without(record, name):
-    return {key: value for key, value in record.items() if key != name}
-
-
 BROKEN = [
-    (read_hotpotqa, [HOTPOT, without(HOTPOT, "answer")], ", record 2, field answer: Field req"),
-    (read_hotpotqa, [HOTPOT | {"question": 7}], ", record 1, field question: Input should be"),
-    (read_hotpotqa, [HOTPOT | {"supporting_facts": [["A", 0]]}], "supporting_facts: .*found 'A'"),
-    (read_musique, [MUSIQUE, without(MUSIQUE, "answerable")], ":2, field answerable: Field requ"),
+    (read_hotpotqa, [HOTPOT, {"_id": "5b"}], ", record 2, field context: Field req"),
+    (read_hotpotqa, [HOTPOT | {"supporting_facts": [["A", 0]]}], "supporting_facts: .* 'A'"),
     (read_musique, [MUSIQUE | {"paragraphs": [{"title": "Y"}]}], "paragraphs.0.paragraph_text: "),
-    (read_musique, [MUSIQUE | {"paragraphs": [YALE]}], "the supporting .*, found .* among 1"),
+    (read_musique, [MUSIQUE | {"paragraphs": [YALE]}], ":1: expected supporting paragraphs"),
     (read_musique, [MUSIQUE, 5], r":2: found 5, expected one JSON object"),
 ]
 
@@ -124,7 +99,7 @@ def test_a_file_that_is_cut_off_is_named_in_one_line(name, laboratory, tmp_path)
     shutil.copytree(laboratory / name, tmp_path, dirs_exist_ok=True)
     for path in [path for path in tmp_path.iterdir() if path.suffix in (".json", ".jsonl")]:
         whole = path.read_bytes()
-        for part in (0, 0.01, 0.3, 0.99):
+        for part in (0, 0.3, 0.99):
             path.write_bytes(whole[: int(part * len(whole))])
             if path.name == "id_aliases.json" and not part:
                 continue  # nobody need have aliases
@@ -156,7 +131,6 @@ def test_own_questions_have_aliases_and_gold_paragraphs_if_given(tmp_path):
 WRONG_OWN = [
     ({"answers": []}, "answers"),
     ({"answers": ["Ann", 5]}, "answers.1"),
-    ({"answers": [" "]}, "answers.0"),
     ({"paragraphs": [SAYS, {"title": "B"}]}, "paragraphs.1.text"),
     ({"paragraphs": [{"title": "B", "text": "\ud83d"}]}, "paragraphs.0.text"),
 ]
@@ -170,23 +144,12 @@ def test_a_wrong_line_of_own_questions_is_told(row, field, tmp_path):
         read_dataset("own", tmp_path)
 
 
-def test_the_folder_lists_its_data_sets_in_their_order():
-    of_ircot = ["hotpotqa", "2wikimultihopqa", "musique", "iirc"]
-    of_searchain = ["strategyqa", "zsre", "trex", "fever", "eli5"]
-    assert [*all_datasets()] == [*of_ircot, *of_searchain, "own"]
-    for name, dataset in all_datasets().items():
-        multihop = name in of_ircot[:3]
-        assert name in of_searchain or [*dataset.scores] == ["f1", "em", *["cover_em"] * multihop]
-        corpus = {"own": None} | dict.fromkeys(of_searchain, "kilt")
-        assert (dataset.full_corpus and dataset.full_corpus.name) == corpus.get(name, name)
-
-
 MINE = '''"""My questions, as JSON lines of question, answers and paragraphs."""
 
 from ircotlib.data import Question, read_jsonl
 from ircotlib.datasets import Dataset
 from ircotlib.datasets.hotpotqa import ABSTRACTS
-from ircotlib.datasets.pooled import make_paragraph
+from ircotlib.datasets import make_paragraph
 from ircotlib.metrics import exact_match, squad_f1
 
 
@@ -234,7 +197,7 @@ def test_a_data_set_is_added_by_one_file(mine, tmp_path):
 
 
 def test_data_sets_share_a_full_corpus(mine, tmp_path, monkeypatch):
-    monkeypatch.setattr(corpora, "DATA", tmp_path / "data")
+    monkeypatch.setattr(files, "DATA", tmp_path / "data")
     write_archive(tmp_path, {"AA/wiki_00": [("Lost Gravity", ["Lost Gravity"]), ("B", ["B"])]})
     record = HOTPOT | {"supporting_facts": [["Lost Gravity", 0]]}
     write(tmp_path / "hotpot_dev_distractor_v1.json", [record])
@@ -248,16 +211,14 @@ def test_data_sets_share_a_full_corpus(mine, tmp_path, monkeypatch):
 def test_a_corpus_that_a_data_set_has_not_is_told_before_it_is_read(mine, tmp_path, monkeypatch):
     none = replace(find_dataset("mine"), full_corpus=None)
     monkeypatch.setattr(sys.modules["ircotlib_plugins.questions_of_mine"], "DATASET", none)
-    with pytest.raises(ValueError, match="found no full corpus of mine, expected .*corpus pooled"):
+    with pytest.raises(ValueError, match="found corpus 'full' for mine, expected pooled"):
         read_dataset("mine", tmp_path / "nowhere", "full")
-    with pytest.raises(ValueError, match="found corpus 'whole', expected pooled or full"):
-        read_dataset("mine", tmp_path / "nowhere", "whole")
     write(mine, [ROWS[0] | {"paragraphs": []}])
-    with pytest.raises(ValueError, match="mine.jsonl: found no contexts .* own paragraphs"):
+    with pytest.raises(ValueError, match="mine.jsonl: found no contexts"):
         read_dataset("mine", tmp_path)
     twin = replace(find_dataset("mine"), name="musique")
     monkeypatch.setattr(sys.modules["ircotlib_plugins.questions_of_mine"], "DATASET", twin)
-    with pytest.raises(ValueError, match="found 2 data sets named 'musique', expected one"):
+    with pytest.raises(ValueError, match="found two of .*with one name"):
         all_datasets()
 
 
@@ -273,6 +234,7 @@ def test_a_prediction_gets_recall_the_scores_of_its_data_set_and_counts():
     scores = score(question, Prediction("yes, both", found, ("One.", "Two.")))
     expected = {"recall": 0.5, "f1": 0, "em": 0, "cover_em": 1, "paragraphs": 2, "steps": 2}
     assert scores == expected and [*scores] == [*expected]
+    assert (find_dataset("zsre").covering, find_dataset("iirc").covering) == ("cover_em", "f1")
     squad = replace(question, dataset="musique")
     assert score(squad, Prediction("yes, both", found))["f1"] == pytest.approx(2 / 3)
     with pytest.raises(ValueError, match="data set 'squad', expected one of hotpotqa, 2wiki"):

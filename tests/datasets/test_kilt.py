@@ -6,19 +6,12 @@ from dataclasses import replace
 import pytest
 
 from ircotlib.data import Prediction, Question
-from ircotlib.datasets import find_dataset
+from ircotlib.datasets import find_dataset, score
 from ircotlib.datasets.files import read_dataset
-from ircotlib.datasets.kilt import read_eli5, read_fever, read_kilt, read_pages
-from ircotlib.datasets.scoring import score
-from ircotlib.datasets.wording import ask_claim, ask_relation
+from ircotlib.datasets.searchain import ask_claim, read_eli5, read_fever, read_pages, read_slots
 from ircotlib.errors import DataError
-from ircotlib.files import ROOT
 from ircotlib.metrics import cover_em, one_verdict, rouge_l
 
-SHARED = ROOT.parent / "shared" / "data"
-needs_samples = pytest.mark.skipif(
-    not (SHARED / "strategyqa").is_dir(), reason="needs the samples of real data sets"
-)
 PROVENANCE = [{"wikipedia_id": "12", "title": "Anarchism", "start_paragraph_id": 1}]
 OUTPUT = [{"answer": "Jane Austen", "provenance": PROVENANCE}, {"answer": "Austen"}]
 OUTPUT += [{"answer": "Jane Austen"}, {"provenance": PROVENANCE}]
@@ -32,24 +25,16 @@ def write_lines(path, *records):
 
 def test_a_slot_is_asked_as_a_question_and_its_answers_counted_once(tmp_path):
     path = write_lines(tmp_path / "zsre.jsonl", SLOT, SLOT | {"id": "2"})
-    (first, context), (second, _) = read_kilt(path, "zsre", ask_relation)
+    (first, context), (second, _) = read_slots(path, "zsre")
     asked = "What is the author of Emma?"
     assert first == Question("1", asked, ("Jane Austen", "Austen"), (), "zsre") and context == ()
     assert second.id == "2"
 
 
-WRONG = [
-    (SLOT | {"input": "Emma"}, "input"),
-    (SLOT | {"output": [{"answer": 3}]}, "output.0.answer"),
-    ({"id": "1"}, "input"),
-]
-
-
-@pytest.mark.parametrize(("record", "field"), WRONG)
-def test_a_wrong_record_is_named(tmp_path, record, field):
-    path = write_lines(tmp_path / "zsre.jsonl", record)
-    with pytest.raises(ValueError, match=f"^{path}:1, field {field}: [^\n]+$"):
-        list(read_kilt(path, "zsre", ask_relation))
+def test_an_input_without_a_relation_is_named(tmp_path):
+    path = write_lines(tmp_path / "zsre.jsonl", SLOT | {"input": "Emma"})
+    with pytest.raises(ValueError, match=f"^{path}:1, field input: [^\n]+$"):
+        list(read_slots(path, "zsre"))
 
 
 def test_pages_are_cut_into_passages_of_100_words_without_heads(tmp_path):
@@ -96,7 +81,7 @@ def test_strategyqa_has_verdicts_and_the_paragraphs_of_its_first_annotator(tmp_p
     (tmp_path / "strategyqa_train.json").write_text(json.dumps([record]))
     paragraphs = {"Emma-1": {"title": "Emma", "para_index": 1, "content": "A novel. "}}
     (tmp_path / "strategyqa_train_paragraphs.json").write_text(json.dumps(paragraphs))
-    lacking = "paragraphs.json: found no 'Jane Austen-2' .1 of 2 are missing., expected"
+    lacking = "paragraphs.json: found no 'Jane Austen-2', expected"
     with pytest.raises(DataError, match=lacking):
         list(read_dataset("strategyqa", tmp_path)[1])
     paragraphs["2"] = {"title": "Jane Austen", "para_index": 2, "content": "A writer."}
@@ -116,38 +101,32 @@ def test_strategyqa_has_verdicts_and_the_paragraphs_of_its_first_annotator(tmp_p
     assert scores["cover_em"] == scores["accuracy"] == 1 and scores["recall"] == 0
 
 
-@needs_samples
-def test_real_samples_load_and_their_counts_hold():
-    questions, corpus = read_dataset("strategyqa", SHARED)
+def test_real_samples_load_and_their_counts_hold(shared):
+    questions, corpus = read_dataset("strategyqa", shared)
     corpus = list(corpus)
     assert (len(questions), len(corpus)) == (229, 998)
     assert sum(q.answers == ("Yes",) for q in questions) == 107
     known = {paragraph.id for paragraph in corpus}
     assert sum(set(q.gold) <= known and bool(q.gold) for q in questions) == 227
-    fever = [q for q, _ in read_fever(SHARED / "fever" / "dev_300.jsonl")]
+    fever = [q for q, _ in read_fever(shared / "fever" / "dev_300.jsonl")]
     assert (len(fever), sum(q.answers == ("SUPPORTS",) for q in fever)) == (214, 99)
     assert fever[0].text == ask_claim("Fox 2000 Pictures released the film Soul Food.")
-    eli5 = [q for q, _ in read_eli5(SHARED / "eli5" / "alce_200.json")]
+    eli5 = [q for q, _ in read_eli5(shared / "eli5" / "alce_200.json")]
     assert len({q.id for q in eli5}) == len(eli5) == 200
     assert find_dataset("eli5").scores["rouge_l"](eli5[0].answers[0], eli5[0].answers) > 0.999
 
 
 def test_an_answer_is_covered_by_words_not_by_letters_and_two_verdicts_are_none():
-    assert cover_em("I do not know.", ["no"]) == 0
+    assert cover_em("I do not know.", ["no"]) == cover_em("", ["the"]) == 0
     assert cover_em("It was Jane Austen who wrote it", ["Austen", "Brontë"]) == 1
     assert cover_em("Jane, then Austen", ["Jane Austen"]) == 0
-    assert cover_em("", ["the"]) == cover_em("anything", ["the"]) == 0  # nothing covers nothing
-    with pytest.raises(ValueError, match="expected a list of gold answers"):
-        cover_em("yes", "yes")
-    # two verdicts are none
     both = ("Yes", "No")
     assert one_verdict("So the answer is: No.", ["No"], both) == 1
-    assert one_verdict("Yes and no.", ["No"], both) == one_verdict("Who knows?", ["No"], both) == 0
-    assert one_verdict("Yes.", ["No"], both) == 0
+    for wrong in ("Yes and no.", "Who knows?", "Yes."):
+        assert one_verdict(wrong, ["No"], both) == 0
 
 
 def test_rouge_l_is_the_f_of_the_longest_common_subsequence():
     assert rouge_l("the cat sat on the mat", ["the cat lay on the mat"]) == pytest.approx(0.8)
-    assert rouge_l("a b c d", ["x y", "b c d e"]) == pytest.approx(0.75)
     assert rouge_l("", ["a"]) == rouge_l(" . ", ["a"]) == rouge_l("b", ["a", "."]) == 0
     assert rouge_l("c b a", ["a b c"]) == pytest.approx(1 / 3, abs=0.01)

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from ircotlib import replay
-from ircotlib.datasets.facts import Evidence
+from ircotlib.datasets import Evidence
 from ircotlib.errors import UserError
 from ircotlib.experiment.runs import write_run
 from ircotlib.explore import box

@@ -5,7 +5,7 @@ import pytest
 from ircot_laboratory.make import make_dataset, make_laboratory
 from ircot_laboratory.questions.questions import ALL_DATASETS, DATASETS
 from ircotlib.command.fetch import missing, read_downloads
-from ircotlib.datasets import corpora, files, find_dataset
+from ircotlib.datasets import files, find_dataset
 from ircotlib.experiment import setup
 from ircotlib.parameters import read_parameters
 
@@ -21,7 +21,7 @@ def downloads(tmp_path_factory):
 @pytest.fixture
 def paper(downloads, tmp_path, monkeypatch):
     """The profile, with nothing changed but what names folders, and fewer questions."""
-    for module in (corpora, setup):
+    for module in (files, setup):
         monkeypatch.setattr(module, "DATA", tmp_path)
     changes = {"data_dir": str(downloads), "demonstrations": str(downloads / "prompts")}
     return read_parameters("paper", changes | {"test": 8, "dev": 2})

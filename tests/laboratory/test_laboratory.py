@@ -2,7 +2,6 @@
 only with all of their paragraphs, and demonstrations.
 """
 
-import json
 import os
 import subprocess
 import sys
@@ -14,39 +13,20 @@ from solver import answer
 from ircot_laboratory.make import make_dataset, make_laboratory, write_all_demonstrations
 from ircot_laboratory.questions.contexts import gold_passages
 from ircot_laboratory.questions.questions import DATASETS
+from ircotlib.datasets import make_paragraph, sample_dev_test
 from ircotlib.datasets.files import read_dataset
-from ircotlib.datasets.pooled import make_paragraph, sample_dev_test
 from ircotlib.files import PROMPTS
 from ircotlib.prompting.demonstrations import demonstration_sets, read_demonstrations
 from ircotlib.text import answer_from_chain
 
-CONTENT = "b00caef0d774b4f8"  # a hash of all files of the default laboratory but laboratory.json
-KEPT = "0650da8ea3801282"  # the same of that of seed 3, 2560 pages and 60 questions, with downloads
-FILES = {
-    "hotpotqa": "hotpot_dev_distractor_v1.json",
-    "2wikimultihopqa": "dev.json",
-    "musique": "musique_ans_v1.0_dev.jsonl",
-    "iirc": "dev.json",
-}
-
-
-@pytest.fixture(scope="module")
-def small(tmp_path_factory):
-    target = tmp_path_factory.mktemp("laboratory") / "7"
-    return make_laboratory(target, seed=7, size=1200, questions=200)
-
-
-@pytest.fixture(scope="module")
-def smallest(tmp_path_factory):
-    target = tmp_path_factory.mktemp("laboratory") / "3"
-    return make_laboratory(target, seed=3, size=700, questions=30)
+CONTENT = "e5d3593e61380d60"  # a hash of all files of the default laboratory but laboratory.json
 
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory):
     """A laboratory that has more pages than there are names of two words."""
     target = tmp_path_factory.mktemp("laboratory") / "8"
-    return make_laboratory(target, seed=8, size=6000, questions=60)
+    return make_laboratory(target, seed=8, size=3000, questions=30)
 
 
 @pytest.fixture(scope="module")
@@ -57,11 +37,6 @@ def loaded(folder):
 def read(folder, dataset):
     questions, corpus = read_dataset(dataset, folder)
     return questions, {paragraph.id: paragraph for paragraph in corpus}
-
-
-def records(folder, dataset):
-    text = (folder / dataset / FILES[dataset]).read_text(encoding="utf-8")
-    return [*map(json.loads, text.splitlines())] if dataset == "musique" else json.loads(text)
 
 
 def files_of(folder):
@@ -75,9 +50,6 @@ def shown(question, corpus):
     paragraphs = [corpus[id] for id in question.gold]
     paragraphs += [question.passage] if question.passage else []
     return list({paragraph.text: paragraph for paragraph in paragraphs}.values())
-
-
-# The raw files and the loaders
 
 
 @pytest.mark.parametrize("dataset", DATASETS)
@@ -101,24 +73,11 @@ def test_loaders_give_back_questions_gold_and_the_pages_as_corpus(loaded, datase
     assert {(paragraph.title, paragraph.text) for paragraph in corpus.values()} == texts
 
 
-def test_hotpotqa_and_2wikimultihopqa_point_at_the_sentences_that_state_the_facts(folder):
-    for dataset in ("hotpotqa", "2wikimultihopqa"):
-        world, riddles = make_dataset(dataset)
-        for record, riddle in zip(records(folder, dataset), riddles, strict=True):
-            context = dict(record["context"])
-            assert len(record["context"]) == len(context) == 10
-            for (title, number), fact in zip(record["supporting_facts"], riddle.facts, strict=True):
-                assert title == fact.subject and world.value(*fact) in context[title][number]
-
-
-# What the questions need
-
-
-@pytest.mark.parametrize("laboratory", ["folder", "small", "large"])
+@pytest.mark.parametrize("laboratory", ["folder", "large"])
 def test_questions_are_answered_by_all_their_paragraphs_and_not_by_fewer(laboratory, request):
     for dataset in DATASETS:
         questions, corpus = read(request.getfixturevalue(laboratory), dataset)
-        for question in questions:
+        for question in questions[:150]:
             paragraphs = shown(question, corpus)
             assert answer(dataset, question.text, paragraphs) == question.answers[0], question
             for missing in paragraphs:
@@ -127,35 +86,27 @@ def test_questions_are_answered_by_all_their_paragraphs_and_not_by_fewer(laborat
 
 
 def test_nothing_in_the_whole_corpus_gives_another_answer(loaded, large):
-    for dataset, (questions, corpus) in loaded.items():
-        for question in questions[:20]:
-            assert answer(dataset, question.text, corpus.values()) == question.answers[0]
-    questions, corpus = read(large, "iirc")  # which has all pages, with any number of questions
-    assert len(corpus) > 6000
+    questions, corpus = loaded["musique"]
     for question in questions[:5]:
+        assert answer("musique", question.text, corpus.values()) == question.answers[0]
+    questions, corpus = read(large, "iirc")  # which has all pages, with any number of questions
+    assert len(corpus) > 3000
+    for question in questions[:2]:
         assert answer("iirc", question.text, corpus.values()) == question.answers[0]
 
 
-# Writing it
-
-
 def test_the_same_bytes_again_by_the_command(folder, tmp_path):
+    small = make_laboratory(tmp_path / "small", seed=7, size=300, questions=40, downloads=True)
     command = [sys.executable, "-m", "ircotlib", "laboratory", str(tmp_path / "again")]
+    command += ["--seed=7", "--size=300", "--questions=40", "--downloads"]
     environment = os.environ | {"PYTHONHASHSEED": "1"}
     subprocess.run(command, check=True, capture_output=True, env=environment)
-    content, again = files_of(folder), files_of(tmp_path / "again")
-    assert content == again and len(content) == 1 + 6 + 66 + 7 + 1
+    assert files_of(small) == files_of(tmp_path / "again")
+    content = files_of(folder)
+    assert len(content) == 1 + 6 + 66 + 7 + 1
     del content["laboratory.json"]
     whole = b"".join(f"{name}\n".encode() + text for name, text in content.items())
     assert blake2b(whole, digest_size=8).hexdigest() == CONTENT
-
-
-def test_another_seed_and_size(loaded, small):
-    for dataset in DATASETS:
-        questions, corpus = read(small, dataset)
-        assert len(questions) == 200 and len(corpus) > 1000
-        same = {q.text for q in loaded[dataset][0]} & {q.text for q in questions}
-        assert len(same) < 0.2 * 200  # questions about popular entities, which are in every world
 
 
 def test_other_files_are_not_overwritten(tmp_path):
@@ -166,9 +117,6 @@ def test_other_files_are_not_overwritten(tmp_path):
     assert (tmp_path / "mine/notes.txt").read_text() == "notes"
 
 
-# Demonstrations
-
-
 def test_kept_demonstrations_are_what_the_generator_makes(tmp_path):
     made = [(dataset, make_dataset(dataset)) for dataset in DATASETS]
     written = {str(path.relative_to(tmp_path)) for path in write_all_demonstrations(tmp_path, made)}
@@ -176,7 +124,7 @@ def test_kept_demonstrations_are_what_the_generator_makes(tmp_path):
     assert written == {*files_of(tmp_path)}
 
 
-@pytest.mark.parametrize("laboratory", ["folder", "small", "large"])
+@pytest.mark.parametrize("laboratory", ["folder", "large"])
 def test_demonstrations_are_not_among_the_questions_and_show_what_they_need(laboratory, request):
     folder = request.getfixturevalue(laboratory)
     for dataset in DATASETS:

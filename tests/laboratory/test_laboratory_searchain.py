@@ -10,23 +10,13 @@ import solver
 from solver_searchain import answer
 
 from ircot_laboratory.judge.laboratory_facts import judge
-from ircot_laboratory.make import TASKS, make_dataset
+from ircot_laboratory.make import make_dataset
 from ircot_laboratory.official.contexts import aliases
 from ircot_laboratory.questions.contexts import gold_passages
 from ircot_laboratory.questions.questions import SEARCHAIN_DATASETS
 from ircot_laboratory.world.names import LISTS
-from ircotlib.data import Prediction, read_jsonl
 from ircotlib.datasets.files import read_dataset
-from ircotlib.datasets.scoring import score
 
-KINDS = {
-    "strategyqa": {"time": 240, "same": 180, "place": 180},
-    "zsre": {"slot": 300, "country_slot": 300},
-    "trex": {"slot": 450, "country_slot": 150},
-    "fever": {"claim": 240, "bridge_claim": 360},
-    "eli5": {"why": 150, "origin": 300, "meeting": 150},
-}
-RIGHT = {"strategyqa": "accuracy", "zsre": "em", "trex": "em", "fever": "accuracy"}
 WORDS = "|".join(word for words in LISTS.values() for word in words)
 each_dataset = pytest.mark.parametrize("dataset", SEARCHAIN_DATASETS)
 
@@ -52,18 +42,10 @@ def test_loaders_give_back_questions_answers_and_corpus(loaded, dataset):
 
 
 @each_dataset
-def test_gold_answers_score_in_full(loaded, dataset):
-    for question in loaded[dataset][0][:50]:
-        text = question.answers[0] if dataset == "eli5" else f"{question.answers[0]}."
-        scores = score(question, Prediction(text))
-        assert scores[RIGHT.get(dataset, "rouge_l")] > 0.999
-
-
-@each_dataset
 def test_questions_are_answered_by_all_their_paragraphs_and_not_by_fewer(dataset):
-    for laboratory in ((0, 2400, 600), (7, 1200, 200), (8, 6000, 60)):
+    for laboratory in ((0, 2400, 600), (8, 3000, 30)):
         world, riddles = make_dataset(dataset, *laboratory)
-        for riddle in riddles:
+        for riddle in riddles[:200]:
             needed = gold_passages(world, riddle)
             assert answer(dataset, riddle.text, needed) == riddle.answer, riddle
             for missing in needed:
@@ -82,31 +64,12 @@ def wording(riddle):
 def test_what_is_right_cannot_be_guessed(dataset, seen):
     """Guess the answer that is more frequent in other worlds, for the same kind or wording."""
     counts = defaultdict(Counter)
-    for seed in (1, 2, 3):
+    for seed in (1, 2):
         for riddle in make_dataset(dataset, seed).riddles:
             counts[seen(riddle)][riddle.answer] += 1
     riddles = [riddle for riddle in make_dataset(dataset).riddles if seen(riddle) in counts]
     guessed = [counts[seen(riddle)].most_common(1)[0][0] == riddle.answer for riddle in riddles]
     assert len(guessed) > 550 and 0.44 < sum(guessed) / len(guessed) < 0.56
-
-
-def test_provenance_of_kilt_is_where_it_says(folder):
-    pages = {page["_id"]: page for page in read_jsonl(folder / "kilt/kilt_knowledgesource.json")}
-    for page in list(pages.values())[:100]:
-        for anchor in page["anchors"]:
-            text = page["text"][anchor["paragraph_id"]]
-            assert text[anchor["start"] : anchor["end"]] == anchor["text"]
-    for dataset, file in TASKS.items():
-        world, riddles = make_dataset(dataset)
-        for record, riddle in zip(read_jsonl(folder / dataset / file), riddles, strict=True):
-            shown = []
-            for source in record["output"][0]["provenance"]:
-                page = pages[source["wikipedia_id"]]
-                text = page["text"][source["start_paragraph_id"]]
-                assert page["wikipedia_title"] == source["title"] == page["text"][0].strip()
-                shown.append(text[source["start_character"] : source["end_character"]])
-                assert shown[-1] == text.strip()
-            assert shown == [passage.text for passage in gold_passages(world, riddle)]
 
 
 @each_dataset
@@ -120,5 +83,3 @@ def test_the_judge_reads_their_chains_but_for_what_decides_claims(dataset):
     unsure = {text for verdict, text in verdicts if verdict == "unsure"}
     assert unsure == ({"Thus, it is"} if dataset == "fever" else set())
     assert not any(verdict == "false" for verdict, _ in verdicts)
-
-

@@ -6,8 +6,8 @@ import pytest
 
 from ircot_laboratory.make import make_dataset
 from ircot_laboratory.questions.questions import ALL_DATASETS
-from ircot_laboratory.questions.worked import refer_back, work_out
-from ircotlib.datasets.pooled import make_paragraph
+from ircot_laboratory.questions.worked import work_out
+from ircotlib.datasets import make_paragraph
 from ircotlib.retrieval.bm25 import BM25
 from ircotlib.retrieval.corpus import write_corpus
 from ircotlib.text import answer_from_chain
@@ -19,18 +19,6 @@ def worked(dataset):
 
 
 WORKED = [  # the kind, the question, its steps, and how it ends
-    (
-        "2wikimultihopqa bridge_comparison",
-        "Which album has the performer who was born earlier, Jealous Piano or Borrowed Orchard?",
-        [
-            ("Who is the performer of Jealous Piano?", "Hugo Wexnick", ()),
-            ("When was Hugo Wexnick born?", "1916", (0,)),
-            ("Who is the performer of Borrowed Orchard?", "Fritz Velwood", ()),
-            ("When was Fritz Velwood born?", "1942", (2,)),
-        ],
-        "Thus, Jealous Piano has the performer who was born earlier."
-        " So the answer is: Jealous Piano.",
-    ),
     (
         "fever bridge_claim",
         "Is it true that The founder of Torder Cinema was trained by Tilda Branby"
@@ -70,7 +58,6 @@ def test_steps_ask_for_all_facts_by_names_that_are_known(dataset):
             assert all(one.steps[n].answer == step.fact.subject for n in step.after)
             assert bool(step.after) != (step.fact.subject in riddle.text)
             assert all(n < number for n in step.after)
-            assert ("#" in refer_back(step)) == bool(step.after)
             known += f" {step.answer}"
 
 
@@ -81,7 +68,7 @@ def test_the_paragraph_of_a_step_is_found_by_its_question(dataset, tmp_path):
     corpus = [make_paragraph(passage.title, passage.text) for passage in passages]
     retriever = BM25(write_corpus(tmp_path / "corpus", corpus), tmp_path / "index")
     ranks = []
-    for _, _, one in worked(dataset)[:100]:
+    for _, _, one in worked(dataset)[:50]:
         for step in one.steps:
             found = [paragraph.text for paragraph, _ in retriever.search(step.question, 5)]
             gold = world.passage(*step.fact).text

@@ -2,23 +2,12 @@
 from the training worlds.
 """
 
-from collections import Counter
-
 import pytest
 
 from ircot_laboratory.questions.questions import DATASETS, make_riddles
 from ircot_laboratory.world.encyclopedia import make_popular, make_world
 from ircot_laboratory.world.names import is_held_out
 from ircot_laboratory.world.pages import SHORTEST
-
-KINDS = {
-    "hotpotqa": {"bridge": 450, "comparison": 150},
-    "2wikimultihopqa": {
-        "compositional": 240, "comparison": 120, "bridge_comparison": 120, "inference": 120,
-    },
-    "musique": {"2hop": 300, "3hop1": 180, "4hop1": 120},
-    "iirc": {"span": 300, "age": 150, "count": 150},
-}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -54,13 +43,6 @@ def test_every_fact_is_stated_once_where_its_span_says(worlds):
     assert sum(map(len, worlds["iirc"].pages.values())) == 3470
 
 
-def test_kinds_of_questions_have_their_shares(riddles):
-    assert {d: Counter(riddle.kind for riddle in drawn) for d, drawn in riddles.items()} == KINDS
-    for dataset in DATASETS:
-        assert len({riddle.text for riddle in riddles[dataset]}) == 600
-        assert len(make_riddles(make_world(3, 1200, dataset), 51, dataset, 3)) == 51
-
-
 def test_chains_state_their_facts_in_order_and_end_in_the_answer(worlds, riddles):
     for riddle in (riddle for drawn in riddles.values() for riddle in drawn):
         assert riddle.thoughts[-1].text == f"So the answer is: {riddle.answer}."
@@ -91,5 +73,3 @@ def test_held_out_worlds_share_nothing_with_training_worlds_but_what_is_popular(
         text = " ".join(passage.text for page in trained.pages.values() for passage in page)
         assert not any(name in text for name in unpopular)
     assert all(map(is_held_out, worlds["iirc"].entities.keys() - popular.keys()))
-
-

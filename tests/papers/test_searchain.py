@@ -1,6 +1,6 @@
 """SearChain's tables with our numbers and what its claims compare, from runs written by hand."""
 
-import json
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -8,9 +8,9 @@ from replying import play
 from written import node, run
 
 from ircotlib import program
-from ircotlib.data import Node, Paragraph, Question
+from ircotlib.data import GoldStep, Node, Paragraph, Question
 from ircotlib.datasets import find_dataset
-from ircotlib.datasets.musique import SubQuestion, read_parts
+from ircotlib.datasets.musique import parts_of
 from ircotlib.papers import knowledge, searchain
 from ircotlib.papers.claims import judge_claims
 from ircotlib.papers.knowledge import compare_forms, count_forms, measure_known
@@ -299,27 +299,13 @@ def test_what_searchains_claims_compare():
 
 
 QUESTION = Question("q", "Where was the director of F born?", ("Varn",), (), "musique", "2hop")
-OF_Q = SubQuestion("Who directed F?", "Ada"), SubQuestion("Where was Ada born?", "Varn")
+OF_Q = GoldStep("Who directed F?", "Ada"), GoldStep("Where was Ada born?", "Varn")
 
 
-def test_the_answers_before_a_part_are_filled_in(tmp_path):
-    parts = {"Who directed F?": "Ada", "Where was #1 born?": "Varn"}
-    parts |= {"Who founded #2, not #1?": "Bel"}
-    rows = [{"question": asked, "answer": answer} for asked, answer in parts.items()]
-    row = {
-        "id": "3hop1__q",
-        "answerable": True,
-        "question": "?",
-        "answer": "Bel",
-        "answer_aliases": [],
-    }
-    page = {"title": "F", "paragraph_text": "It is.", "idx": 0, "is_supporting": True}
-    row |= {"paragraphs": [page], "question_decomposition": rows}
-    other = row | {"id": "2hop__r", "answerable": False, "question_decomposition": []}
-    path = tmp_path / "dev.jsonl"
-    path.write_text(f"{json.dumps(row)}\n{json.dumps(other)}\n")
-    last = SubQuestion("Who founded Varn, not Ada?", "Bel")
-    assert read_parts(path) == {"3hop1__q": (*OF_Q, last)}
+def test_the_answers_before_a_part_are_filled_in():
+    born, founded = replace(OF_Q[1], question="Where was #1 born?"), "Who founded #2, not #1 or #3?"
+    question = replace(QUESTION, steps=(OF_Q[0], born, GoldStep(founded, "Bel")))
+    assert parts_of(question) == (*OF_Q, GoldStep("Who founded Varn, not Ada or #3?", "Bel"))
 
 
 def write(question, thoughts):

@@ -3,10 +3,10 @@
 import pandas as pd
 import pytest
 
-from ircot_laboratory.judge.missing_facts import weigh
+from ircot_laboratory.judge.laboratory_facts import weigh
 from ircot_laboratory.world.records import Entity, Fact, Riddle, Thought, World
 from ircotlib.data import Paragraph, Question
-from ircotlib.datasets.facts import Attempt
+from ircotlib.datasets import Attempt
 from ircotlib.results.causes import CAUSES, cause_of, count_causes, read_attempt, weigh_gold
 
 FILM = Entity("Silent Harbor", "film", "drama", {"director": "Ada Moss", "release": "1950"})

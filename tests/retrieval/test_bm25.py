@@ -15,8 +15,8 @@ from asking import ask, ask_one
 from corpora import positions_in, random_paragraphs, random_text, titled
 
 from ircotlib.data import Paragraph
-from ircotlib.datasets.pooled import pool
-from ircotlib.datasets.twowiki import read_2wikimultihopqa
+from ircotlib.datasets import pool
+from ircotlib.datasets.hotpotqa import read_2wikimultihopqa
 from ircotlib.errors import DataError
 from ircotlib.program import NearestTitle, Retrieve
 from ircotlib.retrieval import bm25

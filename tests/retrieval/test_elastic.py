@@ -15,10 +15,9 @@ from asking import ask
 from corpora import compare, run_and_kill, titled
 
 from ircotlib.data import Paragraph
-from ircotlib.datasets.hotpotqa import read_hotpotqa
+from ircotlib.datasets import pool
+from ircotlib.datasets.hotpotqa import read_2wikimultihopqa, read_hotpotqa
 from ircotlib.datasets.musique import read_musique
-from ircotlib.datasets.pooled import pool
-from ircotlib.datasets.twowiki import read_2wikimultihopqa
 from ircotlib.engine.cache import Calls
 from ircotlib.engine.scheduler import run
 from ircotlib.errors import DataError

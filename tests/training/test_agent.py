@@ -11,8 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from ircot_laboratory.world.records import Fact
-from ircotlib.datasets import find_dataset
-from ircotlib.datasets.scoring import score
+from ircotlib.datasets import find_dataset, score
 from ircotlib.prompting.prompt import read_template
 from training.agent import draw_transcripts as draws
 from training.agent.lessons import known_facts
@@ -121,5 +120,3 @@ def test_the_tokenizer_gives_back_what_the_agent_writes_after_the_same_prompt(tr
 def written(transcript):
     """The texts that the agent writes in a transcript."""
     return [transcript.text[one.start : one.end].strip() for one in transcript.spans]
-
-

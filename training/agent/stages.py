@@ -14,8 +14,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from ircot_laboratory.make import make_dataset
 from ircot_laboratory.world.encyclopedia import make_world
 from ircot_laboratory.world.records import Riddle
-from ircotlib.datasets import find_dataset
-from ircotlib.datasets.scoring import score
+from ircotlib.datasets import find_dataset, score
 from ircotlib.engine.cache import Calls
 from ircotlib.engine.scheduler import run
 from ircotlib.errors import DataError

@@ -8,10 +8,9 @@ from tokenizers import Regex, Tokenizer, decoders, normalizers, pre_tokenizers
 from tokenizers.models import WordPiece
 from transformers import PreTrainedTokenizerFast
 
-from ircot_laboratory.questions.explanations import MEETING, MEETING_THOUGHT
-from ircot_laboratory.questions.verdicts import CLAIM_THOUGHTS
-from ircot_laboratory.world.tables import read_table
-from ircotlib.datasets.wording import ask_claim
+from ircot_laboratory.questions.searchain import CLAIM_THOUGHTS, MEETING, MEETING_THOUGHT
+from ircot_laboratory.world.relations import read_table
+from ircotlib.datasets.searchain import ask_claim
 from ircotlib.files import PROMPTS
 from ircotlib.prompting.prompt import Prompt, read_template
 from training.words import list_words

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from ircot_laboratory.questions.verdicts import CLAIM_THOUGHTS, NO, PLACE, YES
+from ircot_laboratory.questions.searchain import CLAIM_THOUGHTS, NO, PLACE, YES
 from ircot_laboratory.questions.wording import AGE, COUNT, list_names
 from ircot_laboratory.questions.wording import NOBODY as NO_MEMBERS
 from ircot_laboratory.questions.worked import WorkedExample

@@ -3,7 +3,7 @@
 import inspect
 import re
 
-from ircot_laboratory.questions.verdicts import REFUTES, SUPPORTS
+from ircot_laboratory.questions.searchain import REFUTES, SUPPORTS
 from ircotlib.systems.tree_of_thought import tree_of_thought
 from training.teachers.closed import give_answer
 from training.teachers.conclusions import OPPOSITE, named_subjects

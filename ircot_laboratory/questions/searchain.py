@@ -1,7 +1,5 @@
-"""Questions with two possible answers: Yes or No, as in StrategyQA, from facts that the question
-does not state; and claims that pages support or refute, as in FEVER.
-
-The answer is drawn only where both are possible, so neither wording nor names give it away.
+"""Questions as in SearChain's data sets: slots to fill (zsRE, T-REx), with two possible answers
+(StrategyQA, FEVER), or with answers of several sentences (ELI5: the whole chain).
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,10 +8,44 @@ from ircot_laboratory.questions.draw import Draw, Selection
 from ircot_laboratory.questions.wording import EVENTS, word_phrase
 from ircot_laboratory.world.encyclopedia import BIRTHS
 from ircot_laboratory.world.names import LISTS
-from ircot_laboratory.world.records import Fact, Riddle
-from ircot_laboratory.world.relations import MAKERS
-from ircot_laboratory.world.tables import read_table
-from ircotlib.datasets.wording import ask_claim, ask_yes_or_no
+from ircot_laboratory.world.records import Fact, Riddle, Thought
+from ircot_laboratory.world.relations import MAKERS, read_table
+from ircotlib.datasets.searchain import SEPARATOR, ask_claim, ask_relation, ask_yes_or_no
+
+SLOTS = {row["relation"]: row["slot"] for row in read_table("slots")}
+# for each relation to a city, the slot for the city's country
+COUNTRIES = {row["relation"]: row["country"] for row in read_table("slots") if row["country"]}
+SLOT_THOUGHT = "Thus, the {slot} of {a} is {x}."
+
+
+def draw_slot(draw: Draw) -> Riddle | None:
+    """A slot whose value is on one page."""
+    a = draw.start()
+    fact = Fact(a, draw.rng.choice(sorted(draw.facts(a))))
+    return _fill(draw, SLOTS[fact.relation], [fact])
+
+
+def draw_country_slot(draw: Draw) -> Riddle | None:
+    """A slot for a country: the page of the subject gives the city, and the page of the city the
+    country.
+    """
+    a = draw.start()
+    places = sorted(COUNTRIES.keys() & draw.facts(a).keys())
+    if not places:
+        return None
+    first = Fact(a, draw.rng.choice(places))
+    city = draw.world.value(*first)
+    if "country" not in draw.facts(city):
+        return None
+    return _fill(draw, COUNTRIES[first.relation], [first, Fact(city, "country")])
+
+
+def _fill(draw: Draw, slot: str, facts: list[Fact]) -> Riddle:
+    a, value = facts[0].subject, draw.world.value(*facts[-1])
+    text = f"{a}{SEPARATOR}{slot}"
+    thus = SLOT_THOUGHT.format(slot=slot, a=a, x=value) if len(facts) > 1 else ""
+    return draw.riddle(ask_relation(text), value, facts, thus, input=text)
+
 
 YES, NO = "Yes", "No"
 SUPPORTS, REFUTES = "SUPPORTS", "REFUTES"
@@ -132,3 +164,47 @@ def _claim(draw: Draw, subject: str, facts: list[Fact]) -> Riddle | None:
     thus = CLAIM_THOUGHTS[answer].format(o=value, x=x)
     more = {"input": claim, "compared": (len(facts) - 1,), "sought": x}
     return draw.riddle(ask_claim(claim), answer, facts, thus, **more)
+
+
+EXPLANATIONS = read_table("explanations")
+MEETING, MEETING_THOUGHT = "How could {a} and {b} have met?", "So {a} and {b} could have met there."
+
+
+def draw_explanation(draw: Draw) -> Riddle | None:
+    """Why something is so in a city ("why"), or how a work, a company or a band came to be
+    ("origin"); a row of explanations.csv names the facts.
+    """
+    rows = [row for row in EXPLANATIONS if row["kind"] == draw.kind]
+    a = draw.start({kind for row in rows for kind in row["of"].split()})
+    kind = draw.world.entities[a].kind
+    row = draw.rng.choice([row for row in rows if kind in row["of"].split()])
+    facts = [_follow(draw, a, path.split(".")) for path in row["facts"].split()]
+    if None in facts:
+        return None
+    words = {"a": a, "x": draw.world.value(*facts[-1])}
+    return _explain(draw, row["question"].format(**words), facts, row["conclusion"].format(**words))
+
+
+def _follow(draw: Draw, subject: str, path: list[str]) -> Fact | None:
+    """The fact at the end of a path of relations; None if a page on the way does not state it."""
+    *bridges, last = path
+    for relation in bridges:
+        subject = draw.facts(subject).get(relation) if subject else None
+    return Fact(subject, last) if subject and last in draw.facts(subject) else None
+
+
+def draw_meeting(draw: Draw) -> Riddle | None:
+    """How two persons could have met: they went to the same school."""
+    a = draw.start(("person",))
+    others, _ = draw.same_and_others("school", a)
+    if not others:
+        return None
+    words = {"a": a, "b": draw.rng.choice(others)}
+    facts = [Fact(words["a"], "school"), Fact(words["b"], "school")]
+    return _explain(draw, MEETING.format(**words), facts, MEETING_THOUGHT.format(**words))
+
+
+def _explain(draw: Draw, text: str, facts: list[Fact], thus: str) -> Riddle:
+    thoughts = [draw.state(fact) for fact in facts] + [Thought(thus)] * bool(thus)
+    answer = " ".join(thought.text for thought in thoughts)
+    return Riddle(draw.dataset, draw.kind, text, answer, tuple(thoughts), input=text)
