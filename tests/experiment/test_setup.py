@@ -114,7 +114,7 @@ def test_the_released_program_is_reached_from_the_parameters(p):
 
 def test_what_a_program_does_not_take_is_an_error_and_not_chosen(p):
     opened = open_setup(p, "hotpotqa", "04_ircot")
-    with pytest.raises(TypeError, match="unexpected keyword argument 'kk'"):
+    with pytest.raises(RuntimeError, match="unexpected keyword argument 'kk'"):
         answer(opened, S["IRCoT QA"], opened.test[0], k=2, kk=4)
     assert opened.choose(S["OneR QA"], k=3, m=1) == {"k": 3}  # no demonstrations, no m
     assert opened.choose(S["NoR QA"], k=3, m=1) == {}
