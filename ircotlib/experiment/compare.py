@@ -52,20 +52,26 @@ def compare(
     if settings is not None:
         every = [each for each in product(setups, systems, settings) if suits(each[1], each[0])]
         tests = [Run(setup, system, "test", setting) for setup, system, setting in every]
-        return Compared(join_scores(run_all(tests)), *_tabulate([]))
+        return Compared(join_scores(run_all(tests)), pd.DataFrame(), pd.DataFrame())
     grids = [
         [Run(setup, system, "dev", setting) for setting in setup.settings(system)]
         for system, setup in pairs
     ]
     tried = [run for grid in grids if len(grid) > 1 for run in grid]
     scores = dict(zip([run.folder for run in tried], run_all(tried), strict=True))
-    tuned = [find_best(grid, scores) for grid in grids]  # for each data set and reader (§4.1)
-    tests = []
-    for grid, (best, _) in zip(grids, tuned, strict=True):
-        tested = runs_to_test(best, sets)
+    tests, tables, chosen = [], [pd.DataFrame(columns=TUNED)], []
+    for grid in grids:
+        best, table = find_best(grid, scores)  # for each data set and reader (§4.1)
+        tables.append(table)
+        named = {"dataset": best.setup.dataset.name, "system": best.system.name}
+        chosen.append(named | {"k": None, "m": None} | best.setting)
+        shown = best.setup.demonstrated and best.system.shows_sets
+        numbered = [{"demonstration_set": number} for number in range(sets)] if shown else [{}]
+        tested = [best._replace(part="test", setting=best.setting | each) for each in numbered]
         clear_runs([*grid, *tested])
         tests += tested
-    return Compared(join_scores(run_all(tests)), *_tabulate(tuned))
+    tuning = pd.concat(tables, ignore_index=True)
+    return Compared(join_scores(run_all(tests)), tuning, pd.DataFrame(chosen))
 
 
 def run_system(setup: Setup, system: System, part: str = "test", **setting: object) -> pd.DataFrame:
@@ -111,26 +117,7 @@ def find_best(grid: list[Run], scores: Mapping[Path, pd.DataFrame]) -> tuple[Run
     return grid[int(table[metric].argmax())], table.reindex(columns=columns)
 
 
-def runs_to_test(best: Run, sets: int) -> list[Run]:
-    """The test runs with the setting of a run, one for each demonstration set if it shows some."""
-    shown = best.setup.demonstrated and best.system.shows_sets
-    numbered = [{"demonstration_set": number} for number in range(sets)] if shown else [{}]
-    return [best._replace(part="test", setting=best.setting | number) for number in numbered]
-
-
 def join_scores(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """The scores of runs in one table, with one measure for all that answer a data set."""
     table = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=SCORES)
     return table.assign(metric=share_measure)
-
-
-def _tabulate(tuned: Sequence[tuple[Run, pd.DataFrame]]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The tables of what was tried and what was chosen."""
-    tables = [table for _, table in tuned]
-    tried = [table for table in tables if len(table)] or tables[:1]
-    tried = pd.concat(tried, ignore_index=True) if tried else pd.DataFrame(columns=TUNED)
-    rows = []
-    for best, _ in tuned:
-        named = {"dataset": best.setup.dataset.name, "system": best.system.name}
-        rows.append(named | {"k": None, "m": None} | best.setting)
-    return tried, pd.DataFrame(rows, columns=None if rows else ["dataset", "system", "k", "m"])

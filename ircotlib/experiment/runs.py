@@ -301,7 +301,7 @@ def share_measure(runs: pd.DataFrame) -> pd.Series:
     answers = runs[runs["metric"] != RECALL]
     for dataset, metrics in answers.groupby("dataset")["metric"]:
         if metrics.nunique() > 1:
-            own[metrics.index] = next(iter(find_dataset(dataset).scores))
+            own[metrics.index] = find_dataset(dataset).measure
     return own
 
 

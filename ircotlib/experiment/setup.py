@@ -99,11 +99,6 @@ class Setup:
         return bool(values) and self.style.demonstrated
 
     @property
-    def default_m(self) -> int | None:
-        """What prompts show of systems that have no M (IRCoT §4.1) in their setting."""
-        return sets.NO_PARAGRAPHS if self.demonstrated else sets.NO_DEMONSTRATIONS
-
-    @property
     def ambient(self) -> dict:
         """What programs are given in addition to their own setting, if they take the keyword."""
         p, offered = self.parameters, {"others": tuple(self.test)}
@@ -264,7 +259,8 @@ def program_of(
     """The program of a system with a setting (IRCoT §4.1: K, M), to be called with a question. For
     one with a main passage it searches pages that the model has named first (IRCoT App. B).
     """
-    m = setting.pop("m", setup.default_m)  # distractors (IRCoT §4.1: M)
+    without = sets.NO_PARAGRAPHS if setup.demonstrated else sets.NO_DEMONSTRATIONS
+    m = setting.pop("m", without)  # distractors (IRCoT §4.1: M)
     kind = setup.parameters.reader  # direct for Flan-T5, cot for GPT3 (IRCoT App. E)
     max_tokens = setup.style.generation_tokens
 

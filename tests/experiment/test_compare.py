@@ -1,6 +1,5 @@
 """Comparisons: what is tuned, what is tested, and which runs are read afterwards."""
 
-import shutil
 from dataclasses import replace
 
 import pandas as pd
@@ -78,10 +77,6 @@ def test_without_gold_paragraphs_what_is_tuned_by_recall_is_left_out(p):
     assert set(found.scores["system"]) == {"NoR QA"} and found.scores["recall"].isna().all()
     with pytest.raises(UserError, match="found nothing to run"):
         compare([bare], [S["OneR"]])
-    others = [bare, replace(setup, dataset=open_setup(p, "musique", "x").dataset)]
-    shutil.rmtree(setup.runs)
-    compare(others, [S["OneR"]], settings=None)
-    assert has_runs(p, "04_ircot")  # nothing suits it, which is known
 
 
 def test_a_prompt_that_is_missing_is_told_before_any_work(p, tmp_path):
