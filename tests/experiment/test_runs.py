@@ -15,7 +15,6 @@ from multiprocessing import get_context
 import pytest
 
 from ircotlib.data import DataError, Prediction, read_jsonl
-from ircotlib.experiment import runs
 from ircotlib.experiment import setup as setups
 from ircotlib.experiment.compare import compare, run_system
 from ircotlib.experiment.runs import (
@@ -103,21 +102,6 @@ def test_the_predictions_of_a_run_are_a_table_with_questions_and_scores(p):
     (folder / "run.json").write_text('{"half')
     with pytest.raises(DataError, match="run.json: found no finished run .*; run its notebook"):
         read_predictions(folder)
-
-
-def test_when_scoring_fails_the_earlier_run_stays(p, monkeypatch):
-    setup = open_setup(p, "hotpotqa", "04_ircot")
-    run_system(setup, S["OneR"], k=3)
-
-    def fail(*_):
-        raise ValueError("no such score")
-
-    monkeypatch.setattr(runs, "score", fail)
-    with pytest.raises(ValueError, match="no such score"):
-        run_system(replace(setup, test=setup.test[:2]), S["OneR"], k=3)
-    [folder] = (setup.runs / "test").iterdir()
-    assert len(list(read_jsonl(folder / "predictions.jsonl"))) == 4
-    assert read_about(folder)["questions"] == 4
 
 
 def test_predictions_are_kept_whatever_a_server_replied(p):

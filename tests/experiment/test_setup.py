@@ -1,16 +1,11 @@
 """What a setup opens, what it shows in prompts, and the programs that it gives to systems."""
 
-from dataclasses import replace
-
 import pytest
-from replying import QUESTION
 
 from ircot_laboratory import make
-from ircotlib.data import Paragraph
-from ircotlib.experiment.own import setup_of_functions
 from ircotlib.experiment.runs import answer
 from ircotlib.experiment.setup import change_model, open_setup, program_of, runs_folder
-from ircotlib.parameters import OOD, SCALE, read_parameters
+from ircotlib.parameters import OOD, SCALE
 from ircotlib.program import Generate, NearestTitle, Retrieve
 from ircotlib.systems import all_systems
 
@@ -133,19 +128,3 @@ def test_settings_never_share_a_folder_and_what_changes_no_outcome_does(p):
     assert len(folders) == 15
     same = p.change(datasets=["musique"], systems=["OneR"], measured=3, workers=2, prices=[1, 2])
     assert runs_folder(same, "04_ircot") == runs_folder(p, "04_ircot")
-
-
-def test_functions_of_ones_own_answer_in_place_of_a_retriever_and_a_model():
-    page, asked = Paragraph("p", "Ox Hall", "It was built by Ann."), []
-
-    def generate(prompt: str) -> str:
-        asked.append(prompt)
-        return "So the answer is: Ann.\nAnd more."
-
-    p = read_parameters("mini", {"distractors": []})
-    own = setup_of_functions(p, lambda query, k: [page] * 9, generate)
-    question = replace(QUESTION, dataset="musique")
-    outcome = answer(own, S["IRCoT QA"], question, k=2)
-    assert outcome.result.answer == "Ann" and outcome.result.paragraphs == (page,)
-    assert len(asked) == 2 and "It was built by Ann." in asked[0]
-    assert len(answer(own, S["CoT-SC"], question).trace[0].reply) == p.samples

@@ -1,6 +1,4 @@
-"""Workers: the files of runs are the same with any number of them, and what a killed one left is
-answered by the next start.
-"""
+"""Workers: the files of runs are the same with any number of them."""
 
 import os
 import time
@@ -14,8 +12,8 @@ from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from ircotlib.experiment import workers
-from ircotlib.experiment.compare import compare, run_system
-from ircotlib.experiment.runs import Run, find_folders
+from ircotlib.experiment.compare import compare
+from ircotlib.experiment.runs import Run, find_folders, read_about
 from ircotlib.experiment.setup import open_setup
 from ircotlib.experiment.workers import claim_gpu, count_cores, count_workers, is_missing, split
 from ircotlib.systems import all_systems
@@ -44,8 +42,19 @@ def make_runs(p) -> dict[str, bytes]:
     return found
 
 
+def kill_one() -> None:
+    """Kill the first worker that is there."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        for child in psutil.Process(os.getpid()).children(recursive=True):
+            if "popen_loky" in " ".join(child.cmdline()):
+                return child.kill()
+        time.sleep(0.05)
+
+
 @pytest.mark.parametrize("count", [2, pytest.param("ray", marks=NO_RAY)])
 def test_the_files_of_runs_are_the_same_with_any_number_of_workers(p, tmp_path, at, request, count):
+    """What a killed one left is answered by the next start."""
     p = p.change(ircot_k=[2, 3], oner_k=[2])
     alone = make_runs(p)
     at(tmp_path / "shared")
@@ -53,40 +62,18 @@ def test_the_files_of_runs_are_the_same_with_any_number_of_workers(p, tmp_path, 
         ray = pytest.importorskip("ray")
         ray.init(num_cpus=2, include_dashboard=False)
         request.addfinalizer(ray.shutdown)
+    else:
+        with ThreadPoolExecutor(1) as pool, pytest.raises(TerminatedWorkerError):
+            pool.submit(kill_one)
+            make_runs(p.change(workers=count))
     assert make_runs(p.change(workers=count)) == alone and len(alone) > 6
     setup = open_setup(p.change(workers=count), "hotpotqa", "04_ircot")
+    abouts = [read_about(folder) for folder in find_folders(setup.runs)]
+    counts = [kind["computed"] for about in abouts for kind in about["counts"].values()]
     run = Run(setup, S["IRCoT QA"], "test", {"k": 2})
-    counts = [count["computed"] for count in run_counts(setup)]
     assert not is_missing(run) and sum(counts) == 0  # this process only replayed
     mine = replace(S["IRCoT QA"], name="Mine")
     assert not is_missing(run._replace(system=mine))  # which no worker knows
-
-
-def run_counts(setup) -> list[dict]:
-    from ircotlib.experiment.runs import read_about
-
-    abouts = [read_about(folder) for folder in find_folders(setup.runs)]
-    return [kind for about in abouts for kind in about["counts"].values()]
-
-
-def test_what_a_killed_worker_left_is_answered_by_the_next_start(p, tmp_path, at):
-    alone = run_system(open_setup(p, "hotpotqa", "04_ircot"), S["IRCoT QA"], k=2)
-    at(tmp_path / "shared")
-    setup = open_setup(p.change(workers=2), "hotpotqa", "04_ircot")
-
-    def kill_one():
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            for child in psutil.Process(os.getpid()).children(recursive=True):
-                if "popen_loky" in " ".join(child.cmdline()):
-                    return child.kill()
-            time.sleep(0.05)
-
-    with ThreadPoolExecutor(1) as pool, pytest.raises(TerminatedWorkerError):
-        pool.submit(kill_one)
-        run_system(setup, S["IRCoT QA"], k=2)
-    assert find_folders(setup.runs) == []
-    assert run_system(setup, S["IRCoT QA"], k=2).equals(alone)
 
 
 def test_each_gpu_or_core_gets_a_worker(p, monkeypatch):
