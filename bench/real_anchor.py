@@ -21,7 +21,7 @@ from ircotlib.experiment.setup import Setup, open_setup
 from ircotlib.metrics import paragraph_recall
 from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.results.figures import draw_dots, save_figure
-from ircotlib.results.statistics import compare_scores, describe, holm, summarise
+from ircotlib.results.statistics import SAME, describe, holm, is_equal, paired_difference, summarise
 from ircotlib.systems import SEARCHAIN, choose_systems
 from ircotlib.text import answer_from_chain
 
@@ -117,9 +117,9 @@ def order_of(names: pd.Series) -> list[str]:
 
 
 def compare(answers: pd.DataFrame) -> pd.DataFrame:
-    """Exact paired tests on the questions of all data sets together, with the columns of
-    `compare_scores`, corrected for all that are made (Holm): of recall, each system that searches
-    in steps against OneR with as many paragraphs; of F1, IRCoT QA against each other system.
+    """Exact paired tests on the questions of all data sets together, corrected for all that are
+    made (Holm): of recall, each system that searches in steps against OneR with as many paragraphs;
+    of F1, IRCoT QA against each other system.
     """
     answers = answers.assign(id=answers["dataset"] + " " + answers["id"])
     by_system = {name: rows.set_index("id") for name, rows in answers.groupby("system")}
@@ -129,12 +129,18 @@ def compare(answers: pd.DataFrame) -> pd.DataFrame:
         pairs += [("f1", "IRCoT QA", other) for other in answered if other != "IRCoT QA"]
     rows = []
     for metric, *names in pairs:
-        a, b = (by_system[name].reset_index().assign(dataset=ALL) for name in names)
-        rows.append(compare_scores(a, b, metric))
-        for place, side in enumerate(names):
-            rows[-1].insert(2 + place, "ab"[place], side)
-    table = pd.concat(rows) if rows else pd.DataFrame()
-    return table.assign(p_holm=holm([*table["p"]]).to_numpy() if rows else ()).round(4)
+        a, b = (100 * by_system[name][metric].dropna().rename(name) for name in names)
+        both = pd.concat([a, b], axis=1, join="inner")
+        difference = both[names[0]] - both[names[1]]
+        row = {"dataset": ALL, "metric": metric, "a": names[0], "b": names[1], "n": len(both)}
+        row |= {"unshared": len(a) + len(b) - 2 * len(both)}
+        row |= {"mean_a": both[names[0]].mean(), "mean_b": both[names[1]].mean()}
+        row |= {"wins": (difference >= SAME).sum(), "losses": (difference <= -SAME).sum()}
+        mean, low, high, p = paired_difference(both[names[0]], both[names[1]])
+        row |= {"difference": mean, "low": low, "high": high, "p": p}
+        rows.append(row | {"equal": is_equal(difference)})
+    table = pd.DataFrame(rows)
+    return table.assign(p_holm=holm(table["p"]) if rows else ()).round(4)
 
 
 def draw(table: pd.DataFrame) -> Figure:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from ircotlib.errors import DataError, UserError
+from ircotlib.errors import DataError
 
 RESAMPLES = 10_000
 LEVEL = 0.05
@@ -20,7 +20,6 @@ STEPS = 2520  # differences are rounded to so many steps of the largest: halves 
 EXACT = 4_000_000_000  # additions of the exact paired test, which take a second
 DRAWS = 19_999  # of signs or groups, where there are too many to count
 BY = ("profile", "dataset", "model", "system", "metric")
-COMPARED = "dataset metric n unshared mean_a mean_b wins losses difference low high p equal".split()
 
 
 class Difference(NamedTuple):
@@ -148,37 +147,6 @@ def p_against(scores: pd.DataFrame, rival: str) -> pd.Series:
 def per_question(runs: pd.DataFrame, metric: str) -> pd.Series:
     """The mean of each question over demonstration sets; questions without a score are left out."""
     return runs.groupby("id")[metric].mean().dropna().sort_index()
-
-
-def compare_scores(a: pd.DataFrame, b: pd.DataFrame, metric: str = "") -> pd.DataFrame:
-    """How much higher `a` scores than `b`, in points, on the questions of each data set that both
-    have; more is better. `a`, `b`: the scores of a system, from 0 to 1, as of `read_runs` or
-    `import_outputs`. `metric`: the column that is compared; "": the one that `metric` names in
-    both. `unshared`: questions that only one has, which do not count.
-    """
-    if len(measures := {metric} if metric else {*a["metric"], *b["metric"]}) > 1:
-        raise UserError(f"found scores by {sorted(measures)}, expected one measure: name metric")
-    [metric] = measures
-    rows = []
-    for dataset in a["dataset"].unique():
-        sides = [per_question(side[side["dataset"] == dataset], metric) for side in (a, b)]
-        both = 100 * pd.concat(sides, axis=1, join="inner", keys=["a", "b"])
-        if both.empty:
-            continue
-        if not both.stack().between(0, 100).all():
-            raise UserError(f"{metric} on {dataset}: found a score that is not from 0 to 1")
-        difference = both["a"] - both["b"]
-        row = [dataset, metric, len(both), sum(map(len, sides)) - 2 * len(both), *both.mean()]
-        row += [(difference >= SAME).sum(), (difference <= -SAME).sum()]
-        rows.append([*row, *paired_difference(both["a"], both["b"]), is_equal(difference)])
-    if not rows:
-        raise UserError("found no question of a data set in both tables, expected the same ids")
-    table = pd.DataFrame(rows, columns=COMPARED)
-    table["p_holm"] = holm(table["p"])
-    better = np.where(table["difference"] > 0, "a is better", "b is better")
-    undecided = np.where(table["equal"], f"equal within {EQUAL:g} points", "cannot tell")
-    table["verdict"] = np.where(table["p_holm"] < LEVEL, better, undecided)
-    return table.round(dict.fromkeys(COMPARED[4:6] + COMPARED[8:11], 2))
 
 
 def summarise(scores: pd.DataFrame, by: Sequence[str] = BY) -> pd.DataFrame:
