@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from ircotlib.__main__ import main
-from ircotlib.datasets import drop
+from ircotlib.datasets import iirc
 from ircotlib.errors import DataError, UserError
 from ircotlib.files import ROOT
 from ircotlib.papers.claims import EQUAL_WITHIN
@@ -143,7 +143,7 @@ def test_real_scores_are_those_that_are_committed(real):
     for path in sorted((REAL / "adarague").rglob("prediction__*.json")):
         (dataset, system, model, split), golds = describe_folder(path)
         answers = read_answers(path)
-        kinds = {"evaluation_metrics": drop.exact_match, "official_evaluation_metrics": None}
+        kinds = {"evaluation_metrics": iirc.exact_match, "official_evaluation_metrics": None}
         own = scores[
             (
                 scores[["dataset", "system", "model", "split"]] == [dataset, system, model, split]
