@@ -189,7 +189,7 @@ def test_a_table_shows_three_systems_on_the_first_and_the_second_question(opened
     assert len(order) == 4 and set(order) == {q.id for q in opened.test[:4]}
     for source, rank in (("Table 2", 0), ("Table 5", 1)):
         table = show_cases(compared, runs, source)
-        assert list(table) == CASE and list(table["system"]) == list(SYSTEMS)
+        assert list(table)[:-2] == CASE and list(table["system"]) == list(SYSTEMS)
         (question,) = [q for q in opened.test if q.id == order[rank]]
         assert set(table["id"]) == {question.id} and set(table["question"]) == {question.text}
         nor, oner, own = table.to_dict("records")
@@ -202,7 +202,7 @@ def test_a_table_shows_three_systems_on_the_first_and_the_second_question(opened
         assert oner["chain"] == "It is so. So the answer is: <b>*x*</b>."
         assert table["paper's answer"].notna().all()
     fewer = show_cases(compared[compared["system"] != "NoR QA"], runs, "Table 5")
-    assert fewer.empty and list(fewer) == CASE
+    assert fewer.empty and list(fewer)[:-2] == CASE
 
 
 SIZES = {"data/models/mini-base": "flan_t5", "data/models/mini-xl": "flan_t5"}

@@ -1,6 +1,6 @@
 """SearChain's tables with our numbers and what its claims compare, from runs written by hand."""
 
-import json
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -8,12 +8,11 @@ from replying import play
 from written import node, run
 
 from ircotlib import program
-from ircotlib.data import Node, Paragraph, Question
+from ircotlib.data import GoldStep, Node, Paragraph, Question
 from ircotlib.datasets import find_dataset
-from ircotlib.datasets.musique import SubQuestion, read_parts
 from ircotlib.papers import knowledge, searchain
 from ircotlib.papers.claims import judge_claims
-from ircotlib.papers.knowledge import compare_forms, count_forms, measure_known
+from ircotlib.papers.knowledge import compare_forms, count_forms, measure_known, parts_of
 from ircotlib.papers.searchain import (
     TABLE,
     compare_reported,
@@ -29,7 +28,6 @@ from ircotlib.papers.searchain import (
     measure_searchain,
     measure_steps,
     measure_thresholds,
-    references_marked,
 )
 from ircotlib.parameters import read_parameters
 from ircotlib.program import LINE, Generate, Message, Outcome, Retrieve, Sample, Sampled, Step
@@ -150,12 +148,10 @@ def test_steps_of_reasoning():
 
 def test_references_are_counted_without_facts():
     """3 marks in the first, 1 in the second, 0 in the third; in the fourth only [1]."""
-    assert references_marked(WITH) == (3 + 1 + 0 + 1) / 4
     p = read_parameters("mini", {"datasets": ["musique"], "data_dir": "elsewhere"})
-    marked = {**RUNS, ("musique", "SearChain"): run([1], [node(1)], reading="A [1]. B [1]. C.")}
-    table = compare_reported(measure_references(marked, p), "Table 5")
+    table = compare_reported(measure_references({("musique", "SearChain"): WITH}, p), "Table 5")
     kept(table, "Table 5", intervals=False)
-    assert cell(table, system="SearChain", metric="skc")["ours"] == 2
+    assert cell(table, system="SearChain", metric="skc")["ours"] == (3 + 1 + 0 + 1) / 4
     assert pd.isna(cell(table, system="SearChain", metric="amp")["ours"])
     assert not [*measure_references({}, p)]
 
@@ -298,28 +294,20 @@ def test_what_searchains_claims_compare():
     assert list(table[table["source"] == "Table 9"]["paper"]) == ["+1.53 (Vicuna-13B)"]
 
 
-QUESTION = Question("q", "Where was the director of F born?", ("Varn",), (), "musique", "2hop")
-OF_Q = SubQuestion("Who directed F?", "Ada"), SubQuestion("Where was Ada born?", "Varn")
+STEPS = GoldStep("Who directed F?", "Ada", ()), GoldStep("Where was #1 born?", "Varn", ())
+QUESTION = Question("q", "Where was the director of F born?", ("Varn",), (), "musique", steps=STEPS)
+OF_Q = parts_of(QUESTION)
+OTHER = Question("r", "Who?", ("x",), (), "musique", steps=STEPS)
 
 
-def test_the_answers_before_a_part_are_filled_in(tmp_path):
-    parts = {"Who directed F?": "Ada", "Where was #1 born?": "Varn"}
-    parts |= {"Who founded #2, not #1?": "Bel"}
-    rows = [{"question": asked, "answer": answer} for asked, answer in parts.items()]
-    row = {
-        "id": "3hop1__q",
-        "answerable": True,
-        "question": "?",
-        "answer": "Bel",
-        "answer_aliases": [],
-    }
-    page = {"title": "F", "paragraph_text": "It is.", "idx": 0, "is_supporting": True}
-    row |= {"paragraphs": [page], "question_decomposition": rows}
-    other = row | {"id": "2hop__r", "answerable": False, "question_decomposition": []}
-    path = tmp_path / "dev.jsonl"
-    path.write_text(f"{json.dumps(row)}\n{json.dumps(other)}\n")
-    last = SubQuestion("Who founded Varn, not Ada?", "Bel")
-    assert read_parts(path) == {"3hop1__q": (*OF_Q, last)}
+def test_parts_are_questions_with_the_answers_before_them_filled_in():
+    last = replace(QUESTION, steps=(*STEPS, GoldStep("Who founded #2, not #1?", "Bel", ())))
+    parts = [(part.id, part.text, part.answers) for part in parts_of(last)]
+    assert parts == [
+        ("q/part 0", "Who directed F?", ("Ada",)),
+        ("q/part 1", "Where was Ada born?", ("Varn",)),
+        ("q/part 2", "Who founded Varn, not Ada?", ("Bel",)),
+    ]
 
 
 def write(question, thoughts):
@@ -340,8 +328,7 @@ def test_a_question_below_its_parts(given, answered, before):
 
 def test_only_what_is_known_is_asked(monkeypatch):
     """The last part of q is known, and both parts of r; so q is only in S_1."""
-    setup = type("Setup", (), {"backends": (), "calls": None})()
-    setup.test = [QUESTION, Question("r", "Who?", ("x",), (), "musique")]
+    setup = type("Setup", (), {"backends": (), "calls": None, "test": [QUESTION, OTHER]})()
     setup.prompt = lambda stage, system: write
     setup.tokens = lambda system: {"max_tokens": 5}
     knows = {"q/part 0": False} | dict.fromkeys(["q/part 1", "r/part 0", "r/part 1"], True)
@@ -351,21 +338,15 @@ def test_only_what_is_known_is_asked(monkeypatch):
         return {id: Outcome(id, answer, ()) for id in programs}, {}
 
     monkeypatch.setattr(knowledge, "run", run)
-    table = compare_forms(setup, {"q": OF_Q, "r": OF_Q}, pd.Series(knows))
+    table = compare_forms(setup, pd.Series(knows))
     rows = [tuple(row) for row in table[["id", "panel", "i", "right"]].to_numpy()]
     assert rows == [("q", "a", 1, True), *(("r", x, i, False) for x in "ab" for i in (1, 2))]
-    assert compare_forms(setup, {"q": (), "r": ()}, pd.Series()).empty
+    assert compare_forms(setup, pd.Series(dict.fromkeys(knows, False))).empty
     counted = count_forms(table)[["panel", "i", "n"]].to_numpy().tolist()
     of_r = [["a of b", 1, 1], ["a of b", 2, 1], ["b", 1, 1], ["b", 2, 1]]
     assert counted == [["a", 1, 2], ["a", 2, 1], *of_r]
-
-
-def test_questions_all_of_whose_parts_are_known():
-    hops = {"q0": 2, "q2": 3, "q3": 2}  # not all parts of q1 are known
-    rows = [(id, "b", n, i) for id, n in hops.items() for i in range(1, n + 1)]
-    forms = pd.DataFrame([*rows, ("q1", "a", 2, 1)], columns=["id", "panel", "hops", "i"])
-    right = pd.Series({"q0": True, "q1": True, "q2": False, "q3": False})
-    table = compare_reported(measure_known(right, forms), "Table 7")
-    kept(table, "Table 7")
-    assert list(table["ours"][:2]) == [0.5, 0] and list(table["n"][:2]) == [2, 1]
-    assert list(table)[:3] == KEYS
+    # Table 7, of those all of whose parts are known: r
+    known = compare_reported(measure_known(pd.Series({"q": False, "r": True}), table), "Table 7")
+    kept(known, "Table 7")
+    assert list(known["ours"][:1]) == [1] and list(known["n"][:1]) == [1]
+    assert list(known)[:3] == KEYS
