@@ -1,6 +1,7 @@
 """SearChain's tables with our numbers and what its claims compare, from runs written by hand."""
 
 from dataclasses import replace
+from itertools import product
 
 import pandas as pd
 import pytest
@@ -76,15 +77,6 @@ def test_every_number_of_the_paper_stands_first_and_ours_beside():
     assert cell(table, dataset="musique", system="React")["ours"] == 5  # as the paper writes it
 
 
-def test_answers_are_scored_by_the_first_measure_of_the_data_set():
-    scores = pd.DataFrame({"id": ["a", "b"] * 2, "system": ["CoT"] * 2 + ["DSP"] * 2})
-    scores = scores.assign(dataset="fever", cover_em=[1.0, 0, 1, 1], f1=0.5, metric="f1")
-    rows = {system: (metric, of.mean()) for _, system, metric, of in measure_answers(scores)}
-    assert rows == {"CoT": ("cover_em", 0.5), "DSP": ("cover_em", 1)}
-    [eli5] = measure_answers(scores[:2].assign(dataset="eli5", rouge_l=0.25))
-    assert eli5[:3] == ("eli5", "CoT", "rouge_l")
-
-
 def passed(mark, **fields):
     return Node("q?", "a", 1, mark, passage="p", mark=mark, **fields)
 
@@ -118,15 +110,13 @@ def test_where_retrieval_helps_and_misleads():
     kept(table, "Table 3(a)", "Table 3(b)")
     row = cell(table, dataset="musique", system="SearChain", metric="cover_em_where_ir_helps")
     assert (row["ours"], row["n"]) == (75, 4)
-    misled = table[(table["metric"] == "misled_by_ir") & table["ours"].notna()]
-    shares = dict(zip(misled["system"], misled["ours"], strict=True))
-    assert shares == {"Self-Ask": 50, "DSP": 100, "SearChain": 0} and set(misled["n"]) == {2}
-    exact = misled.set_index("system")[["low", "high"]].round(1)  # 0 of 2: 1 - 0.025^(1/2)
+    misled = table[(table["metric"] == "misled_by_ir") & table["ours"].notna()].set_index("system")
+    assert dict(misled["ours"]) == {"Self-Ask": 50, "DSP": 100, "SearChain": 0}
+    exact = misled[["low", "high"]].round(1)  # 0 of 2: 1 - 0.025^(1/2)
     assert tuple(exact.loc["SearChain"]) == (0, 84.2) and tuple(exact.loc["DSP"]) == (15.8, 100)
     few = {("musique", "SearChain"): RUNS["musique", "SearChain"]}  # what was not run stays empty
-    for measure, source in ((measure_effects, "Table 3(a)"), (measure_steps, "Table 4")):
-        table = compare_reported(measure(few), source)
-        assert table["ours"].isna().all() and table["paper"].notna().all()
+    table = compare_reported(measure_effects(few), "Table 3(a)")
+    assert table["ours"].isna().all() and table["paper"].notna().all()
 
 
 def test_steps_of_reasoning():
@@ -207,48 +197,26 @@ def test_conflicts_of_two_kinds_of_knowledge(monkeypatch):
 
 
 def test_other_models_thresholds_and_examples():
-    second = pd.DataFrame({"id": ["a", "b"], "dataset": "eli5", "system": "DSP"})
-    table = compare_reported(measure_answers(second.assign(rouge_l=[0.5, 0.25])), "Table 9")
+    second = pd.DataFrame({"id": ["a", "b"], "dataset": "eli5", "system": "DSP", "metric": "f1"})
+    second = second.assign(rouge_l=[0.5, 0.25])  # the first measure of ELI5
+    table = compare_reported(measure_answers(second), "Table 9")
     kept(table, "Table 9")
     assert cell(table, dataset="eli5", system="DSP")["ours"] == 37.5
-    assert compare_reported((), "Table 9")["ours"].isna().all()
     by_alpha = pd.DataFrame({"id": ["a", "b"], "overlap": 0.3, "rouge_l": [0.2, 0.3]})
     table = compare_reported(measure_thresholds(by_alpha), "Table 10")
     kept(table, "Table 10")
     assert list(table["ours"].dropna()) == [25.0]
-
-    class Setup:
-        dataset = find_dataset("zsre")
-
-        def prompt(self, stage, system):
-            return type("Prompt", (), {"demonstrations": [stage] * (stage == "read")})
-
-    rows = count_examples([Setup()], choose_systems(["Self-Ask", "CoT"]))
+    setup = type("Setup", (), {"dataset": find_dataset("zsre")})
+    setup.prompt = lambda stage, system: type("Prompt", (), {"demonstrations": [stage] * 2})
+    rows = count_examples([setup], choose_systems(["Self-Ask"]))
     table = compare_reported(rows, "Table 11")
     kept(table, "Table 11", intervals=False)
-    ours = table.dropna(subset="ours").set_index("system")["ours"]
-    assert dict(ours) == {"CoT": 0, "Self-Ask": 1}
-
-
-NO_FORMS = pd.DataFrame(columns=["id", "panel", "hops", "i", "right"])
-NO_SCORES = pd.DataFrame(columns=["id", "dataset", "system", "model", "overlap", "rouge_l"])
-
-
-def scored(answers, model="gpt-x"):
-    """Cover-EM of forty of MuSiQue's questions by system."""
-    tables = [
-        pd.DataFrame({"id": [f"q{n}" for n in range(40)], "cover_em": map(float, right)}).assign(
-            system=system, dataset="musique", demonstrations="musique", model=model, metric="f1"
-        )
-        for system, right in answers.items()
-    ]
-    return pd.concat(tables, ignore_index=True)
+    assert dict(table.dropna(subset="ours").set_index("system")["ours"]) == {"Self-Ask": 2}
 
 
 def test_what_searchains_claims_compare():
-    answers = {"SearChain": [1] * 40, "DSP": [0] * 36 + [1] * 4, "SearChain w/o IR": [0] * 40}
-    answers["SearChain w/o IR"][38:] = 1, 1
-    answers |= {"CoT": [1] * 20 + [0] * 20, "OneR QA": [0] * 40}
+    answers = {"SearChain": [1] * 40, "DSP": [0] * 36 + [1] * 4}
+    answers |= {"SearChain w/o IR": [0] * 38 + [1] * 2, "CoT": [1] * 20 + [0] * 20}
     nodes = {"SearChain": [node(1, "completion")]}
     runs = {("musique", n): run(right, nodes.get(n, ())) for n, right in answers.items()}
     whole, alone = runs["musique", "SearChain"], runs["musique", "SearChain w/o IR"]
@@ -257,17 +225,16 @@ def test_what_searchains_claims_compare():
     for of_system in runs.values():
         of_system["kind"] = ["2hop", "3hop"] * 20
     alone["nodes"] = [(node(1),), (node(1), node(2))] * 20
-    forms = [
-        (f"q{n}", panel, 2, i, panel == "a" and i == 1)
-        for n in range(9)
-        for panel in "ab"
-        for i in (1, 2)
-    ]
-    forms = pd.DataFrame(forms, columns=NO_FORMS.columns)
+    forms = product((f"q{n}" for n in range(9)), "ab", [2], (1, 2))
+    forms = pd.DataFrame(forms, columns=["id", "panel", "hops", "i"])
+    forms["right"] = (forms["panel"] == "a") & (forms["i"] == 1)
     eli5 = [(id, a, n) for a in (0.35, 0.4) for id, n in (("a", 0.5), ("b", 0.25 + a))]
     eli5 = pd.DataFrame(eli5, columns=["id", "overlap", "rouge_l"])
-    scores = scored(answers)
-    values = measure_searchain(scores, runs, forms, scored(answers, "vicuna"), eli5)
+    about = {"dataset": "musique", "demonstrations": "musique", "model": "gpt-x"}
+    scores = [one.assign(system=n, cover_em=one["score"]) for (_, n), one in runs.items()]
+    scores = pd.concat(scores).rename_axis("id").reset_index().assign(**about)
+    second = scores.assign(model="vicuna")
+    values = measure_searchain(scores, runs, forms, second, eli5)
     claims, table = judge_claims("searchain", values)
     assert len(claims) == 16 and set(table["model"].dropna()) == {"gpt-x", "vicuna"}
     rows = table.set_index("comparison")
@@ -281,10 +248,7 @@ def test_what_searchains_claims_compare():
     own = rows.loc["the model's own > half"]
     assert (own["ours"], own["verdict"]) == (-45, "does not hold")
     taken = table[table["claim"] == "SearChain w/o IR takes more steps than others"]
-    assert list(taken["ours"]) == [1, 2] and list(taken["dataset"]) == [
-        "musique_2hop",
-        "musique_3hop",
-    ]
+    assert dict(zip(taken["dataset"], taken["ours"])) == {"musique_2hop": 1, "musique_3hop": 2}
     assert rows.at["musique_3hop > musique_2hop", "ours"] == 1
     form = rows.loc["knowledge in the prompt > sub-questions alone"]
     assert (form["ours"], form["n"], form["p"]) == (100, 9, pytest.approx(2 * 0.5**9, abs=1e-4))
