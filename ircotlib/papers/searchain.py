@@ -91,7 +91,7 @@ def read_all_runs(p: Parameters) -> dict[tuple[str, str], pd.DataFrame]:
 def _datasets(source: str, runs: Runs, *systems: str) -> list[str]:
     """The data sets of a table of the paper on which these systems were run."""
     names = read_reported("searchain", source=source)["dataset"].unique()
-    return [name for name in names if all((name, system) in runs for system in systems)]
+    return [name for name in names if {(name, system) for system in systems} <= runs.keys()]
 
 
 def _systems(source: str, runs: Runs, dataset: str) -> list[str]:
@@ -101,7 +101,7 @@ def _systems(source: str, runs: Runs, dataset: str) -> list[str]:
 
 
 def measure_answers(scores: pd.DataFrame) -> Iterator[Row]:
-    """The scores of systems by the first measure of each data set (Tables 1 and 9)."""
+    """The scores of systems by the first measure of each data set (Tables 1, 9 and 10)."""
     for (dataset, system), of in scores.groupby(["dataset", "system"], sort=False):
         metric = measures_of(dataset)[0]
         yield dataset, system, metric, per_question(of, metric)
@@ -119,12 +119,11 @@ def knowledge_of(nodes: Iterable[Node]) -> list[str]:
 def measure_knowledge(runs: Runs) -> Iterator[Row]:
     """Where the knowledge of SearChain's nodes comes from (Table 2)."""
     for dataset in _datasets("Table 2", runs, WHOLE):
-        run = runs[dataset, WHOLE]
         # the nodes of all questions of a data set together (SearChain §4.3.1)
-        known = pd.Series(sum(map(knowledge_of, run["nodes"]), []), dtype=object)
+        known = pd.Series(sum(map(knowledge_of, runs[dataset, WHOLE]["nodes"]), []), dtype=object)
         for source, kind in FEEDBACK.items():
-            share = 100 * (known == kind).mean()
-            yield dataset, WHOLE, f"knowledge_{source}", (share, len(run))
+            share = 100 * (known == kind).mean(), len(runs[dataset, WHOLE])
+            yield dataset, WHOLE, f"knowledge_{source}", share
 
 
 def measure_effects(runs: Runs) -> Iterator[Row]:
@@ -248,12 +247,6 @@ def measure_conflicts(runs: Runs, p: Parameters) -> Iterator[Row]:
             yield dataset, "LLM w/ IR", accuracy, with_ir["right"][ids]
 
 
-def measure_thresholds(scores: pd.DataFrame) -> Iterator[Row]:
-    """SearChain on ELI5 by the ROUGE threshold in the column `overlap` (Table 10)."""
-    for alpha, of in scores.groupby("overlap") if len(scores) else ():
-        yield "eli5", ALPHAS[alpha], "rouge_l", per_question(of, "rouge_l")
-
-
 def count_examples(setups: Sequence[Setup], systems: Sequence[System]) -> Iterator[Row]:
     """How many examples prompts show: those of the stage that shows most (Table 11)."""
     for setup, system in product(setups, systems):
@@ -263,21 +256,17 @@ def count_examples(setups: Sequence[Setup], systems: Sequence[System]) -> Iterat
 
 
 def measure_searchain(
-    scores: pd.DataFrame,
-    runs: Runs,
-    forms: pd.DataFrame,
-    second: pd.DataFrame,
-    thresholds: pd.DataFrame,
+    scores: pd.DataFrame, runs: Runs, forms: pd.DataFrame, other: pd.DataFrame, alphas: pd.DataFrame
 ) -> pd.DataFrame:
     """The values that SearChain's claims compare (`judge_claims`): of the head to head, of forms of
-    knowledge (`compare_forms`), of a second model and of thresholds.
+    knowledge (`compare_forms`), of a second model (`other`) and of thresholds of ROUGE (`alphas`).
     """
     tables = []
-    for table, measured in ((scores, "scores"), (second, "scores of the second model")):
+    for table, measured in ((scores, "scores"), (other, "scores of the second model")):
         firsts = table["dataset"].map(lambda name: measures_of(name)[0])
         tables.append(values_of(table.assign(metric=firsts), measured))
     effects, steps = [*measure_effects(runs)], [*measure_steps(runs)]
-    rows = [(row[2], *row) for row in (*effects, *steps, *measure_thresholds(thresholds))]
+    rows = [(row[2], *row) for row in (*effects, *steps, *measure_answers(alphas))]
     without = {row[0]: row[3] for row in effects if row[1:3] == (ALONE, COVER_EM)}
     for dataset, of in ((row[0], row[3]) for row in effects if row[1:3] == (ALONE, HELPED)):
         rows.append(("w/o IR", dataset, "where IR helps", COVER_EM, of))

@@ -5,7 +5,7 @@ import pytest
 
 from ircotlib.data import GoldStep, Paragraph, Question
 from ircotlib.files import FIGURES
-from ircotlib.papers.ceilings import (
+from ircotlib.papers.steps import (
     CAP,
     QUESTION,
     SENTENCES,

@@ -11,10 +11,11 @@ from written import node, run
 from ircotlib import program
 from ircotlib.data import GoldStep, Node, Paragraph, Question
 from ircotlib.datasets import find_dataset
-from ircotlib.papers import knowledge, searchain
+from ircotlib.papers import searchain
+from ircotlib.papers import steps as by_steps
 from ircotlib.papers.claims import judge_claims
-from ircotlib.papers.knowledge import compare_forms, count_forms, measure_known, parts_of
 from ircotlib.papers.searchain import (
+    ALPHAS,
     TABLE,
     compare_reported,
     count_examples,
@@ -28,8 +29,8 @@ from ircotlib.papers.searchain import (
     measure_references,
     measure_searchain,
     measure_steps,
-    measure_thresholds,
 )
+from ircotlib.papers.steps import compare_forms, count_forms, measure_known, parts_of
 from ircotlib.parameters import read_parameters
 from ircotlib.program import LINE, Generate, Message, Outcome, Retrieve, Sample, Sampled, Step
 from ircotlib.results.reported import KEYS, read_reported
@@ -202,8 +203,8 @@ def test_other_models_thresholds_and_examples():
     table = compare_reported(measure_answers(second), "Table 9")
     kept(table, "Table 9")
     assert cell(table, dataset="eli5", system="DSP")["ours"] == 37.5
-    by_alpha = pd.DataFrame({"id": ["a", "b"], "overlap": 0.3, "rouge_l": [0.2, 0.3]})
-    table = compare_reported(measure_thresholds(by_alpha), "Table 10")
+    alphas = second.assign(system=ALPHAS[0.3], rouge_l=[0.2, 0.3])
+    table = compare_reported(measure_answers(alphas), "Table 10")
     kept(table, "Table 10")
     assert list(table["ours"].dropna()) == [25.0]
     setup = type("Setup", (), {"dataset": find_dataset("zsre")})
@@ -228,8 +229,8 @@ def test_what_searchains_claims_compare():
     forms = product((f"q{n}" for n in range(9)), "ab", [2], (1, 2))
     forms = pd.DataFrame(forms, columns=["id", "panel", "hops", "i"])
     forms["right"] = (forms["panel"] == "a") & (forms["i"] == 1)
-    eli5 = [(id, a, n) for a in (0.35, 0.4) for id, n in (("a", 0.5), ("b", 0.25 + a))]
-    eli5 = pd.DataFrame(eli5, columns=["id", "overlap", "rouge_l"])
+    eli5 = [(id, ALPHAS[a], n) for a in (0.35, 0.4) for id, n in (("a", 0.5), ("b", 0.25 + a))]
+    eli5 = pd.DataFrame(eli5, columns=["id", "system", "rouge_l"]).assign(dataset="eli5")
     about = {"dataset": "musique", "demonstrations": "musique", "model": "gpt-x"}
     scores = [one.assign(system=n, cover_em=one["score"]) for (_, n), one in runs.items()]
     scores = pd.concat(scores).rename_axis("id").reset_index().assign(**about)
@@ -284,7 +285,7 @@ BELOW = [(OF_Q[:1], True, f"{DIRECTED}Ada\n"), (OF_Q[:1], False, f"{DIRECTED}\n"
 
 @pytest.mark.parametrize(("given", "answered", "before"), BELOW)
 def test_a_question_below_its_parts(given, answered, before):
-    steps = knowledge.answer_given_parts(QUESTION, given, answered, write, max_tokens=9)
+    steps = by_steps.answer_given_parts(QUESTION, given, answered, write, max_tokens=9)
     requests, result = play(steps, ["Varn"])
     assert requests == [Generate(f"{before}Q: {QUESTION.text}\nA: ", LINE, 9)]
     assert result.answer == "Varn"
@@ -301,7 +302,7 @@ def test_only_what_is_known_is_asked(monkeypatch):
         answer = type("P", (), {"answer": "Varn"})
         return {id: Outcome(id, answer, ()) for id in programs}, {}
 
-    monkeypatch.setattr(knowledge, "run", run)
+    monkeypatch.setattr(by_steps, "run", run)
     table = compare_forms(setup, pd.Series(knows))
     rows = [tuple(row) for row in table[["id", "panel", "i", "right"]].to_numpy()]
     assert rows == [("q", "a", 1, True), *(("r", x, i, False) for x in "ab" for i in (1, 2))]
