@@ -1,10 +1,10 @@
 """The claims of both papers (data/claims.csv), tested on what was measured.
 
-A row of the file is a claim, or a part of one: what is `measured`, and `pairs`, in which the first
-side is to have higher values than the second wherever both were measured (`where`: on these data
-sets only), or values that are lower by less than a `margin`. `paired`: both are of the same
-questions. `printed`: where the paper prints numbers of both. A claim is not counted if the choice
-of its questions decides it (`settled`) or, of the shipped models, what they were taught (`taught`).
+A row of the file is a claim, or a part of one: in `pairs` the first side is to have higher values
+than the second wherever both were `measured` (`where`: on these data sets only), or lower by less
+than a `margin`. `paired`: both are of the same questions. `printed`: where the paper has numbers of
+both. It is not counted if the choice of its questions decides it (`settled`) or, of the shipped
+models, what they were taught (`taught`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -39,9 +39,7 @@ def read_claims(paper: str = "") -> pd.DataFrame:
 def values_of(
     scores: pd.DataFrame, measured: str = "scores", by: Sequence[str] = PLACE
 ) -> pd.DataFrame:
-    """The values of systems: their scores by their metric, in percent, of each question the mean
-    over demonstration sets.
-    """
+    """The scores of systems by their metric, in percent, as means over demonstration sets."""
     scores = scores.rename(columns={"system": "side"}).reset_index(drop=True)
     of_metrics = [100 * of[metric] for metric, of in scores.groupby("metric")]
     scores["value"] = pd.concat([pd.Series(dtype=float), *of_metrics])
@@ -136,15 +134,14 @@ def _test(claim: tuple, values: pd.DataFrame) -> Iterator[dict]:
         return
     chosen = values[values["measured"] == claim.measured]
     chosen = chosen[chosen["dataset"].isin(claim.where.split()) | (claim.where == "")]
-    paired = claim.paired == "yes"
-    for row in compare_sides(chosen, claim.pairs, paired=paired, margin=claim.margin):
+    for row in compare_sides(chosen, claim.pairs, PLACE, claim.paired == "yes", claim.margin):
         row |= {"ours": row["mean"], "not_counted": "", "paper": ""}
         if row["model"].startswith(SHIPPED) and claim.taught:
             row |= {"not_counted": claim.taught, "p": np.nan}
         row["equal"] &= claim.unit == "points" and not claim.margin
         if claim.printed:
-            printed = claim.paper, claim.printed, row["comparison"], row["dataset"]
-            row["paper"] = print_differences(*printed)
+            pair = row["comparison"], row["dataset"]
+            row["paper"] = print_differences(claim.paper, claim.printed, *pair)
         yield about | row
 
 

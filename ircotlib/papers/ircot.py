@@ -109,10 +109,10 @@ def rank_late_errors(rows: pd.DataFrame) -> list[str]:
 
     def order(id: str) -> tuple:
         # a gold paragraph that OneR QA found, so that its error comes late; gains; the chain
-        row = ircot.loc[id]
-        gains = (row[name] - oner.at[id, name] for name in ("recall", row["metric"]))
-        length = len(sentences(chain_of(row["reading"], row["thoughts"], row["reader"])))
-        return not oner.at[id, "gold_found"], *(-gain for gain in gains), -length, id
+        row, other = ircot.loc[id], oner.loc[id]
+        gains = (other[name] - row[name] for name in ("recall", row["metric"]))
+        chain = sentences(chain_of(row["reading"], row["thoughts"], row["reader"]))
+        return not other["gold_found"], *gains, -len(chain), id
 
     return sorted(wins.index[wins], key=order)
 
@@ -233,6 +233,6 @@ def list_published(runs: pd.DataFrame) -> pd.DataFrame:
         dataset, kind = KINDS.get(row.dataset, (row.dataset, ALL))
         of = runs[(runs["dataset"] == dataset) & (runs["system"] == row.name)]
         of = of[(of["kind"] == kind) | (kind == ALL)]
-        side = f"{row.name}: {row.metric}"
-        tables.append(of.assign(system=side, dataset=row.dataset, metric=row.metric))
+        named = {"dataset": row.dataset, "metric": row.metric}
+        tables.append(of.assign(system=f"{row.name}: {row.metric}", **named))
     return pd.concat(tables)

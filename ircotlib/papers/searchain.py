@@ -1,7 +1,6 @@
 """The numbers of SearChain's Tables 1 to 6 and 8 to 11, and what its claims compare.
 
-A measure yields rows for `compare_reported`: a data set, a system, a metric, and the values of
-questions by id, or one number, which may be of n questions.
+A measure yields rows (`Row`) for `compare_reported`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,8 +33,8 @@ FEEDBACK = {"of_llm": "", "corrected_by_ir": VERIFICATION, "completed_by_ir": CO
 HELPED = "cover_em_where_ir_helps"
 # of Table 10, with the names of their systems
 ALPHAS = {a: f"SearChain (alpha {a:.2f})" for a in (0.30, 0.35, 0.40, 0.45, 0.50)}
-# data set, system and metric, with values of questions by id, a number, or that and of how many
-Row = tuple[str, str, str, pd.Series | float | tuple[float, int]]
+# data set, system and metric, with values of questions by id, or a number and of how many it is
+Row = tuple[str, str, str, pd.Series | tuple[float, int | None]]
 # what a paper's numbers are a multiple of, where that is no percentage
 SCALES = {"reasoning_steps": 1, "amp": 1, "accuracy_where_parts_known": 1}
 # the last two, the 95% interval of ours, are there only of means of questions
@@ -62,22 +61,16 @@ def compare_reported(rows: Iterable[Row], *sources: str) -> pd.DataFrame:
 
 def _tell(row: Row) -> list:
     *named, metric, values = row
-    if not isinstance(values, pd.Series):
-        return [
-            *named,
-            metric,
-            *(values if isinstance(values, tuple) else (values, None)),
-            None,
-            None,
-        ]
+    if isinstance(values, tuple):
+        return [*named, metric, *values, None, None]
     scale, values = SCALES.get(metric, 100), values.astype(float)
     low, high = mean_interval(values) if len(values) else (float("nan"),) * 2
     return [*named, metric, scale * values.mean(), len(values), scale * low, scale * high]
 
 
 def read_all_runs(p: Parameters) -> dict[tuple[str, str], pd.DataFrame]:
-    """The test runs of the head to head by data set and system, with their questions by id, and
-    `score` and `right`, whether it is 1, by the first measure of the data set: the same for all.
+    """The test runs of the head to head by data set and system, with their questions by id; `score`
+    is by the first measure of the data set, the same for all.
     """
     runs = {}
     for (dataset, system), folder in find_test_runs(p, EXPERIMENT).items():
@@ -221,8 +214,9 @@ def measure_efficiency(p: Parameters, scores: pd.DataFrame) -> Iterator[Row]:
     for system in _systems("Table 6", folders, p.datasets[0]):
         outcomes = replay(folders[p.datasets[0], system]).values()
         for metric, value in pd.DataFrame(map(count_words, outcomes)).mean().items():
-            yield "unspecified", system, metric, value
-        yield "all", system, "average", fmean(answered[name, system] for name in p.datasets)
+            yield "unspecified", system, metric, (value, None)
+        mean = fmean(answered[name, system] for name in p.datasets)
+        yield "all", system, "average", (mean, None)
 
 
 def measure_conflicts(runs: Runs, p: Parameters) -> Iterator[Row]:
@@ -252,7 +246,7 @@ def count_examples(setups: Sequence[Setup], systems: Sequence[System]) -> Iterat
     for setup, system in product(setups, systems):
         prompts = [setup.prompt(stage, system=system) for stage in system.stages]
         most = max((len(prompt.demonstrations) for prompt in prompts), default=0)
-        yield setup.dataset.name, system.name, "demonstrations", most
+        yield setup.dataset.name, system.name, "demonstrations", (most, None)
 
 
 def measure_searchain(
