@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from ircotlib.papers.claims import VERDICTS
 from ircotlib.systems import all_systems
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -33,9 +34,8 @@ def verdicts(paper: str) -> str:
     """How many claims of a paper have which verdict."""
     table = pd.read_csv(ROOT / "figures" / f"{paper}_claims.csv")
     counts = table["verdict"].value_counts()
-    order = ["holds", "does not hold", "equal within 3 points", "cannot tell", "not counted"]
     words = ["hold", "do not", "show no difference", "are open", "are not counted"]
-    pairs = zip(order, words, strict=True)
+    pairs = zip(VERDICTS, words, strict=True)
     parts = [f"{counts[name]} {word}" for name, word in pairs if name in counts]
     return f"{len(table)} claims, {', '.join(parts)}"
 

@@ -1,8 +1,6 @@
 """MuSiQue's official files (Trivedi et al. 2022)."""
 
-import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from ircotlib.data import GoldStep, Paragraph, Question
@@ -87,18 +85,6 @@ def read_paragraphs(path: Path) -> Iterator[Paragraph]:
     """The paragraphs of all questions, answerable or not; the test set's have no answers."""
     for record, _ in read_records(path, _Contexts):
         yield from (entry.paragraph for entry in record.paragraphs)
-
-
-def parts_of(question: Question) -> tuple[GoldStep, ...]:
-    """The steps of a question with earlier answers filled in, "#1" and so on (SearChain A.2.1)."""
-    if not question.steps:
-        raise DataError(f"{question.id}: a part has no question or no answer")
-    parts, answers = [], {}
-    for number, step in enumerate(question.steps, start=1):
-        asked = re.sub(r"#\d+", lambda mark, a=answers: a.get(mark[0], mark[0]), step.question)
-        parts.append(replace(step, question=asked))
-        answers[f"#{number}"] = step.answer
-    return tuple(parts)
 
 
 SOURCE = "https://github.com/StonyBrookNLP/musique (musique_v1.0.zip)"

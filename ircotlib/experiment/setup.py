@@ -253,6 +253,11 @@ def change_model(p: Parameters, name: str) -> Parameters:
     return changed.change(style=GPT3.name) if is_causal else changed
 
 
+def both_models(p: Parameters) -> list[Parameters]:
+    """The parameters, and those with the model in GPT3's place, if there is one (IRCoT §4.1)."""
+    return [p, *(change_model(p, name) for name in [p.gpt3] if name)]
+
+
 def program_of(
     setup: Setup, system: System, *, demonstration_set: int = 0, **setting
 ) -> Callable[[Question], Program]:

@@ -1,10 +1,10 @@
 """The claims of both papers (data/claims.csv), tested on what was measured.
 
-A row of the file is a claim, or a part of one: what is `measured`, and `pairs`, in which the first
-side is to have higher values than the second wherever both were measured (`where`: on these data
-sets only), or values that are lower by less than a `margin`. `paired`: both are of the same
-questions. `printed`: where the paper prints numbers of both. A claim is not counted if the choice
-of its questions decides it (`settled`) or, of the shipped models, what they were taught (`taught`).
+A row of the file is a claim, or a part of one: in `pairs` the first side is to have higher values
+than the second wherever both were `measured` (`where`: on these data sets only), or lower by less
+than a `margin`. `paired`: both are of the same questions. `printed`: where the paper has numbers of
+both. It is not counted if the choice of its questions decides it (`settled`) or, of the shipped
+models, what they were taught (`taught`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -39,24 +39,16 @@ def read_claims(paper: str = "") -> pd.DataFrame:
 def values_of(
     scores: pd.DataFrame, measured: str = "scores", by: Sequence[str] = PLACE
 ) -> pd.DataFrame:
-    """The values of systems: their scores by their metric, in percent, of each question the mean
-    over demonstration sets.
-    """
-    scores = scores.reset_index(drop=True)
-    of_metrics = [of.assign(value=100 * of[metric]) for metric, of in scores.groupby("metric")]
-    if not of_metrics:
-        return pd.DataFrame(columns=VALUES)
-    keys = [*by, "system", "metric", "id"]
-    means = pd.concat(of_metrics).sort_index().groupby(keys, sort=False)["value"].mean().dropna()
-    return means.reset_index().rename(columns={"system": "side"}).assign(measured=measured)
+    """The scores of systems by their metric, in percent, as means over demonstration sets."""
+    scores = scores.rename(columns={"system": "side"}).reset_index(drop=True)
+    of_metrics = [100 * of[metric] for metric, of in scores.groupby("metric")]
+    scores["value"] = pd.concat([pd.Series(dtype=float), *of_metrics])
+    groups = scores.groupby([*by, "side", "metric", "id"], sort=False)
+    return groups["value"].mean().dropna().reset_index().assign(measured=measured)
 
 
 def compare_sides(
-    values: pd.DataFrame,
-    pairs: Sequence[tuple[str, str]],
-    by: Sequence[str] = PLACE,
-    paired: bool = True,
-    margin: float = 0.0,
+    values: pd.DataFrame, pairs: Sequence, by: Sequence[str] = PLACE, paired=True, margin=0.0
 ) -> Iterator[dict]:
     """Test each pair at each place (values of the columns `by`) where both sides have values: on
     the questions that both have (`paired`), or on those of each, then without an interval.
@@ -74,8 +66,8 @@ def compare_sides(
             if paired:
                 a, b = a.align(b, join="inner")
                 test = statistics.paired_difference(a + margin, b)
-                row |= {"n": len(a), "p": test.p, "equal": statistics.is_equal(a - b)}
-                row |= {"low": test.low - margin, "high": test.high - margin}
+                row |= {"p": test.p, "low": test.low - margin, "high": test.high - margin}
+                row |= {"n": len(a), "equal": statistics.is_equal(a - b)}
             else:
                 row |= {"n": len(a) + len(b), "p": statistics.unpaired_p(a + margin, b)}
             yield row | {"mean": a.mean() - b.mean()}
@@ -84,7 +76,8 @@ def compare_sides(
 def decide(p: pd.Series, differences: pd.Series, equal: pd.Series) -> np.ndarray:
     """The verdicts on claims of positive differences; p is corrected for all that are judged."""
     undecided = np.where(equal.astype(bool), EQUAL_WITHIN, "cannot tell")
-    return np.where(p < LEVEL, np.where(differences > 0, "holds", "does not hold"), undecided)
+    cases = [p.isna(), p >= LEVEL, differences > 0]
+    return np.select(cases, ["not counted", undecided, "holds"], "does not hold")
 
 
 def compare_claims(scores: pd.DataFrame, by: Sequence[str] = ("dataset",)) -> pd.DataFrame:
@@ -93,10 +86,10 @@ def compare_claims(scores: pd.DataFrame, by: Sequence[str] = ("dataset",)) -> pd
     """
     pairs = dict.fromkeys(tuple(pair) for pairs in read_claims()["pairs"] for pair in pairs)
     columns = [*by, "comparison", "metric", "mean", "low", "high", "p", "n", "equal"]
-    tested = compare_sides(values_of(scores, by=by), pairs, by)
-    table = pd.DataFrame(tested, columns=columns).rename(columns={"comparison": "claim"})
-    verdict = decide(table["p"], table["mean"], table.pop("equal"))
-    return table.assign(verdict=verdict).round({"mean": 2, "low": 2, "high": 2})
+    table = pd.DataFrame(compare_sides(values_of(scores, by=by), pairs, by), columns=columns)
+    verdict = decide(table["p"], table["mean"], table["equal"])
+    table = table.rename(columns={"comparison": "claim"}).assign(verdict=verdict)
+    return table.round({"mean": 2, "low": 2, "high": 2})
 
 
 def judge_claims(paper: str, values: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -117,19 +110,20 @@ def judge_claims(paper: str, values: pd.DataFrame) -> tuple[pd.DataFrame, pd.Dat
         return table, table
     beyond = table["ours"] + table["margin"]
     table["beyond"] = beyond.where(abs(beyond) >= SAME, 0.0)
-    table["p_holm"] = holm(table["p"].dropna())
-    told = decide(table["p_holm"], table["beyond"], table["equal"])
-    table["verdict"] = np.where(table["p"].notna(), told, "not counted")
+    table = _correct(table)
     parts = table.groupby(ABOUT, sort=False)
-    claims = pd.DataFrame([dict(zip(ABOUT, about)) | _judge(rows) for about, rows in parts])
-    claims["p_holm"] = holm(claims["p"].dropna())
-    told = decide(claims["p_holm"], claims["sign"], claims["equal"])
-    claims["verdict"] = np.where(claims["p"].notna(), told, "not counted")
+    claims = _correct(pd.DataFrame(dict(zip(ABOUT, about)) | _judge(of) for about, of in parts))
     tested = ["p", "p_holm", "verdict", "n", "note"]
     ours = ["comparison", *PLACE, "paper", "unit", "metric", "ours", "low", "high", "margin"]
     table = table.assign(note=table["not_counted"]).round(DIGITS)
     table[["ours", "low", "high"]] += 0.0  # no -0.0
     return claims.round(DIGITS)[[*ABOUT, *VERDICTS, *tested]], table[[*ABOUT, *ours, *tested]]
+
+
+def _correct(table: pd.DataFrame) -> pd.DataFrame:
+    """Verdicts by p corrected for all rows that are counted."""
+    p = holm(table["p"].dropna()).reindex(table.index)
+    return table.assign(p_holm=p, verdict=decide(p, table["beyond"], table["equal"]))
 
 
 def _test(claim: tuple, values: pd.DataFrame) -> Iterator[dict]:
@@ -140,14 +134,14 @@ def _test(claim: tuple, values: pd.DataFrame) -> Iterator[dict]:
         return
     chosen = values[values["measured"] == claim.measured]
     chosen = chosen[chosen["dataset"].isin(claim.where.split()) | (claim.where == "")]
-    paired = claim.paired == "yes"
-    for row in compare_sides(chosen, claim.pairs, paired=paired, margin=claim.margin):
-        taught = claim.taught if row["model"].startswith(SHIPPED) else ""
-        row |= {"ours": row.pop("mean"), "not_counted": taught}
-        row |= {"p": np.nan} if taught else {}
+    for row in compare_sides(chosen, claim.pairs, PLACE, claim.paired == "yes", claim.margin):
+        row |= {"ours": row["mean"], "not_counted": "", "paper": ""}
+        if row["model"].startswith(SHIPPED) and claim.taught:
+            row |= {"not_counted": claim.taught, "p": np.nan}
         row["equal"] &= claim.unit == "points" and not claim.margin
-        printed = claim.paper, claim.printed, row["comparison"], row["dataset"]
-        row["paper"] = print_differences(*printed) if claim.printed else ""
+        if claim.printed:
+            pair = row["comparison"], row["dataset"]
+            row["paper"] = print_differences(claim.paper, claim.printed, *pair)
         yield about | row
 
 
@@ -157,7 +151,7 @@ def _judge(comparisons: pd.DataFrame) -> dict:
     against = counted[counted["beyond"] < 0]
     p = min(1, len(counted) * against["p"].min()) if len(against) else counted["p"].max()
     row = {name: int((comparisons["verdict"] == name).sum()) for name in VERDICTS}
-    row |= {"p": p, "sign": -1 if len(against) else 1, "equal": counted["equal"].all()}
+    row |= {"p": p, "beyond": -1 if len(against) else 1, "equal": counted["equal"].all()}
     notes = filter(None, dict.fromkeys([*comparisons["not_counted"], *comparisons["note"]]))
     return row | {"n": comparisons["n"].min(), "note": "; ".join(notes)}
 

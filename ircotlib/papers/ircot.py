@@ -1,24 +1,25 @@
 """IRCoT's tables with our numbers, the questions of its Tables 2 and 5, what its claims compare."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 from pathlib import Path
 
 import pandas as pd
 
 from ircotlib.annotate.factuality import chain_of, list_judged, read_items
+from ircotlib.annotate.judgements import judge_all
+from ircotlib.data import Paragraph
 from ircotlib.experiment.laboratory import find_facts
 from ircotlib.experiment.runs import read_predictions
-from ircotlib.experiment.setup import change_model, open_dataset, runs_folder
+from ircotlib.experiment.setup import both_models, open_dataset, runs_folder
 from ircotlib.files import REPORTED_CASES
 from ircotlib.papers.claims import values_of
 from ircotlib.parameters import OOD, SCALE, Parameters
 from ircotlib.prompting.prompt import GPT3
-from ircotlib.results.head_to_head import EXPERIMENT
+from ircotlib.results.head_to_head import EXPERIMENT, for_head_to_head
 from ircotlib.results.reported import beside, read_reported
 from ircotlib.results.runs import find_runs, has_runs, in_order, read_runs
 from ircotlib.results.statistics import summarise
-from ircotlib.retrieval.corpus import Corpus
 from ircotlib.systems import RECALL, all_systems
 from ircotlib.text import sentences
 
@@ -28,7 +29,7 @@ KINDS = {"hotpotqa_bridge": ("hotpotqa", "bridge"), "musique_2hop": ("musique", 
 SYSTEMS = ("NoR QA", "OneR QA", "IRCoT QA")  # in the order of the columns of Tables 2 and 5
 RANKS = {"Table 2": 0, "Table 5": 1}  # of the question shown, from 0
 CASE = ["dataset", "id", "question", "gold answer", "gold paragraphs", "system", "retrieved"]
-CASE += ["chain", "answer", "recall", "score", "paper's question", "paper's answer"]
+CASE += ["chain", "answer", "recall", "score"]
 
 
 def compare_published(runs: pd.DataFrame, source: str) -> pd.DataFrame:
@@ -61,7 +62,6 @@ def compare_readers(runs: pd.DataFrame, source: str) -> pd.DataFrame:
     keys = ["dataset", "system", "reader"]
     papers, answers = _on_the_same(read_reported(source=source, metric="f1"), runs)
     papers = papers.rename(columns={"deviation": "paper deviation", "note": "reader"})
-    papers = papers.assign(paper=papers["value"])
     # "w/o reader" takes the answer from the chain (IRCoT App. F), and so has no reader here
     reading = answers["system"].isin([s.name for s in all_systems().values() if s.reads])
     answers = answers.assign(metric="f1", reader=answers["reader"].where(reading))
@@ -69,7 +69,7 @@ def compare_readers(runs: pd.DataFrame, source: str) -> pd.DataFrame:
     ours = ours.reindex(columns=[*keys, "ours", "ours deviation", "demonstrations_shown", "n"])
     columns = [*keys, "model", "paper", "paper deviation", "ours", "ours deviation"]
     columns += ["demonstrations_shown", "difference", "n"]
-    return _finish(beside(papers, ours, keys), columns, runs)
+    return _finish(beside(papers.assign(paper=papers["value"]), ours, keys), columns, runs)
 
 
 def _on_the_same(papers: pd.DataFrame, runs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -109,10 +109,10 @@ def rank_late_errors(rows: pd.DataFrame) -> list[str]:
 
     def order(id: str) -> tuple:
         # a gold paragraph that OneR QA found, so that its error comes late; gains; the chain
-        row = ircot.loc[id]
-        gains = (row[name] - oner.at[id, name] for name in ("recall", row["metric"]))
-        length = len(sentences(chain_of(row["reading"], row["thoughts"], row["reader"])))
-        return not oner.at[id, "gold_found"], *(-gain for gain in gains), -length, id
+        row, other = ircot.loc[id], oner.loc[id]
+        gains = (other[name] - row[name] for name in ("recall", row["metric"]))
+        chain = sentences(chain_of(row["reading"], row["thoughts"], row["reader"]))
+        return not other["gold_found"], *gains, -len(chain), id
 
     return sorted(wins.index[wins], key=order)
 
@@ -124,52 +124,48 @@ def show_cases(compared: pd.DataFrame, p: Parameters, source: str) -> pd.DataFra
     """
     rows = []
     for dataset, of_dataset in compared.groupby("dataset", sort=False):
-        corpus = open_dataset(p, dataset)[2].corpus
+        find = open_dataset(p, dataset)[2].corpus.find
         for id in rank_late_errors(of_dataset)[RANKS[source] :][:1]:
             by_system = of_dataset[of_dataset["id"] == id].set_index("system", drop=False)
             gold = by_system.at["IRCoT QA", "gold_found"]
-            rows += [_show_case(by_system.loc[name], gold, corpus) for name in SYSTEMS]
+            for row in by_system.loc[[*SYSTEMS]].to_dict("records"):
+                row |= {"gold answer": row["answers"][0], "retrieved": _show_trace(row, gold, find)}
+                row |= {"gold paragraphs": " · ".join(find(id).title for id in gold)}
+                row |= {"chain": chain_of(row["reading"], row["thoughts"], row["reader"])}
+                row |= {"score": round(100 * row[row["metric"]], 1)}
+                rows.append(row | {"recall": round(100 * row["recall"], 1)})
     papers = pd.read_csv(REPORTED_CASES, dtype=object, keep_default_na=False)
     papers = papers[papers["source"] == source].drop(columns="source")
-    table = pd.DataFrame(rows, columns=CASE[:-2]).astype({"dataset": object, "system": object})
-    return beside(table, papers, ["dataset", "system"])[CASE]
+    table = pd.DataFrame(rows, columns=CASE).astype({"dataset": object, "system": object})
+    return beside(table, papers, ["dataset", "system"])
 
 
-def _show_case(row: pd.Series, gold: Sequence[str], corpus: Corpus) -> dict:
+def _show_trace(row: dict, gold: Sequence[str], find: Callable[[str], Paragraph]) -> str:
     retrieved = []
     for step in (step for step in row["trace"] if "retrieve" in step):
         query = step["retrieve"]
         query = "the question" if query == row["question"] else f"“{query}”"
-        titles = [corpus.find(id).title + " ★" * (id in gold) for id in step["found"]]
+        titles = [find(id).title + " ★" * (id in gold) for id in step["found"]]
         retrieved.append(f"{query} → {' · '.join(titles) or 'nothing'}")
-    return {
-        **row[["dataset", "id", "question", "answer", "system"]],
-        "gold answer": row["answers"][0],
-        "gold paragraphs": " · ".join(corpus.find(id).title for id in gold),
-        "retrieved": "\n".join(retrieved),
-        "chain": chain_of(row["reading"], row["thoughts"], row["reader"]),
-        "recall": round(100 * row["recall"], 1),
-        "score": round(100 * row[row["metric"]], 1),
-    }
+    return "\n".join(retrieved)
 
 
 def read_ircot(p: Parameters) -> tuple[pd.DataFrame, list[str]]:
     """The runs that IRCoT's claims are about, in one table; of those that are missing, the list has
     the commands that make them. At least those of 04_ircot must exist.
     """
-    second = [change_model(p, p.gpt3)] if p.gpt3 else []  # the model in GPT3's place (§4.1)
+    _, *second = both_models(p)
     tables = [read_runs(p, "04_ircot").assign(experiment="04_ircot")]
     wanted = [("04_ircot", one, {}) for one in (*second, p.other_reader())]
     three = [name for name in p.datasets if name != "iirc"]  # in Figures 5, 6, 8, 9 and Table 1
+    for one in (p.change(model=name, datasets=three) for name in p.models if three):
+        styles = (one, one.change(style=GPT3.name))  # in whichever it was prompted
+        made = [s for s in styles if runs_folder(s, "06_scale", grid_of=SCALE).is_dir()]
+        wanted.append(("06_scale", (made or styles)[0], {"grid_of": SCALE}))
+    for one, shown in product((p, *second), three):
+        wanted.append(("07_ood", one.out_of_distribution(), {"shown": shown, "grid_of": OOD}))
     if three:
-        for one in (p.change(model=name, datasets=three) for name in p.models):
-            styles = (one, one.change(style=GPT3.name))  # in whichever it was prompted
-            made = [s for s in styles if runs_folder(s, "06_scale", grid_of=SCALE).is_dir()]
-            wanted.append(("06_scale", (made or styles)[0], {"grid_of": SCALE}))
-        for one, shown in product((p, *second), three):
-            wanted.append(("07_ood", one.out_of_distribution(), {"shown": shown, "grid_of": OOD}))
-        agent = p.for_agent().change(datasets=three, test=p.head_to_head_test or p.test)
-        wanted.append((EXPERIMENT, agent, {}))
+        wanted.append((EXPERIMENT, for_head_to_head(p).change(datasets=three), {}))
     missing = {}
     for experiment, one, options in wanted:
         try:
@@ -218,19 +214,13 @@ def judge_chains(p: Parameters) -> pd.DataFrame:
     the laboratory sees it, with both models (IRCoT Figure 7); no rows where no facts are known.
     """
     facts = {dataset: find_facts(p, dataset) for dataset in p.datasets}
-    tables = []
-    for name in filter(None, (p.model, p.gpt3)):
-        one = change_model(p if p.reader == "cot" else p.other_reader(), name)
-        if not has_runs(one, "04_ircot"):
-            continue
-        items = [item for item in read_items(one) if facts[item.dataset]]
-        judged = {
-            (item.id, n): facts[item.dataset].judge(item.sentences[n], item.question)
-            for item in items
-            for n in range(item.facts)
-        }
-        tables.append(list_judged(items, judged).assign(model=one.model))
-    chains = pd.concat(tables) if tables else list_judged((), {}).assign(model="")
+    tables = [list_judged((), {}).assign(model="")]
+    for one in both_models(p if p.reader == "cot" else p.other_reader()):
+        if has_runs(one, "04_ircot"):
+            items = [item for item in read_items(one) if facts[item.dataset]]
+            judged = judge_all(items, lambda said, asked: facts[asked.dataset].judge(said, asked))
+            tables.append(list_judged(items, judged).assign(model=one.model))
+    chains = pd.concat(tables)
     return chains.assign(demonstrations=chains["dataset"])
 
 
@@ -243,6 +233,6 @@ def list_published(runs: pd.DataFrame) -> pd.DataFrame:
         dataset, kind = KINDS.get(row.dataset, (row.dataset, ALL))
         of = runs[(runs["dataset"] == dataset) & (runs["system"] == row.name)]
         of = of[(of["kind"] == kind) | (kind == ALL)]
-        side = f"{row.name}: {row.metric}"
-        tables.append(of.assign(system=side, dataset=row.dataset, metric=row.metric))
+        named = {"dataset": row.dataset, "metric": row.metric}
+        tables.append(of.assign(system=f"{row.name}: {row.metric}", **named))
     return pd.concat(tables)

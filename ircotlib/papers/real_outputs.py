@@ -4,25 +4,23 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from itertools import combinations
 from pathlib import Path
 
 import pandas as pd
 
-from ircotlib.data import excerpt, parse_json, read_lines, read_text
+from ircotlib.data import parse_json, read_lines, read_text
 from ircotlib.datasets import all_datasets, find_dataset
 from ircotlib.datasets.files import find_questions
 from ircotlib.errors import DataError, UserError
 from ircotlib.files import ROOT
-from ircotlib.papers.claims import compare_sides, decide, print_differences, values_of
-from ircotlib.papers.ircot import ALL, SYSTEMS
+from ircotlib.papers.claims import compare_claims, decide, print_differences
+from ircotlib.papers.ircot import ALL
 from ircotlib.results.runs import in_order
 from ircotlib.results.statistics import holm
 
 PREDICTIONS = "prediction__*_to_*__*.json"
 NAMED = re.compile(r"prediction__(.+)_to_(.+?)__(.+)\.json")
-PREFIXES = {"ircot_qa": "IRCoT QA", "oner_qa": "OneR QA", "nor_qa": "NoR QA"}
+PREFIXES = {"ircot_qa_": "IRCoT QA", "oner_qa_": "OneR QA", "nor_qa_": "NoR QA"}
 MODEL = re.compile(r'"(?:model_name|engine)":\s*"([^"]+)"')  # in a configuration
 ABOUT = ["dataset", "system", "model", "split"]  # of questions that were answered together
 
@@ -40,36 +38,40 @@ def import_outputs(
     or the same was read twice.
     """
     tables, notes, official = [], [], {}
-    for source in map(Path, sources):
-        for path in sorted(source.rglob(PREDICTIONS)) if source.is_dir() else [source]:
-            about, golds = [dataset, system or path.stem, model or "not stated", ""], {}
-            try:
-                if NAMED.fullmatch(path.name):
-                    about, golds = describe_folder(path)
-                if data_dir and about[0] not in official:
-                    record = find_dataset(about[0])
-                    questions = record.read(find_questions(record, ROOT / data_dir))
-                    official[about[0]] = {q.id: q.answers for q, _ in questions}
-                answers = read_answers(path)
-                scores = score_answers(about[0], answers, golds | official.get(about[0], {}))
-            except (DataError, OSError) as error:
-                notes.append(f"{error}: left out")
-                continue
-            tables.append(scores.assign(**dict(zip(ABOUT, about, strict=True))))
-            if fewer := len(answers) - len(scores):
-                notes.append(f"{path}: {fewer} questions have no gold answer: left out")
-            if thought := sum("</think>" in answer for answer in answers.values()):
-                notes.append(f"{path}: {thought} answers have thoughts, which are scored, too")
+    folders = [Path(source) for source in sources]
+    found = [sorted(each.rglob(PREDICTIONS)) if each.is_dir() else [each] for each in folders]
+    for path in sum(found, []):
+        about, golds = [dataset, system or path.stem, model or "not stated", ""], {}
+        try:
+            if NAMED.fullmatch(path.name):
+                about, golds = describe_folder(path)
+            record = find_dataset(about[0])
+            if data_dir and record.name not in official:
+                questions = record.read(find_questions(record, ROOT / data_dir))
+                official[record.name] = {q.id: q.answers for q, _ in questions}
+            answers = read_answers(path)
+        except (DataError, OSError) as error:
+            notes.append(f"{error}: left out")
+            continue
+        golds |= official.get(record.name, {})
+        known = [id for id in answers if any(map(str.strip, golds.get(id, ())))]
+        scores = pd.DataFrame({"id": known, "answer": [answers[id] for id in known]})
+        for name, measure in record.scores.items():
+            scores[name] = [measure(answers[id], golds[id]) for id in known]
+        named = dict(zip(ABOUT, about, strict=True)) | {"metric": next(iter(record.scores))}
+        tables.append(scores.assign(**named))
+        if fewer := len(answers) - len(known):
+            notes.append(f"{path}: {fewer} questions have no gold answer: left out")
+        if thought := sum("</think>" in answer for answer in answers.values()):
+            notes.append(f"{path}: {thought} answers have thoughts, which are scored, too")
     if not sum(map(len, tables)):
         expected = f"expected {PREDICTIONS} in folders, or files of answers, and gold answers"
         raise UserError("; ".join([f"found no outputs that can be scored, {expected}", *notes]))
-    table = pd.concat(tables, ignore_index=True)
+    table = pd.concat([scores for scores in tables if len(scores)], ignore_index=True)
     if len(twice := table[table.duplicated([*ABOUT, "id"])]):
         found = ", ".join(twice[ABOUT].iloc[0])
         raise UserError(f"found two outputs of {found} on the same questions: import one")
-    named = {"profile": "imported", "demonstrations": table["dataset"], "demonstration_set": 0}
-    first = {name: next(iter(find_dataset(name).scores)) for name in table["dataset"].unique()}
-    table = table.assign(**named, metric=table["dataset"].map(first))
+    table = table.assign(profile="imported", demonstrations=table["dataset"], demonstration_set=0)
     return in_order(table, "dataset", all_datasets()), notes
 
 
@@ -88,16 +90,15 @@ def describe_folder(path: Path) -> tuple[list[str], dict[str, list[str]]]:
     folder and in its configuration, and the gold answers beside them.
     """
     _, dataset, split = NAMED.fullmatch(path.name).groups()
-    named = path.parent.name
-    prefix = next((prefix for prefix in PREFIXES if named.startswith(f"{prefix}_")), "")
-    if not prefix:  # the others predict titles
+    systems = [name for prefix, name in PREFIXES.items() if path.parent.name.startswith(prefix)]
+    if not systems:  # the others predict titles
         raise DataError(f"{path.parent}: expected a name that begins with {', '.join(PREFIXES)}")
     config = "".join(map(read_text, sorted(path.parent.glob(f"config__*_{split}.jsonnet"))))
     model = next(iter(MODEL.findall(config)), "not stated")
     golds = path.with_name(path.name.replace("prediction", "ground_truth", 1))
     golds = parse_json(golds.read_bytes(), str(golds)) if golds.exists() else {}
-    about = [dataset, PREFIXES[prefix], model, split]
-    return about, {id: gold if isinstance(gold, list) else [gold] for id, gold in golds.items()}
+    golds = {id: gold if isinstance(gold, list) else [gold] for id, gold in golds.items()}
+    return [dataset, *systems, model, split], golds
 
 
 def read_answers(path: Path) -> dict[str, str]:
@@ -113,26 +114,12 @@ def read_answers(path: Path) -> dict[str, str]:
     for id, said in pairs:
         said = " ".join(said) if isinstance(said, list) else said
         if not isinstance(said, str) or id is None or str(id) in answers:
-            again = " again" if str(id) in answers else ""
-            found = f"found the id {id!r}{again} with {excerpt(said)}"
+            found = f"found the id {id!r}{' again' * (str(id) in answers)} with {said!r:.60}"
             raise DataError(f"{path}: {found}, expected one answer for each id, a text")
         answers[str(id)] = said
     if not answers:
         raise DataError(f"{path}: found no answers, expected one for each question id")
     return answers
-
-
-def score_answers(
-    dataset: str, answers: Mapping[str, str], golds: Mapping[str, Sequence[str]]
-) -> pd.DataFrame:
-    """The scores of the answers that have a gold one, by all measures of the data set."""
-    measures = find_dataset(dataset).scores
-    rows = []
-    for id, answer in answers.items():
-        if any(map(str.strip, golds.get(id, ()))):
-            scores = {name: measure(answer, golds[id]) for name, measure in measures.items()}
-            rows.append({"id": id, "answer": answer, **scores})
-    return pd.DataFrame(rows, columns=["id", "answer", *measures])
 
 
 def judge_outputs(scores: pd.DataFrame, metric: str = "f1") -> pd.DataFrame:
@@ -142,13 +129,11 @@ def judge_outputs(scores: pd.DataFrame, metric: str = "f1") -> pd.DataFrame:
     """
     if len(models := scores["model"].unique()) > 1:
         raise UserError(f"found outputs of {', '.join(models)}, expected those of one model")
-    by, pairs = ["split", "dataset"], [*combinations(SYSTEMS[::-1], 2)]
     every = pd.concat([scores.assign(split=ALL), scores]).assign(metric=metric)
-    table = pd.DataFrame(compare_sides(values_of(every, by=by), pairs, by))
+    table = compare_claims(every, ["split", "dataset"])
     table["p_holm"] = table.groupby("split")["p"].transform(holm)
     table["verdict"] = decide(table["p_holm"], table["mean"], table["equal"])
-    table = table.rename(columns={"comparison": "claim", "mean": "difference"})
     named = zip(table["claim"], table["dataset"], strict=True)
     table["paper"] = [print_differences("ircot", "Table 4", *of) for of in named]
-    columns = [*by, "claim", "metric", "n", "difference", "low", "high", "p", "p_holm", "verdict"]
-    return table[[*columns, "paper"]].round({"difference": 2, "low": 2, "high": 2})
+    columns = ["split", "dataset", "claim", "metric", "n", "difference", "low", "high", "p"]
+    return table.rename(columns={"mean": "difference"})[[*columns, "p_holm", "verdict", "paper"]]

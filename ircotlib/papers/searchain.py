@@ -1,7 +1,6 @@
 """The numbers of SearChain's Tables 1 to 6 and 8 to 11, and what its claims compare.
 
-A measure yields rows for `compare_reported`: a data set, a system, a metric, and the values of
-questions by id, or one number, which may be of n questions.
+A measure yields rows (`Row`) for `compare_reported`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,8 +33,8 @@ FEEDBACK = {"of_llm": "", "corrected_by_ir": VERIFICATION, "completed_by_ir": CO
 HELPED = "cover_em_where_ir_helps"
 # of Table 10, with the names of their systems
 ALPHAS = {a: f"SearChain (alpha {a:.2f})" for a in (0.30, 0.35, 0.40, 0.45, 0.50)}
-# data set, system and metric, with values of questions by id, a number, or that and of how many
-Row = tuple[str, str, str, pd.Series | float | tuple[float, int]]
+# data set, system and metric, with values of questions by id, or a number and of how many it is
+Row = tuple[str, str, str, pd.Series | tuple[float, int | None]]
 # what a paper's numbers are a multiple of, where that is no percentage
 SCALES = {"reasoning_steps": 1, "amp": 1, "accuracy_where_parts_known": 1}
 # the last two, the 95% interval of ours, are there only of means of questions
@@ -53,28 +52,25 @@ def compare_reported(rows: Iterable[Row], *sources: str) -> pd.DataFrame:
     here = {*all_datasets(), "all", "unspecified"}
     papers = papers[papers["dataset"].str.partition("_")[0].isin(here)]
     papers = papers.assign(paper=papers["value"])[[*KEYS, "name", "model", "paper"]]
-    table = pd.DataFrame(map(_tell, rows), columns=[*KEYS, "ours", "n", "low", "high"])
-    table = beside(papers, table.sort_values(KEYS), rest=True)
+    ours = pd.DataFrame(map(_tell, rows), columns=[*KEYS, "ours", "n", "low", "high"])
+    table = beside(papers, ours.sort_values(KEYS), rest=True)
     table = table.assign(difference=table["ours"] - table["paper"])
     table = table[TABLE].round(3).astype({"n": "Int64"})
     return table.drop(columns=["low", "high"]) if table["low"].isna().all() else table
 
 
-def _tell(row: Row) -> dict:
+def _tell(row: Row) -> list:
     *named, metric, values = row
-    told = dict(zip(KEYS, (*named, metric)))
-    if not isinstance(values, pd.Series):
-        ours, n = values if isinstance(values, tuple) else (values, None)
-        return told | {"ours": ours, "n": n}
+    if isinstance(values, tuple):
+        return [*named, metric, *values, None, None]
     scale, values = SCALES.get(metric, 100), values.astype(float)
     low, high = mean_interval(values) if len(values) else (float("nan"),) * 2
-    told |= {"ours": scale * values.mean(), "n": len(values)}
-    return told | {"low": scale * low, "high": scale * high}
+    return [*named, metric, scale * values.mean(), len(values), scale * low, scale * high]
 
 
 def read_all_runs(p: Parameters) -> dict[tuple[str, str], pd.DataFrame]:
-    """The test runs of the head to head by data set and system, with their questions by id, and
-    `score` and `right`, whether it is 1, by the first measure of the data set: the same for all.
+    """The test runs of the head to head by data set and system, with their questions by id; `score`
+    is by the first measure of the data set, the same for all.
     """
     runs = {}
     for (dataset, system), folder in find_test_runs(p, EXPERIMENT).items():
@@ -88,7 +84,7 @@ def read_all_runs(p: Parameters) -> dict[tuple[str, str], pd.DataFrame]:
 def _datasets(source: str, runs: Runs, *systems: str) -> list[str]:
     """The data sets of a table of the paper on which these systems were run."""
     names = read_reported("searchain", source=source)["dataset"].unique()
-    return [name for name in names if all((name, system) in runs for system in systems)]
+    return [name for name in names if {(name, system) for system in systems} <= runs.keys()]
 
 
 def _systems(source: str, runs: Runs, dataset: str) -> list[str]:
@@ -98,7 +94,7 @@ def _systems(source: str, runs: Runs, dataset: str) -> list[str]:
 
 
 def measure_answers(scores: pd.DataFrame) -> Iterator[Row]:
-    """The scores of systems by the first measure of each data set (Tables 1 and 9)."""
+    """The scores of systems by the first measure of each data set (Tables 1, 9 and 10)."""
     for (dataset, system), of in scores.groupby(["dataset", "system"], sort=False):
         metric = measures_of(dataset)[0]
         yield dataset, system, metric, per_question(of, metric)
@@ -116,12 +112,11 @@ def knowledge_of(nodes: Iterable[Node]) -> list[str]:
 def measure_knowledge(runs: Runs) -> Iterator[Row]:
     """Where the knowledge of SearChain's nodes comes from (Table 2)."""
     for dataset in _datasets("Table 2", runs, WHOLE):
-        run = runs[dataset, WHOLE]
         # the nodes of all questions of a data set together (SearChain §4.3.1)
-        known = pd.Series(sum(map(knowledge_of, run["nodes"]), []), dtype=object)
+        known = pd.Series(sum(map(knowledge_of, runs[dataset, WHOLE]["nodes"]), []), dtype=object)
         for source, kind in FEEDBACK.items():
-            share = 100 * (known == kind).mean()
-            yield dataset, WHOLE, f"knowledge_{source}", (share, len(run))
+            share = 100 * (known == kind).mean(), len(runs[dataset, WHOLE])
+            yield dataset, WHOLE, f"knowledge_{source}", share
 
 
 def measure_effects(runs: Runs) -> Iterator[Row]:
@@ -167,35 +162,27 @@ def measure_steps(runs: Runs) -> Iterator[Row]:
         yield "musique", system, "accuracy", run["score"]
 
 
-def references_marked(run: pd.DataFrame) -> float:
-    """The mean number of items of knowledge in an answer that are marked (SearChain Table 5, SKC).
-    Adjacent marks, such as [1][2], mark one item; those of no passage do not count (ours).
-    """
-    counts = []
-    for reading, nodes in zip(run["reading"], run["nodes"], strict=True):
-        # a mark is of a node on the correct path (SearChain §4.3.4)
-        passages = {node.mark for node in nodes if node.mark and node.passage}
-        counts.append(sum(not passages.isdisjoint(marks) for marks in citations(reading)))
-    return fmean(counts)
-
-
 def measure_references(runs: Runs, p: Parameters) -> Iterator[Row]:
-    """References (Table 5): how many items of knowledge are marked (SKC), and the share of marks in
-    the right place (AMP) by a judge that knows the facts, if known, on the data sets of Table 2
-    (ours).
+    """References (Table 5): the mean number of items of knowledge in an answer that are marked
+    (SKC), and the share of marks in the right place (AMP) by a judge that knows the facts, if
+    known, on the data sets of Table 2 (ours).
     """
     if not (datasets := _datasets("Table 2", runs, WHOLE)):
         return
-    marked = pd.concat([runs[dataset, WHOLE] for dataset in datasets])
-    yield "unspecified", WHOLE, "skc", (references_marked(marked), len(marked))
+    marked, counts = pd.concat([runs[dataset, WHOLE] for dataset in datasets]), []
+    for reading, nodes in zip(marked["reading"], marked["nodes"], strict=True):
+        # a mark is of a node on the correct path (SearChain §4.3.4); adjacent ones, such as
+        # [1][2], mark one item, and those of no passage do not count (ours)
+        passages = {node.mark for node in nodes if node.mark and node.passage}
+        counts.append(sum(not passages.isdisjoint(marks) for marks in citations(reading)))
+    yield "unspecified", WHOLE, "skc", (fmean(counts), len(counts))
     # three people judge AMP in SearChain §4.3.4; here who knows the facts
     facts = {dataset: find_facts(p, dataset) for dataset in datasets}
     if all(facts.values()):
-        items = read_references(
-            p.change(datasets=datasets, judged=len(marked)), EXPERIMENT, [WHOLE]
-        )
-        marks = [(item, n) for item in items for n in range(item.facts)]
-        right = [judge_reference(*mark, facts[mark[0].dataset]) == "true" for mark in marks]
+        every = p.change(datasets=datasets, judged=len(marked))
+        items = read_references(every, EXPERIMENT, [WHOLE])
+        marks = [(item, n, facts[item.dataset]) for item in items for n in range(item.facts)]
+        right = [judge_reference(*mark) == "true" for mark in marks]
         yield "unspecified", WHOLE, "amp", pd.Series(right, dtype=float)
 
 
@@ -203,8 +190,7 @@ def count_words(outcome: Outcome) -> dict[str, int]:
     """The words that the model reads and writes, and the rounds of retrieval, for a question (#n,
     #m, #r of SearChain §4.3.5). A round is all retrieval before the model writes again.
     """
-    counts = {"words_in": 0, "words_out": 0, "rounds": 0}
-    retrieving = False
+    counts, retrieving = {"words_in": 0, "words_out": 0, "rounds": 0}, False
     for request, reply in ((step.request, step.reply) for step in outcome.trace):
         if isinstance(request, Retrieve):
             counts["rounds"] += not retrieving
@@ -223,15 +209,14 @@ def measure_efficiency(p: Parameters, scores: pd.DataFrame) -> Iterator[Row]:
     the mean of Table 1 (Table 6). Differs from the paper: no seconds, which are of the model at
     hand.
     """
-    means = {
-        (dataset, system): 100 * of.mean() for dataset, system, _, of in measure_answers(scores)
-    }
+    answered = {row[:2]: 100 * row[3].mean() for row in measure_answers(scores)}
     folders = find_test_runs(p, EXPERIMENT)
     for system in _systems("Table 6", folders, p.datasets[0]):
         outcomes = replay(folders[p.datasets[0], system]).values()
         for metric, value in pd.DataFrame(map(count_words, outcomes)).mean().items():
-            yield "unspecified", system, metric, value
-        yield "all", system, "average", fmean(means[name, system] for name in p.datasets)
+            yield "unspecified", system, metric, (value, None)
+        mean = fmean(answered[name, system] for name in p.datasets)
+        yield "all", system, "average", (mean, None)
 
 
 def measure_conflicts(runs: Runs, p: Parameters) -> Iterator[Row]:
@@ -241,13 +226,12 @@ def measure_conflicts(runs: Runs, p: Parameters) -> Iterator[Row]:
     """
     for dataset in p.datasets:
         kinds = find_dataset(dataset).scores
-        if not {(dataset, KNEW), (dataset, ONE_RETRIEVAL)} <= {*runs}:
-            continue
-        if COVER_EM not in kinds or "accuracy" in kinds:
+        asked = {(dataset, KNEW), (dataset, ONE_RETRIEVAL)} <= runs.keys()
+        if not asked or COVER_EM not in kinds or "accuracy" in kinds:
             continue
         alone, with_ir = runs[dataset, KNEW]["right"], runs[dataset, ONE_RETRIEVAL]
-        corpus = open_dataset(p, dataset)[2].corpus
-        best = ["".join(corpus.find(id).text for id in ids[:1]) for ids in with_ir["collected"]]
+        find = open_dataset(p, dataset)[2].corpus.find
+        best = ["".join(find(id).text for id in ids[:1]) for ids in with_ir["collected"]]
         best = [cover_em(*of) == 1 for of in zip(best, with_ir["answers"], strict=True)]
         # S_t and S_f: what the model alone answers right and wrong (SearChain A.2.2)
         for side, ids in (("right", alone.index[alone]), ("wrong", alone.index[~alone])):
@@ -257,62 +241,48 @@ def measure_conflicts(runs: Runs, p: Parameters) -> Iterator[Row]:
             yield dataset, "LLM w/ IR", accuracy, with_ir["right"][ids]
 
 
-def measure_thresholds(scores: pd.DataFrame) -> Iterator[Row]:
-    """SearChain on ELI5 by the ROUGE threshold in the column `overlap` (Table 10)."""
-    for alpha, of in scores.groupby("overlap") if len(scores) else ():
-        yield "eli5", ALPHAS[alpha], "rouge_l", per_question(of, "rouge_l")
-
-
 def count_examples(setups: Sequence[Setup], systems: Sequence[System]) -> Iterator[Row]:
     """How many examples prompts show: those of the stage that shows most (Table 11)."""
     for setup, system in product(setups, systems):
         prompts = [setup.prompt(stage, system=system) for stage in system.stages]
         most = max((len(prompt.demonstrations) for prompt in prompts), default=0)
-        yield setup.dataset.name, system.name, "demonstrations", most
+        yield setup.dataset.name, system.name, "demonstrations", (most, None)
 
 
 def measure_searchain(
-    scores: pd.DataFrame,
-    runs: Runs,
-    forms: pd.DataFrame,
-    second: pd.DataFrame,
-    thresholds: pd.DataFrame,
+    scores: pd.DataFrame, runs: Runs, forms: pd.DataFrame, other: pd.DataFrame, alphas: pd.DataFrame
 ) -> pd.DataFrame:
     """The values that SearChain's claims compare (`judge_claims`): of the head to head, of forms of
-    knowledge (`compare_forms`), of a second model and of thresholds.
+    knowledge (`compare_forms`), of a second model (`other`) and of thresholds of ROUGE (`alphas`).
     """
-    tables = [pd.DataFrame(columns=VALUES)]
-    for table, measured in ((scores, "scores"), (second, "scores of the second model")):
-        first = {name: measures_of(name)[0] for name in table.get("dataset", ())}
-        if first:
-            tables.append(values_of(table.assign(metric=table["dataset"].map(first)), measured))
-
-    def add(measured: str, dataset: str, side: str, metric: str, of: pd.Series) -> None:
-        about = {"measured": measured, "dataset": dataset, "demonstrations": dataset}
-        about |= {"side": side, "metric": metric, "model": scores["model"].iloc[0]}
-        value = SCALES.get(metric, 100) * of.to_numpy(float)
-        tables.append(pd.DataFrame({"id": of.index, "value": value}).assign(**about))
-
+    tables = []
+    for table, measured in ((scores, "scores"), (other, "scores of the second model")):
+        firsts = table["dataset"].map(lambda name: measures_of(name)[0])
+        tables.append(values_of(table.assign(metric=firsts), measured))
     effects, steps = [*measure_effects(runs)], [*measure_steps(runs)]
-    for dataset, system, metric, of in (*effects, *steps, *measure_thresholds(thresholds)):
-        add(metric, dataset, system, metric, of)
+    rows = [(row[2], *row) for row in (*effects, *steps, *measure_answers(alphas))]
     without = {row[0]: row[3] for row in effects if row[1:3] == (ALONE, COVER_EM)}
     for dataset, of in ((row[0], row[3]) for row in effects if row[1:3] == (ALONE, HELPED)):
-        add("w/o IR", dataset, "where IR helps", COVER_EM, of)
-        add("w/o IR", dataset, "elsewhere", COVER_EM, without[dataset].drop(of.index))
+        rows.append(("w/o IR", dataset, "where IR helps", COVER_EM, of))
+        rows.append(("w/o IR", dataset, "elsewhere", COVER_EM, without[dataset].drop(of.index)))
     for kind, *_, metric, of in (row for row in steps if row[1] == ALONE):
-        add("steps by hops", "musique", kind, metric, of)
+        rows.append(("steps by hops", "musique", kind, metric, of))
     for dataset in _datasets("Table 2", runs, WHOLE):
         known = runs[dataset, WHOLE]["nodes"].map(knowledge_of)
         own = known[known.map(bool)].map(lambda kinds: kinds.count("") / len(kinds))
-        add("own knowledge", dataset, "the model's own", "knowledge_of_llm", own)
-        add("own knowledge", dataset, "half", "knowledge_of_llm", own * 0 + 0.5)
-        add("own knowledge by data set", "strategyqa", dataset, "knowledge_of_llm", own)
+        rows.append(("own knowledge", dataset, "the model's own", "knowledge_of_llm", own))
+        rows.append(("own knowledge", dataset, "half", "knowledge_of_llm", own * 0 + 0.5))
+        rows.append(("own knowledge by data set", "strategyqa", dataset, "knowledge_of_llm", own))
     for i, of in forms[forms["panel"] == "a"].set_index("id").groupby("i")["right"]:
-        add("knowledge", "musique", f"last {i} by heart", COVER_EM, of)
+        rows.append(("knowledge", "musique", f"last {i} by heart", COVER_EM, of))
     some = forms[forms["i"] < forms["hops"]].set_index(["id", "i", "panel"])["right"]
     both = some.astype(float).unstack().dropna().groupby("id").mean()  # the i of one are no sample
     names = {"a": "knowledge in the prompt", "b": "sub-questions alone"}
-    for panel, of in both.items():
-        add("knowledge", "musique", names[panel], COVER_EM, of)
+    rows += [("knowledge", "musique", names[of], COVER_EM, both[of]) for of in both]
+    for measured, dataset, side, metric, of in rows:
+        value = SCALES.get(metric, 100) * of.to_numpy(float)
+        about = dict(
+            zip(VALUES, (measured, dataset, scores["model"].iloc[0], dataset, side, metric))
+        )
+        tables.append(pd.DataFrame({"id": of.index, "value": value}).assign(**about))
     return pd.concat(tables, ignore_index=True)

@@ -1,6 +1,7 @@
 """SearChain's tables with our numbers and what its claims compare, from runs written by hand."""
 
 from dataclasses import replace
+from itertools import product
 
 import pandas as pd
 import pytest
@@ -10,11 +11,11 @@ from written import node, run
 from ircotlib import program
 from ircotlib.data import GoldStep, Node, Paragraph, Question
 from ircotlib.datasets import find_dataset
-from ircotlib.datasets.musique import parts_of
-from ircotlib.papers import knowledge, searchain
+from ircotlib.papers import searchain
+from ircotlib.papers import steps as by_steps
 from ircotlib.papers.claims import judge_claims
-from ircotlib.papers.knowledge import compare_forms, count_forms, measure_known
 from ircotlib.papers.searchain import (
+    ALPHAS,
     TABLE,
     compare_reported,
     count_examples,
@@ -28,9 +29,8 @@ from ircotlib.papers.searchain import (
     measure_references,
     measure_searchain,
     measure_steps,
-    measure_thresholds,
-    references_marked,
 )
+from ircotlib.papers.steps import compare_forms, count_forms, measure_known, parts_of
 from ircotlib.parameters import read_parameters
 from ircotlib.program import LINE, Generate, Message, Outcome, Retrieve, Sample, Sampled, Step
 from ircotlib.results.reported import KEYS, read_reported
@@ -68,23 +68,17 @@ def kept(table, *sources, without=(), intervals=True):
 
 
 def test_every_number_of_the_paper_stands_first_and_ours_beside():
-    ours = [("fever", "CoT", "cover_em", 80.0), ("hotpotqa", "IRCoT QA", "cover_em", (1.0, 9))]
+    ours = [
+        ("fever", "CoT", "cover_em", (80.0, None)),
+        ("hotpotqa", "IRCoT QA", "cover_em", (1.0, 9)),
+    ]
     table = compare_reported(ours, "Table 1")
     kept(table, "Table 1", intervals=False)
     row = cell(table, dataset="fever", system="CoT")
     assert (row["paper"], row["ours"], row["difference"]) == (76.98, 80.0, 3.02)
     assert table["ours"].count() == 2 and tuple(table.iloc[-1][["ours", "n"]]) == (1, 9)
-    table = compare_reported([("musique", "ReAct", "misled_by_ir", 5.0)], "Table 3(b)")
+    table = compare_reported([("musique", "ReAct", "misled_by_ir", (5.0, None))], "Table 3(b)")
     assert cell(table, dataset="musique", system="React")["ours"] == 5  # as the paper writes it
-
-
-def test_answers_are_scored_by_the_first_measure_of_the_data_set():
-    scores = pd.DataFrame({"id": ["a", "b"] * 2, "system": ["CoT"] * 2 + ["DSP"] * 2})
-    scores = scores.assign(dataset="fever", cover_em=[1.0, 0, 1, 1], f1=0.5, metric="f1")
-    rows = {system: (metric, of.mean()) for _, system, metric, of in measure_answers(scores)}
-    assert rows == {"CoT": ("cover_em", 0.5), "DSP": ("cover_em", 1)}
-    [eli5] = measure_answers(scores[:2].assign(dataset="eli5", rouge_l=0.25))
-    assert eli5[:3] == ("eli5", "CoT", "rouge_l")
 
 
 def passed(mark, **fields):
@@ -120,15 +114,13 @@ def test_where_retrieval_helps_and_misleads():
     kept(table, "Table 3(a)", "Table 3(b)")
     row = cell(table, dataset="musique", system="SearChain", metric="cover_em_where_ir_helps")
     assert (row["ours"], row["n"]) == (75, 4)
-    misled = table[(table["metric"] == "misled_by_ir") & table["ours"].notna()]
-    shares = dict(zip(misled["system"], misled["ours"], strict=True))
-    assert shares == {"Self-Ask": 50, "DSP": 100, "SearChain": 0} and set(misled["n"]) == {2}
-    exact = misled.set_index("system")[["low", "high"]].round(1)  # 0 of 2: 1 - 0.025^(1/2)
+    misled = table[(table["metric"] == "misled_by_ir") & table["ours"].notna()].set_index("system")
+    assert dict(misled["ours"]) == {"Self-Ask": 50, "DSP": 100, "SearChain": 0}
+    exact = misled[["low", "high"]].round(1)  # 0 of 2: 1 - 0.025^(1/2)
     assert tuple(exact.loc["SearChain"]) == (0, 84.2) and tuple(exact.loc["DSP"]) == (15.8, 100)
     few = {("musique", "SearChain"): RUNS["musique", "SearChain"]}  # what was not run stays empty
-    for measure, source in ((measure_effects, "Table 3(a)"), (measure_steps, "Table 4")):
-        table = compare_reported(measure(few), source)
-        assert table["ours"].isna().all() and table["paper"].notna().all()
+    table = compare_reported(measure_effects(few), "Table 3(a)")
+    assert table["ours"].isna().all() and table["paper"].notna().all()
 
 
 def test_steps_of_reasoning():
@@ -150,12 +142,10 @@ def test_steps_of_reasoning():
 
 def test_references_are_counted_without_facts():
     """3 marks in the first, 1 in the second, 0 in the third; in the fourth only [1]."""
-    assert references_marked(WITH) == (3 + 1 + 0 + 1) / 4
     p = read_parameters("mini", {"datasets": ["musique"], "data_dir": "elsewhere"})
-    marked = {**RUNS, ("musique", "SearChain"): run([1], [node(1)], reading="A [1]. B [1]. C.")}
-    table = compare_reported(measure_references(marked, p), "Table 5")
+    table = compare_reported(measure_references({("musique", "SearChain"): WITH}, p), "Table 5")
     kept(table, "Table 5", intervals=False)
-    assert cell(table, system="SearChain", metric="skc")["ours"] == 2
+    assert cell(table, system="SearChain", metric="skc")["ours"] == (3 + 1 + 0 + 1) / 4
     assert pd.isna(cell(table, system="SearChain", metric="amp")["ours"])
     assert not [*measure_references({}, p)]
 
@@ -211,48 +201,26 @@ def test_conflicts_of_two_kinds_of_knowledge(monkeypatch):
 
 
 def test_other_models_thresholds_and_examples():
-    second = pd.DataFrame({"id": ["a", "b"], "dataset": "eli5", "system": "DSP"})
-    table = compare_reported(measure_answers(second.assign(rouge_l=[0.5, 0.25])), "Table 9")
+    second = pd.DataFrame({"id": ["a", "b"], "dataset": "eli5", "system": "DSP", "metric": "f1"})
+    second = second.assign(rouge_l=[0.5, 0.25])  # the first measure of ELI5
+    table = compare_reported(measure_answers(second), "Table 9")
     kept(table, "Table 9")
     assert cell(table, dataset="eli5", system="DSP")["ours"] == 37.5
-    assert compare_reported((), "Table 9")["ours"].isna().all()
-    by_alpha = pd.DataFrame({"id": ["a", "b"], "overlap": 0.3, "rouge_l": [0.2, 0.3]})
-    table = compare_reported(measure_thresholds(by_alpha), "Table 10")
+    alphas = second.assign(system=ALPHAS[0.3], rouge_l=[0.2, 0.3])
+    table = compare_reported(measure_answers(alphas), "Table 10")
     kept(table, "Table 10")
     assert list(table["ours"].dropna()) == [25.0]
-
-    class Setup:
-        dataset = find_dataset("zsre")
-
-        def prompt(self, stage, system):
-            return type("Prompt", (), {"demonstrations": [stage] * (stage == "read")})
-
-    rows = count_examples([Setup()], choose_systems(["Self-Ask", "CoT"]))
+    setup = type("Setup", (), {"dataset": find_dataset("zsre")})
+    setup.prompt = lambda stage, system: type("Prompt", (), {"demonstrations": [stage] * 2})
+    rows = count_examples([setup], choose_systems(["Self-Ask"]))
     table = compare_reported(rows, "Table 11")
     kept(table, "Table 11", intervals=False)
-    ours = table.dropna(subset="ours").set_index("system")["ours"]
-    assert dict(ours) == {"CoT": 0, "Self-Ask": 1}
-
-
-NO_FORMS = pd.DataFrame(columns=["id", "panel", "hops", "i", "right"])
-NO_SCORES = pd.DataFrame(columns=["id", "dataset", "system", "model", "overlap", "rouge_l"])
-
-
-def scored(answers, model="gpt-x"):
-    """Cover-EM of forty of MuSiQue's questions by system."""
-    tables = [
-        pd.DataFrame({"id": [f"q{n}" for n in range(40)], "cover_em": map(float, right)}).assign(
-            system=system, dataset="musique", demonstrations="musique", model=model, metric="f1"
-        )
-        for system, right in answers.items()
-    ]
-    return pd.concat(tables, ignore_index=True)
+    assert dict(table.dropna(subset="ours").set_index("system")["ours"]) == {"Self-Ask": 2}
 
 
 def test_what_searchains_claims_compare():
-    answers = {"SearChain": [1] * 40, "DSP": [0] * 36 + [1] * 4, "SearChain w/o IR": [0] * 40}
-    answers["SearChain w/o IR"][38:] = 1, 1
-    answers |= {"CoT": [1] * 20 + [0] * 20, "OneR QA": [0] * 40}
+    answers = {"SearChain": [1] * 40, "DSP": [0] * 36 + [1] * 4}
+    answers |= {"SearChain w/o IR": [0] * 38 + [1] * 2, "CoT": [1] * 20 + [0] * 20}
     nodes = {"SearChain": [node(1, "completion")]}
     runs = {("musique", n): run(right, nodes.get(n, ())) for n, right in answers.items()}
     whole, alone = runs["musique", "SearChain"], runs["musique", "SearChain w/o IR"]
@@ -261,17 +229,16 @@ def test_what_searchains_claims_compare():
     for of_system in runs.values():
         of_system["kind"] = ["2hop", "3hop"] * 20
     alone["nodes"] = [(node(1),), (node(1), node(2))] * 20
-    forms = [
-        (f"q{n}", panel, 2, i, panel == "a" and i == 1)
-        for n in range(9)
-        for panel in "ab"
-        for i in (1, 2)
-    ]
-    forms = pd.DataFrame(forms, columns=NO_FORMS.columns)
-    eli5 = [(id, a, n) for a in (0.35, 0.4) for id, n in (("a", 0.5), ("b", 0.25 + a))]
-    eli5 = pd.DataFrame(eli5, columns=["id", "overlap", "rouge_l"])
-    scores = scored(answers)
-    values = measure_searchain(scores, runs, forms, scored(answers, "vicuna"), eli5)
+    forms = product((f"q{n}" for n in range(9)), "ab", [2], (1, 2))
+    forms = pd.DataFrame(forms, columns=["id", "panel", "hops", "i"])
+    forms["right"] = (forms["panel"] == "a") & (forms["i"] == 1)
+    eli5 = [(id, ALPHAS[a], n) for a in (0.35, 0.4) for id, n in (("a", 0.5), ("b", 0.25 + a))]
+    eli5 = pd.DataFrame(eli5, columns=["id", "system", "rouge_l"]).assign(dataset="eli5")
+    about = {"dataset": "musique", "demonstrations": "musique", "model": "gpt-x"}
+    scores = [one.assign(system=n, cover_em=one["score"]) for (_, n), one in runs.items()]
+    scores = pd.concat(scores).rename_axis("id").reset_index().assign(**about)
+    second = scores.assign(model="vicuna")
+    values = measure_searchain(scores, runs, forms, second, eli5)
     claims, table = judge_claims("searchain", values)
     assert len(claims) == 16 and set(table["model"].dropna()) == {"gpt-x", "vicuna"}
     rows = table.set_index("comparison")
@@ -285,10 +252,7 @@ def test_what_searchains_claims_compare():
     own = rows.loc["the model's own > half"]
     assert (own["ours"], own["verdict"]) == (-45, "does not hold")
     taken = table[table["claim"] == "SearChain w/o IR takes more steps than others"]
-    assert list(taken["ours"]) == [1, 2] and list(taken["dataset"]) == [
-        "musique_2hop",
-        "musique_3hop",
-    ]
+    assert dict(zip(taken["dataset"], taken["ours"])) == {"musique_2hop": 1, "musique_3hop": 2}
     assert rows.at["musique_3hop > musique_2hop", "ours"] == 1
     form = rows.loc["knowledge in the prompt > sub-questions alone"]
     assert (form["ours"], form["n"], form["p"]) == (100, 9, pytest.approx(2 * 0.5**9, abs=1e-4))
@@ -298,14 +262,20 @@ def test_what_searchains_claims_compare():
     assert list(table[table["source"] == "Table 9"]["paper"]) == ["+1.53 (Vicuna-13B)"]
 
 
-QUESTION = Question("q", "Where was the director of F born?", ("Varn",), (), "musique", "2hop")
-OF_Q = GoldStep("Who directed F?", "Ada"), GoldStep("Where was Ada born?", "Varn")
+STEPS = GoldStep("Who directed F?", "Ada", ()), GoldStep("Where was #1 born?", "Varn", ())
+QUESTION = Question("q", "Where was the director of F born?", ("Varn",), (), "musique", steps=STEPS)
+OF_Q = parts_of(QUESTION)
+OTHER = Question("r", "Who?", ("x",), (), "musique", steps=STEPS)
 
 
-def test_the_answers_before_a_part_are_filled_in():
-    born, founded = replace(OF_Q[1], question="Where was #1 born?"), "Who founded #2, not #1 or #3?"
-    question = replace(QUESTION, steps=(OF_Q[0], born, GoldStep(founded, "Bel")))
-    assert parts_of(question) == (*OF_Q, GoldStep("Who founded Varn, not Ada or #3?", "Bel"))
+def test_parts_are_questions_with_the_answers_before_them_filled_in():
+    last = replace(QUESTION, steps=(*STEPS, GoldStep("Who founded #2, not #1?", "Bel", ())))
+    parts = [(part.id, part.text, part.answers) for part in parts_of(last)]
+    assert parts == [
+        ("q/part 0", "Who directed F?", ("Ada",)),
+        ("q/part 1", "Where was Ada born?", ("Varn",)),
+        ("q/part 2", "Who founded Varn, not Ada?", ("Bel",)),
+    ]
 
 
 def write(question, thoughts):
@@ -318,7 +288,7 @@ BELOW = [(OF_Q[:1], True, f"{DIRECTED}Ada\n"), (OF_Q[:1], False, f"{DIRECTED}\n"
 
 @pytest.mark.parametrize(("given", "answered", "before"), BELOW)
 def test_a_question_below_its_parts(given, answered, before):
-    steps = knowledge.answer_given_parts(QUESTION, given, answered, write, max_tokens=9)
+    steps = by_steps.answer_given_parts(QUESTION, given, answered, write, max_tokens=9)
     requests, result = play(steps, ["Varn"])
     assert requests == [Generate(f"{before}Q: {QUESTION.text}\nA: ", LINE, 9)]
     assert result.answer == "Varn"
@@ -326,8 +296,7 @@ def test_a_question_below_its_parts(given, answered, before):
 
 def test_only_what_is_known_is_asked(monkeypatch):
     """The last part of q is known, and both parts of r; so q is only in S_1."""
-    setup = type("Setup", (), {"backends": (), "calls": None})()
-    setup.test = [QUESTION, Question("r", "Who?", ("x",), (), "musique")]
+    setup = type("Setup", (), {"backends": (), "calls": None, "test": [QUESTION, OTHER]})()
     setup.prompt = lambda stage, system: write
     setup.tokens = lambda system: {"max_tokens": 5}
     knows = {"q/part 0": False} | dict.fromkeys(["q/part 1", "r/part 0", "r/part 1"], True)
@@ -336,22 +305,16 @@ def test_only_what_is_known_is_asked(monkeypatch):
         answer = type("P", (), {"answer": "Varn"})
         return {id: Outcome(id, answer, ()) for id in programs}, {}
 
-    monkeypatch.setattr(knowledge, "run", run)
-    table = compare_forms(setup, {"q": OF_Q, "r": OF_Q}, pd.Series(knows))
+    monkeypatch.setattr(by_steps, "run", run)
+    table = compare_forms(setup, pd.Series(knows))
     rows = [tuple(row) for row in table[["id", "panel", "i", "right"]].to_numpy()]
     assert rows == [("q", "a", 1, True), *(("r", x, i, False) for x in "ab" for i in (1, 2))]
-    assert compare_forms(setup, {"q": (), "r": ()}, pd.Series()).empty
+    assert compare_forms(setup, pd.Series(dict.fromkeys(knows, False))).empty
     counted = count_forms(table)[["panel", "i", "n"]].to_numpy().tolist()
     of_r = [["a of b", 1, 1], ["a of b", 2, 1], ["b", 1, 1], ["b", 2, 1]]
     assert counted == [["a", 1, 2], ["a", 2, 1], *of_r]
-
-
-def test_questions_all_of_whose_parts_are_known():
-    hops = {"q0": 2, "q2": 3, "q3": 2}  # not all parts of q1 are known
-    rows = [(id, "b", n, i) for id, n in hops.items() for i in range(1, n + 1)]
-    forms = pd.DataFrame([*rows, ("q1", "a", 2, 1)], columns=["id", "panel", "hops", "i"])
-    right = pd.Series({"q0": True, "q1": True, "q2": False, "q3": False})
-    table = compare_reported(measure_known(right, forms), "Table 7")
-    kept(table, "Table 7")
-    assert list(table["ours"][:2]) == [0.5, 0] and list(table["n"][:2]) == [2, 1]
-    assert list(table)[:3] == KEYS
+    # Table 7, of those all of whose parts are known: r
+    known = compare_reported(measure_known(pd.Series({"q": False, "r": True}), table), "Table 7")
+    kept(known, "Table 7")
+    assert list(known["ours"][:1]) == [1] and list(known["n"][:1]) == [1]
+    assert list(known)[:3] == KEYS
