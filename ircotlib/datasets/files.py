@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from ircotlib.data import Paragraph, Question, excerpt
+from ircotlib.data import Paragraph, Question
 from ircotlib.datasets import Dataset, QuestionContext, find_dataset
 from ircotlib.datasets.corpora import full_corpus_folder, make_full_corpus
 from ircotlib.datasets.official import AGAIN, find_file
@@ -67,7 +67,7 @@ def questions_of(examples: Iterable[QuestionContext], path: Path) -> list[Questi
     for number, question in enumerate(questions, start=1):
         texts = (question.id, question.text, *(question.answers or [""]))
         if wrong := [text for text in texts if not isinstance(text, str) or not text.strip()]:
-            blank = f"expected id, text and answers that are not blank, found {excerpt(wrong[0])}"
+            blank = f"expected id, text and answers that are not blank, found {wrong[0]!r:.60}"
             raise DataError(f"{path}, question {number}: {blank}: {AGAIN}")
     [(id, count)] = Counter(question.id for question in questions).most_common(1)
     if count > 1:

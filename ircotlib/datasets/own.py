@@ -7,14 +7,13 @@ from pathlib import Path
 
 from pydantic import Field
 
-from ircotlib.data import Paragraph, Question, read_lines, write_jsonl
+from ircotlib.data import Paragraph, Question, read_cells, read_lines, write_jsonl
 from ircotlib.datasets import Dataset, QuestionContext
 from ircotlib.datasets.official import Record, String, Text, check, read_records
 from ircotlib.datasets.pooled import digest, make_paragraph, pool
 from ircotlib.errors import DataError, UserError
 from ircotlib.files import writing
 from ircotlib.metrics import even_bare, exact_match, squad_f1
-from ircotlib.tables import read_cells
 
 NAME = "own"
 FILE = "questions.jsonl"

@@ -1,6 +1,5 @@
 """Words the inputs in official files as questions."""
 
-from ircotlib.data import excerpt
 from ircotlib.errors import DataError
 
 SEPARATOR = " [SEP] "  # between the subject and the relation of zsRE's and T-REx's inputs
@@ -10,7 +9,7 @@ def ask_relation(text: str) -> str:
     """The question for "subject [SEP] relation", in a wording of ours; else ValueError."""
     subject, separator, relation = text.partition(SEPARATOR)
     if not (subject.strip() and separator and relation.strip()):
-        raise DataError(f"expected 'subject{SEPARATOR}relation', found {excerpt(text)}")
+        raise DataError(f"expected 'subject{SEPARATOR}relation', found {text!r:.60}")
     return f"What is the {relation.strip()} of {subject.strip()}?"
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ircotlib.data import excerpt, parse_json, read_lines, read_text
+from ircotlib.data import parse_json, read_lines, read_text
 from ircotlib.datasets import all_datasets, find_dataset
 from ircotlib.datasets.files import find_questions
 from ircotlib.errors import DataError, UserError
@@ -114,7 +114,7 @@ def read_answers(path: Path) -> dict[str, str]:
         said = " ".join(said) if isinstance(said, list) else said
         if not isinstance(said, str) or id is None or str(id) in answers:
             again = " again" if str(id) in answers else ""
-            found = f"found the id {id!r}{again} with {excerpt(said)}"
+            found = f"found the id {id!r}{again} with {said!r:.60}"
             raise DataError(f"{path}: {found}, expected one answer for each id, a text")
         answers[str(id)] = said
     if not answers:
