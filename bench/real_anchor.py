@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ircotlib.command.options import add_profile, new_parser, parse_changes, refusing
+from ircotlib.command.options import add_profile, new_parser, parse_changes
 from ircotlib.experiment.compare import run_system
 from ircotlib.experiment.runs import Run, read_predictions
 from ircotlib.experiment.setup import Setup, open_setup
@@ -156,9 +156,8 @@ def main() -> None:
     parser = new_parser(__doc__)
     add_profile(parser, "sample")
     options = parser.parse_args()
-    with refusing():
-        changes = parse_changes(options.set)
-        p = read_parameters(options.profile, changes).change(**FIXED | changes)
+    changes = parse_changes(options.set)
+    p = read_parameters(options.profile, changes).change(**FIXED | changes)
     answers = pd.concat([run_dataset(p, name) for name in p.datasets], ignore_index=True)
     table = measure(answers)
     save_figure(draw(table), table, NAME, p, describe(answers, p.profile))

@@ -24,7 +24,7 @@ from ircot_laboratory.questions.questions import ALL_DATASETS, DATASETS, make_ri
 from ircot_laboratory.world.encyclopedia import make_world
 from ircot_laboratory.world.pages import KILT
 from ircot_laboratory.world.records import Riddle, World
-from ircotlib.command.options import new_parser, read_count, read_folder, refusing
+from ircotlib.command.options import new_parser
 from ircotlib.data import write_jsonl
 from ircotlib.datasets.searchain import PAGES
 from ircotlib.errors import UserError
@@ -170,10 +170,10 @@ def hash_generator() -> str:
 def main(arguments: Iterable[str] | None = None) -> None:
     parser = new_parser(__doc__, "ircotlib laboratory")
     add = parser.add_argument
-    add("folder", nargs="?", type=read_folder, help="where the data sets are written")
+    add("folder", nargs="?", type=Path, help="where the data sets are written")
     add("--seed", type=int, default=SEED, help="another seed makes another encyclopedia")
-    add("--size", type=read_count, default=SIZE, help="about how many pages the encyclopedia has")
-    add("--questions", type=read_count, default=QUESTIONS, help="questions per data set")
+    add("--size", type=int, default=SIZE, help="about how many pages the encyclopedia has")
+    add("--questions", type=int, default=QUESTIONS, help="questions per data set")
     add("--downloads", action="store_true", help="with the files of the papers' corpora")
     add("--prompts", action="store_true", help="write the demonstrations in prompts/ instead")
     options = parser.parse_args(arguments)
@@ -183,6 +183,5 @@ def main(arguments: Iterable[str] | None = None) -> None:
         made = ((dataset, make_dataset(dataset)) for dataset in DATASETS)
         print(*write_all_demonstrations(PROMPTS / "laboratory", made), sep="\n")
         return
-    with refusing():
-        o = options
-        print(make_laboratory(o.folder, o.seed, o.size, o.questions, o.downloads))
+    o = options
+    print(make_laboratory(o.folder, o.seed, o.size, o.questions, o.downloads))

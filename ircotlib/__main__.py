@@ -4,12 +4,11 @@ ircotlib figures      every figure and table, from the notebooks
 ircotlib ask          a question of your own, to any of the systems
 ircotlib systems      lists the systems
 ircotlib fetch        downloads the official files that a profile needs
-ircotlib import       brings in questions, corpora and texts; and real models' outputs
+ircotlib import       brings in questions, corpora and texts
 ircotlib laboratory   makes another laboratory
 ircotlib report       one page of runs to hand on, which works from disk
 
-ircotlib COMMAND --help says more, with an example, and ircotlib --version which this is.
-`python -m ircotlib` is the same.
+ircotlib COMMAND --help says more, with an example.
 """
 
 import os
@@ -17,38 +16,35 @@ import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.metadata import version
+
+import psutil
 
 from ircotlib.command.options import say_error
 from ircotlib.errors import UserError
 
 COMMANDS = {
-    "figures": "ircotlib.command.figures",
-    "ask": "ircotlib.command.ask",
-    "systems": "ircotlib.command.systems",
-    "fetch": "ircotlib.command.fetch",
-    "import": "ircotlib.command.bring",
-    "laboratory": "ircot_laboratory.make",
-    "report": "ircotlib.command.report",
+    "figures": "ircotlib.command.figures:main",
+    "ask": "ircotlib.command.show:ask",
+    "systems": "ircotlib.command.show:systems",
+    "fetch": "ircotlib.command.fetch:main",
+    "import": "ircotlib.command.bring:main",
+    "laboratory": "ircot_laboratory.make:main",
+    "report": "ircotlib.command.show:report",
 }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command that the first argument names. The exit status is 2 if what was asked for is
-    wrong (UserError), 1 after any other error, and 130 after an interrupt.
-    """
+    """Run a command. The exit status: 2 after a UserError, 1 after others, 130 if interrupted."""
     command, *rest = (sys.argv[1:] if arguments is None else list(arguments)) or ["--help"]
     if command in ("-h", "--help"):
         print(__doc__.strip())
-        return 0
-    if command == "--version":
-        print(f"ircotlib {version('ircotlib')}")
         return 0
     if command not in COMMANDS:
         return say_error(f"found the command {command!r}, expected one of {', '.join(COMMANDS)}", 2)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C
     try:
-        return import_module(COMMANDS[command]).main(rest) or 0
+        module, _, function = COMMANDS[command].partition(":")
+        return getattr(import_module(module), function)(rest) or 0
     except UserError as error:
         return say_error(error, 2)
     except BrokenPipeError:  # whoever reads the output, such as `head`, has read enough
@@ -58,17 +54,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return say_error(error, 1)
     except KeyboardInterrupt:
         print("\ninterrupted: what was done is kept; the same command resumes", file=sys.stderr)
-        stop()
-
-
-def stop() -> None:
-    """End this process and those that it started, without waiting for their notebooks."""
-    import psutil
-
-    for process in psutil.Process().children(recursive=True):
-        process.kill()
-    sys.stderr.flush()
-    os._exit(130)
+        for process in psutil.Process().children(recursive=True):
+            process.kill()
+        os._exit(130)  # without waiting for notebooks
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
-"""The records of the workbench, and reading and writing them as JSON lines."""
+"""The records of the workbench, and files of them: JSON lines, and CSV."""
 
+import csv
 import dataclasses
 import json
 from collections.abc import Iterable, Iterator
@@ -109,14 +110,13 @@ def read_lines(path: Path) -> Iterator[tuple[dict, str]]:
 
 
 def read_objects(lines: Iterable[bytes], path: str) -> Iterator[tuple[dict, str]]:
-    """As `read_lines`, of a file that is open."""
     number = 0
     try:
         for number, line in enumerate(lines, start=1):
             if line.strip():
                 row = json.loads(line.decode("utf-8-sig"))
                 if not isinstance(row, dict):
-                    raise ValueError(f"found {excerpt(row)}, expected one JSON object")
+                    raise ValueError(f"found {row!r:.60}, expected one JSON object")
                 yield row, f"{path}:{number}"
     except (ValueError, EOFError, OSError) as error:  # no JSON, no UTF-8; a bz2 that is cut off
         raise DataError(f"{path}:{number}: {error}: get the file again, or correct it") from None
@@ -138,7 +138,14 @@ def read_text(path: Path) -> str:
         raise DataError(f"{path}: {error}: save it in UTF-8, or get it again") from None
 
 
-def excerpt(value: object) -> str:
-    """The beginning of a value, in one line, for an error message."""
-    text = repr(value)
-    return text if len(text) <= 60 else text[:60] + "..."
+def read_cells(path: Path, delimiter: str = ",") -> Iterator[tuple[dict[str, str], str]]:
+    """The rows of a table in UTF-8 by column, each with its place, `path:line`."""
+    with Path(path).open(encoding="utf-8-sig", newline="") as file:
+        rows = csv.DictReader(file, delimiter=delimiter, strict=True)
+        try:
+            for row in rows:
+                if None in row or None in row.values():
+                    raise csv.Error("found more or fewer cells than columns: put a text in quotes")
+                yield row, f"{path}:{rows.line_num}"
+        except (ValueError, csv.Error) as error:  # ValueError: no UTF-8
+            raise DataError(f"{path}:{rows.line_num}: {error}") from None

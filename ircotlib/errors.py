@@ -1,6 +1,4 @@
-"""The kinds of error that a caller can tell apart. Each message is one line: what was found,
-what was expected, what to do.
-"""
+"""The kinds of error that a caller can tell apart. A message is one line."""
 
 
 class UserError(ValueError):
@@ -13,7 +11,3 @@ class DataError(ValueError):
 
 class Unavailable(OSError):
     """A server, a hub, a client or an extra is not there; the same may work later."""
-
-
-class NothingToRun(UserError):
-    """With these parameters, a notebook has nothing to run: `ircotlib figures` leaves it out."""

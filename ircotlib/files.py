@@ -22,28 +22,22 @@ SHIPPED = HERE.parent / "shipped" if INSTALLED else HERE.parents[1]
 
 
 def movable(variable: str, default: Path) -> Path:
-    """The folder that an environment variable names, or the default. The variable is made absolute
-    for this process and its children, because notebooks run in another folder.
-    """
-    if not os.environ.get(variable):
-        return default
-    os.environ[variable] = str(Path(os.environ[variable]).expanduser().absolute())
-    return Path(os.environ[variable])
-
-
-def _own_or_shipped(name: str) -> Path:
-    return ROOT / name if (ROOT / name).is_dir() else SHIPPED / name
+    """The folder that a variable of the environment names, made absolute, or the default."""
+    if folder := os.environ.get(variable):
+        os.environ[variable] = str(Path(folder).expanduser().absolute())
+    return Path(os.environ.get(variable) or default)
 
 
 # where relative paths begin: the clone; of an installed package, IRCOT_HOME or the current folder
 ROOT = movable("IRCOT_HOME", Path.cwd()) if INSTALLED else SHIPPED
-if INSTALLED:
-    os.environ["IRCOT_HOME"] = str(ROOT)  # notebooks run in another folder
+if INSTALLED:  # notebooks run in another folder
+    os.environ["IRCOT_HOME"] = str(ROOT)
 # corpora, indexes, runs, calls.sqlite, executed notebooks
 DATA = movable("IRCOT_DATA", ROOT / "data")
 FIGURES = movable("IRCOT_FIGURES", ROOT / "figures")
-NOTEBOOKS = _own_or_shipped("notebooks")
-PROFILES = _own_or_shipped("profiles")
+NOTEBOOKS, PROFILES = (
+    ROOT / name if (ROOT / name).is_dir() else SHIPPED / name for name in ("notebooks", "profiles")
+)
 PROMPTS = SHIPPED / "prompts"
 REPORTED = SHIPPED / "data" / "reported.csv"
 CLAIMS = SHIPPED / "data" / "claims.csv"
@@ -71,10 +65,7 @@ def figure_path(file: str, profile: str = "mini", trial: str = "") -> Path:
 
 
 def name_trial(changed: Mapping[str, object]) -> str:
-    """The folder for what changed parameters make, below that of what the profile makes, which so
-    stays as it was: "trials/" and the changes, with a hash if they are long or no name of a file;
-    "" if there are none.
-    """
+    """The folder, below the profile's, of what changed parameters make; "" if none has changed."""
     texts = {n: "+".join(map(str, v)) if isinstance(v, list) else v for n, v in changed.items()}
     whole = ",".join(f"{name}={texts[name]}" for name in sorted(texts))
     short = re.sub(r"[^\w.,=+-]+", "-", whole, flags=re.ASCII)[:60]
@@ -85,9 +76,7 @@ def name_trial(changed: Mapping[str, object]) -> str:
 
 @contextmanager
 def writing(path: Path) -> Iterator[Path]:
-    """Write a file or a folder whole: yields a path beside it to write to, which takes its place at
-    the end of the block. After an error or a kill, what was there before is still there.
-    """
+    """Write a file or a folder whole: yields a path beside it, which takes its place at the end."""
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_name(f"{path.name}.{token_hex(4)}.partial")
     try:
@@ -107,20 +96,22 @@ def locked(path: Path) -> Iterator[None]:
         yield
 
 
+def write_table(path: Path, table) -> None:
+    """Write a table of pandas as CSV. Half of a surrogate pair is written as an escape."""
+    with writing(path) as new:
+        table.to_csv(new, index=False, lineterminator="\n", errors="backslashreplace")
+
+
 def track(items: Iterable, label: str, total: int | None = None) -> Iterable:
     """The items, with a bar that counts them."""
-    return tqdm(items, label, total, leave=False, disable=_in_batch())
+    return tqdm(items, label, total, leave=False)
 
 
 @contextmanager
 def show_progress(label: str, total: int | None) -> Iterator[Callable[[int, int], None]]:
     """Yield a callable progress(done, total) that moves a bar."""
-    with tqdm(desc=label, total=total, leave=False, disable=_in_batch()) as bar:
+    with tqdm(desc=label, total=total, leave=False) as bar:
         yield lambda done, total: bar.update(done - bar.n)
-
-
-def _in_batch() -> bool:
-    return bool(os.environ.get("IRCOT_BATCH"))
 
 
 def need(package: str, extra: str) -> None:

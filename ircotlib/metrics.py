@@ -1,6 +1,4 @@
-"""Scores of one prediction, from 0 to 1, for answers and for retrieved paragraphs; the record of a
-data set names those that it uses.
-"""
+"""Scores of one prediction, from 0 to 1, for answers and for retrieved paragraphs."""
 
 import re
 from collections import Counter
@@ -78,9 +76,7 @@ def squad_f1(prediction: str, answer: str) -> float:
 
 
 def even_bare(score: Callable[[str, Sequence[str]], float]) -> Callable:
-    """A score that compares a text such as A or !!!, of which it would leave nothing, as it is
-    (ours).
-    """
+    """A score that compares A or !!!, of which it would leave nothing, as it is (ours)."""
 
     @against_best
     @wraps(score)
@@ -121,7 +117,7 @@ def rouge_l(prediction: str, answer: str) -> float:
 
 def paragraph_recall(found_ids: Collection[str], gold_ids: Collection[str]) -> float:
     """The share of the gold paragraphs that were found (IRCoT §4.1: neither precision nor rank
-    counts); NaN, which pandas leaves out of means, for a question without gold paragraphs.
+    counts); NaN for a question without gold paragraphs.
     """
     gold = set(gold_ids)
     return len(gold & set(found_ids)) / len(gold) if gold else float("nan")

@@ -17,28 +17,11 @@ from ircotlib.prompting.prompt import AGENT, GPT3, STYLES
 from ircotlib.retrieval import check_retriever
 from ircotlib.systems import all_systems
 
-INT, FLOAT = "tag:yaml.org,2002:int", "tag:yaml.org,2002:float"
-INTEGER = r"[-+]?(0|[1-9][0-9]*)"
-DECIMAL = rf"({INTEGER}\.[0-9]*|[-+]?\.[0-9]+)([eE][-+]?[0-9]+)?|{INTEGER}[eE][-+]?[0-9]+"
-
-
-class _Loader(yaml.SafeLoader):
-    """Numbers are decimal, as in YAML 1.2: `030` and `1:30` are texts, not 24 and 90."""
-
-    yaml_implicit_resolvers = {
-        first: [(tag, form) for tag, form in forms if tag not in (INT, FLOAT)]
-        for first, forms in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
-
-
-_Loader.add_implicit_resolver(INT, re.compile(rf"^({INTEGER})$"), list("-+0123456789"))
-_Loader.add_implicit_resolver(FLOAT, re.compile(rf"^({DECIMAL})$"), list("-+.0123456789"))
-
 
 def read_value(text: str) -> object:
     """The value of a YAML text. Raises UserError, in one line."""
     try:
-        return yaml.load(text, _Loader)
+        return yaml.safe_load(text)
     except (yaml.YAMLError, ValueError) as error:  # ValueError: as 2024-99-99
         raise UserError(f"found no YAML ({' '.join(str(error).split())})") from None
 
@@ -83,8 +66,8 @@ Prices = Annotated[list[Price], Field(min_length=2, max_length=2)]
 
 
 class Parameters(BaseModel):
-    """All parameters. Others are the grids of systems: `<system's file>_<parameter>`, as in
-    `ircot_k`; with the prefix "scale_" or "ood_", those for 06_scale or 07_ood.
+    """All parameters, and the grids of systems: `<system's file>_<parameter>`, as in `ircot_k`;
+    with "scale_" or "ood_" before it, for 06_scale or 07_ood.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow", strict=True, str_strip_whitespace=True)
@@ -212,13 +195,9 @@ def check(values: dict) -> Parameters:
     try:
         return Parameters(**values)
     except ValidationError as error:
-        found = []
-        for each in error.errors():
-            name, message = ".".join(map(str, each["loc"])), each["msg"]
-            if each["type"] != "value_error":  # ours name the value, unless it has a password
-                message += f", found {each['input']!r}"
-            found.append(f"{name}: {message.removeprefix('Value error, ')}".lstrip(": "))
-        raise UserError("; ".join(dict.fromkeys(found))) from None
+        said = [(".".join(map(str, each["loc"])), each["msg"]) for each in error.errors()]
+        found = [f"{name}: {msg.removeprefix('Value error, ')}".lstrip(": ") for name, msg in said]
+        raise UserError("; ".join(found)) from None
 
 
 def read_parameters(profile: str, changes: dict | None = None) -> Parameters:

@@ -11,8 +11,6 @@ from types import ModuleType
 from ircotlib.errors import UserError
 from ircotlib.files import ROOT, movable
 
-OWN = {"systems": "ircotlib.systems", "datasets": "ircotlib.datasets"}
-
 
 @cache
 def import_plugins(kind: str) -> tuple[ModuleType, ...]:
@@ -20,25 +18,16 @@ def import_plugins(kind: str) -> tuple[ModuleType, ...]:
     first, then the Python files in the folder of plug-ins.
     """
     own = []
-    if kind in OWN:
-        room = import_module(OWN[kind])
+    if kind != "retrievers":
+        room = import_module(f"ircotlib.{kind}")
         names = [module.name for module in pkgutil.iter_modules(room.__path__)]
         own = [room, *(import_module(f"{room.__name__}.{name}") for name in names)]
-    return (*own, *map(_import_file, sorted(_plugin_folder().glob("*.py"))))
+    return (*own, *map(_import_file, sorted(plugin_folder().glob("*.py"))))
 
 
-def prompt_folders() -> tuple[Path, ...]:
-    """The folder `prompts` beside the plug-ins."""
-    return (_plugin_folder() / "prompts",)
-
-
-def _plugin_folder() -> Path:
+def plugin_folder() -> Path:
     """The folder `plugins`, or the one that IRCOT_PLUGINS names."""
-    default = ROOT / "plugins"
-    folder = movable("IRCOT_PLUGINS", default)
-    if folder != default and not folder.is_dir():
-        raise UserError(f"IRCOT_PLUGINS: found no folder {folder}, expected one with plug-ins")
-    return folder
+    return movable("IRCOT_PLUGINS", ROOT / "plugins")
 
 
 def _import_file(path: Path) -> ModuleType:

@@ -1,11 +1,9 @@
-"""Requests, their replies, and what a program is: a plain generator that answers ONE question. It
-yields requests, is sent their replies, and returns its result.
-"""
+"""Requests, their replies, and programs: generators, each of which answers ONE question."""
 
 import hashlib
 import json
 from collections.abc import Generator
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from ircotlib.data import Paragraph
@@ -24,9 +22,7 @@ class Message(NamedTuple):
 
 
 class Purposed(str):
-    """A prompt that also says what the model does with it ("CoT writes a chain of thought"), and
-    how many demonstrations it shows. It equals its text, and has its key.
-    """
+    """A prompt that says what the model does with it ("CoT writes …"); it has its text's key."""
 
     def __new__(cls, text: str, purpose: str = "", demonstrations: int = 0) -> "Purposed":
         prompt = super().__new__(cls, text)
@@ -35,15 +31,13 @@ class Purposed(str):
 
 
 def with_purpose(prompt: str, purpose: str) -> Purposed:
-    prompt = prompt if isinstance(prompt, Purposed) else Purposed(prompt)
-    prompt.purpose = purpose
-    return prompt
+    return Purposed(prompt, purpose, getattr(prompt, "demonstrations", 0))
 
 
 @dataclass(frozen=True, slots=True)
 class Retrieve:
-    """Asks for the k best paragraphs for a query; the reply is a tuple, best first. `titles`: only
-    of these pages. `distinct`: of texts that differ only in case, the best (IRCoT, program).
+    """Asks for the k best paragraphs for a query, best first. `titles`: only of these pages.
+    `distinct`: of texts that differ only in case, the best (IRCoT, program).
     """
 
     query: str
@@ -81,9 +75,7 @@ class Extracted(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
-    """Asks whether a query repeats an earlier one (SearChain, released program). The reply is the
-    highest score among them, from 0 to 1.
-    """
+    """Asks how surely a query repeats an earlier one, from 0 to 1 (SearChain, released program)."""
 
     query: str
     earlier: tuple[str, ...]
@@ -100,9 +92,7 @@ class Generate:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Asks for n sampled continuations of a prompt. The reply is a tuple of n Sampled, or of at
-    least one if a server gives no more.
-    """
+    """Asks for n sampled continuations of a prompt. The reply: n Sampled, or fewer."""
 
     prompt: str | tuple[Message, ...]
     n: int
@@ -143,14 +133,6 @@ class Outcome(Generic[Result]):
     id: str
     result: Result
     trace: tuple[Step, ...]
-
-
-def deepen(request: Request, depth: int) -> Request:
-    """The request that is answered and cached in place of this one: the best `depth` paragraphs
-    begin with the best k.
-    """
-    shared = isinstance(request, Retrieve) and 1 <= request.k < depth
-    return replace(request, k=depth) if shared else request
 
 
 CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=asdict)

@@ -40,8 +40,7 @@ _ITEM = re.compile(r"^ *(?:Step )?\d+ *[.):] *(\S.*?) *$", re.MULTILINE)
 
 
 def stop_end(text: str, stop: Stop, complete: bool, by_word: bool = False) -> int | None:
-    """The index where the kept part of a text ends (IRCoT §3.1, §4.1); None: not known yet, which
-    cannot be if it is `complete`.
+    """The index where the kept part of a text ends (IRCoT §3.1, §4.1); None: not known yet.
 
     `stop`: SENTENCE, and `by_word`: see `sentence_end`; SENTENCE_OF_LINE: nothing is kept of a text
     that begins with a newline; texts: before the first that is complete; None: at the end.
@@ -77,8 +76,7 @@ def without_echo(text: str, prompt: str) -> str:
 
 def check_stop(stop: Stop) -> None:
     """Raise ValueError unless `stop` is None, one of WORDS or a tuple of non-empty texts."""
-    texts = isinstance(stop, tuple) and all(isinstance(text, str) and text for text in stop)
-    if stop not in (None, *WORDS) and not (texts and stop):
+    if stop not in (None, *WORDS) and not (isinstance(stop, tuple) and stop and all(stop)):
         raise ValueError(f"found stop {stop!r}, expected one of {WORDS}, a tuple of texts, or None")
 
 
@@ -153,9 +151,7 @@ def query_from(thoughts: Sequence[str], question: str) -> str:
 
 
 def normalise_answer(text: str) -> str:
-    """A text in lower case, without ASCII punctuation, without a, an, the, with single spaces (the
-    official HotpotQA and SQuAD scorers).
-    """
+    """Lower case, no ASCII punctuation, no a, an, the, single spaces (official SQuAD scorer)."""
     return " ".join(_ARTICLE.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split())
 
 

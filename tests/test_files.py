@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from ircotlib.files import ROOT, locked, resolve, writing
-from ircotlib.prompting.templates import kept_until_changed
 
 SHOW = "from ircotlib.files import DATA, FIGURES; print(DATA, FIGURES)"
 SHOW_BOTH = f"""
@@ -65,17 +64,6 @@ def test_a_file_or_a_folder_is_replaced_only_when_it_is_whole(tmp_path):
         new.write_text("a file never takes the place of a folder")
     assert (tmp_path / "folder/third").is_file()
     assert {path.name for path in tmp_path.rglob("*")} == {"deep", "file", "folder", "third"}
-
-
-def test_what_was_made_of_a_file_is_made_again_when_the_file_changes(tmp_path):
-    made = []
-    read = kept_until_changed(lambda path: [path])(lambda path: made.append(path) or len(made))
-    assert [read(tmp_path), read(tmp_path)] == [1, 1]
-    (tmp_path / "a.txt").write_text("a")
-    assert read(tmp_path) == 2
-    (tmp_path / "a.txt").write_text("b")  # of the same size
-    os.utime(tmp_path / "a.txt", ns=(1, 1))
-    assert [read(tmp_path), read(tmp_path), read(tmp_path / "a.txt")] == [3, 3, 4]
 
 
 def test_only_one_holds_a_lock_at_a_time(tmp_path):

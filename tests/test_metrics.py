@@ -18,56 +18,38 @@ PAIRS = [
     ("nothing in common", ALL, "Rome", ["Paris"], 0, 0),
     ("case does not count", ALL, "rome", ["Rome"], 1, 1),
     ("articles do not count", ALL, "the Tower of London", ["A Tower of London"], 1, 1),
-    ("articles only as words of their own", ALL, "theatre", ["atre"], 0, 0),
     ("ASCII punctuation vanishes, so 15,140 is one word", ALL, "15140.", ["15,140"], 1, 1),
     ("a hyphen glues its words: ⅓, ½", ALL, "first party games", ["first-party games"], 0, 0.4),
     ("other punctuation stays", ALL, "Lee-Enfield", ["Lee–Enfield"], 0, 0),
-    ("white space does not count", ALL, " New\n York ", ["New York"], 1, 1),
     ("precision 2/3, recall 1", ALL, "New York City", ["New York"], 0, 0.8),
-    ("precision 1, recall 1/4", ALL, "July", ["July 21 1926 AD"], 0, 0.4),
     ("order does not count for F1", ALL, "York New", ["New York"], 0, 1),
     ("words count as often as on both sides", ALL, "New New York", ["New York New New"], 0, 6 / 7),
     ("the best of the aliases", ALL, "NYC", ["New York City", "NYC", "New York"], 1, 1),
-    ("the best need not be the first", ALL, "New York", ["Big Apple", "New York City"], 0, 0.8),
     ("yes must stand alone", HOTPOT, "yes, both are", ["yes"], 0, 0),
-    ("yes against a longer answer", HOTPOT, "Yes", ["yes minister"], 0, 0),
     ("no against yes", HOTPOT, "no", ["yes"], 0, 0),
-    ("yes is normalised first", HOTPOT, "Yes.", ["yes"], 1, 1),
     ("noanswer is of the same kind", HOTPOT, "noanswer here", ["noanswer"], 0, 0),
-    ("a word that contains no is not no", HOTPOT, "Hurricane No 1", ["Hurricane No. 1"], 1, 1),
     ("no in a text is a word", HOTPOT, "Hurricane No 2", ["Hurricane No. 1"], 0, 2 / 3),
     ("MuSiQue has no rule for yes", ("musique",), "yes, both are", ["yes"], 0, 0.5),
     ("an empty prediction", ALL, "", ["Rome"], 0, 0),
-    ("a prediction of articles and punctuation is empty", ALL, "The ...", ["Rome"], 0, 0),
     ("HotpotQA's F1 of two empty texts is 0 though they match", HOTPOT, "", ["the"], 1, 0),
     ("SQuAD's F1 of two empty texts is 1", ("musique",), "", ["the"], 1, 1),
 ]
 # DROP's metric: words are cut at spaces and hyphens, numbers become values, F1 is of sets of words
 # and has two decimals.
 DROP = [
-    ("nothing in common", "Rome", ["Paris"], 0, 0),
     ("no case, article, punctuation, white space", "the  O'Brien\nHouse.", ["Obrien house"], 1, 1),
     ("a hyphen parts its words, unlike in SQuAD", "first party", ["first-party"], 1, 1),
-    ("a dash that is not ASCII stays", "Lee-Enfield", ["Lee–Enfield"], 0, 0),
     ("an article left alone by a hyphen goes", "vitamin", ["vitamin-A"], 1, 1),
     ("numbers are equal by value", "53.0", ["53"], 1, 1),
     ("digits grouped by commas are one number", "12,500 BC", ["12500 bc"], 1, 1),
     ("the point of a number is no punctuation", "3.5", ["35"], 0, 0),
-    ("but it is where the word is not a number", "3.5.", ["35"], 1, 1),
-    ("a sign of currency or percent goes", "$5", ["5%"], 1, 1),
     ("the numbers of the answer must be there", "34 years", ["53 years"], 0, 0),
     ("one of them is enough: ⅔, 1", "April 1954", ["April 19, 1954"], 0, 0.8),
-    ("other numbers only cost precision: ½, 1", "Route 66", ["Route"], 0, 0.67),
-    ("a number in words is a word", "three", ["3"], 0, 0),
     ("F1 has two decimals", "first party", ["first"], 0, 0.67),
     ("words are sets", "New New York", ["New York New New"], 0, 1),
-    ("no rule for yes", "yes, both are", ["yes"], 0, 0.5),
     ("two empty texts are equal", "", ["the"], 1, 1),
-    ("an empty prediction", "", ["Rome"], 0, 0),
     ("the best of the alternatives", "53 years", ["53", "53 years"], 1, 1),
-    ("without the alternative", "53 years", ["53"], 0, 0.67),
     ("spans in any order", '["Lund", "Malmö, Sweden"]', ['["Malmö, Sweden", "Lund"]'], 1, 1),
-    ("a list of one is its span", '["Lund"]', ["Lund"], 1, 1),
     ("no JSON is cut at its commas", "[Lund, Malmö", ['["Lund", "Malmö"]'], 1, 1),
     ("a span too many: 2 / 3", '["Lund", "Rome", "Kiel"]', ['["Lund", "Rome"]'], 0, 0.67),
     ("without brackets, one span: ⅔ / 2", "Lund, Malmö", ['["Lund", "Malmö"]'], 0, 0.33),
@@ -75,9 +57,7 @@ DROP = [
     ("not the greatest pair first", '["p q r", "s t"]', ['["p q r s", "p q"]'], 0, 0.57),
     ("a repeated span counts", '["Lund", "Lund"]', ["Lund"], 0, 0.5),
     ("sets of spans, and their number", '["a1", "a1", "b1"]', ['["a1", "b1", "b1"]'], 1, 0.67),
-    ("numbers within spans", '["1882", "1900"]', ['["1,900", "1882"]'], 1, 1),
     ("numbers in a JSON list", "[1882, 1900.0]", ['["1900", "1882"]'], 1, 1),
-    ("a JSON list without spans", "[]", ["Lund"], 0, 0),
 ]
 # "Not the greatest pair first": "p q r" with "p q r s" has 2·1·¾/(1+¾) = .857 and leaves "s t" with
 # "p q": 0. The other way round: "p q r" with "p q" has 2·⅔·1/(⅔+1) = .8, "s t" with "p q r s"
@@ -86,11 +66,7 @@ PAIRS += [(rule, ("iirc",), *pair) for rule, *pair in DROP]
 BARE = [  # answers of which a scorer leaves nothing: as they are in our scores, not in others
     ("A is an answer", ("own",), "a.", ["A"], 1, 1),
     ("and nothing is none", ("own",), "", ["A"], 0, 0),
-    ("nor is another article", ("own",), "The", ["A"], 0, 0),
     ("a name of articles", ("own",), "the the", ["The The"], 1, 1),
-    ("a name of marks", ("own",), "!!!", ["!!!"], 1, 1),
-    ("only marks against it", ("own",), "...", ["!!!"], 0, 0),
-    ("the best of the aliases", ("own",), "A", ["Ann", "A"], 1, 1),
     ("any other as in SQuAD", ("own",), "the Rome", ["Rome", "A"], 1, 1),
     ("MuSiQue's scorer has nothing left", ("musique",), "", ["A"], 1, 1),
     ("HotpotQA's too", HOTPOT, "", ["The The"], 1, 0),
@@ -113,27 +89,13 @@ def test_answers_are_scored_as_by_the_official_scorer(rule, dataset, prediction,
         ("(A) Rome", "A", 1),
         ("", "A", 0),
         ("It is a town.", "A", 0),
-        ("Asia", "A", 0),
         ("It was by The The, in 1983", "The The", 1),
-        ("It was by The Who", "The The", 0),
-        ("the band !!! (Chk Chk Chk)", "!!!", 1),
         ("It is the Rome of old", "Rome", 1),
         ("Romeo", "Rome", 0),
     ],
 )
 def test_an_answer_of_which_nothing_would_be_left_is_covered_as_it_is(prediction, answer, covered):
     assert metrics.cover_em(prediction, [answer]) == covered
-
-
-SCORES = "exact_match hotpotqa_f1 squad_f1 cover_em".split()
-
-
-@pytest.mark.parametrize("score", [iirc.f1, *(getattr(metrics, name) for name in SCORES)])
-def test_answers_must_be_a_list(score):
-    with pytest.raises(TypeError, match="expected a list of gold answers"):
-        score("Rome", "Rome")
-    with pytest.raises(ValueError):
-        score("Rome", [])
 
 
 def brute_force(predicted, answer):

@@ -5,43 +5,30 @@ import re
 import pytest
 
 from ircotlib import parameters
-from ircotlib.command.options import parse_changes
 from ircotlib.errors import UserError
 from ircotlib.files import PROFILES
 from ircotlib.parameters import (
     MAIN,
-    NO_RUN,
     OOD,
     SCALE,
-    WITHOUT_EFFECT,
-    Parameters,
     read_parameters,
 )
-from ircotlib.retrieval import retriever_name
 from ircotlib.systems import all_systems
 
 WRONG = [
-    ({"test": True}, "test: .* valid integer, found True"),
-    ({"dev": "x"}, "dev: .* valid integer, found 'x'"),
-    ({"chat": 2}, "chat: .* valid boolean, found 2"),
-    ({"datasets": "hotpotqa"}, "datasets: .* valid list, found 'hotpotqa'"),
-    ({"datasets": ["musique", "musique"]}, "datasets: found .*, expected each value once"),
+    ({"test": True}, "test: .* valid integer"),
+    ({"dev": "x"}, "dev: .* valid integer"),
+    ({"datasets": "hotpotqa"}, "datasets: .* valid list"),
     ({"datasets": ["x"]}, "datasets.0: found 'x', expected one of hotpotqa, "),
     ({"datasets": []}, "datasets: .* at least 1 item"),
-    ({"systems": ["NoR QA", "x"]}, "systems.1: found 'x', expected one of NoR QA, OneR, "),
-    ({"models": [""]}, "models.0: .* at least 1 character, found ''"),
-    ({"prices": [1]}, r"prices: .* at least 2 items .*, found \[1\]"),
-    ({"max_cost": "3"}, "max_cost: .* valid number, found '3'"),
+    ({"prices": [1]}, "prices: .* at least 2 items"),
     ({"style": "gpt"}, "style: found 'gpt', expected one of flan_t5, codex, agent"),
-    ({"reader": "foo"}, "reader: .* 'cot' or 'direct', found 'foo'"),
     ({"retriever": "es"}, "retriever: expected one of embedded"),
     ({"context_tokens": 50}, "context_tokens: found 50, expected more than 200"),
-    ({"oner_k": 5}, "oner_k: .* valid list, found 5"),
-    ({"ircot_k": [2, True]}, "ircot_k.1: .* valid integer, found True"),
+    ({"ircot_k": [2, True]}, "ircot_k.1: .* valid integer"),
     ({"ircott_k": [2]}, "found the parameter 'ircott_k', expected ircot_k$"),
-    ({"worlds": [[1, 2]]}, r"worlds.0: .* at least 3 items .*, found \[1, 2\]"),
-    ({"workers": 0}, "workers.*: .* greater than or equal to 1, found 0"),
-    ({"test": 0, "dev": -1}, "dev: .*, found -1; test: .*, found 0"),
+    ({"workers": 0}, "workers.*: .* greater than or equal to 1"),
+    ({"test": 0, "dev": -1}, "dev: .*; test: "),
 ]
 
 
@@ -51,19 +38,6 @@ def test_a_wrong_parameter_is_one_line(changes, message):
         with pytest.raises(UserError, match=message) as error:
             check()
         assert "\n" not in str(error.value)
-
-
-def test_a_password_is_neither_accepted_nor_shown():
-    with pytest.raises(UserError, match="retriever: expected one of embedded") as error:
-        read_parameters("mini", {"retriever": "http://me:secret@host:9200"})
-    assert "secret" not in str(error.value)
-
-
-def test_retrievers_are_named_without_their_places():
-    names = {"embedded": "BM25", "http://host:9200": "BM25, Elasticsearch"}
-    names |= {"dense:/a/b/all-MiniLM-L6-v2": "dense: all-MiniLM-L6-v2", "hybrid:x": "hybrid: x"}
-    p = read_parameters("mini", {"retrievers": list(names)})
-    assert [retriever_name(retriever) for retriever in p.retrievers] == list(names.values())
 
 
 MINI = read_parameters("mini")
@@ -80,13 +54,6 @@ def test_a_grid_is_that_of_the_profile_else_that_of_the_paper():
             assert paper.grid(system.module, name, values, SCALE) == list(values)
 
 
-def test_a_run_as_the_released_program_is_a_profile():
-    released, paper = read_parameters("released"), read_parameters("paper")
-    assert (released.released, released.max_steps) == (True, 10)
-    same = {"released": False, "max_steps": 8, "profile": "paper"}
-    assert released.change(**same) == paper
-
-
 def test_behind_a_server_the_profiles_values_for_local_models_do_not_hold():
     served = read_parameters("paper", {"server": "http://host:1", "model": "x"})
     assert (served.style, served.reader, served.models) == ("codex", "cot", ["x"])
@@ -100,7 +67,7 @@ def test_the_command_that_gives_parameters_says_only_what_was_changed():
 
 
 LINES = {  # of a profile, and what the error says of them
-    "dev: 030": "dev: .* valid integer, found '030'",
+    "dev: x": "dev: .* valid integer",
     "datasets: [x]": "datasets.0: found 'x'",
     "- a": "found no YAML",
 }
@@ -140,16 +107,3 @@ def test_changed_parameters_name_the_folder_of_what_they_make(changes, trial):
     # what notebooks and claims derive from them is of the same trial
     for derived in (p.for_agent(), p.other_reader(), p.out_of_distribution(), p.change(k=3)):
         assert derived.trial == p.trial
-
-
-@pytest.mark.parametrize("changes", [{}, {"workers": 2}, {"prices": [1.0, 2.0]}, MINI.model_dump()])
-def test_what_changes_no_outcome_is_no_trial(changes):
-    p = read_parameters("mini", changes)
-    assert p.trial == p.change(dev=0).trial == p.for_agent().trial == ""
-    assert {*WITHOUT_EFFECT} < {*NO_RUN} <= {*Parameters.model_fields}
-
-
-def test_changes_are_read_from_the_command_line_by_the_same_rules():
-    assert parse_changes(["ircot_k=[4]", "seed=1"]) == {"ircot_k": [4], "seed": 1}
-    with pytest.raises(UserError, match="seed: .* valid integer, found 'x'"):
-        read_parameters("mini", parse_changes(["seed=x"]))

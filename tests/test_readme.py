@@ -3,11 +3,9 @@
 import json
 import re
 import shlex
-from collections import Counter
 
 import nbformat
 import pytest
-import yaml
 
 from docs import write_numbers
 from ircotlib.__main__ import COMMANDS
@@ -15,8 +13,7 @@ from ircotlib.command.figures import all_notebooks, choose_notebooks
 from ircotlib.data import Question
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.files import read_dataset
-from ircotlib.experiment.setup import open_setup
-from ircotlib.files import NOTEBOOKS, PROFILES, ROOT
+from ircotlib.files import PROFILES, ROOT
 from ircotlib.parameters import Parameters, grid_names, read_parameters
 from ircotlib.program import Retrieve
 from ircotlib.systems import all_systems
@@ -71,15 +68,6 @@ def test_links_lead_somewhere(name):
             assert anchor in headings(target.read_text(encoding="utf-8")), link
 
 
-def test_files_that_pages_and_notebooks_name_are_there():
-    named = {path for text in texts_of("README.md") for path in re.findall(r"docs/\w+\.md", text)}
-    for notebook in NOTEBOOKS.glob("*.ipynb"):
-        named |= set(re.findall(r"docs/\w+\.md", notebook.read_text(encoding="utf-8")))
-    for path in (ROOT / "ircotlib").rglob("*.py"):
-        named |= set(re.findall(r"docs/\w+\.md", path.read_text(encoding="utf-8")))
-    assert [name for name in sorted(named) if not (ROOT / name).is_file()] == []
-
-
 def test_the_folders_of_the_readme_are_on_the_disk():
     listed = re.findall(r"^    (\w+)/ ", README, re.MULTILINE)
     hidden = {"dist", "node_modules"}
@@ -108,19 +96,6 @@ def test_commands_can_be_given(words):
             assert choose_notebooks([value], read_parameters("mini"))
 
 
-def test_profiles_are_described_and_set_known_parameters():
-    for path in PROFILES.glob("*.yaml"):
-        assert f"`{path.stem}`" in PAGES["docs/runs.md"]
-        assert {*yaml.safe_load(path.read_text())} <= KNOWN
-
-
-def test_the_repository_names_no_machine():
-    files = [path for path in ROOT.rglob("*") if path.suffix in (".py", ".md", ".toml", ".yaml")]
-    files = [path for path in files if not {".venv", "_build"} & {*path.relative_to(ROOT).parts}]
-    texts = {path: path.read_text(encoding="utf-8") for path in files if "tests" not in path.parts}
-    assert [path for path, text in texts.items() if "/home/" in text] == []
-
-
 def test_the_data_set_of_the_docs_can_be_added(tmp_path, plugins):
     (plugins / "mine.py").write_text(code_of("docs/data.md"))
     line = {"question": "Who?", "answers": ["Ann"], "gold": [0]}
@@ -136,13 +111,4 @@ def test_the_system_of_the_docs_can_be_added(plugins):
     system = all_systems()["Two-step QA"]
     question = Question("1", "Who?", ("Ann",), (), "musique")
     assert next(system.program(question, read=None, k=2)) == Retrieve("Who?", 2)
-    p = read_parameters("mini", {"two_step_k": [3], "dev": 0, "test": 1})
-    setup = open_setup(p, "musique", "mine", with_model=False)
-    assert setup.settings(system) == [{"k": 3, "m": 1}]
-
-
-def test_each_name_is_defined_once_in_the_front_door():
-    text = (ROOT / "ircotlib" / "__init__.pyi").read_text(encoding="utf-8")
-    names = re.findall(r" as (\w+)$", text, re.MULTILINE)
-    assert [name for name, count in Counter(names).items() if count > 1] == []
-    assert len(names) <= 60
+    assert read_parameters("mini", {"two_step_k": [3]}).grid("two_step", "k", [2]) == [3]

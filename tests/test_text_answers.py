@@ -59,14 +59,6 @@ def test_reasoning_is_no_query():
         assert texts.query_from([sentence], "Rome?") != "Rome?"
 
 
-def test_question_words_are_removed_as_whole_tokens():
-    asked = "In what country was Lost Gravity manufactured?"
-    assert texts.remove_question_words(asked) == "In country was Lost Gravity manufactured?"
-    assert texts.remove_question_words("Who is Isis? Where does Howard live") == "Isis? Howard live"
-    # double spaces and glued punctuation stay, as in the program
-    assert texts.remove_question_words("who?  is") == "who? "
-
-
 def test_queries_of_the_paper_and_of_the_program():
     question = "What is the age of the ship?"
     thoughts = ["The ship is General Hewitt.", "It was sold in 1864."]

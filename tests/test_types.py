@@ -1,14 +1,10 @@
 """The type hints of the front door: complete, and right in a program that uses it."""
 
-import inspect
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from types import ModuleType
 
 import pytest
 
-import ircotlib
 from ircotlib.files import ROOT
 
 PROGRAM = """
@@ -46,32 +42,6 @@ WRONG = """
 from ircotlib import Question
 Question(1, "Who?", (), ())
 """
-
-
-def front_door() -> Iterator[tuple[str, Callable]]:
-    """Its functions, those of its modules, and the methods of its classes."""
-    for name in ircotlib.__all__:
-        each = getattr(ircotlib, name)
-        if inspect.isfunction(each):
-            yield name, each
-        elif isinstance(each, ModuleType) or inspect.isclass(each):
-            home = each.__module__ if inspect.isclass(each) else each.__name__
-            for part, value in vars(each).items():
-                value = getattr(value, "fget", getattr(value, "__func__", value))
-                if inspect.isfunction(value) and value.__module__ == home and part[0] != "_":
-                    yield f"{name}.{part}", value
-
-
-def test_every_parameter_and_every_result_has_a_type():
-    lacking, functions = [], dict(front_door())
-    assert len(functions) > 50
-    for name, function in functions.items():
-        signature = inspect.signature(function)
-        hints = {each.name: each.annotation for each in signature.parameters.values()}
-        hints |= {"its result": signature.return_annotation}
-        empty = [part for part, hint in hints.items() if hint is signature.empty]
-        lacking += [f"{name}: {part}" for part in empty if part not in ("self", "cls")]
-    assert lacking == []
 
 
 def test_a_strict_checker_accepts_programs_and_finds_what_is_wrong(tmp_path):

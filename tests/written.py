@@ -5,7 +5,7 @@ import json
 import pandas as pd
 
 from ircotlib.data import Node
-from ircotlib.tables import write_table
+from ircotlib.files import write_table
 
 NOTHING = {"answer": "", "paragraphs": [], "thoughts": [], "reading": "", "nodes": []}
 NOTHING |= {"fault": "", "trace": []}

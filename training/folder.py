@@ -3,7 +3,6 @@
 import argparse
 from pathlib import Path
 
-from ircotlib.command.options import read_folder
 from ircotlib.errors import DataError
 
 CHECKPOINT = "checkpoint.pt"
@@ -16,7 +15,7 @@ def add_out(parser: argparse.ArgumentParser) -> None:
 
 
 def _read_out(text: str) -> Path:
-    folder = read_folder(text)
+    folder = Path(text)
     try:
         claim(folder)
     except ValueError as error:

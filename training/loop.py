@@ -16,7 +16,7 @@ import torch
 from torch import nn
 from tqdm import tqdm
 
-from ircotlib.command.options import refuse
+from ircotlib.command.options import say_error
 from training.folder import CHECKPOINT, claim
 
 SECONDS = 120  # between two checkpoints
@@ -205,7 +205,7 @@ def run_command(train: Callable[..., None], *arguments: object) -> None:
     try:
         train(*arguments)
     except ValueError as error:
-        refuse(str(error))
+        raise SystemExit(say_error(error, 2)) from error
     except KeyboardInterrupt as stopped:
         remedy = "the same command goes on from its checkpoint"
         print(f"{stopped or 'interrupted'}: {remedy}", file=sys.stderr)

@@ -1,3 +1,1 @@
-"""Annotation: chains of thought and references that people judge (IRCoT §5, SearChain Table 5), a
-box to judge them in, and how far judges agree.
-"""
+"""Chains and references to judge, the box, and agreement."""

@@ -46,14 +46,13 @@ class AnnotateBox(VBox):
         self.sentences = [(item, n) for item in items for n in range(item.facts)]
         self.name = Text(annotator, description="Your name", placeholder="ada, then Enter")
         self.name.continuous_update = False
-        self.note = Text(description="Note", placeholder="optional, kept with the next click")
         self.status, self.page = Label(), Page()
         self.buttons = {key: Button(description=text) for key, text in BUTTONS.items()}
         for key, button in self.buttons.items():
             button.on_click(lambda _, key=key: self.press(key))
         self.page.on_msg(lambda _, key, __: self.press(key))
         self.name.observe(lambda _: self.resume(), "value")
-        rows = HBox([self.name, self.status]), HBox([*self.buttons.values()]), self.note, self.page
+        rows = HBox([self.name, self.status]), HBox([*self.buttons.values()]), self.page
         super().__init__(rows)
         self.resume()
 
@@ -70,16 +69,13 @@ class AnnotateBox(VBox):
         return judgements.read_verdicts(name, self.folder) if judgements.is_person(name) else {}
 
     def press(self, key: str) -> None:
-        """Do what a key or its button stands for. Without a name nothing is judged."""
         who = self.name.value
         try:
             if key in STEPS:
                 self.at = max(0, min(self.at + STEPS[key], len(self.sentences) - 1))
             elif key in VERDICTS and self.sentences and judgements.is_person(who):
                 item, n = self.sentences[self.at]
-                click = Judgement(who, item.id, n, VERDICTS[key], self.note.value.strip())
-                judgements.write_judgement(click, self.folder)
-                self.note.value = ""
+                judgements.write_judgement(Judgement(who, item.id, n, VERDICTS[key]), self.folder)
                 self.at += 1
             elif key == "z" and judgements.is_person(who):
                 taken = judgements.undo(who, self.folder)
@@ -94,7 +90,6 @@ class AnnotateBox(VBox):
         self.page.send("heard")
 
     def show(self) -> None:
-        """Show the annotator's progress, and the current sentence."""
         judged, count = self.read(), len(self.sentences)
         done = sum((item.id, n) in judged for item, n in self.sentences)
         status = f"{done} of {count} sentences{': all done, thank you' * (0 < done == count)}"
@@ -113,10 +108,7 @@ class AnnotateBox(VBox):
 
 
 def annotate_box(
-    p: Parameters,
-    annotator: str = "",
-    read: Callable[[Parameters], list[Item]] = read_items,
-    folder: Path = ANNOTATIONS,
+    p: Parameters, annotator: str = "", read: Callable = read_items, folder: Path = ANNOTATIONS
 ) -> None:
     """Show the box for the chains of IRCoT's Figure 7, or of the parameters' systems; in a batch
     run, nothing. `read`: `read_references` for the references of SearChain (Table 5, AMP).

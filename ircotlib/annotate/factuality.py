@@ -1,9 +1,12 @@
-"""Factual errors in chains of thought (IRCoT §5, Figure 7): chains to judge, and their errors."""
+"""What is judged: chains of thought, for factual errors (IRCoT §5, Figure 7); references in final
+contents, for whether each is in its place (SearChain §4.3.4, AMP).
+"""
 
 import json
 import random
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import blake2b
 
@@ -11,12 +14,14 @@ import pandas as pd
 
 from ircotlib.data import Paragraph, Question, read_jsonl
 from ircotlib.datasets import all_datasets
+from ircotlib.datasets import Facts
 from ircotlib.experiment.runs import find_paragraph
 from ircotlib.experiment.setup import open_dataset
 from ircotlib.parameters import Parameters
 from ircotlib.results.runs import find_runs, in_order
 from ircotlib.results.statistics import summarise
 from ircotlib.systems import ANSWER, all_systems
+from ircotlib.systems.searchain import CITATION, citations
 from ircotlib.text import gives_answer, sentences
 
 SHARE = "chains with a factual error, %"
@@ -25,6 +30,7 @@ FIGURE_7 = ("NoR QA", "OneR QA", "IRCoT QA")  # the systems whose chains people 
 PAIR = ("IRCoT QA", "OneR QA")  # REDUCTION: of the first against the second
 REPORTED = {"hotpotqa": 50, "2wikimultihopqa": 40}  # that reduction for GPT3 (IRCoT §5, text)
 COLUMNS = "dataset system metric mean low high n unsure judged_by reported".split()
+MARKS = re.compile(rf"{CITATION.pattern}(?: ?{CITATION.pattern})*[.,;:]?")
 Verdicts = dict[tuple[str, int], str]  # "true", "false" or "unsure", by item and sentence
 
 
@@ -43,9 +49,7 @@ class Item:
 
 
 def read_items(p: Parameters, experiment: str = "04_ircot") -> list[Item]:
-    """The chains of an experiment's test runs with the first demonstration set (`draw_items`), of
-    systems that answer (IRCoT §5).
-    """
+    """The chains of an experiment's test runs with the first demonstration set (IRCoT §5)."""
 
     def judged(about: Mapping, row: Mapping, find: Callable) -> tuple | None:
         system = all_systems().get(about["system"])
@@ -68,8 +72,8 @@ def chain_of(reading: str, thoughts: Sequence[str], reader: str) -> str:
 
 def draw_items(p: Parameters, experiment: str, judged: Callable) -> list[Item]:
     """What is to be judged of an experiment's test runs, in random order: of `p.judged` questions
-    of each data set, the same for every system. `judged(about, row, find)` returns what a run wrote
-    in a row, its sentences, its paragraphs, and how many sentences state facts; or nothing.
+    of each data set, the same for every system. `judged(about, row, find)` returns the text of a
+    row, its sentences, its paragraphs, and how many sentences state facts; or nothing.
     """
     items = []
     for folder, about in find_runs(p, experiment).items():
@@ -89,9 +93,7 @@ def draw_items(p: Parameters, experiment: str, judged: Callable) -> list[Item]:
 
 
 def list_judged(items: Sequence[Item], verdicts: Verdicts) -> pd.DataFrame:
-    """Scores, one row per chain that has a false sentence or has all of them judged. `unsure`: none
-    is false, and one unsure.
-    """
+    """Scores, one row per chain with a false sentence or with all of them judged."""
     rows = []
     for item in items:
         of_item = [verdicts.get((item.id, n)) for n in range(item.facts)]
@@ -125,3 +127,61 @@ def count_errors(items: Sequence[Item], judged: Mapping[str, Verdicts]) -> pd.Da
         tables.append(pd.concat(rows).assign(judged_by=annotator))
     table = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
     return table.reindex(columns=COLUMNS).astype({"n": int})
+
+
+def read_references(
+    p: Parameters, experiment: str = "05_searchain", systems: Sequence[str] = ()
+) -> list[Item]:
+    """The final contents with references of an experiment's test runs (`draw_items`; SearChain
+    §4.3.4), cut into fragments that end with marks, and the text after the last mark.
+    """
+
+    def judged(about: Mapping, row: Mapping, find: Callable) -> tuple | None:
+        passages = {node["mark"]: node["passage"] for node in row["nodes"]}
+        passages = {mark: passages[mark] for mark in sorted(passages) if mark and passages[mark]}
+        fragments, rest = cut_after_marks(row["reading"], passages)
+        if not fragments or about["system"] not in (systems or [about["system"]]):
+            return None
+        read = [(mark, find(id)) for mark, id in passages.items()]
+        read = tuple(replace(page, title=f"[{mark}] {page.title}") for mark, page in read)
+        texts = *fragments, *([rest] if rest else [])
+        return f"references: {row['reading']}", texts, read, len(fragments)
+
+    return draw_items(p, experiment, judged)
+
+
+def cut_after_marks(final: str, passages: Container[int]) -> tuple[list[str], str]:
+    """Cut a text after each group of marks, except those of no passage; also return the rest."""
+    fragments, begin = [], 0
+    for marks in MARKS.finditer(final):
+        if any(int(mark) in passages for mark in re.findall(r"\d+", marks[0])):
+            fragments.append(final[begin : marks.end()].strip())
+            begin = marks.end()
+    return fragments, final[begin:].strip()
+
+
+def judge_reference(item: Item, number: int, facts: Facts) -> str:
+    """The verdict on a fragment's marks by a judge that knows the facts: "true" if the page of the
+    fact is marked, "unsure" if no fact can be read.
+    """
+    fragment = item.sentences[number]
+    marks = {f"[{mark}]" for group in citations(fragment) for mark in group}
+    titles = [paragraph.title.partition(" ") for paragraph in item.retrieved]
+    statement = MARKS.sub("", fragment).strip().rstrip(".,;:") + "."
+    return facts.judge_reference(statement, {title for mark, _, title in titles if mark in marks})
+
+
+def accuracy_of_marks(items: Sequence[Item], judged: Mapping[str, Verdicts]) -> pd.DataFrame:
+    """AMP, the share of marks in the right place (SearChain §4.3.4); ours: an unsure one is not."""
+    by = ["dataset", "system", "judged_by"]
+    rows = [
+        (item.dataset, item.system, annotator, verdicts[item.id, number])
+        for annotator, verdicts in judged.items()
+        for item in items
+        for number in range(item.facts)
+        if (item.id, number) in verdicts
+    ]
+    table = pd.DataFrame(rows, columns=[*by, "verdict"])
+    table = table.assign(AMP=table["verdict"] == "true", unsure=table["verdict"] == "unsure")
+    counted = {"AMP": ("AMP", "mean"), "marks": ("verdict", "size"), "unsure": ("unsure", "sum")}
+    return table.groupby(by, sort=False).agg(**counted).reset_index()

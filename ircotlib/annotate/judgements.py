@@ -1,6 +1,4 @@
-"""Judgements of sentences (IRCoT §5, Figure 7), and how far their annotators agree. Each person has
-a file in data/annotations, to which each click appends a line.
-"""
+"""Judgements of sentences (IRCoT §5, Figure 7), a line a click, and how far annotators agree."""
 
 import json
 import re
@@ -8,12 +6,14 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from operator import eq
 from pathlib import Path
 from typing import Literal
 
 import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
+from sklearn.metrics import cohen_kappa_score
 
 from ircotlib.annotate.factuality import Item, Verdicts
 from ircotlib.data import Question
@@ -33,11 +33,10 @@ class Judgement:
     item: str
     sentence: int
     verdict: Literal["true", "false", "unsure"] | None
-    note: str = ""
     time: str = ""
 
 
-LINE = TypeAdapter(Judgement | None)  # nothing is on a line that is empty
+LINE = TypeAdapter(Judgement)
 
 
 def is_person(annotator: str) -> bool:
@@ -56,36 +55,30 @@ def write_judgement(judgement: Judgement, folder: Path = ANNOTATIONS) -> None:
         file.write(f"\n{json.dumps(row)}")
 
 
-def read_standing(annotator: str, folder: Path = ANNOTATIONS) -> dict[tuple[str, int], Judgement]:
-    """The judgements that stand, the last of each item and sentence, in the order of clicks. A line
-    that is none, as a kill may leave it, is left out with a warning.
+def read_verdicts(annotator: str, folder: Path = ANNOTATIONS) -> Verdicts:
+    """The verdicts that stand, the last on each sentence, in the order of clicks. A line that is no
+    judgement, as a kill may leave it, is left out with a warning.
     """
     path = Path(folder) / f"{annotator}.jsonl"
     standing = {}
-    for number, line in enumerate(path.read_bytes().split(b"\n") if path.exists() else (), start=1):
+    for line in filter(None, path.read_bytes().split(b"\n") if path.exists() else ()):
         try:
-            judgement = LINE.validate_json(line or b"null")
+            judgement = LINE.validate_json(line)
         except ValidationError:
-            found = f"{path}, line {number}: found {line[:60]!r}, expected a judgement"
-            warnings.warn(f"{found}; the line is left out", stacklevel=2)
+            warnings.warn(f"{path}: left out {line[:60]!r}, expected a judgement", stacklevel=2)
             continue
-        if judgement:
-            standing.pop((judgement.item, judgement.sentence), None)
-        if judgement and judgement.verdict:
-            standing[judgement.item, judgement.sentence] = judgement
+        standing.pop(at := (judgement.item, judgement.sentence), None)
+        if judgement.verdict:
+            standing[at] = judgement.verdict
     return standing
 
 
 def undo(annotator: str, folder: Path = ANNOTATIONS) -> tuple[str, int] | None:
     """Take back the last judgement, if any; return its item and sentence."""
-    last = next(reversed(read_standing(annotator, folder)), None)
+    last = next(reversed(read_verdicts(annotator, folder)), None)
     if last:
         write_judgement(Judgement(annotator, *last, None), folder)
     return last
-
-
-def read_verdicts(annotator: str, folder: Path = ANNOTATIONS) -> Verdicts:
-    return {at: judgement.verdict for at, judgement in read_standing(annotator, folder).items()}
 
 
 def read_judgements(folder: Path = ANNOTATIONS) -> dict[str, Verdicts]:
@@ -115,16 +108,14 @@ def settle(judged: Mapping[str, Verdicts]) -> Verdicts:
 
 
 def agreement(a: Verdicts, b: Verdicts) -> tuple[float, float, int]:
-    """How far two annotators agree on the sentences that both have judged: Cohen's kappa (1960),
-    NaN if both gave one verdict throughout; the share of equal verdicts; the number of sentences.
+    """How far two annotators agree on the sentences that both have judged: Cohen's kappa, NaN if
+    both gave one verdict throughout; the share of equal verdicts; the number of sentences.
     """
-    pairs = [(a[sentence], b[sentence]) for sentence in a if sentence in b]
-    if not pairs:
-        return float("nan"), float("nan"), 0
-    ours, theirs = zip(*pairs, strict=True)
-    same = sum(x == y for x, y in pairs) / len(pairs)
-    chance = sum(ours.count(each) * theirs.count(each) for each in {*ours}) / len(pairs) ** 2
-    return (same - chance) / (1 - chance) if chance < 1 else float("nan"), same, len(pairs)
+    both = [sentence for sentence in a if sentence in b]
+    ours, theirs = ([verdicts[sentence] for sentence in both] for verdicts in (a, b))
+    same = sum(map(eq, ours, theirs)) / len(both) if both else float("nan")
+    kappa = cohen_kappa_score(ours, theirs) if len({*ours, *theirs}) > 1 else float("nan")
+    return kappa, same, len(both)
 
 
 def disagreements(items: Sequence[Item], judged: Mapping[str, Verdicts]) -> pd.DataFrame:

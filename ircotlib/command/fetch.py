@@ -4,6 +4,7 @@ ircotlib fetch --profile paper --list               what is missing, and how lar
 ircotlib fetch --profile paper --set data_dir=FOLDER
 """
 
+import csv
 import hashlib
 import shutil
 import subprocess
@@ -13,13 +14,12 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from ircotlib.command.options import add_profile, new_parser, parse_changes
+from ircotlib.command.options import add_profile, new_parser, read_changed
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.files import full_corpus_folder
 from ircotlib.errors import DataError, Unavailable, UserError
 from ircotlib.files import DOWNLOADS, ROOT, resolve
-from ircotlib.parameters import Parameters, read_parameters
-from ircotlib.tables import read_cells
+from ircotlib.parameters import Parameters
 
 
 def download(address: str, path: Path, checksum: str = "") -> None:
@@ -74,7 +74,7 @@ class Download(NamedTuple):
 
 
 def read_downloads(path: Path = DOWNLOADS) -> list[Download]:
-    return [Download(**row) for row, _ in read_cells(path)]
+    return [Download(**row) for row in csv.DictReader(path.read_text("utf-8").splitlines())]
 
 
 def missing(p: Parameters, table: Sequence[Download]) -> Iterator[Download]:
@@ -93,11 +93,9 @@ def missing(p: Parameters, table: Sequence[Download]) -> Iterator[Download]:
             yield row
 
 
-def fetch(row: Download, data_dir: Path) -> None:
-    folder = data_dir / row.folder
+def fetch(row: Download, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / Path(urlsplit(row.address).path).name
-    files = row.files.split()
+    path, files = folder / Path(urlsplit(row.address).path).name, row.files.split()
     if not path.is_file():  # an archive that is there was not unpacked
         download(row.address, path, row.checksum)
     if path.name not in files:
@@ -105,22 +103,21 @@ def fetch(row: Download, data_dir: Path) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Download what is missing, or list it. Raises Unavailable if files must be got by hand."""
     parser = new_parser(__doc__, "ircotlib fetch")
     add_profile(parser, "sample")
     parser.add_argument("--list", action="store_true", help="list what is missing, and stop")
     options = parser.parse_args(arguments)
-    p = read_parameters(options.profile, parse_changes(options.set))
-    if not p.data_dir:
+    if not (p := read_changed(options)).data_dir:
         raise UserError(f"found no data_dir in {p.profile}, which makes its data")
     if not Path(resolve(p.demonstrations)).is_dir():
         prompts = "by hand: the folder prompts/ of https://github.com/StonyBrookNLP/ircot"
         print(f"{prompts}, into {p.demonstrations}")
     rows = list(missing(p, read_downloads()))
     for row in rows:
-        print(f"{row}, into {ROOT / p.data_dir / row.folder}", flush=True)
+        folder = ROOT / p.data_dir / row.folder
+        print(f"{row}, into {folder}", flush=True)
         if row.address and not options.list:
-            fetch(row, ROOT / p.data_dir)
+            fetch(row, folder)
     if not rows:
         print(f"{p.data_dir} has all files that {p.profile} needs")
     if by_hand := [row.folder for row in rows if not row.address]:

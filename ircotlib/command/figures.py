@@ -13,50 +13,33 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from pathlib import Path
-from typing import NamedTuple
+from types import SimpleNamespace
 
 from tqdm import tqdm
 
-from ircotlib.command.options import add_profile, new_parser, parse_changes, read_workers
-from ircotlib.errors import NothingToRun, UserError
+from ircotlib.command.options import add_profile, new_parser, parse_changes
+from ircotlib.errors import UserError
 from ircotlib.files import DATA, NOTEBOOKS, figure_path, need, writing
 from ircotlib.parameters import Parameters, read_parameters
 
-
-class About(NamedTuple):
-    """What a notebook's metadata say about it, under "ircotlib".
-
-    `makes`: its figures and tables (`figure_path`). `runs`: the notebooks whose runs it reads.
-    `minutes`: how long it takes with the mini profile at first.
-    """
-
-    makes: Sequence[str] = ()
-    runs: Sequence[str] = ()
-    minutes: float = 1.0
+IN_BATCH = {"IRCOT_BATCH": "1", "TQDM_DISABLE": "1"}  # no boxes, no bars
+# the C library's allocator keeps freed memory: a model needs as much for its next batch
+IN_BATCH |= dict.fromkeys(("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"), "4000000000")
 
 
 def all_notebooks() -> list[str]:
-    """The notebooks by name, in the order of their numbers."""
     return sorted(path.stem for path in NOTEBOOKS.glob("[0-9][0-9]_*.ipynb"))
 
 
-def read_notebook(notebook: str) -> dict:
-    """The content of a notebook."""
-    return json.loads((NOTEBOOKS / f"{notebook}.ipynb").read_text(encoding="utf-8"))
-
-
-def about_notebook(notebook: str) -> About:
-    """What a notebook makes and reads."""
-    return About(**read_notebook(notebook)["metadata"].get("ircotlib", {}))
+def about_notebook(notebook: str) -> SimpleNamespace:
+    """What it `makes` (`figure_path`), and the notebooks whose `runs` it reads."""
+    content = json.loads((NOTEBOOKS / f"{notebook}.ipynb").read_text(encoding="utf-8"))
+    return SimpleNamespace(**{"makes": [], "runs": []} | content["metadata"].get("ircotlib", {}))
 
 
 def made_by(notebook: str, profile: str, trial: str = "") -> list[Path]:
     """The figures and tables that a notebook makes with a profile, or in a trial of it."""
     return [figure_path(name, profile, trial) for name in about_notebook(notebook).makes]
-
-
-# the C library's allocator keeps freed memory: a model needs as much for its next batch
-KEEP_MEMORY = dict.fromkeys(("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"), "4000000000")
 
 
 def choose_notebooks(only: Sequence[str], p: Parameters) -> list[str]:
@@ -93,9 +76,6 @@ def run_notebook(notebook: str, p: Parameters, changes: dict, executed: Path) ->
     try:
         papermill.execute_notebook(executed, executed, parameters, **options)
     except PapermillExecutionError as error:
-        if error.ename == NothingToRun.__name__:
-            tqdm.write(f"{notebook}: {error.evalue}")
-            return time.monotonic() - started
         cell = f"notebook {notebook}, code cell {error.exec_count}"
         failure = f"{cell}: {error.ename}: {error.evalue}; traceback in {executed}"
         raise RuntimeError(failure) from error
@@ -107,12 +87,12 @@ def run_notebook(notebook: str, p: Parameters, changes: dict, executed: Path) ->
 def regenerate(
     p: Parameters, notebooks: Sequence[str], changes: dict, save: bool = False, jobs: int = 1
 ) -> None:
-    """Run notebooks in their order, `jobs` at a time, and print what they made. One that reads runs
-    waits for those that make them; after one fails, none begins.
+    """Run notebooks in their order, `jobs` at a time. One that reads runs waits for those that make
+    them; after one fails, none begins.
     """
     folder, started = DATA / "executed" / p.profile / p.trial, time.time_ns()
     # no kernel reads or writes the user's own settings and history
-    os.environ |= {"IRCOT_BATCH": "1", "IPYTHONDIR": str(DATA / "executed/ipython")} | KEEP_MEMORY
+    os.environ |= {"IPYTHONDIR": str(DATA / "executed/ipython")} | IN_BATCH
     running: dict[str, Future] = {}
 
     def run(notebook: str) -> tuple[str, float]:
@@ -137,17 +117,11 @@ def regenerate(
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def save_executed(notebook: str, executed: Path) -> None:
-    """Strip an executed notebook and put it in place of its source."""
+def save_executed(name: str, executed: Path) -> None:
+    """Put an executed notebook in place of its source, without what changes from run to run."""
     import nbformat
 
-    strip(content := nbformat.read(executed, as_version=4))
-    with writing(NOTEBOOKS / f"{notebook}.ipynb") as new:
-        new.write_text(nbformat.writes(content) + "\n", encoding="utf-8")
-
-
-def strip(notebook) -> None:
-    """Remove what changes from run to run: papermill's traces, times, widgets and warnings."""
+    notebook = nbformat.read(executed, as_version=4)
     names = {"ircotlib", "kernelspec", "language_info"} & notebook.metadata.keys()
     notebook.metadata = {name: notebook.metadata[name] for name in sorted(names)}
     notebook.metadata.get("language_info", {}).pop("version", None)
@@ -159,6 +133,8 @@ def strip(notebook) -> None:
             widget = "application/vnd.jupyter.widget-view+json"
             plain = [out for out in cell.outputs if widget not in out.get("data", {})]
             cell.outputs = [out for out in plain if out.get("name") != "stderr"]
+    with writing(NOTEBOOKS / f"{name}.ipynb") as new:
+        new.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -167,7 +143,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add_profile(parser)
     add("--only", action="append", default=[], metavar="NAME", help="a notebook or a figure")
     add("--save", action="store_true", help="keep the executed notebooks, stripped, in notebooks/")
-    add("--jobs", type=read_workers, default=1, help="notebooks at a time")
+    add("--jobs", type=int, default=1, help="notebooks at a time")
     options = parser.parse_args(arguments)
     need("papermill", "lab")
     changes = parse_changes(options.set)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
-from ircotlib.data import Paragraph, Question, excerpt
+from ircotlib.data import Paragraph, Question
 from ircotlib.datasets import Dataset, FullCorpus, QuestionContext, digest, find_dataset, pool
 from ircotlib.datasets.official import AGAIN, find_file
 from ircotlib.datasets.own import CORPUS
@@ -59,7 +59,7 @@ def _questions_of(examples: Iterable[QuestionContext], path: Path) -> list[Quest
         raise DataError(f"{path}: found no questions, expected at least one: {AGAIN}")
     for question in questions:
         if not all(map(str.strip, (question.id, question.text, *(question.answers or [""])))):
-            raise DataError(f"{path}: found a blank id, text or answer in {excerpt(question)}")
+            raise DataError(f"{path}: found a blank id, text or answer in {question!r:.200}")
     [(id, count)] = Counter(question.id for question in questions).most_common(1)
     if count > 1:
         raise DataError(f"{path}: found {count} questions with the id {id!r}, expected one")

@@ -10,7 +10,7 @@ from typing import Annotated, TypeVar
 import ijson
 from pydantic import BaseModel, Field, ValidationError
 
-from ircotlib.data import excerpt, read_lines
+from ircotlib.data import read_lines
 from ircotlib.errors import DataError
 
 # the pattern is a constraint: without one, pydantic accepts halves of surrogate pairs
@@ -43,7 +43,7 @@ def check(value: object, kind: type[R], where: str) -> R:
     except ValidationError as error:
         wrong = error.errors(include_url=False)[0]
     place = ", field ".join(filter(None, [where, ".".join(map(str, wrong["loc"]))]))
-    raise DataError(f"{place}: {wrong['msg']}, found {excerpt(wrong['input'])}: {AGAIN}")
+    raise DataError(f"{place}: {wrong['msg']}, found {wrong['input']!r:.60}: {AGAIN}")
 
 
 def read_records(path: Path, kind: type[R]) -> Iterator[tuple[R, str]]:

@@ -8,13 +8,12 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 from pydantic import Field
 
-from ircotlib.data import Paragraph, Question, read_lines, read_text, write_jsonl
+from ircotlib.data import Paragraph, Question, read_cells, read_lines, read_text, write_jsonl
 from ircotlib.datasets import Dataset, QuestionContext, digest, make_paragraph, pool
 from ircotlib.datasets.official import Record, String, Text, check, read_records
 from ircotlib.errors import DataError, UserError
 from ircotlib.files import track, writing
 from ircotlib.metrics import even_bare, exact_match, squad_f1
-from ircotlib.tables import read_cells
 from ircotlib.text import sentences
 
 NAME = "own"

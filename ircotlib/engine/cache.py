@@ -1,50 +1,39 @@
-"""The call cache: the reply to every request ever answered, by content, in one SQLite file.
-
-It stores replies, never results: after a change of a prompt, a model or an index, only the calls
-that the change affects are made again.
+"""The call cache: the reply to every request ever answered, in one SQLite file; no results: after a
+change of a prompt, a model or an index, only the calls that it affects are made again.
 """
 
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from threading import Lock
-from typing import Self
 
-from filelock import FileLock
+from ircotlib.files import locked
 
 TABLE = "CREATE TABLE IF NOT EXISTS calls (key TEXT PRIMARY KEY, reply TEXT NOT NULL) WITHOUT ROWID"
 GET = "SELECT key, reply FROM calls WHERE key IN (SELECT value FROM json_each(?))"
 PUT = "INSERT INTO calls (key, reply) VALUES (?, ?) ON CONFLICT (key) DO NOTHING"
 
 
-class Calls:
+class Calls(AbstractContextManager):
     """An open call cache, to be used in a `with` statement or closed.
 
-    `path`: the file, created if absent (on a local disk: SQLite's write-ahead log does not work
-    over a network); None: in memory. Several processes may use one file at once, and may be killed
-    at any moment.
+    `path`: the file, on a local disk; None: in memory. Several processes may use one file at once,
+    and may be killed at any moment.
     """
 
     def __init__(self, path: Path | str | None = None):
         # JupyterLab runs a widget's callbacks in another thread; the lock admits one at a time
         options = {"timeout": 60, "isolation_level": None, "check_same_thread": False}
         self._turn = Lock()
-        if path is None:
-            self._file = sqlite3.connect(":memory:", **options)
-            self._file.execute(TABLE)
-            return
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
         # SQLite does not wait by itself when two processes turn the log on for the same new file
-        with FileLock(f"{path}.lock"):
-            self._file = sqlite3.connect(path, **options)
+        with locked(Path(f"{path}.lock")) if path else nullcontext():
+            self._file = sqlite3.connect(path or ":memory:", **options)
             self._file.execute("PRAGMA journal_mode=WAL")  # others can read while one writes
             self._file.execute(TABLE)
         # survives a crash of the process; a power cut may cost the last batches
         self._file.execute("PRAGMA synchronous=NORMAL")
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_) -> None:
         self.close()
@@ -53,7 +42,6 @@ class Calls:
         return self._file.execute("SELECT count(*) FROM calls").fetchone()[0]
 
     def close(self) -> None:
-        """Close the file; what was stored stays."""
         self._file.close()
 
     def get_many(self, keys: Iterable[str]) -> dict[str, str]:
@@ -62,9 +50,8 @@ class Calls:
             return dict(self._file.execute(GET, (json.dumps(list(keys)),)))
 
     def put_many(self, replies: Mapping[str, str]) -> dict[str, str]:
-        """Store replies by key in one transaction; return those that are now stored under these
-        keys. A key that already has a reply keeps it, so that two processes that answer the same
-        request continue with the same reply.
+        """Store replies by key; return those that are now stored. A key keeps its first reply, with
+        which two processes that answer the same request continue.
         """
         with self._turn, self._file:
             self._file.execute("BEGIN IMMEDIATE")

@@ -7,35 +7,29 @@ the next batch is filled. The same programs with the same cache always make the 
 """
 
 import json
-from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from ircotlib.engine.cache import Calls
-from ircotlib.program import Outcome, Program, Request, Retrieve, Step, deepen, key
+from ircotlib.program import Outcome, Program, Request, Retrieve, Step, key
 
-# programs that wait at a time, so that the memory of prompts does not grow with the questions
-STARTED = 512
 COSTS = ("requests", "computed", "prompt_tokens", "tokens")
-UNSTORED = "unstored"  # begins the keys of requests whose replies are not stored
 
 
 @dataclass(slots=True, eq=False)
 class Task:
-    """A program in progress. It waits for the reply to `request`, or has ended: with its result, or
-    with the failure of its last request.
-    """
+    """A program in progress. It waits for the reply to `request`, or has ended."""
 
     id: str
     number: int  # among all
     program: Program
     request: Request | None = None
-    sent: Request | None = None  # to the backend in place of `request` (`deepen`)
+    sent: Request | None = None  # to the backend in place of `request`, if it has a `depth`
     key: str = ""  # of `sent`, in the cache; "": not worked out yet
     trace: list[Step] = field(default_factory=list)
     ended: bool = False
     result: object = None
-    failure: Exception | None = None
+    failure: Exception | None = None  # of its last request
 
 
 def run(
@@ -45,8 +39,8 @@ def run(
     progress: Callable[[int, int], None] = lambda ended, total: None,
     note: Callable[[Step], Step] = lambda step: step,
 ) -> tuple[dict[str, Outcome], dict[str, dict[str, int]]]:
-    """Run programs, given by question id, to their ends. Return their outcomes by question id, in
-    the same order, and their COSTS by class of request.
+    """Run programs, by question id, to their ends; return their outcomes, and their COSTS by class
+    of request.
 
     A backend has `answers`, the class of the requests it serves, or a tuple of classes;
     `fingerprint`, which changes whenever its replies could, or None if they depend on more than the
@@ -55,13 +49,11 @@ def run(
     `decode(string)`, which makes what the program is sent. If it chooses its own batches it has
     `take(requests)`, which returns the indices of those to answer next. If its k best paragraphs
     are always the first of more, it may have a `depth`: a retrieval of fewer is answered and cached
-    as one of `depth` paragraphs (`deepen`). A reply to Generate or Sample has "prompt_tokens" and
-    "tokens". `progress(ended, total)` is called after every batch. `note`: what traces keep of each
-    step.
+    as one of `depth` paragraphs. A reply to Generate or Sample has "prompt_tokens" and "tokens".
+    `progress(ended, total)` is called after every batch. `note`: what traces keep of each step.
 
     If a request fails, only its question fails: RuntimeError, with question and request, is raised
-    after the other programs have ended; at once if a program or a whole backend fails. TypeError
-    for a request that no backend serves.
+    after the other programs have ended; at once if a program or a whole backend fails.
     """
     engine = Engine(backends, calls, note)
     tasks = [Task(id, number, program) for number, (id, program) in enumerate(programs.items())]
@@ -76,19 +68,14 @@ def run(
 def find_missing(
     programs: Mapping[str, Program], backends: Sequence, calls: Calls
 ) -> dict[str, Request]:
-    """Run programs as far as the cache goes; return the first request of each without a reply, by
-    the program's id. No backend is asked.
-    """
+    """The first request of each program, by its id, that has no reply in the cache."""
     engine = Engine(backends, calls, note=lambda step: None)
     tasks = [Task(id, number, program) for number, (id, program) in enumerate(programs.items())]
     return {task.id: task.request for task in engine.replay([*map(engine.advance, tasks)])}
 
 
 class Engine:
-    """Backends, by the classes that they serve, and the cache of their replies. `costs`: of each
-    class the requests; how many of them were computed, and neither cached nor asked for by another
-    program, too; and the tokens of all, so that a run that is replayed costs the same.
-    """
+    """Backends, the cache of their replies, and what these cost."""
 
     def __init__(self, backends: Sequence, calls: Calls, note: Callable):
         self.calls, self.note, self.served = calls, note, {}
@@ -99,23 +86,14 @@ class Engine:
         self.costs = {kind.__name__: dict.fromkeys(COSTS, 0) for kind in self.served}
 
     def run(self, tasks: list[Task], progress: Callable) -> None:
-        """Run tasks to their ends."""
         waiting: dict[type, dict[int, Task]] = {kind: {} for kind in self.served}
-        unstarted = deque(tasks)
-
-        def begin() -> list[Task]:
-            room = STARTED - sum(map(len, waiting.values()))
-            return [self.advance(unstarted.popleft()) for _ in range(min(room, len(unstarted)))]
 
         def go_on(some: list[Task]) -> None:
-            while some:
-                for task in self.replay(some):  # only those that got a reply
-                    waiting[type(task.request)][task.number] = task
-                left = len(unstarted) + sum(map(len, waiting.values()))
-                progress(len(tasks) - left, len(tasks))
-                some = begin()
+            for task in self.replay(some):  # only those that got a reply
+                waiting[type(task.request)][task.number] = task
+            progress(len(tasks) - sum(map(len, waiting.values())), len(tasks))
 
-        go_on(begin())
+        go_on([self.advance(task) for task in tasks])
         while any(waiting.values()):
             for kind, of_kind in waiting.items():
                 if of_kind:
@@ -125,35 +103,29 @@ class Engine:
                     go_on(answered)
 
     def replay(self, tasks: list[Task]) -> list[Task]:
-        """Advance tasks until each has ended or waits for a reply that is not in the cache; return
-        those that wait.
-        """
+        """Advance tasks as far as the cache goes; return those that have not ended."""
         left = []
         while waiting := [task for task in tasks if not task.ended]:  # a round for each cached step
             for task in (task for task in waiting if not task.key):
                 if (backend := self.served.get(type(task.request))) is None:
                     served = ", ".join(kind.__name__ for kind in self.served) or "nothing"
-                    found = f"question {task.id!r} asked {shorten(task.request)}"
+                    found = f"question {task.id!r} asked a {type(task.request).__name__}"
                     raise TypeError(f"{found}, but the backends serve {served}")
-                task.sent = deepen(task.request, getattr(backend, "depth", 0))
-                task.key = f"{UNSTORED} {task.id} {len(task.trace)}"
+                task.sent, depth = task.request, getattr(backend, "depth", 0)
+                if isinstance(task.sent, Retrieve) and 1 <= task.sent.k < depth:
+                    task.sent = replace(task.sent, k=depth)  # its best k are the first of these
+                task.key = f"not stored: {task.id} {len(task.trace)}"
                 if backend.fingerprint is not None:
                     task.key = key(task.sent, backend.fingerprint)
-            stored = self.read({task.key for task in waiting})
+            stored = self.calls.get_many({task.key for task in waiting})
             left += [task for task in waiting if task.key not in stored]
             tasks = [task for task in waiting if task.key in stored]
             for task in tasks:
                 self.advance(task, stored[task.key], cached=True)
         return left
 
-    def read(self, keys: Iterable[str]) -> dict[str, str]:
-        """The replies in the cache, by key."""
-        return self.calls.get_many(key for key in keys if not key.startswith(UNSTORED))
-
     def answer(self, kind: type, waiting: list[Task]) -> list[Task]:
-        """Have a backend answer one batch of waiting requests, each once, but for what another
-        process has stored meanwhile; return the tasks that continue.
-        """
+        """Have a backend answer a batch of requests, each once; return the tasks that continue."""
         backend = self.served[kind]
         batch = list({task.key: task for task in waiting}.values())  # one task for each request
         try:
@@ -161,7 +133,7 @@ class Engine:
                 if not (chosen := backend.take([task.sent for task in batch])):
                     raise ValueError(f"`take` gave none of {len(batch)} requests, expected some")
                 batch = [batch[index] for index in chosen]
-            stored = self.read(task.key for task in batch)
+            stored = self.calls.get_many(task.key for task in batch)
             replies: dict[str, str | Exception] = dict(stored)
             batch = [task for task in batch if task.key not in stored]
             for index, reply in backend.answer([task.sent for task in batch]) if batch else ():
@@ -186,9 +158,7 @@ class Engine:
         return answered
 
     def advance(self, task: Task, stored: str | None = None, cached: bool = False) -> Task:
-        """Send a program the stored reply to its request, and run it to its next one, or its end.
-        None: it begins.
-        """
+        """Send a program the stored reply, or None to begin, and run it to its next request."""
         try:
             reply = None if stored is None else self.decode(task, stored, cached)
             task.request, task.key = task.program.send(reply), ""
@@ -216,12 +186,8 @@ class Engine:
 def describe(failure: str, tasks: Sequence[Task], error: object) -> str:
     """A failure in a line: of which question, of how many others, and what was asked."""
     others = f" (and {len(tasks) - 1} others with it)" if len(tasks) > 1 else ""
-    request = "nothing yet" if tasks[0].request is None else shorten(tasks[0].request)
-    report = f"{failure}: {error!r}; it asked {request}; the replies until then are in the cache"
+    asked = repr(tasks[0].request)
+    if len(asked) > 300:  # the question is near its end
+        asked = f"{asked[:80]} … {asked[-210:]}"
+    report = f"{failure}: {error!r}; it asked {asked}; the replies until then are in the cache"
     return f"question {tasks[0].id!r}{others}: {report}"
-
-
-def shorten(request: Request) -> str:
-    """A request in at most 300 characters, mostly from its end, where the question is."""
-    text = repr(request)
-    return text if len(text) <= 300 else f"{text[:80]} … {text[-210:]}"

@@ -24,20 +24,17 @@ from ircotlib.engine import scheduler
 from ircotlib.engine.cache import Calls
 from ircotlib.errors import DataError
 from ircotlib.experiment.setup import Setup, open_dataset, open_setup, program_of
-from ircotlib.files import DATA, locked, show_progress
+from ircotlib.files import DATA, locked, show_progress, write_table
 from ircotlib.models.budget import find_price
 from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.program import Generate, Outcome, Purposed, Sample, Step
 from ircotlib.retrieval.corpus import Corpus
 from ircotlib.systems import RECALL, System, choose_systems
-from ircotlib.tables import Number, read_table, write_table
 
 VERSIONS = "ircotlib torch transformers tokenizers tantivy regex numpy pandas".split()
 BACKENDS = "retriever model extractor duplicates".split()
 # the fields of predictions.jsonl that tables have as they are
 WRITTEN = ("answer", "thoughts", "reading", "nodes", "fault", "trace")
-SCORE = Number(0, 1, empty=float("nan"))  # empty: the question has no gold paragraphs
-COUNTS = dict.fromkeys(("paragraphs", "steps"), Number(0, kind=int))
 BESIDE = ".partial"  # ends the name of a folder that is being written
 AGAIN = "run its notebook again: cached calls cost nothing"
 
@@ -247,8 +244,9 @@ def read_about(folder: Path) -> dict:
 
 def read_scores(folder: Path) -> pd.DataFrame:
     """A run's scores.csv: the id and kind of each question, as texts, and its scores."""
-    columns = {"id": None, "kind": None} | COUNTS
-    return pd.DataFrame(read_table(Path(folder) / "scores.csv", columns, ["id"], SCORE))
+    texts = {"id": str, "kind": str}  # as they stand; NaN: the question has no gold paragraphs
+    path = Path(folder) / "scores.csv"
+    return pd.read_csv(path, converters=texts)
 
 
 def parameters_of(identity: Mapping) -> Parameters:

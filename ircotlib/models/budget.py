@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import pandas as pd
+
 from ircotlib.errors import Unavailable, UserError
 from ircotlib.files import PRICES
-from ircotlib.tables import Number, read_table
 
 
 class Price(NamedTuple):
@@ -24,9 +25,8 @@ def find_price(model: str, prices: Sequence[float] | None = None) -> Price | Non
     """The price of a model: `prices`, or else that of data/prices.csv; None: unknown."""
     if prices is not None:
         return Price(*prices)
-    columns = {"model": None} | dict.fromkeys(Price._fields, Number(0))
-    rows = read_table(PRICES, columns, key=["model"])
-    return next((Price(row["input"], row["output"]) for row in rows if row["model"] == model), None)
+    rows = pd.read_csv(PRICES, index_col="model")
+    return Price(*rows.loc[model, [*Price._fields]]) if model in rows.index else None
 
 
 @dataclass(eq=False)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ircotlib.errors import DataError
 from ircotlib.files import resolve
-from ircotlib.keys import one_line
+from ircotlib.text import plain
 
 CONFIG, TOKENIZER = "config.json", "tokenizer_config.json"
 VOCABULARIES = ("tokenizer.json", "*.model", "vocab*")
@@ -98,7 +98,7 @@ def _download(name: str, patterns: list[str]) -> Path:
         return Path(snapshot_download(name, allow_patterns=patterns, ignore_patterns=others))
     except (OSError, ValueError) as error:
         reason = f"found no folder {name!r}, and the Hugging Face hub gave no model"
-        raise FileNotFoundError(f"{reason} ({one_line(error)})") from error
+        raise FileNotFoundError(f"{reason} ({plain(str(error))})") from error
 
 
 def list_files(folder: Path, *patterns: str) -> list[Path]:
@@ -154,5 +154,5 @@ def naming_file(path: Path, content: str) -> Iterator[None]:
             raise
         if not isinstance(error, Exception) and type(error).__name__ != PANIC:
             raise
-        found = f"found {content} that cannot be read ({one_line(error)})"
+        found = f"found {content} that cannot be read ({plain(str(error))})"
         raise DataError(f"{path}: {found}; {REMEDY}") from error

@@ -3,6 +3,7 @@
 """
 
 import hashlib
+import os
 import re
 import sys
 import time
@@ -16,11 +17,12 @@ from typing import NamedTuple
 
 from ircotlib.errors import Unavailable, UserError
 from ircotlib.files import need
-from ircotlib.keys import is_here, may_have_key, one_line, read_header
+from ircotlib.keys import is_here, may_have_key
 from ircotlib.models.budget import Budget
 from ircotlib.models.choices import Failed, Written, read_choice
 from ircotlib.models.replies import Request, check, count_rows, read_reply, write_reply
 from ircotlib.program import LINE, SENTENCE_OF_LINE, Generate, Message, Sample
+from ircotlib.text import plain
 
 VERSION = 2  # raised when a change here or in text.py makes the same server reply differently
 KEY, NO_KEY = "OPENAI_API_KEY", "none"  # its name in the environment; what is sent without one
@@ -72,11 +74,11 @@ class ServerModel:
 
     @cached_property
     def client(self):
-        """The client. Raises Unavailable without `openai`, UserError for a key that is none."""
+        """The client. Raises Unavailable without `openai`."""
         need("openai", "server")
         import openai
 
-        key = (may_have_key(self.url) and read_header(KEY)) or NO_KEY
+        key = (may_have_key(self.url) and os.environ.get(KEY, "").strip()) or NO_KEY
         patience = {"timeout": openai.Timeout(TIMEOUT, connect=10.0), "max_retries": RETRIES}
         # a proxy must not see requests to this machine
         http = openai.DefaultHttpxClient(trust_env=not is_here(self.url))
@@ -279,7 +281,7 @@ class ServerModel:
     def _shown(self, words: object) -> str:
         """What a server or the client says, in one line and without the key, which some repeat."""
         key = self.client.api_key
-        return one_line(str(words).replace(key, "…") if key != NO_KEY else words, 300)
+        return plain(str(words).replace(key, "…") if key != NO_KEY else str(words))[:300]
 
 
 def read_address(server: str) -> str:

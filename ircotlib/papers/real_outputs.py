@@ -114,7 +114,8 @@ def read_answers(path: Path) -> dict[str, str]:
     for id, said in pairs:
         said = " ".join(said) if isinstance(said, list) else said
         if not isinstance(said, str) or id is None or str(id) in answers:
-            found = f"found the id {id!r}{' again' * (str(id) in answers)} with {said!r:.60}"
+            again = " again" if str(id) in answers else ""
+            found = f"found the id {id!r}{again} with {said!r:.60}"
             raise DataError(f"{path}: {found}, expected one answer for each id, a text")
         answers[str(id)] = said
     if not answers:

@@ -9,7 +9,7 @@ from statistics import fmean
 
 import pandas as pd
 
-from ircotlib.annotate.references import judge_reference, read_references
+from ircotlib.annotate.factuality import judge_reference, read_references
 from ircotlib.data import Node
 from ircotlib.datasets import COVER_EM, all_datasets, find_dataset
 from ircotlib.experiment.laboratory import find_facts

@@ -1,3 +1,1 @@
-"""Prompts: templates, the demonstrations shown in them, and what is left out where a model's
-window is too short.
-"""
+"""Prompts: templates, demonstrations, and what is left out where a window is too short."""

@@ -9,16 +9,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ircotlib.data import Demonstration, Paragraph, excerpt, parse_json, read_text
+from ircotlib.data import Demonstration, Paragraph, parse_json, read_text
 from ircotlib.datasets import Dataset
 from ircotlib.errors import DataError
 from ircotlib.files import PROMPTS, resolve
 from ircotlib.prompting.prompt import BETWEEN_DEMONSTRATIONS, STYLES, TITLE
-from ircotlib.prompting.templates import FIELD, WORDING, Template, kept_until_changed
+from ircotlib.prompting.templates import FIELD, WORDING, Template
 from ircotlib.text import answer_from_chain
 
-# M of a prompt that does not show gold paragraphs and M distractors (IRCoT §4.1: 1, 2 or 3); a
-# system with examples of its own shows them whatever M is
+# M of a prompt that does not show gold paragraphs and M distractors (IRCoT §4.1: 1, 2 or 3)
 NO_DEMONSTRATIONS = None  # only the question asked
 NO_PARAGRAPHS = 0  # demonstrations of questions and answers alone, as NoR QA's reader sees them
 ONE_FILE = "demonstrations.txt"  # chains with gold paragraphs; every stage uses them
@@ -36,38 +35,37 @@ def find_demonstrations(
     path = prompt_path(folder, dataset, stage, style, m, family)
     demonstrations = read_demonstrations(path)
     if path.name == ONE_FILE and stage == "titles":
-        demonstrations = [_ask_for_titles(shown, style) for shown in demonstrations]
+        template = STYLES[style].template(stage)
+        demonstrations = [_ask_for_titles(shown, template) for shown in demonstrations]
     elif path.name == ONE_FILE:
         known = [paragraph for shown in demonstrations for paragraph in shown.paragraphs]
         demonstrations = [_vary(shown, known, stage, m) for shown in demonstrations]
     return demonstration_sets(demonstrations, path.parent.name, path.parents[1])[number]
 
 
-def _ask_for_titles(demonstration: Demonstration, style: str) -> Demonstration:
+def _ask_for_titles(shown: Demonstration, template: Template) -> Demonstration:
     """A demonstration of naming pages: the answer is the titles of all paragraphs but the first,
     the main passage (IRCoT App. B).
     """
-    main, *others = demonstration.paragraphs
-    asked = STYLES[style].template("titles").ask(demonstration.question, n=len(others))
+    main, *others = shown.paragraphs
+    asked = template.ask(shown.question, n=len(others))
     titles = ", ".join(paragraph.title for paragraph in others)
-    return replace(demonstration, paragraphs=(main,), question=asked, answer=titles)
+    return replace(shown, paragraphs=(main,), question=asked, answer=titles)
 
 
-def _vary(
-    demonstration: Demonstration, known: Sequence[Paragraph], stage: str, m: int
-) -> Demonstration:
+def _vary(shown: Demonstration, known: Sequence[Paragraph], stage: str, m: int) -> Demonstration:
     """A demonstration with its own paragraphs and M of the others', shuffled (IRCoT §4.1), and with
     the form of answer that the stage needs. The draw depends only on the question.
     """
-    draw = random.Random(demonstration.question)
-    own = demonstration.paragraphs
-    titles = {paragraph.title for paragraph in own}
+    draw = random.Random(shown.question)
+    titles = {paragraph.title for paragraph in shown.paragraphs}
     distractors = {p.title: p for p in known if p.title not in titles}
-    paragraphs = [*own, *draw.sample(list(distractors.values()), m)] if m != NO_PARAGRAPHS else []
+    drawn = draw.sample(list(distractors.values()), m)
+    paragraphs = [*shown.paragraphs, *drawn] if m != NO_PARAGRAPHS else []
     draw.shuffle(paragraphs)
     # IRCoT §3.2: a direct reader is shown the answers that end the same chains
-    answer = demonstration.answer if stage == "cot" else answer_from_chain(demonstration.answer)
-    return replace(demonstration, paragraphs=tuple(paragraphs), answer=answer)
+    answer = shown.answer if stage == "cot" else answer_from_chain(shown.answer)
+    return replace(shown, paragraphs=tuple(paragraphs), answer=answer)
 
 
 def prompt_path(
@@ -90,12 +88,10 @@ def prompt_path(
     if (one_file := path.with_name(ONE_FILE)).is_file():
         return one_file
     if not path.is_file():
-        remedy = f"put it, or {one_file}, there (prompts/README.md), or set `demonstrations`"
-        raise FileNotFoundError(f"no prompt file {path}: {remedy} to a folder that has it")
+        raise FileNotFoundError(f"no prompt file {path}, nor {one_file}: set `demonstrations`")
     return path
 
 
-@kept_until_changed(lambda path: [path])
 def read_demonstrations(path: Path) -> list[Demonstration]:
     """The demonstrations of a prompt file in the format of IRCoT's release (prompts/README.md),
     without the instructions. Raises DataError with the line where one starts.
@@ -104,13 +100,16 @@ def read_demonstrations(path: Path) -> list[Demonstration]:
     heads = list(METADATA.finditer(text))
     if not heads or text[: heads[0].start()].strip():
         raise DataError(f"{path}, line 1: found {text.strip()[:60]!r}, expected {FORM}")
+    # IRCoT App. G: the authors' files for Flan-T5 have the instruction between "Q: " and question
+    templates = [style.template(stage) for style in STYLES.values() for stage in ("cot", "direct")]
+    instructions = [template.instruction for template in templates]
     demonstrations: dict[str, Demonstration] = {}
     ends = [head.start() for head in heads[1:]] + [len(text)]
     for head, end in zip(heads, ends, strict=True):
         body = text[head.end() : end].strip()
         where = f"{path}, line {text.count(chr(10), 0, head.start()) + 1}"
         try:
-            example = _read_one(str(json.loads(head[1])["qid"]), body)
+            example = _read_one(str(json.loads(head[1])["qid"]), body, instructions)
         except (ValueError, KeyError, TypeError):
             found = f"found {f'{head[0]}{body}'[:90]!r}"
             raise DataError(f"{where}: {found}, expected {FORM}") from None
@@ -120,23 +119,19 @@ def read_demonstrations(path: Path) -> list[Demonstration]:
     return list(demonstrations.values())
 
 
-def _read_one(id: str, body: str) -> Demonstration:
+def _read_one(id: str, body: str, instructions: Sequence) -> Demonstration:
     """The demonstration below a line of metadata. Raises ValueError if it has another form."""
     if re.findall(r"^[QA]: ", body, re.MULTILINE) != ["Q: ", "A: "]:
         raise ValueError
     context, question, answer = re.split(r"^Q: |\nA: ", body, flags=re.MULTILINE)
     first, _, rest = question.partition("\n")
-    # IRCoT App. G: the authors' files for Flan-T5 have the instruction between "Q: " and question
-    stages = [style.template(stage) for style in STYLES.values() for stage in ("cot", "direct")]
-    question = rest if rest and first in [stage.instruction for stage in stages] else question
+    question = rest if rest and first in instructions else question
     paragraphs = re.split(rf"(?:^|\n\n){TITLE}", context.strip())
     if paragraphs[0] or not question.strip() or not answer.strip():
         raise ValueError
-    shown = []
-    for number, paragraph in enumerate(paragraphs[1:], start=1):
-        title, _, text = paragraph.partition("\n")
-        shown.append(Paragraph(f"{id}/{number}", title, text))
-    return Demonstration(id, tuple(shown), question, answer)
+    titled = [paragraph.partition("\n")[::2] for paragraph in paragraphs[1:]]
+    shown = tuple(Paragraph(f"{id}/{number}", *each) for number, each in enumerate(titled, 1))
+    return Demonstration(id, shown, question, answer)
 
 
 def demonstration_sets(
@@ -156,10 +151,9 @@ def demonstration_sets(
         size = min(15, max(1, len(ids) * 3 // 4))  # of fewer than 20 three quarters (ours)
         sets = [draw.sample(ids, size) for _ in range(3)]
     if [0 < len(ids) == len({*ids} & {*by_id}) for ids in sets] != [True] * 3:
-        lacking = dict.fromkeys(str(id) for ids in sets for id in ids if id not in by_id)
-        found = f"no demonstration with id {', '.join(lacking)}" if lacking else excerpt(sets)
+        lacking = [str(id) for ids in sets for id in ids if id not in by_id]
         expected = f"three lists of different ids of these {len(by_id)}: {', '.join(by_id)}"
-        raise DataError(f"{path}, {dataset!r}: found {found}, expected {expected}")
+        raise DataError(f"{path}, {dataset!r}: found {lacking or sets!r:.60}, expected {expected}")
     return [[by_id[id] for id in ids] for ids in sets]
 
 
@@ -173,14 +167,11 @@ def find_examples(
     paths = [Path(place) / name for place in (resolve(folder), PROMPTS / "own") if place]
     if path := next((path for path in paths if path.is_file()), None):
         return read_examples(path, template)
-    if others := sorted(PROMPTS.glob(f"own/{system}/{stage}.*.txt")):
-        families = ", ".join(other.name.split(".")[1] for other in others)
-        remedy = f"put it there (prompts/README.md), or give {dataset.name} an example_family"
-        raise FileNotFoundError(f"no examples {paths[0]}: {remedy} of {families}")
+    if others := [other.name for other in PROMPTS.glob(f"own/{system}/{stage}.*.txt")]:
+        raise FileNotFoundError(f"no examples {paths[0]}, only {', '.join(sorted(others))}")
     return ()
 
 
-@kept_until_changed(lambda path, template: [path])
 def read_examples(path: Path, template: Template) -> tuple[str, ...]:
     """The examples of a file, separated by two blank lines; a first line that begins with "# " is a
     comment. Raises DataError for one that lacks the template's words around the question.

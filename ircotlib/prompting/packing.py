@@ -31,13 +31,6 @@ CUTS = (
 )
 
 
-def surely_fits(text: str, limit: int) -> bool:
-    """Whether a text has at most `limit` tokens with any tokenizer, so that none need be counted:
-    in ASCII text each has at least one character (ours).
-    """
-    return len(text) + JOIN <= limit and text.isascii()
-
-
 def surely_fit(total: int, count: int, limit: int) -> bool:
     """Whether `count` texts of `total` tokens have at most `limit` tokens as one text."""
     return total + JOIN * (count - 1) <= limit

@@ -9,8 +9,7 @@ from functools import cached_property, lru_cache
 from ircotlib.data import Demonstration, Paragraph, Question
 from ircotlib.errors import DataError
 from ircotlib.program import SENTENCE, SENTENCE_OF_LINE, Purposed
-from ircotlib.prompting import packing
-from ircotlib.prompting.packing import ABOVE, DEMONSTRATION, Segment, fit, join
+from ircotlib.prompting.packing import ABOVE, DEMONSTRATION, Segment, fit, join, surely_fit
 from ircotlib.prompting.templates import BETWEEN_PARAGRAPHS, Template, read_template
 
 TITLE = "Wikipedia Title: "
@@ -70,14 +69,11 @@ def render(
     return join(template.fill(context, wording, answer)).rstrip()
 
 
-def render_demonstration(demonstration: Demonstration | str, template: Template = PLAIN) -> str:
-    """A demonstration as one example, with its paragraphs not cut (IRCoT §3.1); other systems have
-    texts, which stay as they are.
-    """
-    if isinstance(demonstration, str):
-        return demonstration
-    content = demonstration.paragraphs, demonstration.question, demonstration.answer
-    return render(*content, template, None)
+def render_demonstration(shown: Demonstration | str, template: Template = PLAIN) -> str:
+    """A demonstration as one example, its paragraphs not cut (IRCoT §3.1), or a text as it is."""
+    if isinstance(shown, str):
+        return shown
+    return render(shown.paragraphs, shown.question, shown.answer, template, None)
 
 
 @dataclass(frozen=True)
@@ -85,12 +81,11 @@ class Prompt:
     """Writes the prompt for one question: as many demonstrations as fit, then the test example
     (IRCoT §3.1, §3.2, §4.1).
 
-    Demonstrations are dropped from the front. If the test example alone is too long, pieces of it
-    are dropped (`packing.CUTS`), never the template's words, the question or its main passage;
-    DataError if these alone are too long. `released`: demonstrations are dropped as by the authors'
-    program. Differs from that program: lines are dropped down to this limit (there to the whole
-    window), thoughts are dropped too, and demonstrations only from the front (for GPT-3 the program
-    first drops some from the end when it reads the file).
+    If the test example alone is too long, pieces of it are dropped (`packing.CUTS`), never the
+    template's words, the question or its main passage. `released`: demonstrations are dropped as by
+    the authors' program. Differs from that program: lines are dropped down to this limit (there to
+    the whole window), thoughts are dropped too, and demonstrations only from the front (for GPT-3
+    the program first drops some from the end when it reads the file).
     """
 
     demonstrations: Sequence[Demonstration | str]
@@ -119,8 +114,10 @@ class Prompt:
         wording = self.template.ask(question.text, **fields)
         segments = self.template.fill(context, wording, so_far, **fields)
         example = join(segments).rstrip()
-        if not self.demonstrations and self._surely_fits(example, segments):
-            return Purposed(example)
+        if not self.demonstrations:  # most of the parts are counted already
+            total = sum(self._count(segment.text) for segment in segments)
+            if surely_fit(total, len(segments), limit):
+                return Purposed(example)
         if self._count(example) <= limit:
             parts = [*self._demonstrated, Segment(example)]
             # IRCoT §4.1: as many demonstrations as fit, dropped from the front (their program)
@@ -129,20 +126,9 @@ class Prompt:
         # no demonstration fits: their program then drops the example's top lines, we by CUTS
         fitting = fit(segments, limit, self._count)
         if fitting is None:
-            kept = join([segment for segment in segments if not segment.kind])
-            tokens = self._count(kept + so_far.split(" ")[-1])
-            words = "main passage, question" if main else "question"
-            found = f"found {tokens} tokens in {words} and words of the template alone"
-            expected = f"expected at most {limit}; raise context_tokens"
-            raise DataError(f"question {question.id!r}: {found}, {expected}")
+            found = f"found more than {limit} tokens in main passage, question and template alone"
+            raise DataError(f"question {question.id!r}: {found}; raise context_tokens")
         return Purposed(join(fitting).strip("\n").rstrip())
-
-    def _surely_fits(self, example: str, segments: Sequence[Segment]) -> bool:
-        """Told by its letters, or by the tokens of its parts: most are counted already."""
-        if packing.surely_fits(example, self.max_prompt_tokens):
-            return True
-        total = sum(self._count(segment.text) for segment in segments)
-        return packing.surely_fit(total, len(segments), self.max_prompt_tokens)
 
     def _fit_as_released(self, parts: list[Segment]) -> list[Segment]:
         # their program: the parts' own lengths, without the blank lines between, below the limit

@@ -12,39 +12,14 @@ A: <chain of thought or answer>
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, wraps
-from pathlib import Path
+from functools import cached_property
 
 from ircotlib.errors import DataError
 from ircotlib.files import PROMPTS
-from ircotlib.plugins import prompt_folders
+from ircotlib.plugins import plugin_folder
 from ircotlib.prompting.packing import ABOVE, BELOW, WRITTEN, Segment
-
-
-def kept_until_changed(files: Callable[..., Iterable[Path]]) -> Callable:
-    """As functools.cache, but the function is called again if one of `files(*arguments)`, or a file
-    right in such a folder, has another time or size.
-    """
-
-    def keep(make: Callable) -> Callable:
-        kept = lru_cache(maxsize=256)(lambda state, *arguments: make(*arguments))
-
-        @wraps(make)
-        def get(*arguments):
-            return kept(tuple(map(_state, files(*arguments))), *arguments)
-
-        return get
-
-    return keep
-
-
-def _state(path: Path) -> tuple:
-    """What changes when a file, or one in a folder, is written."""
-    there = [each.stat() for each in (path, *sorted(path.glob("*"))) if each.exists()]
-    return tuple((about.st_mtime_ns, about.st_size) for about in there)
-
 
 BETWEEN_PARAGRAPHS = "\n\n"
 FIELD = re.compile(r"\{(\w+)\}")
@@ -96,17 +71,11 @@ class Template:
         return segments
 
 
-def _folder(system: str) -> Path:
-    """The folder of a system's templates: in prompts/, or beside a plug-in."""
-    own = PROMPTS / system
-    others = () if own.is_dir() else prompt_folders()
-    return next((other / system for other in others if (other / system).is_dir()), own)
-
-
-@kept_until_changed(lambda system, *_: [_folder(system)])
 def read_template(system: str, stage: str, style: str = "") -> Template:
     """The template of a stage of a system, that of the style if there is one (prompts/)."""
-    of_style, path = (_folder(system) / f"{stage}{end}.txt" for end in (f".{style}", ""))
+    folders = PROMPTS / system, plugin_folder() / "prompts" / system  # or beside a plug-in
+    folder = next((folder for folder in folders if folder.is_dir()), folders[0])
+    of_style, path = (folder / f"{stage}{end}.txt" for end in (f".{style}", ""))
     path = of_style if of_style.is_file() else path
     text = path.read_text(encoding="utf-8").strip("\n").removeprefix("{demonstrations}")
     if not WORDING.search(text):

@@ -14,13 +14,12 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator
 
 from ircotlib.data import Node
-from ircotlib.files import figure_path, writing
+from ircotlib.files import figure_path, write_table, writing
 from ircotlib.parameters import Parameters
 from ircotlib.results.shown import title_of
 from ircotlib.results.statistics import LEVEL
 from ircotlib.systems import CHAINED, CLOSED, ONCE, OWN, STEPWISE, all_systems
 from ircotlib.systems.searchain import COMPLETION, VERIFICATION
-from ircotlib.tables import write_table
 
 # colours are distinct for the colour-blind (tests/results/test_colours.py)
 FAMILIES = {  # of systems: the shades of one hue, the darkest first

@@ -2,10 +2,9 @@
 
 import pandas as pd
 
-from ircotlib.files import figure_path, writing
+from ircotlib.files import figure_path, write_table, writing
 from ircotlib.parameters import Parameters
 from ircotlib.results.shown import as_texts
-from ircotlib.tables import write_table
 
 SIGNS = {sign: f"\\{sign}" for sign in "&%$#_{}"}
 SIGNS |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}

@@ -9,11 +9,10 @@ import pandas as pd
 
 from ircotlib.files import REPORTED
 from ircotlib.systems import all_systems
-from ircotlib.tables import Number, read_table
 
 KEYS = ["dataset", "system", "metric"]
 NAMED = ["paper", "source", *KEYS, "model", "note"]  # name a row of data/reported.csv
-REPORTS = dict.fromkeys(NAMED) | {"value": Number(0), "deviation": Number(0, empty=float("nan"))}
+READ = {"dtype": dict.fromkeys(NAMED, str), "keep_default_na": False, "na_values": [""]}
 COLUMNS = "profile dataset model system metric mean low high deviation".split()
 COLUMNS += ["demonstrations_shown", "n", "reported"]
 
@@ -30,8 +29,7 @@ def read_reported(paper: str = "ircot", **wanted: str) -> pd.DataFrame:
 
 @cache  # claims ask for hundreds of its rows, one by one
 def _read(path: Path) -> pd.DataFrame:
-    table = pd.DataFrame(read_table(path, REPORTS, NAMED))
-    return table.mask(table == "")  # an empty cell is a missing value
+    return pd.read_csv(path, **READ)
 
 
 def beside(

@@ -8,9 +8,9 @@ import pytest
 from ircot_laboratory.judge.laboratory_facts import judge_reference as judge_statement
 from ircot_laboratory.make import make_laboratory
 from ircot_laboratory.world.records import Entity
-from ircotlib.annotate import box, references
-from ircotlib.annotate.factuality import Item
-from ircotlib.annotate.references import accuracy_of_marks, read_references
+from ircotlib.annotate import box
+from ircotlib.annotate import factuality as references
+from ircotlib.annotate.factuality import Item, accuracy_of_marks, read_references
 from ircotlib.data import Node, Paragraph, Question
 from ircotlib.experiment.compare import run_system
 from ircotlib.experiment.runs import Run

@@ -68,11 +68,3 @@ def test_a_wrong_table_is_told_in_one_line(bring, tmp_path, text, status, said):
     found = bring(tmp_path / "t.csv", tmp_path / "data")
     assert found[0] == status and found[1].startswith(f"error: {tmp_path / 't.csv'}{said}")
     assert found[1].count("\n") == 1 and not (tmp_path / "data/own/questions.jsonl").exists()
-
-
-def test_a_column_that_is_not_there_is_told(bring, tmp_path):
-    (tmp_path / "t.csv").write_text("asked,gold\nWho?,Ann\n")
-    status, said = bring(tmp_path / "t.csv", tmp_path / "data", "--column", "question=Asked")
-    assert status == 2 and "t.csv:2: found no column 'Asked', only asked, gold" in said
-    status, said = bring(tmp_path / "t.parquet", tmp_path / "data")
-    assert status == 2 and "t.parquet, expected a folder, or a file that ends in .csv" in said

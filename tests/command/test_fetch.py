@@ -138,12 +138,6 @@ def test_the_command_gets_what_has_an_address(command, publisher, tmp_path, caps
     assert "has all files that sample needs" in capsys.readouterr().out
 
 
-def test_a_file_that_the_publisher_has_no_more_is_one_line(command, capfd):
-    assert command("hotpotqa,,a,URL/a,,,the page\n") == 1
-    error = capfd.readouterr().err
-    assert "404" in error and "/a: curl ended with status 22" in error.splitlines()[-1]
-
-
 def test_the_table_names_the_files_that_the_data_sets_read():
     table, sets = fetch.read_downloads(), all_datasets()
     named = {name for row in table for name in row.files.split()}

@@ -14,11 +14,10 @@ import pytest
 
 from ircotlib.command import figures
 from ircotlib.command.figures import about_notebook, all_notebooks, made_by
-from ircotlib.files import NOTEBOOKS, PROFILES, ROOT
+from ircotlib.files import NOTEBOOKS, ROOT
 from ircotlib.parameters import read_parameters
 
 MINI = read_parameters("mini")
-COMMAND = [sys.executable, "-m", "ircotlib", "figures"]
 LANGUAGE = {"language_info": {"name": "python"}}
 NEW = nbformat.v4
 
@@ -60,13 +59,6 @@ def test_what_a_notebook_makes_bears_the_profile_but_for_mini_and_chooses_it():
         "01_corpora",
         "06_scale",
     ]
-
-
-def test_models_of_the_mini_profile_are_shipped():
-    for path in PROFILES.glob("*.yaml"):
-        assert read_parameters(path.stem).profile == path.stem
-    for name in (MINI.model, *MINI.models, MINI.agent, MINI.extractor):
-        assert (ROOT / name / "config.json").is_file(), name
 
 
 def test_notebooks_run_in_order_and_one_that_reads_runs_waits(notebooks, tmp_path, capsys):
@@ -118,16 +110,28 @@ def test_cells_about_mini_are_left_out_with_changes(notebooks, tmp_path):
         assert len([cell for cell in made if "injected" not in str(cell.metadata)]) == count
 
 
-def test_one_interrupt_ends_it_at_once_and_its_kernels_too(tmp_path):
-    env = os.environ | {"PYTHONPATH": str(ROOT), "IRCOT_DATA": str(tmp_path / "data")}
-    changes = ("dev=0", "oner_k=[5]", "ircot_k=[2]", "distractors=[1]", "test=30")
-    command = [*COMMAND, "--only", "04_ircot", *(f"--set={change}" for change in changes)]
+COMMAND = """
+import sys
+from pathlib import Path
+from ircotlib.__main__ import main
+from ircotlib.command import figures
+figures.NOTEBOOKS, figures.DATA = Path(sys.argv[1]), Path(sys.argv[1]) / "data"
+sys.exit(main(["figures"]))
+"""
+
+
+def test_one_interrupt_ends_it_at_once_and_its_kernels_too(notebooks, tmp_path):
+    begun = tmp_path / "begun"
+    wait = f"import pathlib, time\npathlib.Path({str(begun)!r}).touch()\ntime.sleep(60)"
+    notebooks(**{"00_waits": [NEW.new_code_cell(wait)]})
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
     heeded = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # else ignored in background
     options = {"preexec_fn": heeded, "env": env, "start_new_session": True}
+    command = [sys.executable, "-c", COMMAND, str(tmp_path)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **options)
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 60
     try:
-        while not any((tmp_path / "data").glob("runs/*/*/*/*/*/predictions.jsonl")):
+        while not begun.exists():
             assert process.poll() is None and time.monotonic() < deadline
             time.sleep(0.1)
         kernels = psutil.Process(process.pid).children(recursive=True)
@@ -140,7 +144,7 @@ def test_one_interrupt_ends_it_at_once_and_its_kernels_too(tmp_path):
     assert not psutil.wait_procs(kernels, timeout=15)[1]
 
 
-def test_strip_keeps_results_and_drops_the_volatile():
+def test_what_is_saved_has_results_but_nothing_volatile(notebooks, tmp_path):
     tagged = {"execution": {"iopub.execute_input": "now"}, "tags": ["parameters"]}
     widget = {"application/vnd.jupyter.widget-view+json": {"model_id": "1"}, "text/plain": "bar"}
     cell = NEW.new_code_cell("x", metadata=tagged)
@@ -150,7 +154,9 @@ def test_strip_keeps_results_and_drops_the_volatile():
     injected = NEW.new_code_cell("y", metadata={"tags": ["injected-parameters"]})
     kept = {"ircotlib": {"makes": []}, "kernelspec": {"name": "python3", "display_name": "Python"}}
     notebook = NEW.new_notebook(cells=[cell, injected], metadata=kept | {"papermill": {}})
-    figures.strip(notebook)
+    nbformat.write(notebook, tmp_path / "executed.ipynb")
+    figures.save_executed("00_mine", tmp_path / "executed.ipynb")
+    notebook = nbformat.read(tmp_path / "00_mine.ipynb", as_version=4)
     [cell] = notebook.cells
     assert [output.get("text") for output in cell.outputs] == ["42"]
     assert cell.metadata == {"tags": ["parameters"]} and notebook.metadata == kept

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from ircotlib.engine.cache import Calls
-from ircotlib.program import LINE, SENTENCE, Generate, Retrieve, deepen, key
+from ircotlib.program import LINE, SENTENCE, Generate, Retrieve, key
 
 
 def test_a_field_with_its_default_value_is_not_in_the_key():
@@ -37,21 +37,6 @@ def test_a_key_never_changes():
     assert key(Generate("é", LINE), "f") == digest
 
 
-def test_a_retrieval_is_remembered_as_one_of_more_paragraphs():
-    asked = Retrieve("q", 2, ("a",), distinct=True)
-    assert deepen(asked, 15) == Retrieve("q", 15, ("a",), distinct=True)
-    for same in (Retrieve("q", 15), Retrieve("q", 40), Retrieve("q", 0), Generate("p")):
-        assert deepen(same, 15) is same and deepen(same, 0) is same
-
-
-def test_in_memory():
-    with Calls() as calls:
-        calls.put_many({"a": "1"})
-        assert calls.get_many(["a", "b"]) == {"a": "1"}
-    with Calls() as calls:
-        assert calls.get_many(["a"]) == {}
-
-
 def test_replies_are_kept_and_the_first_one_wins(tmp_path):
     path = tmp_path / "new folder" / "calls.sqlite"
     with Calls(path) as calls:
@@ -61,18 +46,6 @@ def test_replies_are_kept_and_the_first_one_wins(tmp_path):
         assert len(calls) == 3
         assert calls.get_many(["c", "a", "b", "d"]) == {"a": "1", "b": "é\n", "c": "3"}
         assert calls.get_many([]) == {}
-
-
-def test_many_keys_in_one_query():
-    with Calls() as calls:
-        stored = {f"{number:032x}": str(number) for number in range(40_000)}
-        assert calls.put_many(stored) == stored
-
-
-def test_what_another_connection_committed_is_seen_at_once(tmp_path):
-    with Calls(tmp_path / "calls.sqlite") as one, Calls(tmp_path / "calls.sqlite") as two:
-        one.put_many({"a": "1"})
-        assert two.put_many({"a": "2"}) == {"a": "1"}
 
 
 WRITER = """
@@ -115,25 +88,6 @@ def test_a_batch_that_fails_leaves_nothing(tmp_path):
         assert len(calls) == 0
         calls.put_many({"a": "1"})
         assert len(calls) == 1
-
-
-def test_a_file_that_is_no_database_is_refused_and_left(tmp_path):
-    path = tmp_path / "notes.txt"
-    path.write_text("my notes\n" * 100)
-    with pytest.raises(sqlite3.DatabaseError, match="file is not a database"):
-        Calls(path)
-    assert path.read_text() == "my notes\n" * 100
-
-
-def test_a_file_of_an_earlier_version_is_read_on(tmp_path):
-    """Which had a checksum of each reply."""
-    with sqlite3.connect(tmp_path / "calls.sqlite") as file:
-        columns = "key TEXT PRIMARY KEY, reply TEXT NOT NULL, checksum INTEGER"
-        file.execute(f"CREATE TABLE calls ({columns}) WITHOUT ROWID")
-        file.execute("INSERT INTO calls VALUES ('a', '1', 7)")
-    file.close()
-    with Calls(tmp_path / "calls.sqlite") as calls:
-        assert calls.put_many({"a": "2", "b": "3"}) == {"a": "1", "b": "3"}
 
 
 def test_threads_share_a_cache_as_those_of_widgets_do(tmp_path):

@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 
 from ircotlib.data import Paragraph
-from ircotlib.engine import scheduler
 from ircotlib.engine.cache import Calls
 from ircotlib.engine.scheduler import find_missing, run
-from ircotlib.program import SENTENCE, Generate, Outcome, Retrieve, Step, key
+from ircotlib.program import SENTENCE, Generate, Outcome, Retrieve, Step
 
 
 class Upper:
@@ -115,44 +114,6 @@ def test_one_retrieval_serves_every_smaller_k():
     assert run({"q": find("a b c d e f", 1)}, [words], calls)[1]["Retrieve"]["computed"] == 1
 
 
-def test_only_so_many_programs_wait_at_a_time(monkeypatch):
-    whole = run(chains(20), [Words(), Upper()], Calls())[0]
-    monkeypatch.setattr(scheduler, "STARTED", 5)
-    begun, ended, waited = set(), set(), []
-
-    def noted(id, program):
-        begun.add(id)
-        waited.append(len(begun) - len(ended))
-        result = yield from program
-        ended.add(id)
-        return result
-
-    programs = {id: noted(id, program) for id, program in chains(20).items()}
-    told = []
-    few = run(programs, [Words(), Upper()], Calls(), lambda *of: told.append(of))[0]
-    assert few == whole and max(waited) == 5 and told[-1] == (20, 20)
-    assert [ended for ended, _ in told] == sorted(ended for ended, _ in told)
-
-
-def test_what_another_process_stores_meanwhile_is_not_computed_again():
-    class Slow(Upper):
-        def take(self, requests):
-            chosen = super().take(requests)
-            if not self.batches:  # the first batch is chosen; half of it is stored elsewhere
-                asked = [requests[index] for index in chosen[:2]]
-                stored = {key(request, "upper"): json.dumps({"text": "X"}) for request in asked}
-                calls.put_many(stored)
-            return chosen
-
-    calls, slow = Calls(), Slow()
-    outcomes, counts = run(chains(8), [Words(), slow], calls)
-    assert [len(batch) for batch in slow.batches][0] == 2
-    texts = [outcome.result[1][0] for outcome in outcomes.values()]
-    assert texts.count("X") == 2
-    asked = counts["Generate"]
-    assert asked["computed"] == sum(map(len, slow.batches)) == asked["requests"] - 2
-
-
 @pytest.mark.parametrize("turned", [False, True])
 def test_batches_are_refilled_as_questions_end(turned):
     words, upper = Words(), Upper()
@@ -206,65 +167,6 @@ def failing():
     yield
 
 
-def test_the_same_request_is_computed_once():
-    words, upper = Words(), Upper()
-    outcomes, counts = run({name: chain("same", 1) for name in "abc"}, [words, upper], Calls())
-    assert upper.batches == [["same"]] and words.batches == [["same"], ["SAME"]]
-    cached = [[step.cached for step in outcomes[name].trace] for name in "abc"]
-    assert cached == [[False] * 3, [True] * 3, [True] * 3]
-    names = ("requests", "computed", "prompt_tokens")
-    assert [counts["Generate"][name] for name in names] == [3, 1, 12]
-
-
-def test_the_reply_another_process_stored_first_is_the_one_that_counts(tmp_path):
-    class Slow(Upper):
-        def answer(self, requests):
-            with Calls(tmp_path / "calls.sqlite") as other:
-                run({"other": ask("a")}, [First()], other)
-            return super().answer(requests)
-
-    class First(Upper):
-        def decode(self, reply):
-            return super().decode(reply) + "!"
-
-        def answer(self, requests):
-            for place, reply in super().answer(requests):
-                yield place, reply.replace("A", "first")
-
-    def ask(prompt):
-        return (yield Generate(prompt))
-
-    with Calls(tmp_path / "calls.sqlite") as calls:
-        assert run({"q": ask("a")}, [Slow()], calls)[0]["q"].result == "first"
-
-
-def test_programs_without_requests_and_no_programs():
-    def answers_at_once():
-        return 42
-        yield
-
-    seen = []
-    programs = {"a": answers_at_once(), "b": chain("x", 1)}
-    outcomes, _ = run(programs, [Words(), Upper()], Calls(), lambda *now: seen.append(now))
-    assert outcomes["a"] == Outcome("a", 42, ())
-    assert seen == [(1, 2), (1, 2), (1, 2), (2, 2)]
-    assert run({}, [Words()], Calls()) == ({}, run({}, [Words()], Calls())[1])
-
-
-def test_a_failing_program_is_named():
-    def fails():
-        yield Retrieve("x " * 500 + "who wrote it?", 1)
-        raise KeyError("boom")
-
-    calls, words = Calls(), Words()
-    message = r"question 'bad': failed after 1 replies: KeyError\('boom'\).*who wrote it\?"
-    with pytest.raises(RuntimeError, match=message) as failure:
-        run({"good": chain("a", 1), "bad": fails()}, [words, Upper()], calls)
-    assert isinstance(failure.value.__cause__, KeyError)
-    assert len(str(failure.value)) < 500
-    assert len(calls.get_many([key(Retrieve("a", 1), "words")])) == 1  # what was answered is kept
-
-
 def test_a_failing_backend_names_question_and_request_and_keeps_what_was_answered():
     class Fails(Upper):
         def answer(self, requests):
@@ -281,52 +183,6 @@ def test_a_failing_backend_names_question_and_request_and_keeps_what_was_answere
     _, counts = run(chains(), again, calls)
     assert counts["Generate"]["computed"] == 19 - 4
     assert len(again[0].batches[0]) == 4
-
-
-def test_a_backend_that_takes_nothing_or_gives_too_few_replies():
-    class Short(Words):
-        def answer(self, requests):
-            return list(super().answer(requests))[:-1]
-
-    with pytest.raises(RuntimeError, match="Upper failed: ValueError.*`take` gave none of 10"):
-        run(chains(), [Words(), Upper(rows=0)], Calls())
-    with pytest.raises(RuntimeError, match="Short failed: ValueError"):
-        run(chains(), [Short(), Upper()], Calls())
-
-
-def test_an_interrupt_keeps_what_was_answered():
-    class Interrupted(Upper):
-        def answer(self, requests):
-            if len(self.batches) == 2:
-                raise KeyboardInterrupt
-            return super().answer(requests)
-
-    calls = Calls()
-    with pytest.raises(KeyboardInterrupt):
-        run(chains(), [Words(), Interrupted()], calls)
-    assert run(chains(), [Words(), Upper()], calls)[1]["Generate"]["computed"] == 19 - 8
-
-
-def test_requests_that_nobody_serves_and_things_that_are_no_programs():
-    def bare():
-        yield
-
-    message = r"question 'q' asked Generate\(prompt='question 1'.*backends serve Retrieve$"
-    with pytest.raises(TypeError, match=message):
-        run({"q": chain("question 1", 1)}, [Words()], Calls())
-    with pytest.raises(TypeError, match="'q' asked None, but the backends serve Retrieve, Gen"):
-        run({"q": bare()}, [Upper(), Words()], Calls())
-    with pytest.raises(RuntimeError, match="question 'q': .*function.* no attribute"):
-        run({"q": chain}, [Words()], Calls())
-
-
-def test_a_reply_that_cannot_be_read_names_the_question():
-    class Other(Words):
-        def decode(self, reply):
-            return json.loads(reply)["ids"]
-
-    with pytest.raises(RuntimeError, match="question 'q0': failed after 0 replies: TypeError"):
-        run(chains(), [Other(), Upper()], Calls())
 
 
 def run_slowly(path):
@@ -397,3 +253,8 @@ def test_a_request_that_fails_costs_only_its_question():
     assert len(outcomes) == 10
     assert upper.batches == [["question 7"], ["question 7 QUESTION 7"]]  # all else was kept
     assert counts["Generate"]["computed"] == 2
+
+
+def test_a_request_that_nobody_serves():
+    with pytest.raises(TypeError, match="'q' asked a Generate, but the backends serve Retrieve$"):
+        run({"q": chain("question 1", 1)}, [Words()], Calls())

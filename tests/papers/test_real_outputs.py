@@ -3,10 +3,8 @@
 import json
 from statistics import mean
 
-import pandas as pd
 import pytest
 
-from ircotlib.__main__ import main
 from ircotlib.datasets import iirc
 from ircotlib.errors import DataError, UserError
 from ircotlib.files import ROOT
@@ -114,16 +112,6 @@ def test_other_files_are_refused_in_a_line(text, tmp_path):
     lines.write_text('{"id": 1, "score": 1}\n')
     with pytest.raises(DataError, match="found the id 1 with"):
         read_answers(lines)
-
-
-def test_the_command_scores_outputs_and_says_what_it_left_out(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("ircotlib.command.bring.DATA", tmp_path / "data")
-    lay(tmp_path)
-    lay(tmp_path, "nor_qa_x_nq____x", "nq")
-    assert main(["import", str(tmp_path)]) == 0
-    told = capsys.readouterr()
-    assert "IRCoT QA" in told.out and "2 scored answers" in told.out and "'nq'" in told.err
-    assert len(pd.read_csv(tmp_path / "data" / "imported" / "scores.csv")) == 2
 
 
 @pytest.fixture(scope="module")

@@ -1,13 +1,8 @@
 """The examples of prompts/own, of every system and family, read by the system's own program."""
 
-import re
-from ast import literal_eval
-from itertools import takewhile
-
 import pytest
-from replying import FAMILIES, own_demonstrations, play
+from replying import FAMILIES, own_demonstrations
 
-from ircotlib.data import Paragraph
 from ircotlib.datasets import all_datasets, find_dataset
 from ircotlib.files import PROMPTS
 from ircotlib.prompting.demonstrations import (
@@ -16,15 +11,9 @@ from ircotlib.prompting.demonstrations import (
     read_demonstrations,
     read_examples,
 )
-from ircotlib.prompting.prompt import read_template, render
+from ircotlib.prompting.prompt import read_template
 from ircotlib.systems import all_systems
-from ircotlib.systems.cot import read_answer
-from ircotlib.systems.dsp import PAIR
-from ircotlib.systems.react import OpenPage, read_action, search_page
 from ircotlib.systems.searchain import citations, conclude, read_chain
-from ircotlib.systems.self_ask import read_asking
-from ircotlib.systems.toolformer import CALL
-from ircotlib.text import answer_from_chain, list_items, normalise_answer
 
 OWN = PROMPTS / "own"
 # their questions are parts of the pool's
@@ -81,77 +70,6 @@ def test_counts_are_those_of_searchains_table_11():
         counts = [system.count_examples(find_dataset(dataset)) for dataset in datasets]
         expected = table.get(name, most) if system.study == "SearChain" else [None] * 8
         assert counts == expected, name
-
-
-def replies_of(system, stage, family):
-    """The replies of a model that continues as the examples do: each without its prompt, which is
-    the template filled with its question.
-    """
-    template = read_template(system, stage)
-    for block in own_demonstrations(system, stage, family):
-        head = {"Question": "Question: "}.get(template.wording.split(":")[0], "Q: ")
-        question = block.partition(head)[2].partition("\n")[0]
-        example = render((), template.ask(question), "", template).removeprefix("Q: ")
-        assert example in block, (example, block)
-        yield question, block.partition(example)[2].strip()
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_what_examples_write_is_read_and_has_the_same_answer_in_every_system(family):
-    listed = dict(replies_of("least_to_most", "decompose", family))
-    answers = {}
-    for block in own_demonstrations("least_to_most", "solve", family):
-        lines = [line.partition(": ")[2] for line in block.splitlines()]
-        *parts, question = lines[::2]
-        answers[question] = lines[-1].removesuffix(".")
-        assert parts == list_items(listed[question])
-        # Least-to-Most lists all sub-questions before any is answered
-        for number, answer in enumerate(lines[1:-2:2], start=1):
-            assert not any(normalise_answer(answer) in normalise_answer(q) for q in parts[number:])
-    for stage in ("cot/cot", "plan_and_solve/solve"):
-        for question, chain in replies_of(*stage.split("/"), family):
-            result = read_answer(chain)
-            assert (result.answer, result.fault) == (answers[question], ""), question
-    for question, text in replies_of("self_ask", "ask", family):
-        result = read_asking(text)
-        assert (result.answer, result.fault) == (answers[question], ""), question
-        assert text.count("Follow up:") == text.count("Intermediate answer:") >= 2
-    for block in own_demonstrations("dsp", "demonstrate", family):
-        [(question, answer)] = PAIR.findall(block)
-        assert answer.removesuffix(".").lower() == answers.get(question, answer).lower()
-    for block in own_demonstrations("toolformer", "write", family):
-        assert CALL.search(block.partition("→")[0]) and answer_from_chain(block)
-    *known, unknown = own_demonstrations("self_ask", "read", family)
-    for block in known:
-        shown, answer = block.rpartition("\nA: ")[::2]
-        assert answer.lower() in shown.partition("\nQ: ")[0].lower()
-    assert unknown.endswith("\nA: unknown")
-
-
-STEP = re.compile(r"^Action \d: (.+)\nObservation \d: (.+)$", re.MULTILINE)
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_react_observes_what_its_examples_say(family):
-    """A page that is looked up has more than the sentences that a search shows."""
-    for example in own_demonstrations("react", "act", family):
-        verbs = [read_action(a)[0] for a in re.findall(r"^Action \d: (.*)$", example, re.M)]
-        assert all(verbs) and verbs.index("finish") == len(verbs) - 1
-        steps = [(*read_action(action), observed) for action, observed in STEP.findall(example)]
-        for number, (verb, text, observed) in enumerate(steps):
-            if observed.startswith("Could not find"):
-                titles = literal_eval(observed.partition("Similar: ")[2].removesuffix("."))
-                assert len(titles) == 5 and text not in titles
-                assert play(search_page(text, True), [tuple(titles)])[1] == ((), observed)
-            elif verb == "search":
-                looked_up = takewhile(lambda step: step[0] == "lookup", steps[number + 1 :])
-                below = [shown.partition(") ")[2] for _, _, shown in looked_up]
-                paragraph = Paragraph("p", text, " ".join([observed, *below]))
-                paragraphs, seen = play(search_page(text, True), [(text,), (paragraph,)])[1]
-                assert seen == observed
-                page = OpenPage(paragraphs)
-            else:
-                assert page.look_up(text) == observed
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -25,19 +25,13 @@ def test_demonstrations_are_dropped_from_the_front(limit, kept):
     assert text == "\n\n\n".join([*blocks, render(PARAGRAPHS, QUESTION.text)])
 
 
-def count_joins(text: str) -> int:
-    """Words and, as for GPT-2, blank lines."""
-    return count_words(text) + text.count("\n\n\n")
-
-
 # all parts have 59 words; those without the first, 50, and so on; at most one less than the limit
 AS_RELEASED = {60: 5, 59: 4, 51: 4, 50: 3, 43: 3, 42: 2, 36: 2, 35: 1, 30: 1, 29: 0, 25: 0}
 
 
 @pytest.mark.parametrize(("limit", "kept"), AS_RELEASED.items())
-@pytest.mark.parametrize("count", [count_words, count_joins])
-def test_as_released_the_tokens_of_the_parts_are_added_up(limit, kept, count):
-    text = Prompt(DEMONSTRATIONS, count, PLAIN, limit, released=True)(QUESTION, PARAGRAPHS)
+def test_as_released_the_tokens_of_the_parts_are_added_up(limit, kept):
+    text = Prompt(DEMONSTRATIONS, count_words, PLAIN, limit, released=True)(QUESTION, PARAGRAPHS)
     blocks = [render_demonstration(d) for d in DEMONSTRATIONS][len(DEMONSTRATIONS) - kept :]
     assert text == "\n\n\n".join([*blocks, render(PARAGRAPHS, QUESTION.text)])
 
@@ -78,16 +72,10 @@ def test_the_main_passage_stays_when_lines_go(limit, line, last):
     assert count_words(text) <= limit
 
 
-@pytest.mark.parametrize("last", [False, True])
-def test_the_main_passage_is_never_cut(last):
-    with pytest.raises(ValueError, match="question 'q': found 11 tokens in main passage, .* 10;"):
-        Prompt((), count_words, PLAIN, 10, ARRANGE[last])(WITH_MAIN, [MAIN, *PARAGRAPHS])
-
-
 @pytest.mark.parametrize(("thoughts", "tokens"), [([], 5), (["so", "it", "is"], 6)])
 def test_the_question_is_never_cut(thoughts, tokens):
     prompt = Prompt(DEMONSTRATIONS, count_words, PLAIN, tokens - 1)
-    with pytest.raises(ValueError, match=f"question 'q': found {tokens} .* at most {tokens - 1};"):
+    with pytest.raises(ValueError, match=f"question 'q': found more than {tokens - 1} tokens"):
         prompt(QUESTION, PARAGRAPHS, thoughts)
     text = Prompt((), count_words, DIRECT, 9)(QUESTION, PARAGRAPHS)
     assert text == "Q: Answer the following question.\nwho is it\nA:"
@@ -134,25 +122,5 @@ def test_fields_below_the_question_go_last_word_by_word(limit, kept):
     given = {"thoughts": ["it is so"], "reference": "a b\nc d"}
     text = prompt(QUESTION, PARAGRAPHS, **given)
     assert text == f"Question: who is it\n{kept}" and count_words(text) <= limit
-    with pytest.raises(ValueError, match="found 7 tokens in question and words of the template"):
+    with pytest.raises(ValueError, match="found more than 6 tokens"):
         Prompt((), count_words, BELOW, 6)(QUESTION, PARAGRAPHS, **given)
-
-
-def test_without_demonstrations_parts_whose_tokens_are_known_are_added_up():
-    counted = []
-
-    def count(text):
-        counted.append(text)
-        return count_words(text)
-
-    paragraphs = [Paragraph("4", "Four", "ä " * 30), *PARAGRAPHS]  # may be more tokens than letters
-    whole = Prompt((), count_words, PLAIN, 1000)(QUESTION, paragraphs)
-    for limit in range(count_words(whole) - 20, count_words(whole) + 60):
-        counted.clear()
-        prompt = Prompt((), count, PLAIN, limit)
-        text = prompt(QUESTION, paragraphs)
-        assert count_words(text) <= limit and (text == whole) == (count_words(whole) <= limit)
-    assert whole not in counted  # the limit is wide
-    counted.clear()
-    prompt(Question("r", "when was it", (), (), "test"), paragraphs)
-    assert counted and not any("Four" in text for text in counted)

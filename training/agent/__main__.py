@@ -6,7 +6,7 @@ resumes from it. At the end, the folder holds a plain model with its tokenizer, 
 it was made) and training.jsonl (the training curves).
 """
 
-from ircotlib.command.options import new_parser, read_count, read_number, read_rate
+from ircotlib.command.options import new_parser
 from training.folder import add_out
 
 
@@ -14,10 +14,10 @@ def main() -> None:
     parser = new_parser(__doc__)
     add = parser.add_argument
     add_out(parser)
-    add("--steps", type=read_count, default=15_000, help="900 steps take about ten minutes")
-    add("--seed", type=read_number, default=0)
-    add("--peak", type=read_rate, default=1e-2, help="highest learning rate")
-    add("--threads", type=read_count, default=1, help="processor cores to use")
+    add("--steps", type=int, default=15_000, help="900 steps take about ten minutes")
+    add("--seed", type=int, default=0)
+    add("--peak", type=float, default=1e-2, help="highest learning rate")
+    add("--threads", type=int, default=1, help="processor cores to use")
     options = parser.parse_args()
     from training.agent.learn import AgentRecipe, train_agent  # importing torch takes seconds
     from training.loop import run_command

@@ -8,7 +8,7 @@ retrieval is real. The results are printed and written to FOLDER/playing.json.
 import json
 from pathlib import Path
 
-from ircotlib.command.options import new_parser, read_count, read_number, refuse, refusing
+from ircotlib.command.options import new_parser
 from ircotlib.models.folders import CAUSAL, check_kind
 
 
@@ -16,17 +16,15 @@ def main() -> None:
     parser = new_parser(__doc__)
     add = parser.add_argument
     add("folder", type=Path, help="folder of the trained agent")
-    add("--questions", type=read_count, default=300, help="questions for each system, turn by turn")
-    add("--closed", type=read_number, default=0, help="questions of each data set, in closed loop")
+    add("--questions", type=int, default=300, help="questions for each system, turn by turn")
+    add("--closed", type=int, default=0, help="questions of each data set, in closed loop")
     options = parser.parse_args()
     if not (options.folder / "config.json").is_file():
-        refuse(f"found no config.json in {options.folder}, expected the folder of a trained agent")
-    with refusing():
-        check_kind(options.folder, CAUSAL)
+        parser.error(f"found no config.json in {options.folder}, expected a trained agent")
+    check_kind(options.folder, CAUSAL)
     from training.agent.stages import measure_agent  # importing torch takes seconds
 
-    with refusing():
-        measured = measure_agent(options.folder, options.questions, options.closed)
+    measured = measure_agent(options.folder, options.questions, options.closed)
     record = json.dumps(measured, indent=1)
     print(record)
     (options.folder / "playing.json").write_text(record + "\n")

@@ -6,7 +6,7 @@ minutes and at Ctrl-C; the same command resumes from it. At the end, the folder 
 DPRReader with its tokenizer, reading.json (how it was made) and reading.jsonl (training curves).
 """
 
-from ircotlib.command.options import new_parser, read_count, read_number
+from ircotlib.command.options import new_parser
 from training.folder import add_out
 
 
@@ -14,8 +14,8 @@ def main() -> None:
     parser = new_parser(__doc__)
     add = parser.add_argument
     add_out(parser)
-    add("--steps", type=read_count, default=2500)
-    add("--seed", type=read_number, default=0)
+    add("--steps", type=int, default=2500)
+    add("--seed", type=int, default=0)
     options = parser.parse_args()
     from training.loop import run_command  # importing torch takes seconds
     from training.reader.learn import ReaderRecipe, train_reader

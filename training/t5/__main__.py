@@ -11,13 +11,7 @@ import argparse
 import json
 from pathlib import Path
 
-from ircotlib.command.options import (
-    new_parser,
-    read_count,
-    read_number,
-    read_rate,
-    refuse,
-)
+from ircotlib.command.options import new_parser
 from training.folder import add_out
 from training.t5.recipe import SIZES, T5Recipe
 
@@ -27,14 +21,14 @@ def _parse() -> argparse.Namespace:
     add = parser.add_argument
     add_out(parser)
     add("--size", choices=[*SIZES, "causal"], default="base")
-    add("--steps", type=read_count, default=2600, help="fits the size base; larger sizes need more")
+    add("--steps", type=int, default=2600, help="fits the size base; larger sizes need more")
     add("--start", type=Path, help="folder of a trained model of the same or a smaller size")
-    add("--seed", type=read_number, default=0)
+    add("--seed", type=int, default=0)
     peak = "highest learning rate; larger sizes need a lower one"
-    add("--peak", type=read_rate, default=1e-2, help=peak)
+    add("--peak", type=float, default=1e-2, help=peak)
     options = parser.parse_args()
     if wrong := _find_wrong(options):
-        refuse(wrong)
+        parser.error(wrong)
     return options
 
 

@@ -1,0 +1,59 @@
+"""Commands that show: the systems, a question's answers and steps, and runs as one page."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ircotlib.command.options import add_profile, new_parser, read_changed
+from ircotlib.errors import UserError
+
+
+def systems(arguments: Sequence[str] | None = None) -> None:
+    """Lists the systems: the paper whose study they are in, what is tuned, the prompts' stages.
+
+    ircotlib systems | grep SearChain
+    """
+    from ircotlib.systems import all_systems
+
+    new_parser(systems.__doc__, "ircotlib systems").parse_args(arguments)
+    for system in all_systems().values():
+        tuned = [f"{name}={','.join(map(str, v))}" for name, v in system.grid.items()]
+        stages = ", ".join(system.stages)
+        print(f"{system.name:<28} {system.study:<10} {' '.join(tuned):<28} {stages}".rstrip())
+
+
+def ask(arguments: Sequence[str] | None = None) -> None:
+    """Asks systems a question about the corpus, by default the laboratory's encyclopedia, and shows
+    every step and the answers.
+
+    ircotlib ask "Who founded the Foreign Quarry label?" --system SearChain --system ReAct
+    """
+    from ircotlib.explore.ask import DEFAULT
+    from ircotlib.explore.ask import ask as answer
+
+    parser = new_parser(ask.__doc__, "ircotlib ask")
+    parser.add_argument("question", help="in quotes")
+    system = f"ask this system (default: {', '.join(DEFAULT)}); may be repeated"
+    parser.add_argument("--system", action="append", default=[], metavar="NAME", help=system)
+    add_profile(parser)
+    options = parser.parse_args(arguments)
+    for answered in answer(read_changed(options), options.question, options.system):
+        print(f"{answered}\n", flush=True)
+
+
+def report(arguments: Sequence[str] | None = None) -> None:
+    """Writes runs into one page to hand on, which works from disk: results, costs, and each
+    question with its steps and prompts.
+
+    ircotlib report data/runs/mini/11_head_to_head-* head_to_head.html
+    """
+    from ircotlib.explore.report import write_report
+
+    parser = new_parser(report.__doc__, "ircotlib report")
+    runs = "folders of runs, or folders that hold some, of which those on test questions count"
+    parser.add_argument("runs", nargs="+", type=Path, metavar="RUNS", help=runs)
+    parser.add_argument("out", type=Path, metavar="OUT.html", help="the page to write")
+    options = parser.parse_args(arguments)
+    if options.out.suffix != ".html":
+        raise UserError(f"found {options.out}, expected the page's name, which ends in .html")
+    count = write_report(options.runs, options.out)
+    print(f"{options.out}: {count} runs, {options.out.stat().st_size:,} bytes")
