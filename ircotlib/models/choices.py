@@ -15,28 +15,19 @@ TAGS = {
     r"\[THINK\]": r"\[/THINK\]",  # Magistral
     r"◁think▷": r"◁/think▷",  # Kimi
     rf"<\|(?i:start|begin)_(?:of_)?{_THINK}\|>": rf"<\|(?i:end)_(?:of_)?{_THINK}\|>",  # Command
-    r"<\|inner_prefix\|>": r"<\|inner_suffix\|>",  # Apertus
 }
 # whose end says nothing without their beginning
 PAIRS = {
     r"<\|channel>thought": r"<channel\|>",  # Gemma
-    r"Here is my thought process:": r"Here is my response:",  # Granite
     # Harmony (gpt-oss), with its marks or, as some servers have it, without them
-    r"(?:<\|start\|>assistant)?<\|channel\|>|analysis(?=[A-Z])":
-        r"<\|channel\|>final[^<]*(?:<\|constrain\|>[^<]*)?<\|message\|>|assistantfinal",
+    r"(?:<\|start\|>assistant)?<\|channel\|>(?:\w+<\|message\|>)?|analysis(?=[A-Z])":
+        r"(?:<\|end\|><\|start\|>assistant)?<\|channel\|>final[^<]*<\|message\|>|assistantfinal",
 }  # fmt: skip
-_OPEN = "|".join(TAGS | PAIRS)
-_CLOSE = rf"(?<![`\"'“‘(])(?:{'|'.join(TAGS.values())})"  # one that is quoted is a word of the text
-_END = "|".join(PAIRS.values())
-OPENING, CLOSING = re.compile(rf"\s*(?:{_OPEN})"), re.compile(f"{_CLOSE}|{_END}")
-# nor is one within a sentence, if no thoughts were opened: "The element </think> is unknown."
-LONE_CLOSING = re.compile(rf"(?<!\w ){_CLOSE}|{_CLOSE}(?! ?[a-z.,;:)])")
-# what some models write around the text after their thoughts, and marks in the thoughts
+OPENING = re.compile(rf"\s*(?:{'|'.join(TAGS | PAIRS)})")
+LONE_CLOSING = re.compile("|".join(TAGS.values()))
+CLOSING = re.compile("|".join((TAGS | PAIRS).values()))
+# what some models write around the text after their thoughts
 AROUND = re.compile(r"^\s*(?:<[|/]?\w+\|?>\s*)+|\s*(?:<[|/]?\w+\|?>\s*)+$")
-_CHANNEL = r"<\|channel\|>\w+[^<]*<\|message\|>|<\|start\|>assistant|<\|\w+\|>"
-WITHIN = re.compile(f"{_CHANNEL}|{_OPEN}|{_CLOSE}|{_END}")
-THOUGHTS = "reasoning_content reasoning thinking reasoning_details thinking_blocks".split()
-VALUES = "text thinking reasoning refusal summary content".split()  # where a part has its text
 # in the reasons that servers give for a text's end
 LIMIT = re.compile("length|max_.*tokens")
 FILTER = re.compile("filter|safety|refusal|prohibited")
@@ -65,14 +56,12 @@ def split_thoughts(written: str) -> tuple[str, str | None]:
     what follows the last closing mark.
     """
     opened = OPENING.match(written)
-    ends = [mark.end() for mark in (CLOSING if opened else LONE_CLOSING).finditer(written)]
-    if not ends and not opened:
-        return "", written
-    end = ends[-1] if ends else len(written)
-    thoughts, text = WITHIN.sub("", written[:end]).strip(), written[end:]
-    if not ends or OPENING.match(text):
-        return thoughts, None
-    return thoughts, AROUND.sub("", text).lstrip()
+    ends = [*(CLOSING if opened else LONE_CLOSING).finditer(written)]
+    start = opened.end() if opened else 0
+    if not ends:
+        return ("", written) if not opened else (written[start:].strip(), None)
+    thoughts, text = written[start : ends[-1].start()].strip(), written[ends[-1].end() :]
+    return thoughts, None if OPENING.match(text) else AROUND.sub("", text).lstrip()
 
 
 def read_choice(choice: Mapping, request: Generate | Sample, chat: bool) -> Written:
@@ -83,19 +72,16 @@ def read_choice(choice: Mapping, request: Generate | Sample, chat: bool) -> Writ
     ends = f"{choice.get('finish_reason')} {choice.get('native_finish_reason')}".lower()
     if choice.get("error") or message.get("error") or FAILED.search(ends):
         raise Failed(f"found a text that failed: {choice!r:.200}")
-    content = message.get("content", choice.get("text"))
-    texts, refusal = [], text_of(message.get("refusal"))
-    thoughts = next(filter(None, (text_of(message.get(name)) for name in THOUGHTS)), "")
+    if message.get("refusal") or FILTER.search(ends):
+        raise ValueError(f"found a refusal, expected a text: {choice!r:.200}")
+    thoughts = text_of(message.get("reasoning_content") or message.get("reasoning"))
+    content, texts = message.get("content", choice.get("text")), []
     for part in content if isinstance(content, list) else [content]:
-        kind = str(part.get("type") or [*part]) if isinstance(part, dict) else ""
-        if re.search("think|thought|reason", kind):
+        kind = part.get("type") if isinstance(part, dict) else "text"
+        if re.search("think|thought|reason", str(kind)):  # such as Mistral's
             thoughts += text_of(part)
-        elif "refusal" in kind:
-            refusal += text_of(part)
-        elif isinstance(part, str | dict):
+        elif kind == "text" and part is not None:
             texts.append(text_of(part))
-    if refusal or FILTER.search(ends):
-        raise ValueError(f"found a refusal, expected a text: {refusal or choice!r:.200}")
     within, text = split_thoughts("".join(texts))
     thoughts, limited = f"{thoughts}\n{within}".strip(), bool(LIMIT.search(ends))
     text = text.lstrip() if text and thoughts else text
@@ -112,9 +98,9 @@ def read_choice(choice: Mapping, request: Generate | Sample, chat: bool) -> Writ
 
 
 def text_of(value: object) -> str:
-    """The text of a value, of all its parts, or of the first of VALUES that has one."""
+    """The text of a value, or of all its parts."""
     if isinstance(value, dict):
-        return next(filter(None, (text_of(value.get(name)) for name in VALUES)), "")
+        return text_of(value.get("thinking") or value.get("text"))
     if isinstance(value, list):
         return "".join(map(text_of, value))
     return value if isinstance(value, str) else ""

@@ -11,9 +11,8 @@ from scipy.stats import chisquare
 
 from ircot_laboratory.world.encyclopedia import make_world
 from ircotlib.files import MODELS
-from ircotlib.models.decode import decode
+from ircotlib.models.decode import Draws, decode
 from ircotlib.models.local import LocalModel
-from ircotlib.models.sampling import Draws
 from ircotlib.program import LINE, SENTENCE, Generate, Sample, key
 from ircotlib.prompting.prompt import FLAN_T5, GPT3
 from training.t5.evaluate import draw_reading_test
@@ -83,19 +82,19 @@ def logits_of(local, prompt, written):
 
 
 def test_draws_have_the_distribution_of_the_model(local):
-    """The first words of 4000 samples, against softmax(logits / temperature)."""
+    """The first words of 2000 samples, against softmax(logits / temperature)."""
     logits = logits_of(local, "A:", [])[-1].double()
     for temperature in (0.5, 2.0):
-        reply = ask_one(local, Sample("A:", 4000, temperature, None, 1))
+        reply = ask_one(local, Sample("A:", 2000, temperature, None, 1))
         drawn = Counter(sample.text for sample in local.decode(reply))
 
         def p_value(temperature, drawn=drawn):
             expected = Counter()
             for token, share in enumerate((logits / temperature).softmax(-1).tolist()):
-                expected[local.tokens.decode([token]).strip()] += 4000 * share
+                expected[local.tokens.decode([token]).strip()] += 2000 * share
             common = [text for text, number in expected.items() if number >= 5]
             counts = [drawn[text] for text in common], [expected[text] for text in common]
-            with_rare = ([*column, 4000 - sum(column)] for column in counts)
+            with_rare = ([*column, 2000 - sum(column)] for column in counts)
             return chisquare(*with_rare).pvalue
 
         assert len(drawn) > 3 and p_value(temperature) > 0.01

@@ -18,9 +18,9 @@ from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Generate, Message
 
 pytestmark = pytest.mark.usefixtures("quick")
 THOUGHTS = "Let me see.\n\nQ: Who is it? Ann or Ben?\nA: It may be Ann. So the answer is: Ben."
-NAMES = ("think", "thinking", "Think")
+NAMES = ("think", "Thinking")
 TAGS = {name: (f"<{name}>\n", f"\n</{name}>\n\n") for name in NAMES}  # in the text itself
-TAGS |= {"THINK": ("[THINK]", "[/THINK]"), "empty": ("<think>\n\n</think>\n<think>", "</think>")}
+TAGS |= {"THINK": ("[THINK]", "[/THINK]")}
 TAGS |= {"harmony without marks": ("analysis", "assistantfinal")}
 HARMONY = "<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"
 TAGS |= {"harmony": HARMONY}
@@ -39,7 +39,7 @@ def parts(thoughts: str, text: str | None) -> dict:
 
 
 FIELDS = {"reasoning_content": beside("reasoning_content"), "parts": parts}
-FIELDS |= {"empty content": beside("reasoning_content", ""), "reasoning": beside("reasoning", "\n")}
+FIELDS |= {"reasoning": beside("reasoning", "\n")}
 FIELDS |= {"hidden": lambda thoughts, text: {"content": text or ""}}
 
 
@@ -115,7 +115,7 @@ def test_what_is_kept_is_the_text_wherever_the_thoughts_stand(thinker, way, chat
         assert len(fake.asked) <= asked + 1  # it is known to think after the first reply
 
 
-SOME = [("think", True), ("opened", True), ("parts", True), ("reasoning", True), ("harmony", False)]
+SOME = [("think", True), ("opened", True), ("parts", True), ("harmony", False)]
 
 
 @pytest.mark.parametrize(("way", "chat"), SOME)
@@ -128,7 +128,7 @@ def test_samples_have_the_mean_log_probability_of_their_texts_alone(thinker, way
     assert len(json.loads(reply).get("thoughts", "...")) == 3
 
 
-@pytest.mark.parametrize(("way", "chat"), [*SOME[2:], ("hidden", True), ("think", False)])
+@pytest.mark.parametrize(("way", "chat"), [*SOME[2:], ("hidden", True)])
 def test_thoughts_without_an_end_or_that_leave_no_room_are_no_text(thinker, way, chat):
     """Of the second text, the room for thoughts leaves 30 of 300 tokens."""
     fake = thinker(way, THOUGHTS * 250)
@@ -155,31 +155,16 @@ def test_a_chat_model_that_does_not_think_is_asked_once_for_each_text(fake, stop
 ANSWER, NOTHING = "It is Ann.", ""
 CHANNELS = "<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>final<|message|>"
 SPLIT = {  # the text of what is written; None: all of it
-    "The element <think> is no HTML.": None,
-    "The tags <think> and </think> are unknown, she said.": None,
-    "`</think>` ends the thoughts.": None,
-    "In the analysis channel he says so.": None,
     "analysis shows that it is Ann.": None,
-    "<b>It</b> [THINK about] it.": None,
     "It may be\n</think>\nIt is Ann.": ANSWER,
-    "It may be Ann </think> It is Ann.": ANSWER,
-    "It may be\n[/THINK]It is Ann.": ANSWER,
     "<think>a</think>\n<think>b</think> It is Ann.": ANSWER,
-    "<think>a <think>b</think> c</think>It is Ann.": ANSWER,
-    "<think>I close it with `</think>` then.</think>It is Ann.": ANSWER,
     "<think>a</think>\n<think>b": NOTHING,
     "<seed:think>a</seed:think>It is Ann.": ANSWER,
-    "<longcat_think>a</longcat_think>It is Ann.": ANSWER,
     "◁think▷a◁/think▷It is Ann.": ANSWER,
     "<|START_THINKING|>a<|END_THINKING|><|START_RESPONSE|>It is Ann.<|END_RESPONSE|>": ANSWER,
-    "<|begin_of_thought|>a<|end_of_thought|>\n\n<|begin_of_solution|>\nIt is Ann.": ANSWER,
-    "<think>a</think><answer>It is Ann.</answer>": ANSWER,
     "<think>a</think><|begin_of_box|>It is Ann.<|end_of_box|>": ANSWER,
-    "<|inner_prefix|>a<|inner_suffix|>It is Ann.": ANSWER,
     "<|channel>thought\na<channel|>It is Ann.": ANSWER,
-    "Here is my thought process:\na\nHere is my response:\nIt is Ann.": ANSWER,
     f"{CHANNELS}It is Ann.<|return|>": ANSWER,
-    "<|channel|>final<|message|>It is Ann.": ANSWER,
     "<|channel|>analysis<|message|>a": NOTHING,
     "analysisIt may be Ann.": NOTHING,
 }

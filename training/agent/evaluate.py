@@ -9,7 +9,6 @@ import json
 from pathlib import Path
 
 from ircotlib.command.options import new_parser, read_count, read_number, refuse, refusing
-from ircotlib.models.folders import CAUSAL, check_kind
 
 
 def main() -> None:
@@ -21,8 +20,6 @@ def main() -> None:
     options = parser.parse_args()
     if not (options.folder / "config.json").is_file():
         refuse(f"found no config.json in {options.folder}, expected the folder of a trained agent")
-    with refusing():
-        check_kind(options.folder, CAUSAL)
     from training.agent.stages import measure_agent  # importing torch takes seconds
 
     with refusing():
