@@ -3,7 +3,6 @@
 import hashlib
 import json
 import random
-from pathlib import Path
 
 import pytest
 
@@ -83,7 +82,7 @@ def test_real_texts_give_the_terms_that_were_equal_to_the_servers(shared):
 
 def test_the_fast_pattern_finds_the_words_of_the_full_one():
     chance = random.Random(1)
-    for _ in range(3000):
+    for _ in range(1500):
         text = "".join(chance.choices("aZ19_'.,:;\"-# \n\t", k=12))
         assert ASCII_WORD.findall(text) == WORD.findall(text), text
 
@@ -91,20 +90,10 @@ def test_the_fast_pattern_finds_the_words_of_the_full_one():
 def test_spaces_never_change_words():
     chance = random.Random(2)
     alphabet = "aZ1_'.:\u0301\u200d\u05d0\u30a2\u6f22\u0e01\u263a\ufe0f\U0001f3fb\U0001f1eb\u202f  "
-    for _ in range(3000):
+    for _ in range(1500):
         text = "".join(chance.choices(alphabet, k=10))
         in_chunks = [word for chunk in text.split(" ") for word in WORD.findall(chunk)]
         assert WORD.findall(text) == in_chunks, ascii(text)
-
-
-def test_chunks_that_were_forgotten_have_the_same_terms(monkeypatch):
-    source = Path(__file__).read_text(encoding="utf-8")
-    texts = [source[start : start + 400] for start in range(0, 2000, 100)]
-    expected = [analyze(text) for text in texts]
-    monkeypatch.setattr(analyzer, "CHUNKS", analyzer.Chunks())
-    monkeypatch.setattr(analyzer, "MOST", 10)
-    assert [analyze(text) for text in texts] == expected
-    assert 0 < len(analyzer.CHUNKS) <= 10
 
 
 def test_stems_are_those_of_nltk():
@@ -113,7 +102,7 @@ def test_stems_are_those_of_nltk():
     endings = "sses ies ss s eed ion ll y e".split()
     endings += [*analyzer.STEP_2, *analyzer.STEP_3, *analyzer.STEP_4]
     chance = random.Random(4)
-    for _ in range(20_000):
+    for _ in range(5_000):
         start = "".join(chance.choices("aeiouybdlstwxzé", k=chance.randint(1, 6)))
         word = start + chance.choice(endings) + chance.choice(["", "", "s", "ed", "ing", "li"])
         assert analyzer.stem(word) == theirs.stem(word, to_lowercase=False), word

@@ -70,13 +70,6 @@ def test_errors_and_kills_leave_the_old_corpus(tmp_path):
     assert list(Corpus(tmp_path)) == PARAGRAPHS
 
 
-@pytest.mark.parametrize("content", [b"", b"no database at all, but longer than a header" * 9])
-def test_another_file_is_one_line(tmp_path, content):
-    (tmp_path / FILE).write_bytes(content)
-    with pytest.raises(DataError, match=f"{tmp_path / FILE}: found no corpus .*; delete it"):
-        Corpus(tmp_path)
-
-
 WRITE_OFTEN = """
 import sys
 from ircotlib.data import Paragraph
@@ -89,10 +82,9 @@ for turn in range(12):
 """
 
 
-@pytest.mark.parametrize("growth", ["00", "19"])
-def test_processes_that_write_at_once_have_their_own_corpus(tmp_path, growth):
-    """Twelve times, the same one or growing ones."""
+def test_processes_that_write_at_once_have_their_own_corpus(tmp_path):
+    """Twelve times, growing ones."""
     command, pipes = [sys.executable, "-c", WRITE_OFTEN, str(tmp_path)], {"stderr": subprocess.PIPE}
-    running = [subprocess.Popen([*command, by], cwd=ROOT, **pipes) for by in growth]
+    running = [subprocess.Popen([*command, by], cwd=ROOT, **pipes) for by in "19"]
     assert [process.communicate()[1] for process in running] == [b"", b""]
     assert {path.name for path in tmp_path.iterdir()} == {FILE, "corpus.lock"}

@@ -23,7 +23,6 @@ from ircotlib.retrieval import dense as module
 from ircotlib.retrieval.bm25 import BM25
 from ircotlib.retrieval.corpus import write_corpus
 from ircotlib.retrieval.dense import Encoder, open_dense
-from ircotlib.retrieval.ranking import Refused
 
 if not find_spec("sentence_transformers"):
     pytest.skip("needs the extra: pip install -e '.[dense]'", allow_module_level=True)
@@ -124,11 +123,11 @@ def test_programs_are_given_the_vectors_of_a_model_that_has_one_per_text(backend
 @pytest.mark.parametrize("kind", KINDS)
 def test_many_requests_at_once_get_the_replies_of_one_at_a_time(backends, kind):
     chance, backend = Random(5), backends[kind]
-    requests = [Retrieve(random_text(chance, 6), chance.randint(1, 8)) for _ in range(70)]
+    requests = [Retrieve(random_text(chance, 6), chance.randint(1, 8)) for _ in range(40)]
     requests += [Retrieve("bano", 3, ("bano",)), requests[0], Retrieve("bano", 3, None, True)]
     together, alone = ask(backend, requests), [ask_one(backend, one) for one in requests]
     assert all(near(json.loads(one), json.loads(other)) for one, other in zip(together, alone))
-    assert together[0] == together[71] and backend.decode(together[0])[0] in backend.corpus
+    assert together[0] == together[41] and backend.decode(together[0])[0] in backend.corpus
 
 
 @pytest.mark.parametrize("kind", ["embedded", "dense", "colbert"])
@@ -150,10 +149,9 @@ def test_titles_limit_and_repeats_are_left_out_alike(backends, corpus, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_has_no_answer_is_refused_alone_and_titles_are_those_of_bm25(backends, kind):
+def test_titles_are_those_of_bm25(backends, kind):
     backend = backends[kind]
-    few, none, reply = ask(backend, [Retrieve("bano", n) for n in (-30, 0, 2)])
-    assert isinstance(few, Refused) and isinstance(none, Refused) and len(json.loads(reply)) == 2
+    [reply] = ask(backend, [Retrieve("bano", 2)])
     assert [p for p, _ in backend.search("bano", 2)] == list(backend.decode(reply))
     titles = [NearestTitle("Coru", 3), NearestTitle("bano")]
     assert ask(backend, titles) == ask(backends["embedded"], titles)
@@ -184,14 +182,14 @@ dense.open_dense(Corpus(sys.argv[1]), Path(sys.argv[2]), sys.argv[3])
 
 
 def test_vectors_are_made_once_and_whole(models, backends, tmp_path, monkeypatch):
-    name, corpus = f"dense:{models['dense']}", write_corpus(tmp_path / "c", make_paragraphs(300))
+    name, corpus = f"dense:{models['dense']}", write_corpus(tmp_path / "c", make_paragraphs(240))
     run_and_kill(EMBED_AND_HANG, corpus.folder, tmp_path / "index", name)
-    with monkeypatch.context() as patch, pytest.raises(ValueError, match="without a vector"):
+    with monkeypatch.context() as patch, pytest.raises(ValueError, match="no vector of a text"):
         patch.setattr(Encoder, "embed", lambda self, texts, kind: [np.zeros((0, 4))] * len(texts))
         open_dense(corpus, tmp_path / "index", name)
     assert not list(tmp_path.glob("*/starts.npy"))
-    embedded, write = [], module._write_vectors
-    monkeypatch.setattr(module, "_write_vectors", lambda *of: embedded.append(1) or write(*of))
+    embedded, write = [], module.writing
+    monkeypatch.setattr(module, "writing", lambda *of: embedded.append(1) or write(*of))
     with ThreadPoolExecutor(3) as pool:
         jobs = [pool.submit(open_dense, corpus, tmp_path / "index", name) for _ in range(3)]
         found = [job.result() for job in jobs]
@@ -221,9 +219,7 @@ def test_what_cannot_be_used_is_one_line(models, corpus, tmp_path, monkeypatch):
         assert "\n" not in str(error.value) and "expected" in str(error.value)
         return str(error.value)
 
-    assert "one vector per text, expected a token" in complaint(f"colbert:{models['dense']}")
-    assert "one vector per token, expected a text" in complaint(f"dense:{models['colbert']}")
-    monkeypatch.setattr(module, "LATE_MOST", 100)
-    assert "found 120 paragraphs" in complaint(f"colbert:{models['colbert']}")
+    assert "expected one vector per token" in complaint(f"colbert:{models['dense']}")
+    assert "expected one vector per text" in complaint(f"dense:{models['colbert']}")
     monkeypatch.setattr(files, "find_spec", lambda name: None)
     assert complaint("dense:any").endswith('pip install "ircotlib[dense]"')
