@@ -119,7 +119,6 @@ def test_logits_are_those_of_prompts_read_whole(kind):
 ROPE = {"rope_type": "dynamic", "factor": 2.0, "rope_theta": 10_000.0}
 REFUSED = {
     "mamba": SMALL | {"num_hidden_layers": 2, "state_size": 8},
-    "openai-gpt": {"n_embd": 32, "n_layer": 2, "n_head": 4},
     "mistral": FEW_HEADS | {"sliding_window": 16},
     "llama": FEW_HEADS | {"rope_parameters": ROPE},
 }

@@ -13,7 +13,7 @@ from ircotlib.data import Paragraph
 from ircotlib.models import extractor
 from ircotlib.models.extractor import Extractor, open_duplicates
 from ircotlib.models.replies import cut_batches
-from ircotlib.program import Duplicate, Extract, key
+from ircotlib.program import Duplicate, Extract
 
 PARK = "Eddy Meeùs opened the PARK in 1975. It lies near Brussels."
 LONG = "Brussels lies near the park, and it opened in 1976. Who opened it? Eddy. " * 3
@@ -83,14 +83,6 @@ def test_what_is_too_long_is_cut_at_its_end_or_costs_its_request_only(folder):
     assert {span.text for span in extract(reader, rows)} <= {"NEAR", "it", "NEAR it"}
 
 
-def test_the_fingerprint_is_that_of_the_files(folder, older, tmp_path):
-    prints = {Extractor(path).fingerprint for path in (folder, older)}
-    copied = tiny.copy(older, tmp_path)
-    assert len(prints) == 2 and Extractor(copied).fingerprint in prints
-    (copied / "pytorch_model.bin").write_bytes(b" ")
-    assert Extractor(copied).fingerprint not in prints
-
-
 def test_what_is_no_reader_is_refused(tmp_path):
     with pytest.raises(ValueError, match="mini-base: found .* missing"):
         ask(Extractor("data/models/mini-base"), ROWS)
@@ -103,15 +95,6 @@ def test_what_is_no_reader_is_refused(tmp_path):
 
 def score(backend, query: str, *earlier: str) -> float:
     return backend.decode(ask_one(backend, Duplicate(query, earlier)))
-
-
-def test_equal_texts_are_repeated_queries():
-    texts = open_duplicates()
-    assert score(texts, "Who directed the Ring?", "x", "who directed Ring") == 1.0
-    assert score(texts, "Who directed Ring?", "Who directed Rung?", "Who wrote Ring?") == 0.0
-    assert score(texts, "Who directed Ring?") == 0.0
-    requests = [Duplicate("a", ()), Duplicate("a", ("b",)), Duplicate("b", ("a",))]
-    assert len({key(request, "texts") for request in requests}) == 3
 
 
 def test_a_cross_encoder_gives_the_highest_score_of_the_pairs(tmp_path):

@@ -1,6 +1,5 @@
 """Samples of shipped models have the model's distribution, whatever the batch."""
 
-import json
 import random
 from collections import Counter
 
@@ -13,7 +12,7 @@ from ircot_laboratory.world.encyclopedia import make_world
 from ircotlib.files import MODELS
 from ircotlib.models.decode import Draws, decode
 from ircotlib.models.local import LocalModel
-from ircotlib.program import LINE, SENTENCE, Generate, Sample, key
+from ircotlib.program import LINE, SENTENCE, Sample
 from ircotlib.prompting.prompt import FLAN_T5, GPT3
 from training.t5.evaluate import draw_reading_test
 
@@ -51,24 +50,6 @@ def test_the_batch_changes_nothing(local, prompts):
     small = LocalModel(local.folder, batch_tokens=2_000, batch_rows=5)
     check_same(small, ask(small, [requests[at] for at in order]), [alone[at] for at in order])
     assert len({sample.text for reply in alone for sample in local.decode(reply)}) > 10
-
-
-def test_a_low_temperature_gives_the_most_probable_text(local, prompts):
-    greedy = ask(local, [Generate(prompt, SENTENCE, 30) for prompt in prompts])
-    drawn = ask(local, [Sample(prompt, 2, 5e-324, SENTENCE, 30) for prompt in prompts])
-    for reply, text in zip(drawn, greedy, strict=True):
-        assert [sample.text for sample in local.decode(reply)] == [local.decode(text)] * 2
-        assert json.loads(reply)["tokens"] == 2 * json.loads(text)["tokens"]
-
-
-def test_samples_of_other_requests_are_others(local, prompts):
-    """Every field of a request counts, and so does a sample's number."""
-    request = Sample(prompts[7], 4, 2.0, None, 10)
-    fields = (5, 2.0, None, 10), (4, 2.01, None, 10), (4, 2.0, LINE, 10), (4, 2.0, None, 11)
-    requests = [request, *(Sample(prompts[7], *values) for values in fields)]
-    assert len({key(each, "") for each in requests}) == 5
-    samples = [sample for reply in ask(local, requests) for sample in local.decode(reply)[:4]]
-    assert len(samples) == 20 and len({sample.text for sample in samples}) > 14
 
 
 def logits_of(local, prompt, written):

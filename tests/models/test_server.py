@@ -78,11 +78,9 @@ PASSES = {
     "loading": status(503, "loading"),
     "broken": said("broken", 500),
     "reset": reset,
-    "half of a reply": said('{"choices": [{"te'),
     "a page": said("<html>Welcome", kind="text/html"),
     "no choice": {"choices": []},
     "no content": completion(None),
-    "an error of 200": {"error": {"message": "Provider returned error", "code": "odd"}},
     "an error beside half a text": half() | {"error": {"message": "lost"}},
     "finish_reason error": half(finish_reason="error"),
 }
@@ -101,13 +99,11 @@ TOO_LARGE = "max_tokens is too large: 9000. This model supports at most 4096 com
 ONE = {  # what is answered, how often it is asked, and the words of the error
     "broken": (said("broken <b>\x1b[31m", 500, "text/html"), 3, "status 500, .*broken"),
     "no choice": ({"choices": []}, 3, "in place of a text.*asked 3 times"),
-    "half a text": (half(finish_reason="error"), 3, "a text that failed: .*asked 3 times"),
     "a filter": (half(finish_reason="content_filter"), 1, "found a refusal"),
     "a refusal": (completion(None, message={"refusal": "No."}), 1, "found a refusal.*No"),
     "too long": (status(400, LIMIT, param="messages"), 1, "status 400, .*length is 4097"),
     "too long a minute": (status(429, "Request too large: Limit 6000"), 3, "too large"),
     "max_tokens": (status(400, TOO_LARGE, param="max_tokens"), 1, "is too large: 9000"),
-    "only a beginning": (completion("It is", finish_reason="length"), 1, "no whole text"),
     "nothing": (completion("", finish_reason="length"), 2, "no whole text"),
 }
 
@@ -126,7 +122,6 @@ def test_what_one_request_is_refused_costs_its_question(fake, fault, times, word
 ALL = {
     "401": (status(401, "who are you"), 1, "status 401, .*who are you.*see OPENAI_API_KEY"),
     "404": (status(404, "no such model"), 1, ".*no such model"),
-    "busy": (status(429, "slow down"), 3, ".*slow down.*all replies are kept"),
     "away": (status(503, "away"), 3, ".*away.*all replies are kept"),
     "reset": (reset, 3, "no connection .*all replies are kept"),
     "hangs": (hang, 3, "no connection .*timed out.*all replies are kept"),
@@ -144,11 +139,6 @@ def test_what_no_request_gets_past_ends_the_run_and_a_rerun_goes_on(fake, fault,
         fake.faults = {}
         fake.bodies.clear()
         assert play(model(fake), calls) == CAPITALS and fake.asked == ["green", "blue", "black"]
-
-
-def test_nobody_listens():
-    with pytest.raises(Unavailable, match="no connection .*refused.*all replies are kept"):
-        list(ServerModel("m", "http://127.0.0.1:9").answer([Generate("red")]))
 
 
 def refused(field: str) -> Response:
@@ -193,10 +183,7 @@ def test_samples_come_in_the_order_of_their_indices_and_what_is_missing_is_asked
     assert [body.get("n") for body in fake.bodies] == [3, 3, 2, None]
 
 
-ODD = [{"usage": usage} for usage in ("x", None, {"prompt_tokens": True, "total_tokens": -7})]
-LOGS = ([1, 2], {"content": [1, None]}, {"tokens": [1, "Ro"]})
-ODD += [{"choices": [choice("Rome", logprobs=logs, finish_reason=5, index="?")]} for logs in LOGS]
-ODD += [{"error": None, "object": "odd", "choices": [choice("Rome", error=None), [1], {}]}]
+ODD = [{"usage": "x"}, {"usage": None}, {"choices": [choice("Rome", logprobs=[1], index="?")]}]
 
 
 @pytest.mark.parametrize("odd", ODD, ids=str)
@@ -209,7 +196,6 @@ def test_a_text_that_was_paid_is_kept_whatever_stands_beside_it(fake, odd):
 TOKENS = ["Ro", "mé", " is", " old."]
 SPELT = [
     ("Romé is old.", TOKENS, -2.5),
-    ("Romé is old. It", [*TOKENS, " It", "<end>"], -2.5),
     ("<think>Romé is old.</think>Romé is old.", ["<think>Romé is old.</think>", *TOKENS], -3.5),
     ("Romé is old.", ["Ro", "m\\xc3", "\\xa9 is", " old."], None),  # do not spell it
     ("Romé is old.", [*TOKENS[:-1], None], None),
@@ -228,29 +214,6 @@ def test_samples_have_the_mean_log_probability_of_what_is_kept(fake, spelt, toke
     assert backend.decode(ask_one(backend, Sample("q", 1, 1, LINE, 9))) == (Sampled("ab", -1.0),)
 
 
-CHATS = {
-    "Rome is old. It lies on the Tiber.": "Rome is old.",
-    "```\nRome is old. So\n```": "Rome is old.",
-    "": "",
-    "Rome \ud83d is old.": "Rome \ufffd is old.",
-}
-
-
-@pytest.mark.parametrize("written", CHATS, ids=ascii)
-def test_whatever_a_chat_model_writes_is_cut_to_one_step(fake, written):
-    fake.faults = {"all": [completion(written)]}
-    request = Generate("Q: Old?\nA: Paris is young.", SENTENCE_OF_LINE)
-    [reply] = read(model(fake, chat=True), [request])
-    assert reply["text"] == CHATS[written] and len(fake.bodies) == 1
-
-
-def test_replies_are_yielded_when_they_come(fake):
-    fake.faults = {"red": [lambda body: time.sleep(0.3) or completion("late")]}
-    backend = model(fake, in_flight=4)
-    order = [index for index, _ in backend.answer([Generate(word) for word in WORDS])]
-    assert order[-1] == 0 and sorted(order) == [0, 1, 2, 3]
-
-
 def test_nothing_is_sent_once_the_budget_is_spent(fake):
     paid = {"price": Price(1.0, 1_000_000.0), "max_cost": 5.0}  # a dollar for each token written: 2
     with Calls() as calls, pytest.raises(RuntimeError, match="spent 6 USD of max_cost 5.0; all"):
@@ -262,11 +225,10 @@ def test_nothing_is_sent_once_the_budget_is_spent(fake):
     assert find_price("x", [2, 4]).of(1_000_000, 500_000) == 4.0
 
 
-@pytest.mark.parametrize("words", ["Incorrect API key: {}", '{{"key": "{}"}}'])
 @pytest.mark.parametrize("number", [400, 401])
-def test_a_key_that_is_repeated_is_not_shown(fake, monkeypatch, words, number):
+def test_a_key_that_is_repeated_is_not_shown(fake, monkeypatch, number):
     monkeypatch.setenv("OPENAI_API_KEY", " sk-SECRET123\n")
-    fake.faults = {"all": [status(number, words.format("sk-SECRET123"))] * 3}
+    fake.faults = {"all": [status(number, "Incorrect API key: sk-SECRET123")] * 3}
     try:
         shown = repr(ask_one(model(fake), Generate("red")))
     except Exception as error:

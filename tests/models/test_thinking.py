@@ -3,7 +3,6 @@
 import json
 import re
 from functools import partial
-from itertools import accumulate
 
 import pytest
 from asking import ask, ask_one
@@ -14,21 +13,14 @@ pytest.importorskip("openai", reason="needs the client: pip install -e '.[server
 from ircotlib.models.choices import split_thoughts
 from ircotlib.models.local import LocalModel
 from ircotlib.models.server import ServerModel
-from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Generate, Message, Sample, Sampled
+from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Generate
 
 pytestmark = pytest.mark.usefixtures("quick")
 THOUGHTS = "Let me see.\n\nQ: Who is it? Ann or Ben?\nA: It may be Ann. So the answer is: Ben."
-NAMES = ("think", "Thinking")
-TAGS = {name: (f"<{name}>\n", f"\n</{name}>\n\n") for name in NAMES}  # in the text itself
-TAGS |= {"THINK": ("[THINK]", "[/THINK]")}
-TAGS |= {"harmony without marks": ("analysis", "assistantfinal")}
 HARMONY = "<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"
-TAGS |= {"harmony": HARMONY}
+TAGS = {"think": ("<think>\n", "\n</think>\n\n"), "harmony": HARMONY}  # in the text itself
+TAGS |= {"THINK": ("[THINK]", "[/THINK]"), "without marks": ("analysis", "assistantfinal")}
 OPENED = {"opened": ("", "\n</think>\n\n"), "opened in a line": ("", "</think>")}  # by a template
-
-
-def beside(name: str, empty: str | None = None):
-    return lambda thoughts, text: {"content": empty if text is None else text, name: thoughts}
 
 
 def parts(thoughts: str, text: str | None) -> dict:
@@ -38,15 +30,14 @@ def parts(thoughts: str, text: str | None) -> dict:
     return {"role": "assistant", "content": [*thinking, *texts]}
 
 
-FIELDS = {"reasoning_content": beside("reasoning_content"), "parts": parts}
-FIELDS |= {"reasoning": beside("reasoning", "\n")}
-FIELDS |= {"hidden": lambda thoughts, text: {"content": text or ""}}
+FIELDS = {"parts": parts, "hidden": lambda thoughts, text: {"content": text or ""}}
+for name in ("reasoning_content", "reasoning"):
+    FIELDS[name] = lambda thoughts, text, name=name: {"content": text, name: thoughts}
 
 
 class Thinker(Fake):
-    """Thinks in a `way`, then answers each prompt with its `texts`, pairs of text and
-    log-probability, one for each sample. As in most servers, stop and max_tokens are applied to all
-    that is written, thoughts included; a word is a token.
+    """Thinks in a `way`, then answers each prompt with its text. As in most servers, stop and
+    max_tokens are applied to all that is written, thoughts included; a word is a token.
     """
 
     def __init__(self, httpserver, way: str, thoughts: str = THOUGHTS):
@@ -54,35 +45,21 @@ class Thinker(Fake):
         self.way, self.thoughts, self.texts = way, thoughts, {}
 
     def answer(self, body: dict) -> dict:
-        texts = self.texts.get(prompt_of(body), [("RED", -0.5)])
-        written = [self.write(body, *texts[at % len(texts)]) for at in range(body.get("n", 1))]
-        usage = {"prompt_tokens": 7, "completion_tokens": sum(tokens for _, tokens in written)}
-        if self.way == "hidden":
-            usage["completion_tokens_details"] = {"reasoning_tokens": len(self.thoughts.split())}
-        return {"choices": [choice for choice, _ in written], "usage": usage}
-
-    def write(self, body: dict, text: str, log: float) -> tuple[dict, int]:
-        """A choice, and its number of tokens."""
         opening, closing = (TAGS | OPENED).get(self.way, TAGS["think"])
-        head = opening + self.thoughts + closing
-        tokens = [(piece, -9.0) for piece in re.findall(r"\s*\S+|\s+$", head)]
-        tokens += [(piece, log) for piece in re.findall(r"\s*\S+|\s+$", text)]
-        ends = [at for stop in body.get("stop", ()) if (at := (head + text).find(stop)) >= 0]
-        whole = (head + text)[: min(ends, default=None)]
-        starts = accumulate((len(piece) for piece, _ in tokens), initial=0)
-        kept = [token for token, at in zip(tokens, starts) if at < len(whole)]
-        choice = {"finish_reason": "length" if len(kept) > body["max_tokens"] else "stop"}
-        kept = kept[: body["max_tokens"]]
-        whole = whole[: sum(len(piece) for piece, _ in kept)]
-        if "messages" not in body:
-            logs = zip(("tokens", "token_logprobs"), zip(*kept, strict=True), strict=True)
-            return choice | {"text": whole, "logprobs": dict(logs)}, len(kept)
-        choice["logprobs"] = {"content": [{"token": t, "logprob": value} for t, value in kept]}
-        message = {"content": whole}
+        whole = opening + self.thoughts + closing + self.texts.get(prompt_of(body), "RED")
+        ends = [at for stop in body.get("stop", ()) if (at := whole.find(stop)) >= 0]
+        words = re.findall(r"\s*\S+|\s+$", whole[: min(ends, default=None)])
+        kept = words[: body["max_tokens"]]
+        reply = completion(whole := "".join(kept))
+        reply["choices"][0]["finish_reason"] = "length" if len(kept) < len(words) else "stop"
+        reply["usage"]["completion_tokens"] = len(kept)
+        if self.way == "hidden":
+            thought = len(self.thoughts.split())
+            reply["usage"]["completion_tokens_details"] = {"reasoning_tokens": thought}
         if self.way in FIELDS:
             thoughts, closed, text = whole.removeprefix(opening).partition(closing)
-            message = FIELDS[self.way](thoughts, text if closed else None)
-        return choice | {"message": message}, len(kept)
+            reply["choices"][0]["message"] = FIELDS[self.way](thoughts, text if closed else None)
+        return reply
 
 
 @pytest.fixture
@@ -105,7 +82,7 @@ WAYS = [(way, True) for way in (*TAGS, *OPENED, *FIELDS)] + [(way, False) for wa
 def test_what_is_kept_is_the_text_wherever_the_thoughts_stand(thinker, way, chat, most, first):
     """With a limit that thoughts exceed, and one that they do not."""
     fake, stops = thinker(way), [*KEPT][first:] + [*KEPT][:first]
-    fake.texts = {f"Who? {stop}": [(WRITTEN, -0.5)] for stop in KEPT}
+    fake.texts = {f"Who? {stop}": WRITTEN for stop in KEPT}
     backend = model(fake, chat=chat)
     for asked, stop in enumerate(stops, start=1):
         reply = json.loads(ask_one(backend, Generate(f"Who? {stop}", stop, most)))
@@ -118,23 +95,13 @@ def test_what_is_kept_is_the_text_wherever_the_thoughts_stand(thinker, way, chat
 SOME = [("think", True), ("opened", True), ("parts", True), ("harmony", False)]
 
 
-@pytest.mark.parametrize(("way", "chat"), SOME)
-def test_samples_have_the_mean_log_probability_of_their_texts_alone(thinker, way, chat):
-    fake, expected = thinker(way), [("It is Ann.", -0.25), ("No.", -0.75), ("It is Ann.", -0.125)]
-    fake.texts = {"Who?": [(f"{text}\nIt", log) for text, log in expected]}
-    backend = model(fake, chat=chat)
-    reply = ask_one(backend, Sample("Who?", 3, 0.5, LINE, 60))
-    assert backend.decode(reply) == tuple(Sampled(*each) for each in expected)
-    assert len(json.loads(reply).get("thoughts", "...")) == 3
-
-
 @pytest.mark.parametrize(("way", "chat"), [*SOME[2:], ("hidden", True)])
 def test_thoughts_without_an_end_or_that_leave_no_room_are_no_text(thinker, way, chat):
     """Of the second text, the room for thoughts leaves 30 of 300 tokens."""
     fake = thinker(way, THOUGHTS * 250)
     error = ask_one(model(fake, chat=chat), Generate("red", LINE, 9))
     assert isinstance(error, ValueError) and "no whole text among them" in str(error)
-    fake.thoughts, fake.texts = " ".join(["so"] * 4_270), {"red": [("It is Ann and " * 200, -0.5)]}
+    fake.thoughts, fake.texts = " ".join(["so"] * 4_270), {"red": "It is Ann and " * 200}
     assert isinstance(ask_one(model(fake, chat=chat), Generate("red", LINE, 300)), ValueError)
 
 
@@ -182,5 +149,3 @@ def test_a_model_on_this_machine_that_thinks_is_refused(folders, monkeypatch):
     monkeypatch.setattr("ircotlib.models.decode.decode", lambda *_: iter([(0, written)]))
     error = ask_one(local, Generate("Q", SENTENCE, 9))
     assert isinstance(error, ValueError) and "found thoughts, '<think>Ben.'" in str(error)
-    error = ask_one(local, Generate((Message("user", "Q"),)))
-    assert isinstance(error, ValueError) and "found 1 messages" in str(error)

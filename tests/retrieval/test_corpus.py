@@ -1,15 +1,11 @@
 """A corpus on disk: what comes back, and what is refused."""
 
-import subprocess
-import sys
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from corpora import random_paragraphs, run_and_kill
+from corpora import run_and_kill
 
 from ircotlib.data import Paragraph
 from ircotlib.errors import DataError
-from ircotlib.files import ROOT
 from ircotlib.retrieval.corpus import FILE, Corpus, write_corpus
 
 PARAGRAPHS = [
@@ -28,12 +24,6 @@ def test_paragraphs_come_back_as_they_were_written(tmp_path):
     for missing in (lambda: corpus[4], lambda: corpus[-1], lambda: corpus.find("d")):
         with pytest.raises(KeyError, match="no paragraph has the"):
             missing()
-
-
-def test_threads_read_one_corpus(tmp_path):
-    corpus = write_corpus(tmp_path, paragraphs := random_paragraphs(400))
-    with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(corpus.__getitem__, 5 * [*range(400)])) == 5 * paragraphs
 
 
 def test_the_same_corpus_is_left_as_it_is_and_another_replaces_it(tmp_path):
@@ -68,23 +58,3 @@ def test_errors_and_kills_leave_the_old_corpus(tmp_path):
         write_corpus(tmp_path, broken())
     run_and_kill(WRITE_AND_HANG, tmp_path)
     assert list(Corpus(tmp_path)) == PARAGRAPHS
-
-
-WRITE_OFTEN = """
-import sys
-from ircotlib.data import Paragraph
-from ircotlib.retrieval.corpus import write_corpus
-
-for turn in range(12):
-    size = 400 + turn * int(sys.argv[2])
-    made = [Paragraph(f"p{n}", f"Title {n % 7}", f"{'words ' * 20}{n}") for n in range(size)]
-    assert list(write_corpus(sys.argv[1], iter(made))) == made
-"""
-
-
-def test_processes_that_write_at_once_have_their_own_corpus(tmp_path):
-    """Twelve times, growing ones."""
-    command, pipes = [sys.executable, "-c", WRITE_OFTEN, str(tmp_path)], {"stderr": subprocess.PIPE}
-    running = [subprocess.Popen([*command, by], cwd=ROOT, **pipes) for by in "19"]
-    assert [process.communicate()[1] for process in running] == [b"", b""]
-    assert {path.name for path in tmp_path.iterdir()} == {FILE, "corpus.lock"}
