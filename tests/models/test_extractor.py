@@ -12,7 +12,6 @@ from transformers import DPRReaderTokenizer
 from ircotlib.data import Paragraph
 from ircotlib.models import extractor
 from ircotlib.models.extractor import Extractor, open_duplicates
-from ircotlib.models.replies import cut_batches
 from ircotlib.program import Duplicate, Extract
 
 PARK = "Eddy Meeùs opened the PARK in 1975. It lies near Brussels."
@@ -59,14 +58,6 @@ def test_it_reads_as_transformers_does_one_by_one(request, monkeypatch, which, l
         assert span.text in asked.paragraph.text
 
 
-def test_the_batch_changes_nothing(folder, monkeypatch):
-    one_by_one = [extract(Extractor(folder), [row])[0] for row in ROWS]
-    for name, size in (("ROWS", 3), ("TOKENS", 50)):
-        monkeypatch.setattr(extractor, name, size)
-        assert extract(Extractor(folder), ROWS) == one_by_one
-    assert cut_batches([9, 4, 5, 1], 4, 12) == [[3, 1], [2], [0]] and cut_batches([90], 4, 12)
-
-
 def test_what_is_too_long_is_cut_at_its_end_or_costs_its_request_only(folder):
     reader = Extractor(folder)
     room = 512 - len(reader.model[0]("who?", "Walibi Park")["input_ids"])
@@ -84,8 +75,6 @@ def test_what_is_too_long_is_cut_at_its_end_or_costs_its_request_only(folder):
 
 
 def test_what_is_no_reader_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="mini-base: found .* missing"):
-        ask(Extractor("data/models/mini-base"), ROWS)
     with pytest.raises(FileNotFoundError, match="/nowhere/reader"):
         Extractor("/nowhere/reader")
     with pytest.raises(FileNotFoundError, match="found no config.json"):

@@ -95,8 +95,6 @@ def test_batches_are_the_shortest_prompts_that_fit(folders):
     local = LocalModel(folders["t5"], batch_tokens=40, batch_rows=3)
     lengths = [9, 4, 50, 4, 11, 4]
     requests = [Generate(" ".join(["ka"] * (length - 1))) for length in lengths]
-    # the end, a special token, is not counted
-    assert [local.count_tokens(request.prompt) + 1 for request in requests] == lengths
     assert local.take(requests) == [1, 3, 5]  # three rows
     assert local.take(requests[:3] + requests[4:5]) == [1, 0, 3]  # 3 x 11 tokens
     assert local.take(requests[2:3]) == [0]  # longer than a batch: alone
@@ -118,8 +116,6 @@ def test_a_prompt_longer_than_a_causal_model_can_read_costs_only_itself(folders,
 
 NONSENSE = {
     "stop ('.', '')": Generate("ka", (".", ""), 5),
-    "max_tokens 0": Generate("ka", None, 0),
-    "a prompt without a token": Generate("", None, 5),
     "found 1 messages": Generate((Message("user", "ka"),)),
     "temperature nan": Sample("ka", 1, nan),
 }

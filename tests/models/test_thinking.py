@@ -122,15 +122,10 @@ def test_a_chat_model_that_does_not_think_is_asked_once_for_each_text(fake, stop
 ANSWER, NOTHING = "It is Ann.", ""
 CHANNELS = "<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>final<|message|>"
 SPLIT = {  # the text of what is written; None: all of it
-    "analysis shows that it is Ann.": None,
     "It may be\n</think>\nIt is Ann.": ANSWER,
-    "<think>a</think>\n<think>b</think> It is Ann.": ANSWER,
     "<think>a</think>\n<think>b": NOTHING,
-    "<seed:think>a</seed:think>It is Ann.": ANSWER,
-    "◁think▷a◁/think▷It is Ann.": ANSWER,
     "<|START_THINKING|>a<|END_THINKING|><|START_RESPONSE|>It is Ann.<|END_RESPONSE|>": ANSWER,
     "<think>a</think><|begin_of_box|>It is Ann.<|end_of_box|>": ANSWER,
-    "<|channel>thought\na<channel|>It is Ann.": ANSWER,
     f"{CHANNELS}It is Ann.<|return|>": ANSWER,
     "<|channel|>analysis<|message|>a": NOTHING,
     "analysisIt may be Ann.": NOTHING,

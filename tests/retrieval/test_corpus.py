@@ -1,6 +1,5 @@
 """A corpus on disk: what comes back, and what is refused."""
 
-
 import pytest
 from corpora import run_and_kill
 
