@@ -4,10 +4,18 @@ from collections.abc import Sequence
 
 
 def ask(backend, requests: Sequence) -> list[str | Exception]:
-    """The replies of a backend in the order of the requests, each given exactly once."""
-    answered = list(backend.answer(requests))
-    replies = dict(answered)
-    assert sorted(index for index, _ in answered) == list(range(len(requests)))
+    """The replies of a backend in the order of the requests, each given exactly once, in batches if
+    the backend chooses them.
+    """
+    replies, waiting = {}, list(range(len(requests)))
+    while waiting:
+        asked = [requests[index] for index in waiting]
+        taken = backend.take(asked) if hasattr(backend, "take") else range(len(asked))
+        chosen = [waiting[at] for at in taken]
+        answered = list(backend.answer([requests[index] for index in chosen]))
+        assert sorted(at for at, _ in answered) == list(range(len(chosen)))
+        replies |= {chosen[at]: reply for at, reply in answered}
+        waiting = [index for index in waiting if index not in replies]
     return [replies[index] for index in range(len(requests))]
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from ircotlib.data import Node
 from ircotlib.metrics import as_compared, majority
-from ircotlib.models.repeated_queries import open_duplicates
+from ircotlib.models.extractor import open_duplicates
 from ircotlib.program import Duplicate
 from ircotlib.results.causes import read_attempt
 from ircotlib.systems.searchain import link, read_chain

@@ -64,18 +64,6 @@ def byte_tokenizer():
     return Fast(tokenizer_object=tokenizer, eos_token="<end>")
 
 
-def unigram_tokenizer():
-    """A tokenizer like those of T5."""
-    metaspace = {"replacement": "▁", "prepend_scheme": "first"}
-    options = {"special_tokens": ["</s>", "<unk>"], "show_progress": False, "vocab_size": 400}
-    tokenizer = Tokenizer(models.Unigram())
-    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(**metaspace, split=False)
-    tokenizer.decoder = decoders.Metaspace(**metaspace)
-    trainer = trainers.UnigramTrainer(unk_token="<unk>", **options)
-    tokenizer.train_from_iterator([" ".join(made_up_words())], trainer)
-    return Fast(tokenizer_object=tokenizer, eos_token="</s>", unk_token="<unk>")
-
-
 ENDS = {"bos_token_id": 0, "eos_token_id": 0, "tie_word_embeddings": False}
 T5 = {"d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 2, "num_heads": 2}
 T5 |= {"initializer_factor": 4.0, "decoder_start_token_id": 0, "tie_word_embeddings": False}

@@ -13,8 +13,7 @@ from hashlib import blake2b
 import pandas as pd
 
 from ircotlib.data import Paragraph, Question, read_jsonl
-from ircotlib.datasets import all_datasets
-from ircotlib.datasets import Facts
+from ircotlib.datasets import Facts, all_datasets
 from ircotlib.experiment.runs import find_paragraph
 from ircotlib.experiment.setup import open_dataset
 from ircotlib.parameters import Parameters

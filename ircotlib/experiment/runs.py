@@ -25,7 +25,7 @@ from ircotlib.engine.cache import Calls
 from ircotlib.errors import DataError
 from ircotlib.experiment.setup import Setup, open_dataset, open_setup, program_of
 from ircotlib.files import DATA, locked, show_progress, write_table
-from ircotlib.models.budget import find_price
+from ircotlib.models.server import find_price
 from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.program import Generate, Outcome, Purposed, Sample, Step
 from ircotlib.retrieval.corpus import Corpus

@@ -18,13 +18,10 @@ from ircotlib.datasets.files import read_dataset
 from ircotlib.engine.cache import Calls
 from ircotlib.experiment.laboratory import data_folder
 from ircotlib.files import DATA, ROOT
-from ircotlib.models import repeated_queries
-from ircotlib.models.budget import find_price
-from ircotlib.models.config import is_encoder_decoder
-from ircotlib.models.extractor import Extractor
-from ircotlib.models.folders import find_config
+from ircotlib.models import extractor
+from ircotlib.models.folders import find_config, is_encoder_decoder
 from ircotlib.models.local import LocalModel
-from ircotlib.models.server import Budget, ServerModel
+from ircotlib.models.server import ServerModel, find_price
 from ircotlib.parameters import MAIN, NO_RUN, Parameters
 from ircotlib.program import Program, Purposed, with_purpose
 from ircotlib.prompting import demonstrations as sets
@@ -202,8 +199,8 @@ def open_setup(
     return Setup(*named, *opened, calls, **models)
 
 
-open_calls, open_local, open_extractor = cache(Calls), cache(LocalModel), cache(Extractor)
-open_duplicates = cache(repeated_queries.open_duplicates)
+open_calls, open_local, open_extractor = cache(Calls), cache(LocalModel), cache(extractor.Extractor)
+open_duplicates = cache(extractor.open_duplicates)
 
 
 def open_model(p: Parameters) -> object:
@@ -219,8 +216,8 @@ def open_served(
     name: str, server: str, chat: bool, in_flight: int, prices: tuple | None, max_cost: float | None
 ) -> ServerModel:
     """A model behind a server."""
-    budget = Budget(find_price(name, prices), max_cost)
-    return ServerModel(name, server, chat=chat, in_flight=in_flight, budget=budget)
+    paid = {"price": find_price(name, prices), "max_cost": max_cost}
+    return ServerModel(name, server, chat=chat, in_flight=in_flight, **paid)
 
 
 def open_dataset(p: Parameters, dataset: str) -> tuple[list[Question], list[Question], object]:

@@ -22,7 +22,7 @@ from ircotlib.engine.scheduler import run as run_programs
 from ircotlib.experiment.runs import Run, open_run
 from ircotlib.experiment.setup import Setup, open_calls, open_setup, program_of
 from ircotlib.files import DATA
-from ircotlib.models.config import SMALL
+from ircotlib.models.folders import SMALL
 from ircotlib.systems import all_systems
 
 FEWEST, MOST = 20, 100  # questions of a share: fewer would not fill the batches of a small model

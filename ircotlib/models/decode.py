@@ -2,18 +2,18 @@
 leaves the batch after its last token. `model.generate` takes 2.2 to 3.7 times as long.
 """
 
+import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 
 import torch
-from torch.nn.functional import scaled_dot_product_attention
 from torch.nn.utils.rnn import pad_sequence
-from transformers import AttentionInterface, AttentionMaskInterface, DynamicCache
+from transformers import DynamicCache
 from transformers.cache_utils import EncoderDecoderCache
 from transformers.modeling_outputs import BaseModelOutput
 
 from ircotlib.models.causal import Decoder, causal
 from ircotlib.models.prefixes import Prefixes
+from ircotlib.program import Sample, key
 
 
 def close_up(goes_on: Sequence[bool]) -> list[int]:
@@ -26,6 +26,38 @@ def close_up(goes_on: Sequence[bool]) -> list[int]:
 def most_probable(rows: Sequence[int], logits: torch.Tensor) -> list[int]:
     """The most probable token of each row (greedy decoding)."""
     return logits.argmax(-1).tolist()
+
+
+class Draws:
+    """Samples from softmax(logits / temperature), for `decode`, in n rows of each request. Each row
+    has its own random numbers, from its request and its number, so that a draw does not depend on
+    the other rows: each token's logit gets one (the Gumbel-max trick), and the largest sum wins.
+    `log_probabilities`: for each row, the sum over the tokens so far, at temperature 1.
+    """
+
+    def __init__(self, requests: Sequence[Sample]):
+        self.temperatures, self._random = [], []
+        for request in requests:
+            for number in range(request.n):
+                name = f"{key(request, '')} {number}"
+                seed = hashlib.blake2b(name.encode(), digest_size=4).digest()
+                self._random.append(torch.Generator().manual_seed(int.from_bytes(seed, "little")))
+                self.temperatures.append(request.temperature)
+        self.log_probabilities = [0.0] * len(self._random)
+
+    def __call__(self, rows: Sequence[int], logits: torch.Tensor) -> list[int]:
+        """The next token of each row; logits: rows x vocabulary."""
+        logs = logits.cpu().double().log_softmax(-1)
+        made = [torch.rand(logs[0].shape, generator=self._random[row], dtype=logs.dtype)
+                for row in rows]  # fmt: skip
+        gumbel = -(-torch.stack(made).log()).log()
+        temperatures = logs.new_tensor([self.temperatures[row] for row in rows])[:, None]
+        # the largest is subtracted first, so that the sum stays finite at any low temperature
+        raised = (logs - logs.amax(-1, keepdim=True)) / temperatures + gumbel
+        tokens = raised.argmax(-1, keepdim=True)
+        for row, log in zip(rows, logs.gather(-1, tokens)[:, 0].tolist(), strict=True):
+            self.log_probabilities[row] += log
+        return tokens[:, 0].tolist()
 
 
 @torch.inference_mode()
@@ -91,50 +123,3 @@ def _seq2seq(model, prompts: Sequence[Sequence[int]]) -> Decoder:
             mask = mask[kept]
             cache.batch_select_indices(torch.tensor(kept, device=ids.device))
         ids = torch.tensor(tokens, device=ids.device)[:, None]
-
-
-def row_by_row_attention(
-    module, query, key, value, lengths, *, scaling=None, position_bias=None, **_
-) -> tuple[torch.Tensor, None]:
-    """Attention of a T5 encoder, computed row by row and without padding: without it, a small T5
-    takes 2.0 times as long. "sdpa" adds bias and mask in every layer, in a matrix (B, H, T, T); the
-    bias alone is one matrix (1, H, T, T) for all rows.
-
-    query, key, value: (B, H, T, D); the result: (B, T, H, D). `lengths`: tokens in each row; None:
-    no padding.
-    """
-    attend = partial(scaled_dot_product_attention, scale=scaling)
-    if lengths is None:
-        states = attend(query, key, value, attn_mask=position_bias)
-        return states.transpose(1, 2).contiguous(), None
-    states = query.new_zeros(query.transpose(1, 2).shape)  # B, T, H, D; padding stays 0
-    for row, length in enumerate(lengths.tolist()):
-        own = slice(row, row + 1), slice(None), slice(length)  # 1, H, length: without padding
-        bias = position_bias[:, :, :length, :length]  # 1, H, length, length
-        attended = attend(query[own], key[own], value[own], attn_mask=bias)
-        states[row, :length] = attended[0].transpose(0, 1)  # H, length, D, to length, H, D
-    return states, None
-
-
-def bias_from_distances(attention) -> None:
-    """Have a T5 encoder compute its position bias, (1, H, T, T), for each distance, on which alone
-    it depends, and not for each pair of tokens: with long prompts, that takes 1.8 times as long.
-    """
-    compute = attention.compute_bias
-
-    def compute_bias(queries: int, keys: int, **_) -> torch.Tensor:
-        before, after = compute(keys, 1)[0, :, 1:, 0], compute(1, keys)[0, :, 0]  # H, keys
-        distances = torch.cat([before.flip(-1), after], -1)  # H, 2 * keys - 1
-        return distances.unfold(-1, keys, 1).flip(1)[None]  # each row: the one above, moved by one
-
-    attention.compute_bias = compute_bias
-
-
-def row_lengths(*, attention_mask: torch.Tensor | None = None, **_) -> torch.Tensor | None:
-    """The tokens of each row, from a mask that is 1 for a token; None: no padding."""
-    padded = attention_mask is not None and not attention_mask.all()  # without: all rows at once
-    return attention_mask.sum(-1) if padded else None  # B
-
-
-AttentionInterface.register("row_by_row", row_by_row_attention)
-AttentionMaskInterface.register("row_by_row", row_lengths)

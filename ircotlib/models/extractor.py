@@ -1,5 +1,6 @@
-"""The extractive reader: a DPR reader as a backend of Extract (SearChain §3.3). torch and
-transformers are imported only when a reply must be computed.
+"""SearChain's own models: the extractive reader, a DPR reader, as a backend of Extract (§3.3); and
+backends of Duplicate, which detect queries asked before (released program). torch and transformers
+are imported only when a reply must be computed.
 """
 
 import json
@@ -7,44 +8,31 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
+from ircotlib.errors import DataError
 from ircotlib.files import need
+from ircotlib.metrics import as_compared
 from ircotlib.models import folders
-from ircotlib.models.batches import cut_batches
-from ircotlib.program import Extract, Extracted
+from ircotlib.models.replies import cut_batches
+from ircotlib.program import Duplicate, Extract, Extracted
 
+# raised when a change here makes the same model reply differently
+READER, TEXTS, PAIRS = 1, 2, 1
 UNUSED = r"\.pooler\."  # BERT's pooler is in DPR's checkpoints, but no reader uses it
-VERSION = 1  # raised when a change here makes the same model reply differently
 LONGEST = 10  # tokens of an answer, as in DPR's own program; SearChain does not say
 ROWS, TOKENS = 64, 16_384  # of a batch: paragraphs, and tokens, padding included
 # token ids, how many of them are not of the text, and where each token of the text begins and ends
 Encoded = tuple[list[int], int, list[tuple[int, int]]]
 
 
-class Extractor:
-    """A DPR reader on this machine: a folder written by save_pretrained, or a name on the Hugging
-    Face hub, downloaded at the first request; the paper's is facebook/dpr-reader-multiset-base.
-    Raises FileNotFoundError if there is no such folder, and DataError for another kind of model.
-    """
+class Extractor(folders.Folder):
+    """A DPR reader on this machine; the paper's is facebook/dpr-reader-multiset-base."""
 
     answers = Extract
     decode = staticmethod(Extracted.read)
 
-    def __init__(self, name: str | Path):
-        self.name = str(name)
-        if not folders.is_hub_name(self.name):
-            self.folder  # noqa: B018  raises at once if the folder is missing
-
-    @cached_property
-    def folder(self) -> Path:
-        """The folder of the model."""
-        folder = folders.find_folder(self.name, weights=folders.OLDER)
-        folders.check_kind(folder, folders.READER)
-        return folder
-
     @cached_property
     def fingerprint(self) -> str:
-        """Changes with the model's files and with LONGEST."""
-        return f"{folders.hash_files(self.folder, VERSION, 'float64', folders.OLDER)} {LONGEST}"
+        return f"{folders.hash_files(self.folder, READER, 'float64', self.weights)} {LONGEST}"
 
     @cached_property
     def model(self) -> tuple:
@@ -62,13 +50,10 @@ class Extractor:
         return tokenizer, read_weights(DPRReader, self.folder, None, torch.float64, UNUSED)
 
     def answer(self, requests: Sequence[Extract]) -> Iterator[tuple[int, str | ValueError]]:
-        """Yield the index of each request and its reply, batch by batch, the shortest first.
-
-        A reply is JSON: text, copied from the paragraph, and confidence, the raw relevance logit,
-        rounded to 4 decimals. The answer is the span of at most LONGEST tokens with the highest sum
-        of start and end logits, taken from the text, never from query or title; "" if the text is
-        empty. A paragraph too long for the model is cut at its end. A request whose query and title
-        alone are too long gets a ValueError instead of a reply.
+        """Yield the index of each request and its reply: JSON of the text, which is the span of at
+        most LONGEST tokens of the paragraph, without its title, with the highest sum of start and
+        end logits, and of the confidence, the raw relevance logit. A paragraph too long for the
+        model is cut at its end; query and title that are too long give a ValueError.
 
         Differs from the released program: that passes the paragraphs as titles, takes the most
         probable start and the most probable end anywhere, so that the answer may be empty or part
@@ -110,20 +95,69 @@ class Extractor:
         inputs |= {"attention_mask": pad_sequence([torch.ones_like(row) for row in rows], True)}
         with torch.inference_mode():
             out = model(**inputs)
-        starts, ends = out.start_logits.cpu(), out.end_logits.cpu()  # B, T
-        texts = [slice(first, len(ids)) for ids, first, _ in batch]  # without query and padding
-        spans = [best_span(starts[row, text], ends[row, text]) for row, text in enumerate(texts)]
+        spans = []
+        for row, (ids, first, _) in enumerate(batch):
+            text = row, slice(first, len(ids))  # without query, title and padding
+            start, end = out.start_logits[text].cpu(), out.end_logits[text].cpu()
+            n = len(start)
+            allowed = torch.ones(n, n, dtype=torch.bool).triu().tril(LONGEST - 1)  # first × last
+            scores = torch.where(allowed, start[:, None] + end, -torch.inf)
+            spans.append(divmod(int(scores.argmax()), n) if n else None)  # the first of equal ones
         return list(zip(spans, out.relevance_logits.tolist(), strict=True))
 
 
-def best_span(start, end) -> tuple[int, int] | None:
-    """The first and the last token of the span of at most LONGEST tokens with the highest sum of
-    start and end logits, both tensors [n]; the first of several; None if n is 0.
+def open_duplicates(name_or_path: str | Path = "") -> "EqualTexts | ScoredPairs":
+    """A comparison of texts, or a cross-encoder; the released program's is one for duplicate
+    questions (Quora), the paper names none.
     """
-    import torch
+    return ScoredPairs(name_or_path) if name_or_path else EqualTexts()
 
-    if not (n := len(start)):
-        return None
-    allowed = torch.ones(n, n, dtype=torch.bool).triu().tril(LONGEST - 1)  # first × last token
-    scores = torch.where(allowed, start[:, None] + end, -torch.inf)
-    return divmod(int(scores.argmax()), n)  # of the flat index: the first, the last token
+
+class EqualTexts:
+    """Answers Duplicate without a model: 1.0 if an earlier query is the same (`as_compared`), else
+    0.0 (ours): if queries differ in one word, it is usually a name.
+    """
+
+    answers = Duplicate
+    decode = staticmethod(json.loads)
+    fingerprint = f"texts {TEXTS}"
+
+    def answer(self, requests: Sequence[Duplicate]) -> Iterator[tuple[int, str]]:
+        """Yield the index of each request and its score."""
+        for index, request in enumerate(requests):
+            same = as_compared(request.query) in map(as_compared, request.earlier)
+            yield index, json.dumps(float(same))
+
+
+class ScoredPairs(folders.Folder):
+    """Answers Duplicate with a cross-encoder."""
+
+    answers = Duplicate
+    decode = staticmethod(json.loads)
+    # the files that CrossEncoder may read
+    weights = (*folders.OLDER, "modules.json", "*sentence*.json", "*/*.json")
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return folders.hash_files(self.folder, PAIRS, "float32", self.weights)
+
+    @cached_property
+    def model(self):
+        """The model itself, in float32; one of another kind would get random weights."""
+        need("sentence_transformers", "dense")
+        from sentence_transformers import CrossEncoder
+
+        kind = str(folders.read_json(self.folder, folders.CONFIG).get("architectures"))
+        model = CrossEncoder(str(self.folder), model_kwargs={"dtype": "float32"})
+        if "ForSequenceClassification" not in kind or model.num_labels != 1:
+            found = f"{self.name}: found {kind}, {model.num_labels} scores per pair"
+            raise DataError(f"{found}; name a cross-encoder for duplicate questions")
+        return model
+
+    def answer(self, requests: Sequence[Duplicate]) -> Iterator[tuple[int, str]]:
+        """Yield the index of each request and the highest score of its pairs (earlier, query)."""
+        pairs = [(earlier, request.query) for request in requests for earlier in request.earlier]
+        scores = iter(self.model.predict(pairs).tolist() if pairs else ())
+        for index, request in enumerate(requests):
+            best = max((next(scores) for _ in request.earlier), default=0.0)
+            yield index, json.dumps(round(best, 4))

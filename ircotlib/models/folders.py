@@ -1,104 +1,92 @@
-"""The folders of models, for all that read one: found, downloaded, checked and hashed without torch
-and transformers."""
+"""The folders of models: found, downloaded, hashed and described without torch and transformers."""
 
 import hashlib
 import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
+from math import prod
 from pathlib import Path
 
 from ircotlib.errors import DataError
 from ircotlib.files import resolve
 from ircotlib.text import plain
 
-CONFIG, TOKENIZER = "config.json", "tokenizer_config.json"
-VOCABULARIES = ("tokenizer.json", "*.model", "vocab*")
+CONFIG = "config.json"
 TEXT_FILES = (CONFIG, "generation_config.json", "tokenizer*", "special_tokens_map.json",
               "added_tokens.json", "chat_template*", "vocab*", "merges.txt", "*.model")  # fmt: skip
 WEIGHT_FILES = ("*.safetensors", "*.safetensors.index.json")
 OLDER = (*WEIGHT_FILES, "pytorch_model.bin")  # of encoders on the hub that predate safetensors
-OTHER_PROGRAMS = ("onnx", "openvino")  # folders on the hub with the same model for these
+OTHER_PROGRAMS = ["onnx/*", "openvino/*"]  # folders on the hub with the same model for these
 REMEDY = "write or download the folder again"
 HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
-PANIC = "PanicException"  # raised by pyo3, which does not export it: no subclass of Exception
-
-# what a model is: how the class that config.json names ends -> its kind
-T5, CAUSAL = "an encoder-decoder language model", "a causal language model"
-READER, CROSS_ENCODER, ENCODER = "a DPR reader", "a cross-encoder", "an encoder"
-KINDS = {"DPRReader": READER, "ForConditionalGeneration": T5, "ForCausalLM": CAUSAL}
-KINDS |= {"LMHeadModel": CAUSAL, "ForSequenceClassification": CROSS_ENCODER}
-KINDS |= {"ForMaskedLM": ENCODER, "Model": ENCODER, "ColBERT": ENCODER}
+# parameters; in smaller models, a second core makes a batch a fifth faster on an idle machine, and
+# halves its speed on a busy one
+SMALL = 10_000_000
 
 
-def find_folder(
-    name: str | Path, *, weights=WEIGHT_FILES, texts=TEXT_FILES, needed=(CONFIG,)
-) -> Path:
+def find_folder(name: str | Path, *, weights=WEIGHT_FILES, texts=TEXT_FILES) -> Path:
     """The folder of this name, also relative to the repository, or the folder into which the model
     of this name is downloaded from the Hugging Face hub. `weights`, `texts`: patterns of the names
-    of its files. `needed`: files that must be there in addition to weights and a vocabulary.
+    of its files. Raises FileNotFoundError if there is no such model.
     """
     folder = Path(resolve(str(name)))
     if not folder.is_dir():
-        folder = _download(str(name), [*texts, *weights])
-    wanted = [[each] for each in needed]
-    wanted.append([pattern for pattern in weights if not pattern.endswith(".json")])
-    # only the tokenizer that splits a text into bytes has no vocabulary
-    if "ByT5" not in str(read_json(folder, TOKENIZER).get("tokenizer_class")):
-        wanted.append(VOCABULARIES)
-    for patterns in wanted:
-        if not list_files(folder, *patterns):
-            remedy = "write the folder with save_pretrained, of the model and of the tokenizer"
-            raise FileNotFoundError(f"{folder}: found no {' or '.join(patterns)}; {remedy}")
+        from huggingface_hub import snapshot_download
+
+        wanted = {"allow_patterns": [*texts, *weights], "ignore_patterns": OTHER_PROGRAMS}
+        try:
+            folder = Path(snapshot_download(str(name), **wanted))
+        except (OSError, ValueError) as error:
+            reason = f"found no folder {str(name)!r}, and the Hugging Face hub gave no model"
+            raise FileNotFoundError(f"{reason} ({plain(str(error))})") from error
+    if not (folder / CONFIG).is_file():
+        remedy = "write the folder with save_pretrained, of the model and of the tokenizer"
+        raise FileNotFoundError(f"{folder}: found no {CONFIG}; {remedy}")
     return folder
 
 
-def find_config(name: str) -> Path | None:
-    """The folder of a model's config.json, which is all that is downloaded of one on the Hugging
-    Face hub; None if it cannot be had.
-    """
-    from huggingface_hub import hf_hub_download
+class Folder:
+    """A model in a folder, or on the Hugging Face hub, from where it comes at the first request."""
 
-    folder = Path(resolve(name))
-    if folder.is_dir():
-        return folder
+    weights: tuple[str, ...] = OLDER
+
+    def __init__(self, name: str | Path):
+        self.name = str(name)
+        if not HUB_NAME.fullmatch(self.name):
+            self.folder  # noqa: B018  raises at once if the folder is missing
+
+    @cached_property
+    def folder(self) -> Path:
+        """Where the model's files are."""
+        return find_folder(self.name, weights=self.weights)
+
+
+def find_config(name: str) -> Path | None:
+    """The folder of a model's config.json, which is all that is downloaded; None without one."""
     try:
-        return Path(hf_hub_download(name, CONFIG)).parent
-    except (OSError, ValueError):
+        return find_folder(name, weights=(), texts=(CONFIG,))
+    except FileNotFoundError:
         return None
 
 
-def find_kind(folder: Path) -> str:
-    """Which of KINDS the model in a folder is; "" if its files do not say. Any model that
-    sentence-transformers wrote as one is an encoder, or else a cross-encoder.
-    """
-    library = read_json(folder, "config_sentence_transformers.json").get("model_type")
-    if library or (folder / "modules.json").is_file():
-        return CROSS_ENCODER if library == "CrossEncoder" else ENCODER
-    names = read_json(folder, CONFIG).get("architectures") or [""]
-    return next((kind for end, kind in KINDS.items() if str(names[0]).endswith(end)), "")
+def is_encoder_decoder(folder: Path) -> bool:
+    """Whether a model reads its prompt with an encoder, as T5 does."""
+    config = read_json(folder, CONFIG)
+    named = "ForConditionalGeneration" in str(config.get("architectures"))
+    return config.get("is_encoder_decoder", named)
 
 
-def check_kind(folder: Path, *expected: str) -> None:
-    """Raise DataError if the model in a folder is of another kind than those expected."""
-    if (kind := find_kind(folder)) and kind not in expected:
-        raise DataError(f"{folder}: found {kind}, expected {' or '.join(expected)}")
+def count_parameters(folder: Path) -> int:
+    """The number of parameters, from the headers of the weight files."""
+    from safetensors import safe_open
 
-
-def is_hub_name(name: str) -> bool:
-    """Whether this is the form of a name on the Hugging Face hub, and no such folder exists."""
-    return bool(HUB_NAME.fullmatch(name)) and not Path(resolve(name)).is_dir()
-
-
-def _download(name: str, patterns: list[str]) -> Path:
-    from huggingface_hub import snapshot_download
-
-    others = [f"{folder}/*" for folder in OTHER_PROGRAMS]
-    try:
-        return Path(snapshot_download(name, allow_patterns=patterns, ignore_patterns=others))
-    except (OSError, ValueError) as error:
-        reason = f"found no folder {name!r}, and the Hugging Face hub gave no model"
-        raise FileNotFoundError(f"{reason} ({plain(str(error))})") from error
+    count = 0
+    for path in list_files(folder, "*.safetensors"):
+        with naming_file(path, "safetensors"), safe_open(path, framework="numpy") as tensors:
+            count += sum(prod(tensors.get_slice(name).get_shape()) for name in tensors.keys())
+    return count
 
 
 def list_files(folder: Path, *patterns: str) -> list[Path]:
@@ -132,27 +120,15 @@ def read_json(folder: Path, name: str) -> dict:
         return dict(json.loads(path.read_bytes()))
 
 
-def read_shapes(path: Path) -> dict[str, list[int]]:
-    """The shapes of the tensors in a safetensors file, by name. Raises DataError."""
-    from safetensors import safe_open
-
-    with naming_file(path, "safetensors"):
-        with safe_open(path, framework="numpy") as tensors:
-            return {name: tensors.get_slice(name).get_shape() for name in tensors.keys()}
-
-
 @contextmanager
 def naming_file(path: Path, content: str) -> Iterator[None]:
     """Raise the errors of a library, which have any class and many lines, as a DataError of one
-    line that names the file; also the panics of one written in Rust. Lack of memory is raised as
-    it is.
+    line that names the file; lack of memory as it is.
     """
     try:
         yield
-    except BaseException as error:
+    except Exception as error:
         if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
-            raise
-        if not isinstance(error, Exception) and type(error).__name__ != PANIC:
             raise
         found = f"found {content} that cannot be read ({plain(str(error))})"
         raise DataError(f"{path}: {found}; {REMEDY}") from error

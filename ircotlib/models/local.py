@@ -2,46 +2,83 @@
 torch and transformers are imported only when a reply must be computed.
 """
 
+import re
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from math import inf
+from pathlib import Path
+
+from tokenizers import Tokenizer
 
 from ircotlib.errors import UserError
 from ircotlib.files import need
-from ircotlib.models import folders
-from ircotlib.models.batches import cut_batches
+from ircotlib.models import folders, replies
 from ircotlib.models.choices import split_thoughts
-from ircotlib.models.config import count_parameters, is_encoder_decoder
 from ircotlib.models.prefixes import Prefixes, name_blocks
-from ircotlib.models.replies import Request, check, count_rows, read_reply, write_reply
-from ircotlib.models.tokens import Tokens
+from ircotlib.models.replies import Request, count_rows
 from ircotlib.program import Generate, Sample
 from ircotlib.text import cut, stop_end
 
-# raised when a change here, in decode.py, in sampling.py or of sentence_end makes the same model
+# raised when a change here, in decode.py or of sentence_end makes the same model
 # reply differently; the second is for models whose sentences end only when the next token is known
 DECODER_VERSION, LOOKING_AHEAD = 3, 4
-DTYPES = ("float32", "bfloat16", "float16")
+
+
+class Tokens:
+    """The tokenizer of a model's folder. `count`: the length of a text, without special tokens."""
+
+    def __init__(self, folder: Path):
+        path = folder / "tokenizer.json"
+        with folders.naming_file(path, "a tokenizer"):
+            self._all = Tokenizer.from_file(str(path))
+        self._all.encode_special_tokens = True  # text in a prompt is never a special token
+        self._all.no_truncation()
+        self._all.no_padding()
+        added = self._all.get_added_tokens_decoder().items()
+        self._special = {id: token.content for id, token in added if token.special}
+        # pieces of prompts are counted again and again
+        self.count = lru_cache(1 << 16)(lambda text: len(self.encode(text, special=False)))
+
+    @cached_property
+    def by_word(self) -> bool:
+        """Whether no word can be written directly after a full stop, as in "Amazon.com"."""
+        return "n.com" not in self.decode(self.encode("Amazon.com", special=False)).lower()
+
+    def encode(self, text: str, special: bool = True) -> list[int]:
+        """The token ids of a text; `special`: with those that the tokenizer adds to a prompt. A
+        special token's name in it, such as "</s>", is text like all other.
+        """
+        ids = self._all.encode(text, add_special_tokens=special).ids
+        added = self._all.encode("", add_special_tokens=special).ids
+        if sum(id in self._special for id in ids) > len(added):
+            # a vocabulary such as T5's has the name as a word, too: its first letter is read alone
+            names = [name for name in self._special.values() if name in text]
+            inside = [rf"(?<={re.escape(name[0])})(?={re.escape(name[1:])})" for name in names]
+            if len(parts := re.split("|".join(inside), text) if names else ()) > 1:
+                options = {"is_pretokenized": True, "add_special_tokens": special}
+                return self._all.encode(parts, **options).ids
+        return ids
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """The text of tokens, without special ones."""
+        return self._all.decode(tokens, skip_special_tokens=True)
 
 
 @dataclass(eq=False, kw_only=True)
 class LocalModel:
     """A T5 or a causal model on this machine; one that thinks before it writes needs a server.
 
-    `name`: a folder written by save_pretrained (also relative to the repository), or a name on the
-    Hugging Face hub (downloaded once). `device`: None is the GPU if there is one. `batch_tokens`,
+    `name`: as for `find_folder`. `device`: None is the GPU if there is one. `batch_tokens`,
     `batch_rows`: the size of a batch, in prompt tokens, padding included, and in prompts; the
     defaults suit small models on a CPU. `kept_tokens`: the size of a causal model's prefix cache,
-    which takes as much memory as a batch of that many tokens.
-
-    The fingerprint depends on the files and the dtype only. Raises FileNotFoundError if there is no
-    such model, and ValueError for an unknown dtype or damaged files.
+    which takes as much memory as a batch of that many tokens. The fingerprint depends on the files
+    and the dtype only.
     """
 
     answers = Generate, Sample
-    decode = staticmethod(read_reply)
+    decode = staticmethod(replies.read_reply)
     name: str = field(kw_only=False)
     device: str | None = None
     dtype: str = "float32"
@@ -51,13 +88,13 @@ class LocalModel:
 
     def __post_init__(self):
         self.name = str(self.name)
-        if self.dtype not in DTYPES:
-            raise UserError(f"found dtype {self.dtype!r}, expected one of {', '.join(DTYPES)}")
-        self.folder = folders.find_folder(self.name, needed=(folders.CONFIG, "tokenizer.json"))
-        folders.check_kind(self.folder, folders.T5, folders.CAUSAL)
-        self.is_encoder_decoder = is_encoder_decoder(self.folder)
-        self.parameters = count_parameters(self.folder)
+        self.folder = folders.find_folder(self.name)
+        self.is_encoder_decoder = folders.is_encoder_decoder(self.folder)
+        self.parameters = folders.count_parameters(self.folder)
         self.prefixes = Prefixes(0 if self.is_encoder_decoder else self.kept_tokens)
+        config = {} if self.is_encoder_decoder else folders.read_json(self.folder, folders.CONFIG)
+        # tokens that it reads and writes in total; a T5 has no limit
+        self.limit = config.get("max_position_embeddings") or config.get("n_positions") or inf
         self.tokens = Tokens(self.folder)
         self.count_tokens = self.tokens.count
         version = DECODER_VERSION if self.tokens.by_word else LOOKING_AHEAD
@@ -72,12 +109,6 @@ class LocalModel:
 
         return read_model(self.folder, self.is_encoder_decoder, self.device, self.dtype)
 
-    @cached_property
-    def limit(self) -> int | float:
-        """The most tokens that it reads and writes in total; infinity without a limit (T5)."""
-        config = {} if self.is_encoder_decoder else folders.read_json(self.folder, folders.CONFIG)
-        return config.get("max_position_embeddings") or config.get("n_positions") or inf
-
     def take(self, requests: Sequence[Request]) -> list[int]:
         """The indices of the next batch: of the prompts with the fewest tokens to read."""
         unread, whole = [], []  # zeros for a prompt with a fault, which `answer` then reports
@@ -90,39 +121,33 @@ class LocalModel:
             unread.append(len(tokens) - self.prefixes.known(tokens, blocks))
         counts = [max(1, count_rows(request)) for request in requests]
         order = sorted(range(len(requests)), key=lambda index: (unread[index], whole[index]))
-        return cut_batches(whole, self.batch_rows, self.batch_tokens, counts, order)[0]
+        return replies.cut_batches(whole, self.batch_rows, self.batch_tokens, counts, order)[0]
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, str | ValueError]]:
-        """Yield the index of each request and its reply as soon as that is complete; all requests
-        are of one class.
+        """Yield the index of each request of a batch (`take`), all of one class, and its reply as
+        soon as that is complete.
 
         A reply is JSON (`write_reply`). A sample depends only on its request and its number; its
         log-probability is that at temperature 1, of all tokens computed for it. A request that
         cannot be answered gets a ValueError instead.
         """
+        model = self.model  # before any other import of torch
+        from ircotlib.models.decode import Draws, decode, most_probable
+
         faults = {index: self._fault(request) for index, request in enumerate(requests)}
         yield from ((index, fault) for index, fault in faults.items() if fault)
-        waiting = [index for index, fault in faults.items() if not fault]
-        while waiting:
-            batch = [waiting[at] for at in self.take([requests[index] for index in waiting])]
-            for at, reply in self._answer_batch([requests[index] for index in batch]):
-                yield batch[at], reply
-            waiting = [index for index in waiting if index not in batch]
-
-    def _answer_batch(self, requests: list[Request]) -> Iterator[tuple[int, str | ValueError]]:
-        model = self.model  # before any other import of torch
-        from ircotlib.models.decode import decode, most_probable
-        from ircotlib.models.sampling import Draws
-
-        prompts = [self._encode(request.prompt)[0] for request in requests]
-        # of each row, one for every text: the position of its request
-        sources = [at for at, request in enumerate(requests) for _ in range(count_rows(request))]
-        draws = Draws(requests) if isinstance(requests[0], Sample) else None
+        if not (sound := [index for index, fault in faults.items() if not fault]):
+            return
+        prompts = [self._encode(requests[index].prompt)[0] for index in sound]
+        # of each row, one for every text: the position of its request among the sound ones
+        sources = [at for at, index in enumerate(sound) for _ in range(count_rows(requests[index]))]
+        sampled = isinstance(requests[0], Sample)
+        draws = Draws([requests[index] for index in sound]) if sampled else None
         last = model.generation_config.eos_token_id
         last = last if isinstance(last, list) else [last]
 
         def ends(row: int, written: list[int]) -> bool:
-            request = requests[sources[row]]
+            request = requests[sound[sources[row]]]
             if written[-1] in last or len(written) >= request.max_tokens:
                 return True
             if request.stop is None:
@@ -131,15 +156,16 @@ class LocalModel:
             return stop_end(text, request.stop, complete=False, by_word=by_word) is not None
 
         texts = decode(model, prompts, ends, draws or most_probable, sources, self.prefixes)
-        rows: list[dict[int, tuple | None]] = [{} for _ in requests]  # of each request
+        rows: list[dict[int, tuple | None]] = [{} for _ in sound]  # of each request
         for row, tokens in texts:
-            request, of_request = requests[sources[row]], rows[sources[row]]
+            at = sources[row]
+            request = requests[sound[at]]
             mean = draws and tokens and draws.log_probabilities[row] / len(tokens)
             text = tokens and cut(self.tokens.decode(tokens), request.stop)
-            of_request[row] = tokens and (text, mean, len(tokens))
-            if len(of_request) == count_rows(request):
-                ordered = [text for _, text in sorted(of_request.items())]
-                yield sources[row], self._reply(request, len(prompts[sources[row]]), ordered)
+            rows[at][row] = tokens and (text, mean, len(tokens))
+            if len(rows[at]) == count_rows(request):
+                ordered = [text for _, text in sorted(rows[at].items())]
+                yield sound[at], self._reply(request, len(prompts[at]), ordered)
 
     def _reply(self, request: Request, prompt_tokens: int, rows: list) -> str | ValueError:
         if None in rows:
@@ -147,7 +173,7 @@ class LocalModel:
             return UserError(f"{self.name}: {found}; set another dtype, as bfloat16 or float32")
         if any(split_thoughts(text) != ("", text) for text, *_ in rows):
             return UserError(f"{self.name}: found thoughts, {rows[0][0][:80]!r}; set server for it")
-        return write_reply(request, prompt_tokens, rows)
+        return replies.write_reply(request, prompt_tokens, rows)
 
     def _read(self, prompt: str | tuple) -> tuple[Sequence[int], list[bytes]]:
         """The tokens of a prompt, and the names of its blocks in the prefix cache."""
@@ -159,14 +185,12 @@ class LocalModel:
     def _fault(self, request: Request) -> ValueError | None:
         """The reason why this request cannot be answered; None if it can."""
         try:
-            check(request)
-            tokens, written = self._encode(request.prompt)[0], request.max_tokens
+            replies.check(request)
+            tokens = self._encode(request.prompt)[0]
             if not tokens:
                 raise UserError("found a prompt without a token, expected at least one")
-            if len(tokens) > (most := self.limit - written):
-                found = f"found a prompt of {len(tokens)} tokens with max_tokens {written}"
-                expected = f"expected at most {most} tokens, which {self.name} reads before a reply"
-                end = f"pack fewer; the prompt ends: {str(request.prompt)[-200:]!r}"
-                raise UserError(f"{found}, {expected}; {end}")
+            if len(tokens) > (most := self.limit - request.max_tokens):
+                expected = f"expected at most {most}, which {self.name} reads before a reply"
+                raise UserError(f"found a prompt of {len(tokens)} tokens, {expected}; pack fewer")
         except ValueError as fault:
             return fault

@@ -8,17 +8,18 @@ import re
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import nan
 from threading import Event
 from typing import NamedTuple
 
+import pandas as pd
+
 from ircotlib.errors import Unavailable, UserError
-from ircotlib.files import need
+from ircotlib.files import PRICES, need
 from ircotlib.keys import is_here, may_have_key
-from ircotlib.models.budget import Budget
 from ircotlib.models.choices import Failed, Written, read_choice
 from ircotlib.models.replies import Request, check, count_rows, read_reply, write_reply
 from ircotlib.program import LINE, SENTENCE_OF_LINE, Generate, Message, Sample
@@ -32,10 +33,29 @@ PAUSES = (1.0, 4.0)  # seconds, before what came without a text is asked for aga
 THINKING = 4_000  # tokens for the thoughts of a model that thinks, beyond max_tokens
 BYTES_PER_TOKEN = 3  # English text has 3.5 to 4.5 with today's vocabularies; the rest is margin
 MOST_STOPS = 4  # that OpenAI's servers take; all are applied here, too
-KEPT = "all replies are kept: run the same command again later, and it goes on"
+KEPT = "all replies are kept: run the same command again, and it goes on"
 # optional fields; without the first three nothing is lost: texts are cut here, and more asked for
 FIELDS = ("logprobs", "stop", "n", "temperature", "max_tokens")
 UNSUPPORTED = re.compile("unsupported|n[o']t (?:be )?(?:support|allow|permit|accept)|unknown|extra")
+
+
+class Price(NamedTuple):
+    """USD per million tokens read and written."""
+
+    input: float
+    output: float
+
+    def of(self, prompt_tokens: int, tokens: int) -> float:
+        """The cost in USD of these tokens."""
+        return (self.input * prompt_tokens + self.output * tokens) / 1e6
+
+
+def find_price(model: str, prices: Sequence[float] | None = None) -> Price | None:
+    """The price of a model: `prices`, or else that of data/prices.csv; None: unknown."""
+    if prices is not None:
+        return Price(*prices)
+    rows = pd.read_csv(PRICES, index_col="model")
+    return Price(*rows.loc[model, [*Price._fields]]) if model in rows.index else None
 
 
 class Reply(NamedTuple):
@@ -50,8 +70,9 @@ class Reply(NamedTuple):
 @dataclass(eq=False, kw_only=True)
 class ServerModel:
     """A model behind a server. `chat`: prompts are sent as chats, a text as the only message;
-    otherwise they are completed. `in_flight`: requests at a time. The fingerprint depends on the
-    name and `chat`, not on the address. Raises UserError for an address that is none.
+    otherwise they are completed. `in_flight`: requests at a time. `max_cost`: the most that may be
+    spent, in USD, but for what is then in flight. The fingerprint depends on the name and `chat`,
+    not on the address. Raises UserError for an address that is none.
     """
 
     answers = Generate, Sample
@@ -62,15 +83,23 @@ class ServerModel:
     server: str = field(kw_only=False)
     chat: bool = False
     in_flight: int = 8
-    budget: Budget = field(default_factory=Budget)
+    price: Price | None = None
+    max_cost: float | None = None
 
     def __post_init__(self):
-        self.url = read_address(self.server)
+        url = self.server.strip().rstrip("/")
+        if not re.fullmatch(r"https?://[^?#@,\s]+", url):  # errors show it: no password in it
+            expected = f"an address as http://127.0.0.1:8000 or https://host/v1, and a key in {KEY}"
+            raise UserError(f"server: found another text, expected {expected}")
+        self.url = url if url.count("/") > 2 else f"{url}/v1"
+        if self.max_cost is not None and self.price is None:
+            raise UserError("found max_cost but no price, expected one: set prices")
         identity = f"server {VERSION} {'chat' if self.chat else 'completions'} {self.name}"
         self.fingerprint = hashlib.blake2b(identity.encode(), digest_size=16).hexdigest()
         # None: not known yet. What completes a prompt begins its thoughts itself, if it thinks
         self.thinks: bool | None = None if self.chat else False
         self.left_out: set[str] = set()  # fields that the server does not take
+        self.spent = 0.0  # USD
 
     @cached_property
     def client(self):
@@ -90,8 +119,8 @@ class ServerModel:
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, str | Exception]]:
         """Yield the index of each request and its reply as soon as it comes, or an error for what
-        the server refuses, or writes no text for. After Unavailable or Ctrl-C no more requests are
-        sent; the replies in flight are yielded, then the error is raised.
+        the server refuses, or writes no text for. After Unavailable no more requests are sent; the
+        replies in flight are yielded, then the error is raised.
         """
         self.client  # noqa: B018  made once, before the threads
         stopped, ending = Event(), None
@@ -108,18 +137,11 @@ class ServerModel:
         with ThreadPoolExecutor(self.in_flight) as pool:
             jobs = {pool.submit(write, request): index for index, request in enumerate(requests)}
             try:
-                while jobs:
-                    try:
-                        done, _ = wait(jobs, return_when=FIRST_COMPLETED)
-                    except KeyboardInterrupt as interrupt:  # what is in flight is already paid for
-                        ending, done = interrupt, ()
-                        stopped.set()
-                    for job in done:
-                        index, error = jobs.pop(job), job.exception()
-                        if isinstance(error, Unavailable):
-                            ending = ending or error
-                        elif error or job.result() is not None:
-                            yield index, error or job.result()
+                for job in as_completed(jobs):
+                    if isinstance(error := job.exception(), Unavailable):
+                        ending = ending or error
+                    elif error or job.result() is not None:
+                        yield jobs[job], error or job.result()
             finally:
                 stopped.set()
         if ending:
@@ -140,27 +162,25 @@ class ServerModel:
         return reply.decode("utf-16", "replace")
 
     def _ask(self, request: Request, n: int) -> tuple[list[Written], int, int]:
-        """At least one of n texts, and the tokens read and written. A model that thinks gets room
-        for it, and no stop, which might end its thoughts; that it does is known after its first
-        whole reply.
+        """At least one of n texts, and the tokens read and written. A model that thinks, as its
+        first whole reply shows, gets room for it, and no stop, which might end its thoughts.
         """
         known = self.thinks
         replies = [reply := self._send(request, n, room=bool(known))]
-        thinks = reply.thinks
         if not known and any(t.text is None or (t.cut and known is None) for t in reply.texts):
             try:  # perhaps it was cut in its thoughts, which look like a text if nothing opens them
                 replies.append(self._send(request, n, room=True))
             except ValueError:
-                if thinks:
+                if reply.thinks:
                     raise
-            thinks = thinks or replies[-1].thinks
-            reply = replies[-1] if thinks else reply
-        self.thinks = known or thinks
-        whole = [written for written in reply.texts if self._is_whole(written, request, reply)]
+            if any(each.thinks for each in replies):
+                reply = replies[-1]
+        self.thinks = known or any(each.thinks for each in replies)
+        whole = [text for text in reply.texts if self._is_whole(text, request, reply)]
         if not whole:
             found = f"{self.url}: found {reply.tokens} tokens and no whole text among them"
             raise ValueError(f"{found}, only thoughts or a beginning; let {self.name} think less")
-        return whole, *(sum(counts) for counts in zip(*(each[1:3] for each in replies)))
+        return whole, sum(r.prompt_tokens for r in replies), sum(r.tokens for r in replies)
 
     def _is_whole(self, written: Written, request: Request, reply: Reply) -> bool:
         """Whether there is a text, and nothing but its stop or its max_tokens has cut it."""
@@ -184,30 +204,24 @@ class ServerModel:
         import openai
 
         while True:
-            self.budget.check()
+            if self.max_cost is not None and self.spent >= self.max_cost:
+                spent = f"spent {self.spent:.3g} USD of max_cost {self.max_cost}"
+                raise Unavailable(f"{spent}; {KEPT}, with a new budget")
             path, body = self._body(request, n, room)
             try:
                 reply = self.client.post(path, cast_to=object, body=body)
-            except openai.APITimeoutError:
-                raise Unavailable(f"{self.url}: no answer in {TIMEOUT:g} s; {KEPT}") from None
             except openai.APIConnectionError as failure:
                 reason = self._shown(failure.__cause__ or failure)
                 raise Unavailable(f"{self.url}: no connection ({reason}); {KEPT}") from None
-            except openai.APIStatusError as refusal:
-                status, error = refusal.status_code, refusal.body or refusal.message
-            except UnicodeEncodeError:  # which would show it
-                raise UserError("OPENAI_CUSTOM_HEADERS: found a header that is no ASCII") from None
+            except openai.APIStatusError as error:
+                refusal = error  # raised below, where its message, with a key, is no context
             except ValueError as broken:
                 raise Failed(f"found a reply that is no JSON ({broken})") from None
             else:
-                if not isinstance(reply, dict):
-                    raise Failed(f"found no JSON object in a reply: {reply!r:.80}")
-                error = reply.get("error") or reply
-                if error is reply and reply.get("choices"):
+                if isinstance(reply, dict) and reply.get("choices") and not reply.get("error"):
                     return reply
-                code = str(error.get("code")) if isinstance(error, dict) else ""
-                status = int(code) if re.fullmatch("[345][0-9]{2}", code) else 200
-            self._refuse(status, error, body)
+                raise Failed(f"found an error in place of a text: {reply!r:.200}")
+            self._refuse(refusal.status_code, refusal.body or refusal.message, body)
 
     def _body(self, request: Request, n: int, room: bool) -> tuple[str, dict]:
         """The endpoint's path, and what is sent there; a text is the only message of a chat."""
@@ -239,27 +253,19 @@ class ServerModel:
             pattern = r"['`\"]n['`\"]|\bn [>=]" if name == "n" else rf"(?<![a-z]){name}"
             named = name in body and re.search(pattern, said)
             if named and (name in FIELDS[:3] or UNSUPPORTED.search(said)):
-                if name not in self.left_out:
-                    print(f"{self.name} is asked without {name}: {shown}", file=sys.stderr)
+                print(f"{self.name} is asked without {name}: {shown}", file=sys.stderr)
                 self.left_out.add(name)
                 return
         if status in (401, 402, 403, 404):
             raise Unavailable(f"{shown}; see {KEY}, model, server and chat")
-        if status == 200:
-            raise Failed(f"found an error in place of a text: {error}")
-        if status in (500, 502):  # perhaps with this request alone
-            raise RuntimeError(f"{shown}; {KEPT}")
-        if status > 500 or (status in (408, 409, 429) and "too large" not in said):
+        if status > 502 or (status in (408, 409, 429) and "too large" not in said):
             raise Unavailable(f"{shown}; {KEPT}")
-        raise ValueError(shown)  # such as a prompt that is too long
+        raise ValueError(shown)  # such as a prompt that is too long; 500 may be of it alone
 
     def _read(self, body: dict, request: Request) -> Reply:
-        """The texts of a reply in the order of their indices, and its tokens, which are paid.
-        Raises the first fault if there is no text.
-        """
-        choices = body["choices"] if isinstance(body["choices"], list) else []
-        choices = [choice for choice in choices if isinstance(choice, dict)]
-        texts, faults = [], []
+        """The texts of a reply in the order of their indices, and its tokens, which are paid."""
+        texts, faults = [], [Failed(f"found no choice in a reply: {body!r:.200}")]
+        choices = [choice for choice in body["choices"] if isinstance(choice, dict)]
         for choice in sorted(choices, key=lambda choice: _count(choice, "index")):
             try:
                 texts.append(read_choice(choice, request, self.chat))
@@ -271,9 +277,9 @@ class ServerModel:
         if not read or not written:
             read = self.count_tokens(str(request.prompt))
             written = sum(self.count_tokens(t.thoughts + (t.text or "")) for t in texts)
-        self.budget.pay(read, written)
+        self.spent += self.price.of(read, written) if self.price else 0.0
         if not texts:
-            raise next(iter(faults), Failed(f"found no choice in a reply: {body!r:.200}"))
+            raise faults[-1]
         hidden = re.search(r"'reasoning_tokens': [1-9]", str(usage))
         thinks = hidden or any(text.thoughts or text.text is None for text in texts)
         return Reply(texts, read, written, bool(thinks))
@@ -282,18 +288,6 @@ class ServerModel:
         """What a server or the client says, in one line and without the key, which some repeat."""
         key = self.client.api_key
         return plain(str(words).replace(key, "…") if key != NO_KEY else str(words))[:300]
-
-
-def read_address(server: str) -> str:
-    """The address in a text; one without a path gets "/v1". Raises UserError for one that is none,
-    or has a password or a query in it, which is not shown.
-    """
-    url = server.strip().rstrip("/")
-    if not (found := re.fullmatch(r"https?://[^/?#@,\s]+(/[^?#@,\s]*)?", url)):
-        shown = re.split("[?#]", url.rpartition("@")[2])[0]
-        expected = f"an address as http://127.0.0.1:8000 or https://host/v1, and a key in {KEY}"
-        raise UserError(f"server: found {shown!r}, expected {expected}")
-    return url if found[1] else f"{url}/v1"
 
 
 def _count(content: object, name: str) -> int:

@@ -12,9 +12,7 @@ from typing import NamedTuple
 from ircotlib.errors import UserError
 from ircotlib.plugins import import_plugins
 
-# without a user and a password: they come from the environment
-URL = r"https?://[^\s,@?#]+"
-URLS = f"{URL}(?:,{URL})*"
+URL = r"https?://[^\s,@?#]+"  # without a user and a password: they come from the environment
 
 
 class Retriever(NamedTuple):
@@ -34,7 +32,7 @@ RETRIEVERS = (
     Retriever(r"dense:(\S.*)", "dense:FOLDER", "dense", "dense:open_dense"),
     Retriever(r"colbert:(\S.*)", "colbert:FOLDER", "colbert", "dense:open_dense"),
     Retriever(r"hybrid:(\S.*)", "hybrid:FOLDER", "hybrid", "dense:open_dense"),
-    Retriever(URLS, "http://host:9200", "BM25, Elasticsearch", "elastic:Elasticsearch"),
+    Retriever(URL, "http://host:9200", "BM25, Elasticsearch", "elastic:Elasticsearch"),
 )
 
 
@@ -54,14 +52,11 @@ def check_retriever(text: str) -> str:
     return find_retriever(text) and text
 
 
-def model_of(text: str) -> str:
-    """The model of the retriever that a text names; "" if it has none."""
-    return "".join(re.fullmatch(find_retriever(text).pattern, text).groups(""))
-
-
 def retriever_name(text: str) -> str:
     """The name of a retriever in figures, without the location of its model or server."""
-    return ": ".join(filter(None, (find_retriever(text).title, PurePath(model_of(text)).name)))
+    retriever = find_retriever(text)
+    model = "".join(re.fullmatch(retriever.pattern, text).groups(""))
+    return ": ".join(filter(None, (retriever.title, PurePath(model).name)))
 
 
 def open_retriever(corpus, folder: Path, text: str = "embedded") -> object:

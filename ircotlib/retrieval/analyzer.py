@@ -1,14 +1,12 @@
-"""Turns text into terms as Lucene's EnglishAnalyzer does (Elasticsearch's analyzer `english`): it
-splits the text into words, lower-cases them, drops stop words and stems the rest.
-
-Words follow Unicode's text segmentation (UAX #29), as those of Lucene's StandardTokenizer. Differs
+"""Turns text into terms as Lucene's EnglishAnalyzer does (Elasticsearch's analyzer `english`):
+words by Unicode's text segmentation (UAX #29), in lower case, without stop words, stemmed. Differs
 from Lucene: characters newer than Unicode 12.1 are known; a few symbols, keycaps and emoji with a
-text selector have other terms; a word of more than 255 characters stays whole; and a letter beyond
-U+FFFF counts as one in stems.
+text selector have other terms; a word of more than 255 characters stays whole.
 """
 
 import re
 from collections import defaultdict
+from functools import lru_cache
 from hashlib import sha256
 
 import regex
@@ -20,7 +18,6 @@ STOP_WORDS = frozenset(  # EnglishAnalyzer's own 33, of Lucene
     """.split()
 )
 POSSESSIVES = ("'s", "'S", "\u2019s", "\u2019S", "\uff07s", "\uff07S")  # EnglishPossessiveFilter
-MOST = 1 << 18  # chunks remembered: 40 MB
 
 
 def analyze(text: str) -> list[str]:
@@ -30,22 +27,16 @@ def analyze(text: str) -> list[str]:
 
 def join_terms(text: str) -> str:
     """The terms of a text, each preceded by a space, for an index that splits at spaces."""
-    return "".join([CHUNKS[chunk] for chunk in text.split(" ")])
+    return "".join(map(_terms_of, text.split(" ")))
 
 
-class Chunks(dict):
-    """The terms of each chunk, the text between two spaces: a space always ends a word."""
-
-    def __missing__(self, chunk: str) -> str:
-        if len(self) >= MOST:
-            self.clear()
-        word = chunk.strip('.,"()').lower()  # marks that are never part of a word at its ends
-        if not (chunk.isascii() and word.isalnum()):
-            terms = "".join(map(_term, (ASCII_WORD if chunk.isascii() else WORD).findall(chunk)))
-        else:
-            terms = _term(word) if word == chunk else self[word]
-        self[chunk] = terms
-        return terms
+@lru_cache(1 << 18)  # 40 MB
+def _terms_of(chunk: str) -> str:
+    """The terms of the text between two spaces: a space always ends a word."""
+    word = chunk.strip('.,"()').lower()  # marks that are never part of a word at its ends
+    if chunk.isascii() and word.isalnum():
+        return _term(word) if word == chunk else _terms_of(word)
+    return "".join(map(_term, (ASCII_WORD if chunk.isascii() else WORD).findall(chunk)))
 
 
 def _term(word: str) -> str:
@@ -57,8 +48,8 @@ def _term(word: str) -> str:
 
 
 # The words of UAX #29 by the Word_Break property of their characters, each rule written with those
-# before it, and without ever going back over a word. UAX #29 has no rule for single Han and
-# Hiragana characters, runs of South-East Asian ones, flags and emoji: these are Lucene's.
+# before it. Single Han and Hiragana characters, runs of South-East Asian ones, flags and emoji are
+# Lucene's.
 PARTS = {
     "x": r"[\p{WB=Extend}\p{WB=Format}\p{WB=ZWJ}]*+",  # they join what precedes them (rule WB4)
     "hebrew": r"\p{WB=Hebrew_Letter}",
@@ -74,8 +65,7 @@ PARTS = {
     "emoji": r"[[\p{Extended_Pictographic}\p{Emoji_Modifier}\u2605\u2607-\u2704]--\p{WB=ALetter}]",
 }
 RULES = {
-    "letters": "{hebrew}{x}(?:'{x}|\"{x}{hebrew}{x})"
-    "|{letter}{x}(?:{in_letters}{x}{letter}{x})*+",
+    "letters": "{hebrew}{x}(?:'{x}|\"{x}{hebrew}{x})|{letter}{x}(?:{in_letters}{x}{letter}{x})*+",
     "number": "{digit}{x}(?:{in_digits}{x}{digit}{x})*+",
     "run": "(?:(?:{letters}|{number})++|(?:{katakana}{x})++)",
     "word": "(?:{in_all}{x})*+{run}(?:(?:{in_all}{x})++{run})*+(?:{in_all}{x})*+",
@@ -88,19 +78,17 @@ WORD = regex.compile(PARTS["any"], regex.VERSION1)
 ASCII_RUN = r"(?:[A-Za-z]++(?:[:.'][A-Za-z]++)*+|[0-9]++(?:[,;.'][0-9]++)*+)++"
 # finds the same words in ASCII text, several times faster
 ASCII_WORD = re.compile(rf"_*+{ASCII_RUN}(?:_++{ASCII_RUN})*+_*+")
-CHUNKS = Chunks()
 
-# Porter's stemmer (Porter 1980, An algorithm for suffix stripping) with the changes of the program
-# that its author distributes, which Lucene has, too: words of two characters stay, "bli" is there
-# for "abli", and "logi" is new.
+# Porter's stemmer (Porter 1980) with the changes of its author's program, which Lucene has, too:
+# words of two characters stay, "bli" is there for "abli", and "logi" is new.
 STEP_2 = {"ational": "ate", "tional": "tion", "enci": "ence", "anci": "ance", "izer": "ize"}
 STEP_2 |= {"bli": "ble", "alli": "al", "entli": "ent", "eli": "e", "ousli": "ous", "logi": "log"}
 STEP_2 |= {"ization": "ize", "ation": "ate", "ator": "ate", "alism": "al", "iveness": "ive"}
 STEP_2 |= {"fulness": "ful", "ousness": "ous", "aliti": "al", "iviti": "ive", "biliti": "ble"}
 STEP_3 = {"icate": "ic", "ative": "", "alize": "al", "iciti": "ic", "ical": "ic"}
 STEP_3 |= {"ful": "", "ness": ""}
-STEP_4 = "al ance ence er ic able ible ant ement ment ent ou ism ate iti ous ive ize".split()
-STEP_4 = dict.fromkeys(STEP_4, "")
+STEP_4 = "al ance ence er ic able ible ant ement ment ent ou ism ate iti ous ive ize"
+STEP_4 = dict.fromkeys(STEP_4.split(), "")
 FORMS = defaultdict(lambda: "c", str.maketrans("aeiouy", "vvvvvy"))
 
 
@@ -114,7 +102,14 @@ def stem(word: str) -> str:
         word = word[:-1] if _measure(word[:-3]) else word
     elif word.endswith(("ed", "ing")):
         rest = word[:-2] if word.endswith("ed") else word[:-3]
-        word = _mend(rest) if "v" in _form(rest) else word
+        if "v" in (form := _form(rest)):
+            word = rest
+            if rest.endswith(("at", "bl", "iz")):
+                word += "e"
+            elif rest[-2:-1] == rest[-1] and form.endswith("c"):  # hopping, but falling
+                word = rest if rest[-1] in "lsz" else rest[:-1]
+            elif _measure(rest) == 1 and _is_short(rest):
+                word += "e"
     if word.endswith("y") and "v" in _form(word[:-1]):  # 1c
         word = word[:-1] + "i"
     word = _replace(_replace(word, STEP_2, 1), STEP_3, 1)
@@ -130,22 +125,11 @@ def stem(word: str) -> str:
 
 
 def _replace(word: str, suffixes: dict[str, str], least: int) -> str:
-    """The word with the first of the suffixes that it ends in replaced, if what precedes it has
-    this measure at least.
-    """
+    """The word with its suffix replaced, if what precedes it has this measure at least."""
     suffix = next(filter(word.endswith, suffixes), None)
     if suffix is None or _measure(rest := word.removesuffix(suffix)) < least:
         return word
     return rest + suffixes[suffix]
-
-
-def _mend(word: str) -> str:
-    """A word that has lost "ed" or "ing" as it is written without it (step 1b)."""
-    if word.endswith(("at", "bl", "iz")):
-        return word + "e"
-    if word[-2:-1] == word[-1] and _form(word).endswith("c"):  # hopping -> hop, but falling -> fall
-        return word if word[-1] in "lsz" else word[:-1]
-    return word + "e" if _measure(word) == 1 and _is_short(word) else word
 
 
 def _measure(word: str) -> int:
@@ -167,7 +151,7 @@ def _is_short(word: str) -> bool:
     return word[-1:] not in "wxy" and _form(word).endswith("cvc")
 
 
-PROBE = "km² 2½ DJマックス ♯ Joe’s 1,000.5 a_b U.S. ראב\"י İΑΣ 漢字 ไทย 👩\u200d👧 🇫🇷 revved"
+PROBE = 'km² 2½ DJマックス ♯ Joe’s 1,000.5 a_b U.S. ראב"י İΑΣ 漢字 ไทย 👩\u200d👧 🇫🇷 revved'
 MADE_OF = WORD.pattern, ASCII_WORD.pattern, sorted(STOP_WORDS), analyze(PROBE)
 # changes whenever the terms of a text might: an index or cache made with another one is stale
 FINGERPRINT = sha256(repr(MADE_OF).encode()).hexdigest()[:16]

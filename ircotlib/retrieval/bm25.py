@@ -21,15 +21,21 @@ from ircotlib.retrieval.ranking import Hits, Ranked, digest
 SCORING = (  # in fingerprints
     "BM25(title) + BM25(text), OR of terms, k1 1.2, b 0.75, scores to 3 decimals, ties by position"
 )
-DESCRIPTION = "index.json"  # what an index is made of, in its folder
 MUST, SHOULD = tantivy.Occur.Must, tantivy.Occur.Should
+# fields for terms that our own analyzer made, joined by spaces; k1 1.2, b 0.75 and lengths in one
+# byte are tantivy's own, as in Lucene's BM25Similarity
+_FIELDS = tantivy.SchemaBuilder()
+for _name in ("title", "text"):
+    _FIELDS.add_text_field(_name, tokenizer_name="whitespace", index_option="freq")
+for _name in ("whole_title", "lower_title"):
+    _FIELDS.add_text_field(_name, tokenizer_name="raw", index_option="basic")
+SCHEMA = _FIELDS.add_unsigned_field("position", fast=True).build()
 
 
 class BM25(Ranked):
-    """The index of a corpus in a folder; a missing one, or one made of another corpus or by another
-    version, is built first. Of several processes one builds it, the others wait. Differs from
-    Elasticsearch: a title or a text without any term ("It") counts towards the number of documents
-    and the mean length, too.
+    """The index of a corpus in a folder, built first, by one of several processes, if it is missing
+    or of another corpus or version. Differs from Elasticsearch: a title or a text without any term
+    ("It") counts towards the number of documents and the mean length, too.
     """
 
     def __init__(self, corpus: Corpus, folder: Path | str, text: str = "embedded"):
@@ -37,17 +43,16 @@ class BM25(Ranked):
         made_of = {"corpus": corpus.fingerprint, "count": len(corpus), "analyzer": FINGERPRINT}
         made_of |= {"tantivy": tantivy.__version__, "fields": 2}
         self.fingerprint = digest(SCORING, made_of)
-        self._schema = _schema()
-        description = Path(folder) / DESCRIPTION
+        description = Path(folder) / "index.json"  # what an index is made of
         with locked(Path(f"{folder}.lock")):
             found = json.loads(description.read_text()) if description.is_file() else None
             if found is None and Path(folder).exists():
-                raise DataError(f"{folder}: found a folder without {DESCRIPTION}; name another")
+                raise DataError(f"{folder}: found a folder without index.json; name another")
             if found != made_of:
                 with writing(Path(folder)) as new:
                     new.mkdir()
                     self._build(new, track(corpus, f"index of {Path(folder).name}"))
-                    (new / DESCRIPTION).write_text(json.dumps(made_of))
+                    (new / description.name).write_text(json.dumps(made_of))
         self._searcher = tantivy.Index.open(str(folder)).searcher()
 
     def queries_of(self, request: Retrieve | NearestTitle) -> list[Query]:
@@ -78,16 +83,16 @@ class BM25(Ranked):
         return Query.boolean_query([(SHOULD, match) for match in matches])
 
     def _term(self, field: str, term: str, count: int = 1) -> Query:
-        query = Query.term_query(self._schema, field, term, "freq")
+        query = Query.term_query(SCHEMA, field, term, "freq")
         # Lucene: a term that a query repeats scores as often as it is there
         return query if count == 1 else Query.boost_query(query, float(count))
 
     def _allow(self, titles: Iterable[str]) -> Query:
-        titled = Query.term_set_query(self._schema, "whole_title", list(titles))
+        titled = Query.term_set_query(SCHEMA, "whole_title", list(titles))
         return Query.const_score_query(titled, 0.0)
 
     def _build(self, folder: Path, paragraphs: Iterable[Paragraph]) -> None:
-        index = tantivy.Index(self._schema, str(folder))
+        index = tantivy.Index(SCHEMA, str(folder))
         writer = index.writer(heap_size=200_000_000, num_threads=1)
         try:
             for position, paragraph in enumerate(paragraphs):
@@ -95,18 +100,7 @@ class BM25(Ranked):
                 fields = {"title": join_terms(title), "text": join_terms(paragraph.text)}
                 fields |= {"whole_title": title, "lower_title": title.lower()}
                 fields |= {"position": position}
-                writer.add_document(tantivy.Document.from_dict(fields, self._schema))
+                writer.add_document(tantivy.Document.from_dict(fields, SCHEMA))
             writer.commit()
         finally:  # its threads write, even after an error
             writer.wait_merging_threads()
-
-
-def _schema() -> tantivy.Schema:
-    """Fields for terms that our own analyzer made, joined by spaces."""
-    builder = tantivy.SchemaBuilder()
-    # k1 1.2, b 0.75 and lengths in one byte are tantivy's own, as in Lucene's BM25Similarity
-    for name in ("title", "text"):
-        builder.add_text_field(name, tokenizer_name="whitespace", index_option="freq")
-    for name in ("whole_title", "lower_title"):
-        builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
-    return builder.add_unsigned_field("position", fast=True).build()

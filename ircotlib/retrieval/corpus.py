@@ -14,9 +14,8 @@ from ircotlib.errors import DataError
 from ircotlib.files import locked
 
 FILE = "corpus.sqlite"
-TABLE = "paragraphs (position INTEGER PRIMARY KEY, id TEXT UNIQUE, title TEXT, text TEXT)"
+COLUMNS = "position INTEGER PRIMARY KEY, id TEXT UNIQUE, title TEXT, text TEXT"
 SELECT = "SELECT id, title, text FROM paragraphs"
-MOST_KEPT = 10_000  # paragraphs kept in memory: those read last
 
 
 class Corpus:
@@ -30,12 +29,9 @@ class Corpus:
             raise FileNotFoundError(f"{path} not found: no corpus, or an incomplete one")
         read_only = f"{path.absolute().as_uri()}?immutable=1"
         self._file = sqlite3.connect(read_only, uri=True, check_same_thread=False)
-        try:
-            about = self._file.execute("SELECT count, fingerprint FROM about").fetchone()
-        except sqlite3.DatabaseError as error:
-            raise DataError(f"{path}: found no corpus ({error}); delete it, run again") from None
-        self._count, self.fingerprint = about
-        self._read = lru_cache(MOST_KEPT)(self._read)
+        about = self._file.execute("SELECT count, fingerprint FROM about")
+        self._count, self.fingerprint = about.fetchone()
+        self._read = lru_cache(10_000)(self._read)  # those read last
 
     def __len__(self) -> int:
         return self._count
@@ -62,34 +58,29 @@ def write_corpus(folder: Path | str, paragraphs: Iterable[Paragraph]) -> Corpus:
     another one after an error. Raises DataError if there are no paragraphs or two share an id.
     """
     path = Path(folder) / FILE
+    content, count = sha256(), 0
     path.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=folder, prefix="partial-") as partial:
         new = Path(partial) / FILE
-        fingerprint = _write(new, paragraphs, f"{folder}: found")
+        with closing(sqlite3.connect(new)) as file:
+            file.execute("PRAGMA journal_mode = OFF")  # what is half written is never opened
+            file.execute(f"CREATE TABLE paragraphs ({COLUMNS})")
+            for count, p in enumerate(paragraphs, start=1):
+                row = {"id": p.id, "title": p.title, "text": p.text}
+                content.update((json.dumps(row, ensure_ascii=False) + "\n").encode())
+                try:
+                    values = count - 1, *row.values()
+                    file.execute("INSERT INTO paragraphs VALUES (?, ?, ?, ?)", values)
+                except sqlite3.IntegrityError:
+                    twice = f"{folder}: found two paragraphs with the id {p.id!r}"
+                    raise DataError(f"{twice}; drop one, or number them") from None
+            if not count:
+                raise DataError(f"{folder}: found no paragraphs to write, expected at least one")
+            about = count, content.hexdigest()[:16]
+            file.execute("CREATE TABLE about AS SELECT ? AS count, ? AS fingerprint", about)
+            file.commit()
         with locked(path.with_name("corpus.lock")):
             # others may read the same one at this moment, on other machines, too
-            if not path.is_file() or Corpus(folder).fingerprint != fingerprint:
+            if not path.is_file() or Corpus(folder).fingerprint != about[1]:
                 new.replace(path)
             return Corpus(folder)
-
-
-def _write(path: Path, paragraphs: Iterable[Paragraph], found: str) -> str:
-    content, position = sha256(), -1
-    with closing(sqlite3.connect(path)) as file:
-        file.execute("PRAGMA journal_mode = OFF")  # what is half written is never opened
-        file.execute(f"CREATE TABLE {TABLE}")
-        for position, p in enumerate(paragraphs):
-            row = {"id": p.id, "title": p.title, "text": p.text}
-            content.update((json.dumps(row, ensure_ascii=False) + "\n").encode())
-            try:
-                values = position, *row.values()
-                file.execute("INSERT INTO paragraphs VALUES (?, ?, ?, ?)", values)
-            except sqlite3.IntegrityError:
-                twice = f"{found} two paragraphs with the id {p.id!r}"
-                raise DataError(f"{twice}; drop one, or number them") from None
-        if position < 0:
-            raise DataError(f"{found} no paragraphs to write, expected at least one")
-        about = position + 1, content.hexdigest()[:16]
-        file.execute("CREATE TABLE about AS SELECT ? AS count, ? AS fingerprint", about)
-        file.commit()
-    return about[1]

@@ -1,5 +1,5 @@
-"""Retrieval with vectors: dense, late interaction, and the hybrid of BM25 and dense. BM25 over
-titles answers NearestTitle (IRCoT App. B), whichever of them answers Retrieve.
+"""Retrieval with vectors: dense, late interaction, and the hybrid of BM25 and dense. BM25 answers
+NearestTitle (IRCoT App. B) for all of them.
 """
 
 import json
@@ -25,17 +25,14 @@ BATCH = 32  # texts in a batch, and queries in a matrix product
 ROWS = 4096  # vectors of paragraphs in a matrix product
 DECIMALS = 5  # of scores; paragraphs with equal scores are in the order of the corpus
 LATE = {"MultiVectorEncoder", "ColBERT", "HF_ColBERT"}  # models with one vector per token
-LATE_MOST = 200_000  # paragraphs with one vector per token: 5 GB with ColBERTv2
 FUSED = 60  # hits used of each ranking (ours)
 WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 TEXTS = ("*.json", "*.txt", "*.model", "artifact.metadata")
 
 
 class Encoder:
-    """A model of sentence-transformers in a folder or on the Hugging Face hub, loaded when the
-    first text is embedded. `late`: one vector per token, for late interaction (ColBERTv2, SearChain
-    §4.1.3), in place of one per text. `fingerprint` changes with any file of the model, with how
-    texts are embedded, and with sentence-transformers' minor version.
+    """A model of sentence-transformers in a folder or on the Hugging Face hub. `late`: one vector
+    per token, for late interaction (ColBERTv2, SearChain §4.1.3), in place of one per text.
     """
 
     def __init__(self, name: str, late: bool):
@@ -46,11 +43,12 @@ class Encoder:
         classes = folders.read_json(self.folder, folders.CONFIG).get("architectures") or []
         # loaded as one of the other kind, it would have random weights
         if late != bool(LATE & {about.get("model_type"), *classes}):
-            found = "text, expected a token" if late else "token, expected a text"
-            raise DataError(f"{self.folder}: found a model with one vector per {found}")
+            expected = "one vector per " + ("token" if late else "text")
+            raise DataError(f"{self.folder}: found {classes}, expected {expected}")
         files = sorted({p for pattern in WEIGHTS + TEXTS for p in self.folder.rglob(pattern)})
         hashes = [f"{p.relative_to(self.folder)} {folders.hash_file(p)}" for p in files]
         installed = version("sentence-transformers").rpartition(".")[0]
+        # changes with any file of the model, and with how texts are embedded
         self.fingerprint = digest("title. text", TOKENS, late, installed, hashes)
 
     def embed(self, texts: list[str], kind: str = "query") -> list[np.ndarray]:
@@ -70,76 +68,58 @@ class Encoder:
             return MultiVectorEncoder(str(self.folder), local_files_only=True)
         model = SentenceTransformer(str(self.folder), local_files_only=True)
         model.max_seq_length = min(model.max_seq_length or TOKENS, TOKENS)
-        if (measure := model.similarity_fn_name) not in ("cosine", "dot"):
-            raise DataError(f"{self.folder}: found similarity {measure!r}, expected cosine or dot")
         return model
 
 
 def open_vectors(folder: Path, corpus: Corpus, encoder: Encoder) -> tuple[np.ndarray, np.ndarray]:
-    """The vectors of a corpus, one per row, memory-mapped from a folder; and the row where those of
-    each paragraph start, and their number. If they are missing, the corpus is embedded first. Of
-    several processes one embeds, the others wait.
+    """The vectors of a corpus, one per row, memory-mapped from a folder; and the row where each
+    paragraph's start, and their number. One of several processes embeds it if they are missing.
     """
     with locked(Path(f"{folder}.lock")):
         if not (folder / "starts.npy").is_file():
             with writing(folder) as new:
-                _write_vectors(new, corpus, encoder)
+                new.mkdir()
+                counts, paragraphs = [0], iter(track(corpus, f"vectors of {corpus.folder.name}"))
+                with (new / "vectors.f16").open("wb") as file:
+                    while block := list(islice(paragraphs, 16 * BATCH)):
+                        texts = [". ".join(filter(None, (p.title, p.text))) for p in block]
+                        vectors = encoder.embed(texts, "document")
+                        rows = np.concatenate(vectors).astype(np.float16)
+                        if not (np.isfinite(rows).all() and all(map(len, vectors))):
+                            found = "found no vector of a text, or a number too large for float16"
+                            raise DataError(f"{encoder.folder}: {found}; take another model")
+                        rows.tofile(file)
+                        counts += map(len, vectors)
+                np.save(new / "starts.npy", np.cumsum(counts))
     starts = np.load(folder / "starts.npy")
     return np.memmap(folder / "vectors.f16", np.float16, "c").reshape(starts[-1], -1), starts
 
 
-def _write_vectors(folder: Path, corpus: Corpus, encoder: Encoder) -> None:
-    folder.mkdir()
-    counts = [0]
-    paragraphs = iter(track(corpus, f"vectors of {corpus.folder.name}"))
-    with (folder / "vectors.f16").open("wb") as file:
-        while block := list(islice(paragraphs, 16 * BATCH)):
-            texts = [". ".join(filter(None, (p.title, p.text))) for p in block]
-            vectors = encoder.embed(texts, "document")
-            rows = np.concatenate(vectors).astype(np.float16)
-            if not (np.isfinite(rows).all() and all(map(len, vectors))):
-                found = "found a text without a vector, or a number that is none in float16"
-                raise DataError(f"{encoder.folder}: {found}; take another model")
-            rows.tofile(file)
-            counts += map(len, vectors)
-    np.save(folder / "starts.npy", np.cumsum(counts))
-
-
-def find_nearest(
-    queries: list[np.ndarray], rows: np.ndarray, starts: np.ndarray, k: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """The positions of the k best paragraphs for each query, and their scores. Search is exact, in
-    blocks. With one vector per text the score is their dot product (the cosine, for normalised
-    vectors); with one per token it is MaxSim (ColBERT).
+def score(queries: list[np.ndarray], rows: np.ndarray, starts: np.ndarray):
+    """The score of each paragraph for each query, a matrix, made in blocks: MaxSim, the sum over
+    the query's vectors of the best dot product with one of the paragraph's (ColBERT); with one
+    vector per text, their dot product (the cosine, for normalised vectors).
     """
     import torch
 
-    best = torch.empty(len(queries), 0), torch.empty(len(queries), 0, dtype=torch.int64)
     asked = torch.from_numpy(np.concatenate(queries))  # (vectors of all queries, width)
     own = np.cumsum([0, *map(len, queries[:-1])])  # where the vectors of each query start
+    scores = np.empty((len(queries), len(starts) - 1), np.float32)
     first = 0
     while first < len(starts) - 1:  # a block has at most ROWS vectors, or one paragraph
         last = int(np.searchsorted(starts, starts[first] + ROWS, "right")) - 1
         last = max(first + 1, last)
         block = torch.from_numpy(rows[starts[first] : starts[last]]).float()
-        scores = asked @ block.T  # (vectors of queries, vectors of paragraphs)
-        if len(asked) > len(queries) or len(block) > last - first:  # several vectors per text
-            # MaxSim: the best token of a paragraph for each of the query, then their sum
-            tokens = starts[first:last] - starts[first]
-            best_tokens = np.maximum.reduceat(scores.numpy(), tokens, axis=1)
-            scores = torch.from_numpy(np.add.reduceat(best_tokens, own, axis=0))
-        top = scores.topk(min(k, last - first))
-        joined = torch.cat([best[0], top.values], 1), torch.cat([best[1], top.indices + first], 1)
-        chosen = joined[0].topk(min(k, joined[0].shape[1]))
-        best = chosen.values, joined[1].gather(1, chosen.indices)
+        products = (asked @ block.T).numpy()  # (vectors of queries, vectors of paragraphs)
+        best = np.maximum.reduceat(products, starts[first:last] - starts[first], axis=1)
+        scores[:, first:last] = np.add.reduceat(best, own, axis=0)
         first = last
-    return best[1].numpy(), best[0].numpy()
+    return torch.from_numpy(scores)
 
 
 class Dense(Ranked):
     """Answers Retrieve from the vectors of a corpus. `words`: BM25 over the same corpus, which
-    answers NearestTitle and finds the paragraphs with a title. Differs from BM25: every paragraph
-    has a score.
+    finds the paragraphs with a title. Differs from BM25: every paragraph has a score.
     """
 
     def __init__(self, words: BM25, encoder: Encoder, vectors: tuple[np.ndarray, np.ndarray]):
@@ -155,9 +135,8 @@ class Dense(Ranked):
             return self._words.answer(requests)
         texts = list(dict.fromkeys(request.query for request in requests))
         asked = dict(zip(texts, self._encoder.embed(texts), strict=True))
-        anywhere = list({request.query: None for request in requests if request.titles is None})
-        most = max(0, *(request.k for request in requests)) + SPARE
-        first = dict(zip(anywhere, self._nearest([asked[text] for text in anywhere], None, most)))
+        most = max(request.k for request in requests) + SPARE
+        first = dict(zip(texts, self._nearest([*asked.values()], None, most), strict=True))
 
         def find(query: tuple, size: int) -> Hits:
             text, within = query
@@ -180,59 +159,47 @@ class Dense(Ranked):
             starts = np.cumsum([0, *map(len, parts)])
         nearest = []
         for start in range(0, len(queries), BATCH):
-            found = find_nearest(queries[start : start + BATCH], rows, starts, k)
-            for places, scores in zip(*(each.tolist() for each in found), strict=True):
+            best = score(queries[start : start + BATCH], rows, starts).topk(min(k, len(starts) - 1))
+            for places, scores in zip(best.indices.tolist(), best.values.tolist(), strict=True):
                 positions = places if within is None else [within[place] for place in places]
                 nearest.append([(p, round(s, DECIMALS)) for p, s in zip(positions, scores)])
         return nearest
 
 
-class Hybrid(Ranked):
-    """Answers Retrieve with reciprocal rank fusion of BM25 and Dense: a paragraph's score is the
-    sum of 1 / (60 + rank) over the two rankings (Cormack et al., SIGIR 2009). The best 60 of each
-    count, or the best k if k is larger. BM25 answers NearestTitle.
+class Hybrid(Dense):
+    """Answers Retrieve with reciprocal rank fusion (`fuse`) of BM25 and Dense: of each, the best 60
+    count, or the best k if k is larger.
     """
 
-    def __init__(self, words: BM25, dense: Dense):
-        self.corpus, self.embed = words.corpus, dense.embed
-        self._words, self._dense = words, dense
-        self.fingerprint = digest(words.fingerprint, dense.fingerprint, FUSED)
+    def __init__(self, words: BM25, encoder: Encoder, vectors: tuple[np.ndarray, np.ndarray]):
+        super().__init__(words, encoder, vectors)
+        self.fingerprint = digest(words.fingerprint, self.fingerprint, FUSED)
 
     def answer(self, requests: Sequence) -> Replies:
         if isinstance(requests[0], NearestTitle):
             yield from self._words.answer(requests)
             return
-        deep = [replace(r, k=max(FUSED, r.k) if r.k > 0 else r.k) for r in requests]
-        rankings = zip(self._words.answer(deep), self._dense.answer(deep), strict=True)
+        deep = [replace(request, k=max(FUSED, request.k)) for request in requests]
+        rankings = zip(self._words.answer(deep), super().answer(deep), strict=True)
         for (index, by_words), (_, by_vectors) in rankings:
-            if isinstance(by_words, Exception):  # both refuse the same
-                yield index, by_words
-                continue
             both = ([p for p, _ in json.loads(reply)] for reply in (by_words, by_vectors))
             fused = sorted(fuse(both).items(), key=lambda hit: (-hit[1], hit[0]))
-            if requests[index].distinct:  # each ranking is: two of equal texts may each lead one
-                best = {}
-                for hit in fused:
-                    best.setdefault(self.corpus[hit[0]].text.lower(), hit)
-                fused = best.values()
-            hits = [(position, round(score, DECIMALS)) for position, score in fused]
-            yield index, json.dumps(hits[: requests[index].k])
+            best: dict = {}
+            for position, score in fused:  # of two equal texts each may lead one ranking
+                text = self.corpus[position].text.lower() if requests[index].distinct else position
+                best.setdefault(text, (position, round(score, DECIMALS)))
+            yield index, json.dumps([*best.values()][: requests[index].k])
 
 
 def open_dense(corpus: Corpus, folder: Path, retriever: str) -> Dense | Hybrid:
-    """Open "dense:MODEL", "colbert:MODEL" or "hybrid:MODEL" over a corpus. Missing vectors are
-    computed first, in a folder whose name begins with that of `folder`, where BM25's index is.
+    """Open "dense:MODEL", "colbert:MODEL" or "hybrid:MODEL" over a corpus. Its vectors are in a
+    folder whose name begins with that of `folder`, where BM25's index is.
     """
     kind, _, model = retriever.partition(":")
-    late = kind == "colbert"
-    if late and len(corpus) > LATE_MOST:
-        found = f"{retriever}: found {len(corpus):,} paragraphs, of which each is scored"
-        raise DataError(f"{found}, expected at most {LATE_MOST:,}; take dense: or hybrid:")
-    encoder = _open_encoder(model, late)
+    encoder = _open_encoder(model, kind == "colbert")
     made_of = digest(corpus.fingerprint, encoder.fingerprint)
     vectors = open_vectors(Path(f"{folder}-vectors-{made_of}"), corpus, encoder)
-    dense = Dense(words := BM25(corpus, folder), encoder, vectors)
-    return Hybrid(words, dense) if kind == "hybrid" else dense
+    return (Hybrid if kind == "hybrid" else Dense)(BM25(corpus, folder), encoder, vectors)
 
 
 _open_encoder = cache(Encoder)  # shared by all corpora and retrievers of a process

@@ -1,8 +1,5 @@
-"""Elasticsearch, for corpora too large for one machine; it ranks as the embedded BM25 does (IRCoT
-§4.1). Errors of the server are raised as its client raises them.
-"""
+"""Elasticsearch, which ranks as the embedded BM25 does (IRCoT §4.1)."""
 
-import logging
 import os
 from pathlib import Path
 
@@ -14,37 +11,37 @@ from ircotlib.keys import may_have_key
 from ircotlib.program import NearestTitle, Retrieve
 from ircotlib.retrieval.bm25 import SCORING
 from ircotlib.retrieval.corpus import Corpus
-from ircotlib.retrieval.ranking import Hits, Ranked, Refused, digest
+from ircotlib.retrieval.ranking import Hits, Ranked, digest
 
 need("elasticsearch", "elasticsearch")
 import elasticsearch
-from elasticsearch.helpers import streaming_bulk
-
-# otherwise it prints a traceback for every attempt
-logging.getLogger("elastic_transport").addHandler(logging.NullHandler())
+from elasticsearch.helpers import BulkIndexError, streaming_bulk
 
 VERSION = 2  # of the fields of an index
 
 
 class Elasticsearch(Ranked):
-    """The index of a corpus on a server, loaded first if it is not there or not whole. Of several
-    processes one loads it, the others wait for a lock beside `folder`.
-
-    `url`: of a server, or of a cluster's nodes with commas between them. Credentials come from the
-    environment: ELASTICSEARCH_API_KEY, or ELASTICSEARCH_USER and ELASTICSEARCH_PASSWORD; over http
-    they go to this machine only. ELASTICSEARCH_CA is the file of the certificate to trust.
+    """The index of a corpus on a server, loaded first, by one of the processes that share `folder`,
+    if it is not there or not whole. Credentials come from the environment: ELASTICSEARCH_API_KEY,
+    or ELASTICSEARCH_USER and ELASTICSEARCH_PASSWORD; over http they go to this machine only.
+    ELASTICSEARCH_CA is the file of the certificate to trust.
     """
 
     def __init__(self, corpus: Corpus, folder: Path | str, url: str):
         self.corpus = corpus
         self._index = f"ircot-{corpus.fingerprint}-{VERSION}"
-        nodes = url.split(",")
-        self._client = _connect(nodes)
+        options: dict = {"max_retries": 10, "retry_on_timeout": True, "request_timeout": 60}
+        if may_have_key(url):
+            key, user = (os.environ.get(f"ELASTICSEARCH_{name}") for name in ("API_KEY", "USER"))
+            options |= {"api_key": key} if key else {}
+            options |= {"basic_auth": (user, os.environ["ELASTICSEARCH_PASSWORD"])} if user else {}
+        certificate = os.environ.get("ELASTICSEARCH_CA") or None
+        self._client = elasticsearch.Elasticsearch(url, ca_certs=certificate, **options)
         lucene = self._client.info()["version"]["lucene_version"]
         self.fingerprint = digest(SCORING, corpus.fingerprint, VERSION, "Lucene", lucene)
         with locked(Path(f"{folder}.lock")):
             if not self._is_whole():
-                self._load(len(nodes))
+                self._load()
 
     def queries_of(self, request: Retrieve | NearestTitle) -> list[dict]:
         if isinstance(request, NearestTitle):
@@ -67,7 +64,7 @@ class Elasticsearch(Ranked):
         try:
             reply = self._client.search(index=self._index, query=query, **how)
         except elasticsearch.BadRequestError as error:  # only this query: it has too many words
-            raise Refused(str(error)) from error
+            raise ValueError(str(error)) from error
         hits = [hit["sort"] for hit in reply.get("hits", {}).get("hits", ())]
         # as 32-bit numbers: the server writes only as many digits as those need
         return [(position, round(float(np.float32(score)), 3)) for score, position in hits]
@@ -81,49 +78,34 @@ class Elasticsearch(Ranked):
         count = self._client.count(index=self._index)["count"]
         return mappings.get("_meta") == {"version": VERSION} and count == len(self.corpus)
 
-    def _load(self, nodes: int) -> None:
+    def _load(self) -> None:
         """Load the corpus anew, in its order."""
         whole = {"type": "keyword", "doc_values": False}
         text = {"type": "text", "analyzer": "english"}  # BM25 with k1 1.2, b 0.75: the defaults
         fields = {"title": text | {"fields": {"whole": whole}}, "lower_title": whole, "text": text}
         fields |= {"position": {"type": "integer"}}
         mappings = {"dynamic": "strict", "_meta": {"version": VERSION}, "properties": fields}
-        settings = {"number_of_shards": nodes, "refresh_interval": "-1"}
-        settings |= {"number_of_replicas": min(1, nodes - 1)}  # any one node may be lost
         # the server's defaults, raised to the size of a larger corpus
-        settings |= {"max_terms_count": max(65_536, len(self.corpus))}  # titles of a filter
+        settings = {"max_terms_count": max(65_536, len(self.corpus))}  # titles of a filter
         settings |= {"max_result_window": max(10_000, len(self.corpus))}  # hits
+        settings |= {"refresh_interval": "-1"}
         indices = self._client.indices
         indices.delete(index=self._index, ignore_unavailable=True)
         indices.create(index=self._index, settings=settings, mappings=mappings)
 
-        def document(position: int) -> dict:
-            paragraph = self.corpus[position]
-            fields = {"title": paragraph.title, "lower_title": paragraph.title.lower()}
-            fields |= {"text": paragraph.text, "position": position}
-            # created, never overwritten: a deleted copy would count in the scores
-            return {"_op_type": "create", "_id": str(position), **fields}
-
-        positions = track(range(len(self.corpus)), f"index {self._index}")
-        options = {"index": self._index, "raise_on_error": False, "max_retries": 5}
-        for done, item in streaming_bulk(self._client, map(document, positions), **options):
-            result = item["create"]
-            if not done and result["status"] != 409:  # 409: there since a try that seemed to fail
-                id = self.corpus[int(result["_id"])].id
-                reason = f"refused the paragraph {id!r}: {result['error']['reason']}"
-                raise DataError(f"index {self._index}: Elasticsearch {reason}")
+        # created, never overwritten: a deleted copy would count in the scores
+        documents = (
+            {"_op_type": "create", "_id": str(position), "position": position}
+            | {"title": p.title, "lower_title": p.title.lower(), "text": p.text}
+            for position, p in enumerate(track(self.corpus, f"index {self._index}"))
+        )
+        try:
+            for _ in streaming_bulk(self._client, documents, index=self._index, max_retries=5):
+                pass
+        except BulkIndexError as error:
+            raise DataError(f"{self._index}: {error} {str(error.errors)[:500]}") from None
         if not self._is_whole():
             raise Unavailable(f"index {self._index}: not whole after loading; run the same again")
-
-
-def _connect(nodes: list[str]) -> elasticsearch.Elasticsearch:
-    options: dict = {"max_retries": 10, "retry_on_timeout": True, "request_timeout": 60}
-    if all(map(may_have_key, nodes)):
-        key, user = (os.environ.get(f"ELASTICSEARCH_{name}") for name in ("API_KEY", "USER"))
-        options |= {"api_key": key} if key else {}
-        options |= {"basic_auth": (user, os.environ["ELASTICSEARCH_PASSWORD"])} if user else {}
-    certificate = os.environ.get("ELASTICSEARCH_CA")
-    return elasticsearch.Elasticsearch(nodes, ca_certs=certificate or None, **options)
 
 
 def _any(text: str, *fields: str) -> dict:

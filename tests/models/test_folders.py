@@ -5,18 +5,17 @@ import pytest
 import torch
 from asking import ask_one
 from safetensors.torch import load_file, save_file
-from tiny import KINDS, copy, prompts, unigram_tokenizer
+from tiny import KINDS, copy, prompts
 from transformers import AutoTokenizer
 
 from ircotlib.files import MODELS
 from ircotlib.models.folders import hash_files
 from ircotlib.models.local import LocalModel
-from ircotlib.models.tokens import Tokens
 from ircotlib.program import SENTENCE, Generate
 
-SHIPPED = sorted(path.parent for path in MODELS.glob("*/training.json"))
+SHIPPED = ("mini-base", "mini-causal", "agent")
 TEXTS = ["Wikipedia Title: Harbor\nIt is a film.\n\nQ: Who?\nA:", "  ka lo.  Mi\n", ""]
-TEXTS += ["Ögedei–Khan’s “…” 1987-2003, 3.5% 𝔘\u200b\t…"]
+TEXTS += ["Ögedei–Khan’s “…” 1987-2003, 3.5% 𝔘\u200b\t…", "Who wrote</s> <end>ka lo. <pad>?"]
 REQUEST = Generate("Q: Who?\nA:", SENTENCE, 5)
 
 
@@ -41,7 +40,7 @@ def test_a_model_that_is_not_there(monkeypatch):
             LocalModel(name)
 
 
-@pytest.mark.parametrize("name", [*(path.name for path in SHIPPED), *KINDS])
+@pytest.mark.parametrize("name", [*SHIPPED, *KINDS])
 def test_a_folder_says_what_transformers_says(folders, name):
     folder, by_word = folders.get(name, MODELS / name), name != "gpt2"
     local, theirs = LocalModel(folder), AutoTokenizer.from_pretrained(folder)
@@ -58,23 +57,6 @@ def test_a_folder_says_what_transformers_says(folders, name):
     assert local.fingerprint == hash_files(folder, 3 if by_word else 4, "float32")
 
 
-@pytest.mark.parametrize("name", ["mini-base", "mini-causal", "unigrams", *KINDS])
-def test_the_names_of_special_tokens_are_text_in_a_prompt(folders, tmp_path, name):
-    folder = folders.get(name, MODELS / name)
-    if name == "unigrams":  # as T5's, whose vocabulary has the names as words
-        unigram_tokenizer().save_pretrained(folder := tmp_path)
-    tokens, theirs = Tokens(folder), AutoTokenizer.from_pretrained(folder)
-    special = [token for token in theirs.added_tokens_decoder.values() if token.special]
-    assert special
-    for token in special:
-        if token.content == theirs.unk_token:  # what unknown letters become
-            continue
-        text = f"Q: Who wrote{token.content} {token.content}ka lo. {token.content}\nA:"
-        ids, number = tokens.encode(text), theirs.convert_tokens_to_ids(token.content)
-        assert ids.count(number) == tokens.encode("ka").count(number)
-        assert name != "gpt2" or tokens.decode(ids) == text
-
-
 def with_weights(target, **changes):
     """A shipped model with tensors replaced, added, or left out (None)."""
     folder = copy(MODELS / "mini-base", target)
@@ -86,24 +68,12 @@ def with_weights(target, **changes):
 
 NORM = "encoder.final_layer_norm.weight"
 MISFITS = {f"{NORM} missing": {NORM: None}, "extra superfluous": {"extra": torch.ones(7)}}
-MISFITS[f"{NORM} of another shape"] = {NORM: torch.ones(7)}
 
 
 @pytest.mark.parametrize("named", MISFITS)
 def test_weights_that_do_not_fit_are_refused(tmp_path, named):
     with pytest.raises(ValueError, match=f"found {named}, expected exactly the weights"):
         ask_one(with_weights(tmp_path, **MISFITS[named]), REQUEST)
-
-
-def test_tied_weights_count_once_and_numbers_that_are_none_are_no_reply(tmp_path):
-    shipped = LocalModel(MODELS / "mini-base")
-    shared = load_file(shipped.folder / "model.safetensors")["shared.weight"]
-    tied = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "lm_head.weight")
-    other = with_weights(tmp_path / "a", **{name: shared.clone() for name in tied})
-    assert ask_one(other, REQUEST) == ask_one(shipped, REQUEST)
-    assert other.parameters == shipped.parameters
-    broken = ask_one(with_weights(tmp_path / "b", **{NORM: torch.full((48,), torch.nan)}), REQUEST)
-    assert isinstance(broken, ValueError) and "numbers too large for float32" in str(broken)
 
 
 @pytest.mark.parametrize("name", ["tokenizer.json", "config.json", "model.safetensors"])

@@ -1,9 +1,7 @@
 """What is sent to a server, and what comes of all that it answers, over real HTTP."""
 
-import json
 import time
 import traceback
-from email.utils import formatdate
 
 import pytest
 from asking import ask, ask_one
@@ -16,9 +14,8 @@ openai = pytest.importorskip("openai", reason="needs the client: pip install -e 
 from ircotlib.engine.cache import Calls
 from ircotlib.engine.scheduler import run
 from ircotlib.errors import Unavailable, UserError
-from ircotlib.models.budget import Budget, Price, find_price
 from ircotlib.models.local import LocalModel
-from ircotlib.models.server import ServerModel
+from ircotlib.models.server import Price, ServerModel, find_price
 from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Generate, Message, Sample, Sampled
 
 pytestmark = pytest.mark.usefixtures("quick")
@@ -76,27 +73,13 @@ def half(**ends) -> dict:
     return completion("Ann Lee was the", **ends)
 
 
-CALL = {"content": None, "tool_calls": [{"id": "1"}]}
 PASSES = {
-    "slow down": status(429, "slow down", {"Retry-After": "0.05"}),
-    "loading": status(503, "loading"),
     "broken": said("broken", 500),
     "reset": reset,
-    "hangs": hang,
-    "half of a reply": said('{"choices": [{"te'),
     "a page": said("<html>Welcome", kind="text/html"),
-    "a stream": said('data: {"choices": []}\n\n', kind="text/event-stream"),
-    "null": said("null"),
     "no choice": {"choices": []},
-    "a choice that is null": {"choices": [None]},
-    "an empty choice": {"choices": [{"index": 0}]},
-    "no content": completion(None),
-    "a call of a tool": completion(None, message=CALL),
-    "an error of 200": {"error": {"message": "Provider returned error", "code": "odd"}},
     "an error beside half a text": half() | {"error": {"message": "lost"}},
-    "an error in a choice": half(error={"code": 502}),
     "finish_reason error": half(finish_reason="error"),
-    "native_finish_reason": half(native_finish_reason="ERROR"),
 }
 
 
@@ -110,23 +93,13 @@ def test_what_may_pass_is_asked_for_again_and_never_kept(fake, fault):
 
 LIMIT = "This model's maximum context length is 4097 tokens. However, you sent 5000, n tokens"
 TOO_LARGE = "max_tokens is too large: 9000. This model supports at most 4096 completion tokens"
-REFUSED = {"content": [{"type": "refusal", "refusal": "No."}]}
 ONE = {  # what is answered, how often it is asked, and the words of the error
     "broken": (said("broken <b>\x1b[31m", 500, "text/html"), 3, "status 500, .*broken"),
-    "no choice": ({"choices": []}, 3, "in place of a text: .*asked 3 times"),
-    "half a text": (half(finish_reason="error"), 3, "a text that failed: .*asked 3 times"),
+    "no choice": ({"choices": []}, 3, "in place of a text.*asked 3 times"),
     "a filter": (half(finish_reason="content_filter"), 1, "found a refusal"),
     "a refusal": (completion(None, message={"refusal": "No."}), 1, "found a refusal.*No"),
-    "a refusal in parts": (completion(None, message=REFUSED), 1, "found a refusal.*No"),
     "too long": (status(400, LIMIT, param="messages"), 1, "status 400, .*length is 4097"),
-    "too long a minute": (status(429, "Request too large: Limit 6000"), 3, "too large"),
-    "too long in a list": (said('[{"error": {"message": "9 > 4"}}]', 400), 1, "9 > 4"),
-    "too long with 200": ({"error": {"message": "too long", "code": 400}}, 1, "400, .*too long"),
     "max_tokens": (status(400, TOO_LARGE, param="max_tokens"), 1, "is too large: 9000"),
-    "details": (said('{"detail": [{"loc": ["body"], "msg": "odd"}]}', 422), 1, "odd"),
-    "a text": (said("just\r\ntext", 418, "text/plain"), 1, "status 418, just text"),
-    "only a beginning": (completion("It is", finish_reason="length"), 1, "no whole text"),
-    "nothing": (completion("", finish_reason="length"), 2, "no whole text"),
 }
 
 
@@ -143,14 +116,9 @@ def test_what_one_request_is_refused_costs_its_question(fake, fault, times, word
 
 ALL = {
     "401": (status(401, "who are you"), 1, "status 401, .*who are you.*see OPENAI_API_KEY"),
-    "403": (status(403, "Your country is not allowed"), 1, ".*country"),
-    "404": (status(404, "no such model"), 1, ".*no such model"),
-    "401 with 200": ({"error": {"message": "no key", "code": 401}}, 1, "status 401, .*no key"),
-    "busy": (status(429, "slow down"), 3, ".*slow down.*all replies are kept"),
-    "busy for an hour": (status(429, "quota", {"Retry-After": "3600"}), 1, ".*quota"),
     "away": (status(503, "away"), 3, ".*away.*all replies are kept"),
     "reset": (reset, 3, "no connection .*all replies are kept"),
-    "hangs": (hang, 3, "no answer in 0.5 s; all replies are kept"),
+    "hangs": (hang, 3, "no connection .*timed out.*all replies are kept"),
 }
 
 
@@ -167,37 +135,9 @@ def test_what_no_request_gets_past_ends_the_run_and_a_rerun_goes_on(fake, fault,
         assert play(model(fake), calls) == CAPITALS and fake.asked == ["green", "blue", "black"]
 
 
-def test_nobody_listens():
-    with pytest.raises(Unavailable, match="no connection .*refused.*all replies are kept"):
-        list(ServerModel("m", "http://127.0.0.1:9").answer([Generate("red")]))
-
-
-@pytest.mark.parametrize("wait", ["0.4", "a date"])
-def test_retry_after_is_obeyed_a_number_or_a_date(fake, wait):
-    def busy(body):  # a date has whole seconds
-        value = formatdate(time.time() + 2, usegmt=True) if wait == "a date" else wait
-        return status(429, "slow down", {"Retry-After": value})
-
-    fake.faults = {"all": [busy]}
-    assert read(model(fake), [Generate("red")])[0]["text"] == "RED"
-    assert 0.35 < fake.times[1] - fake.times[0] < 2.5
-
-
-def refused(field: str) -> Response:
-    """As FastAPI refuses a field; it repeats what was sent."""
-    detail = {"loc": ["body", field], "msg": "Extra inputs are not permitted", "input": "a stop"}
-    return said(json.dumps({"detail": [detail]}), 422)
-
-
 FIELD = [
     ("logprobs", status(403, "You are not allowed to request logprobs from this model")),
-    ("logprobs", said('[{"error": {"message": "Unknown name \\"logprobs\\""}}]', 400)),
-    ("logprobs", said('{"error": {"message": "no logprobs here", "code": 400}}')),
-    ("logprobs", refused("logprobs")),
-    ("stop", status(400, "stop_sequences: each stop sequence must contain non-whitespace")),
-    ("stop", refused("stop")),
     ("n", status(400, "Field 'n': Value must be between 1 <= value <= 4, but got 5")),
-    ("temperature", status(403, "temperature is not permitted")),
     ("temperature", status(400, "Unsupported value: 'temperature' does not support 0.7")),
     ("max_tokens", status(400, "'max_tokens' is not supported with it", param="max_tokens")),
 ]
@@ -230,26 +170,11 @@ def test_samples_come_in_the_order_of_their_indices_and_what_is_missing_is_asked
     assert [body.get("n") for body in fake.bodies] == [3, 3, 2, None]
 
 
-ODD = [{"usage": usage} for usage in ([1], "x", None, {"prompt_tokens": True, "total_tokens": -7})]
-LOGS = ([1, 2], "x", {"content": [1, None]}, {"tokens": [1, "Ro"]})
-ODD += [{"choices": [choice("Rome", logprobs=logs, finish_reason=5, index="?")]} for logs in LOGS]
-ODD += [{"error": None, "object": "odd", "choices": [choice("Rome", error=None), [1], {}]}]
-
-
-@pytest.mark.parametrize("odd", ODD, ids=str)
-def test_a_text_that_was_paid_is_kept_whatever_stands_beside_it(fake, odd):
-    fake.faults = {"all": [completion("Rome") | odd]}
-    [reply] = read(model(fake, chat=True), [Sample("Who?", 1)])
-    assert reply["samples"] == [["Rome", None]] and min(reply["tokens"], reply["prompt_tokens"]) > 1
-
-
 TOKENS = ["Ro", "mé", " is", " old."]
 SPELT = [
     ("Romé is old.", TOKENS, -2.5),
-    ("Romé is old. It", [*TOKENS, " It", "<end>"], -2.5),
     ("<think>Romé is old.</think>Romé is old.", ["<think>Romé is old.</think>", *TOKENS], -3.5),
     ("Romé is old.", ["Ro", "m\\xc3", "\\xa9 is", " old."], None),  # do not spell it
-    ("Romé is old.", [*TOKENS[:-1], None], None),
 ]
 
 
@@ -265,47 +190,21 @@ def test_samples_have_the_mean_log_probability_of_what_is_kept(fake, spelt, toke
     assert backend.decode(ask_one(backend, Sample("q", 1, 1, LINE, 9))) == (Sampled("ab", -1.0),)
 
 
-CHATS = {
-    "Rome is old. It lies on the Tiber.": "Rome is old.",
-    "```\nRome is old. So\n```": "Rome is old.",
-    "A:\nRome is old. So": "Rome is old.",
-    "\nQ: Who? Rome is old.": "",
-    "": "",
-    "Rome \ud83d is old.": "Rome \ufffd is old.",
-}
-
-
-@pytest.mark.parametrize("written", CHATS, ids=ascii)
-def test_whatever_a_chat_model_writes_is_cut_to_one_step(fake, written):
-    fake.faults = {"all": [completion(written)]}
-    request = Generate("Q: Old?\nA: Paris is young.", SENTENCE_OF_LINE)
-    [reply] = read(model(fake, chat=True), [request])
-    assert reply["text"] == CHATS[written] and len(fake.bodies) == 1
-
-
-def test_replies_are_yielded_when_they_come(fake):
-    fake.faults = {"red": [lambda body: time.sleep(0.3) or completion("late")]}
-    backend = model(fake, in_flight=4)
-    order = [index for index, _ in backend.answer([Generate(word) for word in WORDS])]
-    assert order[-1] == 0 and sorted(order) == [0, 1, 2, 3]
-
-
 def test_nothing_is_sent_once_the_budget_is_spent(fake):
-    budget = Budget(Price(1.0, 1_000_000.0), max_cost=5.0)  # a dollar for each token written: 2
+    paid = {"price": Price(1.0, 1_000_000.0), "max_cost": 5.0}  # a dollar for each token written: 2
     with Calls() as calls, pytest.raises(RuntimeError, match="spent 6 USD of max_cost 5.0; all"):
-        play(model(fake, budget=budget), calls)
+        play(model(fake, **paid), calls)
     assert len(fake.asked) == 3
     with pytest.raises(UserError, match="no price"):
-        Budget(None, max_cost=1.0)
+        model(fake, max_cost=1.0)
     assert min(find_price("gpt-4o-mini")) > 0 and find_price("no such model") is None
     assert find_price("x", [2, 4]).of(1_000_000, 500_000) == 4.0
 
 
-@pytest.mark.parametrize("words", ["Incorrect API key: {}", "b'Bearer {}\\n'", '{{"key": "{}"}}'])
-@pytest.mark.parametrize("number", [400, 401, 500])
-def test_a_key_that_is_repeated_is_not_shown(fake, monkeypatch, words, number):
+@pytest.mark.parametrize("number", [400, 401])
+def test_a_key_that_is_repeated_is_not_shown(fake, monkeypatch, number):
     monkeypatch.setenv("OPENAI_API_KEY", " sk-SECRET123\n")
-    fake.faults = {"all": [status(number, words.format("sk-SECRET123"))] * 3}
+    fake.faults = {"all": [status(number, "Incorrect API key: sk-SECRET123")] * 3}
     try:
         shown = repr(ask_one(model(fake), Generate("red")))
     except Exception as error:
@@ -314,13 +213,10 @@ def test_a_key_that_is_repeated_is_not_shown(fake, monkeypatch, words, number):
     assert fake.log[0][0].headers["Authorization"] == "Bearer sk-SECRET123"
 
 
-BAD = [("API_KEY", "“sk-SECRET”"), ("API_KEY", "sk-a\nsk-SECRET"), ("API_KEY", "Bearer SECRET")]
-
-
-@pytest.mark.parametrize(("name", "value"), [*BAD, ("CUSTOM_HEADERS", "X-Key: SECRETé")])
-def test_a_header_that_cannot_be_sent_is_named_and_not_shown(fake, monkeypatch, name, value):
-    monkeypatch.setenv(f"OPENAI_{name}", value)
-    with pytest.raises(UserError, match=f"OPENAI_{name}: found") as error:
+@pytest.mark.parametrize("value", ["“sk-SECRET”", "sk-a\nsk-SECRET", "Bearer SECRET"])
+def test_a_key_that_cannot_be_sent_is_not_shown(fake, monkeypatch, value):
+    monkeypatch.setenv("OPENAI_API_KEY", value)
+    with pytest.raises(UserError, match="OPENAI_API_KEY: found") as error:
         raise ask_one(model(fake), Generate("red"))
     shown = "".join(traceback.format_exception(error.value)) + repr(error.value)
     assert "SECRET" not in shown and not fake.asked
@@ -338,7 +234,7 @@ def test_a_key_goes_in_clear_only_to_this_machine_and_no_proxy_gets_what_is_for_
     assert read(model(fake), [Generate("red")])[0]["text"] == "RED"
 
 
-@pytest.mark.parametrize("url", ["127.0.0.1:8000", "http://u:pass@host", "http://a,http://b"])
+@pytest.mark.parametrize("url", ["127.0.0.1:8000", "http://u:pass@host"])
 def test_what_is_no_address_is_refused(url):
     with pytest.raises(UserError, match="expected an address as http") as error:
         ServerModel("m", url)

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import random
-from pathlib import Path
 
 import pytest
 
@@ -12,40 +11,28 @@ from ircotlib.retrieval.analyzer import ASCII_WORD, WORD, analyze
 
 # Text -> its terms joined by spaces, as the server answered (POST _analyze).
 SERVER = [
-    ("The quick brown foxes are jumping over the lazy dogs", "quick brown fox jump over lazi dog"),
-    ("To be or not to be, that is the question", "question"),
     ("Joe's O'Neil's James' children's", "joe o'neil jame children"),
     ("Joe’s Joe＇s JOE'S", "joe joe joe"),
     ("don't won’t y'all 'tis rock'n'roll", "don't won’t y'all ti rock'n'rol"),
     ("1,000,000.50 3.14 1;2 1:2 50% $9.99", "1,000,000.50 3.14 1;2 1 2 50 9.99"),
-    ("U.S.A. e.g. a.m. 3a.m 5p.m.", "u.s.a e.g a.m 3a.m 5p.m"),
-    ("snake_case __init__ _ a_1_b", "snake_cas __init__ a_1_b"),
     ("x² km² 2½ 33⅓ H₂O 10⁻³", "x km 2 33 h o 10"),
-    ("revved hopping falling hissing agreed", "rev hop fall hiss agre"),
-    ("apology possibly terribly geology", "apolog possibl terribl geologi"),
     ("İstanbul IŞIK ıI", "istanbul işik ıi"),
     ("ΟΔΥΣΣΕΥΣ ΣΑΣ", "οδυσσευσ σασ"),
-    ("ﬁnance ﬀ", "ﬁnanc ﬀ"),
     ("café café naïve Dvořák", "café café naïv dvořák"),
     (
         "soft\xadhyphen zero\u200bwidth non\u200djoiner zw\u200cnj",
         "soft\xadhyphen zero width non\u200djoin zw\u200cnj",
     ),
     ("word\u2060joiner \ufeffBOM a\u0301\u0302s", "word\u2060join bom a\u0301\u0302"),
-    ("narrow\u202fspace no\xa0break thin\u2009space", "narrow\u202fspac break thin space"),
     ("\u05d0'\u05d0' \u05d0\"\u05d0\" \u05d0'1", "\u05d0'\u05d0' \u05d0\"\u05d0 \u05d0'1"),
     (
         "(Arabic: \u0627\u0644\u062e\u0644\u064a\u062c\u200e) \u05e2\u05d1\u05e8\u05d9\u05ea\u200e",
         "arab \u0627\u0644\u062e\u0644\u064a\u062c\u200e \u05e2\u05d1\u05e8\u05d9\u05ea\u200e",
     ),
     ("DJマックス モンスター3rd", "dj マックス モンスター 3rd"),
-    ("スター・ウォーズ ﾊﾝｶｸ ー゛", "スター ウォーズ ﾊﾝｶｸ ー゛"),
     ("東京タワー ひらがな 漢字かな交じり", "東 京 タワー ひ ら が な 漢 字 か な 交 じ り"),
-    ("１２３ＡＢＣ １．５", "１２３ａｂｃ １．５"),
     ("ภาษาไทย abcไทย123", "ภาษาไทย abc ไทย 123"),
     ("C♯ ♈ ♠ ☆ ★ ✓ → ∞ №5 ©2020 ™", "c ♯ ♈ ♠ ★ 5 © 2020 ™"),
-    ("C# C++ AT&T R&B #1 @user", "c c t r b 1 user"),
-    ("° º ª µ Ω ℃ Å", "º ª µ ω å"),
     ("🇫🇷🇩🇪🇬 a🇫🇷", "🇫🇷 🇩🇪 🇫🇷"),
     ("𠀋 𠮷野家", "𠀋 𠮷 野 家"),
 ]
@@ -55,10 +42,8 @@ NO_TERMS = ["It", "WAS (Not Was)", "... --- !!! ?", "' \" ’ ・ ‧ ·", " \t\
 SAME = [
     "\u05e8\u05d0\u05d1\"\u05d9 \u05e6\u05d4\"\u05dc \u05d0' \u05d2'\u05d9\u05e8\u05e4\u05d4",
     "\u0627\u0644\u0639\u0631\u0628\u064a\u0629\u200c\u0647\u0627 \u06f1\u06f2\u06f3",
-    "\u0661\u066c\u0662\u0663\u0664 தமிழ் বাংলা 한국어 조선말 ㄱㄴ ພາສາລາວ ខ្មែរ မြန်မာ",
     "\u0939\u093f\u0928\u094d\u0926\u0940 \u092d\u093e\u0937\u093e \u0915\u094d\u200d\u0937",
     "\U0001f469\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466 \U0001f44d\U0001f3fd",
-    "\U0001f3f3\ufe0f\u200d\U0001f308 1\ufe0f\u20e3 12\u20e33",
     "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
 ]
 ALL = [*SERVER, *((text, "") for text in NO_TERMS), *((text, text) for text in SAME)]
@@ -83,28 +68,9 @@ def test_real_texts_give_the_terms_that_were_equal_to_the_servers(shared):
 
 def test_the_fast_pattern_finds_the_words_of_the_full_one():
     chance = random.Random(1)
-    for _ in range(3000):
+    for _ in range(1500):
         text = "".join(chance.choices("aZ19_'.,:;\"-# \n\t", k=12))
         assert ASCII_WORD.findall(text) == WORD.findall(text), text
-
-
-def test_spaces_never_change_words():
-    chance = random.Random(2)
-    alphabet = "aZ1_'.:\u0301\u200d\u05d0\u30a2\u6f22\u0e01\u263a\ufe0f\U0001f3fb\U0001f1eb\u202f  "
-    for _ in range(3000):
-        text = "".join(chance.choices(alphabet, k=10))
-        in_chunks = [word for chunk in text.split(" ") for word in WORD.findall(chunk)]
-        assert WORD.findall(text) == in_chunks, ascii(text)
-
-
-def test_chunks_that_were_forgotten_have_the_same_terms(monkeypatch):
-    source = Path(__file__).read_text(encoding="utf-8")
-    texts = [source[start : start + 400] for start in range(0, 2000, 100)]
-    expected = [analyze(text) for text in texts]
-    monkeypatch.setattr(analyzer, "CHUNKS", analyzer.Chunks())
-    monkeypatch.setattr(analyzer, "MOST", 10)
-    assert [analyze(text) for text in texts] == expected
-    assert 0 < len(analyzer.CHUNKS) <= 10
 
 
 def test_stems_are_those_of_nltk():
@@ -113,7 +79,7 @@ def test_stems_are_those_of_nltk():
     endings = "sses ies ss s eed ion ll y e".split()
     endings += [*analyzer.STEP_2, *analyzer.STEP_3, *analyzer.STEP_4]
     chance = random.Random(4)
-    for _ in range(20_000):
+    for _ in range(5_000):
         start = "".join(chance.choices("aeiouybdlstwxzé", k=chance.randint(1, 6)))
         word = start + chance.choice(endings) + chance.choice(["", "", "s", "ed", "ing", "li"])
         assert analyzer.stem(word) == theirs.stem(word, to_lowercase=False), word

@@ -1,15 +1,10 @@
 """A corpus on disk: what comes back, and what is refused."""
 
-import subprocess
-import sys
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
-from corpora import random_paragraphs, run_and_kill
+from corpora import run_and_kill
 
 from ircotlib.data import Paragraph
 from ircotlib.errors import DataError
-from ircotlib.files import ROOT
 from ircotlib.retrieval.corpus import FILE, Corpus, write_corpus
 
 PARAGRAPHS = [
@@ -28,12 +23,6 @@ def test_paragraphs_come_back_as_they_were_written(tmp_path):
     for missing in (lambda: corpus[4], lambda: corpus[-1], lambda: corpus.find("d")):
         with pytest.raises(KeyError, match="no paragraph has the"):
             missing()
-
-
-def test_threads_read_one_corpus(tmp_path):
-    corpus = write_corpus(tmp_path, paragraphs := random_paragraphs(400))
-    with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(corpus.__getitem__, 5 * [*range(400)])) == 5 * paragraphs
 
 
 def test_the_same_corpus_is_left_as_it_is_and_another_replaces_it(tmp_path):
@@ -68,31 +57,3 @@ def test_errors_and_kills_leave_the_old_corpus(tmp_path):
         write_corpus(tmp_path, broken())
     run_and_kill(WRITE_AND_HANG, tmp_path)
     assert list(Corpus(tmp_path)) == PARAGRAPHS
-
-
-@pytest.mark.parametrize("content", [b"", b"no database at all, but longer than a header" * 9])
-def test_another_file_is_one_line(tmp_path, content):
-    (tmp_path / FILE).write_bytes(content)
-    with pytest.raises(DataError, match=f"{tmp_path / FILE}: found no corpus .*; delete it"):
-        Corpus(tmp_path)
-
-
-WRITE_OFTEN = """
-import sys
-from ircotlib.data import Paragraph
-from ircotlib.retrieval.corpus import write_corpus
-
-for turn in range(12):
-    size = 400 + turn * int(sys.argv[2])
-    made = [Paragraph(f"p{n}", f"Title {n % 7}", f"{'words ' * 20}{n}") for n in range(size)]
-    assert list(write_corpus(sys.argv[1], iter(made))) == made
-"""
-
-
-@pytest.mark.parametrize("growth", ["00", "19"])
-def test_processes_that_write_at_once_have_their_own_corpus(tmp_path, growth):
-    """Twelve times, the same one or growing ones."""
-    command, pipes = [sys.executable, "-c", WRITE_OFTEN, str(tmp_path)], {"stderr": subprocess.PIPE}
-    running = [subprocess.Popen([*command, by], cwd=ROOT, **pipes) for by in growth]
-    assert [process.communicate()[1] for process in running] == [b"", b""]
-    assert {path.name for path in tmp_path.iterdir()} == {FILE, "corpus.lock"}

@@ -9,7 +9,6 @@ import json
 from pathlib import Path
 
 from ircotlib.command.options import new_parser
-from ircotlib.models.folders import CAUSAL, check_kind
 
 
 def main() -> None:
@@ -21,7 +20,6 @@ def main() -> None:
     options = parser.parse_args()
     if not (options.folder / "config.json").is_file():
         parser.error(f"found no config.json in {options.folder}, expected a trained agent")
-    check_kind(options.folder, CAUSAL)
     from training.agent.stages import measure_agent  # importing torch takes seconds
 
     measured = measure_agent(options.folder, options.questions, options.closed)
