@@ -47,9 +47,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return getattr(import_module(module), function)(rest) or 0
     except UserError as error:
         return say_error(error, 2)
-    except BrokenPipeError:  # whoever reads the output, such as `head`, has read enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except (ValueError, RuntimeError, OSError, ImportError) as error:
         return say_error(error, 1)
     except KeyboardInterrupt:

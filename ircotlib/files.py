@@ -55,9 +55,7 @@ def resolve(path: str) -> str:
 
 
 def figure_path(file: str, profile: str = "mini", trial: str = "") -> Path:
-    """Where a figure or table is: in FIGURES, or in the folder of a trial there (`name_trial`).
-    Those of other profiles than mini bear its name, in place of <profile> or at the end.
-    """
+    """Where a figure or table is; those of other profiles than mini bear the profile's name."""
     stem, end = file.rsplit(".", 1)
     if profile != "mini" and "<profile>" not in stem:
         stem += f"_{profile}"

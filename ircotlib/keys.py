@@ -1,10 +1,11 @@
-"""Where the keys of servers may be sent."""
+"""Where the keys of servers may be sent, and which can be."""
 
 import os
+import re
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-IN_CLEAR = "IRCOT_KEYS_IN_CLEAR"  # 1: keys may be sent over http to other machines
+from ircotlib.errors import UserError
 
 
 def is_here(url: str) -> bool:
@@ -18,4 +19,12 @@ def is_here(url: str) -> bool:
 
 def may_have_key(url: str) -> bool:
     """Whether a key may be sent there: over https, to this machine, or anywhere if so allowed."""
-    return url.startswith("https:") or is_here(url) or os.environ.get(IN_CLEAR) == "1"
+    in_clear = os.environ.get("IRCOT_KEYS_IN_CLEAR") == "1"
+    return url.startswith("https:") or is_here(url) or in_clear
+
+
+def read_key(name: str) -> str:
+    """A key in the environment, "" if there is none. One that cannot be sent is not shown."""
+    if not re.fullmatch("[!-~]*", key := os.environ.get(name, "").strip()):
+        raise UserError(f"{name}: found another text than visible ASCII characters; correct it")
+    return key

@@ -14,9 +14,7 @@ from ircotlib.files import ROOT, movable
 
 @cache
 def import_plugins(kind: str) -> tuple[ModuleType, ...]:
-    """The modules that may have records of a kind: "systems", "datasets" or "retrievers". Ours come
-    first, then the Python files in the folder of plug-ins.
-    """
+    """The modules that may have "systems", "datasets" or "retrievers": ours, then plug-ins."""
     own = []
     if kind != "retrievers":
         room = import_module(f"ircotlib.{kind}")

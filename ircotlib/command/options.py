@@ -17,9 +17,8 @@ PATHS = "data_dir demonstrations model agent second_model gpt3".split()  # those
 
 def new_parser(description: str, program: str | None = None) -> argparse.ArgumentParser:
     """An option parser. `program`: its name in the usage line."""
-    layout = argparse.RawDescriptionHelpFormatter
-    about = inspect.cleandoc(description)
-    return argparse.ArgumentParser(program, description=about, formatter_class=layout)
+    how = {"formatter_class": argparse.RawDescriptionHelpFormatter}
+    return argparse.ArgumentParser(program, description=inspect.cleandoc(description), **how)
 
 
 def add_profile(parser: argparse.ArgumentParser, default: str = "mini") -> None:

@@ -146,7 +146,6 @@ class Engine:
         except Exception as error:
             failed = f"{type(backend).__name__} failed"
             raise RuntimeError(describe(failed, batch, error)) from error
-        # all tasks that wait for one of these replies continue
         answered, known = [task for task in waiting if task.key in replies], {*stored}
         for task in answered:
             asked = task.key

@@ -3,7 +3,6 @@
 """
 
 import hashlib
-import os
 import re
 import sys
 import time
@@ -19,7 +18,7 @@ import pandas as pd
 
 from ircotlib.errors import Unavailable, UserError
 from ircotlib.files import PRICES, need
-from ircotlib.keys import is_here, may_have_key
+from ircotlib.keys import is_here, may_have_key, read_key
 from ircotlib.models.choices import Failed, Written, read_choice
 from ircotlib.models.replies import Request, check, count_rows, read_reply, write_reply
 from ircotlib.program import LINE, SENTENCE_OF_LINE, Generate, Message, Sample
@@ -107,7 +106,7 @@ class ServerModel:
         need("openai", "server")
         import openai
 
-        key = (may_have_key(self.url) and os.environ.get(KEY, "").strip()) or NO_KEY
+        key = (may_have_key(self.url) and read_key(KEY)) or NO_KEY
         patience = {"timeout": openai.Timeout(TIMEOUT, connect=10.0), "max_retries": RETRIES}
         # a proxy must not see requests to this machine
         http = openai.DefaultHttpxClient(trust_env=not is_here(self.url))

@@ -154,5 +154,5 @@ def test_three_fixed_sets_of_fifteen_with_all_kinds(folder):
         sets = demonstration_sets(examples, dataset, folder=folder / "prompts")
         assert [len({d.id for d in chosen}) for chosen in sets] == [15, 15, 15]
         assert len({tuple(d.id for d in chosen) for chosen in sets}) == 3
-    with pytest.raises(ValueError, match="found no demonstration with id"):
+    with pytest.raises(ValueError, match="expected three lists of different ids"):
         demonstration_sets(examples, "iirc")  # the authors' own sets, if no folder has others
