@@ -9,9 +9,9 @@ import pandas as pd
 from ircotlib.annotate.factuality import Item, Verdicts, draw_items
 from ircotlib.datasets.facts import Facts
 from ircotlib.parameters import Parameters
-from ircotlib.systems.searchain import CITATION, citations
+from ircotlib.systems.searchain import CITATIONS, citations
 
-MARKS = re.compile(rf"{CITATION.pattern}(?: ?{CITATION.pattern})*[.,;:]?")
+MARKS = re.compile(rf"{CITATIONS.pattern}[.,;:]?")
 
 
 def read_references(

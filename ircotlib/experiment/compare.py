@@ -14,7 +14,7 @@ from ircotlib.experiment.runs import Run, carry_out, clear_runs, share_measure
 from ircotlib.experiment.setup import Setup, program_of
 from ircotlib.experiment.workers import answer_ahead
 from ircotlib.files import show_progress
-from ircotlib.systems import RECALL, System
+from ircotlib.systems import RECALL, SETS, System
 
 TUNED = ["dataset", "system", "metric"]
 SCORES = "id kind recall profile model style reader dataset system demonstrations metric".split()
@@ -113,7 +113,7 @@ def find_best(grid: list[Run], scores: Mapping[Path, pd.DataFrame]) -> tuple[Run
 
 def runs_to_test(best: Run, sets: int) -> list[Run]:
     """The test runs with the setting of a run, one for each demonstration set if it shows some."""
-    shown = best.setup.demonstrated and best.system.shows_sets
+    shown = best.setup.demonstrated and (best.system.reads or best.system.demonstrated_by == SETS)
     numbered = [{"demonstration_set": number} for number in range(sets)] if shown else [{}]
     return [best._replace(part="test", setting=best.setting | number) for number in numbered]
 

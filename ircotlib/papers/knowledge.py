@@ -18,8 +18,7 @@ from ircotlib.metrics import cover_em
 from ircotlib.papers.searchain import Row
 from ircotlib.program import LINE, Generate, Program
 from ircotlib.results.statistics import mean_interval
-from ircotlib.systems import System, choose_systems
-from ircotlib.systems.readers import WritePrompt
+from ircotlib.systems import System, WritePrompt, choose_systems
 
 Parts = Mapping[str, Sequence[SubQuestion]]  # by question id
 

@@ -142,12 +142,12 @@ def test_react_observes_what_its_examples_say(family):
             if observed.startswith("Could not find"):
                 titles = literal_eval(observed.partition("Similar: ")[2].removesuffix("."))
                 assert len(titles) == 5 and text not in titles
-                assert play(search_page(text, True), [tuple(titles)])[1] == ((), observed)
+                assert play(search_page(text), [tuple(titles)])[1] == ((), observed)
             elif verb == "search":
                 looked_up = takewhile(lambda step: step[0] == "lookup", steps[number + 1 :])
                 below = [shown.partition(") ")[2] for _, _, shown in looked_up]
                 paragraph = Paragraph("p", text, " ".join([observed, *below]))
-                paragraphs, seen = play(search_page(text, True), [(text,), (paragraph,)])[1]
+                paragraphs, seen = play(search_page(text), [(text,), (paragraph,)])[1]
                 assert seen == observed
                 page = OpenPage(paragraphs)
             else:

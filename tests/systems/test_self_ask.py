@@ -11,7 +11,7 @@ from ircotlib.program import LINE, Generate, Retrieve
 from ircotlib.systems.direct import NEXT
 from ircotlib.systems.least_to_most import least_to_most
 from ircotlib.systems.plan_and_solve import plan_and_solve, plan_and_solve_with_ir
-from ircotlib.systems.self_ask import BEGUN, read_asking, self_ask, self_ask_with_search
+from ircotlib.systems.self_ask import read_asking, self_ask, self_ask_with_search
 from ircotlib.text import list_items
 
 ASKING = ["Yes.", "Follow up: Where was Grieg born?", "Intermediate answer: Norway."]
@@ -30,10 +30,6 @@ def test_self_ask_writes_all_at_once():
     requests, result = play(self_ask(QUESTION, prompts=stages("ask")), ["\n".join(ASKING)])
     assert requests == [Generate(ASK, (NEXT_QUESTION,), 256)]
     assert (result.answer, result.fault, result.thoughts) == ("Oslo", "", tuple(ASKING))
-    system = self_ask(QUESTION, prompts=stages("ask"), begun=BEGUN)
-    requests, result = play(system, ["\n".join(["Where was Grieg born?", *ASKING[2:]])])
-    assert requests == [Generate(f"{ASK} Yes.\nFollow up:", (NEXT_QUESTION,), 256)]
-    assert result.thoughts == tuple(ASKING)
 
 
 FINALS = {f"No.{FINAL} Alien: Covenant.": "Alien: Covenant", f"{FINAL} Oslo.\nA city.": "Oslo"}
@@ -67,9 +63,16 @@ def test_self_ask_with_search_goes_round_with_what_it_reads():
 
 @pytest.mark.parametrize("read", [[(GRIEG,), "Unknown."], [()]], ids=["unknown", "nothing"])
 def test_self_ask_with_search_is_capped_and_then_asked_for_the_final_answer(read):
-    prompts = stages("ask", "read")
-    system = self_ask_with_search(QUESTION, prompts=prompts, begun=BEGUN, max_follow_ups=2)
-    replies = ["Where?", *read, "Norway.", "Follow up: Which?", *read, "Oslo.", "Oslo."]
+    system = self_ask_with_search(QUESTION, prompts=stages("ask", "read"), max_follow_ups=2)
+    replies = [
+        "Yes.\nFollow up: Where?",
+        *read,
+        "Norway.",
+        "Follow up: Which?",
+        *read,
+        "Oslo.",
+        "Oslo.",
+    ]
     requests, result = play(system, replies)
     queries = [request.query for request in requests if isinstance(request, Retrieve)]
     assert queries == ["Where?", "Which?"]

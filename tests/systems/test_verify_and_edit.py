@@ -25,16 +25,6 @@ def test_chains_that_agree_are_kept():
     assert (result.answer, result.reading, result.fault) == ("Oslo", "A. The answer is Oslo.", "")
 
 
-def test_chains_that_agree_are_edited_too_where_all_are():
-    """As in the released programs."""
-    chains = drawn("First, Grieg was born in Sweden. The answer is Lund.", *[LUND] * 4)
-    replies = [chains, "Where was Grieg born?", (GRIEG,), "Grieg was born in Norway."]
-    program = verify_and_edit(QUESTION, prompts=PROMPTS, always_edit=True)
-    requests, result = play(program, [*replies, "The answer is Oslo."])
-    assert len(requests) == 5 and result.answer == "Oslo"
-    assert result.thoughts == ("First, Grieg was born in Norway.",)
-
-
 def test_chains_that_do_not_are_edited():
     replies = [drawn(*CHAINS, scores=[-0.1, -2.0, -1.0, -0.1, -0.1])]
     replies += [" Where was Grieg born?".strip(), (GRIEG,), "Grieg was born in Norway."]
