@@ -9,11 +9,7 @@ from ircotlib.data import Node, Paragraph, Question
 from ircotlib.metrics import rouge_l
 from ircotlib.program import Duplicate, Extract, Extracted, Generate, Message, Retrieve
 from ircotlib.systems import all_systems
-from ircotlib.systems.searchain import (
-    END,
-    searchain,
-    searchain_without_ir,
-)
+from ircotlib.systems.searchain import END, searchain, searchain_without_ir
 
 ASKED = "Where do greyhound buses in the birthplace of Spirit if...'s performer leave from?"
 QUESTION = Question("q", ASKED, ("Toronto Coach Terminal",), (), "test")

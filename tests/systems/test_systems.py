@@ -11,15 +11,7 @@ from ircotlib.files import REPORTED
 from ircotlib.parameters import grid_names
 from ircotlib.plugins import import_plugins
 from ircotlib.prompting.templates import read_template
-from ircotlib.systems import (
-    ANSWER,
-    OWN,
-    RECALL,
-    SETS,
-    all_systems,
-    choose_systems,
-    shipped,
-)
+from ircotlib.systems import ANSWER, OWN, RECALL, SETS, all_systems, choose_systems, shipped
 
 
 def test_the_grids_are_the_papers():

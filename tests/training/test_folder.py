@@ -52,5 +52,3 @@ def test_an_empty_folder_and_an_unfinished_training_are_claimed(tmp_path, monkey
     for name in ("model.safetensors", CHECKPOINT):  # killed while it wrote its model
         (tmp_path / name).write_bytes(b"")
     claim(tmp_path)
-
-

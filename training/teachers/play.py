@@ -113,11 +113,7 @@ class Recorder:
 
 
 def play_system(
-    system: System,
-    mind: Mind,
-    teachers: Mapping[str, Teacher],
-    open_prompt: OpenPrompt,
-    **setting,
+    system: System, mind: Mind, teachers: Mapping[str, Teacher], open_prompt: OpenPrompt, **setting
 ) -> list[Turn]:
     """Play a system on the question of a mind and return its turns. `teachers`: by "module/stage";
     `setting`: parameters of the system's program.
