@@ -44,14 +44,6 @@ def test_sub_questions_are_answered_and_then_the_question():
     assert result.reading == "It is. So the answer is: Oslo."
 
 
-def test_a_list_of_answers_is_shown_to_the_next_sub_question():
-    replies = [CALLS[0], (GRIEG,), '["Bergen", "Norway"]', "[EOQ]"]
-    requests, result = play(decomp(QUESTION, prompts=PROMPTS), replies)
-    shown = '\nA: {"titles": ["Grieg"], "answer": ["Bergen", "Norway"]}\nQS:'
-    assert requests[-1].prompt.endswith(shown)
-    assert result.answer == "Bergen Norway"
-
-
 @pytest.mark.parametrize(
     ("reply", "answers"),
     [

@@ -40,8 +40,3 @@ def test_an_answer_counts_the_more_the_better_its_paragraph_ranks():
     for first, second, best in ((-1.0, -0.4, "Rome"), (-1.0, -0.2, "Norway")):
         replies = [(LONG, OSLO), answer("Rome", first), answer("Norway", second)]
         assert play(interaug(QUESTION, prompts=PROMPTS), replies)[1].answer == best
-
-
-def test_without_scores_the_majority():
-    replies = [(LONG, OSLO, LUND), answer("Rome", -0.1), answer("Norway"), answer("norway.")]
-    assert play(interaug(QUESTION, prompts=PROMPTS), replies)[1].answer == "Norway"

@@ -12,7 +12,6 @@ from ircotlib.systems.direct import NEXT
 from ircotlib.systems.least_to_most import least_to_most
 from ircotlib.systems.plan_and_solve import plan_and_solve, plan_and_solve_with_ir
 from ircotlib.systems.self_ask import read_asking, self_ask, self_ask_with_search
-from ircotlib.text import list_items
 
 ASKING = ["Yes.", "Follow up: Where was Grieg born?", "Intermediate answer: Norway."]
 ASKING += ["Follow up: What is the capital of Norway?", "Intermediate answer: Oslo."]
@@ -103,23 +102,6 @@ def test_least_to_most_without_a_list_asks_the_question_alone():
     requests, result = play(system(QUESTION), ["I do not know.", ""])
     assert requests[1:] == [Generate(f"solve|{ASKED}||", LINE, 256)]
     assert (result.answer, result.fault) == ("", "no list of sub-questions, no answer")
-    # no more than the cap, and the question itself only once
-    requests, _ = play(system(QUESTION), [f"1. {ASKED}\n2. {BORN}\n3. {CITY}", "Norway", "Oslo"])
-    assert requests[-1].prompt == f"solve|{BORN}||Norway\nQ: {ASKED}\nA:"
-
-
-@pytest.mark.parametrize(
-    ("text", "items"),
-    [
-        ("1. Where?\n2) Who? \n Step 3: Find 4.5 of it.", ["Where?", "Who?", "Find 4.5 of it."]),
-        ("Plan:\n1. Find it.\nSolution", ["Find it."]),
-        ("1.\n2. Who?", ["Who?"]),
-        ("1809 was a year. 2. is no item.", []),
-        ("", []),
-    ],
-)
-def test_the_items_of_a_list(text, items):
-    assert list_items(text) == items
 
 
 PLAN = "Plan:\n1. Find the country of Grieg.\n2. Find its capital."
@@ -157,7 +139,3 @@ def test_plan_and_solve_with_ir_without_a_plan_retrieves_with_the_question():
     text = f"Hm.\nSolution:\nIt is Oslo.{SO}"
     assert requests[3] == Generate(f"read|{ASKED}|oslo grieg|{text}", LINE, 32)
     assert (result.answer, result.paragraphs, result.fault) == ("Oslo", (OSLO, GRIEG), "no plan")
-    # no more steps than the cap, no paragraph twice
-    requests, result = play(system(QUESTION), [PLAN, (OSLO, OSLO), SOLVED])
-    assert requests[1] == Retrieve("Find the country of Grieg.", 2)
-    assert result.paragraphs == (OSLO,)

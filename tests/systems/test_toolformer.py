@@ -9,7 +9,6 @@ from ircotlib.systems.toolformer import toolformer
 QUESTION = Question("q", "What is Grieg's capital?", ("Oslo",), (), "test")
 PROMPTS = writers("toolformer", "write")
 GRIEG = Paragraph("g", "Grieg", "Grieg was [in 1843] born in Norway.")
-OSLO = Paragraph("o", "Oslo", "Oslo is Norway's capital.")
 ASK = "Q: What is Grieg's capital?\nA:"
 STOP = ("→", "\n")
 CALLED = "He is from [WikiSearch(Grieg (composer))→ Grieg was [in 1843] born in Norway.]"
@@ -26,16 +25,6 @@ def test_a_call_is_answered_and_the_text_goes_on():
     assert (result.answer, result.paragraphs, result.fault) == ("Oslo", (GRIEG,), "")
     assert result.thoughts == (f"{CALLED} Norway. The answer is Oslo.",)
     assert result.reading == "He is from Norway. The answer is Oslo."
-
-
-def test_two_calls_where_two_are_allowed():
-    replies = ["He is from [WikiSearch(Grieg (composer))", (GRIEG,), "Norway. [WikiSearch(Norway)"]
-    replies += [(OSLO,), "Oslo. [WikiSearch(more)→ no] The answer is: Oslo."]
-    requests, result = play(toolformer(QUESTION, prompts=PROMPTS, max_calls=2), replies)
-    assert requests[2] == Generate(f"{ASK} {CALLED}", STOP, 200)
-    again = f"{ASK} {CALLED} Norway. [WikiSearch(Norway)→ Oslo is Norway's capital.]"
-    assert requests[3:] == [Retrieve("Norway", 1), Generate(again, LINE, 200)]
-    assert (result.answer, result.paragraphs, result.fault) == ("Oslo", (GRIEG, OSLO), "")
 
 
 def test_a_text_without_a_call_or_an_answer():
