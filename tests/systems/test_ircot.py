@@ -115,22 +115,6 @@ def test_titles_are_read_as_json_or_between_commas(text, titles):
     assert read_titles("[]") == read_titles("") == []
 
 
-def test_ircot_with_a_main_passage_goes_round_within_its_pages():
-    program = within_pages(partial(ircot, prompts=PROMPTS, k=2))
-    requests, result = play(program, NAMED + TURNS)
-    assert requests == [
-        *NAMING,
-        Retrieve(ASKED, 2, PAGES),
-        Generate(f"{ASKED} | ride lost park | ", SENTENCE, 200),
-        Retrieve(THOUGHTS[0], 2, PAGES),
-        Generate(f"{ASKED} | ride lost park mack | {THOUGHTS[0]}", SENTENCE, 200),
-        Retrieve(THOUGHTS[1], 2, PAGES),
-        Generate(f"{ASKED} | ride lost park mack wald | {' '.join(THOUGHTS[:2])}", SENTENCE, 200),
-    ]
-    assert result.paragraphs == (RIDE, LOST, PARK, MACK, WALD)
-    assert result.thoughts == tuple(THOUGHTS)
-
-
 def test_the_main_passage_counts_towards_the_15_paragraphs():
     replies = ["", tuple(MANY[:8]), "One.", tuple(MANY[8:16]), "So the answer is: 3."]
     system = partial(ircot, prompts=PROMPTS, k=8)

@@ -3,7 +3,7 @@
 from replying import drawn, play, writers
 
 from ircotlib.data import Paragraph, Question
-from ircotlib.program import LINE, Generate, NearestTitle, Retrieve, Sample
+from ircotlib.program import LINE, Generate, Sample
 from ircotlib.prompting.prompt import read_template
 from ircotlib.systems.react import OpenPage, react, react_cot_sc, read_action
 
@@ -25,50 +25,6 @@ def asked(*lines, step, marker="Thought"):
 
 def thinking(*lines, step):
     return Generate(asked(*lines, step=step), (f"\nObservation {step}:",), 100)
-
-
-LINES = f"""Thought 1: I search Jaws.
-Action 1: Search[Jaws]
-Observation 1: Could not find Jaws. Similar: ['Jaws (film)', 'Jaws 2'].
-Thought 2: The film.
-Action 2: Search[jaws (film)]
-Observation 2: Jaws is a film. Steven Spielberg directed it.
-Thought 3: Then him.
-Action 3: Search[Steven Spielberg]
-Observation 3: {MANY.removesuffix(" One film is Amistad.")}
-Thought 4: Born?
-Action 4: Lookup[BORN]
-Observation 4: (Result 1 / 1) He was born in Cincinnati.
-Thought 5: Again.
-Action 5: Lookup[BORN]
-Observation 5: No more results.
-Thought 6: Done.
-Action 6: Finish[Cincinnati]""".splitlines()
-REPLIES = [
-    *("I search Jaws.\nAction 1: Search[Jaws]", ("Jaws (film)", "Jaws 2")),
-    *("The film.\nAction 2: Search[jaws (film)]", ("Jaws (film)",), (JAWS,)),
-    *("Then him.\nAction 3: Search[Steven Spielberg]", ("Steven Spielberg",), (STEVEN,)),
-    *("Born?\nAction 4: Lookup[BORN]", "Again.\nAction 5: Lookup[BORN]"),
-    "Done.\nAction 6: Finish[Cincinnati]",
-]
-
-
-def test_it_searches_looks_up_and_finishes():
-    requests, result = play(react(QUESTION, prompts=PROMPTS), REPLIES)
-    assert requests == [
-        thinking(step=1),
-        NearestTitle("Jaws", 5),
-        thinking(*LINES[:3], step=2),
-        NearestTitle("jaws (film)", 5),
-        Retrieve("jaws (film)", 1, ("Jaws (film)",)),
-        thinking(*LINES[:6], step=3),
-        NearestTitle("Steven Spielberg", 5),
-        Retrieve("Steven Spielberg", 1, ("Steven Spielberg",)),
-        *(thinking(*LINES[: 3 * step - 3], step=step) for step in (4, 5, 6)),
-    ]
-    assert result.thoughts == tuple(LINES)
-    assert (result.answer, result.reading) == ("Cincinnati", LINES[-1])
-    assert (result.paragraphs, result.fault) == ((JAWS, STEVEN), "")
 
 
 def test_a_thought_without_its_action_is_asked_for_the_action():

@@ -8,7 +8,6 @@ from replying import CAPITAL_ASKED as ASKED
 from replying import GRIEG, OSLO, play, stages
 
 from ircotlib.program import LINE, Generate, Retrieve
-from ircotlib.systems.direct import NEXT
 from ircotlib.systems.least_to_most import least_to_most
 from ircotlib.systems.plan_and_solve import plan_and_solve, plan_and_solve_with_ir
 from ircotlib.systems.self_ask import read_asking, self_ask, self_ask_with_search
@@ -84,19 +83,6 @@ def test_self_ask_with_search_is_capped_and_then_asked_for_the_final_answer(read
 BORN, CITY = "Where was Grieg born?", "What is the capital of Norway?"
 
 
-def test_least_to_most_answers_one_sub_question_after_the_other():
-    system = least_to_most(QUESTION, prompts=stages("decompose", "solve"))
-    requests, result = play(system, [f"1. {BORN}\n2. {CITY}", "Norway", "Oslo", "Oslo."])
-    assert requests == [
-        Generate(f"decompose|{ASKED}||", NEXT, 256),
-        Generate(f"solve|{BORN}||", LINE, 256),
-        Generate(f"solve|{BORN}||Norway\nQ: {CITY}\nA:", LINE, 256),
-        Generate(f"solve|{BORN}||Norway\nQ: {CITY}\nA: Oslo\nQ: {ASKED}\nA:", LINE, 256),
-    ]
-    assert (result.answer, result.reading, result.fault) == ("Oslo", "Oslo.", "")
-    assert result.thoughts == (f"{BORN} Norway", f"{CITY} Oslo")
-
-
 def test_least_to_most_without_a_list_asks_the_question_alone():
     system = partial(least_to_most, prompts=stages("decompose", "solve"), max_questions=1)
     requests, result = play(system(QUESTION), ["I do not know.", ""])
@@ -116,19 +102,6 @@ def test_a_solution_without_an_answer_is_asked_for_it():
     assert (result.answer, result.reading) == ("Oslo", f"{PLAN}{SO} Oslo.")
     _, result = play(system(QUESTION), ["", ""])
     assert result.fault == "no answer in the chain"
-
-
-def test_plan_and_solve_with_ir_retrieves_once_with_each_step():
-    system = plan_and_solve_with_ir(QUESTION, prompts=stages("solve", "read"))
-    requests, result = play(system, [PLAN, (GRIEG,), (OSLO,), SOLVED])
-    assert requests == [
-        Generate(f"solve|{ASKED}||", ("\nSolution:", *NEXT), 256),
-        Retrieve("Find the country of Grieg.", 1),
-        Retrieve("Find its capital.", 1),
-        Generate(f"read|{ASKED}|grieg oslo|{PLAN}\nSolution:", NEXT, 256),
-    ]
-    assert (result.answer, result.paragraphs, result.fault) == ("Oslo", (GRIEG, OSLO), "")
-    assert result.reading == f"{PLAN}\nSolution:\n{SOLVED}"
 
 
 def test_plan_and_solve_with_ir_without_a_plan_retrieves_with_the_question():

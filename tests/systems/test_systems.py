@@ -1,11 +1,8 @@
 """The registry of systems: the papers' constants, data/systems.csv, and a plug-in."""
 
-from pathlib import Path
-
 import pandas
 import pytest
 
-from ircotlib import program
 from ircotlib.datasets import find_dataset
 from ircotlib.files import REPORTED
 from ircotlib.parameters import grid_names
@@ -105,8 +102,3 @@ def test_a_file_in_the_folder_is_a_system(plugins):
     import_plugins.cache_clear()
     with pytest.raises(ValueError, match="found two systems named 'Two steps'"):
         all_systems()
-
-
-def test_every_file_of_the_folder_registers_systems_or_serves_them():
-    names = {path.stem for path in Path(program.__file__).with_name("systems").glob("*.py")}
-    assert names - {system.module for system in all_systems().values()} == {"__init__"}
