@@ -1,4 +1,4 @@
-"""Direct Prompting, CoT, CoT-SC, Auto-CoT and RECITE, played by hand."""
+"""Direct Prompting, CoT, CoT-SC and Auto-CoT, played by hand."""
 
 from functools import partial
 
@@ -11,7 +11,6 @@ from ircotlib.program import LINE, Generate, Sample, Sampled
 from ircotlib.systems.auto_cot import auto_cot, cluster_texts, write_example
 from ircotlib.systems.cot import cot, cot_sc
 from ircotlib.systems.direct import NEXT, direct_prompting
-from ircotlib.systems.recite import END, recite_and_answer
 
 
 def test_direct_prompting_answers_at_once():
@@ -87,21 +86,3 @@ def test_clusters_are_of_any_vectors_and_those_nearest_the_centre_come_first():
     clusters = cluster_texts(texts, 2, embed, 0)
     assert sorted(clusters) == [[2, 5, 4], [3, 1, 0]]
     assert cluster_texts(("1", "1"), 4, embed, 0) == [[0, 1]]  # no more clusters than texts
-
-
-SHOWN = "Grieg was Norwegian.\n\nAnswer 2: Oslo is the capital of Norway."
-
-
-def test_recite_answers_from_each_recitation():
-    drawn = tuple(Sampled(text, None) for text in (SHOWN, "Bergen.", "Oslo."))
-    system = recite_and_answer(QUESTION, prompts=stages("recite", "answer"), n=3)
-    replies = [drawn, "I cannot tell.", "The answer is Oslo.", "The answer is oslo."]
-    requests, result = play(system, replies)
-    assert requests == [
-        Sample(f"recite|{ASKED}||", 3, 0.7, END, 128),
-        Generate(f"answer|{ASKED}|||{SHOWN}", LINE, 16),
-        Generate(f"answer|{ASKED}|||Bergen.", LINE, 16),
-        Generate(f"answer|{ASKED}|||Oslo.", LINE, 16),
-    ]
-    assert (result.answer, result.reading) == ("Oslo", "The answer is Oslo.")
-    assert result.thoughts == ("Bergen.",) and result.fault == "no answer from 1 of 3 recitations"

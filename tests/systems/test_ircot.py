@@ -115,7 +115,8 @@ def test_titles_are_read_as_json_or_between_commas(text, titles):
     assert read_titles("[]") == read_titles("") == []
 
 
-def test_the_main_passage_counts_towards_the_15_paragraphs():
-    replies = ["", tuple(MANY[:8]), "One.", tuple(MANY[8:16]), "So the answer is: 3."]
-    system = partial(ircot, prompts=PROMPTS, k=8)
-    assert play(within_pages(system), replies)[1].paragraphs == (RIDE, *MANY[:14])
+def test_retrievals_are_within_pages_and_the_main_passage_counts_towards_the_15_paragraphs():
+    replies = [*NAMED, tuple(MANY[:8]), "One.", tuple(MANY[8:16]), "So the answer is: 3."]
+    requests, result = play(within_pages(partial(ircot, prompts=PROMPTS, k=8)), replies)
+    assert requests[:4] == NAMING and result.paragraphs == (RIDE, *MANY[:14])
+    assert requests[4::2] == [Retrieve(ASKED, 8, PAGES), Retrieve("One.", 8, PAGES)]
