@@ -19,10 +19,9 @@ and training.jsonl (the training curves); for the reader, reading.json and readi
     reader/     the extractive reader
     agent/      the causal model that plays every system
     loop.py     what all trainings share: steps, checkpoints, the files of the trained model
-    causal.py   the attention and the losses of both causal models
-    attention_losses.py  the losses of attention, the T5s' too
+    causal.py   the attention and the losses of both causal models, some the T5s' too
     positions.py  the tables of positions that the losses need
-    words.py    the vocabulary; worlds.py: training worlds; rate.py: the learning rate; muon.py
+    words.py    the vocabulary; worlds.py: training worlds; rate.py: the learning rate
 
 In each room, a module draw_… draws examples, encode.py or model.py turns them into tensors,
 learn.py trains, and evaluate.py measures.

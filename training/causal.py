@@ -13,7 +13,6 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
 
 from ircot_laboratory.world.relations import RELATION_NAMES
-from training.attention_losses import looking_loss, naming_loss
 from training.positions import OUTCOMES
 
 
@@ -123,6 +122,22 @@ def causal_losses(
     return losses
 
 
+def looking_loss(weights: list[torch.Tensor]) -> torch.Tensor:
+    """Supervised attention: the mean of -log of the attention weights at the right positions."""
+    return -sum((weight.float() + 1e-6).log().mean() for weight in weights) / len(weights)
+
+
+def naming_loss(
+    words: nn.Linear, relation: nn.Linear, states, subjects, relations, embedding
+) -> torch.Tensor:
+    """Mean loss of naming subjects [n, 2] and relations [n] from states [n, width]; `words` and
+    `relation`: the teacher's heads.
+    """
+    named = words(states).view(len(states), 2, -1) @ embedding.T
+    loss = nn.functional.cross_entropy(named.flatten(0, 1).float(), subjects.flatten())
+    return loss + 0.3 * nn.functional.cross_entropy(relation(states).float(), relations)
+
+
 def writing_loss(
     written: torch.Tensor, token: torch.Tensor, weights: torch.Tensor | None
 ) -> torch.Tensor:
@@ -136,8 +151,5 @@ def writing_loss(
 def _naming_loss(
     teacher: CausalTeacher, states: torch.Tensor, table: torch.Tensor, embedding: torch.Tensor
 ) -> torch.Tensor:
-    """The loss of naming subject and relation, the columns 2 to 4 of a table, from the states of
-    its rows.
-    """
     heads = teacher.words, teacher.relation
     return naming_loss(*heads, states, table[:, 2:4], table[:, 4], embedding)

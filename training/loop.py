@@ -55,47 +55,39 @@ class Training:
         partial.replace(path)
 
     def restore(self, path: Path) -> None:
-        """Resume from a checkpoint. Raises ValueError if it cannot be read, if its training has
-        other options, or if it was written by a version that did not keep them.
-        """
+        """Resume from a checkpoint. Raises ValueError if it is damaged or of other options."""
         try:
             state = torch.load(path, weights_only=True, map_location=self.model.device)
-            recipe = state.get("recipe")
         except Exception as error:  # a damaged file can make torch raise almost any of them
             reason = str(error).partition("\n")[0]
             remedy = "delete it to start again"
             raise ValueError(f"{path}: found no checkpoint ({reason}); {remedy}") from None
-        check_recipe(path, recipe, self.recipe)
+        check_recipe(path, state["recipe"], self.recipe)
         for name, part in self._parts().items():
             part.load_state_dict(state[name])
         self.step, self.seconds, self.curves = state["step"], state["seconds"], state["curves"]
 
 
-def check_recipe(path: Path, found: dict | None, expected: dict) -> None:
-    """Raise ValueError, naming the differences, if a checkpoint has another recipe or none."""
+def check_recipe(path: Path, found: dict, expected: dict) -> None:
+    """Raise ValueError, naming the differences, if a checkpoint has another recipe."""
     remedy = "give the options that it was begun with, or another --out"
-    if found is None:
-        raise ValueError(f"{path}: found no options in this checkpoint, expected them; {remedy}")
     names = [name for name in expected | found if found.get(name) != expected.get(name)]
+    before, now = (", ".join(f"{n} {r.get(n)}" for n in names) for r in (found, expected))
     if names:
-        before, now = (
-            ", ".join(f"{name} {recipe.get(name)}" for name in names)
-            for recipe in (found, expected)
-        )
         raise ValueError(f"{path}: found a training with {before}, expected {now}; {remedy}")
 
 
-def split_weights(
-    model: nn.Module, teacher: nn.Module
-) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
-    """The matrices of the model's linear layers, which Muon is for (Jordan et al. 2024), and all
-    other weights, the teacher's too.
+def make_optimizers(model: nn.Module, teacher: nn.Module, peak: float) -> list:
+    """Muon for the matrices of the model's linear layers (Jordan et al. 2024), with updates of the
+    size of AdamW's, so that both can share a learning rate; AdamW for all other weights.
     """
     embedding = model.get_input_embeddings().weight  # shared with the output layer
     layers = [layer.weight for layer in model.modules() if isinstance(layer, nn.Linear)]
     matrices = dict.fromkeys(weight for weight in layers if weight is not embedding)
     weights = (*model.parameters(), *teacher.parameters())
-    return list(matrices), [weight for weight in weights if weight not in matrices]
+    rest = [weight for weight in weights if weight not in matrices]
+    usual = {"weight_decay": 0.0, "adjust_lr_fn": "match_rms_adamw"}
+    return [torch.optim.Muon(list(matrices), lr=peak, **usual), adamw(rest, peak)]
 
 
 def adamw(weights: list[nn.Parameter], peak: float) -> torch.optim.AdamW:
@@ -104,9 +96,7 @@ def adamw(weights: list[nn.Parameter], peak: float) -> torch.optim.AdamW:
 
 
 def descend(training: Training, losses: dict[str, torch.Tensor], *rates: float) -> Parts:
-    """Take one step down the sum of the losses, with a learning rate for each optimizer; return the
-    losses as numbers.
-    """
+    """Take one step down the sum of the losses, with a learning rate for each optimizer."""
     for weight in training.weights:
         weight.grad = None
     sum(losses.values()).backward()
@@ -180,9 +170,7 @@ def write_trained(
 
 @contextmanager
 def _notice_signals() -> Iterator[list[int]]:
-    """Within the block, the first SIGINT or SIGTERM is added to the list that is returned; a second
-    one raises KeyboardInterrupt.
-    """
+    """A list of the first SIGINT or SIGTERM; a second one raises KeyboardInterrupt."""
     noticed: list[int] = []
 
     def notice(number: int, frame: object) -> None:
@@ -199,9 +187,7 @@ def _notice_signals() -> Iterator[list[int]]:
 
 
 def run_command(train: Callable[..., None], *arguments: object) -> None:
-    """Call `train` as a command: a ValueError ends the program with one line and status 2; Ctrl-C
-    ends it with a line that says how to resume, and status 130.
-    """
+    """Call `train` as a command, which says in one line what is wrong or how to resume."""
     try:
         train(*arguments)
     except ValueError as error:

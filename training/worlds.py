@@ -21,9 +21,7 @@ def draw_worlds(step: int, seed: int) -> dict[str, World]:
 
 
 def make_training_world(seed: int, number: int, dataset: str, variety: float) -> World:
-    """A world with training names, the `number`-th of a training with this seed. If this variety
-    happens to have too few names, it is raised a little.
-    """
+    """The `number`-th world with training names; with too few names, its variety is raised."""
     seed = 1_000_000 * (seed + 1) + number
     try:
         return make_world(seed, 600, dataset, held_out=False, variety=variety)

@@ -20,7 +20,7 @@ from ircotlib.parameters import Parameters
 from ircotlib.results.runs import find_runs, in_order
 from ircotlib.results.statistics import summarise
 from ircotlib.systems import ANSWER, all_systems
-from ircotlib.systems.searchain import CITATION, citations
+from ircotlib.systems.searchain import CITATIONS, citations
 from ircotlib.text import gives_answer, sentences
 
 SHARE = "chains with a factual error, %"
@@ -29,7 +29,7 @@ FIGURE_7 = ("NoR QA", "OneR QA", "IRCoT QA")  # the systems whose chains people 
 PAIR = ("IRCoT QA", "OneR QA")  # REDUCTION: of the first against the second
 REPORTED = {"hotpotqa": 50, "2wikimultihopqa": 40}  # that reduction for GPT3 (IRCoT §5, text)
 COLUMNS = "dataset system metric mean low high n unsure judged_by reported".split()
-MARKS = re.compile(rf"{CITATION.pattern}(?: ?{CITATION.pattern})*[.,;:]?")
+MARKS = re.compile(rf"{CITATIONS.pattern}[.,;:]?")
 Verdicts = dict[tuple[str, int], str]  # "true", "false" or "unsure", by item and sentence
 
 

@@ -14,7 +14,7 @@ from ircotlib.experiment.runs import Run, carry_out, clear_runs, share_measure
 from ircotlib.experiment.setup import Setup, program_of
 from ircotlib.experiment.workers import answer_ahead
 from ircotlib.files import show_progress
-from ircotlib.systems import RECALL, System
+from ircotlib.systems import RECALL, SETS, System
 
 TUNED = ["dataset", "system", "metric"]
 SCORES = "id kind recall profile model style reader dataset system demonstrations metric".split()
@@ -65,7 +65,8 @@ def compare(
         tables.append(table)
         named = {"dataset": best.setup.dataset.name, "system": best.system.name}
         chosen.append(named | {"k": None, "m": None} | best.setting)
-        shown = best.setup.demonstrated and best.system.shows_sets
+        in_sets = best.system.reads or best.system.demonstrated_by == SETS
+        shown = best.setup.demonstrated and in_sets
         numbered = [{"demonstration_set": number} for number in range(sets)] if shown else [{}]
         tested = [best._replace(part="test", setting=best.setting | each) for each in numbered]
         clear_runs([*grid, *tested])

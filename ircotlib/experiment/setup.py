@@ -30,8 +30,7 @@ from ircotlib.prompting.templates import Template, read_template
 from ircotlib.retrieval import open_retriever
 from ircotlib.retrieval.corpus import write_corpus
 from ircotlib.systems import SETS, System, WritePrompt
-from ircotlib.systems.main_passage import with_main_passage
-from ircotlib.systems.readers import READER, READERS
+from ircotlib.systems.ircot import READER, read_paragraphs, with_main_passage
 
 # a title or a question in a table is text: a dollar sign in it does not begin a formula
 pd.set_option("display.html.use_mathjax", False)
@@ -139,7 +138,7 @@ class Setup:
     ) -> tuple[Template, list]:
         """The template of a stage and what its prompts show; see `prompt`."""
         p, style, shown = self.parameters, self.style, self.shown or self.dataset
-        template = read_template(system.folder, stage, style.name)
+        template = read_template(system.module, stage, style.name)
         by_sets = system.demonstrated_by == SETS
         none = (by_sets and m is sets.NO_DEMONSTRATIONS) or system.count_examples(shown) == 0
         if none or not style.demonstrated:
@@ -148,7 +147,7 @@ class Setup:
             of = p.demonstrations, shown.name, stage, style.name, m, demonstration_set
             found = sets.find_demonstrations(*of, "" if self.shown else shown.example_family)
             return template, found[-p.most_demonstrations :]
-        found = sets.find_examples(p.demonstrations, system.folder, stage, shown, template)
+        found = sets.find_examples(p.demonstrations, system.module, stage, shown, template)
         return template, list(found[: system.count_examples(shown)][: p.most_demonstrations])
 
     def prompt(
@@ -270,7 +269,7 @@ def program_of(
         prompt = setup.prompt(stage, m, demonstration_set, of)
 
         def write_with_purpose(*shown, **fields) -> Purposed:
-            return with_purpose(prompt(*shown, **fields), of.purpose(stage))
+            return with_purpose(prompt(*shown, **fields), f"{of.name} {of.stages[stage]}")
 
         return write_with_purpose
 
@@ -279,13 +278,13 @@ def program_of(
     ask_for_titles = cache(partial(write, "titles", READER))
 
     def read(question: Question, paragraphs: Sequence[Paragraph]) -> Program:
-        return READERS[kind](question, paragraphs, prompt=of_reader, max_tokens=max_tokens)
+        return read_paragraphs(question, paragraphs, of_reader, kind == "cot", max_tokens)
 
     offered = {"prompts": prompts, "read": read} | setup.ambient | setup.tokens(system)
     offered |= system.draw_at_most(setup.parameters.samples)
     if (examples := system.count_examples(setup.dataset)) is not None:
         offered["examples"] = examples
-    taken = {name: value for name, value in offered.items() if system.takes(name)} | setting
+    taken = {name: value for name, value in offered.items() if name in system.defaults} | setting
 
     def program(question: Question) -> Program:
         own = system.program(question, **taken)

@@ -23,8 +23,7 @@ from ircotlib.parameters import Parameters
 from ircotlib.program import LINE, Generate, Program
 from ircotlib.results.statistics import mean_interval
 from ircotlib.retrieval import retriever_name
-from ircotlib.systems import System, choose_systems
-from ircotlib.systems.readers import WritePrompt
+from ircotlib.systems import System, WritePrompt, choose_systems
 
 # what is asked: the question alone (OneR); the question, then a sentence for each step (IRCoT); or
 # a sub-question for each step (SearChain, Self-Ask, DecomP)

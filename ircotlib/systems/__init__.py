@@ -4,7 +4,6 @@ A program is registered by the decorator `system`; what tables and figures say o
 data/systems.csv. To add a system, add a file (docs/systems.md).
 """
 
-import csv
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +15,9 @@ from ircotlib.errors import UserError
 from ircotlib.files import SHIPPED
 from ircotlib.plugins import import_plugins
 from ircotlib.program import Program
+from ircotlib.tables import Number, read_table
 
+TABLE = SHIPPED / "data" / "systems.csv"
 WritePrompt = Callable[..., str]  # prompt(question, paragraphs, thoughts=(), **fields) -> text
 Prompts = Mapping[str, WritePrompt]  # by stage
 IRCOT, SEARCHAIN = "IRCoT", "SearChain"  # the papers whose experiments systems are part of
@@ -31,8 +32,7 @@ DRAWN = ("n", "votes", "queries")  # keywords of programs: how many texts are sa
 
 @dataclass(frozen=True)
 class System:
-    """A program under its paper's name. The fields from `study` on are its row of data/systems.csv;
-    a plug-in has these defaults.
+    """A program under its paper's name. From `study` on: its row of data/systems.csv, if any.
 
     `program(question, ...)` gets, by keyword, what it takes of: `prompts`, its prompt writers by
     stage; `read(question, paragraphs)`, the reader; its setting; and what a setup offers to all.
@@ -46,7 +46,6 @@ class System:
     # the program to which it passes all keywords that it does not take itself
     inner: Callable[..., Program] | None = None
     tuned_by: str = ANSWER  # by which score; RECALL of a system that only returns paragraphs
-    templates: str = ""  # their folder in prompts/, if not named as its file
 
     study: str = IRCOT  # the paper whose experiments it is part of
     demonstrated_by: str = EXAMPLES  # or SETS; and how many examples: by family, or by data set
@@ -57,17 +56,8 @@ class System:
 
     @property
     def module(self) -> str:
-        """The name of its file, which its grid's parameters begin with."""
+        """The name of its file, of its folder in prompts/, and before its parameters."""
         return self.program.__module__.rpartition(".")[2]
-
-    @property
-    def folder(self) -> str:
-        """The folder of its templates, in prompts/."""
-        return self.templates or self.module
-
-    def purpose(self, stage: str) -> str:
-        """What the model does at one of its stages, in words ("SearChain writes its answer")."""
-        return f"{self.name} {self.stages[stage]}"
 
     @cached_property
     def defaults(self) -> dict[str, object]:
@@ -76,23 +66,18 @@ class System:
         named = [p for each in programs for p in inspect.signature(each).parameters.values()]
         return {p.name: p.default for p in named if p.kind is not p.VAR_KEYWORD}
 
-    def takes(self, name: str) -> bool:
-        """Whether its program gets a keyword."""
-        return name in self.defaults
-
     @property
     def tokens(self) -> dict[str, int]:
         """The limits of its generations in tokens, by keyword; none for what shows IRCoT's sets,
         whose limit is the style's (IRCoT, released program).
         """
-        stated = self.defaults if self.demonstrated_by != SETS else {}
-        limits = {name: most for name, most in stated.items() if name.endswith("tokens")}
+        limits = {} if self.demonstrated_by == SETS else self.defaults
+        limits = {name: most for name, most in limits.items() if name.endswith("tokens")}
         return {name: most for name, most in limits.items() if isinstance(most, int)}
 
     def draw_at_most(self, most: int | None) -> dict[str, int]:
         """Its keywords that ask for more than `most` texts at a time, set to `most`; None: none."""
-        drawn = {name: self.defaults[name] for name in DRAWN if self.takes(name)}
-        return {name: most for name, n in drawn.items() if most and most < n}
+        return {name: most for name in DRAWN if most and most < self.defaults.get(name, 0)}
 
     def count_examples(self, dataset: Dataset) -> int | None:
         """How many examples its prompts show on a data set (SearChain, Table 11); None: all."""
@@ -110,44 +95,36 @@ class System:
     @property
     def reads(self) -> bool:
         """Whether it gets the reader, so that its outcome depends on it."""
-        return self.takes("read")
-
-    @property
-    def shows_sets(self) -> bool:
-        """Whether its outcome depends on which of IRCoT's three demonstration sets is shown."""
-        return self.reads or self.demonstrated_by == SETS
+        return "read" in self.defaults
 
 
 @cache
-def read_table() -> dict[str, dict]:
-    """What data/systems.csv says of systems: fields of their records, by name."""
-    fields = {}
-    with (SHIPPED / "data" / "systems.csv").open(encoding="utf-8", newline="") as file:
-        for order, row in enumerate(csv.DictReader(file)):
-            fields[row["name"]] = {
-                "study": row["study"],
-                "demonstrated_by": row["demonstrated_by"] or EXAMPLES,
-                "examples": {family: int(row[family]) for family in FAMILIES if row[family]},
-                "reported_names": tuple(row["reported_names"].split("; ")),
-                "family": (row["family"], int(row["shade"])),
-                "order": order,
-            }
-    return fields
+def shipped() -> dict[str, dict]:
+    """The rows of data/systems.csv, as fields of records, by name."""
+    return {
+        row["name"]: {
+            "study": row["study"],
+            "demonstrated_by": row["demonstrated_by"] or EXAMPLES,
+            "examples": {family: int(row[family]) for family in FAMILIES if row[family]},
+            "reported_names": tuple(row["reported_names"].split("; ")),
+            "family": (row["family"], row["shade"]),
+            "order": order,
+        }
+        for order, row in enumerate(read_table(TABLE, {"shade": Number(kind=int)}))
+    }
 
 
 def system(
     name: str, *, inner: Callable | None = None, tuned_by: str = ANSWER, **said: object
 ) -> Callable:
-    """Register the program below as a system of its file. Each keyword is a stage that has prompts,
-    with what the model does there ("asks itself the next question"), or a parameter that is tuned,
-    with its values.
+    """Register the program below. Each keyword is a stage that has prompts, with what the model
+    does there ("asks itself the next question"), or a parameter that is tuned, with its values.
     """
     stages = {key: words for key, words in said.items() if isinstance(words, str)}
     grid = {key: values for key, values in said.items() if key not in stages}
 
     def register(program: Callable[..., Program]) -> Callable[..., Program]:
-        row = read_table().get(name, {})
-        record = System(name, program, stages, grid, inner, tuned_by, **row)
+        record = System(name, program, stages, grid, inner, tuned_by, **shipped().get(name, {}))
         vars(sys.modules[program.__module__]).setdefault("SYSTEMS", []).append(record)
         return program
 
@@ -156,8 +133,7 @@ def system(
 
 def all_systems() -> dict[str, System]:
     """The systems of this folder and of plug-ins by name, in the order of tables and figures."""
-    modules = import_plugins("systems")
-    systems = [each for module in modules for each in getattr(module, "SYSTEMS", ())]
+    systems = [s for room in import_plugins("systems") for s in getattr(room, "SYSTEMS", ())]
     systems.sort(key=lambda each: (each.order, each.name))
     names = [each.name for each in systems]
     if twice := [name for name in names if names.count(name) > 1]:
@@ -170,6 +146,4 @@ def choose_systems(names: Sequence[str] = (), study: str = IRCOT) -> list[System
     systems = all_systems()
     if unknown := [name for name in names if name not in systems]:
         raise UserError(f"found the system {unknown[0]!r}, expected some of {', '.join(systems)}")
-    if names:
-        return [each for name, each in systems.items() if name in names]
-    return [each for each in systems.values() if each.study == study]
+    return [s for s in systems.values() if (s.name in names if names else s.study == study)]

@@ -48,8 +48,7 @@ def auto_cot(
     max_tokens: int = 256,  # of a chain (released program)
 ) -> Program:
     """Let the model write one example for each cluster of the data set's questions, zero-shot; then
-    answer with these examples and the same "Let's think step by step." (Zhang 2023 §4). No gold
-    answer is used.
+    answer with these examples and the same "Let's think step by step." (Zhang 2023 §4).
 
     `others`: all questions of the data set, which ask for the same examples. `embed(texts)`: one
     vector per text: that of a dense retriever's model where there is one; otherwise TF-IDF, which
@@ -76,9 +75,7 @@ def write_example(
     max_tokens: int = 256,  # released program
     answer_tokens: int = 32,  # released program
 ) -> Program:
-    """Write an example for the first question that is short enough and gets a short, complete chain
-    and an answer; return a list of it, or an empty list (Zhang 2023 §4, released program).
-    """
+    """A list of the first question that gets a short, complete chain, as an example (§4)."""
     for question in questions:
         if len(question.text.split()) > max_words:  # not simple enough (§4)
             continue

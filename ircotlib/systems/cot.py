@@ -18,16 +18,10 @@ def cot(question: Question, *, prompts: Prompts, max_tokens: int = 256) -> Progr
 
 
 def read_answer(chain: str) -> Prediction:
-    """The prediction of one chain; its thoughts are the sentences. If a chain gives no answer, the
-    whole chain is the answer, as in IRCoT's reader (ours).
-    """
+    """The prediction of a chain: its answer, else all of it, as in IRCoT's reader (ours)."""
     answer = answer_from_chain(chain)
-    return Prediction(
-        answer or chain,
-        thoughts=tuple(sentences(chain)),
-        reading=chain,
-        fault="" if answer else "no answer in the chain",
-    )
+    fault = "" if answer else "no answer in the chain"
+    return Prediction(answer or chain, (), tuple(sentences(chain)), chain, fault=fault)
 
 
 @system("CoT-SC", cot="writes a chain of thought")
@@ -39,13 +33,11 @@ def cot_sc(
     temperature: float = 0.7,  # as for GPT-3 (§3.1)
     max_tokens: int = 256,  # ours
 ) -> Program:
-    """Sample n chains; take their majority answer and the first chain that gives it (Wang 2023 §2).
-    Chains that give no answer have no vote (ours).
-    """
+    """Sample n chains; take their majority answer and the first chain with it (Wang 2023 §2)."""
     drawn = yield Sample(prompts["cot"](question), n, temperature, NEXT, max_tokens)
     chains = [sampled.text for sampled in drawn]
     answers = [answer_from_chain(chain) or "" for chain in chains]
-    answer = majority(answers)  # of all chains (Wang 2023 §2)
+    answer = majority(answers)  # of those that give one (ours)
     chain = chains[answers.index(answer)]
     unread = answers.count("")
     fault = f"no answer in {unread} of {len(chains)} chains" if unread else ""

@@ -4,14 +4,17 @@ import json
 import re
 from dataclasses import replace
 
+from pydantic import TypeAdapter
+
 from ircotlib.data import Prediction, Question
 from ircotlib.program import LINE, Generate, Program, Retrieve
 from ircotlib.systems import Prompts, system
 from ircotlib.text import answer_from_chain
 
-RETRIEVE, READ, END = "retrieve_odqa", "multihop_titleqa", "[EOQ]"
-CALL = re.compile(r"\(select\) \[(\w+)\] (.+)")
-TITLES = re.compile(r"Titles: (\[.*\])\. Question: (.+)")
+RETRIEVE = re.compile(r"\(select\) \[retrieve_odqa\] (.+)")
+READ = re.compile(r"\(select\) \[multihop_titleqa\] Titles: (\[.*\])\. Question: (.+)")
+END = "[EOQ]"
+LIST = TypeAdapter(list)
 
 
 @system(
@@ -48,24 +51,23 @@ def decomp(
         if END in line:  # the last answer is the prediction (released program)
             fault = "" if answer else "no answer before [EOQ]"
             break
-        module, text, titles = read_call(line)
-        if not module:  # a step that cannot be parsed ends with "" (released program)
+        if call := RETRIEVE.fullmatch(line):  # retrieve, then read (released program)
+            stage, text = "singlehop", call[1]
+            paragraphs = yield Retrieve(text, k)  # there half by title, half by text (program)
+            seen |= dict.fromkeys(paragraphs)
+        elif (call := READ.fullmatch(line)) and (titles := read_list(call[1])) is not None:
+            # read the paragraphs of these titles (released program)
+            stage, text = "multihop", call[2]
+            paragraphs = tuple(p for p in seen if p.title in titles)
+        else:  # a step that cannot be parsed ends with "" (released program)
             fault = f"no call: {line[:60]!r}"
             answer, reading = "", line
             break
-        if module == RETRIEVE:  # retrieve_odqa: retrieve, then read (released program)
-            stage = "singlehop"
-            paragraphs = yield Retrieve(text, k)  # there half by title, half by text (program)
-            seen |= dict.fromkeys(paragraphs)
-        else:  # multihop_titleqa: read the paragraphs of these titles (released program)
-            stage = "multihop"
-            paragraphs = tuple(p for p in seen if p.title in titles)
         sub_question = replace(question, text=text, passage=None)
         reading = yield Generate(prompts[stage](sub_question, paragraphs), LINE, max_tokens)
-        answers = read_answers(reading)
+        value = answers = read_answers(reading)
         answer = " ".join(answers)  # as it is scored (released program)
-        value = answers
-        if module == RETRIEVE:
+        if stage == "singlehop":
             value = {"titles": list(dict.fromkeys(p.title for p in paragraphs)), "answer": answers}
         lines.append(f"A: {json.dumps(value, ensure_ascii=False)}")
     else:
@@ -73,24 +75,16 @@ def decomp(
     return Prediction(answer, tuple(seen), tuple(lines), reading, fault=fault)
 
 
-def read_call(line: str) -> tuple[str, str, list[str]]:
-    """The module called, its question and the titles given to it; "", "" and [] for no call."""
-    call = CALL.fullmatch(line)
-    if call and call[1] == RETRIEVE:
-        return RETRIEVE, call[2], []
-    given = TITLES.fullmatch(call[2]) if call and call[1] == READ else None
-    try:
-        return (READ, given[2], json.loads(given[1])) if given else ("", "", [])
-    except (ValueError, RecursionError):
-        return "", "", []
-
-
 def read_answers(reply: str) -> list[str]:
     """The answers in a JSON list, else that of a chain, else the whole reply (released program)."""
-    try:
-        listed = json.loads(reply) if reply.startswith("[") else None
-    except (ValueError, RecursionError):
-        listed = None
+    listed = read_list(reply)
     if listed is None:
         return [answer_from_chain(reply) or reply]
     return [text for text in map(str, listed) if text]
+
+
+def read_list(text: str) -> list | None:
+    try:
+        return LIST.validate_json(text)
+    except ValueError:  # no JSON, or no list
+        return None

@@ -11,14 +11,9 @@ NEXT_PAGE = (f"\n{TITLE}", "\nQuestion:")  # or with other paragraphs
 
 @system("Direct Prompting", direct="answers at once")
 def direct_prompting(
-    question: Question,
-    *,
-    prompts: Prompts,
-    max_tokens: int = 200,  # ours
-) -> Program:
-    """Answer directly; the whole generation is the answer (SearChain §4.1: zero-shot, Table 11).
-    The prompt is ours: SearChain does not give its own.
-    """
+    question: Question, *, prompts: Prompts, max_tokens: int = 200
+) -> Program:  # 200: ours
+    """Answer directly (SearChain §4.1: zero-shot, Table 11). The prompt is ours."""
     reading = yield Generate(prompts["direct"](question), stop=NEXT, max_tokens=max_tokens)
     return Prediction(reading, reading=reading, fault="" if reading else "no answer")
 

@@ -17,6 +17,7 @@ QUERY, ANSWER = "\nSearch Query:", "\nAnswer:"  # the last fields (program)
 END = ("\n\n",)  # of a completion
 BETWEEN = "\n\n---\n\n"  # program
 PAIR = re.compile(r"^Question: (.+)\nAnswer: (.+)$", re.MULTILINE)
+STAGES = {"search": "writes a search query", "predict": "writes an answer"}
 # what the prompts of the first hop and of later ones say besides their template: the label above
 # paragraphs, how a rationale begins (both the program's), and what the format says of the two
 CONTEXT = "Context:\n"
@@ -34,9 +35,10 @@ LATER = {
 }
 
 
-class Sampling(NamedTuple):
+class Setting(NamedTuple):
     """Keywords of `dsp`; `annotating`: whether for an example, not for the question asked."""
 
+    prompts: Prompts
     hops: int
     queries: int
     depth: int
@@ -48,25 +50,19 @@ class Sampling(NamedTuple):
 
 
 class Stage(NamedTuple):
-    """What a stage was shown, and what it wrote; `written`: a search query, or of the last stage,
-    the prediction, the answer. A question is solved by its stages in order.
-    """
+    """What a stage was shown, and what it wrote: a search query, or in the last one the answer."""
 
     context: tuple[Paragraph, ...]
-    summary: str = ""
+    summary: str = ""  # a line
     rationale: str = ""
     written: str = ""
 
 
+Pairs = Sequence[tuple[str, str]]  # questions and answers
 Solved = Sequence[tuple[str, Sequence[Stage]]]  # annotated examples: questions and their stages
 
 
-@system(
-    "DSP",
-    demonstrate="reads its examples",
-    search="writes a search query",
-    predict="writes an answer",
-)
+@system("DSP", demonstrate="reads its examples", **STAGES)
 def dsp(
     question: Question,
     *,
@@ -80,8 +76,7 @@ def dsp(
     temperature: float = 0.7,  # of queries and of chains (program)
     max_tokens: int = 150,  # program
 ) -> Program:
-    """Annotate examples, search in hops with sampled queries, and let sampled answers vote (DSP
-    §2).
+    """Annotate examples, search in hops with sampled queries, let sampled answers vote (DSP §2).
 
     The prompt of the stage "demonstrate" has the examples as questions and answers. An example
     whose answer is in no paragraph (yes, SUPPORTS) is seldom annotated, and a search shows only
@@ -89,12 +84,12 @@ def dsp(
     log-probabilities the summary is that of the first sample; it is a field of its own, not the
     first paragraph; a field is a line, and paragraphs are shown as in all prompts.
     """
-    sampling = Sampling(hops, queries, depth, k, n, temperature, max_tokens)
+    setting = Setting(prompts, hops, queries, depth, k, n, temperature, max_tokens)
     # the questions and answers that the prompt shows, except the question asked
     pairs = [p for p in PAIR.findall(prompts["demonstrate"](question)) if p[0] != question.text]
-    solved = yield from demonstrate(question, pairs, annotated, prompts, sampling)
-    searched = yield from search(question, solved, prompts, sampling)
-    *stages, last = yield from predict(question, searched, pairs, solved, prompts, sampling)
+    solved = yield from demonstrate(question, pairs, annotated, setting)
+    searched = yield from search(question, solved, setting)
+    *stages, last = yield from predict(question, searched, pairs, solved, setting)
 
     paragraphs = dict.fromkeys(p for stage in (*stages[1:], last) for p in stage.context)
     thoughts = tuple(f"{stage.rationale}{QUERY} {stage.written}" for stage in stages)
@@ -103,29 +98,27 @@ def dsp(
     return Prediction(last.written, tuple(paragraphs), thoughts, reading, fault=fault)
 
 
-def demonstrate(
-    question: Question, pairs: Sequence, annotated: int, prompts: Prompts, sampling: Sampling
-) -> Program:
+def demonstrate(question: Question, pairs: Pairs, annotated: int, setting: Setting) -> Program:
     """Annotate up to so many of the pairs, by searching and predicting with the others as examples;
     return the questions that may be shown with their stages: a paragraph or its title has the words
     of the gold answer, and the prediction equals it (DSP §2; program).
     """
-    greedy = sampling._replace(queries=1, n=1, depth=2, k=2, annotating=True)  # program
+    greedy = setting._replace(queries=1, n=1, depth=2, k=2, annotating=True)  # program
     solved = []
     for text, gold in pairs:
         if len(solved) == annotated:  # enough of them succeeded (program)
             break
         example = replace(question, text=text, passage=None)
         others = [pair for pair in pairs if pair[0] != text]
-        searched = yield from search(example, (), prompts, greedy)
-        stages = yield from predict(example, searched, others, (), prompts, greedy)
+        searched = yield from search(example, (), greedy)
+        stages = yield from predict(example, searched, others, (), greedy)
         held = any(cover_em(f"{page.title} {page.text}", [gold]) for page in stages[-1].context)
         if held and exact_match(stages[-1].written, [gold]) == 1:
             solved.append((text, stages))
     return solved
 
 
-def search(question: Question, solved: Solved, prompts: Prompts, sampling: Sampling) -> Program:
+def search(question: Question, solved: Solved, setting: Setting) -> Program:
     """Retrieve in hops, each with sampled queries; return their stages and one that is shown the
     paragraphs of the last hop, and has written nothing yet (DSP §2). Each stage from the third on
     is also shown what the one before wrote, its summary. Where examples are annotated, a stage is
@@ -134,35 +127,31 @@ def search(question: Question, solved: Solved, prompts: Prompts, sampling: Sampl
     context = ()  # the paragraphs that a hop is shown
     summary = ""
     hops = []
-    for hop in range(sampling.hops):
+    for hop in range(setting.hops):
         wording = LATER if hop else FIRST
         shown = [(text, stages[hop]) for text, stages in solved]
         examples = show_stages(shown, wording["label"], wording["opening"], QUERY)
-        fields = {**wording, "examples": examples, "summary": show_summary(summary)}
-        write = partial(prompts["search"], question, context, **fields)
-        drawn = yield from complete_field(write, QUERY, sampling.queries, sampling)
+        fields = {**wording, "examples": examples, "summary": summary}
+        write = partial(setting.prompts["search"], question, context, **fields)
+        drawn = yield from complete_field(write, QUERY, setting.queries, setting)
         hops.append(Stage(context, summary, *drawn[0]))
         # sampled queries are fused with the question; a greedy one is alone (program)
-        queries = [query for _, query in drawn] + [question.text] * (sampling.queries > 1)
+        queries = [query for _, query in drawn] + [question.text] * (setting.queries > 1)
         rankings = []
         for query in queries:
-            rankings.append((yield Retrieve(query, sampling.depth)))
+            rankings.append((yield Retrieve(query, setting.depth)))
         scores = fuse(rankings)  # by reciprocal ranks (ours); the program fuses ColBERT's scores
-        retrieved = tuple(sorted(scores, key=scores.get, reverse=True)[: sampling.k])
-        if sampling.annotating:  # multihop_search_v1 (program)
+        retrieved = tuple(sorted(scores, key=scores.get, reverse=True)[: setting.k])
+        if setting.annotating:  # multihop_search_v1 (program)
             context = tuple(dict.fromkeys((*context, *retrieved)))
         else:  # multihop_search_v2: a summary stands for the paragraphs of earlier hops (program)
-            context, summary = retrieved, drawn[0][0] if hop else ""
+            context, rationale = retrieved, drawn[0][0]
+            summary = f"Summary: {rationale}\n" if hop and rationale else ""
     return *hops, Stage(context, summary)
 
 
 def predict(
-    question: Question,
-    searched: Sequence[Stage],
-    pairs: Sequence[tuple[str, str]],
-    solved: Solved,
-    prompts: Prompts,
-    sampling: Sampling,
+    question: Question, searched: Sequence[Stage], pairs: Pairs, solved: Solved, setting: Setting
 ) -> Program:
     """Let sampled answers vote; return the stages, the last with the answer and its rationale (DSP
     §2). The prompt shows the pairs that are not annotated above its format (program).
@@ -172,19 +161,16 @@ def predict(
     asked = [f"Question: {q}\nAnswer: {a}" for q, a in pairs if q not in annotated]
     shown = [(text, stages[-1]) for text, stages in solved]
     fields = {"pairs": "\n\n".join(asked) + BETWEEN if asked else ""}
-    fields |= {"examples": show_stages(shown, CONTEXT, "", ANSWER)}
-    fields |= {"summary": show_summary(last.summary)}
-    write = partial(prompts["predict"], question, last.context, **fields)
-    drawn = yield from complete_field(write, ANSWER, sampling.n, sampling)
+    fields |= {"examples": show_stages(shown, CONTEXT, "", ANSWER), "summary": last.summary}
+    write = partial(setting.prompts["predict"], question, last.context, **fields)
+    drawn = yield from complete_field(write, ANSWER, setting.n, setting)
     answer = majority([answer for _, answer in drawn])  # of ties the first (program)
     rationale = next(r for r, given in drawn if as_compared(given) == as_compared(answer))
     return *hops, last._replace(rationale=rationale, written=answer)
 
 
 def show_stages(stages: Sequence[tuple[str, Stage]], label: str, opening: str, field: str) -> str:
-    """The same stage of each annotated example, with its question, in the form in which the
-    templates show the question asked; a search shows no others (program).
-    """
+    """The same stage of each annotated example, in the form of the question asked (program)."""
     blocks = []
     for question, stage in stages:
         paragraphs = "".join(render_paragraph(shown) + "\n\n" for shown in stage.context)
@@ -194,21 +180,16 @@ def show_stages(stages: Sequence[tuple[str, Stage]], label: str, opening: str, f
     return "".join(blocks)
 
 
-def show_summary(summary: str) -> str:
-    """The line with a summary, "" if there is none."""
-    return f"Summary: {summary}\n" if summary else ""
-
-
-def complete_field(write: WritePrompt, field: str, n: int, sampling: Sampling) -> Program:
+def complete_field(write: WritePrompt, field: str, n: int, setting: Setting) -> Program:
     """Sample n texts and return pairs of a rationale and the field written after it, the most
     probable first. If no text has the field, the first with a rationale is continued by greedy
     decoding, at half the length (program).
     """
-    max_tokens = sampling.max_tokens
+    max_tokens = setting.max_tokens
     if n == 1:  # greedy (program)
         drawn = [Sampled((yield Generate(write(), END, max_tokens)), None)]
     else:
-        drawn = yield Sample(write(), n, sampling.temperature, END, max_tokens)
+        drawn = yield Sample(write(), n, setting.temperature, END, max_tokens)
     if all(sampled.log_probability is not None for sampled in drawn):
         drawn = sorted(drawn, key=lambda sampled: -sampled.log_probability)
     parts = [sampled.text.partition(field) for sampled in drawn]

@@ -20,8 +20,7 @@ def interaug(
     length: int = 6,  # sentences of a paragraph (paper)
     tokens: int = 50,  # of an answer (ours; not in the paper)
 ) -> Program:
-    """Sample answers from each of k paragraphs, and take the most probable (Lazaridou 2022; IRCoT
-    Table 1).
+    """Sample answers from each of k paragraphs, and take the most probable (Lazaridou 2022).
 
     Answers are ranked by p(answer | question, paragraph) p(paragraph | question) (paper), with
     1 / rank for the second factor, which no retriever here gives (ours). If log-probabilities are

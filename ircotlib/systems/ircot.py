@@ -1,17 +1,19 @@
 """IRCoT: interleaving retrieval with chain-of-thought (IRCoT §3.1, Figure 2)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from pydantic import TypeAdapter
 from rapidfuzz import fuzz
 
 from ircotlib.data import Paragraph, Prediction, Question
-from ircotlib.program import SENTENCE, Generate, Program, Retrieve
-from ircotlib.systems import RECALL, Prompts, system
+from ircotlib.program import LINE, SENTENCE, Generate, NearestTitle, Program, Retrieve
+from ircotlib.systems import RECALL, SETS, Prompts, System, WritePrompt, system
 from ircotlib.text import answer_from_chain, gives_answer, last_sentence, query_from
 
 # the values that are tuned (§4.1), and what the model does, of all of them
 OF_ALL = {"k": (2, 4, 6, 8), "m": (1, 2, 3), "cot": "writes the next sentence"}
+TITLES = TypeAdapter(list[str])
 
 
 @system("IRCoT", tuned_by=RECALL, **OF_ALL)  # §4.1, "Retrieval Metric"
@@ -28,10 +30,9 @@ def ircot(
 ) -> Program:
     """Interleave reason and retrieve steps; return the paragraphs and the chain (IRCoT §3.1).
 
-    An empty sentence ends the loop (released program). Nothing is retrieved after the last
-    sentence. `released`: follow the authors' program where it differs from the paper: all queries
-    are those of `query_from`, the chain ends as in `gives_answer`, and the k paragraphs have no
-    equal texts.
+    Nothing is retrieved after the last sentence. `released`: follow the authors' program where it
+    differs from the paper: all queries are those of `query_from`, the chain ends as in
+    `gives_answer`, and the k paragraphs have no equal texts.
     """
     write_query = query_from if released else last_sentence  # §3.1: the last sentence, as it is
     # the base set: K paragraphs with the question as the query (§3.1)
@@ -55,11 +56,29 @@ def ircot(
     return Prediction(paragraphs=paragraphs, thoughts=tuple(thoughts))
 
 
+def read_paragraphs(
+    question: Question,
+    paragraphs: Sequence[Paragraph],
+    prompt: WritePrompt,
+    chain: bool,
+    max_tokens: int = 200,  # released program
+) -> Program:
+    """The reader: answer by a chain of thought, or directly; return answer and text (§3.2)."""
+    reading = yield Generate(prompt(question, paragraphs), stop=LINE, max_tokens=max_tokens)
+    answer = answer_from_chain(reading) if chain else None  # "A: " has only the answer (§3.2)
+    # not of the form "answer is: ...": the full generation is the answer (§3.2)
+    return (reading if answer is None else answer), reading
+
+
+# stages of the reader, and of a model that names pages (App. B)
+STAGES = {"cot": "answers", "direct": "answers", "titles": "names pages to look at"}
+# shows one of three sets of 15 questions (§4.1)
+READER = System("the reader", read_paragraphs, STAGES, demonstrated_by=SETS)
+
+
 @system("IRCoT QA", inner=ircot, **OF_ALL)
 def ircot_qa(question: Question, *, read, **setting) -> Program:
-    """Retrieve with IRCoT, then read all collected paragraphs from scratch, without the chain
-    (IRCoT §3.2). `setting`: the keywords of `ircot`.
-    """
+    """Retrieve with IRCoT, then read all collected paragraphs, without the chain (IRCoT §3.2)."""
     chain = yield from ircot(question, **setting)
     answer, reading = yield from read(question, chain.paragraphs)  # a chain from scratch (§3.2)
     return replace(chain, answer=answer, reading=reading)
@@ -67,9 +86,7 @@ def ircot_qa(question: Question, *, read, **setting) -> Program:
 
 @system("IRCoT QA w/o reader", inner=ircot, **OF_ALL)
 def ircot_without_reader(question: Question, **setting) -> Program:
-    """Take the answer from the retrieval chain itself, or the whole chain if it gives none (IRCoT
-    App. F). `setting`: the keywords of `ircot`.
-    """
+    """Take the answer from the retrieval chain itself, or all of it (IRCoT App. F)."""
     chain = yield from ircot(question, **setting)
     text = " ".join(chain.thoughts)
     answer = answer_from_chain(text)  # the chain of the retrieval has it (App. F)
@@ -99,3 +116,51 @@ def collect(
         if not any(alike):
             collected.append(paragraph)  # at the end, never re-ranked (released program)
     return tuple(collected)
+
+
+def with_main_passage(
+    question: Question,
+    program: Program,
+    ask_for_titles: Callable[[], WritePrompt],
+    *,
+    pages: int = 3,  # App. B
+    max_paragraphs: int = 15,  # §3.1, footnote 5
+    max_tokens: int = 200,  # released program
+) -> Program:
+    """Run any program on a question that has a main passage (IRCoT App. B): before its first
+    retrieval the model names pages, and all retrievals are within the nearest titles of the corpus.
+    The main passage comes first in every reply, counts towards `max_paragraphs`, and is among the
+    prediction's paragraphs. `ask_for_titles()`: makes the prompt writer; only called if the program
+    retrieves. Differs from the released program, which retrieves nothing if there are no such
+    titles; ours retrieves from the whole corpus, and the paper does not say.
+    """
+    reply = None
+    titles = ()  # not asked for yet; None: the whole corpus
+    while True:
+        try:
+            request = program.send(reply)
+        except StopIteration as end:
+            read = end.value.paragraphs
+            first = () if question.passage in read else (question.passage,)  # App. B, i
+            return replace(end.value, paragraphs=(*first, *read))
+        if not isinstance(request, Retrieve):
+            reply = yield request
+            continue
+        if titles == ():  # before the first retrieval, whatever the system (App. B, ii)
+            written = yield Generate(ask_for_titles()(question, n=pages), LINE, max_tokens)
+            nearest = []
+            for title in read_titles(written):
+                nearest += yield NearestTitle(title)  # found by BM25 (App. B, ii)
+            titles = tuple(dict.fromkeys(nearest)) or None
+        paragraphs = yield replace(request, titles=titles)  # only within these pages (App. B, ii)
+        # always part of the input, whatever was retrieved (App. B, i)
+        reply = (question.passage, *paragraphs)[:max_paragraphs]
+
+
+def read_titles(text: str) -> list[str]:
+    """The titles in a JSON list, else between commas, without quotes (released program)."""
+    try:
+        titles = TITLES.validate_json(text)  # as App. B prints it: ["<Title-1>", ...]
+    except ValueError:
+        titles = text.translate(str.maketrans("", "", '"[]')).split(",")  # released program
+    return [title.strip() for title in titles if title.strip()]

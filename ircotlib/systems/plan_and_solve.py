@@ -59,7 +59,6 @@ def plan_and_solve_with_ir(
 
 
 def _conclude(question, text: str, prompt: WritePrompt, paragraphs, max_tokens: int) -> Program:
-    """The prediction of plan and solution; if they give no answer, it is asked for."""
     if answer_from_chain(text) is None:  # the second call of the released program
         text += SO
         answer = yield Generate(prompt(question, paragraphs, (text,)), LINE, max_tokens)

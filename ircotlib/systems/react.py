@@ -22,14 +22,11 @@ def react(
     prompts: Prompts,
     max_actions: int = 7,  # §3.2 (FEVER: 5; 7 in the released program)
     tokens: int = 100,  # of a thought and its action (released program)
-    by_title: bool = True,
 ) -> Program:
     """Think, act and observe until Finish (ReAct §3.1, released program).
 
-    `by_title`: Search finds a page by its title; False: it takes the best paragraph of the corpus
-    (ours). Differs from the paper: a page is one paragraph of the corpus, not an article of
-    Wikipedia; the instruction is below the examples, in our words; what a model writes below an
-    action is left out (ours).
+    Differs from the paper: a page is one paragraph of the corpus, not an article of Wikipedia; the
+    instruction is below the examples, in our words; nothing written below an action counts.
     """
     page = OpenPage(())
     seen = {}  # all paragraphs, in order
@@ -42,7 +39,7 @@ def react(
             fault = "" if argument else "Finish without an answer"
             return Prediction(argument, tuple(seen), tuple(lines), lines[-1], fault=fault)
         if verb == "search":  # Search[entity] (§3.1)
-            paragraphs, observed = yield from search_page(argument, by_title)
+            paragraphs, observed = yield from search_page(argument)
             page = OpenPage(paragraphs) if paragraphs else page
             seen |= dict.fromkeys(paragraphs)
         elif verb == "lookup":  # Lookup[string] (§3.1)
@@ -57,9 +54,7 @@ def react(
 def think_and_act(
     question: Question, prompt: WritePrompt, lines: Sequence[str], step: int, tokens: int
 ) -> Program:
-    """Generate the next thought and action; a second generation writes the action if the first one
-    lacks it (ReAct, released program). `step`: counts from 1.
-    """
+    """Generate the next thought and action, in a second generation if need be (program)."""
     so_far = "\n".join([*lines, f"Thought {step}:"])
     stop = (f"\nObservation {step}:",)  # released program
     written = yield Generate(prompt(question, thoughts=(so_far,)), stop, tokens)
@@ -78,18 +73,13 @@ def read_action(action: str) -> tuple[str, str]:
     return (match[1].lower(), match[2].strip()) if match else ("", "")
 
 
-def search_page(entity: str, by_title: bool, n: int = 5) -> Program:  # 5: §3.1
-    """Search for an entity; return its paragraph and the first n sentences, or no paragraph and a
-    message with the n most similar titles (ReAct §3.1). `by_title`: it must be a title.
-    """
-    # no page of this name: the five most similar ones are suggested (§3.1)
-    titles = (yield NearestTitle(entity, n)) if by_title else ()
-    if by_title and (not titles or titles[0].casefold() != entity.casefold()):
-        return (), f"Could not find {entity}. Similar: {list(titles)}."
-    paragraphs = yield Retrieve(entity, 1, titles[:1] if by_title else None)
-    if not paragraphs:
-        return (), f"Could not find {entity}. Similar: {list(titles)}."
-    return paragraphs, " ".join(sentences(paragraphs[0].text)[:n])  # the first 5 (§3.1)
+def search_page(entity: str, n: int = 5) -> Program:  # 5: §3.1
+    """An entity's paragraph and its first n sentences, or n similar titles (ReAct §3.1)."""
+    titles = yield NearestTitle(entity, n)
+    if titles and titles[0].casefold() == entity.casefold():
+        if paragraphs := (yield Retrieve(entity, 1, titles[:1])):
+            return paragraphs, " ".join(sentences(paragraphs[0].text)[:n])
+    return (), f"Could not find {entity}. Similar: {list(titles)}."
 
 
 @dataclass

@@ -19,8 +19,7 @@ def recite_and_answer(
     recite_tokens: int = 128,  # released program
     max_tokens: int = 16,  # of an answer (released program)
 ) -> Program:
-    """Sample n recitations (on HotpotQA of two passages each), answer from each by greedy decoding,
-    and take the majority answer (Sun 2023 §3).
+    """Sample n recitations, answer from each greedily, take the majority answer (Sun 2023 §3).
 
     Differs from the released program: examples have recitations and come before the question's, so
     that prompts share a prefix (there they have none, and come after it); answers are normalised

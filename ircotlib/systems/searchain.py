@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import cycle
 from types import SimpleNamespace
 from typing import NamedTuple
@@ -38,7 +37,6 @@ def searchain(
     max_rounds: int = 5,  # r_max (§4.1); Algorithm 1 as printed, r > r_max, has one round more
     confidence: float = 1.5,  # θ (§4.1)
     overlap: float = 0.35,  # α, of ROUGE (§4.1)
-    k: int = 1,  # passages of a query, of which the surest is taken; Top-1 (Algorithm 1, IR)
     same: float = 0.5,  # threshold of DuplicateQuery (released program)
     long_form: bool = False,  # answers are long texts, as for ELI5 (§3.3)
     verify: bool = True,
@@ -48,8 +46,7 @@ def searchain(
     chat: bool = False,
 ) -> Program:
     """Write chains and compare their nodes with passages until no node needs feedback, for at most
-    `max_rounds`; then trace the correct path (SearChain Algorithm 1, Main). Prompts show the whole
-    conversation so far (released program).
+    `max_rounds`; then trace the correct path (SearChain Algorithm 1, Main).
 
     `verify`, `complete`: False turns this kind of feedback off (Table 1), and nodes that would need
     it pass; an unsolved node that passes has no answer to trace, but the final content is asked for
@@ -75,10 +72,13 @@ def searchain(
     read = read_released_chain if released else read_chain
     in_chat = released and chat
     tree = []  # Algorithm 1, T: the nodes of all chains
+    chains = []
     passages = {}  # by id: those of nodes
     messages = []  # from the model and to it, in turn
-    chains = []
-    ir = partial(compare_with_passage, passages=passages, check=check, k=k)
+
+    def ir(node: Node) -> Program:
+        return compare_with_passage(node, passages, check)
+
     for round in range(1, max_rounds + 1):  # Algorithm 1, Main
         prompt = converse(prompts, question, messages, in_chat)
         messages.append((yield Generate(prompt, END, max_tokens)))
@@ -103,16 +103,13 @@ def searchain(
 
 @system("SearChain w/o Verification", inner=searchain, **STAGES)
 def searchain_without_verification(question: Question, **setting) -> Program:
-    """Give feedback only on unsolved nodes (SearChain Table 1). `setting`: as of `searchain`."""
+    """Give feedback only on unsolved nodes (SearChain Table 1)."""
     return searchain(question, verify=False, **setting)
 
 
 @system("SearChain w/o Completion", inner=searchain, **STAGES)
 def searchain_without_completion(question: Question, **setting) -> Program:
-    """Give feedback only on answers (SearChain Table 1). What then follows an unsolved query the
-    paper does not say; here it ends the interaction, and the model is asked for its final content
-    from the pairs that have an answer, if any (ours). `setting`: as of `searchain`.
-    """
+    """Give feedback only on answers (SearChain Table 1)."""
     return searchain(question, complete=False, **setting)
 
 
@@ -130,12 +127,11 @@ def searchain_without_ir(
 def traverse(
     chain: Sequence[Node], tree: list[Node], ir: Callable, same: float, released: bool
 ) -> Program:
-    """Add the nodes of a chain to the tree, and compare them with passages in order, except for
-    queries processed before. Return the first node that needs feedback, None for "Finish"
-    (SearChain Algorithm 1, Traverse).
+    """Add the nodes of a chain to the tree, and compare them with passages in order, except queries
+    processed before. Return the first that needs feedback, else "Finish" (Algorithm 1, Traverse).
 
     `same`: the duplicate score above which a query counts as processed before. `released`: an
-    unsolved query never does, so that it gets the same feedback again (the authors' program).
+    unsolved query never does (the authors' program).
     """
     for number, node in enumerate(chain, start=1):  # "foreach (q_i, a_i) in CoQ"
         processed = tuple(dict.fromkeys(other.query for other in tree if other.passage))  # M
@@ -150,22 +146,19 @@ def traverse(
     return None  # "Finish"
 
 
-def compare_with_passage(node: Node, passages: dict, check: Callable, k: int) -> Program:
+def compare_with_passage(node: Node, passages: dict, check: Callable) -> Program:
     """Retrieve the best passage for a node and extract an answer from it; return the node with both
     and with its feedback, "" for "Pass" (SearChain Algorithm 1, IR). If nothing is retrieved, the
-    node passes (ours). Of k passages the one with the surest answer counts (ours). `passages`: by
-    id, to which those retrieved are added.
+    node passes (ours). `passages`: by id, to which those retrieved are added.
     """
-    retrieved = yield Retrieve(node.query, k)  # Top-1 document d_i
-    passages |= {passage.id: passage for passage in retrieved}
-    read = []
-    for passage in retrieved[-k:]:  # a question's main passage comes before the others (IIRC)
-        text, confidence = yield Extract(node.query, passage)  # g, f = Reader(q_i, d_i)
-        read.append(replace(node, passage=passage.id, found=text, confidence=confidence))
-    if not read:
+    retrieved = yield Retrieve(node.query, 1)  # Top-1 document d_i
+    if not retrieved:
         return node
-    surest = max(read, key=lambda each: each.confidence)
-    return replace(surest, feedback=check(surest, passages[surest.passage]))
+    passages |= {passage.id: passage for passage in retrieved}
+    passage = retrieved[-1]  # a question's main passage comes before it (IIRC)
+    found, confidence = yield Extract(node.query, passage)  # g, f = Reader(q_i, d_i)
+    node = replace(node, passage=passage.id, found=found, confidence=confidence)
+    return replace(node, feedback=check(node, passage))
 
 
 def recorded(node: Node) -> str:
@@ -186,12 +179,10 @@ def link(nodes: Sequence[Node], path: Sequence[Node] = ()) -> tuple[Node, ...]:
     path = path or {as_compared(node.query): node for node in answered}.values()
     marks = {(node.round, node.number): mark for mark, node in enumerate(path, start=1)}
     linked = []
-    before = None  # the place of the node above
-    branch = None  # that of the last node with feedback, the root of the next chain (§3.3)
+    branch = None  # the place of the last node with feedback, root of the next chain (§3.3)
     for index, node in enumerate(nodes):
-        after = branch if node.number == 1 else before  # T.AddChild(CoQ): a new branch (§3.3)
+        after = branch if node.number == 1 else index - 1  # T.AddChild(CoQ): a new branch (§3.3)
         linked.append(replace(node, after=after, mark=marks.get((node.round, node.number), 0)))
-        before = index
         branch = index if node.feedback else branch
     return tuple(linked)
 
@@ -199,10 +190,8 @@ def link(nodes: Sequence[Node], path: Sequence[Node] = ()) -> tuple[Node, ...]:
 def give_feedback(
     prompts: Prompts, question: Question, node: Node, passage: Paragraph, in_chat: bool = False
 ) -> str:
-    """The message to the model about a node that needs feedback (SearChain §3.3); `in_chat`: in the
-    released program's words. Ours names no answer if none was extracted.
-    """
-    stage = node.feedback if node.found else "reference"
+    """The message about a node that needs feedback (SearChain §3.3), or in the program's words."""
+    stage = node.feedback if node.found else "reference"  # names no answer (ours)
     write = prompts[f"released_{node.feedback}" if in_chat else stage]
     return write(question, query=node.query, found=node.found, reference=render_paragraph(passage))
 
@@ -238,7 +227,8 @@ START = r"^[ \t]*(?:[-*#>]+[ \t]*|\d+[.)][ \t]+)?"
 MARK = re.compile(rf"({START})?(\[?) ?({NAMES}) ?#?(\d*) ?(:?)(\]?)( ?:)?", re.I | re.M)
 KNOWN = r"If you (don['’]t |do not )?know the answer:"  # copied from examples, as instructions are
 COPIED = re.compile(rf"{KNOWN}|^[ \t]*Instruction:.*$", re.I | re.M)
-CITATION = re.compile(r"\[(\d+(?: ?, ?\d+)*)\]")
+CITATION = r"\[\d+(?: ?, ?\d+)*\]"
+CITATIONS = re.compile(rf"{CITATION}(?: ?{CITATION})*")
 QUOTED = re.compile(r'"[^"]*"|“[^”]*”')
 
 
@@ -278,11 +268,10 @@ def read_chain(text: str, round: int = 1) -> Chain:
             else:
                 faults.append("an answer without a query")
         elif query := _bare(words.partition("\n")[0]):
-            unsolved = mark == "unsolved query"
-            above = queries[-1].text if queries and not queries[-1].answer else None
-            if not (unsolved and above and as_compared(above) == as_compared(query)):
-                read = {"text": query, "number": number, "closed": unsolved, "answer": ""}
-                queries.append(SimpleNamespace(**read))
+            closed = mark == "unsolved query"
+            above = queries[-1].text if queries and not queries[-1].answer else ""
+            if not (closed and above and as_compared(above) == as_compared(query)):
+                queries.append(SimpleNamespace(text=query, number=number, closed=closed, answer=""))
         else:
             faults.append("a query without text")
     if not (queries or finals):
@@ -297,8 +286,7 @@ def read_chain(text: str, round: int = 1) -> Chain:
 
 def read_released_chain(text: str, round: int = 1) -> Chain:
     """Read a chain as the released program does: a query is any line with "Query" and "]:", its
-    answer the next line with "Answer", even if it is another query's. The program does not read the
-    final content, so that is read as in `read_chain`.
+    answer the next line with "Answer", even another query's. Ours reads the final content too.
     """
     lines = text.split("\n")
     nodes = []
@@ -325,26 +313,21 @@ def split_at_marks(text: str) -> list[tuple[str, str, str]]:
 
 
 def _bare(text: str) -> str:
-    """A text without bold marks, and without quotation marks around the whole (Figure 20)."""
-    text = text.strip("* \t")
+    text = text.strip("* \t")  # without bold and, around the whole, quotation marks (Figure 20)
     return text[1:-1].strip() if QUOTED.fullmatch(text) else text
 
 
 def conclude(chains: Sequence[Chain], long_form: bool = False) -> tuple[str, str, str]:
-    """The answer, the last final content of a model's replies, and what could not be read of them.
-    The answer is what follows "answer is" in the final content, or all of it without these words or
-    for a long-form question, without marks of references.
+    """The answer, the last final content, and what could not be read of a model's replies. The
+    answer, without marks, is what follows "answer is", if that is there; in long form all of it.
     """
     final = next((chain.final for chain in reversed(chains) if chain.final), "")
     faults = [f"reply {n}: {c.fault}" for n, c in enumerate(chains, start=1) if c.fault]
-    text = re.sub(rf" ?{CITATION.pattern}", "", final).strip()
+    text = re.sub(rf" ?{CITATIONS.pattern}", "", final).strip()
     answer = None if long_form else answer_from_chain(text)
     return (text if answer is None else _bare(answer)), final, "; ".join(faults)
 
 
 def citations(final: str) -> list[tuple[int, ...]]:
-    """The marks of references in a final content, in order: (1,) for [1], (1, 3) for [1][3] and for
-    [1, 3] (SearChain §3.3).
-    """
-    groups = re.finditer(rf"{CITATION.pattern}(?: ?{CITATION.pattern})*", final)
-    return [tuple(map(int, re.findall(r"\d+", group[0]))) for group in groups]
+    """The marks in a final content: (1,) for [1], (1, 3) for [1][3] and [1, 3] (§3.3)."""
+    return [tuple(map(int, re.findall(r"\d+", group))) for group in CITATIONS.findall(final)]

@@ -8,21 +8,13 @@ from ircotlib.systems import Prompts, system
 
 FOLLOW_UP, ANSWERED = "Follow up:", "Intermediate answer:"
 FINAL, NEXT = "So the final answer is:", "\nQuestion:"
-BEGUN = " Yes.\nFollow up:"  # given to small models (released program)
 
 
 @system("Self-Ask w/o IR", ask="asks itself questions and answers them")
-def self_ask(
-    question: Question,
-    *,
-    prompts: Prompts,
-    begun: str = "",  # BEGUN: every question gets a follow-up question
-    max_tokens: int = 256,  # released program
-) -> Program:
+def self_ask(question: Question, *, prompts: Prompts, max_tokens: int = 256) -> Program:
     """Write follow-up questions, their answers and the final one in one go (Press 2023 §3)."""
-    prompt = prompts["ask"](question, thoughts=(begun,))
-    reply = yield Generate(prompt, stop=(NEXT,), max_tokens=max_tokens)
-    return read_asking(_go_on(begun, reply))
+    text = yield Generate(prompts["ask"](question), (NEXT,), max_tokens)  # 256: released program
+    return read_asking(text)
 
 
 @system(
@@ -34,7 +26,6 @@ def self_ask_with_search(
     question: Question,
     *,
     prompts: Prompts,
-    begun: str = "",
     k: int = 1,  # paragraphs per follow-up question (ours)
     max_follow_ups: int = 8,  # ours; the released program has no cap
     max_tokens: int = 256,  # released program
@@ -44,12 +35,13 @@ def self_ask_with_search(
 
     Differs from the program: answers come from retrieved paragraphs, not from a web search engine.
     """
-    text = begun
+    text = ""
     paragraphs = ()
 
     def write(stop: Stop) -> Program:
         reply = yield Generate(prompts["ask"](question, thoughts=(text,)), stop, max_tokens)
-        return _go_on(text, reply)
+        between = " " if not text or text.endswith(":") else "\n"  # else a new line
+        return f"{text}{between}{reply}".rstrip()
 
     for _ in range(max_follow_ups):
         text = yield from write((f"\n{ANSWERED}", NEXT))  # stops before the answer (program)
@@ -73,23 +65,13 @@ def self_ask_with_search(
 
 
 def read_asking(text: str) -> Prediction:
-    """The prediction of Self-Ask's text: its lines, and its final answer or, without one, the text
-    after the last colon of the last line (released program).
-
-    Differs from the program: a final answer may contain a colon.
-    """
+    """The prediction of Self-Ask's text; its final answer may contain a colon (there it cannot)."""
     text = text.strip()
     _, marker, below = text.rpartition(FINAL)
     if marker:  # to the end of its line
         answer = below.strip().partition("\n")[0]
     else:
-        answer = text.rpartition("\n")[2].rpartition(":")[2]  # released program
+        answer = text.rpartition("\n")[2].rpartition(":")[2]  # of the last line (program)
     answer = answer.strip().removesuffix(".")  # released program
     fault = "" if marker and answer else "no final answer"
     return Prediction(answer, (), tuple(text.splitlines()), text, fault=fault)
-
-
-def _go_on(text: str, reply: str) -> str:
-    """Append a reply to the text: to an unfinished last line, or on a new line."""
-    between = " " if not text or text.endswith(":") else "\n"
-    return f"{text}{between}{reply}".rstrip()

@@ -22,12 +22,10 @@ class State(NamedTuple):
 
     @property
     def chain(self) -> str:
-        """The thoughts, one numbered line each."""
         return "\n".join(f"Thought {i}: {text}" for i, text in enumerate(self.thoughts, start=1))
 
     @property
     def answer(self) -> str:
-        """The answer that the thoughts give; "" if they give none."""
         return answer_from_chain(self.chain) or ""
 
 
@@ -51,7 +49,7 @@ def tree_of_thought(
     neither paper says how retrieval was added).
     """
     draw = partial(Sample, temperature=temperature, max_tokens=max_tokens)
-    ask, ask_to_vote = (partial(prompts[stage], question) for stage in ("propose", "vote"))
+    ask, ask_to_vote = partial(prompts["propose"], question), partial(prompts["vote"], question)
     states = [State((), (yield Retrieve(question.text, k)))]
     seen = dict.fromkeys(states[0].paragraphs)
     fault = ""
@@ -92,9 +90,7 @@ def propose(states: Sequence[State], write: WritePrompt, draw: Callable[..., Sam
 def vote(
     states: Sequence[State], b: int, write: WritePrompt, draw: Callable[..., Sample]
 ) -> Program:
-    """The b states with the most votes, ties in their order, and the number of votes that could be
-    read; other votes are ignored (program).
-    """
+    """The b states with the most votes, and how many votes named a choice (program)."""
     choices = "\n\n".join(f"Choice {i}:\n{s.chain}" for i, s in enumerate(states, start=1))
     paragraphs = tuple(dict.fromkeys(p for state in states for p in state.paragraphs))
     drawn = yield draw(write(paragraphs, choices=choices))

@@ -38,41 +38,38 @@ def verify_and_edit(
     k: int = 5,  # paragraphs per verifying question (ours; not in the paper)
     shown: int = 3,  # sentences of evidence (paper)
     embed: Callable[[Sequence[str]], Sequence] = count_letters,
-    always_edit: bool = False,  # released programs: whether or not the chains agree
     max_tokens: int = 144,  # of a chain (released programs)
     edit_tokens: int = 70,  # of a verifying question and of its answer (released programs)
     answer_tokens: int = 70,  # after the edited chain (released programs)
 ) -> Program:
     """Take the majority answer of n chains if at least half of them agree, else edit the most
-    probable chain that gives it (Zhao et al. 2023).
+    probable chain that gives it, or the first one if probabilities are not known (Zhao 2023).
 
-    If log-probabilities are not known, the first chain that gives it is edited. `embed(texts)`: one
-    vector per text, by which evidence is chosen: that of a dense retriever's model where there is
-    one; otherwise ours, which needs no model. Differs from the paper: its model is
+    `embed(texts)`: one vector per text, by which evidence is chosen: that of a dense retriever's
+    model; otherwise ours, which needs no model. Differs from the paper: its model is
     paraphrase-MiniLM-L6-v2, whatever retrieves.
     """
     drawn = yield Sample(prompts["cot"](question), n, temperature, ("\n",), max_tokens)
     answers = [answer_from_chain(sampled.text) or "" for sampled in drawn]
     agreed = majority(answers)  # CoT-SC (paper)
-    same = [as_compared(answer) == as_compared(agreed) for answer in answers]
-    agreeing = [sampled for sampled, votes in zip(drawn, same, strict=True) if votes]
+    same = as_compared(agreed)
+    agreeing = [s for s, answer in zip(drawn, answers, strict=True) if as_compared(answer) == same]
     known = [sampled for sampled in agreeing if sampled.log_probability is not None]
     chain = max(known, key=lambda s: s.log_probability, default=agreeing[0]).text  # paper
-    # only chains that disagree are edited (paper)
-    if agreed and sum(same) >= ceil(n / 2) and not always_edit:
+    # only chains that disagree are edited (paper); the released programs edit all
+    if agreed and len(agreeing) >= ceil(n / 2):
         return Prediction(agreed, (), tuple(sentences(chain)), chain)
     seen = {}  # all paragraphs, in order
     edited = []  # its sentences
     for sentence in rationale(chain):
         # a verifying question, and its answer from the evidence in place of the sentence (paper)
-        prompt = prompts["question"](question, sentence=sentence)
-        query = (yield Generate(prompt, LINE, edit_tokens)) or sentence
+        ask = prompts["question"](question, sentence=sentence)
+        query = (yield Generate(ask, LINE, edit_tokens)) or sentence
         paragraphs = yield Retrieve(query, k)
         seen |= dict.fromkeys(paragraphs)
         evidence = " ".join(nearest(sentence, paragraphs, shown, embed))
-        verifying = replace(question, text=query, passage=None)
-        prompt = prompts["answer"](verifying, evidence=evidence)
-        edited.append((yield Generate(prompt, LINE, edit_tokens)))
+        read = prompts["answer"](replace(question, text=query, passage=None), evidence=evidence)
+        edited.append((yield Generate(read, LINE, edit_tokens)))
     # "First, ... Second, ...": the edited chain, from which the model concludes (paper)
     chain = tuple(f"{word}, {text}" for word, text in zip(ORDINALS, edited, strict=False))
     reading = yield Generate(prompts["cot"](question, (), chain), LINE, answer_tokens)

@@ -28,13 +28,6 @@ def test_a_chain_as_the_paper_has_it():
     assert read_chain(TEXT, 3) == Chain(nodes, FINAL, "")
 
 
-def test_an_unsolved_query_ends_a_chain_without_a_final_content():
-    text = f"{TEXT.partition('[Final')[0]}[Unsolved Query]: Where do buses leave from in Toronto?"
-    chain = read_chain(text)
-    assert chain.nodes[2] == Node("Where do buses leave from in Toronto?", "", 1, 3, unsolved=True)
-    assert (len(chain.nodes), chain.final, chain.fault) == (3, "", "")
-
-
 def changed(*pairs):
     """A function that replaces texts in a text."""
 
@@ -50,21 +43,14 @@ without_numbers = changed(" 1]:", "]:", " 2]:", "]:")
 WRITTEN = {
     "as it is": changed(),
     "no numbers": without_numbers,
-    "all numbered 1": changed(" 2]:", " 1]:"),
-    "numbered from 3": changed(" 2]:", " 4]:", " 1]:", " 3]:"),
-    "lower case": changed("[Q", "[q", "[A", "[a", "Final C", "final c"),
-    "bold marks": changed("[Q", "**[Q", "[A", "**[A", "]: ", "]:** "),
     "bold inside": changed("[Q", "**[Q", "[A", "**[A", "]: ", "]**: "),
-    "no colons": changed("]:", "]"),
     "no brackets": changed("[Q", "Q", "[A", "A", "[F", "F", "]:", ":"),
     "a list": lambda text: re.sub(r"^(?=.)", "- ", text, flags=re.M),
     "spaces": changed("]:", " ] :", "\n", "\n  "),
-    "blank lines": changed("\n", "\n\n"),
     "on lines of their own": changed("]: ", "]:\n"),
     "a numbered list": lambda text: "\n".join(
         f"{n}. {line}" if line else "" for n, line in enumerate(text.split("\n"), start=1)
     ),
-    "colons inside": changed("]:", ":]"),
     "another name": changed("[Final Content]", "[Final answer]"),
     "Windows": changed("\n", "\r\n"),
 }
@@ -72,12 +58,9 @@ COPIED = "\nIf you don't know the answer:\n[Unsolved Query]: where was Kevin Dre
 COPIED += "Instruction: Please Stop your generation.\nIf you know the answer:\n[Answer 2]"
 ANOTHER = '\n[Question]: "Who?"\n[Query 1]: Who?\n[Answer 1]: I\n[Final Content]: Me'
 AROUND = {
-    "nothing": changed(),
     "chatter before": lambda text: f"Sure! Here is the chain you asked for:\n\n{text}",
-    "the question again": lambda text: f'[Question]: "Where was he born?"\n{text}',
     "another example": lambda text: text + ANOTHER,
     "the question above": changed("[Final", '[Question]: "Where?" (Yes or No)\n[Final'),
-    "text between nodes": changed("Drew\n", "Drew\n\nNow to his place of birth.\n"),
     "quotation marks": changed("]: Kevin Drew\n", ']: "Kevin Drew"\n', ": Toronto", ": “Toronto”"),
     "the examples' instructions": changed("\n[Answer 2]", COPIED),
 }
@@ -105,22 +88,13 @@ def test_a_chain_on_one_line():
 MALFORMED = [
     ("  \n", "", "", "no query; no final content"),
     ("Toronto, I think.", "", "Toronto, I think.", "no query"),
-    ("F So the final answer is X.", "", "So the final answer is X.", "no query"),
     ("Q1 a?\nA1 b", "a?=b", "", "no final content"),
-    ("Q1 a?\nA1", "a?=", "", ""),
     ("Q1 a?\nQ2 c?\nA1 b\nA2 d\nF e", "a?=b, c?=d", "e", ""),
-    ("Q1 a?\nQ2 c?\n[Answer]: d\nF e", "a?=, c?=d", "e", ""),
     ("Q1 a?\nA1 b\nA1 c\nF e", "a?=b", "e", "an answer without a query"),
-    ("A1 b\nQ1 a?\nF e", "a?=", "e", "an answer without a query"),
-    ("Q1\nA1 b\nF e", "", "e", "a query without text; an answer without a query; no query"),
     ("Q1 a?\nU c?\nA2 d\nF e", "a?=, c?=", "e", "an answer without a query"),
-    ("Q1 a?\nU A\nQ2 c?", "a?=, c?=", "", ""),
     ("Q1 a?\nA1 b\nF e\nF f", "a?=b", "f", "more than one final content"),
-    ("Q1 a?\nA1 b\nF e\nQ2 c?\nA2 d", "a?=b, c?=d", "e", ""),
     ("Q1 a?\nU a?\n[Question]: other?\nQ1 x?\nA1 y", "a?=", "", ""),
     ("Q1 a?\nand more\nA1 b\nand more\n\nbut not this\nF e", "a?=b and more", "e", ""),
-    ("Q1 Is [Query 2] SQL?\nA1 as [3] and [Answer 1]\nF e",)
-    + ("Is [Query 2] SQL?=as [3] and [Answer 1]", "e", ""),
     ("[Query 1] a? [Answer 1] b", "a? [Answer 1] b=", "", ""),
 ]
 

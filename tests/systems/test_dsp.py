@@ -100,11 +100,3 @@ def test_from_the_third_hop_on_a_search_shows_what_the_one_before_wrote():
     shown = [request.prompt for request in requests if isinstance(request, Generate)]
     summaries = [re.findall("^Summary: (Hop.*)$", prompt, re.M) for prompt in shown]
     assert summaries == [[], [], ["Hop 2."], ["Hop 3."]]
-
-
-def test_without_examples_and_without_an_answer():
-    prompts = writers("dsp", "demonstrate", "search", "predict")
-    replies = [drawn("", ""), "", (), (), drawn("Hm."), ""]
-    requests, result = play(dsp(QUESTION, prompts=prompts, hops=1, queries=2), replies)
-    assert requests[-1] == Generate(f"{OUTRO}{PREDICT}{LABEL}{ASKED}{STEPS} Hm.\nAnswer:", LINE, 75)
-    assert (result.answer, result.paragraphs, result.fault) == ("", (), "no answer")

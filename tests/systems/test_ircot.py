@@ -1,23 +1,24 @@
 """IRCoT, OneR and NoR, tested by playing replies to them and comparing the exact requests."""
 
+import json
+from dataclasses import replace
 from functools import partial
 
+import pytest
 from replying import ASKED, LOST, MACK, PARK, QUESTION, THOUGHTS, WALD, play, write
 
 from ircotlib.data import Paragraph
-from ircotlib.program import LINE, SENTENCE, Generate, Retrieve
-from ircotlib.systems.ircot import collect, ircot
-from ircotlib.systems.oner import nor_qa
-from ircotlib.systems.readers import cot_reader, direct_reader
+from ircotlib.program import LINE, SENTENCE, Generate, NearestTitle, Retrieve
+from ircotlib.systems.ircot import collect, ircot, read_paragraphs, read_titles, with_main_passage
+from ircotlib.systems.oner import nor_qa, oner
 
 PROMPTS = {"cot": write}
-read_by_chain = partial(cot_reader, prompt=write)
-read_directly = partial(direct_reader, prompt=write)
+TURNS = [(LOST, PARK), THOUGHTS[0], (MACK, LOST), THOUGHTS[1], (WALD, MACK), THOUGHTS[2]]
+MANY = [Paragraph(str(i), chr(65 + i) * 9, chr(65 + i) * 40) for i in range(40)]
 
 
 def test_ircot_interleaves_and_stops_at_the_answer():
-    replies = [(LOST, PARK), THOUGHTS[0], (MACK, LOST), THOUGHTS[1], (WALD, MACK), THOUGHTS[2]]
-    requests, result = play(ircot(QUESTION, prompts=PROMPTS, k=2), replies)
+    requests, result = play(ircot(QUESTION, prompts=PROMPTS, k=2), TURNS)
     assert requests == [
         Retrieve(ASKED, 2),
         Generate(f"{ASKED} | lost park | ", SENTENCE, 200),
@@ -31,14 +32,13 @@ def test_ircot_interleaves_and_stops_at_the_answer():
 
 def test_ircot_writes_eight_sentences_of_at_most_200_tokens_and_keeps_15_paragraphs():
     """The paper's constants: §3.1 footnotes 4 and 5; nothing is retrieved after the last one."""
-    many = [Paragraph(str(i), chr(65 + i) * 9, chr(65 + i) * 40) for i in range(40)]
-    pairs = [(tuple(many[5 * step : 5 * step + 5]), f"Fact {step}.") for step in range(8)]
+    pairs = [(tuple(MANY[5 * step : 5 * step + 5]), f"Fact {step}.") for step in range(8)]
     replies = [reply for pair in pairs for reply in pair]
     requests, result = play(ircot(QUESTION, prompts=PROMPTS, k=5), replies)
     assert [type(request) for request in requests] == [Retrieve, Generate] * 8
     assert len(result.thoughts) == 8
     # a full set does not stop the loop; the oldest stay
-    assert result.paragraphs == tuple(many[:15])
+    assert result.paragraphs == tuple(MANY[:15])
     assert {request.max_tokens for request in requests if isinstance(request, Generate)} == {200}
 
 
@@ -75,6 +75,48 @@ def test_collect_keeps_order_and_drops_near_duplicates_and_long_paragraphs():
 
 
 def test_nor_shows_no_paragraph_and_a_chain_without_answer_is_the_answer():
-    requests, prediction = play(nor_qa(QUESTION, read=read_by_chain), ["I cannot tell."])
+    read = partial(read_paragraphs, prompt=write, chain=True)
+    requests, prediction = play(nor_qa(QUESTION, read=read), ["I cannot tell."])
     assert requests == [Generate(f"{ASKED} |  | ", LINE, 200)]
     assert (prediction.answer, prediction.paragraphs) == ("I cannot tell.", ())
+
+
+# Questions with a main passage (IRCoT App. B)
+
+
+def within_pages(system):
+    return with_main_passage(IIRC, system(IIRC), lambda: write)
+
+
+RIDE = Paragraph("ride", "Walibi", "The park has a coaster called Lost Gravity.")
+IIRC = replace(QUESTION, passage=RIDE)
+PAGES = ("mack rides", "waldkirch")
+TITLES = ["Mack Rides", "Waldkirch (town)", "Mack rides"]
+NAMED = [json.dumps(TITLES), ("mack rides",), ("waldkirch",), ("mack rides",)]
+NAMING = [Generate(f"3 titles for {ASKED} | ride | ", LINE, 200), *map(NearestTitle, TITLES)]
+
+
+def test_without_titles_the_whole_corpus_is_searched():
+    for replies in ([""], ["[]"], [" , "], ["Xyzzy", ()]):
+        requests, _ = play(within_pages(partial(oner, k=5)), [*replies, (LOST,)])
+        assert (requests[0], requests[-1]) == (NAMING[0], Retrieve(IIRC.text, 5, None))
+
+
+READ = {'["Rome", "Malmö, Sweden"]': "Rome|Malmö, Sweden", '[1900, "Rome"]': "1900|Rome"}
+# between commas; as Flan-T5 is shown it: the comma of a title parts it; cut off
+READ |= {"Rome, Lund": "Rome|Lund", "Malmö, Sweden": "Malmö|Sweden", '["Rome", "Lund': "Rome|Lund"}
+READ |= {'"Rome", "Lund"': "Rome|Lund", '"Rome"': "Rome", "1900": "1900"}  # JSON, but no list
+READ |= {'[" Rome "]': "Rome", '["Rome", ""], ': "Rome"}
+
+
+@pytest.mark.parametrize(("text", "titles"), READ.items())
+def test_titles_are_read_as_json_or_between_commas(text, titles):
+    assert read_titles(text) == titles.split("|")
+    assert read_titles("[]") == read_titles("") == []
+
+
+def test_retrievals_are_within_pages_and_the_main_passage_counts_towards_the_15_paragraphs():
+    replies = [*NAMED, tuple(MANY[:8]), "One.", tuple(MANY[8:16]), "So the answer is: 3."]
+    requests, result = play(within_pages(partial(ircot, prompts=PROMPTS, k=8)), replies)
+    assert requests[:4] == NAMING and result.paragraphs == (RIDE, *MANY[:14])
+    assert requests[4::2] == [Retrieve(ASKED, 8, PAGES), Retrieve("One.", 8, PAGES)]

@@ -4,7 +4,7 @@ from replying import drawn, play, writers
 
 from ircotlib.data import Paragraph, Question
 from ircotlib.program import LINE, Retrieve, Sample
-from ircotlib.systems.tree_of_thought import BEST, tree_of_thought
+from ircotlib.systems.tree_of_thought import tree_of_thought
 
 QUESTION = Question("q", "What is Grieg's capital?", ("Oslo",), (), "test")
 PROMPTS = writers("tree_of_thought", "propose", "vote")
@@ -65,17 +65,3 @@ def test_votes_that_name_no_choice_and_no_answer_at_the_greatest_depth():
     requests, result = play(tree_of_thought(QUESTION, prompts=PROMPTS, depth=2), replies)
     assert requests[3] == Retrieve(NORWAY, 3)  # the first one
     assert (result.answer, result.fault) == ("It is cold.", "no vote that names a choice")
-    replies[2] = best(1)
-    _, result = play(tree_of_thought(QUESTION, prompts=PROMPTS, depth=2), replies)
-    assert result.fault == "no answer in 2 thoughts"
-
-
-def test_nothing_proposed():
-    requests, result = play(tree_of_thought(QUESTION, prompts=PROMPTS), [(GRIEG,), drawn("", "")])
-    assert len(requests) == 2
-    assert (result.answer, result.fault) == ("", "no thought proposed")
-
-
-def test_votes_are_read_whole():
-    assert BEST.search("the best choice is 12")[1] == "12"
-    assert BEST.search("The best choice is: Choice 3.")[1] == "3"

@@ -4,7 +4,7 @@ from replying import drawn, play, writers
 
 from ircotlib.data import Paragraph, Question
 from ircotlib.program import LINE, Generate, Retrieve, Sample
-from ircotlib.systems.verify_and_edit import nearest, rationale, verify_and_edit
+from ircotlib.systems.verify_and_edit import nearest, verify_and_edit
 
 QUESTION = Question("q", "What is Grieg's capital?", ("Oslo",), (), "test")
 PROMPTS = writers("verify_and_edit", "cot", "question", "answer")
@@ -23,16 +23,6 @@ def test_chains_that_agree_are_kept():
     requests, result = play(verify_and_edit(QUESTION, prompts=PROMPTS), [chains])
     assert requests == [Sample(ASK, 5, 0.7, ("\n",), 144)]
     assert (result.answer, result.reading, result.fault) == ("Oslo", "A. The answer is Oslo.", "")
-
-
-def test_chains_that_agree_are_edited_too_where_all_are():
-    """As in the released programs."""
-    chains = drawn("First, Grieg was born in Sweden. The answer is Lund.", *[LUND] * 4)
-    replies = [chains, "Where was Grieg born?", (GRIEG,), "Grieg was born in Norway."]
-    program = verify_and_edit(QUESTION, prompts=PROMPTS, always_edit=True)
-    requests, result = play(program, [*replies, "The answer is Oslo."])
-    assert len(requests) == 5 and result.answer == "Oslo"
-    assert result.thoughts == ("First, Grieg was born in Norway.",)
 
 
 def test_chains_that_do_not_are_edited():
@@ -65,12 +55,6 @@ def test_without_scores_the_first_of_the_majority_and_an_edited_chain_without_an
     assert requests[3].prompt == "\nQuestion: it is so.\nAnswer:"
     assert result.answer == result.reading == "I cannot say."
     assert result.fault == 'no "The answer is" after the edited chain'
-
-
-def test_a_rationale_has_at_most_eight_sentences():
-    facts = [f"Fact {name} holds." for name in ("one", "two", "six", "ten")]
-    assert rationale(f"First, {' Second, '.join(facts)} The answer is 3.") == facts
-    assert len(rationale(" ".join(facts * 3))) == 8
 
 
 RATIONALE = "The Oberoi Group is a hotel company headquartered in Mumbai."

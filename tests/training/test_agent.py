@@ -41,8 +41,8 @@ def facts(library):
 
 @pytest.fixture(scope="module")
 def transcripts(library):
-    """A few hundred transcripts, drawn as in training."""
-    rng, subjects = random.Random(11), [*draws.taught_stages(), *draws.LESSONS] * 7
+    """Transcripts, drawn as in training."""
+    rng, subjects = random.Random(11), [*draws.taught_stages(), *draws.LESSONS] * 3
     drawn = (draws.draw_transcripts(subject, library, rng) for subject in subjects)
     return [one.transcript for plays in drawn for one in plays]
 
@@ -85,7 +85,7 @@ def test_who_knows_all_answers_right_with_every_system(name, library, facts, mon
 def test_every_stage_of_every_system_is_taught(library):
     rng, stages = random.Random(5), Counter()
     for system in draws.taught_systems().values():
-        for dataset in draws.STYLES * 2:
+        for dataset in draws.STYLES:
             mind = draw_mind(library, dataset, rng, known_facts().get)
             stages.update(turn.stage for turn in draws.play_turns(system, mind))
     assert set(stages) | {"react/cot", "ircot/titles"} == set(TEACHERS)
@@ -115,8 +115,3 @@ def test_the_tokenizer_gives_back_what_the_agent_writes_after_the_same_prompt(tr
             assert TOKENIZER.decode(TOKENIZER.encode(written)) == written
             prompt = TOKENIZER.encode(transcript.text[: span.start].rstrip())
             assert tokens[: len(prompt)] == prompt
-
-
-def written(transcript):
-    """The texts that the agent writes in a transcript."""
-    return [transcript.text[one.start : one.end].strip() for one in transcript.spans]

@@ -3,7 +3,6 @@ has to be guessed.
 """
 
 import random
-import re
 from functools import cache
 from typing import NamedTuple
 
@@ -54,7 +53,7 @@ def drawn(worlds):
     for dataset, world in worlds.items():
         rng = random.Random(dataset)
         for kind in (*DATASETS[dataset], *(["1hop"] if dataset != "iirc" else [])):
-            for number, dialect in enumerate(("", *DATASETS) * 6):
+            for number, dialect in enumerate(("", *DATASETS) * 3):
                 asked, count = dialect or dataset, 2 * bool(dialect)
                 riddle = draw_riddle(world, rng, dataset, kind, asked)
                 shots = [draws.draw_training_question(world, rng, asked) for _ in range(count)]
@@ -72,7 +71,7 @@ def drawn(worlds):
 def conclusions(worlds):
     """Comparisons with only the conclusion left to write."""
     rng = random.Random(0)
-    drawn = [dataset for dataset in CONCLUDED for _ in range(60)]
+    drawn = [dataset for dataset in CONCLUDED for _ in range(20)]
     return [(dataset, draws.draw_conclusion(worlds[dataset], rng, dataset)) for dataset in drawn]
 
 
@@ -85,15 +84,6 @@ def checked(drawn, conclusions):
 def tokenized():
     tokenizer = make_tokenizer()
     return tokenizer, cache(lambda text: tokenizer(text, return_offsets_mapping=True))
-
-
-@cache
-def token_starts(text: str) -> frozenset[int]:
-    _, tokens = tokenized()
-    return frozenset(start for start, _ in tokens(text)["offset_mapping"][:-1])
-
-
-# The prompt
 
 
 @pytest.mark.parametrize("style", [FLAN_T5, GPT3], ids=["flan_t5", "codex"])
@@ -121,9 +111,6 @@ def test_without_demonstrations_the_prompt_is_that_of_the_systems(worlds, style)
                 assert examples.make_titles(world, riddle, n=3, style=style).prompt == expected
 
 
-# The target
-
-
 def test_prompt_and_target_are_the_gold_chain(drawn):
     for one in drawn:
         if one.task == "direct":
@@ -136,7 +123,7 @@ def test_prompt_and_target_are_the_gold_chain(drawn):
             chain = f"{one.begun} {one.example.target}".strip()
             assert one.riddle.chain.startswith(chain)
             assert one.example.complete == (chain == one.riddle.chain)
-    assert sum(bool(one.begun) for one in drawn) > 100
+    assert sum(bool(one.begun) for one in drawn) > 50
 
 
 def test_the_target_states_what_is_in_the_prompt_or_popular_and_no_less(drawn, worlds):
@@ -157,20 +144,7 @@ def test_the_target_states_what_is_in_the_prompt_or_popular_and_no_less(drawn, w
             chain = f"{one.begun} {target}"
             assert not known[next(t.fact for t in thoughts if t.text not in chain)]
             cut += 1
-    assert cut > 50
-
-
-# Copies and places
-
-
-def read_value(example: examples.PromptExample, side: int, start: int) -> str:
-    """The name or number whose last word starts there."""
-    text = (example.prompt, example.target)[side]
-    assert start in token_starts(text)
-    return re.search(r"[A-Z]\w+ $|\d\d$|$", text[:start])[0] + re.match(r"\w+", text[start:])[0]
-
-
-# Tokens
+    assert cut > 20
 
 
 def test_every_word_is_in_the_vocabulary_but_for_titles_in_lower_case(checked):

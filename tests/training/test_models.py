@@ -19,7 +19,7 @@ from transformers import (
     PreTrainedModel,
 )
 
-from ircot_laboratory.questions.questions import DATASETS, draw_riddle, make_riddles
+from ircot_laboratory.questions.questions import draw_riddle, make_riddles
 from ircot_laboratory.world.encyclopedia import draw_value, make_popular, make_world, names_by_kind
 from ircot_laboratory.world.pages import write_pages
 from ircot_laboratory.world.records import Riddle, World
@@ -95,15 +95,16 @@ def test_the_tokenizer_is_that_of_the_encyclopedia_and_gives_every_chain_back(fo
     assert tokenizer.get_vocab() == make_tokenizer().get_vocab()
     assert len(tokenizer) == open_plain(folder).config.vocab_size
     assert (tokenizer.eos_token_id in tokenizer("Q")["input_ids"]) == (folder in T5S)
-    for dataset in DATASETS:
-        for riddle in make_riddles(make_world(13, 600, dataset), 40, dataset, 13):
-            ids = tokenizer(riddle.chain)["input_ids"]
-            assert tokenizer.decode(ids, skip_special_tokens=True) == riddle.chain
+    for riddle in make_riddles(make_world(13, 600, "iirc"), 40, "iirc", 13):
+        ids = tokenizer(riddle.chain)["input_ids"]
+        assert tokenizer.decode(ids, skip_special_tokens=True) == riddle.chain
 
 
 @each_model
 def test_answers_about_a_world_never_seen(folder, writers):
-    accuracy = reading_accuracy(writers[folder], 10, 40, seed=11, style=STYLES[folder in T5S])
+    accuracy = reading_accuracy(
+        writers[folder], 10, 8, seed=11, size=600, style=STYLES[folder in T5S]
+    )
     assert accuracy["answer"] >= BOUNDS[folder.name]["answer"], accuracy
 
 
@@ -138,7 +139,7 @@ def test_other_facts_in_the_paragraphs_give_other_answers(folder, writers):
     world, rng, popular = make_world(12, 600), random.Random(12), make_popular()
     changed, prompts, old, new = redraw(world, 1), [], [], []
     template = STYLES[folder in T5S].template("cot")
-    while len(prompts) < 60:
+    while len(prompts) < 30:
         riddle = draw_riddle(world, rng, "hotpotqa", rng.choice(("1hop", "bridge")))
         *way, end = walk(changed, riddle)
         is_whole = len(way) == len(riddle.facts) and end != riddle.answer

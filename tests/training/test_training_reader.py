@@ -19,9 +19,7 @@ from training.reader import learn as reader_learn
 from training.reader.draw_examples import GOLD, OTHERS, draw_other, draw_reader_example
 from training.reader.evaluate import auc, draw_reader_tests, f1_at, open_books
 from training.reader.learn import ReaderRecipe, train_reader
-from training.reader.model import (
-    make_reader_tokenizer,
-)
+from training.reader.model import make_reader_tokenizer
 
 TOKENIZER = make_reader_tokenizer()
 
@@ -112,5 +110,3 @@ def test_the_shipped_reader_finds_answers_and_knows_where_there_are_none():
     confidence = np.array([one.confidence for one in found])
     assert len(right) == 210 and np.mean(right) >= 0.93
     assert auc(confidence, gold) >= 0.97 and f1_at(1.5, confidence, gold) >= 0.9
-
-

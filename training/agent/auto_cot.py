@@ -10,14 +10,7 @@ from ircotlib.systems.direct import NEXT
 from training.agent.words import open_prompt
 from training.teachers.closed import auto_cot_chain
 from training.teachers.mind import Mind
-from training.teachers.play import (
-    Recorder,
-    Situation,
-    Teacher,
-    Turn,
-    play_program,
-    question_of,
-)
+from training.teachers.play import Recorder, Situation, Teacher, Turn, play_program, question_of
 
 MODULE = "auto_cot"
 
@@ -43,8 +36,6 @@ def play_auto_cot(
 
 
 def _write(mind: Mind) -> Sequence[str]:
-    """The words of a chain, then the sentence with its answer, in the form that write_example
-    returns.
-    """
+    """A chain and its answer, as write_example returns them."""
     chain = auto_cot_chain(mind, Situation(MODULE, "chain", question_of(mind), (), (), {}))
     return (*chain.split(), f"The answer is {mind.conclude()[1].removesuffix('.')}.")

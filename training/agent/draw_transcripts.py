@@ -12,13 +12,7 @@ from ircot_laboratory.world.encyclopedia import make_world
 from ircot_laboratory.world.records import Riddle
 from ircotlib.systems import System, all_systems
 from training.agent.auto_cot import MODULE, play_auto_cot
-from training.agent.drills import (
-    DRILLS,
-    RECALLING,
-    drill_comparison,
-    drill_reading,
-    drill_recall,
-)
+from training.agent.drills import DRILLS, RECALLING, drill_comparison, drill_reading, drill_recall
 from training.agent.lessons import draw_lesson, famous_world, known_facts
 from training.agent.sources import locate_sources
 from training.agent.transcripts import Transcript, join_turns
@@ -137,9 +131,7 @@ def draw_famous(dataset: str, rng: random.Random) -> Riddle:
 
 
 def draw_transcripts(subject: str, library: Library, rng: random.Random) -> list[Play]:
-    """Draw a play, and return its transcripts of one of the taught_stages, or some of them; or draw
-    one of the LESSONS.
-    """
+    """The transcripts of one of the taught_stages, or some of them, or of one of the LESSONS."""
     if subject in LESSONS or (subject in DRILLS and rng.random() < DRILLED):
         return [Play(transcript, "drill") for transcript in _drill(subject, library, rng)]
     system = rng.choice(taught_stages()[subject])

@@ -77,8 +77,8 @@ def _fill(
 def _look_up(
     copied: CopiedName, ids: list[int], token: dict[int, int], starts: list[int]
 ) -> Iterator[tuple[int, int]]:
-    """The positions before the tokens of a copied name, each with the position to look at: for the
-    first token where the fact is known, for the others the token's own place in the source.
+    """The positions before a copied name's tokens, and where to look for each: for the first, where
+    the fact is known; for the others, at their own place in the source.
     """
     at, source = token[copied.at], token.get(copied.source)
     end = bisect_left(starts, copied.at + len(copied.name))

@@ -8,21 +8,14 @@ from functools import partial
 from pathlib import Path
 
 import torch
-from transformers import LlamaForCausalLM
 
-from training.agent.draw_transcripts import (
-    LESSONS,
-    draw_transcripts,
-    make_library,
-    taught_stages,
-)
+from training.agent.draw_transcripts import LESSONS, draw_transcripts, make_library, taught_stages
 from training.agent.encode import EncodedTranscript, encode_transcript, make_batch
 from training.agent.model import ADDED, LAYERS, SHARED, make_agent_model, shallow
 from training.agent.stages import draw_plays, judge_plays, share_right
 from training.agent.words import make_agent_tokenizer
 from training.causal import CausalTeacher, Depths, causal_losses
-from training.loop import Training, adamw, descend, run_training, split_weights, write_trained
-from training.muon import Muon
+from training.loop import Training, descend, make_optimizers, run_training, write_trained
 from training.rate import learning_rate
 
 REST = 0.3  # learning rate of all other weights, as a share of that of the matrices
@@ -33,7 +26,6 @@ LONGEST = 1024  # tokens of a transcript
 SHORT, EARLY = 260, 0.02  # longest transcript, in tokens, in the first 2% of the steps
 EVALUATE_EVERY = 1000  # steps
 PLAYS = 104  # questions played in each evaluation
-KEPT = (20, 35, 55)  # percent of the steps after which the agent so far is kept, beside the last
 # the share of the steps in which the model has fewer layers, and the rate is constant
 FIRST = 0.45
 SHALLOW = Depths(LAYERS - ADDED - 1, LAYERS - ADDED - 1, SHARED, SHARED - 1, SHARED)
@@ -94,9 +86,7 @@ def start_agent(recipe: AgentRecipe) -> Training:
     teacher = CausalTeacher(model.config.hidden_size)
     for weight in teacher.parameters():  # otherwise these losses would at first outweigh the rest
         torch.nn.init.zeros_(weight)
-    matrices, rest = split_weights(model, teacher)
-    optimizers = [Muon(matrices, lr=recipe.peak), adamw(rest, recipe.peak)]
-    return Training(model, teacher, optimizers, asdict(recipe))
+    return Training(model, teacher, make_optimizers(model, teacher, recipe.peak), asdict(recipe))
 
 
 def learn_agent(
@@ -111,29 +101,14 @@ def learn_agent(
         return descend(training, losses, rate, REST * rate)
 
 
-def take_agent_steps(
-    training: Training, recipe: AgentRecipe, out: Path
-) -> Iterator[dict[str, float]]:
-    """Take the remaining steps; yield the losses of each. After KEPT percent of all, the agent so
-    far is written to `out`-20 and so on.
-    """
+def take_agent_steps(training: Training, recipe: AgentRecipe) -> Iterator[dict[str, float]]:
+    """Take the remaining steps; yield the losses of each."""
     chunk = None
-    kept = {recipe.steps * percent // 100: percent for percent in KEPT}
     for step in range(training.step, recipe.steps):
-        if step in kept:
-            keep_agent(training.model, out.with_name(f"{out.name}-{kept[step]}"))
         if chunk is None or step % CHUNK == 0:
             chunk = draw_chunk(step // CHUNK, recipe)
         is_shallow = step < FIRST * recipe.steps
         yield learn_agent(training, chunk[step % CHUNK], recipe.rate(step), is_shallow)
-
-
-def keep_agent(model: LlamaForCausalLM, folder: Path) -> None:
-    """Write a copy of the agent in training, in half precision."""
-    copy = LlamaForCausalLM(model.config)
-    copy.load_state_dict(model.state_dict())
-    copy.half().save_pretrained(folder)
-    make_agent_tokenizer().save_pretrained(folder)
 
 
 def measure_plays(model: torch.nn.Module) -> dict:
@@ -145,11 +120,8 @@ def measure_plays(model: torch.nn.Module) -> dict:
 
 
 def train_agent(out: Path, recipe: AgentRecipe, threads: int = 1) -> None:
-    """Train the agent on this many cores, resuming from its checkpoint if there is one, and write
-    it to `out`.
-    """
+    """Train the agent, resuming from its checkpoint if there is one, and write it to `out`."""
     torch.set_num_threads(threads)
-    training = start_agent(recipe)
-    take_steps = partial(take_agent_steps, recipe=recipe, out=out)
+    training, take_steps = start_agent(recipe), partial(take_agent_steps, recipe=recipe)
     run_training(training, out, take_steps, measure_plays, EVALUATE_EVERY)
     write_trained(training, make_agent_tokenizer(), out, {"device": "cpu"})

@@ -51,9 +51,7 @@ def make_agent_model(tokenizer: PreTrainedTokenizerFast, seed: int) -> LlamaForC
 
 @contextmanager
 def shallow(model: LlamaForCausalLM) -> Iterator[None]:
-    """Within the block, the model has no added layers. Until they are trained, this only saves
-    time.
-    """
+    """Within the block, the model has no added layers, which only saves time at first."""
     base, layers = model.base_model, model.base_model.layers
     base.layers = torch.nn.ModuleList([*layers[:SHARED], *layers[SHARED + ADDED :]])
     try:

@@ -47,9 +47,7 @@ def _is_written(transcript: Transcript, at: int) -> bool:
 
 
 def _find_stated(transcript: Transcript, mind: Mind) -> Iterator[tuple[Fact, tuple[int, int]]]:
-    """Find the facts of the passages that were shown, each with the place of its value and the
-    place from which it is known.
-    """
+    """Each fact of the passages shown, with the places of its value and from which it is known."""
     for passage in mind.seen:
         for span in passage.spans:
             _, match = find_sentence(passage, span.relation)
@@ -98,9 +96,7 @@ def _pattern(mind: Mind) -> re.Pattern:
 
 
 def _find_chosen(transcript: Transcript) -> Iterator[CopiedName]:
-    """Find the number of the choice that the agent votes for, copied from its heading, which only
-    the end of the choice can tell.
-    """
+    """The number voted for, copied from its heading, known at the end of the choice."""
     for span in transcript.spans:
         if match := CHOSEN.search(transcript.text, span.start, span.end):
             heading = transcript.text.find(f"Choice {match[1]}:")
@@ -111,9 +107,7 @@ def _find_chosen(transcript: Transcript) -> Iterator[CopiedName]:
 
 
 def _find_begun(transcript: Transcript, mind: Mind) -> Iterator[DecidedFact]:
-    """Find where the agent begins a sub-question, a phrase or a sentence about a fact, and where it
-    writes which of two entities a comparison is about.
-    """
+    """Where a text about a fact begins, or the name of one of two compared entities."""
     facts = mind.phrases | {text: fact for text, (_, fact) in mind.worded.items()}
     if mind.worked.answer in (names := named_subjects(mind.riddle)):
         relation = mind.riddle.thoughts[mind.riddle.compared[0]].fact.relation
@@ -125,9 +119,7 @@ def _find_begun(transcript: Transcript, mind: Mind) -> Iterator[DecidedFact]:
 
 
 def _find_inferred(transcript: Transcript, mind: Mind) -> Iterator[InferredFact]:
-    """Find the facts that lead to what the agent writes about, if their answers stand nowhere but
-    on the pages.
-    """
+    """The facts that lead to what is written about, if their answers stand only on pages."""
     answered = {belief.value: belief.fact for belief in mind.beliefs if not belief.made_up}
     for at, fact in transcript.decided:
         written = transcript.text[:at]
@@ -141,9 +133,7 @@ def _find_inferred(transcript: Transcript, mind: Mind) -> Iterator[InferredFact]
 
 
 def _find_compared(transcript: Transcript, mind: Mind) -> dict[int, ComparedPair]:
-    """Find where the outcome of a comparison decides what the agent writes, and the two values that
-    are compared for it: of several pairs, the one that stands last.
-    """
+    """Where a comparison decides what is written, and its values: of several, the last pair."""
     pairs: dict[int, ComparedPair] = {}
     for conclusion in mind.conclusions:
         for at in _find_decisive(transcript, conclusion):
@@ -154,9 +144,7 @@ def _find_compared(transcript: Transcript, mind: Mind) -> dict[int, ComparedPair
 
 
 def _find_decisive(transcript: Transcript, conclusion: ComparedConclusion) -> Iterator[int]:
-    """Find the first word of a conclusion that would differ if the values compared the other way,
-    wherever the agent writes it; for an answer, only if no conclusion stands before it.
-    """
+    """The first word that would differ if the values of a conclusion compared otherwise."""
     text, otherwise = conclusion.text, conclusion.otherwise
     alike = len("".join(commonprefix([re.findall(WORDS, text), re.findall(WORDS, otherwise)])))
     lead, end = ("", "") if text.startswith(THUS) else (LEAD, END)
@@ -170,9 +158,7 @@ def _find_decisive(transcript: Transcript, conclusion: ComparedConclusion) -> It
 def _find_values(
     transcript: Transcript, mind: Mind, conclusion: ComparedConclusion, at: int
 ) -> ComparedPair | None:
-    """Find the values that decide what is written at `at`, or the value and the one that the
-    question names: where sentences before end with them, otherwise where pages state them.
-    """
+    """The compared values: where sentences end with them, else where pages state them."""
     text, values, sought = transcript.text[:at], list(conclusion.values), mind.riddle.sought
     known = {stated.fact: stated.known for stated in transcript.stated}
     places = [next(reversed(_mentions(text, value)), None) for value in values]

@@ -107,9 +107,7 @@ def judge_tokens(
 
 
 def judge_plays(model, plays: Sequence[Play]) -> list[JudgedTurn]:
-    """Judge each turn, given the gold text before it: greedy decoding writes the gold reply exactly
-    if all of its tokens are right.
-    """
+    """Judge each turn, given the gold text before it: right if all of its tokens are."""
     judged = []
     for (transcript, system, dataset), encoded, right in judge_tokens(model, plays):
         first = 0

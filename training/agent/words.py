@@ -71,9 +71,7 @@ WORDS = (
 
 @cache
 def make_agent_tokenizer() -> PreTrainedTokenizerFast:
-    """Make the tokenizer. Known words are decoded to the text that was encoded; a year is two
-    tokens of two digits; an unknown word is <unk>.
-    """
+    """Known words are decoded to the text encoded; a year is two tokens; others are <unk>."""
     vocabulary = dict.fromkeys(["<pad>", "</s>", "<unk>", *BREAKS, *MARKS, *_words()])
     numbered = {word: number for number, word in enumerate(vocabulary)}
     model = WordPiece(numbered, unk_token="<unk>", continuing_subword_prefix="##")

@@ -90,9 +90,7 @@ def draw_gold(book: Encyclopedia, rng: random.Random, subject: str, relation: st
 def draw_other(
     book: Encyclopedia, rng: random.Random, kind: str, subject: str, relation: str
 ) -> ReaderExample | None:
-    """Draw a query with a paragraph of a kind that does not state its answer; None if there is no
-    such paragraph.
-    """
+    """A query with a paragraph of a kind that does not state its answer; None if there is none."""
     query, asked = "", relation
     if kind == "a hop of a longer question":
         query, asked, passage = _draw_hop(book, rng)
@@ -136,9 +134,7 @@ def _draw_page(
 def _draw_own(
     book: Encyclopedia, rng: random.Random, subject: str, relation: str
 ) -> tuple[str, Passage | None]:
-    """The other paragraph of the subject's page; or the paragraph that states the relation, and a
-    relation to ask for that the subject lacks.
-    """
+    """The other paragraph of the page; or this one, and a relation that the subject lacks."""
     entity, stated = book.world.entities[subject], book.world.passage(subject, relation)
     if others := [passage for passage in book.world.pages[subject] if passage is not stated]:
         return relation, others[0]
@@ -147,9 +143,7 @@ def _draw_own(
 
 
 def _draw_hop(book: Encyclopedia, rng: random.Random) -> tuple[str, str, Passage | None]:
-    """A question of several hops, what it asks for in the end, and the paragraph of a hop that does
-    not answer it.
-    """
+    """A question of several hops, its last relation, and the paragraph of an earlier hop."""
     kinds = [kind for kind in DATASETS[book.dataset] if HOPS.get(kind, 1) > 1 and kind != "span"]
     if not kinds:
         return "", "", None

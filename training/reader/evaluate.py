@@ -62,9 +62,7 @@ def auc(confidence: np.ndarray, gold: np.ndarray) -> float:
 
 
 def f1_at(threshold: float, confidence: np.ndarray, gold: np.ndarray) -> float:
-    """F1 of predicting that a paragraph has the answer when the confidence is above a threshold
-    (SearChain A.4.1).
-    """
+    """F1 of predicting an answer where confidence is above a threshold (SearChain A.4.1)."""
     predicted = confidence > threshold
     return 2 * float((predicted & gold).sum()) / max(1, int(predicted.sum() + gold.sum()))
 

@@ -12,12 +12,7 @@ from ircot_laboratory.questions.questions import DATASETS
 from training.loop import Training, adamw, descend, run_training, write_trained
 from training.rate import learning_rate
 from training.reader.draw_examples import Encyclopedia, draw_reader_example
-from training.reader.evaluate import (
-    best_threshold,
-    draw_reader_tests,
-    measure_answers,
-    open_books,
-)
+from training.reader.evaluate import best_threshold, draw_reader_tests, measure_answers, open_books
 from training.reader.model import (
     ReaderTeacher,
     encode_reader_examples,

@@ -26,9 +26,7 @@ NOWHERE = -100  # start and end if there is no answer; cross_entropy ignores it
 
 
 def make_reader_tokenizer() -> DPRReaderTokenizerFast:
-    """Make the tokenizer: one token for each word of the encyclopedia, in lower case; two for a
-    year.
-    """
+    """One token for each word of the encyclopedia, in lower case; two for a year."""
     words = dict.fromkeys(word.lower() for word in list_words())
     vocabulary = {word: number for number, word in enumerate([*SPECIAL, *words])}
     return DPRReaderTokenizerFast(vocab=vocabulary, do_lower_case=True, model_max_length=512)
@@ -75,9 +73,7 @@ def _initialise(bert: nn.Module) -> None:
 
 
 def _look_beside(attention: nn.Module, rows: slice, offset: int) -> None:
-    """Make a head attend to the word `offset` places ahead: its query is its own position, rotated
-    by the offset.
-    """
+    """Make a head attend `offset` words ahead: its query is its own position, rotated."""
     angles = torch.tensor(WAVES) * offset
     turn = torch.block_diag(angles.cos().diag(), angles.cos().diag())
     turn[: len(WAVES), len(WAVES) :] = angles.sin().diag()

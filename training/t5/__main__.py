@@ -7,8 +7,6 @@ training.jsonl (the training curves).
 With `--start`, training begins with the weights of a model of the same or a smaller size.
 """
 
-import argparse
-import json
 from pathlib import Path
 
 from ircotlib.command.options import new_parser
@@ -16,7 +14,7 @@ from training.folder import add_out
 from training.t5.recipe import SIZES, T5Recipe
 
 
-def _parse() -> argparse.Namespace:
+def main() -> None:
     parser = new_parser(__doc__)
     add = parser.add_argument
     add_out(parser)
@@ -27,33 +25,8 @@ def _parse() -> argparse.Namespace:
     peak = "highest learning rate; larger sizes need a lower one"
     add("--peak", type=float, default=1e-2, help=peak)
     options = parser.parse_args()
-    if wrong := _find_wrong(options):
-        parser.error(wrong)
-    return options
-
-
-def _find_wrong(options: argparse.Namespace) -> str:
-    """What is wrong with the options, or "" if nothing is."""
-    start = options.start
-    if start and options.size == "causal":
-        return "a causal model is trained from scratch: leave out --start"
-    return _find_wrong_start(start, SIZES[options.size]["d_model"]) if start else ""
-
-
-def _find_wrong_start(start: Path, width: int) -> str:
-    path = start / "config.json"
-    if not path.is_file():
-        return f"found no {path}, expected --start to be the folder of a trained T5"
-    config = json.loads(path.read_text())
-    kind, start_width = config.get("model_type"), config.get("d_model", 0)
-    if kind != "t5" or start_width > width:
-        size = f"{kind}, {start_width} wide" if start_width else kind
-        return f"found a {size} in --start {start}, expected a t5, at most {width} wide"
-    return ""
-
-
-def main() -> None:
-    options = _parse()
+    if options.start and options.size == "causal":
+        parser.error("a causal model is trained from scratch: leave out --start")
     from training.loop import run_command  # importing torch takes seconds
     from training.t5.learn import train_t5
 

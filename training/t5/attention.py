@@ -46,9 +46,7 @@ class _Attention(torch.autograd.Function):
 def teaching_attention(
     module, query, key, value, mask, *, position_bias=None, **_
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The attention function that transformers calls. It keeps the attention weights in
-    `module.weights` for supervised attention.
-    """
+    """The attention function that transformers calls; it keeps the weights in `module.weights`."""
     states, module.weights = _Attention.apply(
         *(part.bfloat16() for part in (query, key, value)), position_bias, mask
     )
@@ -58,9 +56,7 @@ def teaching_attention(
 def padding_column(
     *, attention_mask: torch.Tensor | None = None, dtype: torch.dtype = torch.float32, **_
 ) -> torch.Tensor | None:
-    """What is added to the score of each key, [rows, 1, keys]: 0 for a token, a very low number for
-    padding. None if nothing is padded.
-    """
+    """What is added to each key's score, [rows, 1, keys]: 0, or a very low number for padding."""
     if attention_mask is None or attention_mask.all():
         return None
     return torch.zeros_like(attention_mask, dtype=dtype).masked_fill(

@@ -34,11 +34,7 @@ def encode_causal(examples: list[PromptExample], tokenizer) -> dict[str, torch.T
 
 
 def _known_at(ids: list[int], at: int, end: int, stop: int) -> int:
-    """The position from which a fact is known whose value begins at `at`: this one, or the end of
-    the sentence if more than the value is left of it.
-
-    "Its author was X." is known at X, "X wrote it." only after it.
-    """
+    """Where a fact becomes known: "Its author was X." at X, "X wrote it." only after it."""
     last = ids.index(stop, at) if stop in ids[at:end] else at
     return last if last - at > 2 else at
 
@@ -55,9 +51,7 @@ def _find_decided(batch: dict[str, torch.Tensor], lengths: list[int]) -> Iterato
 
 
 def _find_compared(compared: list[list[int]], lengths: list[int]) -> Iterator[tuple]:
-    """The comparisons whose other value comes first. Positions in the target are those of the
-    decoder's inputs (encode.encode).
-    """
+    """The comparisons whose other value comes first."""
     for row, side, at, other_side, other, outcome in compared:
         here = at if side == PROMPT else lengths[row] + at - 1
         there = other if other_side == PROMPT else lengths[row] + other - 1
@@ -97,9 +91,7 @@ def _find_sources(
 
 
 def _last_mention(ids: list[int], at: int, first: int, source: int) -> int:
-    """The last earlier position, not before `first`, of the same two tokens as at `at`; `source` if
-    there is none.
-    """
+    """The last earlier position, from `first` on, of the two tokens at `at`; else `source`."""
     for earlier in range(at - 2, first - 1, -1):
         if ids[earlier : earlier + 2] == ids[at : at + 2]:
             return earlier

@@ -50,9 +50,7 @@ def make_causal_model(vocabulary: int, seed: int) -> GPTNeoXForCausalLM:
 
 @torch.no_grad()
 def _initialise(model: GPTNeoXForCausalLM) -> None:
-    """Initialise embeddings and feed-forward layers as in T5. T5 also scales its output by the
-    width; here the last layer norm does that.
-    """
+    """Embeddings and feed-forward layers as in T5, whose output is scaled by the width."""
     model.gpt_neox.embed_in.weight.normal_()
     model.gpt_neox.final_layer_norm.weight.fill_(WIDTH**-0.5)
     for number, layer in enumerate(model.gpt_neox.layers):

@@ -46,9 +46,7 @@ def draw_batch(step: int, recipe: T5Recipe, worlds: dict[str, World]) -> list[Pr
 
 
 def _draw_conclusions(step: int, recipe: T5Recipe, rng: random.Random) -> list[PromptExample]:
-    """Draw conclusions, in half of these steps only differences of years. Each step has a world of
-    its own: one world has too few pairs of years to learn subtraction from.
-    """
+    """Conclusions about a world of this step's own, half of the time only differences of years."""
     world = make_training_world(recipe.seed, FRESH + step, "iirc", 1.0)
     datasets = [d for d in recipe.datasets(step) for _ in CONCLUDED.get(d, ())]
     if "iirc" in datasets and rng.random() < 0.5:
@@ -161,16 +159,9 @@ def show_titles(world: World, riddle: Riddle, shots: list[Riddle], style: Style)
 
 
 def _draw_closed_book(
-    world: World,
-    rng: random.Random,
-    dataset: str,
-    dialect: str,
-    shots: list[Riddle],
-    style: Style,
+    world: World, rng: random.Random, dataset: str, dialect: str, shots: list[Riddle], style: Style
 ) -> PromptExample:
-    """A question without paragraphs whose first fact, at least, is about a popular entity, and so
-    known by heart, below demonstrations without paragraphs.
-    """
+    """A question without paragraphs whose first fact is about a popular entity."""
     shown = (
         _demonstrate(shot, [], style.template("cot").instruction, shot.chain) for shot in shots
     )

@@ -18,12 +18,7 @@ Write = Callable[[list[str]], list[str]]  # from prompts to what a model writes 
 
 
 def draw_reading_test(
-    world: World,
-    dataset: str,
-    paragraphs: int,
-    questions: int,
-    seed: int,
-    style: Style = FLAN_T5,
+    world: World, dataset: str, paragraphs: int, questions: int, seed: int, style: Style = FLAN_T5
 ) -> list[tuple[Riddle, PromptExample]]:
     """Questions with their prompts, which have about `paragraphs` paragraphs, all needed ones among
     them, and no demonstrations; none of the chain is given.

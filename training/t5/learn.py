@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from training.causal import CausalTeacher, causal_losses
-from training.loop import Training, adamw, descend, run_training, split_weights, write_trained
+from training.loop import Training, descend, make_optimizers, run_training, write_trained
 from training.t5.causal_encode import encode_causal
 from training.t5.causal_model import make_causal_model
 from training.t5.draw_examples import draw_batch
@@ -46,17 +46,10 @@ def start_t5(
 
 
 def make_parts(model: nn.Module, peak: float) -> tuple[nn.Module, nn.Module, list]:
-    """A model, its teacher, and its optimizers: Muon for the matrices of linear layers, AdamW for
-    all other weights.
-
-    Muon's updates are scaled to the size of AdamW's, so that both can share a learning rate. With
-    Muon the models need fewer steps to learn where to attend.
-    """
+    """A model, its teacher, and its optimizers."""
     kind = T5Teacher if model.config.is_encoder_decoder else CausalTeacher
     teacher = kind(model.config.hidden_size).to(model.device)
-    matrices, rest = split_weights(model, teacher)
-    muon = torch.optim.Muon(matrices, lr=peak, weight_decay=0.0, adjust_lr_fn="match_rms_adamw")
-    return model, teacher, [muon, adamw(rest, peak)]
+    return model, teacher, make_optimizers(model, teacher, peak)
 
 
 def learn_t5(training: Training, batch: dict[str, torch.Tensor], rate: float) -> dict[str, float]:

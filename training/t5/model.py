@@ -70,9 +70,7 @@ def make_t5(size: str, vocabulary: int, seed: int) -> T5ForConditionalGeneration
 
 @torch.no_grad()
 def _initialise_attention(attention: torch.nn.Module) -> None:
-    """Mimetic initialisation (Trockman and Kolter 2023), with heads that begin as "previous word",
-    "second previous word", and so on.
-    """
+    """Mimetic initialisation (Trockman and Kolter 2023); some heads begin as "previous word"."""
     width = attention.k.weight.shape[1]
     attention.k.weight.normal_(std=width**-0.5)
     attention.q.weight.copy_(attention.k.weight * HEAD_WIDTH**-0.5)

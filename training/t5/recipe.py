@@ -81,8 +81,6 @@ class T5Recipe:
         return [*DATASETS, "musique"] if all_of_them else ["hotpotqa"]
 
     def is_conclusion(self, step: int) -> bool:
-        """Whether a step has conclusions only: every fourth step, or every third while the learning
-        rate falls and for a grown model, which can already read.
-        """
+        """Whether a step has conclusions only: every fourth, late every third."""
         every = 3 if self.grown or step >= FLAT * self.steps else 4
         return step % every == every - 1

@@ -217,9 +217,7 @@ def find_comparisons(draft: Draft) -> Iterator[ComparedValues]:
 
 
 def _outcomes(a: str, b: str, difference: bool) -> tuple[int, int]:
-    """How each of two values compares with the other. `difference`: for the second value, say by
-    how many years it is later.
-    """
+    """How each of two values compares with the other; `difference`: by how many years."""
     if not a.isdigit():
         return ((SAME if a == b else DIFFERENT),) * 2
     if difference:

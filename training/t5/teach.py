@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from ircot_laboratory.world.relations import RELATION_NAMES
-from training.attention_losses import looking_loss, naming_loss
+from training.causal import looking_loss, naming_loss
 from training.positions import OUTCOMES, PROMPT, TARGET
 
 # the encoder layer whose heads 0 and 1 attend from a value to the two words of its subject
@@ -54,9 +54,7 @@ def t5_losses(model, teacher: T5Teacher, batch: dict[str, torch.Tensor]) -> dict
 
 
 def _looking_losses(model, out, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """The losses of supervised attention: to the source of what is written, to the word that asks
-    for it, and to the subject of a value that is read or about to be written; also `carrying`.
-    """
+    """The losses of supervised attention: to a source, to what asks for it, to a subject."""
     losses = {}
     rows, columns = (batch["sources"] >= 0).nonzero(as_tuple=True)
     if len(rows):
@@ -90,9 +88,7 @@ def _looking_losses(model, out, batch: dict[str, torch.Tensor]) -> dict[str, tor
 
 
 def _carrying_loss(model, seen: torch.Tensor, words: torch.Tensor) -> torch.Tensor:
-    """The loss of predicting words [n] from what head 0 of the last two layers takes from the
-    states [n, width] of these words.
-    """
+    """The loss of predicting words [n] from what head 0 of the last two layers takes from them."""
     loss = torch.zeros((), device=seen.device)
     for block in model.decoder.block[-2:]:
         attention = block.layer[1].EncDecAttention

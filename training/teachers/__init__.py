@@ -3,16 +3,7 @@ replies (play.Reply) to a prompt (play.Situation) from what it believes (mind.Mi
 them by "module/stage"; play_system plays a system's own program with them on a Library.
 """
 
-from training.teachers import (
-    acting,
-    asking,
-    closed,
-    evidence,
-    planning,
-    reading,
-    searching,
-    trees,
-)
+from training.teachers import acting, asking, closed, evidence, planning, reading, searching, trees
 
 TEACHERS = {
     "auto_cot/ask": closed.cot_cot,

@@ -50,9 +50,7 @@ def self_ask_read(mind: Mind, situation: Situation) -> str:
 
 
 def decomp_decompose(mind: Mind, situation: Situation) -> str:
-    """The next call: a sub-question for retrieval and reading; after the last one, the question
-    itself, to be read for in the pages found; finally the end.
-    """
+    """The next call: a sub-question; after the last one the question itself; finally the end."""
     asked = situation.so_far.count("\nA:")
     answers = re.findall(r'"answer": \["(.*)"\]', situation.so_far)
     if asked == 0:

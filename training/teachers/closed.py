@@ -67,9 +67,7 @@ def recite_answer(mind: Mind, situation: Situation) -> str:
 
 
 def accept_sentence(mind: Mind, n: int, text: str) -> bool:
-    """Believe the answer to step n that a text states in one of the reader's sentences. Return
-    whether the text has such a sentence.
-    """
+    """Believe and return whether a text states step n in one of the reader's sentences."""
     for sentence, value in mind.sentences.items():
         if mind.worded[sentence] == (n, mind.fact(n)) and sentence in text:
             mind.accept(n, value)

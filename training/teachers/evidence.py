@@ -7,9 +7,7 @@ from training.teachers.play import Reply, Situation
 
 
 def verify_and_edit_cot(mind: Mind, situation: Situation) -> str:
-    """A chain in the form "First, ... Second, ...", with its answer; after an edited chain, only
-    the answer.
-    """
+    """A chain "First, ... Second, ..." with its answer; after an edited one, only the answer."""
     if situation.thoughts:
         for n in range(len(mind.steps)):
             accept_sentence(mind, n, situation.so_far)
@@ -75,7 +73,7 @@ def dsp_search(mind: Mind, situation: Situation) -> str:
     is neither in the summary, nor read, nor known.
     """
     paragraphs, sentences, n = situation.paragraphs, [], 0
-    summary = str(situation.fields.get("summary", ""))
+    summary = str(situation.fields["summary"])
     if not paragraphs:
         mind.forget()
     while n < len(mind.steps) and paragraphs:
@@ -92,11 +90,9 @@ def dsp_search(mind: Mind, situation: Situation) -> str:
 def dsp_predict(mind: Mind, situation: Situation) -> str:
     """A rationale from the summary and the paragraphs, and the answer."""
     mind.forget()
-    summary = str(situation.fields.get("summary", ""))
     for n in range(len(mind.steps)):
-        if not accept_sentence(mind, n, summary):
+        if not accept_sentence(mind, n, str(situation.fields["summary"])):
             mind.settle(n, situation.paragraphs)
     sentences = mind.say_all()
     conclusion, answer = mind.conclude()
-    rationale = " ".join([*sentences, *([conclusion] if conclusion else [])])
-    return f"{rationale}\nAnswer: {answer}"
+    return f"{' '.join(filter(None, [*sentences, conclusion]))}\nAnswer: {answer}"

@@ -4,7 +4,7 @@ a run, and an extractive reader with errors like those of the shipped one.
 
 import random
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 
@@ -24,14 +24,13 @@ MISLED = 0.1  # share of its wrong answers that have high confidence
 
 
 class Library:
-    """A world, and the answers to all requests about it that do not go to a model. `also`: the same
-    world in other words, whose paragraphs may be read, too.
-    """
+    """A world, and the answers to all requests about it that do not go to a model."""
 
-    def __init__(self, world: World, also: Sequence[World] = ()):
+    def __init__(self, world: World):
         self.world, self.by_kind = world, names_by_kind(world.entities)
-        pages = (page for written in (world, *also) for page in written.pages.values())
-        self._passages = {passage.text: passage for page in pages for passage in page}
+        self._passages = {
+            passage.text: passage for page in world.pages.values() for passage in page
+        }
 
     @cached_property
     def backend(self) -> BM25:
@@ -45,8 +44,7 @@ class Library:
     def answer(
         self, request: Request, fact_asked: Callable[[str], Fact | None], rng: random.Random
     ) -> object:
-        """The reply to a request. `fact_asked`: maps a query to the fact that it asks for, or
-        None."""
+        """The reply to a request. `fact_asked`: maps a query to the fact that it asks for."""
         match request:
             case Retrieve():
                 return self._retrieve(request, rng)
@@ -56,9 +54,8 @@ class Library:
             case Duplicate():
                 return float(as_compared(request.query) in map(as_compared, request.earlier))
             case Extract():
-                return self._extract(
-                    self.passage(request.paragraph), fact_asked(request.query), rng
-                )
+                passage = self.passage(request.paragraph)
+                return self._extract(passage, fact_asked(request.query), rng)
 
     def _retrieve(self, request: Retrieve, rng: random.Random) -> tuple[Paragraph, ...]:
         missed = request.titles is None and rng.random() < MISSED
@@ -66,9 +63,7 @@ class Library:
         return tuple(paragraph for paragraph, _ in hits)[missed:]
 
     def _extract(self, passage: Passage, fact: Fact | None, rng: random.Random) -> Extracted:
-        """The fact's value if the passage states it; otherwise a wrong value or none, mostly with
-        low confidence.
-        """
+        """The fact's value if the passage states it; otherwise a wrong value or none."""
         stated = {span.relation: passage.text[span.start : span.end] for span in passage.spans}
         if fact and passage.title == fact.subject and fact.relation in stated:
             if rng.random() >= MISREAD:

@@ -14,12 +14,7 @@ from ircot_laboratory.world.names import PARTS
 from ircot_laboratory.world.records import Entity, Fact, Passage, Riddle
 from ircot_laboratory.world.relations import Relation
 from ircotlib.data import Paragraph
-from training.teachers.conclusions import (
-    ComparedConclusion,
-    compared_steps,
-    conclude_from,
-    rename,
-)
+from training.teachers.conclusions import ComparedConclusion, compared_steps, conclude_from, rename
 from training.teachers.library import Library, value_in
 
 UNKNOWN = "unknown"  # the answer where nothing follows from what it believes
@@ -61,7 +56,7 @@ class Mind:
     library: Library
     knows: Callable[[Fact], str | None]
     rng: random.Random
-    worked: WorkedExample = None
+    worked: WorkedExample = field(init=False)
     values: dict[int, str] = field(default_factory=dict)
     made_up: set[int] = field(default_factory=set)
     beliefs: list[Belief] = field(default_factory=list)
@@ -75,7 +70,7 @@ class Mind:
     notes: dict[str, object] = field(default_factory=dict)
 
     def __post_init__(self):
-        self.worked = self.worked or work_out(self.library.world, self.riddle, PLAIN)
+        self.worked = work_out(self.library.world, self.riddle, PLAIN)
 
     @property
     def steps(self) -> Sequence[WorkedStep]:

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from ircot_laboratory.world.records import Fact
 from ircotlib.data import Paragraph, Question
 from ircotlib.program import Generate, Program, Purposed, Retrieve, Sample, Sampled
-from ircotlib.systems import System
-from ircotlib.systems.readers import READERS, WritePrompt
+from ircotlib.systems import System, WritePrompt
+from ircotlib.systems.ircot import read_paragraphs
 from ircotlib.text import cut
 from training.teachers.mind import Mind
 
@@ -113,11 +113,7 @@ class Recorder:
 
 
 def play_system(
-    system: System,
-    mind: Mind,
-    teachers: Mapping[str, Teacher],
-    open_prompt: OpenPrompt,
-    **setting,
+    system: System, mind: Mind, teachers: Mapping[str, Teacher], open_prompt: OpenPrompt, **setting
 ) -> list[Turn]:
     """Play a system on the question of a mind and return its turns. `teachers`: by "module/stage";
     `setting`: parameters of the system's program.
@@ -137,11 +133,11 @@ def open_program(system: System, recorder: Recorder, open_prompt: OpenPrompt, **
         return recorder.writer(module, stage, open_prompt(module, stage))
 
     def read(question, paragraphs):
-        return READERS[kind](question, paragraphs, prompt=writer("ircot", kind))
+        return read_paragraphs(question, paragraphs, writer("ircot", kind), kind == "cot")
 
     offered = {"prompts": {stage: writer(system.module, stage) for stage in system.stages}}
     offered |= {"read": read}
-    taken = {name: value for name, value in offered.items() if system.takes(name)}
+    taken = {name: value for name, value in offered.items() if name in system.defaults}
     return system.program(question_of(recorder.mind), **taken, **setting)
 
 

@@ -26,9 +26,7 @@ def ircot_cot(mind: Mind, situation: Situation) -> Reply:
 
 
 def _next_step(mind: Mind, situation: Situation) -> int:
-    """The step of the next sentence: the first one that was not stated, or was stated wrongly. What
-    was stated before a corrected sentence, about later steps, no longer counts.
-    """
+    """The first step that was not stated, or wrongly; what was stated after it no longer counts."""
     stated = [mind.worded[text][0] for text in situation.thoughts if text in mind.worded]
     if not stated:
         return 0
@@ -50,9 +48,7 @@ def ircot_direct(mind: Mind, situation: Situation) -> Reply:
 
 
 def ircot_titles(mind: Mind, situation: Situation) -> str:
-    """The titles of the pages that the question needs, as far as the main passage and memory tell
-    (IRCoT App. B).
-    """
+    """The titles of needed pages, as far as main passage and memory tell (IRCoT App. B)."""
     mind.forget()
     titles = {}
     for n, step in enumerate(mind.steps):

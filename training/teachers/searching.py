@@ -10,9 +10,7 @@ PAIR = re.compile(r"^\[Query (\d+)\]: (.+)\n\[Answer \1\]: (.+)$", re.MULTILINE)
 
 
 def searchain_chain(mind: Mind, situation: Situation) -> str:
-    """A whole chain; after feedback, its rest, beginning with the query that the feedback was
-    about; after tracing, the final content.
-    """
+    """A whole chain; after feedback, its rest from that query on; after tracing, the content."""
     if not situation.so_far:
         mind.forget()
         return "\n" + _write_rest(mind, 0, [])

@@ -1,11 +1,15 @@
-"""DecomP, played by hand."""
+"""DecomP, ToolFormer and InterAug, played by hand."""
+
+from functools import partial
 
 import pytest
-from replying import play, writers
+from replying import drawn, play, writers
 
 from ircotlib.data import Paragraph, Question
-from ircotlib.program import LINE, Generate, Retrieve
-from ircotlib.systems.decomp import decomp, read_answers, read_call
+from ircotlib.program import LINE, Generate, Retrieve, Sample
+from ircotlib.systems.decomp import decomp, read_answers
+from ircotlib.systems.interaug import interaug
+from ircotlib.systems.toolformer import toolformer
 
 QUESTION = Question("q", "What is Grieg's capital?", ("Oslo",), (), "test")
 PROMPTS = writers("decomp", "decompose", "singlehop", "multihop")
@@ -44,23 +48,13 @@ def test_sub_questions_are_answered_and_then_the_question():
     assert result.reading == "It is. So the answer is: Oslo."
 
 
-def test_a_list_of_answers_is_shown_to_the_next_sub_question():
-    replies = [CALLS[0], (GRIEG,), '["Bergen", "Norway"]', "[EOQ]"]
-    requests, result = play(decomp(QUESTION, prompts=PROMPTS), replies)
-    shown = '\nA: {"titles": ["Grieg"], "answer": ["Bergen", "Norway"]}\nQS:'
-    assert requests[-1].prompt.endswith(shown)
-    assert result.answer == "Bergen Norway"
-
-
 @pytest.mark.parametrize(
     ("reply", "answers"),
     [
-        ('["Norway"]', ["Norway"]),
         ('["Bergen", "Norway"]', ["Bergen", "Norway"]),
         ("[1843]", ["1843"]),
-        ("[]", []),
         ('["Nor', ['["Nor']),  # cut, or no list
-        ("[" * 100_000, ["[" * 100_000]),
+        ("[" * 5_000, ["[" * 5_000]),
         ("He was born in Norway. So the answer is: Norway.", ["Norway"]),
         ("Norway", ["Norway"]),
     ],
@@ -69,12 +63,14 @@ def test_answers_are_read_from_a_list_a_chain_or_the_whole_reply(reply, answers)
     assert read_answers(reply) == answers
 
 
-def test_a_line_that_is_no_call_ends_it():
-    replies = [CALLS[0], (GRIEG,), "Norway", "(project) [x] What?"]
+@pytest.mark.parametrize(
+    "line", ["", "(project) [x] Who?", CALLS[2].replace("Titles", ""), CALLS[2].replace('"]', "]")]
+)
+def test_a_line_that_is_no_call_ends_it(line):
+    replies = [CALLS[0], (GRIEG,), "Norway", line]
     requests, result = play(decomp(QUESTION, prompts=PROMPTS), replies)
     assert len(requests) == 4 and (result.answer, result.paragraphs) == ("", (GRIEG,))
-    assert result.fault == "no call: '(project) [x] What?'"
-    assert result.reading == "(project) [x] What?"
+    assert result.fault == f"no call: {line[:60]!r}" and result.reading == line
 
 
 def test_an_end_at_once_and_eight_sub_questions_at_most():
@@ -86,7 +82,43 @@ def test_an_end_at_once_and_eight_sub_questions_at_most():
     assert (result.answer, result.fault) == ("Norway", "no [EOQ] in 8 sub-questions")
 
 
-def test_lines_that_are_no_calls():
-    lines = ["", "Who?", "(select) [other] Who?", "(select) [multihop_titleqa] Who?"]
-    lines += ['(select) [multihop_titleqa] Titles: ["a", b]. Question: Who?']
-    assert [read_call(line) for line in lines] == [("", "", [])] * 5
+TOOLS = writers("toolformer", "write")
+BORN = Paragraph("g", "Grieg", "Grieg was [in 1843] born in Norway.")
+ASK = "Q: What is Grieg's capital?\nA:"
+CALLED = "He is from [WikiSearch(Grieg (composer))→ Grieg was [in 1843] born in Norway.]"
+
+
+def test_a_call_is_answered_and_the_text_goes_on():
+    replies = ["He is from [WikiSearch(Grieg (composer))", (BORN,), "Norway. The answer is Oslo."]
+    requests, result = play(toolformer(QUESTION, prompts=TOOLS), replies)
+    assert requests == [
+        Generate(ASK, ("→", "\n"), 200),
+        Retrieve("Grieg (composer)", 1),
+        Generate(f"{ASK} {CALLED}", LINE, 200),
+    ]
+    assert (result.answer, result.paragraphs, result.fault) == ("Oslo", (BORN,), "")
+    assert result.thoughts == (f"{CALLED} Norway. The answer is Oslo.",)
+    assert result.reading == "He is from Norway. The answer is Oslo."
+
+
+def test_a_text_without_a_call_or_an_answer():
+    requests, result = play(toolformer(QUESTION, prompts=TOOLS), ["Oslo. The answer is Oslo"])
+    assert len(requests) == 1 and (result.answer, result.paragraphs) == ("Oslo", ())
+    for text in ("It may be [WikiSearch Grieg", ""):
+        _, result = play(toolformer(QUESTION, prompts=TOOLS), [text])
+        assert (result.answer, result.fault) == (text, 'no "The answer is"')
+    replies = ["So [WikiSearch(Oslo)", (), "it is."]
+    requests, result = play(toolformer(QUESTION, prompts=TOOLS), replies)
+    assert requests[-1].prompt == f"{ASK} So [WikiSearch(Oslo)→ ]"
+    assert (result.answer, result.fault) == ("So it is.", 'no "The answer is"')
+
+
+def test_interaugs_answer_counts_the_more_the_better_its_paragraph_ranks():
+    """log p(answer) + log(1 / rank): an answer from the second must be twice as probable."""
+    program = partial(interaug, QUESTION, prompts=writers("interaug", "read"))
+    for first, second, best in ((-1.0, -0.4, "Rome"), (-1.0, -0.2, "Norway")):
+        replies = [drawn("Rome", scores=[first]), drawn("Norway", scores=[second])]
+        requests, result = play(program(), [(GRIEG, OSLO), *replies])
+        assert (requests[0], result.answer) == (Retrieve(QUESTION.text, 50), best)
+    text = f"Evidence: {OSLO.text}\nQuestion: {QUESTION.text}\nAnswer:"
+    assert requests[2] == Sample(text, 1, 0.7, LINE, 50)
