@@ -51,7 +51,7 @@ def tell(step: program.Step, gold: Collection[str] = (), nodes: Collection[Node]
         case program.Sample(prompt, n):
             texts = tuple(sampled.text for sampled in reply)
             return Told(f"{_purpose(prompt)}, drawn {n} times", texts, "wrote")
-    raise program.unknown(step.request)
+    raise TypeError(f"found the request {step.request!r}, expected one of {program.Request}")
 
 
 def _purpose(prompt: object) -> str:

@@ -4,6 +4,7 @@ A program is registered by the decorator `system`; what tables and figures say o
 data/systems.csv. To add a system, add a file (docs/systems.md).
 """
 
+import csv
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +16,6 @@ from ircotlib.errors import UserError
 from ircotlib.files import SHIPPED
 from ircotlib.plugins import import_plugins
 from ircotlib.program import Program
-from ircotlib.tables import Number, read_table
 
 TABLE = SHIPPED / "data" / "systems.csv"
 WritePrompt = Callable[..., str]  # prompt(question, paragraphs, thoughts=(), **fields) -> text
@@ -107,10 +107,10 @@ def shipped() -> dict[str, dict]:
             "demonstrated_by": row["demonstrated_by"] or EXAMPLES,
             "examples": {family: int(row[family]) for family in FAMILIES if row[family]},
             "reported_names": tuple(row["reported_names"].split("; ")),
-            "family": (row["family"], row["shade"]),
+            "family": (row["family"], int(row["shade"])),
             "order": order,
         }
-        for order, row in enumerate(read_table(TABLE, {"shade": Number(kind=int)}))
+        for order, row in enumerate(csv.DictReader(TABLE.open(encoding="utf-8", newline="")))
     }
 
 
