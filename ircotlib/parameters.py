@@ -20,6 +20,9 @@ from ircotlib.systems import all_systems
 
 def read_value(text: str) -> object:
     """The value of a YAML text. Raises UserError, in one line."""
+    # to YAML 1.1, 030 is octal and 1:30 to base 60
+    if odd := re.search(r"(?<![^\s,\[])(?:0|\d+:)\d+(?![^\s,\]])", text):
+        raise UserError(f"found the number {odd[0]}, expected a decimal one")
     try:
         return yaml.safe_load(text)
     except (yaml.YAMLError, ValueError) as error:  # ValueError: as 2024-99-99

@@ -13,6 +13,7 @@ from ircotlib.parameters import Parameters, read_parameters, read_value
 from ircotlib.text import plain
 
 PATHS = "data_dir demonstrations model agent second_model gpt3".split()  # those that are folders
+TEXTS = [*PATHS, *"retriever server extractor duplicates style".split()]
 
 
 def new_parser(description: str, program: str | None = None) -> argparse.ArgumentParser:
@@ -41,15 +42,16 @@ def say_error(error: BaseException | str, status: int) -> int:
 
 
 def parse_changes(texts: Sequence[str]) -> dict[str, object]:
-    """The values of --set NAME=VALUE by parameter, in YAML; none is the empty text. A path that is
-    in the caller's folder becomes relative to the repository, or absolute if it is outside.
+    """The values of --set NAME=VALUE by parameter, in YAML; texts as they stand, unless quoted. A
+    path that is in the caller's folder becomes relative to the repository, or absolute outside it.
     """
     changes = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.isidentifier():
             raise UserError(f"found --set {text!r}, expected name=value, for example --set seed=1")
-        changes[name] = read_value(value) if value else ""
+        as_it_stands = not value or (name in TEXTS and value[0] not in "\"'")
+        changes[name] = value if as_it_stands else read_value(value)
         if name in PATHS and value and os.path.exists(value):
             path = Path(value).resolve()
             changes[name] = str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)

@@ -55,7 +55,7 @@ TEXTS = """
 looks up “Who made <it>?” → Mack Rides · <i>P
 looks up “nothing like it” → nothing
 Ada & Co writes → Mack made it.
-the model writes, drawn 3 times → <b>a ·  · c
+the model writes, drawn 3 times → <b>a · · c
 opens the page titled most like “Mack Ride” → mack rides · mack
 reads “<i>P” for “who?” → Ada (sure, 2.2): corrected
 reads “Mack Rides” for “when?” → nothing: completed

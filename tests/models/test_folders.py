@@ -10,12 +10,12 @@ from transformers import AutoTokenizer
 
 from ircotlib.files import MODELS
 from ircotlib.models.folders import hash_files
-from ircotlib.models.local import LocalModel
+from ircotlib.models.local import LocalModel, Tokens
 from ircotlib.program import SENTENCE, Generate
 
 SHIPPED = ("mini-base", "mini-causal", "agent")
 TEXTS = ["Wikipedia Title: Harbor\nIt is a film.\n\nQ: Who?\nA:", "  ka lo.  Mi\n", ""]
-TEXTS += ["Ögedei–Khan’s “…” 1987-2003, 3.5% 𝔘\u200b\t…", "Who wrote</s> <end>ka lo. <pad>?"]
+TEXTS += ["Ögedei–Khan’s “…” 1987-2003, 3.5% 𝔘\u200b\t…"]
 REQUEST = Generate("Q: Who?\nA:", SENTENCE, 5)
 
 
@@ -55,6 +55,21 @@ def test_a_folder_says_what_transformers_says(folders, name):
     assert local.is_encoder_decoder == local.model.config.is_encoder_decoder
     # so that what was computed once stays valid
     assert local.fingerprint == hash_files(folder, 3 if by_word else 4, "float32")
+
+
+@pytest.mark.parametrize("name", ["mini-base", "mini-causal", *KINDS])
+def test_the_names_of_special_tokens_are_text_in_a_prompt(folders, name):
+    folder = folders.get(name, MODELS / name)
+    tokens, theirs = Tokens(folder), AutoTokenizer.from_pretrained(folder)
+    special = [token for token in theirs.added_tokens_decoder.values() if token.special]
+    assert special
+    for token in special:
+        if token.content == theirs.unk_token:  # what unknown letters become
+            continue
+        text = f"Q: Who wrote{token.content} {token.content}ka lo. {token.content}\nA:"
+        ids, number = tokens.encode(text), theirs.convert_tokens_to_ids(token.content)
+        assert ids.count(number) == tokens.encode("ka").count(number)
+        assert name != "gpt2" or tokens.decode(ids) == text
 
 
 def with_weights(target, **changes):
