@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from ircotlib.errors import DataError, UserError
+from ircotlib.errors import DataError
 
 RESAMPLES = 10_000
 LEVEL = 0.05
@@ -20,7 +20,6 @@ STEPS = 2520  # differences are rounded to so many steps of the largest: halves 
 EXACT = 4_000_000_000  # additions of the exact paired test, which take a second
 DRAWS = 19_999  # of signs or groups, where there are too many to count
 BY = ("profile", "dataset", "model", "system", "metric")
-COMPARED = "dataset metric n unshared mean_a mean_b wins losses difference low high p equal".split()
 
 
 class Difference(NamedTuple):
@@ -32,9 +31,9 @@ class Difference(NamedTuple):
     p: float
 
 
-def bootstrap_interval(values: Sequence[float], seed: int = 0) -> tuple[float, float]:
+def bootstrap_interval(values: Sequence[float]) -> tuple[float, float]:
     """The 95% percentile bootstrap interval for the mean of values (Efron 1979; in no paper)."""
-    low, high = np.percentile(resampled_means(_read_values(values), seed), [2.5, 97.5])
+    low, high = np.percentile(resampled_means(_read_values(values)), [2.5, 97.5])
     return float(low), float(high)
 
 
@@ -71,8 +70,7 @@ def _read_values(values: Sequence[float]) -> np.ndarray:
     values = np.asarray(values, dtype=float)
     missing = int(np.isnan(values).sum())
     if missing or not values.size:
-        expected = "expected at least one value, no NaN: leave questions without gold out"
-        raise DataError(f"found {missing} NaN among {values.size} values, {expected}")
+        raise DataError(f"found {missing} NaN among {values.size} values, expected some, no NaN")
     return values
 
 
@@ -114,13 +112,12 @@ def unpaired_p(a: Sequence[float], b: Sequence[float]) -> float:
     """
     from scipy.stats import permutation_test
 
-    def difference(a: np.ndarray, b: np.ndarray, axis: int) -> np.ndarray:
-        return a.mean(axis) - b.mean(axis)
-
     groups = [np.sort(_read_values(values)) for values in (a, b)]
     if min(map(len, groups)) < 2:
         return 1.0
-    return float(permutation_test(groups, difference, n_resamples=DRAWS, batch=999, rng=0).pvalue)
+    options = {"vectorized": True, "n_resamples": DRAWS, "batch": 999, "rng": 0}
+    found = permutation_test(groups, lambda a, b, axis: a.mean(axis) - b.mean(axis), **options)
+    return float(found.pvalue)
 
 
 def is_equal(differences: Sequence[float]) -> bool:
@@ -141,44 +138,16 @@ def holm(p: Sequence[float]) -> pd.Series:
 
 
 def p_against(scores: pd.DataFrame, rival: str) -> pd.Series:
-    """The p of the paired difference of each other system (column) to one, corrected for all."""
-    return holm(scores.drop(columns=rival).sub(scores[rival], axis=0).apply(paired_p))
+    """The p of the paired difference of each other system (column) to one, on the questions that
+    both have, corrected for all.
+    """
+    differences = scores.drop(columns=rival).sub(scores[rival], axis=0).dropna(axis=1, how="all")
+    return holm({name: paired_p(of.dropna()) for name, of in differences.items()})
 
 
 def per_question(runs: pd.DataFrame, metric: str) -> pd.Series:
     """The mean of each question over demonstration sets; questions without a score are left out."""
     return runs.groupby("id")[metric].mean().dropna().sort_index()
-
-
-def compare_scores(a: pd.DataFrame, b: pd.DataFrame, metric: str = "") -> pd.DataFrame:
-    """How much higher `a` scores than `b`, in points, on the questions of each data set that both
-    have; more is better. `a`, `b`: the scores of a system, from 0 to 1, as of `read_runs` or
-    `import_outputs`. `metric`: the column that is compared; "": the one that `metric` names in
-    both. `unshared`: questions that only one has, which do not count.
-    """
-    if len(measures := {metric} if metric else {*a["metric"], *b["metric"]}) > 1:
-        raise UserError(f"found scores by {sorted(measures)}, expected one measure: name metric")
-    [metric] = measures
-    rows = []
-    for dataset in a["dataset"].unique():
-        sides = [per_question(side[side["dataset"] == dataset], metric) for side in (a, b)]
-        both = 100 * pd.concat(sides, axis=1, join="inner", keys=["a", "b"])
-        if both.empty:
-            continue
-        if not both.stack().between(0, 100).all():
-            raise UserError(f"{metric} on {dataset}: found a score that is not from 0 to 1")
-        difference = both["a"] - both["b"]
-        row = [dataset, metric, len(both), sum(map(len, sides)) - 2 * len(both), *both.mean()]
-        row += [(difference >= SAME).sum(), (difference <= -SAME).sum()]
-        rows.append([*row, *paired_difference(both["a"], both["b"]), is_equal(difference)])
-    if not rows:
-        raise UserError("found no question of a data set in both tables, expected the same ids")
-    table = pd.DataFrame(rows, columns=COMPARED)
-    table["p_holm"] = holm(table["p"])
-    better = np.where(table["difference"] > 0, "a is better", "b is better")
-    undecided = np.where(table["equal"], f"equal within {EQUAL:g} points", "cannot tell")
-    table["verdict"] = np.where(table["p_holm"] < LEVEL, better, undecided)
-    return table.round(dict.fromkeys(COMPARED[4:6] + COMPARED[8:11], 2))
 
 
 def summarise(scores: pd.DataFrame, by: Sequence[str] = BY) -> pd.DataFrame:

@@ -8,11 +8,9 @@ import pandas as pd
 import pytest
 from scipy.stats import binomtest, bootstrap, permutation_test, ttest_rel
 
-from ircotlib.errors import UserError
 from ircotlib.results import statistics
 from ircotlib.results.statistics import (
     bootstrap_interval,
-    compare_scores,
     holm,
     is_equal,
     mean_interval,
@@ -24,16 +22,13 @@ from ircotlib.results.statistics import (
 
 def test_the_bootstrap_is_that_of_scipy_and_stays_the_same():
     values = np.sort(np.random.default_rng(2).integers(-1, 2, size=60) / 3)
-    options = {"n_resamples": 10_000, "method": "percentile", "rng": np.random.default_rng(4)}
+    options = {"n_resamples": 10_000, "method": "percentile", "rng": np.random.default_rng(0)}
     expected = bootstrap((values,), np.mean, **options)
-    means = statistics.resampled_means(values, seed=4)
+    means = statistics.resampled_means(values)
     assert means == pytest.approx(expected.bootstrap_distribution, abs=1e-11)
-    assert bootstrap_interval(values, 4) == pytest.approx(expected.confidence_interval, abs=1e-11)
-    together = statistics.resampled_means(np.array([values[::-1], values - 1]).T, 4)
+    assert bootstrap_interval(values) == pytest.approx(expected.confidence_interval, abs=1e-11)
+    together = statistics.resampled_means(np.array([values[::-1], values - 1]).T)
     assert together == pytest.approx(np.array([means, means - 1]).T)
-    values = np.random.default_rng(1).uniform(size=101)
-    kept = (0.458630649873675, 0.569069028392675)
-    assert bootstrap_interval(values, seed=3) == pytest.approx(kept, abs=1e-11)
 
 
 @pytest.mark.parametrize(
@@ -50,11 +45,11 @@ def test_the_interval_of_a_share_is_exact(right, n, expected):
 
 def test_no_values_and_nan_have_no_interval():
     for test in (mean_interval, bootstrap_interval, lambda a: paired_difference(a, a)):
-        with pytest.raises(ValueError, match="at least one value"):
+        with pytest.raises(ValueError, match="expected some, no NaN"):
             test([])
         with pytest.raises(ValueError, match="1 NaN among 2 values"):
             test([0.5, math.nan])
-    with pytest.raises(ValueError, match="2 and 1"):
+    with pytest.raises(ValueError, match="argument 2 is shorter"):
         paired_difference([1, 0], [1])
 
 
@@ -111,10 +106,6 @@ def test_scores_that_differ_by_rounding_are_equal():
     """0.1 + 0.2 is not 0.3, and sums depend on their order (scipy#17667)."""
     noise = [0.1 + 0.2 - 0.3] * 12
     assert noise[0] and paired_p(noise) == 1 and paired_p([0.3, *noise]) == 1
-    means = [sum(of) / 3 for of in ((0.1, 0.2, 0.3), (0.3, 0.2, 0.1))]
-    a, b = (scores_of("hotpotqa", [mean] * 12) for mean in means)
-    [row] = compare_scores(a, b, "f1").to_dict("records")
-    assert means[0] != means[1] and (row["wins"], row["losses"], row["p"]) == (0, 0, 1)
 
 
 def test_what_differs_by_less_than_3_points_is_equal():
@@ -133,42 +124,6 @@ def test_holm_as_computed_by_hand():
     by_hand = np.array([0.03, 0.06, 0.06, 0.02])  # 4 × .005, 3 × .01, 2 × .03, .06
     assert list(holm([0.01, 0.04, 0.03, 0.005])) == pytest.approx(by_hand)
     assert list(holm([0.2, 0.6, 0.9])) == pytest.approx([0.6, 1, 1]) and len(holm([])) == 0
-
-
-def scores_of(dataset, values, metric="f1"):
-    ids = [f"q{n}" for n in range(len(values))]
-    return pd.DataFrame({"id": ids, metric: values, "dataset": dataset, "metric": metric})
-
-
-def test_two_tables_of_scores_are_compared_on_the_questions_that_both_have():
-    """Of several rows of a question, such as of demonstration sets, the mean counts."""
-    a = pd.concat([scores_of("hotpotqa", [1] * 8 + [0] * 2), scores_of("musique", [0.5] * 4)])
-    b = pd.concat([scores_of("musique", [0.5] * 4), scores_of("hotpotqa", [0] * 9)])
-    table = compare_scores(a, b).set_index("dataset")
-    row = table.loc["hotpotqa"]
-    assert (row["n"], row["unshared"], row["wins"], row["losses"]) == (9, 1, 8, 0)
-    assert (row["mean_a"], row["mean_b"]) == (pytest.approx(88.89), 0)
-    assert row["p"] == pytest.approx(binomtest(8, 8).pvalue) and row["p_holm"] == 2 * row["p"]
-    assert row["verdict"] == "a is better" and row["low"] < row["difference"] < row["high"]
-    assert table.loc["musique", "verdict"] == "cannot tell"  # equal, but of four questions
-    twice = pd.concat([a, a.assign(f1=0.0)])
-    assert compare_scores(twice, b).set_index("dataset").loc["hotpotqa", "mean_a"] < 45
-    many = scores_of("iirc", [1, 0] * 100)
-    assert list(compare_scores(many, many)["verdict"]) == ["equal within 3 points"]
-
-
-@pytest.mark.parametrize(
-    ("b", "expected"),
-    [
-        (scores_of("hotpotqa", [1, 0], "em"), r"found scores by \['em', 'f1'\], expected one"),
-        (scores_of("musique", [1, 0]), "found no question of a data set in both tables"),
-        (scores_of("hotpotqa", [90, 0]), "f1 on hotpotqa: found a score that is not from 0 to 1"),
-        (scores_of("hotpotqa", [math.inf, 0]), "not from 0 to 1"),
-    ],
-)
-def test_what_cannot_be_compared_is_refused(b, expected):
-    with pytest.raises(UserError, match=expected):
-        compare_scores(scores_of("hotpotqa", [1, 0]), b)
 
 
 def test_a_mean_of_no_demonstrations_has_no_deviation():
