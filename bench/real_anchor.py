@@ -19,9 +19,19 @@ from ircotlib.experiment.compare import run_system
 from ircotlib.experiment.runs import Run, read_predictions
 from ircotlib.experiment.setup import Setup, open_setup
 from ircotlib.metrics import paragraph_recall
+from ircotlib.papers.claims import EQUAL_WITHIN
 from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.results.figures import draw_dots, save_figure
-from ircotlib.results.statistics import SAME, describe, holm, is_equal, paired_difference, summarise
+from ircotlib.results.statistics import (
+    LEVEL,
+    SAME,
+    describe,
+    holm,
+    is_equal,
+    paired_difference,
+    per_question,
+    summarise,
+)
 from ircotlib.systems import SEARCHAIN, choose_systems
 from ircotlib.text import answer_from_chain
 
@@ -38,6 +48,9 @@ SETTINGS |= {"SearChain": {"max_rounds": 2}}
 MOST_TOKENS = 128  # of a generation of SearChain's systems, fewer than in its paper
 RANKED = 15  # paragraphs of OneR
 SHOWN = "right, all gold paragraphs shown"
+ROUNDED = ["mean_a", "mean_b", "difference", "low", "high"]
+COMPARED = ["dataset", "metric", "a", "b", "n", "unshared", *ROUNDED[:2], "wins", "losses"]
+COMPARED += [*ROUNDED[2:], "p", "equal"]
 MEASURES = ("recall", "f1", "cover_em", "parsed", SHOWN)
 BY = ("model", "dataset", "system")
 
@@ -117,30 +130,29 @@ def order_of(names: pd.Series) -> list[str]:
 
 
 def compare(answers: pd.DataFrame) -> pd.DataFrame:
-    """Exact paired tests on the questions of all data sets together, corrected for all that are
-    made (Holm): of recall, each system that searches in steps against OneR with as many paragraphs;
-    of F1, IRCoT QA against each other system.
+    """Exact paired tests on the questions of all data sets together, in points, corrected for all
+    that are made (Holm): of recall, each system that searches in steps against OneR with as many
+    paragraphs; of F1, IRCoT QA against each other system. `unshared`: questions that only one has.
     """
     answers = answers.assign(id=answers["dataset"] + " " + answers["id"])
-    by_system = {name: rows.set_index("id") for name, rows in answers.groupby("system")}
+    by_system = dict(iter(answers.groupby("system")))
     answered = [name for name in order_of(answers["system"]) if by_system[name]["f1"].notna().all()]
     pairs = [("recall", name, AS_MANY + name) for name in STEPWISE if name in by_system]
     if "IRCoT QA" in answered:
         pairs += [("f1", "IRCoT QA", other) for other in answered if other != "IRCoT QA"]
     rows = []
     for metric, *names in pairs:
-        a, b = (100 * by_system[name][metric].dropna().rename(name) for name in names)
-        both = pd.concat([a, b], axis=1, join="inner")
-        difference = both[names[0]] - both[names[1]]
-        row = {"dataset": ALL, "metric": metric, "a": names[0], "b": names[1], "n": len(both)}
-        row |= {"unshared": len(a) + len(b) - 2 * len(both)}
-        row |= {"mean_a": both[names[0]].mean(), "mean_b": both[names[1]].mean()}
-        row |= {"wins": (difference >= SAME).sum(), "losses": (difference <= -SAME).sum()}
-        mean, low, high, p = paired_difference(both[names[0]], both[names[1]])
-        row |= {"difference": mean, "low": low, "high": high, "p": p}
-        rows.append(row | {"equal": is_equal(difference)})
-    table = pd.DataFrame(rows)
-    return table.assign(p_holm=holm(table["p"]) if rows else ()).round(4)
+        sides = [100 * per_question(by_system[name], metric) for name in names]
+        both = pd.concat(sides, axis=1, join="inner", keys=["a", "b"])
+        difference = both["a"] - both["b"]
+        row = [ALL, metric, *names, len(both), sum(map(len, sides)) - 2 * len(both), *both.mean()]
+        row += [(difference >= SAME).sum(), (difference <= -SAME).sum()]
+        rows.append([*row, *paired_difference(both["a"], both["b"]), is_equal(difference)])
+    table = pd.DataFrame(rows, columns=COMPARED)
+    better = np.where(table["difference"] > 0, "a is better", "b is better")
+    undecided = np.where(table["equal"], EQUAL_WITHIN, "cannot tell")
+    table = table.round(dict.fromkeys(ROUNDED, 2)).assign(p_holm=holm(table["p"]))
+    return table.assign(verdict=np.where(table["p"] < LEVEL, better, undecided)).round(4)
 
 
 def draw(table: pd.DataFrame) -> Figure:

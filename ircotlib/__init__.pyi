@@ -61,9 +61,9 @@ from .results.figures import draw_lines as draw_lines
 from .results.figures import finish as finish
 from .results.figures import save_figure as save_figure
 from .results.figures import subplots as subplots
-from .results.markdown import save_table as save_table
-from .results.reported import read_reported as read_reported
-from .results.reported import with_reported as with_reported
+from .results.runs import read_reported as read_reported
+from .results.runs import with_reported as with_reported
+from .results.shown import save_table as save_table
 from .results.shown import show_table as show_table
 from .results.shown import spread as spread
 from .results.shown import title_of as title_of

@@ -16,7 +16,7 @@ from ircotlib.datasets import find_dataset
 from ircotlib.errors import UserError
 from ircotlib.files import CLAIMS
 from ircotlib.results import statistics
-from ircotlib.results.reported import read_reported
+from ircotlib.results.runs import read_reported
 from ircotlib.results.statistics import EQUAL, LEVEL, SAME, holm
 
 PLACE = ["dataset", "model", "demonstrations"]

@@ -17,8 +17,7 @@ from ircotlib.papers.claims import values_of
 from ircotlib.parameters import OOD, SCALE, Parameters
 from ircotlib.prompting.prompt import GPT3
 from ircotlib.results.head_to_head import EXPERIMENT, for_head_to_head
-from ircotlib.results.reported import beside, read_reported
-from ircotlib.results.runs import find_runs, has_runs, in_order, read_runs
+from ircotlib.results.runs import beside, find_runs, has_runs, in_order, read_reported, read_runs
 from ircotlib.results.statistics import summarise
 from ircotlib.systems import RECALL, all_systems
 from ircotlib.text import sentences

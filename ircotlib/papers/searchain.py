@@ -20,8 +20,7 @@ from ircotlib.papers.claims import VALUES, values_of
 from ircotlib.parameters import Parameters
 from ircotlib.program import Generate, Outcome, Retrieve, Sample
 from ircotlib.results.head_to_head import EXPERIMENT, KNEW, measures_of
-from ircotlib.results.reported import KEYS, beside, read_reported
-from ircotlib.results.runs import find_test_runs
+from ircotlib.results.runs import KEYS, beside, find_test_runs, read_reported
 from ircotlib.results.statistics import mean_interval, per_question
 from ircotlib.systems import System
 from ircotlib.systems.searchain import COMPLETION, VERIFICATION, citations

@@ -9,6 +9,7 @@ from textwrap import fill
 import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.artist import Artist
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator
@@ -52,7 +53,7 @@ STYLE |= {"text.parse_math": False, "svg.fonttype": "none"}  # "$" in a question
 STYLE |= {"svg.hashsalt": "ircotlib"}  # equal pictures have equal bytes
 
 
-def subplots(*shape: int, **settings: object) -> tuple[plt.Figure, plt.Axes]:
+def subplots(*shape: int, **settings: object) -> tuple[Figure, plt.Axes]:
     """A figure and its axes in the style of all figures."""
     import seaborn  # takes a second
 
@@ -61,8 +62,8 @@ def subplots(*shape: int, **settings: object) -> tuple[plt.Figure, plt.Axes]:
 
 
 def make_panels(
-    table: pd.DataFrame, by: str, height: float, across: int = 4, **look
-) -> tuple[plt.Figure, list[tuple[plt.Axes, pd.DataFrame]]]:
+    table: pd.DataFrame, by: str, height: float, across: int, sharey: bool = False
+) -> tuple[Figure, list[tuple[plt.Axes, pd.DataFrame]]]:
     """A figure with a panel for each value of the column `by`, each `height` inches high and at
     most `across` in a row; and each panel's axes with its rows.
     """
@@ -70,16 +71,15 @@ def make_panels(
     across = min(across, len(names))
     down = -(-len(names) // across)
     size = COLUMN if len(names) == 1 else PAGE, height * down + 0.8
-    figure, axes = subplots(down, across, **{"figsize": size, "squeeze": False} | look)
+    figure, axes = subplots(down, across, figsize=size, squeeze=False, sharey=sharey)
     for axis, name in zip(axes.flat, names, strict=False):
         axis.set_title("\n".join(map(title_of, name.split("\n"))))
     for axis in axes.flat[len(names) :]:
         axis.set_axis_off()
-    rows = (table[table[by] == name] for name in names)
-    return figure, list(zip(axes.flat, rows, strict=False))
+    return figure, [(a, table[table[by] == name]) for a, name in zip(axes.flat, names)]
 
 
-def finish(figure: plt.Figure, title: str, handles: Iterable[Artist] = ()) -> plt.Figure:
+def finish(figure: Figure, title: str, handles: Iterable[Artist] = ()) -> Figure:
     """Put a title above all panels, and below it the legend of these handles."""
     handles = list(handles)
     letters, columns = (88, 4) if figure.get_figwidth() > COLUMN else (44, 2)
@@ -91,11 +91,7 @@ def finish(figure: plt.Figure, title: str, handles: Iterable[Artist] = ()) -> pl
 
 
 def save_figure(
-    figure: plt.Figure | None,
-    table: pd.DataFrame,
-    name: str,
-    p: Parameters | None = None,
-    about: str = "",
+    figure: Figure | None, table: pd.DataFrame, name: str, p: Parameters | None = None, about=""
 ) -> None:
     """Write NAME.csv and, if there is a figure, NAME.png and NAME.svg; `figure_path` says where.
     `about`: what it was made with, in small print.
@@ -115,16 +111,11 @@ def save_figure(
             figure.savefig(new, format=ending, dpi=200, metadata=metadata)
 
 
-def colors_of(systems: Iterable[str]) -> dict[str, str]:
-    """The shade of each system's family; black for a plug-in, and if its file is gone."""
-    families = {name: family_of(name) for name in systems}
-    return {name: FAMILIES[family][shade] for name, (family, shade) in families.items()}
-
-
-def family_of(system: str) -> tuple[str, int]:
-    """The family of a system, by name, and its shade in it."""
+def family_of(system: str) -> tuple[str, str]:
+    """The family of a system, by name, and its shade; black for a plug-in, or if it is gone."""
     records = all_systems()
-    return records[system].family if system in records else (OWN, 0)
+    family, shade = records[system].family if system in records else (OWN, 0)
+    return family, FAMILIES[family][shade]
 
 
 def draw_dots(
@@ -135,7 +126,7 @@ def draw_dots(
     row: str = "system",
     across: int = 4,
     names: Sequence[str] = (),
-) -> plt.Figure:
+) -> Figure:
     """Means in percent with their 95% intervals, in the colours of the column `system`; hollow: the
     column `reported`; dotted: the column `chance`. `names`: the rows from above.
     """
@@ -150,9 +141,8 @@ def draw_dots(
 
 
 def _draw_rows(axis: plt.Axes, rows: pd.DataFrame, names: Sequence[str], by: str) -> None:
-    colors = colors_of(rows["system"])
     for values in rows.to_dict("records"):
-        y, color = names.index(values[by]), colors[values["system"]]
+        y, (_, color) = names.index(values[by]), family_of(values["system"])
         axis.plot([values["low"], values["high"]], [y, y], color=color, solid_capstyle="butt")
         axis.plot(values["mean"], y, color=color, **DOT)
         axis.plot(values.get("reported", float("nan")), y, **PAPER)
@@ -174,7 +164,7 @@ def _explain(table: pd.DataFrame) -> list[Line2D]:
     return handles
 
 
-def draw_front(means: pd.DataFrame, title: str) -> plt.Figure:
+def draw_front(means: pd.DataFrame, title: str) -> Figure:
     """All systems, the best first: the mean of each with its interval, and beside it the tokens
     that it takes. `means`: of `head_to_head.average`, with the columns of `compare_means`.
     """
@@ -183,8 +173,8 @@ def draw_front(means: pd.DataFrame, title: str) -> plt.Figure:
     figure, (left, right) = subplots(1, 2, **shape)
     _draw_rows(left, rows, list(rows["system"]), "system")
     left.set_xlabel("right answers, %")
-    colors = colors_of(rows["system"])
-    right.scatter(rows["tokens"], range(len(rows)), 16, [colors[name] for name in rows["system"]])
+    colors = [family_of(name)[1] for name in rows["system"]]
+    right.scatter(rows["tokens"], range(len(rows)), 16, colors)
     right.set(xlabel="tokens a question", xscale="log")
     right.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
     right.xaxis.set_major_formatter("{x:,.0f}")
@@ -196,7 +186,7 @@ def draw_front(means: pd.DataFrame, title: str) -> plt.Figure:
     return finish(figure, title, [*_explain(means), band])
 
 
-def draw_causes(causes: pd.DataFrame, title: str) -> plt.Figure:
+def draw_causes(causes: pd.DataFrame, title: str) -> Figure:
     """The shares of wrong answers by cause, over all data sets, of each system (`count_causes`)."""
     sums = causes.groupby(["system", "cause"], sort=False)[["n", "answers"]].sum()
     shares = (100 * sums["n"] / sums["answers"]).unstack("cause")
@@ -217,19 +207,18 @@ def draw_lines(
     x: str,
     line: str = "system",
     panel: str = "dataset",
-    across: int = 3,
     part: str = "",
     **look: object,
-) -> plt.Figure:
+) -> Figure:
     """The column `mean`, in percent, against the column `x`, with a band from `low` to `high`.
     `part`: a column whose values part a line. `look`: of the axes, such as xlabel.
     """
     names = list(dict.fromkeys(table[line]))
-    is_system = set(names) <= {*all_systems()}
-    colors = colors_of(names).values() if is_system else cycle(LINE_COLORS)
-    looks = zip(colors, cycle(SHAPES), strict=False)
-    looks = dict(zip(names, ({"color": c, "marker": m} for c, m in looks), strict=False))
-    figure, panels = make_panels(table, panel, 1.9, across)
+    are_systems = set(names) <= {*all_systems()}
+    colors = [family_of(name)[1] for name in names] if are_systems else cycle(LINE_COLORS)
+    drawn = zip(names, colors, cycle(SHAPES))
+    looks = {name: {"color": color, "marker": shape} for name, color, shape in drawn}
+    figure, panels = make_panels(table, panel, 1.9, across=3)
     for axis, rows in panels:
         for (name, *_), points in rows.groupby([line, part] if part else [line], sort=False):
             axis.plot(points[x], points["mean"], markersize=3.5, **looks[name])
@@ -241,7 +230,7 @@ def draw_lines(
     return finish(figure, title, handles)
 
 
-def draw_tree(nodes: Sequence[Node], title: str) -> plt.Figure:
+def draw_tree(nodes: Sequence[Node], title: str) -> Figure:
     """The tree of reasoning of one question (SearChain Figure 1). A chain is a column that begins
     below the node whose feedback it follows. Dotted: nodes that were not compared with a passage.
     """

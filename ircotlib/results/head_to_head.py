@@ -5,18 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from ircotlib.datasets import COVER_EM, find_dataset
+from ircotlib.datasets import find_dataset
 from ircotlib.parameters import Parameters
-from ircotlib.results.reported import KEYS, beside, read_reported
-from ircotlib.results.runs import read_costs
-from ircotlib.results.statistics import (
-    holm,
-    p_against,
-    paired_p,
-    per_question,
-    resampled_means,
-    summarise,
-)
+from ircotlib.results import statistics
+from ircotlib.results.runs import KEYS, beside, read_costs, read_reported
 from ircotlib.retrieval import retriever_name
 from ircotlib.systems import ANSWER, SEARCHAIN, System, choose_systems
 
@@ -47,20 +39,23 @@ def for_head_to_head(p: Parameters) -> Parameters:
 
 def measures_of(dataset: str) -> list[str]:
     """Cover-EM, as in SearChain, or the data set's own measure; then F1, as in IRCoT, if any."""
-    # ROUGE-L for ELI5, for all others cover-EM (SearChain §4.1.1)
-    scores = [*find_dataset(dataset).scores]
-    first = COVER_EM if COVER_EM in scores else scores[0]
-    return [first, *(name for name in ("f1",) if name in scores and name != first)]
+    first, scores = find_dataset(dataset).covering, find_dataset(dataset).scores
+    return [first, "f1"] if "f1" in scores and first != "f1" else [first]
 
 
 def of_first_measure(table: pd.DataFrame) -> pd.DataFrame:
     """The rows of the big table with the first measure of each data set."""
-    return table[table["metric"] == table["dataset"].map(lambda name: measures_of(name)[0])]
+    return table[table["metric"] == first_measures(table)]
 
 
 def of_answers(table: pd.DataFrame) -> pd.DataFrame:
     """The rows of data sets whose answers are right or wrong: not of whole texts, as ELI5's."""
-    return table[table["dataset"].map(lambda name: measures_of(name)[0]) != TEXTS]
+    return table[first_measures(table) != TEXTS]
+
+
+def first_measures(table: pd.DataFrame) -> pd.Series:
+    """ROUGE-L for ELI5, for all others cover-EM (SearChain §4.1.1)."""
+    return table["dataset"].map({name: measures_of(name)[0] for name in table["dataset"].unique()})
 
 
 def compare_all(runs: pd.DataFrame, p: Parameters) -> pd.DataFrame:
@@ -74,12 +69,14 @@ def compare_all(runs: pd.DataFrame, p: Parameters) -> pd.DataFrame:
     tables = []
     for dataset, of_dataset in runs.groupby("dataset", sort=False):
         for metric in measures_of(dataset):
-            means = summarise(of_dataset.assign(metric=metric), ("dataset", "model", "system"))
+            means = statistics.summarise(
+                of_dataset.assign(metric=metric), ("dataset", "model", "system")
+            )
             means = means.set_index("system")
             scores = _by_system(of_dataset, metric)
             for name, rival in ({"best": scores.mean().idxmax()} | RIVALS).items():
                 if rival in scores and len(scores.columns) > 1:
-                    means[f"p_against_{name}"] = p_against(scores, rival).round(4)
+                    means[f"p_against_{name}"] = statistics.p_against(scores, rival).round(4)
             tables.append(means.reset_index())
     costs = read_costs(p, EXPERIMENT)
     costs[COSTS] = costs[COSTS].div(costs["questions"], axis=0).round(2)
@@ -115,10 +112,8 @@ def compare_means(runs: pd.DataFrame) -> pd.DataFrame:
     questions of each data set), and the difference to SearChain with its interval, p of the exact
     paired test over all questions, and p corrected for all systems (Holm).
     """
-    scores = [
-        _by_system(rows, measures_of(dataset)[0])
-        for dataset, rows in runs.groupby("dataset", sort=False)
-    ]
+    of_datasets = runs.groupby("dataset", sort=False)
+    scores = [_by_system(rows, measures_of(dataset)[0]) for dataset, rows in of_datasets]
     systems = pd.concat(scores, join="inner").columns if scores else []
     scores = [100 * of_dataset[systems] for of_dataset in scores]
     table, rival = pd.DataFrame(index=systems, columns=CERTAIN, dtype=float), RIVALS["searchain"]
@@ -127,20 +122,22 @@ def compare_means(runs: pd.DataFrame) -> pd.DataFrame:
     if rival in systems and len(systems) > 1:
         differences = [one.drop(columns=rival).sub(one[rival], axis=0) for one in scores]
         others = differences[0].columns
-        p = pd.concat([one / len(one) for one in differences]).apply(paired_p)
+        p = pd.concat([one / len(one) for one in differences]).apply(statistics.paired_p)
         table.loc[others, "difference"] = sum(one.mean() for one in differences) / len(scores)
         table.loc[others, ["difference_low", "difference_high"]] = _interval(differences)
-        table.loc[others, "p"], table.loc[others, "p_holm"] = p, holm(p)
+        table.loc[others, "p"], table.loc[others, "p_holm"] = p, statistics.holm(p)
     digits = dict.fromkeys(CERTAIN, 2) | {"p": 4, "p_holm": 4}
     return table.round(digits).rename_axis("system").reset_index()
 
 
 def _by_system(runs: pd.DataFrame, metric: str) -> pd.DataFrame:
     """The scores of a data set's questions (rows) by system (columns)."""
-    return pd.DataFrame({name: per_question(of, metric) for name, of in runs.groupby("system")})
+    return pd.DataFrame(
+        {name: statistics.per_question(of, metric) for name, of in runs.groupby("system")}
+    )
 
 
 def _interval(scores: Sequence[pd.DataFrame]) -> np.ndarray:
     """The 95% intervals of the mean over data sets, of each column of their scores."""
-    drawn = sum(resampled_means(one.to_numpy(), seed) for seed, one in enumerate(scores))
+    drawn = sum(statistics.resampled_means(one.to_numpy(), seed) for seed, one in enumerate(scores))
     return np.percentile(drawn / len(scores), [2.5, 97.5], axis=0).T

@@ -1,25 +1,30 @@
-"""The runs of an experiment as tables: scores, and what they requested."""
+"""The runs of an experiment as tables, what they requested, and the papers' numbers beside ours."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 
 import pandas as pd
 
 from ircotlib.experiment.compare import join_scores
 from ircotlib.experiment.runs import columns_of, read_about, read_scores
 from ircotlib.experiment.setup import runs_folder
+from ircotlib.files import REPORTED
 from ircotlib.parameters import Parameters
 from ircotlib.systems import all_systems
 
+KEYS = ["dataset", "system", "metric"]
+COLUMNS = "profile dataset model system metric mean low high deviation".split()
+COLUMNS += ["demonstrations_shown", "n", "reported"]
 
-def read_runs(
-    p: Parameters, experiment: str, part: str = "test", **options: object
-) -> pd.DataFrame:
-    """Read the runs of an experiment with exactly these parameters: one row per question and
+
+def read_runs(p: Parameters, experiment: str, **options: object) -> pd.DataFrame:
+    """Read the test runs of an experiment with exactly these parameters: one row per question and
     demonstration set, with its scores and what describes the run. `options`: `shown` and `grid_of`
     of the setups. Raises FileNotFoundError, which says what makes the runs, if a data set has none.
     """
-    runs = find_runs(p, experiment, part, **options)
+    runs = find_runs(p, experiment, **options)
     tables = [read_scores(folder).assign(**columns_of(about)) for folder, about in runs.items()]
     return in_order(join_scores(tables), "system", all_systems())
 
@@ -46,10 +51,10 @@ def find_test_runs(p: Parameters, experiment: str) -> dict[tuple[str, str], Path
     return {(about["dataset"], about["system"]): folder for folder, about in runs.items()}
 
 
-def has_runs(p: Parameters, experiment: str, part: str = "test", **options: object) -> bool:
-    """Whether `read_runs` finds these runs for every data set."""
-    folder = runs_folder(p, experiment, **options)
-    return all(any((folder / name / part).glob("*/run.json")) for name in p.datasets)
+def has_runs(p: Parameters, experiment: str) -> bool:
+    """Whether `read_runs` finds test runs of every data set."""
+    folder = runs_folder(p, experiment)
+    return all(any((folder / name / "test").glob("*/run.json")) for name in p.datasets)
 
 
 def in_order(table: pd.DataFrame, column: str, names: Iterable[str]) -> pd.DataFrame:
@@ -81,3 +86,51 @@ def read_costs(p: Parameters, experiment: str, part: str = "test") -> pd.DataFra
             row[name] = sum(kind[name] for kind in about["counts"].values())
         rows.append(row | ({"usd": about["cost"]["usd"]} if about.get("cost") else {}))
     return in_order(pd.DataFrame(rows), "system", all_systems())
+
+
+def read_reported(paper: str = "ircot", **wanted: str) -> pd.DataFrame:
+    """The rows of data/reported.csv like `wanted`, with our name of each system in `name`."""
+    table = _read_file()
+    for column, value in {"paper": paper, **wanted}.items():
+        table = table[table[column] == value]
+    ours = all_systems().items()
+    names = {theirs: name for name, system in ours for theirs in system.reported_names}
+    return table.assign(name=table["system"].replace(names))
+
+
+@cache  # claims ask for hundreds of its rows, one by one
+def _read_file() -> pd.DataFrame:
+    return pd.read_csv(REPORTED)
+
+
+def beside(
+    rows: pd.DataFrame, others: pd.DataFrame, on: Sequence[str] = KEYS, rest: bool = False
+) -> pd.DataFrame:
+    """A table with the columns of another one beside it, where both have the same in the columns
+    `on`; a system of the paper is the one of ours in its column `name`. Of several such rows of
+    `others` the first counts. `rest`: those without a partner come last.
+    """
+    rows, others = (t if "name" in t else t.assign(name=t["system"]) for t in (rows, others))
+    keys = ["name" if column == "system" else column for column in on]
+    others = others.drop_duplicates(keys).astype(dict.fromkeys(keys, object))  # also if empty
+    table = rows.merge(others.drop(columns="system"), on=keys, how="left")
+    if rest:
+        alone = ~others.set_index(keys).index.isin(rows.set_index(keys).index)
+        table = pd.concat([table, others[alone]], ignore_index=True)
+    return table.drop(columns="name")
+
+
+def with_reported(
+    ours: pd.DataFrame,
+    reported: pd.DataFrame,
+    model: str = "Flan-T5-XXL",
+    others: Mapping[str, str] = MappingProxyType({}),
+) -> pd.DataFrame:
+    """Our means, with the paper's value of a model in `reported`, and then the paper's own rows.
+    `others`: those of our models beside which stands another model of the paper's.
+    """
+    papers = reported.assign(profile="paper", reported=reported["value"])
+    theirs = papers.assign(theirs=papers["model"])[[*KEYS, "name", "theirs", "reported"]]
+    ours = ours.assign(theirs=[others.get(name, model) for name in ours["model"]])
+    table = pd.concat([beside(ours, theirs, [*KEYS, "theirs"]), papers], ignore_index=True)
+    return table.reindex(columns=COLUMNS).astype({"n": "Int64"})

@@ -31,9 +31,9 @@ class Difference(NamedTuple):
     p: float
 
 
-def bootstrap_interval(values: Sequence[float], seed: int = 0) -> tuple[float, float]:
+def bootstrap_interval(values: Sequence[float]) -> tuple[float, float]:
     """The 95% percentile bootstrap interval for the mean of values (Efron 1979; in no paper)."""
-    low, high = np.percentile(resampled_means(_read_values(values), seed), [2.5, 97.5])
+    low, high = np.percentile(resampled_means(_read_values(values)), [2.5, 97.5])
     return float(low), float(high)
 
 
@@ -70,8 +70,7 @@ def _read_values(values: Sequence[float]) -> np.ndarray:
     values = np.asarray(values, dtype=float)
     missing = int(np.isnan(values).sum())
     if missing or not values.size:
-        expected = "expected at least one value, no NaN: leave questions without gold out"
-        raise DataError(f"found {missing} NaN among {values.size} values, {expected}")
+        raise DataError(f"found {missing} NaN among {values.size} values, expected some, no NaN")
     return values
 
 
@@ -113,13 +112,12 @@ def unpaired_p(a: Sequence[float], b: Sequence[float]) -> float:
     """
     from scipy.stats import permutation_test
 
-    def difference(a: np.ndarray, b: np.ndarray, axis: int) -> np.ndarray:
-        return a.mean(axis) - b.mean(axis)
-
     groups = [np.sort(_read_values(values)) for values in (a, b)]
     if min(map(len, groups)) < 2:
         return 1.0
-    return float(permutation_test(groups, difference, n_resamples=DRAWS, batch=999, rng=0).pvalue)
+    options = {"vectorized": True, "n_resamples": DRAWS, "batch": 999, "rng": 0}
+    found = permutation_test(groups, lambda a, b, axis: a.mean(axis) - b.mean(axis), **options)
+    return float(found.pvalue)
 
 
 def is_equal(differences: Sequence[float]) -> bool:
@@ -140,8 +138,11 @@ def holm(p: Sequence[float]) -> pd.Series:
 
 
 def p_against(scores: pd.DataFrame, rival: str) -> pd.Series:
-    """The p of the paired difference of each other system (column) to one, corrected for all."""
-    return holm(scores.drop(columns=rival).sub(scores[rival], axis=0).apply(paired_p))
+    """The p of the paired difference of each other system (column) to one, on the questions that
+    both have, corrected for all.
+    """
+    differences = scores.drop(columns=rival).sub(scores[rival], axis=0).dropna(axis=1, how="all")
+    return holm({name: paired_p(of.dropna()) for name, of in differences.items()})
 
 
 def per_question(runs: pd.DataFrame, metric: str) -> pd.Series:

@@ -15,7 +15,7 @@ from ircotlib.papers.claims import (
     read_claims,
     values_of,
 )
-from ircotlib.results.reported import read_reported
+from ircotlib.results.runs import read_reported
 from ircotlib.results.statistics import holm
 from ircotlib.systems import all_systems
 

@@ -23,7 +23,7 @@ from ircotlib.papers.ircot import (
     show_cases,
 )
 from ircotlib.parameters import read_parameters
-from ircotlib.results.reported import read_reported
+from ircotlib.results.runs import read_reported
 
 
 def scored(system, f1, dataset="hotpotqa", reader="cot", metric="f1", sets=1, **columns):

@@ -33,7 +33,7 @@ from ircotlib.papers.searchain import (
 from ircotlib.papers.steps import compare_forms, count_forms, measure_known, parts_of
 from ircotlib.parameters import read_parameters
 from ircotlib.program import LINE, Generate, Message, Outcome, Retrieve, Sample, Sampled, Step
-from ircotlib.results.reported import KEYS, read_reported
+from ircotlib.results.runs import KEYS, read_reported
 from ircotlib.systems import choose_systems
 
 ROME = Paragraph("p", "Rome", "Rome is a city.")

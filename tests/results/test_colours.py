@@ -82,13 +82,13 @@ def test_lines_are_told_apart(seen):
 
 
 def test_a_system_has_the_colour_of_its_family_and_the_papers_have_the_darkest():
-    colors = figures.colors_of(all_systems())
+    colors = {name: figures.family_of(name)[1] for name in all_systems()}
     for name, system in all_systems().items():
         assert colors[name] in figures.FAMILIES[system.family[0]]
         assert system.family[0] != OWN
     assert colors["IRCoT QA"] == colors["IRCoT"] == figures.FAMILIES[STEPWISE][0]
     assert colors["SearChain"] == figures.FAMILIES[CHAINED][0]
-    assert figures.colors_of(["gone"]) == {"gone": "black"}
+    assert figures.family_of("gone") == (OWN, "black")
     drawn_together = ["CoT", "OneR QA", "IRCoT QA", "Self-Ask", "DSP", "SearChain"]
     assert len({colors[name] for name in drawn_together}) == len(drawn_together)
     assert {*figures.FAMILIES} == {CLOSED, ONCE, STEPWISE, CHAINED, OWN}

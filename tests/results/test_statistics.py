@@ -22,16 +22,13 @@ from ircotlib.results.statistics import (
 
 def test_the_bootstrap_is_that_of_scipy_and_stays_the_same():
     values = np.sort(np.random.default_rng(2).integers(-1, 2, size=60) / 3)
-    options = {"n_resamples": 10_000, "method": "percentile", "rng": np.random.default_rng(4)}
+    options = {"n_resamples": 10_000, "method": "percentile", "rng": np.random.default_rng(0)}
     expected = bootstrap((values,), np.mean, **options)
-    means = statistics.resampled_means(values, seed=4)
+    means = statistics.resampled_means(values)
     assert means == pytest.approx(expected.bootstrap_distribution, abs=1e-11)
-    assert bootstrap_interval(values, 4) == pytest.approx(expected.confidence_interval, abs=1e-11)
-    together = statistics.resampled_means(np.array([values[::-1], values - 1]).T, 4)
+    assert bootstrap_interval(values) == pytest.approx(expected.confidence_interval, abs=1e-11)
+    together = statistics.resampled_means(np.array([values[::-1], values - 1]).T)
     assert together == pytest.approx(np.array([means, means - 1]).T)
-    values = np.random.default_rng(1).uniform(size=101)
-    kept = (0.458630649873675, 0.569069028392675)
-    assert bootstrap_interval(values, seed=3) == pytest.approx(kept, abs=1e-11)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +45,7 @@ def test_the_interval_of_a_share_is_exact(right, n, expected):
 
 def test_no_values_and_nan_have_no_interval():
     for test in (mean_interval, bootstrap_interval, lambda a: paired_difference(a, a)):
-        with pytest.raises(ValueError, match="at least one value"):
+        with pytest.raises(ValueError, match="expected some, no NaN"):
             test([])
         with pytest.raises(ValueError, match="1 NaN among 2 values"):
             test([0.5, math.nan])
