@@ -30,9 +30,7 @@ def as_compared(text: str) -> str:
 
 
 def majority(answers: Sequence[str]) -> str:
-    """The most frequent answer, as first written; ties go to the earlier one (CoT-SC §2), and an
-    empty one wins only if all are.
-    """
+    """The most frequent answer, the earliest of equals; an empty one last (CoT-SC §2)."""
     votes = Counter(map(as_compared, answers))
     del votes[""]
     if not votes:
@@ -116,9 +114,7 @@ def rouge_l(prediction: str, answer: str) -> float:
 
 
 def paragraph_recall(found_ids: Collection[str], gold_ids: Collection[str]) -> float:
-    """The share of the gold paragraphs that were found (IRCoT §4.1: neither precision nor rank
-    counts); NaN for a question without gold paragraphs.
-    """
+    """The share of gold paragraphs that were found (IRCoT §4.1); NaN if there are none."""
     gold = set(gold_ids)
     return len(gold & set(found_ids)) / len(gold) if gold else float("nan")
 

@@ -160,9 +160,7 @@ def cut_after_marks(final: str, passages: Container[int]) -> tuple[list[str], st
 
 
 def judge_reference(item: Item, number: int, facts: Facts) -> str:
-    """The verdict on a fragment's marks by a judge that knows the facts: "true" if the page of the
-    fact is marked, "unsure" if no fact can be read.
-    """
+    """A judge's verdict on a fragment's marks; "unsure" if no fact can be read."""
     fragment = item.sentences[number]
     marks = {f"[{mark}]" for group in citations(fragment) for mark in group}
     titles = [paragraph.title.partition(" ") for paragraph in item.retrieved]

@@ -87,9 +87,7 @@ def run_notebook(notebook: str, p: Parameters, changes: dict, executed: Path) ->
 def regenerate(
     p: Parameters, notebooks: Sequence[str], changes: dict, save: bool = False, jobs: int = 1
 ) -> None:
-    """Run notebooks in their order, `jobs` at a time. One that reads runs waits for those that make
-    them; after one fails, none begins.
-    """
+    """Run notebooks, `jobs` at a time; one that reads runs waits for those that make them."""
     folder, started = DATA / "executed" / p.profile / p.trial, time.time_ns()
     # no kernel reads or writes the user's own settings and history
     os.environ |= {"IPYTHONDIR": str(DATA / "executed/ipython")} | IN_BATCH

@@ -247,9 +247,7 @@ def _is_number(word: str) -> bool:
 
 
 def score_as_released(score: Score, prediction: str, answers: Sequence[str]) -> float:
-    """The score of a prediction as IRCoT's released program splits and corrects it: a list at every
-    comma, whether it is JSON or not.
-    """
+    """A score as IRCoT's released program corrects it: a list is split at every comma."""
     bare = prediction.translate(WITHOUT_LIST_MARKS)
     spans = bare.split(",") if _is_list(prediction.strip()) else [prediction]
     return score(json.dumps([*map(_mend, spans)]), answers)

@@ -113,9 +113,7 @@ def _read_sections(path: Path) -> list[tuple[str, str]]:
 
 
 def cut_passages(text: str, words: int = WORDS) -> Iterator[str]:
-    """A text as passages of whole sentences, as many as fit into so many words; a blank line ends a
-    sentence, and a longer one is cut.
-    """
+    """Passages of whole sentences, of at most so many words; a longer one is cut."""
     passage: list[str] = []
     for sentence in _sentences(text):
         if len(passage) + len(sentence) > words and passage:

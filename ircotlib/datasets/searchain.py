@@ -90,9 +90,7 @@ class _Paragraph(Record):
 def read_kilt(
     path: Path, dataset: str, ask: Callable[[str], str] = str, kind: type[_Asking] = _Asking
 ) -> Iterator[QuestionContext]:
-    """The questions of a task, in order, without contexts and gold: KILT's evidence is a place on a
-    page.
-    """
+    """A task's questions without gold: KILT's evidence is a place on a page."""
     for record, where in read_records(path, kind):
         texts = (output.answer.strip() for output in record.output)
         if not (answers := tuple(dict.fromkeys(filter(None, texts)))):

@@ -76,9 +76,7 @@ def compare(
 
 
 def run_system(setup: Setup, system: System, part: str = "test", **setting: object) -> pd.DataFrame:
-    """Run a system on the "dev" or "test" questions of a setup and keep the run; return one row per
-    question. `setting`: see `Run`.
-    """
+    """Run a system with a setting (`Run`) and keep the run; return one row per question."""
     [scores] = run_all([Run(setup, system, part, setting)])
     return scores
 

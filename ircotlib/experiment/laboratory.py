@@ -24,9 +24,7 @@ def in_world(p: Parameters, seed: int, size: int, questions: int) -> Parameters:
 
 
 def data_folder(data_dir: str, data: Path = DATA) -> Path | str:
-    """The folder of the official files: `data_dir` or, if that is "", the laboratory. A laboratory
-    in `data` is made if it is not there.
-    """
+    """The official files: `data_dir` or, if that is "", the laboratory, made if missing."""
     from ircot_laboratory.make import make_laboratory
 
     folder = Path(data_dir)

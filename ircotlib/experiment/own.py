@@ -16,9 +16,7 @@ from ircotlib.text import cut
 
 @dataclass
 class Function:
-    """A backend whose requests a function answers in JSON. What it replies may change, so that
-    nothing is cached.
-    """
+    """A backend whose requests a function answers in JSON; nothing is cached."""
 
     answers: type | tuple[type, ...]
     reply: Callable[[Request], str]

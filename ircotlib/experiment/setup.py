@@ -153,9 +153,7 @@ class Setup:
     def prompt(
         self, stage: str, m: int | None = 0, demonstration_set: int = 0, system: System = READER
     ) -> Prompt:
-        """The prompt writer of a stage of a system, or of IRCoT's reader. `m`: the distractors in
-        demonstrations, NO_PARAGRAPHS or NO_DEMONSTRATIONS.
-        """
+        """The prompt writer of a stage. `m`: distractors, NO_PARAGRAPHS or NO_DEMONSTRATIONS."""
         template, shown = self.examples(stage, m, demonstration_set, system)
         released = self.parameters.released and system.demonstrated_by == SETS
         longest = max(self.tokens(system).values(), default=self.style.generation_tokens)

@@ -93,9 +93,7 @@ def count_workers(setup: Setup) -> int:
 
 
 def is_missing(run: Run) -> bool:
-    """Whether replies of a run are not in the call cache, as a few of its questions tell, and a
-    worker can be told its system.
-    """
+    """Whether a few questions of a run, if workers know its system, are not in the cache."""
     few = run.questions[:: 1 + len(run.questions) // TRIED]
     return all_systems().get(run.system.name) is run.system and bool(make_share(run, few)[1])
 

@@ -117,9 +117,7 @@ def name_experiment(folder: Path) -> str:
 
 
 def read_marked(run: Path, beside: Path | None) -> pd.DataFrame:
-    """The questions of a run, each with its `mark`: the cause of a wrong answer; or those that it
-    shares with another run, each with who wins.
-    """
+    """A run's questions, each marked with the cause of a wrong answer, or with who wins."""
     if beside:
         return compare_runs(run, beside).rename(columns={"outcome": "mark"})
     table = find_causes(run)

@@ -67,9 +67,7 @@ def _read(model, prompts: Prompts, prefixes: Prefixes) -> tuple[torch.Tensor, Ca
 
 
 def _read_group(model, prompts: Prompts, prefixes: Prefixes, cache: Cache) -> torch.Tensor:
-    """Read prompts in one pass, with the same number of columns for each, into an empty cache: the
-    logits after each, (B, V).
-    """
+    """Read prompts of equal length into an empty cache: the logits after each, (B, V)."""
     ids, mask, positions = _padded(model, prompts)
     for layer, states in enumerate(remembered := _remembered(prompts, prefixes)):
         cache.update(*states, layer)
@@ -162,9 +160,7 @@ class GrowingLayer(DynamicLayer):
         return self.keys, self.values
 
     def batch_select_indices(self, indices: torch.Tensor) -> None:
-        """Keep only these rows, as DynamicLayer does; if they only move up to places that become
-        free (`close_up`), the others are not copied.
-        """
+        """Keep only these rows; if they only `close_up`, the others are not copied."""
         targets = torch.arange(len(indices), device=indices.device)
         moved = indices != targets  # rows that change their place
         if len(indices) > len(self.keys) or (indices[moved] < len(indices)).any():

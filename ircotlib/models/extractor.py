@@ -107,9 +107,7 @@ class Extractor(folders.Folder):
 
 
 def open_duplicates(name_or_path: str | Path = "") -> "EqualTexts | ScoredPairs":
-    """A comparison of texts, or a cross-encoder; the released program's is one for duplicate
-    questions (Quora), the paper names none.
-    """
+    """Texts compared, or a cross-encoder for duplicate questions (SearChain, program)."""
     return ScoredPairs(name_or_path) if name_or_path else EqualTexts()
 
 

@@ -122,9 +122,7 @@ def read_json(folder: Path, name: str) -> dict:
 
 @contextmanager
 def naming_file(path: Path, content: str) -> Iterator[None]:
-    """Raise the errors of a library, which have any class and many lines, as a DataError of one
-    line that names the file; lack of memory as it is.
-    """
+    """Raise a library's error as a DataError that names the file; lack of memory as it is."""
     try:
         yield
     except Exception as error:

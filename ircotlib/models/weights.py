@@ -108,9 +108,7 @@ transformers.AttentionMaskInterface.register("row_by_row", row_lengths)
 
 
 def can_join(model) -> bool:
-    """Whether a model is a Llama that `Joined` computes: in float32, with the usual positions and
-    activation, without biases.
-    """
+    """Whether `Joined` computes a model: a Llama in float32, as usual, without biases."""
     if not isinstance(model, LlamaForCausalLM) or model.dtype != torch.float32:
         return False
     config = model.config
@@ -134,9 +132,7 @@ class Joined:
         self.head = (model.lm_head.weight * inner.norm.weight).T.contiguous()
 
     def _join(self, layer) -> list[torch.Tensor]:
-        """A layer's weights, (inputs, outputs): of queries, keys and values; of what attention
-        adds; of gate and up; of down.
-        """
+        """A layer's weights, (inputs, outputs): queries to values; attention; gate, up; down."""
         attention, mlp = layer.self_attn, layer.mlp
         read = [*map(self._pair, (attention.q_proj, attention.k_proj)), attention.v_proj.weight]
         read = torch.cat(read) * layer.input_layernorm.weight  # scales each input, as RMSNorm does
@@ -155,9 +151,7 @@ class Joined:
     def __call__(
         self, input_ids, attention_mask, position_ids, past_key_values, **_
     ) -> CausalLMOutputWithPast:
-        """As LlamaForCausalLM, with the logits of the last column: ids and positions (B, L), mask
-        (B, T).
-        """
+        """The logits of the last column: ids and positions (B, L), mask (B, T)."""
         cache, mask = past_key_values, _added(attention_mask, input_ids.shape[1])
         angles = position_ids[:, :, None, None] * self.frequencies  # B, L, 1, D / 2
         turn = torch.polar(torch.ones_like(angles), angles)  # B, L, 1, D / 2: of length 1, complex
@@ -186,9 +180,7 @@ class Joined:
 
 
 def _added(mask: torch.Tensor, columns: int) -> torch.Tensor:
-    """What attention adds to the scores, (B, 1, L, T). Padding sees everything alike: without any
-    number, it would become NaN.
-    """
+    """What attention adds to scores, (B, 1, L, T). Padding sees everything: NaN without any."""
     before = torch.ones(columns, mask.shape[1], dtype=torch.bool).tril(mask.shape[1] - columns)
     mask = mask[:, None, None].bool() & before
     return torch.zeros(mask.shape).masked_fill_(~mask, torch.finfo(torch.float32).min)

@@ -119,9 +119,7 @@ def measure_knowledge(runs: Runs) -> Iterator[Row]:
 
 
 def measure_effects(runs: Runs) -> Iterator[Row]:
-    """What retrieval gains where it corrects or completes a node, and how often it misleads (Table
-    3).
-    """
+    """What retrieval gains where it corrects or completes, or misleads (Table 3)."""
     for dataset in _datasets("Table 3(a)", runs, WHOLE, ALONE, KNEW):
         helped = runs[dataset, WHOLE]["nodes"].map(lambda nodes: any(n.feedback for n in nodes))
         # on S, all questions, and on S_IR, those that retrieval helps (SearChain §4.3.2)

@@ -44,9 +44,7 @@ def find_demonstrations(
 
 
 def _ask_for_titles(shown: Demonstration, template: Template) -> Demonstration:
-    """A demonstration of naming pages: the answer is the titles of all paragraphs but the first,
-    the main passage (IRCoT App. B).
-    """
+    """Naming pages: all paragraphs but the first, the main passage (IRCoT App. B)."""
     main, *others = shown.paragraphs
     asked = template.ask(shown.question, n=len(others))
     titles = ", ".join(paragraph.title for paragraph in others)
@@ -160,9 +158,7 @@ def demonstration_sets(
 def find_examples(
     folder: str, system: str, stage: str, dataset: Dataset, template: Template
 ) -> tuple[str, ...]:
-    """What a stage of another system than IRCoT's shows for a data set's family: from `folder`, or
-    from prompts/own; nothing if no family has any.
-    """
+    """What a stage of a system shows for a family: from `folder`, or from prompts/own."""
     name = Path(system) / f"{stage}.{dataset.example_family}.txt"
     paths = [Path(place) / name for place in (resolve(folder), PROMPTS / "own") if place]
     if path := next((path for path in paths if path.is_file()), None):

@@ -93,9 +93,7 @@ def finish(figure: Figure, title: str, handles: Iterable[Artist] = ()) -> Figure
 def save_figure(
     figure: Figure | None, table: pd.DataFrame, name: str, p: Parameters | None = None, about=""
 ) -> None:
-    """Write NAME.csv and, if there is a figure, NAME.png and NAME.svg; `figure_path` says where.
-    `about`: what it was made with, in small print.
-    """
+    """Write NAME.csv and of a figure NAME.png and .svg. `about`: what made it, in small print."""
     made_with = (p.profile, p.trial) if p else ()
     write_table(figure_path(f"{name}.csv", *made_with), table)
     if figure is None:

@@ -24,9 +24,7 @@ CERTAIN = ["low", "high", "difference", "difference_low", "difference_high", "p"
 
 
 def systems_of(p: Parameters) -> list[System]:
-    """SearChain's systems, then those of IRCoT that end with a reader; or those that `p` names and
-    that answer.
-    """
+    """SearChain's systems and IRCoT's with a reader; or those of `p` that answer."""
     if p.systems:
         return [system for system in choose_systems(p.systems) if system.tuned_by == ANSWER]
     return choose_systems(study=SEARCHAIN) + [each for each in choose_systems() if each.reads]

@@ -135,7 +135,5 @@ def as_latex(table: pd.DataFrame, caption: str, name: str) -> str:
 
 
 def escape_latex(text: str) -> str:
-    """A text as LaTeX prints it: also a row that begins with a bracket or a star, which the end of
-    the row before it would take for its own.
-    """
+    """A text as LaTeX prints it, also one that begins with a bracket or a star."""
     return ("{}" if text[:1] in ("[", "*") else "") + text.translate(str.maketrans(SIGNS))

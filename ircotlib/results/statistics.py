@@ -54,9 +54,7 @@ def _draw(n: int, seed: int) -> np.ndarray:
 
 
 def mean_interval(scores: Sequence[float]) -> tuple[float, float]:
-    """The 95% interval for a mean: exact where all scores are 0 or 1 (Clopper & Pearson 1934), else
-    the bootstrap's.
-    """
+    """The 95% interval for a mean: exact for shares (Clopper & Pearson 1934), or bootstrap's."""
     scores = _read_values(scores)
     if not set(scores) <= {0, 1}:
         return bootstrap_interval(scores)
@@ -138,9 +136,7 @@ def holm(p: Sequence[float]) -> pd.Series:
 
 
 def p_against(scores: pd.DataFrame, rival: str) -> pd.Series:
-    """The p of the paired difference of each other system (column) to one, on the questions that
-    both have, corrected for all.
-    """
+    """The p of the paired difference of each other system (column) to one, corrected."""
     differences = scores.drop(columns=rival).sub(scores[rival], axis=0).dropna(axis=1, how="all")
     return holm({name: paired_p(of.dropna()) for name, of in differences.items()})
 

@@ -167,9 +167,7 @@ class Dense(Ranked):
 
 
 class Hybrid(Dense):
-    """Answers Retrieve with reciprocal rank fusion (`fuse`) of BM25 and Dense: of each, the best 60
-    count, or the best k if k is larger.
-    """
+    """Reciprocal rank fusion (`fuse`) of the best 60 of BM25 and Dense, or k if larger."""
 
     def __init__(self, words: BM25, encoder: Encoder, vectors: tuple[np.ndarray, np.ndarray]):
         super().__init__(words, encoder, vectors)

@@ -68,9 +68,7 @@ class System:
 
     @property
     def tokens(self) -> dict[str, int]:
-        """The limits of its generations in tokens, by keyword; none for what shows IRCoT's sets,
-        whose limit is the style's (IRCoT, released program).
-        """
+        """Limits of its generations in tokens; none for what shows IRCoT's sets."""
         limits = {} if self.demonstrated_by == SETS else self.defaults
         limits = {name: most for name, most in limits.items() if name.endswith("tokens")}
         return {name: most for name, most in limits.items() if isinstance(most, int)}
