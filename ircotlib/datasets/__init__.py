@@ -23,10 +23,8 @@ COVER_EM = "cover_em"  # the name of a score
 @dataclass(frozen=True)
 class FullCorpus:
     """A corpus as in the papers, made of official downloads (IRCoT App. A); data sets may share it.
-
-    `name`: of its folder in `data_dir`. `files`: read in this order. `count`: of paragraphs (IRCoT
-    App. A, footnote 18); None if unknown. `drop_repeats`: the corpus is made of contexts, so
-    repeats of title and text are dropped; otherwise all count, and a repeated id gets a number.
+    `name`: of its folder in `data_dir`. `files`: in this order. `count`: of paragraphs (footnote
+    18). `drop_repeats`: of title and text; otherwise all count, and a repeated id gets a number.
     """
 
     name: str
@@ -100,9 +98,8 @@ class Evidence(NamedTuple):
 
 
 class Facts(Protocol):
-    """Knows the facts of one data set, as the laboratory's are known: whether a sentence of a chain
-    is "true", "false" or "unsure" (IRCoT §5, Figure 7), and whether one of these pages states a
-    statement (SearChain Table 5). Those of real data are not known: people judge there.
+    """Knows the facts of a data set of the laboratory: whether a sentence is "true", "false" or
+    "unsure" (IRCoT §5, Figure 7), and whether a page states a statement (SearChain Table 5).
     """
 
     def judge(self, sentence: str, question: Question) -> str: ...
@@ -167,10 +164,8 @@ def score(
     question: Question, prediction: Prediction, dataset: Dataset | None = None
 ) -> dict[str, float]:
     """Recall (NaN without gold paragraphs), the scores of the answer by its data set or another
-    record, and the numbers of paragraphs and steps (IRCoT §4.1).
-
-    Where no answer could be read, the whole text from which it was to be read is scored: IRCoT's
-    rule (§3.2), here for all systems alike.
+    record, and the numbers of paragraphs and steps (IRCoT §4.1). Where no answer could be read, the
+    whole text is scored: IRCoT's rule (§3.2), here for all systems alike.
     """
     scores = {"recall": paragraph_recall([p.id for p in prediction.paragraphs], question.gold)}
     for name, measure in (dataset or find_dataset(question.dataset)).scores.items():

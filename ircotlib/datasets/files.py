@@ -73,9 +73,8 @@ def full_corpus_folder(corpus: FullCorpus, data_dir: str | Path) -> Path:
 
 
 def make_full_corpus(corpus: FullCorpus, data_dir: str | Path) -> Corpus:
-    """Write a full corpus, completely or not at all, and open it; one that is there is opened as it
-    is, so delete the folder if the files have changed (IRCoT App. A). A number of paragraphs that
-    differs from the paper's is a warning.
+    """Write a full corpus whole and open it, or one that is there (IRCoT App. A). A number of
+    paragraphs that differs from the paper's is a warning.
     """
     folder = full_corpus_folder(corpus, data_dir)
     with locked(folder.with_name(f"{folder.name}.lock")):

@@ -51,10 +51,8 @@ class _Abstract(Record):
 
 
 def read_hotpotqa(path: Path, corpus_ids: Mapping[str, str] | None = None) -> list[QuestionContext]:
-    """The questions of a file, each with its context paragraphs, in order (IRCoT §4).
-
-    `corpus_ids`: the ids of gold paragraphs by title, for the full corpus and the fullwiki setting;
-    None: those of the context. A question whose `_id` is null gets an id made from its text.
+    """The questions of a file, each with its context paragraphs, in order (IRCoT §4). `corpus_ids`:
+    the ids of gold paragraphs by title in the full corpus; None: those of the context.
     """
     records = read_records(path, _Asking)
     return [_read_asked(record, where, "hotpotqa", "", corpus_ids) for record, where in records]

@@ -17,10 +17,8 @@ PUT = "INSERT INTO calls (key, reply) VALUES (?, ?) ON CONFLICT (key) DO NOTHING
 
 
 class Calls(AbstractContextManager):
-    """An open call cache, to be used in a `with` statement or closed.
-
-    `path`: the file, on a local disk; None: in memory. Several processes may use one file at once,
-    and may be killed at any moment.
+    """An open call cache: `path`, a file that several processes may use at once and be killed, or
+    None.
     """
 
     def __init__(self, path: Path | str | None = None):

@@ -1,9 +1,8 @@
 """Runs many programs at once, answers their requests in full batches, and keeps every reply.
 
-Every program is advanced until it waits for a reply that is not in the cache. Then the backends
-take turns: first those that answer all waiting requests (retrieval), then those that take one full
-batch (generation). Each reply is stored as it comes, the programs that asked for it continue, and
-the next batch is filled. The same programs with the same cache always make the same batches.
+Every program advances until it waits for a reply that is not in the cache. Then the backends take
+turns: first those that answer all waiting requests (retrieval), then those that take one full batch
+(generation). The same programs with the same cache always make the same batches.
 """
 
 import json

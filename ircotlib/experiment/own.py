@@ -37,13 +37,11 @@ def setup_of_functions(
     count_tokens: Callable[[str], int] = lambda text: len(text) // 4 + 1,
     dataset: str = "musique",
 ) -> Setup:
-    """A setup whose requests functions answer, to be used with `answer` and `answer_all`. Nothing
-    is cached, and no data are read.
+    """A setup whose requests functions answer, for `answer` and `answer_all`; nothing is cached.
 
     `retrieve(query, k)`: paragraphs, best first. `generate(prompt)`: what a model writes, which is
-    cut where the system would stop it. `extract(query, paragraph)`, for SearChain: the answer in a
-    paragraph, or "", and the confidence, which is compared with 1.5 (§4.1). `count_tokens`: by
-    which prompts are cut to `context_tokens`. `dataset`: whose demonstrations are shown.
+    cut where the system would stop it. `extract(query, paragraph)`, for SearChain: the answer, or
+    "", and the confidence, compared with 1.5 (§4.1). `dataset`: whose demonstrations are shown.
     """
 
     def find(request: Retrieve) -> str:

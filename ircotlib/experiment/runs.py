@@ -80,9 +80,8 @@ def open_run(identity: Mapping, calls: Calls | None = None) -> Run:
 
 
 def carry_out(run: Run) -> pd.DataFrame:
-    """Answer the questions of a run, score the answers and write its folder; return one row per
-    question: its scores, and the columns that describe the run (`columns_of`). Killed at any moment
-    and run again, it is replayed from the call cache.
+    """Answer and score the questions of a run, write its folder, and return one row per question
+    with the columns that describe the run. Run again, it is replayed from the call cache.
     """
     setup, started = run.setup, time.monotonic()
     build = program_of(setup, run.system, **run.setting)
@@ -125,8 +124,7 @@ def answer_all(
 
 def replay(folder: Path, ids: Collection[str] | None = None) -> dict[str, Outcome[Prediction]]:
     """Replay a run, or the questions `ids` of it, from its folder and the call cache; return the
-    outcomes by question id, with prompts in their traces. Replies that are no longer in the cache
-    are computed again.
+    outcomes by question id, with prompts in their traces.
     """
     run = open_run(read_about(folder))
     questions = {question.id: question for question in run.questions}
@@ -265,10 +263,9 @@ def columns_of(about: Mapping) -> dict:
 
 def read_predictions(folder: Path, measure: str = "") -> pd.DataFrame:
     """The questions of a run, one row each: question, gold `answers`, the ids of paragraphs
-    `collected`, `gold_found` and `gold_missed`, the fields WRITTEN of its line of
-    predictions.jsonl, its scores, the columns that describe the run (`columns_of`), and whether the
-    answer is `right`: its score by `metric` is 1. That is `measure`, if one is stated, as it must
-    be to compare runs (`share_measure`), else the run's own.
+    `collected`, `gold_found` and `gold_missed`, the fields WRITTEN, scores, what describes the run,
+    and whether the answer is `right`: its score by `metric` is 1. That is `measure`, if one is
+    stated, as to compare runs (`share_measure`).
     """
     about, path = read_about(folder), Path(folder) / "predictions.jsonl"
     scores = {row["id"]: row for row in read_scores(folder).to_dict("records")}

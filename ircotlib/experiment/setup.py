@@ -40,10 +40,9 @@ pd.set_option("mode.string_storage", "python")
 
 @dataclass(frozen=True)
 class Setup:
-    """All that a run on a data set needs (IRCoT §4); `open_setup` opens one.
-
-    `experiment`: the notebook whose runs these are. `shown`: the data set whose demonstrations are
-    shown, None for its own (IRCoT §5, OOD). `grid_of`: which grid is tuned, MAIN, SCALE or OOD.
+    """All that a run on a data set needs (IRCoT §4); `open_setup` opens one. `experiment`: the
+    notebook whose runs these are. `shown`: the data set whose demonstrations are shown, None for
+    its own (IRCoT §5, OOD). `grid_of`: which grid is tuned, MAIN, SCALE or OOD.
     """
 
     parameters: Parameters
@@ -181,9 +180,8 @@ def open_setup(
     with_model: bool = True,
     calls: Calls | None = None,
 ) -> Setup:
-    """Open all that an experiment on one data set needs (IRCoT §4). What several setups share is
-    opened once per process, so that they also share one budget. `calls`: None for the call cache
-    of this machine.
+    """Open all that an experiment on one data set needs (IRCoT §4); what several setups share is
+    opened once per process. `calls`: None for the call cache of this machine.
     """
     models = {}
     if with_model:  # first: what is wrong with them is told before an index is built

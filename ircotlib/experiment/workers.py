@@ -1,9 +1,6 @@
 """Answers the questions of runs in several processes, each a share of them, before the runs are
-carried out.
-
-A worker returns replies, and the one process that waits for it writes them into the call cache.
-There the runs are then replayed, so that they are the same with any number of workers; and what a
-worker could not answer is asked again where its error is raised.
+carried out. A worker returns replies, and the process that waits for it stores them. The runs are
+then replayed, so that they are the same with any number of workers.
 """
 
 import os

@@ -73,9 +73,8 @@ def write_report(places: Sequence[Path], file: Path) -> int:
 
 
 def list_test_runs(places: Sequence[Path]) -> pd.DataFrame:
-    """The runs of a report in the order of tables: their folders, run.json as `about`, the `metric`
-    by which those of a data set are compared, their `label` in tables, and their `name`, which has
-    the demonstration set, too, if there are several.
+    """The runs of a report in the order of tables: folder, `about`, the `metric` by which those of
+    a data set are compared, `label` in tables, and `name`, with the demonstration set if several.
     """
     folders = dict.fromkeys(folder for place in places for folder in find_folders(place))
     abouts = {folder: read_about(folder) for folder in folders}
@@ -99,9 +98,8 @@ def list_test_runs(places: Sequence[Path]) -> pd.DataFrame:
 
 
 def label_runs(abouts: Sequence[Mapping]) -> list[str]:
-    """Name runs by their systems, and several of one system on one data set also by what differs in
-    their experiments, settings and parameters: "ReAct, K 4", or "ReAct, K tuned" for one value on
-    each data set. A run that lacks what others have keeps its name.
+    """Name runs by their systems, and several of one system on a data set also by what differs in
+    their experiments, settings and parameters: "ReAct, K 4".
     """
     labels = [about["system"] for about in abouts]
     places = [(about["dataset"], about["setting"].get(SET, 0)) for about in abouts]

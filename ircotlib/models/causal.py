@@ -28,9 +28,8 @@ Prompts = Sequence[Sequence[int]]
 
 
 def causal(model, prompts: Prompts, prefixes: Prefixes) -> Decoder:
-    """Yield the logits after every prompt, then after every text, (B, V); after each, be sent which
-    of its rows to continue, in this order, and their next tokens; at first a row as often as it has
-    texts. `prefixes` is read and extended.
+    """Yield the logits after every prompt, then after every text, (B, V); be sent which of its rows
+    to continue, and their next tokens. `prefixes` is read and extended.
     """
     logits, cache = _read(model, prompts, prefixes)
     _, mask, positions = _padded(model, prompts)

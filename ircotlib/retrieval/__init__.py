@@ -1,6 +1,5 @@
-"""Retrieval: stores the paragraphs of a corpus and finds the best ones for a query, with BM25 in
-this process or on Elasticsearch, or with vectors. To add a kind, add a record to RETRIEVERS, here
-or in a plug-in.
+"""Retrieval: stores the paragraphs of a corpus and finds the best ones for a query. To add a kind,
+add a record to RETRIEVERS, here or in a plug-in.
 """
 
 import re

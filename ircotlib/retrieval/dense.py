@@ -96,9 +96,8 @@ def open_vectors(folder: Path, corpus: Corpus, encoder: Encoder) -> tuple[np.nda
 
 
 def score(queries: list[np.ndarray], rows: np.ndarray, starts: np.ndarray):
-    """The score of each paragraph for each query, a matrix, made in blocks: MaxSim, the sum over
-    the query's vectors of the best dot product with one of the paragraph's (ColBERT); with one
-    vector per text, their dot product (the cosine, for normalised vectors).
+    """The score of each paragraph for each query, a matrix, made in blocks: the dot product, or
+    MaxSim, its sum over the query's vectors of the best of the paragraph's (ColBERT).
     """
     import torch
 

@@ -33,9 +33,8 @@ DRAWN = ("n", "votes", "queries")  # keywords of programs: how many texts are sa
 @dataclass(frozen=True)
 class System:
     """A program under its paper's name. From `study` on: its row of data/systems.csv, if any.
-
-    `program(question, ...)` gets, by keyword, what it takes of: `prompts`, its prompt writers by
-    stage; `read(question, paragraphs)`, the reader; its setting; and what a setup offers to all.
+    `program(question, ...)` gets, by keyword, what it takes of: `prompts`, prompt writers by stage;
+    `read(question, paragraphs)`, the reader; its setting; and what a setup offers to all.
     """
 
     name: str

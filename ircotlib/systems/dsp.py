@@ -100,8 +100,7 @@ def dsp(
 
 def demonstrate(question: Question, pairs: Pairs, annotated: int, setting: Setting) -> Program:
     """Annotate up to so many of the pairs, by searching and predicting with the others as examples;
-    return the questions that may be shown with their stages: a paragraph or its title has the words
-    of the gold answer, and the prediction equals it (DSP §2; program).
+    return those whose gold answer is in a paragraph and is predicted (DSP §2; program).
     """
     greedy = setting._replace(queries=1, n=1, depth=2, k=2, annotating=True)  # program
     solved = []
@@ -182,8 +181,7 @@ def show_stages(stages: Sequence[tuple[str, Stage]], label: str, opening: str, f
 
 def complete_field(write: WritePrompt, field: str, n: int, setting: Setting) -> Program:
     """Sample n texts and return pairs of a rationale and the field written after it, the most
-    probable first. If no text has the field, the first with a rationale is continued by greedy
-    decoding, at half the length (program).
+    probable first. If none has the field, the first rationale is continued greedily (program).
     """
     max_tokens = setting.max_tokens
     if n == 1:  # greedy (program)

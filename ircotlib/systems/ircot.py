@@ -30,9 +30,8 @@ def ircot(
 ) -> Program:
     """Interleave reason and retrieve steps; return the paragraphs and the chain (IRCoT §3.1).
 
-    Nothing is retrieved after the last sentence. `released`: follow the authors' program where it
-    differs from the paper: all queries are those of `query_from`, the chain ends as in
-    `gives_answer`, and the k paragraphs have no equal texts.
+    Nothing is retrieved after the last sentence. `released`: as the authors' program, all queries
+    are those of `query_from`, the chain ends as in `gives_answer`, and no texts are equal.
     """
     write_query = query_from if released else last_sentence  # §3.1: the last sentence, as it is
     # the base set: K paragraphs with the question as the query (§3.1)

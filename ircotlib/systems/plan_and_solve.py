@@ -41,9 +41,8 @@ def plan_and_solve_with_ir(
     max_tokens: int = 256,  # released program
     answer_tokens: int = 32,  # released program
 ) -> Program:
-    """Write a plan, retrieve once with all its steps, and carry it out with the paragraphs in the
-    prompt (SearChain, Table 6: one round of retrieval; its place and its queries are ours: the
-    steps, or the question if there are none).
+    """Write a plan, retrieve once with its steps, or the question if there are none (ours), and
+    carry it out with the paragraphs in the prompt (SearChain, Table 6).
     """
     plan = yield Generate(prompts["solve"](question), (SOLUTION, *NEXT), max_tokens)
     steps = list_items(plan)[:max_searched]

@@ -129,9 +129,7 @@ def traverse(
 ) -> Program:
     """Add the nodes of a chain to the tree, and compare them with passages in order, except queries
     processed before. Return the first that needs feedback, else "Finish" (Algorithm 1, Traverse).
-
-    `same`: the duplicate score above which a query counts as processed before. `released`: an
-    unsolved query never does (the authors' program).
+    `same`: the score above which a query counts as processed; no unsolved one if `released`.
     """
     for number, node in enumerate(chain, start=1):  # "foreach (q_i, a_i) in CoQ"
         processed = tuple(dict.fromkeys(other.query for other in tree if other.passage))  # M

@@ -31,9 +31,8 @@ def self_ask_with_search(
     max_tokens: int = 256,  # released program
 ) -> Program:
     """Search for the answer to each follow-up question; the model itself answers those for which
-    the search finds none (Press 2023 §3, released program).
-
-    Differs from the program: answers come from retrieved paragraphs, not from a web search engine.
+    the search finds none (Press 2023 §3). Differs from the program: it searches paragraphs, not the
+    web.
     """
     text = ""
     paragraphs = ()
