@@ -10,8 +10,7 @@ import pytest
 from ircotlib import program
 from ircotlib.data import Node, Paragraph, Prediction, Question
 from ircotlib.explore.ask import Answered
-from ircotlib.explore.markup import answers_as_html, question_as_html
-from ircotlib.explore.trace import tell, trace_as_text
+from ircotlib.explore.markup import answers_as_html, question_as_html, tell, trace_as_text
 from ircotlib.program import SENTENCE, Generate, Message, Outcome, Retrieve, Step
 
 MACK, PARK = Paragraph("mack", "Mack Rides", "A company."), Paragraph("park", "<i>P", "A park.")
@@ -55,7 +54,7 @@ TEXTS = """
 looks up “Who made <it>?” → Mack Rides · <i>P
 looks up “nothing like it” → nothing
 Ada & Co writes → Mack made it.
-the model writes, drawn 3 times → <b>a ·  · c
+the model writes, drawn 3 times → <b>a · · c
 opens the page titled most like “Mack Ride” → mack rides · mack
 reads “<i>P” for “who?” → Ada (sure, 2.2): corrected
 reads “Mack Rides” for “when?” → nothing: completed
