@@ -47,16 +47,12 @@ def write_report(places: Sequence[Path], file: Path) -> int:
     groups = [of_dataset for _, of_dataset in runs.groupby("dataset", sort=False)]
     share = Parallel(min(len(groups), cpu_count()), return_as="generator")
     tables, data = zip(*tqdm(share(map(delayed(show_runs), groups)), "report", len(groups)))
-    index = [
-        {"name": name, "title": find_dataset(name).title, "runs": list(names)}
-        for name, names in runs.groupby("dataset", sort=False)["name"]
-    ]
+    names = runs.groupby("dataset", sort=False)["name"].agg(list)
+    index = [{"name": n, "title": find_dataset(n).title, "runs": of} for n, of in names.items()]
     packed = {"index": pack(index)} | {id: text for each in data for id, text in each.items()}
     columns, results = tabulate_results(pd.concat(tables, ignore_index=True), runs)
-    again = (
-        f"ircotlib figures --only {about['experiment']} {parameters_of(about).command_line()}"
-        for about in runs["about"]
-    )
+    made = [(about["experiment"], parameters_of(about)) for about in runs["about"]]
+    again = [f"ircotlib figures --only {name} {p.command_line()}" for name, p in made]
     script = (HERE / "report.js").read_text(encoding="utf-8")
     page = PAGES.get_template("report.html").render(
         title=f"{few(runs['system'], 'systems')} on {few(runs['dataset'], 'data sets')}",
@@ -144,8 +140,8 @@ def show_runs(runs: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
             if id not in asked:
                 asked[id] = number(show_gold(questions[id], retriever.corpus))
             did[id] = {"question": row["question"], "said": row["answer"]}
-            did[id] |= {"mark": row["cause"] or "right"}
-            did[id] |= {"score": None if pd.isna(score) else round(score, 9)}
+            score = None if pd.isna(score) else round(score, 9)
+            did[id] |= {"mark": row["cause"] or "right", "score": score}
             did[id] |= {"html": number(show_answer(run["name"], row, outcomes[id]))}
         packed[f"{run['dataset']}/{run['name']}"] = pack(did)
         tables.append(table.assign(label=run["label"]))
