@@ -1,3 +1,1 @@
-"""Exploring: traces in plain words, as text and as HTML; runs question by question; a page of runs
-to hand on; asking.
-"""
+"""Exploring: traces in plain words; runs question by question; a page to hand on; asking."""

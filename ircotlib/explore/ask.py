@@ -1,17 +1,19 @@
-"""Asks systems a question of your own and shows every step."""
+"""Asks systems a question of your own, with every step; tries a program written in a cell."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import NamedTuple
 
 from ircotlib.data import Prediction, Question
+from ircotlib.datasets import score
 from ircotlib.errors import UserError
 from ircotlib.experiment.runs import answer_all
-from ircotlib.experiment.setup import open_setup
-from ircotlib.explore.trace import trace_as_text
+from ircotlib.experiment.setup import Setup, open_setup
+from ircotlib.explore.markup import trace_as_text
 from ircotlib.parameters import Parameters
-from ircotlib.program import Outcome
-from ircotlib.systems import SEARCHAIN, choose_systems
+from ircotlib.program import Generate, Outcome, Program, Sample
+from ircotlib.systems import SEARCHAIN, System, choose_systems
 from ircotlib.text import plain
 
 DEFAULT = ("NoR QA", "OneR QA", "IRCoT QA", "SearChain")  # the systems that are asked
@@ -44,3 +46,23 @@ def ask(p: Parameters, text: str, systems: Sequence[str] = ()) -> Iterator[Answe
         setting = setup.choose(system, k=p.k, m=p.distractors[0] if p.distractors else 0)
         outcome = answer_all(setup, system, [question], **setting)[question.id]
         yield Answered(system.name, Path(own.model).name, outcome)
+
+
+def try_program(
+    setup: Setup, program: Callable[[Question], Program], questions: Sequence[Question]
+) -> float:
+    """Run a program on questions; print the last prompt of the first one, without demonstrations,
+    and what the model wrote; return the mean score in percent, by the data set's first measure.
+    """
+    system = System(program.__name__, program)
+    outcomes = answer_all(setup, system, questions)
+    steps = outcomes[questions[0].id].trace
+    for step in [step for step in steps if isinstance(step.request, Generate | Sample)][-1:]:
+        print(str(step.request.prompt).rpartition("\n\n\n")[2])
+        texts = [step.reply] if isinstance(step.reply, str) else [each.text for each in step.reply]
+        print(*(f"    → {text}" for text in texts), sep="\n")
+    measure = system.measure(setup.dataset)
+    results = [(question, outcomes[question.id].result) for question in questions]
+    mean = 100 * fmean(score(*each, setup.scored_as)[measure] for each in results)
+    print(f"\n{program.__name__}: {measure} {mean:.1f}%, {len(questions)} questions")
+    return mean

@@ -69,8 +69,7 @@ class Explorer(VBox):
         try:
             self.page.value = self.offer()
         except ERRORS as error:
-            self.question.options = []
-            self.page.value = escape(error)
+            self.question.options, self.page.value = [], escape(error)
         finally:
             self.filling = False
 
@@ -79,7 +78,7 @@ class Explorer(VBox):
         experiment, data, run, beside, which = self.chosen
         runs = self.runs
         for name, dropdown in (("experiment", experiment), ("data", data)):
-            offer(dropdown, [(each, each) for each in runs[name].unique()])
+            offer(dropdown, zip(runs[name].unique(), runs[name].unique(), strict=True))
             runs = runs[runs[name] == dropdown.value]
         offer(run, zip(runs["name"], runs["folder"], strict=True))
         others = self.runs[(self.runs["data"] == data.value) & (self.runs["folder"] != run.value)]
@@ -111,9 +110,8 @@ def offer(widget: Dropdown | Select, options: Iterable[tuple[str, object]]) -> N
 def name_experiment(folder: Path) -> str:
     """An experiment in words: its notebook, and what its parameters change."""
     about = read_about(next(folder.rglob("run.json")).parent)
-    shown = f"shown {about['shown']}" if about["shown"] else ""
-    words = about["experiment"], about["grid_of"], shown, parameters_of(about).command_line()
-    return " ".join(filter(None, words))
+    words = about["experiment"], about["grid_of"], about["shown"] and f"shown {about['shown']}"
+    return " ".join(filter(None, (*words, parameters_of(about).command_line())))
 
 
 def read_marked(run: Path, beside: Path | None) -> pd.DataFrame:
@@ -140,8 +138,7 @@ def ask_box(p: Parameters, text: str = "") -> None:
     names = [*dict.fromkeys([*DEFAULT[::-1], *all_systems()])]
     question = Text(text, description="question", layout=WIDE)
     first = Dropdown(options=names, description="system")
-    second = Dropdown(options=[("nothing", ""), *zip(names, names, strict=True)])
-    second.description, second.value = "beside", names[1]
+    second = Dropdown(options=["", *names], value=names[1], description="beside")
     button = Button(description="Ask", button_style="primary")
     page = HTML(layout=WIDE)
 
@@ -153,13 +150,10 @@ def ask_box(p: Parameters, text: str = "") -> None:
         except ERRORS as error:
             page.value = escape(error)
 
-    def clear(_) -> None:  # what is shown belongs to what was asked
-        page.value = ""
-
     button.on_click(answer)
     question.on_msg(lambda _, message, __: answer() if message.get("event") == "submit" else None)
-    for widget in (question, first, second):
-        widget.observe(clear, "value")
+    for widget in (question, first, second):  # what is shown belongs to what was asked
+        widget.observe(lambda _: page.set_trait("value", ""), "value")
     box = VBox([question, HBox([first, second, button], layout=ROW), page, Keys()])
     box.add_class("ircot-box")
     display(box)

@@ -1,22 +1,80 @@
-"""Questions, and what systems did with them, as HTML for notebooks, boxes and reports. All that
-models, queries, pages and files say is text: question.html escapes it where it is written.
+"""Questions, and what systems did with them, in words that a reader of the papers understands: as
+text, and as HTML for notebooks, boxes and reports. All that models, queries, pages and files say is
+text: question.html escapes it where it is written.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from inspect import signature
 from pathlib import Path
+from typing import NamedTuple
 
 from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
 
 from ircotlib import program
 from ircotlib.data import Node, Paragraph, Question
-from ircotlib.explore.trace import FEEDBACK, tell
-from ircotlib.systems.searchain import recorded
+from ircotlib.systems.searchain import COMPLETION, VERIFICATION, recorded, searchain
+from ircotlib.text import plain
 
+# SearChain's thresholds: of a reader that is sure, and of a query that was asked before (§3.3)
+SURE, SAME = (signature(searchain).parameters[name].default for name in ("confidence", "same"))
+FEEDBACK = {"": "kept", VERIFICATION: "corrected", COMPLETION: "completed"}
 HERE = Path(__file__).parent
 # its marks keep JupyterLab from reading formulas between two dollar signs
 FRAME = Markup('<div class="ircot tex2jax_ignore mathjax_ignore"><style>{}</style>{}</div>')
 STYLE = Markup((HERE / "question.css").read_text(encoding="utf-8"))
+
+
+class Told(NamedTuple):
+    """A step in words. `parts`: what came back, piece by piece, None if nothing can. `kind`: what
+    was done: "looked up", "wrote", "compared" (with earlier queries), "read", or what reading did
+    to an answer of SearChain: "kept", "corrected" or "completed".
+    """
+
+    words: str
+    parts: tuple[str, ...] | None
+    kind: str
+
+
+def tell(step: program.Step, gold: Collection[str] = (), nodes: Collection[Node] = ()) -> Told:
+    """A step in words, without its prompt. A star marks paragraphs in `gold`. `nodes`: those of the
+    prediction, which say what was kept, corrected and completed (SearChain §3.3).
+    """
+    reply, writes = step.reply, getattr(getattr(step.request, "prompt", ""), "purpose", "")
+    writes = writes or "the model writes"
+    match step.request:
+        case program.Retrieve(query, _, titles):
+            found = tuple(page.title + " ★" * (page.id in gold) for page in reply)
+            within = "" if titles is None else f" on {', '.join(titles)}"
+            return Told(f"looks up “{query}”{within}", found, "looked up")
+        case program.NearestTitle(title):
+            return Told(f"opens the page titled most like “{title}”", tuple(reply), "looked up")
+        case program.Extract(query, paragraph):
+            sure = "sure" if reply.confidence > SURE else "not sure"
+            answer = (f"{reply.text} ({sure}, {reply.confidence:.1f})",) if reply.text else ()
+            at = [node for node in nodes if (node.query, node.passage) == (query, paragraph.id)]
+            kind = FEEDBACK[at[0].feedback] if at else "read"
+            return Told(f"reads “{paragraph.title}” for “{query}”", answer, kind)
+        case program.Duplicate(query):
+            words = "was asked before: skipped" if reply > SAME else "was not asked before"
+            return Told(f"“{query}” {words}", None, "compared")
+        case program.Generate():
+            return Told(writes, (reply,) if reply else (), "wrote")
+        case program.Sample(n=n):
+            texts = tuple(sampled.text for sampled in reply)
+            return Told(f"{writes}, drawn {n} times", texts, "wrote")
+        case _:
+            raise TypeError(f"found the request {step.request!r}")
+
+
+def trace_as_text(trace: Sequence[program.Step], nodes: Collection[Node] = ()) -> str:
+    """The steps of a trace, one per line, without prompts. `nodes`: as of `tell`."""
+    lines = []
+    for number, (words, parts, kind) in enumerate((tell(s, nodes=nodes) for s in trace), start=1):
+        back = "" if parts is None else f" → {plain(' · '.join(parts)) or 'nothing'}"
+        changed = f": {kind}" if kind in FEEDBACK.values() else ""
+        lines.append(f"{number}. {plain(words)}{back}{changed}")
+    return "\n".join(lines)
 
 
 def question_as_html(question: Question, gold: Sequence[Paragraph]) -> Markup:
@@ -36,7 +94,7 @@ def answer_as_html(
 
 
 def answers_as_html(outcomes: Mapping[str, program.Outcome], gold: Collection[str] = ()) -> Markup:
-    """What systems, by name, did with a question, side by side, ready to be shown."""
+    """What systems, by name, did with a question, side by side."""
     return side_by_side([answer_as_html(name, outcomes[name], gold) for name in outcomes])
 
 

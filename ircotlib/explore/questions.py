@@ -26,33 +26,29 @@ BOTH = ["question", "kind", "answers", "metric"]  # columns that two runs share
 
 
 def list_runs(folders: Iterable[Path]) -> pd.DataFrame:
-    """List runs, one row per folder. `metric`: by which those of a data set are compared."""
-    rows = list(map(describe_run, folders))
+    """List runs, one row per folder, with a `name`. `metric`: by which those of a data set are
+    compared.
+    """
+    rows = []
+    for folder in folders:
+        about = read_about(folder)
+        setting = [f"{name} {value}".replace("_", " ") for name, value in about["setting"].items()]
+        name = ", ".join([about["system"], *setting, Path(about["parameters"]["model"]).name])
+        row = {column: about[column] for column in ("dataset", "system", "metric")}
+        rows.append(row | {"name": name, "folder": Path(folder)})
     return pd.DataFrame(rows).assign(metric=share_measure) if rows else pd.DataFrame()
-
-
-def describe_run(folder: Path) -> dict:
-    """A run in a row, from its run.json, with its folder and a name."""
-    about = read_about(folder)
-    row = {"profile": about["parameters"]["profile"]}
-    row |= {name: about[name] for name in ("experiment", "dataset", "part", "system", "metric")}
-    row["setting"] = ", ".join(f"{name} {value}" for name, value in about["setting"].items())
-    row["setting"] = row["setting"].replace("demonstration_set", "demonstration set")
-    row["model"] = Path(about["parameters"]["model"]).name
-    row["name"] = ", ".join(filter(None, (row["system"], row["setting"], row["model"])))
-    return row | {"questions": about["questions"], "folder": Path(folder)}
 
 
 def compare_runs(folder_a: Path, folder_b: Path) -> pd.DataFrame:
     """The questions that two runs share, with the answers, scores and causes of both, by one
     measure. `outcome`: "win", "loss" or "tie" of the first run, or "not scored".
     """
-    a, b = (run.set_index("id") for run in _find_causes(folder_a, folder_b))
+    runs = list_runs([folder_a, folder_b])
+    a, b = (run.set_index("id") for run in map(find_causes, runs["folder"], runs["metric"]))
     measured = [f"{run['metric'].iloc[0]} on {run['dataset'].iloc[0]}" for run in (a, b)]
     shared = [id for id in a.index if id in b.index]
     if measured[0] != measured[1] or not shared:
-        expected = "expected two runs with questions and measure in common"
-        raise UserError(f"found {' and '.join(measured)}, {expected}")
+        raise UserError(f"found {' and '.join(measured)}, expected the same questions and measure")
     metric = a["metric"].iloc[0]
     table = a.loc[shared, BOTH]
     for letter, run in (("a", a), ("b", b)):
@@ -64,25 +60,18 @@ def compare_runs(folder_a: Path, folder_b: Path) -> pd.DataFrame:
     return table.assign(outcome=signs.map(names).fillna("not scored")).reset_index()
 
 
-def _find_causes(*folders: Path) -> list[pd.DataFrame]:
-    """The tables of `find_causes` of runs, by one measure."""
-    return list(map(find_causes, folders, list_runs(folders)["metric"]))
-
-
 def show_question(folder: Path, id: str, other: Path | None = None) -> str:
     """One question of a run as HTML: gold answers and paragraphs, the answer, and every step with
     its exact prompt, replayed from the call cache; beside those of another run, if named.
     """
-    runs = [Path(run) for run in (folder, other) if run]
     answers = []
-    for run, causes in zip(runs, _find_causes(*runs), strict=True):
-        rows = {row["id"]: row for row in causes.to_dict("records")}
+    for run in list_runs(filter(None, (folder, other))).to_dict("records"):
+        causes = find_causes(run["folder"], run["metric"]).to_dict("records")
+        rows = {row["id"]: row for row in causes}
         if id not in rows:
-            expected = f"expected one of its {len(rows)}, such as {next(iter(rows))!r}"
-            raise UserError(f"{run}: found no question {id!r}, {expected}")
-        outcome = replay(run, [id])[id]
-        answers.append(show_answer(describe_run(run)["name"], rows[id], outcome))
-    about = read_about(runs[0])
+            raise UserError(f"{run['folder']}: found no question {id!r} among {len(rows)}")
+        answers.append(show_answer(run["name"], rows[id], replay(run["folder"], [id])[id]))
+    about = read_about(folder)
     dev, test, retriever = open_dataset(parameters_of(about), about["dataset"])
     question = next(question for question in (*dev, *test) if question.id == id)
     return side_by_side(answers, show_gold(question, retriever.corpus))

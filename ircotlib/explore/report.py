@@ -33,7 +33,7 @@ from ircotlib.files import writing
 from ircotlib.results.causes import find_causes
 from ircotlib.results.runs import count_requests, in_order
 from ircotlib.results.shown import title_of
-from ircotlib.results.statistics import LEVEL, holm, paired_p, summarise
+from ircotlib.results.statistics import LEVEL, p_against, summarise
 from ircotlib.systems import all_systems
 
 SET = "demonstration_set"
@@ -47,17 +47,17 @@ def write_report(places: Sequence[Path], file: Path) -> int:
     groups = [of_dataset for _, of_dataset in runs.groupby("dataset", sort=False)]
     share = Parallel(min(len(groups), cpu_count()), return_as="generator")
     tables, data = zip(*tqdm(share(map(delayed(show_runs), groups)), "report", len(groups)))
-    index = [
-        {"name": name, "title": find_dataset(name).title, "runs": list(names)}
-        for name, names in runs.groupby("dataset", sort=False)["name"]
-    ]
+    names = runs.groupby("dataset", sort=False)["name"].agg(list)
+    index = [{"name": n, "title": find_dataset(n).title, "runs": of} for n, of in names.items()]
     packed = {"index": pack(index)} | {id: text for each in data for id, text in each.items()}
     columns, results = tabulate_results(pd.concat(tables, ignore_index=True), runs)
+    made = [(about["experiment"], parameters_of(about)) for about in runs["about"]]
+    again = [f"ircotlib figures --only {name} {p.command_line()}" for name, p in made]
     script = (HERE / "report.js").read_text(encoding="utf-8")
     page = PAGES.get_template("report.html").render(
         title=f"{few(runs['system'], 'systems')} on {few(runs['dataset'], 'data sets')}",
         made_of=describe(runs["about"]),
-        again="\n".join(dict.fromkeys(map(command_of, runs["about"]))),
+        again="\n".join(dict.fromkeys(again)),
         columns=columns,
         results=results,
         costs=COSTS.values(),
@@ -106,21 +106,15 @@ def label_runs(abouts: Sequence[Mapping]) -> list[str]:
     named = ({"experiment": a["experiment"]} | a["setting"] | {"shown": a["shown"]} for a in abouts)
     facts = [named | about["parameters"] for named, about in zip(named, abouts, strict=True)]
     for name in dict.fromkeys(name for fact in facts for name in fact if name != SET):
+        word = name.upper() if len(name) == 1 else name.replace("_", " ")
         values = [None if fact.get(name) is None else str(fact[name]) for fact in facts]
-        of_setting = any(name in about["setting"] for about in abouts)
-        for label in dict.fromkeys(labels):
-            alike = [at for at, own in enumerate(labels) if own == label]
-            found = {}  # the values, by data set and demonstration set
-            for at in alike:
-                found.setdefault(places[at], set()).add(values[at])
-            if max(map(len, found.values())) == 1:
-                continue  # it sets nothing apart
-            one_each = max(len(each - {None}) for each in found.values()) == 1
-            several = len(set().union(*found.values()) - {None}) > 1
-            for at in [at for at in alike if values[at] is not None]:
-                value = "tuned" if of_setting and one_each and several else Path(values[at]).name
-                word = name.upper() if len(name) == 1 else name.replace("_", " ")
-                labels[at] = f"{label}, {word} {value}"
+        found = {}  # the values, by label, data set and demonstration set
+        for place, value in zip(zip(labels, places, strict=True), values, strict=True):
+            found.setdefault(place, set()).add(value)
+        apart = {label for (label, _), several in found.items() if len(several) > 1}
+        for at, value in enumerate(values):
+            if labels[at] in apart and value is not None:
+                labels[at] += f", {word} {Path(value).name}"
     return labels
 
 
@@ -144,8 +138,8 @@ def show_runs(runs: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
             if id not in asked:
                 asked[id] = number(show_gold(questions[id], retriever.corpus))
             did[id] = {"question": row["question"], "said": row["answer"]}
-            did[id] |= {"mark": row["cause"] or "right"}
-            did[id] |= {"score": None if pd.isna(score) else round(score, 9)}
+            score = None if pd.isna(score) else round(score, 9)
+            did[id] |= {"mark": row["cause"] or "right", "score": score}
             did[id] |= {"html": number(show_answer(run["name"], row, outcomes[id]))}
         packed[f"{run['dataset']}/{run['name']}"] = pack(did)
         tables.append(table.assign(label=run["label"]))
@@ -168,7 +162,9 @@ def tabulate_results(table: pd.DataFrame, runs: pd.DataFrame) -> tuple[list[str]
     cells = {label: ["–"] * len(columns) for label in table["label"].unique()}
     for at, (dataset, metric) in enumerate(columns):
         alike = table[(table["dataset"] == dataset) & (table["metric"] == metric)]
-        p = compare_with_best(alike.pivot_table(metric, "id", "label"))
+        scores = alike.pivot_table(metric, "id", "label")
+        best = scores.mean().idxmax()
+        p = dict(p_against(scores, best)) | {best: math.inf}
         first = runs[runs["dataset"] == dataset].drop_duplicates("label").set_index("label")["name"]
         for row in means[(means["dataset"] == dataset) & (means["metric"] == metric)].itertuples():
             near = p.get(row.label, -1.0)
@@ -189,16 +185,6 @@ def tabulate_results(table: pd.DataFrame, runs: pd.DataFrame) -> tuple[list[str]
         for label, row in sorted(cells.items(), key=lambda item: -whole.get(item[0], -1))
     ]
     return [*heads, "mean"], rows
-
-
-def compare_with_best(scores: pd.DataFrame) -> dict[str, float]:
-    """By system (column), p of the paired difference to the best, corrected for all (Holm);
-    infinity for the best, nothing for who shares no question with it.
-    """
-    best = scores.mean().idxmax()
-    rivals = {name: (scores[best] - scores[name]).dropna() for name in scores if name != best}
-    p = {name: paired_p(both) for name, both in rivals.items() if len(both)}
-    return dict(zip(p, holm([*p.values()]), strict=True)) | {best: math.inf}
 
 
 def tabulate_costs(runs: pd.DataFrame) -> list[tuple[str, list[str]]]:
@@ -224,11 +210,6 @@ def describe(abouts: Iterable[Mapping]) -> str:
         for name, value in facts.items():
             told.setdefault(name, set()).add(str(value).strip())
     return "; ".join(f"{name} {', '.join(sorted(values))}" for name, values in told.items())
-
-
-def command_of(about: Mapping) -> str:
-    """The command that makes a run again."""
-    return f"ircotlib figures --only {about['experiment']} {parameters_of(about).command_line()}"
 
 
 def few(names: pd.Series, kind: str) -> str:

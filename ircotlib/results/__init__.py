@@ -1,3 +1,1 @@
-"""Results: from the folders of runs to tables of scores and costs, tests, causes of errors, and
-figures with the papers' numbers beside ours.
-"""
+"""Results of runs: tables of scores and costs, tests, causes of errors and figures."""

@@ -97,12 +97,10 @@ def find_causes(
     about = read_about(folder)
     table = read_predictions(folder, measure)
     p = parameters_of(about)
-    system = all_systems().get(about["system"])
     dev, test, retriever = open_dataset(p, about["dataset"])
     questions = {question.id: question for question in (*dev, *test)}
     weigh = facts.weigh if (facts := find_facts(p, about["dataset"])) else weigh_gold
-    whole_texts = system is not None and system.study == SEARCHAIN
-    causes = []
+    study, causes = getattr(all_systems().get(about["system"]), "study", ""), []
     for row in table.to_dict("records"):
         if row["right"] or about["metric"] == RECALL:
             causes.append("" if row["right"] else "not retrieved")
@@ -111,8 +109,8 @@ def find_causes(
         found = [find_paragraph(id, question, retriever.corpus) for id in row["collected"]]
         # the direct reader writes nothing but the answer (IRCoT §3.2)
         direct = bool(row["reading"]) and p.reader == "direct"
-        attempt = read_attempt(row, found, unmarked=not (whole_texts or direct))
-        knows = bool(knew and knew.get(row["id"]))
+        attempt = read_attempt(row, found, unmarked=not (study == SEARCHAIN or direct))
+        knows = bool((knew or {}).get(row["id"]))
         causes.append(cause_of(attempt, weigh(attempt, question), knows))
     return table.assign(cause=causes)
 

@@ -14,6 +14,7 @@ from ircotlib.files import REPORTED
 from ircotlib.parameters import Parameters
 from ircotlib.systems import all_systems
 
+_read = cache(pd.read_csv)  # claims ask for hundreds of rows, one by one
 KEYS = ["dataset", "system", "metric"]
 COLUMNS = "profile dataset model system metric mean low high deviation".split()
 COLUMNS += ["demonstrations_shown", "n", "reported"]
@@ -60,8 +61,8 @@ def has_runs(p: Parameters, experiment: str) -> bool:
 def in_order(table: pd.DataFrame, column: str, names: Iterable[str]) -> pd.DataFrame:
     """The rows in the order of these names in a column; those of other names come last."""
     order = {name: position for position, name in enumerate(dict.fromkeys(names))}
-    positions = table[column].map(lambda name: order.get(name, len(order)))
-    return table.iloc[positions.to_numpy().argsort(kind="stable")].reset_index(drop=True)
+    key = {"key": lambda values: values.map(order).astype(float), "kind": "stable"}
+    return table.sort_values(column, ignore_index=True, **key)
 
 
 def count_requests(about: Mapping) -> dict[str, int]:
@@ -80,27 +81,21 @@ def read_costs(p: Parameters, experiment: str, part: str = "test") -> pd.DataFra
     """
     rows = []
     for about in find_runs(p, experiment, part).values():
-        row = {name: about[name] for name in ("dataset", "system", "questions")}
-        row |= count_requests(about)
-        for name in ("requests", "computed"):
-            row[name] = sum(kind[name] for kind in about["counts"].values())
+        counts, named = about["counts"].values(), ("dataset", "system", "questions")
+        row = {name: about[name] for name in named} | count_requests(about)
+        row |= {name: sum(each[name] for each in counts) for name in ("requests", "computed")}
         rows.append(row | ({"usd": about["cost"]["usd"]} if about.get("cost") else {}))
     return in_order(pd.DataFrame(rows), "system", all_systems())
 
 
 def read_reported(paper: str = "ircot", **wanted: str) -> pd.DataFrame:
     """The rows of data/reported.csv like `wanted`, with our name of each system in `name`."""
-    table = _read_file()
+    table = _read(REPORTED)
     for column, value in {"paper": paper, **wanted}.items():
         table = table[table[column] == value]
     ours = all_systems().items()
     names = {theirs: name for name, system in ours for theirs in system.reported_names}
     return table.assign(name=table["system"].replace(names))
-
-
-@cache  # claims ask for hundreds of its rows, one by one
-def _read_file() -> pd.DataFrame:
-    return pd.read_csv(REPORTED)
 
 
 def beside(

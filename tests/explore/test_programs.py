@@ -10,7 +10,7 @@ from ircotlib import (
     read_parameters,
     setup_of_functions,
 )
-from ircotlib.explore.programs import try_program
+from ircotlib.explore.ask import try_program
 
 PAGES = {"Rome": "Rome is a city in Italy.", "Oslo": "Oslo is a city in Norway."}
 QUESTIONS = [

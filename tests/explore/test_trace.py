@@ -10,8 +10,7 @@ import pytest
 from ircotlib import program
 from ircotlib.data import Node, Paragraph, Prediction, Question
 from ircotlib.explore.ask import Answered
-from ircotlib.explore.markup import answers_as_html, question_as_html
-from ircotlib.explore.trace import tell, trace_as_text
+from ircotlib.explore.markup import answers_as_html, question_as_html, tell, trace_as_text
 from ircotlib.program import SENTENCE, Generate, Message, Outcome, Retrieve, Step
 
 MACK, PARK = Paragraph("mack", "Mack Rides", "A company."), Paragraph("park", "<i>P", "A park.")

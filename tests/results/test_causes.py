@@ -30,16 +30,10 @@ BY_FACTS = {
     "both facts, another answer": (attempt(FIRST, NEXT.text), "wrong conclusion"),
     "stops after one step": (attempt(FIRST, answer="Ada Moss"), "wrong decomposition"),
     "asks for another fact": (attempt(FIRST, "Ada Moss was married to Bel."), CAUSES[3]),
-    "asks of the wrong film": (attempt("Who directed Red Hill?"), "wrong decomposition"),
     "the second page is missing": (attempt(FIRST, BORN), "not retrieved"),
-    "searched for by its name": (attempt(FIRST, queries=("Ada Moss",)), "not retrieved"),
     "its page was there": (attempt(FIRST, BORN, found=(PAGE, NEXT)), "misread"),
     "its page states it not": (attempt(FIRST, BORN, found=(PAGE, SILENT)), "not retrieved"),
     "never searched": (attempt(FIRST, BORN, queries=(), found=()), "made up"),
-    "searched for the first alone": (attempt(FIRST, BORN, queries=(FIRST,)), "made up"),
-    "a noun phrase in another": (attempt(f"{TEXT} Lund", FIRST), "not retrieved"),
-    "an answer alone, a page missing": (attempt(), "not retrieved"),
-    "an answer alone, both pages": (attempt(found=(PAGE, NEXT)), "misread"),
 }
 
 
@@ -55,12 +49,6 @@ def test_retrieval_misleads_where_the_model_knew():
     assert {cause for _, cause in BY_FACTS.values()} | {"misled by retrieval"} == set(CAUSES)
 
 
-def test_what_the_main_passage_gives_need_not_be_written():
-    given = Riddle("iirc", "count", TEXT, "Varn", (Thought("", FACTS[1]),), given=FACTS[:1])
-    tried = attempt(BORN, found=(PAGE, NEXT))
-    assert cause_of(tried, weigh(tried, given, WORLD)) == "misread"
-
-
 def line(**fields):
     nothing = {"answer": "Rome", "paragraphs": [], "thoughts": [], "reading": ""}
     return nothing | {"fault": "", "trace": [{"retrieve": TEXT}]} | fields
@@ -73,15 +61,10 @@ BY_GOLD = [
     ("made up", {"trace": [], "reading": "It is Oslo. So the answer is: Rome."}, "12", ()),
     ("not retrieved", {"reading": "It is Oslo."}, "Oz", ("g",)),
     ("misread", {"reading": "It is Oslo."}, "Oz", ()),
-    ("not parsed", {"answer": " "}, "Kirk", ("g",)),
     ("not parsed", WHOLE, "Kirk", ()),
     ("not parsed", {"answer": "One. Two.", "thoughts": ["One.", "Two."]}, "Kirk", ()),
     ("misread", {"reading": "Rome", "direct": True}, "Kirk", ()),
-    ("not retrieved", WHOLE | {"direct": True}, "Oslo", ("g",)),
     ("wrong conclusion", CHAIN, "Kirk", ("g",)),
-    ("wrong conclusion", {"reading": "KIRK! It is: Rome"}, "Kirk", ()),
-    ("misread", CHAIN | {"thoughts": ["It is Kirkville."]}, "Kirk", ()),
-    ("misread", CHAIN, "yes", ()),
     ("wrong conclusion", CHAIN, SPANS[0], ()),
     ("misread", CHAIN, SPANS[1], ()),
     ("misread", {"reading": "It is Oslo."}, "Oz", None),  # no gold paragraph, so none is missed

@@ -60,25 +60,17 @@ def test_distances_are_those_of_cielab():
 
 
 @pytest.mark.parametrize("seen", SEEN)
-def test_families_are_told_apart(seen):
+def test_families_causes_and_lines_are_told_apart(seen):
     shades = figures.FAMILIES.values()
     darkest = combinations([one[0] for one in shades], 2)
     assert apart(darkest, seen) > 18
     any_two = (pair for two in combinations(shades, 2) for pair in product(*two))
     assert apart(any_two, seen) > (8 if seen == "with tritanopia" else 14)
-    for of_one in figures.FAMILIES.values():
-        assert apart(combinations(dict.fromkeys(of_one), 2), seen) > 14 if len({*of_one}) > 1 else 1
-
-
-@pytest.mark.parametrize("seen", SEEN)
-def test_causes_are_told_apart(seen):
     assert len(figures.CAUSE_COLORS) == len(CAUSES)
     assert apart(combinations(figures.CAUSE_COLORS, 2), seen) > 13
-
-
-@pytest.mark.parametrize("seen", SEEN)
-def test_lines_are_told_apart(seen):
     assert apart(combinations(figures.LINE_COLORS, 2), seen) > 18
+    for of_one in figures.FAMILIES.values():
+        assert apart(combinations(dict.fromkeys(of_one), 2), seen) > 14 if len({*of_one}) > 1 else 1
 
 
 def test_a_system_has_the_colour_of_its_family_and_the_papers_have_the_darkest():

@@ -10,7 +10,6 @@ from ircotlib.results import head_to_head
 from ircotlib.results import runs as tables
 from ircotlib.results.head_to_head import (
     compare_all,
-    for_head_to_head,
     measures_of,
     systems_of,
 )
@@ -56,12 +55,6 @@ def test_all_systems_of_searchain_and_those_of_ircot_that_a_reader_ends():
     names, named = ([system.name for system in systems_of(p)] for p in (P, few))
     assert len(names) == 26 and names[-3:] == ["NoR QA", "OneR QA", "IRCoT QA"]
     assert "SearChain" in names and named == ["CoT", "SearChain"]
-
-
-def test_the_parameters_are_those_of_the_agent_on_the_data_sets_of_both_papers():
-    p = for_head_to_head(P.change(agent="some/folder", head_to_head_test=7))
-    assert (p.model, p.datasets, p.test) == ("some/folder", P.head_to_head, 7)
-    assert for_head_to_head(P).test == P.test
 
 
 def test_each_data_set_has_its_measure_and_f1_where_ircot_has_it():
@@ -117,16 +110,6 @@ def test_how_certain_the_means_are():
     alone = head_to_head.compare_means(runs[runs["system"] == "CoT"])
     assert alone["p"].isna().all() and len(alone) == 1
     assert head_to_head.compare_means(runs[:0]).empty
-
-
-def test_intervals_of_means_are_stratified():
-    """Each data set is resampled by itself: one whose scores never vary widens no interval."""
-    varied, fixed = scored("CoT", [0, 1] * 50), scored("CoT", [1] * 100, "fever")
-    alone, both = (
-        head_to_head.compare_means(pd.concat(runs)) for runs in ([varied], [varied, fixed])
-    )
-    [one], [two] = ((table["high"] - table["low"]) for table in (alone, both))
-    assert two == pytest.approx(one / 2)
 
 
 def test_the_front_has_what_nothing_cheaper_reaches():

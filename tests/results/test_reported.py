@@ -54,17 +54,6 @@ def test_every_number_is_there_once_tidy_and_in_range():
     assert len(keys) == len(set(keys))
 
 
-@pytest.mark.parametrize(("model", "style"), [("Flan-T5-XXL", "direct"), ("GPT3", "cot")])
-def test_gains_of_the_text_follow_from_table_4(model, style):
-    gains = reported(paper="ircot", source="§5 text", model=model, metric="f1_gain")
-    assert [row["dataset"] for row in gains] == FOUR[: len(gains)] and len(gains) >= 3
-    for row in gains:
-        rows = reported(source="Table 4", dataset=row["dataset"], model=model, note=style)
-        values = {printed["system"]: float(printed["value"]) for printed in rows}
-        gain = values["IRCoT QA"] - values["OneR QA"]
-        assert gain == pytest.approx(float(row["value"]), abs=0.01)
-
-
 def test_tables_agree_where_they_print_the_same_number():
     for row in reported(paper="ircot", source="Table 6", system="IRCoT QA"):
         same = row | {"source": "Table 4"}

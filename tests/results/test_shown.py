@@ -1,8 +1,5 @@
 """Tables as notebooks show them, and as files."""
 
-import shutil
-import subprocess
-
 import pandas as pd
 import pytest
 
@@ -125,14 +122,3 @@ def test_latex_escapes_signs_and_rows_that_begin_with_a_bracket_or_a_star():
     assert r"\caption{50\% \& more}" in text and r"\label{tab:a-b}" in text
     long = as_latex(pd.concat([TABLE] * 30), "c", "t")
     assert r"\begin{longtable}" in long and r"\begin{table}" not in long
-
-
-@pytest.mark.skipif(not shutil.which("pdflatex"), reason="needs pdflatex")
-def test_latex_compiles(tmp_path):
-    tables = as_latex(TABLE, "One.", "a") + as_latex(pd.concat([TABLE] * 30), "Two.", "b")
-    head = r"\documentclass{article}\usepackage{booktabs,longtable,amssymb}"
-    head += r"\usepackage[T1]{fontenc}\begin{document}"
-    (tmp_path / "t.tex").write_text(head + tables + r"\end{document}", encoding="utf-8")
-    command = ["pdflatex", "-halt-on-error", "t.tex"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-2000:]
