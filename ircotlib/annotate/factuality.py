@@ -70,9 +70,8 @@ def chain_of(reading: str, thoughts: Sequence[str], reader: str) -> str:
 
 
 def draw_items(p: Parameters, experiment: str, judged: Callable) -> list[Item]:
-    """What is to be judged of the test runs of an experiment, in random order: `p.judged` questions
-    of each data set. `judged(about, row, find)`: a row's text, sentences, paragraphs, number of
-    facts.
+    """What is to be judged of the test runs, in random order: `p.judged` questions of each data
+    set. `judged(about, row, find)`: text, sentences, paragraphs, number of facts.
     """
     items = []
     for folder, about in find_runs(p, experiment).items():

@@ -163,9 +163,8 @@ def find_dataset(name: str, released: bool = False) -> Dataset:
 def score(
     question: Question, prediction: Prediction, dataset: Dataset | None = None
 ) -> dict[str, float]:
-    """Recall (NaN without gold paragraphs), the scores of the answer by its data set or another
-    record, and the numbers of paragraphs and steps (IRCoT §4.1). Where no answer could be read, the
-    whole text is scored: IRCoT's rule (§3.2), here for all systems alike.
+    """Recall (NaN without gold paragraphs), the answer's scores, and the numbers of paragraphs and
+    steps (IRCoT §4.1). Where no answer could be read, the whole text is scored (§3.2).
     """
     scores = {"recall": paragraph_recall([p.id for p in prediction.paragraphs], question.gold)}
     for name, measure in (dataset or find_dataset(question.dataset)).scores.items():

@@ -90,9 +90,9 @@ def make_full_corpus(corpus: FullCorpus, data_dir: str | Path) -> Corpus:
 
 
 def read_full_corpus(corpus: FullCorpus, data_dir: str | Path) -> Iterator[Paragraph]:
-    """The paragraphs of a full corpus, from the files in `data_dir`/<name> or in `data_dir`; ids,
-    titles and texts are those of the questions' contexts. Differs from the released program: texts
-    are stripped, and sentences of abstracts are joined without the space added there.
+    """The paragraphs of a full corpus, from the files in `data_dir`/<name> or in `data_dir`.
+    Differs from the released program: texts are stripped, and sentences joined without its added
+    space.
     """
     folders, counts = (ROOT / data_dir / corpus.name, ROOT / data_dir), Counter()
     title = f"full corpus of {corpus.name}"

@@ -132,9 +132,8 @@ def _mend(text: str) -> str:
 
 def read_articles(path: Path) -> Iterator[Paragraph]:
     """The paragraphs of the pages beside the questions: the lines with more than 10 words, without
-    HTML, titles in lower case (IRCoT App. A). Those of a page are in the order of their ids, which
-    does not reveal their places on it. Differs from the paper: that shuffles, and keeps both of two
-    pages whose titles differ in case.
+    HTML, titles in lower case (IRCoT App. A), in the order of their ids. Differs from the paper:
+    that shuffles, and keeps both of two pages whose titles differ in case.
     """
     for _, paragraphs in read_pages(path):
         # IRCoT App. A, footnote 19: most gold paragraphs begin their page, so the paper shuffles

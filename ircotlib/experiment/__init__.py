@@ -1,3 +1,1 @@
-"""Experiment: a setup, runs on it and their folders, and comparisons of systems: tuned on the dev
-questions, run with their best setting on the test questions.
-"""
+"""Setups, runs, comparisons, workers, and the door to the laboratory."""

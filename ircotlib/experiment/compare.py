@@ -38,11 +38,9 @@ def compare(
     settings: Sequence[dict] | None = None,
 ) -> Compared:
     """Tune each system on the dev questions of each setup, then run its best setting on the test
-    questions with the first so many demonstration `sets` (IRCoT §4.1: three). Or, without tuning,
-    run each of the `settings` on the test questions.
-
-    Runs of an earlier call with the same systems and parameters are replaced. Where no question has
-    gold paragraphs, systems tuned by recall are left out; UserError if that leaves none.
+    questions with the first so many demonstration `sets` (IRCoT §4.1: three); or run each of the
+    `settings` there. Earlier runs of the same systems are replaced. Where no question has gold
+    paragraphs, systems tuned by recall are left out; UserError if that leaves none.
     """
     pairs = [(system, setup) for system in systems for setup in setups if suits(system, setup)]
     if systems and setups and not pairs:

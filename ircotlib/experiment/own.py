@@ -39,9 +39,9 @@ def setup_of_functions(
 ) -> Setup:
     """A setup whose requests functions answer, for `answer` and `answer_all`; nothing is cached.
 
-    `retrieve(query, k)`: paragraphs, best first. `generate(prompt)`: what a model writes, which is
-    cut where the system would stop it. `extract(query, paragraph)`, for SearChain: the answer, or
-    "", and the confidence, compared with 1.5 (§4.1). `dataset`: whose demonstrations are shown.
+    `retrieve(query, k)`: paragraphs, best first. `generate(prompt)`: a text, which is cut at the
+    stop. `extract(query, paragraph)`, for SearChain: the answer or "", and the confidence (§4.1:
+    1.5). `dataset`: whose demonstrations are shown.
     """
 
     def find(request: Retrieve) -> str:

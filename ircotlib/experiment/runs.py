@@ -262,10 +262,9 @@ def columns_of(about: Mapping) -> dict:
 
 
 def read_predictions(folder: Path, measure: str = "") -> pd.DataFrame:
-    """The questions of a run, one row each: question, gold `answers`, the ids of paragraphs
-    `collected`, `gold_found` and `gold_missed`, the fields WRITTEN, scores, what describes the run,
-    and whether the answer is `right`: its score by `metric` is 1. That is `measure`, if one is
-    stated, as to compare runs (`share_measure`).
+    """The questions of a run, one row each: question, gold `answers`, the ids `collected`,
+    `gold_found` and `gold_missed`, the fields WRITTEN, scores, what describes the run, and `right`:
+    the score by `measure`, or else the run's own, is 1.
     """
     about, path = read_about(folder), Path(folder) / "predictions.jsonl"
     scores = {row["id"]: row for row in read_scores(folder).to_dict("records")}

@@ -104,9 +104,8 @@ class Setup:
         return offered | self.dataset.program_arguments
 
     def tokens(self, system: System) -> dict[str, int]:
-        """The most tokens of a system's generations, by keyword: of IRCoT's systems the style's
-        (released program); of others the larger of the program's and the data set's number, but no
-        more than the style's `chain_tokens` or half the window (ours).
+        """The most tokens of generations: of IRCoT's systems the style's (released program); of
+        others at most the style's `chain_tokens` or half the window (ours).
         """
         if not system.tokens:
             return {"max_tokens": self.style.generation_tokens}

@@ -1,6 +1,5 @@
-"""Answers the questions of runs in several processes, each a share of them, before the runs are
-carried out. A worker returns replies, and the process that waits for it stores them. The runs are
-then replayed, so that they are the same with any number of workers.
+"""Answers shares of the questions of runs in several processes. Their replies are stored by the
+process that waits, where the runs are then replayed: the same with any number of workers.
 """
 
 import os

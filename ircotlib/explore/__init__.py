@@ -1,1 +1,1 @@
-"""Exploring: traces in plain words; runs question by question; a page to hand on; asking."""
+"""What a system did, step by step: the explorer, questions as HTML, the report."""

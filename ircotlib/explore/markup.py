@@ -26,9 +26,8 @@ STYLE = Markup((HERE / "question.css").read_text(encoding="utf-8"))
 
 
 class Told(NamedTuple):
-    """A step in words. `parts`: what came back, piece by piece, None if nothing can. `kind`: what
-    was done: "looked up", "wrote", "compared" (with earlier queries), "read", or what reading did
-    to an answer of SearChain: "kept", "corrected" or "completed".
+    """A step in words. `parts`: what came back. `kind`: "looked up", "wrote", "compared", "read",
+    or what reading did to SearChain's answer: "kept", "corrected", "completed".
     """
 
     words: str

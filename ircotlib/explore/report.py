@@ -73,8 +73,8 @@ def write_report(places: Sequence[Path], file: Path) -> int:
 
 
 def list_test_runs(places: Sequence[Path]) -> pd.DataFrame:
-    """The runs of a report in the order of tables: folder, `about`, the `metric` by which those of
-    a data set are compared, `label` in tables, and `name`, with the demonstration set if several.
+    """The runs of a report in the order of tables: folder, `about`, the `metric` of their data set,
+    `label` in tables, and `name`, with the demonstration set if several.
     """
     folders = dict.fromkeys(folder for place in places for folder in find_folders(place))
     abouts = {folder: read_about(folder) for folder in folders}

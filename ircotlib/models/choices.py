@@ -60,9 +60,8 @@ class Written(NamedTuple):
 
 
 def split_thoughts(written: str) -> tuple[str, str | None]:
-    """The thoughts and the text of what a model wrote; None if the thoughts do not end. They begin
-    the reply, or end with a lone closing mark if the prompt's template opened them. The text is
-    what follows the last closing mark.
+    """The thoughts and the text of what a model wrote; None if thoughts do not end. They begin it,
+    or end with a lone closing mark; the text follows the last one.
     """
     opened = OPENING.match(written)
     ends = [mark.end() for mark in (CLOSING if opened else LONE_CLOSING).finditer(written)]

@@ -27,9 +27,8 @@ SMALL = 10_000_000
 
 
 def find_folder(name: str | Path, *, weights=WEIGHT_FILES, texts=TEXT_FILES) -> Path:
-    """The folder of this name, also relative to the repository, or the folder into which the model
-    of this name is downloaded from the Hugging Face hub. `weights`, `texts`: patterns of the names
-    of its files. Raises FileNotFoundError if there is no such model.
+    """The folder of this name, or that into which the Hugging Face hub's model of this name is
+    downloaded. `weights`, `texts`: patterns of its files. Raises FileNotFoundError.
     """
     folder = Path(resolve(str(name)))
     if not folder.is_dir():

@@ -117,9 +117,8 @@ class ServerModel:
         return -(-len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN)
 
     def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, str | Exception]]:
-        """Yield the index of each request and its reply as soon as it comes, or an error for what
-        the server refuses, or writes no text for. After Unavailable no more requests are sent; the
-        replies in flight are yielded, then the error is raised.
+        """Yield the index of each request and its reply as it comes, or an error. After Unavailable
+        the replies in flight are yielded, then it is raised.
         """
         self.client  # noqa: B018  made once, before the threads
         stopped, ending = Event(), None

@@ -37,9 +37,8 @@ def read_model(folder: Path, encoder_decoder: bool, device: str | None, dtype: s
 
 
 def read_weights(kind: type, folder: Path, device: str | None, dtype: torch.dtype, unused="$^"):
-    """A model of a transformers class on its device (None: the GPU if there is one). Raises
-    DataError if weights are missing, with which transformers would go on at random, of another
-    shape, or superfluous, but for those whose names match `unused`.
+    """A model of a transformers class on its device. Raises DataError if weights are missing, with
+    which transformers would go on at random, of another shape, or superfluous.
     """
     options = {"dtype": dtype, "use_safetensors": any(folder.glob("*.safetensors"))}
     logging.disable_progress_bar()

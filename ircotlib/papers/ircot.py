@@ -98,9 +98,8 @@ def read_compared(p: Parameters) -> pd.DataFrame:
 
 
 def rank_late_errors(rows: pd.DataFrame) -> list[str]:
-    """The ids of the questions of one data set that best show what the captions of IRCoT's Tables 2
-    and 5 say, the best first (ours): IRCoT QA answers them right, with all gold paragraphs found,
-    and the other two answer wrong.
+    """The ids of a data set's questions that best show IRCoT's Tables 2 and 5, the best first
+    (ours): IRCoT QA is right, with all gold paragraphs, and the other two are wrong.
     """
     # NoR errs at once, OneR late, IRCoT not (captions of IRCoT Tables 2 and 5)
     nor, oner, ircot = (rows[rows["system"] == name].set_index("id") for name in SYSTEMS)
@@ -117,9 +116,8 @@ def rank_late_errors(rows: pd.DataFrame) -> list[str]:
 
 
 def show_cases(compared: pd.DataFrame, p: Parameters, source: str) -> pd.DataFrame:
-    """IRCoT's Table 2 or 5 (`source`), with one question per data set and one row per system: what
-    it retrieved (each query with the titles it found, gold ones with a star), its chain, answer,
-    recall and score in percent, and the paper's case. `compared`: from `read_compared`.
+    """IRCoT's Table 2 or 5 (`source`), one question per data set, one row per system: queries with
+    the titles found (gold: a star), chain, answer, recall, score, and the paper's case.
     """
     rows = []
     for dataset, of_dataset in compared.groupby("dataset", sort=False):

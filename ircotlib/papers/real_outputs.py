@@ -124,9 +124,8 @@ def read_answers(path: Path) -> dict[str, str]:
 
 
 def judge_outputs(scores: pd.DataFrame, metric: str = "f1") -> pd.DataFrame:
-    """IRCoT's claims about answers (§5, App. E), each on each data set: on all questions, and on
-    those of each name (`split`). `p_holm` is corrected for the comparisons on questions of one
-    name, and decides. `paper`: its differences of F1 (Table 4).
+    """IRCoT's claims about answers (§5, App. E) on each data set: on all questions, and by `split`.
+    `p_holm`, corrected for all of one name, decides. `paper`: differences of F1 (Table 4).
     """
     if len(models := scores["model"].unique()) > 1:
         raise UserError(f"found outputs of {', '.join(models)}, expected those of one model")

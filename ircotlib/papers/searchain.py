@@ -100,9 +100,8 @@ def measure_answers(scores: pd.DataFrame) -> Iterator[Row]:
 
 
 def knowledge_of(nodes: Iterable[Node]) -> list[str]:
-    """Where the knowledge of nodes is from: their feedback, "" for the model's own. Counted are
-    nodes that were compared with a passage, except unsolved ones without feedback (ours: the paper
-    does not say).
+    """Where the knowledge of nodes is from: their feedback, "" for the model's own; of those
+    compared with a passage, except unsolved ones without feedback (ours).
     """
     compared = [node for node in nodes if node.passage]
     return [node.feedback for node in compared if node.feedback or not node.unsolved]
@@ -160,9 +159,8 @@ def measure_steps(runs: Runs) -> Iterator[Row]:
 
 
 def measure_references(runs: Runs, p: Parameters) -> Iterator[Row]:
-    """References (Table 5): the mean number of items of knowledge in an answer that are marked
-    (SKC), and the share of marks in the right place (AMP) by a judge that knows the facts, if
-    known, on the data sets of Table 2 (ours).
+    """References (Table 5): the mean number of marked items of knowledge (SKC), and the share of
+    marks in the right place (AMP), if a judge knows the facts.
     """
     if not (datasets := _datasets("Table 2", runs, WHOLE)):
         return

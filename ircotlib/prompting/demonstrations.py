@@ -135,9 +135,8 @@ def _read_one(id: str, body: str, instructions: Sequence) -> Demonstration:
 def demonstration_sets(
     demonstrations: Sequence[Demonstration], dataset: str = "", folder: Path | None = None, seed=0
 ) -> list[list[Demonstration]]:
-    """The three demonstration sets of a data set, in a fixed order each (IRCoT §4.1: 15 of 20
-    annotated questions): those of demonstration_sets.json in `folder`, which holds all prompt
-    files, or the authors' own in prompts/; for other data sets they are drawn.
+    """The three demonstration sets of a data set (IRCoT §4.1: 15 of 20 annotated questions): of
+    `folder`/demonstration_sets.json, or the authors' in prompts/, or drawn.
     """
     by_id = {demonstration.id: demonstration for demonstration in demonstrations}
     paths = [Path(parent) / "demonstration_sets.json" for parent in (folder, PROMPTS) if parent]

@@ -1,1 +1,1 @@
-"""Results of runs: tables of scores and costs, tests, causes of errors and figures."""
+"""What runs say: statistics, figures, tables, causes of errors, the head to head."""

@@ -116,9 +116,8 @@ def find_causes(
 
 
 def count_causes(runs: Iterable[pd.DataFrame]) -> pd.DataFrame:
-    """Count causes: one row per data set, system and cause, with `n` of all `answers` (one per
-    question and demonstration set) and its `share` in percent. `runs`: from `find_causes`; those
-    that only return paragraphs are left out.
+    """Count causes: one row per data set, system and cause, with `n` of all `answers` and its
+    `share` in percent. `runs`: from `find_causes`; those that only retrieve are left out.
     """
     columns = [*COUNTED, "metric", "cause"]
     kept = [run[columns] for run in runs if run["metric"].iloc[0] != RECALL]

@@ -90,9 +90,8 @@ def compare_all(runs: pd.DataFrame, p: Parameters) -> pd.DataFrame:
 
 
 def average(table: pd.DataFrame) -> pd.DataFrame:
-    """Each system's mean over all data sets by the first measure of each, with those of the papers'
-    values and of the costs (SearChain Table 6, Perf.), and whether it is on the Pareto front of
-    mean and tokens. Systems not run on all data sets are left out.
+    """Each system's mean over all data sets by their first measures, with the papers' (SearChain
+    Table 6, Perf.), costs, and whether it is on the Pareto front. Only systems run on all.
     """
     first = of_first_measure(table)
     groups = first.groupby(["profile", "model", "retriever", "system"], sort=False)
@@ -106,9 +105,8 @@ def average(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def compare_means(runs: pd.DataFrame) -> pd.DataFrame:
-    """By system, how certain the mean of `average` is: its 95% interval (paired bootstrap over the
-    questions of each data set), and the difference to SearChain with its interval, p of the exact
-    paired test over all questions, and p corrected for all systems (Holm).
+    """By system: the 95% interval of the mean of `average` (bootstrap over each data set's
+    questions), the difference to SearChain, its interval, exact p, and p corrected (Holm).
     """
     of_datasets = runs.groupby("dataset", sort=False)
     scores = [_by_system(rows, measures_of(dataset)[0]) for dataset, rows in of_datasets]

@@ -21,9 +21,8 @@ COLUMNS += ["demonstrations_shown", "n", "reported"]
 
 
 def read_runs(p: Parameters, experiment: str, **options: object) -> pd.DataFrame:
-    """Read the test runs of an experiment with exactly these parameters: one row per question and
-    demonstration set, with its scores and what describes the run. `options`: `shown` and `grid_of`
-    of the setups. Raises FileNotFoundError, which says what makes the runs, if a data set has none.
+    """Read the test runs of an experiment with these parameters: one row per question and
+    demonstration set. `options`: `shown`, `grid_of`. Raises FileNotFoundError.
     """
     runs = find_runs(p, experiment, **options)
     tables = [read_scores(folder).assign(**columns_of(about)) for folder, about in runs.items()]
@@ -102,8 +101,7 @@ def beside(
     rows: pd.DataFrame, others: pd.DataFrame, on: Sequence[str] = KEYS, rest: bool = False
 ) -> pd.DataFrame:
     """A table with the columns of another one beside it, where both have the same in the columns
-    `on`; a system of the paper is the one of ours in its column `name`. Of several such rows of
-    `others` the first counts. `rest`: those without a partner come last.
+    `on`, and the name of the system. `rest`: rows of `others` without a partner come last.
     """
     rows, others = (t if "name" in t else t.assign(name=t["system"]) for t in (rows, others))
     keys = ["name" if column == "system" else column for column in on]

@@ -104,9 +104,8 @@ def paired_p(differences: Sequence[float]) -> float:
 
 
 def unpaired_p(a: Sequence[float], b: Sequence[float]) -> float:
-    """The two-sided p-value for equal means on different questions: twice the share of all ways to
-    divide the values into such groups whose means are at least as far apart in this direction
-    (Fisher 1935), or of DRAWS of these ways. Of a single value: 1.
+    """The two-sided p for equal means on different questions: twice the share of all ways, or DRAWS
+    of them, to divide the values that differ as much in this direction (Fisher 1935).
     """
     from scipy.stats import permutation_test
 
@@ -119,9 +118,8 @@ def unpaired_p(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 def is_equal(differences: Sequence[float]) -> bool:
-    """Whether scores in points, paired by question, differ on average by less than EQUAL: two
-    one-sided tests at the 5% level, by the normal approximation with a win and a loss of all 100
-    points added, so that a few equal answers do not show that all are (Bonett & Price 2012).
+    """Whether paired scores differ on average by less than EQUAL points: two one-sided tests at 5%,
+    with a win and a loss of all 100 points added (Bonett & Price 2012).
     """
     values = np.append(_read_values(differences), [100.0, -100.0])
     return bool(abs(values.mean()) + 1.645 * values.std(ddof=1) / len(values) ** 0.5 < EQUAL)
@@ -147,9 +145,8 @@ def per_question(runs: pd.DataFrame, metric: str) -> pd.Series:
 
 
 def summarise(scores: pd.DataFrame, by: Sequence[str] = BY) -> pd.DataFrame:
-    """The mean score of each group in percent, by the measure that the column `metric` names, with
-    its 95% interval over questions. `deviation`: the sample standard deviation of the means of
-    demonstration sets (IRCoT §4.1), NaN for one set and where fewer than one was shown.
+    """The mean of each group in percent by the measure `metric` names, with its 95% interval.
+    `deviation`: of the demonstration sets' means (IRCoT §4.1), NaN where none is shown.
     """
     by = list(dict.fromkeys([*by, "metric"]))
     rows = []

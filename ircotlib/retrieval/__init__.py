@@ -15,9 +15,8 @@ URL = r"https?://[^\s,@?#]+"  # without a user and a password: they come from th
 
 
 class Retriever(NamedTuple):
-    """A kind of retriever. `pattern`: of the texts that name it in the parameters; a group in it is
-    a model. `example`: such a text. `title`: its name in figures. `open`: called with a corpus, a
-    folder for its index and the text; here as a name, to import only what is opened.
+    """A kind of retriever. `pattern`: of the texts that name it; a group in it is a model.
+    `example`: one. `open`: called with a corpus, a folder for its index, and the text.
     """
 
     pattern: str

@@ -18,9 +18,8 @@ Replies = Iterator[tuple[int, str | Exception]]
 
 
 class Ranked:
-    """What all retrievers have in common. Each has a `corpus`; a `fingerprint`, which changes
-    whenever its replies could; `find(query, most)`; and `queries_of(request)`: one for paragraphs;
-    for a title the same one, the same in any case, and titles with any of its terms.
+    """What all retrievers have: a `corpus`; a `fingerprint`, which changes whenever replies could;
+    `find(query, most)`; and `queries_of(request)`, for a title any of its terms.
     """
 
     answers = (Retrieve, NearestTitle)

@@ -118,10 +118,10 @@ def demonstrate(question: Question, pairs: Pairs, annotated: int, setting: Setti
 
 
 def search(question: Question, solved: Solved, setting: Setting) -> Program:
-    """Retrieve in hops, each with sampled queries; return their stages and one that is shown the
-    paragraphs of the last hop, and has written nothing yet (DSP §2). Each stage from the third on
-    is also shown what the one before wrote, its summary. Where examples are annotated, a stage is
-    shown the paragraphs of all hops before it, and no summary (program).
+    """Retrieve in hops, each with sampled queries; return their stages and one with the paragraphs
+    of the last hop, which has written nothing yet (DSP §2). Each stage from the third on is also
+    shown the summary before it. Annotated, it is shown all paragraphs before it, and no summary
+    (program).
     """
     context = ()  # the paragraphs that a hop is shown
     summary = ""

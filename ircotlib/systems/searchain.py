@@ -146,8 +146,7 @@ def traverse(
 
 def compare_with_passage(node: Node, passages: dict, check: Callable) -> Program:
     """Retrieve the best passage for a node and extract an answer from it; return the node with both
-    and with its feedback, "" for "Pass" (SearChain Algorithm 1, IR). If nothing is retrieved, the
-    node passes (ours). `passages`: by id, to which those retrieved are added.
+    and its feedback, "" for "Pass" or if nothing is retrieved (Algorithm 1, IR).
     """
     retrieved = yield Retrieve(node.query, 1)  # Top-1 document d_i
     if not retrieved:

@@ -30,9 +30,8 @@ def self_ask_with_search(
     max_follow_ups: int = 8,  # ours; the released program has no cap
     max_tokens: int = 256,  # released program
 ) -> Program:
-    """Search for the answer to each follow-up question; the model itself answers those for which
-    the search finds none (Press 2023 §3). Differs from the program: it searches paragraphs, not the
-    web.
+    """Search for the answer to each follow-up question; the model answers those that find none
+    (Press 2023 §3). Differs from the program: it searches paragraphs, not the web.
     """
     text = ""
     paragraphs = ()

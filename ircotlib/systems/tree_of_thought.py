@@ -42,9 +42,8 @@ def tree_of_thought(
     k: int = 3,  # paragraphs per retrieval (ours; not in the paper)
     max_tokens: int = 1000,  # released program
 ) -> Program:
-    """Propose n thoughts, lines of a chain, for each state, vote, keep the b best, and retrieve
-    with them, until the first state gives the answer (ToT Algorithm 1). The queries are the
-    question and each thought kept (ours: neither paper says how retrieval was added).
+    """Propose n thoughts for each state, vote, keep the b best, and retrieve with the question and
+    these, until the first state gives the answer (ToT Algorithm 1; the queries are ours).
     """
     draw = partial(Sample, temperature=temperature, max_tokens=max_tokens)
     ask, ask_to_vote = partial(prompts["propose"], question), partial(prompts["vote"], question)
