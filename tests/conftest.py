@@ -16,10 +16,8 @@ ROOT = Path(__file__).resolve().parents[1]
 # those that take ten seconds or more, the slowest first; all of Elasticsearch, whose server runs
 # once in a worker, come early: the worker that has not begun the notebooks takes them
 SLOW = (
-    "notebooks elastic browser"
-    " training any_model models readme laboratory documents runs loop simulated"
-    " training_reader local generate kinds causal agent_model server benchmark_retrieval annotate"
-    " imports agent_training figures sample draws corpus"
+    "notebooks elastic workers browser requests laboratory_searchain laboratory runs imports"
+    " training models agent_training server figures dense report questions real_outputs"
 ).split()
 
 

@@ -22,7 +22,7 @@ from ircotlib.results.statistics import LEVEL
 from ircotlib.systems import CHAINED, CLOSED, ONCE, OWN, STEPWISE, all_systems
 from ircotlib.systems.searchain import COMPLETION, VERIFICATION
 
-# colours are distinct for the colour-blind (tests/results/test_colours.py)
+# chosen to be distinct for the colour-blind
 FAMILIES = {  # of systems: the shades of one hue, the darkest first
     CLOSED: ("#4a4f57", "#7d838c", "#a9aeb6"),
     ONCE: ("#b37400", "#e0a100", "#f0c75e"),

@@ -7,7 +7,6 @@ import shutil
 import signal
 import sqlite3
 import time
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from multiprocessing import get_context
@@ -18,15 +17,12 @@ from ircotlib.data import DataError, Prediction, read_jsonl
 from ircotlib.experiment import setup as setups
 from ircotlib.experiment.compare import compare, run_system
 from ircotlib.experiment.runs import (
-    Run,
-    clear_runs,
     count_demonstrations,
     find_cost,
     find_folders,
     read_about,
     read_predictions,
     replay,
-    write_run,
 )
 from ircotlib.experiment.setup import open_setup
 from ircotlib.parameters import read_parameters
@@ -135,27 +131,6 @@ def test_what_a_run_behind_a_server_costs():
     assert find_cost(p, counts, 4) == {"cost": cost}
     assert find_cost(p.change(prices=None), counts, 4) == {"cost": dict.fromkeys(cost)}
     assert find_cost(p.change(server=""), counts, 4) == {}
-
-
-def test_of_many_who_write_and_clear_the_same_runs_none_is_disturbed(p):
-    """Each holds a lock of its own, as processes do."""
-    setup = open_setup(p, "hotpotqa", "cleared", with_model=False)
-    scores = run_system(setup, S["OneR"], "dev", k=7)
-
-    def work(n: int) -> None:
-        run = Run(setup, S["OneR"], "dev", {"k": n % 3})
-        if n % 4 == 3:
-            clear_runs([run])
-        else:
-            write_run(run.folder, [{"n": n}], scores, {"n": n})
-
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(work, range(40)))
-    work(40)
-    clear_runs([Run(setup, S["OneR"], "dev", {"k": 40 % 3})])
-    [folder] = (setup.runs / "dev").iterdir()
-    assert read_about(folder) == {"n": 40} == next(read_jsonl(folder / "predictions.jsonl"))
-    assert find_folders(setup.runs.parent) == [folder]
 
 
 SYSTEMS = ("OneR", "NoR QA", "IRCoT QA")

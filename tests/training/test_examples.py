@@ -13,11 +13,10 @@ pytest.importorskip("torch")
 from ircot_laboratory.questions.questions import DATASETS, draw_riddle
 from ircot_laboratory.world.encyclopedia import make_popular, make_world
 from ircot_laboratory.world.records import Riddle
-from ircotlib.data import Paragraph, Question
-from ircotlib.prompting.prompt import FLAN_T5, GPT3, Prompt, read_template, render
+from ircotlib.prompting.prompt import FLAN_T5
 from training.t5 import draw_examples as draws
 from training.t5 import examples
-from training.t5.draw_examples import CONCLUDED, Plan, draw_context
+from training.t5.draw_examples import CONCLUDED, Plan
 from training.t5.model import make_tokenizer
 
 
@@ -84,31 +83,6 @@ def checked(drawn, conclusions):
 def tokenized():
     tokenizer = make_tokenizer()
     return tokenizer, cache(lambda text: tokenizer(text, return_offsets_mapping=True))
-
-
-@pytest.mark.parametrize("style", [FLAN_T5, GPT3], ids=["flan_t5", "codex"])
-def test_without_demonstrations_the_prompt_is_that_of_the_systems(worlds, style):
-    for dataset, world in worlds.items():
-        rng = random.Random(dataset)
-        for kind in DATASETS[dataset]:
-            riddle = draw_riddle(world, rng, dataset, kind)
-            context = draw_context(world, riddle, len(riddle.thoughts), 6, rng, style)
-            main = world.passage(*riddle.main).title if riddle.main else None
-            titles = [p.title.lower() if main and p.title != main else p.title for p in context]
-            pairs = zip(titles, context, strict=True)
-            paragraphs = [Paragraph(title, title, passage.text) for title, passage in pairs]
-            shown = paragraphs[-1 if style.passage_last else 0] if main else None
-            question = Question("q", riddle.text, ("a",), (), dataset, passage=shown)
-            thoughts = [thought.text for thought in riddle.thoughts[:2]]
-            write = Prompt([], len, style.template("cot"), arrange=style.arrange)
-            chain = examples.make_chain(world, riddle, context, done=2, style=style)
-            assert chain.prompt == write(question, paragraphs, thoughts)
-            expected = render(paragraphs, riddle.text, "", style.template("direct"))
-            assert examples.make_direct(world, riddle, context, style).prompt == expected
-            if main:
-                asked = read_template("ircot", "titles").ask(riddle.text, n=3)
-                expected = render([shown], asked, "", style.template("titles"))
-                assert examples.make_titles(world, riddle, n=3, style=style).prompt == expected
 
 
 def test_prompt_and_target_are_the_gold_chain(drawn):

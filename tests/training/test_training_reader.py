@@ -2,7 +2,6 @@
 well the shipped one reads.
 """
 
-import json
 import random
 
 import numpy as np
@@ -14,14 +13,9 @@ from ircotlib.data import Paragraph
 from ircotlib.files import MODELS
 from ircotlib.models.extractor import Extractor
 from ircotlib.program import Extract
-from training import loop
 from training.reader import learn as reader_learn
 from training.reader.draw_examples import GOLD, OTHERS, draw_other, draw_reader_example
 from training.reader.evaluate import auc, draw_reader_tests, f1_at, open_books
-from training.reader.learn import ReaderRecipe, train_reader
-from training.reader.model import make_reader_tokenizer
-
-TOKENIZER = make_reader_tokenizer()
 
 
 @pytest.fixture(scope="module")
@@ -64,36 +58,6 @@ def few(monkeypatch):
     }
     for name, smaller in changes.items():
         monkeypatch.setattr(reader_learn, name, smaller)
-
-
-def test_a_killed_training_goes_on_and_gives_the_same_model(tmp_path, monkeypatch, few):
-    monkeypatch.setattr(loop, "SECONDS", -1)
-    monkeypatch.setattr(reader_learn, "EVALUATE_EVERY", 2)
-    recipe, learn = ReaderRecipe(4, seed=2, rows=6), reader_learn.learn_reader
-    train_reader(tmp_path / "whole", recipe)
-    steps = []
-
-    def fail_at_three(*arguments):
-        steps.append(1)
-        if len(steps) == 3:
-            raise RuntimeError("killed")
-        return learn(*arguments)
-
-    monkeypatch.setattr(reader_learn, "learn_reader", fail_at_three)
-    with pytest.raises(RuntimeError, match="killed"):
-        train_reader(tmp_path / "killed", recipe)
-    assert (tmp_path / "killed" / "checkpoint.pt").exists()
-    train_reader(tmp_path / "killed", recipe)
-    assert len(steps) == 3 + 2
-    for name in ("model.safetensors", "config.json", "tokenizer.json"):
-        whole, killed = ((tmp_path / one / name).read_bytes() for one in ("whole", "killed"))
-        assert whole == killed
-    assert not (tmp_path / "killed" / "checkpoint.pt").exists()
-    about = json.loads((tmp_path / "killed" / "reading.json").read_text())
-    expected = {"steps": 4, "seed": 2, "rows": 6, "threads": 1, "torch": torch.__version__}
-    assert about | expected == about and about["seconds"] >= 0
-    lines = (tmp_path / "killed" / "reading.jsonl").read_text().splitlines()
-    assert [json.loads(line)["step"] for line in lines] == [2, 4]
 
 
 def test_the_shipped_reader_finds_answers_and_knows_where_there_are_none():
