@@ -69,7 +69,8 @@ def compare(
         tested = [best._replace(part="test", setting=best.setting | each) for each in numbered]
         clear_runs([*grid, *tested])
         tests += tested
-    tuning = pd.concat(tables, ignore_index=True)
+    # an empty table would make the numbers of the others objects
+    tuning = pd.concat([each for each in tables if len(each)] or tables[:1], ignore_index=True)
     return Compared(join_scores(run_all(tests)), tuning, pd.DataFrame(chosen))
 
 
