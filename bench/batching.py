@@ -15,13 +15,13 @@ from functools import partial
 
 import pandas as pd
 
-from ircotlib.command.options import new_parser
 from ircotlib.data import Prediction, Question
 from ircotlib.engine.cache import Calls
 from ircotlib.engine.scheduler import run
 from ircotlib.experiment.setup import Setup, change_model, open_setup, program_of
 from ircotlib.models.local import LocalModel
 from ircotlib.models.prefixes import Prefixes
+from ircotlib.options import new_parser
 from ircotlib.parameters import read_parameters
 from ircotlib.program import SENTENCE, Generate, Program, Retrieve
 from ircotlib.prompting.prompt import BETWEEN_DEMONSTRATIONS, Prompt, render

@@ -14,24 +14,15 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ircotlib.command.options import add_profile, new_parser, parse_changes
 from ircotlib.experiment.compare import run_system
 from ircotlib.experiment.runs import Run, read_predictions
 from ircotlib.experiment.setup import Setup, open_setup
 from ircotlib.metrics import paragraph_recall
+from ircotlib.options import add_profile, new_parser, parse_changes
 from ircotlib.papers.claims import EQUAL_WITHIN
 from ircotlib.parameters import Parameters, read_parameters
+from ircotlib.results import statistics
 from ircotlib.results.figures import draw_dots, save_figure
-from ircotlib.results.statistics import (
-    LEVEL,
-    SAME,
-    describe,
-    holm,
-    is_equal,
-    paired_difference,
-    per_question,
-    summarise,
-)
 from ircotlib.systems import SEARCHAIN, choose_systems
 from ircotlib.text import answer_from_chain
 
@@ -112,7 +103,7 @@ def measure(answers: pd.DataFrame) -> pd.DataFrame:
     tables = {metric: answers for metric in MEASURES}
     tables |= {"recall": retrieving, SHOWN: shown.assign(**{SHOWN: shown["cover_em"]})}
     scores = [rows.assign(metric=name).dropna(subset=name) for name, rows in tables.items()]
-    table = summarise(pd.concat(scores), BY).drop(columns="deviation")
+    table = statistics.summarise(pd.concat(scores), BY).drop(columns="deviation")
     paragraphs = retrieving.groupby(["dataset", "system"])["paragraphs"].mean().round(2)
     table = table.join(paragraphs, on=["dataset", "system"])
     for column in ("system", "metric", "dataset"):
@@ -142,17 +133,18 @@ def compare(answers: pd.DataFrame) -> pd.DataFrame:
         pairs += [("f1", "IRCoT QA", other) for other in answered if other != "IRCoT QA"]
     rows = []
     for metric, *names in pairs:
-        sides = [100 * per_question(by_system[name], metric) for name in names]
+        sides = [100 * statistics.per_question(by_system[name], metric) for name in names]
         both = pd.concat(sides, axis=1, join="inner", keys=["a", "b"])
         difference = both["a"] - both["b"]
         row = [ALL, metric, *names, len(both), sum(map(len, sides)) - 2 * len(both), *both.mean()]
-        row += [(difference >= SAME).sum(), (difference <= -SAME).sum()]
-        rows.append([*row, *paired_difference(both["a"], both["b"]), is_equal(difference)])
+        row += [(difference >= statistics.SAME).sum(), (difference <= -statistics.SAME).sum()]
+        row += statistics.paired_difference(both["a"], both["b"])
+        rows.append([*row, statistics.is_equal(difference)])
     table = pd.DataFrame(rows, columns=COMPARED)
     better = np.where(table["difference"] > 0, "a is better", "b is better")
     undecided = np.where(table["equal"], EQUAL_WITHIN, "cannot tell")
-    table = table.round(dict.fromkeys(ROUNDED, 2)).assign(p_holm=holm(table["p"]))
-    return table.assign(verdict=np.where(table["p"] < LEVEL, better, undecided)).round(4)
+    table = table.round(dict.fromkeys(ROUNDED, 2)).assign(p_holm=statistics.holm(table["p"]))
+    return table.assign(verdict=np.where(table["p"] < statistics.LEVEL, better, undecided)).round(4)
 
 
 def draw(table: pd.DataFrame) -> Figure:
@@ -172,7 +164,7 @@ def main() -> None:
     p = read_parameters(options.profile, changes).change(**FIXED | changes)
     answers = pd.concat([run_dataset(p, name) for name in p.datasets], ignore_index=True)
     table = measure(answers)
-    save_figure(draw(table), table, NAME, p, describe(answers, p.profile))
+    save_figure(draw(table), table, NAME, p, statistics.describe(answers, p.profile))
     save_figure(None, compare(answers), f"{NAME}_compared", p)
 
 

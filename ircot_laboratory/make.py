@@ -24,11 +24,11 @@ from ircot_laboratory.questions.questions import ALL_DATASETS, DATASETS, make_ri
 from ircot_laboratory.world.encyclopedia import make_world
 from ircot_laboratory.world.pages import KILT
 from ircot_laboratory.world.records import Riddle, World
-from ircotlib.command.options import new_parser
 from ircotlib.data import write_jsonl
 from ircotlib.datasets.searchain import PAGES
 from ircotlib.errors import UserError
 from ircotlib.files import PROMPTS, locked, writing
+from ircotlib.options import new_parser
 
 SEED, SIZE, QUESTIONS = 0, 2400, 600
 TASKS = {  # KILT's file names

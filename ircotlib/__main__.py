@@ -19,8 +19,8 @@ from importlib import import_module
 
 import psutil
 
-from ircotlib.command.options import say_error
 from ircotlib.errors import UserError
+from ircotlib.options import say_error
 
 COMMANDS = {
     "figures": "ircotlib.command.figures:main",

@@ -9,7 +9,7 @@ import pytest
 from ircotlib.files import ROOT
 
 CORE = "data text metrics program errors engine.cache engine.scheduler prompting.prompt".split()
-CORE += "prompting.demonstrations systems datasets command.options __main__".split()
+CORE += "prompting.demonstrations systems datasets options __main__".split()
 MODELS = ["torch", "transformers", "elasticsearch"]
 HEAVY = [*MODELS, "pandas", "matplotlib", "seaborn", "scipy", "tantivy", "IPython", "nbformat"]
 # programs that use torch, but import it only once their options are read

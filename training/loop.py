@@ -16,7 +16,7 @@ import torch
 from torch import nn
 from tqdm import tqdm
 
-from ircotlib.command.options import say_error
+from ircotlib.options import say_error
 from training.folder import CHECKPOINT, claim
 
 SECONDS = 120  # between two checkpoints

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
-from ircotlib.command.options import new_parser
 from ircotlib.data import Paragraph, read_jsonl
 from ircotlib.datasets import own
 from ircotlib.errors import UserError
+from ircotlib.options import new_parser
 
 
 def bring(source: Path, folder: Path, columns: Mapping[str, str] = {}) -> Path:

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from ircotlib.command.options import add_profile, new_parser, read_changed
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.files import full_corpus_folder
 from ircotlib.errors import DataError, Unavailable, UserError
 from ircotlib.files import DOWNLOADS, ROOT, resolve
+from ircotlib.options import add_profile, new_parser, read_changed
 from ircotlib.parameters import Parameters
 
 

@@ -17,9 +17,9 @@ from types import SimpleNamespace
 
 from tqdm import tqdm
 
-from ircotlib.command.options import add_profile, new_parser, parse_changes
 from ircotlib.errors import UserError
 from ircotlib.files import DATA, NOTEBOOKS, figure_path, need, writing
+from ircotlib.options import add_profile, new_parser, parse_changes
 from ircotlib.parameters import Parameters, read_parameters
 
 IN_BATCH = {"IRCOT_BATCH": "1", "TQDM_DISABLE": "1"}  # no boxes, no bars

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from ircotlib.command.options import add_profile, new_parser, read_changed
 from ircotlib.errors import UserError
+from ircotlib.options import add_profile, new_parser, read_changed
 
 
 def systems(arguments: Sequence[str] | None = None) -> None:

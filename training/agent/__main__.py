@@ -6,7 +6,7 @@ resumes from it. At the end, the folder holds a plain model with its tokenizer, 
 it was made) and training.jsonl (the training curves).
 """
 
-from ircotlib.command.options import new_parser
+from ircotlib.options import new_parser
 from training.folder import add_out
 
 

@@ -8,7 +8,7 @@ retrieval is real. The results are printed and written to FOLDER/playing.json.
 import json
 from pathlib import Path
 
-from ircotlib.command.options import new_parser
+from ircotlib.options import new_parser
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ minutes and at Ctrl-C; the same command resumes from it. At the end, the folder 
 DPRReader with its tokenizer, reading.json (how it was made) and reading.jsonl (training curves).
 """
 
-from ircotlib.command.options import new_parser
+from ircotlib.options import new_parser
 from training.folder import add_out
 
 

@@ -9,7 +9,7 @@ With `--start`, training begins with the weights of a model of the same or a sma
 
 from pathlib import Path
 
-from ircotlib.command.options import new_parser
+from ircotlib.options import new_parser
 from training.folder import add_out
 from training.t5.recipe import SIZES, T5Recipe
 

@@ -4,8 +4,8 @@ import shlex
 
 import pytest
 
-from ircotlib.command.options import parse_changes, say_error
 from ircotlib.files import ROOT
+from ircotlib.options import parse_changes, say_error
 from ircotlib.parameters import read_parameters
 
 
