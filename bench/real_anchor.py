@@ -33,7 +33,7 @@ SYSTEMS = (*CLOSED, "OneR QA", *STEPWISE)
 # nothing is tuned; all may collect six paragraphs: OneR at once, IRCoT and Self-Ask two a search,
 # ReAct one an action, and SearChain one a node
 FIXED = {"dev": 0, "distractors": [1], "oner_k": [6], "ircot_k": [2], "max_steps": 3}
-FIXED |= {"context_tokens": 4000, "test": 100, "in_flight": 4, "timeout": 3600.0}
+FIXED |= {"context_tokens": 4000, "test": 100, "in_flight": 4}
 SETTINGS = {"Self-Ask": {"k": 2, "max_follow_ups": 3}, "ReAct": {"max_actions": 6}}
 SETTINGS |= {"SearChain": {"max_rounds": 2}}
 MOST_TOKENS = 128  # of a generation of SearChain's systems, fewer than in its paper
@@ -48,9 +48,8 @@ BY = ("model", "dataset", "system")
 
 def run_dataset(p: Parameters, dataset: str) -> pd.DataFrame:
     """Run SYSTEMS, or those that `p` names, on a data set; then OneR QA with as many paragraphs as
-    IRCoT QA has collected for each question. Return a row for each answer, with the columns of
-    `read_predictions`, and whether the reply was `parsed`; and rows of the recall that OneR has
-    with as many paragraphs as the others.
+    IRCoT QA has collected for each question. Return the rows of `read_predictions`, and whether the
+    reply was `parsed`; and the recall that OneR has with as many paragraphs as the others.
     """
     bench, names = open_setup(p, dataset, NAME), p.systems or SYSTEMS
     tables = {name: run_one(bench, name) for name in names}
