@@ -70,7 +70,7 @@ def compare(
         clear_runs([*grid, *tested])
         tests += tested
     # an empty table would make the numbers of the others objects
-    tuning = pd.concat([each for each in tables if len(each)] or tables[:1], ignore_index=True)
+    tuning = pd.concat([each for each in tables if len(each)] or tables, ignore_index=True)
     return Compared(join_scores(run_all(tests)), tuning, pd.DataFrame(chosen))
 
 
