@@ -8,12 +8,8 @@ Its names stand in `__init__.pyi`. Each is looked up in its module when it is fi
 """
 
 import ast
-import time
 from importlib import import_module
 from pathlib import Path
-
-STARTED = time.time()  # all code here is read after it
-
 
 _STUB = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
 _MODULES = {  # the names of the front door and their modules

@@ -122,10 +122,10 @@ def read_objects(lines: Iterable[bytes], path: str) -> Iterator[tuple[dict, str]
         raise DataError(f"{path}:{number}: {error}: get the file again, or correct it") from None
 
 
-def parse_json(content: bytes, where: str) -> object:
-    """The value of a JSON text in UTF-8. Raises DataError, which begins with `where`."""
+def parse_json(content: bytes, where: str, pairs: type | None = None) -> object:
+    """The value of a JSON text in UTF-8, its objects as `pairs`. Raises DataError, with `where`."""
     try:
-        return json.loads(content.decode("utf-8-sig"))
+        return json.loads(content.decode("utf-8-sig"), object_pairs_hook=pairs)
     except ValueError as error:
         raise DataError(f"{where}: {error}: get the file again, or correct it") from None
 
@@ -133,9 +133,14 @@ def parse_json(content: bytes, where: str) -> object:
 def read_text(path: Path) -> str:
     """The text of a file in UTF-8, with line feeds at its line ends. Raises DataError."""
     try:
-        return Path(path).read_text(encoding="utf-8-sig")
+        return whole(Path(path).read_text(encoding="utf-8-sig", errors="surrogatepass"))
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: {error}: save it in UTF-8, or get it again") from None
+
+
+def whole(text: str) -> str:
+    """A text without lone halves of surrogate pairs, which no file in UTF-8 can hold."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "ignore")
 
 
 def read_cells(path: Path, delimiter: str = ",") -> Iterator[tuple[dict[str, str], str]]:
@@ -144,8 +149,9 @@ def read_cells(path: Path, delimiter: str = ",") -> Iterator[tuple[dict[str, str
         rows = csv.DictReader(file, delimiter=delimiter, strict=True)
         try:
             for row in rows:
-                if None in row or None in row.values():
-                    raise csv.Error("found more or fewer cells than columns: put a text in quotes")
+                if None in row or None in row.values() or len(row) < len(rows.fieldnames):
+                    found = "found more or fewer cells than columns, or two columns of one name"
+                    raise csv.Error(f"{found}: put a text in quotes, name each column once")
                 yield row, f"{path}:{rows.line_num}"
         except (ValueError, csv.Error) as error:  # ValueError: no UTF-8
             raise DataError(f"{path}:{rows.line_num}: {error}") from None

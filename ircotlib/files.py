@@ -13,7 +13,7 @@ from secrets import token_hex
 from filelock import FileLock
 from tqdm.auto import tqdm
 
-from ircotlib.errors import Unavailable
+from ircotlib.errors import Unavailable, UserError
 
 HERE = Path(__file__).resolve()
 # notebooks, profiles, prompts, tables and models: beside the package in a clone, in it in a wheel
@@ -54,6 +54,13 @@ def resolve(path: str) -> str:
     return str(next(there, path))
 
 
+def check_name(kind: str, name: str) -> None:
+    """Raise UserError for a name that cannot be a folder's everywhere."""
+    if not (name[:1].isalnum() and name.isprintable() and "/" not in name and len(name) <= 60):
+        expected = "expected a letter or digit, then 59 printable characters at most, and no /"
+        raise UserError(f"found the {kind} {name!r:.99}, {expected}")
+
+
 def figure_path(file: str, profile: str = "mini", trial: str = "") -> Path:
     """Where a figure or table is; those of other profiles than mini bear the profile's name."""
     stem, end = file.rsplit(".", 1)
@@ -82,6 +89,10 @@ def writing(path: Path) -> Iterator[Path]:
         if path.is_dir() and new.is_dir():
             shutil.rmtree(path)
         new.replace(path)
+    except OSError as error:
+        if error.errno and not error.filename:  # a full disk
+            error.filename = str(path)
+        raise
     finally:
         shutil.rmtree(new) if new.is_dir() else new.unlink(missing_ok=True)
 

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from ircotlib.datasets import all_datasets
 from ircotlib.errors import UserError
-from ircotlib.files import PROFILES, name_trial
+from ircotlib.files import PROFILES, check_name, name_trial
 from ircotlib.prompting.prompt import AGENT, GPT3, STYLES
 from ircotlib.retrieval import check_retriever
 from ircotlib.systems import all_systems
@@ -39,7 +39,6 @@ WITHOUT_EFFECT = "workers in_flight prices max_cost".split()  # on any outcome
 NO_RUN = [*WITHOUT_EFFECT, "profile", "server", "datasets", "systems", "models", "gpt3", "agent"]
 NO_RUN += "second_model retrievers demonstration_sets head_to_head head_to_head_test".split()
 NO_RUN += "ood_test k worlds measured judged".split()
-NAME = re.compile(r"[A-Za-z0-9][\w.-]*")  # of a profile
 
 
 def _one_of(names: Callable[[], Collection[str]]) -> AfterValidator:
@@ -205,8 +204,8 @@ def check(values: dict) -> Parameters:
 
 def read_parameters(profile: str, changes: dict | None = None) -> Parameters:
     """The parameters of a profile with some changes. Raises UserError, in one line."""
-    path = PROFILES / f"{profile}.yaml"
-    if not NAME.fullmatch(profile) or not path.is_file():
+    check_name("profile", profile)
+    if not (path := PROFILES / f"{profile}.yaml").is_file():
         known = ", ".join(sorted(path.stem for path in PROFILES.glob("*.yaml")))
         raise UserError(f"found the profile {profile!r}, expected one of {known}")
     try:

@@ -60,6 +60,9 @@ def test_a_file_or_a_folder_is_replaced_only_when_it_is_whole(tmp_path):
             write(new, "third")
         kept = path.read_text() if path.is_file() else [each.name for each in path.iterdir()]
         assert kept in ("third", ["third"])
+    named = pytest.raises(OSError, match="No space left on device: .*/table'")
+    with named, writing(tmp_path / "table"), open("/dev/full", "w") as full:
+        full.write("x" * 99_999)
     with pytest.raises(OSError), writing(tmp_path / "folder") as new:
         new.write_text("a file never takes the place of a folder")
     assert (tmp_path / "folder/third").is_file()

@@ -6,6 +6,7 @@ import pytest
 
 from ircotlib import parameters
 from ircotlib.errors import UserError
+from ircotlib.experiment.setup import runs_folder
 from ircotlib.files import PROFILES
 from ircotlib.parameters import (
     MAIN,
@@ -85,10 +86,17 @@ def test_a_wrong_line_of_a_profile_is_one_line_with_its_file(tmp_path, monkeypat
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("profile", ["maxi", "", "../mini", "mini.yaml", "/etc/passwd"])
+@pytest.mark.parametrize("profile", ["maxi", "mini.yaml", "é x"])
 def test_a_profile_that_is_not_there(profile):
     with pytest.raises(UserError, match="found the profile .*, expected one of mini, paper, quick"):
         read_parameters(profile)
+
+
+@pytest.mark.parametrize("name", ["", "..", "../mini", "/etc", "a" * 300, "a\0", "a\u202e"])
+def test_what_is_no_name_of_a_folder_is_none_of_a_profile_and_an_experiment(name):
+    for use in (read_parameters, lambda name: runs_folder(read_parameters("mini"), name)):
+        with pytest.raises(UserError, match="found the .*, expected a letter or digit"):
+            use(name)
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,8 @@ def test_the_files_of_a_folder_do_so_too(run, tmp_path):
     [
         ("import nothing_like_it", "mine.py: ModuleNotFoundError: No module named"),
         (SYSTEM.replace("NAME told", "CoT"), "found two systems named 'CoT': rename one"),
+        (SYSTEM.replace("NAME told", ".."), "found the system '..', expected a letter or digit"),
+        (SYSTEM.replace("NAME told", "a\\x1b[2J"), "found the system 'a\\x1b[2J'"),
     ],
 )
 def test_what_is_wrong_with_a_plug_in_is_one_line(tmp_path, text, problem):

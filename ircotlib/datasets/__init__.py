@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 
 from ircotlib.data import Paragraph, Prediction, Question
 from ircotlib.errors import DataError
+from ircotlib.files import check_name
 from ircotlib.metrics import paragraph_recall
 from ircotlib.plugins import import_plugins
 
@@ -149,6 +150,8 @@ def all_datasets() -> dict[str, Dataset]:
     named = {record.name: record for record in records}
     if len(named) < len(records):
         raise DataError(f"found two of {[r.name for r in records]} with one name: rename one")
+    for name in named:
+        check_name("data set", name)
     return named
 
 
@@ -169,4 +172,6 @@ def score(
     scores = {"recall": paragraph_recall([p.id for p in prediction.paragraphs], question.gold)}
     for name, measure in (dataset or find_dataset(question.dataset)).scores.items():
         scores[name] = measure(prediction.answer or prediction.reading, question.answers)  # §3.2
+        if not 0 <= scores[name] <= 1:
+            raise DataError(f"{question.id}: found {name} = {scores[name]}, expected 0 to 1")
     return scores | {"paragraphs": len(prediction.paragraphs), "steps": len(prediction.thoughts)}

@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from markdown_it import MarkdownIt
-from pydantic import Field
+from pydantic import Field, StrictInt
 
 from ircotlib.data import Paragraph, Question, read_cells, read_lines, read_text, write_jsonl
 from ircotlib.datasets import Dataset, QuestionContext, digest, make_paragraph, pool
@@ -22,6 +22,8 @@ CORPUS = "corpus.jsonl"  # paragraphs beside the questions, or alone, to be aske
 TABLES = {".csv": ",", ".tsv": "\t"}  # what is between two cells
 DOCUMENTS = (".txt", ".md")
 WORDS = 100  # in a paragraph, at most; the papers' have about as many (IRCoT App. A)
+LETTERS = 1000  # in a paragraph, at most: not all scripts have spaces
+_WORD = re.compile(r"[^\s。！？]{1,99}[。！？]*|\S")  # a longer one is cut
 MOST = 2000  # words that are cut into sentences at a time
 
 
@@ -35,7 +37,7 @@ class _Entry(_Page):
 
 
 class _Asking(Record):
-    id: Text | int
+    id: Text | StrictInt  # True is none
     question: Text
     answers: list[Text] = Field(min_length=1)
     paragraphs: list[_Entry] = []
@@ -113,16 +115,17 @@ def _read_sections(path: Path) -> list[tuple[str, str]]:
 
 
 def cut_passages(text: str, words: int = WORDS) -> Iterator[str]:
-    """Passages of whole sentences, of at most so many words; a longer one is cut."""
-    passage: list[str] = []
+    """Passages of whole sentences, of at most so many words and LETTERS; a longer one is cut."""
+    passage, letters = [], 0
     for sentence in _sentences(text):
-        if len(passage) + len(sentence) > words and passage:
-            yield " ".join(passage)
-            passage = []
-        passage += sentence
-        while len(passage) > words:
-            yield " ".join(passage[:words])
-            passage = passage[words:]
+        whole = len(sentence), sum(map(len, sentence))
+        for at, word in enumerate(sentence):
+            more, longer = (1, len(word)) if at else whole
+            if passage and (len(passage) + more > words or letters + longer > LETTERS):
+                yield " ".join(passage)
+                passage, letters = [], 0
+            passage.append(word)
+            letters += len(word)
     if passage:
         yield " ".join(passage)
 
@@ -130,7 +133,7 @@ def cut_passages(text: str, words: int = WORDS) -> Iterator[str]:
 def _sentences(text: str) -> Iterator[list[str]]:
     """The words of each sentence; `sentences` takes the square of the length of what it reads."""
     for block in re.split(r"\n\s*\n", text):
-        words = block.split()
+        words = _WORD.findall(block)
         for first in range(0, len(words), MOST):
             yield from map(str.split, sentences(" ".join(words[first : first + MOST])))
 

@@ -58,10 +58,9 @@ def setup_of_functions(
         text, confidence = extract(request.query, request.paragraph)
         return json.dumps({"text": text, "confidence": confidence})
 
-    def read_paragraphs(reply: str) -> tuple[Paragraph, ...]:
-        return tuple(Paragraph(**fields) for fields in json.loads(reply))
-
-    retriever = Function(Retrieve, find, read_paragraphs)
+    retriever = Function(
+        Retrieve, find, lambda reply: tuple(Paragraph(**fields) for fields in json.loads(reply))
+    )
     model = Function((Generate, Sample), write, read_reply, count_tokens)
     readers = {}
     if extract is not None:

@@ -57,8 +57,8 @@ class Run(NamedTuple):
     def folder(self) -> Path:
         """Its folder, inside that of its experiment and parameters."""
         named = [f"{name}={value}" for name, value in self.setting.items()]
-        system = self.system.name.replace(" ", "-").replace("/", "")
-        return self.setup.runs / self.part / " ".join([system, *named])
+        named = " ".join([self.system.name.replace(" ", "-"), *named])
+        return self.setup.runs / self.part / named.replace("/", "")
 
     @property
     def identity(self) -> dict:
@@ -94,6 +94,7 @@ def carry_out(run: Run) -> pd.DataFrame:
     about |= {"seconds": round(time.monotonic() - started, 2)}
     used = {name: getattr(setup, name) for name in BACKENDS if getattr(setup, name)}
     about |= {f"{name}_fingerprint": backend.fingerprint for name, backend in used.items()}
+    about |= {"generation_config_ignored": getattr(setup.model, "ignored", {})}
     about |= find_cost(setup.parameters, counts, len(outcomes))
     about |= {"demonstrations_shown": count_demonstrations(outcomes.values())}
     rows = [

@@ -17,7 +17,7 @@ from ircotlib.datasets import Dataset, digest, find_dataset, sample_dev_test
 from ircotlib.datasets.files import read_dataset
 from ircotlib.engine.cache import Calls
 from ircotlib.experiment.laboratory import data_folder
-from ircotlib.files import DATA, ROOT
+from ircotlib.files import DATA, ROOT, check_name
 from ircotlib.models import extractor
 from ircotlib.models.folders import find_config, is_encoder_decoder
 from ircotlib.models.local import LocalModel
@@ -163,6 +163,7 @@ def runs_folder(
     p: Parameters, experiment: str, shown: str | None = None, grid_of: str = MAIN
 ) -> Path:
     """The folder of an experiment's runs; its name has a hash of the parameters not in NO_RUN."""
+    check_name("experiment", experiment)
     values = {name: value for name, value in p.model_dump().items() if name not in NO_RUN}
     values |= {"server": bool(p.server), "shown": shown, "grid_of": grid_of}
     name = f"{experiment}-{digest(json.dumps(values, sort_keys=True), 8)}"

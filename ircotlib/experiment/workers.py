@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from filelock import FileLock, Timeout
-from joblib import Parallel, delayed, parallel_config
+from joblib import Parallel, cpu_count, delayed, parallel_config
 
 from ircotlib.data import Question
 from ircotlib.engine.cache import Calls
@@ -85,7 +85,7 @@ def count_workers(setup: Setup) -> int:
     if p.workers != "auto":
         return p.workers
     is_small = 0 < setup.model.parameters < SMALL  # 0: not known
-    return len(list_gpus()) or (count_cores() if is_small else 1)
+    return len(list_gpus()) or (cpu_count() if is_small else 1)
 
 
 def is_missing(run: Run) -> bool:
@@ -162,8 +162,3 @@ def claim_gpu() -> FileLock | None:
             os.environ["CUDA_VISIBLE_DEVICES"] = gpu
             return lock
     return None
-
-
-def count_cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

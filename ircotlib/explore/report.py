@@ -5,7 +5,6 @@ steps. It works from disk, without a server or a network.
 import gzip
 import hashlib
 import json
-import math
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -18,14 +17,7 @@ from tqdm import tqdm
 
 from ircotlib.datasets import all_datasets, find_dataset
 from ircotlib.errors import UserError
-from ircotlib.experiment.runs import (
-    VERSIONS,
-    find_folders,
-    parameters_of,
-    read_about,
-    replay,
-    share_measure,
-)
+from ircotlib.experiment import runs as of_runs
 from ircotlib.experiment.setup import open_dataset
 from ircotlib.explore.markup import HERE, PAGES, STYLE
 from ircotlib.explore.questions import show_answer, show_gold
@@ -51,7 +43,7 @@ def write_report(places: Sequence[Path], file: Path) -> int:
     index = [{"name": n, "title": find_dataset(n).title, "runs": of} for n, of in names.items()]
     packed = {"index": pack(index)} | {id: text for each in data for id, text in each.items()}
     columns, results = tabulate_results(pd.concat(tables, ignore_index=True), runs)
-    made = [(about["experiment"], parameters_of(about)) for about in runs["about"]]
+    made = [(about["experiment"], of_runs.parameters_of(about)) for about in runs["about"]]
     again = [f"ircotlib figures --only {name} {p.command_line()}" for name, p in made]
     script = (HERE / "report.js").read_text(encoding="utf-8")
     page = PAGES.get_template("report.html").render(
@@ -76,20 +68,19 @@ def list_test_runs(places: Sequence[Path]) -> pd.DataFrame:
     """The runs of a report in the order of tables: folder, `about`, the `metric` of their data set,
     `label` in tables, and `name`, with the demonstration set if several.
     """
-    folders = dict.fromkeys(folder for place in places for folder in find_folders(place))
-    abouts = {folder: read_about(folder) for folder in folders}
-    # real models' outputs that were imported have no steps to show
+    folders = dict.fromkeys(folder for place in places for folder in of_runs.find_folders(place))
+    abouts = {folder: of_runs.read_about(folder) for folder in folders}
     runs = pd.DataFrame(
         {name: about[name] for name in ("dataset", "system", "metric")}
         | {"set": about["setting"].get(SET, 0), "folder": folder, "about": about}
         for folder, about in abouts.items()
-        if about["part"] == "test" and "imported" not in about
+        if about["part"] == "test"
     )
     if runs.empty:
         found = f"{' '.join(map(str, places))}: found no run on test questions"
         raise UserError(f"{found}, expected folders that hold some, such as data/runs/mini")
     runs = in_order(in_order(runs, "system", all_systems()), "dataset", all_datasets())
-    runs = runs.assign(metric=share_measure, label=label_runs(runs["about"]))
+    runs = runs.assign(metric=of_runs.share_measure, label=label_runs(runs["about"]))
     many = runs.groupby(["dataset", "label"])["set"].transform("nunique") > 1
     runs["name"] = runs["label"] + runs["set"].map(", set {}".format).where(many, "")
     if len(twice := runs[runs.duplicated(["dataset", "name"])]):
@@ -101,21 +92,17 @@ def label_runs(abouts: Sequence[Mapping]) -> list[str]:
     """Name runs by their systems, and several of one system on a data set also by what differs in
     their experiments, settings and parameters: "ReAct, K 4".
     """
-    labels = [about["system"] for about in abouts]
-    places = [(about["dataset"], about["setting"].get(SET, 0)) for about in abouts]
     named = ({"experiment": a["experiment"]} | a["setting"] | {"shown": a["shown"]} for a in abouts)
     facts = [named | about["parameters"] for named, about in zip(named, abouts, strict=True)]
+    runs = pd.DataFrame({"label": about["system"], "dataset": about["dataset"]} for about in abouts)
+    runs["set"] = [about["setting"].get(SET, 0) for about in abouts]
     for name in dict.fromkeys(name for fact in facts for name in fact if name != SET):
+        runs["value"] = [None if fact.get(name) is None else str(fact[name]) for fact in facts]
+        alike = runs.groupby(["label", "dataset", "set"])["value"].nunique(dropna=False)
+        apart = runs["label"].map(alike.groupby("label").max() > 1) & runs["value"].notna()
         word = name.upper() if len(name) == 1 else name.replace("_", " ")
-        values = [None if fact.get(name) is None else str(fact[name]) for fact in facts]
-        found = {}  # the values, by label, data set and demonstration set
-        for place, value in zip(zip(labels, places, strict=True), values, strict=True):
-            found.setdefault(place, set()).add(value)
-        apart = {label for (label, _), several in found.items() if len(several) > 1}
-        for at, value in enumerate(values):
-            if labels[at] in apart and value is not None:
-                labels[at] += f", {word} {Path(value).name}"
-    return labels
+        runs.loc[apart, "label"] += f", {word} " + runs["value"][apart].map(lambda v: Path(v).name)
+    return list(runs["label"])
 
 
 def show_runs(runs: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
@@ -128,10 +115,10 @@ def show_runs(runs: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
         return [lines.setdefault(line, len(lines)) for line in html.split("\n")]
 
     for run in runs.to_dict("records"):
-        dev, test, retriever = open_dataset(parameters_of(run["about"]), run["dataset"])
+        dev, test, retriever = open_dataset(of_runs.parameters_of(run["about"]), run["dataset"])
         questions = {question.id: question for question in (*dev, *test)}
         table = find_causes(run["folder"], run["metric"])
-        outcomes = replay(run["folder"])
+        outcomes = of_runs.replay(run["folder"])
         did = {}
         for row in table.to_dict("records"):
             id, score = row["id"], row[run["metric"]]
@@ -164,7 +151,7 @@ def tabulate_results(table: pd.DataFrame, runs: pd.DataFrame) -> tuple[list[str]
         alike = table[(table["dataset"] == dataset) & (table["metric"] == metric)]
         scores = alike.pivot_table(metric, "id", "label")
         best = scores.mean().idxmax()
-        p = dict(p_against(scores, best)) | {best: math.inf}
+        p = dict(p_against(scores, best)) | {best: 2.0}
         first = runs[runs["dataset"] == dataset].drop_duplicates("label").set_index("label")["name"]
         for row in means[(means["dataset"] == dataset) & (means["metric"] == metric)].itertuples():
             near = p.get(row.label, -1.0)
@@ -206,7 +193,7 @@ def describe(abouts: Iterable[Mapping]) -> str:
         data = Path(p["data_dir"]).name or "the laboratory, a fictional encyclopedia"
         facts = {"profile": p["profile"], "model": model, "retriever": p["retriever"], "data": data}
         facts |= {"questions a data set": about["questions"], "seed": p["seed"]}
-        facts |= {name: about[name] for name in VERSIONS if name in about}
+        facts |= {name: about[name] for name in of_runs.VERSIONS if name in about}
         for name, value in facts.items():
             told.setdefault(name, set()).add(str(value).strip())
     return "; ".join(f"{name} {', '.join(sorted(values))}" for name, values in told.items())

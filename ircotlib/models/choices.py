@@ -31,8 +31,9 @@ _END = "|".join(PAIRS.values())
 OPENING, CLOSING = re.compile(rf"\s*(?:{_OPEN})"), re.compile(f"{_CLOSE}|{_END}")
 # nor is one within a sentence, if no thoughts were opened: "The element </think> is unknown."
 LONE_CLOSING = re.compile(rf"(?<!\w ){_CLOSE}|{_CLOSE}(?! ?[a-z.,;:)])")
-# what some models write around the text after their thoughts, and marks in the thoughts
-AROUND = re.compile(r"^\s*(?:<[|/]?\w+\|?>\s*)+|\s*(?:<[|/]?\w+\|?>\s*)+$")
+# what some models write around their text, and marks in the thoughts
+_MARK = r"(?:<\|/?\w+\|>|</?(?:\w+_)?(?:answer|response|solution|output)>)"
+AROUND = re.compile(rf"^\s*(?:{_MARK}\s*)+|(?:\s*{_MARK})+\s*$")
 _CHANNEL = r"<\|channel\|>\w+[^<]*<\|message\|>|<\|start\|>assistant|<\|\w+\|>"
 WITHIN = re.compile(f"{_CHANNEL}|{_OPEN}|{_CLOSE}|{_END}")
 THOUGHTS = "reasoning_content reasoning thinking reasoning_details thinking_blocks".split()
@@ -66,7 +67,7 @@ def split_thoughts(written: str) -> tuple[str, str | None]:
     opened = OPENING.match(written)
     ends = [mark.end() for mark in (CLOSING if opened else LONE_CLOSING).finditer(written)]
     if not ends and not opened:
-        return "", written
+        return "", AROUND.sub("", written)
     end = ends[-1] if ends else len(written)
     thoughts, text = WITHIN.sub("", written[:end]).strip(), written[end:]
     if not ends or OPENING.match(text):

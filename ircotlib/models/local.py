@@ -21,8 +21,10 @@ from ircotlib.models.replies import Request, count_rows
 from ircotlib.program import Generate, Sample
 from ircotlib.text import cut, stop_end
 
-# raised when a change here, in decode.py or of sentence_end makes the same model
-# reply differently; the second is for models whose sentences end only when the next token is known
+# of a model's own generation_config
+FOLLOWED = re.compile("_|output_|use_cache|.*version|(?:bos|eos|pad|decoder_start)_token_id")
+# raised when a change here, in decode.py or of sentence_end makes a model reply differently; the
+# second is for models whose sentences end only when the next token is known
 DECODER_VERSION, LOOKING_AHEAD = 3, 4
 
 
@@ -95,6 +97,8 @@ class LocalModel:
         config = {} if self.is_encoder_decoder else folders.read_json(self.folder, folders.CONFIG)
         # tokens that it reads and writes in total; a T5 has no limit
         self.limit = config.get("max_position_embeddings") or config.get("n_positions") or inf
+        own = folders.read_json(self.folder, "generation_config.json")
+        self.ignored = {n: v for n, v in own.items() if v and not FOLLOWED.match(n)}
         self.tokens = Tokens(self.folder)
         self.count_tokens = self.tokens.count
         version = DECODER_VERSION if self.tokens.by_word else LOOKING_AHEAD
@@ -171,8 +175,10 @@ class LocalModel:
         if None in rows:
             found = f"found numbers too large for {self.dtype} after {prompt_tokens} tokens"
             return UserError(f"{self.name}: {found}; set another dtype, as bfloat16 or float32")
-        if any(split_thoughts(text) != ("", text) for text, *_ in rows):
+        texts = [split_thoughts(text) for text, *_ in rows]
+        if any(thoughts or text is None for thoughts, text in texts):
             return UserError(f"{self.name}: found thoughts, {rows[0][0][:80]!r}; set server for it")
+        rows = [(text, *rest) for (_, text), (_, *rest) in zip(texts, rows, strict=True)]
         return replies.write_reply(request, prompt_tokens, rows)
 
     def _read(self, prompt: str | tuple) -> tuple[Sequence[int], list[bytes]]:

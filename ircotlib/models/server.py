@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from ircotlib.data import whole
 from ircotlib.errors import Unavailable, UserError
 from ircotlib.files import PRICES, need
 from ircotlib.keys import is_here, may_have_key, read_key
@@ -24,7 +25,7 @@ from ircotlib.models.replies import Request, check, count_rows, read_reply, writ
 from ircotlib.program import LINE, SENTENCE_OF_LINE, Generate, Message, Sample
 from ircotlib.text import plain
 
-VERSION = 2  # raised when a change here or in text.py makes the same server reply differently
+VERSION = 3  # raised when a change here or in text.py makes the same server reply differently
 KEY, NO_KEY = "OPENAI_API_KEY", "none"  # its name in the environment; what is sent without one
 TIMEOUT = 300.0  # seconds without a byte
 RETRIES = 6  # by openai: 0.5 s to 8 s later, or when Retry-After says, within 120 s
@@ -99,6 +100,7 @@ class ServerModel:
         self.thinks: bool | None = None if self.chat else False
         self.left_out: set[str] = set()  # fields that the server does not take
         self.spent = 0.0  # USD
+        self.warned = False  # that the server cuts prompts
 
     @cached_property
     def client(self):
@@ -155,9 +157,7 @@ class ServerModel:
             for text in texts[:missing]:
                 rows.append((text.text, text.mean, tokens, text.thoughts))
                 tokens = 0  # those of all texts of a reply stand beside the first
-        # half of a surrogate pair becomes the replacement character
-        reply = write_reply(request, read, rows).encode("utf-16", "surrogatepass")
-        return reply.decode("utf-16", "replace")
+        return whole(write_reply(request, read, rows))
 
     def _ask(self, request: Request, n: int) -> tuple[list[Written], int, int]:
         """At least one of n texts, and the tokens read and written. A model that thinks, as its
@@ -272,6 +272,12 @@ class ServerModel:
         usage = body.get("usage")
         read, written = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
         written = max(written, _count(usage, "total_tokens") - read)  # some leave thoughts out
+        sent = self.count_tokens(str(request.prompt)) // 2  # text never has so few
+        if 0 < read < sent and not self.warned:
+            found = f"{self.url} read {read:,} tokens of {sent:,} or more that were sent"
+            does = "give it a larger window, or lower context_tokens"
+            print(f"{self.name}: {found}: {does}", file=sys.stderr)
+            self.warned = True
         if not read or not written:
             read = self.count_tokens(str(request.prompt))
             written = sum(self.count_tokens(t.thoughts + (t.text or "")) for t in texts)

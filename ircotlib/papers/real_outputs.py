@@ -2,7 +2,6 @@
 (github.com/StonyBrookNLP/ircot), and files of answers; and what the papers claim, tested on it.
 """
 
-import json
 import re
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from ircotlib.datasets import all_datasets, find_dataset
 from ircotlib.datasets.files import find_questions
 from ircotlib.errors import DataError, UserError
 from ircotlib.files import ROOT
+from ircotlib.models.choices import split_thoughts
 from ircotlib.papers.claims import compare_claims, decide, print_differences
 from ircotlib.papers.ircot import ALL
 from ircotlib.results.runs import in_order
@@ -62,7 +62,7 @@ def import_outputs(
         tables.append(scores.assign(**named))
         if fewer := len(answers) - len(known):
             notes.append(f"{path}: {fewer} questions have no gold answer: left out")
-        if thought := sum("</think>" in answer for answer in answers.values()):
+        if thought := sum(split_thoughts(answer)[0] != "" for answer in answers.values()):
             notes.append(f"{path}: {thought} answers have thoughts, which are scored, too")
     if not sum(map(len, tables)):
         expected = f"expected {PREDICTIONS} in folders, or files of answers, and gold answers"
@@ -73,16 +73,6 @@ def import_outputs(
         raise UserError(f"found two outputs of {found} on the same questions: import one")
     table = table.assign(profile="imported", demonstrations=table["dataset"], demonstration_set=0)
     return in_order(table, "dataset", all_datasets()), notes
-
-
-def has_outputs(source: Path) -> bool:
-    """Whether a folder or file holds outputs that can be imported, and not questions."""
-    if source.is_dir():
-        return any(source.rglob(PREDICTIONS))
-    if source.suffix == ".jsonl" and source.is_file():
-        with source.open(encoding="utf-8", errors="replace") as file:
-            return '"prediction"' in file.readline()
-    return source.suffix == ".json" and source.is_file()
 
 
 def describe_folder(path: Path) -> tuple[list[str], dict[str, list[str]]]:
@@ -104,11 +94,9 @@ def describe_folder(path: Path) -> tuple[list[str], dict[str, list[str]]]:
 def read_answers(path: Path) -> dict[str, str]:
     """The answers in a file by question id. Raises DataError, in one line, for anything else."""
     if path.suffix == ".jsonl":
-        rows = [row for row, _ in read_lines(path)]
-        pairs = [(row.get("id"), row.get("prediction")) for row in rows if isinstance(row, dict)]
+        pairs = [(row.get("id"), row.get("prediction")) for row, _ in read_lines(path)]
     else:
-        parse_json(path.read_bytes(), str(path))
-        pairs = json.loads(read_text(path), object_pairs_hook=tuple)  # as they stand, also repeated
+        pairs = parse_json(path.read_bytes(), str(path), tuple)  # as they stand, also repeated
         pairs = dict(pairs).get("answer", pairs) if isinstance(pairs, tuple) else ()
     answers = {}
     for id, said in pairs:

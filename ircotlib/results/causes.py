@@ -47,12 +47,9 @@ def cause_of(attempt: Attempt, evidence: Evidence, knew: bool = False) -> str:
 def weigh_gold(attempt: Attempt, question: Question) -> Evidence:
     """The evidence where no facts are known: a gold answer and gold paragraphs stand for them."""
     ids = {paragraph.id for paragraph in attempt.paragraphs}
-    return Evidence(
-        written=bool(attempt.steps) and any(_has(attempt.text, a) for a in question.answers),
-        asked=True,
-        searched=bool(attempt.queries),
-        retrieved=bool(ids) and ids.issuperset(question.gold),
-    )
+    written = bool(attempt.steps) and any(_has(attempt.text, a) for a in question.answers)
+    retrieved = bool(ids) and ids.issuperset(question.gold)
+    return Evidence(written, asked=True, searched=bool(attempt.queries), retrieved=retrieved)
 
 
 def _has(text: str, answer: str) -> bool:

@@ -9,6 +9,7 @@ from ircotlib.datasets import find_dataset
 from ircotlib.parameters import Parameters
 from ircotlib.results import statistics
 from ircotlib.results.runs import KEYS, beside, read_costs, read_reported
+from ircotlib.results.statistics import p_against, per_question, summarise
 from ircotlib.retrieval import retriever_name
 from ircotlib.systems import ANSWER, SEARCHAIN, System, choose_systems
 
@@ -67,14 +68,12 @@ def compare_all(runs: pd.DataFrame, p: Parameters) -> pd.DataFrame:
     tables = []
     for dataset, of_dataset in runs.groupby("dataset", sort=False):
         for metric in measures_of(dataset):
-            means = statistics.summarise(
-                of_dataset.assign(metric=metric), ("dataset", "model", "system")
-            )
+            means = summarise(of_dataset.assign(metric=metric), ("dataset", "model", "system"))
             means = means.set_index("system")
             scores = _by_system(of_dataset, metric)
             for name, rival in ({"best": scores.mean().idxmax()} | RIVALS).items():
                 if rival in scores and len(scores.columns) > 1:
-                    means[f"p_against_{name}"] = statistics.p_against(scores, rival).round(4)
+                    means[f"p_against_{name}"] = p_against(scores, rival).round(4)
             tables.append(means.reset_index())
     costs = read_costs(p, EXPERIMENT)
     costs[COSTS] = costs[COSTS].div(costs["questions"], axis=0).round(2)
@@ -128,9 +127,7 @@ def compare_means(runs: pd.DataFrame) -> pd.DataFrame:
 
 def _by_system(runs: pd.DataFrame, metric: str) -> pd.DataFrame:
     """The scores of a data set's questions (rows) by system (columns)."""
-    return pd.DataFrame(
-        {name: statistics.per_question(of, metric) for name, of in runs.groupby("system")}
-    )
+    return pd.DataFrame({name: per_question(of, metric) for name, of in runs.groupby("system")})
 
 
 def _interval(scores: Sequence[pd.DataFrame]) -> np.ndarray:

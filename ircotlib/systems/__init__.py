@@ -13,7 +13,7 @@ from functools import cache, cached_property
 
 from ircotlib.datasets import COVER_EM, Dataset
 from ircotlib.errors import UserError
-from ircotlib.files import SHIPPED
+from ircotlib.files import SHIPPED, check_name
 from ircotlib.plugins import import_plugins
 from ircotlib.program import Program
 
@@ -133,6 +133,8 @@ def all_systems() -> dict[str, System]:
     systems = [s for room in import_plugins("systems") for s in getattr(room, "SYSTEMS", ())]
     systems.sort(key=lambda each: (each.order, each.name))
     names = [each.name for each in systems]
+    for name in names:
+        check_name("system", name.replace("/", ""))  # as Run.folder has it
     if twice := [name for name in names if names.count(name) > 1]:
         raise UserError(f"found two systems named {twice[0]!r}: rename one")
     return dict(zip(names, systems, strict=True))

@@ -57,6 +57,7 @@ WRONG = [
     ("asked,gold\nWho?,Ann\n", 1, ":2, field title: Field required"),
     ("question,answers\nWho?\n", 1, ":2: found more or fewer cells than columns"),
     ("question,answers\nWho, when?,Ann\n", 1, ":2: found more or fewer cells than columns"),
+    ("question,answers,answers\nWho?,Ann,Bo\n", 1, ":2: found more or fewer cells than"),
     ("question,answers\nWho?,\n", 1, ":2, field answers.0: "),
     ("question,answers\n", 2, ": found no question and no paragraph"),
 ]

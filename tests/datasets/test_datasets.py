@@ -191,6 +191,8 @@ def test_a_data_set_is_added_by_one_file(mine, tmp_path):
     assert [paragraph.title for paragraph in paragraphs] == ["A", "B", "U"]
     scores = score(questions[0], Prediction("Ann B", (paragraphs[1],), ("Hm.",)))
     assert math.isnan(scores["recall"]) and scores["letters"] == 0.05
+    with pytest.raises(DataError, match="found letters = 9.0, expected 0 to 1"):
+        score(questions[0], Prediction("x" * 900))
     mine.unlink()
     with pytest.raises(FileNotFoundError, match="of mine: .* get mine.jsonl from my own disk"):
         read_dataset("mine", tmp_path)

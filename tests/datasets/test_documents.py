@@ -47,6 +47,8 @@ def test_what_cannot_be_read_is_named(tmp_path):
     (tmp_path / "latin.txt").write_bytes("Malmö".encode("latin-1"))
     with pytest.raises(DataError, match="latin.txt: 'utf-8' codec .*: save it in UTF-8"):
         list(read_documents(tmp_path))
+    (tmp_path / "latin.txt").write_bytes(b"half of \xed\xa0\xbda pair")  # D83D alone
+    assert [page.text for page in read_documents(tmp_path)] == ["half of a pair"]
 
 
 def test_passages_are_whole_sentences_of_at_most_so_many_words():
@@ -55,4 +57,8 @@ def test_passages_are_whole_sentences_of_at_most_so_many_words():
     assert passages[:2] == ["One two three. Four five.", "Six seven."]
     assert passages[2:] == ["word word word word word"] * 2 + ["word word end. Last one."]
     assert [*cut_passages(" \n\n ")] == []
+    for spaceless in ("中文字符" * 2900, "中文字符。" * 2900, "ไทย" * 4000, "A" * 9000 + " b."):
+        passages = [*cut_passages(spaceless)]
+        assert max(map(len, passages)) < 1100 and len(passages) > 8
+        assert "".join("".join(passages).split()) == spaceless.replace(" ", "")
     assert len([*cut_passages("It is a long river. " * 20_000)]) == 1000

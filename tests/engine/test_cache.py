@@ -13,7 +13,6 @@ from ircotlib.program import LINE, SENTENCE, Generate, Retrieve, key
 
 
 def test_a_field_with_its_default_value_is_not_in_the_key():
-    """So a field that is added later forgets no reply that was paid for."""
     assert key(Retrieve("q", 3, None, distinct=False), "f") == key(Retrieve("q", 3), "f")
     assert key(Retrieve("q", 3, distinct=True), "f") != key(Retrieve("q", 3), "f")
     assert key(Generate("p", None, 200), "f") == key(Generate("p"), "f")

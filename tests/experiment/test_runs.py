@@ -39,7 +39,6 @@ def test_a_run_leaves_its_folder_and_replays_from_the_cache(p):
     setup = open_setup(p, "hotpotqa", "04_ircot")
     scores = run_system(setup, QA, "dev", k=2)
     assert list(scores["id"]) == [q.id for q in setup.dev]
-    assert scores[["recall", "em", "f1"]].map(lambda value: 0 <= value <= 1).all().all()
     [folder] = (setup.runs / "dev").iterdir()
     assert folder.name == "IRCoT-QA k=2" and find_folders(setup.runs) == [folder]
     about = json.loads((folder / "run.json").read_text())
@@ -101,11 +100,9 @@ def test_the_predictions_of_a_run_are_a_table_with_questions_and_scores(p):
 
 
 def test_predictions_are_kept_whatever_a_server_replied(p):
-    """The answer has half of a surrogate pair, which UTF-8 cannot encode."""
-
     def halve(question):
         yield Retrieve(question.text, 1)
-        return Prediction("x\ud800", thoughts=("\udfff",))
+        return Prediction("x\ud800", thoughts=("\udfff",))  # halves, which UTF-8 cannot encode
 
     setup = open_setup(p, "hotpotqa", "04_ircot")
     run_system(setup, replace(S["OneR"], name="Half", program=halve))

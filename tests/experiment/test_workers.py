@@ -8,6 +8,7 @@ from importlib.util import find_spec
 
 import psutil
 import pytest
+from joblib import cpu_count
 from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
@@ -15,7 +16,7 @@ from ircotlib.experiment import workers
 from ircotlib.experiment.compare import compare
 from ircotlib.experiment.runs import Run, find_folders, read_about
 from ircotlib.experiment.setup import open_setup
-from ircotlib.experiment.workers import claim_gpu, count_cores, count_workers, is_missing, split
+from ircotlib.experiment.workers import claim_gpu, count_workers, is_missing, split
 from ircotlib.systems import all_systems
 
 S = all_systems()
@@ -90,7 +91,7 @@ def test_each_gpu_or_core_gets_a_worker(p, monkeypatch):
         lock.release()
     claim_gpu.cache_clear()
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    assert count_workers(setup) == count_cores()
+    assert count_workers(setup) == cpu_count()
     monkeypatch.setattr(workers, "SMALL", 1)
     assert count_workers(setup) == 1
     for changes, count in ({"workers": 5}, 5), ({"workers": 5, "server": "http://h:9"}, 1):

@@ -10,10 +10,11 @@ from math import nan
 import pytest
 import torch
 from asking import ask, ask_one
-from tiny import LIMIT, cut, prompts, read, shortest
+from tiny import LIMIT, change, copy, cut, prompts, read, shortest
 from transformers import AutoTokenizer, T5ForConditionalGeneration
 
 from ircotlib.errors import UserError
+from ircotlib.files import MODELS
 from ircotlib.models.local import LocalModel
 from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Generate, Message, Sample
 
@@ -89,6 +90,14 @@ def test_numbers_too_large_for_the_dtype_are_no_reply(folders):
         error = ask_one(large, request)
         assert isinstance(error, UserError)
         assert re.search(r"too large for float16 after \d+ tokens.*float32", str(error))
+
+
+def test_what_is_not_followed_of_a_models_generation_config_is_named(tmp_path):
+    folder = copy(MODELS / "mini-causal", tmp_path / "m")
+    assert LocalModel(folder).ignored == {}
+    own = {"num_beams": 4, "repetition_penalty": 1.3, "forced_bos_token_id": 2, "top_k": None}
+    change(folder / "generation_config.json", **own)
+    assert LocalModel(folder).ignored == {name: value for name, value in own.items() if value}
 
 
 def test_batches_are_the_shortest_prompts_that_fit(folders):

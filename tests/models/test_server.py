@@ -190,6 +190,14 @@ def test_samples_have_the_mean_log_probability_of_what_is_kept(fake, spelt, toke
     assert backend.decode(ask_one(backend, Sample("q", 1, 1, LINE, 9))) == (Sampled("ab", -1.0),)
 
 
+def test_a_server_that_reads_less_than_was_sent_is_named_once(fake, capsys):
+    backend = model(fake)  # it says that it has read seven tokens
+    for prompt in ("red and blue " * 3, "red and blue " * 4, "green and black " * 99):
+        assert ask_one(backend, Generate(prompt, LINE, 9))
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"m: {backend.url} read 7 tokens of 9 or more that were sent")
+
+
 def test_nothing_is_sent_once_the_budget_is_spent(fake):
     paid = {"price": Price(1.0, 1_000_000.0), "max_cost": 5.0}  # a dollar for each token written: 2
     with Calls() as calls, pytest.raises(RuntimeError, match="spent 6 USD of max_cost 5.0; all"):
