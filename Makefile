@@ -25,7 +25,7 @@ READY = .venv/ready
 figures: $(READY)          ## every figure and table, offline, on the mini profile (PROFILE=sample for another)
 	.venv/bin/ircotlib figures --profile $(PROFILE)
 
-quick: $(READY)            ## every figure from 20 questions at most: what there is, in minutes
+quick: $(READY)            ## every figure from 10 questions at most: what there is, in minutes
 	.venv/bin/ircotlib figures --profile quick --jobs 2
 
 test: $(READY)             ## style, unit tests, and every notebook
