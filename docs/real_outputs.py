@@ -1,0 +1,68 @@
+"""Makes data/real_outputs.csv.gz: scores of what real models wrote, and no text of theirs.
+
+python -m docs.real_outputs ADARAGUE PROBTREE
+
+ADARAGUE: folders of IRCoT's released program with Llama-3.1-8B-Instruct, of the test questions of
+its paper and of as many others (github.com/s-nlp/AdaRAGUE, commit 31c3428, MIT). PROBTREE: a JSON
+file for each data set, {id: {"closed_book": answer, "open_book": …, "from_sub_questions": …}}, of
+the trees of text-davinci-003 (github.com/THU-KEG/ProbTree, commit ce17f5f, MIT), on the same test
+questions, whose gold answers are beside AdaRAGUE's predictions.
+"""
+
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+from ircotlib.data import parse_json
+from ircotlib.datasets import find_dataset
+from ircotlib.files import SHIPPED, writing
+from ircotlib.papers.real_outputs import describe_folder, import_outputs
+
+KEPT = SHIPPED / "data" / "real_outputs.csv.gz"
+COLUMNS = ["dataset", "split", "model", "system", "id", "steps", "em", "f1", "cover_em"]
+# what ProbTree retrieves: nothing; five paragraphs for the question and three for a sub-question,
+# all read at once; three for a sub-question, whose answers are read
+SYSTEMS = {"closed_book": "NoR QA", "open_book": "sub-questions, read at once"}
+SYSTEMS |= {"from_sub_questions": "sub-questions, one by one"}
+
+
+def read_probtree(folder: Path, golds: dict[str, dict]) -> pd.DataFrame:
+    """The scores of ProbTree's answers. `golds`: answers by data set and id."""
+    rows = []
+    for path in sorted(folder.glob("*.json")):
+        measures = find_dataset(path.stem).scores
+        for id, answers in parse_json(path.read_bytes(), str(path)).items():
+            for kind, system in SYSTEMS.items():
+                scores = {
+                    name: of(answers[kind], golds[path.stem][id]) for name, of in measures.items()
+                }
+                about = {"dataset": path.stem, "split": "test_subsampled", "system": system}
+                rows.append(about | {"model": "text-davinci-003", "id": id} | scores)
+    return pd.DataFrame(rows)
+
+
+def main(adarague: str, probtree: str) -> None:
+    folders = sorted(Path(adarague).rglob("prediction__*.json"))
+    scores, notes = import_outputs(Path(adarague))
+    print(*notes, sep="\n")
+    golds: dict[str, dict] = {}
+    for path in folders:
+        (dataset, *_), of_path = describe_folder(path)
+        golds.setdefault(dataset, {}).update(of_path)
+    steps = {}
+    for path in Path(adarague).rglob("ircot_qa_*/stepNum.json"):
+        dataset = next(name for name in golds if f"_{name}_" in path.parent.name)
+        steps |= {(dataset, id): n for id, n in parse_json(path.read_bytes(), str(path)).items()}
+    is_ircot = scores["system"] == "IRCoT QA"
+    places = zip(scores["dataset"], scores["id"], strict=True)
+    scores["steps"] = [steps.get(place) if one else None for place, one in zip(places, is_ircot)]
+    table = pd.concat([scores, read_probtree(Path(probtree), golds)])[COLUMNS]
+    table = table.round(4).astype({"steps": "Int64", "em": int, "cover_em": int})
+    with writing(KEPT) as new:
+        how = {"method": "gzip", "mtime": 0}
+        table.to_csv(new, index=False, lineterminator="\n", compression=how)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
