@@ -32,26 +32,26 @@ KS = 1, 2, 4, 8  # paragraphs of a retrieval (IRCoT §4.1: 2 to 8; SearChain: 1)
 CAP = 15  # paragraphs kept at most (IRCoT footnote 5)
 PLACE = re.compile(r"#(\d+)")  # where a sub-question has the answer of an earlier step
 # readers by name: what they ask, and how
-HOW = {"": {}, ", stops": {"stops": True}, ", all known by heart": {"by_heart": True}}
+HOW = {"": {}, ", stops": {"stops": True}, ", all kept": {"cap": 999}}
+HOW |= {", all known by heart": {"by_heart": True}}
 BY_STEPS = {q + name: {"query": q} | HOW[name] for q in (SENTENCES, SUBQUESTIONS) for name in HOW}
 READERS = {QUESTION: {"query": QUESTION}} | BY_STEPS
 Search = Callable[[str, int], Sequence[Paragraph]]
 
 
 def find_gold(
-    question: Question, search: Search, k: int, query: str, by_heart=False, stops=False
+    question: Question, search: Search, k: int, query: str, by_heart=False, stops=False, cap=CAP
 ) -> dict:
-    """Ask a question's steps in their order, k paragraphs a query, and keep CAP of them at most;
-    return whether all gold paragraphs are among these, the share that is, and the costs.
-    `by_heart`: all answers are known, found or not, which no reader does. `stops`: where a query
-    needs an answer that was not found; else it asks with what it has.
+    """Ask a question's steps in order, k paragraphs a query, and keep `cap` of them at most; return
+    whether all gold paragraphs are among these, the share that is, and the costs. `by_heart`: all
+    answers are known, found or not. `stops`: where a query needs one that was not found.
     """
     kept, queries = set(), []
 
     def ask(text: str) -> None:
         queries.append(text)
         for paragraph in search(text, k):
-            if len(kept) < CAP:
+            if len(kept) < cap:
                 kept.add(paragraph.id)
 
     if query != SUBQUESTIONS:
@@ -94,8 +94,8 @@ def fill(question: Question, number: int, found: Sequence[bool]) -> str:
 def measure_ceilings(p: Parameters) -> pd.DataFrame:
     """All READERS on all questions with gold paragraphs and steps, with each retriever of the
     parameters: a row for each data set, retriever, reader, question and k, with the columns of
-    `find_gold`; `hops`: its steps; `wording`: of its sub-questions ("natural", "relations" as in
-    "Ada Moss >> father", "none"). The question alone is also asked for as many as CAP.
+    `find_gold`; `hops`: its steps; `wording`: of its sub-questions ("natural", "none", or
+    "relations", as "Ada Moss >> father"). The question alone is also asked for as many as CAP.
     """
     rows = []
     for retriever, dataset in product(p.retrievers or [p.retriever], p.datasets):
