@@ -18,7 +18,7 @@ PARTS = {"stated", "decided", "inferred", "comparing", "concluding"}  # that a b
 def small(monkeypatch):
     """Make transcripts few and short, so that steps are fast."""
     torch.set_num_threads(1)
-    for name, value in {"CHUNK": 3, "TOKENS": 400, "PLAYS": 4, "LONGEST": 200}.items():
+    for name, value in {"CHUNK": 3, "TOKENS": 400, "TURNS": 2, "LONGEST": 200}.items():
         monkeypatch.setattr(learn, name, value)
 
 

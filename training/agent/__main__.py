@@ -17,12 +17,13 @@ def main() -> None:
     add("--steps", type=int, default=15_000, help="900 steps take about ten minutes")
     add("--seed", type=int, default=0)
     add("--peak", type=float, default=1e-2, help="highest learning rate")
+    add("--start", default="", help="folder of an agent that learns on")
     add("--threads", type=int, default=1, help="processor cores to use")
     options = parser.parse_args()
     from training.agent.learn import AgentRecipe, train_agent  # importing torch takes seconds
     from training.loop import run_command
 
-    recipe = AgentRecipe(options.steps, options.seed, options.peak)
+    recipe = AgentRecipe(options.steps, options.seed, options.peak, options.start)
     run_command(train_agent, options.out, recipe, options.threads)
 
 

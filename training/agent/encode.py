@@ -17,16 +17,16 @@ REPLY = 10  # tokens: a shorter reply weighs as much as one of this length
 
 
 class EncodedTranscript(NamedTuple):
-    """The tokens of a transcript, and its CAUSAL_TABLES without their column `row`. `weights`: one
-    for each row of "written"; `counts`: the number of written tokens of each span; `starts`: the
-    character at which each token begins.
+    """The tokens of a transcript, and its CAUSAL_TABLES without their column `row`. `weights` and
+    `at`: for each row of "written" its weight and the character at which its token begins, None for
+    the end of a text or for what the agent cannot know; `counts`: the number of rows of each span.
     """
 
     tokens: list[int]
     tables: dict[str, list[tuple[int, ...]]]
     weights: list[float]
     counts: list[int]
-    starts: list[int]
+    at: list[int | None]
 
 
 def encode_transcript(transcript: Transcript) -> EncodedTranscript:
@@ -35,6 +35,7 @@ def encode_transcript(transcript: Transcript) -> EncodedTranscript:
     encoding = tokenizer.backend_tokenizer.encode(transcript.text)
     ids, starts = encoding.ids, [start for start, _ in encoding.offsets]
     tables, weights, counts, made_up = {name: [] for name in CAUSAL_TABLES}, [], [], set()
+    places: list[int | None] = []
     for start, end in transcript.made_up:
         made_up.update(range(bisect_left(starts, start), bisect_left(starts, end)))
     for span in transcript.spans:
@@ -43,12 +44,15 @@ def encode_transcript(transcript: Transcript) -> EncodedTranscript:
         weight = max(1.0, REPLY / counts[-1])
         for at in range(first, end):
             tables["written"].append((at - 1, ids[at]))
-            weights.append(weight * (1.0 if span.knowable and at not in made_up else MADE_UP))
+            known = span.knowable and at not in made_up
+            weights.append(weight * (1.0 if known else MADE_UP))
+            places.append(starts[at] if known else None)
         if span.ends:
             tables["written"].append((end - 1, tokenizer.eos_token_id))
             weights.append(weight * (1.0 if span.knowable else MADE_UP))
+            places.append(None)
     _fill(tables, transcript, ids, starts)
-    return EncodedTranscript(ids, tables, weights, counts, starts)
+    return EncodedTranscript(ids, tables, weights, counts, places)
 
 
 def _fill(

@@ -1,31 +1,31 @@
-"""Measures how well the agent plays: python -m training.agent.evaluate FOLDER [--closed QUESTIONS]
+"""The gate: what the agent can do, stage by stage: python -m training.agent.evaluate FOLDER
 
-First, each of its turns on questions of the default laboratory, given gold replies in all earlier
-turns. Then, with --closed, whole systems in closed loop: all replies are the agent's own and all
-retrieval is real. The results are printed and written to FOLDER/playing.json.
+Its turns on questions of a held-out world are judged, each given gold replies before it: the share
+of the tokens that bear a turn (names, values, numbers, verdicts) that are right, with exact
+intervals. A stage passes if 95% of them are, and 95% of its verdicts. The table is printed and
+written to FOLDER/gate.csv.
 """
 
-import json
 from pathlib import Path
 
+from ircotlib.files import write_table
 from ircotlib.options import new_parser
 
 
 def main() -> None:
     parser = new_parser(__doc__)
-    add = parser.add_argument
-    add("folder", type=Path, help="folder of the trained agent")
-    add("--questions", type=int, default=300, help="questions for each system, turn by turn")
-    add("--closed", type=int, default=0, help="questions of each data set, in closed loop")
+    parser.add_argument("folder", type=Path, help="folder of the trained agent")
+    parser.add_argument("--turns", type=int, default=300, help="turns of each stage, at least")
     options = parser.parse_args()
     if not (options.folder / "config.json").is_file():
         parser.error(f"found no config.json in {options.folder}, expected a trained agent")
-    from training.agent.stages import measure_agent  # importing torch takes seconds
+    from training.agent.stages import measure_gate  # importing torch takes seconds
 
-    measured = measure_agent(options.folder, options.questions, options.closed)
-    record = json.dumps(measured, indent=1)
-    print(record)
-    (options.folder / "playing.json").write_text(record + "\n")
+    table = measure_gate(options.folder, options.turns)
+    shown = table[table["dataset"] == "all"].drop(columns="dataset")
+    print(shown.to_string(index=False))
+    print(f"{shown['passes'].sum()} of {len(shown)} pass")
+    write_table(options.folder / "gate.csv", table)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import torch
 from training.agent.draw_transcripts import LESSONS, draw_transcripts, make_library, taught_stages
 from training.agent.encode import EncodedTranscript, encode_transcript, make_batch
 from training.agent.model import ADDED, LAYERS, SHARED, make_agent_model, shallow
-from training.agent.stages import draw_plays, judge_plays, share_right
+from training.agent.stages import by_stage, draw_turns, judge_plays, share_right
 from training.agent.words import make_agent_tokenizer
 from training.causal import CausalTeacher, Depths, causal_losses
 from training.loop import Training, descend, make_optimizers, run_training, write_trained
@@ -25,8 +25,9 @@ CHUNK = 40  # steps whose transcripts are drawn together, about one world
 LONGEST = 1024  # tokens of a transcript
 SHORT, EARLY = 260, 0.02  # longest transcript, in tokens, in the first 2% of the steps
 EVALUATE_EVERY = 1000  # steps
-PLAYS = 104  # questions played in each evaluation
-# the share of the steps in which the model has fewer layers, and the rate is constant
+TURNS = 60  # of each stage, judged in each evaluation
+SHARE = 0.01  # of what is learned, at least, is of each stage
+# the share of the steps in which the rate is constant and, from new weights, the layers are fewer
 FIRST = 0.45
 SHALLOW = Depths(LAYERS - ADDED - 1, LAYERS - ADDED - 1, SHARED, SHARED - 1, SHARED)
 DEEP = Depths(SHARED, LAYERS - 2, SHARED, SHARED - 1, LAYERS - 3)
@@ -34,28 +35,44 @@ DEEP = Depths(SHARED, LAYERS - 2, SHARED, SHARED - 1, LAYERS - 3)
 
 @dataclass(frozen=True, slots=True)
 class AgentRecipe:
-    """The options of one training. `peak`: the highest learning rate of the matrices."""
+    """The options of one training. `peak`: the highest learning rate of the matrices. `start`: the
+    folder of an agent that learns on; "": new weights.
+    """
 
     steps: int
     seed: int
     peak: float
+    start: str = ""
 
     def rate(self, step: int) -> float:
         """The learning rate of a step. It rises over 150 steps, or a tenth of all if that is less;
-        then it is constant in the FIRST steps.
+        then it is constant in the FIRST steps, and falls at once where an agent learns on.
         """
-        return learning_rate(step, self.steps, self.peak, min(150, max(1, self.steps // 10)), FIRST)
+        warm_up, flat = min(150, max(1, self.steps // 10)), 0.0 if self.start else FIRST
+        return learning_rate(step, self.steps, self.peak, warm_up, flat)
 
 
-def draw_chunk(number: int, recipe: AgentRecipe) -> list[dict[str, torch.Tensor]]:
+def share_by_need(measured: dict[str, float]) -> dict[str, float]:
+    """The share of each stage and lesson in what is learned: as much as is still wrong of it, by
+    the last evaluation, and at least SHARE; before the first, equal shares.
+    """
+    wrong = {name: 1 - measured.get(name, 0.0) for name in [*taught_stages(), *LESSONS]}
+    return {name: max(SHARE, part / max(1e-9, sum(wrong.values()))) for name, part in wrong.items()}
+
+
+def draw_chunk(
+    number: int, recipe: AgentRecipe, measured: dict[str, float] = {}
+) -> list[dict[str, torch.Tensor]]:
     """The batches of CHUNK steps, in random order. Their transcripts are about one world; each
-    batch has transcripts of similar length. What was drawn least, by the weight of its tokens, is
-    drawn next, so that all stages have an equal share of what is written.
+    batch has transcripts of similar length. What was drawn least for its `share_by_need`, by the
+    weight of its tokens, is drawn next.
     """
     rng = random.Random(f"{recipe.seed} {number}")
-    longest = SHORT if number * CHUNK < EARLY * recipe.steps else LONGEST
+    early = not recipe.start and number * CHUNK < EARLY * recipe.steps
+    longest = SHORT if early else LONGEST
     library, rows = make_library(1_000_000 * (recipe.seed + 1) + number), []
-    drawn = dict.fromkeys([*taught_stages(), *LESSONS], 0.0)
+    shares = share_by_need(measured)
+    drawn = dict.fromkeys(shares, 0.0)
     batches: list[list[EncodedTranscript]] = []
     while len(batches) < CHUNK:
         for _ in range(40):
@@ -63,26 +80,26 @@ def draw_chunk(number: int, recipe: AgentRecipe) -> list[dict[str, torch.Tensor]
             plays = draw_transcripts(subject, library, rng)
             encoded = [encode_transcript(play.transcript) for play in plays]
             weight = sum(sum(row.weights) for row in encoded)
-            drawn[subject] += max(1.0, weight) / LESSONS.get(subject, 1)
+            drawn[subject] += max(1.0, weight) / shares[subject]
             rows += [row for row in encoded if len(row.tokens) <= longest]
         batches = cut_rows(rows)
     return [make_batch(batch) for batch in rng.sample(batches, CHUNK)]
 
 
 def cut_rows(rows: list[EncodedTranscript]) -> list[list[EncodedTranscript]]:
-    """Sort rows by length and cut them into full batches; an incomplete last batch is dropped."""
+    """Sort rows by length and cut them into full batches; the longest rows may be fewer."""
     batches, batch = [], []
     for row in sorted(rows, key=lambda row: len(row.tokens)):
         if (len(batch) + 1) * len(row.tokens) > TOKENS:
             batches.append(batch)
             batch = []
         batch.append(row)
-    return batches
+    return [*batches, batch]
 
 
 def start_agent(recipe: AgentRecipe) -> Training:
-    """A training at step 0, with new weights."""
-    model = make_agent_model(make_agent_tokenizer(), recipe.seed)
+    """A training at step 0."""
+    model = make_agent_model(make_agent_tokenizer(), recipe.seed, recipe.start)
     teacher = CausalTeacher(model.config.hidden_size)
     for weight in teacher.parameters():  # otherwise these losses would at first outweigh the rest
         torch.nn.init.zeros_(weight)
@@ -102,26 +119,29 @@ def learn_agent(
 
 
 def take_agent_steps(training: Training, recipe: AgentRecipe) -> Iterator[dict[str, float]]:
-    """Take the remaining steps; yield the losses of each."""
-    chunk = None
+    """Take the remaining steps; yield the losses of each. An agent that learns on is measured
+    first, so that it is known what it needs.
+    """
+    chunk, before = None, measure_stages(training.model) if recipe.start else {}
     for step in range(training.step, recipe.steps):
         if chunk is None or step % CHUNK == 0:
-            chunk = draw_chunk(step // CHUNK, recipe)
-        is_shallow = step < FIRST * recipe.steps
+            measured = [before, *training.curves][-1]
+            chunk = draw_chunk(step // CHUNK, recipe, measured)
+        is_shallow = not recipe.start and step < FIRST * recipe.steps
         yield learn_agent(training, chunk[step % CHUNK], recipe.rate(step), is_shallow)
 
 
-def measure_plays(model: torch.nn.Module) -> dict:
-    """The shares of turns and of tokens that are right, and of turns by stage."""
-    judged = judge_plays(model, draw_plays(PLAYS))
+def measure_stages(model: torch.nn.Module) -> dict:
+    """The share of turns that are right, and `share_right` of each stage and lesson."""
+    judged = judge_plays(model, list(draw_turns(TURNS)))
     turns = sum(turn.right for turn in judged) / len(judged)
-    tokens = sum(turn.right_tokens for turn in judged) / sum(turn.tokens for turn in judged)
-    return {"turns": round(turns, 4), "tokens": round(tokens, 4), **share_right(judged)}
+    shares = {stage: round(share_right(of), 4) for stage, of in by_stage(judged).items()}
+    return {"turns": round(turns, 4), **shares}
 
 
 def train_agent(out: Path, recipe: AgentRecipe, threads: int = 1) -> None:
     """Train the agent, resuming from its checkpoint if there is one, and write it to `out`."""
     torch.set_num_threads(threads)
     training, take_steps = start_agent(recipe), partial(take_agent_steps, recipe=recipe)
-    run_training(training, out, take_steps, measure_plays, EVALUATE_EVERY)
+    run_training(training, out, take_steps, measure_stages, EVALUATE_EVERY)
     write_trained(training, make_agent_tokenizer(), out, {"device": "cpu"})

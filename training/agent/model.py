@@ -9,15 +9,18 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 import training.causal  # noqa: F401 (the model asks for its attention by name)
 from training.words import order_numbers
 
-WIDTH, HEADS, KEYS, FEED_FORWARD = 128, 4, 2, 256  # KEYS: heads of keys and values
+WIDTH, HEADS, KEYS, FEED_FORWARD = 128, 4, 4, 256  # KEYS: heads of keys and values
 LAYERS, ADDED, SHARED = 7, 2, 3  # all layers, those added in training, and those before them
 POSITIONS = 4096
 SPREAD = 0.02  # standard deviation of the initial weights
 
 
-def make_agent_model(tokenizer: PreTrainedTokenizerFast, seed: int) -> LlamaForCausalLM:
-    """Make an untrained model for a tokenizer. Its embeddings of numbers are initialised so that
-    near numbers are similar. The added layers read the stream, but write nothing yet.
+def make_agent_model(
+    tokenizer: PreTrainedTokenizerFast, seed: int, start: str = ""
+) -> LlamaForCausalLM:
+    """Make an untrained model for a tokenizer, or read that of the folder `start`. Its embeddings
+    of numbers are initialised so that near numbers are similar. The added layers read the stream,
+    but write nothing yet.
     """
     torch.manual_seed(seed)
     config = LlamaConfig(
@@ -34,16 +37,20 @@ def make_agent_model(tokenizer: PreTrainedTokenizerFast, seed: int) -> LlamaForC
         eos_token_id=1,
         bos_token_id=None,
     )
-    model = LlamaForCausalLM(config)
+    if start:
+        model = LlamaForCausalLM.from_pretrained(start, dtype=torch.float32)
+    else:
+        model = LlamaForCausalLM(config)
     model.set_attn_implementation("remembering")
     with torch.no_grad():
-        embedding = model.get_input_embeddings().weight
-        embedding /= SPREAD
-        order_numbers(model, tokenizer)
-        embedding *= SPREAD
-        for layer in model.model.layers[SHARED : SHARED + ADDED]:
-            layer.self_attn.o_proj.weight.zero_()
-            layer.mlp.down_proj.weight.zero_()
+        if not start:
+            embedding = model.get_input_embeddings().weight
+            embedding /= SPREAD
+            order_numbers(model, tokenizer)
+            embedding *= SPREAD
+            for layer in model.model.layers[SHARED : SHARED + ADDED]:
+                layer.self_attn.o_proj.weight.zero_()
+                layer.mlp.down_proj.weight.zero_()
         # at its first call, a model finds the layers whose states it returns later
         model(torch.zeros(1, 1, dtype=torch.long), output_hidden_states=True)
     return model

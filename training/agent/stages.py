@@ -1,36 +1,36 @@
-"""Measures how well the agent plays, stage by stage and in closed loop."""
+"""Measures what the agent can do, stage by stage: the gate before systems are compared."""
 
+import itertools
 import random
-from collections import defaultdict
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from math import nan
 from pathlib import Path
 from typing import NamedTuple
 
+import pandas as pd
 import torch
+from scipy.stats import binomtest
 from tqdm import tqdm
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from ircot_laboratory.make import make_dataset
 from ircot_laboratory.world.encyclopedia import make_world
 from ircot_laboratory.world.records import Riddle
-from ircotlib.datasets import find_dataset, score
-from ircotlib.engine.cache import Calls
-from ircotlib.engine.scheduler import run
 from ircotlib.errors import DataError
-from ircotlib.experiment.setup import open_setup, program_of
-from ircotlib.parameters import read_parameters
 from ircotlib.systems import System
 from training.agent.draw_transcripts import (
+    LESSONS,
     STYLES,
     Play,
     draw_agent_question,
-    famous_library,
     play_turns,
-    taught_systems,
+    taught_stages,
 )
+from training.agent.drills import drill_comparison
 from training.agent.encode import EncodedTranscript, encode_transcript, make_batch
-from training.agent.lessons import draw_lesson, known_facts
+from training.agent.lessons import FACTS, draw_lesson, known_facts
 from training.agent.sources import locate_sources
 from training.agent.transcripts import join_turns
 from training.agent.words import make_agent_tokenizer
@@ -38,17 +38,26 @@ from training.teachers.library import Library
 from training.teachers.mind import Mind
 
 HELD_OUT = 7  # the seed of the held-out world; the default laboratory has another
+LEAST = 0.95  # of what bears a turn, and of verdicts, must be right before systems are compared
+ANSWERS = re.compile(  # what follows is the answer, a verdict in the group
+    r"(?:[Aa]nswer is:? |[Aa]nswer: |A: |^\s*|Finish\[|\[\")(yes|no|supports|refutes)\b", re.I
+)
 
 
 class JudgedTurn(NamedTuple):
-    """A turn of the agent; `right`: whether all of its tokens that the agent can know are right."""
+    """A turn of the agent, given gold replies before it. `right`: whether all tokens are that it
+    can know; `bearing`: how many name, value, number or verdict tokens there are, and `found`: how
+    many of them are right; `verdict`: whether its yes or no, or SUPPORTS or REFUTES, is right, and
+    the words before by which two values are said to be equal, or one to be earlier.
+    """
 
     system: str
     stage: str
     dataset: str
     right: bool
-    tokens: int
-    right_tokens: int
+    bearing: int
+    found: int
+    verdict: bool | None
 
 
 @cache
@@ -57,18 +66,35 @@ def held_out_library() -> Library:
     return Library(make_world(HELD_OUT, 1200))
 
 
-def draw_plays(count: int, seed: int = 0) -> list[Play]:
-    """The plays of `count` questions of a held-out world, systems and data sets taking turns, and
-    of a lesson for every 20 questions.
+@cache
+def bearing_words() -> frozenset[str]:
+    """The words of all names and values that a play may be about."""
+    texts = {text for fact, value in known_facts().items() for text in (fact.subject, value)}
+    for entity, about in held_out_library().world.entities.items():
+        texts |= {entity, *about.facts.values()}
+    words = (word for text in texts for word in re.findall(r"\w+", text))
+    return frozenset(word for word in words if word not in ("of", "the", "The", "and", "in", "a"))
+
+
+def draw_turns(least: int, seed: int = 0) -> Iterator[Play]:
+    """Plays on a held-out world in which each stage has `least` turns or more, its systems and the
+    data sets taking turns; and as many lessons and comparisons.
     """
-    rng, library, systems = random.Random(f"evaluate {seed}"), held_out_library(), []
-    plays = [Play(draw_lesson(rng), "lesson") for _ in range(count // 20)]
-    for number in range(count):
-        systems = systems or list(taught_systems().values())
-        dataset = STYLES[number % len(STYLES)]
-        riddle = draw_agent_question(library, dataset, rng)
-        plays += play_out(systems.pop(), riddle, library, rng)
-    return plays
+    rng, library = random.Random(f"gate {seed}"), held_out_library()
+    yield from (Play(draw_lesson(rng), "lesson") for _ in range(-(-least // FACTS)))
+    yield from (Play(drill_comparison(library, rng), "comparison") for _ in range(least))
+    turns = Counter()
+    for stage, systems in taught_stages().items():
+        for number in itertools.count():
+            if turns[stage] >= least or number >= 20 * least:
+                break
+            system = systems[number // len(STYLES) % len(systems)]
+            riddle = draw_agent_question(library, STYLES[number % len(STYLES)], rng)
+            for play in play_out(system, riddle, library, rng):
+                spans = [span.stage for span in play.transcript.spans if span.knowable]
+                if stage in spans:
+                    turns.update(spans)
+                    yield play
 
 
 def play_out(system: System, riddle: Riddle, library: Library, rng: random.Random) -> list[Play]:
@@ -78,22 +104,10 @@ def play_out(system: System, riddle: Riddle, library: Library, rng: random.Rando
     return [Play(transcript, system.name, riddle.dataset) for transcript in located]
 
 
-def measured_plays(system: System, questions: int, seed: int = 0) -> Iterable[Play]:
-    """The plays of a system on questions of the default laboratory, its data sets taking turns."""
-    rng, library = random.Random(f"measure {system.name} {seed}"), famous_library()
-    for number in range(questions):
-        riddles = make_dataset(STYLES[number % len(STYLES)]).riddles
-        yield from play_out(system, riddles[number // len(STYLES)], library, rng)
-
-
 @torch.no_grad()
-def judge_tokens(
-    model, plays: Sequence[Play], rows: int = 8
-) -> Iterator[tuple[Play, EncodedTranscript, list[bool]]]:
-    """Whether each token that the agent writes is right, given the gold text before it: the most
-    probable one, or one that it cannot know; in the order of the rows of "written".
-    """
-    order = sorted(plays, key=lambda play: len(play.transcript.text))
+def judge_plays(model, plays: Iterable[Play], rows: int = 8) -> list[JudgedTurn]:
+    """Judge each turn that the agent can know, given the gold text before it."""
+    order, judged = sorted(plays, key=lambda play: len(play.transcript.text)), []
     for first in range(0, len(order), rows):
         some = order[first : first + rows]
         encoded = [encode_transcript(play.transcript) for play in some]
@@ -101,74 +115,73 @@ def judge_tokens(
         row, at, token = batch["written"].T
         states = model.base_model(batch["input_ids"].to(model.device)).last_hidden_state
         right = model.lm_head(states[row, at]).argmax(-1).cpu() == token
-        right |= batch["weights"] < 1
         for number, (play, own) in enumerate(zip(some, encoded, strict=True)):
-            yield play, own, right[row == number].tolist()
-
-
-def judge_plays(model, plays: Sequence[Play]) -> list[JudgedTurn]:
-    """Judge each turn, given the gold text before it: right if all of its tokens are."""
-    judged = []
-    for (transcript, system, dataset), encoded, right in judge_tokens(model, plays):
-        first = 0
-        for span, count in zip(transcript.spans, encoded.counts, strict=True):
-            tokens = right[first : first + count]
-            first += count
-            if span.knowable:
-                about = system, span.stage, dataset
-                judged.append(JudgedTurn(*about, all(tokens), count, sum(tokens)))
+            judged += judge_turns(play, own, right[row == number].tolist())
     return judged
 
 
-def share_right(judged: Sequence[JudgedTurn], by: str = "stage") -> dict[str, float]:
-    """The share of turns that are right, for each value of a field of JudgedTurn."""
-    groups = defaultdict(list)
+def judge_turns(play: Play, encoded: EncodedTranscript, right: list[bool]) -> Iterator[JudgedTurn]:
+    """The turns of a play. `right`: of each written token, whether it is the most probable one."""
+    rows = iter(zip(encoded.at, right, strict=True))
+    for span, count in zip(play.transcript.spans, encoded.counts, strict=True):
+        said, own = play.transcript.text[span.start : span.end], list(itertools.islice(rows, count))
+        verdicts = {match.start(1) for match in ANSWERS.finditer(said)}
+        verdicts |= {decided.at - span.start for decided in play.transcript.concluded}
+        words = {at for match in re.finditer(r"\w+", said) for at in range(*match.span())
+                 if match[0] in bearing_words() or match[0].isdigit()}  # fmt: skip
+        known = [(at - span.start, ok) for at, ok in own if at is not None]
+        bearing = [ok for at, ok in known if at in words or at in verdicts]
+        judged = [ok for at, ok in known if at in verdicts]
+        if span.knowable:
+            about = play.system, span.stage, play.dataset, all(ok for _, ok in known)
+            yield JudgedTurn(*about, len(bearing), sum(bearing), all(judged) if judged else None)
+
+
+def share_right(turns: Sequence[JudgedTurn]) -> float:
+    """The share of bearing tokens that are right or, if less, of verdicts."""
+    verdicts = [turn.verdict for turn in turns if turn.verdict is not None]
+    share = sum(turn.found for turn in turns) / max(1, sum(turn.bearing for turn in turns))
+    return min(share, sum(verdicts) / len(verdicts)) if verdicts else share
+
+
+def by_stage(judged: Sequence[JudgedTurn]) -> dict[str, list[JudgedTurn]]:
+    """The turns of each stage, in the order in which stages are taught."""
+    groups = {stage: [] for stage in [*taught_stages(), *LESSONS]}
     for turn in judged:
-        groups[getattr(turn, by)].append(turn.right)
-    return {name: round(sum(group) / len(group), 3) for name, group in sorted(groups.items())}
+        groups.setdefault(turn.stage, []).append(turn)
+    return groups
 
 
-def measure_agent(folder: Path, questions: int, closed: int) -> dict:
-    """Measure the agent in a folder on this many questions for each system, turn by turn, and on
-    `closed` questions of each data set in closed loop. Raises DataError if it has other words.
+def tabulate_gate(judged: Sequence[JudgedTurn]) -> pd.DataFrame:
+    """The gate: a row for each stage and data set, and for "all", with exact 95% intervals of the
+    shares of bearing tokens and of verdicts, in percent, and whether it `passes`.
+    """
+    rows = []
+    for stage, turns in by_stage(judged).items():
+        for dataset in ("all", *STYLES):
+            some = [turn for turn in turns if dataset in ("all", turn.dataset)]
+            verdicts = [turn.verdict for turn in some if turn.verdict is not None]
+            counts = {"right": (sum(t.found for t in some), sum(t.bearing for t in some))}
+            counts |= {"verdicts_right": (sum(verdicts), len(verdicts))}
+            row = {"stage": stage, "dataset": dataset, "turns": len(some)}
+            for name, (hits, n) in counts.items():
+                low, high = binomtest(hits, n).proportion_ci() if n else (nan, nan)
+                shares = hits / n if n else nan, low, high
+                row |= {f"{name}_n": n} | dict(
+                    zip((name, f"{name}_low", f"{name}_high"), (100 * s for s in shares))
+                )
+            if some:
+                rows.append(row | {"passes": share_right(some) >= LEAST})
+    return pd.DataFrame(rows).round(1)
+
+
+def measure_gate(folder: Path, turns: int) -> pd.DataFrame:
+    """The gate of the agent in a folder, on this many turns of each stage. Raises DataError if it
+    has other words.
     """
     vocabularies = AutoTokenizer.from_pretrained(folder), make_agent_tokenizer()
     if len({frozenset(words.get_vocab().items()) for words in vocabularies}) > 1:
         raise DataError(f"{folder}: found a model with other words, expected the agent's")
     torch.set_num_threads(1)
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
-    judged = measure_stages(model, questions)
-    record = {"questions": questions, "turns": len(judged)}
-    record |= {f"by {name}": share_right(judged, name) for name in ("stage", "system", "dataset")}
-    return record | {"closed": list(close_loop(folder, closed)) if closed else []}
-
-
-def measure_stages(model, questions: int) -> list[JudgedTurn]:
-    """Judge every turn of every system on questions of the default laboratory."""
-    judged = []
-    for system in tqdm(taught_systems().values(), desc="stages"):
-        judged += judge_plays(model, list(measured_plays(system, questions)))
-    return judged
-
-
-def close_loop(folder: Path, questions: int) -> Iterator[dict]:
-    """Run every system on `questions` test questions of each data set, with the agent's own replies
-    and real retrieval. Yields for each system and data set the share of predictions without a
-    fault, and the mean of the system's measure.
-    """
-    p = read_parameters("mini", {"agent": str(folder), "test": questions, "dev": 30}).for_agent()
-    for dataset in STYLES:
-        setup = open_setup(p, dataset, "evaluate_agent")
-        for system in taught_systems().values():
-            setting = {name: values[0] for name, values in setup.grid(system).items()}
-            programs = {q.id: program_of(setup, system, **setting)(q) for q in setup.test}
-            outcomes, _ = run(programs, setup.backends, Calls())
-            predictions = [outcomes[question.id].result for question in setup.test]
-            measure, pairs = (
-                system.measure(find_dataset(dataset)),
-                zip(setup.test, predictions, strict=True),
-            )
-            parsed = sum(not prediction.fault for prediction in predictions) / len(predictions)
-            mean = sum(score(*pair)[measure] for pair in pairs) / len(predictions)
-            about = {"system": system.name, "dataset": dataset, "measure": measure}
-            yield about | {"parsed": round(parsed, 3), "mean": round(mean, 3)}
+    return tabulate_gate(judge_plays(model, tqdm(draw_turns(turns), desc="plays")))
