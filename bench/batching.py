@@ -1,11 +1,10 @@
 """The benchmark behind the claims about the speed of models: python -m bench.batching, or make
 bench. Writes figures/bench_batching.csv.
 
-It answers the same questions of the laboratory, with a shipped model and demonstrations, in several
-ways: all questions in full batches, and one question after another, as the papers' released
-programs do; with a causal model, every prompt read whole, the prefix that a batch shares read once,
-and no prefix read twice. It measures CPU seconds of one process with one thread, starting from
-empty call caches. Expect the ratios, not the seconds, to be similar on other machines.
+It answers the same questions of the laboratory in several ways: all in full batches, and one after
+another, as the papers' released programs do; with a causal model, every prompt read whole, the
+prefix that a batch shares read once, and no prefix read twice. It measures CPU seconds of one
+thread, from empty call caches: expect the ratios to be similar on other machines.
 """
 
 import time
@@ -36,9 +35,7 @@ Build = Callable[[Question], Program]
 
 
 def transcript(question: Question, *, prompt: Prompt, steps: int = 4) -> Program:
-    """Write and retrieve in turn. The prompt is one text that grows only at its end, as in Self-Ask
-    and ReAct.
-    """
+    """Write and retrieve in turn, in a prompt that grows only at its end, as in Self-Ask."""
     text, written = prompt(question), []
     for _ in range(steps):
         written.append((yield Generate(text, SENTENCE, 60)))
@@ -48,9 +45,7 @@ def transcript(question: Question, *, prompt: Prompt, steps: int = 4) -> Program
 
 
 def answer_all(setup: Setup, build: Build, at_once: int) -> tuple[dict[str, str], int]:
-    """Answer the setup's test questions, `at_once` of them in one run; return the answers, and the
-    number of tokens written.
-    """
+    """The answers to the setup's test questions, so many `at_once`, and the tokens written."""
     answers, tokens = {}, 0
     for first in range(0, len(setup.test), at_once):
         programs = {q.id: build(q) for q in setup.test[first : first + at_once]}
