@@ -272,14 +272,14 @@ class ServerModel:
         usage = body.get("usage")
         read, written = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
         written = max(written, _count(usage, "total_tokens") - read)  # some leave thoughts out
-        sent = self.count_tokens(str(request.prompt)) // 2  # text never has so few
-        if 0 < read < sent and not self.warned:
-            found = f"{self.url} read {read:,} tokens of {sent:,} or more that were sent"
+        sent = self.count_tokens(str(request.prompt))
+        if 0 < read < sent // 2 and not self.warned:  # text never has so few
+            found = f"{self.url} read {read:,} tokens of {sent // 2:,} or more that were sent"
             does = "give it a larger window, or lower context_tokens"
             print(f"{self.name}: {found}: {does}", file=sys.stderr)
             self.warned = True
         if not read or not written:
-            read = self.count_tokens(str(request.prompt))
+            read = sent
             written = sum(self.count_tokens(t.thoughts + (t.text or "")) for t in texts)
         self.spent += self.price.of(read, written) if self.price else 0.0
         if not texts:

@@ -27,7 +27,7 @@ DRAWN_STYLES = (*STYLES, "musique", "2wikimultihopqa")  # twice: those with the 
 SHORT = tuple(dataset for dataset in DRAWN_STYLES if dataset != LONG)  # with short answers
 CLOSED = 0.3  # share of the plays, of those IN_MEMORY, about the famous entities, without any page
 DRILLED = 0.5  # share of the draws of DRILLS' stages that are drills, not plays
-LESSONS = {"lesson": 3, "comparison": 2}  # how much is learned of each, a stage being 1
+LESSONS = ("lesson", "comparison")  # taught beside the stages
 RECALLED = 8  # questions of a recall
 ONE_HOP = 0.15  # share of the questions with a single hop
 CHARACTERS = 2500  # upper limit for the transcripts kept of one play, if there are several
