@@ -51,7 +51,7 @@ class Depths(NamedTuple):
     """The number of layers after which a state must name the fact stated there (`stated`), the fact
     that the next words are about (`decided`), and how two values compare (`compared`). The layers,
     from 0, whose head 1 attends from one compared value back to the other (`comparing`), and from
-    where the outcome decides what is written back to the later value (`concluding`).
+    where a comparison decides what is written back to the value that is looked at (`concluding`).
     """
 
     stated: int = 4
@@ -83,7 +83,7 @@ def causal_losses(
 ) -> dict[str, torch.Tensor]:
     """The losses of a batch by name. `batch`: `input_ids` [rows, length], some of the CAUSAL_TABLES
     (positions.py), and perhaps `weights` of the written tokens; `knowing`: the weight of the losses
-    at `depths`.
+    at `depths`, apart from `concluding`.
     """
     out = model.base_model(batch["input_ids"], output_hidden_states=True, use_cache=False)
     layers = model.base_model.layers  # of a GPT-NeoX or a Llama
@@ -118,7 +118,7 @@ def causal_losses(
         losses["comparing"] = knowing * compared
     if len(table := batch.get("concluded", ())):
         looks = weights_at(attentions[depths.concluding], 1, *table.T)
-        losses["concluding"] = knowing * looking_loss([looks])
+        losses["concluding"] = looking_loss([looks])  # with less weight it is not learned
     return losses
 
 

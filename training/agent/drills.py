@@ -16,20 +16,12 @@ from training.teachers.mind import Mind
 from training.teachers.planning import nested_question
 from training.teachers.play import question_of
 
-COMPARING = (  # data sets and kinds of questions of the drills
-    ("hotpotqa", "comparison"),
-    ("hotpotqa", "comparison"),
-    ("2wikimultihopqa", "comparison"),
-    ("2wikimultihopqa", "comparison"),
-    ("2wikimultihopqa", "bridge_comparison"),
-    ("strategyqa", "time"),
+COMPARING = (  # data sets and kinds of questions of the drills; those that name one of two, twice
+    *(("hotpotqa", "comparison"), ("2wikimultihopqa", "comparison")) * 2,
+    *(("2wikimultihopqa", "bridge_comparison"),) * 2,
     ("strategyqa", "time"),
     ("strategyqa", "same"),
-    ("strategyqa", "same"),
-    ("strategyqa", "same"),
     ("strategyqa", "place"),
-    ("strategyqa", "place"),
-    ("fever", "bridge_claim"),
     ("fever", "bridge_claim"),
 )
 RECALLING = "direct/direct"  # the stage that answers at once from memory

@@ -73,6 +73,9 @@ def _fill(
     for at, other, outcome in transcript.compared:
         if at in token and other in token:
             tables["compared"].append((token[at], token[other], outcome))
+    for at, word, outcome in transcript.asked:  # like a value, the place must know the outcome
+        if at in token and word in token:
+            tables["compared"].append((token[at] - 1, token[word], outcome))
     for at, source in transcript.concluded:
         if at in token and source in token:
             tables["concluded"].append((token[at] - 1, token[source]))

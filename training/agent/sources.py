@@ -9,6 +9,7 @@ from ircot_laboratory.official.contexts import find_sentence
 from ircot_laboratory.world.records import Fact
 from ircotlib.prompting.prompt import TITLE
 from training.agent.transcripts import (
+    AskedOrder,
     ComparedPair,
     ConcludedAt,
     CopiedName,
@@ -25,6 +26,7 @@ WORDS = r"\w+|\W"
 THUS = "Thus, "  # begins a conclusion
 LEAD = r"(?:^\s*|(?:[Aa]nswer is:?|Answer:|A:) |\[\")"  # what stands before an answer
 END = r"(?=[.\n\"\]]|$)"  # and after it
+ORDER = re.compile(r"\b(?:first|last|earlier|later)\b")  # asks for one of two names
 CHOSEN = re.compile(r"The best choice is (\d+)")  # a vote
 
 
@@ -36,8 +38,10 @@ def locate_sources(transcript: Transcript, mind: Mind) -> Transcript:
     transcript.decided += _find_begun(transcript, mind)
     transcript.inferred = list(_find_inferred(transcript, mind))
     compared = _find_compared(transcript, mind)
-    transcript.compared = list(dict.fromkeys(compared.values()))
-    transcript.concluded = [ConcludedAt(at, pair.at) for at, pair in compared.items()]
+    transcript.inferred = list(dict.fromkeys(transcript.inferred))
+    transcript.compared = list(dict.fromkeys(pair for pair, _ in compared.values()))
+    transcript.concluded = [ConcludedAt(at, source) for at, (_, source) in compared.items()]
+    transcript.asked = list(_find_asked(transcript, mind))
     return transcript
 
 
@@ -132,15 +136,44 @@ def _find_inferred(transcript: Transcript, mind: Mind) -> Iterator[InferredFact]
             yield InferredFact(at, fact, back)
 
 
-def _find_compared(transcript: Transcript, mind: Mind) -> dict[int, ComparedPair]:
-    """Where a comparison decides what is written, and its values: of several, the last pair."""
-    pairs: dict[int, ComparedPair] = {}
+def _find_compared(transcript: Transcript, mind: Mind) -> dict[int, tuple[ComparedPair, int]]:
+    """Where a comparison decides what is written, its values (of several, the last pair), and the
+    one to look at: that of the name that is written, or the later one. At a value it must be known
+    which of the names it is about.
+    """
+    pairs: dict[int, tuple[ComparedPair, int]] = {}
     for conclusion in mind.conclusions:
         for at in _find_decisive(transcript, conclusion):
-            pair = _find_values(transcript, mind, conclusion, at)
-            if pair and (at not in pairs or pairs[at] < pair):
-                pairs[at] = pair
+            if places := _find_values(transcript, mind, conclusion, at):
+                (other, a), (here, b) = sorted(places)
+                source = here
+                names = zip(named_subjects(mind.riddle), places, conclusion.facts, strict=False)
+                for name, (place, value), fact in names:
+                    if (name in conclusion.text) != (name in conclusion.otherwise):
+                        source = place if name in conclusion.text else source
+                        after = place + len(value) - last_word(value)
+                        about = Fact(name, fact.relation)
+                        transcript.inferred.append(InferredFact(after, about, 1))
+                pair = ComparedPair(here, other, _compare(a, b))
+                pairs[at] = max(pairs.get(at, (pair, source)), (pair, source))
     return pairs
+
+
+def _find_asked(transcript: Transcript, mind: Mind) -> Iterator[AskedOrder]:
+    """The word of the question that says whether the earlier or the later one is to be named."""
+    asked = ORDER.search(mind.riddle.text)
+    for at, _ in transcript.concluded if asked else ():
+        question = transcript.text.rfind(mind.riddle.text, 0, at)
+        if question >= 0:
+            outcome = EARLIER if asked[0] in ("first", "earlier") else LATER
+            yield AskedOrder(at, question + asked.start(), outcome)
+
+
+def _compare(a: str, b: str) -> int:
+    """How the value b compares with an earlier one."""
+    if a == b or not (a.isdigit() and b.isdigit()):
+        return SAME if a == b else DIFFERENT
+    return LATER if a < b else EARLIER
 
 
 def _find_decisive(transcript: Transcript, conclusion: ComparedConclusion) -> Iterator[int]:
@@ -157,8 +190,10 @@ def _find_decisive(transcript: Transcript, conclusion: ComparedConclusion) -> It
 
 def _find_values(
     transcript: Transcript, mind: Mind, conclusion: ComparedConclusion, at: int
-) -> ComparedPair | None:
-    """The compared values: where sentences end with them, else where pages state them."""
+) -> list[tuple[int, str]]:
+    """The places and texts of the two compared values, if they are found before `at`: where
+    sentences end with them, else where pages state them.
+    """
     text, values, sought = transcript.text[:at], list(conclusion.values), mind.riddle.sought
     known = {stated.fact: stated.known for stated in transcript.stated}
     places = [next(reversed(_mentions(text, value)), None) for value in values]
@@ -171,11 +206,8 @@ def _find_values(
         named = asked + mind.riddle.text.rindex(sought) + last_word(sought) if asked >= 0 else None
         places, values = [named, places[0]], [sought, values[0]]
     if None in places or places[0] == places[1] or max(places) >= at:
-        return None
-    (other, a), (here, b) = sorted(zip(places, values, strict=True))
-    if a == b or not (a.isdigit() and b.isdigit()):
-        return ComparedPair(here, other, SAME if a == b else DIFFERENT)
-    return ComparedPair(here, other, LATER if a < b else EARLIER)
+        return []
+    return list(zip(places, values, strict=True))
 
 
 def _mentions(text: str, value: str) -> list[int]:

@@ -74,6 +74,16 @@ class ConcludedAt(NamedTuple):
     source: int
 
 
+class AskedOrder(NamedTuple):
+    """A place just before which the agent must know which of two values is asked for, the word of
+    the question that says so, and the outcome that it asks for (positions.py).
+    """
+
+    at: int
+    word: int
+    outcome: int
+
+
 @dataclass
 class Transcript:
     """A text, the spans that the agent writes, and where their words come from; all positions are
@@ -93,6 +103,7 @@ class Transcript:
     inferred: list[InferredFact] = field(default_factory=list)
     compared: list[ComparedPair] = field(default_factory=list)
     concluded: list[ConcludedAt] = field(default_factory=list)
+    asked: list[AskedOrder] = field(default_factory=list)
     made_up: list[tuple[int, int]] = field(default_factory=list)
 
 
@@ -104,6 +115,7 @@ POSITIONS = {  # the lists of a transcript, and the fields of their members that
     "inferred": ("at",),
     "compared": ("at", "other"),
     "concluded": ("at", "source"),
+    "asked": ("at", "word"),
 }
 
 
