@@ -44,6 +44,7 @@ PAPERS = ("IRCoT", "IRCoT QA", "SearChain")  # what the two papers propose: in b
 COLUMN, PAGE, ROW = 3.3, 6.3, 0.135  # inches: a column and a page of a paper, a system's row
 DOT = {"linestyle": "", "marker": "o", "markersize": 4}
 PAPER = DOT | {"markerfacecolor": "none", "markeredgecolor": "black", "markeredgewidth": 0.8}
+GOLD = {"linestyle": "", "marker": "|", "color": "black"}  # of a program with right replies
 CHANCE = {"color": "black", "linestyle": ":", "linewidth": 0.8}
 CORRECT = {"edgecolor": "#2f7d4f", "linewidth": 1.5}  # a node on the correct path
 SHAPES = "osD^vP"  # of marks: lines are also told by these
@@ -162,16 +163,26 @@ def _explain(table: pd.DataFrame) -> list[Line2D]:
     return handles
 
 
-def draw_front(means: pd.DataFrame, title: str) -> Figure:
-    """All systems, the best first: the mean of each with its interval, and beside it the tokens
-    that it takes. `means`: of `head_to_head.average`, with the columns of `compare_means`.
+def draw_front(means: pd.DataFrame, apart: pd.DataFrame, title: str) -> Figure:
+    """All systems, the best first: the mean of each with its interval, the data sets `apart` with
+    two classes, and the tokens. `means`: of `head_to_head.average`, with the columns of
+    `compare_means` and `gold`, the mean with right replies; `apart`: rows of `compare_all`.
     """
     rows = means.sort_values(["mean", "tokens"], ascending=[False, True], kind="stable")
-    shape = {"figsize": (PAGE, 1.2 + ROW * len(rows)), "width_ratios": [2, 1], "sharey": True}
-    figure, (left, right) = subplots(1, 2, **shape)
-    _draw_rows(left, rows, list(rows["system"]), "system")
+    rows, apart = (table.drop(columns="reported") for table in (rows, apart))  # see draw_dots
+    names, sets = list(rows["system"]), list(dict.fromkeys(apart["dataset"]))
+    shape = {"figsize": (PAGE, 1.2 + ROW * len(rows)), "sharey": True}
+    shape["width_ratios"] = [2, *(0.7 for _ in sets), 1]
+    figure, (left, *middle, right) = subplots(1, 2 + len(sets), **shape)
+    _draw_rows(left, rows, names, "system")
+    left.plot(rows["gold"], range(len(rows)), **GOLD)
     left.set_xlabel("right answers, %")
-    colors = [family_of(name)[1] for name in rows["system"]]
+    for axis, name in zip(middle, sets, strict=True):
+        of_set = apart[(apart["dataset"] == name) & apart["system"].isin(names)]
+        _draw_rows(axis, of_set, names, "system")
+        axis.axvline(50, **CHANCE)
+        axis.set_xlabel(f"{title_of(name)}, %")
+    colors = [family_of(name)[1] for name in names]
     right.scatter(rows["tokens"], range(len(rows)), 16, colors)
     right.set(xlabel="tokens a question", xscale="log")
     right.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
@@ -180,8 +191,10 @@ def draw_front(means: pd.DataFrame, title: str) -> Figure:
     for y in (rows["p_holm"].to_numpy() >= LEVEL).nonzero()[0]:
         for axis in (left, right):
             axis.axhspan(y - 0.5, y + 0.5, color=BAND, linewidth=0, zorder=0)
-    band = Patch(color=BAND, label="no significant difference from SearChain")
-    return finish(figure, title, [*_explain(means), band])
+    marks = [Line2D([], [], label="with right replies", **GOLD)] if rows["gold"].notna().any() else []
+    marks += [Line2D([], [], label="chance", **CHANCE)] if sets else []
+    marks.append(Patch(color=BAND, label="no significant difference from SearChain"))
+    return finish(figure, title, [*_explain(rows), *marks])
 
 
 def draw_causes(causes: pd.DataFrame, title: str) -> Figure:

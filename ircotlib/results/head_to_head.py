@@ -1,6 +1,7 @@
 """Every system of both papers on the same questions, with one model and retriever (ours)."""
 
 from collections.abc import Sequence
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -50,6 +51,13 @@ def of_first_measure(table: pd.DataFrame) -> pd.DataFrame:
 def of_answers(table: pd.DataFrame) -> pd.DataFrame:
     """The rows of data sets whose answers are right or wrong: not of whole texts, as ELI5's."""
     return table[first_measures(table) != TEXTS]
+
+
+def of_open_answers(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of data sets of which a guess is not right half of the time; or all `of_answers`."""
+    answers = of_answers(table)
+    opened = answers[~answers["dataset"].isin(TWO_CLASSES)]
+    return opened if len(opened) else answers
 
 
 def first_measures(table: pd.DataFrame) -> pd.Series:
@@ -105,22 +113,26 @@ def average(table: pd.DataFrame) -> pd.DataFrame:
 
 def compare_means(runs: pd.DataFrame) -> pd.DataFrame:
     """By system: the 95% interval of the mean of `average` (bootstrap over each data set's
-    questions), the difference to SearChain, its interval, exact p, and p corrected (Holm).
+    questions), the difference to SearChain, its interval, exact p, and p corrected (Holm); and
+    `same_as`: the system that answers each question as well, which is compared in its place.
     """
     of_datasets = runs.groupby("dataset", sort=False)
     scores = [_by_system(rows, measures_of(dataset)[0]) for dataset, rows in of_datasets]
     systems = pd.concat(scores, join="inner").columns if scores else []
     scores = [100 * of_dataset[systems] for of_dataset in scores]
+    joined = pd.concat(scores) if scores else pd.DataFrame()
+    same = {b: a for a, b in combinations(systems, 2) if joined[a].equals(joined[b])}
     table, rival = pd.DataFrame(index=systems, columns=CERTAIN, dtype=float), RIVALS["searchain"]
     if scores:
         table[["low", "high"]] = _interval(scores)
     if rival in systems and len(systems) > 1:
-        differences = [one.drop(columns=rival).sub(one[rival], axis=0) for one in scores]
-        others = differences[0].columns
+        compared = [name for name in systems if name != rival and name not in same]
+        differences = [one[compared].sub(one[rival], axis=0) for one in scores]
         p = pd.concat([one / len(one) for one in differences]).apply(statistics.paired_p)
-        table.loc[others, "difference"] = sum(one.mean() for one in differences) / len(scores)
-        table.loc[others, ["difference_low", "difference_high"]] = _interval(differences)
-        table.loc[others, "p"], table.loc[others, "p_holm"] = p, statistics.holm(p)
+        table.loc[compared, "difference"] = sum(one.mean() for one in differences) / len(scores)
+        table.loc[compared, ["difference_low", "difference_high"]] = _interval(differences)
+        table.loc[compared, "p"], table.loc[compared, "p_holm"] = p, statistics.holm(p)
+    table["same_as"] = [same.get(name, "") for name in table.index]
     digits = dict.fromkeys(CERTAIN, 2) | {"p": 4, "p_holm": 4}
     return table.round(digits).rename_axis("system").reset_index()
 

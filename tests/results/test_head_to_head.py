@@ -101,14 +101,20 @@ def test_how_certain_the_means_are():
     runs = head_to_head.of_answers(pd.concat([*runs, *texts], ignore_index=True))
     table = head_to_head.compare_means(runs).set_index("system")
     assert set(table.index) == {*six}  # Self-Ask was not run on both
-    assert list(table.loc["SearChain"].dropna()) == [100, 100]
+    assert list(table.loc["SearChain", ["low", "high", "same_as"]]) == [100, 100, ""]
     dsp, cot = table.loc["DSP"], table.loc["CoT"]
     assert dsp["difference"] == pytest.approx(-(100 + 200 / 3) / 2, abs=0.01)
     assert dsp["low"] == 0 and dsp["difference_high"] == dsp["high"] - 100 <= -50
     assert dsp["p"] == round(2 / 2**8, 4) and cot["p"] == 1  # eight losses; one
     assert dsp["p_holm"] == round(4 / 2**8, 4) and cot["difference"] == pytest.approx(-8.33)
+    twin = runs[runs["system"] == "DSP"].assign(system="DSP again")
+    both = head_to_head.compare_means(pd.concat([runs, twin])).set_index("system")
+    assert both.loc["DSP again", "same_as"] == "DSP" and both.loc["DSP again", "low"] == 0
+    assert both["p_holm"].dropna().equals(table["p_holm"].dropna())  # not compared twice
     alone = head_to_head.compare_means(runs[runs["system"] == "CoT"])
     assert alone["p"].isna().all() and len(alone) == 1
+    assert set(head_to_head.of_open_answers(runs)["dataset"]) == {"hotpotqa"}
+    assert len(head_to_head.of_open_answers(runs[runs["dataset"] == "fever"]))
     assert head_to_head.compare_means(runs[:0]).empty
 
 

@@ -3,6 +3,7 @@ and lessons in what the agent knows by heart.
 """
 
 import random
+from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple
 
@@ -178,13 +179,14 @@ def _choose(transcripts: list[Transcript], rng: random.Random) -> list[Transcrip
     return chosen
 
 
-def play_turns(system: System, mind: Mind, closed: bool = False) -> list[Turn]:
+def play_turns(
+    system: System, mind: Mind, closed: bool = False, setting: Mapping | None = None
+) -> list[Turn]:
     """Play a system on a question and return its turns. `closed`: without pages, so that only the
-    first turn of SearChain is of use.
+    first turn of SearChain is of use; `setting`: None, drawn as in training.
     """
-    setting = dict(SHORTER.get(system.name, {}))
-    for name, values in CHOICES.get(system.name, {}).items():
-        setting[name] = mind.rng.choice(values)
+    drawn = {name: mind.rng.choice(of) for name, of in CHOICES.get(system.name, {}).items()}
+    setting = SHORTER.get(system.name, {}) | drawn if setting is None else dict(setting)
     if system.module == "searchain":
         setting["long_form"] = mind.is_long
     if system.module == MODULE:

@@ -16,7 +16,7 @@ from ircotlib.program import Duplicate, Extract, Extracted, NearestTitle, Reques
 from ircotlib.retrieval.bm25 import BM25
 from ircotlib.retrieval.corpus import write_corpus
 
-MISSED = 0.08  # share of the retrievals whose best paragraph is left out
+MISSED = 0.08  # in training
 SURE, UNSURE = (8.0, 2.0), (-4.0, 3.0)  # mean and standard deviation of the reader's confidence
 MISREAD = 0.03  # share of the answers stated in the paragraph that the reader does not find
 NOTHING = 0.3  # share of its wrong answers with low confidence that are empty
@@ -24,10 +24,12 @@ MISLED = 0.1  # share of its wrong answers that have high confidence
 
 
 class Library:
-    """A world, and the answers to all requests about it that do not go to a model."""
+    """A world, and the answers to all requests about it that do not go to a model. `missed`: the
+    share of the retrievals whose best paragraph is left out.
+    """
 
-    def __init__(self, world: World):
-        self.world, self.by_kind = world, names_by_kind(world.entities)
+    def __init__(self, world: World, missed: float = MISSED):
+        self.world, self.by_kind, self.missed = world, names_by_kind(world.entities), missed
         self._passages = {
             passage.text: passage for page in world.pages.values() for passage in page
         }
@@ -58,7 +60,7 @@ class Library:
                 return self._extract(passage, fact_asked(request.query), rng)
 
     def _retrieve(self, request: Retrieve, rng: random.Random) -> tuple[Paragraph, ...]:
-        missed = request.titles is None and rng.random() < MISSED
+        missed = request.titles is None and rng.random() < self.missed
         hits = self.backend.search(request.query, request.k + missed, request.titles)
         return tuple(paragraph for paragraph, _ in hits)[missed:]
 

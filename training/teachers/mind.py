@@ -13,7 +13,7 @@ from ircot_laboratory.world.encyclopedia import draw_value
 from ircot_laboratory.world.names import PARTS
 from ircot_laboratory.world.records import Entity, Fact, Passage, Riddle
 from ircot_laboratory.world.relations import Relation
-from ircotlib.data import Paragraph
+from ircotlib.data import Paragraph, Prediction
 from training.teachers.conclusions import ComparedConclusion, compared_steps, conclude_from, rename
 from training.teachers.library import Library, value_in
 
@@ -49,7 +49,7 @@ class Mind:
     `phrases`: the fact of each noun phrase. `conclusions`: what it has concluded from comparisons.
     `seen`: the passages that its prompts have shown. `retrieved`: the paragraphs that its program
     retrieved last; `feedback`: the situation (play.Situation) of SearChain's last feedback;
-    `notes`: what a teacher keeps from turn to turn.
+    `notes`: what a teacher keeps from turn to turn; `prediction`: what its program returned.
     """
 
     riddle: Riddle
@@ -68,6 +68,7 @@ class Mind:
     retrieved: Sequence[Paragraph] = ()
     feedback: object = None
     notes: dict[str, object] = field(default_factory=dict)
+    prediction: Prediction | None = None
 
     def __post_init__(self):
         self.worked = work_out(self.library.world, self.riddle, PLAIN)

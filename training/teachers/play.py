@@ -160,7 +160,8 @@ def play_program(
     while True:
         try:
             request = program.send(reply)
-        except StopIteration:
+        except StopIteration as end:
+            mind.prediction = end.value
             return turns
         if isinstance(request, Generate | Sample):
             drawn = [_take_turn(request, teachers) for _ in range(getattr(request, "n", 1))]
