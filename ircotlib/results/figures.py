@@ -163,13 +163,13 @@ def _explain(table: pd.DataFrame) -> list[Line2D]:
     return handles
 
 
-def draw_front(means: pd.DataFrame, apart: pd.DataFrame, title: str) -> Figure:
+def draw_means(means: pd.DataFrame, apart: pd.DataFrame, title: str) -> Figure:
     """All systems, the best first: the mean of each with its interval, the data sets `apart` with
     two classes, and the tokens. `means`: of `head_to_head.average`, with the columns of
     `compare_means` and `gold`, the mean with right replies; `apart`: rows of `compare_all`.
     """
     rows = means.sort_values(["mean", "tokens"], ascending=[False, True], kind="stable")
-    rows, apart = (table.drop(columns="reported") for table in (rows, apart))  # see draw_dots
+    apart = apart.drop(columns="reported")
     names, sets = list(rows["system"]), list(dict.fromkeys(apart["dataset"]))
     shape = {"figsize": (PAGE, 1.2 + ROW * len(rows)), "sharey": True}
     shape["width_ratios"] = [2, *(0.7 for _ in sets), 1]
@@ -191,7 +191,9 @@ def draw_front(means: pd.DataFrame, apart: pd.DataFrame, title: str) -> Figure:
     for y in (rows["p_holm"].to_numpy() >= LEVEL).nonzero()[0]:
         for axis in (left, right):
             axis.axhspan(y - 0.5, y + 0.5, color=BAND, linewidth=0, zorder=0)
-    marks = [Line2D([], [], label="with right replies", **GOLD)] if rows["gold"].notna().any() else []
+    marks = (
+        [Line2D([], [], label="with right replies", **GOLD)] if rows["gold"].notna().any() else []
+    )
     marks += [Line2D([], [], label="chance", **CHANCE)] if sets else []
     marks.append(Patch(color=BAND, label="no significant difference from SearChain"))
     return finish(figure, title, [*_explain(rows), *marks])

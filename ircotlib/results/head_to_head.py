@@ -97,18 +97,14 @@ def compare_all(runs: pd.DataFrame, p: Parameters) -> pd.DataFrame:
 
 
 def average(table: pd.DataFrame) -> pd.DataFrame:
-    """Each system's mean over all data sets by their first measures, with the papers' (SearChain
-    Table 6, Perf.), costs, and whether it is on the Pareto front. Only systems run on all.
+    """Each system's mean over all data sets by their first measures, and costs. Only systems run
+    on all.
     """
     first = of_first_measure(table)
     groups = first.groupby(["profile", "model", "retriever", "system"], sort=False)
     means = groups[["mean", *COSTS]].mean().round(2)
-    # a mean of the paper needs its value on each data set (Perf. (Avg) of SearChain Table 6)
-    means["reported"] = groups["reported"].agg(lambda values: values.mean(skipna=False)).round(2)
     means = means[groups.size() == first["dataset"].nunique()].reset_index()
-    means["tokens"] = means["tokens_in"] + means["tokens_out"]
-    best_first = means.sort_values(["tokens", "mean"], ascending=[True, False])
-    return means.assign(on_front=~means["mean"].le(best_first["mean"].cummax().shift()))
+    return means.assign(tokens=means["tokens_in"] + means["tokens_out"])
 
 
 def compare_means(runs: pd.DataFrame) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from ircotlib import files
 from ircotlib.data import Node
 from ircotlib.files import FIGURES
 from ircotlib.parameters import read_parameters
-from ircotlib.results.figures import PAGE, draw_dots, draw_front, draw_lines, draw_tree, save_figure
+from ircotlib.results.figures import PAGE, draw_dots, draw_lines, draw_means, draw_tree, save_figure
 
 ROWS = [
     ("hotpotqa", "OneR", 50.0, 45.0, 57.0, None),
@@ -82,13 +82,13 @@ def test_a_line_for_each_system_through_models_of_one_style():
 
 
 MEANS = {"retriever": "BM25", "system": ["CoT", "SearChain", "DSP"], "mean": [5.0, 9.0, 5.0]}
-MEANS |= {"tokens": [99.0, 20.0, 9.0], "reported": [1.0, np.nan, 2.0]}
+MEANS |= {"tokens": [99.0, 20.0, 9.0]}
 MEANS |= {"low": 4.0, "high": 10.0, "p_holm": [0.01, np.nan, 0.2], "gold": [7.0, 10.0, np.nan]}
-APART = pd.DataFrame(MEANS).assign(dataset="fever")
+APART = pd.DataFrame(MEANS).assign(dataset="fever", reported=1.0)
 
 
-def test_a_front_has_the_best_first_and_marks_what_does_not_differ_from_searchain():
-    figure = draw_front(pd.DataFrame(MEANS), APART, "t")
+def test_means_have_the_best_first_and_marks_what_does_not_differ_from_searchain():
+    figure = draw_means(pd.DataFrame(MEANS), APART, "t")
     left, middle, right = figure.axes
     assert texts(left.get_yticklabels()) == ["SearChain", "DSP", "CoT"]  # of equals the cheaper one
     assert marks(left)[:3] == [(9, 0), (5, 1), (5, 2)]
@@ -141,7 +141,9 @@ def test_saved_twice_the_bytes_are_the_same(tmp_path, monkeypatch):
         monkeypatch.setattr(files, "FIGURES", folder)
         save_figure(draw_dots(TABLE, "t", "recall, %"), TABLE, "dots")
         p = read_parameters("paper", {"seed": 3})
-        save_figure(draw_front(pd.DataFrame(MEANS), APART, "t"), TABLE, "front", p, "model m, n = 1")
+        save_figure(
+            draw_means(pd.DataFrame(MEANS), APART, "t"), TABLE, "front", p, "model m, n = 1"
+        )
         save_figure(None, TABLE, "alone")
         written = [path for path in folder.rglob("*") if path.is_file()]
         saved.append({str(path.relative_to(folder)): path.read_bytes() for path in written})
