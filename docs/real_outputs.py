@@ -34,29 +34,25 @@ def read_probtree(folder: Path, golds: dict[str, dict]) -> pd.DataFrame:
         measures = find_dataset(path.stem).scores
         for id, answers in parse_json(path.read_bytes(), str(path)).items():
             for kind, system in SYSTEMS.items():
-                scores = {
-                    name: of(answers[kind], golds[path.stem][id]) for name, of in measures.items()
-                }
+                gold = golds[path.stem][id]
+                scores = {name: of(answers[kind], gold) for name, of in measures.items()}
                 about = {"dataset": path.stem, "split": "test_subsampled", "system": system}
                 rows.append(about | {"model": "text-davinci-003", "id": id} | scores)
     return pd.DataFrame(rows)
 
 
 def main(adarague: str, probtree: str) -> None:
-    folders = sorted(Path(adarague).rglob("prediction__*.json"))
     scores, notes = import_outputs(Path(adarague))
     print(*notes, sep="\n")
-    golds: dict[str, dict] = {}
-    for path in folders:
+    golds, steps = {}, {}
+    for path in sorted(Path(adarague).rglob("prediction__*.json")):
         (dataset, *_), of_path = describe_folder(path)
         golds.setdefault(dataset, {}).update(of_path)
-    steps = {}
     for path in Path(adarague).rglob("ircot_qa_*/stepNum.json"):
         dataset = next(name for name in golds if f"_{name}_" in path.parent.name)
         steps |= {(dataset, id): n for id, n in parse_json(path.read_bytes(), str(path)).items()}
-    is_ircot = scores["system"] == "IRCoT QA"
-    places = zip(scores["dataset"], scores["id"], strict=True)
-    scores["steps"] = [steps.get(place) if one else None for place, one in zip(places, is_ircot)]
+    places = zip(scores["dataset"], scores["id"], scores["system"] == "IRCoT QA", strict=True)
+    scores["steps"] = [steps.get((name, id)) if is_ircot else None for name, id, is_ircot in places]
     table = pd.concat([scores, read_probtree(Path(probtree), golds)])[COLUMNS]
     table = table.round(4).astype({"steps": "Int64", "em": int, "cover_em": int})
     with writing(KEPT) as new:

@@ -35,8 +35,7 @@ def verdicts(paper: str) -> str:
     table = pd.read_csv(ROOT / "figures" / f"{paper}_claims.csv")
     counts = table["verdict"].value_counts()
     words = ["hold", "do not", "show no difference", "are open", "are not counted"]
-    pairs = zip(VERDICTS, words, strict=True)
-    parts = [f"{counts[name]} {word}" for name, word in pairs if name in counts]
+    parts = [f"{counts[name]} {word}" for name, word in zip(VERDICTS, words) if name in counts]
     return f"{len(table)} claims, {', '.join(parts)}"
 
 

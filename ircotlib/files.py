@@ -35,9 +35,8 @@ if INSTALLED:  # notebooks run in another folder
 # corpora, indexes, runs, calls.sqlite, executed notebooks
 DATA = movable("IRCOT_DATA", ROOT / "data")
 FIGURES = movable("IRCOT_FIGURES", ROOT / "figures")
-NOTEBOOKS, PROFILES = (
-    ROOT / name if (ROOT / name).is_dir() else SHIPPED / name for name in ("notebooks", "profiles")
-)
+NOTEBOOKS = (ROOT if (ROOT / "notebooks").is_dir() else SHIPPED) / "notebooks"
+PROFILES = (ROOT if (ROOT / "profiles").is_dir() else SHIPPED) / "profiles"
 PROMPTS = SHIPPED / "prompts"
 REPORTED = SHIPPED / "data" / "reported.csv"
 CLAIMS = SHIPPED / "data" / "claims.csv"

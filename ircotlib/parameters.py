@@ -80,6 +80,7 @@ class Parameters(BaseModel):
     datasets: Datasets
     data_dir: str  # folder of the official raw files; "": the laboratory
     corpus: Literal["pooled", "full"] = "pooled"  # of contexts, or the paper's (IRCoT App. A)
+    further: str = ""  # pooled: a folder of own paragraphs to search, too (docs/data.md); "": none
     retriever: Retriever = "embedded"
     dev: Number  # questions to tune on (IRCoT §4: 100)
     test: Count | None  # questions to report on (IRCoT §4: 500); None: all the others
@@ -136,11 +137,13 @@ class Parameters(BaseModel):
         return values
 
     @model_validator(mode="after")
-    def _check_window(self):
+    def _check_values(self):
         written = STYLES[self.style].generation_tokens
         if self.context_tokens is not None and self.context_tokens <= written:
             expected = f"expected more than {written}, which {self.style} keeps for what is written"
             raise ValueError(f"context_tokens: found {self.context_tokens}, {expected}")
+        if self.further and self.corpus == "full":
+            raise ValueError("found `further` with `corpus` full, expected pooled")
         return self
 
     def change(self, **changes: object) -> "Parameters":

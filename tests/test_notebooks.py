@@ -25,7 +25,8 @@ FEW |= {"models": ["data/models/mini-base", "data/models/mini-causal"], "ircot_k
 FEW |= {"dev": 2, "test": 6, "ood_test": 3, "head_to_head_test": 3, "worlds": [[7, 300, 50]]}
 BENCHES = {"bench_batching.csv", "bench_systems.csv", "retrieval_scale.csv"}
 BENCHES |= {"head_to_head_by_system.csv"}  # of the earlier agent (docs/laboratory.md)
-BENCHES |= {f"sample_found_by_retriever{end}.csv" for end in ("", "_compared")}  # docs/results.md
+FOUND_BY = [f"sample_found_by_{name}" for name in ("retriever", "corpus")]  # docs/results.md
+BENCHES |= {f"{name}{end}.csv" for name in FOUND_BY for end in ("", "_compared")}
 
 
 def run_figures(folder, *options: str, changes: dict = {}) -> str:

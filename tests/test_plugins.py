@@ -66,9 +66,8 @@ def run(tmp_path):
 
     def run(name: str, **environment: str) -> subprocess.CompletedProcess:
         (tmp_path / name).mkdir(exist_ok=True)
-        (tmp_path / name / "lines.txt").write_text(
-            "Who is Ann? | Ox\nWho is Bo? | Ada\nWho? | Cy\n"
-        )
+        lines = "Who is Ann? | Ox\nWho is Bo? | Ada\nWho? | Cy\n"
+        (tmp_path / name / "lines.txt").write_text(lines)
         own = {"IRCOT_DATA": str(tmp_path / "data"), "IRCOT_BATCH": "1"}
         paths = {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
         command = [sys.executable, "-c", RUN, name, str(tmp_path)]

@@ -18,10 +18,8 @@ from ircotlib.options import new_parser
 def bring(source: Path, folder: Path, columns: Mapping[str, str] = {}) -> Path:
     """Write what a source has as the data set `own` into a folder, and return the file."""
     kind, tables = source.suffix.lower(), (*own.TABLES, ".jsonl")
-    if not source.is_dir() and kind not in (*tables, *own.DOCUMENTS):
-        expected = (
-            f"expected a folder, or a file that ends in {', '.join((*tables, *own.DOCUMENTS))}"
-        )
+    if not source.is_dir() and kind not in (known := (*tables, *own.DOCUMENTS)):
+        expected = f"expected a folder, or a file that ends in {', '.join(known)}"
         raise UserError(f"found {source}, {expected}")
     records = own.read_table(source, columns) if kind in tables else own.read_documents(source)
     if (first := next(records, None)) is None:

@@ -170,9 +170,8 @@ def read_contexts(path: Path) -> Iterator[Paragraph]:
         yield from _read_context(record, " ")
 
 
-ABSTRACTS = FullCorpus(
-    "hotpotqa", (ARCHIVE,), f"{HOTPOTQA}/wiki-readme.html", count=5_233_329, read=read_abstracts
-)
+PAGE = f"{HOTPOTQA}/wiki-readme.html"
+ABSTRACTS = FullCorpus("hotpotqa", (ARCHIVE,), PAGE, count=5_233_329, read=read_abstracts)
 # 2WikiMultihopQA's scorer is a copy of HotpotQA's
 SCORES = {"f1": hotpotqa_f1, "em": exact_match, "cover_em": cover_em}
 DATASETS = (

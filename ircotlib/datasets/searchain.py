@@ -182,9 +182,8 @@ KNOWLEDGE_SOURCE = FullCorpus("kilt", (PAGES,), source=KILT, count=None, read=re
 _task = partial(
     Dataset, source=KILT, full_corpus=KNOWLEDGE_SOURCE, read_paragraphs=read_beside, has_gold=False
 )
-_slot_filling = partial(  # "subject [SEP] relation"
-    _task, scores={"cover_em": cover_em, "em": exact_match}, example_family="slotfilling"
-)
+_scores = {"cover_em": cover_em, "em": exact_match}  # of "subject [SEP] relation"
+_slot_filling = partial(_task, scores=_scores, example_family="slotfilling")
 DATASETS = (
     Dataset(
         name="strategyqa",

@@ -217,14 +217,14 @@ def open_served(
 
 def open_dataset(p: Parameters, dataset: str) -> tuple[list[Question], list[Question], object]:
     """Dev and test questions (IRCoT §4), and the index of the corpus, built if it is missing."""
-    which = p.data_dir, p.corpus, p.retriever, p.released
+    which = p.data_dir, p.corpus, p.retriever, p.released, p.further
     questions, retriever = open_corpus_of(DATA, dataset, *which)
     return *sample_dev_test(questions, p.dev, p.test or sys.maxsize, p.seed), retriever
 
 
 @cache
 def open_corpus_of(
-    data: Path, dataset: str, data_dir: str, corpus: str, retriever: str, released: bool
+    data: Path, dataset: str, data_dir: str, corpus: str, retriever: str, released: bool, further=""
 ) -> tuple[list[Question], object]:
     """All questions of a data set, and the index of its corpus."""
     folder = data_folder(data_dir, data)
@@ -233,6 +233,10 @@ def open_corpus_of(
         index = data / "indexes" / paragraphs.folder.name
         return questions, open_retriever(paragraphs, index, retriever)
     name = f"{(ROOT / folder).resolve().name}-{dataset}"
+    if further:  # not of a title that is there: it would tell the same, and count as not gold
+        paragraphs, name = [*paragraphs], f"{name}-{digest(further, 6)}"
+        titles = {paragraph.title for paragraph in paragraphs}
+        paragraphs += [page for page in read_dataset("own", further)[1] if page.title not in titles]
     stored = write_corpus(data / "corpora" / name, paragraphs)
     return questions, open_retriever(stored, data / "indexes" / name, retriever)
 

@@ -127,9 +127,8 @@ def folded(step: program.Step) -> Iterator[tuple[str, str]]:
             yield f"prompt, {step.prompt_tokens} tokens", text
 
 
-PAGES = Environment(
-    loader=FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True
-)
+_BARE = {"trim_blocks": True, "lstrip_blocks": True}  # no empty lines where blocks stood
+PAGES = Environment(loader=FileSystemLoader(HERE), autoescape=True, **_BARE)
 PAGES.globals |= {"tell": tell, "feedback": FEEDBACK, "recorded": recorded}
 PAGES.globals |= {"chains": chains, "folded": folded}
 WRITTEN = PAGES.get_template("question.html").module

@@ -175,9 +175,8 @@ def read_ircot(p: Parameters) -> tuple[pd.DataFrame, list[str]]:
 
 def measure_ircot(p: Parameters, runs: pd.DataFrame) -> pd.DataFrame:
     """The values that IRCoT's claims compare (`judge_claims`); `runs`: from `read_ircot`."""
-    main, sizes, other, published = (
-        runs[runs["experiment"] == name] for name in ("04_ircot", "06_scale", "07_ood", EXPERIMENT)
-    )
+    names = "04_ircot", "06_scale", "07_ood", EXPERIMENT
+    main, sizes, other, published = (runs[runs["experiment"] == name] for name in names)
     own = main[main["model"] == p.model]
     style = "GPT3" if p.style == GPT3.name else "Flan-T5-XXL"
     readers = own.assign(system=own["system"] + ": " + own["reader"])

@@ -276,8 +276,7 @@ def measure_searchain(
     rows += [("knowledge", "musique", names[of], COVER_EM, both[of]) for of in both]
     for measured, dataset, side, metric, of in rows:
         value = SCALES.get(metric, 100) * of.to_numpy(float)
-        about = dict(
-            zip(VALUES, (measured, dataset, scores["model"].iloc[0], dataset, side, metric))
-        )
+        named = measured, dataset, scores["model"].iloc[0], dataset, side, metric
+        about = dict(zip(VALUES, named))
         tables.append(pd.DataFrame({"id": of.index, "value": value}).assign(**about))
     return pd.concat(tables, ignore_index=True)

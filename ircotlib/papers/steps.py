@@ -93,13 +93,13 @@ def fill(question: Question, number: int, found: Sequence[bool]) -> str:
 
 def measure_ceilings(p: Parameters) -> pd.DataFrame:
     """All READERS on all questions with gold paragraphs and steps, with each retriever of the
-    parameters: a row for each data set, retriever, reader, question and k, with the columns of
-    `find_gold`; `hops`: its steps; `wording`: of its sub-questions ("natural", "none", or
-    "relations", as "Ada Moss >> father"). The question alone is also asked for as many as CAP.
+    parameters, and in the corpus without and with `further`: a row for each of these, reader and k,
+    with the columns of `find_gold`; `hops`: its steps; `wording`: of its sub-questions ("natural",
+    "none", or "relations", as "Ada Moss >> father"). The question alone also gets CAP paragraphs.
     """
-    rows = []
-    for retriever, dataset in product(p.retrievers or [p.retriever], p.datasets):
-        asked = p.change(retriever=retriever, dev=0, test=None)
+    rows, corpora = [], dict.fromkeys(["", p.further])
+    for retriever, dataset, further in product(p.retrievers or [p.retriever], p.datasets, corpora):
+        asked = p.change(retriever=retriever, further=further, dev=0, test=None)
         setup = open_setup(asked, dataset, "ceilings", with_model=False)
         questions = [question for question in setup.test if question.gold and question.steps]
 
@@ -113,6 +113,7 @@ def measure_ceilings(p: Parameters) -> pd.DataFrame:
                 continue
             relations = any(RELATION in step.question for step in question.steps)
             about = {"dataset": dataset, "retriever": retriever_name(retriever)}
+            about["corpus"] = "contexts, and further paragraphs" if further else "contexts"
             about |= {"id": question.id, "hops": len(question.steps), "query": name}
             about["wording"] = ("relations" if relations else "natural") if worded else "none"
             for k in (*KS, CAP) if name == QUESTION else KS:

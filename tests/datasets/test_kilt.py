@@ -91,9 +91,8 @@ def test_strategyqa_has_verdicts_and_the_paragraphs_of_its_first_annotator(tmp_p
     assert question.gold == ("Emma-1", "Jane Austen-2")
     paragraph, _ = corpus
     assert (paragraph.id, paragraph.title, paragraph.text) == ("Emma-1", "Emma", "A novel.")
-    [(without, _)] = find_dataset("strategyqa").read_with_corpus(
-        tmp_path / "strategyqa_train.json", ()
-    )
+    path = tmp_path / "strategyqa_train.json"
+    [(without, _)] = find_dataset("strategyqa").read_with_corpus(path, ())
     assert without == replace(question, gold=())  # KILT's pages have other ids
     for unread in (Prediction("", reading="No."), Prediction("", fault="x", reading="I say no.")):
         assert score(question, unread) == score(question, Prediction("No."))  # the whole text

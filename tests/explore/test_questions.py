@@ -54,9 +54,7 @@ def test_two_runs_are_compared_on_the_same_questions(opened, ran, tmp_path):
     table = compare_runs(ran["IRCoT QA"], ran["OneR QA"])
     a, b = (find_causes(ran[name]) for name in ("IRCoT QA", "OneR QA"))
     assert list(table["id"]) == list(a["id"]) and list(table["score_a"]) == list(a["f1"])
-    assert list(table["answer_b"]) == list(b["answer"]) and list(table["cause_b"]) == list(
-        b["cause"]
-    )
+    assert [*table["answer_b"]] == [*b["answer"]] and [*table["cause_b"]] == [*b["cause"]]
     wins, losses = ((sign * (a["f1"] - b["f1"]) > 0).sum() for sign in (1, -1))
     counts = table["outcome"].value_counts()
     assert (counts["win"], counts.get("loss", 0), counts.sum()) == (wins, losses, 10)

@@ -3,16 +3,13 @@
 import pandas as pd
 import pytest
 
+from docs.real_found import measure_found
 from ircotlib.data import GoldStep, Paragraph, Question
-from ircotlib.files import FIGURES
-from ircotlib.papers.steps import (
-    CAP,
-    QUESTION,
-    SENTENCES,
-    SUBQUESTIONS,
-    find_gold,
-    measure_ceilings,
-)
+from ircotlib.datasets.own import CORPUS, write_own
+from ircotlib.errors import UserError
+from ircotlib.experiment.setup import open_dataset
+from ircotlib.files import FIGURES, SHIPPED
+from ircotlib.papers.steps import QUESTION, SENTENCES, SUBQUESTIONS, find_gold, measure_ceilings
 from ircotlib.parameters import read_parameters
 
 STEPS = (
@@ -63,14 +60,30 @@ def test_the_question_alone_is_asked_once_and_no_more_than_the_cap_is_kept():
     assert follow(QUESTION, {ASKED.text: "rome"}, k=4)[1] == {
         "found": 0.0, "recall": pytest.approx(1 / 3), "paragraphs": 4, "retrievals": 1,
     }  # fmt: skip
-    assert follow(SUBQUESTIONS, {}, k=15)[1]["paragraphs"] == CAP
+    assert follow(SUBQUESTIONS, {}, k=15)[1]["paragraphs"] == 15  # IRCoT footnote 5
 
 
 def test_what_can_be_found_in_musique(shared):
     p = read_parameters("sample", {"data_dir": str(shared), "datasets": ["musique"]})
     table = measure_ceilings(p)
-    groups = table.groupby(["dataset", "retriever", "query", "k"], sort=False)
+    groups = table.groupby(["dataset", "retriever", "corpus", "query", "k"], sort=False)
     found = 100 * groups[["found", "recall"]].mean().round(4)
     kept = pd.read_csv(FIGURES / "sample_found.csv").set_index([*found.index.names])
     assert len(found) == 37 and table["id"].nunique() == 210
     pd.testing.assert_frame_equal(found, kept.loc[found.index, ["found", "recall"]])
+
+
+def test_what_a_real_model_could_have_found(shared):
+    kept = pd.read_csv(SHIPPED / "data" / "real_found.csv")
+    pd.testing.assert_frame_equal(measure_found(data_dir=str(shared)), kept)
+
+
+def test_further_paragraphs_are_searched_unless_their_title_is_there(tmp_path):
+    there = Paragraph("", "Bo", "Bo was born in Rome.")
+    write_own(tmp_path / "a", [(Question("1", "Who?", ("Bo",), (), "own"), [there])])
+    write_own(tmp_path / "b", [Paragraph("", name, "Rome!") for name in ("Bo", "Al")], CORPUS)
+    p = read_parameters("mini", {"data_dir": str(tmp_path / "a"), "further": str(tmp_path / "b")})
+    *_, retriever = open_dataset(p, "own")
+    assert [page.text for page, _ in retriever.search("Rome", 3)] == ["Rome!", there.text]
+    with pytest.raises(UserError, match="expected pooled"):
+        p.change(corpus="full")

@@ -96,9 +96,8 @@ def test_only_long_paragraphs_are_cut_and_only_in_the_test_example():
     just, over = " ".join(words[:350]), " ".join(words)
     assert prompts.render_paragraph(Paragraph("1", "T", just)) == "Wikipedia Title: T\n" + just
     assert prompts.render_paragraph(Paragraph("1", "T", over)) == "Wikipedia Title: T\n" + just
-    assert (
-        prompts.render_paragraph(Paragraph("1", "T", " a  b\nc ")) == "Wikipedia Title: T\na  b\nc"
-    )
+    short = prompts.render_paragraph(Paragraph("1", "T", " a  b\nc "))
+    assert short == "Wikipedia Title: T\na  b\nc"
     third = prompts.render_paragraph(Paragraph("1", "T", "a  b\nc d"), max_words=3)
     assert third == "Wikipedia Title: T\na  b\nc"  # an empty word between
     shown = Demonstration("d", (Paragraph("1", "T", over),), "Who?", "He.")

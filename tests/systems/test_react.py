@@ -18,9 +18,8 @@ HOW = read_template("react", "act").text.partition("Question: ")[0]
 
 def asked(*lines, step, marker="Thought"):
     """The prompt after these lines."""
-    return HOW + "\n".join(
-        ["Question: Where was the maker of Jaws born?", *lines, f"{marker} {step}:"]
-    )
+    question = "Question: Where was the maker of Jaws born?"
+    return HOW + "\n".join([question, *lines, f"{marker} {step}:"])
 
 
 def thinking(*lines, step):
