@@ -27,6 +27,7 @@ SHORT, EARLY = 260, 0.02  # longest transcript, in tokens, in the first 2% of th
 EVALUATE_EVERY = 1000  # steps
 TURNS = 60  # of each stage, judged in each evaluation
 SHARE = 0.01  # of what is learned, at least, is of each stage
+COMPARING = 0.13  # share of the steps of an agent that learns on: at first comparisons alone
 # the share of the steps in which the rate is constant and, from new weights, the layers are fewer
 FIRST = 0.45
 SHALLOW = Depths(LAYERS - ADDED - 1, LAYERS - ADDED - 1, SHARED, SHARED - 1, SHARED)
@@ -46,9 +47,9 @@ class AgentRecipe:
 
     def rate(self, step: int) -> float:
         """The learning rate of a step. It rises over 150 steps, or a tenth of all if that is less;
-        then it is constant in the FIRST steps, and falls at once where an agent learns on.
+        then it is constant in the FIRST steps, or those of COMPARING, and falls.
         """
-        warm_up, flat = min(150, max(1, self.steps // 10)), 0.0 if self.start else FIRST
+        warm_up, flat = min(150, max(1, self.steps // 10)), COMPARING if self.start else FIRST
         return learning_rate(step, self.steps, self.peak, warm_up, flat)
 
 
@@ -71,7 +72,8 @@ def draw_chunk(
     early = not recipe.start and number * CHUNK < EARLY * recipe.steps
     longest = SHORT if early else LONGEST
     library, rows = make_library(1_000_000 * (recipe.seed + 1) + number), []
-    shares = share_by_need(measured)
+    compares = recipe.start and number * CHUNK < COMPARING * recipe.steps
+    shares = {"comparison": 1.0} if compares else share_by_need(measured)
     drawn = dict.fromkeys(shares, 0.0)
     batches: list[list[EncodedTranscript]] = []
     while len(batches) < CHUNK:
