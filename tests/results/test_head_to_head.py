@@ -50,7 +50,7 @@ def runs(tmp_path, monkeypatch):
     return pd.concat([runs_of(name) for name in P.head_to_head], ignore_index=True)
 
 
-def test_all_systems_of_searchain_and_those_of_ircot_that_a_reader_ends():
+def test_all_systems_of_searchain_and_those_of_ircot_with_a_reader():
     few = P.change(systems=["SearChain", "CoT"])
     names, named = ([system.name for system in systems_of(p)] for p in (P, few))
     assert len(names) == 26 and names[-3:] == ["NoR QA", "OneR QA", "IRCoT QA"]
@@ -112,7 +112,7 @@ def test_how_certain_the_means_are():
     assert head_to_head.compare_means(runs[:0]).empty
 
 
-def test_the_front_has_what_nothing_cheaper_reaches():
+def test_the_front_has_systems_that_no_cheaper_one_reaches():
     table = compare_all(pd.DataFrame(), P).reindex(range(5)).astype({"metric": object})
     table = table.assign(dataset="fever", metric="cover_em", profile="mini", model="m")
     table = table.assign(retriever="BM25", system=list("abcde"), tokens_out=0)
