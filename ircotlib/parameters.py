@@ -178,7 +178,7 @@ class Parameters(BaseModel):
         return command
 
     def grid(self, module: str, name: str, paper: list, of: str = MAIN) -> list:
-        """The values to try: those set, else the paper's, of which OOD takes only the first."""
+        """The values to try: those set, else the paper's; unless set for OOD, it has the first."""
         if name == "m":
             chosen = getattr(self, f"{of}distractors", None)
             return self.distractors if chosen is None else chosen

@@ -46,7 +46,7 @@ DOT = {"linestyle": "", "marker": "o", "markersize": 4}
 PAPER = DOT | {"markerfacecolor": "none", "markeredgecolor": "black", "markeredgewidth": 0.8}
 CHANCE = {"color": "black", "linestyle": ":", "linewidth": 0.8}
 CORRECT = {"edgecolor": "#2f7d4f", "linewidth": 1.5}  # a node on the correct path
-SHAPES = "osD^vP"  # of marks, in which lines differ, too
+SHAPES = "osD^vP"  # of marks: lines differ in these, too
 STYLE = dict.fromkeys(("xtick.major.pad", "ytick.major.pad", "axes.labelpad"), 2)
 STYLE |= {"axes.titlelocation": "left", "axes.titlepad": 4, "axes.linewidth": 0.6}
 STYLE |= {"text.parse_math": False, "svg.fonttype": "none"}  # "$" in a question is no formula
@@ -93,7 +93,7 @@ def finish(figure: Figure, title: str, handles: Iterable[Artist] = ()) -> Figure
 def save_figure(
     figure: Figure | None, table: pd.DataFrame, name: str, p: Parameters | None = None, about=""
 ) -> None:
-    """Write NAME.csv and, of a figure, NAME.png and .svg. `about`: how, in small print."""
+    """Write NAME.csv and, of a figure, NAME.png and .svg, its origin `about` in small print."""
     made_with = (p.profile, p.trial) if p else ()
     write_table(figure_path(f"{name}.csv", *made_with), table)
     if figure is None:

@@ -129,7 +129,7 @@ class Dense(Ranked):
         self.embed = None if encoder.late else lambda texts: np.vstack(encoder.embed(texts))
 
     def answer(self, requests: Sequence) -> Replies:
-        """Embed all queries at once, and compare them with all paragraphs at once."""
+        """Embed all queries, and score all paragraphs for them, at once."""
         if isinstance(requests[0], NearestTitle):
             return self._words.answer(requests)
         texts = list(dict.fromkeys(request.query for request in requests))

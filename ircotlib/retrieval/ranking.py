@@ -27,7 +27,7 @@ class Ranked:
 
     def answer(self, requests: Sequence, find: Callable | None = None) -> Replies:
         """Yield the index of each request and its reply: JSON of [[position in corpus, score], ...]
-        or [title, ...], best first; or the error why it has none.
+        or [title, ...], best first; or an error instead.
         """
         with ThreadPoolExecutor(8) as pool:
             yield from enumerate(pool.map(partial(self._reply, find or self.find), requests))
