@@ -2,8 +2,8 @@
 bench. Writes figures/bench_batching.csv.
 
 It answers the same questions of the laboratory in several ways: all in full batches, and one after
-another, as the papers' released programs do; with a causal model, every prompt read whole, the
-prefix that a batch shares read once, and no prefix read twice. It measures CPU seconds of one
+another, as the papers' released programs do; a causal model also reads every prompt whole, or the
+prefix that a batch shares once, or no prefix twice. It measures CPU seconds of one
 thread, from empty call caches: expect the ratios to be similar on other machines.
 """
 
@@ -45,7 +45,7 @@ def transcript(question: Question, *, prompt: Prompt, steps: int = 4) -> Program
 
 
 def answer_all(setup: Setup, build: Build, at_once: int) -> tuple[dict[str, str], int]:
-    """The answers to the setup's test questions, so many `at_once`, and the tokens written."""
+    """The answers to the setup's test questions, `at_once` at a time, and the tokens written."""
     answers, tokens = {}, 0
     for first in range(0, len(setup.test), at_once):
         programs = {q.id: build(q) for q in setup.test[first : first + at_once]}

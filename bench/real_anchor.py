@@ -51,9 +51,9 @@ def run_dataset(p: Parameters, dataset: str) -> pd.DataFrame:
     IRCoT QA has collected for each question. Return the rows of `read_predictions`, and whether the
     reply was `parsed`; and the recall that OneR has with as many paragraphs as the others.
     """
-    bench, names = open_setup(p, dataset, NAME), p.systems or SYSTEMS
-    tables = {name: run_one(bench, name) for name in names}
-    ranking = run_one(bench, "OneR", k=RANKED).set_index("id")
+    setup, names = open_setup(p, dataset, NAME), p.systems or SYSTEMS
+    tables = {name: run_one(setup, name) for name in names}
+    ranking = run_one(setup, "OneR", k=RANKED).set_index("id")
     for name in [name for name in STEPWISE if name in names]:
         counts = tables[name].set_index("id")["collected"].map(len)
         if name == "IRCoT QA":
@@ -69,27 +69,27 @@ def run_dataset(p: Parameters, dataset: str) -> pd.DataFrame:
     return pd.concat(tables.values(), ignore_index=True).assign(model=Path(p.model).name)
 
 
-def run_one(bench: Setup, name: str, **setting: object) -> pd.DataFrame:
+def run_one(setup: Setup, name: str, **setting: object) -> pd.DataFrame:
     """The answers of a system with the first values of its grid and SETTINGS, or with `setting`."""
     [system] = choose_systems([name])
-    setting = {name: values[0] for name, values in bench.grid(system).items()} | setting
+    setting = {name: values[0] for name, values in setup.grid(system).items()} | setting
     if system.study == SEARCHAIN:
-        setting |= {name: min(n, MOST_TOKENS) for name, n in bench.tokens(system).items()}
+        setting |= {name: min(n, MOST_TOKENS) for name, n in setup.tokens(system).items()}
     setting |= SETTINGS.get(name, {})
-    run_system(bench, system, **setting)
-    answers = read_predictions(Run(bench, system, "test", setting).folder)
+    run_system(setup, system, **setting)
+    answers = read_predictions(Run(setup, system, "test", setting).folder)
     parsed = answers["fault"] == ""
-    if system.reads and bench.parameters.reader == "cot":
+    if system.reads and setup.parameters.reader == "cot":
         parsed = answers["reading"].map(answer_from_chain).notna()
     return answers.assign(parsed=parsed.astype(float), system=name)
 
 
 def read_as_many(p: Parameters, dataset: str, counts: pd.Series) -> Iterator[pd.DataFrame]:
-    """OneR QA's answers from so many paragraphs of each question, by its id."""
-    bench = open_setup(p, dataset, f"{NAME}_as_many")
+    """OneR QA's answers to questions from as many paragraphs as `counts` has for their ids."""
+    setup = open_setup(p, dataset, f"{NAME}_as_many")
     for k, ids in counts.groupby(counts).groups.items():
-        asked = [question for question in bench.test if question.id in ids]
-        yield run_one(replace(bench, test=asked), "OneR QA", k=k)
+        asked = [question for question in setup.test if question.id in ids]
+        yield run_one(replace(setup, test=asked), "OneR QA", k=k)
 
 
 def measure(answers: pd.DataFrame) -> pd.DataFrame:
@@ -120,8 +120,8 @@ def order_of(names: pd.Series) -> list[str]:
 
 
 def compare(answers: pd.DataFrame) -> pd.DataFrame:
-    """Exact paired tests on the questions of all data sets together, in points, corrected for all
-    that are made (Holm): of recall, each system that searches in steps against OneR with as many
+    """Exact paired tests on the questions of all data sets together, in points, corrected for the
+    number of tests (Holm): of recall, each system that searches in steps against OneR with as many
     paragraphs; of F1, IRCoT QA against each other system. `unshared`: questions that only one has.
     """
     answers = answers.assign(id=answers["dataset"] + " " + answers["id"])

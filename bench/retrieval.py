@@ -3,9 +3,9 @@ Writes figures/retrieval_scale.csv.
 
 The embedded index, bm25s (titles and texts scored separately and added) and, if its address is in
 IRCOT_ELASTICSEARCH, Elasticsearch are built on the same paragraphs and answer the same queries,
-each in a process of its own. Paragraphs are made of pseudo-words, as frequent by their rank as
-words are (Zipf). CPU seconds are those of that process; Elasticsearch's server is not in them, so
-that only its wall seconds can be compared.
+each in a process of its own. Paragraphs are made of pseudo-words, whose frequencies follow Zipf's
+law. CPU seconds are those of that process; they leave out Elasticsearch's server, so that only its
+wall seconds can be compared.
 """
 
 import argparse
@@ -87,7 +87,7 @@ OPENERS = {
 
 
 def measure(name: str, size: int) -> dict:
-    """What building and searching cost, in this process."""
+    """The time and space that building and searching take, in this process."""
     paragraphs = list(write_paragraphs(size))
     queries = write_queries(paragraphs)
     with TemporaryDirectory() as folder:

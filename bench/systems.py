@@ -1,4 +1,4 @@
-"""The benchmark of the systems' seconds a question: python -m bench.systems. Writes
+"""The benchmark of the systems' seconds per question: python -m bench.systems. Writes
 figures/bench_systems.csv.
 
 Every system answers the first test questions of each data set with the first setting of its grid,
@@ -23,7 +23,7 @@ from ircotlib.systems import System
 
 
 def time_system(setup: Setup, system: System) -> float:
-    """The seconds a question that a system takes, answering all test questions at once."""
+    """The seconds per question that a system takes, answering all test questions at once."""
     build = program_of(setup, system, **setup.settings(system)[0])
     with Calls() as calls:
         started = time.perf_counter()

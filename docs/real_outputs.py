@@ -1,4 +1,4 @@
-"""Makes data/real_outputs.csv.gz: scores of what real models wrote, and no text of theirs.
+"""Makes data/real_outputs.csv.gz: the scores of real models' outputs, without their texts.
 
 python -m docs.real_outputs ADARAGUE PROBTREE
 

@@ -31,7 +31,7 @@ def classes() -> str:
 
 
 def verdicts(paper: str) -> str:
-    """How many claims of a paper have which verdict."""
+    """The number of a paper's claims with each verdict."""
     table = pd.read_csv(ROOT / "figures" / f"{paper}_claims.csv")
     counts = table["verdict"].value_counts()
     words = ["hold", "do not", "show no difference", "are open", "are not counted"]
@@ -40,7 +40,7 @@ def verdicts(paper: str) -> str:
 
 
 def write(text: str) -> str:
-    """The page with the numbers of now."""
+    """The page with the current numbers."""
     numbers = {"classes": classes(), "ircot": verdicts("ircot"), "searchain": verdicts("searchain")}
     for name, number in numbers.items():
         between = rf"(<!-- {name} -->).*?(<!-- /{name} -->)"

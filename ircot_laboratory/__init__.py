@@ -10,7 +10,7 @@ sets' own loaders read. No model is needed.
     from ircot_laboratory.questions.questions import DATASETS, draw_riddle, make_riddles
     from ircot_laboratory.questions.worked import work_out   # a question, step by step
     from ircot_laboratory.judge.laboratory_facts import judge  # whether a sentence is true
-    from training.teachers.play import play_system   # as a careful reader would
+    from training.teachers.play import play_system   # runs a system on a careful reader's replies
 
-Its rooms, each built on those before it: world, questions, official and make, judge; teachers.
+Its packages, each built on those before it: world, questions, official (with make), judge.
 """

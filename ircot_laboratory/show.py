@@ -1,4 +1,4 @@
-"""Shows the laboratory: its questions and pages as Markdown, and a box to browse them."""
+"""Shows the laboratory: its questions and pages as Markdown, and a widget to browse them."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -42,8 +42,8 @@ def page_as_markdown(title: str, worlds: Mapping[str, World]) -> str:
 
 
 def browse_box(names: Sequence[str], describe: Callable[[str], str]) -> None:
-    """Show a box in which to type or pick one of many names, and the Markdown that `describe`
-    returns for it. In a batch run it shows nothing.
+    """Show a widget in which to type or pick one of many names, and the Markdown that `describe`
+    returns for it. In a batch run, show nothing.
     """
     if os.environ.get("IRCOT_BATCH"):
         return

@@ -4,7 +4,7 @@ same models and the same retriever.
     from ircotlib import ask, read_parameters
     print(*ask(read_parameters("mini"), "Who founded the Foreign Quarry label?"), sep="\\n\\n")
 
-Its names stand in `__init__.pyi`. Each is looked up in its module when it is first used (PEP 562).
+Its names are listed in `__init__.pyi`. Each is imported from its module on first use (PEP 562).
 """
 
 import ast
@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 
 _STUB = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
-_MODULES = {  # the names of the front door and their modules
+_MODULES = {  # the public names, by module
     name.name: f"{__name__}.{line.module}"
     for line in _STUB.body
     if isinstance(line, ast.ImportFrom)

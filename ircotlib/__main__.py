@@ -4,9 +4,9 @@ ircotlib figures      every figure and table, from the notebooks
 ircotlib ask          a question of your own, to any of the systems
 ircotlib systems      lists the systems
 ircotlib fetch        downloads the official files that a profile needs
-ircotlib import       brings in questions, corpora and texts
+ircotlib import       imports questions, corpora and texts of your own
 ircotlib laboratory   makes another laboratory
-ircotlib report       one page of runs to hand on, which works from disk
+ircotlib report       puts runs on one page to share, which works offline
 
 ircotlib COMMAND --help says more, with an example.
 """
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(__doc__.strip())
         return 0
     if command not in COMMANDS:
-        return say_error(f"found the command {command!r}, expected one of {', '.join(COMMANDS)}", 2)
+        return say_error(f"unknown command {command!r}, expected one of {', '.join(COMMANDS)}", 2)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C
     try:
         module, _, function = COMMANDS[command].partition(":")

@@ -40,7 +40,7 @@ class GoldStep:
     question: str  # in which "#1" stands for the answer of the first step
     answer: str
     gold: tuple[str, ...] = ()  # ids of the paragraphs that support it
-    title: str = ""  # theirs
+    title: str = ""  # of these paragraphs
     subject: str = ""  # what it is about, as it would be looked up
     sentence: str = ""  # a statement, with earlier answers filled in
 
@@ -118,7 +118,7 @@ def read_objects(lines: Iterable[bytes], path: str) -> Iterator[tuple[dict, str]
                 if not isinstance(row, dict):
                     raise ValueError(f"found {row!r:.60}, expected one JSON object")
                 yield row, f"{path}:{number}"
-    except (ValueError, EOFError, OSError) as error:  # no JSON, no UTF-8; a bz2 that is cut off
+    except (ValueError, EOFError, OSError) as error:  # not JSON or not UTF-8; a truncated bz2
         raise DataError(f"{path}:{number}: {error}: get the file again, or correct it") from None
 
 
@@ -151,7 +151,7 @@ def read_cells(path: Path, delimiter: str = ",") -> Iterator[tuple[dict[str, str
             for row in rows:
                 if None in row or None in row.values() or len(row) < len(rows.fieldnames):
                     found = "found more or fewer cells than columns, or two columns of one name"
-                    raise csv.Error(f"{found}: put a text in quotes, name each column once")
+                    raise csv.Error(f"{found}: put texts in quotes, and name each column once")
                 yield row, f"{path}:{rows.line_num}"
-        except (ValueError, csv.Error) as error:  # ValueError: no UTF-8
+        except (ValueError, csv.Error) as error:  # ValueError: not UTF-8
             raise DataError(f"{path}:{rows.line_num}: {error}") from None

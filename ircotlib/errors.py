@@ -1,13 +1,13 @@
-"""The kinds of error that a caller can tell apart. A message is one line."""
+"""The kinds of error that a caller can distinguish. A message is one line."""
 
 
 class UserError(ValueError):
-    """A parameter, an option or a name is wrong; what was asked for must change."""
+    """A parameter, an option or a name is wrong; the caller must change it."""
 
 
 class DataError(ValueError):
-    """A file or a run is damaged, or not what was expected; it must be replaced or made again."""
+    """A file or a run is damaged, or of another form; it must be replaced or made again."""
 
 
 class Unavailable(OSError):
-    """A server, a hub, a client or an extra is not there; the same may work later."""
+    """A server, a hub, a client or an extra is missing; the same call may work later."""

@@ -1,4 +1,4 @@
-"""Where files are; written whole, and locked; bars of progress; extras."""
+"""Paths of files; files that are locked, or written completely or not at all; progress; extras."""
 
 import os
 import re
@@ -22,7 +22,7 @@ SHIPPED = HERE.parent / "shipped" if INSTALLED else HERE.parents[1]
 
 
 def movable(variable: str, default: Path) -> Path:
-    """The folder that a variable of the environment names, made absolute, or the default."""
+    """The folder that an environment variable names, made absolute, or else the default."""
     if folder := os.environ.get(variable):
         os.environ[variable] = str(Path(folder).expanduser().absolute())
     return Path(os.environ.get(variable) or default)
@@ -61,7 +61,7 @@ def check_name(kind: str, name: str) -> None:
 
 
 def figure_path(file: str, profile: str = "mini", trial: str = "") -> Path:
-    """Where a figure or table is; those of other profiles than mini bear the profile's name."""
+    """Where a figure or table is; unless the profile is mini, its name includes the profile's."""
     stem, end = file.rsplit(".", 1)
     if profile != "mini" and "<profile>" not in stem:
         stem += f"_{profile}"
@@ -69,7 +69,7 @@ def figure_path(file: str, profile: str = "mini", trial: str = "") -> Path:
 
 
 def name_trial(changed: Mapping[str, object]) -> str:
-    """The folder, below the profile's, of what changed parameters make; "" if none has changed."""
+    """The folder, below the profile's, of figures made with changed parameters; "" without any."""
     texts = {n: "+".join(map(str, v)) if isinstance(v, list) else v for n, v in changed.items()}
     whole = ",".join(f"{name}={texts[name]}" for name in sorted(texts))
     short = re.sub(r"[^\w.,=+-]+", "-", whole, flags=re.ASCII)[:60]
@@ -80,7 +80,7 @@ def name_trial(changed: Mapping[str, object]) -> str:
 
 @contextmanager
 def writing(path: Path) -> Iterator[Path]:
-    """Write a file or a folder whole: yields a path beside it, which takes its place at the end."""
+    """Write a file or folder completely or not at all: yield a path that replaces it at the end."""
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_name(f"{path.name}.{token_hex(4)}.partial")
     try:
@@ -105,7 +105,7 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def write_table(path: Path, table) -> None:
-    """Write a table of pandas as CSV. Half of a surrogate pair is written as an escape."""
+    """Write a pandas table as CSV. Half of a surrogate pair is written as an escape."""
     with writing(path) as new:
         table.to_csv(new, index=False, lineterminator="\n", errors="backslashreplace")
 
@@ -125,4 +125,4 @@ def show_progress(label: str, total: int | None) -> Iterator[Callable[[int, int]
 def need(package: str, extra: str) -> None:
     """Raise Unavailable if a package that belongs to an extra is not installed."""
     if find_spec(package) is None:
-        raise Unavailable(f'found no {package}, expected it: pip install "ircotlib[{extra}]"')
+        raise Unavailable(f'{package} is not installed: pip install "ircotlib[{extra}]"')

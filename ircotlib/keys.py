@@ -1,4 +1,4 @@
-"""Where the keys of servers may be sent, and which can be."""
+"""Which servers may be sent a key, and which keys can be sent."""
 
 import os
 import re
@@ -24,7 +24,7 @@ def may_have_key(url: str) -> bool:
 
 
 def read_key(name: str) -> str:
-    """A key in the environment, "" if there is none. One that cannot be sent is not shown."""
+    """A key from the environment, "" if there is none. The error does not show the key."""
     if not re.fullmatch("[!-~]*", key := os.environ.get(name, "").strip()):
-        raise UserError(f"{name}: found another text than visible ASCII characters; correct it")
+        raise UserError(f"{name}: the key is not all visible ASCII characters; correct it")
     return key

@@ -9,10 +9,10 @@ from ircotlib.text import normalise_answer
 
 # HotpotQA's scorer gives no partial credit if either side is one of these
 WHOLE_ANSWERS = frozenset({"yes", "no", "noanswer"})
-# around a word they tell nothing apart
+# these marks make no difference around a word
 OPENING = "\"'([{¿¡"
 CLOSING = "\"')]}.,;:!?…"
-# before a word that is none itself; a later capital may be a name: vitamin A
+# before a word that is no article itself; a later capital may be a name: vitamin A
 _ARTICLE = re.compile(r"(?:^A|(?<!\S)(?:a|(?i:an|the))) (?!(?i:a|an|the)\W*(?: |$))")
 _ALIKE = str.maketrans("“”‘’–−", "\"\"''--")
 # the stops of U.S. and Ph.D, the commas of 1,500; not the point of 1.5 or of .NET
@@ -20,8 +20,8 @@ _INNER = re.compile(r"(?<=[^\W\d])\.(?=[^\W\d])|(?<=\d),(?=\d{3}(?!\d))")
 
 
 def as_compared(text: str) -> str:
-    """A text without case, marks around words, stops of initials, commas of numbers, and articles,
-    unless it has nothing else: A, The The, !!! (ours).
+    """A text as it is compared: without case, marks around words, stops of initials, commas of
+    numbers, and articles, unless nothing else is left: A, The The, !!! (ours).
     """
     plain = " ".join(text.translate(_ALIKE).split())
     bare = " ".join(word.lstrip(OPENING) for word in plain.split())
@@ -30,12 +30,12 @@ def as_compared(text: str) -> str:
 
 
 def majority(answers: Sequence[str]) -> str:
-    """The most frequent answer, the earliest of equals; an empty one last (CoT-SC §2)."""
+    """The most frequent answer, of ties the earliest; an empty one only if all are (CoT-SC §2)."""
     votes = Counter(map(as_compared, answers))
     del votes[""]
     if not votes:
         return next(iter(answers), "")
-    most = max(votes, key=votes.get)  # among equals the one counted first
+    most = max(votes, key=votes.get)  # of ties the one counted first
     return next(answer for answer in answers if as_compared(answer) == most)
 
 
@@ -44,8 +44,8 @@ def against_best(score: Callable[[str, str], float]) -> Callable[[str, Sequence[
 
     @wraps(score)
     def best(prediction: str, answers: Sequence[str]) -> float:
-        if isinstance(answers, str):  # whose letters would be the answers
-            raise TypeError(f"expected a list of gold answers, found {answers!r}")
+        if isinstance(answers, str):  # its letters would count as answers
+            raise TypeError(f"found the gold answers {answers!r}, expected a list")
         return max(score(prediction, answer) for answer in answers)
 
     return best
@@ -74,7 +74,7 @@ def squad_f1(prediction: str, answer: str) -> float:
 
 
 def even_bare(score: Callable[[str, Sequence[str]], float]) -> Callable:
-    """A score that compares A or !!!, of which it would leave nothing, as it is (ours)."""
+    """The score; a text that normalising would leave empty (A, !!!) is compared as it is (ours)."""
 
     @against_best
     @wraps(score)
@@ -93,7 +93,7 @@ def cover_em(prediction: str, answer: str) -> float:
     """
     if gold := normalise_answer(answer):
         return float(f" {gold} " in f" {normalise_answer(prediction)} ")
-    # ours: nothing is left of "A", which their program then finds in each prediction
+    # ours: normalising leaves nothing of "A", which their program then finds in each prediction
     return float(re.search(rf"(?<!\w){re.escape(answer.strip())}(?!\w)", prediction) is not None)
 
 

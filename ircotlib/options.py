@@ -42,8 +42,8 @@ def say_error(error: BaseException | str, status: int) -> int:
 
 
 def parse_changes(texts: Sequence[str]) -> dict[str, object]:
-    """The values of --set NAME=VALUE by parameter, in YAML; texts as they stand, unless quoted. A
-    path that is in the caller's folder becomes relative to the repository, or absolute outside it.
+    """The values of --set NAME=VALUE by parameter, in YAML; texts are taken as written, unless
+    quoted. A path in the caller's folder becomes relative to the repository, or else absolute.
     """
     changes = {}
     for text in texts:

@@ -20,13 +20,13 @@ from ircotlib.systems import all_systems
 
 def read_value(text: str) -> object:
     """The value of a YAML text. Raises UserError, in one line."""
-    # to YAML 1.1, 030 is octal and 1:30 to base 60
+    # YAML 1.1 reads 030 as octal and 1:30 to base 60
     if odd := re.search(r"(?<![^\s,\[])(?:0|\d+:)\d+(?![^\s,\]])", text):
         raise UserError(f"found the number {odd[0]}, expected a decimal one")
     try:
         return yaml.safe_load(text)
     except (yaml.YAMLError, ValueError) as error:  # ValueError: as 2024-99-99
-        raise UserError(f"found no YAML ({' '.join(str(error).split())})") from None
+        raise UserError(f"not valid YAML ({' '.join(str(error).split())})") from None
 
 
 EIGHT = "hotpotqa musique 2wikimultihopqa strategyqa zsre trex fever eli5".split()  # SearChain §4.1
@@ -35,7 +35,7 @@ MAIN, SCALE, OOD = "", "scale_", "ood_"
 # these replace the profile's values, which are for local models, if the model is behind a server
 SERVED = {"style": GPT3.name, "reader": "cot", "context_tokens": None, "gpt3": ""}
 WITHOUT_EFFECT = "workers in_flight prices max_cost".split()  # on any outcome
-# with those that say which runs there are, or what is made of them: no part of a run's name
+# and those that choose which runs are made, or what is made of them: no part of a run's name
 NO_RUN = [*WITHOUT_EFFECT, "profile", "server", "datasets", "systems", "models", "gpt3", "agent"]
 NO_RUN += "second_model retrievers demonstration_sets head_to_head head_to_head_test".split()
 NO_RUN += "ood_test k worlds measured judged".split()
@@ -104,7 +104,7 @@ class Parameters(BaseModel):
     reader: Literal["cot", "direct"]  # IRCoT App. E: direct for Flan-T5, cot for GPT3
     demonstrations: str  # folder of prompt files in the authors' format (prompts/README.md)
     context_tokens: Count | None  # the model's window; None: the paper's for this style
-    # which systems, and how they go
+    # which systems, and how they run
     systems: Systems = []  # some systems by name; empty: all
     distractors: Counts = [1, 2, 3]  # M (IRCoT §4.1); empty: IRCoT's systems show none
     most_demonstrations: Count = 16  # in a prompt (IRCoT §4.1: sets of 15; DSP: up to 16)
@@ -133,14 +133,14 @@ class Parameters(BaseModel):
         known = sorted({*cls.model_fields, *grid_names()})
         if unknown := [name for name in values if name not in known]:
             expected = difflib.get_close_matches(unknown[0], known, 1) or known
-            raise ValueError(f"found the parameter {unknown[0]!r}, expected {', '.join(expected)}")
+            raise ValueError(f"unknown parameter {unknown[0]!r}, expected {', '.join(expected)}")
         return values
 
     @model_validator(mode="after")
     def _check_values(self):
         written = STYLES[self.style].generation_tokens
         if self.context_tokens is not None and self.context_tokens <= written:
-            expected = f"expected more than {written}, which {self.style} keeps for what is written"
+            expected = f"expected more than {written}, which {self.style} keeps for the reply"
             raise ValueError(f"context_tokens: found {self.context_tokens}, {expected}")
         if self.further and self.corpus == "full":
             raise ValueError("found `further` with `corpus` full, expected pooled")
@@ -153,20 +153,20 @@ class Parameters(BaseModel):
 
     @property
     def trial(self) -> str:
-        """The folder of figures for these changes of the profile; "" without any."""
+        """The folder of figures for these changes to the profile; "" without any."""
         return self._trial
 
     def out_of_distribution(self) -> "Parameters":
-        """Those of 07_ood: without IIRC, and not tuned (IRCoT §5)."""
+        """The parameters of 07_ood: without IIRC, and not tuned (IRCoT §5)."""
         others = [name for name in self.datasets if name != "iirc"]
         return self.change(datasets=others, dev=0, test=self.ood_test or self.test)
 
     def other_reader(self) -> "Parameters":
-        """These with the other reader (IRCoT App. E)."""
+        """These parameters with the other reader (IRCoT App. E)."""
         return self.change(reader="direct" if self.reader == "cot" else "cot")
 
     def for_agent(self) -> "Parameters":
-        """Those of SearChain's study: if there is a local `agent`, it is the model."""
+        """The parameters for SearChain's systems: if there is a local `agent`, it is the model."""
         if self.server or not self.agent:
             return self
         return self.change(model=self.agent, style=AGENT.name, context_tokens=None)
@@ -181,7 +181,7 @@ class Parameters(BaseModel):
         return command
 
     def grid(self, module: str, name: str, paper: list, of: str = MAIN) -> list:
-        """The values to try; the paper's if none are set, but only the first for OOD."""
+        """The values to try: those set, else the paper's; unless set for OOD, it has the first."""
         if name == "m":
             chosen = getattr(self, f"{of}distractors", None)
             return self.distractors if chosen is None else chosen
@@ -210,14 +210,14 @@ def read_parameters(profile: str, changes: dict | None = None) -> Parameters:
     check_name("profile", profile)
     if not (path := PROFILES / f"{profile}.yaml").is_file():
         known = ", ".join(sorted(path.stem for path in PROFILES.glob("*.yaml")))
-        raise UserError(f"found the profile {profile!r}, expected one of {known}")
+        raise UserError(f"unknown profile {profile!r}, expected one of {known}")
     try:
         checked = check(read_value(path.read_text(encoding="utf-8")) | {"profile": profile})
     except (UserError, TypeError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: {error}, expected lines as in profiles/mini.yaml") from None
     given = changes or {}
     if given.get("profile", profile) != profile:
-        raise UserError("found 'profile' among the changes, expected --profile")
+        raise UserError("profile: cannot be changed like a parameter; name it with --profile")
     if given.get("server"):
         given = SERVED | {"models": [given.get("model", checked.model)]} | given
     changed = checked.change(**given)

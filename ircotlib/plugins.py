@@ -1,4 +1,4 @@
-"""The door for plug-ins: modules that end with records of systems, data sets and retrievers."""
+"""Imports plug-ins: modules that end with records of systems, data sets and retrievers."""
 
 import pkgutil
 import sys
@@ -17,9 +17,9 @@ def import_plugins(kind: str) -> tuple[ModuleType, ...]:
     """The modules that may have "systems", "datasets" or "retrievers": ours, then plug-ins."""
     own = []
     if kind != "retrievers":
-        room = import_module(f"ircotlib.{kind}")
-        names = [module.name for module in pkgutil.iter_modules(room.__path__)]
-        own = [room, *(import_module(f"{room.__name__}.{name}") for name in names)]
+        package = import_module(f"ircotlib.{kind}")
+        names = [module.name for module in pkgutil.iter_modules(package.__path__)]
+        own = [package, *(import_module(f"{package.__name__}.{name}") for name in names)]
     return (*own, *map(_import_file, sorted(plugin_folder().glob("*.py"))))
 
 
@@ -38,5 +38,5 @@ def _import_file(path: Path) -> ModuleType:
             spec.loader.exec_module(module)
         except Exception as error:  # whatever a plug-in does wrong
             del sys.modules[name]
-            raise UserError(f"{path}: {type(error).__name__}: {error}: mend it") from error
+            raise UserError(f"{path}: {type(error).__name__}: {error}: correct it") from error
     return sys.modules[name]

@@ -9,7 +9,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from ircotlib.data import Paragraph
 
 # where a text stops: at the end of the first sentence (IRCoT §3.1: the rest is discarded), of the
-# line, or of whichever is first (IRCoT's program, GPT3)
+# line, or of the one that ends first (IRCoT's program, GPT3)
 SENTENCE, LINE, SENTENCE_OF_LINE = "sentence", "line", "sentence of line"
 Stop = str | tuple[str, ...] | None  # one of these, texts, or none
 
@@ -22,7 +22,7 @@ class Message(NamedTuple):
 
 
 class Purposed(str):
-    """A prompt that says what the model does with it ("CoT writes …"); it has its text's key."""
+    """A prompt with its purpose ("CoT writes …"), which is no part of the cache key."""
 
     def __new__(cls, text: str, purpose: str = "", demonstrations: int = 0) -> "Purposed":
         prompt = super().__new__(cls, text)
@@ -37,7 +37,7 @@ def with_purpose(prompt: str, purpose: str) -> Purposed:
 @dataclass(frozen=True, slots=True)
 class Retrieve:
     """Asks for the k best paragraphs for a query, best first. `titles`: only of these pages.
-    `distinct`: of texts that differ only in case, the best (IRCoT, program).
+    `distinct`: of texts that differ only in case, only the best (IRCoT, program).
     """
 
     query: str
@@ -120,7 +120,7 @@ class Step:
 
     request: Request
     reply: Reply
-    cached: bool  # kept, or computed for another program too
+    cached: bool  # from the cache, or computed for another program, too
     prompt_tokens: int = 0  # that the model read, cached or not
     tokens: int = 0  # that it wrote
     thoughts: tuple[str, ...] = ()  # before each of its texts, if it thinks

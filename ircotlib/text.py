@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Stop
 
-# words before a full stop that does not end a sentence, that may end one before a number, and that
-# ends one only before an OPENER, like those of _ABBREVIATION and, before fewer, a name like Panic!
+# A full stop after these words never ends a sentence; after the second list, not before a number;
+# after the third, and an _ABBREVIATION, only before an OPENER (a name like Panic!: AFTER_NAMES).
 NEVER_END = """Mr Mrs Ms Dr Prof Rev Fr Hon Gen Col Lt Capt Cpl Sgt Maj Adm Asst Gov Sen Rep Messrs
     Mme Mlle St Ste Mt Ft Vol vs approx cf ca est lit sq viz feat incl e.g i.e a.k.a""".split()
 BEFORE_NUMBER = """No Nos no nos Op op Fig pp Art Ep bef aft fl
@@ -19,7 +19,7 @@ AFTER_NAMES = """He She It They I We A An The This That These Those There His He
     Although Both Neither Either Who What Which Where""".split()
 OPENERS = [*AFTER_NAMES, *"In On At By For Of From With You".split()]
 SAYING = "said says asked asks cried cries replied replies shouted shouts".split()
-# IRCoT's program: these go out of each query, and such a sentence, or a sum, is none
+# IRCoT's program: these words are left out of queries; such a sentence, or a sum, is no query
 QUESTION_WORDS = "who what when where why which how does is".split()
 REASONING_OPENERS = ("thus ", "thus,", "so ", "so,", "that is,", "therefore", "hence")
 
@@ -144,7 +144,7 @@ def query_from(thoughts: Sequence[str], question: str) -> str:
     """The query of the retrieve step, without question words: the last sentence that is no
     reasoning sentence, else the question (IRCoT, program). Differs from the paper: `last_sentence`.
     """
-    # a conclusion says nothing new to look for, so the fact before it is asked for again
+    # a conclusion names nothing new to look for, so the fact before it is the query again
     facts = [each.strip() for each in thoughts if not each.lower().startswith(REASONING_OPENERS)]
     factual = [fact for fact in facts if not _SUM.search(fact)]
     return remove_question_words(last_sentence(factual, question) or question)
@@ -184,7 +184,7 @@ def _stop_ends(before: str, marks: str, after: str, complete: bool, by_word: boo
 
 
 def _stop_kind(before: str, marks: str) -> str:
-    """What must follow a stop for the sentence to end, told by the text before it."""
+    """What must follow a stop for the sentence to end, judging by the text before it."""
     word = re.split(r"[\s(\[\"“]", before.rstrip())[-1].lstrip("'‘†")
     if marks[0] == "." and (word in NEVER_END or _LIST_NUMBER.fullmatch(before)):
         return "never"

@@ -13,8 +13,8 @@ from ircotlib.plugins import import_plugins
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# those that take ten seconds or more, the slowest first; all of Elasticsearch, whose server runs
-# once in a worker, come early: the worker that has not begun the notebooks takes them
+# those that take ten seconds or more, the slowest first. The tests of Elasticsearch, whose server
+# one worker starts, come early, so that a worker takes them that does not run the notebooks
 SLOW = (
     "notebooks elastic workers browser requests laboratory_searchain laboratory runs imports"
     " training models agent_training server figures dense report questions real_outputs"
@@ -67,7 +67,7 @@ class Node:
     url: str
 
     def kill(self) -> None:
-        """A crash; nothing when it has ended."""
+        """Crash the node; do nothing if it has ended."""
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()

@@ -57,7 +57,7 @@ def hang(items, *_):
 
 
 def run_and_kill(code: str, *arguments) -> None:
-    """Run a program in which `hang` hangs after 200 items, and kill it there."""
+    """Run a program in which `hang` stops after 200 items, and kill it there."""
     command = [sys.executable, "-c", HANG + code, *map(str, arguments)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         assert process.stdout.readline() == "half\n"

@@ -52,7 +52,7 @@ def write_reply(reply: object, paragraphs: dict[str, Paragraph]) -> object:
 
 
 def read_reply(request: object, reply: object, paragraphs: dict[str, Paragraph]) -> object:
-    """What a program is sent in reply to a request; see `write_reply`."""
+    """The reply that a program gets to a request; see `write_reply`."""
     if isinstance(request, Retrieve):
         return tuple(paragraphs[id] for id in reply)
     if isinstance(request, Sample):
@@ -68,7 +68,7 @@ def write_request(request: object) -> list:
 
 
 def write_prediction(prediction: object) -> dict:
-    """What a system predicted, as JSON."""
+    """A system's prediction, as JSON."""
     about = {"answer": prediction.answer, "reading": prediction.reading, "fault": prediction.fault}
     about |= {"paragraphs": [paragraph.id for paragraph in prediction.paragraphs]}
     about |= {"thoughts": list(prediction.thoughts)}

@@ -1,4 +1,4 @@
-"""Sends replies to the programs of systems, and writes their prompts."""
+"""Runs the programs of systems with given replies, and writes their prompts."""
 
 import json
 
@@ -10,8 +10,8 @@ from ircotlib.prompting.prompt import Prompt, read_template
 FAMILIES = "multihop strategyqa slotfilling fever eli5".split()  # of data sets: share examples
 
 
-def play(program, replies):
-    """Send replies in order; return the requests and what the program returned."""
+def send(program, replies):
+    """Run a program with these replies, in order; return its requests and its result."""
     requests = []
     try:
         for reply in [None, *replies]:
@@ -78,7 +78,7 @@ def stages(*names):
     return {name: writer(name) for name in names}
 
 
-# A question of IRCoT's kind, and what is retrieved and written for it
+# A question of IRCoT's kind, with the paragraphs retrieved and the thoughts written for it
 
 ASKED = "In what country was Lost Gravity manufactured?"
 QUESTION = Question("q", ASKED, ("Germany",), ("mack",), "test")

@@ -33,7 +33,7 @@ DIFFERENT = [
 
 
 @pytest.mark.parametrize(("a", "b"), SAME)
-def test_what_differs_in_form_alone_is_the_same(a, b):
+def test_texts_that_differ_only_in_form_are_the_same(a, b):
     assert as_compared(a) == as_compared(b) != ""
 
 
@@ -59,12 +59,12 @@ def test_different_things_are_different_wherever_they_are_compared(a, b):
     [
         (["Oslo", "Bergen", "Bergen"], "Bergen"),
         (["Oslo", "The Nile.", "the nile", "Oslo", "Nile"], "The Nile."),  # as first written
-        (["Bergen", "Oslo", "Oslo", "Bergen"], "Bergen"),  # of equally many, the first
+        (["Bergen", "Oslo", "Oslo", "Bergen"], "Bergen"),  # of ties, the first
         (["", "", "", "Oslo"], "Oslo"),
         (["The", "the", "Oslo"], "The"),
         (["", "!!!"], "!!!"),
         ([], ""),
     ],
 )
-def test_the_answer_that_most_give(answers, expected):
+def test_the_majority_answer(answers, expected):
     assert majority(answers) == expected

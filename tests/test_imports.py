@@ -57,12 +57,12 @@ def test_what_is_imported_is_light(modules, absent):
     assert run(code) == "[]"
 
 
-def test_only_what_is_not_remembered_imports_a_model(tmp_path):
+def test_a_model_is_imported_only_for_replies_that_are_not_in_the_cache(tmp_path):
     assert "torch" in run(REPLAY, IRCOT_DATA=str(tmp_path))
     assert run(REPLAY, IRCOT_DATA=str(tmp_path)) == "[]"
 
 
-def test_a_plain_installation_has_every_name_but_boxes():
+def test_a_plain_installation_has_every_name_but_widgets():
     code = """
 import ircotlib, ircotlib.explore.report
 from ircotlib.errors import Unavailable
@@ -86,15 +86,15 @@ print(*absent)
         ("command('ask', 'Who?', '--set', 'server=http://127.0.0.1:9')", "openai", "server"),
     ],
 )
-def test_what_a_plain_installation_lacks_is_one_line_that_names_the_extra(asked, package, extra):
+def test_a_missing_package_is_an_error_of_one_line_with_its_extra(asked, package, extra):
     command = "import ircotlib.__main__ as m\ndef command(*words): sys.exit(m.main(words))"
     code = f"{PLAIN}{command}\n{asked}"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
-    expected = f'found no {package}, expected it: pip install "ircotlib[{extra}]"'
+    expected = f'{package} is not installed: pip install "ircotlib[{extra}]"'
     assert done.returncode == 1 and expected in done.stderr.splitlines()[-1], done.stderr
 
 
-def test_the_front_door_imports_nothing_until_a_name_is_used():
+def test_the_package_imports_nothing_until_a_name_is_used():
     code = "import sys, ircotlib; print([n for n in sys.modules if n.startswith('ircotlib.')])"
     assert run(code) == "[]"
     code = (

@@ -63,7 +63,7 @@ DROP = [
 # "p q": 0. The other way round: "p q r" with "p q" has 2·⅔·1/(⅔+1) = .8, "s t" with "p q r s"
 # 2·½·¼/(½+¼) = .333, together 1.133, by 2 spans .57.
 PAIRS += [(rule, ("iirc",), *pair) for rule, *pair in DROP]
-BARE = [  # answers of which a scorer leaves nothing: as they are in our scores, not in others
+BARE = [  # answers that normalising leaves empty: only our scores compare them as they are
     ("A is an answer", ("own",), "a.", ["A"], 1, 1),
     ("and nothing is none", ("own",), "", ["A"], 0, 0),
     ("a name of articles", ("own",), "the the", ["The The"], 1, 1),
@@ -94,7 +94,7 @@ def test_answers_are_scored_as_by_the_official_scorer(rule, dataset, prediction,
         ("Romeo", "Rome", 0),
     ],
 )
-def test_an_answer_of_which_nothing_would_be_left_is_covered_as_it_is(prediction, answer, covered):
+def test_an_answer_that_would_be_left_empty_is_covered_as_it_is(prediction, answer, covered):
     assert metrics.cover_em(prediction, [answer]) == covered
 
 

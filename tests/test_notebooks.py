@@ -1,4 +1,4 @@
-"""Every notebook runs, and what it makes is what is kept.
+"""Every notebook runs, and makes the figures and tables that are kept.
 
 All run with the profile quick, for two data sets and few questions. Those that ask no model also
 run with mini: their figures and marked cells must be the kept ones. What systems answer is held by
@@ -60,7 +60,7 @@ def test_every_notebook_runs_and_makes_what_it_says(executed, name):
 
 
 @pytest.mark.parametrize("name", WITHOUT_MODEL)
-def test_what_asks_no_model_is_made_again_exactly(executed, name):
+def test_notebooks_without_a_model_make_the_same_files_again(executed, name):
     for path in made_by(name, "mini"):
         if path.suffix == ".csv":
             assert (executed / "figures" / path.name).read_bytes() == path.read_bytes(), path.name

@@ -38,7 +38,7 @@ def test_changes_are_yaml_or_texts_and_only_places_are_paths(tmp_path, monkeypat
     assert (name, changed) == change
 
 
-def test_what_a_run_was_given_can_be_given_again():
+def test_the_parameters_of_a_run_can_be_given_again():
     p = read_parameters("mini", {"agent": 'a #b: "c"', "seed": 7})
     [_, _, *options] = shlex.split(p.command_line())
     assert read_parameters("mini", parse_changes(options[1::2])) == p

@@ -64,12 +64,12 @@ QUESTION = Question("1", "Who?", (), (), "musique")
 PAGE = Paragraph("p", "Ann", "Ann is old.")
 
 
-def bench_of(retrieve, generate):
+def setup_of(retrieve, generate):
     p = read_parameters("mini", {"style": "codex", "context_tokens": 2000})
     return setup_of_functions(p, retrieve, generate)
 
 
-def test_functions_are_asked_what_the_system_asks_and_cut_where_it_stops():
+def test_functions_get_a_systems_requests_and_their_texts_are_cut_at_its_stops():
     asked, prompts = [], []
 
     def retrieve(query, k):
@@ -80,12 +80,12 @@ def test_functions_are_asked_what_the_system_asks_and_cut_where_it_stops():
         prompts.append(prompt)
         return "Ann is old. She is 9. So the answer is: 9."
 
-    bench = bench_of(retrieve, generate)
-    outcome = answer(bench, all_systems()["IRCoT QA"], QUESTION, k=1, m=0)
+    setup = setup_of(retrieve, generate)
+    outcome = answer(setup, all_systems()["IRCoT QA"], QUESTION, k=1, m=0)
     assert asked[:2] == [("Who?", 1), ("Ann is old.", 1)]
     assert outcome.result.paragraphs == (PAGE,) and outcome.result.answer == "9"
     assert outcome.result.thoughts[0] == "Ann is old."
-    assert "Ann is old." in prompts[0] and bench.model.count_tokens(prompts[0]) < 2000
-    bench = bench_of(retrieve, generate)
-    sampled = answer(bench, all_systems()["CoT-SC"], QUESTION)
+    assert "Ann is old." in prompts[0] and setup.model.count_tokens(prompts[0]) < 2000
+    setup = setup_of(retrieve, generate)
+    sampled = answer(setup, all_systems()["CoT-SC"], QUESTION)
     assert len(sampled.trace[0].reply) > 1 and sampled.result.answer == "9"

@@ -24,10 +24,10 @@ WRONG = [
     ({"datasets": []}, "datasets: .* at least 1 item"),
     ({"prices": [1]}, "prices: .* at least 2 items"),
     ({"style": "gpt"}, "style: found 'gpt', expected one of flan_t5, codex, agent"),
-    ({"retriever": "es"}, "retriever: expected one of embedded"),
+    ({"retriever": "es"}, "retriever: unknown retriever, expected one of embedded"),
     ({"context_tokens": 50}, "context_tokens: found 50, expected more than 200"),
     ({"ircot_k": [2, True]}, "ircot_k.1: .* valid integer"),
-    ({"ircott_k": [2]}, "found the parameter 'ircott_k', expected ircot_k$"),
+    ({"ircott_k": [2]}, "unknown parameter 'ircott_k', expected ircot_k$"),
     ({"workers": 0}, "workers.*: .* greater than or equal to 1"),
     ({"test": 0, "dev": -1}, "dev: .*; test: "),
 ]
@@ -70,7 +70,7 @@ def test_the_command_that_gives_parameters_says_only_what_was_changed():
 LINES = {  # of a profile, and what the error says of them
     "dev: x": "dev: .* valid integer",
     "datasets: [x]": "datasets.0: found 'x'",
-    "- a": "found no YAML",
+    "- a": "not valid YAML",
 }
 
 
@@ -87,13 +87,13 @@ def test_a_wrong_line_of_a_profile_is_one_line_with_its_file(tmp_path, monkeypat
 
 
 @pytest.mark.parametrize("profile", ["maxi", "mini.yaml", "é x"])
-def test_a_profile_that_is_not_there(profile):
-    with pytest.raises(UserError, match="found the profile .*, expected one of mini, paper, quick"):
+def test_an_unknown_profile_is_an_error(profile):
+    with pytest.raises(UserError, match="unknown profile .*, expected one of mini, paper, quick"):
         read_parameters(profile)
 
 
 @pytest.mark.parametrize("name", ["", "..", "../mini", "/etc", "a" * 300, "a\0", "a\u202e"])
-def test_what_is_no_name_of_a_folder_is_none_of_a_profile_and_an_experiment(name):
+def test_profiles_and_experiments_have_names_that_folders_can_have(name):
     for use in (read_parameters, lambda name: runs_folder(read_parameters("mini"), name)):
         with pytest.raises(UserError, match="found the .*, expected a letter or digit"):
             use(name)

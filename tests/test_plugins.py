@@ -1,4 +1,4 @@
-"""Systems, data sets and retrievers of a folder come in by the door of ours."""
+"""Plug-ins: systems, data sets and retrievers in a folder are loaded as ours are."""
 
 import os
 import subprocess
@@ -53,9 +53,9 @@ from ircotlib.retrieval import retriever_name
 name, folder = sys.argv[1:]
 changes = {"datasets": [name], "data_dir": folder, "retriever": name, "dev": 0, "test": 3}
 p = read_parameters("mini", changes | {"model": "data/models/mini-base", "distractors": []})
-bench = open_setup(p, name, "plugged")
-scores = run_system(bench, all_systems()[name], k=2)
-prompt = bench.prompt("ask", system=all_systems()[f"{name} told"])
+setup = open_setup(p, name, "plugged")
+scores = run_system(setup, all_systems()[name], k=2)
+prompt = setup.prompt("ask", system=all_systems()[f"{name} told"])
 print(scores["recall"].mean(), retriever_name(name), prompt.template.text)
 """
 
@@ -86,7 +86,7 @@ def write(folder, name: str, **files: str) -> None:
     (folder / "prompts" / "mine" / "ask.txt").write_text("Q: {question}\nA:")
 
 
-def test_the_files_of_a_folder_do_so_too(run, tmp_path):
+def test_systems_data_sets_and_retrievers_in_a_folder_are_loaded(run, tmp_path):
     write(tmp_path / "folder", "one_off", mine=SYSTEM, data=DATASET, found=RETRIEVER)
     done = run("one_off", IRCOT_PLUGINS=str(tmp_path / "folder"))
     assert done.stdout.split() == ["1.0", "one_off", "Q:", "{question}", "A:"], done.stderr
@@ -101,7 +101,7 @@ def test_the_files_of_a_folder_do_so_too(run, tmp_path):
         (SYSTEM.replace("NAME told", "a\\x1b[2J"), "found the system 'a\\x1b[2J'"),
     ],
 )
-def test_what_is_wrong_with_a_plug_in_is_one_line(tmp_path, text, problem):
+def test_an_error_in_a_plug_in_is_one_line(tmp_path, text, problem):
     write(tmp_path / "folder", "x", mine=text)
     env = os.environ | {"IRCOT_PLUGINS": str(tmp_path / "folder"), "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-m", "ircotlib", "systems"]

@@ -1,4 +1,4 @@
-"""What every system asks, letter by letter, and predicts is as it was recorded (recording.py)."""
+"""Every system's requests, letter by letter, and predictions are as recorded (recording.py)."""
 
 import json
 import lzma

@@ -23,7 +23,7 @@ SYSTEMS = [("linux", "x86_64", "posix"), ("darwin", "arm64", "posix"), ("win32",
 
 
 def environment(python: str, system: str, machine: str, kind: str) -> dict[str, str]:
-    """What the markers of pins are compared with."""
+    """The values that the markers of pins are compared with."""
     known = {"python_full_version": python, "python_version": python.rpartition(".")[0]}
     known |= {"sys_platform": system, "platform_machine": machine, "os_name": kind}
     return known | {"implementation_name": "cpython", "extra": ""}
@@ -43,7 +43,7 @@ def needed() -> list[Requirement]:
     return [need for need in map(Requirement, lines) if need.name != PROJECT["name"]]
 
 
-def test_every_python_of_the_readme_is_meant_everywhere():
+def test_all_files_mean_every_python_of_the_readme():
     assert PROJECT["requires-python"] == f">=3.{OLDEST},<3.{NEWEST + 1}"
     [conda, _, pip] = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
     assert conda.partition("=")[2] in {python.rpartition(".")[0] for python in PYTHONS}

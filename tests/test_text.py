@@ -89,13 +89,13 @@ UNMARKED = [*(marked.replace("|", "") for marked in TEXTS), *EARLY]
 
 
 @pytest.mark.parametrize("text", UNMARKED)
-def test_a_growing_text_is_never_judged_otherwise_than_the_finished_one(text):
+def test_a_growing_text_never_ends_elsewhere_than_the_finished_one(text):
     assert ends_while_written(text) in ([sentence_end(text, complete=True)], [])
     if text not in EARLY:
         assert ends_while_written(text, True) in ([sentence_end(text, complete=True)], [])
 
 
-def test_no_growing_text_is_judged_otherwise_than_the_finished_one():
+def test_short_growing_texts_never_end_elsewhere_than_the_finished_ones():
     for characters in (*product('aB .?\n"3', repeat=5), *product('aB .!("', repeat=5)):
         text = "".join(characters)
         assert ends_while_written(text) in ([sentence_end(text, complete=True)], [])

@@ -27,13 +27,13 @@ def two_steps(question: Question, *, k: int = 2) -> Program:
 
 mine = System(name="Two steps", program=two_steps, grid={"k": (2, 4)}, tuned_by=RECALL)
 p = read_parameters("mini", {"test": 5}).change(seed=1)
-bench = open_setup(p, "musique", "mine")
-question = bench.test[0]
+setup = open_setup(p, "musique", "mine")
+question = setup.test[0]
 assert_type(question, Question)
-outcome = answer(bench, mine, question, k=2)
+outcome = answer(setup, mine, question, k=2)
 assert_type(outcome, Outcome[Prediction])
 assert_type(outcome.result.paragraphs, tuple[Paragraph, ...])
-assert_type(answer_all(bench, all_systems()["IRCoT QA"], [question])["1"].result.answer, str)
+assert_type(answer_all(setup, all_systems()["IRCoT QA"], [question])["1"].result.answer, str)
 assert_type(squad_f1("Ann", ["Ann"]), float)
 for answered in ask(p, "Who?"):
     assert_type(answered.outcome.result.answer, str)

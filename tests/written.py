@@ -12,7 +12,7 @@ NOTHING |= {"fault": "", "trace": []}
 
 
 def write_run(folder, opened, lines, scores, system="IRCoT QA", setting=(), metric="f1", more=()):
-    """Write a run on the first questions of a bench: fields of predictions.jsonl, recall and F1,
+    """Write a run on the first questions of a setup: fields of predictions.jsonl, recall and F1,
     and `more` scores. `metric`: the run's own.
     """
     folder.mkdir(parents=True)
@@ -42,7 +42,7 @@ def rewrite(folder, name, text):
 
 
 def write_half(folder):
-    """Begin to write a run anew beside its folder, as a process that was killed in the middle."""
+    """A half-written copy beside a run's folder, as a process leaves it that was killed."""
     partial = folder.with_name(f"{folder.name}.new")
     partial.mkdir()
     (partial / "run.json").write_text("{")
@@ -54,7 +54,7 @@ def node(mark=1, feedback=""):
 
 
 def run(scores, nodes=(), thoughts=(), reading=""):
-    """A run as measures.read_run returns it, with a row for each score."""
+    """A run as read_all_runs returns it, with a row for each score."""
     table = pd.DataFrame({"score": scores}, [f"q{n}" for n in range(len(scores))], dtype=float)
     lists = {"thoughts": [thoughts] * len(scores), "nodes": [tuple(nodes)] * len(scores)}
     return table.assign(kind="2hop", reading=reading, right=table["score"] == 1, **lists)

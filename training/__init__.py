@@ -17,12 +17,12 @@ and training.jsonl (the training curves); for the reader, reading.json and readi
 
     t5/         plain T5s, and a causal model in place of GPT-3, which read the laboratory's pages
     reader/     the extractive reader
-    agent/      the causal model that plays every system
+    agent/      the causal model that writes the replies of every system
     loop.py     what all trainings share: steps, checkpoints, the files of the trained model
     causal.py   the attention and the losses of both causal models, some the T5s' too
     positions.py  the tables of positions that the losses need
     words.py    the vocabulary; worlds.py: training worlds; rate.py: the learning rate
 
-In each room, a module draw_… draws examples, encode.py or model.py turns them into tensors,
+In each package, a module draw_… draws examples, encode.py or model.py turns them into tensors,
 learn.py trains, and evaluate.py measures.
 """

@@ -10,7 +10,7 @@ CHECKPOINT = "checkpoint.pt"
 
 def add_out(parser: argparse.ArgumentParser) -> None:
     """Add the option --out."""
-    about = "folder of the model and its checkpoint: empty, not there yet, or of the same training"
+    about = "folder of the model and its checkpoint: new, empty, or of the same training"
     parser.add_argument("--out", type=_read_out, required=True, help=about)
 
 
@@ -25,8 +25,8 @@ def _read_out(text: str) -> Path:
 
 def claim(folder: Path) -> None:
     """Raise ValueError if a folder has files but no checkpoint, so that no model is overwritten.
-    Whose the checkpoint is, `Training.restore` checks.
+    `Training.restore` checks which training the checkpoint belongs to.
     """
     if folder.exists() and any(folder.iterdir()) and not (folder / CHECKPOINT).is_file():
-        expected = "it needs a folder of its own, empty or not there yet"
-        raise DataError(f"{folder} holds files that are no unfinished training: {expected}")
+        expected = "name a new or an empty folder"
+        raise DataError(f"{folder}: holds files that are no unfinished training: {expected}")

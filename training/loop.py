@@ -61,7 +61,7 @@ class Training:
         except Exception as error:  # a damaged file can make torch raise almost any of them
             reason = str(error).partition("\n")[0]
             remedy = "delete it to start again"
-            raise ValueError(f"{path}: found no checkpoint ({reason}); {remedy}") from None
+            raise ValueError(f"{path}: not a valid checkpoint ({reason}); {remedy}") from None
         check_recipe(path, state["recipe"], self.recipe)
         for name, part in self._parts().items():
             part.load_state_dict(state[name])
@@ -193,6 +193,6 @@ def run_command(train: Callable[..., None], *arguments: object) -> None:
     except ValueError as error:
         raise SystemExit(say_error(error, 2)) from error
     except KeyboardInterrupt as stopped:
-        remedy = "the same command goes on from its checkpoint"
+        remedy = "the same command resumes from its checkpoint"
         print(f"{stopped or 'interrupted'}: {remedy}", file=sys.stderr)
         raise SystemExit(130) from None

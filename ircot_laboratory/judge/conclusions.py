@@ -55,7 +55,7 @@ class Conclusion:
         return int(year) if year else None
 
 
-# whether a conclusion is true; None: it cannot be told, as when it does not belong to the question
+# whether a conclusion is true; None: undecided, for example if it does not belong to the question
 Decide = Callable[[Conclusion], bool | None]
 
 
@@ -93,7 +93,7 @@ def _compares_makers(conclusion: Conclusion) -> bool | None:
 
 
 def _are_alike(conclusion: Conclusion, relation: str, wanted: bool) -> bool | None:
-    """Whether a and b have the same value of a relation, or (`wanted` is False) have not."""
+    """Whether a and b have the same value of a relation, or (`wanted` is False) do not."""
     a, b = (conclusion.value(conclusion.words[name], relation) for name in "ab")
     return None if None in (a, b) else (a == b) == wanted
 

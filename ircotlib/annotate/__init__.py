@@ -1,1 +1,1 @@
-"""Chains and references to judge, the box, and agreement."""
+"""Chains and references to judge by hand, the form for it, and agreement."""

@@ -1,4 +1,4 @@
-"""The box in which people judge chains of thought and references, with keys (docs/annotate.md)."""
+"""The form in which people judge chains of thought and references, by keys (docs/annotate.md)."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -19,14 +19,14 @@ from ircotlib.annotate.factuality import FIGURE_7, Item, Verdicts, read_items
 from ircotlib.annotate.judgements import ANNOTATIONS, JUDGE, Judgement
 from ircotlib.parameters import Parameters
 
-# key -> what is written on its button
+# key -> the label of its button
 BUTTONS = {"t": "True (t)", "f": "False (f)", "u": "Unsure (u)", "z": "Undo (z)"}
 BUTTONS |= {"ArrowLeft": "◀ sentence", "ArrowRight": "sentence ▶"}
 VERDICTS = {"t": "true", "f": "false", "u": "unsure"}
 SIGNS = {"true": "✓", "false": "✗", "unsure": "?"}
 STEPS = {"ArrowLeft": -1, "ArrowRight": 1}
 UNNAMED = f"type your name first: letters, digits, - and _, not {JUDGE}"
-# all that is given to a template is text: it is escaped where it is written
+# everything given to a template is text, and is escaped there
 PAGES = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True)
 
 
@@ -39,7 +39,7 @@ class Page(anywidget.AnyWidget):
 
 
 class AnnotateBox(VBox):
-    """The box. It keeps only the annotator's position; all judgements are read from the file."""
+    """The form. It keeps only the annotator's position; all judgements are read from the file."""
 
     def __init__(self, items: Sequence[Item], annotator: str = "", folder: Path = ANNOTATIONS):
         self.items, self.folder, self.at = items, folder, 0
@@ -84,7 +84,7 @@ class AnnotateBox(VBox):
             if self.at < len(self.sentences):
                 self.show()
             else:
-                self.resume()  # at what was passed over
+                self.resume()  # at the first that was skipped
         except OSError as error:
             self.status.value = f"NOT KEPT: {error}"
         self.page.send("heard")
@@ -110,7 +110,7 @@ class AnnotateBox(VBox):
 def annotate_box(
     p: Parameters, annotator: str = "", read: Callable = read_items, folder: Path = ANNOTATIONS
 ) -> None:
-    """Show the box for the chains of IRCoT's Figure 7, or of the parameters' systems; in a batch
+    """Show the form for the chains of IRCoT's Figure 7, or of the parameters' systems; in a batch
     run, nothing. `read`: `read_references` for the references of SearChain (Table 5, AMP).
     """
     if os.environ.get("IRCOT_BATCH"):

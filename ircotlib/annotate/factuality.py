@@ -35,7 +35,7 @@ Verdicts = dict[tuple[str, int], str]  # "true", "false" or "unsure", by item an
 
 @dataclass(frozen=True)
 class Item:
-    """What a system, which annotators are not told, wrote for a question, to be judged."""
+    """The text to be judged that a system wrote for a question; annotators do not see which one."""
 
     id: str  # a hash of question, system and text: no judgement is counted for another text
     dataset: str

@@ -1,4 +1,4 @@
-"""Judgements of sentences (IRCoT §5, Figure 7), a line a click, and how far annotators agree."""
+"""Judgements of sentences (IRCoT §5, Figure 7), a line per click, and how far annotators agree."""
 
 import json
 import re
@@ -40,7 +40,7 @@ LINE = TypeAdapter(Judgement)
 
 
 def is_person(annotator: str) -> bool:
-    """Whether a person may judge by this name: it can be a file's, and is not the program's."""
+    """Whether a person may judge under this name: a file can have it, and it is not JUDGE."""
     return bool(re.fullmatch(r"[A-Za-z0-9][\w-]*", annotator)) and annotator.casefold() != JUDGE
 
 
@@ -56,8 +56,8 @@ def write_judgement(judgement: Judgement, folder: Path = ANNOTATIONS) -> None:
 
 
 def read_verdicts(annotator: str, folder: Path = ANNOTATIONS) -> Verdicts:
-    """The verdicts that stand, the last on each sentence, in the order of clicks. A line that is no
-    judgement, as a kill may leave it, is left out with a warning.
+    """The last verdict on each sentence, in the order of clicks. A line that is no judgement, as a
+    killed process may leave it, is left out with a warning.
     """
     path = Path(folder) / f"{annotator}.jsonl"
     standing = {}
@@ -98,7 +98,7 @@ def judge_all(items: Sequence[Item], judge: Callable[[str, Question], str]) -> V
 
 
 def settle(judged: Mapping[str, Verdicts]) -> Verdicts:
-    """One verdict for each sentence on which the adjudicator, or else all, agree."""
+    """One verdict for each sentence that has the adjudicator's, or one that all others share."""
     given = {}
     for verdicts in judged.values():
         for sentence, verdict in verdicts.items():

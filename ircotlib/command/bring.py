@@ -1,4 +1,4 @@
-"""Brings in questions and corpora of your own: the data set `own` of data_dir=FOLDER.
+"""Imports questions and corpora of your own as the data set `own` of data_dir=FOLDER.
 
 ircotlib import asked.csv FOLDER --column question=asked   questions: CSV, TSV or JSON lines
 ircotlib import pages.jsonl FOLDER --column text=contents  a corpus: title and text
@@ -16,7 +16,7 @@ from ircotlib.options import new_parser
 
 
 def bring(source: Path, folder: Path, columns: Mapping[str, str] = {}) -> Path:
-    """Write what a source has as the data set `own` into a folder, and return the file."""
+    """Write a source's content into a folder, as the data set `own`, and return the file."""
     kind, tables = source.suffix.lower(), (*own.TABLES, ".jsonl")
     if not source.is_dir() and kind not in (known := (*tables, *own.DOCUMENTS)):
         expected = f"expected a folder, or a file that ends in {', '.join(known)}"
@@ -27,7 +27,7 @@ def bring(source: Path, folder: Path, columns: Mapping[str, str] = {}) -> Path:
     is_corpus = isinstance(first, Paragraph)
     target = folder / own.NAME / (own.CORPUS if is_corpus else own.FILE)
     if target.exists():
-        raise UserError(f"{target}: found a file, expected nothing there yet: name another folder")
+        raise UserError(f"{target}: this file is there already: name another folder")
     own.write_own(folder, chain([first], records), target.name)
     return target
 
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = new_parser(__doc__, "ircotlib import")
     parser.add_argument("source", type=Path, help="a file or folder")
     parser.add_argument("folder", type=Path, help="the folder that gets own/")
-    named = "of a table: id, question, answers, kind, title or text, if it is called otherwise"
+    named = "another name, in the table, of id, question, answers, kind, title or text"
     how = {"action": "append", "default": [], "metavar": "WHAT=COLUMN", "help": named}
     parser.add_argument("--column", **how)
     options = parser.parse_args(arguments)

@@ -23,13 +23,13 @@ from ircotlib.parameters import Parameters
 
 
 def download(address: str, path: Path, checksum: str = "") -> None:
-    """Download a file by curl, which shows a bar. What a kill leaves, `path`.partial, is continued
-    by the next call. `checksum`: "sha256:…", "md5:…" or "".
+    """Download a file by curl, which shows its progress. After a kill, the next call continues
+    `path`.partial. `checksum`: "sha256:…", "md5:…" or "".
     """
     partial = path.with_name(f"{path.name}.partial")
     command = ["curl", "-fL", "--retry", "5", "-C", "-", "-o", str(partial), address]
     if status := subprocess.run(command, check=False).returncode:
-        again = "the same command goes on where it stopped"
+        again = "the same command continues where it stopped"
         raise Unavailable(f"{address}: curl ended with status {status}; {again}")
     kind, _, expected = checksum.partition(":")
     if expected:
@@ -51,7 +51,7 @@ def unpack(archive: Path, names: Sequence[str], folder: Path) -> None:
             raise DataError(f"{archive}: {error}: delete it, and get it again") from None
         there = {path.name: path for path in Path(everything).rglob("*") if path.is_file()}
         if absent := set(names) - set(there):
-            raise DataError(f"{archive}: found no {', '.join(sorted(absent))}, expected them in it")
+            raise DataError(f"{archive}: lacks {', '.join(sorted(absent))}; get it again")
         for name in names:
             there[name].replace(folder / name)
     archive.unlink()
@@ -108,7 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--list", action="store_true", help="list what is missing, and stop")
     options = parser.parse_args(arguments)
     if not (p := read_changed(options)).data_dir:
-        raise UserError(f"found no data_dir in {p.profile}, which makes its data")
+        raise UserError(f"{p.profile} has no data_dir, as it makes its data: set data_dir")
     if not Path(resolve(p.demonstrations)).is_dir():
         prompts = "by hand: the folder prompts/ of https://github.com/StonyBrookNLP/ircot"
         print(f"{prompts}, into {p.demonstrations}")

@@ -3,7 +3,7 @@
 ircotlib figures                                   the mini profile
 ircotlib figures --profile sample --set data_dir=FOLDER --only ircot_fig04_f1
 
-Interrupted, or run again: what was answered is in the call cache.
+It can be interrupted and run again: all replies are kept in the call cache.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from ircotlib.files import DATA, NOTEBOOKS, figure_path, need, writing
 from ircotlib.options import add_profile, new_parser, parse_changes
 from ircotlib.parameters import Parameters, read_parameters
 
-IN_BATCH = {"IRCOT_BATCH": "1", "TQDM_DISABLE": "1"}  # no boxes, no bars
+IN_BATCH = {"IRCOT_BATCH": "1", "TQDM_DISABLE": "1"}  # no widgets, no progress bars
 # the C library's allocator keeps freed memory: a model needs as much for its next batch
 IN_BATCH |= dict.fromkeys(("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"), "4000000000")
 
@@ -32,7 +32,7 @@ def all_notebooks() -> list[str]:
 
 
 def about_notebook(notebook: str) -> SimpleNamespace:
-    """What it `makes` (`figure_path`), and the notebooks whose `runs` it reads."""
+    """The files that it `makes` (`figure_path`), and the notebooks whose `runs` it reads."""
     content = json.loads((NOTEBOOKS / f"{notebook}.ipynb").read_text(encoding="utf-8"))
     return SimpleNamespace(**{"makes": [], "runs": []} | content["metadata"].get("ircotlib", {}))
 
@@ -54,7 +54,7 @@ def choose_notebooks(only: Sequence[str], p: Parameters) -> list[str]:
 
 def run_notebook(notebook: str, p: Parameters, changes: dict, executed: Path) -> float:
     """Execute a notebook into `executed`; return the seconds. Cells with the tag `mini`, which
-    speak of what that profile gives, are left out of others and of trials.
+    describe results of that profile, are left out for other profiles and in trials.
     """
     import nbformat
     import papermill
@@ -146,6 +146,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     need("papermill", "lab")
     changes = parse_changes(options.set)
     if options.save and (options.profile != "mini" or changes):
-        raise UserError("found --save with another profile or --set, expected mini alone")
+        raise UserError("--save: only for the profile mini, without --set")
     p = read_parameters(options.profile, changes)
     regenerate(p, choose_notebooks(options.only, p), changes, options.save, options.jobs)

@@ -8,7 +8,7 @@ from ircotlib.options import add_profile, new_parser, read_changed
 
 
 def systems(arguments: Sequence[str] | None = None) -> None:
-    """Lists the systems: the paper whose study they are in, what is tuned, the prompts' stages.
+    """Lists the systems: the paper that compares them, the parameters to tune, the prompts' stages.
 
     ircotlib systems | grep SearChain
     """
@@ -41,15 +41,15 @@ def ask(arguments: Sequence[str] | None = None) -> None:
 
 
 def report(arguments: Sequence[str] | None = None) -> None:
-    """Writes runs into one page to hand on, which works from disk: results, costs, and each
-    question with its steps and prompts.
+    """Puts runs on one page to share, which works offline: results, costs, and each question with
+    its steps and prompts.
 
     ircotlib report data/runs/mini/11_head_to_head-* head_to_head.html
     """
     from ircotlib.explore.report import write_report
 
     parser = new_parser(report.__doc__, "ircotlib report")
-    runs = "folders of runs, or folders that hold some, of which those on test questions count"
+    runs = "folders of runs, or folders that hold some; only runs on test questions count"
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUNS", help=runs)
     parser.add_argument("out", type=Path, metavar="OUT.html", help="the page to write")
     options = parser.parse_args(arguments)

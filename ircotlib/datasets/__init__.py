@@ -1,5 +1,5 @@
-"""Data sets: files of readers, each of which ends with the records that the rest of the workbench
-uses, `DATASET = Dataset(...)` or a tuple DATASETS (docs/data.md); and what they have in common.
+"""Data sets: modules that read official files, and end with the record that the workbench uses,
+`DATASET = Dataset(...)`, or a tuple DATASETS (docs/data.md); and what they have in common.
 """
 
 import re
@@ -25,7 +25,7 @@ COVER_EM = "cover_em"  # the name of a score
 class FullCorpus:
     """A corpus as in the papers, made of official downloads (IRCoT App. A); data sets may share it.
     `name`: of its folder in `data_dir`. `files`: in this order. `count`: of paragraphs (footnote
-    18). `drop_repeats`: of title and text; otherwise all count, and a repeated id gets a number.
+    18). `drop_repeats`: with equal title and text; if kept, a repeated id gets a number.
     """
 
     name: str
@@ -73,7 +73,7 @@ class Dataset:
 
     @property
     def covering(self) -> str:
-        """The score by which answers are covered (SearChain §4.1), else the first."""
+        """Cover-EM, if the data set has it (SearChain §4.1), else the first score."""
         return COVER_EM if COVER_EM in self.scores else self.measure
 
 
@@ -149,7 +149,7 @@ def all_datasets() -> dict[str, Dataset]:
     records.sort(key=lambda record: (record.order, record.name))
     named = {record.name: record for record in records}
     if len(named) < len(records):
-        raise DataError(f"found two of {[r.name for r in records]} with one name: rename one")
+        raise DataError(f"two data sets of {[r.name for r in records]} have one name: rename one")
     for name in named:
         check_name("data set", name)
     return named

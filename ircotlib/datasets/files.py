@@ -23,9 +23,9 @@ def read_dataset(
     "full" as in the paper (IRCoT §4, App. A).
 
     `data_dir`: absolute, or relative to the repository. If paragraphs come in a file of their own,
-    such as IIRC's pages, all of it is the "pooled" corpus, an iterator. `released`: as IRCoT's
-    released program reads. Differs from the paper, unless "full": its corpora are pooled from all
-    splits, and HotpotQA's has all of Wikipedia's abstracts.
+    such as IIRC's pages, that whole file is the "pooled" corpus, an iterator. `released`: as
+    IRCoT's released program reads them. Differs from the paper, unless "full": its corpora are
+    pooled from all splits, and HotpotQA's has all of Wikipedia's abstracts.
     """
     dataset = find_dataset(name, released)
     full = dataset.full_corpus
@@ -73,8 +73,8 @@ def full_corpus_folder(corpus: FullCorpus, data_dir: str | Path) -> Path:
 
 
 def make_full_corpus(corpus: FullCorpus, data_dir: str | Path) -> Corpus:
-    """Write a full corpus whole and open it, or one that is there (IRCoT App. A). A number of
-    paragraphs that differs from the paper's is a warning.
+    """Open a full corpus; write it first, completely or not at all, if it is missing (IRCoT App.
+    A). Warn if the number of paragraphs differs from the paper's.
     """
     folder = full_corpus_folder(corpus, data_dir)
     with locked(folder.with_name(f"{folder.name}.lock")):
@@ -84,8 +84,8 @@ def make_full_corpus(corpus: FullCorpus, data_dir: str | Path) -> Corpus:
             paragraphs = read_full_corpus(corpus, data_dir)
             made = write_corpus(folder, track(paragraphs, f"corpus of {corpus.name}", corpus.count))
     if corpus.count not in (None, len(made)):
-        counts = f"{len(made):,} paragraphs, and the paper {corpus.count:,} (App. A, footnote 18)"
-        warnings.warn(f"{folder}: found {counts}: is a file cut off?", stacklevel=2)
+        counts = f"{len(made):,} paragraphs, the paper {corpus.count:,} (App. A, footnote 18)"
+        warnings.warn(f"{folder}: found {counts}: is a file truncated?", stacklevel=2)
     return made
 
 

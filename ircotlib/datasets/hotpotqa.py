@@ -59,8 +59,8 @@ def read_hotpotqa(path: Path, corpus_ids: Mapping[str, str] | None = None) -> li
 
 
 def find_gold_ids(path: Path, corpus: Iterable[Paragraph]) -> dict[str, str]:
-    """The `corpus_ids` of read_hotpotqa, from one pass over the corpus; of several with a title the
-    first, but one in another encoding last ("&amp;" for "&", an accent as a separate character).
+    """The `corpus_ids` of read_hotpotqa, from one pass over the corpus: the first paragraph with a
+    title or, without one, with the title in another encoding ("&amp;" for "&", accents apart).
     """
     records = (record for record, _ in read_records(path, _Asking))
     plain = {title: _plain(title) for record in records for title, _ in record.supporting_facts}
@@ -141,8 +141,8 @@ def read_2wikimultihopqa(path: Path) -> list[QuestionContext]:
 
 
 def _evident_steps(record: _Asking, gold: tuple[str, ...]) -> tuple[GoldStep, ...]:
-    """The evidences, in words of ours; several objects of one relation are one answer. The n-th
-    subject or, if there are not as many, evidence has the n-th gold paragraph.
+    """The evidences, in our words; several objects of one relation are one answer. The n-th subject
+    has the n-th gold paragraph or, if their numbers differ, the n-th evidence has it.
     """
     objects = {}
     for subject, relation, value in record.evidences:

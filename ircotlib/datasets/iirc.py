@@ -153,7 +153,7 @@ def read_pages(
             yield title, [page_paragraph(title, line) for line in long]
         seen.add(title)
     if not seen:
-        raise DataError(f"{path}: expected one JSON object {{title: HTML}}, found no page: {AGAIN}")
+        raise DataError(f"{path}: found no page, expected one JSON object {{title: HTML}}: {AGAIN}")
 
 
 def page_paragraph(title: str, text: str) -> Paragraph:

@@ -53,7 +53,7 @@ def read_musique(path: Path) -> list[QuestionContext]:
             supporting = [entry for entry in record.paragraphs if entry.is_supporting]
             named = {step.paragraph_support_idx for step in record.question_decomposition} - {None}
             if not supporting or named - {entry.idx for entry in supporting}:
-                raise DataError(f"{where}: expected supporting paragraphs, those of all steps")
+                raise DataError(f"{where}: lacks supporting paragraphs, or those of some steps")
             gold = tuple(dict.fromkeys(entry.paragraph.id for entry in supporting))
             aliases = filter(str.strip, record.answer_aliases)
             answers = tuple(dict.fromkeys([record.answer, *aliases]))

@@ -19,7 +19,7 @@ from ircotlib.text import sentences
 NAME = "own"
 FILE = "questions.jsonl"
 CORPUS = "corpus.jsonl"  # paragraphs beside the questions, or alone, to be asked about
-TABLES = {".csv": ",", ".tsv": "\t"}  # what is between two cells
+TABLES = {".csv": ",", ".tsv": "\t"}  # the text between two cells
 DOCUMENTS = (".txt", ".md")
 WORDS = 100  # in a paragraph, at most; the papers' have about as many (IRCoT App. A)
 LETTERS = 1000  # in a paragraph, at most: not all scripts have spaces
@@ -37,7 +37,7 @@ class _Entry(_Page):
 
 
 class _Asking(Record):
-    id: Text | StrictInt  # True is none
+    id: Text | StrictInt  # True is no id
     question: Text
     answers: list[Text] = Field(min_length=1)
     paragraphs: list[_Entry] = []
@@ -69,8 +69,8 @@ def read_paragraphs(path: Path) -> list[Paragraph]:
 
 
 def read_table(path: Path, columns: Mapping[str, str]) -> Iterator[QuestionContext | Paragraph]:
-    """The questions, or else the paragraphs, of a file of JSON lines or a table. `columns`: by the
-    names that they have in FILE or CORPUS, those that are called otherwise.
+    """The questions, or else the paragraphs, of a file of JSON lines or a table. `columns`: for
+    names of FILE or CORPUS, the columns that have another name here.
     """
     known = {name: name for name in (*_Asking.model_fields, *_Page.model_fields)} | columns
     between = TABLES.get(path.suffix.lower())
@@ -115,7 +115,7 @@ def _read_sections(path: Path) -> list[tuple[str, str]]:
 
 
 def cut_passages(text: str, words: int = WORDS) -> Iterator[str]:
-    """Passages of whole sentences, of at most so many words and LETTERS; a longer one is cut."""
+    """Passages of whole sentences, of at most `words` and LETTERS; a longer sentence is cut."""
     passage, letters = [], 0
     for sentence in _sentences(text):
         whole = len(sentence), sum(map(len, sentence))
@@ -131,7 +131,7 @@ def cut_passages(text: str, words: int = WORDS) -> Iterator[str]:
 
 
 def _sentences(text: str) -> Iterator[list[str]]:
-    """The words of each sentence; `sentences` takes the square of the length of what it reads."""
+    """The words of each sentence, read in parts: `sentences` is slow (quadratic) on long texts."""
     for block in re.split(r"\n\s*\n", text):
         words = _WORD.findall(block)
         for first in range(0, len(words), MOST):

@@ -1,4 +1,4 @@
-"""The call cache: the reply to every request ever answered, in one SQLite file; no results: after a
+"""The call cache: the replies to all requests, in one SQLite file. It holds no results: after a
 change of a prompt, a model or an index, only the calls that it affects are made again.
 """
 
@@ -17,8 +17,8 @@ PUT = "INSERT INTO calls (key, reply) VALUES (?, ?) ON CONFLICT (key) DO NOTHING
 
 
 class Calls(AbstractContextManager):
-    """An open call cache: `path`, a file that several processes may use at once and be killed, or
-    None.
+    """An open call cache. `path`: a file, which several processes may use at once, and which stays
+    intact if they are killed; None: in memory.
     """
 
     def __init__(self, path: Path | str | None = None):

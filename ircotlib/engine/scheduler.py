@@ -45,7 +45,7 @@ def run(
     `fingerprint`, which changes whenever its replies could, or None if they depend on more than the
     request, and are not stored; `answer(requests)`, for requests of one class, which yields pairs
     (index, reply) with a JSON string, or with the Exception of a request that failed; and
-    `decode(string)`, which makes what the program is sent. If it chooses its own batches it has
+    `decode(string)`, which makes the reply for the program. If it chooses its own batches it has
     `take(requests)`, which returns the indices of those to answer next. If its k best paragraphs
     are always the first of more, it may have a `depth`: a retrieval of fewer is answered and cached
     as one of `depth` paragraphs. A reply to Generate or Sample has "prompt_tokens" and "tokens".
@@ -182,7 +182,7 @@ class Engine:
 
 
 def describe(failure: str, tasks: Sequence[Task], error: object) -> str:
-    """A failure in a line: of which question, of how many others, and what was asked."""
+    """A failure in one line: the question, how many others failed with it, and the request."""
     others = f" (and {len(tasks) - 1} others with it)" if len(tasks) > 1 else ""
     asked = repr(tasks[0].request)
     if len(asked) > 300:  # the question is near its end

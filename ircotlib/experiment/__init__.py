@@ -1,1 +1,1 @@
-"""Setups, runs, comparisons, workers, and the door to the laboratory."""
+"""Setups, runs, comparisons, workers, and access to the laboratory."""

@@ -38,13 +38,13 @@ def compare(
     settings: Sequence[dict] | None = None,
 ) -> Compared:
     """Tune each system on the dev questions of each setup, then run its best setting on the test
-    questions with the first so many demonstration `sets` (IRCoT §4.1: three); or run each of the
+    questions with the first `sets` demonstration sets (IRCoT §4.1: three); or run each of the
     `settings` there. Earlier runs of the same systems are replaced. Where no question has gold
     paragraphs, systems tuned by recall are left out; UserError if that leaves none.
     """
     pairs = [(system, setup) for system in systems for setup in setups if suits(system, setup)]
     if systems and setups and not pairs:
-        raise UserError("found nothing to run, expected a setup and a system that suits its data")
+        raise UserError("nothing to run: choose a data set, and a system that suits its data")
     for system, setup in pairs:
         program_of(setup, system)  # a missing prompt is found before any work
     if settings is not None:
@@ -104,9 +104,9 @@ def find_best(grid: list[Run], scores: Mapping[Path, pd.DataFrame]) -> tuple[Run
     if len(grid) == 1:
         return grid[0], pd.DataFrame(columns=columns)
     if not setup.dev:
-        lack = f"{len(grid)} settings of {system.name} and no dev question of"
-        expected = "expected dev questions: set dev, or a grid of one value"
-        raise UserError(f"found {lack} {setup.dataset.name}, {expected}")
+        found = f"{setup.dataset.name} has no dev questions"
+        needed = f"which the {len(grid)} settings of {system.name} need"
+        raise UserError(f"{found}, {needed}: set dev, or a grid of one value")
     means = [scores[run.folder].mean(numeric_only=True) for run in grid]
     table = pd.DataFrame([{**mean, **run.setting} for run, mean in zip(grid, means, strict=True)])
     table["metric"] = metric = system.measure(setup.dataset)

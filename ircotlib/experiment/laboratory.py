@@ -1,5 +1,5 @@
-"""Where the workbench asks the laboratory: for data, where a profile has none of its own, and for
-the facts that judge a chain. Nothing else in it knows that there is a laboratory.
+"""The only module that uses the laboratory: for data, if a profile has none of its own, and for the
+facts by which chains are judged.
 """
 
 import json
@@ -48,8 +48,8 @@ def find_facts(p: Parameters, dataset: str) -> Facts | None:
         return _facts(dataset, SEED, SIZE, QUESTIONS)
     made = json.loads(about.read_bytes())
     if made["generator"] != hash_generator():
-        expected = "expected one of this version, which knows its facts; make it again"
-        raise UserError(f"{about}: found a laboratory of other programs, {expected}")
+        found = "this laboratory was made by another version, whose facts are not known here"
+        raise UserError(f"{about}: {found}; make it again")
     return _facts(dataset, made["seed"], made["size"], made["questions"])
 
 

@@ -168,7 +168,7 @@ def count_demonstrations(outcomes: Iterable[Outcome]) -> float | None:
 
 
 def write_run(folder: Path, predictions: Iterable[dict], scores: pd.DataFrame, about: dict) -> None:
-    """Write the folder of a run beside an earlier one, which it then replaces whole."""
+    """Write the folder of a run beside an earlier one, and then replace that completely."""
     beside = Path(f"{folder.parents[1]}{BESIDE}")
     with locked(Path(f"{folder.parents[1]}.lock")):
         shutil.rmtree(beside, ignore_errors=True)  # of a process that was killed
@@ -181,7 +181,7 @@ def write_run(folder: Path, predictions: Iterable[dict], scores: pd.DataFrame, a
 
 
 def remove_run(folder: Path) -> None:
-    """Remove a run; first its run.json, so that no kill leaves a run that seems to be whole."""
+    """Remove a run; first its run.json, so that no kill leaves a run that seems complete."""
     (folder / "run.json").unlink(missing_ok=True)
     shutil.rmtree(folder, ignore_errors=True)
 

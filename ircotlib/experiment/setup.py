@@ -95,7 +95,7 @@ class Setup:
 
     @property
     def ambient(self) -> dict:
-        """What programs are given in addition to their own setting, if they take the keyword."""
+        """The keywords that programs get in addition to their own setting, if they take them."""
         p, offered = self.parameters, {"others": tuple(self.test)}
         offered |= {"max_tokens": self.style.generation_tokens, "max_steps": p.max_steps}
         offered |= {"sentence": self.style.sentence, "released": p.released, "chat": p.chat}
@@ -104,8 +104,8 @@ class Setup:
         return offered | self.dataset.program_arguments
 
     def tokens(self, system: System) -> dict[str, int]:
-        """The most tokens of generations: of IRCoT's systems the style's (released program); of
-        others at most the style's `chain_tokens` or half the window (ours).
+        """The limits of generations in tokens: for IRCoT's systems the style's (released program);
+        for others at most the style's `chain_tokens` or half the window (ours).
         """
         if not system.tokens:
             return {"max_tokens": self.style.generation_tokens}
@@ -128,7 +128,7 @@ class Setup:
         return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
 
     def choose(self, system: System, **offered: object) -> dict:
-        """Of a setting that is offered to many systems, what is in this one's grid."""
+        """The part that is in a system's grid, of a setting that is offered to many systems."""
         return {name: value for name, value in offered.items() if name in self.grid(system)}
 
     def examples(
@@ -184,7 +184,7 @@ def open_setup(
     opened once per process. `calls`: None for the call cache of this machine.
     """
     models = {}
-    if with_model:  # first: what is wrong with them is told before an index is built
+    if with_model:  # first, so that their errors come before an index is built
         models = {"model": open_model(p), "duplicates": open_duplicates(p.duplicates)}
         models |= {"extractor": open_extractor(p.extractor) if p.extractor else None}
     opened = open_dataset(p, dataset)
@@ -257,8 +257,8 @@ def both_models(p: Parameters) -> list[Parameters]:
 def program_of(
     setup: Setup, system: System, *, demonstration_set: int = 0, **setting
 ) -> Callable[[Question], Program]:
-    """The program of a system with a setting (IRCoT §4.1: K, M), to be called with a question. For
-    one with a main passage it searches pages that the model has named first (IRCoT App. B).
+    """The program of a system with a setting (IRCoT §4.1: K, M), to be called with a question. If
+    that has a main passage, only pages that the model names first are searched (IRCoT App. B).
     """
     without = sets.NO_PARAGRAPHS if setup.demonstrated else sets.NO_DEMONSTRATIONS
     m = setting.pop("m", without)  # distractors (IRCoT §4.1: M)

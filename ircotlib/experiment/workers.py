@@ -1,5 +1,5 @@
-"""Answers shares of the questions of runs in several processes. Their replies are stored by the
-process that waits, where the runs are then replayed: the same with any number of workers.
+"""Answers shares of the questions of runs in several processes. The process that waits for them
+stores the replies and replays the runs, with the same results for any number of workers.
 """
 
 import os
@@ -89,19 +89,19 @@ def count_workers(setup: Setup) -> int:
 
 
 def is_missing(run: Run) -> bool:
-    """Whether a few questions of a run, if workers know its system, are not in the cache."""
+    """Whether workers know a run's system, and a few of its questions are not in the cache."""
     few = run.questions[:: 1 + len(run.questions) // TRIED]
     return all_systems().get(run.system.name) is run.system and bool(make_share(run, few)[1])
 
 
 def split(questions: Sequence[Question], count: int) -> list[Sequence[Question]]:
-    """The shares of so many workers, of about the same size."""
+    """The questions in shares of about the same size, for `count` workers."""
     parts = max(1, min(count, len(questions) // FEWEST), len(questions) // MOST)
     return [questions[first::parts] for first in range(parts)]
 
 
 def make_share(run: Run, questions: Sequence[Question]) -> Share:
-    """A share of a run: questions that are not wholly in the call cache, and what is of them."""
+    """A share of a run: questions not wholly in the call cache, and those replies that are."""
     build, known = program_of(run.setup, run.system, **run.setting), Replies(stored=run.setup.calls)
     programs = {question.id: build(question) for question in questions}
     missing = find_missing(programs, run.setup.backends, known)
@@ -126,7 +126,7 @@ def answer_share(identity: Mapping, ids: Sequence[str], known: Mapping[str, str]
     Errors are left to the process that waits, which meets them again.
     """
     claim_gpu()
-    path = DATA / "calls.sqlite"  # on this machine; what a node of a cluster has not, it was given
+    path = DATA / "calls.sqlite"  # on this machine; a node of a cluster was sent what it lacks
     replies = Replies(known, open_calls(path) if path.exists() else None)
     run = open_run(identity, replies)
     build = program_of(run.setup, run.system, **run.setting)
@@ -138,7 +138,7 @@ def answer_share(identity: Mapping, ids: Sequence[str], known: Mapping[str, str]
 
 @cache
 def list_ray() -> dict[str, float]:
-    """What a Ray cluster has, that which RAY_ADDRESS names or one on this machine."""
+    """The resources of the Ray cluster that RAY_ADDRESS names, or of one on this machine."""
     import ray
 
     ray.init(ignore_reinit_error=True)

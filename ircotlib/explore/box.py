@@ -1,4 +1,4 @@
-"""The boxes: to explore runs question by question (09_explorer), and to ask systems a question."""
+"""Widgets to explore runs question by question (09_explorer), and to ask systems a question."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -62,7 +62,7 @@ class Explorer(VBox):
         self.fill()
 
     def fill(self, _=None) -> None:
-        """After a choice: offer what it leaves to be chosen, and show the question."""
+        """After a choice: offer the choices that remain, and show the question."""
         if self.filling:  # a choice of its own
             return
         self.filling = True
@@ -123,16 +123,16 @@ def read_marked(run: Path, beside: Path | None) -> pd.DataFrame:
 
 
 def explore_box(folders: Sequence[Path]) -> None:
-    """Show a box in which to view runs question by question; in a batch run, show nothing."""
+    """Show a widget in which to view runs question by question; in a batch run, show nothing."""
     if os.environ.get("IRCOT_BATCH"):
         return
     if not folders:
-        raise UserError("found no run to look at, expected one: run 04_ircot first")
+        raise UserError("there is no run to look at: run 04_ircot first")
     display(Explorer(folders))
 
 
 def ask_box(p: Parameters, text: str = "") -> None:
-    """Show a box in which to ask one or two systems a question; in a batch run, show nothing."""
+    """Show a widget in which to ask one or two systems a question; in a batch run, show nothing."""
     if os.environ.get("IRCOT_BATCH"):
         return
     names = [*dict.fromkeys([*DEFAULT[::-1], *all_systems()])]
@@ -152,7 +152,7 @@ def ask_box(p: Parameters, text: str = "") -> None:
 
     button.on_click(answer)
     question.on_msg(lambda _, message, __: answer() if message.get("event") == "submit" else None)
-    for widget in (question, first, second):  # what is shown belongs to what was asked
+    for widget in (question, first, second):  # the page shows only answers to this question
         widget.observe(lambda _: page.set_trait("value", ""), "value")
     box = VBox([question, HBox([first, second, button], layout=ROW), page, Keys()])
     box.add_class("ircot-box")

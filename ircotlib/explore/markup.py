@@ -1,6 +1,6 @@
 """Questions, and what systems did with them, in words that a reader of the papers understands: as
-text, and as HTML for notebooks, boxes and reports. All that models, queries, pages and files say is
-text: question.html escapes it where it is written.
+text, and as HTML for notebooks, widgets and reports. Everything from models, queries, pages and
+files is text, which question.html escapes.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -63,7 +63,7 @@ def tell(step: program.Step, gold: Collection[str] = (), nodes: Collection[Node]
             texts = tuple(sampled.text for sampled in reply)
             return Told(f"{writes}, drawn {n} times", texts, "wrote")
         case _:
-            raise TypeError(f"found the request {step.request!r}")
+            raise TypeError(f"unknown request {step.request!r}")
 
 
 def trace_as_text(trace: Sequence[program.Step], nodes: Collection[Node] = ()) -> str:
@@ -116,7 +116,7 @@ def chains(nodes: Sequence[Node], root: int | None = None) -> list[tuple[Node, l
 
 
 def folded(step: program.Step) -> Iterator[tuple[str, str]]:
-    """What of a step is folded away: the paragraphs that it found, or its prompt."""
+    """The part of a step that is folded away: the paragraphs that it found, or its prompt."""
     match step.request:
         case program.Retrieve() if step.reply:
             pages = "\n\n".join(f"{page.title}\n{page.text}" for page in step.reply)

@@ -26,8 +26,8 @@ BOTH = ["question", "kind", "answers", "metric"]  # columns that two runs share
 
 
 def list_runs(folders: Iterable[Path]) -> pd.DataFrame:
-    """List runs, one row per folder, with a `name`. `metric`: by which those of a data set are
-    compared.
+    """List runs, one row per folder, with a `name`. `metric`: the measure by which those of a data
+    set are compared.
     """
     rows = []
     for folder in folders:
@@ -84,7 +84,7 @@ def show_gold(question: Question, corpus: Corpus) -> Markup:
 
 
 def show_answer(name: str, row: Mapping, outcome: Outcome) -> Markup:
-    """What a run made of a question: its row of `find_causes`, and its steps."""
+    """A run's answer to a question: its row of `find_causes`, and its steps."""
     gold = *row["gold_found"], *row["gold_missed"]
     score = row[row["metric"]]
     facts = ["not scored" if pd.isna(score) else f"{row['metric']} {score:.2f}"]

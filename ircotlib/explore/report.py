@@ -1,5 +1,5 @@
-"""One page of runs to hand on: a table of results, what they cost, and each question with its
-steps. It works from disk, without a server or a network.
+"""One page of runs to share: a table of results, their costs, and each question with its steps. It
+works from disk, without a server or a network.
 """
 
 import gzip
@@ -106,8 +106,8 @@ def label_runs(abouts: Sequence[Mapping]) -> list[str]:
 
 
 def show_runs(runs: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
-    """What runs on a data set did: their tables of `find_causes`; and, packed, by run and question
-    what is filtered by and the numbers of its lines of HTML, of which many repeat.
+    """Runs on a data set: their tables of `find_causes`; and, packed, for each run and question the
+    values of the page's filters, and the numbers of its lines of HTML, many of which repeat.
     """
     tables, packed, asked, lines = [], {}, {}, {}
 
@@ -185,7 +185,7 @@ def tabulate_costs(runs: pd.DataFrame) -> list[tuple[str, list[str]]]:
 
 
 def describe(abouts: Iterable[Mapping]) -> str:
-    """What made runs, in words."""
+    """The data, models and settings that runs used, in words."""
     told = {}
     for about in abouts:
         p = about["parameters"]
@@ -200,6 +200,6 @@ def describe(abouts: Iterable[Mapping]) -> str:
 
 
 def few(names: pd.Series, kind: str) -> str:
-    """The names, or how many they are if they are more than three."""
+    """The names, or their number if there are more than three."""
     names = names.unique()
     return ", ".join(map(title_of, names)) if len(names) < 4 else f"{len(names)} {kind}"

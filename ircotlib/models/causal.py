@@ -87,8 +87,8 @@ def _padded(model, prompts: Prompts) -> tuple[torch.Tensor, torch.Tensor, torch.
 
 
 def _remembered(prompts: Prompts, prefixes: Prefixes) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    """Keys and values, for each layer, of the beginnings of prompts, padded on the left. All keep
-    as many tokens to read as the prompt with the most. Empty if this saves nothing.
+    """Keys and values, for each layer, of the beginnings of prompts, padded on the left. All
+    prompts then have the same number of tokens left to read. Empty if this saves nothing.
     """
     unread = max(len(prompt) - prefixes.known(prompt) for prompt in prompts)
     if unread >= max(map(len, prompts)):
@@ -132,7 +132,7 @@ def can_reuse(model) -> bool:
 
 class GrowingLayer(DynamicLayer):
     """Keys and values with spare room, so that a token is added without copying the others. Without
-    it and `OwnLayer`s, into which groups of prompts are read, the head to head takes 1.2 times.
+    it and `OwnLayer`s, which groups of prompts fill, the head to head takes 1.2 times as long.
     """
 
     def __init__(self, rows: int, columns: int):

@@ -17,7 +17,7 @@ TAGS = {
     rf"<\|(?i:start|begin)_(?:of_)?{_THINK}\|>": rf"<\|(?i:end)_(?:of_)?{_THINK}\|>",  # Command
     r"<\|inner_prefix\|>": r"<\|inner_suffix\|>",  # Apertus
 }
-# whose end says nothing without their beginning
+# thoughts whose end mark means nothing without the one at their beginning
 PAIRS = {
     r"<\|channel>thought": r"<channel\|>",  # Gemma
     r"Here is my thought process:": r"Here is my response:",  # Granite
@@ -61,8 +61,8 @@ class Written(NamedTuple):
 
 
 def split_thoughts(written: str) -> tuple[str, str | None]:
-    """The thoughts and the text of what a model wrote; None if thoughts do not end. They begin it,
-    or end with a lone closing mark; the text follows the last one.
+    """The thoughts and the text that a model wrote; the text is None if thoughts do not end.
+    Thoughts are at the beginning, or end with a lone closing mark; the text follows the last one.
     """
     opened = OPENING.match(written)
     ends = [mark.end() for mark in (CLOSING if opened else LONE_CLOSING).finditer(written)]
@@ -76,13 +76,13 @@ def split_thoughts(written: str) -> tuple[str, str | None]:
 
 
 def read_choice(choice: Mapping, request: Generate | Sample, chat: bool) -> Written:
-    """What a choice, of a completion or a chat, has for a request; what is odd beside its text is
-    ignored. Raises ValueError for a refusal, and Failed for what the server failed to write.
+    """What a choice of a completion or a chat holds for a request; oddities beside its text are
+    ignored. Raises ValueError for a refusal, and Failed if the server failed to write a text.
     """
     message = choice.get("message") if isinstance(choice.get("message"), dict) else {}
     ends = f"{choice.get('finish_reason')} {choice.get('native_finish_reason')}".lower()
     if choice.get("error") or message.get("error") or FAILED.search(ends):
-        raise Failed(f"found a text that failed: {choice!r:.200}")
+        raise Failed(f"the server failed to write a text: {choice!r:.200}")
     content = message.get("content", choice.get("text"))
     texts, refusal = [], text_of(message.get("refusal"))
     thoughts = next(filter(None, (text_of(message.get(name)) for name in THOUGHTS)), "")
@@ -121,7 +121,7 @@ def text_of(value: object) -> str:
 
 
 def mean_log_probability(logs: object, text: str, kept: str) -> float | None:
-    """That of the tokens of what is kept of a text; None if they do not spell it, or one is odd."""
+    """That of the tokens of the kept part of a text; None if they do not spell it or one is odd."""
     try:
         if "content" in logs:  # of a chat
             tokens = [(token["token"], token["logprob"]) for token in logs["content"]]

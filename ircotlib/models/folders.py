@@ -127,5 +127,5 @@ def naming_file(path: Path, content: str) -> Iterator[None]:
     except Exception as error:
         if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
             raise
-        found = f"found {content} that cannot be read ({plain(str(error))})"
+        found = f"cannot be read as {content} ({plain(str(error))})"
         raise DataError(f"{path}: {found}; {REMEDY}") from error

@@ -174,17 +174,17 @@ class LocalModel:
     def _reply(self, request: Request, prompt_tokens: int, rows: list) -> str | ValueError:
         if None in rows:
             found = f"found numbers too large for {self.dtype} after {prompt_tokens} tokens"
-            return UserError(f"{self.name}: {found}; set another dtype, as bfloat16 or float32")
+            return UserError(f"{self.name}: {found}; set dtype to bfloat16 or float32")
         texts = [split_thoughts(text) for text, *_ in rows]
         if any(thoughts or text is None for thoughts, text in texts):
-            return UserError(f"{self.name}: found thoughts, {rows[0][0][:80]!r}; set server for it")
+            return UserError(f"{self.name}: wrote thoughts, {rows[0][0][:80]!r}; set server for it")
         rows = [(text, *rest) for (_, text), (_, *rest) in zip(texts, rows, strict=True)]
         return replies.write_reply(request, prompt_tokens, rows)
 
     def _read(self, prompt: str | tuple) -> tuple[Sequence[int], list[bytes]]:
         """The tokens of a prompt, and the names of its blocks in the prefix cache."""
         if not isinstance(prompt, str):
-            raise UserError(f"found {len(prompt)} messages, expected a text; set server")
+            raise UserError(f"found a chat of {len(prompt)} messages, expected a text; set server")
         tokens = array("i", self.tokens.encode(prompt))  # 4 bytes each
         return tokens, name_blocks(tokens) if self.prefixes.limit else []
 

@@ -1,5 +1,5 @@
 """Models behind an OpenAI-compatible server as a backend of Generate and Sample. The package
-`openai` sends again what a busy server refused; here is decided what is kept: texts, no failures.
+`openai` repeats requests that a busy server refused. Texts are kept, failures are not.
 """
 
 import hashlib
@@ -26,14 +26,14 @@ from ircotlib.program import LINE, SENTENCE_OF_LINE, Generate, Message, Sample
 from ircotlib.text import plain
 
 VERSION = 3  # raised when a change here or in text.py makes the same server reply differently
-KEY, NO_KEY = "OPENAI_API_KEY", "none"  # its name in the environment; what is sent without one
+KEY, NO_KEY = "OPENAI_API_KEY", "none"  # its environment variable; the key sent without it
 TIMEOUT = 300.0  # seconds without a byte
 RETRIES = 6  # by openai: 0.5 s to 8 s later, or when Retry-After says, within 120 s
-PAUSES = (1.0, 4.0)  # seconds, before what came without a text is asked for again
+PAUSES = (1.0, 4.0)  # seconds, before asking again for a reply that came without a text
 THINKING = 4_000  # tokens for the thoughts of a model that thinks, beyond max_tokens
 BYTES_PER_TOKEN = 3  # English text has 3.5 to 4.5 with today's vocabularies; the rest is margin
 MOST_STOPS = 4  # that OpenAI's servers take; all are applied here, too
-KEPT = "all replies are kept: run the same command again, and it goes on"
+KEPT = "all replies are kept: run the same command again to continue"
 # optional fields; without the first three nothing is lost: texts are cut here, and more asked for
 FIELDS = ("logprobs", "stop", "n", "temperature", "max_tokens")
 UNSUPPORTED = re.compile("unsupported|n[o']t (?:be )?(?:support|allow|permit|accept)|unknown|extra")
@@ -71,8 +71,8 @@ class Reply(NamedTuple):
 class ServerModel:
     """A model behind a server. `chat`: prompts are sent as chats, a text as the only message;
     otherwise they are completed. `in_flight`: requests at a time. `max_cost`: the most that may be
-    spent, in USD, but for what is then in flight. The fingerprint depends on the name and `chat`,
-    not on the address. Raises UserError for an address that is none.
+    spent, in USD, apart from requests then in flight. The fingerprint depends on the name and
+    `chat`, not on the address. Raises UserError for an invalid address.
     """
 
     answers = Generate, Sample
@@ -89,14 +89,14 @@ class ServerModel:
     def __post_init__(self):
         url = self.server.strip().rstrip("/")
         if not re.fullmatch(r"https?://[^?#@,\s]+", url):  # errors show it: no password in it
-            expected = f"an address as http://127.0.0.1:8000 or https://host/v1, and a key in {KEY}"
-            raise UserError(f"server: found another text, expected {expected}")
+            expected = f"one like http://127.0.0.1:8000 or https://host/v1, and a key in {KEY}"
+            raise UserError(f"server: not a valid address, expected {expected}")
         self.url = url if url.count("/") > 2 else f"{url}/v1"
         if self.max_cost is not None and self.price is None:
-            raise UserError("found max_cost but no price, expected one: set prices")
+            raise UserError(f"max_cost: no price of {self.name} is known; set prices")
         identity = f"server {VERSION} {'chat' if self.chat else 'completions'} {self.name}"
         self.fingerprint = hashlib.blake2b(identity.encode(), digest_size=16).hexdigest()
-        # None: not known yet. What completes a prompt begins its thoughts itself, if it thinks
+        # None: not known yet. A model that completes prompts marks where its thoughts begin
         self.thinks: bool | None = None if self.chat else False
         self.left_out: set[str] = set()  # fields that the server does not take
         self.spent = 0.0  # USD
@@ -156,12 +156,12 @@ class ServerModel:
             read += prompt_tokens
             for text in texts[:missing]:
                 rows.append((text.text, text.mean, tokens, text.thoughts))
-                tokens = 0  # those of all texts of a reply stand beside the first
+                tokens = 0  # the first text has those of the whole reply
         return whole(write_reply(request, read, rows))
 
     def _ask(self, request: Request, n: int) -> tuple[list[Written], int, int]:
         """At least one of n texts, and the tokens read and written. A model that thinks, as its
-        first whole reply shows, gets room for it, and no stop, which might end its thoughts.
+        first whole reply shows, gets tokens for its thoughts, and no stop, which might end them.
         """
         known = self.thinks
         replies = [reply := self._send(request, n, room=bool(known))]
@@ -212,9 +212,9 @@ class ServerModel:
                 reason = self._shown(failure.__cause__ or failure)
                 raise Unavailable(f"{self.url}: no connection ({reason}); {KEPT}") from None
             except openai.APIStatusError as error:
-                refusal = error  # raised below, where its message, with a key, is no context
+                refusal = error  # raised below, unchained: its message may hold a key
             except ValueError as broken:
-                raise Failed(f"found a reply that is no JSON ({broken})") from None
+                raise Failed(f"the reply is not JSON ({broken})") from None
             else:
                 if isinstance(reply, dict) and reply.get("choices") and not reply.get("error"):
                     return reply

@@ -37,12 +37,12 @@ def read_model(folder: Path, encoder_decoder: bool, device: str | None, dtype: s
 
 
 def read_weights(kind: type, folder: Path, device: str | None, dtype: torch.dtype, unused="$^"):
-    """A model of a transformers class on its device. Raises DataError if weights are missing, with
-    which transformers would go on at random, of another shape, or superfluous.
+    """A model of a transformers class on its device. Raises DataError if weights are missing (for
+    which transformers would draw random ones), have another shape, or are superfluous.
     """
     options = {"dtype": dtype, "use_safetensors": any(folder.glob("*.safetensors"))}
     logging.disable_progress_bar()
-    logging.set_verbosity_error()  # what is wrong with the weights is said below
+    logging.set_verbosity_error()  # the error below says what is wrong with the weights
     with naming_file(folder, "a model"):
         model, info = kind.from_pretrained(folder, output_loading_info=True, **options)
     superfluous = {name for name in info["unexpected_keys"] if not re.search(unused, name)}

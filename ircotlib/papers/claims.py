@@ -1,10 +1,10 @@
-"""The claims of both papers (data/claims.csv), tested on what was measured.
+"""The claims of both papers (data/claims.csv), tested on our measurements.
 
-A row of the file is a claim, or a part of one: in `pairs` the first side is to have higher values
-than the second wherever both were `measured` (`where`: on these data sets only), or lower by less
-than a `margin`. `paired`: both are of the same questions. `printed`: where the paper has numbers of
-both. It is not counted if the choice of its questions decides it (`settled`) or, of the shipped
-models, what they were taught (`taught`).
+A row of the file is a claim, or a part of one: of each of its `pairs`, the first side has higher
+values than the second, or lower by less than a `margin`, wherever both were `measured` (`where`: on
+these data sets only). `paired`: both are of the same questions. `printed`: where the paper has
+numbers of both. A claim is not counted if the choice of its questions (`settled`) or the training
+of the shipped models (`taught`) decides it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -98,11 +98,11 @@ def judge_claims(paper: str, values: pd.DataFrame) -> tuple[pd.DataFrame, pd.Dat
     measured is in neither table.
 
     A claim holds if all its comparisons do (p is the largest), and does not if one is refuted (p is
-    the smallest of those against it, times how many there are). p is exact and two-sided; `p_holm`
-    is corrected for all claims, or comparisons, of the paper that are counted, and decides. What it
-    leaves open is equal if two one-sided tests at the 5% level, uncorrected, show a difference of
-    less than 3 points (`is_equal`), for a claim in each comparison; nothing is called equal that is
-    not in points, is not paired, or has a margin.
+    the smallest of those against it, times the number of all). p is exact and two-sided; `p_holm`,
+    which is corrected for all counted claims, or comparisons, of the paper, decides. If it leaves
+    them open, they are equal if two one-sided tests at the 5% level, uncorrected, show a difference
+    of less than 3 points (`is_equal`), for a claim in each comparison; unless they are not in
+    points, are not paired, or have a margin.
     """
     rows = [row for claim in read_claims(paper).itertuples() for row in _test(claim, values)]
     table = pd.DataFrame(rows, columns=None if rows else [*ABOUT, "verdict"])

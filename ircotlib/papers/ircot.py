@@ -1,4 +1,4 @@
-"""IRCoT's tables with our numbers, the questions of its Tables 2 and 5, what its claims compare."""
+"""IRCoT's tables with our numbers, its Tables 2 and 5, and the values that its claims compare."""
 
 from collections.abc import Callable, Sequence
 from itertools import product
@@ -148,8 +148,8 @@ def _show_trace(row: dict, gold: Sequence[str], find: Callable[[str], Paragraph]
 
 
 def read_ircot(p: Parameters) -> tuple[pd.DataFrame, list[str]]:
-    """The runs that IRCoT's claims are about, in one table; of those that are missing, the list has
-    the commands that make them. At least those of 04_ircot must exist.
+    """The runs that IRCoT's claims are about, in one table, and the commands that make those that
+    are missing. At least those of 04_ircot must exist.
     """
     _, *second = both_models(p)
     tables = [read_runs(p, "04_ircot").assign(experiment="04_ircot")]
@@ -180,7 +180,7 @@ def measure_ircot(p: Parameters, runs: pd.DataFrame) -> pd.DataFrame:
     own = main[main["model"] == p.model]
     style = "GPT3" if p.style == GPT3.name else "Flan-T5-XXL"
     readers = own.assign(system=own["system"] + ": " + own["reader"])
-    # of other demonstrations only runs that saw some; it is not known of those that only retrieve
+    # with other demonstrations only runs that showed some; unknown for those that only retrieve
     shown = ~(other["demonstrations_shown"].astype(float) < 1)
     tables = {
         "scores": own[own["reader"] == p.reader],
@@ -221,7 +221,7 @@ def judge_chains(p: Parameters) -> pd.DataFrame:
 
 
 def list_published(runs: pd.DataFrame) -> pd.DataFrame:
-    """The head to head, by the measures and on the questions of which IRCoT's Table 1 prints a
+    """The head to head, by the measures and on the questions for which IRCoT's Table 1 prints a
     number of a system. A side is a system and a measure, such as "DecomP: f1".
     """
     tables = [runs[:0]]

@@ -82,7 +82,7 @@ def describe_folder(path: Path) -> tuple[list[str], dict[str, list[str]]]:
     _, dataset, split = NAMED.fullmatch(path.name).groups()
     systems = [name for prefix, name in PREFIXES.items() if path.parent.name.startswith(prefix)]
     if not systems:  # the others predict titles
-        raise DataError(f"{path.parent}: expected a name that begins with {', '.join(PREFIXES)}")
+        raise DataError(f"{path.parent}: the name must begin with {', '.join(PREFIXES)}")
     config = "".join(map(read_text, sorted(path.parent.glob(f"config__*_{split}.jsonnet"))))
     model = next(iter(MODEL.findall(config)), "not stated")
     golds = path.with_name(path.name.replace("prediction", "ground_truth", 1))

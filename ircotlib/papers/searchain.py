@@ -1,4 +1,4 @@
-"""The numbers of SearChain's Tables 1 to 6 and 8 to 11, and what its claims compare.
+"""The numbers of SearChain's Tables 1 to 6 and 8 to 11, and the values that its claims compare.
 
 A measure yields rows (`Row`) for `compare_reported`.
 """
@@ -34,7 +34,7 @@ HELPED = "cover_em_where_ir_helps"
 ALPHAS = {a: f"SearChain (alpha {a:.2f})" for a in (0.30, 0.35, 0.40, 0.45, 0.50)}
 # data set, system and metric, with values of questions by id, or a number and of how many it is
 Row = tuple[str, str, str, pd.Series | tuple[float, int | None]]
-# what a paper's numbers are a multiple of, where that is no percentage
+# the unit of a paper's numbers, where they are no percentages
 SCALES = {"reasoning_steps": 1, "amp": 1, "accuracy_where_parts_known": 1}
 # the last two, the 95% interval of ours, are there only of means of questions
 TABLE = [*KEYS, "model", "paper", "ours", "difference", "n", "low", "high"]
@@ -126,7 +126,7 @@ def measure_effects(runs: Runs) -> Iterator[Row]:
         for system in (ALONE, WHOLE):
             yield dataset, system, HELPED, runs[dataset, system]["score"][helped]
         knew = runs[dataset, KNEW]["right"]
-        # of what the model answers right alone (SearChain §4.3.2); KNEW decides (ours)
+        # of the questions that the model alone answers right (SearChain §4.3.2), as KNEW (ours)
         for system in _systems("Table 3(b)", runs, dataset):
             yield dataset, system, "misled_by_ir", ~runs[dataset, system]["right"][knew]
 
@@ -171,7 +171,7 @@ def measure_references(runs: Runs, p: Parameters) -> Iterator[Row]:
         passages = {node.mark for node in nodes if node.mark and node.passage}
         counts.append(sum(not passages.isdisjoint(marks) for marks in citations(reading)))
     yield "unspecified", WHOLE, "skc", (fmean(counts), len(counts))
-    # three people judge AMP in SearChain §4.3.4; here who knows the facts
+    # AMP: in SearChain §4.3.4 three people judge, here a program that knows the facts
     facts = {dataset: find_facts(p, dataset) for dataset in datasets}
     if all(facts.values()):
         every = p.change(datasets=datasets, judged=len(marked))
@@ -228,7 +228,7 @@ def measure_conflicts(runs: Runs, p: Parameters) -> Iterator[Row]:
         find = open_dataset(p, dataset)[2].corpus.find
         best = ["".join(find(id).text for id in ids[:1]) for ids in with_ir["collected"]]
         best = [cover_em(*of) == 1 for of in zip(best, with_ir["answers"], strict=True)]
-        # S_t and S_f: what the model alone answers right and wrong (SearChain A.2.2)
+        # S_t and S_f: the questions that the model alone answers right and wrong (SearChain A.2.2)
         for side, ids in (("right", alone.index[alone]), ("wrong", alone.index[~alone])):
             accuracy = f"accuracy_where_llm_{side}"
             yield dataset, "retriever", f"top1_where_llm_{side}", pd.Series(best, alone.index)[ids]

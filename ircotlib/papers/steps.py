@@ -44,7 +44,7 @@ def find_gold(
 ) -> dict:
     """Ask a question's steps in order, k paragraphs a query, and keep `cap` of them at most; return
     whether all gold paragraphs are among these, the share that is, and the costs. `by_heart`: all
-    answers are known, found or not. `stops`: where a query needs one that was not found.
+    answers are known, found or not. `stops`: at a query that needs a missing one.
     """
     kept, queries = set(), []
 
@@ -75,7 +75,7 @@ def find_gold(
 
 def fill(question: Question, number: int, found: Sequence[bool]) -> str:
     """The sub-question of a step, with the answers of earlier ones; in place of an answer that was
-    not found, what it is the answer to ("the father of Ada Moss").
+    not found, a phrase that describes it ("the father of Ada Moss").
     """
 
     def answer(place: re.Match) -> str:
@@ -157,9 +157,9 @@ def answer_given_parts(
 def compare_forms(setup: Setup, knows: pd.Series) -> pd.DataFrame:
     """One row per question, panel and i: whether the question is answered right when the model must
     know the last i parts by heart (SearChain Figure 10). The other parts are in the prompt, in
-    panel "a" with their answers. Asked are questions whose last i parts (panel "a", S_i), or all
-    parts (panel "b", S_all), the model answers right. `knows`: which parts it does,
-    from `ask_questions`.
+    panel "a" with their answers. Only those questions are asked of which the model answers the last
+    i parts (panel "a", S_i), or all parts (panel "b", S_all), right. `knows`: which parts it
+    answers right (`ask_questions`).
     """
     [system] = choose_systems(["Least-to-Most"])
     options = {"write": setup.prompt("solve", system=system), **setup.tokens(system)}
@@ -196,7 +196,7 @@ def count_forms(forms: pd.DataFrame) -> pd.DataFrame:
 
 
 def measure_known(right: pd.Series, forms: pd.DataFrame) -> Iterator[Row]:
-    """Accuracy, 0 to 1, on those of MuSiQue's questions whose parts the model all answers right
+    """Accuracy, 0 to 1, on the questions of MuSiQue all of whose parts the model answers right
     (Table 7): panel "b" of `forms` has them (S_all, SearChain A.2.1). `right`: of `ask_questions`.
     """
     known = forms[forms["panel"] == "b"].drop_duplicates("id")

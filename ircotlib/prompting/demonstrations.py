@@ -72,15 +72,15 @@ def prompt_path(
     """The prompt file of a stage ("cot", "direct" or "titles"), named as in IRCoT's release, or
     demonstrations.txt, which serves all stages. Raises FileNotFoundError if there is none.
 
-    `family`: its folder comes before the data set's, and where `folder` has neither, that in
-    prompts/own is taken. "": only the data set's (IRCoT §5, OOD).
+    `family`: of data sets, whose folder is tried before the data set's; if `folder` has neither,
+    that in prompts/own is used. "": only the data set's (IRCoT §5, OOD).
     """
     context = "no_context" if m == NO_PARAGRAPHS else f"gold_with_{m}_distractors_context"
     titles = f"no_context_open_llm_retrieval_{style}.txt"
     name = titles if stage == "titles" else f"{context}_{stage}_qa_{style}.txt"
     of_user = Path(resolve(str(folder)))
     places = [of_user / family, of_user / dataset, PROMPTS / "own" / family] if family else []
-    # an empty folder is the wrong one: nothing takes its place
+    # an empty folder is a mistake: prompts/own does not replace it
     there = [place for place in places if place.is_dir()] if any(of_user.glob("*")) else []
     path = (there[0] if there else of_user / dataset) / name
     if (one_file := path.with_name(ONE_FILE)).is_file():
@@ -157,13 +157,13 @@ def demonstration_sets(
 def find_examples(
     folder: str, system: str, stage: str, dataset: Dataset, template: Template
 ) -> tuple[str, ...]:
-    """What a stage of a system shows for a family: from `folder`, or from prompts/own."""
+    """The examples of a system's stage for a family of data sets: in `folder`, or prompts/own."""
     name = Path(system) / f"{stage}.{dataset.example_family}.txt"
     paths = [Path(place) / name for place in (resolve(folder), PROMPTS / "own") if place]
     if path := next((path for path in paths if path.is_file()), None):
         return read_examples(path, template)
     if others := [other.name for other in PROMPTS.glob(f"own/{system}/{stage}.*.txt")]:
-        raise FileNotFoundError(f"no examples {paths[0]}, only {', '.join(sorted(others))}")
+        raise FileNotFoundError(f"{paths[0]}: no such file, only {', '.join(sorted(others))}")
     return ()
 
 

@@ -21,8 +21,8 @@ def cut_after(separator: str, text: str) -> list[str]:
     return [*(piece + separator for piece in pieces), last]
 
 
-# What is left out, in this order: pieces of the segments of a kind, from the front, but for the
-# last piece of what was written
+# What is left out, kind by kind, in this order: pieces of the segments, from the front; the last
+# piece of what the model wrote stays
 CUTS = (
     (DEMONSTRATION, lambda text: [text]),  # whole (released program)
     (ABOVE, re.compile(r".+\n*|\n+").findall),  # lines (released program); all that follow are ours

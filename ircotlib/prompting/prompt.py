@@ -18,7 +18,7 @@ BETWEEN_DEMONSTRATIONS = "\n\n\n"
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a family of models is prompted (IRCoT App. G); its name is that in names of files."""
+    """How a family of models is prompted (IRCoT App. G); file names contain its name."""
 
     name: str
     context_tokens: int  # the window, for the prompt and what is generated (IRCoT §4.1)
@@ -37,7 +37,7 @@ class Style:
         return [*others, *main] if self.passage_last else [*main, *others]
 
 
-# their windows: §4.1; what they generate: released program
+# windows: §4.1; tokens that they generate: released program
 FLAN_T5 = Style("flan_t5", context_tokens=6000, generation_tokens=200, passage_last=True)
 GPT3 = Style("codex", context_tokens=8000, generation_tokens=300, sentence=SENTENCE_OF_LINE)
 # a small model that was trained on the formats of all systems and needs no demonstrations (ours);
@@ -49,11 +49,11 @@ PLAIN = read_template("ircot", "cot")
 
 
 def render_paragraph(paragraph: Paragraph, max_words: int | None = 350) -> str:
-    """Title and text as a prompt shows them (IRCoT §3.1). The released program cuts the text of
-    what was retrieved to 350 words, at single spaces, and leaves demonstrations whole (None).
+    """Title and text as a prompt shows them (IRCoT §3.1). The released program cuts retrieved texts
+    to 350 words, at single spaces, and leaves those of demonstrations whole (None).
     """
     text = paragraph.text if max_words is None else " ".join(paragraph.text.split(" ")[:max_words])
-    title = " ".join(paragraph.title.splitlines())  # in one line, which begins no other part
+    title = " ".join(paragraph.title.splitlines())  # a line break would begin another part
     return f"{TITLE}{title}\n{text.strip()}"
 
 

@@ -1,1 +1,1 @@
-"""What runs say: statistics, figures, tables, causes of errors, the head to head."""
+"""The results of runs: statistics, figures, tables, causes of errors, the head to head."""

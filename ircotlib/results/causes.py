@@ -36,12 +36,12 @@ def cause_of(attempt: Attempt, evidence: Evidence, knew: bool = False) -> str:
         return "misled by retrieval"
     if evidence.written:  # the steps contain all that is needed, but the answer is another one
         return "wrong conclusion"
-    # Otherwise what is missing decides; if several facts are, the first of them.
+    # Otherwise the missing fact decides, the first if there are several.
     if not evidence.asked:  # no step asks for it or states it; only known facts can tell this
         return "wrong decomposition"
     if evidence.retrieved:  # the paragraph that states it
         return "misread"
-    return "not retrieved" if evidence.searched else "made up"  # what it wrote is the model's own
+    return "not retrieved" if evidence.searched else "made up"  # written without retrieval
 
 
 def weigh_gold(attempt: Attempt, question: Question) -> Evidence:
@@ -120,7 +120,7 @@ def count_causes(runs: Iterable[pd.DataFrame]) -> pd.DataFrame:
     kept = [run[columns] for run in runs if run["metric"].iloc[0] != RECALL]
     table = pd.concat([pd.DataFrame(columns=columns), *kept], ignore_index=True)
     if (table.groupby("dataset")["metric"].nunique() > 1).any():
-        raise UserError("found answers scored by two measures, expected that of share_measure")
+        raise UserError("runs are scored by two measures: score them by that of share_measure")
     table = in_order(in_order(table, "system", all_systems()), "dataset", all_datasets())
     answers = table.groupby(COUNTED, sort=False).size()
     counts = table.groupby([*COUNTED, "cause"]).size().unstack("cause")

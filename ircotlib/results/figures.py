@@ -32,14 +32,14 @@ FAMILIES = {  # of systems: the shades of one hue, the darkest first
 }
 # of wrong answers, in the order of their rules (`causes.CAUSES`)
 CAUSE_COLORS = ("#bbbbbb", "#aa3377", "#ccbb44", "#66ccee", "#4477aa", "#ee6677", "#228833")
-LINE_COLORS = ("#084a91", "#e0a100", "#cf5f57", "#7d838c", "black")  # of what is no system
+LINE_COLORS = ("#084a91", "#e0a100", "#cf5f57", "#7d838c", "black")  # of lines that are no systems
 BAND = "#e9edf2"  # in the background
 FEEDBACK = {  # of a node of a tree: its colour and its text in the legend
     "": ("#d5dbe2", "no feedback"),
     VERIFICATION: ("#f0c9a4", "corrected by retrieval"),
     COMPLETION: ("#a9c1e0", "completed by retrieval"),
 }
-PAPERS = ("IRCoT", "IRCoT QA", "SearChain")  # what the two papers propose: in bold
+PAPERS = ("IRCoT", "IRCoT QA", "SearChain")  # the two papers' own systems, in bold
 
 COLUMN, PAGE, ROW = 3.3, 6.3, 0.135  # inches: a column and a page of a paper, a system's row
 DOT = {"linestyle": "", "marker": "o", "markersize": 4}
@@ -47,7 +47,7 @@ PAPER = DOT | {"markerfacecolor": "none", "markeredgecolor": "black", "markeredg
 GOLD = {"linestyle": "", "marker": "|", "color": "black"}  # of a program with right replies
 CHANCE = {"color": "black", "linestyle": ":", "linewidth": 0.8}
 CORRECT = {"edgecolor": "#2f7d4f", "linewidth": 1.5}  # a node on the correct path
-SHAPES = "osD^vP"  # of marks: lines are also told by these
+SHAPES = "osD^vP"  # of marks: lines differ in these, too
 STYLE = dict.fromkeys(("xtick.major.pad", "ytick.major.pad", "axes.labelpad"), 2)
 STYLE |= {"axes.titlelocation": "left", "axes.titlepad": 4, "axes.linewidth": 0.6}
 STYLE |= {"text.parse_math": False, "svg.fonttype": "none"}  # "$" in a question is no formula
@@ -94,7 +94,7 @@ def finish(figure: Figure, title: str, handles: Iterable[Artist] = ()) -> Figure
 def save_figure(
     figure: Figure | None, table: pd.DataFrame, name: str, p: Parameters | None = None, about=""
 ) -> None:
-    """Write NAME.csv and of a figure NAME.png and .svg. `about`: what made it, in small print."""
+    """Write NAME.csv and, of a figure, NAME.png and .svg, its origin `about` in small print."""
     made_with = (p.profile, p.trial) if p else ()
     write_table(figure_path(f"{name}.csv", *made_with), table)
     if figure is None:
@@ -127,7 +127,7 @@ def draw_dots(
     names: Sequence[str] = (),
 ) -> Figure:
     """Means in percent with their 95% intervals, in the colours of the column `system`; hollow: the
-    column `reported`; dotted: the column `chance`. `names`: the rows from above.
+    column `reported`; dotted: the column `chance`. `names`: the rows from top to bottom.
     """
     names = list(names) or list(dict.fromkeys(table[row]))
     figure, panels = make_panels(table, panel, 0.65 + ROW * len(names), across, sharey=True)
@@ -224,7 +224,7 @@ def draw_lines(
     **look: object,
 ) -> Figure:
     """The column `mean`, in percent, against the column `x`, with a band from `low` to `high`.
-    `part`: a column whose values part a line. `look`: of the axes, such as xlabel.
+    `part`: a column whose values split a line. `look`: of the axes, such as xlabel.
     """
     names = list(dict.fromkeys(table[line]))
     are_systems = set(names) <= {*all_systems()}

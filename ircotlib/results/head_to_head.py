@@ -33,7 +33,7 @@ def systems_of(p: Parameters) -> list[System]:
 
 
 def for_head_to_head(p: Parameters) -> Parameters:
-    """The parameters with the model that was taught all systems, and the data sets of both."""
+    """The parameters with the model that was trained for all systems, and both papers' data."""
     return p.for_agent().change(datasets=p.head_to_head, test=p.head_to_head_test or p.test)
 
 

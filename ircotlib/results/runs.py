@@ -88,7 +88,7 @@ def read_costs(p: Parameters, experiment: str, part: str = "test") -> pd.DataFra
 
 
 def read_reported(paper: str = "ircot", **wanted: str) -> pd.DataFrame:
-    """The rows of data/reported.csv like `wanted`, with our name of each system in `name`."""
+    """The rows of data/reported.csv that match `wanted`; `name`: our name of their systems."""
     table = _read(REPORTED)
     for column, value in {"paper": paper, **wanted}.items():
         table = table[table[column] == value]
@@ -120,7 +120,7 @@ def with_reported(
     others: Mapping[str, str] = MappingProxyType({}),
 ) -> pd.DataFrame:
     """Our means, with the paper's value of a model in `reported`, and then the paper's own rows.
-    `others`: those of our models beside which stands another model of the paper's.
+    `others`: for some of our models, another model of the paper to compare them with.
     """
     papers = reported.assign(profile="paper", reported=reported["value"])
     theirs = papers.assign(theirs=papers["model"])[[*KEYS, "name", "theirs", "reported"]]

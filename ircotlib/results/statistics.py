@@ -1,4 +1,4 @@
-"""Means of scores, intervals, tests of differences, and what many tests decide. Nothing here
+"""Means of scores, intervals, tests of differences, and corrections for many tests. Nothing here
 depends on the order of the questions.
 """
 
@@ -68,7 +68,7 @@ def _read_values(values: Sequence[float]) -> np.ndarray:
     values = np.asarray(values, dtype=float)
     missing = int(np.isnan(values).sum())
     if missing or not values.size:
-        raise DataError(f"found {missing} NaN among {values.size} values, expected some, no NaN")
+        raise DataError(f"found {missing} NaN among {values.size} values, expected values, no NaN")
     return values
 
 

@@ -15,8 +15,8 @@ URL = r"https?://[^\s,@?#]+"  # without a user and a password: they come from th
 
 
 class Retriever(NamedTuple):
-    """A kind of retriever. `pattern`: of the texts that name it; a group in it is a model.
-    `example`: one. `open`: called with a corpus, a folder for its index, and the text.
+    """A kind of retriever. `pattern`: matches the texts that name it; a group in it is the model.
+    `example`: such a text. `open`: called with a corpus, a folder for its index, and the text.
     """
 
     pattern: str
@@ -35,14 +35,14 @@ RETRIEVERS = (
 
 
 def find_retriever(text: str) -> Retriever:
-    """The kind of retriever that a text names. Errors repeat no text: it may hold a password."""
+    """The kind of retriever that a text names. Errors hide it: it may hold a password."""
     plugged = [getattr(module, "RETRIEVERS", ()) for module in import_plugins("retrievers")]
     known = [retriever for several in (RETRIEVERS, *plugged) for retriever in several]
     for retriever in known:
         if re.fullmatch(retriever.pattern, text):
             return retriever
     examples = ", ".join(retriever.example for retriever in known)
-    raise UserError(f"expected one of {examples}, without user and password")
+    raise UserError(f"unknown retriever, expected one of {examples}, without user and password")
 
 
 def check_retriever(text: str) -> str:

@@ -47,7 +47,7 @@ class BM25(Ranked):
         with locked(Path(f"{folder}.lock")):
             found = json.loads(description.read_text()) if description.is_file() else None
             if found is None and Path(folder).exists():
-                raise DataError(f"{folder}: found a folder without index.json; name another")
+                raise DataError(f"{folder}: found files but no index.json; name another folder")
             if found != made_of:
                 with writing(Path(folder)) as new:
                     new.mkdir()

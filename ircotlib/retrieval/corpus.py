@@ -26,7 +26,7 @@ class Corpus:
     def __init__(self, folder: Path | str):
         self.folder = Path(folder)
         if not (path := self.folder / FILE).is_file():
-            raise FileNotFoundError(f"{path} not found: no corpus, or an incomplete one")
+            raise FileNotFoundError(f"{path} not found: the corpus is missing or incomplete")
         read_only = f"{path.absolute().as_uri()}?immutable=1"
         self._file = sqlite3.connect(read_only, uri=True, check_same_thread=False)
         about = self._file.execute("SELECT count, fingerprint FROM about")
@@ -54,8 +54,8 @@ class Corpus:
 
 
 def write_corpus(folder: Path | str, paragraphs: Iterable[Paragraph]) -> Corpus:
-    """Write paragraphs as a corpus, in their order, and open it. The same one stays as it is, and
-    another one after an error. Raises DataError if there are no paragraphs or two share an id.
+    """Write paragraphs as a corpus, in their order, and open it. If the same one is there, or after
+    an error, nothing changes. Raises DataError if there are no paragraphs or two share an id.
     """
     path = Path(folder) / FILE
     content, count = sha256(), 0
@@ -63,7 +63,7 @@ def write_corpus(folder: Path | str, paragraphs: Iterable[Paragraph]) -> Corpus:
     with TemporaryDirectory(dir=folder, prefix="partial-") as partial:
         new = Path(partial) / FILE
         with closing(sqlite3.connect(new)) as file:
-            file.execute("PRAGMA journal_mode = OFF")  # what is half written is never opened
+            file.execute("PRAGMA journal_mode = OFF")  # a half-written file is never opened
             file.execute(f"CREATE TABLE paragraphs ({COLUMNS})")
             for count, p in enumerate(paragraphs, start=1):
                 row = {"id": p.id, "title": p.title, "text": p.text}

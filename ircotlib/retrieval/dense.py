@@ -73,7 +73,7 @@ class Encoder:
 
 def open_vectors(folder: Path, corpus: Corpus, encoder: Encoder) -> tuple[np.ndarray, np.ndarray]:
     """The vectors of a corpus, one per row, memory-mapped from a folder; and the row where each
-    paragraph's start, and their number. One of several processes embeds it if they are missing.
+    paragraph begins, and their number. One of several processes makes them if they are missing.
     """
     with locked(Path(f"{folder}.lock")):
         if not (folder / "starts.npy").is_file():
@@ -97,7 +97,7 @@ def open_vectors(folder: Path, corpus: Corpus, encoder: Encoder) -> tuple[np.nda
 
 def score(queries: list[np.ndarray], rows: np.ndarray, starts: np.ndarray):
     """The score of each paragraph for each query, a matrix, made in blocks: the dot product, or
-    MaxSim, its sum over the query's vectors of the best of the paragraph's (ColBERT).
+    MaxSim, the sum over the query's vectors of the best with a paragraph's vector (ColBERT).
     """
     import torch
 
@@ -129,7 +129,7 @@ class Dense(Ranked):
         self.embed = None if encoder.late else lambda texts: np.vstack(encoder.embed(texts))
 
     def answer(self, requests: Sequence) -> Replies:
-        """All queries are embedded, and sought among all paragraphs, at once."""
+        """Embed all queries, and score all paragraphs for them, at once."""
         if isinstance(requests[0], NearestTitle):
             return self._words.answer(requests)
         texts = list(dict.fromkeys(request.query for request in requests))

@@ -22,7 +22,7 @@ VERSION = 2  # of the fields of an index
 
 class Elasticsearch(Ranked):
     """The index of a corpus on a server, loaded first, by one of the processes that share `folder`,
-    if it is not there or not whole. Credentials come from the environment: ELASTICSEARCH_API_KEY,
+    if it is missing or incomplete. Credentials come from the environment: ELASTICSEARCH_API_KEY,
     or ELASTICSEARCH_USER and ELASTICSEARCH_PASSWORD; over http they go to this machine only.
     ELASTICSEARCH_CA is the file of the certificate to trust.
     """
@@ -54,7 +54,7 @@ class Elasticsearch(Ranked):
         return [query]
 
     def find(self, query: dict, most: int) -> Hits:
-        # sorted by score and position, so that what a hit is sorted by is all that is read
+        # sorted by score and position, so that these sort keys are all that is read of a hit
         how = {"sort": ["_score", {"position": "asc"}], "filter_path": "hits.hits.sort"}
         # scores as if all shards were one
         how |= {"search_type": "dfs_query_then_fetch", "allow_partial_search_results": False}
@@ -105,7 +105,7 @@ class Elasticsearch(Ranked):
         except BulkIndexError as error:
             raise DataError(f"{self._index}: {error} {str(error.errors)[:500]}") from None
         if not self._is_whole():
-            raise Unavailable(f"index {self._index}: not whole after loading; run the same again")
+            raise Unavailable(f"index {self._index}: incomplete after loading; run it again")
 
 
 def _any(text: str, *fields: str) -> dict:

@@ -19,7 +19,7 @@ Replies = Iterator[tuple[int, str | Exception]]
 
 class Ranked:
     """What all retrievers have: a `corpus`; a `fingerprint`, which changes whenever replies could;
-    `find(query, most)`; and `queries_of(request)`, for a title any of its terms.
+    `find(query, most)`; and `queries_of(request)`, which for a title seek any of its terms.
     """
 
     answers = (Retrieve, NearestTitle)
@@ -27,7 +27,7 @@ class Ranked:
 
     def answer(self, requests: Sequence, find: Callable | None = None) -> Replies:
         """Yield the index of each request and its reply: JSON of [[position in corpus, score], ...]
-        or [title, ...], best first; or why it has none.
+        or [title, ...], best first; or an error instead.
         """
         with ThreadPoolExecutor(8) as pool:
             yield from enumerate(pool.map(partial(self._reply, find or self.find), requests))
@@ -60,13 +60,13 @@ class Ranked:
 
     def _best_of_each(self, request, find: Callable, query: object, n: int) -> dict:
         """The best hit for each title or text, best first: at least n, if there are as many.
-        Differs from IRCoT's released program: of equal texts that keeps the worst of 100 hits; and
-        it finds titles by BM25 alone, which may rank others above the same title.
+        Differs from IRCoT's released program, which keeps the worst of equal texts in 100 hits, and
+        finds titles by BM25 alone, which may rank others above the same title.
         """
         size = n + SPARE
         while True:
             hits = find(query, size)
-            # rounded scores tie, in the order of the corpus; the last one's tie may go on
+            # rounded scores may tie; ties are in corpus order, and the last may go on beyond these
             sure = hits if len(hits) < size else [hit for hit in hits if hit[1] > hits[-1][1]]
             best: dict = {}
             for position, score in sorted(sure, key=lambda hit: (-hit[1], hit[0])):

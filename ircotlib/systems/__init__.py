@@ -23,7 +23,7 @@ Prompts = Mapping[str, WritePrompt]  # by stage
 IRCOT, SEARCHAIN = "IRCoT", "SearChain"  # the papers whose experiments systems are part of
 ANSWER, RECALL = "answer", "recall"
 SETS, EXAMPLES = "sets", "examples"  # what prompts show
-# families of systems: how they look for paragraphs; those of plug-ins, which say nothing, are OWN
+# families of systems, by how they look for paragraphs; plug-ins that name none are in OWN
 CLOSED, ONCE, STEPWISE = "no retrieval", "one retrieval", "step by step"
 CHAINED, OWN = "SearChain", "own"
 FAMILIES = ("hotpotqa", "multihop", "strategyqa", "slotfilling", "fever", "eli5")  # of data sets
@@ -33,13 +33,13 @@ DRAWN = ("n", "votes", "queries")  # keywords of programs: how many texts are sa
 @dataclass(frozen=True)
 class System:
     """A program under its paper's name. From `study` on: its row of data/systems.csv, if any.
-    `program(question, ...)` gets, by keyword, what it takes of: `prompts`, prompt writers by stage;
-    `read(question, paragraphs)`, the reader; its setting; and what a setup offers to all.
+    `program(question, ...)` gets those of these keywords that it has: `prompts`, prompt writers by
+    stage; `read(question, paragraphs)`, the reader; its setting; and what a setup offers to all.
     """
 
     name: str
     program: Callable[..., Program]
-    stages: Mapping[str, str] = field(default_factory=dict)  # those with prompts, in words
+    stages: Mapping[str, str] = field(default_factory=dict)  # what the model does in each
     # the parameters to tune, with the paper's values; m: the number of distractors (IRCoT §4.1)
     grid: Mapping[str, Sequence] = field(default_factory=dict)
     # the program to which it passes all keywords that it does not take itself
@@ -47,8 +47,8 @@ class System:
     tuned_by: str = ANSWER  # by which score; RECALL of a system that only returns paragraphs
 
     study: str = IRCOT  # the paper whose experiments it is part of
-    demonstrated_by: str = EXAMPLES  # or SETS; and how many examples: by family, or by data set
-    examples: Mapping[str, int] = field(default_factory=dict)  # where one differs; {}: all
+    demonstrated_by: str = EXAMPLES  # or SETS; `examples`: how many, by family, or by data
+    examples: Mapping[str, int] = field(default_factory=dict)  # set where it differs; {}: all
     reported_names: tuple[str, ...] = ()  # in data/reported.csv
     family: tuple[str, int] = (OWN, 0)  # and which shade of its colour, 0 (darkest) to 2
     order: int = 1000  # its place in tables and figures
@@ -67,7 +67,7 @@ class System:
 
     @property
     def tokens(self) -> dict[str, int]:
-        """Limits of its generations in tokens; none for what shows IRCoT's sets."""
+        """Limits of its generations in tokens; none if its prompts show IRCoT's sets."""
         limits = {} if self.demonstrated_by == SETS else self.defaults
         limits = {name: most for name, most in limits.items() if name.endswith("tokens")}
         return {name: most for name, most in limits.items() if isinstance(most, int)}
@@ -130,11 +130,11 @@ def system(
 
 def all_systems() -> dict[str, System]:
     """The systems of this folder and of plug-ins by name, in the order of tables and figures."""
-    systems = [s for room in import_plugins("systems") for s in getattr(room, "SYSTEMS", ())]
+    systems = [s for module in import_plugins("systems") for s in getattr(module, "SYSTEMS", ())]
     systems.sort(key=lambda each: (each.order, each.name))
     names = [each.name for each in systems]
     for name in names:
-        check_name("system", name.replace("/", ""))  # as Run.folder has it
+        check_name("system", name.replace("/", ""))  # as in Run.folder
     if twice := [name for name in names if names.count(name) > 1]:
         raise UserError(f"found two systems named {twice[0]!r}: rename one")
     return dict(zip(names, systems, strict=True))
@@ -144,5 +144,5 @@ def choose_systems(names: Sequence[str] = (), study: str = IRCOT) -> list[System
     """The systems of these names, or all of a study. Raises UserError for an unknown name."""
     systems = all_systems()
     if unknown := [name for name in names if name not in systems]:
-        raise UserError(f"found the system {unknown[0]!r}, expected some of {', '.join(systems)}")
+        raise UserError(f"unknown system {unknown[0]!r}, expected some of {', '.join(systems)}")
     return [s for s in systems.values() if (s.name in names if names else s.study == study)]

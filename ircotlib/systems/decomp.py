@@ -19,7 +19,7 @@ LIST = TypeAdapter(list)
 
 @system(
     "DecomP",
-    k=(2, 4, 6),  # paper: so many by title, and by text
+    k=(2, 4, 6),  # paper: this many by title, and by text
     decompose="asks the next sub-question",
     singlehop="answers it from the paragraphs",
     multihop="answers it from earlier paragraphs",

@@ -18,8 +18,8 @@ END = ("\n\n",)  # of a completion
 BETWEEN = "\n\n---\n\n"  # program
 PAIR = re.compile(r"^Question: (.+)\nAnswer: (.+)$", re.MULTILINE)
 STAGES = {"search": "writes a search query", "predict": "writes an answer"}
-# what the prompts of the first hop and of later ones say besides their template: the label above
-# paragraphs, how a rationale begins (both the program's), and what the format says of the two
+# words of the prompts of the first hop and of later ones besides their template: the label above
+# paragraphs, the opening of a rationale (both the program's), and the format's words for the two
 CONTEXT = "Context:\n"
 FIRST = {
     "label": "",
@@ -99,7 +99,7 @@ def dsp(
 
 
 def demonstrate(question: Question, pairs: Pairs, annotated: int, setting: Setting) -> Program:
-    """Annotate up to so many of the pairs, by searching and predicting with the others as examples;
+    """Annotate at most `annotated` pairs, by searching and predicting with the others as examples;
     return those whose gold answer is in a paragraph and is predicted (DSP §2; program).
     """
     greedy = setting._replace(queries=1, n=1, depth=2, k=2, annotating=True)  # program
@@ -120,7 +120,7 @@ def demonstrate(question: Question, pairs: Pairs, annotated: int, setting: Setti
 def search(question: Question, solved: Solved, setting: Setting) -> Program:
     """Retrieve in hops, each with sampled queries; return their stages and one with the paragraphs
     of the last hop, which has written nothing yet (DSP §2). Each stage from the third on is also
-    shown the summary before it. Annotated, it is shown all paragraphs before it, and no summary
+    shown the summary before it. When annotating, it is shown all earlier paragraphs instead
     (program).
     """
     context = ()  # the paragraphs that a hop is shown

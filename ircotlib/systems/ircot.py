@@ -11,7 +11,7 @@ from ircotlib.program import LINE, SENTENCE, Generate, NearestTitle, Program, Re
 from ircotlib.systems import RECALL, SETS, Prompts, System, WritePrompt, system
 from ircotlib.text import answer_from_chain, gives_answer, last_sentence, query_from
 
-# the values that are tuned (§4.1), and what the model does, of all of them
+# what all of them have: the values that are tuned (§4.1), and what the model does
 OF_ALL = {"k": (2, 4, 6, 8), "m": (1, 2, 3), "cot": "writes the next sentence"}
 TITLES = TypeAdapter(list[str])
 
@@ -30,8 +30,8 @@ def ircot(
 ) -> Program:
     """Interleave reason and retrieve steps; return the paragraphs and the chain (IRCoT §3.1).
 
-    Nothing is retrieved after the last sentence. `released`: as the authors' program, all queries
-    are those of `query_from`, the chain ends as in `gives_answer`, and no texts are equal.
+    Nothing is retrieved after the last sentence. `released`: as in the authors' program, queries
+    are those of `query_from`, the chain ends as in `gives_answer`, and equal texts count once.
     """
     write_query = query_from if released else last_sentence  # §3.1: the last sentence, as it is
     # the base set: K paragraphs with the question as the query (§3.1)

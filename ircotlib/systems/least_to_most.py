@@ -18,7 +18,7 @@ def least_to_most(
     max_tokens: int = 256,  # ours
 ) -> Program:
     """List sub-questions, then answer each, and last the question itself, with the earlier ones and
-    their answers in the prompt (Zhou 2022 §2). The prompts are ours: the paper has no such ones.
+    their answers in the prompt (Zhou 2022 §2). The prompts are ours: the paper has none for this.
     """
     listed = yield Generate(prompts["decompose"](question), stop=NEXT, max_tokens=max_tokens)
     parts = [item for item in list_items(listed) if item != question.text][:max_questions]

@@ -10,7 +10,7 @@ from ircotlib.systems import Prompts, WritePrompt, system
 from ircotlib.systems.cot import cot_sc
 from ircotlib.text import sentences
 
-# with what a model goes on: another example, or a step that it makes up
+# how a model may go on: with another example, or a step that it makes up
 FURTHER = r"(?:\n(?:\n|Question:|(?:Thought|Action|Observation) \d+:).*)?"
 ACTION = re.compile(rf"(search|lookup|finish)\[(.*?)\]{FURTHER}", re.IGNORECASE | re.DOTALL)
 

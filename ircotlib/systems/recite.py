@@ -22,8 +22,8 @@ def recite_and_answer(
     """Sample n recitations, answer from each greedily, take the majority answer (Sun 2023 §3).
 
     Differs from the released program: examples have recitations and come before the question's, so
-    that prompts share a prefix (there they have none, and come after it); answers are normalised
-    before comparison, and of equally frequent ones the first wins (there not, and the shortest).
+    that prompts share a prefix (there they have none, and come after it); answers are
+    compared normalised (there as they are), and of ties the first wins (there the shortest).
     """
     drawn = yield Sample(prompts["recite"](question), n, temperature, END, recite_tokens)
     recitations = [sampled.text for sampled in drawn]

@@ -129,7 +129,7 @@ def traverse(
 ) -> Program:
     """Add the nodes of a chain to the tree, and compare them with passages in order, except queries
     processed before. Return the first that needs feedback, else "Finish" (Algorithm 1, Traverse).
-    `same`: the score above which a query counts as processed; no unsolved one if `released`.
+    `same`: the score above which a query counts as processed; if `released`, no unsolved one.
     """
     for number, node in enumerate(chain, start=1):  # "foreach (q_i, a_i) in CoQ"
         processed = tuple(dict.fromkeys(other.query for other in tree if other.passage))  # M
@@ -217,7 +217,7 @@ def converse(
     return with_purpose(prompt, purpose) if purpose else prompt
 
 
-# What chains are read by (ours): a mark, such as [Query 1]:, has two of brackets, a colon and the
+# How marks, such as [Query 1]:, are found (ours): two of these are enough: brackets, a colon, the
 # start of a line; case and bold do not matter, and [Final Answer] means [Final Content].
 NAMES = r"unsolved query|query|final (?:content|answer)|answer|question"
 START = r"^[ \t]*(?:[-*#>]+[ \t]*|\d+[.)][ \t]+)?"

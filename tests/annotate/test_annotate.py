@@ -1,4 +1,4 @@
-"""Judgements of chains: what is kept, what counts, who agrees; and the box, driven by clicks."""
+"""Judgements of chains: what is kept, what counts, who agrees; and the form, driven by clicks."""
 
 import json
 import math
@@ -95,7 +95,7 @@ def test_the_last_judgement_counts_and_undo_takes_it_back(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["", "../ada", "a b", "-x", "judge", "Judge"])
-def test_a_name_that_is_no_files_and_an_unknown_verdict_are_refused(name, tmp_path):
+def test_an_invalid_name_and_an_unknown_verdict_are_refused(name, tmp_path):
     with pytest.raises(ValueError, match="the annotator's name"):
         click(name, "a", 0, "true", tmp_path)
     with pytest.raises(ValueError, match="'yes'"):
@@ -138,7 +138,7 @@ def test_kappa_is_that_of_published_examples(first, second, kappa):
     assert math.isnan(agreement({("a", 0): "true"}, {("b", 0): "true"})[0])
 
 
-def test_the_adjudicators_word_counts(tmp_path):
+def test_the_adjudicators_verdict_counts(tmp_path):
     ada = {("a", 0): "true", ("a", 1): "true"}
     leo = {("a", 0): "true", ("a", 1): "false", ("c", 0): "unsure"}
     word = {("a", 1): "false", ("a", 0): "false"}
@@ -189,56 +189,56 @@ def test_figure_7_has_shares_and_the_papers_reductions():
 
 
 @pytest.fixture
-def open_box(tmp_path):
-    """open_box(name): a box over the same folder each time."""
+def open_form(tmp_path):
+    """open_form(name): a form over the same folder each time."""
     return lambda name="": annotate_box.AnnotateBox(ITEMS, name, tmp_path)
 
 
-def press(box, *keys):
+def press(form, *keys):
     for key in keys:
-        box.buttons[key].click()
+        form.buttons[key].click()
 
 
-def test_judging_by_clicks_resuming_and_undoing(open_box, tmp_path):
-    box = open_box()
-    press(box, "t", "z")
-    assert not list(tmp_path.iterdir()) and "type your name" in box.status.value
-    assert [key for key, button in box.buttons.items() if button.disabled] == ["t", "f", "u", "z"]
-    box.name.value = "ada"
-    assert box.status.value == "0 of 3 sentences"
-    press(box, "t")
-    assert box.at == 1
-    assert "Text 1 of 3, sentence 2 of 2" in box.page.page
-    press(box, "ArrowLeft", "ArrowLeft", "ArrowRight", "f")
-    assert box.status.value == "2 of 3 sentences" and box.sentences[box.at] == (ITEMS[2], 0)
-    again = open_box("ada")
+def test_judging_by_clicks_resuming_and_undoing(open_form, tmp_path):
+    form = open_form()
+    press(form, "t", "z")
+    assert not list(tmp_path.iterdir()) and "type your name" in form.status.value
+    assert [key for key, button in form.buttons.items() if button.disabled] == ["t", "f", "u", "z"]
+    form.name.value = "ada"
+    assert form.status.value == "0 of 3 sentences"
+    press(form, "t")
+    assert form.at == 1
+    assert "Text 1 of 3, sentence 2 of 2" in form.page.page
+    press(form, "ArrowLeft", "ArrowLeft", "ArrowRight", "f")
+    assert form.status.value == "2 of 3 sentences" and form.sentences[form.at] == (ITEMS[2], 0)
+    again = open_form("ada")
     assert again.at == 2 and again.status.value == "2 of 3 sentences"
     press(again, "z")
     assert again.at == 1 and read_verdicts("ada", tmp_path) == {("a", 0): "true"}
     for key in ("u", "x"):  # as the page sends a key
         again.page._handle_custom_msg(key, [])
     assert read_verdicts("ada", tmp_path)[("a", 1)] == "unsure"
-    press(box, "ArrowRight", "f")  # another window sees what this one wrote
-    assert box.status.value == "3 of 3 sentences: all done, thank you"
-    box.name.value = "leo"
-    assert box.at == 0 and box.status.value == "0 of 3 sentences"
+    press(form, "ArrowRight", "f")  # another window sees what this one wrote
+    assert form.status.value == "3 of 3 sentences: all done, thank you"
+    form.name.value = "leo"
+    assert form.at == 0 and form.status.value == "0 of 3 sentences"
 
 
-def test_a_judgement_that_cannot_be_written_is_said(open_box, tmp_path):
-    box = open_box("ada")
+def test_the_form_says_when_a_judgement_cannot_be_written(open_form, tmp_path):
+    form = open_form("ada")
     (tmp_path / "ada.jsonl").mkdir()  # no file can be opened there
-    press(box, "t")
-    assert box.status.value.startswith("NOT KEPT: ") and "ada.jsonl" in box.status.value
-    assert box.at == 0
+    press(form, "t")
+    assert form.status.value.startswith("NOT KEPT: ") and "ada.jsonl" in form.status.value
+    assert form.at == 0
     (tmp_path / "ada.jsonl").rmdir()
-    press(box, "t")
-    assert box.at == 1
+    press(form, "t")
+    assert form.at == 1
 
 
-def test_the_page_shows_all_and_escapes_what_was_written(open_box):
-    box = open_box("ada")
-    press(box, "t")
-    page = " ".join(box.page.page.split())
+def test_the_page_shows_all_and_escapes_what_was_written(open_form):
+    form = open_form("ada")
+    press(form, "t")
+    page = " ".join(form.page.page.split())
     assert "&lt;script&gt;" in page and "<script" not in page and "<b>It" not in page
     assert "Who directed &lt;i&gt;Silent&lt;/i&gt; Lantern?" in page
     assert '<span class="sign true">✓</span> <span>Ada Holm directed Silent Lantern.</span>' in page

@@ -1,4 +1,4 @@
-"""The boxes in a JupyterLab in a real browser: a chain judged by keys, reloaded and undone; a list
+"""The widgets in JupyterLab in a real browser: a chain judged by keys, reloaded and undone; a list
 whose arrow keys stay in it. Needs Debian's chromium and playwright (the extra `browser`).
 """
 

@@ -1,4 +1,4 @@
-"""References: fragments to judge, read from a run; the box that shows them; a judge."""
+"""References: fragments to judge, read from a run; the form that shows them; a judge."""
 
 import json
 from dataclasses import asdict

@@ -30,7 +30,7 @@ def test_cells_of_a_table_are_texts_as_they_stand(bring, tmp_path):
     status, said = bring(tmp_path / "asked[1].CSV", tmp_path / "data", *asked)
     assert status == 0 and "own/questions.jsonl: 3 questions; to use them: --set datasets=" in said
     again = bring(tmp_path / "asked[1].CSV", tmp_path / "data", *asked)
-    assert again[0] == 2 and "found a file, expected nothing there yet" in again[1]
+    assert again[0] == 2 and "this file is there already" in again[1]
     status, said = bring(tmp_path / "pages.tsv", tmp_path / "data", "--column", "text=contents")
     assert status == 0 and "own/corpus.jsonl: 1 paragraphs" in said
     questions, [page] = read_dataset("own", tmp_path / "data")
@@ -64,7 +64,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("text", "status", "said"), WRONG)
-def test_a_wrong_table_is_told_in_one_line(bring, tmp_path, text, status, said):
+def test_a_wrong_table_is_an_error_of_one_line(bring, tmp_path, text, status, said):
     (tmp_path / "t.csv").write_text(text)
     found = bring(tmp_path / "t.csv", tmp_path / "data")
     assert found[0] == status and found[1].startswith(f"error: {tmp_path / 't.csv'}{said}")

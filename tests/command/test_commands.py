@@ -1,4 +1,4 @@
-"""Commands: errors of one line, exit statuses, help, what `ask` and `systems` show."""
+"""Commands: errors of one line, exit statuses, help, the output of `ask` and `systems`."""
 
 import json
 import shlex
@@ -19,10 +19,10 @@ figures --profile ../../escape | the profile '../../escape'
 figures --save --set test=4 | --save
 figures --set seed | found --set 'seed'
 figures --set seed=x | seed: Input should be a valid integer
-figures --set 'dtype=!!python/object/apply:os.system [id]' | found no YAML
+figures --set 'dtype=!!python/object/apply:os.system [id]' | not valid YAML
 ask | required: question
 ask Who? --sytem X | --sytem X
-ask Who? --system SearChains | the system 'SearChains'
+ask Who? --system SearChains | unknown system 'SearChains'
 ask Who? --set model=TMP/empty | TMP/empty: found
 ask ' ' | found no question
 systems x | unrecognized
@@ -55,7 +55,7 @@ def test_the_help_of_a_command_names_it_and_shows_an_example(capsys, name):
     assert f"\nircotlib {name} " in capsys.readouterr().out
 
 
-def test_the_exit_status_tells_what_is_wrong_from_what_failed(monkeypatch, capsys):
+def test_the_exit_status_distinguishes_wrong_options_from_failures(monkeypatch, capsys):
     for kind in (UserError, DataError, Unavailable, OSError, RuntimeError, ImportError):
         fails = mock.Mock(side_effect=kind("x\ny"))
         monkeypatch.setattr("ircotlib.command.show.systems", fails)
@@ -72,7 +72,7 @@ def test_the_list_has_every_system(capsys):
     assert ircot == ["IRCoT", "QA", "IRCoT", "k=2,4,6,8", "m=1,2,3", "cot"]
 
 
-def test_a_file_of_ones_own_can_be_asked(monkeypatch, tmp_path, capsys):
+def test_questions_about_ones_own_file_are_answered(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr("ircotlib.experiment.setup.DATA", tmp_path / "data")
     paragraphs = [{"title": title, "text": f"{title} is old."} for title in ("Ann", "Bob")]
     row = {"id": "1", "question": "Who?", "answers": ["Ann"], "paragraphs": paragraphs}

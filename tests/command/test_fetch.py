@@ -55,7 +55,7 @@ def publisher():
 
 def test_a_transfer_that_broke_off_is_resumed_and_checked(publisher, tmp_path):
     publisher.files["/a.json"], publisher.cut = DATA, 400_000
-    with pytest.raises(Unavailable, match="goes on where it stopped"):
+    with pytest.raises(Unavailable, match="continues where it stopped"):
         download(f"{publisher.url}/a.json", tmp_path / "a.json", SHA)
     assert not (tmp_path / "a.json").exists()
     download(f"{publisher.url}/a.json", tmp_path / "a.json", SHA)
@@ -92,8 +92,8 @@ def test_only_the_named_files_leave_an_archive(pack, name, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["dev.json"]
     for content, message in (
         (pack({"dev.json": DATA})[:3000], "delete it, and get it again"),
-        (pack({"x": b""}), "found no dev.json"),
-        (pack({"../../escape": b"no"}), "escape" if pack is tarred else "found no dev.json"),
+        (pack({"x": b""}), "lacks dev.json"),
+        (pack({"../../escape": b"no"}), "escape" if pack is tarred else "lacks dev.json"),
     ):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(DataError, match=f"{name}: .*{message}"):

@@ -43,14 +43,14 @@ def read_executed(tmp_path, name: str, *, of: str = "mini") -> list:
     return nbformat.read(tmp_path / f"data/executed/{of}/{name}.ipynb", as_version=4).cells
 
 
-def test_what_reads_runs_reads_those_of_earlier_notebooks():
+def test_notebooks_that_read_runs_read_those_of_earlier_ones():
     names = all_notebooks()
     assert names == sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
     for name in names:
         assert all(earlier in names and earlier < name for earlier in about_notebook(name).runs)
 
 
-def test_what_a_notebook_makes_bears_the_profile_but_for_mini_and_chooses_it():
+def test_figures_are_named_by_the_profile_unless_mini_and_choose_their_notebook():
     made = made_by("07_ood", "mini")[0].name
     assert made == "ircot_fig05_ood_recall.png"
     assert made_by("06_scale", "paper")[0].name == "ircot_fig08_scale_recall_paper.png"
@@ -144,7 +144,7 @@ def test_one_interrupt_ends_it_at_once_and_its_kernels_too(notebooks, tmp_path):
     assert not psutil.wait_procs(kernels, timeout=15)[1]
 
 
-def test_what_is_saved_has_results_but_nothing_volatile(notebooks, tmp_path):
+def test_saved_notebooks_have_results_but_nothing_volatile(notebooks, tmp_path):
     tagged = {"execution": {"iopub.execute_input": "now"}, "tags": ["parameters"]}
     widget = {"application/vnd.jupyter.widget-view+json": {"model_id": "1"}, "text/plain": "bar"}
     cell = NEW.new_code_cell("x", metadata=tagged)

@@ -81,7 +81,7 @@ BROKEN = [
     (read_hotpotqa, [HOTPOT, {"_id": "5b"}], ", record 2, field context: Field req"),
     (read_hotpotqa, [HOTPOT | {"supporting_facts": [["A", 0]]}], "supporting_facts: .* 'A'"),
     (read_musique, [MUSIQUE | {"paragraphs": [{"title": "Y"}]}], "paragraphs.0.paragraph_text: "),
-    (read_musique, [MUSIQUE | {"paragraphs": [YALE]}], ":1: expected supporting paragraphs"),
+    (read_musique, [MUSIQUE | {"paragraphs": [YALE]}], ":1: lacks supporting paragraphs"),
     (read_musique, [MUSIQUE, 5], r":2: found 5, expected one JSON object"),
 ]
 
@@ -137,7 +137,7 @@ WRONG_OWN = [
 
 
 @pytest.mark.parametrize(("row", "field"), WRONG_OWN)
-def test_a_wrong_line_of_own_questions_is_told(row, field, tmp_path):
+def test_a_wrong_line_of_own_questions_is_named(row, field, tmp_path):
     path = tmp_path / "questions.jsonl"
     path.write_text(json.dumps(OWN) + "\n" + json.dumps(OWN | row))
     with pytest.raises(DataError, match=f"^{path}:2, field {field}: [^\n]+$"):
@@ -203,14 +203,14 @@ def test_data_sets_share_a_full_corpus(mine, tmp_path, monkeypatch):
     write_archive(tmp_path, {"AA/wiki_00": [("Lost Gravity", ["Lost Gravity"]), ("B", ["B"])]})
     record = HOTPOT | {"supporting_facts": [["Lost Gravity", 0]]}
     write(tmp_path / "hotpot_dev_distractor_v1.json", [record])
-    with pytest.warns(UserWarning, match="found 2 paragraphs, and the paper 5,233,329"):
+    with pytest.warns(UserWarning, match="found 2 paragraphs, the paper 5,233,329"):
         _, one = read_dataset("mine", tmp_path, "full")
         questions, other = read_dataset("hotpotqa", tmp_path, "full")
     assert one.folder == other.folder
     assert questions[0].gold == (other[0].id,)  # by title: the context's text is another
 
 
-def test_a_corpus_that_a_data_set_has_not_is_told_before_it_is_read(mine, tmp_path, monkeypatch):
+def test_a_corpus_that_a_data_set_lacks_is_an_error_before_it_is_read(mine, tmp_path, monkeypatch):
     none = replace(find_dataset("mine"), full_corpus=None)
     monkeypatch.setattr(sys.modules["ircotlib_plugins.questions_of_mine"], "DATASET", none)
     with pytest.raises(ValueError, match="found corpus 'full' for mine, expected pooled"):
@@ -220,7 +220,7 @@ def test_a_corpus_that_a_data_set_has_not_is_told_before_it_is_read(mine, tmp_pa
         read_dataset("mine", tmp_path)
     twin = replace(find_dataset("mine"), name="musique")
     monkeypatch.setattr(sys.modules["ircotlib_plugins.questions_of_mine"], "DATASET", twin)
-    with pytest.raises(ValueError, match="found two of .*with one name"):
+    with pytest.raises(ValueError, match="two data sets of .*have one name"):
         all_datasets()
 
 

@@ -41,7 +41,7 @@ def test_a_folder_of_texts_is_a_corpus_that_can_be_asked_about(tmp_path):
     assert [len(p.text.split()) for p in corpus if p.title == "long"] == [100, 40]
 
 
-def test_what_cannot_be_read_is_named(tmp_path):
+def test_an_unreadable_file_is_named(tmp_path):
     with pytest.raises(UserError, match=f"^{tmp_path}: found no file that ends in .txt or .md"):
         list(read_documents(tmp_path))
     (tmp_path / "latin.txt").write_bytes("Malmö".encode("latin-1"))
@@ -51,7 +51,7 @@ def test_what_cannot_be_read_is_named(tmp_path):
     assert [page.text for page in read_documents(tmp_path)] == ["half of a pair"]
 
 
-def test_passages_are_whole_sentences_of_at_most_so_many_words():
+def test_passages_are_whole_sentences_up_to_a_number_of_words():
     text = "One two three. Four five.\n\nSix\nseven. " + "word " * 12 + "end. Last one."
     passages = [*cut_passages(text, words=5)]
     assert passages[:2] == ["One two three. Four five.", "Six seven."]

@@ -114,7 +114,7 @@ def test_a_corpus_is_made_once_and_its_count_compared_with_the_papers(tmp_path, 
     for name, rows in MUSIQUE.items():
         text = "".join(json.dumps(row) + "\n" for row in rows)
         (tmp_path / f"musique/musique_{name}.jsonl").write_text(text)
-    with pytest.warns(UserWarning, match="found 6 paragraphs, and the paper 139,416"):
+    with pytest.warns(UserWarning, match="found 6 paragraphs, the paper 139,416"):
         corpus = make_full_corpus(FULL["musique"], tmp_path)
     assert pairs(corpus) == MUSIQUE_TEXTS
     for path in (tmp_path / "musique").iterdir():

@@ -184,7 +184,7 @@ def test_missing_pages_and_files_of_another_kind_are_named(tmp_path):
         read_iirc(path)
     for content in ("[]", "{}"):
         pages.write_text(content)
-        with pytest.raises(DataError, match=f"^{pages}: expected one JSON object"):
+        with pytest.raises(DataError, match=f"^{pages}: found no page, expected one JSON object"):
             list(read_articles(pages))
 
 

@@ -144,7 +144,7 @@ def test_a_second_run_asks_no_backend_and_reports_the_same_tokens(tmp_path):
         assert recounts[kind]["computed"] == 0
 
 
-def test_what_the_cache_lacks_is_found_without_asking_a_backend():
+def test_requests_that_the_cache_lacks_are_found_without_a_backend():
     calls, words, upper = Calls(), Words(), Upper()
     asked = Words(), Upper()
     first = Retrieve("question 0", 1), Retrieve("question 1", 1)
@@ -206,7 +206,7 @@ def expected():
     return counts["Generate"]["computed"], results_of(outcomes)
 
 
-def test_a_killed_run_is_taken_up_where_it_was(tmp_path):
+def test_a_killed_run_continues_where_it_was(tmp_path):
     path = tmp_path / "calls.sqlite"
     process = start_running(path)
     deadline, stored = time.monotonic() + 15, 0
@@ -255,6 +255,6 @@ def test_a_request_that_fails_costs_only_its_question():
     assert counts["Generate"]["computed"] == 2
 
 
-def test_a_request_that_nobody_serves():
+def test_a_request_that_no_backend_serves_is_an_error():
     with pytest.raises(TypeError, match="'q' asked a Generate, but the backends serve Retrieve$"):
         run({"q": chain("question 1", 1)}, [Words()], Calls())

@@ -8,7 +8,7 @@ from ircotlib.parameters import Parameters, read_parameters
 
 @pytest.fixture
 def at(monkeypatch):
-    """at(folder): data are kept there from now on, by other processes too."""
+    """at(folder): from now on data are kept there, also by other processes."""
 
     def keep(folder):
         monkeypatch.setenv("IRCOT_DATA", str(folder))

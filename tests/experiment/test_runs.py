@@ -1,4 +1,4 @@
-"""Runs: their folders, their replay, and that killing those who make them loses nothing."""
+"""Runs: their folders, their replay, and that killing their processes loses nothing."""
 
 import json
 import os
@@ -161,7 +161,7 @@ def read_all(folder) -> tuple[dict, dict]:
     return replies, {path.relative_to(folder): path.read_bytes() for path in made}
 
 
-def test_of_processes_that_are_killed_nothing_is_lost(tmp_path, p):
+def test_killing_processes_loses_nothing(tmp_path, p):
     p = p.change(ircot_k=[2, 3], oner_k=[2])
     alone, tried = tmp_path / "alone", tmp_path / "tried"
     (warm := CONTEXT.Process(target=time.sleep, args=(0,))).start()  # imports take seconds

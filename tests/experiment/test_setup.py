@@ -1,4 +1,4 @@
-"""What a setup opens, what it shows in prompts, and the programs that it gives to systems."""
+"""Setups: the parts that are opened, the demonstrations in prompts, and the systems' programs."""
 
 import pytest
 
@@ -31,7 +31,7 @@ def test_without_a_folder_the_laboratory_is_opened(tmp_path, p, monkeypatch, lab
     assert (tmp_path / "data/indexes/small-musique").is_dir()
 
 
-def test_what_setups_share_is_opened_once(p):
+def test_parts_that_setups_share_are_opened_once(p):
     one, two = (open_setup(p, "hotpotqa", name) for name in ("04_ircot", "06_scale"))
     assert one.retriever is two.retriever and one.calls is two.calls
     assert one.model is two.model and one.extractor is two.extractor
@@ -40,7 +40,7 @@ def test_what_setups_share_is_opened_once(p):
 
 
 @pytest.mark.parametrize("change", [{"model": "/none"}, {"extractor": "/none"}, {"data_dir": "/n"}])
-def test_what_is_not_there_is_an_error_of_one_line_when_it_is_opened(p, change):
+def test_opening_a_missing_model_or_folder_is_an_error_of_one_line(p, change):
     with pytest.raises(FileNotFoundError) as error:
         open_setup(p.change(**change), "hotpotqa", "04_ircot")
     assert "\n" not in str(error.value)
@@ -93,7 +93,7 @@ def test_pages_of_iirc_are_asked_for_with_demonstrations_of_titles(shown):
         assert first == Retrieve(question.text, 2, titles=(question.passage.title.lower(),))
 
 
-def test_a_program_is_told_the_other_questions_if_it_asks_for_them(p):
+def test_a_program_gets_the_other_questions_if_it_takes_them(p):
     opened = open_setup(p.change(extractor=""), "hotpotqa", "try")
     request = next(program_of(opened, S["Auto-CoT"], examples=2)(opened.test[0]))
     asked = {f"Q: {other.text}\nA: Let's think step by step." for other in opened.test}
@@ -107,7 +107,7 @@ def test_the_released_program_is_reached_from_the_parameters(p):
     assert len(queries) == 1 and queries[0].distinct and len(found.result.thoughts) == 1
 
 
-def test_what_a_program_does_not_take_is_an_error_and_not_chosen(p):
+def test_a_keyword_that_a_program_does_not_take_is_an_error_and_not_chosen(p):
     opened = open_setup(p, "hotpotqa", "04_ircot")
     with pytest.raises(RuntimeError, match="unexpected keyword argument 'kk'"):
         answer(opened, S["IRCoT QA"], opened.test[0], k=2, kk=4)
@@ -115,7 +115,7 @@ def test_what_a_program_does_not_take_is_an_error_and_not_chosen(p):
     assert opened.choose(S["NoR QA"], k=3, m=1) == {}
 
 
-def test_settings_never_share_a_folder_and_what_changes_no_outcome_does(p):
+def test_parameters_change_the_folder_unless_they_change_no_outcome(p):
     folders = {runs_folder(p, "04_ircot")}
     changes = {"model": "data/models/mini-large", "seed": 1, "reader": "direct", "test": 27}
     changes |= {"dtype": "bfloat16", "context_tokens": 900, "ircot_k": [2], "distractors": [1]}

@@ -55,7 +55,7 @@ def kill_one() -> None:
 
 @pytest.mark.parametrize("count", [2, pytest.param("ray", marks=NO_RAY)])
 def test_the_files_of_runs_are_the_same_with_any_number_of_workers(p, tmp_path, at, request, count):
-    """What a killed one left is answered by the next start."""
+    """The next start answers the questions that a killed worker left."""
     p = p.change(ircot_k=[2, 3], oner_k=[2])
     alone = make_runs(p)
     at(tmp_path / "shared")

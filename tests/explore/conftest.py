@@ -43,7 +43,7 @@ def ran(opened):
 
 @pytest.fixture
 def displayed(monkeypatch):
-    """What the boxes display."""
+    """The outputs that widgets display."""
     parts = []
     monkeypatch.delenv("IRCOT_BATCH", raising=False)
     monkeypatch.setattr("ircotlib.explore.box.display", parts.append)

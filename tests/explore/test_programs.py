@@ -19,7 +19,7 @@ QUESTIONS = [
 ]
 
 
-def test_the_last_prompt_and_the_score_are_told(capsys):
+def test_the_last_prompt_and_the_score_are_printed(capsys):
     def retrieve(query, k):
         pages = [Paragraph(title, title, text) for title, text in PAGES.items() if title in query]
         return pages[:k]

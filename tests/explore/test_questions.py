@@ -1,4 +1,4 @@
-"""Runs question by question, and the boxes, without a browser."""
+"""Runs question by question, and the widgets, without a browser."""
 
 import html
 import json
@@ -112,7 +112,7 @@ def test_two_runs_stand_side_by_side(opened, ran):
         show_question(ran["IRCoT QA"], "x")
 
 
-def test_it_is_said_when_a_replay_answers_otherwise(opened, copied):
+def test_a_replay_that_answers_otherwise_is_marked(opened, copied):
     edit(copied, answer="<b>Oz")
     page = html.unescape(show_question(copied, opened.test[0].id))
     assert "when it was scored, it answered “<b>Oz”: the call cache has lost this run" in page
@@ -164,7 +164,7 @@ def test_the_box_says_what_is_wrong_with_a_folder(ran, displayed, copied, monkey
     (copied / "scores.csv").unlink()
     box.explore_box([copied])
     assert "scores.csv" in displayed[0].page.value and displayed[0].question.options == ()
-    with pytest.raises(UserError, match="found no run to look at"):
+    with pytest.raises(UserError, match="there is no run to look at"):
         box.explore_box([])
     monkeypatch.setenv("IRCOT_BATCH", "1")
     box.explore_box([copied])

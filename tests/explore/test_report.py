@@ -1,4 +1,4 @@
-"""Reports: what they say, how runs are named, and how one behaves in a real browser."""
+"""Reports: their content, the names of runs, and how a report behaves in a real browser."""
 
 import gzip
 import html
@@ -34,7 +34,7 @@ def page_file(data, ran):
 
 
 def unpack(text):
-    """What a page has packed, by its name."""
+    """The packed content of a page, by name."""
     found = re.findall(r'<script type="text/plain" id="(.*?)">(.*?)</script>', text)
     return {html.unescape(id): json.loads(gzip.decompress(b64decode(each))) for id, each in found}
 
@@ -82,7 +82,7 @@ def test_a_mean_opens_its_questions_with_their_steps_and_prompts(page_file, ran,
 
 
 def about(system, dataset="hotpotqa", experiment=HEAD, shown=None, p=(), **setting):
-    """What run.json says of a run."""
+    """A run's run.json."""
     parameters = {"seed": 0, "model": "data/models/mini-xxl"} | dict(p)
     named = {"system": system, "dataset": dataset, "experiment": experiment, "shown": shown}
     return named | {"setting": setting, "parameters": parameters}
@@ -102,11 +102,11 @@ NAMED = {
 
 
 @pytest.mark.parametrize("labels", NAMED)
-def test_runs_of_one_system_are_named_by_what_sets_them_apart(labels):
+def test_runs_of_one_system_are_named_by_their_differences(labels):
     assert " | ".join(label_runs(NAMED[labels])) == labels
 
 
-def test_what_is_wrong_is_said_in_a_line(data, ran, tmp_path, capsys):
+def test_errors_are_one_line(data, ran, tmp_path, capsys):
     shutil.copytree(ran["NoR QA"], tmp_path / "copy")
     for places, file, found in [
         (["nothing"], "new.html", "nothing: found no run on test questions"),
@@ -135,7 +135,7 @@ def evil_file(data, opened):
     return file
 
 
-def test_what_comes_from_a_file_is_text(evil_file):
+def test_texts_from_files_are_escaped(evil_file):
     text = evil_file.read_text()
     packed = unpack(text)
     shown = "\n".join(packed["own"]["lines"])

@@ -1,4 +1,4 @@
-"""Steps in words, as text and as HTML; and that nothing that is said is obeyed."""
+"""Steps in words, as text and as HTML; no text in them acts as markup."""
 
 import html
 import re
@@ -68,12 +68,12 @@ EVIL = (
 
 
 def show(steps, nodes=(), gold=(), answer="", name="S", fault=""):
-    """What a system did, as HTML."""
+    """A system's answer and steps, as HTML."""
     outcome = Outcome("q", Prediction(answer, nodes=nodes, fault=fault), tuple(steps))
     return answers_as_html({name: outcome}, gold)
 
 
-def test_a_step_is_told_in_html_and_in_one_line():
+def test_a_step_is_described_in_html_and_in_one_line():
     items = re.findall('<li class="([^"]*)">(.*?)</li>', show(STEPS, gold=["mack"]), re.DOTALL)
     for at, shown in HTML.items():
         assert "".join(items[at][1].split()) == "".join(f"<em>{shown}".split())
@@ -120,7 +120,7 @@ def test_the_tree_has_each_chain_below_the_node_whose_feedback_it_follows():
     assert "<ul>" not in show([])
 
 
-def test_nothing_that_is_said_is_markup_or_a_formula():
+def test_no_text_acts_as_markup_or_a_formula():
     paragraph = Paragraph("p", EVIL, EVIL)
     nodes = (Node(EVIL, EVIL, 1, 1, passage="p", mark=EVIL),)  # as of a file of another's
     steps = [Step(Retrieve(EVIL, 1), (paragraph,), False), Step(Generate(EVIL), EVIL, False)]
@@ -132,7 +132,7 @@ def test_nothing_that_is_said_is_markup_or_a_formula():
     assert page.startswith('<div class="ircot tex2jax_ignore mathjax_ignore">')
 
 
-def test_what_is_printed_does_not_control_the_terminal():
+def test_printed_texts_do_not_control_the_terminal():
     said = "".join(map(chr, range(256))) + "\u202e"
     step = Step(Generate(said), said, False)
     text = str(Answered(said, said, Outcome("q", Prediction(said), (step,))))
@@ -140,6 +140,6 @@ def test_what_is_printed_does_not_control_the_terminal():
     assert "\\x1b" in text and "\\u202e" in text
 
 
-def test_what_is_no_request_is_an_error():
-    with pytest.raises(TypeError, match="found the request 5"):
+def test_an_unknown_request_is_an_error():
+    with pytest.raises(TypeError, match="unknown request 5"):
         trace_as_text([Step(5, "", False)])

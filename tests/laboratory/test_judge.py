@@ -58,7 +58,7 @@ SAID = [
 
 
 @pytest.mark.parametrize(("verdict", "question", "sentence"), SAID)
-def test_what_the_judge_says(verdict, question, sentence):
+def test_the_verdicts_of_the_judge(verdict, question, sentence):
     assert judge(sentence, question, ("Blue Moon",), WORLD) == verdict
 
 

@@ -61,7 +61,7 @@ def wording(riddle):
 
 @pytest.mark.parametrize("dataset", ["strategyqa", "fever"])
 @pytest.mark.parametrize("seen", [lambda riddle: riddle.kind, wording])
-def test_what_is_right_cannot_be_guessed(dataset, seen):
+def test_right_answers_cannot_be_guessed(dataset, seen):
     """Guess the answer that is more frequent in other worlds, for the same kind or wording."""
     counts = defaultdict(Counter)
     for seed in (1, 2):

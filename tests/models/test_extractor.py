@@ -58,7 +58,7 @@ def test_it_reads_as_transformers_does_one_by_one(request, monkeypatch, which, l
         assert span.text in asked.paragraph.text
 
 
-def test_what_is_too_long_is_cut_at_its_end_or_costs_its_request_only(folder):
+def test_long_paragraphs_are_cut_and_long_queries_fail_alone(folder):
     reader = Extractor(folder)
     room = 512 - len(reader.model[0]("who?", "Walibi Park")["input_ids"])
     texts = ["it " * room, "it " * room + "park " * 300, "it " * (room - 1), "", " \n "]
@@ -74,7 +74,7 @@ def test_what_is_too_long_is_cut_at_its_end_or_costs_its_request_only(folder):
     assert {span.text for span in extract(reader, rows)} <= {"NEAR", "it", "NEAR it"}
 
 
-def test_what_is_no_reader_is_refused(tmp_path):
+def test_a_model_that_is_no_reader_is_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match="/nowhere/reader"):
         Extractor("/nowhere/reader")
     with pytest.raises(FileNotFoundError, match="found no config.json"):

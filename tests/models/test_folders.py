@@ -33,7 +33,7 @@ def test_the_fingerprint_is_the_content(folders, tmp_path):
     assert len(different) == 6
 
 
-def test_a_model_that_is_not_there(monkeypatch):
+def test_a_missing_model_is_an_error(monkeypatch):
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     for name in ("lab/no-such-model", "./models/typo"):
         with pytest.raises(FileNotFoundError, match=name):

@@ -92,7 +92,7 @@ def test_numbers_too_large_for_the_dtype_are_no_reply(folders):
         assert re.search(r"too large for float16 after \d+ tokens.*float32", str(error))
 
 
-def test_what_is_not_followed_of_a_models_generation_config_is_named(tmp_path):
+def test_ignored_fields_of_a_models_generation_config_are_named(tmp_path):
     folder = copy(MODELS / "mini-causal", tmp_path / "m")
     assert LocalModel(folder).ignored == {}
     own = {"num_beams": 4, "repetition_penalty": 1.3, "forced_bos_token_id": 2, "top_k": None}
@@ -113,7 +113,7 @@ def test_batches_are_the_shortest_prompts_that_fit(folders):
 
 
 @pytest.mark.parametrize("kind", ["gpt2", "llama"])
-def test_a_prompt_longer_than_a_causal_model_can_read_costs_only_itself(folders, kind):
+def test_a_prompt_longer_than_a_causal_model_can_read_fails_alone(folders, kind):
     local = LocalModel(folders[kind], batch_rows=1)
     prompt = " ".join(["ka"] * 60)
     room = LIMIT - len(local.tokens.encode(prompt))
@@ -125,13 +125,13 @@ def test_a_prompt_longer_than_a_causal_model_can_read_costs_only_itself(folders,
 
 NONSENSE = {
     "stop ('.', '')": Generate("ka", (".", ""), 5),
-    "found 1 messages": Generate((Message("user", "ka"),)),
+    "found a chat of 1 messages": Generate((Message("user", "ka"),)),
     "temperature nan": Sample("ka", 1, nan),
 }
 
 
 @pytest.mark.parametrize("named", NONSENSE)
-def test_requests_that_make_no_sense_cost_only_themselves(folders, named):
+def test_requests_that_make_no_sense_fail_alone(folders, named):
     local, request = LocalModel(folders["gpt2"]), NONSENSE[named]
     other = Sample("ka", 2, 1.0, None, 5) if isinstance(request, Sample) else Generate("ka")
     assert sorted(local.take([request, other])) == [0, 1]

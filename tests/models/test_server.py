@@ -1,4 +1,4 @@
-"""What is sent to a server, and what comes of all that it answers, over real HTTP."""
+"""Requests to a server, and the effects of its replies and faults, over real HTTP."""
 
 import time
 import traceback
@@ -27,7 +27,7 @@ def model(fake, **options) -> ServerModel:
     return ServerModel("m", fake.url, **{"in_flight": 1} | options)
 
 
-def play(backend, calls, prompts=WORDS) -> dict[str, str]:
+def send(backend, calls, prompts=WORDS) -> dict[str, str]:
     def program(prompt):
         return (yield Generate(prompt, LINE, 9))
 
@@ -35,7 +35,7 @@ def play(backend, calls, prompts=WORDS) -> dict[str, str]:
     return {id: outcome.result for id, outcome in outcomes.items()}
 
 
-def test_what_is_sent(fake):
+def test_the_content_of_requests(fake):
     messages = (Message("system", "Be brief."), Message("user", "q"))
     backend, chats = model(fake), model(fake, chat=True)
     for request in (Generate("q", LINE, 9), Generate("q", tuple("abcdef"), 9)):
@@ -84,16 +84,16 @@ PASSES = {
 
 
 @pytest.mark.parametrize("fault", PASSES.values(), ids=PASSES)
-def test_what_may_pass_is_asked_for_again_and_never_kept(fake, fault):
+def test_after_a_temporary_fault_the_request_is_repeated_and_no_fault_kept(fake, fault):
     fake.faults = {"red": [fault, fault]}
     with Calls() as calls:
-        assert play(model(fake, chat=True), calls) == CAPITALS
+        assert send(model(fake, chat=True), calls) == CAPITALS
     assert sorted(fake.asked) == sorted([*WORDS, "red", "red"])
 
 
 LIMIT = "This model's maximum context length is 4097 tokens. However, you sent 5000, n tokens"
 TOO_LARGE = "max_tokens is too large: 9000. This model supports at most 4096 completion tokens"
-ONE = {  # what is answered, how often it is asked, and the words of the error
+ONE = {  # the reply, how often it is asked for, and words of the error
     "broken": (said("broken <b>\x1b[31m", 500, "text/html"), 3, "status 500, .*broken"),
     "no choice": ({"choices": []}, 3, "in place of a text.*asked 3 times"),
     "a filter": (half(finish_reason="content_filter"), 1, "found a refusal"),
@@ -104,7 +104,7 @@ ONE = {  # what is answered, how often it is asked, and the words of the error
 
 
 @pytest.mark.parametrize(("fault", "times", "words"), ONE.values(), ids=ONE)
-def test_what_one_request_is_refused_costs_its_question(fake, fault, times, words):
+def test_a_refused_request_costs_only_its_question(fake, fault, times, words):
     fake.faults = {"blue": [fault] * 9}
     replies = ask(model(fake), [Generate(word, LINE, 90) for word in WORDS])
     assert [isinstance(reply, str) for reply in replies] == [True, True, False, True]
@@ -123,16 +123,16 @@ ALL = {
 
 
 @pytest.mark.parametrize(("fault", "times", "words"), ALL.values(), ids=ALL)
-def test_what_no_request_gets_past_ends_the_run_and_a_rerun_goes_on(fake, fault, times, words):
+def test_a_fault_of_all_requests_ends_the_run_and_a_rerun_continues(fake, fault, times, words):
     fake.faults = {"green": [fault] * 9}
     with Calls() as calls:
         with pytest.raises(RuntimeError, match=f"ServerModel failed.*{words}") as error:
-            play(model(fake), calls)
+            send(model(fake), calls)
         assert isinstance(error.value.__cause__, Unavailable) and "\n" not in str(error.value)
         assert fake.asked == ["red", *["green"] * times] and len(calls) == 1
         fake.faults = {}
         fake.bodies.clear()
-        assert play(model(fake), calls) == CAPITALS and fake.asked == ["green", "blue", "black"]
+        assert send(model(fake), calls) == CAPITALS and fake.asked == ["green", "blue", "black"]
 
 
 FIELD = [
@@ -201,7 +201,7 @@ def test_a_server_that_reads_less_than_was_sent_is_named_once(fake, capsys):
 def test_nothing_is_sent_once_the_budget_is_spent(fake):
     paid = {"price": Price(1.0, 1_000_000.0), "max_cost": 5.0}  # a dollar for each token written: 2
     with Calls() as calls, pytest.raises(RuntimeError, match="spent 6 USD of max_cost 5.0; all"):
-        play(model(fake, **paid), calls)
+        send(model(fake, **paid), calls)
     assert len(fake.asked) == 3
     with pytest.raises(UserError, match="no price"):
         model(fake, max_cost=1.0)
@@ -224,7 +224,7 @@ def test_a_key_that_is_repeated_is_not_shown(fake, monkeypatch, number):
 @pytest.mark.parametrize("value", ["“sk-SECRET”", "sk-a\nsk-SECRET", "Bearer SECRET"])
 def test_a_key_that_cannot_be_sent_is_not_shown(fake, monkeypatch, value):
     monkeypatch.setenv("OPENAI_API_KEY", value)
-    with pytest.raises(UserError, match="OPENAI_API_KEY: found") as error:
+    with pytest.raises(UserError, match="OPENAI_API_KEY: the key is not") as error:
         raise ask_one(model(fake), Generate("red"))
     shown = "".join(traceback.format_exception(error.value)) + repr(error.value)
     assert "SECRET" not in shown and not fake.asked
@@ -243,8 +243,8 @@ def test_a_key_goes_in_clear_only_to_this_machine_and_no_proxy_gets_what_is_for_
 
 
 @pytest.mark.parametrize("url", ["127.0.0.1:8000", "http://u:pass@host"])
-def test_what_is_no_address_is_refused(url):
-    with pytest.raises(UserError, match="expected an address as http") as error:
+def test_an_invalid_address_is_refused(url):
+    with pytest.raises(UserError, match="not a valid address, expected one like http") as error:
         ServerModel("m", url)
     assert "pass@" not in str(error.value)
     assert ServerModel("m", "http://a/ ").url == "http://a/v1" != ServerModel("m", "http://a/x").url

@@ -102,7 +102,7 @@ WAYS = [(way, True) for way in (*TAGS, *OPENED, *FIELDS)] + [(way, False) for wa
 
 @pytest.mark.parametrize(("way", "chat"), WAYS)
 @pytest.mark.parametrize(("most", "first"), [(9, 0), (300, 2)])
-def test_what_is_kept_is_the_text_wherever_the_thoughts_stand(thinker, way, chat, most, first):
+def test_only_the_text_is_kept_wherever_the_thoughts_are(thinker, way, chat, most, first):
     """With a limit that thoughts exceed, and one that they do not."""
     fake, stops = thinker(way), [*KEPT][first:] + [*KEPT][:first]
     fake.texts = {f"Who? {stop}": [(WRITTEN, -0.5)] for stop in KEPT}
@@ -191,7 +191,7 @@ SPLIT = {  # the text of what is written; None: all of it
 
 
 @pytest.mark.parametrize("written", SPLIT)
-def test_thoughts_are_told_from_the_text_by_their_marks(written):
+def test_thoughts_are_separated_from_the_text_by_their_marks(written):
     text = SPLIT[written]
     assert split_thoughts(written)[1] == (written if text is None else text or None)
 
@@ -201,6 +201,6 @@ def test_a_model_on_this_machine_that_thinks_is_refused(folders, monkeypatch):
     written = local.tokens.encode("<think>Ben. No")
     monkeypatch.setattr("ircotlib.models.decode.decode", lambda *_: iter([(0, written)]))
     error = ask_one(local, Generate("Q", SENTENCE, 9))
-    assert isinstance(error, ValueError) and "found thoughts, '<think>Ben.'" in str(error)
+    assert isinstance(error, ValueError) and "wrote thoughts, '<think>Ben.'" in str(error)
     error = ask_one(local, Generate((Message("user", "Q"),)))
-    assert isinstance(error, ValueError) and "found 1 messages" in str(error)
+    assert isinstance(error, ValueError) and "found a chat of 1 messages" in str(error)

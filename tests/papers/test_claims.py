@@ -48,8 +48,8 @@ def test_the_file_has_each_claim_whole():
     assert of_data < set(all_datasets()) and ALL[["section", "source", "measured"]].all(axis=None)
 
 
-def test_sides_that_are_scores_are_systems_that_are_there():
-    """A pair whose name nothing has would be left out in silence."""
+def test_sides_that_are_scores_are_known_systems():
+    """A pair with an unknown name would be left out silently."""
     measured = "scores|sizes|other dem|IRCoT QA with|cover_em_where"
     of_scores = ALL[ALL["measured"].str.match(measured)]
     sides = {side for pairs in of_scores["pairs"] for pair in pairs for side in pair}
@@ -123,7 +123,7 @@ def test_a_claim_holds_if_all_comparisons_do_and_is_equal_if_all_are():
     assert verdicts == ["holds", "cannot tell", "cannot tell", EQUAL_WITHIN]
 
 
-def test_what_the_teaching_decides_is_not_counted_of_the_shipped_models_alone():
+def test_claims_that_training_decides_are_not_counted_for_the_shipped_models_alone():
     answers = {"SearChain": [1] * 40, "DSP": [0] * 40, "SearChain w/o Verification": [0] * 40}
     verdicts = {}
     for model in ("data/models/agent", "gpt-x"):
@@ -186,12 +186,12 @@ def test_demonstration_sets_count_as_their_mean_and_places_are_apart():
     assert compare_claims(scored("NoR QA", [1])).empty
 
 
-def test_what_was_not_measured_is_in_no_table():
+def test_values_that_were_not_measured_are_in_no_table():
     for table in judge(scored("NoR QA", [1, 0])):
         assert table.empty and "verdict" in table
 
 
-def test_a_claim_is_said_with_where_it_holds():
+def test_a_claim_is_printed_with_the_data_sets_on_which_it_holds():
     turned = dict(zip(FORTY, reversed(FORTY.values())))
     runs = [runs_of(), runs_of(turned, dataset="musique"), runs_of(dataset="iirc")]
     head, _, line = conclude_claims(compare_claims(pd.concat(runs))).splitlines()

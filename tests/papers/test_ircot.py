@@ -1,4 +1,4 @@
-"""IRCoT's tables with our numbers, its Tables 2 and 5, and what its claims compare."""
+"""IRCoT's tables with our numbers, its Tables 2 and 5, and the values that its claims compare."""
 
 from itertools import product
 
@@ -68,7 +68,7 @@ def test_published_systems_stand_beside_ours_on_the_same_kinds_of_question():
     assert ("musique", "all") in rows_of(compare_published(RUNS, "Table 3"), "dataset", "questions")
 
 
-def test_of_other_data_sets_the_tables_are_empty():
+def test_for_other_data_sets_the_tables_are_empty():
     mine = scored("IRCoT QA", [1, 0], dataset="mine", metric="em").drop(columns="f1")
     for table in (compare_published(mine, "Table 1"), compare_readers(mine, "Table 4")):
         assert table.empty and table.columns[0] == "dataset"
@@ -117,7 +117,7 @@ def ranked(*questions):
     return rank_late_errors(pd.DataFrame([row for rows in questions for row in rows]))
 
 
-def test_only_what_ircot_qa_alone_answers_with_all_that_is_needed_is_shown():
+def test_only_questions_that_ircot_qa_alone_answers_with_all_gold_are_shown():
     wrong = [answered("a", ircot=(1, 0)), answered("b", ircot=(0.5, 1))]
     wrong += [answered("c", oner=(0.5, 1)), answered("d", nor=(0, 1))]
     assert ranked(*wrong, answered("e")) == ["e"] and ranked(answered("e")[:2]) == []

@@ -1,4 +1,4 @@
-"""What real models wrote: the formats by hand, and the outputs of ../shared where they are."""
+"""Outputs of real models: the formats by hand, and those in ../shared if present."""
 
 import json
 from statistics import mean
@@ -50,7 +50,7 @@ def test_a_folder_of_ircots_program_is_scored_by_the_golds_beside_it(tmp_path):
     assert describe_folder(next(folder.glob("prediction__*.json")))[0][2] == "not stated"
 
 
-def test_what_cannot_be_scored_is_left_out_and_said(tmp_path):
+def test_outputs_that_cannot_be_scored_are_left_out_with_a_note(tmp_path):
     lay(tmp_path / "good", prediction={"q1": "<think>Lee?</think>\n\nAnn Lee", "q3": "x"})
     lay(tmp_path / "cut", prediction='{"q1": "A')
     lay(tmp_path / "empty", prediction="")
@@ -62,7 +62,7 @@ def test_what_cannot_be_scored_is_left_out_and_said(tmp_path):
     text = "\n".join(notes)
     assert all(any(f"/{name}/" in note for note in notes) for name in ("cut", "empty", "twice"))
     assert "found the id 'q1' again" in text and "1 answers have thoughts" in text
-    assert "oner_codex_musique____x: expected a name that begins with ircot_qa" in text
+    assert "oner_codex_musique____x: the name must begin with ircot_qa" in text
     assert "1 questions have no gold answer: left out" in text and "'nq'" in text
     lay(tmp_path / "again", NAME)
     with pytest.raises(UserError, match="found two outputs of hotpotqa, IRCoT QA, code-davinci"):

@@ -5,7 +5,7 @@ from itertools import product
 
 import pandas as pd
 import pytest
-from replying import play
+from replying import send
 from written import node, run
 
 from ircotlib import program
@@ -289,7 +289,7 @@ BELOW = [(OF_Q[:1], True, f"{DIRECTED}Ada\n"), (OF_Q[:1], False, f"{DIRECTED}\n"
 @pytest.mark.parametrize(("given", "answered", "before"), BELOW)
 def test_a_question_below_its_parts(given, answered, before):
     steps = by_steps.answer_given_parts(QUESTION, given, answered, write, max_tokens=9)
-    requests, result = play(steps, ["Varn"])
+    requests, result = send(steps, ["Varn"])
     assert requests == [Generate(f"{before}Q: {QUESTION.text}\nA: ", LINE, 9)]
     assert result.answer == "Varn"
 

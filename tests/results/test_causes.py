@@ -38,7 +38,7 @@ BY_FACTS = {
 
 
 @pytest.mark.parametrize(("tried", "cause"), BY_FACTS.values(), ids=BY_FACTS)
-def test_the_first_rule_that_applies_tells_the_cause(tried, cause):
+def test_the_first_rule_that_applies_decides_the_cause(tried, cause):
     assert cause_of(tried, weigh(tried, RIDDLE, WORLD)) == cause
 
 
@@ -72,7 +72,7 @@ BY_GOLD = [
 
 
 @pytest.mark.parametrize(("cause", "fields", "gold", "missed"), BY_GOLD)
-def test_without_facts_gold_answers_and_paragraphs_tell_the_cause(cause, fields, gold, missed):
+def test_without_facts_gold_answers_and_paragraphs_decide_the_cause(cause, fields, gold, missed):
     row = line(**fields)
     found = [PAGE] if row["trace"] else []
     tried = read_attempt(row, found, unmarked=not row.get("direct"))
@@ -104,7 +104,7 @@ PARSED += [(True, LUND), (True, {"answer": "Lund", "reading": "Lund", "fault": "
 
 
 @pytest.mark.parametrize(("parsed", "fields"), PARSED)
-def test_an_answer_that_is_all_that_was_written_could_not_be_read(parsed, fields):
+def test_if_the_answer_is_the_whole_text_it_could_not_be_read(parsed, fields):
     assert read_attempt(line(**{"fault": "no answer"} | fields)).parsed == parsed
 
 

@@ -76,7 +76,7 @@ def test_a_line_for_each_system_through_models_of_one_style():
     assert (axis.get_xlabel(), axis.get_ylabel()) == ("model", "F1, %")
     assert legend(figure) == ["OneR QA", "IRCoT QA"]
     shapes = {line.get_marker() for line in axis.lines}
-    assert len(shapes) == 2  # lines are told by more than their colour
+    assert len(shapes) == 2  # lines differ in more than their colour
     other = draw_lines(table.assign(k=1), "By size", "F1, %", "k", line="style", ylim=(0, 50))
     assert legend(other) == ["flan_t5", "codex"] and other.axes[0].get_ylim() == (0, 50)
 

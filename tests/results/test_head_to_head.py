@@ -50,7 +50,7 @@ def runs(tmp_path, monkeypatch):
     return pd.concat([runs_of(name) for name in P.head_to_head], ignore_index=True)
 
 
-def test_all_systems_of_searchain_and_those_of_ircot_that_a_reader_ends():
+def test_all_systems_of_searchain_and_those_of_ircot_with_a_reader():
     few = P.change(systems=["SearChain", "CoT"])
     names, named = ([system.name for system in systems_of(p)] for p in (P, few))
     assert len(names) == 26 and names[-3:] == ["NoR QA", "OneR QA", "IRCoT QA"]

@@ -45,7 +45,7 @@ def test_the_interval_of_a_share_is_exact(right, n, expected):
 
 def test_no_values_and_nan_have_no_interval():
     for test in (mean_interval, bootstrap_interval, lambda a: paired_difference(a, a)):
-        with pytest.raises(ValueError, match="expected some, no NaN"):
+        with pytest.raises(ValueError, match="expected values, no NaN"):
             test([])
         with pytest.raises(ValueError, match="1 NaN among 2 values"):
             test([0.5, math.nan])
@@ -95,7 +95,7 @@ def test_scores_that_differ_by_rounding_are_equal():
     assert means[0] != means[1] and paired_difference(*([mean] * 12 for mean in means)).p == 1
 
 
-def test_what_differs_by_less_than_3_points_is_equal():
+def test_scores_that_differ_by_less_than_3_points_are_equal():
     assert is_equal([0.0] * 100) and not is_equal([0.0] * 40)
     flips = [100.0, -100.0] * 10  # of 1,000 questions 20 change
     assert is_equal([0.0] * 980 + flips) and not is_equal([0.0] * 80 + flips)

@@ -157,7 +157,7 @@ def test_an_index_is_built_once_for_each_corpus_and_analyzer(tmp_path, monkeypat
     opened += [BM25(corpus, tmp_path / "index")]
     opened += [open_over(tmp_path, random_paragraphs(51))]
     assert len({one.fingerprint for one in opened}) == len(builds) == 3
-    with pytest.raises(DataError, match="c: found a folder without index.json; name another"):
+    with pytest.raises(DataError, match="c: found files but no index.json; name another"):
         BM25(corpus, corpus.folder)  # never replaced
     assert len(Corpus(corpus.folder)) == 900
 

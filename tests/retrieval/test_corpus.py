@@ -26,7 +26,7 @@ def test_paragraphs_come_back_as_they_were_written(tmp_path):
 
 
 def test_the_same_corpus_is_left_as_it_is_and_another_replaces_it(tmp_path):
-    """Who reads it meanwhile goes on with what was there."""
+    """A process that is reading the old corpus can continue to read it."""
     corpus, before = write_corpus(tmp_path, PARAGRAPHS), (tmp_path / FILE).stat()
     assert write_corpus(tmp_path, iter(PARAGRAPHS)).fingerprint == corpus.fingerprint
     assert (tmp_path / FILE).stat() == before

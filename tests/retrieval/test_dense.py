@@ -184,11 +184,11 @@ def test_vectors_are_made_once_and_whole(models, backends, tmp_path, monkeypatch
     assert near(hits(found[0], "bano", 300), hits(fresh, "bano", 300))
 
 
-def test_what_cannot_be_used_is_one_line(models, corpus, tmp_path, monkeypatch):
+def test_an_unusable_model_is_an_error_of_one_line(models, corpus, tmp_path, monkeypatch):
     def complaint(retriever: str) -> str:
         with pytest.raises((ValueError, OSError)) as error:
             open_dense(corpus, tmp_path / "index", retriever)
-        assert "\n" not in str(error.value) and "expected" in str(error.value)
+        assert "\n" not in str(error.value)
         return str(error.value)
 
     assert "expected one vector per token" in complaint(f"colbert:{models['dense']}")

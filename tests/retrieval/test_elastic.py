@@ -103,7 +103,7 @@ def test_terms_of_random_strings_are_those_of_the_server(analyze_on_server):
     assert [ascii(text) for text, theirs in pairs if analyze(text) != theirs] == []
 
 
-def test_what_cannot_be_answered_costs_only_its_request(open_both):
+def test_a_request_that_fails_costs_only_itself(open_both):
     """More than the server's defaults allow can be: as many hits as paragraphs."""
     embedded, server = open_both(titled(*(f"word {number}" for number in range(10_100))))
     requests = [Retrieve("word", 10_050), Retrieve("", 5)]
@@ -122,7 +122,7 @@ elastic.Elasticsearch(Corpus(sys.argv[1]), sys.argv[2], sys.argv[3])
 
 
 @pytest.mark.parametrize("left", ["a killed loading", "an index of other fields"])
-def test_what_is_not_whole_is_loaded_again_once(left, elasticsearch_url, tmp_path, monkeypatch):
+def test_an_incomplete_index_is_loaded_again_once(left, elasticsearch_url, tmp_path, monkeypatch):
     texts = [f"{left} word{n % 23} word{n % 31}" for n in range(400)]
     corpus = write_corpus(tmp_path / "corpus", [Paragraph(t, t[-3:], t) for t in {*texts}])
     client, name = elasticsearch.Elasticsearch(elasticsearch_url), f"ircot-{corpus.fingerprint}"
@@ -165,7 +165,7 @@ def test_when_a_server_dies_another_answers_the_rest(open_both, start_node, tmp_
         assert costs["Retrieve"]["computed"] == len(calls) - before > 0 < before
 
 
-def test_credentials_come_from_the_environment_and_are_never_told(open_both, monkeypatch):
+def test_credentials_come_from_the_environment_and_are_never_shown(open_both, monkeypatch):
     monkeypatch.setenv("ELASTICSEARCH_API_KEY", "dont-tell-4711")
     _, server = open_both(titled("Paris"))
     sent = server._client._headers["authorization"]

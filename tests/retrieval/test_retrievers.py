@@ -1,4 +1,4 @@
-"""How the parameters name a retriever, and what is opened by a name."""
+"""How the parameters name a retriever, and the retriever that each name opens."""
 
 import pytest
 

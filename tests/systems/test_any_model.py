@@ -1,4 +1,4 @@
-"""Every system of SearChain's study ends with a prediction, whatever a model writes."""
+"""Every system of SearChain's study ends with a prediction, no matter what a model writes."""
 
 import random
 

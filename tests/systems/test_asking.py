@@ -1,9 +1,9 @@
-"""DecomP, ToolFormer and InterAug, played by hand."""
+"""DecomP, ToolFormer and InterAug, with replies by hand."""
 
 from functools import partial
 
 import pytest
-from replying import drawn, play, writers
+from replying import drawn, send, writers
 
 from ircotlib.data import Paragraph, Question
 from ircotlib.program import LINE, Generate, Retrieve, Sample
@@ -37,7 +37,7 @@ def reading(asked, *paragraphs):
 def test_sub_questions_are_answered_and_then_the_question():
     replies = [CALLS[0], (GRIEG, LUND), '["Norway"]']
     replies += [CALLS[1], (OSLO,), '["Oslo city"]', CALLS[2], "It is. So the answer is: Oslo."]
-    requests, result = play(decomp(QUESTION, prompts=PROMPTS), [*replies, "[EOQ]"])
+    requests, result = send(decomp(QUESTION, prompts=PROMPTS), [*replies, "[EOQ]"])
     born, capital = "Where was Grieg born?", "What is Norway's capital?"
     expected = [decomposing(0), Retrieve(born, 4), reading(born, GRIEG, LUND)]
     expected += [decomposing(2), Retrieve(capital, 4), reading(capital, OSLO)]
@@ -68,16 +68,16 @@ def test_answers_are_read_from_a_list_a_chain_or_the_whole_reply(reply, answers)
 )
 def test_a_line_that_is_no_call_ends_it(line):
     replies = [CALLS[0], (GRIEG,), "Norway", line]
-    requests, result = play(decomp(QUESTION, prompts=PROMPTS), replies)
+    requests, result = send(decomp(QUESTION, prompts=PROMPTS), replies)
     assert len(requests) == 4 and (result.answer, result.paragraphs) == ("", (GRIEG,))
     assert result.fault == f"no call: {line[:60]!r}" and result.reading == line
 
 
 def test_an_end_at_once_and_eight_sub_questions_at_most():
-    _, result = play(decomp(QUESTION, prompts=PROMPTS), ["[EOQ]"])
+    _, result = send(decomp(QUESTION, prompts=PROMPTS), ["[EOQ]"])
     assert (result.answer, result.fault) == ("", "no answer before [EOQ]")
     replies = [CALLS[0], (GRIEG,), "Norway"] * 8
-    requests, result = play(decomp(QUESTION, prompts=PROMPTS, k=6), replies)
+    requests, result = send(decomp(QUESTION, prompts=PROMPTS, k=6), replies)
     assert len(requests) == 24 and requests[1].k == 6
     assert (result.answer, result.fault) == ("Norway", "no [EOQ] in 8 sub-questions")
 
@@ -90,7 +90,7 @@ CALLED = "He is from [WikiSearch(Grieg (composer))→ Grieg was [in 1843] born i
 
 def test_a_call_is_answered_and_the_text_goes_on():
     replies = ["He is from [WikiSearch(Grieg (composer))", (BORN,), "Norway. The answer is Oslo."]
-    requests, result = play(toolformer(QUESTION, prompts=TOOLS), replies)
+    requests, result = send(toolformer(QUESTION, prompts=TOOLS), replies)
     assert requests == [
         Generate(ASK, ("→", "\n"), 200),
         Retrieve("Grieg (composer)", 1),
@@ -102,13 +102,13 @@ def test_a_call_is_answered_and_the_text_goes_on():
 
 
 def test_a_text_without_a_call_or_an_answer():
-    requests, result = play(toolformer(QUESTION, prompts=TOOLS), ["Oslo. The answer is Oslo"])
+    requests, result = send(toolformer(QUESTION, prompts=TOOLS), ["Oslo. The answer is Oslo"])
     assert len(requests) == 1 and (result.answer, result.paragraphs) == ("Oslo", ())
     for text in ("It may be [WikiSearch Grieg", ""):
-        _, result = play(toolformer(QUESTION, prompts=TOOLS), [text])
+        _, result = send(toolformer(QUESTION, prompts=TOOLS), [text])
         assert (result.answer, result.fault) == (text, 'no "The answer is"')
     replies = ["So [WikiSearch(Oslo)", (), "it is."]
-    requests, result = play(toolformer(QUESTION, prompts=TOOLS), replies)
+    requests, result = send(toolformer(QUESTION, prompts=TOOLS), replies)
     assert requests[-1].prompt == f"{ASK} So [WikiSearch(Oslo)→ ]"
     assert (result.answer, result.fault) == ("So it is.", 'no "The answer is"')
 
@@ -118,7 +118,7 @@ def test_interaugs_answer_counts_the_more_the_better_its_paragraph_ranks():
     program = partial(interaug, QUESTION, prompts=writers("interaug", "read"))
     for first, second, best in ((-1.0, -0.4, "Rome"), (-1.0, -0.2, "Norway")):
         replies = [drawn("Rome", scores=[first]), drawn("Norway", scores=[second])]
-        requests, result = play(program(), [(GRIEG, OSLO), *replies])
+        requests, result = send(program(), [(GRIEG, OSLO), *replies])
         assert (requests[0], result.answer) == (Retrieve(QUESTION.text, 50), best)
     text = f"Evidence: {OSLO.text}\nQuestion: {QUESTION.text}\nAnswer:"
     assert requests[2] == Sample(text, 1, 0.7, LINE, 50)

@@ -1,10 +1,10 @@
-"""Direct Prompting, CoT, CoT-SC and Auto-CoT, played by hand."""
+"""Direct Prompting, CoT, CoT-SC and Auto-CoT, with replies by hand."""
 
 from functools import partial
 
 from replying import CAPITAL as QUESTION
 from replying import CAPITAL_ASKED as ASKED
-from replying import play, stages
+from replying import send, stages
 
 from ircotlib.data import Prediction, Question
 from ircotlib.program import LINE, Generate, Sample, Sampled
@@ -15,10 +15,10 @@ from ircotlib.systems.direct import NEXT, direct_prompting
 
 def test_direct_prompting_answers_at_once():
     system = direct_prompting(QUESTION, prompts=stages("direct"), max_tokens=9)
-    requests, result = play(system, ["Oslo"])
+    requests, result = send(system, ["Oslo"])
     assert requests == [Generate(f"direct|{ASKED}||", NEXT, 9)]
     assert result == Prediction("Oslo", reading="Oslo")
-    _, result = play(direct_prompting(QUESTION, prompts=stages("direct")), [""])
+    _, result = send(direct_prompting(QUESTION, prompts=stages("direct")), [""])
     assert result == Prediction(fault="no answer")
 
 
@@ -26,18 +26,18 @@ CHAIN = "Edvard Grieg was born in Norway. Its capital is Oslo. The answer is Osl
 
 
 def test_cot_takes_the_answer_of_its_chain():
-    requests, result = play(cot(QUESTION, prompts=stages("cot")), [CHAIN])
+    requests, result = send(cot(QUESTION, prompts=stages("cot")), [CHAIN])
     assert requests == [Generate(f"cot|{ASKED}||", NEXT, 256)]
     assert (result.answer, result.reading, result.fault) == ("Oslo", CHAIN, "")
     assert result.thoughts == (CHAIN[:32], "Its capital is Oslo.", "The answer is Oslo.")
-    _, result = play(cot(QUESTION, prompts=stages("cot")), ["So the answer is: "])
+    _, result = send(cot(QUESTION, prompts=stages("cot")), ["So the answer is: "])
     assert (result.answer, result.fault) == ("So the answer is: ", "no answer in the chain")
 
 
 def test_cot_sc_takes_the_answer_of_most_chains():
     chains = ["So the answer is: Bergen.", "I cannot tell.", CHAIN, "The answer is oslo."]
     drawn = tuple(Sampled(chain, None) for chain in chains)
-    requests, result = play(cot_sc(QUESTION, prompts=stages("cot")), [drawn])
+    requests, result = send(cot_sc(QUESTION, prompts=stages("cot")), [drawn])
     assert requests == [Sample(f"cot|{ASKED}||", 40, 0.7, NEXT, 256)]
     assert (result.answer, result.reading) == ("Oslo", CHAIN) and len(result.thoughts) == 3
     assert result.fault == "no answer in 1 of 4 chains"
@@ -55,13 +55,13 @@ def test_an_example_is_the_first_question_with_a_short_whole_chain_and_an_answer
     long, lines, cut, silent, good = "w " * 61, "six lines", "cut off", "silent", "good"
     program = write_example(others(long, lines, cut, silent, good), WRITERS["chain"])
     replies = ["1.\n" * 6, "It is", "It is so.", "", "One fact.\n\nTwo facts.", "Oslo."]
-    requests, result = play(program, replies)
+    requests, result = send(program, replies)
     asked = [lines, cut, silent, silent, good, good]
     assert [request.prompt.split("|")[1] for request in requests] == asked
     assert requests[2] == Generate("chain|silent||", NEXT, 256)
     assert requests[3] == Generate(f"chain|silent||It is so.{THEREFORE}", LINE, 32)
     assert result == ["chain|good||One fact. Two facts. The answer is Oslo."]
-    assert play(write_example(others(long), WRITERS["chain"]), [])[1] == []
+    assert send(write_example(others(long), WRITERS["chain"]), [])[1] == []
 
 
 RIVERS = others("on which river does Cairo lie", "on which river does Rome lie")
@@ -70,7 +70,7 @@ NOVELS = others("who wrote the novel Emma", "who wrote the novel Dracula", "who 
 
 def test_auto_cot_shows_an_example_of_each_cluster():
     system = partial(auto_cot, prompts=WRITERS, others=[*RIVERS, *NOVELS], examples=2)
-    requests, result = play(system(QUESTION), ["A.", "a", "B.", "b", CHAIN])
+    requests, result = send(system(QUESTION), ["A.", "a", "B.", "b", CHAIN])
     first, second = (request.prompt.split("|")[1] for request in requests[:4:2])
     assert {first.split()[0], second.split()[0]} == {"on", "who"}
     examples = [f"chain|{first}||A. The answer is a.", f"chain|{second}||B. The answer is b."]

@@ -1,8 +1,8 @@
-"""DSP, played by hand."""
+"""DSP, with replies by hand."""
 
 import re
 
-from replying import drawn, play, writers
+from replying import drawn, send, writers
 
 from ircotlib.data import Paragraph, Question
 from ircotlib.program import LINE, Generate, Retrieve, Sample
@@ -49,7 +49,7 @@ def test_it_demonstrates_searches_twice_and_predicts():
     hops += ["Ann", (ANN,), (ANN, NAIROBI)]
     last = [drawn("G.\nAnswer: Bo", "H.\nAnswer: Ann.", "I.\nAnswer: ann")]
     program = dsp(QUESTION, prompts=PROMPTS, annotated=1, queries=2, n=3, k=2)
-    requests, result = play(program, failed + done + hops + last)
+    requests, result = send(program, failed + done + hops + last)
 
     # no search shows a pair; a prediction does, above its format
     pair = f"{NILES}Answer: Sea{RULE}"
@@ -96,7 +96,7 @@ def test_from_the_third_hop_on_a_search_shows_what_the_one_before_wrote():
     replies = [f"Hop {n}.\nSearch Query: {n}" for n in (1, 2, 3)]
     replies = [reply for text in replies for reply in (text, (NILE,))]
     program = dsp(QUESTION, prompts=prompts, hops=3, queries=1, n=1)
-    requests, _ = play(program, [*replies, "So.\nAnswer: Ann"])
+    requests, _ = send(program, [*replies, "So.\nAnswer: Ann"])
     shown = [request.prompt for request in requests if isinstance(request, Generate)]
     summaries = [re.findall("^Summary: (Hop.*)$", prompt, re.M) for prompt in shown]
     assert summaries == [[], [], ["Hop 2."], ["Hop 3."]]

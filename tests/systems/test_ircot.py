@@ -1,11 +1,11 @@
-"""IRCoT, OneR and NoR, tested by playing replies to them and comparing the exact requests."""
+"""IRCoT, OneR and NoR, run with replies by hand; requests are compared letter by letter."""
 
 import json
 from dataclasses import replace
 from functools import partial
 
 import pytest
-from replying import ASKED, LOST, MACK, PARK, QUESTION, THOUGHTS, WALD, play, write
+from replying import ASKED, LOST, MACK, PARK, QUESTION, THOUGHTS, WALD, send, write
 
 from ircotlib.data import Paragraph
 from ircotlib.program import LINE, SENTENCE, Generate, NearestTitle, Retrieve
@@ -18,7 +18,7 @@ MANY = [Paragraph(str(i), chr(65 + i) * 9, chr(65 + i) * 40) for i in range(40)]
 
 
 def test_ircot_interleaves_and_stops_at_the_answer():
-    requests, result = play(ircot(QUESTION, prompts=PROMPTS, k=2), TURNS)
+    requests, result = send(ircot(QUESTION, prompts=PROMPTS, k=2), TURNS)
     assert requests == [
         Retrieve(ASKED, 2),
         Generate(f"{ASKED} | lost park | ", SENTENCE, 200),
@@ -34,7 +34,7 @@ def test_ircot_writes_eight_sentences_of_at_most_200_tokens_and_keeps_15_paragra
     """The paper's constants: §3.1 footnotes 4 and 5; nothing is retrieved after the last one."""
     pairs = [(tuple(MANY[5 * step : 5 * step + 5]), f"Fact {step}.") for step in range(8)]
     replies = [reply for pair in pairs for reply in pair]
-    requests, result = play(ircot(QUESTION, prompts=PROMPTS, k=5), replies)
+    requests, result = send(ircot(QUESTION, prompts=PROMPTS, k=5), replies)
     assert [type(request) for request in requests] == [Retrieve, Generate] * 8
     assert len(result.thoughts) == 8
     # a full set does not stop the loop; the oldest stay
@@ -44,14 +44,14 @@ def test_ircot_writes_eight_sentences_of_at_most_200_tokens_and_keeps_15_paragra
 
 def test_an_empty_sentence_ends_ircot():
     replies = [(LOST,), "One fact.", (MACK,), ""]
-    requests, result = play(ircot(QUESTION, prompts=PROMPTS, k=1), replies)
+    requests, result = send(ircot(QUESTION, prompts=PROMPTS, k=1), replies)
     assert len(requests) == 4 and result.thoughts == ("One fact.",)
 
 
 def test_ircot_with_the_query_of_the_released_program():
     replies = [(LOST,), "Who made it is Mack Rides.", (MACK,), "Thus, it is German."]
     replies += [(PARK,), "So the answer is: Germany."]
-    requests, _ = play(ircot(QUESTION, prompts=PROMPTS, k=1, released=True), replies)
+    requests, _ = send(ircot(QUESTION, prompts=PROMPTS, k=1, released=True), replies)
     queries = [request.query for request in requests if isinstance(request, Retrieve)]
     # the question without question words too; "Thus, ..." re-issues the factual sentence before
     first = "In country was Lost Gravity manufactured?"
@@ -64,7 +64,7 @@ def test_ircot_ends_where_the_paper_or_the_released_program_does():
     endings = {True: [(LOST,), sentence], False: [(LOST,), sentence, (MACK,), ""]}
     for released, replies in endings.items():
         program = ircot(QUESTION, prompts=PROMPTS, k=1, released=released)
-        assert play(program, replies)[1].thoughts == (sentence,)
+        assert send(program, replies)[1].thoughts == (sentence,)
 
 
 def test_collect_keeps_order_and_drops_near_duplicates_and_long_paragraphs():
@@ -76,7 +76,7 @@ def test_collect_keeps_order_and_drops_near_duplicates_and_long_paragraphs():
 
 def test_nor_shows_no_paragraph_and_a_chain_without_answer_is_the_answer():
     read = partial(read_paragraphs, prompt=write, chain=True)
-    requests, prediction = play(nor_qa(QUESTION, read=read), ["I cannot tell."])
+    requests, prediction = send(nor_qa(QUESTION, read=read), ["I cannot tell."])
     assert requests == [Generate(f"{ASKED} |  | ", LINE, 200)]
     assert (prediction.answer, prediction.paragraphs) == ("I cannot tell.", ())
 
@@ -98,7 +98,7 @@ NAMING = [Generate(f"3 titles for {ASKED} | ride | ", LINE, 200), *map(NearestTi
 
 def test_without_titles_the_whole_corpus_is_searched():
     for replies in ([""], ["[]"], [" , "], ["Xyzzy", ()]):
-        requests, _ = play(within_pages(partial(oner, k=5)), [*replies, (LOST,)])
+        requests, _ = send(within_pages(partial(oner, k=5)), [*replies, (LOST,)])
         assert (requests[0], requests[-1]) == (NAMING[0], Retrieve(IIRC.text, 5, None))
 
 
@@ -117,6 +117,6 @@ def test_titles_are_read_as_json_or_between_commas(text, titles):
 
 def test_retrievals_are_within_pages_and_the_main_passage_counts_towards_the_15_paragraphs():
     replies = [*NAMED, tuple(MANY[:8]), "One.", tuple(MANY[8:16]), "So the answer is: 3."]
-    requests, result = play(within_pages(partial(ircot, prompts=PROMPTS, k=8)), replies)
+    requests, result = send(within_pages(partial(ircot, prompts=PROMPTS, k=8)), replies)
     assert requests[:4] == NAMING and result.paragraphs == (RIDE, *MANY[:14])
     assert requests[4::2] == [Retrieve(ASKED, 8, PAGES), Retrieve("One.", 8, PAGES)]

@@ -1,6 +1,6 @@
-"""ReAct and ReAct -> CoT-SC, played by hand."""
+"""ReAct and ReAct -> CoT-SC, with replies by hand."""
 
-from replying import drawn, play, writers
+from replying import drawn, send, writers
 
 from ircotlib.data import Paragraph, Question
 from ircotlib.program import LINE, Generate, Sample
@@ -28,7 +28,7 @@ def thinking(*lines, step):
 
 def test_a_thought_without_its_action_is_asked_for_the_action():
     replies = ["I know it.\nAction: Finish", "Finish[Ohio]"]
-    requests, result = play(react(QUESTION, prompts=PROMPTS), replies)
+    requests, result = send(react(QUESTION, prompts=PROMPTS), replies)
     after = asked("Thought 1: I know it.", step=1, marker="Action")
     assert requests == [thinking(step=1), Generate(after, LINE, 100)]
     assert (result.answer, result.fault) == ("Ohio", "")
@@ -37,13 +37,13 @@ def test_a_thought_without_its_action_is_asked_for_the_action():
 def test_invalid_actions_are_observed_and_seven_actions_are_the_most():
     """ReAct §3.2."""
     replies = [f"Hm.\nAction {step}: Think[more]" for step in range(1, 8)]
-    requests, result = play(react(QUESTION, prompts=PROMPTS), replies)
+    requests, result = send(react(QUESTION, prompts=PROMPTS), replies)
     assert len(requests) == 7
     assert result.thoughts[2] == "Observation 1: Invalid action: Think[more]"
     assert requests[1] == thinking(*result.thoughts[:3], step=2)
     assert (result.answer, result.fault) == ("", "no Finish in 7 actions")
     assert result.reading == "Hm."  # which is scored
-    _, result = play(react(QUESTION, prompts=PROMPTS), ["So.\nAction 1: Finish[]"])
+    _, result = send(react(QUESTION, prompts=PROMPTS), ["So.\nAction 1: Finish[]"])
     assert (result.answer, result.fault) == ("", "Finish without an answer")
 
 
@@ -70,7 +70,7 @@ def test_where_it_does_not_finish_21_chains_vote():
     acts = ["A.\nAction 1: Search[Jaws (film)]", ("Jaws (film)",), (JAWS,)]
     chains = drawn("He is. The answer is Ohio.", *["So. The answer is Cincinnati."] * 2)
     program = react_cot_sc(QUESTION, prompts=PROMPTS, max_actions=1)
-    requests, result = play(program, [*acts, chains])
+    requests, result = send(program, [*acts, chains])
     sampled = requests[-1]
     assert isinstance(sampled, Sample) and (sampled.n, sampled.temperature) == (21, 0.7)
     assert sampled.prompt == "Q: Where was the maker of Jaws born?\nA:"

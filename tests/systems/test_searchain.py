@@ -1,9 +1,9 @@
-"""SearChain, tested by playing replies to it and comparing the exact requests."""
+"""SearChain, run with replies by hand; its requests are compared letter by letter."""
 
 from dataclasses import replace
 
 import pytest
-from replying import own_demonstrations, play, writers
+from replying import own_demonstrations, send, writers
 
 from ircotlib.data import Node, Paragraph, Question
 from ircotlib.metrics import rouge_l
@@ -75,7 +75,7 @@ def shown(*said):
 
 def test_the_example_of_the_paper():
     """Figures 20 and 21: two nodes are verified, one is completed, then the path is traced."""
-    requests, result = play(searchain(QUESTION, prompts=PROMPTS), REPLIES)
+    requests, result = send(searchain(QUESTION, prompts=PROMPTS), REPLIES)
     said = [text for turn in zip(CHAINS, [*FEEDBACK, TRACING]) for text in turn]
     place, bus = KEVIN, leave("Toronto")
     assert requests == [
@@ -132,7 +132,7 @@ def test_a_node_is_verified_where_the_reader_is_sure(span, confidence, feedback)
     chain = write((PERFORMER, "It is Kevin Drew."), final="x")
     replies = [chain, (SPIRIT,), Extracted(span, confidence), *[chain] * bool(feedback)]
     replies += [0.9] * bool(feedback) + ["y"]
-    requests, prediction = play(searchain(QUESTION, prompts=PROMPTS), replies)
+    requests, prediction = send(searchain(QUESTION, prompts=PROMPTS), replies)
     assert prediction.nodes[0].feedback == feedback
     assert kinds(requests) == "GRE" + "GD" * bool(feedback) + "G"
     if feedback and not span:  # no answer was extracted; the model's own stays
@@ -144,7 +144,7 @@ def test_a_node_is_verified_where_the_reader_is_sure(span, confidence, feedback)
 def test_the_program_lets_an_empty_span_pass_and_traces_nothing():
     replies = [SHORT, (SPIRIT,), Extracted("", 9.0), 0.0, (DREW,), Extracted("Toronto", 9.0)]
     replies += [write((KEVIN, "Toronto")), 1.0]
-    requests, result = play(searchain(QUESTION, prompts=PROMPTS, released=True), replies)
+    requests, result = send(searchain(QUESTION, prompts=PROMPTS, released=True), replies)
     assert kinds(requests) == "GREDREGD"
     assert [node.feedback for node in result.nodes] == ["", "verification", ""]
     # the last final content that was written
@@ -184,7 +184,7 @@ def test_a_chat_model_is_sent_the_words_and_the_roles_of_the_program():
     replies = [first, (SPIRIT,), Extracted("Kevin Drew", 4.0)]
     replies += [second, 0.9, (DREW,), Extracted("", -3.0), last, 0.9]
     program = searchain(QUESTION, prompts=prompts, released=True, chat=True)
-    requests, result = play(program, replies)
+    requests, result = send(program, replies)
     opening = INSTRUCTION + "\n\n\n".join(EXAMPLES) + f"\n\n[Question]: {ASKED}"
     chat = [Message("user", opening), Message("assistant", first), Message("user", CORRECTED)]
     chat += [Message("assistant", second), Message("user", COMPLETED)]
@@ -203,10 +203,10 @@ def test_a_long_answer_is_verified_by_its_overlap_with_the_passage():
     setting = {"prompts": PROMPTS, "long_form": True}
     replies = [chain, (SPIRIT,), Extracted("Casey", 9.0)]
     replies += ["[Final Content]: All of it [1]. The answer is this."]
-    requests, result = play(searchain(QUESTION, **setting), replies)
+    requests, result = send(searchain(QUESTION, **setting), replies)
     assert kinds(requests) == "GREG" and result.answer == "All of it. The answer is this."
     program = searchain(QUESTION, **setting, overlap=0.85)
-    requests, _ = play(program, [*replies[:3], chain, 1.0, "x"])
+    requests, _ = send(program, [*replies[:3], chain, 1.0, "x"])
     assert kinds(requests) == "GREGDG" and 'should be "Casey"' in requests[3].prompt
 
 
@@ -216,7 +216,7 @@ def test_five_chains_are_written_at_most_and_what_was_found_last_is_traced():
     for setting, rounds in (({}, 5), ({"max_rounds": 1}, 1)):
         replies = [r for text in unsolved for r in (text, 0.0, (DREW,), Extracted("Rome", 0.0))]
         del replies[1], replies[4 * rounds - 1 :]  # nothing was processed before the first
-        requests, result = play(searchain(QUESTION, prompts=PROMPTS, **setting), [*replies, "y"])
+        requests, result = send(searchain(QUESTION, prompts=PROMPTS, **setting), [*replies, "y"])
         assert kinds(requests) == "GRE" + "GDRE" * (rounds - 1) + "G"
         assert f"[Query {rounds}]: Where is it, {rounds - 1}?" in requests[-1].prompt
         assert len(result.nodes) == rounds == result.nodes[-1].mark and result.answer == "y"
@@ -226,7 +226,7 @@ def test_a_query_is_a_duplicate_over_one_half():
     for score, extra in ((0.5, 2), (0.51, 0)):
         replies = [SHORT, (SPIRIT,), Extracted("Kevin", 9.0), score]
         replies += [(DREW,), Extracted("Rome", 9.0)][:extra] + [TRACED]
-        requests, result = play(searchain(QUESTION, prompts=PROMPTS), replies)
+        requests, result = send(searchain(QUESTION, prompts=PROMPTS), replies)
         assert kinds(requests) == "GRED" + "RE"[:extra] + "G"
         assert [node.mark for node in result.nodes] == [1, 2 if extra else 0]
 
@@ -237,28 +237,28 @@ def test_without_verification_and_without_completion():
     compared = [chain, (SPIRIT,), Extracted("Drew", 9.0)]
     then = [0.1, (BUSES,), Extracted("Rome", 9.0)]
     program = systems["SearChain w/o Verification"].program(QUESTION, **setting)
-    requests, result = play(program, [*compared, *then, SHORT, 1.0, 1.0, TRACED])
+    requests, result = send(program, [*compared, *then, SHORT, 1.0, 1.0, TRACED])
     assert [node.feedback for node in result.nodes] == ["", "completion", "", ""]
     assert "[Answer 1]: Casey\n[Query 2]" in requests[-1].prompt
     program = systems["SearChain w/o Completion"].program(QUESTION, **setting)
-    requests, result = play(program, [*compared, chain, 1.0, *then, TRACED])
+    requests, result = send(program, [*compared, chain, 1.0, *then, TRACED])
     assert [node.feedback for node in result.nodes] == ["verification", "", "", ""]
     assert [node.mark for node in result.nodes] == [1, 0, 0, 0]  # an unsolved node has no answer
     assert requests[-1].prompt.endswith(f"[Query 1]: {PERFORMER}\n[Answer 1]: Drew")
 
 
-def test_what_cannot_be_read_is_said():
+def test_unreadable_parts_of_a_chain_are_reported():
     program = searchain(QUESTION, prompts=PROMPTS)
-    _, result = play(program, ["I think Rome. The answer is Rome."])
+    _, result = send(program, ["I think Rome. The answer is Rome."])
     assert (result.answer, result.fault, result.nodes) == ("Rome", "reply 1: no query", ())
     replies = [SHORT, (SPIRIT,), Extracted("Kevin", 9.0), 1.0, ""]
-    _, result = play(searchain(QUESTION, prompts=PROMPTS), replies)
+    _, result = send(searchain(QUESTION, prompts=PROMPTS), replies)
     assert (result.answer, result.fault) == ("Rome", "reply 2: no final content")
 
 
 def test_a_node_for_which_nothing_is_found_passes():
     asked = write(unsolved=PERFORMER)
-    requests, result = play(searchain(QUESTION, prompts=PROMPTS), [asked, (), ROME])
+    requests, result = send(searchain(QUESTION, prompts=PROMPTS), [asked, (), ROME])
     no_pairs = TRACING.partition("\n[Query 1]")[0]
     assert kinds(requests) == "GRG" and requests[2].prompt == shown(asked, no_pairs)
     assert result.nodes == (Node(PERFORMER, "", 1, 1, unsolved=True),) and result.answer == "Rome"

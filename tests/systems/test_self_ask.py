@@ -1,11 +1,11 @@
-"""Self-Ask, Least-to-Most and Plan-and-Solve, played by hand."""
+"""Self-Ask, Least-to-Most and Plan-and-Solve, with replies by hand."""
 
 from functools import partial
 
 import pytest
 from replying import CAPITAL as QUESTION
 from replying import CAPITAL_ASKED as ASKED
-from replying import GRIEG, OSLO, play, stages
+from replying import GRIEG, OSLO, send, stages
 
 from ircotlib.program import LINE, Generate, Retrieve
 from ircotlib.systems.least_to_most import least_to_most
@@ -25,7 +25,7 @@ def asked_after(lines):
 
 
 def test_self_ask_writes_all_at_once():
-    requests, result = play(self_ask(QUESTION, prompts=stages("ask")), ["\n".join(ASKING)])
+    requests, result = send(self_ask(QUESTION, prompts=stages("ask")), ["\n".join(ASKING)])
     assert requests == [Generate(ASK, (NEXT_QUESTION,), 256)]
     assert (result.answer, result.fault, result.thoughts) == ("Oslo", "", tuple(ASKING))
 
@@ -36,7 +36,7 @@ OPEN |= {f"No.{FINAL}": "", "": ""}
 
 
 @pytest.mark.parametrize(("text", "answer"), [*FINALS.items(), *OPEN.items()])
-def test_what_self_ask_wrote_is_read(text, answer):
+def test_self_asks_text_is_read(text, answer):
     result = read_asking(text)
     assert (result.answer, result.fault) == (answer, "no final answer" if text in OPEN else "")
 
@@ -44,7 +44,7 @@ def test_what_self_ask_wrote_is_read(text, answer):
 def test_self_ask_with_search_goes_round_with_what_it_reads():
     system = self_ask_with_search(QUESTION, prompts=stages("ask", "read"))
     replies = ["\n".join(ASKING[:2]), (GRIEG,), "Norway.", ASKING[3], (OSLO,), "Oslo", ASKING[5]]
-    requests, result = play(system, replies)
+    requests, result = send(system, replies)
     stop = (ANSWERED, NEXT_QUESTION)
     assert requests == [
         Generate(asked_after(0), stop, 256),
@@ -71,7 +71,7 @@ def test_self_ask_with_search_is_capped_and_then_asked_for_the_final_answer(read
         "Oslo.",
         "Oslo.",
     ]
-    requests, result = play(system, replies)
+    requests, result = send(system, replies)
     queries = [request.query for request in requests if isinstance(request, Retrieve)]
     assert queries == ["Where?", "Which?"]
     text = " Yes.\nFollow up: Where?\nIntermediate answer: Norway."
@@ -85,7 +85,7 @@ BORN, CITY = "Where was Grieg born?", "What is the capital of Norway?"
 
 def test_least_to_most_without_a_list_asks_the_question_alone():
     system = partial(least_to_most, prompts=stages("decompose", "solve"), max_questions=1)
-    requests, result = play(system(QUESTION), ["I do not know.", ""])
+    requests, result = send(system(QUESTION), ["I do not know.", ""])
     assert requests[1:] == [Generate(f"solve|{ASKED}||", LINE, 256)]
     assert (result.answer, result.fault) == ("", "no list of sub-questions, no answer")
 
@@ -97,17 +97,17 @@ SO = " Therefore, the answer is"
 
 def test_a_solution_without_an_answer_is_asked_for_it():
     system = partial(plan_and_solve, prompts=stages("solve"))
-    requests, result = play(system(QUESTION), [PLAN, "Oslo."])
+    requests, result = send(system(QUESTION), [PLAN, "Oslo."])
     assert requests[1:] == [Generate(f"solve|{ASKED}||{PLAN}{SO}", LINE, 32)]
     assert (result.answer, result.reading) == ("Oslo", f"{PLAN}{SO} Oslo.")
-    _, result = play(system(QUESTION), ["", ""])
+    _, result = send(system(QUESTION), ["", ""])
     assert result.fault == "no answer in the chain"
 
 
 def test_plan_and_solve_with_ir_without_a_plan_retrieves_with_the_question():
     prompts = stages("solve", "read")
     system = partial(plan_and_solve_with_ir, prompts=prompts, k=2, max_searched=1)
-    requests, result = play(system(QUESTION), ["Hm.", (OSLO, GRIEG), "It is Oslo.", "Oslo."])
+    requests, result = send(system(QUESTION), ["Hm.", (OSLO, GRIEG), "It is Oslo.", "Oslo."])
     assert requests[1] == Retrieve(ASKED, 2)
     text = f"Hm.\nSolution:\nIt is Oslo.{SO}"
     assert requests[3] == Generate(f"read|{ASKED}|oslo grieg|{text}", LINE, 32)

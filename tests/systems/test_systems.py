@@ -64,7 +64,7 @@ def test_measures_are_those_of_the_papers():
     assert systems["SearChain"].measure(find_dataset("eli5")) == "rouge_l"
 
 
-def test_what_is_sampled_is_limited_and_the_style_limits_what_ircots_systems_write():
+def test_samples_are_limited_and_the_style_limits_the_texts_of_ircots_systems():
     systems = all_systems()
     assert systems["DSP"].draw_at_most(5) == {"n": 5, "queries": 5}
     assert systems["Tree-of-Thought w/ IR"].draw_at_most(4) == {"n": 4, "votes": 4}
@@ -96,7 +96,7 @@ def test_a_file_in_the_folder_is_a_system(plugins):
     assert mine.grid == {"k": (2, 4)} and mine.count_examples(find_dataset("fever")) is None
     assert choose_systems(["IRCoT", "Two steps"])[1] is mine
     assert "mine_k" in grid_names()
-    with pytest.raises(ValueError, match="found the system 'Three', expected some of NoR QA, "):
+    with pytest.raises(ValueError, match="unknown system 'Three', expected some of NoR QA, "):
         choose_systems(["Three"])
     (plugins / "mine2.py").write_text(MINE)
     import_plugins.cache_clear()

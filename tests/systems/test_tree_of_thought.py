@@ -1,6 +1,6 @@
-"""Tree-of-Thought w/ IR, played by hand."""
+"""Tree-of-Thought w/ IR, with replies by hand."""
 
-from replying import drawn, play, writers
+from replying import drawn, send, writers
 
 from ircotlib.data import Paragraph, Question
 from ircotlib.program import LINE, Retrieve, Sample
@@ -36,7 +36,7 @@ def best(*numbers):
 def test_thoughts_are_proposed_voted_on_and_retrieved_with():
     replies = [(GRIEG,), drawn(SWEDEN, NORWAY, NORWAY, "", SWEDEN), best(2, "Choice 2", 1, 7, "?")]
     replies += [(OSLO, GRIEG), drawn("The answer is Oslo.", "It is Bergen."), best(1, 1, 2)]
-    requests, result = play(tree_of_thought(QUESTION, prompts=PROMPTS), replies)
+    requests, result = send(tree_of_thought(QUESTION, prompts=PROMPTS), replies)
     both = f"Thought 1: {NORWAY}\nThought 2: "
     assert requests == [
         Retrieve(QUESTION.text, 3),
@@ -54,7 +54,7 @@ def test_two_states_are_kept_and_one_with_its_answer_waits():
     replies = [(GRIEG,), drawn("The answer is Lund.", NORWAY, SWEDEN), best(2, 2, 1)]
     replies += [(OSLO,), drawn("The answer is Oslo.")]
     program = tree_of_thought(QUESTION, prompts=PROMPTS, b=2, depth=2)
-    requests, result = play(program, replies)
+    requests, result = send(program, replies)
     assert requests[3] == Retrieve(NORWAY, 3)  # the other one has its answer
     assert requests[4] == proposing(SEEN + MORE, NORWAY)  # only two are left, so there is no vote
     assert len(requests) == 5 and result.answer == "Oslo"
@@ -62,6 +62,6 @@ def test_two_states_are_kept_and_one_with_its_answer_waits():
 
 def test_votes_that_name_no_choice_and_no_answer_at_the_greatest_depth():
     replies = [(), drawn(NORWAY, SWEDEN), drawn("Hm.", "No choice."), (), drawn("It is cold.")]
-    requests, result = play(tree_of_thought(QUESTION, prompts=PROMPTS, depth=2), replies)
+    requests, result = send(tree_of_thought(QUESTION, prompts=PROMPTS, depth=2), replies)
     assert requests[3] == Retrieve(NORWAY, 3)  # the first one
     assert (result.answer, result.fault) == ("It is cold.", "no vote that names a choice")

@@ -1,6 +1,6 @@
-"""Verify-and-Edit, played by hand."""
+"""Verify-and-Edit, with replies by hand."""
 
-from replying import drawn, play, writers
+from replying import drawn, send, writers
 
 from ircotlib.data import Paragraph, Question
 from ircotlib.program import LINE, Generate, Retrieve, Sample
@@ -20,17 +20,17 @@ def test_chains_that_agree_are_kept():
     """Three of five chains agree, which is at least half."""
     agreeing = ("A. The answer is Oslo.", "The answer is the Oslo", "B.", "The answer is oslo")
     chains = drawn(LUND, *agreeing)
-    requests, result = play(verify_and_edit(QUESTION, prompts=PROMPTS), [chains])
+    requests, result = send(verify_and_edit(QUESTION, prompts=PROMPTS), [chains])
     assert requests == [Sample(ASK, 5, 0.7, ("\n",), 144)]
     assert (result.answer, result.reading, result.fault) == ("Oslo", "A. The answer is Oslo.", "")
 
 
-def test_chains_that_do_not_are_edited():
+def test_chains_that_disagree_are_edited():
     replies = [drawn(*CHAINS, scores=[-0.1, -2.0, -1.0, -0.1, -0.1])]
     replies += [" Where was Grieg born?".strip(), (GRIEG,), "Grieg was born in Norway."]
     replies += ["What is its capital?", (OSLO, GRIEG), "It is Oslo."]
     replies += ["The answer is Oslo."]
-    requests, result = play(verify_and_edit(QUESTION, prompts=PROMPTS, shown=1), replies)
+    requests, result = send(verify_and_edit(QUESTION, prompts=PROMPTS, shown=1), replies)
     reason = "Overall Question: What is Grieg's capital?\nReason: "
     capital = "The capital of Norway is Oslo."
     edited = "First, Grieg was born in Norway. Second, It is Oslo."
@@ -49,7 +49,7 @@ def test_chains_that_do_not_are_edited():
 
 def test_without_scores_the_first_of_the_majority_and_an_edited_chain_without_an_answer():
     replies = [drawn(*CHAINS), "", (), "Nothing.", "I cannot say."]
-    requests, result = play(verify_and_edit(QUESTION, prompts=PROMPTS), replies)
+    requests, result = send(verify_and_edit(QUESTION, prompts=PROMPTS), replies)
     assert "Reason: it is so." in requests[1].prompt
     assert requests[2] == Retrieve("it is so.", 5)  # no question was written
     assert requests[3].prompt == "\nQuestion: it is so.\nAnswer:"
@@ -78,5 +78,5 @@ def test_evidence_is_ranked_by_the_vectors_of_a_model_where_there_is_one():
     assert nearest(RATIONALE, HOTELS, 2, embed) == [SHORT[2], SHORT[0]]
     replies = [drawn(RATIONALE, "B.", "C."), "Where is it?", tuple(HOTELS), "In India.", "x"]
     program = verify_and_edit(QUESTION, prompts=PROMPTS, shown=1, embed=embed)
-    requests, _ = play(program, replies)
+    requests, _ = send(program, replies)
     assert requests[3].prompt == f"{SHORT[2]}\nQuestion: Where is it?\nAnswer:"

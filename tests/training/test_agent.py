@@ -1,5 +1,5 @@
-"""The agent's transcripts: what the teachers have it write at every stage of every system, as the
-systems' own programs take it, and where each word comes from.
+"""The agent's transcripts: the replies of teachers at every stage of every system, as the systems'
+own programs take them, and where each word comes from.
 """
 
 import random
@@ -44,15 +44,15 @@ def transcripts(library):
     """Transcripts, drawn as in training."""
     rng, subjects = random.Random(11), [*draws.taught_stages(), *draws.LESSONS] * 3
     drawn = (draws.draw_transcripts(subject, library, rng) for subject in subjects)
-    return [one.transcript for plays in drawn for one in plays]
+    return [one.transcript for runs in drawn for one in runs]
 
 
 def draw_mind(library, dataset, rng, knows=lambda fact: None):
     return Mind(draws.draw_agent_question(library, dataset, rng), library, knows, rng)
 
 
-def play_out(name, mind):
-    """What a system's program returns for a mind's question when its teachers give all replies, and
+def run_taught(name, mind):
+    """The result of a system's program for a mind's question if its teachers write all replies, and
     its turns.
     """
     system, recorder, results = draws.taught_systems()[name], Recorder(mind), []
@@ -75,7 +75,7 @@ def test_who_knows_all_answers_right_with_every_system(name, library, facts, mon
     rng = random.Random(name)
     for dataset in draws.STYLES:
         mind = draw_mind(library, dataset, rng, facts.get)
-        prediction, _ = play_out(name, mind)
+        prediction, _ = run_taught(name, mind)
         measure = next(iter(find_dataset(dataset).scores))
         right = score(question_of(mind), prediction)[measure]
         assert prediction.fault == ""
@@ -94,7 +94,7 @@ def test_every_stage_of_every_system_is_taught(library):
 
 def test_a_transcript_is_what_the_program_asks(library):
     mind = draw_mind(library, "musique", random.Random(2))
-    _, turns = play_out("Self-Ask", mind)
+    _, turns = run_taught("Self-Ask", mind)
     [whole] = [t for t in join_turns(turns) if "Follow up:" in t.text]
     asked = [turn for turn in turns if turn.stage == "self_ask/ask"]
     assert all(whole.text.startswith(turn.prompt) for turn in asked)

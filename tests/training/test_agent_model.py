@@ -1,4 +1,4 @@
-"""The shipped agent: a plain model with a record of its making, which plays as its record says."""
+"""The shipped agent: a plain model with a record of its training, and as good as that says."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""The folder of a training: nobody's work is overwritten, and what is wrong is told before torch is
+"""The folder of a training: nobody's work is overwritten, and errors are shown before torch is
 imported.
 """
 
@@ -39,7 +39,7 @@ def test_a_folder_with_a_model_or_other_files_is_refused_and_kept(name, refused,
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     for folder in (model, tmp_path / "notes"):
         line = refused(name, "--out", folder, "--steps", 1)
-        assert f"{folder} holds files that are no unfinished training" in line
+        assert f"{folder}: holds files that are no unfinished training" in line
     assert {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()} == before
 
 

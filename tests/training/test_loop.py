@@ -1,4 +1,4 @@
-"""A stopped training writes a checkpoint, from which none with other options goes on."""
+"""A stopped training writes a checkpoint; a training with other options refuses it."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ from training.reader import __main__ as command
 from training.reader import learn
 
 
-def test_a_stopped_training_writes_its_checkpoint_and_no_other_goes_on_from_it(
+def test_a_stopped_training_writes_its_checkpoint_and_no_other_continues_it(
     tmp_path, monkeypatch, capsys
 ):
     learn_reader, open_books = learn.learn_reader, learn.open_books
@@ -25,7 +25,7 @@ def test_a_stopped_training_writes_its_checkpoint_and_no_other_goes_on_from_it(
     monkeypatch.setattr(learn, "open_books", lambda seed, size: open_books(seed, 200))
     out = tmp_path / "out"
     for seed, status, line in (
-        (0, 130, "stopped after step 1 of 90,000: the same command goes on from its checkpoint"),
+        (0, 130, "stopped after step 1 of 90,000: the same command resumes from its checkpoint"),
         (3, 2, f"error: {out}/checkpoint.pt: found a training with seed 0, expected seed 3; "),
     ):
         options = ["--out", str(out), "--steps", "90000", "--seed", str(seed)]

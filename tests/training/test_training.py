@@ -131,7 +131,7 @@ def trained(tmp_path_factory):
     return folder, (left, reached)
 
 
-def test_a_killed_training_goes_on_and_gives_the_same_model(trained):
+def test_a_killed_training_continues_and_gives_the_same_model(trained):
     folder, left = trained
     assert left == (["checkpoint.partial", "checkpoint.pt"], 2)
     for name in ("model.safetensors", "config.json", "tokenizer.json"):

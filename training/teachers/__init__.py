@@ -1,6 +1,6 @@
 """The teachers: for each stage of each system, a short function that writes what a careful reader
 replies (play.Reply) to a prompt (play.Situation) from what it believes (mind.Mind). TEACHERS has
-them by "module/stage"; play_system plays a system's own program with them on a Library.
+them by "module/stage"; play_system runs a system's own program with them on a Library.
 """
 
 from training.teachers import acting, asking, closed, evidence, planning, reading, searching, trees

@@ -1,5 +1,5 @@
-"""Plays a system's own program on a world of the laboratory with a teacher's replies. The result is
-what the system asks a model, and what a careful reader writes.
+"""Runs a system's own program on a world of the laboratory with the replies of teachers. This gives
+the prompts that the system sends to a model, and the replies that a careful reader writes.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,12 +13,12 @@ from ircotlib.systems.ircot import read_paragraphs
 from ircotlib.text import cut
 from training.teachers.mind import Mind
 
-DIRECT = 0.25  # share of the plays whose reader answers directly, without a chain of thought
+DIRECT = 0.25  # share of the runs whose reader answers directly, without a chain of thought
 
 
 class Situation(NamedTuple):
-    """What a prompt was written for: the stage of a system (both as prompts/ names them), the
-    question, and all that the prompt shows.
+    """The occasion of a prompt: the stage of a system (both as prompts/ names them), the question,
+    and all that the prompt shows.
     """
 
     system: str
@@ -63,7 +63,7 @@ OpenPrompt = Callable[[str, str], WritePrompt]  # of a system's stage
 
 
 class Posed(Purposed):
-    """A prompt that knows what it was written for, and for whom."""
+    """A prompt that knows its situation, and the mind that is to reply."""
 
     mind: Mind
     situation: Situation
@@ -75,7 +75,7 @@ class Posed(Purposed):
 
 
 class Recorder:
-    """Remembers, with each prompt of a program, what it was written for, and what was retrieved.
+    """Remembers the situation of each prompt of a program, and the paragraphs retrieved.
     `mind`: that of the program's question.
     """
 
@@ -99,7 +99,7 @@ class Recorder:
         return pose
 
     def follow(self, program: Program) -> Program:
-        """A program, with each retrieval remembered."""
+        """The same program; each of its retrievals is remembered."""
         reply = None
         while True:
             try:
@@ -115,7 +115,7 @@ class Recorder:
 def play_system(
     system: System, mind: Mind, teachers: Mapping[str, Teacher], open_prompt: OpenPrompt, **setting
 ) -> list[Turn]:
-    """Play a system on the question of a mind and return its turns. `teachers`: by "module/stage";
+    """Run a system on the question of a mind and return its turns. `teachers`: by "module/stage";
     `setting`: parameters of the system's program.
     """
     recorder = Recorder(mind)
@@ -124,8 +124,8 @@ def play_system(
 
 
 def open_program(system: System, recorder: Recorder, open_prompt: OpenPrompt, **setting) -> Program:
-    """A system's program for the question of a recorder's mind. A reader that it takes answers
-    directly in a quarter of the plays.
+    """A system's program for the question of a recorder's mind. If it takes a reader, that answers
+    directly in a quarter of the runs.
     """
     kind = "direct" if recorder.mind.rng.random() < DIRECT else "cot"
 
@@ -150,7 +150,7 @@ def question_of(mind: Mind) -> Question:
 def play_program(
     program: Program, recorder: Recorder, teachers: Mapping[str, Teacher]
 ) -> list[Turn]:
-    """Play a program whose prompts come from a recorder and return the turns."""
+    """Run a program whose prompts come from a recorder and return the turns."""
     mind = recorder.mind
 
     def fact_asked(query: str) -> Fact | None:
@@ -184,6 +184,6 @@ def _take_turn(request: Generate | Sample, teachers: Mapping[str, Teacher]) -> T
 
 
 def write_turn(prompt: Posed, teachers: Mapping[str, Teacher]) -> Reply:
-    """What the teacher of a prompt's stage replies."""
+    """The reply of the teacher for a prompt's stage."""
     reply = teachers[prompt.stage](prompt.mind, prompt.situation)
     return Reply(reply) if isinstance(reply, str) else reply
