@@ -1,6 +1,4 @@
-"""For tests of retrieval: corpora of random words, killed programs, and how the replies of two
-BM25s may differ.
-"""
+"""For tests of retrieval: random corpora, killed programs, and how two BM25s may differ."""
 
 import json
 import random

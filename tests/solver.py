@@ -34,9 +34,7 @@ PATTERNS = [
 
 
 def read_facts(paragraphs) -> dict[tuple[str, str], str]:
-    """(subject in lower case, relation) -> value, from titles and texts; pronouns and nouns stand
-    for the title.
-    """
+    """(subject in lower case, relation) -> value, from titles and texts; pronouns are titles."""
     facts = {}
     for paragraph in paragraphs:
         for relation, value in _read_paragraph(paragraph.title, paragraph.text):
@@ -57,9 +55,7 @@ def _read_paragraph(title: str, text: str) -> list[tuple[str, str]]:
 
 
 def answer(dataset: str, question: str, paragraphs) -> str | None:
-    """The answer to a question of a data set that the paragraphs give, or None; fails if they give
-    two.
-    """
+    """The answer to a question that the paragraphs give, or None; fails if they give two."""
     facts = read_facts(paragraphs)
     answers = {attempt(get, facts, name, *way) for name, way in _readings(dataset, question)}
     for pattern, read in READ.items():
@@ -143,9 +139,7 @@ def _readings(dataset: str, question: str) -> list[tuple[str, tuple[str, ...]]]:
 
 @cache
 def read_phrase(dataset: str, phrase: str) -> list[tuple[str, tuple[str, ...]]]:
-    """Every way to read a noun phrase: the name it starts from, and the relations that lead on from
-    it.
-    """
+    """Every way to read a noun phrase: the name it starts from, and the relations from it."""
     if match := re.fullmatch(rf"(?:(?:the )?(?:film|novel|album) )?({NAME})", phrase):
         return [(match[1], ())]
     forms = {(relation.phrase, relation.name) for relation in ALL}

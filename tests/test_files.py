@@ -1,6 +1,4 @@
-"""Folders set by an environment variable are the same for child processes; what is written is
-written whole.
-"""
+"""Folders of environment variables are the same for child processes; files are written whole."""
 
 import os
 import subprocess

@@ -91,8 +91,7 @@ def make_full_corpus(corpus: FullCorpus, data_dir: str | Path) -> Corpus:
 
 def read_full_corpus(corpus: FullCorpus, data_dir: str | Path) -> Iterator[Paragraph]:
     """The paragraphs of a full corpus, from the files in `data_dir`/<name> or in `data_dir`.
-    Differs from the released program: texts are stripped, and sentences joined without its added
-    space.
+    Differs from the released program: texts are stripped, and sentences joined without a space.
     """
     folders, counts = (ROOT / data_dir / corpus.name, ROOT / data_dir), Counter()
     title = f"full corpus of {corpus.name}"

@@ -1,6 +1,4 @@
-"""Comparisons: systems are tuned on the dev questions, and the best setting of each is run on the
-test questions (IRCoT §4.1).
-"""
+"""Comparisons: tuned on the dev questions, the best settings run on the test ones (IRCoT §4.1)."""
 
 from collections.abc import Mapping, Sequence
 from itertools import product

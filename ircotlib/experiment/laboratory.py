@@ -1,6 +1,4 @@
-"""The only module that uses the laboratory: for data, if a profile has none of its own, and for the
-facts by which chains are judged.
-"""
+"""The only module that uses the laboratory: for data, and for facts that judge chains."""
 
 import json
 import re

@@ -26,9 +26,7 @@ BOTH = ["question", "kind", "answers", "metric"]  # columns that two runs share
 
 
 def list_runs(folders: Iterable[Path]) -> pd.DataFrame:
-    """List runs, one row per folder, with a `name`. `metric`: the measure by which those of a data
-    set are compared.
-    """
+    """List runs, a row per folder, with a `name`; `metric`: the measure to compare them by."""
     rows = []
     for folder in folders:
         about = read_about(folder)

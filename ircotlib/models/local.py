@@ -75,8 +75,7 @@ class LocalModel:
     `name`: as for `find_folder`. `device`: None is the GPU if there is one. `batch_tokens`,
     `batch_rows`: the size of a batch, in prompt tokens, padding included, and in prompts; the
     defaults suit small models on a CPU. `kept_tokens`: the size of a causal model's prefix cache,
-    which takes as much memory as a batch of that many tokens. The fingerprint depends on the files
-    and the dtype only.
+    with the memory of a batch of as many tokens. The fingerprint is of files and dtype.
     """
 
     answers = Generate, Sample

@@ -1,8 +1,7 @@
 """Reads the weights of a model, and refuses any that do not fit it; and what makes small models
 faster on a CPU than transformers does: the attention of T5's encoder, the forward pass of a Llama.
 
-Shapes: B rows, L columns that are read, T columns of the cache or the prompt, H heads, D the width
-of a head.
+Shapes: B rows, L columns that are read, T columns of the cache or the prompt, H heads of width D.
 """
 
 import re
@@ -66,8 +65,7 @@ def row_by_row_attention(
 ) -> tuple[torch.Tensor, None]:
     """Attention of a T5 encoder, (B, T, H, D), computed row by row and without padding: without it,
     a small T5 takes 2.0 times as long. "sdpa" adds bias and mask in every layer, in a matrix (B, H,
-    T, T); the bias alone is one matrix (1, H, T, T) for all rows. `lengths`: tokens in each row;
-    None: no padding.
+    T, T); the bias alone is one matrix (1, H, T, T) for all rows. `lengths`: of rows, if padded.
     """
     attend = partial(scaled_dot_product_attention, scale=scaling)
     if lengths is None:

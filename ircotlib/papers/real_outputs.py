@@ -34,8 +34,7 @@ def import_outputs(
     for each question id: JSON, HotpotQA's official {"answer": ...}, or JSON lines with id and
     prediction. `data_dir`: your official files, whose gold answers count where they have the
     question, else those beside the predictions. `dataset`, `system`, `model`: of files, which do
-    not say it; `system` is by default the file's name. Raises UserError if nothing can be scored,
-    or the same was read twice.
+    not say it; `system` is by default the file's name. Raises UserError if nothing is scored.
     """
     tables, notes, official = [], [], {}
     folders = [Path(source) for source in sources]

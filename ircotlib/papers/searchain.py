@@ -201,8 +201,7 @@ def count_words(outcome: Outcome) -> dict[str, int]:
 
 def measure_efficiency(p: Parameters, scores: pd.DataFrame) -> Iterator[Row]:
     """Words and rounds of retrieval per question, on the first data set, from replayed runs, and
-    the mean of Table 1 (Table 6). Differs from the paper: no seconds, which are of the model at
-    hand.
+    the mean of Table 1 (Table 6). Differs from the paper: no seconds, which are the model's.
     """
     answered = {row[:2]: 100 * row[3].mean() for row in measure_answers(scores)}
     folders = find_test_runs(p, EXPERIMENT)

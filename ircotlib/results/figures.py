@@ -169,22 +169,20 @@ def draw_means(means: pd.DataFrame, apart: pd.DataFrame, title: str) -> Figure:
     `compare_means` and `gold`, the mean with right replies; `apart`: rows of `compare_all`.
     """
     rows = means.sort_values(["mean", "tokens"], ascending=[False, True], kind="stable")
-    apart = apart.drop(columns="reported")
     names, sets = list(rows["system"]), list(dict.fromkeys(apart["dataset"]))
     shape = {"figsize": (PAGE, 1.2 + ROW * len(rows)), "sharey": True}
     shape["width_ratios"] = [2, *(0.7 for _ in sets), 1]
     figure, (left, *middle, right) = subplots(1, 2 + len(sets), **shape)
     _draw_rows(left, rows, names, "system")
     left.plot(rows["gold"], range(len(rows)), **GOLD)
-    left.set_xlabel("right answers, %")
+    left.set_xlabel("correct answers, %")
     for axis, name in zip(middle, sets, strict=True):
         of_set = apart[(apart["dataset"] == name) & apart["system"].isin(names)]
-        _draw_rows(axis, of_set, names, "system")
+        _draw_rows(axis, of_set.drop(columns="reported"), names, "system")
         axis.axvline(50, **CHANCE)
         axis.set_xlabel(f"{title_of(name)}, %")
-    colors = [family_of(name)[1] for name in names]
-    right.scatter(rows["tokens"], range(len(rows)), 16, colors)
-    right.set(xlabel="tokens a question", xscale="log")
+    right.scatter(rows["tokens"], range(len(rows)), 16, [family_of(name)[1] for name in names])
+    right.set(xlabel="tokens per question", xscale="log")
     right.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
     right.xaxis.set_major_formatter("{x:,.0f}")
     right.minorticks_off()

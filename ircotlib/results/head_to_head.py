@@ -68,8 +68,7 @@ def first_measures(table: pd.DataFrame) -> pd.Series:
 def compare_all(runs: pd.DataFrame, p: Parameters) -> pd.DataFrame:
     """The big table: one row per data set, measure and system, with the mean in percent and its 95%
     interval, the papers' value, and what its test run requested per question, computed or cached.
-    The p-values of paired differences are each corrected for all systems of the data set and
-    measure (Holm).
+    The p-values of paired differences are corrected for the systems of each (Holm).
     """
     if runs.empty:
         return pd.DataFrame(columns=COLUMNS)
@@ -97,9 +96,7 @@ def compare_all(runs: pd.DataFrame, p: Parameters) -> pd.DataFrame:
 
 
 def average(table: pd.DataFrame) -> pd.DataFrame:
-    """Each system's mean over all data sets by their first measures, and costs. Only systems run
-    on all.
-    """
+    """The mean over all data sets, by their first measures, and costs of systems run on all."""
     first = of_first_measure(table)
     groups = first.groupby(["profile", "model", "retriever", "system"], sort=False)
     means = groups[["mean", *COSTS]].mean().round(2)

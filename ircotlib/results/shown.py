@@ -1,6 +1,4 @@
-"""Tables as people read them, in notebooks and files: names as the papers print them, sensible
-digits, nothing empty.
-"""
+"""Tables as people read them: names as the papers print them, sensible digits, nothing empty."""
 
 import re
 from collections.abc import Sequence

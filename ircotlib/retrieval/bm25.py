@@ -1,6 +1,4 @@
-"""The embedded index: BM25 over titles and texts, as in Elasticsearch with the analyzer `english`
-(IRCoT §4.1).
-"""
+"""The embedded index: BM25 over titles and texts, as in Elasticsearch (English; IRCoT §4.1)."""
 
 import json
 from collections import Counter

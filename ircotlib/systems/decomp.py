@@ -38,8 +38,7 @@ def decomp(
     A sub-question is answered directly, with a JSON list, and the question itself by a chain of
     thought (released program). One record stands for both of the paper's sets of numbers, because
     the text of 2022 is not available. Differs from the released program: k paragraphs are retrieved
-    by title and text together, not half by each; titles refer to paragraphs found before, which are
-    not retrieved again.
+    by title and text together, not half by each; titles name paragraphs found before.
     """
     lines = []  # what was written so far: "QS: " a call, "A: " its result
     seen = {}  # all paragraphs, in order

@@ -120,8 +120,7 @@ def demonstrate(question: Question, pairs: Pairs, annotated: int, setting: Setti
 def search(question: Question, solved: Solved, setting: Setting) -> Program:
     """Retrieve in hops, each with sampled queries; return their stages and one with the paragraphs
     of the last hop, which has written nothing yet (DSP §2). Each stage from the third on is also
-    shown the summary before it. When annotating, it is shown all earlier paragraphs instead
-    (program).
+    shown the summary before it. When annotating, it is shown all earlier ones (program).
     """
     context = ()  # the paragraphs that a hop is shown
     summary = ""

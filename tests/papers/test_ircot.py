@@ -196,9 +196,7 @@ SIZES |= {"data/models/mini-xxl": "flan_t5", "data/models/mini-causal": "codex"}
 
 @pytest.fixture
 def everything(monkeypatch):
-    """read_runs of all experiments, by hand; `asked` lists them, and what is in `gone` is not
-    there.
-    """
+    """read_runs of all experiments, by hand; `asked` lists them, those in `gone` are missing."""
     asked, gone = [], set()
 
     def read_runs(p, experiment, shown=None, grid_of=None):

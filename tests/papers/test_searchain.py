@@ -181,9 +181,7 @@ def test_efficiency_is_of_the_first_data_set_and_the_mean_of_all(monkeypatch):
 
 
 def test_conflicts_of_two_kinds_of_knowledge(monkeypatch):
-    """The model alone is right on q0, q1 and q2, and wrong on q3; the best pages of q0 and q3 have
-    the answer.
-    """
+    """The model alone is right on q0 to q2, wrong on q3; the best pages of q0, q3 have it."""
     pages = {"right": Paragraph("right", "", "It is x."), "wrong": Paragraph("wrong", "", "No.")}
     corpus = type("Corpus", (), {"find": pages.__getitem__})
     retriever = type("Retriever", (), {"corpus": corpus})

@@ -14,9 +14,11 @@ from ircot_laboratory.world.records import Fact
 from ircotlib.datasets import find_dataset, score
 from ircotlib.prompting.prompt import read_template
 from training.agent import draw_transcripts as draws
+from training.agent.drills import drill_comparison
 from training.agent.lessons import known_facts
 from training.agent.transcripts import join_turns
 from training.agent.words import make_agent_tokenizer, open_prompt
+from training.positions import EARLIER
 from training.teachers import TEACHERS, play
 from training.teachers import library as libraries
 from training.teachers.mind import Mind
@@ -52,9 +54,7 @@ def draw_mind(library, dataset, rng, knows=lambda fact: None):
 
 
 def run_taught(name, mind):
-    """The result of a system's program for a mind's question if its teachers write all replies, and
-    its turns.
-    """
+    """The result and turns of a system's program if its teachers write all replies."""
     system, recorder, results = draws.taught_systems()[name], Recorder(mind), []
     setting = {name: values[0] for name, values in draws.CHOICES.get(system.name, {}).items()}
     setting |= draws.SHORTER.get(system.name, {})
@@ -115,3 +115,16 @@ def test_the_tokenizer_gives_back_what_the_agent_writes_after_the_same_prompt(tr
             assert TOKENIZER.decode(TOKENIZER.encode(written)) == written
             prompt = TOKENIZER.encode(transcript.text[: span.start].rstrip())
             assert tokens[: len(prompt)] == prompt
+
+
+def test_which_of_two_is_named_is_learned_from_its_own_value_and_the_order_asked_for(library):
+    drills = [drill_comparison(library, random.Random(seed)) for seed in range(30)]
+    chosen = [drill for drill in drills if drill.asked]
+    assert 5 < len(chosen) < len(drills)
+    for drill in chosen:
+        [(at, source)], [asked] = drill.concluded, drill.asked
+        years = {int(drill.text[place - 2 : place + 2]): place
+                 for pair in drill.compared for place in (pair.at, pair.other)}  # fmt: skip
+        assert drill.text[asked.word :].startswith(("first", "last", "earlier", "later"))
+        assert source == years[(min if asked.outcome == EARLIER else max)(years)]
+        assert asked.at == at and {fact.relation for _, fact, _ in drill.inferred} != set()

@@ -1,6 +1,4 @@
-"""The folder of a training: nobody's work is overwritten, and errors are shown before torch is
-imported.
-"""
+"""The folder of a training: no work is overwritten, and errors come before torch is imported."""
 
 import runpy
 import shutil
