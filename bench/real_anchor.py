@@ -152,7 +152,15 @@ def draw(table: pd.DataFrame) -> Figure:
     sets = [name for name in table["dataset"].unique() if name != ALL]
     named = " and ".join(sets) if len(sets) < 3 else f"{len(sets)} data sets"
     drawn = drawn.assign(row=drawn["system"], system=drawn["system"].str.partition(", ")[0])
-    return draw_dots(drawn, f"Real questions: {named}", "%", "metric", "row")
+    return draw_dots(drawn, f"Real questions: {named}", "mean, %", "metric", "row")
+
+
+def find(compared: pd.DataFrame) -> str:
+    """The finding below the picture, of `compare`'s table."""
+    rows = compared[compared["metric"] == "recall"].itertuples()
+    gains = [f"{row.a} {row.difference:+.1f} (p = {row.p_holm:.3f})" for row in rows]
+    said = "Recall minus that of one retrieval with as many paragraphs, in points"
+    return f"{said}: {', '.join(gains)}."
 
 
 def main() -> None:
@@ -163,8 +171,10 @@ def main() -> None:
     p = read_parameters(options.profile, changes).change(**FIXED | changes)
     answers = pd.concat([run_dataset(p, name) for name in p.datasets], ignore_index=True)
     table = measure(answers)
-    save_figure(draw(table), table, NAME, p, statistics.describe(answers, p.profile))
-    save_figure(None, compare(answers), f"{NAME}_compared", p)
+    compared = compare(answers)
+    about = f"{find(compared)}\n{statistics.describe(answers, p.profile)}"
+    save_figure(draw(table), table, NAME, p, about)
+    save_figure(None, compared, f"{NAME}_compared", p)
 
 
 if __name__ == "__main__":

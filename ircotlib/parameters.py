@@ -89,7 +89,7 @@ class Parameters(BaseModel):
     model: Annotated[str, Field(min_length=1)]  # a folder or hub id; with `server`, its name there
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     gpt3: str = ""  # 04, 07, 08: a model in GPT3's place, beside `model` (IRCoT §4.1); "": none
-    agent: str = ""  # a local folder: the small model for SearChain's systems; "": `model`
+    agent: str = ""  # folder of the model for SearChain's systems; "", or if `model` is set: that
     extractor: str = ""  # extractive reader (SearChain §3.3): a folder or a hub id; "": none
     duplicates: str = ""  # cross-encoder that detects duplicate queries; "": equal texts
     workers: Literal["auto", "ray"] | Count = "auto"  # one for each GPU or core; a Ray cluster's
@@ -220,6 +220,8 @@ def read_parameters(profile: str, changes: dict | None = None) -> Parameters:
         raise UserError("profile: cannot be changed like a parameter; name it with --profile")
     if given.get("server"):
         given = SERVED | {"models": [given.get("model", checked.model)]} | given
+    if given.get("model", checked.model) != checked.model:
+        given = {"agent": ""} | given  # the model answers in SearChain's study, too
     changed = checked.change(**given)
     values = {name: getattr(changed, name) for name in changes or {} if name not in WITHOUT_EFFECT}
     other = {name: v for name, v in values.items() if v != getattr(checked, name, None)}

@@ -59,6 +59,7 @@ def test_behind_a_server_the_profiles_values_for_local_models_do_not_hold():
     served = read_parameters("paper", {"server": "http://host:1", "model": "x"})
     assert (served.style, served.reader, served.models) == ("codex", "cot", ["x"])
     assert served.for_agent() == served and MINI.for_agent().model == MINI.agent
+    assert read_parameters("mini", {"model": "x"}).for_agent().model == "x"  # it answers everywhere
 
 
 def test_the_command_that_gives_parameters_says_only_what_was_changed():

@@ -12,7 +12,7 @@ from ircotlib.experiment.runs import answer_all
 from ircotlib.experiment.setup import Setup, open_setup
 from ircotlib.explore.markup import trace_as_text
 from ircotlib.parameters import Parameters
-from ircotlib.program import Generate, Outcome, Program, Sample
+from ircotlib.program import Outcome, Program
 from ircotlib.systems import SEARCHAIN, System, choose_systems
 from ircotlib.text import plain
 
@@ -51,16 +51,12 @@ def ask(p: Parameters, text: str, systems: Sequence[str] = ()) -> Iterator[Answe
 def try_program(
     setup: Setup, program: Callable[[Question], Program], questions: Sequence[Question]
 ) -> float:
-    """Run a program on questions; print the last prompt of the first one, without demonstrations,
-    and what the model wrote; return the mean score in percent, by the data set's first measure.
+    """Run a program on questions; print the steps and the answer of the first one; return the mean
+    score in percent, by the data set's first measure.
     """
     system = System(program.__name__, program)
     outcomes = answer_all(setup, system, questions)
-    steps = outcomes[questions[0].id].trace
-    for step in [step for step in steps if isinstance(step.request, Generate | Sample)][-1:]:
-        print(str(step.request.prompt).rpartition("\n\n\n")[2])
-        texts = [step.reply] if isinstance(step.reply, str) else [each.text for each in step.reply]
-        print(*(f"    → {text}" for text in texts), sep="\n")
+    print(Answered(system.name, Path(setup.parameters.model).name, outcomes[questions[0].id]))
     measure = system.measure(setup.dataset)
     results = [(question, outcomes[question.id].result) for question in questions]
     mean = 100 * fmean(score(*each, setup.scored_as)[measure] for each in results)

@@ -9,13 +9,7 @@ from markupsafe import Markup
 
 from ircotlib.data import Question
 from ircotlib.errors import UserError
-from ircotlib.experiment.runs import (
-    find_paragraph,
-    parameters_of,
-    read_about,
-    replay,
-    share_measure,
-)
+from ircotlib.experiment import runs as of_runs
 from ircotlib.experiment.setup import open_dataset
 from ircotlib.explore.markup import answer_as_html, question_as_html, side_by_side
 from ircotlib.program import Outcome
@@ -29,12 +23,12 @@ def list_runs(folders: Iterable[Path]) -> pd.DataFrame:
     """List runs, a row per folder, with a `name`; `metric`: the measure to compare them by."""
     rows = []
     for folder in folders:
-        about = read_about(folder)
+        about = of_runs.read_about(folder)
         setting = [f"{name} {value}".replace("_", " ") for name, value in about["setting"].items()]
         name = ", ".join([about["system"], *setting, Path(about["parameters"]["model"]).name])
         row = {column: about[column] for column in ("dataset", "system", "metric")}
         rows.append(row | {"name": name, "folder": Path(folder)})
-    return pd.DataFrame(rows).assign(metric=share_measure) if rows else pd.DataFrame()
+    return pd.DataFrame(rows).assign(metric=of_runs.share_measure) if rows else pd.DataFrame()
 
 
 def compare_runs(folder_a: Path, folder_b: Path) -> pd.DataFrame:
@@ -68,16 +62,17 @@ def show_question(folder: Path, id: str, other: Path | None = None) -> str:
         rows = {row["id"]: row for row in causes}
         if id not in rows:
             raise UserError(f"{run['folder']}: found no question {id!r} among {len(rows)}")
-        answers.append(show_answer(run["name"], rows[id], replay(run["folder"], [id])[id]))
-    about = read_about(folder)
-    dev, test, retriever = open_dataset(parameters_of(about), about["dataset"])
+        outcome = of_runs.replay(run["folder"], [id])[id]
+        answers.append(show_answer(run["name"], rows[id], outcome))
+    about = of_runs.read_about(folder)
+    dev, test, retriever = open_dataset(of_runs.parameters_of(about), about["dataset"])
     question = next(question for question in (*dev, *test) if question.id == id)
     return side_by_side(answers, show_gold(question, retriever.corpus))
 
 
 def show_gold(question: Question, corpus: Corpus) -> Markup:
     """A question with its gold answers and paragraphs."""
-    gold = [find_paragraph(id, question, corpus) for id in question.gold]
+    gold = [of_runs.find_paragraph(id, question, corpus) for id in question.gold]
     return question_as_html(question, gold)
 
 

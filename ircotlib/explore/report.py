@@ -46,21 +46,14 @@ def write_report(places: Sequence[Path], file: Path) -> int:
     made = [(about["experiment"], of_runs.parameters_of(about)) for about in runs["about"]]
     again = [f"ircotlib figures --only {name} {p.command_line()}" for name, p in made]
     script = (HERE / "report.js").read_text(encoding="utf-8")
-    page = PAGES.get_template("report.html").render(
-        title=f"{few(runs['system'], 'systems')} on {few(runs['dataset'], 'data sets')}",
-        made_of=describe(runs["about"]),
-        again="\n".join(dict.fromkeys(again)),
-        columns=columns,
-        results=results,
-        costs=COSTS.values(),
-        spent=tabulate_costs(runs),
-        data=packed,
-        style=STYLE + Markup((HERE / "report.css").read_text(encoding="utf-8")),
-        script=Markup(script),
-        digest=b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-    )
+    title = f"{few(runs['system'], 'systems')} on {few(runs['dataset'], 'data sets')}"
+    shown = {"title": title, "made_of": describe(runs["about"]), "data": packed}
+    shown |= {"columns": columns, "results": results, "again": "\n".join(dict.fromkeys(again))}
+    shown |= {"costs": COSTS.values(), "spent": tabulate_costs(runs), "script": Markup(script)}
+    shown["style"] = STYLE + Markup((HERE / "report.css").read_text(encoding="utf-8"))
+    shown["digest"] = b64encode(hashlib.sha256(script.encode()).digest()).decode()
     with writing(file) as new:
-        new.write_text(page, encoding="utf-8")
+        new.write_text(PAGES.get_template("report.html").render(shown), encoding="utf-8")
     return len(runs)
 
 
@@ -155,13 +148,11 @@ def tabulate_results(table: pd.DataFrame, runs: pd.DataFrame) -> tuple[list[str]
         first = runs[runs["dataset"] == dataset].drop_duplicates("label").set_index("label")["name"]
         for row in means[(means["dataset"] == dataset) & (means["metric"] == metric)].itertuples():
             near = p.get(row.label, -1.0)
-            cells[row.label][at] = {
-                "mean": f"{row.mean:.1f}",
-                "interval": f"{row.low:.0f}–{row.high:.0f}",
-                "link": urlencode({"data": dataset, "run": first[row.label]}),
-                "mark": "best" if near > 1 else "near" if near >= LEVEL else "",
-                "why": f"p = {near:.4f} against the best" if 0 <= near <= 1 else "",
-            }
+            cell = {"mean": f"{row.mean:.1f}", "interval": f"{row.low:.0f}–{row.high:.0f}"}
+            cell["link"] = urlencode({"data": dataset, "run": first[row.label]})
+            cell["mark"] = "best" if near > 1 else "near" if near >= LEVEL else ""
+            cell["why"] = f"p = {near:.4f} against the best" if 0 <= near <= 1 else ""
+            cells[row.label][at] = cell
     heads = [f"{find_dataset(name).title}, {title_of(metric)}" for name, metric in columns]
     average = means.groupby("label", sort=False)["mean"].agg(["mean", "size"])
     whole = average["mean"][average["size"] == len(columns)]
@@ -178,10 +169,8 @@ def tabulate_costs(runs: pd.DataFrame) -> list[tuple[str, list[str]]]:
     """What systems requested per question, the mean over their runs."""
     each = [pd.Series(count_requests(about)) / about["questions"] for about in runs["about"]]
     means = pd.DataFrame(each).groupby(list(runs["label"]), sort=False)[[*COSTS]].mean()
-    return [
-        (label, [f"{n:,.0f}" if n >= 100 else f"{n:.3g}" for n in row])
-        for label, row in means.iterrows()
-    ]
+    texts = means.map(lambda n: f"{n:,.0f}" if n >= 100 else f"{n:.3g}")
+    return [(label, [*row]) for label, row in texts.iterrows()]
 
 
 def describe(abouts: Iterable[Mapping]) -> str:

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pandas as pd
 
-from ircotlib.datasets import find_dataset
 from ircotlib.errors import UserError
 from ircotlib.files import CLAIMS
 from ircotlib.results import statistics
@@ -26,6 +25,7 @@ EQUAL_WITHIN = f"equal within {EQUAL:g} points"
 VERDICTS = ["holds", "does not hold", EQUAL_WITHIN, "cannot tell", "not counted"]
 SHIPPED = "data/models/"  # begins the names of the shipped models
 WORSE_READERS = {"Flan-T5-XXL": "cot", "GPT3": "direct"}  # IRCoT App. E; not in its figures
+DOES = {"recall": "finds {} points more than", "factual": "has {} points fewer false chains than"}
 DIGITS = dict.fromkeys(("ours", "low", "high"), 2) | {"p": 4, "p_holm": 4}
 
 
@@ -172,14 +172,19 @@ def print_differences(paper: str, source: str, comparison: str, dataset: str) ->
     return ", ".join(f"{gain:+.4g} ({model})" for model, gain in gains.items())
 
 
+def say_claim(claims: pd.DataFrame, claim: str) -> str:
+    """A claim of `compare_claims` in words: by how much in all places, and what the tests say."""
+    rows, (one, other) = claims[claims["claim"] == claim], claim.split(" > ")
+    points = sorted(rows["mean"].round().astype(int))
+    ends = " to ".join(dict.fromkeys(map(str, points[:1] + points[-1:])))
+    counts = ", ".join(f"{v} in {n}" for v, n in rows["verdict"].value_counts().items())
+    does = DOES.get(rows["metric"].max(), "answers {} points better than").format(ends)
+    return f"{one} {does} {other} ({counts} of {len(rows)} tests)." if counts else ""
+
+
 def conclude_claims(claims: pd.DataFrame) -> str:
-    """A line for each claim of `compare_claims`: where it holds and does not, and by how much."""
-    lines = [f"Exact paired tests, uncorrected, p < {LEVEL}; differences in points.", ""]
-    for claim, rows in claims.groupby("claim", sort=False):
-        parts = []
-        for verdict, of in rows.groupby("verdict", sort=False):
-            names = [find_dataset(name).title for name in dict.fromkeys(of["dataset"])]
-            ends = dict.fromkeys(f"{end + 0.0:+.1f}" for end in of["mean"].agg(["min", "max"]))
-            parts.append(f"{verdict} on {', '.join(names)} ({' to '.join(ends)})")
-        lines.append(f"- **{claim}** ({rows['metric'].iloc[0]}): {'; '.join(parts)}")
-    return "\n".join(lines) if len(claims) else "No two of these systems are compared by a paper."
+    """A line for each claim of `compare_claims` (`say_claim`)."""
+    if claims.empty:
+        return "No two of these systems are compared by a paper."
+    lines = [f"Exact paired tests on each data set, uncorrected, p < {LEVEL}.\n"]
+    return "\n".join(lines + [f"- {say_claim(claims, name)}" for name in claims["claim"].unique()])

@@ -55,18 +55,19 @@ def compare_published(runs: pd.DataFrame, source: str) -> pd.DataFrame:
 
 
 def compare_readers(runs: pd.DataFrame, source: str) -> pd.DataFrame:
-    """Answer F1 by data set, system and reader: the values of IRCoT's Table 4 or 6 (`source`), next
-    to ours with the same reader or none, with sample deviations over demonstration sets.
+    """Answer F1, with sample deviations over demonstration sets: the values of IRCoT's Table 4 or 6
+    (`source`), next to ours with the same reader or none, of a model prompted in the same style.
     """
-    keys = ["dataset", "system", "reader"]
+    keys = ["dataset", "system", "reader", "model"]
     papers, answers = _on_the_same(read_reported(source=source, metric="f1"), runs)
     papers = papers.rename(columns={"deviation": "paper deviation", "note": "reader"})
     # "w/o reader" takes the answer from the chain (IRCoT App. F), and so has no reader here
     reading = answers["system"].isin([s.name for s in all_systems().values() if s.reads])
-    answers = answers.assign(metric="f1", reader=answers["reader"].where(reading))
+    theirs = answers["style"].eq(GPT3.name).map({True: "GPT3", False: "Flan-T5-XXL"})
+    answers = answers.assign(metric="f1", reader=answers["reader"].where(reading), model=theirs)
     ours = summarise(answers, keys).rename(columns={"mean": "ours", "deviation": "ours deviation"})
     ours = ours.reindex(columns=[*keys, "ours", "ours deviation", "demonstrations_shown", "n"])
-    columns = [*keys, "model", "paper", "paper deviation", "ours", "ours deviation"]
+    columns = [*keys, "paper", "paper deviation", "ours", "ours deviation"]
     columns += ["demonstrations_shown", "difference", "n"]
     return _finish(beside(papers.assign(paper=papers["value"]), ours, keys), columns, runs)
 

@@ -1,9 +1,8 @@
-"""Figures: means as dots with their intervals, lines, causes of errors, SearChain's tree of
-reasoning; and their files, a picture and its numbers.
-"""
+"""Draws dots with intervals, lines, causes of errors and SearChain's tree; writes them to files."""
 
 from collections.abc import Iterable, Sequence
 from itertools import cycle
+from operator import itemgetter
 from textwrap import fill
 
 import matplotlib.pyplot as plt
@@ -34,11 +33,8 @@ FAMILIES = {  # of systems: the shades of one hue, the darkest first
 CAUSE_COLORS = ("#bbbbbb", "#aa3377", "#ccbb44", "#66ccee", "#4477aa", "#ee6677", "#228833")
 LINE_COLORS = ("#084a91", "#e0a100", "#cf5f57", "#7d838c", "black")  # of lines that are no systems
 BAND = "#e9edf2"  # in the background
-FEEDBACK = {  # of a node of a tree: its colour and its text in the legend
-    "": ("#d5dbe2", "no feedback"),
-    VERIFICATION: ("#f0c9a4", "corrected by retrieval"),
-    COMPLETION: ("#a9c1e0", "completed by retrieval"),
-}
+FEEDBACK = {"": ("#d5dbe2", ""), VERIFICATION: ("#f0c9a4", "corrected")}  # of a node of a tree
+FEEDBACK |= {COMPLETION: ("#a9c1e0", "completed")}
 PAPERS = ("IRCoT", "IRCoT QA", "SearChain")  # the two papers' own systems, in bold
 
 COLUMN, PAGE, ROW = 3.3, 6.3, 0.135  # inches: a column and a page of a paper, a system's row
@@ -71,7 +67,7 @@ def make_panels(
     names = list(dict.fromkeys(table[by])) or [""]
     across = min(across, len(names))
     down = -(-len(names) // across)
-    size = COLUMN if len(names) == 1 else PAGE, height * down + 0.8
+    size = COLUMN if len(names) == 1 else PAGE, height * down + 1.1
     figure, axes = subplots(down, across, figsize=size, squeeze=False, sharey=sharey)
     for axis, name in zip(axes.flat, names, strict=False):
         axis.set_title("\n".join(map(title_of, name.split("\n"))))
@@ -94,17 +90,22 @@ def finish(figure: Figure, title: str, handles: Iterable[Artist] = ()) -> Figure
 def save_figure(
     figure: Figure | None, table: pd.DataFrame, name: str, p: Parameters | None = None, about=""
 ) -> None:
-    """Write NAME.csv and, of a figure, NAME.png and .svg, its origin `about` in small print."""
+    """Write NAME.csv and of a figure NAME.png and .svg. `about`, which stands below it: a finding
+    in words, if any, and on a line of its own its origin, in small print.
+    """
     made_with = (p.profile, p.trial) if p else ()
     write_table(figure_path(f"{name}.csv", *made_with), table)
     if figure is None:
         return
+    finding, _, about = about.rpartition("\n")
     if p and not about.startswith("profile "):
         about = f"profile {p.profile}, {about}".removesuffix(", ")
     if p and p.trial:
         about += f"; with {p.trial.removeprefix('trials/')}"
-    text = fill(about, int(19 * figure.get_figwidth()))
-    figure.supxlabel(text, x=0.01, ha="left", fontsize=6.5, color="0.4")
+    text, wide = fill(about, int(19 * figure.get_figwidth())), int(15 * figure.get_figwidth())
+    room = "\n" * (text.count("\n") + 1)  # for the small print
+    figure.supxlabel(fill(finding, wide) + room, x=0.01, ha="left", fontsize=8)
+    figure.text(0.01, 0.04 / figure.get_figheight(), text, fontsize=6.5, color="0.4")
     for ending, metadata in {"png": {"Software": None}, "svg": {"Date": None}}.items():
         with writing(figure_path(f"{name}.{ending}", *made_with)) as new:
             figure.savefig(new, format=ending, dpi=200, metadata=metadata)
@@ -154,7 +155,7 @@ def _draw_rows(axis: plt.Axes, rows: pd.DataFrame, names: Sequence[str], by: str
 def _explain(table: pd.DataFrame) -> list[Line2D]:
     """The legend: families of the systems that are drawn, the paper's values, and chance."""
     families = {family_of(name)[0] for name in table["system"]}
-    drawn = {name: shades[0] for name, shades in FAMILIES.items() if name in families}
+    drawn = {f: shades[0] for f, shades in FAMILIES.items() if f in families and len(families) > 1}
     handles = [Line2D([], [], color=color, label=name, **DOT) for name, color in drawn.items()]
     if "reported" in table and table["reported"].notna().any():
         handles.append(Line2D([], [], label="in the paper", **PAPER))
@@ -202,10 +203,12 @@ def draw_causes(causes: pd.DataFrame, title: str) -> Figure:
     sums = causes.groupby(["system", "cause"], sort=False)[["n", "answers"]].sum()
     shares = (100 * sums["n"] / sums["answers"]).unstack("cause")
     shares = shares[list(dict.fromkeys(causes["cause"]))]  # in the order of their rules
+    colors = dict(zip(shares, CAUSE_COLORS, strict=False))
+    shares = shares.loc[:, shares.sum() > 0]
     shares = shares.loc[shares.sum(axis=1).sort_values(ascending=False, kind="stable").index]
-    figure, axis = subplots(figsize=(PAGE, 1 + 1.2 * ROW * len(shares)))
+    figure, axis = subplots(figsize=(PAGE, 1.3 + 1.2 * ROW * len(shares)))
     if len(shares):
-        look = {"color": CAUSE_COLORS, "legend": False, "xlabel": "wrong answers, %"}
+        look = {"color": colors, "legend": False, "xlabel": "wrong answers, % of all"}
         shares.plot.barh(ax=axis, stacked=True, width=0.8, xlim=(0, 100), ylabel="", **look)
     axis.grid(False, axis="y")
     return finish(figure, title, axis.containers)
@@ -222,23 +225,27 @@ def draw_lines(
     **look: object,
 ) -> Figure:
     """The column `mean`, in percent, against the column `x`, with a band from `low` to `high`.
-    `part`: a column whose values split a line. `look`: of the axes, such as xlabel.
+    `part`: a column whose values split a line. `look`: of the axes, such as xlabel. The names of the
+    lines stand right of the last panel that has them all, where these end.
     """
-    names = list(dict.fromkeys(table[line]))
-    are_systems = set(names) <= {*all_systems()}
-    colors = [family_of(name)[1] for name in names] if are_systems else cycle(LINE_COLORS)
-    drawn = zip(names, colors, cycle(SHAPES))
-    looks = {name: {"color": color, "marker": shape} for name, color, shape in drawn}
-    figure, panels = make_panels(table, panel, 1.9, across=3)
+    are_systems, looks = {*table[line]} <= {*all_systems()}, {}
+    for name, color, shape in zip(dict.fromkeys(table[line]), cycle(LINE_COLORS), cycle(SHAPES)):
+        looks[name] = {"color": family_of(name)[1] if are_systems else color, "marker": shape}
+    figure, panels = make_panels(table, panel, 1.9, across=4)
     for axis, rows in panels:
         for (name, *_), points in rows.groupby([line, part] if part else [line], sort=False):
-            axis.plot(points[x], points["mean"], markersize=3.5, **looks[name])
+            axis.plot(points[x], points["mean"], markersize=3.5, label=name, **looks[name])
             if "low" in points:
                 band = {"color": looks[name]["color"], "alpha": 0.13}
                 axis.fill_between(points[x], points["low"], points["high"], **band)
         axis.set(**{"xlabel": x, "ylabel": label, "ylim": (-3, 103)} | look)
-    handles = [Line2D([], [], label=str(name), **look) for name, look in looks.items()]
-    return finish(figure, title, handles)
+    axis, at = max((a for a, _ in panels[::-1]), key=lambda a: len(a.lines)), float("-inf")
+    ends = {line.get_label(): line.get_ydata()[-1] for line in axis.lines}
+    for name, y in sorted(ends.items(), key=itemgetter(1)):
+        at = max(at + 0.1 * axis.get_ylim()[1], y)  # no two names overlap
+        place = (1, at), (4, 0), ("axes fraction", "data"), "offset points"
+        axis.annotate(name, *place, va="center", color=looks[name]["color"])
+    return finish(figure, title)
 
 
 def draw_tree(nodes: Sequence[Node], title: str) -> Figure:
@@ -254,19 +261,21 @@ def draw_tree(nodes: Sequence[Node], title: str) -> Figure:
     figure, axis = subplots(figsize=(PAGE, 1 + 0.75 * high))
     letters = int(104 / max(len(rounds), 3))
     for node, place in zip(nodes, places, strict=True):
+        color, said = FEEDBACK[node.feedback]
         mark = f"[{node.mark}] " if node.mark else ""
-        extracted = f" (retrieved: {node.found or 'nothing'})" if node.feedback else ""
+        extracted = f" ({said}: {node.found or 'nothing'})" if node.feedback else ""
         lines = mark + node.query, f"→ {node.answer or '?'}{extracted}"
         text = "\n".join(fill(line, letters, max_lines=3) for line in lines)
-        box = {"boxstyle": "round", "facecolor": FEEDBACK[node.feedback][0]}
+        box = {"boxstyle": "round", "facecolor": color}
         box |= CORRECT if node.mark else {"edgecolor": "0.5", "linewidth": 0.8}
         box["linestyle"] = "-" if node.passage else ":"
         look = {"ha": "center", "va": "center", "fontsize": 7, "zorder": 3}
         axis.text(*place, text, bbox=box, **look)
         if node.after is not None:
             axis.plot(*zip(places[node.after], place, strict=True), color="0.5", zorder=1)
-    handles = [Patch(color=color, label=label) for color, label in FEEDBACK.values()]
-    handles.append(Patch(facecolor="none", label="on the correct path", **CORRECT))
+    dotted = {"edgecolor": "0.5", "linestyle": ":", "label": "not compared with a passage"}
+    green = {"label": "on the correct path, whose marks [1] the answer refers to"} | CORRECT
+    handles = [Patch(facecolor="none", **look) for look in (green, dotted)]
     axis.set(xlim=(-0.52, max(1, len(rounds)) - 0.48), ylim=(0.5 - high, 0.5))
     axis.set_axis_off()
     if not nodes:

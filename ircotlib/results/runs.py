@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
 
 import pandas as pd
 
@@ -117,7 +116,7 @@ def with_reported(
     ours: pd.DataFrame,
     reported: pd.DataFrame,
     model: str = "Flan-T5-XXL",
-    others: Mapping[str, str] = MappingProxyType({}),
+    others: Mapping[str, str] = {},
 ) -> pd.DataFrame:
     """Our means, with the paper's value of a model in `reported`, and then the paper's own rows.
     `others`: for some of our models, another model of the paper to compare them with.

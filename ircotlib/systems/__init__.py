@@ -25,7 +25,7 @@ ANSWER, RECALL = "answer", "recall"
 SETS, EXAMPLES = "sets", "examples"  # what prompts show
 # families of systems, by how they look for paragraphs; plug-ins that name none are in OWN
 CLOSED, ONCE, STEPWISE = "no retrieval", "one retrieval", "step by step"
-CHAINED, OWN = "SearChain", "own"
+CHAINED, OWN = "SearChain", "other"
 FAMILIES = ("hotpotqa", "multihop", "strategyqa", "slotfilling", "fever", "eli5")  # of data sets
 DRAWN = ("n", "votes", "queries")  # keywords of programs: how many texts are sampled at a time
 

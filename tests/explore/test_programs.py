@@ -1,16 +1,8 @@
 """Programs that are written in a cell are tried on questions."""
 
-from ircotlib import (
-    Generate,
-    Paragraph,
-    Prediction,
-    Question,
-    Retrieve,
-    Sample,
-    read_parameters,
-    setup_of_functions,
-)
+from ircotlib import Generate, Paragraph, Prediction, Question, Retrieve, Sample, setup_of_functions
 from ircotlib.explore.ask import try_program
+from ircotlib.parameters import read_parameters
 
 PAGES = {"Rome": "Rome is a city in Italy.", "Oslo": "Oslo is a city in Norway."}
 QUESTIONS = [
@@ -19,7 +11,7 @@ QUESTIONS = [
 ]
 
 
-def test_the_last_prompt_and_the_score_are_printed(capsys):
+def test_the_steps_and_the_score_are_printed(capsys):
     def retrieve(query, k):
         pages = [Paragraph(title, title, text) for title, text in PAGES.items() if title in query]
         return pages[:k]
@@ -33,15 +25,17 @@ def test_the_last_prompt_and_the_score_are_printed(capsys):
         return Prediction(place)
 
     assert try_program(setup, read, QUESTIONS) == 50
-    shown = "Repeat: Rome is a city in Italy\n    → Italy\n\nread: f1 50.0%, 2 questions\n"
-    assert capsys.readouterr().out == shown
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "1. the model writes → shown", "2. looks up “Where is Rome?” → Rome",
+        "3. the model writes → Italy", "read answers: Italy", "", "read: f1 50.0%, 2 questions",
+    ]  # fmt: skip
 
     def vote(question):
         drawn = yield Sample("Say Italy", n=2)
         return Prediction(drawn[0].text)
 
     assert try_program(setup, vote, QUESTIONS[1:]) == 0
-    assert "Say Italy\n    → Italy\n    → Italy\n" in capsys.readouterr().out
+    assert "drawn 2 times → Italy · Italy\n" in capsys.readouterr().out
 
     def say(question):
         return Prediction("Italy")

@@ -195,10 +195,10 @@ def test_a_claim_is_printed_with_the_data_sets_on_which_it_holds():
     turned = dict(zip(FORTY, reversed(FORTY.values())))
     runs = [runs_of(), runs_of(turned, dataset="musique"), runs_of(dataset="iirc")]
     head, _, line = conclude_claims(compare_claims(pd.concat(runs))).splitlines()
-    assert head.startswith("Exact paired tests, uncorrected")
+    assert head.startswith("Exact paired tests on each data set, uncorrected")
     assert line == (
-        "- **IRCoT QA > OneR QA** (f1): holds on HotpotQA, IIRC (+50.0); "
-        "does not hold on MuSiQue (-50.0)"
+        "- IRCoT QA answers -50 to 50 points better than OneR QA "
+        "(holds in 2, does not hold in 1 of 3 tests)."
     )
     none = compare_claims(scored("NoR QA", [1]))
     assert conclude_claims(none) == "No two of these systems are compared by a paper."

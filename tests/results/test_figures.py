@@ -74,11 +74,13 @@ def test_a_line_for_each_system_through_models_of_one_style():
     [axis] = figure.axes
     assert [list(line.get_ydata()) for line in axis.lines] == [[20, 60], [40]] * 2
     assert (axis.get_xlabel(), axis.get_ylabel()) == ("model", "F1, %")
-    assert legend(figure) == ["OneR QA", "IRCoT QA"]
+    names = {text.get_text(): text.xy[1] for text in axis.texts}  # beside the last marks
+    assert names == {"OneR QA": 40, "IRCoT QA": pytest.approx(50.3)}
     shapes = {line.get_marker() for line in axis.lines}
     assert len(shapes) == 2  # lines differ in more than their colour
     other = draw_lines(table.assign(k=1), "By size", "F1, %", "k", line="style", ylim=(0, 50))
-    assert legend(other) == ["flan_t5", "codex"] and other.axes[0].get_ylim() == (0, 50)
+    assert texts(other.axes[0].texts) == ["codex", "flan_t5"]  # the lowest first
+    assert other.axes[0].get_ylim() == (0, 50)
 
 
 MEANS = {"retriever": "BM25", "system": ["CoT", "SearChain", "DSP"], "mean": [5.0, 9.0, 5.0]}
@@ -120,10 +122,10 @@ def test_a_tree_has_a_column_a_chain_that_begins_below_the_node_with_the_feedbac
     assert places == [(0, 0), (0, -1), (0, -2), (1, -2), (1, -3)]
     assert [*nodes] == [
         "[1] In which country was Grieg born? → Norway",
-        "[2] What is its capital? → Bergen (retrieved: Oslo)",
+        "[2] What is its capital? → Bergen (corrected: Oslo)",
         "How many live in Bergen? → 300,000",
         "What is its capital? → Oslo",
-        "[3] How many of $5 or 6$ live in Oslo? → ? (retrieved: nothing)",
+        "[3] How many of $5 or 6$ live in Oslo? → ? (completed: nothing)",
     ]
     boxes = [text.get_bbox_patch() for text in nodes.values()]
     assert [box.get_linestyle() for box in boxes] == ["-", "-", ":", ":", "-"]
