@@ -1,9 +1,9 @@
 """Runs a real model on real questions, through systems of both papers: python -m bench.real_anchor
 --set model=NAME --set server=URL --set data_dir=FOLDER
 
-Writes figures/real_anchor.csv, means with intervals by data set (and of "all"), system and measure,
-with a picture of all; and real_anchor_compared.csv, exact paired tests (`compare`). Replies are
-cached: if interrupted, the same command resumes.
+Writes figures/real_anchor.csv, means with intervals by data set (and of "all"), system and measure;
+and real_anchor_compared.csv, exact paired tests (`compare`). Replies are cached: to resume, run it
+again.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
 from ircotlib.experiment.compare import run_system
 from ircotlib.experiment.runs import Run, read_predictions
@@ -22,7 +21,7 @@ from ircotlib.options import add_profile, new_parser, parse_changes
 from ircotlib.papers.claims import EQUAL_WITHIN
 from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.results import statistics
-from ircotlib.results.figures import draw_dots, save_figure
+from ircotlib.results.figures import save_figure
 from ircotlib.systems import SEARCHAIN, choose_systems
 from ircotlib.text import answer_from_chain
 
@@ -146,23 +145,6 @@ def compare(answers: pd.DataFrame) -> pd.DataFrame:
     return table.assign(verdict=np.where(table["p"] < statistics.LEVEL, better, undecided)).round(4)
 
 
-def draw(table: pd.DataFrame) -> Figure:
-    """Recall and cover-EM of each system on all data sets together (`measure`)."""
-    drawn = table[(table["dataset"] == ALL) & table["metric"].isin(["recall", "cover_em"])]
-    sets = [name for name in table["dataset"].unique() if name != ALL]
-    named = " and ".join(sets) if len(sets) < 3 else f"{len(sets)} data sets"
-    drawn = drawn.assign(row=drawn["system"], system=drawn["system"].str.partition(", ")[0])
-    return draw_dots(drawn, f"Real questions: {named}", "mean, %", "metric", "row")
-
-
-def find(compared: pd.DataFrame) -> str:
-    """The finding below the picture, of `compare`'s table."""
-    rows = compared[compared["metric"] == "recall"].itertuples()
-    gains = [f"{row.a} {row.difference:+.1f} (p = {row.p_holm:.3f})" for row in rows]
-    said = "Recall minus that of one retrieval with as many paragraphs, in points"
-    return f"{said}: {', '.join(gains)}."
-
-
 def main() -> None:
     parser = new_parser(__doc__)
     add_profile(parser, "sample")
@@ -170,11 +152,8 @@ def main() -> None:
     changes = parse_changes(options.set)
     p = read_parameters(options.profile, changes).change(**FIXED | changes)
     answers = pd.concat([run_dataset(p, name) for name in p.datasets], ignore_index=True)
-    table = measure(answers)
-    compared = compare(answers)
-    about = f"{find(compared)}\n{statistics.describe(answers, p.profile)}"
-    save_figure(draw(table), table, NAME, p, about)
-    save_figure(None, compared, f"{NAME}_compared", p)
+    save_figure(None, measure(answers), NAME, p)
+    save_figure(None, compare(answers), f"{NAME}_compared", p)
 
 
 if __name__ == "__main__":

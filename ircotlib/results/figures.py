@@ -190,10 +190,9 @@ def draw_means(means: pd.DataFrame, apart: pd.DataFrame, title: str) -> Figure:
     for y in (rows["p_holm"].to_numpy() >= LEVEL).nonzero()[0]:
         for axis in (left, right):
             axis.axhspan(y - 0.5, y + 0.5, color=BAND, linewidth=0, zorder=0)
-    marks = (
-        [Line2D([], [], label="with right replies", **GOLD)] if rows["gold"].notna().any() else []
-    )
-    marks += [Line2D([], [], label="chance", **CHANCE)] if sets else []
+    marks = [Line2D([], [], label="chance", **CHANCE)] if sets else []
+    if rows["gold"].notna().any():
+        marks.append(Line2D([], [], label="with right replies", **GOLD))
     marks.append(Patch(color=BAND, label="no significant difference from SearChain"))
     return finish(figure, title, [*_explain(rows), *marks])
 
@@ -225,8 +224,8 @@ def draw_lines(
     **look: object,
 ) -> Figure:
     """The column `mean`, in percent, against the column `x`, with a band from `low` to `high`.
-    `part`: a column whose values split a line. `look`: of the axes, such as xlabel. The names of the
-    lines stand right of the last panel that has them all, where these end.
+    `part`: a column whose values split a line. `look`: of the axes, such as xlabel. The lines'
+    names stand right of the last panel that has them all, where these end.
     """
     are_systems, looks = {*table[line]} <= {*all_systems()}, {}
     for name, color, shape in zip(dict.fromkeys(table[line]), cycle(LINE_COLORS), cycle(SHAPES)):
