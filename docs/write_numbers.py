@@ -26,8 +26,8 @@ def classes() -> str:
     table = table[~table["system"].isin(PARTS)]
     ranges = table.groupby("class")["mean"].agg(["min", "max"]).round().astype(int)
     texts = {name: f"{row['min']} to {row['max']}%" for name, row in ranges.iterrows()}
-    said = f"Those that do answer {texts[AGAIN]} of the questions, those that {ONCE}"
-    return f"{said} {texts[ONCE]}, and those that {NEVER} {texts[NEVER]}."
+    said = f"They answer {texts[AGAIN]} of the questions. Systems that {ONCE} answer {texts[ONCE]}"
+    return f"{said}, and systems that {NEVER} {texts[NEVER]}."
 
 
 def verdicts(paper: str) -> str:
