@@ -27,7 +27,7 @@ def test_the_losses_fall_and_made_up_tokens_weigh_less():
     training, [batch, *_] = start_agent(recipe), draw_chunk(3, recipe)
     parts = [learn_agent(training, batch, 0.005) for _ in range(12)]
     # another value means that the model, its transcripts or its losses have changed
-    assert sum(parts[0].values()) == pytest.approx(21.754, rel=1e-2)
+    assert sum(parts[0].values()) == pytest.approx(19.037, rel=1e-2)
     assert parts[-1]["writing"] < 0.8 * parts[0]["writing"]
     assert parts[-1]["looking"] < parts[0]["looking"]
     assert set(parts[0]) - PARTS == {"writing", "looking"}
