@@ -4,9 +4,7 @@ from collections.abc import Sequence
 
 
 def ask(backend, requests: Sequence) -> list[str | Exception]:
-    """The replies of a backend in the order of the requests, each given exactly once, in batches if
-    the backend chooses them.
-    """
+    """A backend's replies in the order of the requests, each given once, in its batches if any."""
     replies, waiting = {}, list(range(len(requests)))
     while waiting:
         asked = [requests[index] for index in waiting]

@@ -1,6 +1,4 @@
-"""Questions and corpora brought in from tables, JSON lines and texts; what real models wrote:
-tests/results/test_imports.py.
-"""
+"""Questions and corpora imported from tables, JSON lines and texts."""
 
 import json
 

@@ -1,6 +1,4 @@
-"""The encyclopedia of the laboratory and its questions: deterministic, consistent, and disjoint
-from the training worlds.
-"""
+"""The laboratory: deterministic, consistent, and disjoint from the training worlds."""
 
 import pytest
 

@@ -13,6 +13,8 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from ircotlib.files import MODELS
 from ircotlib.models.causal import can_reuse
+from ircotlib.parameters import read_parameters
+from training.agent import gold
 from training.agent.draw_transcripts import LESSONS, Play
 from training.agent.lessons import draw_lesson
 from training.agent.stages import by_stage, draw_turns, judge_plays, share_right
@@ -55,3 +57,12 @@ def test_it_knows_the_facts_it_was_taught(model):
     rng = random.Random(3)
     lessons = judge_plays(model, [Play(draw_lesson(rng), "lesson") for _ in range(12)])
     assert mean(turn.right for turn in lessons) > 0.5
+
+
+def test_with_right_replies_the_programs_answer_as_kept(monkeypatch):
+    systems = {name: gold.taught_systems()[name] for name in ("Self-Ask", "CoT")}
+    monkeypatch.setattr(gold, "taught_systems", lambda: systems)
+    p = read_parameters("mini")
+    table = gold.answer_with_gold(p.change(head_to_head=["trex", "eli5"]))
+    kept = pd.read_csv(FOLDER / "gold.csv").merge(table, on=["dataset", "system"])
+    assert len(kept) == 2 and kept["gold_x"].equals(kept["gold_y"])

@@ -1,6 +1,4 @@
-"""Training examples: prompts are those of the systems, copies and places are correct, and nothing
-has to be guessed.
-"""
+"""Training examples: the systems' prompts, correct copies and places, and nothing to guess."""
 
 import random
 from functools import cache

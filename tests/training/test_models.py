@@ -121,9 +121,7 @@ def redraw(world: World, seed: int) -> World:
 
 
 def walk(world: World, riddle: Riddle) -> list[str]:
-    """The subjects of a chain's steps in another world, then the answer; shorter if a relation is
-    missing there.
-    """
+    """The subjects of a chain in another world, then the answer; shorter if a relation lacks."""
     names = [riddle.facts[0].subject]
     for _, relation in riddle.facts:
         entity = world.entities.get(names[-1])

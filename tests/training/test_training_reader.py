@@ -1,6 +1,4 @@
-"""The training of the extractive reader: its examples, its losses, resuming after a kill; and how
-well the shipped one reads.
-"""
+"""The extractive reader's training: examples, losses, resuming; and how well it reads."""
 
 import random
 

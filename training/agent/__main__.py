@@ -1,7 +1,7 @@
-"""Trains the agent, the causal model that plays every system: python -m training.agent --out FOLDER
+"""Trains the agent, the model that all systems can ask: python -m training.agent --out FOLDER
 
-It learns from transcripts: the systems' own programs, played on training worlds with the replies
-that it should give. A checkpoint is written every two minutes and at Ctrl-C; the same command
+It learns from transcripts: the systems' own programs, run on training worlds with the replies that
+it should give. A checkpoint is written every two minutes and at Ctrl-C; the same command
 resumes from it. At the end, the folder holds a plain model with its tokenizer, training.json (how
 it was made) and training.jsonl (the training curves).
 """

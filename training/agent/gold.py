@@ -13,7 +13,7 @@ from ircotlib.datasets import find_dataset, score
 from ircotlib.experiment.setup import open_dataset
 from ircotlib.files import write_table
 from ircotlib.options import new_parser
-from ircotlib.parameters import read_parameters
+from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.results.head_to_head import TEXTS, for_head_to_head
 from training.agent.draw_transcripts import play_turns, taught_systems
 from training.agent.lessons import known_facts
@@ -27,15 +27,15 @@ SETTINGS = {  # right replies need no votes; K, where a system has no number of 
 APART = "Auto-CoT"  # its program takes the examples that another one writes
 
 
-def answer_with_gold(profile: str = "mini") -> pd.DataFrame:
+def answer_with_gold(p: Parameters) -> pd.DataFrame:
     """By data set and system, the share of the head to head's `n` test questions that are answered
     right, in percent (`gold`). The reader knows by heart what the agent was taught.
     """
-    p, rows = for_head_to_head(read_parameters(profile)), []
-    for dataset in p.datasets:
+    rows = []
+    for dataset in for_head_to_head(p).datasets:
         if (measure := find_dataset(dataset).covering) == TEXTS:
             continue
-        made, questions = make_dataset(dataset), open_dataset(p, dataset)[1]
+        made, questions = make_dataset(dataset), open_dataset(for_head_to_head(p), dataset)[1]
         library, riddles = Library(made.world, missed=0), {r.text: r for r in made.riddles}
         for name, system in tqdm(taught_systems().items(), desc=dataset):
             right = []
@@ -51,7 +51,8 @@ def answer_with_gold(profile: str = "mini") -> pd.DataFrame:
 def main() -> None:
     parser = new_parser(__doc__)
     parser.add_argument("folder", type=Path, help="folder of the agent: writes its gold.csv")
-    write_table(parser.parse_args().folder / "gold.csv", answer_with_gold())
+    folder = parser.parse_args().folder
+    write_table(folder / "gold.csv", answer_with_gold(read_parameters("mini")))
 
 
 if __name__ == "__main__":
