@@ -70,7 +70,7 @@ def chain_of(reading: str, thoughts: Sequence[str], reader: str) -> str:
 
 
 def draw_items(p: Parameters, experiment: str, judged: Callable) -> list[Item]:
-    """What is to be judged of the test runs, in random order: `p.judged` questions of each data
+    """The texts to judge from the test runs, in random order: of `p.judged` questions of each data
     set. `judged(about, row, find)`: text, sentences, paragraphs, number of facts.
     """
     items = []

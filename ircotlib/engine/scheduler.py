@@ -41,14 +41,14 @@ def run(
     """Run programs, by question id, to their ends; return their outcomes, and their COSTS by class
     of request.
 
-    A backend has `answers`, the class of the requests it serves, or a tuple of classes;
-    `fingerprint`, which changes whenever its replies could, or None if they depend on more than the
-    request, and are not stored; `answer(requests)`, for requests of one class, which yields pairs
-    (index, reply) with a JSON string, or with the Exception of a request that failed; and
-    `decode(string)`, which makes the reply for the program. If it chooses its own batches it has
-    `take(requests)`, which returns the indices of those to answer next. If its k best paragraphs
-    are always the first of more, it may have a `depth`: a retrieval of fewer is answered and cached
-    as one of `depth` paragraphs. A reply to Generate or Sample has "prompt_tokens" and "tokens".
+    A backend has
+    - `answers`: the class of the requests that it answers, or a tuple of classes;
+    - `fingerprint`: a text that changes whenever its replies may change; None: none is stored;
+    - `answer(requests)`: for requests of one class, yields pairs (index, reply): a JSON string, or
+      the Exception of a request that failed; of Generate, with "prompt_tokens" and "tokens";
+    - `decode(string)`: the reply as the program gets it;
+    - perhaps `take(requests)`: the indices of the requests to answer next, as one batch;
+    - perhaps `depth`: a retrieval of fewer paragraphs is answered and cached as one of `depth`.
     `progress(ended, total)` is called after every batch. `note`: what traces keep of each step.
 
     If a request fails, only its question fails: RuntimeError, with question and request, is raised

@@ -121,7 +121,7 @@ def text_of(value: object) -> str:
 
 
 def mean_log_probability(logs: object, text: str, kept: str) -> float | None:
-    """That of the tokens of the kept part of a text; None if they do not spell it or one is odd."""
+    """The mean over the tokens of the kept part; None if they do not spell it, or one is odd."""
     try:
         if "content" in logs:  # of a chat
             tokens = [(token["token"], token["logprob"]) for token in logs["content"]]

@@ -93,16 +93,15 @@ def compare_claims(scores: pd.DataFrame, by: Sequence[str] = ("dataset",)) -> pd
 
 
 def judge_claims(paper: str, values: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The table of a paper's claims with their verdicts, and that of the comparisons that they
-    consist of: a row for each pair of sides at each place. `values`: columns VALUES. What was not
-    measured is in neither table.
+    """Two tables: a paper's claims with their verdicts, and their comparisons, a row for each pair
+    of sides at each place. `values`: columns VALUES. What was not measured is in neither.
 
-    A claim holds if all its comparisons do (p is the largest), and does not if one is refuted (p is
-    the smallest of those against it, times the number of all). p is exact and two-sided; `p_holm`,
-    which is corrected for all counted claims, or comparisons, of the paper, decides. If it leaves
-    them open, they are equal if two one-sided tests at the 5% level, uncorrected, show a difference
-    of less than 3 points (`is_equal`), for a claim in each comparison; unless they are not in
-    points, are not paired, or have a margin.
+    A claim holds if all its comparisons hold; its p is the largest of theirs. It does not hold if
+    one is refuted; its p is the smallest of those against it, times the number of comparisons. p is
+    exact and two-sided. `p_holm`, corrected for all counted claims or comparisons of the paper,
+    decides. An open comparison is equal if two one-sided tests at the 5% level, uncorrected, show a
+    difference of less than 3 points (`is_equal`); an open claim, if all its comparisons are. This
+    is not tested where they are not in points, are not paired, or have a margin.
     """
     rows = [row for claim in read_claims(paper).itertuples() for row in _test(claim, values)]
     table = pd.DataFrame(rows, columns=None if rows else [*ABOUT, "verdict"])

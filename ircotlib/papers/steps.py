@@ -156,10 +156,10 @@ def answer_given_parts(
 
 def compare_forms(setup: Setup, knows: pd.Series) -> pd.DataFrame:
     """One row per question, panel and i: whether the question is answered right when the model must
-    know the last i parts by heart (SearChain Figure 10). The other parts are in the prompt, in
-    panel "a" with their answers. Only those questions are asked of which the model answers the last
-    i parts (panel "a", S_i), or all parts (panel "b", S_all), right. `knows`: which parts it
-    answers right (`ask_questions`).
+    know its last i parts by heart (SearChain Figure 10). The prompt has the other parts: in panel
+    "a" with their answers, in "b" without. Panel "a" has the questions whose last i parts the model
+    answers right (S_i), "b" those of which it does all (S_all). `knows`: whether it answers a part
+    right (`ask_questions`).
     """
     [system] = choose_systems(["Least-to-Most"])
     options = {"write": setup.prompt("solve", system=system), **setup.tokens(system)}
