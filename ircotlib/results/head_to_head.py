@@ -111,11 +111,12 @@ def compare_means(runs: pd.DataFrame) -> pd.DataFrame:
     """
     of_datasets = runs.groupby("dataset", sort=False)
     scores = [_by_system(rows, measures_of(dataset)[0]) for dataset, rows in of_datasets]
-    systems = pd.concat(scores, join="inner").columns if scores else []
+    joined = pd.concat(scores, join="inner") if scores else pd.DataFrame()
+    systems = joined.columns
     scores = [100 * of_dataset[systems] for of_dataset in scores]
-    joined = pd.concat(scores) if scores else pd.DataFrame()
-    same = {b: a for a, b in combinations(systems, 2) if joined[a].equals(joined[b])}
     table, rival = pd.DataFrame(index=systems, columns=CERTAIN, dtype=float), RIVALS["searchain"]
+    pairs = [(a, b) for a, b in combinations(systems, 2) if b != rival]  # SearChain itself stays
+    same = {b: a for a, b in pairs if joined[a].equals(joined[b])}
     if scores:
         table[["low", "high"]] = _interval(scores)
     if rival in systems and len(systems) > 1:

@@ -137,11 +137,16 @@ def judge_turns(play: Play, encoded: EncodedTranscript, right: list[bool]) -> It
             yield JudgedTurn(*about, len(bearing), sum(bearing), all(judged) if judged else None)
 
 
+def count_right(turns: Sequence[JudgedTurn]) -> dict[str, tuple[int, int]]:
+    """How many bearing tokens (`right`) and verdicts of turns are right, and of how many."""
+    verdicts = [turn.verdict for turn in turns if turn.verdict is not None]
+    tokens = sum(turn.found for turn in turns), sum(turn.bearing for turn in turns)
+    return {"right": tokens, "verdicts_right": (sum(verdicts), len(verdicts))}
+
+
 def share_right(turns: Sequence[JudgedTurn]) -> float:
     """The share of bearing tokens that are right or, if less, of verdicts."""
-    verdicts = [turn.verdict for turn in turns if turn.verdict is not None]
-    share = sum(turn.found for turn in turns) / max(1, sum(turn.bearing for turn in turns))
-    return min(share, sum(verdicts) / len(verdicts)) if verdicts else share
+    return min((hits / n for hits, n in count_right(turns).values() if n), default=0.0)
 
 
 def by_stage(judged: Sequence[JudgedTurn]) -> dict[str, list[JudgedTurn]]:
@@ -160,11 +165,8 @@ def tabulate_gate(judged: Sequence[JudgedTurn]) -> pd.DataFrame:
     for stage, turns in by_stage(judged).items():
         for dataset in ("all", *STYLES):
             some = [turn for turn in turns if dataset in ("all", turn.dataset)]
-            verdicts = [turn.verdict for turn in some if turn.verdict is not None]
-            counts = {"right": (sum(t.found for t in some), sum(t.bearing for t in some))}
-            counts |= {"verdicts_right": (sum(verdicts), len(verdicts))}
             row = {"stage": stage, "dataset": dataset, "turns": len(some)}
-            for name, (hits, n) in counts.items():
+            for name, (hits, n) in count_right(some).items():
                 low, high = binomtest(hits, n).proportion_ci() if n else (nan, nan)
                 shares = hits / n if n else nan, low, high
                 row |= {f"{name}_n": n} | dict(
