@@ -3,8 +3,8 @@ bench. Writes figures/bench_batching.csv.
 
 It answers the same questions of the laboratory in several ways: all in full batches, and one after
 another, as the papers' released programs do; a causal model also reads every prompt whole, or the
-prefix that a batch shares once, or no prefix twice. It measures CPU seconds of one
-thread, from empty call caches: expect the ratios to be similar on other machines.
+prefix that a batch shares once, or no prefix twice. It measures CPU seconds of one thread, from
+empty call caches: expect the ratios to be similar on other machines.
 """
 
 import time
@@ -96,11 +96,9 @@ def measure_batching() -> pd.DataFrame:
     """Full batches against one question at a time."""
     name, questions = T5
     p = read_parameters("mini", {"model": name, "dev": 0, "test": questions})
-    setup = open_setup(p, DATASET, "setup")
-    build = program_of(setup, all_systems()[SYSTEM], k=K, m=M)
-    make_model = partial(LocalModel, name)
+    setup, make_model = open_setup(p, DATASET, "setup"), partial(LocalModel, name)
     ways = {"full batches": (make_model, questions), "one at a time": (make_model, 1)}
-    return measure(setup, SYSTEM, build, ways)
+    return measure(setup, SYSTEM, program_of(setup, all_systems()[SYSTEM], k=K, m=M), ways)
 
 
 def measure_reading(name: str, questions: int) -> list[pd.DataFrame]:

@@ -1,9 +1,8 @@
 """Runs a real model on real questions, through systems of both papers: python -m bench.real_anchor
 --set model=NAME --set server=URL --set data_dir=FOLDER
 
-Writes figures/real_anchor.csv, means with intervals by data set (and of "all"), system and measure;
-and real_anchor_compared.csv, exact paired tests (`compare`). Replies are cached: to resume, run it
-again.
+Writes figures/real_anchor.csv (`measure`), real_anchor_compared.csv (`compare`) and
+data/real_found.csv (`count_found`). Replies are cached: to resume, run it again.
 """
 
 from collections.abc import Iterator
@@ -16,9 +15,11 @@ import pandas as pd
 from ircotlib.experiment.compare import run_system
 from ircotlib.experiment.runs import Run, read_predictions
 from ircotlib.experiment.setup import Setup, open_setup
+from ircotlib.files import SHIPPED, write_table
 from ircotlib.metrics import paragraph_recall
 from ircotlib.options import add_profile, new_parser, parse_changes
 from ircotlib.papers.claims import EQUAL_WITHIN
+from ircotlib.papers.steps import SENTENCES, find_gold
 from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.results import statistics
 from ircotlib.results.figures import save_figure
@@ -39,16 +40,15 @@ MOST_TOKENS = 128  # of a generation of SearChain's systems, fewer than in its p
 RANKED = 15  # paragraphs of OneR
 SHOWN = "right, all gold paragraphs shown"
 ROUNDED = ["mean_a", "mean_b", "difference", "low", "high"]
-COMPARED = ["dataset", "metric", "a", "b", "n", "unshared", *ROUNDED[:2], "wins", "losses"]
-COMPARED += [*ROUNDED[2:], "p", "equal"]
+COMPARED = "dataset metric a b n unshared mean_a mean_b wins losses difference low high p equal"
 MEASURES = ("recall", "f1", "cover_em", "parsed", SHOWN)
 BY = ("model", "dataset", "system")
 
 
 def run_dataset(p: Parameters, dataset: str) -> pd.DataFrame:
     """Run SYSTEMS, or those that `p` names, on a data set; then OneR QA with as many paragraphs as
-    IRCoT QA has collected for each question. Return the rows of `read_predictions`, and whether the
-    reply was `parsed`; and the recall that OneR has with as many paragraphs as the others.
+    IRCoT QA has for each question. Return the rows of `read_predictions`, whether the reply was
+    `parsed`, and the recall of OneR with as many paragraphs as the others.
     """
     setup, names = open_setup(p, dataset, NAME), p.systems or SYSTEMS
     tables = {name: run_one(setup, name) for name in names}
@@ -92,8 +92,8 @@ def read_as_many(p: Parameters, dataset: str, counts: pd.Series) -> Iterator[pd.
 
 
 def measure(answers: pd.DataFrame) -> pd.DataFrame:
-    """The means of MEASURES with their intervals, exact for shares, by data set and of all, by
-    measure and system; beside them, how many `paragraphs` a question each system collected.
+    """The means of MEASURES with their intervals, exact for shares, by data set and of "all", by
+    system; beside them, how many `paragraphs` a question each system collected.
     """
     answers = pd.concat([answers, answers.assign(dataset=ALL)])
     retrieving = answers[~answers["system"].isin(CLOSED)]
@@ -106,16 +106,15 @@ def measure(answers: pd.DataFrame) -> pd.DataFrame:
     table = table.join(paragraphs, on=["dataset", "system"])
     for column in ("system", "metric", "dataset"):
         order = MEASURES if column == "metric" else order_of(answers[column])
-        keys = {"by": column, "key": lambda names, order=order: names.map([*order].index)}
-        table = table.sort_values(**keys, kind="stable", ignore_index=True)
+        place = lambda names, order=order: names.map([*order].index)  # noqa: E731
+        table = table.sort_values(column, key=place, kind="stable", ignore_index=True)
     return table
 
 
 def order_of(names: pd.Series) -> list[str]:
     """The names in their order; OneR with as many paragraphs as a system below that system."""
     seen = list(dict.fromkeys(names))
-    pairs = [[name, AS_MANY + name] for name in seen if not name.startswith(AS_MANY)]
-    return [name for pair in pairs for name in pair if name in seen]
+    return sorted(seen, key=lambda name: seen.index(name.removeprefix(AS_MANY)))
 
 
 def compare(answers: pd.DataFrame) -> pd.DataFrame:
@@ -138,11 +137,28 @@ def compare(answers: pd.DataFrame) -> pd.DataFrame:
         row += [(difference >= statistics.SAME).sum(), (difference <= -statistics.SAME).sum()]
         row += statistics.paired_difference(both["a"], both["b"])
         rows.append([*row, statistics.is_equal(difference)])
-    table = pd.DataFrame(rows, columns=COMPARED)
+    table = pd.DataFrame(rows, columns=COMPARED.split())
     better = np.where(table["difference"] > 0, "a is better", "b is better")
     undecided = np.where(table["equal"], EQUAL_WITHIN, "cannot tell")
     table = table.round(dict.fromkeys(ROUNDED, 2)).assign(p_holm=statistics.holm(table["p"]))
     return table.assign(verdict=np.where(table["p"] < statistics.LEVEL, better, undecided)).round(4)
+
+
+def count_found(p: Parameters, table: pd.DataFrame) -> pd.DataFrame:
+    """Of how many questions a reader without mistakes could find all gold paragraphs, with as many
+    queries and paragraphs as IRCoT QA had; and of how many it did, and was right. `table`: that of
+    `measure`.
+    """
+    rows, kept = [], table.set_index(["metric", "system", "dataset"])
+    k, most = p.ircot_k[0], p.max_steps  # the first query is the question, the others sentences
+    for name in p.datasets:
+        setup = open_setup(p, name, "found", with_model=False)
+        asked = [replace(question, steps=question.steps[: most - 1]) for question in setup.test]
+        seek = lambda *at: [page for page, _ in setup.retriever.search(*at)]  # noqa: E731
+        best = [find_gold(q, seek, k, SENTENCES, cap=k * most)["found"] for q in asked]
+        n, share = kept.loc[(SHOWN, "IRCoT QA", name), ["n", "mean"]]
+        rows.append((name, len(best), round(sum(best)), round(n), round(n * share / 100)))
+    return pd.DataFrame(rows, columns=["dataset", "n", "could_be_found", "found", "right"])
 
 
 def main() -> None:
@@ -152,8 +168,9 @@ def main() -> None:
     changes = parse_changes(options.set)
     p = read_parameters(options.profile, changes).change(**FIXED | changes)
     answers = pd.concat([run_dataset(p, name) for name in p.datasets], ignore_index=True)
-    save_figure(None, measure(answers), NAME, p)
+    save_figure(None, table := measure(answers), NAME, p)
     save_figure(None, compare(answers), f"{NAME}_compared", p)
+    write_table(SHIPPED / "data" / "real_found.csv", count_found(p, table))
 
 
 if __name__ == "__main__":

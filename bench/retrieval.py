@@ -1,14 +1,12 @@
 """The benchmark behind the claims about retrieval: python -m bench.retrieval [--sizes 10000 100000]
 Writes figures/retrieval_scale.csv.
 
-The embedded index, bm25s (titles and texts scored separately and added) and, if its address is in
+The embedded index, bm25s (scores of titles and texts added) and, if its address is in
 IRCOT_ELASTICSEARCH, Elasticsearch are built on the same paragraphs and answer the same queries,
-each in a process of its own. Paragraphs are made of pseudo-words, whose frequencies follow Zipf's
-law. CPU seconds are those of that process; they leave out Elasticsearch's server, so that only its
-wall seconds can be compared.
+each in a process of its own. Paragraphs are pseudo-words, whose frequencies follow Zipf's law. CPU
+seconds leave out Elasticsearch's server: only its wall seconds can be compared.
 """
 
-import argparse
 import json
 import os
 import resource
@@ -23,6 +21,7 @@ import numpy as np
 import pandas as pd
 
 from ircotlib.data import Paragraph
+from ircotlib.options import new_parser
 from ircotlib.results.figures import save_figure
 
 WORDS, EXPONENT = 200_000, 1.07  # of the vocabulary; of Zipf's law
@@ -63,13 +62,11 @@ def open_bm25s(paragraphs: list[Paragraph], folder: Path) -> Callable:
     """The search of bm25s."""
     import bm25s
 
-    indexes = []
-    for field in ("title", "text"):
-        index = bm25s.BM25(k1=1.2, b=0.75)
+    indexes = [bm25s.BM25(k1=1.2, b=0.75) for _ in range(2)]
+    for index, field in zip(indexes, ("title", "text"), strict=True):
         texts = [getattr(paragraph, field) for paragraph in paragraphs]
         index.index(bm25s.tokenize(texts, show_progress=False), show_progress=False)
         index.save(folder / field)
-        indexes.append(index)
 
     def search(query: str) -> list[str]:
         words = query.split()
@@ -106,9 +103,9 @@ def measure(name: str, size: int) -> dict:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = new_parser(__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000])
-    parser.add_argument("--only", help=argparse.SUPPRESS)  # in a process of its own
+    parser.add_argument("--only", help="one index, in this process")
     options = parser.parse_args()
     if options.only:
         print(json.dumps(measure(options.only, *options.sizes)))
@@ -119,8 +116,7 @@ def main() -> None:
             command = [sys.executable, "-m", "bench.retrieval", "--only", name]
             row = json.loads(subprocess.check_output([*command, "--sizes", f"{size}"]))
             found[name] = row.pop("found")
-            pairs = zip(found[name], found["embedded"], strict=True)
-            equal = [one[:1] == other[:1] for one, other in pairs]
+            equal = [a[:1] == b[:1] for a, b in zip(found[name], found["embedded"], strict=True)]
             rows.append(row | {"first hit as embedded, %": 100 * sum(equal) / len(equal)})
             print(pd.DataFrame(rows[-1:]).round(3).to_string(index=False), flush=True)
     save_figure(None, pd.DataFrame(rows).round(3), "retrieval_scale")

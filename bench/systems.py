@@ -5,7 +5,6 @@ Every system answers the first test questions of each data set with the first se
 in one process with one thread, starting from an empty call cache.
 """
 
-import argparse
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,6 +14,7 @@ import pandas as pd
 from ircotlib.engine.cache import Calls
 from ircotlib.engine.scheduler import run
 from ircotlib.experiment.setup import Setup, open_setup, program_of
+from ircotlib.options import new_parser
 from ircotlib.parameters import read_parameters
 from ircotlib.results.figures import save_figure
 from ircotlib.results.head_to_head import for_head_to_head, systems_of
@@ -46,7 +46,7 @@ def time_all(p, questions: int) -> Iterator[dict]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = new_parser(__doc__)
     parser.add_argument("--profile", default="mini")
     parser.add_argument("--questions", type=int, default=10, help="of each data set")
     options = parser.parse_args()
