@@ -36,18 +36,6 @@ def write_run(folder, opened, lines, scores, system="IRCoT QA", setting=(), metr
     return folder
 
 
-def rewrite(folder, name, text):
-    """Change a file of a run."""
-    (folder / name).write_text(text)
-
-
-def write_half(folder):
-    """A half-written copy beside a run's folder, as a process leaves it that was killed."""
-    partial = folder.with_name(f"{folder.name}.new")
-    partial.mkdir()
-    (partial / "run.json").write_text("{")
-
-
 def node(mark=1, feedback=""):
     """A node that was compared with a passage."""
     return Node("q?", "a", 1, mark, passage="p", found="b", feedback=feedback, mark=mark)

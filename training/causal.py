@@ -52,6 +52,7 @@ class Depths(NamedTuple):
     that the next words are about (`decided`), and how two values compare (`compared`). The layers,
     from 0, whose head 1 attends from one compared value back to the other (`comparing`), and from
     where a comparison decides what is written back to the value that is looked at (`concluding`).
+    The layer after `decided` looks up a value that is not written, and the next one compares it.
     """
 
     stated: int = 4
@@ -63,7 +64,7 @@ class Depths(NamedTuple):
 
 class CausalTeacher(nn.Module):
     """The heads used in training only. From a state they predict the words of the subject and of
-    the value, the relation, and how two values compare.
+    the value, the relation, how two values compare, and the words of a recalled value.
     """
 
     def __init__(self, width: int):
@@ -72,6 +73,7 @@ class CausalTeacher(nn.Module):
         self.value = nn.Linear(width, width)
         self.relation = nn.Linear(width, len(RELATION_NAMES))
         self.outcome = nn.Linear(width, OUTCOMES)
+        self.recalled = nn.Linear(width, 2 * width)
 
 
 def causal_losses(
@@ -119,6 +121,22 @@ def causal_losses(
     if len(table := batch.get("concluded", ())):
         looks = weights_at(attentions[depths.concluding], 1, *table.T)
         losses["concluding"] = looking_loss([looks])  # with less weight it is not learned
+    if len(table := batch.get("recalled", ())):
+        # The layer after that which names a fact looks up its value, which is then named.
+        depth, on_page = depths.decided - table[:, 5], table[:, 4] < table[:, 1]
+        by_depth = [(n, table[depth == n], table[(depth == n) & on_page]) for n in depth.unique()]
+        here = torch.cat([after[n + 1][some[:, 0], some[:, 1]] for n, some, _ in by_depth])
+        names = torch.cat([some[:, 2:4] for _, some, _ in by_depth]).flatten()
+        named = teacher.recalled(here).view(len(here), 2, -1) @ embedding.T
+        losses["recalling"] = knowing * nn.functional.cross_entropy(named.flatten(0, 1), names)
+        if on_page.any():
+            looks = [weights_at(attentions[n], 0, *some[:, [0, 1, 4]].T) for n, _, some in by_depth]
+            losses["recalling"] = losses["recalling"] + looking_loss([torch.cat(looks)])
+    if len(table := batch.get("weighed", ())):
+        row, at, other, outcome = table.T
+        looks = weights_at(attentions[depths.decided + 1], 1, row, at, other)
+        predicted = teacher.outcome(after[depths.decided + 2][row, at]).float()
+        losses["weighing"] = looking_loss([looks]) + nn.functional.cross_entropy(predicted, outcome)
     return losses
 
 

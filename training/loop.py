@@ -7,8 +7,7 @@ import json
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -119,8 +118,8 @@ def run_training(
     `every` steps, and after the last one, a row is added to the curves: the mean losses, and what
     `measure(model)` returns.
 
-    After Ctrl-C or SIGTERM, the current step is finished and the checkpoint is written; then
-    KeyboardInterrupt is raised. A second signal ends the training at once.
+    After Ctrl-C, the current step is finished and the checkpoint is written; then KeyboardInterrupt
+    is raised.
     """
     claim(out)
     out.mkdir(parents=True, exist_ok=True)
@@ -130,8 +129,9 @@ def run_training(
     else:  # another training is now refused
         training.save(checkpoint)
     started, saved, losses = time.time() - training.seconds, time.time(), {}
-    first, steps = training.step, training.recipe["steps"]
-    with _notice_signals() as signals:
+    first, steps, stopped = training.step, training.recipe["steps"], []
+    before = signal.signal(signal.SIGINT, lambda *_: stopped.append(True))
+    try:
         for parts in tqdm(take_steps(training), initial=first, total=steps, mininterval=30):
             for name, loss in parts.items():
                 losses.setdefault(name, []).append(loss)
@@ -142,13 +142,15 @@ def run_training(
                 training.curves.append(row | measure(training.model))
                 tqdm.write(json.dumps(training.curves[-1]))
                 losses = {}
-            if signals:
+            if stopped:
                 break
             if time.time() - saved > SECONDS:
                 training.save(checkpoint)
                 saved = time.time()
         training.save(checkpoint)
-    if signals:
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if stopped:
         raise KeyboardInterrupt(f"stopped after step {training.step:,} of {steps:,}")
 
 
@@ -166,24 +168,6 @@ def write_trained(
     (out / f"{name}.json").write_text(json.dumps(record, indent=1) + "\n")
     (out / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in training.curves))
     (out / CHECKPOINT).unlink(missing_ok=True)
-
-
-@contextmanager
-def _notice_signals() -> Iterator[list[int]]:
-    """A list of the first SIGINT or SIGTERM; a second one raises KeyboardInterrupt."""
-    noticed: list[int] = []
-
-    def notice(number: int, frame: object) -> None:
-        if noticed:
-            raise KeyboardInterrupt
-        noticed.append(number)
-
-    before = {number: signal.signal(number, notice) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield noticed
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def run_command(train: Callable[..., None], *arguments: object) -> None:

@@ -34,6 +34,11 @@ CAUSAL_TABLES = {
     "compared": ("row", "at", "other", "outcome"),
     # a position at which the outcome of a comparison is written next, and the later value
     "concluded": ("row", "at", "source"),
+    # a position at which a value must be known that is not written: its first and last token, the
+    # position from which a page states it (`at`, if it is known by heart), and `back` as above
+    "recalled": ("row", "at", "first", "last", "source", "back"),
+    # two such positions, or that of a value which the question names
+    "weighed": ("row", "at", "other", "outcome"),
 }
 
 

@@ -6,7 +6,6 @@ from replying import drawn, send, writers
 
 from ircotlib.data import Paragraph, Question
 from ircotlib.program import LINE, Generate, Retrieve, Sample
-from ircotlib.systems import all_systems
 from ircotlib.systems.dsp import dsp
 
 QUESTION = Question("q", "Who leads Kenya's capital?", ("Ann",), (), "test")
@@ -17,7 +16,6 @@ PROMPTS |= writers("dsp", "search", "predict")
 NAIROBI = Paragraph("n", "Nairobi", "Nairobi is Kenya's capital.")
 NILE = Paragraph("s", "Nile", "The Nile flows into the sea.")
 ANN = Paragraph("a", "Ann", "Ann leads Nairobi.")
-DSP = all_systems()["DSP"]
 END, STEPS = ("\n\n",), "Rationale: Let's think step by step."
 TO_FIND = " To answer this question, we first need to find out"
 LEARNED = " Based on the context, we have learned the following."

@@ -15,7 +15,7 @@ from ircotlib.systems.self_ask import read_asking, self_ask, self_ask_with_searc
 ASKING = ["Yes.", "Follow up: Where was Grieg born?", "Intermediate answer: Norway."]
 ASKING += ["Follow up: What is the capital of Norway?", "Intermediate answer: Oslo."]
 ASKING += ["So the final answer is: Oslo."]
-ANSWERED, NEXT_QUESTION, FOLLOW_UP = "\nIntermediate answer:", "\nQuestion:", "\nFollow up:"
+ANSWERED, NEXT_QUESTION = "\nIntermediate answer:", "\nQuestion:"
 FINAL = "\nSo the final answer is:"
 ASK = f"ask|{ASKED}||"
 
@@ -80,9 +80,6 @@ def test_self_ask_with_search_is_capped_and_then_asked_for_the_final_answer(read
     assert (result.answer, result.fault) == ("Oslo", "")
 
 
-BORN, CITY = "Where was Grieg born?", "What is the capital of Norway?"
-
-
 def test_least_to_most_without_a_list_asks_the_question_alone():
     system = partial(least_to_most, prompts=stages("decompose", "solve"), max_questions=1)
     requests, result = send(system(QUESTION), ["I do not know.", ""])
@@ -91,7 +88,6 @@ def test_least_to_most_without_a_list_asks_the_question_alone():
 
 
 PLAN = "Plan:\n1. Find the country of Grieg.\n2. Find its capital."
-SOLVED = "1. It is Norway.\n2. It is Oslo.\nThe answer is Oslo."
 SO = " Therefore, the answer is"
 
 

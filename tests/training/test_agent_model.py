@@ -44,9 +44,8 @@ def test_it_is_a_plain_llama_with_the_words_of_the_laboratory_and_a_record(model
 
 
 def test_its_gate_is_kept_and_says_what_it_can_do(model):
-    untaught = {"ircot/titles"}  # IIRC is not among its data sets
     whole = GATE[GATE["dataset"] == "all"].set_index("stage")
-    assert set(whole.index) | untaught == {*TEACHERS, *LESSONS} and whole["turns"].min() >= 300
+    assert set(whole.index) == {*TEACHERS, *LESSONS} and whole["turns"].min() >= 300
     judged = by_stage(judge_plays(model, draw_turns(8, seed=1)))
     now = mean(share_right(judged[stage]) for stage in whole.index)
     then = whole[["right", "verdicts_right"]].min(axis=1).mean() / 100

@@ -5,13 +5,15 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from training.agent import learn
+from training.agent import model as models
 from training.agent.encode import MADE_UP
 from training.agent.learn import AgentRecipe, draw_chunk, learn_agent, start_agent
+from training.agent.words import make_agent_tokenizer
 from training.causal import writing_loss
 
 FILES = "config.json generation_config.json model.safetensors tokenizer.json".split()
 FILES += "tokenizer_config.json training.json training.jsonl".split()
-PARTS = {"stated", "decided", "inferred", "comparing", "concluding"}  # that a batch may lack
+PARTS = {"stated", "decided", "inferred", "comparing", "concluding", "recalling", "weighing"}
 
 
 @pytest.fixture(autouse=True)
@@ -20,6 +22,17 @@ def small(monkeypatch):
     torch.set_num_threads(1)
     for name, value in {"CHUNK": 3, "TOKENS": 400, "TURNS": 2, "LONGEST": 200}.items():
         monkeypatch.setattr(learn, name, value)
+
+
+def test_a_grown_agent_writes_what_the_smaller_one_writes(tmp_path, monkeypatch):
+    ids, tokenizer = torch.arange(30, 60)[None], make_agent_tokenizer()
+    monkeypatch.setattr(models, "LAYERS", 4)
+    small = models.make_agent_model(tokenizer, 0)
+    small.save_pretrained(tmp_path)
+    monkeypatch.setattr(models, "LAYERS", 6)
+    grown = models.make_agent_model(tokenizer, 1, str(tmp_path))
+    assert grown.config.num_hidden_layers == 6
+    torch.testing.assert_close(grown(ids).logits, small(ids).logits)
 
 
 def test_the_losses_fall_and_made_up_tokens_weigh_less():

@@ -1,4 +1,4 @@
-"""The extractive reader's training: examples, losses, resuming; and how well it reads."""
+"""The extractive reader: what it is trained on, and how well it reads."""
 
 import random
 
@@ -11,7 +11,6 @@ from ircotlib.data import Paragraph
 from ircotlib.files import MODELS
 from ircotlib.models.extractor import Extractor
 from ircotlib.program import Extract
-from training.reader import learn as reader_learn
 from training.reader.draw_examples import GOLD, OTHERS, draw_other, draw_reader_example
 from training.reader.evaluate import auc, draw_reader_tests, f1_at, open_books
 
@@ -45,17 +44,6 @@ def test_a_gold_paragraph_states_the_answer_where_the_span_says_and_no_other_doe
     for subject, relation in rng.sample(book.facts, 200):
         if own := draw_other(book, rng, "the subject's page without it", subject, relation):
             assert own.passage.title == subject and own.about
-
-
-@pytest.fixture
-def few(monkeypatch):
-    """Make worlds small and measure on few facts."""
-    changes = {
-        "draw_reader_tests": lambda books, facts, seed: draw_reader_tests(books, 24, seed),
-        "open_books": lambda seed, size, held_out=True: open_books(seed, 200, held_out),
-    }
-    for name, smaller in changes.items():
-        monkeypatch.setattr(reader_learn, name, smaller)
 
 
 def test_the_shipped_reader_finds_answers_and_knows_where_there_are_none():

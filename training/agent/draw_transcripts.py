@@ -13,7 +13,15 @@ from ircot_laboratory.world.encyclopedia import make_world
 from ircot_laboratory.world.records import Riddle
 from ircotlib.systems import System, all_systems
 from training.agent.auto_cot import MODULE, play_auto_cot
-from training.agent.drills import DRILLS, RECALLING, drill_comparison, drill_reading, drill_recall
+from training.agent.drills import (
+    COMPARING,
+    DRILLS,
+    READING,
+    RECALLING,
+    drill_comparison,
+    drill_reading,
+    drill_recall,
+)
 from training.agent.lessons import draw_lesson, famous_world, known_facts
 from training.agent.sources import locate_sources
 from training.agent.transcripts import Transcript, join_turns
@@ -132,8 +140,10 @@ def draw_famous(dataset: str, rng: random.Random) -> Riddle:
 
 
 def draw_transcripts(subject: str, library: Library, rng: random.Random) -> list[Play]:
-    """The transcripts of one of the taught_stages, or some of them, or of one of the LESSONS."""
-    if subject in LESSONS or (subject in DRILLS and rng.random() < DRILLED):
+    """The transcripts of one of the taught_stages, or some of them, or of one of the LESSONS;
+    "weighing": of comparisons of values that are only read.
+    """
+    if subject in (*LESSONS, "weighing") or (subject in DRILLS and rng.random() < DRILLED):
         return [Play(transcript, "drill") for transcript in _drill(subject, library, rng)]
     system = rng.choice(taught_stages()[subject])
     if closed := system.name in IN_MEMORY and rng.random() < CLOSED:
@@ -152,6 +162,10 @@ def _drill(subject: str, library: Library, rng: random.Random) -> list[Transcrip
         return [draw_lesson(rng)]
     if subject == "comparison":
         return [drill_comparison(library, rng) for _ in range(5)]
+    if subject == "weighing":
+        riddle = draw_riddle(library.world, rng, *rng.choice(COMPARING))
+        reading = drill_reading(library, riddle, rng.choice(READING), rng, near=[1])
+        return [reading] if reading else []
     if subject == RECALLING:
         return [drill_recall(famous_library(), [draw_known(rng) for _ in range(RECALLED)], rng)]
     riddle = draw_agent_question(library, rng.choice(SHORT), rng)

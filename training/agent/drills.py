@@ -49,7 +49,7 @@ def drill_comparison(library: Library, rng: random.Random) -> Transcript:
 
 
 def drill_reading(
-    library: Library, riddle: Riddle, stage: str, rng: random.Random
+    library: Library, riddle: Riddle, stage: str, rng: random.Random, near: Sequence[int] = NEAR
 ) -> Transcript | None:
     """Draw the paragraphs that answer a question and others, and ask it in the form of one of the
     stages READING, then its sub-questions in terms of the question, the longest first; only the
@@ -63,7 +63,7 @@ def drill_reading(
         if step.fact not in known_facts() or rng.random() >= UNREAD
     ]
     hits = [library.backend.search(query, 1) for query in queries]
-    hits.append(library.backend.search(riddle.text, rng.choice(NEAR)))
+    hits.append(library.backend.search(riddle.text, rng.choice(near)))
     paragraphs = list(dict.fromkeys(paragraph for some in hits for paragraph, _ in some))
     rng.shuffle(paragraphs)
     mind.settle_all(paragraphs)

@@ -67,9 +67,17 @@ def _fill(
     for at, fact in transcript.decided:
         if at in token:
             tables["decided"].append((token[at] - 1, *_name(fact)))
-    for at, fact, back in transcript.inferred:
+    for at, fact, back, early in transcript.inferred:
         if at in token:
-            tables["inferred"].append((token[at] - 1, *_name(fact), back))
+            tables["inferred"].append((token[at] - 1 - early, *_name(fact), back))
+    for at, early, value, source, back in transcript.recalled:
+        if at in token and source in token:
+            here, known = token[at] - 1 - early, min(token[source], token[at] - 1 - early)
+            tables["recalled"].append((here, *_ends(value), known, back))
+    for at, other, outcome in transcript.weighed:
+        if at in token and other in token:
+            here = token[at] - 1
+            tables["weighed"].append((here, min(token[other], here - 1), outcome))
     for at, other, outcome in transcript.compared:
         if at in token and other in token:
             tables["compared"].append((token[at], token[other], outcome))
@@ -98,8 +106,13 @@ def _look_up(
 
 
 def _name(fact: Fact) -> tuple[int, int, int]:
-    ids = make_agent_tokenizer().convert_tokens_to_ids(fact.subject.split())
-    return ids[0], ids[-1], RELATION_NAMES.index(fact.relation)
+    return *_ends(fact.subject), RELATION_NAMES.index(fact.relation)
+
+
+def _ends(name: str) -> tuple[int, int]:
+    """The first and the last token of a name or value."""
+    ids = make_agent_tokenizer().backend_tokenizer.encode(name).ids
+    return ids[0], ids[-1]
 
 
 def make_batch(rows: Sequence[EncodedTranscript]) -> dict[str, torch.Tensor]:

@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Iterator
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -11,7 +10,7 @@ import torch
 
 from training.agent.draw_transcripts import LESSONS, draw_transcripts, make_library, taught_stages
 from training.agent.encode import EncodedTranscript, encode_transcript, make_batch
-from training.agent.model import ADDED, LAYERS, SHARED, make_agent_model, shallow
+from training.agent.model import make_agent_model
 from training.agent.stages import by_stage, draw_turns, judge_plays, share_right
 from training.agent.words import make_agent_tokenizer
 from training.causal import CausalTeacher, Depths, causal_losses
@@ -23,15 +22,13 @@ KNOWING = 0.3  # `knowing` of causal_losses
 TOKENS = 3000  # in the batch of a step, including padding
 CHUNK = 40  # steps whose transcripts are drawn together, about one world
 LONGEST = 1024  # tokens of a transcript
-SHORT, EARLY = 260, 0.02  # longest transcript, in tokens, in the first 2% of the steps
 EVALUATE_EVERY = 1000  # steps
 TURNS = 60  # of each stage, judged in each evaluation
 SHARE = 0.01  # of what is learned, at least, is of each stage
-COMPARING = 0.13  # share of the steps of an agent that learns on: at first comparisons alone
-# the share of the steps in which the rate is constant and, from new weights, the layers are fewer
-FIRST = 0.45
-SHALLOW = Depths(LAYERS - ADDED - 1, LAYERS - ADDED - 1, SHARED, SHARED - 1, SHARED)
-DEEP = Depths(SHARED, LAYERS - 2, SHARED, SHARED - 1, LAYERS - 3)
+COMPARING = 0.125  # share of the steps of an agent that learns on: at first comparisons alone,
+COMPARED = {"comparison": 0.25, "weighing": 0.75}  # of values written, and of values only read
+FLAT = 0.45  # share of the steps in which the learning rate is constant
+DEPTHS = Depths(stated=3, decided=5, compared=3, comparing=2, concluding=4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +44,10 @@ class AgentRecipe:
 
     def rate(self, step: int) -> float:
         """The learning rate of a step. It rises over 150 steps, or a tenth of all if that is less;
-        then it is constant in the FIRST steps, or those of COMPARING, and falls.
+        then it is constant up to FLAT, and falls.
         """
-        warm_up, flat = min(150, max(1, self.steps // 10)), COMPARING if self.start else FIRST
-        return learning_rate(step, self.steps, self.peak, warm_up, flat)
+        warm_up = min(150, max(1, self.steps // 10))
+        return learning_rate(step, self.steps, self.peak, warm_up, FLAT)
 
 
 def share_by_need(measured: dict[str, float]) -> dict[str, float]:
@@ -69,11 +66,9 @@ def draw_chunk(
     weight of its tokens, is drawn next.
     """
     rng = random.Random(f"{recipe.seed} {number}")
-    early = not recipe.start and number * CHUNK < EARLY * recipe.steps
-    longest = SHORT if early else LONGEST
     library, rows = make_library(1_000_000 * (recipe.seed + 1) + number), []
     compares = recipe.start and number * CHUNK < COMPARING * recipe.steps
-    shares = {"comparison": 1.0} if compares else share_by_need(measured)
+    shares = COMPARED if compares else share_by_need(measured)
     drawn = dict.fromkeys(shares, 0.0)
     batches: list[list[EncodedTranscript]] = []
     while len(batches) < CHUNK:
@@ -83,7 +78,7 @@ def draw_chunk(
             encoded = [encode_transcript(play.transcript) for play in plays]
             weight = sum(sum(row.weights) for row in encoded)
             drawn[subject] += max(1.0, weight) / shares[subject]
-            rows += [row for row in encoded if len(row.tokens) <= longest]
+            rows += [row for row in encoded if len(row.tokens) <= LONGEST]
         batches = cut_rows(rows)
     return [make_batch(batch) for batch in rng.sample(batches, CHUNK)]
 
@@ -109,15 +104,11 @@ def start_agent(recipe: AgentRecipe) -> Training:
 
 
 def learn_agent(
-    training: Training, batch: dict[str, torch.Tensor], rate: float, is_shallow: bool = False
+    training: Training, batch: dict[str, torch.Tensor], rate: float
 ) -> dict[str, float]:
-    """Take one step of the optimizers, in single precision; return the losses. `is_shallow`:
-    without the added layers.
-    """
-    model, depths = training.model, SHALLOW if is_shallow else DEEP
-    with shallow(model) if is_shallow else nullcontext():
-        losses = causal_losses(model, training.teacher, batch, depths, KNOWING)
-        return descend(training, losses, rate, REST * rate)
+    """Take one step of the optimizers, in single precision; return the losses."""
+    losses = causal_losses(training.model, training.teacher, batch, DEPTHS, KNOWING)
+    return descend(training, losses, rate, REST * rate)
 
 
 def take_agent_steps(training: Training, recipe: AgentRecipe) -> Iterator[dict[str, float]]:
@@ -129,8 +120,7 @@ def take_agent_steps(training: Training, recipe: AgentRecipe) -> Iterator[dict[s
         if chunk is None or step % CHUNK == 0:
             measured = [before, *training.curves][-1]
             chunk = draw_chunk(step // CHUNK, recipe, measured)
-        is_shallow = not recipe.start and step < FIRST * recipe.steps
-        yield learn_agent(training, chunk[step % CHUNK], recipe.rate(step), is_shallow)
+        yield learn_agent(training, chunk[step % CHUNK], recipe.rate(step))
 
 
 def measure_stages(model: torch.nn.Module) -> dict:

@@ -1,8 +1,5 @@
 """The agent's model: a plain Llama whose attention can be supervised in training."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
@@ -10,7 +7,7 @@ import training.causal  # noqa: F401 (the model asks for its attention by name)
 from training.words import order_numbers
 
 WIDTH, HEADS, KEYS, FEED_FORWARD = 128, 4, 4, 256  # KEYS: heads of keys and values
-LAYERS, ADDED, SHARED = 7, 2, 3  # all layers, those added in training, and those before them
+LAYERS, LAST = 10, 2  # all layers, and those that stay the last in an agent that grows
 POSITIONS = 4096
 SPREAD = 0.02  # standard deviation of the initial weights
 
@@ -18,9 +15,9 @@ SPREAD = 0.02  # standard deviation of the initial weights
 def make_agent_model(
     tokenizer: PreTrainedTokenizerFast, seed: int, start: str = ""
 ) -> LlamaForCausalLM:
-    """Make an untrained model for a tokenizer, or read that of the folder `start`. Its embeddings
-    of numbers are initialised so that near numbers are similar. The added layers read the stream,
-    but write nothing yet.
+    """Make an untrained model for a tokenizer, or grow that of the folder `start`. Embeddings of
+    numbers are initialised so that near numbers are similar; layers added to a smaller model read
+    the stream, but write nothing yet.
     """
     torch.manual_seed(seed)
     config = LlamaConfig(
@@ -37,31 +34,27 @@ def make_agent_model(
         eos_token_id=1,
         bos_token_id=None,
     )
-    if start:
-        model = LlamaForCausalLM.from_pretrained(start, dtype=torch.float32)
-    else:
-        model = LlamaForCausalLM(config)
+    model = LlamaForCausalLM(config)
     model.set_attn_implementation("remembering")
     with torch.no_grad():
-        if not start:
-            embedding = model.get_input_embeddings().weight
-            embedding /= SPREAD
-            order_numbers(model, tokenizer)
-            embedding *= SPREAD
-            for layer in model.model.layers[SHARED : SHARED + ADDED]:
-                layer.self_attn.o_proj.weight.zero_()
-                layer.mlp.down_proj.weight.zero_()
+        embedding = model.get_input_embeddings().weight
+        embedding /= SPREAD
+        order_numbers(model, tokenizer)
+        embedding *= SPREAD
+        if start:
+            _grow(model, LlamaForCausalLM.from_pretrained(start, dtype=torch.float32))
         # at its first call, a model finds the layers whose states it returns later
         model(torch.zeros(1, 1, dtype=torch.long), output_hidden_states=True)
     return model
 
 
-@contextmanager
-def shallow(model: LlamaForCausalLM) -> Iterator[None]:
-    """Within the block, the model has no added layers, which only saves time at first."""
-    base, layers = model.base_model, model.base_model.layers
-    base.layers = torch.nn.ModuleList([*layers[:SHARED], *layers[SHARED + ADDED :]])
-    try:
-        yield
-    finally:
-        base.layers = layers
+def _grow(model: LlamaForCausalLM, older: LlamaForCausalLM) -> None:
+    """Copy the weights of an older model with as many layers or fewer."""
+    layers, before = model.model.layers, older.model.layers
+    for layer in layers[len(before) - LAST : -LAST]:
+        layer.self_attn.o_proj.weight.zero_()
+        layer.mlp.down_proj.weight.zero_()
+    for layer, old in zip([*layers[: len(before) - LAST], *layers[-LAST:]], before, strict=True):
+        layer.load_state_dict(old.state_dict())
+    model.model.norm.load_state_dict(older.model.norm.state_dict())
+    model.get_input_embeddings().load_state_dict(older.get_input_embeddings().state_dict())

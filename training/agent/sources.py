@@ -4,6 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from os.path import commonprefix
+from typing import NamedTuple
 
 from ircot_laboratory.official.contexts import find_sentence
 from ircot_laboratory.world.records import Fact
@@ -15,8 +16,10 @@ from training.agent.transcripts import (
     CopiedName,
     DecidedFact,
     InferredFact,
+    RecalledValue,
     StatedFact,
     Transcript,
+    WeighedPair,
 )
 from training.positions import DIFFERENT, EARLIER, LATER, SAME, last_word
 from training.teachers.conclusions import ComparedConclusion, named_subjects
@@ -27,22 +30,42 @@ THUS = "Thus, "  # begins a conclusion
 LEAD = r"(?:^\s*|(?:[Aa]nswer is:?|Answer:|A:) |\[\")"  # what stands before an answer
 END = r"(?=[.\n\"\]]|$)"  # and after it
 ORDER = re.compile(r"\b(?:first|last|earlier|later)\b")  # asks for one of two names
-CHOSEN = re.compile(r"The best choice is (\d+)")  # a vote
+CHOICE = re.compile(r"^Choice (\d+):", re.MULTILINE)
+VOTE = re.compile(r" The best choice is (\d+)")
+
+
+class Stated(NamedTuple):
+    """Where the value of a fact stands, the place from which the fact is known, and the place from
+    which all words of the value are.
+    """
+
+    value: int
+    known: int
+    end: int
 
 
 def locate_sources(transcript: Transcript, mind: Mind) -> Transcript:
     """Fill in where each name and value that the agent writes comes from."""
     stated = dict(_find_stated(transcript, mind))
     _find_copied(transcript, mind, stated)
-    transcript.copied += _find_chosen(transcript)
+    _find_choices(transcript)
     transcript.decided += _find_begun(transcript, mind)
-    transcript.inferred = list(_find_inferred(transcript, mind))
     compared = _find_compared(transcript, mind)
-    transcript.inferred = list(dict.fromkeys(transcript.inferred))
     transcript.compared = list(dict.fromkeys(pair for pair, _ in compared.values()))
     transcript.concluded = [ConcludedAt(at, source) for at, (_, source) in compared.items()]
+    _find_weighed(transcript, mind, stated)
+    _find_inferred(transcript, mind, stated)
+    transcript.inferred = list(dict.fromkeys(transcript.inferred))
     transcript.asked = list(_find_asked(transcript, mind))
     return transcript
+
+
+def _hide_pages(text: str, mind: Mind) -> str:
+    """A text of the same length, without the titles and texts of the passages shown."""
+    for passage in mind.seen:
+        for shown in (f"{TITLE}{passage.title}\n", passage.text):
+            text = text.replace(shown, " " * len(shown))
+    return text
 
 
 def _is_written(transcript: Transcript, at: int) -> bool:
@@ -50,8 +73,8 @@ def _is_written(transcript: Transcript, at: int) -> bool:
     return any(span.start <= at < span.end for span in transcript.spans)
 
 
-def _find_stated(transcript: Transcript, mind: Mind) -> Iterator[tuple[Fact, tuple[int, int]]]:
-    """Each fact of the passages shown, with the places of its value and from which it is known."""
+def _find_stated(transcript: Transcript, mind: Mind) -> Iterator[tuple[Fact, Stated]]:
+    """Each fact of the passages shown, with its places."""
     for passage in mind.seen:
         for span in passage.spans:
             _, match = find_sentence(passage, span.relation)
@@ -63,10 +86,13 @@ def _find_stated(transcript: Transcript, mind: Mind) -> Iterator[tuple[Fact, tup
                 known = end if end > value + span.end - span.start else value
                 fact = Fact(passage.title, span.relation)
                 transcript.stated.append(StatedFact(known, value, fact))
-                yield fact, (value, known)
+                end = max(known, value + last_word(passage.text[span.start : span.end]))
+                if end > known:  # at its first word, the rest of a value is not known
+                    transcript.stated.append(StatedFact(end, end, fact))
+                yield fact, Stated(value, known, end)
 
 
-def _find_copied(transcript: Transcript, mind: Mind, stated: dict[Fact, tuple[int, int]]) -> None:
+def _find_copied(transcript: Transcript, mind: Mind, stated: dict[Fact, Stated]) -> None:
     """Find where each name and value is copied from: where the agent first states it, from the
     passage that it has read; otherwise from where it stood last. There the agent has also decided
     what to write about, and may have made it up.
@@ -80,11 +106,12 @@ def _find_copied(transcript: Transcript, mind: Mind, stated: dict[Fact, tuple[in
             first = beliefs[name].pop(0) if beliefs[name] else None
             source = stated.get(first.fact) if first and first.passage else None
             if first:
-                transcript.decided.append(DecidedFact(at, first.fact))
+                starts = dict.fromkeys((at, at + last_word(name)))  # of its first and last word
+                transcript.decided += [DecidedFact(start, first.fact) for start in starts]
             if first and first.made_up:
                 transcript.made_up.append((at, at + len(name)))
-            elif source and source[0] < at:
-                transcript.copied.append(CopiedName(at, *source, name))
+            elif source and source.value < at:
+                transcript.copied.append(CopiedName(at, source.value, source.known, name))
             elif name in stood:
                 transcript.copied.append(CopiedName(at, stood[name], stood[name], name))
         stood[name] = at
@@ -99,15 +126,26 @@ def _pattern(mind: Mind) -> re.Pattern:
     return re.compile(r"\b(?:" + "|".join(map(re.escape, names)) + r")\b")
 
 
-def _find_chosen(transcript: Transcript) -> Iterator[CopiedName]:
-    """The number voted for, copied from its heading, known at the end of the choice."""
-    for span in transcript.spans:
-        if match := CHOSEN.search(transcript.text, span.start, span.end):
-            heading = transcript.text.find(f"Choice {match[1]}:")
-            if heading >= 0:
-                source = heading + len("Choice ")
-                end = transcript.text.index("\n\n", source)
-                yield CopiedName(match.start(1), source, end - 1, match[1])
+def _find_choices(transcript: Transcript) -> None:
+    """A vote copies the number of a choice from the line break after it, where that number must be
+    known. How the choice ends, and the thought before the vote, must be known just before.
+    """
+    votes = {vote[1]: vote for vote in VOTE.finditer(transcript.text)}
+    for heading in CHOICE.finditer(transcript.text):
+        number, at = heading[1], heading.start(1)
+        end = transcript.text.index("\n\n", at)
+        transcript.recalled.append(_recall_end(transcript.text, end, end + 1))
+        transcript.recalled.append(RecalledValue(end + 1, -1, number, at))
+        if vote := votes.get(number):
+            transcript.recalled.append(_recall_end(transcript.text, vote.start(), vote.start(1)))
+            transcript.copied.append(CopiedName(vote.start(1), at, end + 1, number))
+
+
+def _recall_end(text: str, end: int, at: int) -> RecalledValue:
+    """Just before `at`, the last two words of the sentence that ends at `end` must be known."""
+    words = text[:end].rstrip(" .").split(" ")[-2:]
+    place = len(text[:end].rstrip(" .")) - len(words[-1])
+    return RecalledValue(at, 0, " ".join(words), place + last_word(words[-1]))
 
 
 def _find_begun(transcript: Transcript, mind: Mind) -> Iterator[DecidedFact]:
@@ -118,22 +156,80 @@ def _find_begun(transcript: Transcript, mind: Mind) -> Iterator[DecidedFact]:
         facts = {name: Fact(name, relation) for name in names} | facts
     pattern = "|".join(map(re.escape, sorted(facts, key=len, reverse=True)))
     for match in re.finditer(pattern, transcript.text) if facts else ():
-        if _is_written(transcript, match.start()):
-            yield DecidedFact(match.start(), facts[match[0]])
+        if _is_written(transcript, at := match.start()):
+            yield DecidedFact(at, fact := facts[match[0]])
+            if match[0].startswith(fact.subject) and " " in fact.subject:
+                yield DecidedFact(at + last_word(fact.subject), fact)
 
 
-def _find_inferred(transcript: Transcript, mind: Mind) -> Iterator[InferredFact]:
-    """The facts that lead to what is written about, if their answers stand only on pages."""
+def _find_inferred(transcript: Transcript, mind: Mind, stated: dict[Fact, Stated]) -> None:
+    """Find the facts that lead to what is written about, if their answers stand only on pages. Of
+    several, each but the first two is known a layer later.
+    """
+    decided, transcript.decided = transcript.decided, []
+    for at, fact in decided:
+        facts = _lead_to(fact, transcript.text[:at], mind)
+        later = max(0, len(facts) - 2)
+        if len(facts) > 1:
+            _infer(transcript, at, 0, facts, later, stated)
+        else:
+            transcript.decided.append(DecidedFact(at, fact))
+
+
+def _lead_to(fact: Fact, text: str, mind: Mind) -> list[Fact]:
+    """A fact, and before it the facts that lead to it and whose answers are not written."""
     answered = {belief.value: belief.fact for belief in mind.beliefs if not belief.made_up}
-    for at, fact in transcript.decided:
-        written = transcript.text[:at]
-        for passage in mind.seen:
-            written = written.replace(passage.text, "").replace(f"{TITLE}{passage.title}\n", "")
-        for back in range(1, len(mind.steps)):
-            if fact.subject in written or fact.subject not in answered:
-                break
-            fact = answered[fact.subject]
-            yield InferredFact(at, fact, back)
+    written, facts = _hide_pages(text, mind), [fact]
+    while facts[-1].subject not in written and facts[-1].subject in answered:
+        facts.append(answered[facts[-1].subject])
+        if len(facts) == len(mind.steps):
+            break
+    return facts
+
+
+def _infer(
+    transcript: Transcript,
+    at: int,
+    early: int,
+    facts: list[Fact],
+    later: int,
+    stated: dict[Fact, Stated],
+) -> None:
+    """Add a fact and those that lead to it, and the values of the latter."""
+    for back, fact in enumerate(facts):
+        transcript.inferred.append(InferredFact(at, fact, back - later, early))
+        if back:
+            source = min(at, stated[fact].end) if fact in stated else at
+            value = RecalledValue(at, early, facts[back - 1].subject, source, back - later)
+            transcript.recalled.append(value)
+
+
+def _find_weighed(transcript: Transcript, mind: Mind, stated: dict[Fact, Stated]) -> None:
+    """Find where values decide that are not written: what must be recalled there and compared."""
+    weighed, written = {}, {place.at for place in transcript.concluded}
+    for conclusion in mind.conclusions:
+        for at in {*_find_decisive(transcript, conclusion)} - written:
+            known = [
+                stated[fact].end if fact in stated else at if mind.knows(fact) == value else None
+                for fact, value in zip(conclusion.facts, conclusion.values, strict=True)
+            ]
+            if None not in known and max(known) <= at:
+                weighed[at] = conclusion, known
+    transcript.decided = [decided for decided in transcript.decided if decided.at not in weighed]
+    for at, ((_, _, values, facts), known) in weighed.items():
+        for early, n in enumerate(reversed(range(len(facts)))):
+            transcript.recalled.append(RecalledValue(at, early, values[n], known[n]))
+            _infer(transcript, at, early, _lead_to(facts[n], transcript.text[:at], mind), 0, stated)
+        named = _find_sought(transcript.text[:at], mind) if mind.riddle.sought else at
+        if named is not None:
+            values = mind.riddle.sought or values[0], values[-1]
+            transcript.weighed.append(WeighedPair(at, named, _compare(*values)))
+
+
+def _find_sought(text: str, mind: Mind) -> int | None:
+    """The place in the question of the last word of the value that it names."""
+    asked, sought = text.find(mind.riddle.text), mind.riddle.sought
+    return asked + mind.riddle.text.rindex(sought) + last_word(sought) if asked >= 0 else None
 
 
 def _find_compared(transcript: Transcript, mind: Mind) -> dict[int, tuple[ComparedPair, int]]:
@@ -162,7 +258,7 @@ def _find_compared(transcript: Transcript, mind: Mind) -> dict[int, tuple[Compar
 def _find_asked(transcript: Transcript, mind: Mind) -> Iterator[AskedOrder]:
     """The word of the question that says whether the earlier or the later one is to be named."""
     asked = ORDER.search(mind.riddle.text)
-    for at, _ in transcript.concluded if asked else ():
+    for at in [place.at for place in (*transcript.concluded, *transcript.weighed) if asked]:
         question = transcript.text.rfind(mind.riddle.text, 0, at)
         if question >= 0:
             outcome = EARLIER if asked[0] in ("first", "earlier") else LATER
@@ -191,21 +287,17 @@ def _find_decisive(transcript: Transcript, conclusion: ComparedConclusion) -> It
 def _find_values(
     transcript: Transcript, mind: Mind, conclusion: ComparedConclusion, at: int
 ) -> list[tuple[int, str]]:
-    """The places and texts of the two compared values, if they are found before `at`: where
-    sentences end with them, else where pages state them.
+    """The places and texts of the two compared values, if they are written before `at`, at the
+    ends of sentences.
     """
-    text, values, sought = transcript.text[:at], list(conclusion.values), mind.riddle.sought
-    known = {stated.fact: stated.known for stated in transcript.stated}
+    values, sought = list(conclusion.values), mind.riddle.sought
+    text = _hide_pages(transcript.text[:at], mind)
     places = [next(reversed(_mentions(text, value)), None) for value in values]
     if len(values) == 2 and values[0] == values[1]:
         places = _mentions(text, values[0])[-2:]
-    if None in places or len(places) < len(values):
-        places = [known.get(fact) for fact in conclusion.facts]
     if sought:
-        asked = text.find(mind.riddle.text)
-        named = asked + mind.riddle.text.rindex(sought) + last_word(sought) if asked >= 0 else None
-        places, values = [named, places[0]], [sought, values[0]]
-    if None in places or places[0] == places[1] or max(places) >= at:
+        places, values = [_find_sought(text, mind), *places], [sought, *values]
+    if None in places or len(places) < 2 or places[0] == places[1]:
         return []
     return list(zip(places, values, strict=True))
 

@@ -126,7 +126,8 @@ def judge_turns(play: Play, encoded: EncodedTranscript, right: list[bool]) -> It
     for span, count in zip(play.transcript.spans, encoded.counts, strict=True):
         said, own = play.transcript.text[span.start : span.end], list(itertools.islice(rows, count))
         verdicts = {match.start(1) for match in ANSWERS.finditer(said)}
-        verdicts |= {decided.at - span.start for decided in play.transcript.concluded}
+        decided = (*play.transcript.concluded, *play.transcript.weighed)
+        verdicts |= {place.at - span.start for place in decided}
         words = {at for match in re.finditer(r"\w+", said) for at in range(*match.span())
                  if match[0] in bearing_words() or match[0].isdigit()}  # fmt: skip
         known = [(at - span.start, ok) for at, ok in own if at is not None]

@@ -49,13 +49,40 @@ class DecidedFact(NamedTuple):
 
 
 class InferredFact(NamedTuple):
-    """A fact that the agent must know at `at` without having written it, because its answer is the
-    subject of what it writes about there. `back`: how many facts before that one it stands.
+    """A fact that the agent must know just before `at` without having written it, because its
+    answer is the subject of what it writes about there. `back`: how many facts before that one it
+    stands, and so how many layers earlier it must be known (below 0: later); `early`: how many
+    tokens earlier.
     """
 
     at: int
     fact: Fact
     back: int
+    early: int = 0
+
+
+class RecalledValue(NamedTuple):
+    """A value that the agent must know just before `at`, or `early` tokens earlier, without having
+    written it; `source`: the place from which a page states all of it, or `at`, if it knows it by
+    heart; `back`: that of its fact.
+    """
+
+    at: int
+    early: int
+    value: str
+    source: int
+    back: int = 0
+
+
+class WeighedPair(NamedTuple):
+    """A place just before which the agent must know how two values compare that it has not written:
+    the one that it recalls there, and one that the question names at `other` or, if that is `at`,
+    that it recalls one token earlier; and the outcome (positions.py).
+    """
+
+    at: int
+    other: int
+    outcome: int
 
 
 class ComparedPair(NamedTuple):
@@ -104,6 +131,8 @@ class Transcript:
     compared: list[ComparedPair] = field(default_factory=list)
     concluded: list[ConcludedAt] = field(default_factory=list)
     asked: list[AskedOrder] = field(default_factory=list)
+    recalled: list[RecalledValue] = field(default_factory=list)
+    weighed: list[WeighedPair] = field(default_factory=list)
     made_up: list[tuple[int, int]] = field(default_factory=list)
 
 
@@ -116,6 +145,8 @@ POSITIONS = {  # the lists of a transcript, and the fields of their members that
     "compared": ("at", "other"),
     "concluded": ("at", "source"),
     "asked": ("at", "word"),
+    "recalled": ("at", "source"),
+    "weighed": ("at", "other"),
 }
 
 

@@ -5,7 +5,6 @@ from tokenizers import Regex, Tokenizer, decoders, normalizers, pre_tokenizers, 
 from tokenizers.models import WordPiece
 from transformers import PreTrainedTokenizerFast, T5Config, T5ForConditionalGeneration
 
-import training.t5.attention  # noqa: F401 (the encoder asks for it by name)
 from training.t5.recipe import SIZES
 from training.words import list_words
 
@@ -61,7 +60,6 @@ def make_t5(size: str, vocabulary: int, seed: int) -> T5ForConditionalGeneration
     )
     config._attn_implementation = "eager"  # training reads the attention weights
     model = T5ForConditionalGeneration(config)
-    model.encoder.set_attn_implementation("teaching")
     for module in model.modules():
         if type(module).__name__ == "T5Attention":
             _initialise_attention(module)

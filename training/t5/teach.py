@@ -49,7 +49,7 @@ def t5_losses(model, teacher: T5Teacher, batch: dict[str, torch.Tensor]) -> dict
             named = naming_loss(*heads, here, table[:, -3:-1], table[:, -1], embedding)
             losses[name] = 0.5 * named
     if len(batch["compared"]):
-        losses["comparing"] = 0.5 * _comparing_loss(model, teacher, out, states, batch["compared"])
+        losses["comparing"] = 0.5 * _comparing_loss(teacher, out, states, batch["compared"])
     return losses
 
 
@@ -70,7 +70,7 @@ def _looking_losses(model, out, batch: dict[str, torch.Tensor]) -> dict[str, tor
         losses["asking"] = looking_loss([out.cross_attentions[0][rows, 1, columns, asked]])
     if len(batch["stated"]):
         row, at, named = batch["stated"].T[:3]
-        encoder = model.encoder.block[BELONGING].layer[0].SelfAttention.weights
+        encoder = out.encoder_attentions[BELONGING]
         weights = [encoder[row, head, at, named + head] for head in (0, 1)]
         losses["belonging"] = 0.5 * looking_loss(weights)
     if len(about := batch["about"]):
@@ -99,12 +99,10 @@ def _carrying_loss(model, seen: torch.Tensor, words: torch.Tensor) -> torch.Tens
     return loss
 
 
-def _comparing_loss(
-    model, teacher: T5Teacher, out, states: tuple, compared: torch.Tensor
-) -> torch.Tensor:
+def _comparing_loss(teacher: T5Teacher, out, states: tuple, compared: torch.Tensor) -> torch.Tensor:
     """The losses of attending from a value to the other one, and of predicting the outcome."""
     attentions = {  # by the sides of the two values
-        (PROMPT, PROMPT): model.encoder.block[COMPARING].layer[0].SelfAttention.weights,
+        (PROMPT, PROMPT): out.encoder_attentions[COMPARING],
         (TARGET, TARGET): out.decoder_attentions[COMPARING],
         (TARGET, PROMPT): out.cross_attentions[COMPARING],
     }

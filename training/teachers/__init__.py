@@ -19,7 +19,6 @@ TEACHERS = {
     "interaug/read": evidence.interaug_read,
     "ircot/cot": reading.ircot_cot,
     "ircot/direct": reading.ircot_direct,
-    "ircot/titles": reading.ircot_titles,
     "least_to_most/decompose": planning.least_to_most_decompose,
     "least_to_most/solve": planning.least_to_most_solve,
     "plan_and_solve/read": planning.plan_and_solve_read,

@@ -1,5 +1,6 @@
 """Teaches stages that weigh evidence: Verify-and-Edit, InterAug, DSP."""
 
+from ircot_laboratory.official.contexts import find_sentence
 from ircotlib.systems.verify_and_edit import ORDINALS
 from training.teachers.closed import accept_sentence, answer_alone, give_answer
 from training.teachers.mind import UNKNOWN, Mind
@@ -29,9 +30,10 @@ def verify_and_edit_question(mind: Mind, situation: Situation) -> str:
     return text
 
 
-def verify_and_edit_answer(mind: Mind, situation: Situation) -> str:
+def verify_and_edit_answer(mind: Mind, situation: Situation) -> Reply | str:
     """The sentence, corrected by the evidence. A conclusion is left as it is; a question that it
-    does not recognise, such as one that has lost its form, it cannot answer.
+    does not recognise, such as one that has lost its form, it cannot answer. It is not knowable
+    from which page a sentence of the evidence is that names nobody.
     """
     asked = situation.question.text
     if asked == mind.riddle.text and "conclusion" in mind.notes:
@@ -42,8 +44,10 @@ def verify_and_edit_answer(mind: Mind, situation: Situation) -> str:
     if mind.steps[n].after:
         mind.values[mind.steps[n].after[-1]] = fact.subject
     evidence = situation.fields["evidence"]
-    mind.settle(n, [page for page in mind.retrieved if mind.shows(evidence, fact, [page])])
-    return mind.say(n)
+    pages = [page for page in mind.retrieved if mind.shows(evidence, fact, [page])]
+    mind.settle(n, pages)
+    named = [find_sentence(passage, fact.relation)[1][0] for passage in mind.read(pages)]
+    return Reply(mind.say(n), knowable=all(fact.subject in sentence for sentence in named))
 
 
 def interaug_read(mind: Mind, situation: Situation) -> Reply | str:

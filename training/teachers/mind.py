@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ircot_laboratory.official.contexts import find_sentence
 from ircot_laboratory.questions.wording import word_thought
 from ircot_laboratory.questions.worked import WorkedExample, WorkedStep, work_out
 from ircot_laboratory.world.encyclopedia import draw_value
@@ -197,9 +198,10 @@ class Mind:
         return values[0] if values else None
 
     def shows(self, text: str, fact: Fact, paragraphs: Sequence[Paragraph]) -> bool:
-        """Whether a part of some paragraphs states a fact."""
-        values = (value_in(self.library.passage(paragraph), fact) for paragraph in paragraphs)
-        return any(value is not None and value in text for value in values)
+        """Whether a part of some paragraphs has the sentence that states a fact."""
+        passages = [self.library.passage(paragraph) for paragraph in paragraphs]
+        stating = [p for p in passages if value_in(p, fact) is not None]
+        return any(find_sentence(p, fact.relation)[1][0].strip() in text for p in stating)
 
     def gives_up(self, n: int) -> bool:
         """Whether the reader, if it does not know step n, says so where it can."""

@@ -45,14 +45,3 @@ def ircot_direct(mind: Mind, situation: Situation) -> Reply:
     mind.forget()
     write_chain(mind, situation.paragraphs)
     return answer_alone(mind)
-
-
-def ircot_titles(mind: Mind, situation: Situation) -> str:
-    """The titles of needed pages, as far as main passage and memory tell (IRCoT App. B)."""
-    mind.forget()
-    titles = {}
-    for n, step in enumerate(mind.steps):
-        if mind.values.keys() >= {*step.after}:  # it knows which page the step is about
-            titles[mind.subject(n)] = None
-            mind.settle(n, situation.paragraphs, guess=False)
-    return ", ".join(titles)
