@@ -31,7 +31,7 @@ from training.agent.draw_transcripts import (
 from training.agent.drills import drill_comparison
 from training.agent.encode import EncodedTranscript, encode_transcript, make_batch
 from training.agent.lessons import FACTS, draw_lesson, known_facts
-from training.agent.sources import locate_sources
+from training.agent.sources import VOTE, locate_sources
 from training.agent.transcripts import join_turns
 from training.agent.words import make_agent_tokenizer
 from training.teachers.library import Library
@@ -47,8 +47,8 @@ ANSWERS = re.compile(  # what follows is the answer, a verdict in the group
 class JudgedTurn(NamedTuple):
     """A turn of the agent, given gold replies before it. `right`: whether all tokens are that it
     can know; `bearing`: how many name, value, number or verdict tokens there are, and `found`: how
-    many of them are right; `verdict`: whether its yes or no, or SUPPORTS or REFUTES, is right, and
-    the words before by which two values are said to be equal, or one to be earlier.
+    many of them are right; `verdict`: whether its yes or no, SUPPORTS or REFUTES, or vote is right,
+    and the words before by which two values are said to be equal, or one to be earlier.
     """
 
     system: str
@@ -125,7 +125,7 @@ def judge_turns(play: Play, encoded: EncodedTranscript, right: list[bool]) -> It
     rows = iter(zip(encoded.at, right, strict=True))
     for span, count in zip(play.transcript.spans, encoded.counts, strict=True):
         said, own = play.transcript.text[span.start : span.end], list(itertools.islice(rows, count))
-        verdicts = {match.start(1) for match in ANSWERS.finditer(said)}
+        verdicts = {match.start(1) for of in (ANSWERS, VOTE) for match in of.finditer(said)}
         decided = (*play.transcript.concluded, *play.transcript.weighed)
         verdicts |= {place.at - span.start for place in decided}
         words = {at for match in re.finditer(r"\w+", said) for at in range(*match.span())
