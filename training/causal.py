@@ -113,11 +113,8 @@ def causal_losses(
         here = torch.stack([after[n][row, at] for n, (row, at) in places])
         losses["inferred"] = knowing * _naming_loss(teacher, here, table, embedding)
     if len(table := batch["compared"]):
-        row, at, other, outcome = table.T
-        looks = weights_at(attentions[depths.comparing], 1, row, at, other)
-        predicted = teacher.outcome(after[depths.compared][row, at]).float()
-        compared = looking_loss([looks]) + nn.functional.cross_entropy(predicted, outcome)
-        losses["comparing"] = knowing * compared
+        where = attentions[depths.comparing], after[depths.compared]
+        losses["comparing"] = knowing * _comparing_loss(teacher, *where, table)
     if len(table := batch.get("concluded", ())):
         looks = weights_at(attentions[depths.concluding], 1, *table.T)
         losses["concluding"] = looking_loss([looks])  # with less weight it is not learned
@@ -126,17 +123,14 @@ def causal_losses(
         depth, on_page = depths.decided - table[:, 5], table[:, 4] < table[:, 1]
         by_depth = [(n, table[depth == n], table[(depth == n) & on_page]) for n in depth.unique()]
         here = torch.cat([after[n + 1][some[:, 0], some[:, 1]] for n, some, _ in by_depth])
-        names = torch.cat([some[:, 2:4] for _, some, _ in by_depth]).flatten()
-        named = teacher.recalled(here).view(len(here), 2, -1) @ embedding.T
-        losses["recalling"] = knowing * nn.functional.cross_entropy(named.flatten(0, 1), names)
+        names = torch.cat([some[:, 2:4] for _, some, _ in by_depth])
+        losses["recalling"] = knowing * words_loss(teacher.recalled, here, names, embedding)
         if on_page.any():
             looks = [weights_at(attentions[n], 0, *some[:, [0, 1, 4]].T) for n, _, some in by_depth]
             losses["recalling"] = losses["recalling"] + looking_loss([torch.cat(looks)])
     if len(table := batch.get("weighed", ())):
-        row, at, other, outcome = table.T
-        looks = weights_at(attentions[depths.decided + 1], 1, row, at, other)
-        predicted = teacher.outcome(after[depths.decided + 2][row, at]).float()
-        losses["weighing"] = looking_loss([looks]) + nn.functional.cross_entropy(predicted, outcome)
+        where = attentions[depths.decided + 1], after[depths.decided + 2]
+        losses["weighing"] = _comparing_loss(teacher, *where, table)
     return losses
 
 
@@ -151,9 +145,14 @@ def naming_loss(
     """Mean loss of naming subjects [n, 2] and relations [n] from states [n, width]; `words` and
     `relation`: the teacher's heads.
     """
-    named = words(states).view(len(states), 2, -1) @ embedding.T
-    loss = nn.functional.cross_entropy(named.flatten(0, 1).float(), subjects.flatten())
+    loss = words_loss(words, states, subjects, embedding)
     return loss + 0.3 * nn.functional.cross_entropy(relation(states).float(), relations)
+
+
+def words_loss(words: nn.Linear, states, names, embedding) -> torch.Tensor:
+    """Mean loss of predicting the first and last token of names [n, 2] from states [n, width]."""
+    named = words(states).view(len(states), 2, -1) @ embedding.T
+    return nn.functional.cross_entropy(named.flatten(0, 1).float(), names.flatten())
 
 
 def writing_loss(
@@ -164,6 +163,15 @@ def writing_loss(
         return nn.functional.cross_entropy(written, token)
     losses = nn.functional.cross_entropy(written, token, reduction="none")
     return (losses * weights).sum() / weights.sum()
+
+
+def _comparing_loss(
+    teacher: CausalTeacher, attention: nn.Module, states: torch.Tensor, table: torch.Tensor
+) -> torch.Tensor:
+    """The losses of attending from a value to the other one, and of predicting the outcome."""
+    row, at, other, outcome = table.T
+    looking = looking_loss([weights_at(attention, 1, row, at, other)])
+    return looking + nn.functional.cross_entropy(teacher.outcome(states[row, at]).float(), outcome)
 
 
 def _naming_loss(

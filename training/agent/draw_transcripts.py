@@ -162,14 +162,14 @@ def _drill(subject: str, library: Library, rng: random.Random) -> list[Transcrip
         return [draw_lesson(rng)]
     if subject == "comparison":
         return [drill_comparison(library, rng) for _ in range(5)]
+    if subject == RECALLING:
+        return [drill_recall(famous_library(), [draw_known(rng) for _ in range(RECALLED)], rng)]
     if subject == "weighing":
         riddle = draw_riddle(library.world, rng, *rng.choice(COMPARING))
         reading = drill_reading(library, riddle, rng.choice(READING), rng, near=[1])
-        return [reading] if reading else []
-    if subject == RECALLING:
-        return [drill_recall(famous_library(), [draw_known(rng) for _ in range(RECALLED)], rng)]
-    riddle = draw_agent_question(library, rng.choice(SHORT), rng)
-    reading = drill_reading(library, riddle, subject, rng)
+    else:
+        riddle = draw_agent_question(library, rng.choice(SHORT), rng)
+        reading = drill_reading(library, riddle, subject, rng)
     return [reading] if reading else []
 
 

@@ -72,8 +72,8 @@ def _fill(
             tables["inferred"].append((token[at] - 1 - early, *_name(fact), back))
     for at, early, value, source, back in transcript.recalled:
         if at in token and source in token:
-            here, known = token[at] - 1 - early, min(token[source], token[at] - 1 - early)
-            tables["recalled"].append((here, *_ends(value), known, back))
+            here = token[at] - 1 - early
+            tables["recalled"].append((here, *_ends(value), min(token[source], here), back))
     for at, other, outcome in transcript.weighed:
         if at in token and other in token:
             here = token[at] - 1

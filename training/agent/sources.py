@@ -34,7 +34,7 @@ CHOICE = re.compile(r"^Choice (\d+):", re.MULTILINE)
 VOTE = re.compile(r" The best choice is (\d+)")
 
 
-class Stated(NamedTuple):
+class Places(NamedTuple):
     """Where the value of a fact stands, the place from which the fact is known, and the place from
     which all words of the value are.
     """
@@ -46,15 +46,15 @@ class Stated(NamedTuple):
 
 def locate_sources(transcript: Transcript, mind: Mind) -> Transcript:
     """Fill in where each name and value that the agent writes comes from."""
-    stated = dict(_find_stated(transcript, mind))
+    stated, written = dict(_find_stated(transcript, mind)), _hide_pages(transcript.text, mind)
     _find_copied(transcript, mind, stated)
     _find_choices(transcript)
     transcript.decided += _find_begun(transcript, mind)
-    compared = _find_compared(transcript, mind)
+    compared = _find_compared(transcript, mind, written)
     transcript.compared = list(dict.fromkeys(pair for pair, _ in compared.values()))
     transcript.concluded = [ConcludedAt(at, source) for at, (_, source) in compared.items()]
-    _find_weighed(transcript, mind, stated)
-    _find_inferred(transcript, mind, stated)
+    _find_weighed(transcript, mind, stated, written)
+    _find_inferred(transcript, mind, stated, written)
     transcript.inferred = list(dict.fromkeys(transcript.inferred))
     transcript.asked = list(_find_asked(transcript, mind))
     return transcript
@@ -73,7 +73,7 @@ def _is_written(transcript: Transcript, at: int) -> bool:
     return any(span.start <= at < span.end for span in transcript.spans)
 
 
-def _find_stated(transcript: Transcript, mind: Mind) -> Iterator[tuple[Fact, Stated]]:
+def _find_stated(transcript: Transcript, mind: Mind) -> Iterator[tuple[Fact, Places]]:
     """Each fact of the passages shown, with its places."""
     for passage in mind.seen:
         for span in passage.spans:
@@ -89,10 +89,10 @@ def _find_stated(transcript: Transcript, mind: Mind) -> Iterator[tuple[Fact, Sta
                 end = max(known, value + last_word(passage.text[span.start : span.end]))
                 if end > known:  # at its first word, the rest of a value is not known
                     transcript.stated.append(StatedFact(end, end, fact))
-                yield fact, Stated(value, known, end)
+                yield fact, Places(value, known, end)
 
 
-def _find_copied(transcript: Transcript, mind: Mind, stated: dict[Fact, Stated]) -> None:
+def _find_copied(transcript: Transcript, mind: Mind, stated: dict[Fact, Places]) -> None:
     """Find where each name and value is copied from: where the agent first states it, from the
     passage that it has read; otherwise from where it stood last. There the agent has also decided
     what to write about, and may have made it up.
@@ -162,13 +162,15 @@ def _find_begun(transcript: Transcript, mind: Mind) -> Iterator[DecidedFact]:
                 yield DecidedFact(at + last_word(fact.subject), fact)
 
 
-def _find_inferred(transcript: Transcript, mind: Mind, stated: dict[Fact, Stated]) -> None:
+def _find_inferred(
+    transcript: Transcript, mind: Mind, stated: dict[Fact, Places], written: str
+) -> None:
     """Find the facts that lead to what is written about, if their answers stand only on pages. Of
     several, each but the first two is known a layer later.
     """
     decided, transcript.decided = transcript.decided, []
     for at, fact in decided:
-        facts = _lead_to(fact, transcript.text[:at], mind)
+        facts = _lead_to(fact, written[:at], mind)
         later = max(0, len(facts) - 2)
         if len(facts) > 1:
             _infer(transcript, at, 0, facts, later, stated)
@@ -176,10 +178,10 @@ def _find_inferred(transcript: Transcript, mind: Mind, stated: dict[Fact, Stated
             transcript.decided.append(DecidedFact(at, fact))
 
 
-def _lead_to(fact: Fact, text: str, mind: Mind) -> list[Fact]:
+def _lead_to(fact: Fact, written: str, mind: Mind) -> list[Fact]:
     """A fact, and before it the facts that lead to it and whose answers are not written."""
     answered = {belief.value: belief.fact for belief in mind.beliefs if not belief.made_up}
-    written, facts = _hide_pages(text, mind), [fact]
+    facts = [fact]
     while facts[-1].subject not in written and facts[-1].subject in answered:
         facts.append(answered[facts[-1].subject])
         if len(facts) == len(mind.steps):
@@ -193,7 +195,7 @@ def _infer(
     early: int,
     facts: list[Fact],
     later: int,
-    stated: dict[Fact, Stated],
+    stated: dict[Fact, Places],
 ) -> None:
     """Add a fact and those that lead to it, and the values of the latter."""
     for back, fact in enumerate(facts):
@@ -204,11 +206,13 @@ def _infer(
             transcript.recalled.append(value)
 
 
-def _find_weighed(transcript: Transcript, mind: Mind, stated: dict[Fact, Stated]) -> None:
+def _find_weighed(
+    transcript: Transcript, mind: Mind, stated: dict[Fact, Places], written: str
+) -> None:
     """Find where values decide that are not written: what must be recalled there and compared."""
-    weighed, written = {}, {place.at for place in transcript.concluded}
+    weighed, concluded = {}, {place.at for place in transcript.concluded}
     for conclusion in mind.conclusions:
-        for at in {*_find_decisive(transcript, conclusion)} - written:
+        for at in {*_find_decisive(transcript, conclusion)} - concluded:
             known = [
                 stated[fact].end if fact in stated else at if mind.knows(fact) == value else None
                 for fact, value in zip(conclusion.facts, conclusion.values, strict=True)
@@ -219,8 +223,8 @@ def _find_weighed(transcript: Transcript, mind: Mind, stated: dict[Fact, Stated]
     for at, ((_, _, values, facts), known) in weighed.items():
         for early, n in enumerate(reversed(range(len(facts)))):
             transcript.recalled.append(RecalledValue(at, early, values[n], known[n]))
-            _infer(transcript, at, early, _lead_to(facts[n], transcript.text[:at], mind), 0, stated)
-        named = _find_sought(transcript.text[:at], mind) if mind.riddle.sought else at
+            _infer(transcript, at, early, _lead_to(facts[n], written[:at], mind), 0, stated)
+        named = _find_sought(written[:at], mind) if mind.riddle.sought else at
         if named is not None:
             values = mind.riddle.sought or values[0], values[-1]
             transcript.weighed.append(WeighedPair(at, named, _compare(*values)))
@@ -232,7 +236,9 @@ def _find_sought(text: str, mind: Mind) -> int | None:
     return asked + mind.riddle.text.rindex(sought) + last_word(sought) if asked >= 0 else None
 
 
-def _find_compared(transcript: Transcript, mind: Mind) -> dict[int, tuple[ComparedPair, int]]:
+def _find_compared(
+    transcript: Transcript, mind: Mind, written: str
+) -> dict[int, tuple[ComparedPair, int]]:
     """Where a comparison decides what is written, its values (of several, the last pair), and the
     one to look at: that of the name that is written, or the later one. At a value it must be known
     which of the names it is about.
@@ -240,7 +246,7 @@ def _find_compared(transcript: Transcript, mind: Mind) -> dict[int, tuple[Compar
     pairs: dict[int, tuple[ComparedPair, int]] = {}
     for conclusion in mind.conclusions:
         for at in _find_decisive(transcript, conclusion):
-            if places := _find_values(transcript, mind, conclusion, at):
+            if places := _find_values(written[:at], mind, conclusion):
                 (other, a), (here, b) = sorted(places)
                 source = here
                 names = zip(named_subjects(mind.riddle), places, conclusion.facts, strict=False)
@@ -284,14 +290,11 @@ def _find_decisive(transcript: Transcript, conclusion: ComparedConclusion) -> It
                 yield span.start + match.start("text") + alike
 
 
-def _find_values(
-    transcript: Transcript, mind: Mind, conclusion: ComparedConclusion, at: int
-) -> list[tuple[int, str]]:
-    """The places and texts of the two compared values, if they are written before `at`, at the
-    ends of sentences.
+def _find_values(text: str, mind: Mind, conclusion: ComparedConclusion) -> list[tuple[int, str]]:
+    """The places and texts of the two compared values, if they are in a text, at the ends of
+    sentences.
     """
     values, sought = list(conclusion.values), mind.riddle.sought
-    text = _hide_pages(transcript.text[:at], mind)
     places = [next(reversed(_mentions(text, value)), None) for value in values]
     if len(values) == 2 and values[0] == values[1]:
         places = _mentions(text, values[0])[-2:]

@@ -41,7 +41,7 @@ def _think_and_act(mind: Mind, lines: list[str], number: int) -> str:
     n, observation = notes["step"], lines[-2].partition(": ")[2]
     page = mind.retrieved[-1:]
     if not observation.startswith("Could not find"):
-        if mind.shows(observation, mind.fact(n), page):
+        if page and mind.shown(observation, mind.fact(n), page[0]):
             return _settle(mind, number, page)
         word, on_page = LOOKED_FOR.get(mind.fact(n).relation), page and page[0].title
         if word and not notes["looked up"] and on_page == mind.subject(n):

@@ -1,6 +1,5 @@
 """Teaches stages that weigh evidence: Verify-and-Edit, InterAug, DSP."""
 
-from ircot_laboratory.official.contexts import find_sentence
 from ircotlib.systems.verify_and_edit import ORDINALS
 from training.teachers.closed import accept_sentence, answer_alone, give_answer
 from training.teachers.mind import UNKNOWN, Mind
@@ -44,10 +43,10 @@ def verify_and_edit_answer(mind: Mind, situation: Situation) -> Reply | str:
     if mind.steps[n].after:
         mind.values[mind.steps[n].after[-1]] = fact.subject
     evidence = situation.fields["evidence"]
-    pages = [page for page in mind.retrieved if mind.shows(evidence, fact, [page])]
+    pages = [page for page in mind.retrieved if mind.shown(evidence, fact, page)]
     mind.settle(n, pages)
-    named = [find_sentence(passage, fact.relation)[1][0] for passage in mind.read(pages)]
-    return Reply(mind.say(n), knowable=all(fact.subject in sentence for sentence in named))
+    named = [fact.subject in mind.shown(evidence, fact, page) for page in pages]
+    return Reply(mind.say(n), knowable=all(named))
 
 
 def interaug_read(mind: Mind, situation: Situation) -> Reply | str:

@@ -197,11 +197,13 @@ class Mind:
         values = [value for passage in passages if (value := value_in(passage, fact))]
         return values[0] if values else None
 
-    def shows(self, text: str, fact: Fact, paragraphs: Sequence[Paragraph]) -> bool:
-        """Whether a part of some paragraphs has the sentence that states a fact."""
-        passages = [self.library.passage(paragraph) for paragraph in paragraphs]
-        stating = [p for p in passages if value_in(p, fact) is not None]
-        return any(find_sentence(p, fact.relation)[1][0].strip() in text for p in stating)
+    def shown(self, text: str, fact: Fact, paragraph: Paragraph) -> str | None:
+        """The sentence of a paragraph that states a fact, if a part of the paragraph has it."""
+        passage = self.library.passage(paragraph)
+        if value_in(passage, fact) is None:
+            return None
+        sentence = find_sentence(passage, fact.relation)[1][0].strip()
+        return sentence if sentence in text else None
 
     def gives_up(self, n: int) -> bool:
         """Whether the reader, if it does not know step n, says so where it can."""
