@@ -13,7 +13,7 @@ CORE += "prompting.demonstrations systems datasets options __main__".split()
 MODELS = ["torch", "transformers", "elasticsearch"]
 HEAVY = [*MODELS, "pandas", "matplotlib", "seaborn", "scipy", "tantivy", "IPython", "nbformat"]
 # programs that use torch, but import it only once their options are read
-TRAININGS = ["t5", "agent", "reader", "agent.evaluate"]
+TRAININGS = ["t5", "agent", "reader"]
 
 # what the extras bring, as `import` names it
 EXTRAS = [*MODELS, "IPython", "ipywidgets", "anywidget", "papermill", "jupyterlab", "openai", "ray"]

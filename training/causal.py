@@ -4,7 +4,7 @@ supervised, and the losses.
 Where a T5's encoder sees the whole paragraph, these models see only the words before.
 """
 
-from typing import NamedTuple
+from functools import partial
 
 import torch
 from torch import nn
@@ -14,6 +14,10 @@ from transformers.masking_utils import sdpa_mask
 
 from ircot_laboratory.world.relations import RELATION_NAMES
 from training.positions import OUTCOMES
+
+# the layers, from 0, whose head 1 attends from one compared value back to the other, and from where
+# a comparison decides what is written back to the value that is looked at
+COMPARING, CONCLUDING = 2, 4
 
 
 def remembering_attention(
@@ -35,9 +39,7 @@ def weights_at(
     """The attention weights [n] of a head from positions `at` to positions `source`; `row`, `at`
     and `source` have shape [n].
     """
-    query, key = attention.looks
-    shared = query.shape[1] // key.shape[1]  # heads with the same keys
-    query, key = query[:, head], key[:, head // shared]
+    query, key = (part[:, head] for part in attention.looks)
     scores = (query[row, at][:, None] * key[row]).sum(-1)
     later = torch.arange(key.shape[1], device=row.device) > at[:, None]
     return scores.masked_fill(later, -torch.inf).softmax(-1).gather(1, source[:, None])[:, 0]
@@ -45,21 +47,6 @@ def weights_at(
 
 AttentionInterface.register("remembering", remembering_attention)
 AttentionMaskInterface.register("remembering", sdpa_mask)
-
-
-class Depths(NamedTuple):
-    """The number of layers after which a state must name the fact stated there (`stated`), the fact
-    that the next words are about (`decided`), and how two values compare (`compared`). The layers,
-    from 0, whose head 1 attends from one compared value back to the other (`comparing`), and from
-    where a comparison decides what is written back to the value that is looked at (`concluding`).
-    The layer after `decided` looks up a value that is not written, and the next one compares it.
-    """
-
-    stated: int = 4
-    decided: int = 4
-    compared: int = 4
-    comparing: int = 2
-    concluding: int = 3
 
 
 class CausalTeacher(nn.Module):
@@ -80,12 +67,17 @@ def causal_losses(
     model: PreTrainedModel,
     teacher: CausalTeacher,
     batch: dict[str, torch.Tensor],
-    depths: Depths = Depths(),
+    stated: int = 4,
+    decided: int = 4,
     knowing: float = 0.5,
 ) -> dict[str, torch.Tensor]:
     """The losses of a batch by name. `batch`: `input_ids` [rows, length], some of the CAUSAL_TABLES
-    (positions.py), and perhaps `weights` of the written tokens; `knowing`: the weight of the losses
-    at `depths`, apart from `concluding`.
+    (positions.py), and perhaps `weights` of the written tokens.
+
+    The number of layers after which a state must name the fact stated there and how two values
+    compare (`stated`), and the fact that the next words are about (`decided`); the layer after that
+    looks up a value that is not written, and the next one compares it. `knowing`: the weight of
+    these losses.
     """
     out = model.base_model(batch["input_ids"], output_hidden_states=True, use_cache=False)
     layers = model.base_model.layers  # of a GPT-NeoX or a Llama
@@ -94,33 +86,34 @@ def causal_losses(
     row, at, token = batch["written"].T
     written = model.lm_head(out.last_hidden_state[row, at]).float()
     losses = {"writing": writing_loss(written, token, batch.get("weights"))}
+    naming = partial(naming_loss, teacher.words, teacher.relation, embedding=embedding)
     if len(table := batch["sources"]):
         weights = [weights_at(attention, 0, *table.T) for attention in attentions[-2:]]
         losses["looking"] = looking_loss(weights)
     if len(table := batch["stated"]):
-        here = after[depths.stated][table[:, 0], table[:, 1]]
-        named = _naming_loss(teacher, here, table, embedding)
+        here = after[stated][table[:, 0], table[:, 1]]
+        named = naming(here, table[:, 2:5])
         value = (teacher.value(here) @ embedding.T).float()
         losses["stated"] = knowing * (named + nn.functional.cross_entropy(value, table[:, 5]))
     if len(table := batch["decided"]):
-        here = after[depths.decided][table[:, 0], table[:, 1]]
-        losses["decided"] = knowing * _naming_loss(teacher, here, table, embedding)
+        here = after[decided][table[:, 0], table[:, 1]]
+        losses["decided"] = knowing * naming(here, table[:, 2:5])
     if len(table := batch.get("inferred", ())):
         # A fact that leads to the decided one must be named one layer earlier, the fact before it
         # two layers earlier, and so on: each layer then has to look up one fact.
-        depth = (depths.decided - table[:, 5]).clamp(min=1).tolist()
+        depth = (decided - table[:, 5]).clamp(min=1).tolist()
         places = zip(depth, table[:, :2].tolist(), strict=True)
         here = torch.stack([after[n][row, at] for n, (row, at) in places])
-        losses["inferred"] = knowing * _naming_loss(teacher, here, table, embedding)
+        losses["inferred"] = knowing * naming(here, table[:, 2:5])
     if len(table := batch["compared"]):
-        where = attentions[depths.comparing], after[depths.compared]
+        where = attentions[COMPARING], after[stated]
         losses["comparing"] = knowing * _comparing_loss(teacher, *where, table)
     if len(table := batch.get("concluded", ())):
-        looks = weights_at(attentions[depths.concluding], 1, *table.T)
+        looks = weights_at(attentions[CONCLUDING], 1, *table.T)
         losses["concluding"] = looking_loss([looks])  # with less weight it is not learned
     if len(table := batch.get("recalled", ())):
         # The layer after that which names a fact looks up its value, which is then named.
-        depth, on_page = depths.decided - table[:, 5], table[:, 4] < table[:, 1]
+        depth, on_page = decided - table[:, 5], table[:, 4] < table[:, 1]
         by_depth = [(n, table[depth == n], table[(depth == n) & on_page]) for n in depth.unique()]
         here = torch.cat([after[n + 1][some[:, 0], some[:, 1]] for n, some, _ in by_depth])
         names = torch.cat([some[:, 2:4] for _, some, _ in by_depth])
@@ -129,7 +122,7 @@ def causal_losses(
             looks = [weights_at(attentions[n], 0, *some[:, [0, 1, 4]].T) for n, _, some in by_depth]
             losses["recalling"] = losses["recalling"] + looking_loss([torch.cat(looks)])
     if len(table := batch.get("weighed", ())):
-        where = attentions[depths.decided + 1], after[depths.decided + 2]
+        where = attentions[decided + 1], after[decided + 2]
         losses["weighing"] = _comparing_loss(teacher, *where, table)
     return losses
 
@@ -139,14 +132,12 @@ def looking_loss(weights: list[torch.Tensor]) -> torch.Tensor:
     return -sum((weight.float() + 1e-6).log().mean() for weight in weights) / len(weights)
 
 
-def naming_loss(
-    words: nn.Linear, relation: nn.Linear, states, subjects, relations, embedding
-) -> torch.Tensor:
-    """Mean loss of naming subjects [n, 2] and relations [n] from states [n, width]; `words` and
-    `relation`: the teacher's heads.
+def naming_loss(words: nn.Linear, relation: nn.Linear, states, named, embedding) -> torch.Tensor:
+    """Mean loss of naming subjects and relations, `named` [n, 3], from states [n, width]; `words`
+    and `relation`: the teacher's heads.
     """
-    loss = words_loss(words, states, subjects, embedding)
-    return loss + 0.3 * nn.functional.cross_entropy(relation(states).float(), relations)
+    loss = words_loss(words, states, named[:, :2], embedding)
+    return loss + 0.3 * nn.functional.cross_entropy(relation(states).float(), named[:, 2])
 
 
 def words_loss(words: nn.Linear, states, names, embedding) -> torch.Tensor:
@@ -172,10 +163,3 @@ def _comparing_loss(
     row, at, other, outcome = table.T
     looking = looking_loss([weights_at(attention, 1, row, at, other)])
     return looking + nn.functional.cross_entropy(teacher.outcome(states[row, at]).float(), outcome)
-
-
-def _naming_loss(
-    teacher: CausalTeacher, states: torch.Tensor, table: torch.Tensor, embedding: torch.Tensor
-) -> torch.Tensor:
-    heads = teacher.words, teacher.relation
-    return naming_loss(*heads, states, table[:, 2:4], table[:, 4], embedding)

@@ -16,7 +16,7 @@ from torch import nn
 from tqdm import tqdm
 
 from ircotlib.options import say_error
-from training.folder import CHECKPOINT, claim
+from training.folder import CHECKPOINT
 
 SECONDS = 120  # between two checkpoints
 Parts = dict[str, float]  # of a loss, by name
@@ -61,19 +61,14 @@ class Training:
             reason = str(error).partition("\n")[0]
             remedy = "delete it to start again"
             raise ValueError(f"{path}: not a valid checkpoint ({reason}); {remedy}") from None
-        check_recipe(path, state["recipe"], self.recipe)
+        found, expected = state["recipe"], self.recipe
+        if names := [name for name in expected | found if found.get(name) != expected.get(name)]:
+            before, now = (", ".join(f"{n} {r.get(n)}" for n in names) for r in (found, expected))
+            remedy = "give the options that it was begun with, or another --out"
+            raise ValueError(f"{path}: found a training with {before}, expected {now}; {remedy}")
         for name, part in self._parts().items():
             part.load_state_dict(state[name])
         self.step, self.seconds, self.curves = state["step"], state["seconds"], state["curves"]
-
-
-def check_recipe(path: Path, found: dict, expected: dict) -> None:
-    """Raise ValueError, naming the differences, if a checkpoint has another recipe."""
-    remedy = "give the options that it was begun with, or another --out"
-    names = [name for name in expected | found if found.get(name) != expected.get(name)]
-    before, now = (", ".join(f"{n} {r.get(n)}" for n in names) for r in (found, expected))
-    if names:
-        raise ValueError(f"{path}: found a training with {before}, expected {now}; {remedy}")
 
 
 def make_optimizers(model: nn.Module, teacher: nn.Module, peak: float) -> list:
@@ -121,7 +116,6 @@ def run_training(
     After Ctrl-C, the current step is finished and the checkpoint is written; then KeyboardInterrupt
     is raised.
     """
-    claim(out)
     out.mkdir(parents=True, exist_ok=True)
     checkpoint = out / CHECKPOINT
     if checkpoint.exists():
@@ -172,6 +166,7 @@ def write_trained(
 
 def run_command(train: Callable[..., None], *arguments: object) -> None:
     """Call `train` as a command, which says in one line what is wrong or how to resume."""
+    torch.set_num_threads(1)
     try:
         train(*arguments)
     except ValueError as error:

@@ -52,9 +52,9 @@ def make_tables(
     }
 
 
-def pad(rows: list[list[int]]) -> torch.Tensor:
-    """Sequences as a tensor, padded on the right to a multiple of 32."""
-    input_ids = torch.zeros(len(rows), -(-max(map(len, rows)) // 32) * 32, dtype=torch.long)
+def pad(rows: list[list[int]], of: int = 32) -> torch.Tensor:
+    """Sequences as a tensor, padded on the right to a multiple of `of`."""
+    input_ids = torch.zeros(len(rows), -(-max(map(len, rows)) // of) * of, dtype=torch.long)
     for row, ids in enumerate(rows):
         input_ids[row, : len(ids)] = torch.tensor(ids)
     return input_ids
@@ -63,3 +63,10 @@ def pad(rows: list[list[int]]) -> torch.Tensor:
 def last_word(value: str) -> int:
     """Where the last word of a value begins; for a year, the last two digits."""
     return 2 if value.isdigit() else value.rfind(" ") + 1
+
+
+def compare(a: str, b: str) -> int:
+    """How the value b compares with the value a."""
+    if a == b or not (a.isdigit() and b.isdigit()):
+        return SAME if a == b else DIFFERENT
+    return LATER if a < b else EARLIER

@@ -59,7 +59,7 @@ def run_taught(name, mind):
     setting = {name: values[0] for name, values in draws.CHOICES.get(system.name, {}).items()}
     setting |= draws.SHORTER.get(system.name, {})
     setting |= {"long_form": mind.is_long} if system.module == "searchain" else {}
-    turns = play.play_system(system, mind, TEACHERS, open_prompt, **setting)
+    turns = play.play_system(system, mind, open_prompt, **setting)
     return mind.prediction, turns
 
 
@@ -121,7 +121,7 @@ def test_which_of_two_is_named_is_learned_from_its_own_value_and_the_order_asked
         [(at, source)], [asked] = drill.concluded, drill.asked
         years = {int(drill.text[place - 2 : place + 2]): place
                  for pair in drill.compared for place in (pair.at, pair.other)}  # fmt: skip
-        assert drill.text[asked.word :].startswith(("first", "last", "earlier", "later"))
+        assert drill.text[asked.other :].startswith(("first", "last", "earlier", "later"))
         assert source == years[(min if asked.outcome == EARLIER else max)(years)]
         assert asked.at == at and {inferred.fact.relation for inferred in drill.inferred} != set()
 

@@ -16,8 +16,8 @@ from ircotlib.models.causal import can_reuse
 from ircotlib.parameters import read_parameters
 from training.agent import gold
 from training.agent.draw_transcripts import LESSONS, Play
+from training.agent.evaluate import by_stage, draw_turns, judge_plays, share_right
 from training.agent.lessons import draw_lesson
-from training.agent.stages import by_stage, draw_turns, judge_plays, share_right
 from training.agent.words import make_agent_tokenizer
 from training.teachers import TEACHERS
 

@@ -17,7 +17,7 @@ def refused(monkeypatch, capsys):
     """Run a module's command line, which must be refused before any work; return its line."""
 
     def run(module: str, *arguments: object) -> str:
-        for name in ("training.loop", "training.agent.stages"):  # what imports torch
+        for name in ("training.loop", "training.agent.evaluate"):  # what imports torch
             monkeypatch.setitem(sys.modules, name, None)
         monkeypatch.setattr(sys, "argv", [module, *map(str, arguments)])
         with pytest.raises(SystemExit) as ended:

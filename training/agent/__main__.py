@@ -18,13 +18,12 @@ def main() -> None:
     add("--seed", type=int, default=0)
     add("--peak", type=float, default=1e-2, help="highest learning rate")
     add("--start", default="", help="folder of an agent that learns on")
-    add("--threads", type=int, default=1, help="processor cores to use")
     options = parser.parse_args()
     from training.agent.learn import AgentRecipe, train_agent  # importing torch takes seconds
     from training.loop import run_command
 
     recipe = AgentRecipe(options.steps, options.seed, options.peak, options.start)
-    run_command(train_agent, options.out, recipe, options.threads)
+    run_command(train_agent, options.out, recipe)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple
 
-from ircot_laboratory.make import SEED, SIZE, make_dataset
+from ircot_laboratory.make import make_dataset
 from ircot_laboratory.questions.questions import ALL_DATASETS, DATASETS, draw_riddle
 from ircot_laboratory.world.encyclopedia import make_world
 from ircot_laboratory.world.records import Riddle
@@ -101,7 +101,7 @@ def taught_stages() -> dict[str, tuple[System, ...]]:
 def measured_meanings() -> frozenset:
     """The questions of the default laboratory, in any wording: they are never trained on."""
     return frozenset(
-        riddle.meaning for name in ALL_DATASETS for riddle in make_dataset(name, SEED, SIZE).riddles
+        riddle.meaning for name in ALL_DATASETS for riddle in make_dataset(name).riddles
     )
 
 
@@ -209,6 +209,6 @@ def play_turns(
         library, dataset = mind.library, mind.riddle.dataset
         riddles = [draw_agent_question(library, dataset, mind.rng) for _ in range(count)]
         others = [Mind(riddle, library, mind.knows, mind.rng) for riddle in riddles]
-        return play_auto_cot(mind, others, TEACHERS)
-    turns = play_system(system, mind, TEACHERS, open_prompt, **setting)
+        return play_auto_cot(mind, others)
+    turns = play_system(system, mind, open_prompt, **setting)
     return turns[:1] if closed and system.name == "SearChain" else turns

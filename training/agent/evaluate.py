@@ -6,10 +6,176 @@ intervals. A stage passes if 95% of them are, and 95% of its verdicts. The table
 written to FOLDER/gate.csv.
 """
 
+import itertools
+import random
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from math import nan
 from pathlib import Path
+from typing import NamedTuple
 
+import pandas as pd
+import torch
+from scipy.stats import binomtest
+from tqdm import tqdm
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from ircot_laboratory.world.encyclopedia import make_world
+from ircotlib.errors import DataError
 from ircotlib.files import write_table
 from ircotlib.options import new_parser
+from training.agent.draw_transcripts import (
+    LESSONS,
+    STYLES,
+    Play,
+    draw_agent_question,
+    play_turns,
+    taught_stages,
+)
+from training.agent.drills import drill_comparison
+from training.agent.encode import EncodedTranscript, encode_transcript, make_batch
+from training.agent.lessons import FACTS, draw_lesson, known_facts
+from training.agent.sources import VOTE, locate_sources
+from training.agent.transcripts import join_turns
+from training.agent.words import make_agent_tokenizer
+from training.teachers.library import Library
+from training.teachers.mind import Mind
+
+HELD_OUT = 7  # the seed of the held-out world; the default laboratory has another
+LEAST = 0.95  # of what bears a turn, and of verdicts, must be right before systems are compared
+ANSWERS = re.compile(  # what follows is the answer, a verdict in the group
+    r"(?:[Aa]nswer is:? |[Aa]nswer: |A: |^\s*|Finish\[|\[\")(yes|no|supports|refutes)\b", re.I
+)
+
+
+class JudgedTurn(NamedTuple):
+    """A turn of the agent, given gold replies before it. `right`: whether all tokens are that it
+    can know; `bearing`: how many name, value, number or verdict tokens there are, and `found`: how
+    many of them are right; `verdict`: whether its yes or no, SUPPORTS or REFUTES, or vote is right,
+    and the words before by which two values are said to be equal, or one to be earlier.
+    """
+
+    system: str
+    stage: str
+    dataset: str
+    right: bool
+    bearing: int
+    found: int
+    verdict: bool | None
+
+
+@cache
+def held_out_library() -> Library:
+    """A world of the size of training worlds, none of whose names occur in training."""
+    return Library(make_world(HELD_OUT, 1200))
+
+
+@cache
+def bearing_words() -> frozenset[str]:
+    """The words of all names and values that a play may be about."""
+    texts = {text for fact, value in known_facts().items() for text in (fact.subject, value)}
+    for entity, about in held_out_library().world.entities.items():
+        texts |= {entity, *about.facts.values()}
+    words = (word for text in texts for word in re.findall(r"\w+", text))
+    return frozenset(word for word in words if word not in ("of", "the", "The", "and", "in", "a"))
+
+
+def draw_turns(least: int, seed: int = 0) -> Iterator[Play]:
+    """Plays on a held-out world in which each stage has `least` turns or more, its systems and the
+    data sets taking turns; and as many lessons and comparisons.
+    """
+    rng, library = random.Random(f"gate {seed}"), held_out_library()
+    yield from (Play(draw_lesson(rng), "lesson") for _ in range(-(-least // FACTS)))
+    yield from (Play(drill_comparison(library, rng), "comparison") for _ in range(least))
+    turns = Counter()
+    for stage, systems in taught_stages().items():
+        for number in range(20 * least):
+            if turns[stage] >= least:
+                break
+            system = systems[number // len(STYLES) % len(systems)]
+            riddle = draw_agent_question(library, STYLES[number % len(STYLES)], rng)
+            mind = Mind(riddle, library, known_facts().get, rng)
+            for transcript in join_turns(play_turns(system, mind)):
+                spans = [span.stage for span in transcript.spans if span.knowable]
+                if stage in spans:
+                    turns.update(spans)
+                    yield Play(locate_sources(transcript, mind), system.name, riddle.dataset)
+
+
+@torch.no_grad()
+def judge_plays(model, plays: Iterable[Play], rows: int = 8) -> list[JudgedTurn]:
+    """Judge each turn that the agent can know, given the gold text before it."""
+    order, judged = sorted(plays, key=lambda play: len(play.transcript.text)), []
+    for first in range(0, len(order), rows):
+        some = order[first : first + rows]
+        encoded = [encode_transcript(play.transcript) for play in some]
+        batch = make_batch(encoded)
+        row, at, token = batch["written"].T
+        states = model.base_model(batch["input_ids"].to(model.device)).last_hidden_state
+        right = model.lm_head(states[row, at]).argmax(-1).cpu() == token
+        for number, (play, own) in enumerate(zip(some, encoded, strict=True)):
+            judged += judge_turns(play, own, right[row == number].tolist())
+    return judged
+
+
+def judge_turns(play: Play, encoded: EncodedTranscript, right: list[bool]) -> Iterator[JudgedTurn]:
+    """The turns of a play. `right`: of each written token, whether it is the most probable one."""
+    rows = iter(zip(encoded.at, right, strict=True))
+    for span, count in zip(play.transcript.spans, encoded.counts, strict=True):
+        said, own = play.transcript.text[span.start : span.end], list(itertools.islice(rows, count))
+        verdicts = {match.start(1) for of in (ANSWERS, VOTE) for match in of.finditer(said)}
+        decided = (*play.transcript.concluded, *play.transcript.weighed)
+        verdicts |= {place.at - span.start for place in decided}
+        words = {at for match in re.finditer(r"\w+", said) for at in range(*match.span())
+                 if match[0] in bearing_words() or match[0].isdigit()}  # fmt: skip
+        known = [(at - span.start, ok) for at, ok in own if at is not None]
+        bearing = [ok for at, ok in known if at in words or at in verdicts]
+        judged = [ok for at, ok in known if at in verdicts]
+        if span.knowable:
+            about = play.system, span.stage, play.dataset, all(ok for _, ok in known)
+            yield JudgedTurn(*about, len(bearing), sum(bearing), all(judged) if judged else None)
+
+
+def count_right(turns: Sequence[JudgedTurn]) -> dict[str, tuple[int, int]]:
+    """How many bearing tokens (`right`) and verdicts of turns are right, and of how many."""
+    verdicts = [turn.verdict for turn in turns if turn.verdict is not None]
+    tokens = sum(turn.found for turn in turns), sum(turn.bearing for turn in turns)
+    return {"right": tokens, "verdicts_right": (sum(verdicts), len(verdicts))}
+
+
+def share_right(turns: Sequence[JudgedTurn]) -> float:
+    """The share of bearing tokens that are right or, if less, of verdicts."""
+    return min((hits / n for hits, n in count_right(turns).values() if n), default=0.0)
+
+
+def by_stage(judged: Sequence[JudgedTurn]) -> dict[str, list[JudgedTurn]]:
+    """The turns of each stage, in the order in which stages are taught."""
+    groups = {stage: [] for stage in [*taught_stages(), *LESSONS]}
+    for turn in judged:
+        groups.setdefault(turn.stage, []).append(turn)
+    return groups
+
+
+def tabulate_gate(judged: Sequence[JudgedTurn]) -> pd.DataFrame:
+    """The gate: a row for each stage and data set, and for "all", with exact 95% intervals of the
+    shares of bearing tokens and of verdicts, in percent, and whether it `passes`.
+    """
+    rows = []
+    for stage, turns in by_stage(judged).items():
+        for dataset in ("all", *STYLES):
+            some = [turn for turn in turns if dataset in ("all", turn.dataset)]
+            row = {"stage": stage, "dataset": dataset, "turns": len(some)}
+            for name, (hits, n) in count_right(some).items():
+                low, high = binomtest(hits, n).proportion_ci() if n else (nan, nan)
+                shares = hits / n if n else nan, low, high
+                row |= {f"{name}_n": n} | dict(
+                    zip((name, f"{name}_low", f"{name}_high"), (100 * s for s in shares))
+                )
+            if some:
+                rows.append(row | {"passes": share_right(some) >= LEAST})
+    return pd.DataFrame(rows).round(1)
 
 
 def main() -> None:
@@ -17,15 +183,18 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="folder of the trained agent")
     parser.add_argument("--turns", type=int, default=300, help="turns of each stage, at least")
     options = parser.parse_args()
-    if not (options.folder / "config.json").is_file():
-        parser.error(f"found no config.json in {options.folder}, expected a trained agent")
-    from training.agent.stages import measure_gate  # importing torch takes seconds
-
-    table = measure_gate(options.folder, options.turns)
+    folder = options.folder
+    if not (folder / "config.json").is_file():
+        parser.error(f"found no config.json in {folder}, expected a trained agent")
+    if AutoTokenizer.from_pretrained(folder).get_vocab() != make_agent_tokenizer().get_vocab():
+        raise DataError(f"{folder}: found a model with other words, expected the agent's")
+    torch.set_num_threads(1)
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    table = tabulate_gate(judge_plays(model, tqdm(draw_turns(options.turns), desc="plays")))
     shown = table[table["dataset"] == "all"].drop(columns="dataset")
     print(shown.to_string(index=False))
     print(f"{shown['passes'].sum()} of {len(shown)} pass")
-    write_table(options.folder / "gate.csv", table)
+    write_table(folder / "gate.csv", table)
 
 
 if __name__ == "__main__":

@@ -10,10 +10,10 @@ import torch
 
 from training.agent.draw_transcripts import LESSONS, draw_transcripts, make_library, taught_stages
 from training.agent.encode import EncodedTranscript, encode_transcript, make_batch
+from training.agent.evaluate import by_stage, draw_turns, judge_plays, share_right
 from training.agent.model import make_agent_model
-from training.agent.stages import by_stage, draw_turns, judge_plays, share_right
 from training.agent.words import make_agent_tokenizer
-from training.causal import CausalTeacher, Depths, causal_losses
+from training.causal import CausalTeacher, causal_losses
 from training.loop import Training, descend, make_optimizers, run_training, write_trained
 from training.rate import learning_rate
 
@@ -25,10 +25,10 @@ LONGEST = 1024  # tokens of a transcript
 EVALUATE_EVERY = 1000  # steps
 TURNS = 60  # of each stage, judged in each evaluation
 SHARE = 0.01  # of what is learned, at least, is of each stage
-COMPARING = 0.125  # share of the steps of an agent that learns on: at first comparisons alone,
+COMPARING = 0.13  # share of the steps of an agent that learns on: at first comparisons alone,
 COMPARED = {"comparison": 0.25, "weighing": 0.75}  # of values written, and of values only read
 FLAT = 0.45  # share of the steps in which the learning rate is constant
-DEPTHS = Depths(stated=3, decided=5, compared=3, comparing=2, concluding=4)
+STATED, DECIDED = 3, 5  # `stated` and `decided` of causal_losses
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def learn_agent(
     training: Training, batch: dict[str, torch.Tensor], rate: float
 ) -> dict[str, float]:
     """Take one step of the optimizers, in single precision; return the losses."""
-    losses = causal_losses(training.model, training.teacher, batch, DEPTHS, KNOWING)
+    losses = causal_losses(training.model, training.teacher, batch, STATED, DECIDED, KNOWING)
     return descend(training, losses, rate, REST * rate)
 
 
@@ -115,10 +115,12 @@ def take_agent_steps(training: Training, recipe: AgentRecipe) -> Iterator[dict[s
     """Take the remaining steps; yield the losses of each. An agent that learns on is measured
     first, so that it is known what it needs.
     """
-    chunk, before = None, measure_stages(training.model) if recipe.start else {}
+    if recipe.start and not training.curves:
+        training.curves.append({"step": training.step, **measure_stages(training.model)})
+    chunk = None
     for step in range(training.step, recipe.steps):
         if chunk is None or step % CHUNK == 0:
-            measured = [before, *training.curves][-1]
+            measured = training.curves[-1] if training.curves else {}
             chunk = draw_chunk(step // CHUNK, recipe, measured)
         yield learn_agent(training, chunk[step % CHUNK], recipe.rate(step))
 
@@ -131,9 +133,8 @@ def measure_stages(model: torch.nn.Module) -> dict:
     return {"turns": round(turns, 4), **shares}
 
 
-def train_agent(out: Path, recipe: AgentRecipe, threads: int = 1) -> None:
+def train_agent(out: Path, recipe: AgentRecipe) -> None:
     """Train the agent, resuming from its checkpoint if there is one, and write it to `out`."""
-    torch.set_num_threads(threads)
     training, take_steps = start_agent(recipe), partial(take_agent_steps, recipe=recipe)
     run_training(training, out, take_steps, measure_stages, EVALUATE_EVERY)
     write_trained(training, make_agent_tokenizer(), out, {"device": "cpu"})

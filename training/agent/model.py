@@ -6,7 +6,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 import training.causal  # noqa: F401 (the model asks for its attention by name)
 from training.words import order_numbers
 
-WIDTH, HEADS, KEYS, FEED_FORWARD = 128, 4, 4, 256  # KEYS: heads of keys and values
+WIDTH, HEADS, FEED_FORWARD = 128, 4, 256
 LAYERS, LAST = 10, 2  # all layers, and those that stay the last in an agent that grows
 POSITIONS = 4096
 SPREAD = 0.02  # standard deviation of the initial weights
@@ -25,7 +25,6 @@ def make_agent_model(
         hidden_size=WIDTH,
         num_hidden_layers=LAYERS,
         num_attention_heads=HEADS,
-        num_key_value_heads=KEYS,
         intermediate_size=FEED_FORWARD,
         initializer_range=SPREAD,
         max_position_embeddings=POSITIONS,

@@ -10,7 +10,6 @@ from ircot_laboratory.official.contexts import find_sentence
 from ircot_laboratory.world.records import Fact
 from ircotlib.prompting.prompt import TITLE
 from training.agent.transcripts import (
-    AskedOrder,
     ComparedPair,
     ConcludedAt,
     CopiedName,
@@ -19,9 +18,8 @@ from training.agent.transcripts import (
     RecalledValue,
     StatedFact,
     Transcript,
-    WeighedPair,
 )
-from training.positions import DIFFERENT, EARLIER, LATER, SAME, last_word
+from training.positions import EARLIER, LATER, compare, last_word
 from training.teachers.conclusions import ComparedConclusion, named_subjects
 from training.teachers.mind import Mind
 
@@ -227,7 +225,7 @@ def _find_weighed(
         named = _find_sought(written[:at], mind) if mind.riddle.sought else at
         if named is not None:
             values = mind.riddle.sought or values[0], values[-1]
-            transcript.weighed.append(WeighedPair(at, named, _compare(*values)))
+            transcript.weighed.append(ComparedPair(at, named, compare(*values)))
 
 
 def _find_sought(text: str, mind: Mind) -> int | None:
@@ -256,26 +254,19 @@ def _find_compared(
                         after = place + len(value) - last_word(value)
                         about = Fact(name, fact.relation)
                         transcript.inferred.append(InferredFact(after, about, 1))
-                pair = ComparedPair(here, other, _compare(a, b))
+                pair = ComparedPair(here, other, compare(a, b))
                 pairs[at] = max(pairs.get(at, (pair, source)), (pair, source))
     return pairs
 
 
-def _find_asked(transcript: Transcript, mind: Mind) -> Iterator[AskedOrder]:
+def _find_asked(transcript: Transcript, mind: Mind) -> Iterator[ComparedPair]:
     """The word of the question that says whether the earlier or the later one is to be named."""
     asked = ORDER.search(mind.riddle.text)
     for at in [place.at for place in (*transcript.concluded, *transcript.weighed) if asked]:
         question = transcript.text.rfind(mind.riddle.text, 0, at)
         if question >= 0:
             outcome = EARLIER if asked[0] in ("first", "earlier") else LATER
-            yield AskedOrder(at, question + asked.start(), outcome)
-
-
-def _compare(a: str, b: str) -> int:
-    """How the value b compares with an earlier one."""
-    if a == b or not (a.isdigit() and b.isdigit()):
-        return SAME if a == b else DIFFERENT
-    return LATER if a < b else EARLIER
+            yield ComparedPair(at, question + asked.start(), outcome)
 
 
 def _find_decisive(transcript: Transcript, conclusion: ComparedConclusion) -> Iterator[int]:

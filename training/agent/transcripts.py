@@ -74,20 +74,13 @@ class RecalledValue(NamedTuple):
     back: int = 0
 
 
-class WeighedPair(NamedTuple):
-    """A place just before which the agent must know how two values compare that it has not written:
-    the one that it recalls there, and one that the question names at `other` or, if that is `at`,
-    that it recalls one token earlier; and the outcome (positions.py).
-    """
-
-    at: int
-    other: int
-    outcome: int
-
-
 class ComparedPair(NamedTuple):
-    """Two values that are compared: the later one, the earlier one, and the outcome
-    (positions.py)."""
+    """Two values that are compared, the later one and the earlier one, and the outcome
+    (positions.py). For a Transcript's `weighed`, the agent has not written them: just before `at`
+    it recalls one, and the question names the other at `other` or, if that is `at`, it recalls that
+    one token earlier. For `asked`, it must know just before `at` which of two values is asked for;
+    `other`: the word of the question that says so; the outcome that it asks for.
+    """
 
     at: int
     other: int
@@ -99,16 +92,6 @@ class ConcludedAt(NamedTuple):
 
     at: int
     source: int
-
-
-class AskedOrder(NamedTuple):
-    """A place just before which the agent must know which of two values is asked for, the word of
-    the question that says so, and the outcome that it asks for (positions.py).
-    """
-
-    at: int
-    word: int
-    outcome: int
 
 
 @dataclass
@@ -130,9 +113,9 @@ class Transcript:
     inferred: list[InferredFact] = field(default_factory=list)
     compared: list[ComparedPair] = field(default_factory=list)
     concluded: list[ConcludedAt] = field(default_factory=list)
-    asked: list[AskedOrder] = field(default_factory=list)
+    asked: list[ComparedPair] = field(default_factory=list)
     recalled: list[RecalledValue] = field(default_factory=list)
-    weighed: list[WeighedPair] = field(default_factory=list)
+    weighed: list[ComparedPair] = field(default_factory=list)
     made_up: list[tuple[int, int]] = field(default_factory=list)
 
 
@@ -144,7 +127,7 @@ POSITIONS = {  # the lists of a transcript, and the fields of their members that
     "inferred": ("at",),
     "compared": ("at", "other"),
     "concluded": ("at", "source"),
-    "asked": ("at", "word"),
+    "asked": ("at", "other"),
     "recalled": ("at", "source"),
     "weighed": ("at", "other"),
 }

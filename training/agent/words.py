@@ -115,11 +115,6 @@ def _table_texts() -> Iterator[str]:
     yield from (MEETING, MEETING_THOUGHT, *CLAIM_THOUGHTS.values(), ask_claim("x"))
 
 
-def count_tokens(text: str) -> int:
-    """The length of a text in tokens."""
-    return len(make_agent_tokenizer().backend_tokenizer.encode(text).ids)
-
-
 @cache
 def open_prompt(system: str, stage: str) -> Prompt:
     """The prompt writer of a stage: the same as a setup opens for the agent."""
@@ -128,4 +123,5 @@ def open_prompt(system: str, stage: str) -> Prompt:
 
 def _count_long(text: str) -> int:
     """The tokens of a long text; for a short one, which fits any limit, a quick estimate."""
-    return count_tokens(text) if len(text) > 2500 else len(text) // 4
+    encode = make_agent_tokenizer().backend_tokenizer.encode
+    return len(encode(text).ids) if len(text) > 2500 else len(text) // 4

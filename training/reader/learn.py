@@ -84,7 +84,6 @@ def calibrate(model) -> float:
 
 def train_reader(out: Path, recipe: ReaderRecipe) -> None:
     """Train the reader, resuming from its checkpoint if there is one, and write it to `out`."""
-    torch.set_num_threads(1)
     training = start_reader(recipe)
     tests = draw_reader_tests(open_books(seed=1, size=600), 200, seed=1)
 

@@ -15,7 +15,6 @@ from training.t5.examples import (
     make_direct,
     make_titles,
     needed_passages,
-    shift,
     write_example_prompt,
 )
 from training.t5.recipe import Plan, T5Recipe
@@ -138,7 +137,7 @@ def draw_chain(
     known = everything if rng.random() < 0.5 else done + 1
     context = draw_context(world, riddle, known, plan.paragraphs, rng, plan.style)
     shown = draw_demonstrations(world, shots, rng, plan.style)
-    return shift(shown, make_chain(world, riddle, context, done, style=plan.style))
+    return make_chain(world, riddle, context, done, style=plan.style, above=shown)
 
 
 def draw_direct(
@@ -148,37 +147,33 @@ def draw_direct(
     known = len(riddle.thoughts)
     context = draw_context(world, riddle, known, plan.paragraphs, rng, plan.style)
     shown = draw_demonstrations(world, shots, rng, plan.style, direct=True)
-    return shift(shown, make_direct(world, riddle, context, plan.style))
+    return make_direct(world, riddle, context, plan.style, shown)
 
 
 def show_titles(world: World, riddle: Riddle, shots: list[Riddle], style: Style) -> PromptExample:
     """Three titles below demonstrations, which ask for the true number of titles."""
-    shown = [make_titles(world, question, style=style) for question in shots]
+    shown = [make_titles(world, question, len(question.linked), style) for question in shots]
     texts = [f"{shot.prompt} {shot.target}{BETWEEN_DEMONSTRATIONS}" for shot in shown]
-    return shift("".join(texts), make_titles(world, riddle, n=3, style=style))
+    return make_titles(world, riddle, 3, style, "".join(texts))
 
 
 def _draw_closed_book(
     world: World, rng: random.Random, dataset: str, dialect: str, shots: list[Riddle], style: Style
 ) -> PromptExample:
     """A question without paragraphs whose first fact is about a popular entity."""
-    shown = (
-        _demonstrate(shot, [], style.template("cot").instruction, shot.chain) for shot in shots
-    )
+    instruction = style.template("cot").instruction
+    shown = "".join(_demonstrate(shot, [], instruction, shot.chain) for shot in shots)
     while True:
         riddle = draw_training_question(world, rng, dataset, dialect)
         if riddle.facts[0].subject in make_popular() and not riddle.given:
-            return shift("".join(shown), make_chain(world, riddle, [], done=0, style=style))
+            return make_chain(world, riddle, [], done=0, style=style, above=shown)
 
 
 def draw_demonstrations(
     world: World, shots: list[Riddle], rng: random.Random, style: Style, direct: bool = False
 ) -> str:
     """Demonstrations with their paragraphs and up to two distractors."""
-    text, instruction = (
-        "",
-        style.template("direct").instruction if direct else style.template("cot").instruction,
-    )
+    text, instruction = "", style.template("direct" if direct else "cot").instruction
     for riddle in shots:
         count = len(needed_passages(world, riddle)) + rng.choice((0, 1, 2))
         context = draw_context(world, riddle, len(riddle.thoughts), count, rng, style)

@@ -14,6 +14,7 @@ from ircotlib.text import answer_from_chain
 from training.t5.draw_examples import draw_context
 from training.t5.examples import PromptExample, make_chain
 
+PARAGRAPHS = 10  # in a prompt, about
 Write = Callable[[list[str]], list[str]]  # from prompts to what a model writes after each
 
 
@@ -32,12 +33,7 @@ def draw_reading_test(
 
 
 def reading_accuracy(
-    write: Write,
-    paragraphs: int,
-    questions: int,
-    seed: int,
-    size: int = 1200,
-    style: Style = FLAN_T5,
+    write: Write, questions: int, seed: int, size: int = 1200, style: Style = FLAN_T5
 ) -> dict[str, float]:
     """The shares, 0 to 1, of first sentences, answers and whole chains that match the gold ones
     exactly; answers also by kind of question.
@@ -48,7 +44,7 @@ def reading_accuracy(
     tests = []
     for dataset in DATASETS:
         world = make_world(seed, size, dataset)
-        tests += draw_reading_test(world, dataset, paragraphs, questions, seed, style)
+        tests += draw_reading_test(world, dataset, PARAGRAPHS, questions, seed, style)
     texts = write([example.prompt for _, example in tests])
     pairs = [(text, riddle) for text, (riddle, _) in zip(texts, tests, strict=True)]
     answered = [answer_from_chain(text) == riddle.answer for text, riddle in pairs]

@@ -3,18 +3,16 @@ where each word of the target comes from.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ircot_laboratory.world.encyclopedia import make_popular
 from ircot_laboratory.world.records import Passage, Riddle, Thought, World
 from ircotlib.prompting.prompt import FLAN_T5, Style, read_template
 from training.t5.sources import (
-    PROMPT,
     ComparedValues,
     DecidedValue,
     Draft,
     LookedUp,
-    Place,
     PromptText,
     StatedValue,
     SubjectOf,
@@ -61,10 +59,11 @@ def needed_passages(world: World, riddle: Riddle, known: int | None = None) -> l
 
 
 def make_direct(
-    world: World, riddle: Riddle, context: Sequence[Passage], style: Style = FLAN_T5
+    world: World, riddle: Riddle, context: Sequence[Passage], style: Style, above: str
 ) -> PromptExample:
     """Make the example of a direct reader, whose target is the answer alone."""
-    prompt = write_example_prompt(riddle, context, instruction=style.template("direct").instruction)
+    instruction = style.template("direct").instruction
+    prompt = write_example_prompt(riddle, context, instruction=instruction, above=above)
     copies = find_copies(riddle.answer, 0, find_sources(world, riddle, prompt))
     last = next(thought.fact for thought in reversed(riddle.thoughts) if thought.fact)
     decided = (DecidedValue(0, last),) if world.value(*last) == riddle.answer else ()
@@ -73,18 +72,17 @@ def make_direct(
 
 
 def make_titles(
-    world: World, riddle: Riddle, n: int | None = None, style: Style = FLAN_T5
+    world: World, riddle: Riddle, n: int, style: Style, above: str = ""
 ) -> PromptExample:
     """Make the example of title generation (IRCoT App. B): the prompt has the main passage and the
     question, the target has the titles of the other gold pages.
 
-    `n`: how many titles the prompt asks for; None: as many as there are. The target always has all.
+    `n`: how many titles the prompt asks for. The target always has all.
     """
-    question = read_template("ircot", "titles").ask(riddle.text, n=n or len(riddle.linked))
+    question = read_template("ircot", "titles").ask(riddle.text, n=n)
     context = [world.passage(*riddle.main)]
-    prompt = write_example_prompt(
-        riddle, context, instruction=style.template("direct").instruction, question=question
-    )
+    instruction = style.template("direct").instruction
+    prompt = write_example_prompt(riddle, context, 0, instruction, question, above=above)
     within = prompt._replace(question=prompt.question + question.index(riddle.text))
     target = ", ".join(riddle.linked)
     copies = find_copies(target, 0, find_sources(world, riddle, within))
@@ -98,6 +96,7 @@ def make_chain(
     done: int,
     silent: int = 0,
     style: Style = FLAN_T5,
+    above: str = "",
 ) -> PromptExample:
     """Make the example of a chain of thought: its first `done` sentences are in the prompt, the
     rest is the target, cut before the first fact that is neither shown nor popular.
@@ -106,7 +105,8 @@ def make_chain(
     no paragraphs.
     """
     thoughts, popular = riddle.thoughts, make_popular()
-    prompt = write_example_prompt(riddle, context, done, style.template("cot").instruction)
+    instruction = style.template("cot").instruction
+    prompt = write_example_prompt(riddle, context, done, instruction, above=above)
     end = len(thoughts)
     for n in range(max(done, silent), len(thoughts)):
         fact = thoughts[n].fact
@@ -149,16 +149,18 @@ def write_example_prompt(
     riddle: Riddle,
     context: Sequence[Passage],
     done: int = 0,
-    instruction: str | None = FLAN_T5.template("cot").instruction,
+    instruction: str | None = None,
     question: str = "",
     lower: bool = True,
+    above: str = "",
 ) -> PromptText:
-    """Write the prompt in the format of ircotlib.prompting.prompt.
+    """Write the prompt in the format of ircotlib.prompting.prompt, below the demonstrations
+    `above`.
 
     `lower`: write the titles of "iirc" other than the main passage's in lower case, as in the
     official files; demonstrations keep their case.
     """
-    prompt, passages = "", {}
+    prompt, passages = above, {}
     for passage in context:
         is_link = riddle.main and passage.title != riddle.main.subject
         title = passage.title.lower() if is_link and lower else passage.title
@@ -169,24 +171,3 @@ def write_example_prompt(
     start = len(prompt)
     prompt += f"{question or riddle.text}\nA: {_join(riddle.thoughts[:done])[0]}"
     return PromptText(prompt.rstrip(), passages, start)
-
-
-def shift(before: str, example: PromptExample) -> PromptExample:
-    """Put a text before the prompt of an example, and shift its positions."""
-    n = len(before)
-
-    def move(place: Place) -> Place:
-        return place._replace(at=place.at + n * (place.side == PROMPT))
-
-    return replace(
-        example,
-        prompt=before + example.prompt,
-        copies=tuple(copy._replace(source=copy.source + n) for copy in example.copies),
-        stated=tuple(s._replace(at=s.at + n, named=s.named + n) for s in example.stated),
-        compared=tuple(
-            ComparedValues(move(value), move(other), outcome)
-            for value, other, outcome in example.compared
-        ),
-        about=tuple(SubjectOf(at, move(subject)) for at, subject in example.about),
-        asked=tuple(asked._replace(source=asked.source + n) for asked in example.asked),
-    )

@@ -79,14 +79,13 @@ def train_t5(out: Path, size: str, recipe: T5Recipe, start: Path | None = None) 
     """Train one model, resuming from its checkpoint if there is one, and write it to `out`. Uses a
     GPU if there is one.
     """
-    torch.set_num_threads(1)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     training = start_t5(size, recipe, start, device)
     tokenizer = make_tokenizer(ends=not recipe.causal)  # only a T5's prompts end with </s>
 
     def measure(model: nn.Module) -> dict:
         write = writer(model, tokenizer)
-        return reading_accuracy(write, paragraphs=10, questions=40, seed=1, style=recipe.style)
+        return reading_accuracy(write, questions=40, seed=1, style=recipe.style)
 
     run_training(training, out, partial(take_t5_steps, recipe=recipe), measure, EVALUATE_EVERY)
     write_trained(training, tokenizer, out, {"device": device})

@@ -6,16 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ircot_laboratory.world.records import Fact, Passage, Riddle, World
-from training.positions import (
-    DIFFERENT,
-    EARLIER,
-    LATER,
-    PROMPT,
-    SAME,
-    TARGET,
-    YEARS_AFTER,
-    last_word,
-)
+from training.positions import PROMPT, TARGET, YEARS_AFTER, compare, last_word
 
 
 class Place(NamedTuple):
@@ -207,19 +198,12 @@ def find_comparisons(draft: Draft) -> Iterator[ComparedValues]:
         at = draft.prompt.question + riddle.text.rindex(riddle.sought) + last_word(riddle.sought)
         for place, value in zip(places, values, strict=True):
             if place:
-                outcome = SAME if value == riddle.sought else DIFFERENT
+                outcome = compare(riddle.sought, value)
                 yield ComparedValues(place, Place(PROMPT, at), outcome)
     elif values and all(places):
-        first, second = _outcomes(*values, difference=riddle.kind == "age")
-        yield ComparedValues(places[1], places[0], second)
+        (a, b), outcome = values, compare(*values)
+        if riddle.kind == "age":
+            outcome = YEARS_AFTER + int(b) - int(a)
+        yield ComparedValues(places[1], places[0], outcome)
         if places[1].side == PROMPT:  # only in a prompt can a value be compared with a later one
-            yield ComparedValues(places[0], places[1], first)
-
-
-def _outcomes(a: str, b: str, difference: bool) -> tuple[int, int]:
-    """How each of two values compares with the other; `difference`: by how many years."""
-    if not a.isdigit():
-        return ((SAME if a == b else DIFFERENT),) * 2
-    if difference:
-        return EARLIER, YEARS_AFTER + int(b) - int(a)
-    return (EARLIER, LATER) if int(a) < int(b) else (LATER, EARLIER)
+            yield ComparedValues(places[0], places[1], compare(b, a))

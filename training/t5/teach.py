@@ -46,8 +46,7 @@ def t5_losses(model, teacher: T5Teacher, batch: dict[str, torch.Tensor]) -> dict
         if len(table := batch[name]):
             heads = teacher.words[side], teacher.relation[side]
             here = states[side][table[:, 0], table[:, 1]]
-            named = naming_loss(*heads, here, table[:, -3:-1], table[:, -1], embedding)
-            losses[name] = 0.5 * named
+            losses[name] = 0.5 * naming_loss(*heads, here, table[:, -3:], embedding)
     if len(batch["compared"]):
         losses["comparing"] = 0.5 * _comparing_loss(teacher, out, states, batch["compared"])
     return losses

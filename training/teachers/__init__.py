@@ -1,5 +1,5 @@
 """The teachers: for each stage of each system, a short function that writes what a careful reader
-replies (play.Reply) to a prompt (play.Situation) from what it believes (mind.Mind). TEACHERS has
+replies (mind.Reply) to a prompt (mind.Situation) from what it believes (mind.Mind). TEACHERS has
 them by "module/stage"; play_system runs a system's own program with them on a Library.
 """
 
@@ -13,12 +13,12 @@ TEACHERS = {
     "decomp/multihop": asking.decomp_multihop,
     "decomp/singlehop": asking.decomp_singlehop,
     "direct/direct": closed.direct_direct,
-    "direct/read": reading.ircot_direct,
+    "direct/read": closed.direct_direct,
     "dsp/predict": evidence.dsp_predict,
     "dsp/search": evidence.dsp_search,
     "interaug/read": evidence.interaug_read,
     "ircot/cot": reading.ircot_cot,
-    "ircot/direct": reading.ircot_direct,
+    "ircot/direct": closed.direct_direct,
     "least_to_most/decompose": planning.least_to_most_decompose,
     "least_to_most/solve": planning.least_to_most_solve,
     "plan_and_solve/read": planning.plan_and_solve_read,

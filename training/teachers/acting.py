@@ -2,8 +2,7 @@
 
 import re
 
-from training.teachers.mind import Mind
-from training.teachers.play import Situation
+from training.teachers.mind import Mind, Situation
 
 LAST = 7  # the number of the last thought, which must answer
 LOOKED_FOR = {  # for some relations, a word that most of their sentences on a page have

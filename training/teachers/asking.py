@@ -4,8 +4,7 @@ import json
 import re
 
 from training.teachers.closed import write_chain_and_answer
-from training.teachers.mind import Mind
-from training.teachers.play import Situation
+from training.teachers.mind import Mind, Situation
 
 FOLLOW_UP, ANSWERED, FINAL = "Follow up:", "Intermediate answer:", "So the final answer is:"
 
@@ -79,13 +78,11 @@ def decomp_singlehop(mind: Mind, situation: Situation) -> str:
 
 def decomp_multihop(mind: Mind, situation: Situation) -> str:
     """A chain from the paragraphs of all chosen titles, and its answer."""
-    mind.forget()
     return write_chain_and_answer(mind, situation.paragraphs, "So the answer is:")
 
 
 def toolformer_write(mind: Mind, situation: Situation) -> str:
     """A call of the search for the first step; after its result, a chain and its answer."""
-    mind.forget()
     if not situation.so_far:
         return f"[WikiSearch({mind.ask(0)})→"
     return write_chain_and_answer(mind, mind.retrieved)

@@ -1,8 +1,9 @@
-"""Teaches stages without retrieval: Direct Prompting, CoT, Auto-CoT, Recite-and-answer."""
+"""Teaches answers at once, from memory or paragraphs, and stages without retrieval: CoT, Auto-CoT,
+Recite-and-answer.
+"""
 
 from ircotlib.systems.auto_cot import SO
-from training.teachers.mind import Mind
-from training.teachers.play import Reply, Situation
+from training.teachers.mind import Mind, Reply, Situation
 
 
 def give_answer(mind: Mind, lead: str = "The answer is") -> str:
@@ -30,15 +31,13 @@ def answer_alone(mind: Mind) -> Reply:
 
 
 def direct_direct(mind: Mind, situation: Situation) -> Reply:
-    """The answer alone."""
-    mind.forget()
-    mind.settle_all()
+    """The answer alone, from the paragraphs, if any."""
+    mind.settle_all(situation.paragraphs)
     return answer_alone(mind)
 
 
 def cot_cot(mind: Mind, situation: Situation) -> str:
     """A chain and its answer."""
-    mind.forget()
     return write_chain_and_answer(mind)
 
 
@@ -46,13 +45,11 @@ def auto_cot_chain(mind: Mind, situation: Situation) -> str:
     """A chain, or its answer, if the text ends with the words that ask for it."""
     if situation.so_far.endswith(SO):
         return mind.conclude()[1] if mind.is_long else f"{mind.conclude()[1]}."
-    mind.forget()
     return " ".join(write_chain(mind))
 
 
 def recite_recite(mind: Mind, situation: Situation) -> str:
     """Two passages, each with half of the steps."""
-    mind.forget()
     sentences = mind.settle_all()
     half = (len(sentences) + 1) // 2
     first, second = (" ".join(part) for part in (sentences[:half], sentences[half:]))

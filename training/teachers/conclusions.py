@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from ircot_laboratory.questions.searchain import CLAIM_THOUGHTS, NO, PLACE, YES
+from ircot_laboratory.questions.searchain import CLAIM_THOUGHTS, NO, PLACE, REFUTES, SUPPORTS, YES
 from ircot_laboratory.questions.wording import AGE, COUNT, list_names
 from ircot_laboratory.questions.wording import NOBODY as NO_MEMBERS
 from ircot_laboratory.questions.worked import WorkedExample
@@ -22,7 +22,7 @@ OTHERWISE = {
     "the same company": "different companies",
 }
 OTHERWISE |= {b: a for a, b in OTHERWISE.items()}
-OPPOSITE = {"yes": "no", "no": "yes", YES: NO, NO: YES}
+OPPOSITE = {"yes": "no", "no": "yes", YES: NO, NO: YES, SUPPORTS: REFUTES, REFUTES: SUPPORTS}
 
 
 class ComparedConclusion(NamedTuple):

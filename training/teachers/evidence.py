@@ -2,8 +2,7 @@
 
 from ircotlib.systems.verify_and_edit import ORDINALS
 from training.teachers.closed import accept_sentence, answer_alone, give_answer
-from training.teachers.mind import UNKNOWN, Mind
-from training.teachers.play import Reply, Situation
+from training.teachers.mind import UNKNOWN, Mind, Reply, Situation
 
 
 def verify_and_edit_cot(mind: Mind, situation: Situation) -> str:
@@ -12,7 +11,6 @@ def verify_and_edit_cot(mind: Mind, situation: Situation) -> str:
         for n in range(len(mind.steps)):
             accept_sentence(mind, n, situation.so_far)
         return give_answer(mind)
-    mind.forget()
     sentences = zip(ORDINALS, mind.settle_all(), strict=False)
     return " ".join([*(f"{word}, {text}" for word, text in sentences), give_answer(mind)])
 
@@ -66,7 +64,6 @@ def interaug_read(mind: Mind, situation: Situation) -> Reply | str:
         if value := mind.stated_value(last, [paragraph]):
             mind.settle(last, [paragraph])
             return value
-        mind.forget()
     mind.settle_all([paragraph])
     return answer_alone(mind)
 

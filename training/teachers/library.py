@@ -37,7 +37,16 @@ class Library:
     @cached_property
     def backend(self) -> BM25:
         """The retriever."""
-        return _open(self.world)
+        paragraphs = [
+            Paragraph(f"{title} {n}", title, passage.text)
+            for title, page in self.world.pages.items()
+            for n, passage in enumerate(page)
+        ]
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+            corpus = write_corpus(Path(folder) / "corpus", paragraphs)
+            backend = BM25(corpus, Path(folder) / "index")
+            backend.corpus = paragraphs  # in memory: the folder is deleted
+        return backend
 
     def passage(self, paragraph: Paragraph) -> Passage:
         """The passage of the world that a paragraph of the corpus was made from."""
@@ -49,7 +58,9 @@ class Library:
         """The reply to a request. `fact_asked`: maps a query to the fact that it asks for."""
         match request:
             case Retrieve():
-                return self._retrieve(request, rng)
+                missed = request.titles is None and rng.random() < self.missed
+                hits = self.backend.search(request.query, request.k + missed, request.titles)
+                return tuple(paragraph for paragraph, _ in hits)[missed:]
             case NearestTitle():
                 [(_, reply)] = self.backend.answer([request])
                 return self.backend.decode(reply)
@@ -58,11 +69,6 @@ class Library:
             case Extract():
                 passage = self.passage(request.paragraph)
                 return self._extract(passage, fact_asked(request.query), rng)
-
-    def _retrieve(self, request: Retrieve, rng: random.Random) -> tuple[Paragraph, ...]:
-        missed = request.titles is None and rng.random() < self.missed
-        hits = self.backend.search(request.query, request.k + missed, request.titles)
-        return tuple(paragraph for paragraph, _ in hits)[missed:]
 
     def _extract(self, passage: Passage, fact: Fact | None, rng: random.Random) -> Extracted:
         """The fact's value if the passage states it; otherwise a wrong value or none."""
@@ -83,16 +89,3 @@ def value_in(passage: Passage, fact: Fact) -> str | None:
         return None
     spans = (span for span in passage.spans if span.relation == fact.relation)
     return next((passage.text[span.start : span.end] for span in spans), None)
-
-
-def _open(world: World) -> BM25:
-    paragraphs = [
-        Paragraph(f"{title} {n}", title, passage.text)
-        for title, page in world.pages.items()
-        for n, passage in enumerate(page)
-    ]
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        corpus = write_corpus(Path(folder) / "corpus", paragraphs)
-        backend = BM25(corpus, Path(folder) / "index")
-        backend.corpus = paragraphs  # in memory: the folder is deleted
-    return backend

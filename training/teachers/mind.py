@@ -3,7 +3,7 @@ makes up. The teachers write its replies from these beliefs.
 """
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from ircot_laboratory.world.encyclopedia import draw_value
 from ircot_laboratory.world.names import PARTS
 from ircot_laboratory.world.records import Entity, Fact, Passage, Riddle
 from ircot_laboratory.world.relations import Relation
-from ircotlib.data import Paragraph, Prediction
+from ircotlib.data import Paragraph, Prediction, Question
 from training.teachers.conclusions import ComparedConclusion, compared_steps, conclude_from, rename
 from training.teachers.library import Library, value_in
 
@@ -23,6 +23,36 @@ PLAIN = "hotpotqa"  # the data set whose wordings the reader uses in its sentenc
 LONG = "eli5"  # the data set whose answers are whole chains
 PERSONS = frozenset(PARTS["person"][0])  # first names
 NOBODY = 0.7  # share of made-up names that are random, and so name an entity only by chance
+
+
+class Situation(NamedTuple):
+    """The occasion of a prompt: the stage of a system (both as prompts/ names them), the question,
+    and all that the prompt shows.
+    """
+
+    system: str
+    stage: str
+    question: Question
+    paragraphs: tuple[Paragraph, ...]
+    thoughts: tuple[str, ...]
+    fields: Mapping[str, object]
+
+    @property
+    def so_far(self) -> str:
+        """All that was written about this question, and the feedback that was given."""
+        return " ".join(self.thoughts)
+
+
+class Reply(NamedTuple):
+    """What a careful reader writes. `ends`: whether it stops after that. `taught`: whether a model
+    is trained on this reply; a mistake that it should only learn to deal with is not taught.
+    `knowable`: whether the reply follows from what was shown or is known by heart.
+    """
+
+    text: str
+    ends: bool = True
+    taught: bool = True
+    knowable: bool = True
 
 
 class Belief(NamedTuple):
@@ -49,7 +79,7 @@ class Mind:
     of each question and sentence that it has written; `sentences`: the value in each sentence;
     `phrases`: the fact of each noun phrase. `conclusions`: what it has concluded from comparisons.
     `seen`: the passages that its prompts have shown. `retrieved`: the paragraphs that its program
-    retrieved last; `feedback`: the situation (play.Situation) of SearChain's last feedback;
+    retrieved last; `feedback`: the situation of SearChain's last feedback;
     `notes`: what a teacher keeps from turn to turn; `prediction`: what its program returned.
     """
 
@@ -67,7 +97,7 @@ class Mind:
     conclusions: list[ComparedConclusion] = field(default_factory=list)
     seen: dict[Passage, None] = field(default_factory=dict)
     retrieved: Sequence[Paragraph] = ()
-    feedback: object = None
+    feedback: Situation | None = None
     notes: dict[str, object] = field(default_factory=dict)
     prediction: Prediction | None = None
 
@@ -89,14 +119,10 @@ class Mind:
         """Whether the answer is the whole chain."""
         return self.riddle.dataset == LONG
 
-    def forget(self) -> None:
-        """Discard the answers of all steps, to start over."""
-        self.forget_from(0)
-
-    def forget_from(self, n: int) -> None:
-        """Discard the answers of step n and all later ones."""
-        self.values = {step: value for step, value in self.values.items() if step < n}
-        self.made_up = {step for step in self.made_up if step < n}
+    def forget(self, first: int = 0) -> None:
+        """Discard the answers of step `first` and all later ones; without it, start over."""
+        self.values = {step: value for step, value in self.values.items() if step < first}
+        self.made_up = {step for step in self.made_up if step < first}
 
     def subject(self, n: int) -> str:
         """The entity that step n asks about, according to what the reader believes so far."""
@@ -151,7 +177,7 @@ class Mind:
         return False
 
     def settle_all(self, paragraphs: Sequence[Paragraph] = (), first: int = 0) -> list[str]:
-        """Settle on answers to the steps from `first` on, and return their sentences."""
+        """Settle anew on answers to the steps from `first` on, and return their sentences."""
         sentences = []
         for n in range(first, len(self.steps)):
             self.settle(n, paragraphs)
@@ -204,10 +230,6 @@ class Mind:
             return None
         sentence = find_sentence(passage, fact.relation)[1][0].strip()
         return sentence if sentence in text else None
-
-    def gives_up(self, n: int) -> bool:
-        """Whether the reader, if it does not know step n, says so where it can."""
-        return self.subject(n).split()[0] in PERSONS
 
     def conclude(self) -> tuple[str, str]:
         """The concluding sentences, "" if there are none, and the answer, from what it believes."""

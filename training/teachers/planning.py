@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from training.teachers.closed import answer_alone, give_answer, write_chain
-from training.teachers.mind import Mind
-from training.teachers.play import Reply, Situation
+from training.teachers.mind import Mind, Reply, Situation
 
 
 def nested_subject(mind: Mind, n: int) -> str:
@@ -52,13 +51,11 @@ def plan_and_solve_solve(mind: Mind, situation: Situation) -> str:
     """A plan, its solution from memory, and the answer."""
     plan = [f"Find {nested_phrase(mind, n)}." for n in range(len(mind.steps))]
     plan += ["Compare them."] if len(mind.riddle.compared) > 1 else []
-    mind.forget()
     return f"Plan:\n{_number(plan)}\nSolution:\n{_solve(mind, ())}"
 
 
 def plan_and_solve_read(mind: Mind, situation: Situation) -> str:
     """The solution of a plan from the paragraphs found for it, and the answer."""
-    mind.forget()
     return "\n" + _solve(mind, situation.paragraphs)
 
 

@@ -1,8 +1,7 @@
-"""Teaches stages that read paragraphs: IRCoT and its readers, Direct Retrieval."""
+"""Teaches the chains of IRCoT and its reader."""
 
-from training.teachers.closed import answer_alone, give_answer, write_chain
-from training.teachers.mind import Mind
-from training.teachers.play import Reply, Situation
+from training.teachers.closed import give_answer
+from training.teachers.mind import Mind, Reply, Situation
 
 LEAD = "So the answer is:"
 
@@ -31,17 +30,10 @@ def _next_step(mind: Mind, situation: Situation) -> int:
     if not stated:
         return 0
     following = stated[-1] + 1
-    mind.forget_from(following)
+    mind.forget(following)
     for n in range(following):
         true = mind.stated_value(n, situation.paragraphs)
         if true and true != mind.values.get(n, true):
-            mind.forget_from(n)
+            mind.forget(n)
             return n
     return following
-
-
-def ircot_direct(mind: Mind, situation: Situation) -> Reply:
-    """The answer alone, from the paragraphs."""
-    mind.forget()
-    write_chain(mind, situation.paragraphs)
-    return answer_alone(mind)

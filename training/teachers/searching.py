@@ -3,8 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from training.teachers.mind import Mind
-from training.teachers.play import Situation
+from training.teachers.mind import PERSONS, Mind, Situation
 
 PAIR = re.compile(r"^\[Query (\d+)\]: (.+)\n\[Answer \1\]: (.+)$", re.MULTILINE)
 
@@ -20,7 +19,7 @@ def searchain_chain(mind: Mind, situation: Situation) -> str:
     # Repeat the query with the answer that the passage states, if it reads that again, then go on.
     # If not, or if it states none, the reader takes the answer in the feedback, or keeps its own.
     n, offered = mind.worded[str(feedback.fields["query"])][0], str(feedback.fields["found"])
-    mind.forget_from(n + 1)
+    mind.forget(n + 1)
     if mind.stated_value(n, mind.retrieved) or (n not in mind.values and not offered):
         mind.settle(n, mind.retrieved)
     elif n not in mind.values:
@@ -37,7 +36,8 @@ def searchain_without_retrieval(mind: Mind, situation: Situation) -> str:
 def _write_rest(mind: Mind, first: int, lines: list[str], may_give_up: bool = True) -> str:
     """The chain from a step on, below the lines; it ends with an unsolved query or the content."""
     for n in range(first, len(mind.steps)):
-        if may_give_up and not mind.settle(n, guess=False) and mind.gives_up(n):
+        known = not may_give_up or mind.settle(n, guess=False)
+        if not known and mind.subject(n).split()[0] in PERSONS:  # it says so only about persons
             return "\n".join([*lines, f"[Unsolved Query]: {mind.ask(n)}"])
         if n not in mind.values:
             mind.settle(n)
@@ -69,7 +69,7 @@ def _trace(mind: Mind, pairs: str) -> str:
         if fact == mind.fact(n):
             answer = answer.removesuffix(".")
             if answer != mind.values.get(n):
-                mind.forget_from(n)  # and what followed from it
+                mind.forget(n)  # and what followed from it
             mind.accept(n, answer)
             marks[n] = int(mark)
     sentences = []

@@ -3,16 +3,13 @@
 import inspect
 import re
 
-from ircot_laboratory.questions.searchain import REFUTES, SUPPORTS
 from ircotlib.systems.tree_of_thought import tree_of_thought
 from training.teachers.closed import give_answer
 from training.teachers.conclusions import OPPOSITE, named_subjects
-from training.teachers.mind import Mind
-from training.teachers.play import Reply, Situation
+from training.teachers.mind import Mind, Reply, Situation
 
 DRAWN = inspect.signature(tree_of_thought).parameters["n"].default  # thoughts of a state
 WRONG = 0.4  # share of the other thoughts that are wrong
-OTHER = {**OPPOSITE, SUPPORTS: REFUTES, REFUTES: SUPPORTS}
 
 
 def tree_of_thought_propose(mind: Mind, situation: Situation) -> Reply:
@@ -67,7 +64,7 @@ def _draw_answer(mind: Mind, answer: str) -> str:
     names = named_subjects(mind.riddle)
     if answer in names and len(names) > 1:  # of a comparison
         return next(name for name in names if name != answer)
-    return OTHER.get(answer) or mind.draw_value(len(mind.steps) - 1)
+    return OPPOSITE.get(answer) or mind.draw_value(len(mind.steps) - 1)
 
 
 def tree_of_thought_vote(mind: Mind, situation: Situation) -> str:
