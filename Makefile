@@ -47,7 +47,7 @@ annotate: $(READY)         ## the page for those who judge chains, without code 
 	.venv/bin/python -m voila $(NOTEBOOK) --preheat_kernel=True \
 		--TagRemovePreprocessor.enabled=True --TagRemovePreprocessor.remove_cell_tags=results
 
-bench: $(READY)            ## the benchmarks behind the README's claims of speed
+bench: $(READY)            ## the benchmarks of speed
 	.venv/bin/python -m bench.batching
 	.venv/bin/python -m bench.retrieval
 	.venv/bin/python -m bench.systems

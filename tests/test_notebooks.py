@@ -97,6 +97,7 @@ def test_notebooks_are_kept_executed_and_hold_no_machinery(name):
     assert any(cell.outputs for cell in code), "kept without outputs: run `make notebooks`"
     assert not any(output.output_type == "error" for cell in code for output in cell.outputs)
     assert str(ROOT) not in text and "/home/" not in text and len(text) < 1_100_000
+    assert "Empty DataFrame" not in text
     assert cells[0].source.startswith(f"# {name[:2]} · ")
     for word in ("**Question.**", "**Makes**", "**needs**", "**time**"):
         assert word in cells[0].source

@@ -4,8 +4,8 @@ and how well a retriever finds the gold paragraphs.
 
 import random
 from collections.abc import Iterable
-from dataclasses import dataclass
 from heapq import nsmallest
+from typing import NamedTuple
 
 from ircot_laboratory.world.records import Passage, Riddle, World
 from ircotlib.data import Question
@@ -76,8 +76,7 @@ def _some(titles: list[str], most: int, rng: random.Random) -> list[str]:
     return titles if len(titles) <= most else rng.sample(titles, round(SHARE * most))
 
 
-@dataclass(frozen=True, slots=True)
-class Rank:
+class Rank(NamedTuple):
     """The ranks of a gold paragraph in a retriever's results, from 1.
 
     `by_question`: with the question as the query. `by_thought`: with the sentence of the gold chain
@@ -85,9 +84,6 @@ class Rank:
     such sentence, because the question (or IIRC's main passage) names the title.
     """
 
-    question: str
-    kind: str
-    paragraph: str
     by_question: int
     by_thought: int | None
 
@@ -104,14 +100,12 @@ def ranks_of_gold(
     by_text, ranks = {riddle.text: riddle for riddle in riddles}, []
     for question in questions:
         riddle = by_text[question.text]
-        corpus = retriever.corpus
-        titles = {id: corpus.find(id).title for id in question.gold}
-        later = [id for id in titles if titles[id].lower() != riddle.facts[0].subject.lower()]
-        for id in later:
-            thought = _naming_thought(riddle, titles[id])
-            by_question = _rank(question.text, id, retriever)
-            by_thought = _rank(thought, id, retriever) if thought else None
-            ranks.append(Rank(question.id, riddle.kind, id, by_question, by_thought))
+        for id in question.gold:
+            title = retriever.corpus.find(id).title
+            if title.lower() != riddle.facts[0].subject.lower():
+                thought = _naming_thought(riddle, title)
+                by_thought = _rank(thought, id, retriever) if thought else None
+                ranks.append(Rank(_rank(question.text, id, retriever), by_thought))
     return ranks
 
 
