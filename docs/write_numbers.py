@@ -26,8 +26,8 @@ def classes() -> str:
     table = table[~table["system"].isin(PARTS)]
     ranges = table.groupby("class")["mean"].agg(["min", "max"]).round().astype(int)
     texts = {name: f"{row['min']} to {row['max']}%" for name, row in ranges.iterrows()}
-    said = f"They answer {texts[AGAIN]} of those with open answers, systems that {ONCE} {texts[ONCE]}"
-    return f"{said}, and systems that {NEVER} {texts[NEVER]}."
+    said = f"They answer {texts[AGAIN]} of the questions with open answers, systems that {ONCE} "
+    return said + f"{texts[ONCE]}, and systems that {NEVER} {texts[NEVER]}."
 
 
 def verdicts(paper: str) -> str:

@@ -27,6 +27,7 @@ TURNS = 60  # of each stage, judged in each evaluation
 SHARE = 0.01  # of what is learned, at least, is of each stage
 COMPARING = 0.13  # share of the steps of an agent that learns on: at first comparisons alone,
 COMPARED = {"comparison": 0.25, "weighing": 0.75}  # of values written, and of values only read
+WEIGHING = 0.25  # afterwards, comparisons of values only read, beside the shares by need
 FLAT = 0.45  # share of the steps in which the learning rate is constant
 STATED, DECIDED = 3, 5  # `stated` and `decided` of causal_losses
 
@@ -68,7 +69,8 @@ def draw_chunk(
     rng = random.Random(f"{recipe.seed} {number}")
     library, rows = make_library(1_000_000 * (recipe.seed + 1) + number), []
     compares = recipe.start and number * CHUNK < COMPARING * recipe.steps
-    shares = COMPARED if compares else share_by_need(measured)
+    needed = share_by_need(measured) | ({"weighing": WEIGHING} if recipe.start else {})
+    shares = COMPARED if compares else needed
     drawn = dict.fromkeys(shares, 0.0)
     batches: list[list[EncodedTranscript]] = []
     while len(batches) < CHUNK:
