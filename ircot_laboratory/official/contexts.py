@@ -77,22 +77,19 @@ def find_sentence(passage: Passage, relation: str) -> tuple[int, re.Match]:
     )
 
 
-def _supporting_facts(world: World, riddle: Riddle) -> list:
-    return [
-        [fact.subject, find_sentence(world.passage(*fact), fact.relation)[0]]
-        for fact in riddle.facts
-    ]
-
-
 def hotpotqa_record(world: World, riddle: Riddle, context: Sequence[Passage], seed: int) -> dict:
     """A question in the format of HotpotQA's files (Yang et al. 2018, distractor setting);
     sentences after the first begin with a space.
     """
+    supporting = [
+        [fact.subject, find_sentence(world.passage(*fact), fact.relation)[0]]
+        for fact in riddle.facts
+    ]
     return {
         "_id": digest(f"hotpotqa {seed} {riddle.text}", 24),
         "answer": riddle.answer,
         "question": riddle.text,
-        "supporting_facts": _supporting_facts(world, riddle),
+        "supporting_facts": supporting,
         "context": [[passage.title, SENTENCE.findall(passage.text)] for passage in context],
         "type": riddle.kind,
     }
@@ -182,8 +179,8 @@ def other_splits(
     """The records of 2WikiMultihopQA's or MuSiQue's other files, by the file's name; `riddles`: the
     development questions, of which the other splits have none. Test sets have no answers.
     """
-    splits, asked = {"dev": context_records(world, riddles, dataset, seed)}, set()
-    asked.update(riddle.meaning for riddle in riddles)
+    splits = {"dev": context_records(world, riddles, dataset, seed)}
+    asked = {riddle.meaning for riddle in riddles}
     for split in ("train", "test"):
         drawn = make_riddles(world, len(riddles), dataset, f"{seed} {split}")
         others = [riddle for riddle in drawn if riddle.meaning not in asked]

@@ -94,10 +94,8 @@ def draw_age(draw: Draw) -> Riddle | None:
     """How old the maker of a work was when it came out."""
     a = draw.start(MAKERS)
     role = MAKERS[draw.world.entities[a].kind]
-    dated, maker = (
-        next((name for name in EVENTS if name in draw.facts(a)), ""),
-        draw.facts(a).get(role),
-    )
+    dated = next((name for name in EVENTS if name in draw.facts(a)), "")
+    maker = draw.facts(a).get(role)
     if not dated or not maker or "birth" not in draw.facts(maker):
         return None
     made, birth, event = Fact(a, role), Fact(maker, "birth"), Fact(a, dated)

@@ -1,5 +1,5 @@
-"""The worked example of a question: its sub-questions in order, their facts and answers, the
-conclusion and the final sentence. Each system's demonstrations and gold replies are made from it.
+"""The worked example of a question: its sub-questions in order, their facts and answers, and the
+conclusion. Each system's demonstrations and gold replies are made from it.
 """
 
 from typing import NamedTuple
@@ -23,17 +23,15 @@ class WorkedStep(NamedTuple):
 
 
 class WorkedExample(NamedTuple):
-    """A question with its steps.
+    """The steps of a question, and its answer.
 
     `conclusion`: the sentences that follow from the steps; none if the answer is that of the last
-    step. `final`: the sentence that gives the answer; for a long answer, the answer itself.
+    step.
     """
 
-    question: str
     answer: str
     steps: tuple[WorkedStep, ...]
     conclusion: tuple[str, ...]
-    final: str
 
 
 def work_out(world: World, riddle: Riddle, dialect: str = "hotpotqa") -> WorkedExample:
@@ -47,10 +45,6 @@ def work_out(world: World, riddle: Riddle, dialect: str = "hotpotqa") -> WorkedE
         sentence = word_thought(dialect, relation, world.entities[subject], value)
         after = tuple(n for n, step in enumerate(steps) if step.answer == subject)
         steps.append(WorkedStep(question, value, fact, sentence, after))
-    conclusion = [thought.text for thought in riddle.thoughts if thought.fact is None]
-    final = ANSWER.format(answer=riddle.answer)
-    if final in conclusion:
-        conclusion.remove(final)
-    else:  # a long answer is itself the final text
-        final = riddle.answer
-    return WorkedExample(riddle.text, riddle.answer, tuple(steps), tuple(conclusion), final)
+    final = ANSWER.format(answer=riddle.answer)  # not after a long answer
+    thus = tuple(t.text for t in riddle.thoughts if t.fact is None and t.text != final)
+    return WorkedExample(riddle.answer, tuple(steps), thus)

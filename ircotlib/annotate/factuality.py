@@ -47,8 +47,8 @@ class Item:
     facts: int  # how many sentences are judged, from the first
 
 
-def read_items(p: Parameters, experiment: str = "04_ircot") -> list[Item]:
-    """The chains of an experiment's test runs with the first demonstration set (IRCoT §5)."""
+def read_items(p: Parameters) -> list[Item]:
+    """The chains of 04_ircot's test runs with the first demonstration set (IRCoT §5)."""
 
     def judged(about: Mapping, row: Mapping, find: Callable) -> tuple | None:
         system = all_systems().get(about["system"])
@@ -61,7 +61,7 @@ def read_items(p: Parameters, experiment: str = "04_ircot") -> list[Item]:
         facts = next((n for n, text in enumerate(texts) if gives_answer(text)), len(texts))
         return chain and (chain, texts, tuple(map(find, row["paragraphs"])), facts)
 
-    return draw_items(p, experiment, judged)
+    return draw_items(p, "04_ircot", judged)
 
 
 def chain_of(reading: str, thoughts: Sequence[str], reader: str) -> str:

@@ -11,7 +11,7 @@ from ircotlib.errors import UserError
 from ircotlib.experiment.runs import Run, carry_out, clear_runs, share_measure
 from ircotlib.experiment.setup import Setup, program_of
 from ircotlib.experiment.workers import answer_ahead
-from ircotlib.files import show_progress
+from ircotlib.files import track
 from ircotlib.systems import RECALL, SETS, System
 
 TUNED = ["dataset", "system", "metric"]
@@ -80,12 +80,7 @@ def run_system(setup: Setup, system: System, part: str = "test", **setting: obje
 
 def run_all(runs: Sequence[Run]) -> list[pd.DataFrame]:
     """The tables of several runs (`carry_out`); workers may answer their questions ahead."""
-    tables = []
-    with show_progress("runs", len(runs)) as progress:
-        for run in answer_ahead(runs):
-            tables.append(carry_out(run))
-            progress(len(tables), len(runs))
-    return tables
+    return [carry_out(run) for run in track(answer_ahead(runs), "runs", len(runs))]
 
 
 def suits(system: System, setup: Setup) -> bool:

@@ -1,6 +1,7 @@
 """The only module that uses the laboratory: for data, and for facts that judge chains."""
 
 import json
+import os
 import re
 from functools import cache
 from pathlib import Path
@@ -21,7 +22,7 @@ def in_world(p: Parameters, seed: int, size: int, questions: int) -> Parameters:
     return p.change(**there, corpus="pooled")
 
 
-def data_folder(data_dir: str, data: Path = DATA) -> Path | str:
+def data_folder(data_dir: str, data: Path) -> Path | str:
     """The official files: `data_dir` or, if that is "", the laboratory, made if missing."""
     from ircot_laboratory.make import make_laboratory
 
@@ -30,7 +31,7 @@ def data_folder(data_dir: str, data: Path = DATA) -> Path | str:
         return make_laboratory(data / "laboratory")
     if folder.parent == data / "laboratories" and re.fullmatch(r"\d+-\d+-\d+", folder.name):
         make_laboratory(folder, *map(int, folder.name.split("-")))
-    return data_dir
+    return os.path.expanduser(data_dir)
 
 
 def find_facts(p: Parameters, dataset: str) -> Facts | None:

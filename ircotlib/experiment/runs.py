@@ -253,6 +253,12 @@ def parameters_of(identity: Mapping) -> Parameters:
     return read_parameters(identity["parameters"]["profile"], identity["parameters"])
 
 
+def open_questions(about: Mapping) -> tuple[dict[str, Question], Corpus]:
+    """The questions of a run's data set by id, and the corpus, from its run.json."""
+    dev, test, retriever = open_dataset(parameters_of(about), about["dataset"])
+    return {question.id: question for question in (*dev, *test)}, retriever.corpus
+
+
 def columns_of(about: Mapping) -> dict:
     """The columns that describe a run in its table of scores, from its run.json."""
     columns = {name: about["parameters"][name] for name in ("profile", "model", "style", "reader")}
@@ -271,8 +277,7 @@ def read_predictions(folder: Path, measure: str = "") -> pd.DataFrame:
     scores = {row["id"]: row for row in read_scores(folder).to_dict("records")}
     run, rows = columns_of(about), []
     run |= {"metric": measure or run["metric"]}
-    dev, test, _ = open_dataset(parameters_of(about), about["dataset"])
-    questions = {question.id: question for question in (*dev, *test)}
+    questions, _ = open_questions(about)
     for line in read_jsonl(path):
         id = line["id"]
         if (question := questions.get(id)) is None or run["metric"] not in scores[id]:

@@ -195,24 +195,15 @@ def open_setup(
 
 
 open_calls, open_local, open_extractor = cache(Calls), cache(LocalModel), cache(extractor.Extractor)
-open_duplicates = cache(extractor.open_duplicates)
+open_served, open_duplicates = cache(ServerModel), cache(extractor.open_duplicates)
 
 
 def open_model(p: Parameters) -> object:
     """The model that the parameters name, on this machine or behind a server."""
     if not p.server:
         return open_local(p.model, dtype=p.dtype)
-    prices = p.prices and tuple(p.prices)
-    return open_served(p.model, p.server, p.chat, p.in_flight, prices, p.max_cost)
-
-
-@cache
-def open_served(
-    name: str, server: str, chat: bool, in_flight: int, prices: tuple | None, max_cost: float | None
-) -> ServerModel:
-    """A model behind a server."""
-    paid = {"price": find_price(name, prices), "max_cost": max_cost}
-    return ServerModel(name, server, chat=chat, in_flight=in_flight, **paid)
+    named = {"name": p.model, "server": p.server, "chat": p.chat, "in_flight": p.in_flight}
+    return open_served(**named, price=find_price(p.model, p.prices), max_cost=p.max_cost)
 
 
 def open_dataset(p: Parameters, dataset: str) -> tuple[list[Question], list[Question], object]:
@@ -251,7 +242,7 @@ def change_model(p: Parameters, name: str) -> Parameters:
 
 def both_models(p: Parameters) -> list[Parameters]:
     """The parameters, and those with the model in GPT3's place, if there is one (IRCoT §4.1)."""
-    return [p, *(change_model(p, name) for name in [p.gpt3] if name)]
+    return [p, change_model(p, p.gpt3)] if p.gpt3 else [p]
 
 
 def program_of(

@@ -10,7 +10,6 @@ from markupsafe import Markup
 from ircotlib.data import Question
 from ircotlib.errors import UserError
 from ircotlib.experiment import runs as of_runs
-from ircotlib.experiment.setup import open_dataset
 from ircotlib.explore.markup import answer_as_html, question_as_html, side_by_side
 from ircotlib.program import Outcome
 from ircotlib.results.causes import find_causes
@@ -64,10 +63,8 @@ def show_question(folder: Path, id: str, other: Path | None = None) -> str:
             raise UserError(f"{run['folder']}: found no question {id!r} among {len(rows)}")
         outcome = of_runs.replay(run["folder"], [id])[id]
         answers.append(show_answer(run["name"], rows[id], outcome))
-    about = of_runs.read_about(folder)
-    dev, test, retriever = open_dataset(of_runs.parameters_of(about), about["dataset"])
-    question = next(question for question in (*dev, *test) if question.id == id)
-    return side_by_side(answers, show_gold(question, retriever.corpus))
+    questions, corpus = of_runs.open_questions(of_runs.read_about(folder))
+    return side_by_side(answers, show_gold(questions[id], corpus))
 
 
 def show_gold(question: Question, corpus: Corpus) -> Markup:

@@ -18,7 +18,6 @@ from tqdm import tqdm
 from ircotlib.datasets import all_datasets, find_dataset
 from ircotlib.errors import UserError
 from ircotlib.experiment import runs as of_runs
-from ircotlib.experiment.setup import open_dataset
 from ircotlib.explore.markup import HERE, PAGES, STYLE
 from ircotlib.explore.questions import show_answer, show_gold
 from ircotlib.files import writing
@@ -108,15 +107,14 @@ def show_runs(runs: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
         return [lines.setdefault(line, len(lines)) for line in html.split("\n")]
 
     for run in runs.to_dict("records"):
-        dev, test, retriever = open_dataset(of_runs.parameters_of(run["about"]), run["dataset"])
-        questions = {question.id: question for question in (*dev, *test)}
+        questions, corpus = of_runs.open_questions(run["about"])
         table = find_causes(run["folder"], run["metric"])
         outcomes = of_runs.replay(run["folder"])
         did = {}
         for row in table.to_dict("records"):
             id, score = row["id"], row[run["metric"]]
             if id not in asked:
-                asked[id] = number(show_gold(questions[id], retriever.corpus))
+                asked[id] = number(show_gold(questions[id], corpus))
             did[id] = {"question": row["question"], "said": row["answer"]}
             score = None if pd.isna(score) else round(score, 9)
             did[id] |= {"mark": row["cause"] or "right", "score": score}

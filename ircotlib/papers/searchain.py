@@ -19,7 +19,7 @@ from ircotlib.metrics import cover_em
 from ircotlib.papers.claims import VALUES, values_of
 from ircotlib.parameters import Parameters
 from ircotlib.program import Generate, Outcome, Retrieve, Sample
-from ircotlib.results.head_to_head import EXPERIMENT, KNEW, measures_of
+from ircotlib.results.head_to_head import EXPERIMENT, KNEW, first_measures, measures_of
 from ircotlib.results.runs import KEYS, beside, find_test_runs, read_reported
 from ircotlib.results.statistics import mean_interval, per_question
 from ircotlib.systems import System
@@ -227,10 +227,11 @@ def measure_conflicts(runs: Runs, p: Parameters) -> Iterator[Row]:
         find = open_dataset(p, dataset)[2].corpus.find
         best = ["".join(find(id).text for id in ids[:1]) for ids in with_ir["collected"]]
         best = [cover_em(*of) == 1 for of in zip(best, with_ir["answers"], strict=True)]
+        best = pd.Series(best, with_ir.index)
         # S_t and S_f: the questions that the model alone answers right and wrong (SearChain A.2.2)
         for side, ids in (("right", alone.index[alone]), ("wrong", alone.index[~alone])):
             accuracy = f"accuracy_where_llm_{side}"
-            yield dataset, "retriever", f"top1_where_llm_{side}", pd.Series(best, alone.index)[ids]
+            yield dataset, "retriever", f"top1_where_llm_{side}", best[ids]
             yield dataset, "LLM", accuracy, (100.0 * (side == "right"), len(ids))
             yield dataset, "LLM w/ IR", accuracy, with_ir["right"][ids]
 
@@ -251,8 +252,7 @@ def measure_searchain(
     """
     tables = []
     for table, measured in ((scores, "scores"), (other, "scores of the second model")):
-        firsts = table["dataset"].map(lambda name: measures_of(name)[0])
-        tables.append(values_of(table.assign(metric=firsts), measured))
+        tables.append(values_of(table.assign(metric=first_measures), measured))
     effects, steps = [*measure_effects(runs)], [*measure_steps(runs)]
     rows = [(row[2], *row) for row in (*effects, *steps, *measure_answers(alphas))]
     without = {row[0]: row[3] for row in effects if row[1:3] == (ALONE, COVER_EM)}

@@ -12,9 +12,8 @@ import pandas as pd
 from ircotlib.data import Paragraph, Question
 from ircotlib.datasets import Attempt, Evidence, all_datasets
 from ircotlib.errors import UserError
+from ircotlib.experiment import runs as of_runs
 from ircotlib.experiment.laboratory import find_facts
-from ircotlib.experiment.runs import find_paragraph, parameters_of, read_about, read_predictions
-from ircotlib.experiment.setup import open_dataset
 from ircotlib.metrics import as_compared, cover_em
 from ircotlib.results.runs import in_order
 from ircotlib.systems import RECALL, SEARCHAIN, all_systems
@@ -91,11 +90,10 @@ def find_causes(
     """The table of `read_predictions` with the `cause` of each wrong answer; "" for a right one.
     `knew`: by id, whether the model answers right without retrieval, by the same `measure`.
     """
-    about = read_about(folder)
-    table = read_predictions(folder, measure)
-    p = parameters_of(about)
-    dev, test, retriever = open_dataset(p, about["dataset"])
-    questions = {question.id: question for question in (*dev, *test)}
+    about = of_runs.read_about(folder)
+    table = of_runs.read_predictions(folder, measure)
+    p = of_runs.parameters_of(about)
+    questions, corpus = of_runs.open_questions(about)
     weigh = facts.weigh if (facts := find_facts(p, about["dataset"])) else weigh_gold
     study, causes = getattr(all_systems().get(about["system"]), "study", ""), []
     for row in table.to_dict("records"):
@@ -103,7 +101,7 @@ def find_causes(
             causes.append("" if row["right"] else "not retrieved")
             continue
         question = questions[row["id"]]
-        found = [find_paragraph(id, question, retriever.corpus) for id in row["collected"]]
+        found = [of_runs.find_paragraph(id, question, corpus) for id in row["collected"]]
         # the direct reader writes nothing but the answer (IRCoT §3.2)
         direct = bool(row["reading"]) and p.reader == "direct"
         attempt = read_attempt(row, found, unmarked=not (study == SEARCHAIN or direct))

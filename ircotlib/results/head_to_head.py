@@ -116,7 +116,7 @@ def compare_means(runs: pd.DataFrame) -> pd.DataFrame:
     scores = [100 * of_dataset[systems] for of_dataset in scores]
     table, rival = pd.DataFrame(index=systems, columns=CERTAIN, dtype=float), RIVALS["searchain"]
     pairs = [(a, b) for a, b in combinations(systems, 2) if b != rival]  # SearChain itself stays
-    same = {b: a for a, b in pairs if joined[a].equals(joined[b])}
+    same = {b: a for a, b in pairs[::-1] if joined[a].equals(joined[b])}  # the first of all such
     if scores:
         table[["low", "high"]] = _interval(scores)
     if rival in systems and len(systems) > 1:

@@ -10,7 +10,6 @@ from ircot_laboratory.questions.worked import work_out
 from ircotlib.datasets import make_paragraph
 from ircotlib.retrieval.bm25 import BM25
 from ircotlib.retrieval.corpus import write_corpus
-from ircotlib.text import answer_from_chain
 
 
 def worked(dataset):
@@ -27,7 +26,7 @@ WORKED = [  # the kind, the question, its steps, and how it ends
             ("Who is the founder of Torder Cinema?", "Rhea Wexby", ()),
             ("Who was the mentor of Rhea Wexby?", "Walter Branman", (0,)),
         ],
-        "Thus, it is Walter Branman, not Tilda Branby. So the answer is: REFUTES.",
+        "Thus, it is Walter Branman, not Tilda Branby.",
     ),
 ]
 
@@ -38,17 +37,16 @@ def test_questions_are_worked_out_in_steps(kind, question, steps, end):
     world, riddles = make_dataset(dataset)
     riddle = next(riddle for riddle in riddles if riddle.kind == kind)
     one = work_out(world, riddle)
-    assert one.question == question
+    assert riddle.text == question
     assert [(step.question, step.answer, step.after) for step in one.steps] == steps
-    assert " ".join([*one.conclusion, one.final]) == end
+    assert " ".join(one.conclusion) == end
 
 
 @pytest.mark.parametrize("dataset", ALL_DATASETS)
 def test_steps_ask_for_all_facts_by_names_that_are_known(dataset):
     for world, riddle, one in worked(dataset):
         assert tuple(step.fact for step in one.steps) == riddle.facts
-        assert (one.question, one.answer) == (riddle.text, riddle.answer)
-        assert one.answer in (answer_from_chain(one.final), one.final)
+        assert one.answer == riddle.answer
         known = riddle.text
         for number, step in enumerate(one.steps):
             assert step.answer == world.value(*step.fact)
