@@ -86,16 +86,14 @@ class Node:
     mark: int = 0  # its number on the correct path, as [1] in the answer; 0: not on it
 
 
-def write_jsonl(path: Path, records: Iterable) -> int:
-    """Write records, one JSON object per line; return their number."""
+def write_jsonl(path: Path, records: Iterable) -> None:
+    """Write records, one JSON object per line."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    count = 0
     # half of a surrogate pair, which a server's reply may hold, is written as a JSON escape
     with path.open("w", encoding="utf-8", errors="backslashreplace") as file:
-        for count, record in enumerate(records, start=1):
+        for record in records:
             row = dataclasses.asdict(record) if dataclasses.is_dataclass(record) else record
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
-    return count
 
 
 def read_jsonl(path: Path) -> Iterator[dict]:
@@ -143,7 +141,7 @@ def whole(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "ignore")
 
 
-def read_cells(path: Path, delimiter: str = ",") -> Iterator[tuple[dict[str, str], str]]:
+def read_cells(path: Path, delimiter: str) -> Iterator[tuple[dict[str, str], str]]:
     """The rows of a table in UTF-8 by column, each with its place, `path:line`."""
     with Path(path).open(encoding="utf-8-sig", newline="") as file:
         rows = csv.DictReader(file, delimiter=delimiter, strict=True)

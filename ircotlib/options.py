@@ -12,8 +12,8 @@ from ircotlib.files import ROOT
 from ircotlib.parameters import Parameters, read_parameters, read_value
 from ircotlib.text import plain
 
-PATHS = "data_dir demonstrations model agent second_model gpt3".split()  # those that are folders
-TEXTS = [*PATHS, *"retriever server extractor duplicates style".split()]
+PATHS = "data_dir further demonstrations model agent second_model gpt3 extractor duplicates".split()
+TEXTS = [*PATHS, "retriever", "server", "style"]  # as written; PATHS: those that can be folders
 
 
 def new_parser(description: str, program: str | None = None) -> argparse.ArgumentParser:

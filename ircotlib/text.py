@@ -34,8 +34,8 @@ _SUM = re.compile(rf"{_NUMBER} [+-] {_NUMBER} = {_NUMBER}")
 _FENCE = re.compile(r"^\s*```\w*\s*|\s*```\s*$")
 _ANSWER = re.compile(r".* answer is:? (.*)")  # IRCoT's program, but for its last full stop
 # SQuAD's scorer, which HotpotQA's and MuSiQue's copy: ASCII punctuation only
-_ARTICLE = re.compile(r"\b(a|an|the)\b")
-_NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
+ARTICLE = re.compile(r"\b(a|an|the)\b")
+NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ITEM = re.compile(r"^ *(?:Step )?\d+ *[.):] *(\S.*?) *$", re.MULTILINE)
 
 
@@ -152,7 +152,7 @@ def query_from(thoughts: Sequence[str], question: str) -> str:
 
 def normalise_answer(text: str) -> str:
     """Lower case, no ASCII punctuation, no a, an, the, single spaces (official SQuAD scorer)."""
-    return " ".join(_ARTICLE.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split())
+    return " ".join(ARTICLE.sub(" ", text.lower().translate(NO_PUNCTUATION)).split())
 
 
 def _stop_ends(before: str, marks: str, after: str, complete: bool, by_word: bool) -> bool | None:

@@ -23,6 +23,7 @@ def test_an_error_is_one_line_of_plain_text(capsys):
         ("server=http://127.0.0.1:8000", ("server", "http://127.0.0.1:8000")),
         ("corpus=full", ("corpus", "full")),  # no path, though there is a folder of that name
         ("data_dir=full", ("data_dir", "FOLDER/full")),
+        ("further=full", ("further", "FOLDER/full")),
         ("data_dir=FOLDER/full/..", ("data_dir", "FOLDER")),
         ("model=ROOT/data", ("model", "data")),
         ("data_dir='FOLDER/full'", ("data_dir", "FOLDER/full")),

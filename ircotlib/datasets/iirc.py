@@ -2,7 +2,6 @@
 
 import json
 import re
-import string
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -18,11 +17,11 @@ from ircotlib.datasets import Dataset, FullCorpus, QuestionContext, Score, diges
 from ircotlib.datasets.official import AGAIN, Record, String, Text, read_records, stream
 from ircotlib.errors import DataError
 from ircotlib.metrics import against_best
+from ircotlib.text import ARTICLE, NO_PUNCTUATION
 
 ARTICLES = "context_articles.json"  # the pages, in the folder of the questions
 SOURCE = "https://allenai.org/data/iirc"
 MAIN = "main"  # the name of the main passage in the contexts of a question
-WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
 WITHOUT_LIST_MARKS = str.maketrans("", "", '"[]')
 
 
@@ -231,9 +230,9 @@ def _normalise(text: str) -> str:
     normal = []
     for word in re.split("[ -]", text.lower()):
         if not _is_number(word):
-            word = word.translate(WITHOUT_PUNCTUATION)
+            word = word.translate(NO_PUNCTUATION)
         word = str(float(word)) if _is_number(word) else word
-        normal.append(re.sub(r"\b(a|an|the)\b", " ", word))
+        normal.append(ARTICLE.sub(" ", word))
     return " ".join(" ".join(normal).split())
 
 

@@ -34,13 +34,10 @@ class Calls(AbstractContextManager):
         self._file.execute("PRAGMA synchronous=NORMAL")
 
     def __exit__(self, *_) -> None:
-        self.close()
+        self._file.close()
 
     def __len__(self) -> int:
         return self._file.execute("SELECT count(*) FROM calls").fetchone()[0]
-
-    def close(self) -> None:
-        self._file.close()
 
     def get_many(self, keys: Iterable[str]) -> dict[str, str]:
         """The stored replies by key; keys without one are left out."""

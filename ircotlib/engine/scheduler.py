@@ -20,11 +20,10 @@ class Task:
     """A program in progress. It waits for the reply to `request`, or has ended."""
 
     id: str
-    number: int  # among all
     program: Program
     request: Request | None = None
     sent: Request | None = None  # to the backend in place of `request`, if it has a `depth`
-    key: str = ""  # of `sent`, in the cache; "": not worked out yet
+    key: str = ""  # of `sent`, in the cache
     trace: list[Step] = field(default_factory=list)
     ended: bool = False
     result: object = None
@@ -55,7 +54,7 @@ def run(
     after the other programs have ended; at once if a program or a whole backend fails.
     """
     engine = Engine(backends, calls, note)
-    tasks = [Task(id, number, program) for number, (id, program) in enumerate(programs.items())]
+    tasks = [Task(id, program) for id, program in programs.items()]
     engine.run(tasks, progress)
     if failed := [task for task in tasks if task.failure]:
         failure = f"{len(failed)} of {len(tasks)} questions failed, this one with"
@@ -69,7 +68,7 @@ def find_missing(
 ) -> dict[str, Request]:
     """The first request of each program, by its id, that has no reply in the cache."""
     engine = Engine(backends, calls, note=lambda step: None)
-    tasks = [Task(id, number, program) for number, (id, program) in enumerate(programs.items())]
+    tasks = [Task(id, program) for id, program in programs.items()]
     return {task.id: task.request for task in engine.replay([*map(engine.advance, tasks)])}
 
 
@@ -85,27 +84,20 @@ class Engine:
         self.costs = {kind.__name__: dict.fromkeys(COSTS, 0) for kind in self.served}
 
     def run(self, tasks: list[Task], progress: Callable) -> None:
-        waiting: dict[type, dict[int, Task]] = {kind: {} for kind in self.served}
-
-        def go_on(some: list[Task]) -> None:
-            for task in self.replay(some):  # only those that got a reply
-                waiting[type(task.request)][task.number] = task
-            progress(len(tasks) - sum(map(len, waiting.values())), len(tasks))
-
-        go_on([self.advance(task) for task in tasks])
-        while any(waiting.values()):
-            for kind, of_kind in waiting.items():
-                if of_kind:
-                    answered = self.answer(kind, [of_kind[n] for n in sorted(of_kind)])
-                    for task in answered:
-                        del of_kind[task.number]
-                    go_on(answered)
+        self.replay([self.advance(task) for task in tasks])
+        progress(sum(task.ended for task in tasks), len(tasks))
+        while waiting := [task for task in tasks if not task.ended]:
+            for kind in self.served:
+                asking = [t for t in waiting if not t.ended and type(t.request) is kind]
+                if asking:
+                    self.replay(self.answer(kind, asking))  # only those that got a reply
+                    progress(sum(task.ended for task in tasks), len(tasks))
 
     def replay(self, tasks: list[Task]) -> list[Task]:
         """Advance tasks as far as the cache goes; return those that have not ended."""
         left = []
         while waiting := [task for task in tasks if not task.ended]:  # a round for each cached step
-            for task in (task for task in waiting if not task.key):
+            for task in waiting:
                 if (backend := self.served.get(type(task.request))) is None:
                     served = ", ".join(kind.__name__ for kind in self.served) or "nothing"
                     found = f"question {task.id!r} asked a {type(task.request).__name__}"
@@ -159,7 +151,7 @@ class Engine:
         """Send a program the stored reply, or None to begin, and run it to its next request."""
         try:
             reply = None if stored is None else self.decode(task, stored, cached)
-            task.request, task.key = task.program.send(reply), ""
+            task.request = task.program.send(reply)
         except StopIteration as end:
             task.ended, task.result, task.request, task.sent = True, end.value, None, None
         except Exception as error:

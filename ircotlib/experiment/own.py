@@ -8,7 +8,7 @@ from ircotlib.data import Paragraph
 from ircotlib.datasets import find_dataset
 from ircotlib.engine.cache import Calls
 from ircotlib.experiment.setup import Setup, open_duplicates
-from ircotlib.models.replies import read_reply, write_reply
+from ircotlib.models.replies import count_rows, read_reply, write_reply
 from ircotlib.parameters import Parameters
 from ircotlib.program import Extract, Extracted, Generate, Request, Retrieve, Sample
 from ircotlib.text import cut
@@ -49,8 +49,8 @@ def setup_of_functions(
         return json.dumps([asdict(paragraph) for paragraph in found])
 
     def write(request: Generate | Sample) -> str:
-        times = request.n if isinstance(request, Sample) else 1
-        texts = [cut(generate(request.prompt), request.stop) for _ in range(times)]
+        times = range(count_rows(request))
+        texts = [cut(generate(request.prompt), request.stop) for _ in times]
         drawn = [(text, None, count_tokens(text)) for text in texts]
         return write_reply(request, count_tokens(request.prompt), drawn)
 

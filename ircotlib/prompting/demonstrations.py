@@ -39,7 +39,7 @@ def find_demonstrations(
         demonstrations = [_ask_for_titles(shown, template) for shown in demonstrations]
     elif path.name == ONE_FILE:
         known = [paragraph for shown in demonstrations for paragraph in shown.paragraphs]
-        demonstrations = [_vary(shown, known, stage, m) for shown in demonstrations]
+        demonstrations = [_vary(path, shown, known, stage, m) for shown in demonstrations]
     return demonstration_sets(demonstrations, path.parent.name, path.parents[1])[number]
 
 
@@ -51,18 +51,27 @@ def _ask_for_titles(shown: Demonstration, template: Template) -> Demonstration:
     return replace(shown, paragraphs=(main,), question=asked, answer=titles)
 
 
-def _vary(shown: Demonstration, known: Sequence[Paragraph], stage: str, m: int) -> Demonstration:
+def _vary(
+    path: Path, shown: Demonstration, known: Sequence[Paragraph], stage: str, m: int
+) -> Demonstration:
     """A demonstration with its own paragraphs and M of the others', shuffled (IRCoT §4.1), and with
-    the form of answer that the stage needs. The draw depends only on the question.
+    the form of answer that the stage needs. The draw depends only on the question. Raises
+    DataError if there are fewer others, or no answer for a stage that needs it alone.
     """
     draw = random.Random(shown.question)
     titles = {paragraph.title for paragraph in shown.paragraphs}
     distractors = {p.title: p for p in known if p.title not in titles}
+    if len(distractors) < m:
+        found = f"{path}, {shown.id!r}: found {len(distractors)} paragraphs of other questions"
+        raise DataError(f"{found}, expected {m}: set fewer `distractors`")
     drawn = draw.sample(list(distractors.values()), m)
     paragraphs = [*shown.paragraphs, *drawn] if m != NO_PARAGRAPHS else []
     draw.shuffle(paragraphs)
     # IRCoT §3.2: a direct reader is shown the answers that end the same chains
     answer = shown.answer if stage == "cot" else answer_from_chain(shown.answer)
+    if answer is None:
+        found = f"{path}, {shown.id!r}: found the chain {shown.answer[-50:]!r}"
+        raise DataError(f"{found}, expected it to end with the words 'answer is: ' and the answer")
     return replace(shown, paragraphs=tuple(paragraphs), answer=answer)
 
 
@@ -133,7 +142,7 @@ def _read_one(id: str, body: str, instructions: Sequence) -> Demonstration:
 
 
 def demonstration_sets(
-    demonstrations: Sequence[Demonstration], dataset: str = "", folder: Path | None = None, seed=0
+    demonstrations: Sequence[Demonstration], dataset: str = "", folder: Path | None = None
 ) -> list[list[Demonstration]]:
     """The three demonstration sets of a data set (IRCoT §4.1: 15 of 20 annotated questions): of
     `folder`/demonstration_sets.json, or the authors' in prompts/, or drawn.
@@ -144,7 +153,7 @@ def demonstration_sets(
     fixed = parse_json(path.read_bytes(), str(path))
     sets = fixed.get(dataset) if isinstance(fixed, dict) else []
     if sets is None:
-        draw, ids = random.Random(seed), sorted(by_id)
+        draw, ids = random.Random(0), sorted(by_id)
         size = min(15, max(1, len(ids) * 3 // 4))  # of fewer than 20 three quarters (ours)
         sets = [draw.sample(ids, size) for _ in range(3)]
     if [0 < len(ids) == len({*ids} & {*by_id}) for ids in sets] != [True] * 3:

@@ -57,7 +57,7 @@ def retriever_name(text: str) -> str:
     return ": ".join(filter(None, (retriever.title, PurePath(model).name)))
 
 
-def open_retriever(corpus, folder: Path, text: str = "embedded") -> object:
+def open_retriever(corpus, folder: Path, text: str) -> object:
     """Open the retriever that a text names; a missing index is made first."""
     opened_by = find_retriever(text).open
     if isinstance(opened_by, str):

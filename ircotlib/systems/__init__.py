@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 
-from ircotlib.datasets import COVER_EM, Dataset
+from ircotlib.datasets import Dataset
 from ircotlib.errors import UserError
 from ircotlib.files import SHIPPED, check_name
 from ircotlib.plugins import import_plugins
@@ -86,8 +86,7 @@ class System:
         """
         if self.tuned_by == RECALL:
             return RECALL
-        covered = self.study == SEARCHAIN and COVER_EM in dataset.scores
-        return COVER_EM if covered else next(iter(dataset.scores))
+        return dataset.covering if self.study == SEARCHAIN else dataset.measure
 
     @property
     def reads(self) -> bool:

@@ -211,6 +211,20 @@ def test_damaged_sets_are_refused_in_one_line(tmp_path, sets):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("stage", "m", "message"),
+    [
+        ("cot", 2, "'x1': found 0 paragraphs of other.*expected 2"),
+        ("direct", 0, "'x1'.*'he'.*answer"),
+    ],
+)
+def test_demonstrations_too_few_or_without_an_answer_are_named(tmp_path, stage, m, message):
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own/demonstrations.txt").write_text(GOOD)
+    with pytest.raises(DataError, match=f"demonstrations.txt, {message}"):
+        files.find_demonstrations(str(tmp_path), "own", stage, "codex", m, 0)
+
+
 EXAMPLE = "Q: Who wrote Emma?\nA: Jane Austen wrote it. The answer is Jane Austen."
 
 
