@@ -82,7 +82,7 @@ def causal_losses(
     out = model.base_model(batch["input_ids"], output_hidden_states=True, use_cache=False)
     layers = model.base_model.layers  # of a GPT-NeoX or a Llama
     attentions = [getattr(layer, "attention", None) or layer.self_attn for layer in layers]
-    embedding, after = model.get_input_embeddings().weight, out.hidden_states
+    embedding, after = model.get_input_embeddings().weight, torch.stack(out.hidden_states)
     row, at, token = batch["written"].T
     written = model.lm_head(out.last_hidden_state[row, at]).float()
     losses = {"writing": writing_loss(written, token, batch.get("weights"))}
@@ -91,19 +91,17 @@ def causal_losses(
         weights = [weights_at(attention, 0, *table.T) for attention in attentions[-2:]]
         losses["looking"] = looking_loss(weights)
     if len(table := batch["stated"]):
-        here = after[stated][table[:, 0], table[:, 1]]
+        here = after[stated, table[:, 0], table[:, 1]]
         named = naming(here, table[:, 2:5])
         value = (teacher.value(here) @ embedding.T).float()
         losses["stated"] = knowing * (named + nn.functional.cross_entropy(value, table[:, 5]))
     if len(table := batch["decided"]):
-        here = after[decided][table[:, 0], table[:, 1]]
+        here = after[decided, table[:, 0], table[:, 1]]
         losses["decided"] = knowing * naming(here, table[:, 2:5])
     if len(table := batch.get("inferred", ())):
         # A fact that leads to the decided one must be named one layer earlier, the fact before it
         # two layers earlier, and so on: each layer then has to look up one fact.
-        depth = (decided - table[:, 5]).clamp(min=1).tolist()
-        places = zip(depth, table[:, :2].tolist(), strict=True)
-        here = torch.stack([after[n][row, at] for n, (row, at) in places])
+        here = after[(decided - table[:, 5]).clamp(min=1), table[:, 0], table[:, 1]]
         losses["inferred"] = knowing * naming(here, table[:, 2:5])
     if len(table := batch["compared"]):
         where = attentions[COMPARING], after[stated]
@@ -113,13 +111,12 @@ def causal_losses(
         losses["concluding"] = looking_loss([looks])  # with less weight it is not learned
     if len(table := batch.get("recalled", ())):
         # The layer after that which names a fact looks up its value, which is then named.
-        depth, on_page = decided - table[:, 5], table[:, 4] < table[:, 1]
-        by_depth = [(n, table[depth == n], table[(depth == n) & on_page]) for n in depth.unique()]
-        here = torch.cat([after[n + 1][some[:, 0], some[:, 1]] for n, some, _ in by_depth])
-        names = torch.cat([some[:, 2:4] for _, some, _ in by_depth])
+        here, names = after[decided - table[:, 5] + 1, table[:, 0], table[:, 1]], table[:, 2:4]
         losses["recalling"] = knowing * words_loss(teacher.recalled, here, names, embedding)
-        if on_page.any():
-            looks = [weights_at(attentions[n], 0, *some[:, [0, 1, 4]].T) for n, _, some in by_depth]
+        on_page = table[table[:, 4] < table[:, 1]]
+        depths = [(n, on_page[decided - on_page[:, 5] == n]) for n in range(len(attentions))]
+        looks = [weights_at(attentions[n], 0, *of[:, [0, 1, 4]].T) for n, of in depths if len(of)]
+        if looks:
             losses["recalling"] = losses["recalling"] + looking_loss([torch.cat(looks)])
     if len(table := batch.get("weighed", ())):
         where = attentions[decided + 1], after[decided + 2]

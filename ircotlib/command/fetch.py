@@ -6,7 +6,6 @@ ircotlib fetch --profile paper --set data_dir=FOLDER
 
 import csv
 import hashlib
-import os
 import shutil
 import subprocess
 import tempfile
@@ -115,7 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(f"{prompts}, into {p.demonstrations}")
     rows = list(missing(p, read_downloads()))
     for row in rows:
-        folder = ROOT / os.path.expanduser(p.data_dir) / row.folder
+        folder = ROOT / resolve(p.data_dir) / row.folder
         print(f"{row}, into {folder}", flush=True)
         if row.address and not options.list:
             fetch(row, folder)

@@ -1,7 +1,6 @@
 """The only module that uses the laboratory: for data, and for facts that judge chains."""
 
 import json
-import os
 import re
 from functools import cache
 from pathlib import Path
@@ -31,7 +30,7 @@ def data_folder(data_dir: str, data: Path) -> Path | str:
         return make_laboratory(data / "laboratory")
     if folder.parent == data / "laboratories" and re.fullmatch(r"\d+-\d+-\d+", folder.name):
         make_laboratory(folder, *map(int, folder.name.split("-")))
-    return os.path.expanduser(data_dir)
+    return resolve(data_dir)
 
 
 def find_facts(p: Parameters, dataset: str) -> Facts | None:

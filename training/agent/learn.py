@@ -68,9 +68,10 @@ def draw_chunk(
     """
     rng = random.Random(f"{recipe.seed} {number}")
     library, rows = make_library(1_000_000 * (recipe.seed + 1) + number), []
-    compares = recipe.start and number * CHUNK < COMPARING * recipe.steps
-    needed = share_by_need(measured) | ({"weighing": WEIGHING} if recipe.start else {})
-    shares = COMPARED if compares else needed
+    shares = share_by_need(measured)
+    if recipe.start:
+        compares = number * CHUNK < COMPARING * recipe.steps
+        shares = COMPARED if compares else shares | {"weighing": WEIGHING}
     drawn = dict.fromkeys(shares, 0.0)
     batches: list[list[EncodedTranscript]] = []
     while len(batches) < CHUNK:
