@@ -37,12 +37,13 @@ class Calls(AbstractContextManager):
         self._file.close()
 
     def __len__(self) -> int:
-        return self._file.execute("SELECT count(*) FROM calls").fetchone()[0]
+        with self._turn:
+            return self._file.execute("SELECT count(*) FROM calls").fetchone()[0]
 
     def get_many(self, keys: Iterable[str]) -> dict[str, str]:
         """The stored replies by key; keys without one are left out."""
         with self._turn:
-            return dict(self._file.execute(GET, (json.dumps(list(keys)),)))
+            return dict(self._file.execute(GET, (json.dumps(list(keys)),)).fetchall())
 
     def put_many(self, replies: Mapping[str, str]) -> dict[str, str]:
         """Store replies by key; return those that are now stored. A key keeps its first reply, with

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import nan
-from threading import Event
+from threading import Event, Lock
 from typing import NamedTuple
 
 import pandas as pd
@@ -101,6 +101,7 @@ class ServerModel:
         self.left_out: set[str] = set()  # fields that the server does not take
         self.spent = 0.0  # USD
         self.warned = False  # that the server cuts prompts
+        self._turn = Lock()  # to change the four above: threads share them
 
     @cached_property
     def client(self):
@@ -173,7 +174,8 @@ class ServerModel:
                     raise
             if any(each.thinks for each in replies):
                 reply = replies[-1]
-        self.thinks = known or any(each.thinks for each in replies)
+        with self._turn:
+            self.thinks = bool(self.thinks) or any(each.thinks for each in replies)
         whole = [text for text in reply.texts if self._is_whole(text, request, reply)]
         if not whole:
             found = f"{self.url}: found {reply.tokens} tokens and no whole text among them"
@@ -281,7 +283,8 @@ class ServerModel:
         if not read or not written:
             read = sent
             written = sum(self.count_tokens(t.thoughts + (t.text or "")) for t in texts)
-        self.spent += self.price.of(read, written) if self.price else 0.0
+        with self._turn:
+            self.spent += self.price.of(read, written) if self.price else 0.0
         if not texts:
             raise faults[-1]
         hidden = re.search(r"'reasoning_tokens': [1-9]", str(usage))

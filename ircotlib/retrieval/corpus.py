@@ -8,6 +8,7 @@ from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Lock
 
 from ircotlib.data import Paragraph
 from ircotlib.errors import DataError
@@ -16,28 +17,34 @@ from ircotlib.files import locked
 FILE = "corpus.sqlite"
 COLUMNS = "position INTEGER PRIMARY KEY, id TEXT UNIQUE, title TEXT, text TEXT"
 SELECT = "SELECT id, title, text FROM paragraphs"
+BLOCK = 1_000  # paragraphs that are read at a time
 
 
 class Corpus:
     """The paragraphs that write_corpus wrote to a folder: a sequence in the order of writing.
-    `fingerprint`: a hash of all. Raises FileNotFoundError if there are none.
+    `fingerprint`: a hash of all. Several threads may read it. Raises FileNotFoundError if there are
+    none.
     """
 
     def __init__(self, folder: Path | str):
         self.folder = Path(folder)
         if not (path := self.folder / FILE).is_file():
             raise FileNotFoundError(f"{path} not found: the corpus is missing or incomplete")
+        # one connection, which reads on in this file when another one replaces it; threads take
+        # turns, because two that use it at once are given each other's rows from Python 3.12 on
+        self._turn = Lock()
         read_only = f"{path.absolute().as_uri()}?immutable=1"
         self._file = sqlite3.connect(read_only, uri=True, check_same_thread=False)
-        about = self._file.execute("SELECT count, fingerprint FROM about")
-        self._count, self.fingerprint = about.fetchone()
+        [(self._count, self.fingerprint)] = self._select("SELECT count, fingerprint FROM about")
         self._read = lru_cache(10_000)(self._read)  # those read last
 
     def __len__(self) -> int:
         return self._count
 
     def __iter__(self) -> Iterator[Paragraph]:
-        return (Paragraph(*row) for row in self._file.execute(f"{SELECT} ORDER BY position"))
+        for first in range(0, self._count, BLOCK):
+            within = f"{SELECT} WHERE position >= ? AND position < ? ORDER BY position"
+            yield from (Paragraph(*row) for row in self._select(within, first, first + BLOCK))
 
     def __getitem__(self, position: int) -> Paragraph:
         return self._read("position", int(position))
@@ -47,10 +54,14 @@ class Corpus:
         return self._read("id", id)
 
     def _read(self, column: str, value: int | str) -> Paragraph:
-        row = self._file.execute(f"{SELECT} WHERE {column} = ?", (value,)).fetchone()
-        if row is None:
+        rows = self._select(f"{SELECT} WHERE {column} = ?", value)
+        if not rows:
             raise KeyError(f"no paragraph has the {column} {value!r} in {self.folder}")
-        return Paragraph(*row)
+        return Paragraph(*rows[0])
+
+    def _select(self, query: str, *values: int | str) -> list[tuple]:
+        with self._turn:
+            return self._file.execute(query, values).fetchall()
 
 
 def write_corpus(folder: Path | str, paragraphs: Iterable[Paragraph]) -> Corpus:

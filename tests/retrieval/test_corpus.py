@@ -1,5 +1,9 @@
 """A corpus on disk: what comes back, and what is refused."""
 
+import random
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from corpora import run_and_kill
 
@@ -33,6 +37,24 @@ def test_the_same_corpus_is_left_as_it_is_and_another_replaces_it(tmp_path):
     other = write_corpus(tmp_path, PARAGRAPHS[::-1])
     assert list(other) == PARAGRAPHS[::-1] and other.fingerprint != corpus.fingerprint
     assert list(corpus) == PARAGRAPHS
+
+
+def test_threads_that_read_at_once_get_the_paragraphs_that_they_ask_for(tmp_path):
+    """On Python 3.12 and later, threads that share a connection without turns mix up their rows."""
+    paragraphs = [Paragraph(f"p{n}", f"Title {n}", f"Text {n}.") for n in range(12_000)]
+    corpus, together = write_corpus(tmp_path, paragraphs), threading.Barrier(8)
+
+    def read(thread: int) -> list:
+        numbers = random.Random(thread).choices(range(12_000), k=2_500)
+        together.wait()
+        if thread == 7:
+            return [] if list(corpus) == paragraphs else ["all"]
+        by_id = ((n, corpus.find(f"p{n}") if n % 2 else corpus[n]) for n in numbers)
+        return [n for n, found in by_id if found != paragraphs[n]]
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(read, range(8))) == [[]] * 8
+    assert list(map(corpus.find, ("p0", "p11999"))) == [paragraphs[0], paragraphs[-1]]
 
 
 WRITE_AND_HANG = """
