@@ -1,4 +1,5 @@
-// What is read, and the keys that are pressed while the focus is on it.
+// What is read, and the keys that are pressed while the focus is on it. Without a name, the focus is
+// on the field for it: the keys would be letters of the name there.
 function render({ model, el }) {
   const page = document.createElement("div");
   page.tabIndex = 0;
@@ -15,10 +16,17 @@ function render({ model, el }) {
   });
   const show = () => {
     page.innerHTML = model.get("page");
-    page.focus({ preventScroll: true });
+    focus();
+  };
+  const focus = () => {
+    const field = page.closest(".ircot-annotate")?.querySelector("input");
+    (model.get("named") || !field ? page : field).focus({ preventScroll: true });
   };
   model.on("change:page", show);
-  model.on("msg:custom", () => (waiting = false)); // the key was heard
+  model.on("msg:custom", (message) => {
+    waiting = false; // the key was heard
+    if (message === "named") focus();
+  });
   el.append(page);
   requestAnimationFrame(show);
 }

@@ -36,6 +36,7 @@ class Page(anywidget.AnyWidget):
     _esm, _css = (Path(__file__).with_suffix(suffix) for suffix in (".js", ".css"))
     page = traitlets.Unicode().tag(sync=True)
     listens = traitlets.List(list(BUTTONS)).tag(sync=True)
+    named = traitlets.Bool().tag(sync=True)  # whether a person's name has been typed
 
 
 class AnnotateBox(VBox):
@@ -52,8 +53,10 @@ class AnnotateBox(VBox):
             button.on_click(lambda _, key=key: self.press(key))
         self.page.on_msg(lambda _, key, __: self.press(key))
         self.name.observe(lambda _: self.resume(), "value")
+        self.name.on_msg(lambda _, message, __: self.resume())  # Enter, the same name once more
         rows = HBox([self.name, self.status]), HBox([*self.buttons.values()]), self.page
         super().__init__(rows)
+        self.add_class("ircot-annotate")
         self.resume()
 
     def resume(self) -> None:
@@ -62,6 +65,7 @@ class AnnotateBox(VBox):
         left = (at for at, (item, n) in enumerate(self.sentences) if (item.id, n) not in judged)
         self.at = next(left, 0)
         self.show()
+        self.page.send("named")  # the focus leaves the name as soon as it is accepted
 
     def read(self) -> Verdicts:
         """What the annotator has judged; nothing without the name of a person."""
@@ -93,8 +97,9 @@ class AnnotateBox(VBox):
         judged, count = self.read(), len(self.sentences)
         done = sum((item.id, n) in judged for item, n in self.sentences)
         status = f"{done} of {count} sentences{': all done, thank you' * (0 < done == count)}"
-        named = judgements.is_person(self.name.value)
-        self.status.value = status if named else UNNAMED
+        self.page.named = named = judgements.is_person(self.name.value)
+        found = f"found the name {self.name.value!r}; " if self.name.value else ""
+        self.status.value = status if named else f"{found}{UNNAMED}"
         for key, button in self.buttons.items():
             button.disabled = not named and key not in STEPS
         if not self.sentences:

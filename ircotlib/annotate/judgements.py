@@ -27,7 +27,9 @@ ADJUDICATOR = "adjudicator"  # the annotator whose verdict overrides all others
 
 @dataclass(frozen=True, config={"strict": True})
 class Judgement:
-    """One click: a verdict on a sentence of an item, counted from 0; None takes it back."""
+    """One click: a verdict on a sentence of an item, counted from 0. None: the sentence's last click
+    that stands is taken back, so that the one before it counts again.
+    """
 
     annotator: str
     item: str
@@ -55,30 +57,47 @@ def write_judgement(judgement: Judgement, folder: Path = ANNOTATIONS) -> None:
         file.write(f"\n{json.dumps(row)}")
 
 
-def read_verdicts(annotator: str, folder: Path = ANNOTATIONS) -> Verdicts:
-    """The last verdict on each sentence, in the order of clicks. A line that is no judgement, as a
-    killed process may leave it, is left out with a warning.
+def read_clicks(annotator: str, folder: Path = ANNOTATIONS) -> list[Judgement]:
+    """The clicks that stand, in order. A line that is no judgement, as a killed process may leave
+    it, is left out with a warning.
     """
     path = Path(folder) / f"{annotator}.jsonl"
-    standing = {}
+    standing: list[Judgement] = []
     for line in filter(None, path.read_bytes().split(b"\n") if path.exists() else ()):
         try:
             judgement = LINE.validate_json(line)
         except ValidationError:
             warnings.warn(f"{path}: left out {line[:60]!r}, expected a judgement", stacklevel=2)
             continue
-        standing.pop(at := (judgement.item, judgement.sentence), None)
         if judgement.verdict:
-            standing[at] = judgement.verdict
+            standing.append(judgement)
+            continue
+        at = judgement.item, judgement.sentence
+        same = [n for n, click in enumerate(standing) if (click.item, click.sentence) == at]
+        if same:
+            standing.pop(same[-1])
     return standing
 
 
+def read_verdicts(annotator: str, folder: Path = ANNOTATIONS) -> Verdicts:
+    """The last verdict on each sentence, in the order of clicks (see `read_clicks`)."""
+    verdicts: Verdicts = {}
+    for click in read_clicks(annotator, folder):
+        verdicts.pop((click.item, click.sentence), None)  # it comes last now
+        verdicts[click.item, click.sentence] = click.verdict
+    return verdicts
+
+
 def undo(annotator: str, folder: Path = ANNOTATIONS) -> tuple[str, int] | None:
-    """Take back the last judgement, if any; return its item and sentence."""
-    last = next(reversed(read_verdicts(annotator, folder)), None)
-    if last:
-        write_judgement(Judgement(annotator, *last, None), folder)
-    return last
+    """Take back the last click, if any; return its item and sentence, whose verdict before the
+    click counts again.
+    """
+    clicks = read_clicks(annotator, folder)
+    if not clicks:
+        return None
+    last = clicks[-1]
+    write_judgement(Judgement(annotator, last.item, last.sentence, None), folder)
+    return last.item, last.sentence
 
 
 def read_judgements(folder: Path = ANNOTATIONS) -> dict[str, Verdicts]:

@@ -31,21 +31,25 @@ found = (Paragraph("p", "Silent Lantern", "Ada Holm directed <b id='bad'>Silent 
 asked = Question("q", "Who directed Silent Lantern?", ("Ada Holm",), (), "hotpotqa")
 texts = [f"Sentence {n} on Ada Holm." for n in range(4)]
 item = Item("a", "hotpotqa", "OneR QA", asked, tuple(texts), found, found, len(texts))
+"""
+AGAIN = """
 display(AnnotateBox([item], "ada"))
 from ircotlib import ask_box, read_parameters
 ask_box(read_parameters("mini"))
 """
+NOTEBOOKS = {"judge": SOURCE + AGAIN, "first": SOURCE + "display(AnnotateBox([item]))"}
 ACTIVE = "[...document.querySelectorAll('.jp-Cell')].findIndex(c => c.matches('.jp-mod-active'))"
 
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
-    """A folder, and the address of a notebook in it, in a JupyterLab."""
+    """A folder, and the address of the notebooks in it, in a JupyterLab."""
     folder = tmp_path_factory.mktemp("lab")
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
-    cells = [nbformat.v4.new_code_cell(text, id=f"c{n}") for n, text in enumerate([SOURCE, ""])]
-    notebook = nbformat.v4.new_notebook(cells=cells, metadata=kernel)
-    nbformat.write(notebook, folder / "judge.ipynb")
+    for name, source in NOTEBOOKS.items():
+        cells = [nbformat.v4.new_code_cell(text, id=f"c{n}") for n, text in enumerate([source, ""])]
+        notebook = nbformat.v4.new_notebook(cells=cells, metadata=kernel)
+        nbformat.write(notebook, folder / f"{name}.ipynb")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -61,7 +65,7 @@ def lab(tmp_path_factory):
         server = subprocess.Popen(command, **how)
     try:
         wait_for(lambda: is_open(f"http://127.0.0.1:{port}/api?token=secret"))
-        yield folder, f"http://127.0.0.1:{port}/lab/tree/judge.ipynb?token=secret"
+        yield folder, f"http://127.0.0.1:{port}/lab/tree/{{}}.ipynb?token=secret&reset"
     finally:
         server.terminate()
         server.wait(30)
@@ -94,7 +98,7 @@ def page():
 
 
 def run_cell(page, address: str, shown: str) -> None:
-    """Open a notebook and run its first cell."""
+    """Open a notebook, run its first cell, and wait for what it shows."""
     page.goto(address)
     page.locator("text=/Python 3.*\\| Idle/").first.wait_for()
     page.locator(".jp-CodeCell .cm-content").first.click()
@@ -102,8 +106,35 @@ def run_cell(page, address: str, shown: str) -> None:
     page.locator(shown).first.wait_for()
 
 
+def test_the_first_judgements_are_filed_under_the_name_that_was_typed(lab, page):
+    folder, address = lab
+    annotations = folder / "data" / "annotations"
+    run_cell(page, address.format("first"), ".ircot-annotate input:focus")
+    page.keyboard.type("eve")
+    page.keyboard.press("Enter")
+    page.locator(".ircot-page:focus").wait_for()  # though nothing else has changed in the text
+    for key, n in (("t", 1), ("f", 2), ("ArrowLeft", 1), ("u", 2)):
+        page.keyboard.press(key)
+        page.locator(f".ircot-page .now:has-text('Sentence {n}')").wait_for()
+    assert read_verdicts("eve", annotations) == {("a", 0): "true", ("a", 1): "unsure"}
+    page.keyboard.press("z")
+    page.locator(".ircot-page .now:has-text('Sentence 1')").wait_for()
+    assert read_verdicts("eve", annotations) == {("a", 0): "true", ("a", 1): "false"}
+    field = page.locator(".ircot-annotate input")
+    field.click()
+    page.keyboard.press("Enter")  # the same name once more
+    page.locator(".ircot-page:focus").wait_for()
+    field.fill("eve smith")
+    field.press("Enter")
+    page.get_by_text("found the name 'eve smith'; type your name first").wait_for()
+    assert page.locator(".ircot-annotate input:focus").count() == 1
+    assert field.input_value() == "eve smith"
+    assert [path.name for path in annotations.iterdir()] == ["eve.jsonl"]
+
+
 def test_judging_and_asking_by_keyboard(lab, page):
     folder, address = lab
+    address = address.format("judge")
 
     def said():
         found = read_verdicts("ada", folder / "data" / "annotations")
@@ -128,7 +159,7 @@ def test_judging_and_asking_by_keyboard(lab, page):
     wait_for(lambda: said() == "tffu")
     page.locator(".ircot-page:focus .now:has-text('Sentence 3')").wait_for()
     cell = nbformat.read(folder / "judge.ipynb", as_version=4).cells[0]
-    assert cell.source.strip() == SOURCE.strip()  # JupyterLab has not handled the keys itself
+    assert cell.source.strip() == NOTEBOOKS["judge"].strip()  # JupyterLab has not handled the keys itself
 
     chosen = page.locator(".ircot-box select").first  # arrows choose in a list, and no other cell
     before = page.evaluate(ACTIVE)
