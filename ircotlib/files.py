@@ -111,14 +111,15 @@ def write_table(path: Path, table) -> None:
 
 
 def track(items: Iterable, label: str, total: int | None = None) -> Iterable:
-    """The items, with a bar that counts them."""
-    return tqdm(items, label, total, leave=False)
+    """The items, with a bar that counts them; none in a batch run, where nobody would see it."""
+    return tqdm(items, label, total, leave=False, disable="IRCOT_BATCH" in os.environ)
 
 
 @contextmanager
 def show_progress(label: str, total: int | None) -> Iterator[Callable[[int, int], None]]:
-    """Yield a callable progress(done, total) that moves a bar."""
-    with tqdm(desc=label, total=total, leave=False) as bar:
+    """Yield a callable progress(done, total) that moves a bar, if there is one (`track`)."""
+    quiet = "IRCOT_BATCH" in os.environ
+    with tqdm(desc=label, total=total, leave=False, disable=quiet) as bar:
         yield lambda done, total: bar.update(done - bar.n)
 
 

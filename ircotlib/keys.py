@@ -7,6 +7,10 @@ from urllib.parse import urlsplit
 
 from ircotlib.errors import UserError
 
+# of a server: without a user, a password or a query, which errors and folders would show
+ADDRESS = r"https?://[^\s,@?#]+"
+KEY = "OPENAI_API_KEY"  # the environment variable with the key of a model's server
+
 
 def is_here(url: str) -> bool:
     """Whether an address is this machine's: localhost or a loopback number."""
@@ -21,6 +25,16 @@ def may_have_key(url: str) -> bool:
     """Whether a key may be sent there: over https, to this machine, or anywhere if so allowed."""
     in_clear = os.environ.get("IRCOT_KEYS_IN_CLEAR") == "1"
     return url.startswith("https:") or is_here(url) or in_clear
+
+
+def check_server(address: str) -> str:
+    """The address of a model's server, if it is valid. The error does not show it: it may hold a
+    password.
+    """
+    if not re.fullmatch(ADDRESS, address):
+        expected = f"one like http://127.0.0.1:8000 or https://host/v1, and a key in {KEY}"
+        raise UserError(f"not a valid address, expected {expected}")
+    return address
 
 
 def read_key(name: str) -> str:

@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from ircotlib.datasets import all_datasets
 from ircotlib.errors import UserError
 from ircotlib.files import PROFILES, check_name, name_trial
+from ircotlib.keys import check_server
 from ircotlib.prompting.prompt import AGENT, GPT3, STYLES
 from ircotlib.retrieval import check_retriever
 from ircotlib.systems import all_systems
@@ -61,6 +62,7 @@ Counts, Once = Annotated[list[Count], AfterValidator(_once)], AfterValidator(_on
 Names = Annotated[list[Annotated[str, Field(min_length=1)]], Once]
 Datasets = Annotated[list[Annotated[str, _one_of(all_datasets)]], Once, Field(min_length=1)]
 Systems = Annotated[list[Annotated[str, _one_of(all_systems)]], Once]
+Server = Annotated[str, AfterValidator(lambda address: address and check_server(address))]
 Retriever = Annotated[str, AfterValidator(check_retriever)]
 World = Annotated[list[Number], Field(min_length=3, max_length=3)]
 Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -94,7 +96,7 @@ class Parameters(BaseModel):
     duplicates: str = ""  # cross-encoder that detects duplicate queries; "": equal texts
     workers: Literal["auto", "ray"] | Count = "auto"  # one for each GPU or core; a Ray cluster's
     # a server, and what it may cost
-    server: str = ""  # address of an OpenAI-compatible server; "": a local model
+    server: Server = ""  # address of an OpenAI-compatible server; "": a local model
     chat: bool = False  # use the server's chat interface, not completions
     in_flight: Count = 8  # parallel requests to the server
     prices: Prices | None = None  # USD per million tokens in and out; None: data/prices.csv

@@ -61,10 +61,11 @@ def cut(text: str, stop: Stop) -> str:
 
 
 def without_echo(text: str, prompt: str) -> str:
-    """A chat model's reply without what a continuation of the prompt would not have: a code fence
-    or quotation marks around it, bold type, and the prompt's last line, or a part of it (ours).
+    """A chat model's reply without what a continuation of the prompt would not have: line breaks
+    before it, a code fence or quotation marks around it, bold type, and the prompt's last line, or
+    a part of it (ours).
     """
-    text = _FENCE.sub("", text).replace("**", "").lstrip(" ")
+    text = _FENCE.sub("", text).replace("**", "").lstrip()
     if len(text) > 1 and text[0] == text[-1] == '"' and text.count('"') == 2:
         text = text[1:-1]
     label, colon, so_far = prompt.rstrip().rpartition("\n")[2].partition(":")

@@ -44,6 +44,15 @@ def test_a_wrong_parameter_is_one_line(changes, message):
 MINI = read_parameters("mini")
 
 
+@pytest.mark.parametrize("end", ["://ann:secret@host", "://host/v1?key=secret", "://host/#secret"])
+def test_the_password_or_key_in_an_address_is_refused_and_not_shown(end):
+    for name in ("server", "retriever"):
+        for scheme in ("http", "https"):
+            with pytest.raises(UserError, match=f"^{name}: .*expected one ") as error:
+                read_parameters("mini", {name: scheme + end})
+            assert "secret" not in str(error.value)
+
+
 def test_a_grid_is_that_of_the_profile_else_that_of_the_paper():
     paper = read_parameters("paper")
     assert MINI.grid("ircot", "k", [1]) == [2, 4] and MINI.grid("ircot", "k", [1], SCALE) == [2]

@@ -15,7 +15,7 @@ import pandas as pd
 from ircotlib.data import Paragraph, Question, read_jsonl
 from ircotlib.datasets import Facts, all_datasets
 from ircotlib.experiment.runs import find_paragraph
-from ircotlib.experiment.setup import open_dataset
+from ircotlib.experiment.setup import open_corpus
 from ircotlib.parameters import Parameters
 from ircotlib.results.runs import find_runs, in_order
 from ircotlib.results.statistics import summarise
@@ -76,10 +76,10 @@ def draw_items(p: Parameters, experiment: str, judged: Callable) -> list[Item]:
     items = []
     for folder, about in find_runs(p, experiment).items():
         rows = {row["id"]: row for row in read_jsonl(folder / "predictions.jsonl")}
-        _, test, retriever = open_dataset(p, about["dataset"])
+        _, test, corpus = open_corpus(p, about["dataset"])
         # 40 questions of each data set in IRCoT §5
         for question in random.Random(f"questions {p.seed}").sample(test, min(p.judged, len(test))):
-            find = partial(find_paragraph, question=question, corpus=retriever.corpus)
+            find = partial(find_paragraph, question=question, corpus=corpus)
             if found := judged(about, rows[question.id], find):
                 text, texts, retrieved, facts = found
                 named = [question.dataset, question.id, about["system"], text]

@@ -27,8 +27,8 @@ ADJUDICATOR = "adjudicator"  # the annotator whose verdict overrides all others
 
 @dataclass(frozen=True, config={"strict": True})
 class Judgement:
-    """One click: a verdict on a sentence of an item, counted from 0. None: the sentence's last click
-    that stands is taken back, so that the one before it counts again.
+    """One click: a verdict on a sentence of an item, counted from 0. None takes back the sentence's
+    last click that stands, so that the one before it counts again.
     """
 
     annotator: str

@@ -22,7 +22,7 @@ from ircotlib.files import DATA, NOTEBOOKS, figure_path, need, writing
 from ircotlib.options import add_profile, new_parser, parse_changes
 from ircotlib.parameters import Parameters, read_parameters
 
-IN_BATCH = {"IRCOT_BATCH": "1", "TQDM_DISABLE": "1"}  # no widgets, no progress bars
+IN_BATCH = {"IRCOT_BATCH": "1"}  # no widgets, no progress bars
 # the C library's allocator keeps freed memory: a model needs as much for its next batch
 IN_BATCH |= dict.fromkeys(("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"), "4000000000")
 

@@ -11,6 +11,7 @@ from dataclasses import asdict, fields, replace
 from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
+from math import fsum
 from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
@@ -19,11 +20,19 @@ import pandas as pd
 
 from ircotlib import program
 from ircotlib.data import Paragraph, Prediction, Question, read_jsonl, write_jsonl
-from ircotlib.datasets import find_dataset, score
+from ircotlib.datasets import find_dataset
+from ircotlib.datasets import score as score_prediction
 from ircotlib.engine import scheduler
 from ircotlib.engine.cache import Calls
 from ircotlib.errors import DataError
-from ircotlib.experiment.setup import Setup, open_dataset, open_setup, program_of
+from ircotlib.experiment.setup import (
+    BACKENDS,
+    Setup,
+    open_corpus,
+    open_recorded,
+    open_setup,
+    program_of,
+)
 from ircotlib.files import DATA, locked, show_progress, write_table
 from ircotlib.models.server import find_price
 from ircotlib.parameters import Parameters, read_parameters
@@ -32,11 +41,11 @@ from ircotlib.retrieval.corpus import Corpus
 from ircotlib.systems import RECALL, System, choose_systems
 
 VERSIONS = "ircotlib torch transformers tokenizers tantivy regex numpy pandas".split()
-BACKENDS = "retriever model extractor duplicates".split()
 # the fields of predictions.jsonl that tables have as they are
 WRITTEN = ("answer", "thoughts", "reading", "nodes", "fault", "trace")
 BESIDE = ".partial"  # ends the name of a folder that is being written
 AGAIN = "run its notebook again: cached calls cost nothing"
+LOST = "the call cache of this machine lacks replies, or the model's tokenizer is not here"
 
 
 class Run(NamedTuple):
@@ -98,7 +107,7 @@ def carry_out(run: Run) -> pd.DataFrame:
     about |= find_cost(setup.parameters, counts, len(outcomes))
     about |= {"demonstrations_shown": count_demonstrations(outcomes.values())}
     rows = [
-        {"id": q.id, "kind": q.kind} | score(q, outcomes[q.id].result, setup.scored_as)
+        {"id": q.id, "kind": q.kind} | score_prediction(q, outcomes[q.id].result, setup.scored_as)
         for q in run.questions
     ]
     write_run(run.folder, (row_of(*item) for item in outcomes.items()), pd.DataFrame(rows), about)
@@ -125,12 +134,32 @@ def answer_all(
 
 def replay(folder: Path, ids: Collection[str] | None = None) -> dict[str, Outcome[Prediction]]:
     """Replay a run, or the questions `ids` of it, from its folder and the call cache; return the
-    outcomes by question id, with prompts in their traces.
+    outcomes by question id, with prompts in their traces. DataError if replies are missing: no
+    model, server or index is asked.
     """
-    run = open_run(read_about(folder))
-    questions = {question.id: question for question in run.questions}
-    asked = [questions[id] for id in (questions if ids is None else ids)]
-    return answer_all(run.setup, run.system, asked, **run.setting)
+    outcomes = replay_known(folder, ids)
+    asked = read_scores(folder)["id"] if ids is None else ids
+    if missing := [id for id in asked if id not in outcomes]:
+        raise DataError(f"{folder}: question {missing[0]!r}: {LOST}; {AGAIN}")
+    return outcomes
+
+
+def replay_known(
+    folder: Path, ids: Collection[str] | None = None
+) -> dict[str, Outcome[Prediction]]:
+    """As `replay`; questions with a missing reply are left out, and all if the model's tokenizer,
+    with which prompts are cut to fit, is not on this machine.
+    """
+    about = read_about(folder)
+    setup = open_recorded(parameters_of(about), about)
+    if setup.model.count_tokens is None:
+        return {}
+    [system] = choose_systems([about["system"]])
+    run = Run(setup, system, about["part"], about["setting"])
+    asked = [question for question in run.questions if ids is None or question.id in ids]
+    build = program_of(setup, system, **run.setting)
+    programs = {question.id: build(question) for question in asked}
+    return scheduler.replay(programs, setup.backends, setup.calls)
 
 
 def without_prompt(step: Step) -> Step:
@@ -153,7 +182,7 @@ def find_cost(p: Parameters, counts: Mapping[str, Mapping], questions: int) -> d
     if not p.server:
         return {}
     price, tokens = find_price(p.model, p.prices), counts.values()
-    usd = price and sum(price.of(kind["prompt_tokens"], kind["tokens"]) for kind in tokens)
+    usd = price and fsum(price.of(kind["prompt_tokens"], kind["tokens"]) for kind in tokens)
     each = usd and usd / questions
     return {"cost": {"usd": usd, "per_question": each, "prices": price and price[:2]}}
 
@@ -255,8 +284,8 @@ def parameters_of(identity: Mapping) -> Parameters:
 
 def open_questions(about: Mapping) -> tuple[dict[str, Question], Corpus]:
     """The questions of a run's data set by id, and the corpus, from its run.json."""
-    dev, test, retriever = open_dataset(parameters_of(about), about["dataset"])
-    return {question.id: question for question in (*dev, *test)}, retriever.corpus
+    dev, test, corpus = open_corpus(parameters_of(about), about["dataset"])
+    return {question.id: question for question in (*dev, *test)}, corpus
 
 
 def columns_of(about: Mapping) -> dict:
@@ -271,7 +300,7 @@ def columns_of(about: Mapping) -> dict:
 def read_predictions(folder: Path, measure: str = "") -> pd.DataFrame:
     """The questions of a run, one row each: question, gold `answers`, the ids `collected`,
     `gold_found` and `gold_missed`, the fields WRITTEN, scores, what describes the run, and `right`:
-    the score by `measure`, or else the run's own, is 1.
+    whether the score by `measure`, or else the run's own, is 1; None for a question without one.
     """
     about, path = read_about(folder), Path(folder) / "predictions.jsonl"
     scores = {row["id"]: row for row in read_scores(folder).to_dict("records")}
@@ -289,7 +318,8 @@ def read_predictions(folder: Path, measure: str = "") -> pd.DataFrame:
         row |= {"gold_found": tuple(each for each in question.gold if each in collected)}
         row |= {"gold_missed": tuple(each for each in question.gold if each not in collected)}
         row |= scores[id] | {"kind": question.kind} | run
-        rows.append(row | {"right": not scores[id][run["metric"]] < 1})
+        score = scores[id][run["metric"]]
+        rows.append(row | {"right": None if pd.isna(score) else bool(score >= 1)})
     return pd.DataFrame(rows)
 
 

@@ -4,11 +4,12 @@ Here it is opened as the parameters name it, and gives each system its program.
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -19,16 +20,26 @@ from ircotlib.engine.cache import Calls
 from ircotlib.experiment.laboratory import data_folder
 from ircotlib.files import DATA, ROOT, check_name
 from ircotlib.models import extractor
-from ircotlib.models.folders import find_config, is_encoder_decoder
-from ircotlib.models.local import LocalModel
+from ircotlib.models.folders import find_config, find_folder, is_encoder_decoder
+from ircotlib.models.local import LocalModel, Tokens
+from ircotlib.models.replies import read_reply
 from ircotlib.models.server import ServerModel, find_price
 from ircotlib.parameters import MAIN, NO_RUN, Parameters
-from ircotlib.program import Program, Purposed, with_purpose
+from ircotlib.program import (
+    Duplicate,
+    Extract,
+    Extracted,
+    Generate,
+    Program,
+    Purposed,
+    Sample,
+    with_purpose,
+)
 from ircotlib.prompting import demonstrations as sets
 from ircotlib.prompting.prompt import GPT3, STYLES, Prompt, Style
 from ircotlib.prompting.templates import Template, read_template
-from ircotlib.retrieval import open_retriever
-from ircotlib.retrieval.corpus import write_corpus
+from ircotlib.retrieval import open_retriever, stand_in
+from ircotlib.retrieval.corpus import Corpus, write_corpus
 from ircotlib.systems import SETS, System, WritePrompt
 from ircotlib.systems.ircot import READER, read_paragraphs, with_main_passage
 
@@ -36,6 +47,18 @@ from ircotlib.systems.ircot import READER, read_paragraphs, with_main_passage
 pd.set_option("display.html.use_mathjax", False)
 # as without pyarrow, which refuses halves of surrogate pairs
 pd.set_option("mode.string_storage", "python")
+
+
+BACKENDS = ("retriever", "model", "extractor", "duplicates")
+
+
+class Recorded(NamedTuple):
+    """Stands for a backend whose replies are in the call cache, and never asked for."""
+
+    answers: type | tuple[type, ...]
+    fingerprint: str
+    decode: Callable[[str], object]
+    count_tokens: Callable[[str], int] | None = None
 
 
 @dataclass(frozen=True)
@@ -196,6 +219,7 @@ def open_setup(
 
 open_calls, open_local, open_extractor = cache(Calls), cache(LocalModel), cache(extractor.Extractor)
 open_served, open_duplicates = cache(ServerModel), cache(extractor.open_duplicates)
+open_index = cache(open_retriever)
 
 
 def open_model(p: Parameters) -> object:
@@ -206,30 +230,68 @@ def open_model(p: Parameters) -> object:
     return open_served(**named, price=find_price(p.model, p.prices), max_cost=p.max_cost)
 
 
+def open_recorded(p: Parameters, about: Mapping) -> Setup:
+    """The setup of a run with the run.json `about`, to look at the run: replies in the call cache
+    are found, and no model, server or index is opened, or asked for others.
+    """
+    dataset = about["dataset"]
+    dev, test, corpus = open_corpus(p, dataset)
+    index = open_pages(DATA, dataset, p.data_dir, p.corpus, p.released, p.further)[2]
+    kept = {name: about.get(f"{name}_fingerprint") for name in BACKENDS}
+    retriever = stand_in(corpus, index, p.retriever, kept["retriever"])
+    model = Recorded((Generate, Sample), kept["model"], read_reply, count_tokens_of(p))
+    extractor = duplicates = None
+    if kept["extractor"]:
+        extractor = Recorded(Extract, kept["extractor"], Extracted.read)
+    if kept["duplicates"]:
+        duplicates = Recorded(Duplicate, kept["duplicates"], json.loads)
+    backends = retriever, open_calls(DATA / "calls.sqlite"), model, extractor, duplicates
+    other = about["shown"] and find_dataset(about["shown"])
+    named = p, find_dataset(dataset), about["experiment"], other, about["grid_of"]
+    return Setup(*named, dev, test, *backends)
+
+
+def count_tokens_of(p: Parameters) -> Callable[[str], int] | None:
+    """How the model that the parameters name counts tokens, from its tokenizer; None if that is not
+    on this machine.
+    """
+    if p.server:
+        return open_model(p.change(max_cost=None)).count_tokens  # an estimate
+    try:
+        return Tokens(find_folder(p.model, weights=(), here=True)).count
+    except FileNotFoundError:
+        return None
+
+
+def open_corpus(p: Parameters, dataset: str) -> tuple[list[Question], list[Question], Corpus]:
+    """Dev and test questions (IRCoT §4), and the corpus; no index of it is opened."""
+    questions, corpus, _ = open_pages(DATA, dataset, p.data_dir, p.corpus, p.released, p.further)
+    return *sample_dev_test(questions, p.dev, p.test or sys.maxsize, p.seed), corpus
+
+
 def open_dataset(p: Parameters, dataset: str) -> tuple[list[Question], list[Question], object]:
     """Dev and test questions (IRCoT §4), and the index of the corpus, built if it is missing."""
-    which = p.data_dir, p.corpus, p.retriever, p.released, p.further
-    questions, retriever = open_corpus_of(DATA, dataset, *which)
-    return *sample_dev_test(questions, p.dev, p.test or sys.maxsize, p.seed), retriever
+    dev, test, corpus = open_corpus(p, dataset)
+    index = open_pages(DATA, dataset, p.data_dir, p.corpus, p.released, p.further)[2]
+    return dev, test, open_index(corpus, index, p.retriever)
 
 
 @cache
-def open_corpus_of(
-    data: Path, dataset: str, data_dir: str, corpus: str, retriever: str, released: bool, further=""
-) -> tuple[list[Question], object]:
-    """All questions of a data set, and the index of its corpus."""
+def open_pages(
+    data: Path, dataset: str, data_dir: str, corpus: str, released: bool, further: str
+) -> tuple[list[Question], Corpus, Path]:
+    """All questions of a data set, its corpus, and the folder of the corpus's index."""
     folder = data_folder(data_dir, data)
     questions, paragraphs = read_dataset(dataset, folder, corpus, released)
     if corpus == "full":
-        index = data / "indexes" / paragraphs.folder.name
-        return questions, open_retriever(paragraphs, index, retriever)
+        return questions, paragraphs, data / "indexes" / paragraphs.folder.name
     name = f"{(ROOT / folder).resolve().name}-{dataset}"
     if further:  # not of a title that is there: it would tell the same, and count as not gold
         paragraphs, name = [*paragraphs], f"{name}-{digest(further, 6)}"
         titles = {paragraph.title for paragraph in paragraphs}
         paragraphs += [page for page in read_dataset("own", further)[1] if page.title not in titles]
     stored = write_corpus(data / "corpora" / name, paragraphs)
-    return questions, open_retriever(stored, data / "indexes" / name, retriever)
+    return questions, stored, data / "indexes" / name
 
 
 def change_model(p: Parameters, name: str) -> Parameters:

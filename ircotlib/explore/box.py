@@ -21,7 +21,7 @@ from ircotlib.explore.ask import DEFAULT, ask
 from ircotlib.explore.markup import answers_as_html
 from ircotlib.explore.questions import compare_runs, show_question
 from ircotlib.parameters import Parameters
-from ircotlib.results.causes import find_causes
+from ircotlib.results.causes import UNSCORED, find_causes
 from ircotlib.systems import all_systems
 
 FIT = {"width": "max-content", "min_width": "300px", "max_width": "95%"}
@@ -88,7 +88,7 @@ class Explorer(VBox):
         marks = ["all", *table["mark"].unique()] + ["wrong"] * (beside.value is None)
         offer(which, [(mark, mark) for mark in marks])
         if which.value != "all":
-            is_wrong = table["mark"] != "right"
+            is_wrong = ~table["mark"].isin(["right", UNSCORED])
             table = table[is_wrong if which.value == "wrong" else table["mark"] == which.value]
         texts = table[table.columns.intersection(SAID)].astype(str).agg("\n".join, axis=1)
         table = table[texts.str.casefold().str.contains(self.text.value.casefold(), regex=False)]

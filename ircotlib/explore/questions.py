@@ -7,12 +7,12 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
-from ircotlib.data import Question
+from ircotlib.data import Prediction, Question
 from ircotlib.errors import UserError
 from ircotlib.experiment import runs as of_runs
 from ircotlib.explore.markup import answer_as_html, question_as_html, side_by_side
 from ircotlib.program import Outcome
-from ircotlib.results.causes import find_causes
+from ircotlib.results.causes import UNSCORED, find_causes
 from ircotlib.retrieval.corpus import Corpus
 
 BOTH = ["question", "kind", "answers", "metric"]  # columns that two runs share
@@ -48,7 +48,7 @@ def compare_runs(folder_a: Path, folder_b: Path) -> pd.DataFrame:
         table = table.join(side.add_suffix(f"_{letter}"))
     signs = np.sign((table["score_a"] - table["score_b"]).round(9))
     names = {1: "win", -1: "loss", 0: "tie"}
-    return table.assign(outcome=signs.map(names).fillna("not scored")).reset_index()
+    return table.assign(outcome=signs.map(names).fillna(UNSCORED)).reset_index()
 
 
 def show_question(folder: Path, id: str, other: Path | None = None) -> str:
@@ -61,7 +61,7 @@ def show_question(folder: Path, id: str, other: Path | None = None) -> str:
         rows = {row["id"]: row for row in causes}
         if id not in rows:
             raise UserError(f"{run['folder']}: found no question {id!r} among {len(rows)}")
-        outcome = of_runs.replay(run["folder"], [id])[id]
+        outcome = of_runs.replay_known(run["folder"], [id]).get(id)
         answers.append(show_answer(run["name"], rows[id], outcome))
     questions, corpus = of_runs.open_questions(of_runs.read_about(folder))
     return side_by_side(answers, show_gold(questions[id], corpus))
@@ -73,13 +73,19 @@ def show_gold(question: Question, corpus: Corpus) -> Markup:
     return question_as_html(question, gold)
 
 
-def show_answer(name: str, row: Mapping, outcome: Outcome) -> Markup:
-    """A run's answer to a question: its row of `find_causes`, and its steps."""
+def show_answer(name: str, row: Mapping, outcome: Outcome | None) -> Markup:
+    """A run's answer to a question: its row of `find_causes`, and its steps, as they are replayed;
+    without replies, a line that says so.
+    """
     gold = *row["gold_found"], *row["gold_missed"]
     score = row[row["metric"]]
-    facts = ["not scored" if pd.isna(score) else f"{row['metric']} {score:.2f}"]
-    facts += [f"{len(row['gold_found'])} of {len(gold)} gold paragraphs", row["cause"]]
-    if outcome.result.answer != row["answer"]:
-        lost = "the call cache has lost this run, and another program or model answers now"
-        facts += [f"when it was scored, it answered “{row['answer']}”: {lost}"]
+    facts = [f"{len(row['gold_found'])} of {len(gold)} gold paragraphs", row["cause"]]
+    if not pd.isna(score):
+        facts.insert(0, f"{row['metric']} {score:.2f}")
+    if outcome is None:
+        facts += [f"its steps are not shown: {of_runs.LOST}; {of_runs.AGAIN}"]
+        outcome = Outcome(row["id"], Prediction(row["answer"], fault=row["fault"]), ())
+    elif outcome.result.answer != row["answer"]:
+        changed = "the system's program is another one now"
+        facts += [f"when it was scored, it answered “{row['answer']}”: {changed}"]
     return answer_as_html(name, outcome, gold, facts)

@@ -85,7 +85,7 @@ def label_runs(abouts: Sequence[Mapping]) -> list[str]:
     their experiments, settings and parameters: "ReAct, K 4".
     """
     named = ({"experiment": a["experiment"]} | a["setting"] | {"shown": a["shown"]} for a in abouts)
-    facts = [named | about["parameters"] for named, about in zip(named, abouts, strict=True)]
+    facts = [of | a["parameters"] | of for of, a in zip(named, abouts, strict=True)]  # its own K
     runs = pd.DataFrame({"label": about["system"], "dataset": about["dataset"]} for about in abouts)
     runs["set"] = [about["setting"].get(SET, 0) for about in abouts]
     for name in dict.fromkeys(name for fact in facts for name in fact if name != SET):
@@ -109,7 +109,7 @@ def show_runs(runs: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
     for run in runs.to_dict("records"):
         questions, corpus = of_runs.open_questions(run["about"])
         table = find_causes(run["folder"], run["metric"])
-        outcomes = of_runs.replay(run["folder"])
+        outcomes = of_runs.replay_known(run["folder"])
         did = {}
         for row in table.to_dict("records"):
             id, score = row["id"], row[run["metric"]]
@@ -118,7 +118,7 @@ def show_runs(runs: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
             did[id] = {"question": row["question"], "said": row["answer"]}
             score = None if pd.isna(score) else round(score, 9)
             did[id] |= {"mark": row["cause"] or "right", "score": score}
-            did[id] |= {"html": number(show_answer(run["name"], row, outcomes[id]))}
+            did[id] |= {"html": number(show_answer(run["name"], row, outcomes.get(id)))}
         packed[f"{run['dataset']}/{run['name']}"] = pack(did)
         tables.append(table.assign(label=run["label"]))
     packed[run["dataset"]] = pack({"asked": asked, "lines": list(lines)})

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from math import isfinite
+from statistics import StatisticsError, fmean
 from typing import NamedTuple
 
 from ircotlib.program import Generate, Sample
@@ -134,7 +135,7 @@ def mean_log_probability(logs: object, text: str, kept: str) -> float | None:
             if offset < start + len(kept) and offset + len(token) > start:
                 values.append(float(value))
             offset += len(token)
-        mean = sum(values) / len(values)
+        mean = fmean(values)  # the same from Python 3.12 on, where `sum` rounds otherwise
         return mean if isfinite(mean) else None
-    except (KeyError, TypeError, ValueError, ZeroDivisionError):
+    except (KeyError, TypeError, ValueError, StatisticsError):
         return None

@@ -26,9 +26,12 @@ HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 SMALL = 10_000_000
 
 
-def find_folder(name: str | Path, *, weights=WEIGHT_FILES, texts=TEXT_FILES) -> Path:
+def find_folder(
+    name: str | Path, *, weights=WEIGHT_FILES, texts=TEXT_FILES, here: bool = False
+) -> Path:
     """The folder of this name, or that into which the Hugging Face hub's model of this name is
-    downloaded. `weights`, `texts`: patterns of its files. Raises FileNotFoundError.
+    downloaded; `here`: was downloaded. `weights`, `texts`: patterns of its files. Raises
+    FileNotFoundError.
     """
     folder = Path(resolve(str(name)))
     if not folder.is_dir():
@@ -36,7 +39,7 @@ def find_folder(name: str | Path, *, weights=WEIGHT_FILES, texts=TEXT_FILES) -> 
 
         wanted = {"allow_patterns": [*texts, *weights], "ignore_patterns": OTHER_PROGRAMS}
         try:
-            folder = Path(snapshot_download(str(name), **wanted))
+            folder = Path(snapshot_download(str(name), local_files_only=here, **wanted))
         except (OSError, ValueError) as error:
             reason = f"found no folder {str(name)!r}, and the Hugging Face hub gave no model"
             raise FileNotFoundError(f"{reason} ({plain(str(error))})") from error

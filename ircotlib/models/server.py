@@ -19,14 +19,15 @@ import pandas as pd
 from ircotlib.data import whole
 from ircotlib.errors import Unavailable, UserError
 from ircotlib.files import PRICES, need
-from ircotlib.keys import is_here, may_have_key, read_key
+from ircotlib.keys import KEY, check_server, is_here, may_have_key, read_key
 from ircotlib.models.choices import Failed, Written, read_choice
 from ircotlib.models.replies import Request, check, count_rows, read_reply, write_reply
 from ircotlib.program import LINE, SENTENCE_OF_LINE, Generate, Message, Sample
 from ircotlib.text import plain
 
-VERSION = 3  # raised when a change here or in text.py makes the same server reply differently
-KEY, NO_KEY = "OPENAI_API_KEY", "none"  # its environment variable; the key sent without it
+# raised when a change here or in text.py makes the same server reply differently
+VERSIONS = {"completions": 3, "chat": 4}
+NO_KEY = "none"  # the key that is sent if KEY is not set
 TIMEOUT = 300.0  # seconds without a byte
 RETRIES = 6  # by openai: 0.5 s to 8 s later, or when Retry-After says, within 120 s
 PAUSES = (1.0, 4.0)  # seconds, before asking again for a reply that came without a text
@@ -88,13 +89,12 @@ class ServerModel:
 
     def __post_init__(self):
         url = self.server.strip().rstrip("/")
-        if not re.fullmatch(r"https?://[^?#@,\s]+", url):  # errors show it: no password in it
-            expected = f"one like http://127.0.0.1:8000 or https://host/v1, and a key in {KEY}"
-            raise UserError(f"server: not a valid address, expected {expected}")
+        check_server(url)
         self.url = url if url.count("/") > 2 else f"{url}/v1"
         if self.max_cost is not None and self.price is None:
             raise UserError(f"max_cost: no price of {self.name} is known; set prices")
-        identity = f"server {VERSION} {'chat' if self.chat else 'completions'} {self.name}"
+        interface = "chat" if self.chat else "completions"
+        identity = f"server {VERSIONS[interface]} {interface} {self.name}"
         self.fingerprint = hashlib.blake2b(identity.encode(), digest_size=16).hexdigest()
         # None: not known yet. A model that completes prompts marks where its thoughts begin
         self.thinks: bool | None = None if self.chat else False
@@ -231,10 +231,13 @@ class ServerModel:
         if isinstance(request, Sample):
             body |= {"logprobs": True if self.chat else 1} | ({"n": n} if n > 1 else {})
         if self.thinks is False and not room:
-            if isinstance(stop, tuple):
-                body["stop"] = stop[:MOST_STOPS]
-            elif stop in (LINE, SENTENCE_OF_LINE) and not self.chat:  # a chat may begin with a
-                body["stop"] = ["\n"]  # line of its own, such as a fence
+            stops = stop if isinstance(stop, tuple) else ()
+            if self.chat:  # which may begin with empty lines, or a line of its own, such as a fence
+                stops = [each for each in stops if each.strip()]
+            elif stop in (LINE, SENTENCE_OF_LINE):
+                stops = ["\n"]
+            if stops:
+                body["stop"] = stops[:MOST_STOPS]
         if "max_tokens" in self.left_out:
             body["max_completion_tokens"] = body["max_tokens"]  # its newer name
         body = {name: value for name, value in body.items() if name not in self.left_out}

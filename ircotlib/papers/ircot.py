@@ -11,7 +11,7 @@ from ircotlib.annotate.judgements import judge_all
 from ircotlib.data import Paragraph
 from ircotlib.experiment.laboratory import find_facts
 from ircotlib.experiment.runs import read_predictions
-from ircotlib.experiment.setup import both_models, open_dataset, runs_folder
+from ircotlib.experiment.setup import both_models, open_corpus, runs_folder
 from ircotlib.files import REPORTED_CASES
 from ircotlib.papers.claims import values_of
 from ircotlib.parameters import OOD, SCALE, Parameters
@@ -122,7 +122,7 @@ def show_cases(compared: pd.DataFrame, p: Parameters, source: str) -> pd.DataFra
     """
     rows = []
     for dataset, of_dataset in compared.groupby("dataset", sort=False):
-        find = open_dataset(p, dataset)[2].corpus.find
+        find = open_corpus(p, dataset)[2].find
         for id in rank_late_errors(of_dataset)[RANKS[source] :][:1]:
             by_system = of_dataset[of_dataset["id"] == id].set_index("system", drop=False)
             gold = by_system.at["IRCoT QA", "gold_found"]

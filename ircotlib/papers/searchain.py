@@ -14,7 +14,7 @@ from ircotlib.data import Node
 from ircotlib.datasets import COVER_EM, all_datasets, find_dataset
 from ircotlib.experiment.laboratory import find_facts
 from ircotlib.experiment.runs import read_predictions, replay
-from ircotlib.experiment.setup import Setup, open_dataset
+from ircotlib.experiment.setup import Setup, open_corpus
 from ircotlib.metrics import cover_em
 from ircotlib.papers.claims import VALUES, values_of
 from ircotlib.parameters import Parameters
@@ -224,7 +224,7 @@ def measure_conflicts(runs: Runs, p: Parameters) -> Iterator[Row]:
         if not asked or COVER_EM not in kinds or "accuracy" in kinds:
             continue
         alone, with_ir = runs[dataset, KNEW]["right"], runs[dataset, ONE_RETRIEVAL]
-        find = open_dataset(p, dataset)[2].corpus.find
+        find = open_corpus(p, dataset)[2].find
         best = ["".join(find(id).text for id in ids[:1]) for ids in with_ir["collected"]]
         best = [cover_em(*of) == 1 for of in zip(best, with_ir["answers"], strict=True)]
         best = pd.Series(best, with_ir.index)

@@ -21,6 +21,7 @@ from ircotlib.text import list_items, sentences
 
 CAUSES = ("not parsed", "misled by retrieval", "wrong conclusion", "wrong decomposition")
 CAUSES += ("not retrieved", "misread", "made up")
+UNSCORED = "not scored"  # neither right nor wrong
 CONCLUDES = re.compile(r"answer(?: is)?:? ", re.IGNORECASE)  # a sentence that gives the answer
 # what ReAct and ToolFormer were shown, between their own words
 SHOWN = re.compile(r"^Observation \d+: .*$|→(?:(?!\[WikiSearch).)*\]", re.MULTILINE)
@@ -87,7 +88,8 @@ def read_attempt(
 def find_causes(
     folder: Path, measure: str = "", knew: Mapping[str, bool] | None = None
 ) -> pd.DataFrame:
-    """The table of `read_predictions` with the `cause` of each wrong answer; "" for a right one.
+    """The table of `read_predictions` with the `cause` of each wrong answer; "" for a right one,
+    UNSCORED for one without a score.
     `knew`: by id, whether the model answers right without retrieval, by the same `measure`.
     """
     about = of_runs.read_about(folder)
@@ -97,6 +99,9 @@ def find_causes(
     weigh = facts.weigh if (facts := find_facts(p, about["dataset"])) else weigh_gold
     study, causes = getattr(all_systems().get(about["system"]), "study", ""), []
     for row in table.to_dict("records"):
+        if row["right"] is None:
+            causes.append(UNSCORED)
+            continue
         if row["right"] or about["metric"] == RECALL:
             causes.append("" if row["right"] else "not retrieved")
             continue

@@ -9,9 +9,9 @@ from pkgutil import resolve_name
 from typing import NamedTuple
 
 from ircotlib.errors import UserError
+from ircotlib.keys import ADDRESS
 from ircotlib.plugins import import_plugins
-
-URL = r"https?://[^\s,@?#]+"  # without a user and a password: they come from the environment
+from ircotlib.retrieval.ranking import Ranked
 
 
 class Retriever(NamedTuple):
@@ -30,7 +30,7 @@ RETRIEVERS = (
     Retriever(r"dense:(\S.*)", "dense:FOLDER", "dense", "dense:open_dense"),
     Retriever(r"colbert:(\S.*)", "colbert:FOLDER", "colbert", "dense:open_dense"),
     Retriever(r"hybrid:(\S.*)", "hybrid:FOLDER", "hybrid", "dense:open_dense"),
-    Retriever(URL, "http://host:9200", "BM25, Elasticsearch", "elastic:Elasticsearch"),
+    Retriever(ADDRESS, "http://host:9200", "BM25, Elasticsearch", "elastic:Elasticsearch"),
 )
 
 
@@ -55,6 +55,19 @@ def retriever_name(text: str) -> str:
     retriever = find_retriever(text)
     model = "".join(re.fullmatch(retriever.pattern, text).groups(""))
     return ": ".join(filter(None, (retriever.title, PurePath(model).name)))
+
+
+def stand_in(corpus, folder: Path, text: str, fingerprint: str) -> object:
+    """What a replay has in place of the retriever that a text names: it decodes the replies of that
+    with this fingerprint, and no index or server is opened. A plug-in's decodes its own replies.
+    """
+    if find_retriever(text) not in RETRIEVERS:
+        return open_retriever(corpus, folder, text)
+    retriever = Ranked()
+    retriever.corpus, retriever.fingerprint = corpus, fingerprint
+    if text.startswith(("dense:", "hybrid:")):  # programs may embed questions to choose examples
+        retriever.embed = lambda texts: open_retriever(corpus, folder, text).embed(texts)
+    return retriever
 
 
 def open_retriever(corpus, folder: Path, text: str) -> object:

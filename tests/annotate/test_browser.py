@@ -159,7 +159,8 @@ def test_judging_and_asking_by_keyboard(lab, page):
     wait_for(lambda: said() == "tffu")
     page.locator(".ircot-page:focus .now:has-text('Sentence 3')").wait_for()
     cell = nbformat.read(folder / "judge.ipynb", as_version=4).cells[0]
-    assert cell.source.strip() == NOTEBOOKS["judge"].strip()  # JupyterLab has not handled the keys itself
+    # JupyterLab has not handled the keys itself
+    assert cell.source.strip() == NOTEBOOKS["judge"].strip()
 
     chosen = page.locator(".ircot-box select").first  # arrows choose in a list, and no other cell
     before = page.evaluate(ACTIVE)

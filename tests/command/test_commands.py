@@ -19,6 +19,7 @@ figures --profile ../../escape | the profile '../../escape'
 figures --save --set test=4 | --save
 figures --set seed | found --set 'seed'
 figures --set seed=x | seed: Input should be a valid integer
+figures --set server=http://u:secret@host | server: not a valid address
 figures --set 'dtype=!!python/object/apply:os.system [id]' | not valid YAML
 ask | required: question
 ask Who? --sytem X | --sytem X
@@ -42,6 +43,7 @@ def test_a_wrong_command_line_is_one_line(line, words, tmp_path, monkeypatch, ca
         status = ended.code
     error = capsys.readouterr().err.replace(str(tmp_path), "TMP")
     assert status in (1, 2) and words in error.splitlines()[-1] and "Traceback" not in error
+    assert "secret" not in error and not (tmp_path / "data").exists()
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -11,14 +11,16 @@ import pytest
 
 from ircotlib import replay
 from ircotlib.datasets import Evidence
-from ircotlib.errors import UserError
-from ircotlib.experiment.runs import write_run
+from ircotlib.errors import DataError, UserError
+from ircotlib.experiment.runs import parameters_of, write_run
+from ircotlib.experiment.setup import open_recorded
 from ircotlib.explore import box
 from ircotlib.explore.questions import compare_runs, show_question
+from ircotlib.explore.report import write_report
 from ircotlib.parameters import read_parameters
 from ircotlib.program import Generate
 from ircotlib.results import causes
-from ircotlib.results.causes import find_causes
+from ircotlib.results.causes import CAUSES, find_causes
 
 NOTHING = {"answer": "", "paragraphs": [], "thoughts": [], "reading": "", "nodes": []}
 NOTHING |= {"hops": [], "fault": "", "trace": []}
@@ -115,7 +117,48 @@ def test_two_runs_stand_side_by_side(opened, ran):
 def test_a_replay_that_answers_otherwise_is_marked(opened, copied):
     edit(copied, answer="<b>Oz")
     page = html.unescape(show_question(copied, opened.test[0].id))
-    assert "when it was scored, it answered “<b>Oz”: the call cache has lost this run" in page
+    assert "when it was scored, it answered “<b>Oz”: the system's program is another one" in page
+
+
+@pytest.fixture
+def asked(httpserver, monkeypatch):
+    """The requests that a server gets, to which a run of others sends those who look at it."""
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    monkeypatch.setenv("ELASTICSEARCH_API_KEY", "secret")
+    httpserver.expect_request(re.compile(".*")).respond_with_json({})
+    return httpserver
+
+
+@pytest.mark.parametrize("part", ["server", "retriever"])
+def test_looking_at_a_run_of_others_asks_nobody(opened, copied, displayed, asked, part, tmp_path):
+    about = json.loads((copied / "run.json").read_text())
+    about["parameters"][part] = asked.url_for("").rstrip("/")
+    about[f"{'model' if part == 'server' else part}_fingerprint"] = "of others"
+    (copied / "run.json").write_text(json.dumps(about))
+    box.explore_box([copied])
+    lost = "its steps are not shown: the call cache of this machine lacks replies"
+    assert lost in displayed[0].page.value and displayed[0].question.options
+    assert lost in show_question(copied, opened.test[0].id)
+    assert write_report([copied], tmp_path / "page.html") == 1
+    with pytest.raises(DataError, match="lacks replies, .*; run its notebook again"):
+        replay(copied)
+    assert not asked.log
+    assert open_recorded(parameters_of(about), about).backends[0].fingerprint  # nothing is opened
+
+
+def test_a_question_without_a_score_is_neither_right_nor_wrong(copied, displayed):
+    scores = pd.read_csv(copied / "scores.csv", dtype={"id": str})
+    scores.loc[:2, "f1"] = [float("nan"), 1, 0]
+    scores.to_csv(copied / "scores.csv", index=False)
+    table = find_causes(copied)
+    assert list(table["right"][:3]) == [None, True, False]
+    assert list(table["cause"][:2]) == ["not scored", ""] and table["cause"][2] in CAUSES
+    assert show_question(copied, table["id"][0]).count("not scored") == 1
+    box.explore_box([copied])
+    for which, at in (("not scored", 0), ("right", 1), ("wrong", 2)):
+        choose(displayed[0], which=which)
+        listed = [id for _, id in displayed[0].question.options]
+        assert [n for n in range(3) if table["id"][n] in listed] == [at]
 
 
 def choose(explorer, **chosen):

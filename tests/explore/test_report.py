@@ -95,6 +95,7 @@ NAMED = {
     "A | A, K 4 | A, K 6": [about("A"), about("A", k=4), about("A", "musique", k=6)],
     "IRCoT, K 2 | IRCoT, K 4": [about("IRCoT", k=2), about("IRCoT", k=4)],
     f"A, experiment {HEAD} | A, experiment 12": [about("A"), about("A", experiment="12")],
+    "A, K 13 | A, K 15": [about("A", p={"k": 4}, k=13), about("A", p={"k": 4}, k=15)],
     "CoT, model mini-xxl | CoT, model large": [about("CoT"), about("CoT", p=LARGE)],
     "CoT | CoT, shown musique": [about("CoT"), about("CoT", shown="musique")],
     "IRCoT | IRCoT": [about("IRCoT", demonstration_set=n) for n in range(2)],

@@ -190,6 +190,24 @@ def test_samples_have_the_mean_log_probability_of_what_is_kept(fake, spelt, toke
     assert backend.decode(ask_one(backend, Sample("q", 1, 1, LINE, 9))) == (Sampled("ab", -1.0),)
 
 
+LEADING = [(LINE, ""), (SENTENCE, ""), (SENTENCE_OF_LINE, ""), (("\n",), "")]
+LEADING += [(("\n\n", "Q:"), "Q:")]
+
+
+@pytest.mark.parametrize(("stop", "sent"), LEADING, ids=str)
+def test_a_chat_may_begin_with_line_ends(fake, stop, sent):
+    def said_before_its_text(body):
+        text = "\n\n Ann Lee founded it.\n\nMore."
+        ends = [at for mark in body.get("stop", ()) if (at := text.find(mark)) >= 0]
+        return completion(text[: min(ends, default=None)])
+
+    fake.faults = {"red": [said_before_its_text] * 2}
+    backend = model(fake, chat=True)
+    texts = [reply["text"] for reply in read(backend, [Generate("red", stop, 9)] * 2)]
+    assert texts == ["Ann Lee founded it."] * 2
+    assert fake.bodies[1].get("stop", []) == ([sent] if sent else [])
+
+
 def test_a_server_that_reads_less_than_was_sent_is_named_once(fake, capsys):
     backend = model(fake)  # it says that it has read seven tokens
     for prompt in ("red and blue " * 3, "red and blue " * 4, "green and black " * 99):

@@ -184,8 +184,7 @@ def test_conflicts_of_two_kinds_of_knowledge(monkeypatch):
     """The model alone is right on q0 to q2, wrong on q3; the best pages of q0, q3 have it."""
     pages = {"right": Paragraph("right", "", "It is x."), "wrong": Paragraph("wrong", "", "No.")}
     corpus = type("Corpus", (), {"find": pages.__getitem__})
-    retriever = type("Retriever", (), {"corpus": corpus})
-    monkeypatch.setattr(searchain, "open_dataset", lambda p, name: ([], [], retriever))
+    monkeypatch.setattr(searchain, "open_corpus", lambda p, name: ([], [], corpus))
     with_ir = run([1, 1, 0, 1]).assign(answers=[("x",)] * 4)
     with_ir["collected"] = [("right", "wrong"), ("wrong", "right"), (), ("right",)]
     runs = {("hotpotqa", "CoT"): run([1, 1, 1, 0]), ("hotpotqa", "OneR QA"): with_ir}
