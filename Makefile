@@ -9,8 +9,8 @@ export IRCOT_DATA := $(call absolute,$(IRCOT_DATA))
 export IRCOT_FIGURES := $(call absolute,$(IRCOT_FIGURES))
 define PYTHON_CHECK
 import sys
-if not (3, 11) <= sys.version_info < (3, 15):
-    expected = "expected 3.11 to 3.14: install one, then add PYTHON=python3.12 to the command"
+if not (3, 11) <= sys.version_info < (3, 14):
+    expected = "expected 3.11 to 3.13: install one, then add PYTHON=python3.12 to the command"
     sys.exit("found Python %d.%d, %s" % (sys.version_info[:2] + (expected,)))
 try:
     import ensurepip
