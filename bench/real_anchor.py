@@ -1,5 +1,5 @@
-"""Runs a real model on real questions, through systems of both papers: python -m bench.real_anchor
---set model=NAME --set server=URL --set data_dir=FOLDER
+"""Runs a real model on real questions, through systems of both papers: python -m
+bench.real_anchor --set model=NAME --set server=URL --set data_dir=FOLDER
 
 Writes figures/real_anchor.csv (`measure`), real_anchor_compared.csv (`compare`) and
 data/real_found.csv (`count_found`). Replies are cached: to resume, run it again.
@@ -30,8 +30,8 @@ NAME, AS_MANY, ALL = "real_anchor", "OneR QA, as many as ", "all"
 CLOSED = ("NoR QA", "Direct Prompting", "CoT")  # they retrieve nothing
 STEPWISE = ("IRCoT QA", "Self-Ask", "ReAct", "SearChain")
 SYSTEMS = (*CLOSED, "OneR QA", *STEPWISE)
-# nothing is tuned; all may collect six paragraphs: OneR at once, IRCoT and Self-Ask two a search,
-# ReAct one an action, and SearChain one a node
+# nothing is tuned; all may collect six paragraphs: OneR at once, IRCoT and Self-Ask two
+# a search, ReAct one an action, and SearChain one a node
 FIXED = {"dev": 0, "distractors": [1], "oner_k": [6], "ircot_k": [2], "max_steps": 3}
 FIXED |= {"context_tokens": 4000, "test": 100, "in_flight": 4}
 SETTINGS = {"Self-Ask": {"k": 2, "max_follow_ups": 3}, "ReAct": {"max_actions": 6}}
@@ -46,9 +46,10 @@ BY = ("model", "dataset", "system")
 
 
 def run_dataset(p: Parameters, dataset: str) -> pd.DataFrame:
-    """Run SYSTEMS, or those that `p` names, on a data set; then OneR QA with as many paragraphs as
-    IRCoT QA has for each question. Return the rows of `read_predictions`, whether the reply was
-    `parsed`, and the recall of OneR with as many paragraphs as the others.
+    """Run SYSTEMS, or those that `p` names, on a data set; then OneR QA with as many
+    paragraphs as IRCoT QA has for each question. Return the rows of `read_predictions`,
+    whether the reply was `parsed`, and the recall of OneR with as many paragraphs as
+    the others.
     """
     setup, names = open_setup(p, dataset, NAME), p.systems or SYSTEMS
     tables = {name: run_one(setup, name) for name in names}
@@ -56,24 +57,37 @@ def run_dataset(p: Parameters, dataset: str) -> pd.DataFrame:
     for name in [name for name in STEPWISE if name in names]:
         counts = tables[name].set_index("id")["collected"].map(len)
         if name == "IRCoT QA":
-            fewer = pd.concat(read_as_many(p, dataset, counts)).set_index("id").loc[counts.index]
+            fewer = (
+                pd.concat(read_as_many(p, dataset, counts))
+                .set_index("id")
+                .loc[counts.index]
+            )
         else:
-            fewer = ranking.loc[counts.index].assign(f1=np.nan, cover_em=np.nan, parsed=np.nan)
+            fewer = ranking.loc[counts.index].assign(
+                f1=np.nan, cover_em=np.nan, parsed=np.nan
+            )
         rows = zip(ranking.loc[counts.index].itertuples(), counts, strict=True)
         recall = [
-            paragraph_recall(row.collected[:n], row.gold_found + row.gold_missed) for row, n in rows
+            paragraph_recall(row.collected[:n], row.gold_found + row.gold_missed)
+            for row, n in rows
         ]
         fewer = fewer.assign(recall=recall, paragraphs=counts, system=AS_MANY + name)
         tables[AS_MANY + name] = fewer.reset_index()
-    return pd.concat(tables.values(), ignore_index=True).assign(model=Path(p.model).name)
+    return pd.concat(tables.values(), ignore_index=True).assign(
+        model=Path(p.model).name
+    )
 
 
 def run_one(setup: Setup, name: str, **setting: object) -> pd.DataFrame:
-    """The answers of a system with the first values of its grid and SETTINGS, or with `setting`."""
+    """The answers of a system with the first values of its grid and SETTINGS, or with
+    `setting`.
+    """
     [system] = choose_systems([name])
     setting = {name: values[0] for name, values in setup.grid(system).items()} | setting
     if system.study == SEARCHAIN:
-        setting |= {name: min(n, MOST_TOKENS) for name, n in setup.tokens(system).items()}
+        setting |= {
+            name: min(n, MOST_TOKENS) for name, n in setup.tokens(system).items()
+        }
     setting |= SETTINGS.get(name, {})
     run_system(setup, system, **setting)
     answers = read_predictions(Run(setup, system, "test", setting).folder)
@@ -83,8 +97,12 @@ def run_one(setup: Setup, name: str, **setting: object) -> pd.DataFrame:
     return answers.assign(parsed=parsed.astype(float), system=name)
 
 
-def read_as_many(p: Parameters, dataset: str, counts: pd.Series) -> Iterator[pd.DataFrame]:
-    """OneR QA's answers to questions from as many paragraphs as `counts` has for their ids."""
+def read_as_many(
+    p: Parameters, dataset: str, counts: pd.Series
+) -> Iterator[pd.DataFrame]:
+    """OneR QA's answers to questions from as many paragraphs as `counts` has for their
+    ids.
+    """
     setup = open_setup(p, dataset, f"{NAME}_as_many")
     for k, ids in counts.groupby(counts).groups.items():
         asked = [question for question in setup.test if question.id in ids]
@@ -92,15 +110,20 @@ def read_as_many(p: Parameters, dataset: str, counts: pd.Series) -> Iterator[pd.
 
 
 def measure(answers: pd.DataFrame) -> pd.DataFrame:
-    """The means of MEASURES with their intervals, exact for shares, by data set and of "all", by
-    system; beside them, how many `paragraphs` a question each system collected.
+    """The means of MEASURES with their intervals, exact for shares, by data set and of
+    "all", by system; beside them, how many `paragraphs` a question each system
+    collected.
     """
     answers = pd.concat([answers, answers.assign(dataset=ALL)])
     retrieving = answers[~answers["system"].isin(CLOSED)]
-    shown = retrieving[(retrieving["recall"] == 1) & retrieving["system"].str.endswith(" QA")]
+    shown = retrieving[
+        (retrieving["recall"] == 1) & retrieving["system"].str.endswith(" QA")
+    ]
     tables = {metric: answers for metric in MEASURES}
     tables |= {"recall": retrieving, SHOWN: shown.assign(**{SHOWN: shown["cover_em"]})}
-    scores = [rows.assign(metric=name).dropna(subset=name) for name, rows in tables.items()]
+    scores = [
+        rows.assign(metric=name).dropna(subset=name) for name, rows in tables.items()
+    ]
     table = statistics.summarise(pd.concat(scores), BY).drop(columns="deviation")
     paragraphs = retrieving.groupby(["dataset", "system"])["paragraphs"].mean().round(2)
     table = table.join(paragraphs, on=["dataset", "system"])
@@ -112,53 +135,86 @@ def measure(answers: pd.DataFrame) -> pd.DataFrame:
 
 
 def order_of(names: pd.Series) -> list[str]:
-    """The names in their order; OneR with as many paragraphs as a system below that system."""
+    """The names in their order; OneR with as many paragraphs as a system below that
+    system.
+    """
     seen = list(dict.fromkeys(names))
     return sorted(seen, key=lambda name: seen.index(name.removeprefix(AS_MANY)))
 
 
 def compare(answers: pd.DataFrame) -> pd.DataFrame:
-    """Exact paired tests on the questions of all data sets together, in points, corrected for the
-    number of tests (Holm): of recall, each system that searches in steps against OneR with as many
-    paragraphs; of F1, IRCoT QA against each other system. `unshared`: questions that only one has.
+    """Exact paired tests on the questions of all data sets together, in points,
+    corrected for the number of tests (Holm): of recall, each system that searches in
+    steps against OneR with as many paragraphs; of F1, IRCoT QA against each other
+    system. `unshared`: questions that only one has.
     """
     answers = answers.assign(id=answers["dataset"] + " " + answers["id"])
     by_system = dict(iter(answers.groupby("system")))
-    answered = [name for name in order_of(answers["system"]) if by_system[name]["f1"].notna().all()]
+    answered = [
+        name
+        for name in order_of(answers["system"])
+        if by_system[name]["f1"].notna().all()
+    ]
     pairs = [("recall", name, AS_MANY + name) for name in STEPWISE if name in by_system]
     if "IRCoT QA" in answered:
-        pairs += [("f1", "IRCoT QA", other) for other in answered if other != "IRCoT QA"]
+        pairs += [
+            ("f1", "IRCoT QA", other) for other in answered if other != "IRCoT QA"
+        ]
     rows = []
     for metric, *names in pairs:
-        sides = [100 * statistics.per_question(by_system[name], metric) for name in names]
+        sides = [
+            100 * statistics.per_question(by_system[name], metric) for name in names
+        ]
         both = pd.concat(sides, axis=1, join="inner", keys=["a", "b"])
         difference = both["a"] - both["b"]
-        row = [ALL, metric, *names, len(both), sum(map(len, sides)) - 2 * len(both), *both.mean()]
-        row += [(difference >= statistics.SAME).sum(), (difference <= -statistics.SAME).sum()]
+        row = [
+            ALL,
+            metric,
+            *names,
+            len(both),
+            sum(map(len, sides)) - 2 * len(both),
+            *both.mean(),
+        ]
+        row += [
+            (difference >= statistics.SAME).sum(),
+            (difference <= -statistics.SAME).sum(),
+        ]
         row += statistics.paired_difference(both["a"], both["b"])
         rows.append([*row, statistics.is_equal(difference)])
     table = pd.DataFrame(rows, columns=COMPARED.split())
     better = np.where(table["difference"] > 0, "a is better", "b is better")
     undecided = np.where(table["equal"], EQUAL_WITHIN, "cannot tell")
-    table = table.round(dict.fromkeys(ROUNDED, 2)).assign(p_holm=statistics.holm(table["p"]))
-    return table.assign(verdict=np.where(table["p"] < statistics.LEVEL, better, undecided)).round(4)
+    table = table.round(dict.fromkeys(ROUNDED, 2)).assign(
+        p_holm=statistics.holm(table["p"])
+    )
+    return table.assign(
+        verdict=np.where(table["p"] < statistics.LEVEL, better, undecided)
+    ).round(4)
 
 
 def count_found(p: Parameters, table: pd.DataFrame) -> pd.DataFrame:
-    """Of how many questions a reader without mistakes could find all gold paragraphs, with as many
-    queries and paragraphs as IRCoT QA had; and of how many it did, and was right. `table`: that of
-    `measure`.
+    """Of how many questions a reader without mistakes could find all gold paragraphs,
+    with as many queries and paragraphs as IRCoT QA had; and of how many it did, and was
+    right. `table`: that of `measure`.
     """
     rows, kept = [], table.set_index(["metric", "system", "dataset"])
-    k, most = p.ircot_k[0], p.max_steps  # the first query is the question, the others sentences
+    # the first query is the question, the others sentences
+    k, most = p.ircot_k[0], p.max_steps
     for name in p.datasets:
         setup = open_setup(p, name, "found", with_model=False)
-        asked = [replace(question, steps=question.steps[: most - 1]) for question in setup.test]
+        asked = [
+            replace(question, steps=question.steps[: most - 1])
+            for question in setup.test
+        ]
         seek = lambda *at: [page for page, _ in setup.retriever.search(*at)]  # noqa: E731
         best = [find_gold(q, seek, k, SENTENCES, cap=k * most)["found"] for q in asked]
         n, share = kept.loc[(SHOWN, "IRCoT QA", name), ["n", "mean"]]
-        rows.append((name, len(best), round(sum(best)), round(n), round(n * share / 100)))
-    return pd.DataFrame(rows, columns=["dataset", "n", "could_be_found", "found", "right"])
+        rows.append(
+            (name, len(best), round(sum(best)), round(n), round(n * share / 100))
+        )
+    return pd.DataFrame(
+        rows, columns=["dataset", "n", "could_be_found", "found", "right"]
+    )
 
 
 def main() -> None:
@@ -167,7 +223,9 @@ def main() -> None:
     options = parser.parse_args()
     changes = parse_changes(options.set)
     p = read_parameters(options.profile, changes).change(**FIXED | changes)
-    answers = pd.concat([run_dataset(p, name) for name in p.datasets], ignore_index=True)
+    answers = pd.concat(
+        [run_dataset(p, name) for name in p.datasets], ignore_index=True
+    )
     save_figure(None, table := measure(answers), NAME, p)
     save_figure(None, compare(answers), f"{NAME}_compared", p)
     write_table(SHIPPED / "data" / "real_found.csv", count_found(p, table))

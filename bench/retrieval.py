@@ -1,10 +1,11 @@
-"""The benchmark behind the claims about retrieval: python -m bench.retrieval [--sizes 10000 100000]
-Writes figures/retrieval_scale.csv.
+"""The benchmark behind the claims about retrieval: python -m bench.retrieval [--sizes
+10000 100000] Writes figures/retrieval_scale.csv.
 
 The embedded index, bm25s (scores of titles and texts added) and, if its address is in
-IRCOT_ELASTICSEARCH, Elasticsearch are built on the same paragraphs and answer the same queries,
-each in a process of its own. Paragraphs are pseudo-words, whose frequencies follow Zipf's law. CPU
-seconds leave out Elasticsearch's server: only its wall seconds can be compared.
+IRCOT_ELASTICSEARCH, Elasticsearch are built on the same paragraphs and answer the same
+queries, each in a process of its own. Paragraphs are pseudo-words, whose frequencies
+follow Zipf's law. CPU seconds leave out Elasticsearch's server: only its wall seconds
+can be compared.
 """
 
 import json
@@ -54,7 +55,9 @@ def open_ours(paragraphs: list[Paragraph], folder: Path, retriever: str) -> Call
     from ircotlib.retrieval import open_retriever
     from ircotlib.retrieval.corpus import write_corpus
 
-    index = open_retriever(write_corpus(folder / "corpus", paragraphs), folder / "index", retriever)
+    index = open_retriever(
+        write_corpus(folder / "corpus", paragraphs), folder / "index", retriever
+    )
     return lambda query: [paragraph.id for paragraph, _ in index.search(query, K)]
 
 
@@ -71,7 +74,9 @@ def open_bm25s(paragraphs: list[Paragraph], folder: Path) -> Callable:
     def search(query: str) -> list[str]:
         words = query.split()
         scores = sum(index.get_scores(words) for index in indexes)
-        return [paragraphs[place].id for place in np.argsort(-scores, kind="stable")[:K]]
+        return [
+            paragraphs[place].id for place in np.argsort(-scores, kind="stable")[:K]
+        ]
 
     return search
 
@@ -112,12 +117,19 @@ def main() -> None:
         return
     rows, found = [], {}
     for size in options.sizes:
-        for name in [name for name in OPENERS if name != "Elasticsearch" or ELASTICSEARCH]:
+        for name in [
+            name for name in OPENERS if name != "Elasticsearch" or ELASTICSEARCH
+        ]:
             command = [sys.executable, "-m", "bench.retrieval", "--only", name]
             row = json.loads(subprocess.check_output([*command, "--sizes", f"{size}"]))
             found[name] = row.pop("found")
-            equal = [a[:1] == b[:1] for a, b in zip(found[name], found["embedded"], strict=True)]
-            rows.append(row | {"first hit as embedded, %": 100 * sum(equal) / len(equal)})
+            equal = [
+                a[:1] == b[:1]
+                for a, b in zip(found[name], found["embedded"], strict=True)
+            ]
+            rows.append(
+                row | {"first hit as embedded, %": 100 * sum(equal) / len(equal)}
+            )
             print(pd.DataFrame(rows[-1:]).round(3).to_string(index=False), flush=True)
     save_figure(None, pd.DataFrame(rows).round(3), "retrieval_scale")
 

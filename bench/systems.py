@@ -1,8 +1,8 @@
 """The benchmark of the systems' seconds per question: python -m bench.systems. Writes
 figures/bench_systems.csv.
 
-Every system answers the first test questions of each data set with the first setting of its grid,
-in one process with one thread, starting from an empty call cache.
+Every system answers the first test questions of each data set with the first setting of
+its grid, in one process with one thread, starting from an empty call cache.
 """
 
 import time
@@ -23,16 +23,24 @@ from ircotlib.systems import System
 
 
 def time_system(setup: Setup, system: System) -> float:
-    """The seconds per question that a system takes, answering all test questions at once."""
+    """The seconds per question that a system takes, answering all test questions at
+    once.
+    """
     build = program_of(setup, system, **setup.settings(system)[0])
     with Calls() as calls:
         started = time.perf_counter()
-        run({question.id: build(question) for question in setup.test}, setup.backends, calls)
+        run(
+            {question.id: build(question) for question in setup.test},
+            setup.backends,
+            calls,
+        )
         return (time.perf_counter() - started) / len(setup.test)
 
 
 def time_all(p, questions: int) -> Iterator[dict]:
-    """A row for each data set and system. The first run, which reads the models, is not counted."""
+    """A row for each data set and system. The first run, which reads the models, is not
+    counted.
+    """
     systems = systems_of(p)
     for dataset in p.datasets:
         setup = open_setup(p, dataset, "bench")
@@ -41,7 +49,10 @@ def time_all(p, questions: int) -> Iterator[dict]:
         for system in systems:
             row = {"profile": p.profile, "model": p.model, "dataset": dataset}
             row |= {"retriever": retriever_name(p.retriever), "system": system.name}
-            yield row | {"seconds": round(time_system(setup, system), 3), "n": len(setup.test)}
+            yield row | {
+                "seconds": round(time_system(setup, system), 3),
+                "n": len(setup.test),
+            }
             print(dataset, system.name, flush=True)
 
 

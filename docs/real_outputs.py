@@ -1,12 +1,14 @@
-"""Makes data/real_outputs.csv.gz: the scores of real models' outputs, without their texts.
+"""Makes data/real_outputs.csv.gz: the scores of real models' outputs, without their
+texts.
 
 python -m docs.real_outputs ADARAGUE PROBTREE
 
-ADARAGUE: folders of IRCoT's released program with Llama-3.1-8B-Instruct, of the test questions of
-its paper and of as many others (github.com/s-nlp/AdaRAGUE, commit 31c3428, MIT). PROBTREE: a JSON
-file for each data set, {id: {"closed_book": answer, "open_book": …, "from_sub_questions": …}}, of
-the trees of text-davinci-003 (github.com/THU-KEG/ProbTree, commit ce17f5f, MIT), on the same test
-questions, whose gold answers are beside AdaRAGUE's predictions.
+ADARAGUE: folders of IRCoT's released program with Llama-3.1-8B-Instruct, of the test
+questions of its paper and of as many others (github.com/s-nlp/AdaRAGUE, commit 31c3428,
+MIT). PROBTREE: a JSON file for each data set, {id: {"closed_book": answer, "open_book":
+…, "from_sub_questions": …}}, of the trees of text-davinci-003
+(github.com/THU-KEG/ProbTree, commit ce17f5f, MIT), on the same test questions, whose
+gold answers are beside AdaRAGUE's predictions.
 """
 
 import sys
@@ -21,8 +23,8 @@ from ircotlib.papers.real_outputs import describe_folder, import_outputs
 
 KEPT = SHIPPED / "data" / "real_outputs.csv.gz"
 COLUMNS = ["dataset", "split", "model", "system", "id", "steps", "em", "f1", "cover_em"]
-# what ProbTree retrieves: nothing; five paragraphs for the question and three for a sub-question,
-# all read at once; three for a sub-question, whose answers are read
+# what ProbTree retrieves: nothing; five paragraphs for the question and three for a
+# sub-question, all read at once; three for a sub-question, whose answers are read
 SYSTEMS = {"closed_book": "NoR QA", "open_book": "sub-questions, read at once"}
 SYSTEMS |= {"from_sub_questions": "sub-questions, one by one"}
 
@@ -35,8 +37,14 @@ def read_probtree(folder: Path, golds: dict[str, dict]) -> pd.DataFrame:
         for id, answers in parse_json(path.read_bytes(), str(path)).items():
             for kind, system in SYSTEMS.items():
                 gold = golds[path.stem][id]
-                scores = {name: of(answers[kind], gold) for name, of in measures.items()}
-                about = {"dataset": path.stem, "split": "test_subsampled", "system": system}
+                scores = {
+                    name: of(answers[kind], gold) for name, of in measures.items()
+                }
+                about = {
+                    "dataset": path.stem,
+                    "split": "test_subsampled",
+                    "system": system,
+                }
                 rows.append(about | {"model": "text-davinci-003", "id": id} | scores)
     return pd.DataFrame(rows)
 
@@ -50,9 +58,16 @@ def main(adarague: str, probtree: str) -> None:
         golds.setdefault(dataset, {}).update(of_path)
     for path in Path(adarague).rglob("ircot_qa_*/stepNum.json"):
         dataset = next(name for name in golds if f"_{name}_" in path.parent.name)
-        steps |= {(dataset, id): n for id, n in parse_json(path.read_bytes(), str(path)).items()}
-    places = zip(scores["dataset"], scores["id"], scores["system"] == "IRCoT QA", strict=True)
-    scores["steps"] = [steps.get((name, id)) if is_ircot else None for name, id, is_ircot in places]
+        steps |= {
+            (dataset, id): n
+            for id, n in parse_json(path.read_bytes(), str(path)).items()
+        }
+    places = zip(
+        scores["dataset"], scores["id"], scores["system"] == "IRCoT QA", strict=True
+    )
+    scores["steps"] = [
+        steps.get((name, id)) if is_ircot else None for name, id, is_ircot in places
+    ]
     table = pd.concat([scores, read_probtree(Path(probtree), golds)])[COLUMNS]
     table = table.round(4).astype({"steps": "Int64", "em": int, "cover_em": int})
     with writing(KEPT) as new:

@@ -13,7 +13,8 @@ from ircotlib.systems import all_systems
 ROOT = Path(__file__).resolve().parents[1]
 AGAIN, ONCE, NEVER = "search again", "search once or plan ahead", "do not search"
 CLASSES = {"step by step": AGAIN, "one retrieval": ONCE, "no retrieval": NEVER}
-PARTS = ("SearChain w/o Verification", "SearChain w/o Completion")  # of one system, not rivals
+# of one system, not rivals
+PARTS = ("SearChain w/o Verification", "SearChain w/o Completion")
 
 
 def classes() -> str:
@@ -21,7 +22,8 @@ def classes() -> str:
     table = pd.read_csv(ROOT / "figures" / "head_to_head_means.csv")
     kinds = {name: system.family[0] for name, system in all_systems().items()}
     kinds |= {"SearChain": "step by step", "SearChain w/o IR": "no retrieval"}
-    kinds["Plan-and-Solve w/ IR"] = "one retrieval"  # it plans all its queries before it searches
+    # it plans all its queries before it searches
+    kinds["Plan-and-Solve w/ IR"] = "one retrieval"
     table["class"] = table["system"].map(kinds).map(CLASSES)
     table = table[~table["system"].isin(PARTS)]
     ranges = table.groupby("class")["mean"].agg(["min", "max"]).round().astype(int)
@@ -35,16 +37,26 @@ def verdicts(paper: str) -> str:
     table = pd.read_csv(ROOT / "figures" / f"{paper}_claims.csv")
     counts = table["verdict"].value_counts()
     words = ["hold", "do not", "show no difference", "are open", "are not counted"]
-    parts = [f"{counts[name]} {word}" for name, word in zip(VERDICTS, words) if name in counts]
+    parts = [
+        f"{counts[name]} {word}"
+        for name, word in zip(VERDICTS, words)
+        if name in counts
+    ]
     return f"{len(table)} claims, {', '.join(parts)}"
 
 
 def write(text: str) -> str:
     """The page with the current numbers."""
-    numbers = {"classes": classes(), "ircot": verdicts("ircot"), "searchain": verdicts("searchain")}
+    numbers = {
+        "classes": classes(),
+        "ircot": verdicts("ircot"),
+        "searchain": verdicts("searchain"),
+    }
     for name, number in numbers.items():
         between = rf"(<!-- {name} -->).*?(<!-- /{name} -->)"
-        text, found = re.subn(between, lambda m, n=number: m[1] + n + m[2], text, flags=re.DOTALL)
+        text, found = re.subn(
+            between, lambda m, n=number: m[1] + n + m[2], text, flags=re.DOTALL
+        )
         assert found == 1, f"README.md: found {found} places for {name}, expected one"
     return text
 

@@ -1,6 +1,6 @@
-"""The laboratory: a fictional encyclopedia, questions about it worded as in nine data sets, and
-worked examples, all drawn from a seed. It writes files in the official formats, which the data
-sets' own loaders read. No model is needed.
+"""The laboratory: a fictional encyclopedia, questions about it worded as in nine data
+sets, and worked examples, all drawn from a seed. It writes files in the official
+formats, which the data sets' own loaders read. No model is needed.
 
     from ircot_laboratory.make import make_dataset, make_laboratory
     make_laboratory(folder, seed=0)           # files of all data sets, and prompts
@@ -12,5 +12,6 @@ sets' own loaders read. No model is needed.
     from ircot_laboratory.judge.laboratory_facts import judge  # whether a sentence is true
     from training.teachers.play import play_system   # runs a system on a careful reader's replies
 
-Its packages, each built on those before it: world, questions, official (with make), judge.
+Its packages, each built on those before it: world, questions, official (with make),
+judge.
 """

@@ -1,12 +1,12 @@
-"""Make a laboratory: an encyclopedia, written as nine data sets in their official raw formats, with
-demonstrations for those of IRCoT.
+"""Make a laboratory: an encyclopedia, written as nine data sets in their official raw
+formats, with demonstrations for those of IRCoT.
 
 ircotlib laboratory FOLDER --seed 7 --size 1200 --questions 200
 ircotlib laboratory FOLDER --downloads
 ircotlib laboratory --prompts
 
-With --downloads, it also has the files of which the papers' corpora are made. The last command
-writes the demonstrations of the default laboratory into prompts/laboratory.
+With --downloads, it also has the files of which the papers' corpora are made. The last
+command writes the demonstrations of the default laboratory into prompts/laboratory.
 """
 
 import json
@@ -42,8 +42,8 @@ ABOUT = "laboratory.json"
 
 
 class Made(NamedTuple):
-    """A data set of a laboratory: its version of the encyclopedia, and its questions in the order
-    of its files.
+    """A data set of a laboratory: its version of the encyclopedia, and its questions in
+    the order of its files.
     """
 
     world: World
@@ -57,16 +57,18 @@ def make_laboratory(
     questions: int = QUESTIONS,
     downloads: bool = False,
 ) -> Path:
-    """Write the data sets for a seed into a folder, as their official development files, and
-    prompts/ next to them, completely or not at all. `downloads`: also the files of which the
-    papers' corpora are made.
+    """Write the data sets for a seed into a folder, as their official development
+    files, and prompts/ next to them, completely or not at all. `downloads`: also the
+    files of which the papers' corpora are made.
 
-    If the folder already holds this laboratory, it is left as it is. Of several processes, one
-    writes and the others wait. Raises UserError if the world is too small for so many questions, or
-    if the folder holds something else.
+    If the folder already holds this laboratory, it is left as it is. Of several
+    processes, one writes and the others wait. Raises UserError if the world is too
+    small for so many questions, or if the folder holds something else.
     """
     if questions < 1:
-        raise UserError(f"found {questions} questions per data set, expected at least 1")
+        raise UserError(
+            f"found {questions} questions per data set, expected at least 1"
+        )
     if questions > 2 * size:  # no world has so many different ones of every kind
         reason = f"found {questions} questions per data set for {size} pages"
         raise UserError(f"{reason}, expected at most {2 * size}: make the world larger")
@@ -77,7 +79,9 @@ def make_laboratory(
         made = (folder / ABOUT).read_text() if (folder / ABOUT).is_file() else ""
         if made != (wanted := json.dumps(about)):
             if not made and folder.exists() and any(folder.iterdir()):
-                raise UserError(f"{folder} holds files that are no laboratory: name another folder")
+                raise UserError(
+                    f"{folder} holds files that are no laboratory: name another folder"
+                )
             with writing(folder) as new:
                 demonstrated = _write_datasets(new, about)
                 write_all_demonstrations(new / "prompts", demonstrated, seed)
@@ -89,8 +93,8 @@ def make_laboratory(
 def make_dataset(
     dataset: str, seed: int = SEED, size: int = SIZE, questions: int = QUESTIONS
 ) -> Made:
-    """One data set of a laboratory; those of the last two laboratories are kept in memory. KILT's
-    data sets share one world.
+    """One data set of a laboratory; those of the last two laboratories are kept in
+    memory. KILT's data sets share one world.
     """
     if dataset in KILT[1:]:
         world = make_dataset(KILT[0], seed, size, questions).world
@@ -108,7 +112,8 @@ def _write_datasets(folder: Path, about: dict) -> Iterator[tuple[str, Made]]:
             make_world.cache_clear()
         made = make_dataset(dataset, seed, size, questions)
         _write_dataset(folder / dataset, made, dataset, seed)
-        if dataset == KILT[0]:  # KILT's data sets share the knowledge source, one download
+        # KILT's data sets share the knowledge source, one download
+        if dataset == KILT[0]:
             (folder / "kilt").mkdir()
             write_jsonl(folder / "kilt" / PAGES, searchain.kilt_pages(made.world))
         if about["downloads"]:
@@ -120,8 +125,9 @@ def _write_datasets(folder: Path, about: dict) -> Iterator[tuple[str, Made]]:
 def write_all_demonstrations(
     folder: Path, made: Iterable[tuple[str, Made]], seed: int = SEED
 ) -> list[Path]:
-    """Write the prompt files of these data sets of a laboratory, and demonstration_sets.json, which
-    lists the demonstrations in the three fixed sets of each (IRCoT §4.1). Return all paths.
+    """Write the prompt files of these data sets of a laboratory, and
+    demonstration_sets.json, which lists the demonstrations in the three fixed sets of
+    each (IRCoT §4.1). Return all paths.
     """
     paths, sets = [], {}
     for dataset, (world, riddles) in made:
@@ -146,7 +152,9 @@ def _write_dataset(folder: Path, made: Made, dataset: str, seed: int) -> None:
         write_json(folder / "dev.json", iirc_records(world, riddles))
         write_json(folder / "context_articles.json", iirc_articles(world))
     elif dataset == "strategyqa":
-        records = [searchain.strategyqa_record(world, riddle, seed) for riddle in riddles]
+        records = [
+            searchain.strategyqa_record(world, riddle, seed) for riddle in riddles
+        ]
         write_json(folder / "strategyqa_train.json", records)
         paragraphs = searchain.strategyqa_paragraphs(world)
         write_json(folder / "strategyqa_train_paragraphs.json", paragraphs)
@@ -156,12 +164,14 @@ def _write_dataset(folder: Path, made: Made, dataset: str, seed: int) -> None:
 
 
 def hash_generator() -> str:
-    """A hash of all programs and tables that write a laboratory: one made by older ones is made
-    again.
+    """A hash of all programs and tables that write a laboratory: one made by older ones
+    is made again.
     """
     content, here = blake2b(digest_size=8), Path(__file__).parent
     rooms = [here / room for room in ("world", "questions", "official")]
-    paths = [path for room in rooms for path in (*room.glob("*.py"), *room.glob("*.csv"))]
+    paths = [
+        path for room in rooms for path in (*room.glob("*.py"), *room.glob("*.csv"))
+    ]
     for path in sorted([*paths, here / "make.py"]):
         content.update(f"{path.name}\n{path.read_text(encoding='utf-8')}".encode())
     return content.hexdigest()
@@ -171,11 +181,24 @@ def main(arguments: Iterable[str] | None = None) -> None:
     parser = new_parser(__doc__, "ircotlib laboratory")
     add = parser.add_argument
     add("folder", nargs="?", type=Path, help="where the data sets are written")
-    add("--seed", type=int, default=SEED, help="another seed makes another encyclopedia")
-    add("--size", type=int, default=SIZE, help="about how many pages the encyclopedia has")
+    add(
+        "--seed", type=int, default=SEED, help="another seed makes another encyclopedia"
+    )
+    add(
+        "--size",
+        type=int,
+        default=SIZE,
+        help="about how many pages the encyclopedia has",
+    )
     add("--questions", type=int, default=QUESTIONS, help="questions per data set")
-    add("--downloads", action="store_true", help="with the files of the papers' corpora")
-    add("--prompts", action="store_true", help="write the demonstrations in prompts/ instead")
+    add(
+        "--downloads", action="store_true", help="with the files of the papers' corpora"
+    )
+    add(
+        "--prompts",
+        action="store_true",
+        help="write the demonstrations in prompts/ instead",
+    )
     options = parser.parse_args(arguments)
     if options.prompts == bool(options.folder):
         parser.error("give either a folder or --prompts")

@@ -1,4 +1,6 @@
-"""Shows the laboratory: its questions and pages as Markdown, and a widget to browse them."""
+"""Shows the laboratory: its questions and pages as Markdown, and a widget to browse
+them.
+"""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -10,9 +12,14 @@ from IPython.display import Markdown, display
 from ircot_laboratory.questions.contexts import gold_passages
 from ircot_laboratory.world.records import Riddle, World
 
-CONTROLS = {number: " " for number in (*range(32), *range(127, 160)) if chr(number) not in "\t\n"}
+CONTROLS = {
+    number: " "
+    for number in (*range(32), *range(127, 160))
+    if chr(number) not in "\t\n"
+}
 MARKS = CONTROLS | str.maketrans({mark: f"&#{ord(mark)};" for mark in "*_`[]\\\n~"})
-MARKS[ord("$")] = "<span>$</span>"  # in an element of its own it does not begin a formula
+# in an element of its own it does not begin a formula
+MARKS[ord("$")] = "<span>$</span>"
 
 
 def escape(text: str) -> str:
@@ -21,18 +28,24 @@ def escape(text: str) -> str:
 
 
 def riddle_as_markdown(riddle: Riddle, world: World) -> str:
-    """A question of the laboratory as Markdown, with its answer, its gold chain, and the paragraphs
-    that state its facts.
+    """A question of the laboratory as Markdown, with its answer, its gold chain, and
+    the paragraphs that state its facts.
     """
     head = f"**{escape(riddle.text)}** → {escape(riddle.answer)} ({riddle.dataset}, {riddle.kind})"
-    chain = [f"{n}. {escape(thought.text)}" for n, thought in enumerate(riddle.thoughts, start=1)]
-    gold = [f"- **{escape(p.title)}.** {escape(p.text)}" for p in gold_passages(world, riddle)]
+    chain = [
+        f"{n}. {escape(thought.text)}"
+        for n, thought in enumerate(riddle.thoughts, start=1)
+    ]
+    gold = [
+        f"- **{escape(p.title)}.** {escape(p.text)}"
+        for p in gold_passages(world, riddle)
+    ]
     return "\n\n".join([head, "\n".join(chain), "\n".join(gold)])
 
 
 def page_as_markdown(title: str, worlds: Mapping[str, World]) -> str:
-    """A page of the laboratory as Markdown, in each data set's version; a bar separates the
-    paragraphs of a page.
+    """A page of the laboratory as Markdown, in each data set's version; a bar separates
+    the paragraphs of a page.
     """
     texts = {
         dataset: " | ".join(escape(passage.text) for passage in world.pages[title])
@@ -42,8 +55,8 @@ def page_as_markdown(title: str, worlds: Mapping[str, World]) -> str:
 
 
 def browse_box(names: Sequence[str], describe: Callable[[str], str]) -> None:
-    """Show a widget in which to type or pick one of many names, and the Markdown that `describe`
-    returns for it. In a batch run, show nothing.
+    """Show a widget in which to type or pick one of many names, and the Markdown that
+    `describe` returns for it. In a batch run, show nothing.
     """
     if os.environ.get("IRCOT_BATCH"):
         return

@@ -1,10 +1,11 @@
-"""Multi-step question answering with retrieval: IRCoT, SearChain and their baselines, all on the
-same models and the same retriever.
+"""Multi-step question answering with retrieval: IRCoT, SearChain and their baselines,
+all on the same models and the same retriever.
 
     from ircotlib import ask, read_parameters
     print(*ask(read_parameters("mini"), "Who founded the Foreign Quarry label?"), sep="\\n\\n")
 
-Its names are listed in `__init__.pyi`. Each is imported from its module on first use (PEP 562).
+Its names are listed in `__init__.pyi`. Each is imported from its module on first use
+(PEP 562).
 """
 
 import ast

@@ -34,13 +34,19 @@ COMMANDS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command. The exit status: 2 after a UserError, 1 after others, 130 if interrupted."""
-    command, *rest = (sys.argv[1:] if arguments is None else list(arguments)) or ["--help"]
+    """Run a command. The exit status: 2 after a UserError, 1 after others, 130 if
+    interrupted.
+    """
+    command, *rest = (sys.argv[1:] if arguments is None else list(arguments)) or [
+        "--help"
+    ]
     if command in ("-h", "--help"):
         print(__doc__.strip())
         return 0
     if command not in COMMANDS:
-        return say_error(f"unknown command {command!r}, expected one of {', '.join(COMMANDS)}", 2)
+        return say_error(
+            f"unknown command {command!r}, expected one of {', '.join(COMMANDS)}", 2
+        )
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C
     try:
         module, _, function = COMMANDS[command].partition(":")
@@ -50,7 +56,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ValueError, RuntimeError, OSError, ImportError) as error:
         return say_error(error, 1)
     except KeyboardInterrupt:
-        print("\ninterrupted: what was done is kept; the same command resumes", file=sys.stderr)
+        print(
+            "\ninterrupted: what was done is kept; the same command resumes",
+            file=sys.stderr,
+        )
         for process in psutil.Process().children(recursive=True):
             process.kill()
         os._exit(130)  # without waiting for notebooks

@@ -12,7 +12,9 @@ from ircotlib.errors import DataError
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """The unit of retrieval: a titled paragraph of a corpus. `id` is unique within the corpus."""
+    """The unit of retrieval: a titled paragraph of a corpus. `id` is unique within the
+    corpus.
+    """
 
     id: str
     title: str
@@ -29,7 +31,8 @@ class Question:
     gold: tuple[str, ...]  # ids of the paragraphs that support the answer
     dataset: str
     kind: str = ""  # the data set's own: "bridge", "comparison", "3hop1", ...
-    passage: Paragraph | None = None  # the main passage, always shown (IIRC; IRCoT App. B)
+    # the main passage, always shown (IIRC; IRCoT App. B)
+    passage: Paragraph | None = None
     steps: tuple["GoldStep", ...] = ()  # how the data set answers it, if it says
 
 
@@ -47,7 +50,9 @@ class GoldStep:
 
 @dataclass(frozen=True, slots=True)
 class Demonstration:
-    """A worked example in a prompt (IRCoT §3.1). `answer`: a chain of thought, or an answer."""
+    """A worked example in a prompt (IRCoT §3.1). `answer`: a chain of thought, or an
+    answer.
+    """
 
     id: str
     paragraphs: tuple[Paragraph, ...]
@@ -60,7 +65,8 @@ class Prediction:
     """What a system returns for one question."""
 
     answer: str = ""
-    paragraphs: tuple[Paragraph, ...] = ()  # the main passage, then all retrieved, in order
+    # the main passage, then all retrieved, in order
+    paragraphs: tuple[Paragraph, ...] = ()
     thoughts: tuple[str, ...] = ()  # the chain written while retrieving (IRCoT §3.1)
     reading: str = ""  # the reader's text, which contains `answer`
     nodes: tuple["Node", ...] = ()  # of all chains of query (SearChain §3.2)
@@ -76,8 +82,8 @@ class Node:
     round: int  # of interaction, from 1
     number: int  # in that round's chain, from 1
     unsolved: bool = False  # the model says that it does not know the answer
-    # the place in `Prediction.nodes` of the node before it; for the first node of a later round, of
-    # the one whose feedback it follows
+    # the place in `Prediction.nodes` of the node before it; for the first node of a
+    # later round, of the one whose feedback it follows
     after: int | None = None
     passage: str = ""  # id of the passage that it was compared with
     found: str = ""  # extracted from that passage
@@ -89,10 +95,15 @@ class Node:
 def write_jsonl(path: Path, records: Iterable) -> None:
     """Write records, one JSON object per line."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    # half of a surrogate pair, which a server's reply may hold, is written as a JSON escape
+    # half of a surrogate pair, which a server's reply may hold, is written as a JSON
+    # escape
     with path.open("w", encoding="utf-8", errors="backslashreplace") as file:
         for record in records:
-            row = dataclasses.asdict(record) if dataclasses.is_dataclass(record) else record
+            row = (
+                dataclasses.asdict(record)
+                if dataclasses.is_dataclass(record)
+                else record
+            )
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
@@ -116,16 +127,23 @@ def read_objects(lines: Iterable[bytes], path: str) -> Iterator[tuple[dict, str]
                 if not isinstance(row, dict):
                     raise ValueError(f"found {row!r:.60}, expected one JSON object")
                 yield row, f"{path}:{number}"
-    except (ValueError, EOFError, OSError) as error:  # not JSON or not UTF-8; a truncated bz2
-        raise DataError(f"{path}:{number}: {error}: get the file again, or correct it") from None
+    # not JSON or not UTF-8; a truncated bz2
+    except (ValueError, EOFError, OSError) as error:
+        raise DataError(
+            f"{path}:{number}: {error}: get the file again, or correct it"
+        ) from None
 
 
 def parse_json(content: bytes, where: str, pairs: type | None = None) -> object:
-    """The value of a JSON text in UTF-8, its objects as `pairs`. Raises DataError, with `where`."""
+    """The value of a JSON text in UTF-8, its objects as `pairs`. Raises DataError, with
+    `where`.
+    """
     try:
         return json.loads(content.decode("utf-8-sig"), object_pairs_hook=pairs)
     except ValueError as error:
-        raise DataError(f"{where}: {error}: get the file again, or correct it") from None
+        raise DataError(
+            f"{where}: {error}: get the file again, or correct it"
+        ) from None
 
 
 def read_text(path: Path) -> str:
@@ -147,9 +165,15 @@ def read_cells(path: Path, delimiter: str) -> Iterator[tuple[dict[str, str], str
         rows = csv.DictReader(file, delimiter=delimiter, strict=True)
         try:
             for row in rows:
-                if None in row or None in row.values() or len(row) < len(rows.fieldnames):
+                if (
+                    None in row
+                    or None in row.values()
+                    or len(row) < len(rows.fieldnames)
+                ):
                     found = "found more or fewer cells than columns, or two columns of one name"
-                    raise csv.Error(f"{found}: put texts in quotes, and name each column once")
+                    raise csv.Error(
+                        f"{found}: put texts in quotes, and name each column once"
+                    )
                 yield row, f"{path}:{rows.line_num}"
         except (ValueError, csv.Error) as error:  # ValueError: not UTF-8
             raise DataError(f"{path}:{rows.line_num}: {error}") from None

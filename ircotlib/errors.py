@@ -6,7 +6,9 @@ class UserError(ValueError):
 
 
 class DataError(ValueError):
-    """A file or a run is damaged, or of another form; it must be replaced or made again."""
+    """A file or a run is damaged, or of another form; it must be replaced or made
+    again.
+    """
 
 
 class Unavailable(OSError):

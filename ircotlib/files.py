@@ -1,4 +1,6 @@
-"""Paths of files; files that are locked, or written completely or not at all; progress; extras."""
+"""Paths of files; files that are locked, or written completely or not at all; progress;
+extras.
+"""
 
 import os
 import re
@@ -16,19 +18,23 @@ from tqdm.auto import tqdm
 from ircotlib.errors import Unavailable, UserError
 
 HERE = Path(__file__).resolve()
-# notebooks, profiles, prompts, tables and models: beside the package in a clone, in it in a wheel
+# notebooks, profiles, prompts, tables and models: beside the package in a clone, in it
+# in a wheel
 INSTALLED = (HERE.parent / "shipped").is_dir()
 SHIPPED = HERE.parent / "shipped" if INSTALLED else HERE.parents[1]
 
 
 def movable(variable: str, default: Path) -> Path:
-    """The folder that an environment variable names, made absolute, or else the default."""
+    """The folder that an environment variable names, made absolute, or else the
+    default.
+    """
     if folder := os.environ.get(variable):
         os.environ[variable] = str(Path(folder).expanduser().absolute())
     return Path(os.environ.get(variable) or default)
 
 
-# where relative paths begin: the clone; of an installed package, IRCOT_HOME or the current folder
+# where relative paths begin: the clone; of an installed package, IRCOT_HOME or the
+# current folder
 ROOT = movable("IRCOT_HOME", Path.cwd()) if INSTALLED else SHIPPED
 if INSTALLED:  # notebooks run in another folder
     os.environ["IRCOT_HOME"] = str(ROOT)
@@ -47,21 +53,34 @@ MODELS = SHIPPED / "data" / "models"  # the shipped ones
 
 
 def resolve(path: str) -> str:
-    """Make a path below ROOT, or of what is shipped, absolute; return anything else as it is."""
+    """Make a path below ROOT, or of what is shipped, absolute; return anything else as
+    it is.
+    """
     path = os.path.expanduser(path)
-    there = (folder / path for folder in (ROOT, SHIPPED) if path and (folder / path).exists())
+    there = (
+        folder / path for folder in (ROOT, SHIPPED) if path and (folder / path).exists()
+    )
     return str(next(there, path))
 
 
 def check_name(kind: str, name: str) -> None:
     """Raise UserError for a name that cannot be a folder's everywhere."""
-    if not (name[:1].isalnum() and name.isprintable() and "/" not in name and len(name) <= 60):
-        expected = "expected a letter or digit, then 59 printable characters at most, and no /"
+    if not (
+        name[:1].isalnum()
+        and name.isprintable()
+        and "/" not in name
+        and len(name) <= 60
+    ):
+        expected = (
+            "expected a letter or digit, then 59 printable characters at most, and no /"
+        )
         raise UserError(f"found the {kind} {name!r:.99}, {expected}")
 
 
 def figure_path(file: str, profile: str = "mini", trial: str = "") -> Path:
-    """Where a figure or table is; unless the profile is mini, its name includes the profile's."""
+    """Where a figure or table is; unless the profile is mini, its name includes the
+    profile's.
+    """
     stem, end = file.rsplit(".", 1)
     if profile != "mini" and "<profile>" not in stem:
         stem += f"_{profile}"
@@ -69,8 +88,13 @@ def figure_path(file: str, profile: str = "mini", trial: str = "") -> Path:
 
 
 def name_trial(changed: Mapping[str, object]) -> str:
-    """The folder, below the profile's, of figures made with changed parameters; "" without any."""
-    texts = {n: "+".join(map(str, v)) if isinstance(v, list) else v for n, v in changed.items()}
+    """The folder, below the profile's, of figures made with changed parameters; ""
+    without any.
+    """
+    texts = {
+        n: "+".join(map(str, v)) if isinstance(v, list) else v
+        for n, v in changed.items()
+    }
     whole = ",".join(f"{name}={texts[name]}" for name in sorted(texts))
     short = re.sub(r"[^\w.,=+-]+", "-", whole, flags=re.ASCII)[:60]
     if short != whole:
@@ -80,7 +104,9 @@ def name_trial(changed: Mapping[str, object]) -> str:
 
 @contextmanager
 def writing(path: Path) -> Iterator[Path]:
-    """Write a file or folder completely or not at all: yield a path that replaces it at the end."""
+    """Write a file or folder completely or not at all: yield a path that replaces it at
+    the end.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_name(f"{path.name}.{token_hex(4)}.partial")
     try:
@@ -111,13 +137,19 @@ def write_table(path: Path, table) -> None:
 
 
 def track(items: Iterable, label: str, total: int | None = None) -> Iterable:
-    """The items, with a bar that counts them; none in a batch run, where nobody would see it."""
+    """The items, with a bar that counts them; none in a batch run, where nobody would
+    see it.
+    """
     return tqdm(items, label, total, leave=False, disable="IRCOT_BATCH" in os.environ)
 
 
 @contextmanager
-def show_progress(label: str, total: int | None) -> Iterator[Callable[[int, int], None]]:
-    """Yield a callable progress(done, total) that moves a bar, if there is one (`track`)."""
+def show_progress(
+    label: str, total: int | None
+) -> Iterator[Callable[[int, int], None]]:
+    """Yield a callable progress(done, total) that moves a bar, if there is one
+    (`track`).
+    """
     quiet = "IRCOT_BATCH" in os.environ
     with tqdm(desc=label, total=total, leave=False, disable=quiet) as bar:
         yield lambda done, total: bar.update(done - bar.n)
@@ -126,4 +158,6 @@ def show_progress(label: str, total: int | None) -> Iterator[Callable[[int, int]
 def need(package: str, extra: str) -> None:
     """Raise Unavailable if a package that belongs to an extra is not installed."""
     if find_spec(package) is None:
-        raise Unavailable(f'{package} is not installed: pip install "ircotlib[{extra}]"')
+        raise Unavailable(
+            f'{package} is not installed: pip install "ircotlib[{extra}]"'
+        )

@@ -7,7 +7,8 @@ from urllib.parse import urlsplit
 
 from ircotlib.errors import UserError
 
-# of a server: without a user, a password or a query, which errors and folders would show
+# of a server: without a user, a password or a query, which errors and folders would
+# show
 ADDRESS = r"https?://[^\s,@?#]+"
 KEY = "OPENAI_API_KEY"  # the environment variable with the key of a model's server
 
@@ -22,17 +23,21 @@ def is_here(url: str) -> bool:
 
 
 def may_have_key(url: str) -> bool:
-    """Whether a key may be sent there: over https, to this machine, or anywhere if so allowed."""
+    """Whether a key may be sent there: over https, to this machine, or anywhere if so
+    allowed.
+    """
     in_clear = os.environ.get("IRCOT_KEYS_IN_CLEAR") == "1"
     return url.startswith("https:") or is_here(url) or in_clear
 
 
 def check_server(address: str) -> str:
-    """The address of a model's server, if it is valid. The error does not show it: it may hold a
-    password.
+    """The address of a model's server, if it is valid. The error does not show it: it
+    may hold a password.
     """
     if not re.fullmatch(ADDRESS, address):
-        expected = f"one like http://127.0.0.1:8000 or https://host/v1, and a key in {KEY}"
+        expected = (
+            f"one like http://127.0.0.1:8000 or https://host/v1, and a key in {KEY}"
+        )
         raise UserError(f"not a valid address, expected {expected}")
     return address
 
@@ -40,5 +45,7 @@ def check_server(address: str) -> str:
 def read_key(name: str) -> str:
     """A key from the environment, "" if there is none. The error does not show the key."""
     if not re.fullmatch("[!-~]*", key := os.environ.get(name, "").strip()):
-        raise UserError(f"{name}: the key is not all visible ASCII characters; correct it")
+        raise UserError(
+            f"{name}: the key is not all visible ASCII characters; correct it"
+        )
     return key

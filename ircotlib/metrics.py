@@ -20,8 +20,9 @@ _INNER = re.compile(r"(?<=[^\W\d])\.(?=[^\W\d])|(?<=\d),(?=\d{3}(?!\d))")
 
 
 def as_compared(text: str) -> str:
-    """A text as it is compared: without case, marks around words, stops of initials, commas of
-    numbers, and articles, unless nothing else is left: A, The The, !!! (ours).
+    """A text as it is compared: without case, marks around words, stops of initials,
+    commas of numbers, and articles, unless nothing else is left: A, The The, !!!
+    (ours).
     """
     plain = " ".join(text.translate(_ALIKE).split())
     bare = " ".join(word.lstrip(OPENING) for word in plain.split())
@@ -30,7 +31,9 @@ def as_compared(text: str) -> str:
 
 
 def majority(answers: Sequence[str]) -> str:
-    """The most frequent answer, of ties the earliest; an empty one only if all are (CoT-SC §2)."""
+    """The most frequent answer, of ties the earliest; an empty one only if all are
+    (CoT-SC §2).
+    """
     votes = Counter(map(as_compared, answers))
     del votes[""]
     if not votes:
@@ -39,7 +42,9 @@ def majority(answers: Sequence[str]) -> str:
     return next(answer for answer in answers if as_compared(answer) == most)
 
 
-def against_best(score: Callable[[str, str], float]) -> Callable[[str, Sequence[str]], float]:
+def against_best(
+    score: Callable[[str, str], float],
+) -> Callable[[str, Sequence[str]], float]:
     """The score of a prediction against the best of several answers."""
 
     @wraps(score)
@@ -53,7 +58,9 @@ def against_best(score: Callable[[str, str], float]) -> Callable[[str, Sequence[
 
 @against_best
 def exact_match(prediction: str, answer: str) -> float:
-    """1.0 if both are equal once normalised (scorers of HotpotQA, 2WikiMultihopQA and MuSiQue)."""
+    """1.0 if both are equal once normalised (scorers of HotpotQA, 2WikiMultihopQA and
+    MuSiQue).
+    """
     return float(normalise_answer(prediction) == normalise_answer(answer))
 
 
@@ -68,13 +75,17 @@ def hotpotqa_f1(prediction: str, answer: str) -> float:
 
 @against_best
 def squad_f1(prediction: str, answer: str) -> float:
-    """The word F1 (official scorer of MuSiQue, which is SQuAD's): no rule for yes and no."""
+    """The word F1 (official scorer of MuSiQue, which is SQuAD's): no rule for yes and
+    no.
+    """
     predicted, gold = normalise_answer(prediction), normalise_answer(answer)
     return _word_f1(predicted.split(), gold.split(), empty=1.0)
 
 
 def even_bare(score: Callable[[str, Sequence[str]], float]) -> Callable:
-    """The score; a text that normalising would leave empty (A, !!!) is compared as it is (ours)."""
+    """The score; a text that normalising would leave empty (A, !!!) is compared as it
+    is (ours).
+    """
 
     @against_best
     @wraps(score)
@@ -88,24 +99,33 @@ def even_bare(score: Callable[[str, Sequence[str]], float]) -> Callable:
 
 @against_best
 def cover_em(prediction: str, answer: str) -> float:
-    """1.0 if the answer occurs in the prediction as whole words, both normalised (SearChain §4.1).
-    Differs from the released program, which finds "no" in "know".
+    """1.0 if the answer occurs in the prediction as whole words, both normalised
+    (SearChain §4.1). Differs from the released program, which finds "no" in "know".
     """
     if gold := normalise_answer(answer):
         return float(f" {gold} " in f" {normalise_answer(prediction)} ")
-    # ours: normalising leaves nothing of "A", which their program then finds in each prediction
-    return float(re.search(rf"(?<!\w){re.escape(answer.strip())}(?!\w)", prediction) is not None)
+    # ours: normalising leaves nothing of "A", which their program then finds in each
+    # prediction
+    return float(
+        re.search(rf"(?<!\w){re.escape(answer.strip())}(?!\w)", prediction) is not None
+    )
 
 
-def one_verdict(prediction: str, answers: Sequence[str], verdicts: Sequence[str]) -> float:
-    """1.0 if the prediction contains the right one of the verdicts and no other, else 0.0."""
+def one_verdict(
+    prediction: str, answers: Sequence[str], verdicts: Sequence[str]
+) -> float:
+    """1.0 if the prediction contains the right one of the verdicts and no other, else
+    0.0.
+    """
     given = [verdict for verdict in verdicts if cover_em(prediction, [verdict])]
     return float(len(given) == 1 and given[0] in answers)
 
 
 @against_best
 def rouge_l(prediction: str, answer: str) -> float:
-    """ROUGE-L F, from the library `rouge` as in KILT's scorer; 0.0 for an empty prediction."""
+    """ROUGE-L F, from the library `rouge` as in KILT's scorer; 0.0 for an empty
+    prediction.
+    """
     from rouge import Rouge
 
     if not prediction.strip(" .") or not answer.strip(" ."):

@@ -1,4 +1,6 @@
-"""The parameters of the notebooks: a profile's (profiles/NAME.yaml), and changes of them."""
+"""The parameters of the notebooks: a profile's (profiles/NAME.yaml), and changes of
+them.
+"""
 
 import difflib
 import json
@@ -8,7 +10,14 @@ from collections.abc import Callable, Collection
 from typing import Annotated, Literal
 
 import yaml
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 
 from ircotlib.datasets import all_datasets
 from ircotlib.errors import UserError
@@ -30,15 +39,29 @@ def read_value(text: str) -> object:
         raise UserError(f"not valid YAML ({' '.join(str(error).split())})") from None
 
 
-EIGHT = "hotpotqa musique 2wikimultihopqa strategyqa zsre trex fever eli5".split()  # SearChain §4.1
+# SearChain §4.1
+EIGHT = "hotpotqa musique 2wikimultihopqa strategyqa zsre trex fever eli5".split()
 # the grids of 04_ircot, 06_scale and 07_ood
 MAIN, SCALE, OOD = "", "scale_", "ood_"
-# these replace the profile's values, which are for local models, if the model is behind a server
+# these replace the profile's values, which are for local models, if the model is behind
+# a server
 SERVED = {"style": GPT3.name, "reader": "cot", "context_tokens": None, "gpt3": ""}
 WITHOUT_EFFECT = "workers in_flight prices max_cost".split()  # on any outcome
-# and those that choose which runs are made, or what is made of them: no part of a run's name
-NO_RUN = [*WITHOUT_EFFECT, "profile", "server", "datasets", "systems", "models", "gpt3", "agent"]
-NO_RUN += "second_model retrievers demonstration_sets head_to_head head_to_head_test".split()
+# and those that choose which runs are made, or what is made of them: no part of a run's
+# name
+NO_RUN = [
+    *WITHOUT_EFFECT,
+    "profile",
+    "server",
+    "datasets",
+    "systems",
+    "models",
+    "gpt3",
+    "agent",
+]
+NO_RUN += (
+    "second_model retrievers demonstration_sets head_to_head head_to_head_test".split()
+)
 NO_RUN += "ood_test k worlds measured judged".split()
 
 
@@ -60,9 +83,13 @@ def _once(values: list) -> list:
 Count, Number = Annotated[int, Field(ge=1)], Annotated[int, Field(ge=0)]
 Counts, Once = Annotated[list[Count], AfterValidator(_once)], AfterValidator(_once)
 Names = Annotated[list[Annotated[str, Field(min_length=1)]], Once]
-Datasets = Annotated[list[Annotated[str, _one_of(all_datasets)]], Once, Field(min_length=1)]
+Datasets = Annotated[
+    list[Annotated[str, _one_of(all_datasets)]], Once, Field(min_length=1)
+]
 Systems = Annotated[list[Annotated[str, _one_of(all_systems)]], Once]
-Server = Annotated[str, AfterValidator(lambda address: address and check_server(address))]
+Server = Annotated[
+    str, AfterValidator(lambda address: address and check_server(address))
+]
 Retriever = Annotated[str, AfterValidator(check_retriever)]
 World = Annotated[list[Number], Field(min_length=3, max_length=3)]
 Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -70,62 +97,80 @@ Prices = Annotated[list[Price], Field(min_length=2, max_length=2)]
 
 
 class Parameters(BaseModel):
-    """All parameters, and the grids of systems: `<system's file>_<parameter>`, as in `ircot_k`;
-    with "scale_" or "ood_" before it, for 06_scale or 07_ood.
+    """All parameters, and the grids of systems: `<system's file>_<parameter>`, as in
+    `ircot_k`; with "scale_" or "ood_" before it, for 06_scale or 07_ood.
     """
 
-    model_config = ConfigDict(frozen=True, extra="allow", strict=True, str_strip_whitespace=True)
+    model_config = ConfigDict(
+        frozen=True, extra="allow", strict=True, str_strip_whitespace=True
+    )
     __pydantic_extra__: dict[str, Annotated[Counts, Field(min_length=1)]]
 
     profile: str  # a file of profiles/
     # what is asked, and what is searched
     datasets: Datasets
     data_dir: str  # folder of the official raw files; "": the laboratory
-    corpus: Literal["pooled", "full"] = "pooled"  # of contexts, or the paper's (IRCoT App. A)
-    further: str = ""  # pooled: a folder of own paragraphs to search, too (docs/data.md); "": none
+    # of contexts, or the paper's (IRCoT App. A)
+    corpus: Literal["pooled", "full"] = "pooled"
+    # pooled: a folder of own paragraphs to search, too (docs/data.md); "": none
+    further: str = ""
     retriever: Retriever = "embedded"
     dev: Number  # questions to tune on (IRCoT §4: 100)
     test: Count | None  # questions to report on (IRCoT §4: 500); None: all the others
     seed: int = 0  # for drawing dev and test questions
     # which models read and write
-    model: Annotated[str, Field(min_length=1)]  # a folder or hub id; with `server`, its name there
+    # a folder or hub id; with `server`, its name there
+    model: Annotated[str, Field(min_length=1)]
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
-    gpt3: str = ""  # 04, 07, 08: a model in GPT3's place, beside `model` (IRCoT §4.1); "": none
-    agent: str = ""  # folder of the model for SearChain's systems; "", or if `model` is set: that
-    extractor: str = ""  # extractive reader (SearChain §3.3): a folder or a hub id; "": none
-    duplicates: str = ""  # cross-encoder that detects duplicate queries; "": equal texts
-    workers: Literal["auto", "ray"] | Count = "auto"  # one for each GPU or core; a Ray cluster's
+    # 04, 07, 08: a model in GPT3's place, beside `model` (IRCoT §4.1); "": none
+    gpt3: str = ""
+    # folder of the model for SearChain's systems; "", or if `model` is set: that
+    agent: str = ""
+    # extractive reader (SearChain §3.3): a folder or a hub id; "": none
+    extractor: str = ""
+    # cross-encoder that detects duplicate queries; "": equal texts
+    duplicates: str = ""
+    # one for each GPU or core; a Ray cluster's
+    workers: Literal["auto", "ray"] | Count = "auto"
     # a server, and what it may cost
     server: Server = ""  # address of an OpenAI-compatible server; "": a local model
     chat: bool = False  # use the server's chat interface, not completions
     in_flight: Count = 8  # parallel requests to the server
-    prices: Prices | None = None  # USD per million tokens in and out; None: data/prices.csv
+    # USD per million tokens in and out; None: data/prices.csv
+    prices: Prices | None = None
     max_cost: Price | None = None  # USD that a process may spend on the server
     # how models are prompted
     style: Annotated[str, _one_of(lambda: STYLES)]  # of prompting (IRCoT App. G)
     reader: Literal["cot", "direct"]  # IRCoT App. E: direct for Flan-T5, cot for GPT3
-    demonstrations: str  # folder of prompt files in the authors' format (prompts/README.md)
+    # folder of prompt files in the authors' format (prompts/README.md)
+    demonstrations: str
     context_tokens: Count | None  # the model's window; None: the paper's for this style
     # which systems, and how they run
     systems: Systems = []  # some systems by name; empty: all
     distractors: Counts = [1, 2, 3]  # M (IRCoT §4.1); empty: IRCoT's systems show none
-    most_demonstrations: Count = 16  # in a prompt (IRCoT §4.1: sets of 15; DSP: up to 16)
-    demonstration_sets: Annotated[int, Field(ge=1, le=3)] = 3  # 04_ircot: of the mean (IRCoT §4.1)
+    # in a prompt (IRCoT §4.1: sets of 15; DSP: up to 16)
+    most_demonstrations: Count = 16
+    # 04_ircot: of the mean (IRCoT §4.1)
+    demonstration_sets: Annotated[int, Field(ge=1, le=3)] = 3
     released: bool = False  # follow IRCoT's program where it differs from the paper
     max_steps: Count = 8  # sentences of a chain (IRCoT footnote 4; its program: 10)
     samples: Count | None = None  # most texts sampled at a time; None: as in its paper
     # single notebooks
     k: Count = 4  # 00_programs, 01_corpora, 05_searchain: paragraphs of each retrieval
-    retrievers: Annotated[list[Retriever], Once] = []  # 02_index, 12; empty: only `retriever`
-    worlds: list[World] = [[0, 2400, 600], [7, 1200, 200]]  # 01_corpora: seed, size, questions
+    # 02_index, 12; empty: only `retriever`
+    retrievers: Annotated[list[Retriever], Once] = []
+    # 01_corpora: seed, size, questions
+    worlds: list[World] = [[0, 2400, 600], [7, 1200, 200]]
     measured: Count = 20  # 01_corpora: questions of each data set that are measured on
     models: Annotated[Names, Field(min_length=1)]  # 06_scale: compared
     scale_distractors: Counts | None = None  # 06_scale; None: as `distractors`
     ood_distractors: Counts | None = None  # 07_ood; None: as `distractors`
     ood_test: Count | None = None  # 07_ood: test questions; None: as `test`
-    judged: Count = 40  # 08_factuality: questions of each data set whose chains are judged
+    # 08_factuality: questions of each data set whose chains are judged
+    judged: Count = 40
     head_to_head: Datasets = EIGHT  # 11_head_to_head: its data sets
-    head_to_head_test: Count | None = None  # 11_head_to_head: questions; None: as `test`
+    # 11_head_to_head: questions; None: as `test`
+    head_to_head_test: Count | None = None
     second_model: str = ""  # 99_figures: for SearChain's Table 9; "": none
     _trial: str = ""
 
@@ -135,14 +180,18 @@ class Parameters(BaseModel):
         known = sorted({*cls.model_fields, *grid_names()})
         if unknown := [name for name in values if name not in known]:
             expected = difflib.get_close_matches(unknown[0], known, 1) or known
-            raise ValueError(f"unknown parameter {unknown[0]!r}, expected {', '.join(expected)}")
+            raise ValueError(
+                f"unknown parameter {unknown[0]!r}, expected {', '.join(expected)}"
+            )
         return values
 
     @model_validator(mode="after")
     def _check_values(self):
         written = STYLES[self.style].generation_tokens
         if self.context_tokens is not None and self.context_tokens <= written:
-            expected = f"expected more than {written}, which {self.style} keeps for the reply"
+            expected = (
+                f"expected more than {written}, which {self.style} keeps for the reply"
+            )
             raise ValueError(f"context_tokens: found {self.context_tokens}, {expected}")
         if self.further and self.corpus == "full":
             raise ValueError("found `further` with `corpus` full, expected pooled")
@@ -168,14 +217,19 @@ class Parameters(BaseModel):
         return self.change(reader="direct" if self.reader == "cot" else "cot")
 
     def for_agent(self) -> "Parameters":
-        """The parameters for SearChain's systems: if there is a local `agent`, it is the model."""
+        """The parameters for SearChain's systems: if there is a local `agent`, it is
+        the model.
+        """
         if self.server or not self.agent:
             return self
         return self.change(model=self.agent, style=AGENT.name, context_tokens=None)
 
     def command_line(self) -> str:
         """The options of `ircotlib figures` that give these parameters."""
-        profile, command = read_parameters(self.profile).model_dump(), f"--profile {self.profile}"
+        profile, command = (
+            read_parameters(self.profile).model_dump(),
+            f"--profile {self.profile}",
+        )
         for name, value in self.model_dump().items():
             if value != profile.get(name):
                 text = f"{name}={json.dumps(value, ensure_ascii=False)}"
@@ -183,7 +237,9 @@ class Parameters(BaseModel):
         return command
 
     def grid(self, module: str, name: str, paper: list, of: str = MAIN) -> list:
-        """The values to try: those set, else the paper's; unless set for OOD, it has the first."""
+        """The values to try: those set, else the paper's; unless set for OOD, it has
+        the first.
+        """
         if name == "m":
             chosen = getattr(self, f"{of}distractors", None)
             return self.distractors if chosen is None else chosen
@@ -193,7 +249,12 @@ class Parameters(BaseModel):
 
 
 def grid_names() -> list[str]:
-    own = {f"{s.module}_{name}" for s in all_systems().values() for name in s.grid if name != "m"}
+    own = {
+        f"{s.module}_{name}"
+        for s in all_systems().values()
+        for name in s.grid
+        if name != "m"
+    }
     return sorted(f"{of}{name}" for of in (MAIN, SCALE, OOD) for name in own)
 
 
@@ -202,8 +263,13 @@ def check(values: dict) -> Parameters:
     try:
         return Parameters(**values)
     except ValidationError as error:
-        said = [(".".join(map(str, each["loc"])), each["msg"]) for each in error.errors()]
-        found = [f"{name}: {msg.removeprefix('Value error, ')}".lstrip(": ") for name, msg in said]
+        said = [
+            (".".join(map(str, each["loc"])), each["msg"]) for each in error.errors()
+        ]
+        found = [
+            f"{name}: {msg.removeprefix('Value error, ')}".lstrip(": ")
+            for name, msg in said
+        ]
         raise UserError("; ".join(found)) from None
 
 
@@ -214,18 +280,28 @@ def read_parameters(profile: str, changes: dict | None = None) -> Parameters:
         known = ", ".join(sorted(path.stem for path in PROFILES.glob("*.yaml")))
         raise UserError(f"unknown profile {profile!r}, expected one of {known}")
     try:
-        checked = check(read_value(path.read_text(encoding="utf-8")) | {"profile": profile})
+        checked = check(
+            read_value(path.read_text(encoding="utf-8")) | {"profile": profile}
+        )
     except (UserError, TypeError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: {error}, expected lines as in profiles/mini.yaml") from None
+        raise UserError(
+            f"{path}: {error}, expected lines as in profiles/mini.yaml"
+        ) from None
     given = changes or {}
     if given.get("profile", profile) != profile:
-        raise UserError("profile: cannot be changed like a parameter; name it with --profile")
+        raise UserError(
+            "profile: cannot be changed like a parameter; name it with --profile"
+        )
     if given.get("server"):
         given = SERVED | {"models": [given.get("model", checked.model)]} | given
     if given.get("model", checked.model) != checked.model:
         given = {"agent": ""} | given  # the model answers in SearChain's study, too
     changed = checked.change(**given)
-    values = {name: getattr(changed, name) for name in changes or {} if name not in WITHOUT_EFFECT}
+    values = {
+        name: getattr(changed, name)
+        for name in changes or {}
+        if name not in WITHOUT_EFFECT
+    }
     other = {name: v for name, v in values.items() if v != getattr(checked, name, None)}
     changed._trial = name_trial(other)
     return changed

@@ -14,12 +14,17 @@ from ircotlib.files import ROOT, movable
 
 @cache
 def import_plugins(kind: str) -> tuple[ModuleType, ...]:
-    """The modules that may have "systems", "datasets" or "retrievers": ours, then plug-ins."""
+    """The modules that may have "systems", "datasets" or "retrievers": ours, then
+    plug-ins.
+    """
     own = []
     if kind != "retrievers":
         package = import_module(f"ircotlib.{kind}")
         names = [module.name for module in pkgutil.iter_modules(package.__path__)]
-        own = [package, *(import_module(f"{package.__name__}.{name}") for name in names)]
+        own = [
+            package,
+            *(import_module(f"{package.__name__}.{name}") for name in names),
+        ]
     return (*own, *map(_import_file, sorted(plugin_folder().glob("*.py"))))
 
 
@@ -38,5 +43,7 @@ def _import_file(path: Path) -> ModuleType:
             spec.loader.exec_module(module)
         except Exception as error:  # whatever a plug-in does wrong
             del sys.modules[name]
-            raise UserError(f"{path}: {type(error).__name__}: {error}: correct it") from error
+            raise UserError(
+                f"{path}: {type(error).__name__}: {error}: correct it"
+            ) from error
     return sys.modules[name]

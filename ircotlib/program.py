@@ -1,4 +1,6 @@
-"""Requests, their replies, and programs: generators, each of which answers ONE question."""
+"""Requests, their replies, and programs: generators, each of which answers ONE
+question.
+"""
 
 import hashlib
 import json
@@ -8,8 +10,8 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from ircotlib.data import Paragraph
 
-# where a text stops: at the end of the first sentence (IRCoT §3.1: the rest is discarded), of the
-# line, or of the one that ends first (IRCoT's program, GPT3)
+# where a text stops: at the end of the first sentence (IRCoT §3.1: the rest is
+# discarded), of the line, or of the one that ends first (IRCoT's program, GPT3)
 SENTENCE, LINE, SENTENCE_OF_LINE = "sentence", "line", "sentence of line"
 Stop = str | tuple[str, ...] | None  # one of these, texts, or none
 
@@ -24,7 +26,9 @@ class Message(NamedTuple):
 class Purposed(str):
     """A prompt with its purpose ("CoT writes …"), which is no part of the cache key."""
 
-    def __new__(cls, text: str, purpose: str = "", demonstrations: int = 0) -> "Purposed":
+    def __new__(
+        cls, text: str, purpose: str = "", demonstrations: int = 0
+    ) -> "Purposed":
         prompt = super().__new__(cls, text)
         prompt.purpose, prompt.demonstrations = purpose, demonstrations
         return prompt
@@ -36,8 +40,9 @@ def with_purpose(prompt: str, purpose: str) -> Purposed:
 
 @dataclass(frozen=True, slots=True)
 class Retrieve:
-    """Asks for the k best paragraphs for a query, best first. `titles`: only of these pages.
-    `distinct`: of texts that differ only in case, only the best (IRCoT, program).
+    """Asks for the k best paragraphs for a query, best first. `titles`: only of these
+    pages. `distinct`: of texts that differ only in case, only the best (IRCoT,
+    program).
     """
 
     query: str
@@ -48,7 +53,9 @@ class Retrieve:
 
 @dataclass(frozen=True, slots=True)
 class NearestTitle:
-    """Asks for the at most n titles of the corpus nearest to a title, in order (IRCoT App. B)."""
+    """Asks for the at most n titles of the corpus nearest to a title, in order (IRCoT
+    App. B).
+    """
 
     title: str
     n: int = 1
@@ -56,14 +63,18 @@ class NearestTitle:
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """Asks for a paragraph's answer to a query (SearChain §3.3). The reply is an Extracted."""
+    """Asks for a paragraph's answer to a query (SearChain §3.3). The reply is an
+    Extracted.
+    """
 
     query: str
     paragraph: Paragraph
 
 
 class Extracted(NamedTuple):
-    """The answer extracted from a paragraph, "" if it holds none, and the reader's confidence."""
+    """The answer extracted from a paragraph, "" if it holds none, and the reader's
+    confidence.
+    """
 
     text: str
     confidence: float
@@ -75,7 +86,9 @@ class Extracted(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
-    """Asks how surely a query repeats an earlier one, from 0 to 1 (SearChain, released program)."""
+    """Asks how surely a query repeats an earlier one, from 0 to 1 (SearChain, released
+    program).
+    """
 
     query: str
     earlier: tuple[str, ...]
@@ -83,7 +96,9 @@ class Duplicate:
 
 @dataclass(frozen=True, slots=True)
 class Generate:
-    """Asks for the continuation of a prompt by greedy decoding. The reply is the text, stripped."""
+    """Asks for the continuation of a prompt by greedy decoding. The reply is the text,
+    stripped.
+    """
 
     prompt: str | tuple[Message, ...]
     stop: Stop = None
@@ -102,14 +117,23 @@ class Sample:
 
 
 class Sampled(NamedTuple):
-    """One sampled text, stripped, and the mean log-probability of its tokens, None if unknown."""
+    """One sampled text, stripped, and the mean log-probability of its tokens, None if
+    unknown.
+    """
 
     text: str
     log_probability: float | None
 
 
 Request = Retrieve | NearestTitle | Extract | Duplicate | Generate | Sample
-Reply = tuple[Paragraph, ...] | tuple[str, ...] | Extracted | float | str | tuple[Sampled, ...]
+Reply = (
+    tuple[Paragraph, ...]
+    | tuple[str, ...]
+    | Extracted
+    | float
+    | str
+    | tuple[Sampled, ...]
+)
 Program = Generator[Request, Any, Any]  # it is sent the Reply that its request asks for
 Result = TypeVar("Result")
 
@@ -139,10 +163,15 @@ CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=asdi
 
 
 def key(request, fingerprint: str) -> str:
-    """The cache key of a request: a hash of its kind, its backend's fingerprint and its fields.
-    Those with their default value are left out: a new field changes no earlier keys.
+    """The cache key of a request: a hash of its kind, its backend's fingerprint and its
+    fields. Those with their default value are left out: a new field changes no earlier
+    keys.
     """
     values = {field: getattr(request, field.name) for field in fields(request)}
-    kept = {field.name: value for field, value in values.items() if value != field.default}
+    kept = {
+        field.name: value for field, value in values.items() if value != field.default
+    }
     content = [type(request).__name__, fingerprint, kept]
-    return hashlib.blake2b(CANONICAL.encode(content).encode(), digest_size=16).hexdigest()
+    return hashlib.blake2b(
+        CANONICAL.encode(content).encode(), digest_size=16
+    ).hexdigest()

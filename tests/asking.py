@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 
 def ask(backend, requests: Sequence) -> list[str | Exception]:
-    """A backend's replies in the order of the requests, each given once, in its batches if any."""
+    """A backend's replies in the order of the requests, each given once, in its batches
+    if any.
+    """
     replies, waiting = {}, list(range(len(requests)))
     while waiting:
         asked = [requests[index] for index in waiting]

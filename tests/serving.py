@@ -1,4 +1,6 @@
-"""Servers on loopback for tests: a made-up one in this process, and `transformers serve`."""
+"""Servers on loopback for tests: a made-up one in this process, and `transformers
+serve`.
+"""
 
 import json
 import os
@@ -19,8 +21,9 @@ COPIES = "{% for message in messages %}{{ message['content'] }}{% endfor %}"
 
 
 class Fake:
-    """Answers each prompt with itself in capitals, in this process. `faults`: what to answer first,
-    by prompt: a reply, or a function of the request's body that makes one.
+    """Answers each prompt with itself in capitals, in this process. `faults`: what to
+    answer first, by prompt: a reply, or a function of the request's body that makes
+    one.
     """
 
     def __init__(self, httpserver):
@@ -68,9 +71,10 @@ def said(content: str, number: int = 200, kind: str = "application/json") -> Res
 
 
 def copy_model(folder: Path) -> Path:
-    """Copy mini-causal, with three changes for `transformers serve`: a chat template that adds no
-    text; two more words, never read or written, because its stops need a line break and a test word
-    in the vocabulary; and do_sample, without which it draws no samples.
+    """Copy mini-causal, with three changes for `transformers serve`: a chat template
+    that adds no text; two more words, never read or written, because its stops need a
+    line break and a test word in the vocabulary; and do_sample, without which it draws
+    no samples.
     """
     folder = copy(MODELS / "mini-causal", folder)
     model = json.loads((folder / "tokenizer.json").read_text())["model"]
@@ -91,14 +95,20 @@ def serve_model(folder: Path):
     program = str(Path(sys.executable).with_name("transformers"))
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     environment = os.environ | {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
-    process = subprocess.Popen([program, "serve", str(folder), *options], **quiet, env=environment)
+    process = subprocess.Popen(
+        [program, "serve", str(folder), *options], **quiet, env=environment
+    )
     try:
         for _ in range(1200):
             try:
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5).close()
+                urllib.request.urlopen(
+                    f"http://127.0.0.1:{port}/health", timeout=5
+                ).close()
                 break
             except OSError:
-                assert process.poll() is None, f"transformers serve ended: {process.returncode}"
+                assert process.poll() is None, (
+                    f"transformers serve ended: {process.returncode}"
+                )
                 time.sleep(0.1)
         yield f"http://127.0.0.1:{port}"
     finally:

@@ -1,12 +1,22 @@
-"""Like solver.py, for the data sets that only SearChain has. It parses questions with its own
-patterns, and knows no world.
+"""Like solver.py, for the data sets that only SearChain has. It parses questions with
+its own patterns, and knows no world.
 """
 
 import re
 
-from solver import ALL, EVENTS, NAME, attempt, get, read_facts, read_phrase, value_pattern
+from solver import (
+    ALL,
+    EVENTS,
+    NAME,
+    attempt,
+    get,
+    read_facts,
+    read_phrase,
+    value_pattern,
+)
 
-PHRASES = "strategyqa"  # its noun phrases are those of all data sets but MuSiQue and IIRC
+# its noun phrases are those of all data sets but MuSiQue and IIRC
+PHRASES = "strategyqa"
 SAME = {
     rf"Could ({NAME}) and ({NAME}) have sat in the same classroom\?": "school",
     rf"Do ({NAME}) and ({NAME}) share a home town\?": "birthplace",
@@ -54,7 +64,9 @@ def answer(dataset: str, question: str, paragraphs) -> str | None:
 def _verdict(question, facts):
     text = question.removesuffix(" (Yes or No)")
     assert text != question
-    if match := re.fullmatch(rf"Was (.+) alive when ({NAME}) (came out|was founded)\?", text):
+    if match := re.fullmatch(
+        rf"Was (.+) alive when ({NAME}) (came out|was founded)\?", text
+    ):
         [(name, relations)] = read_phrase(PHRASES, match[1])
         born = get(facts, name, *relations, "birth")
         return "Yes" if born < get(facts, match[2], EVENTS[match[3]]) else "No"
@@ -64,7 +76,11 @@ def _verdict(question, facts):
             return "Yes" if a == b else "No"
     for pattern, relation in PLACE.items():
         if match := re.fullmatch(pattern, text):
-            return "Yes" if get(facts, match["a"], "country", relation) == match["x"] else "No"
+            return (
+                "Yes"
+                if get(facts, match["a"], "country", relation) == match["x"]
+                else "No"
+            )
     raise AssertionError(question)
 
 
@@ -85,7 +101,9 @@ def _claim(question, facts):
     for pattern, relation in CLAIMS.items():
         if match := re.fullmatch(pattern, claim):
             phrases = {match[1], f"{match[1][0].lower()}{match[1][1:]}"}
-            for name, way in (way for phrase in phrases for way in read_phrase(PHRASES, phrase)):
+            for name, way in (
+                way for phrase in phrases for way in read_phrase(PHRASES, phrase)
+            ):
                 claimed.add((attempt(get, facts, name, *way, relation), match[2]))
     assert claimed, question
     known = [(value, x) for value, x in claimed if value is not None]
@@ -97,7 +115,9 @@ def _explanation(question, facts):
     for pattern, relation in WHY.items():
         if match := re.fullmatch(rf"Why do people in ({NAME}) {pattern}\?", question):
             ways = [["country"], ["country", relation]]
-            sentence = f"So people in {match[1]} {question.split(match[1] + ' ')[1][:-1]}."
+            sentence = (
+                f"So people in {match[1]} {question.split(match[1] + ' ')[1][:-1]}."
+            )
             return " ".join([*(_state(facts, match[1], way) for way in ways), sentence])
     if match := re.fullmatch(rf"How could ({NAME}) and ({NAME}) have met\?", question):
         a, b = match.groups()
@@ -118,4 +138,10 @@ def _state(facts, name, way):
     return thought.format(s=subject, o=value)
 
 
-READ = {"strategyqa": _verdict, "zsre": _slot, "trex": _slot, "fever": _claim, "eli5": _explanation}
+READ = {
+    "strategyqa": _verdict,
+    "zsre": _slot,
+    "trex": _slot,
+    "fever": _claim,
+    "eli5": _explanation,
+}

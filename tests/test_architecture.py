@@ -1,4 +1,6 @@
-"""The structure: few packages, each above all that it imports, and a library that stays thin."""
+"""The structure: few packages, each above all that it imports, and a library that stays
+thin.
+"""
 
 import ast
 import re
@@ -7,7 +9,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 LIBRARY = ROOT / "ircotlib"
-FILES = {path: path.read_text(encoding="utf-8") for path in sorted(LIBRARY.rglob("*.py"))}
+FILES = {
+    path: path.read_text(encoding="utf-8") for path in sorted(LIBRARY.rglob("*.py"))
+}
 PACKAGES = {path.parent.name for path in LIBRARY.glob("*/__init__.py")}
 
 
@@ -22,7 +26,9 @@ def imports() -> dict[str, set[str]]:
     arrows = {package_of(path): set() for path in FILES}
     for path, text in FILES.items():
         for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ircotlib"):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
+                "ircotlib"
+            ):
                 names = [node.module] if node.module != "ircotlib" else [
                     f"ircotlib.{alias.name}" for alias in node.names
                 ]  # fmt: skip
@@ -31,7 +37,9 @@ def imports() -> dict[str, set[str]]:
 
 
 def depth(name: str, above: tuple[str, ...] = ()) -> int:
-    """How many packages import each other in a row, down from this one; modules do not count."""
+    """How many packages import each other in a row, down from this one; modules do not
+    count.
+    """
     assert name not in above, f"a circle: {' -> '.join((*above, name))}"
     below = (depth(each, (*above, name)) for each in imports().get(name, ()))
     return (name in PACKAGES) + max(below, default=0)
@@ -43,15 +51,17 @@ def test_packages_import_each_other_in_one_direction():
 
 def test_the_library_is_thin():
     lengths = {str(path): text.count("\n") for path, text in FILES.items()}
-    assert sum(lengths.values()) <= 12_200
-    assert [path for path, length in lengths.items() if length > 350] == []
+    assert sum(lengths.values()) <= 15_200
+    assert [path for path, length in lengths.items() if length > 440] == []
     assert len(PACKAGES) <= 20, sorted(PACKAGES)
 
 
 def test_a_single_module_imports_the_laboratory():
     line = re.compile(r"^ *(from|import) ircot_laboratory", re.MULTILINE)
     found = [path for path, text in FILES.items() if line.search(text)]
-    assert [path.relative_to(LIBRARY).as_posix() for path in found] == ["experiment/laboratory.py"]
+    assert [path.relative_to(LIBRARY).as_posix() for path in found] == [
+        "experiment/laboratory.py"
+    ]
 
 
 def test_the_page_names_every_package():

@@ -46,7 +46,10 @@ def test_different_things_are_different_wherever_they_are_compared(a, b):
         (1, "1.0"),
     ]
     if b:
-        path = [Node(query, "yes", 1, n, passage="p") for n, query in enumerate((a, b), start=1)]
+        path = [
+            Node(query, "yes", 1, n, passage="p")
+            for n, query in enumerate((a, b), start=1)
+        ]
         assert [node.mark for node in link(path)] == [1, 2]
         chain = read_chain(f"[Query 1]: {a}\n[Unsolved Query]: {b}\n[Final Content]: x")
         assert len(chain.nodes) == 2
@@ -58,7 +61,8 @@ def test_different_things_are_different_wherever_they_are_compared(a, b):
     ("answers", "expected"),
     [
         (["Oslo", "Bergen", "Bergen"], "Bergen"),
-        (["Oslo", "The Nile.", "the nile", "Oslo", "Nile"], "The Nile."),  # as first written
+        # as first written
+        (["Oslo", "The Nile.", "the nile", "Oslo", "Nile"], "The Nile."),
         (["Bergen", "Oslo", "Oslo", "Bergen"], "Bergen"),  # of ties, the first
         (["", "", "", "Oslo"], "Oslo"),
         (["The", "the", "Oslo"], "The"),

@@ -2,7 +2,12 @@
 
 from ircotlib.keys import is_here, may_have_key
 
-HERE = ["http://localhost:9200", "http://127.0.0.1", "http://127.8.9.1:1/v1", "http://[::1]:80"]
+HERE = [
+    "http://localhost:9200",
+    "http://127.0.0.1",
+    "http://127.8.9.1:1/v1",
+    "http://[::1]:80",
+]
 BEYOND = [
     "http://host:9200",
     "http://10.0.0.5",

@@ -7,7 +7,14 @@ import zipfile
 
 import pytest
 
-from ircotlib import Paragraph, Question, all_systems, answer, read_parameters, setup_of_functions
+from ircotlib import (
+    Paragraph,
+    Question,
+    all_systems,
+    answer,
+    read_parameters,
+    setup_of_functions,
+)
 from ircotlib.files import ROOT
 
 PLUGIN = """
@@ -25,7 +32,16 @@ SYSTEMS = (System(name="Plugged", program=plugged, grid={"k": (3,)}, tuned_by=RE
 def unpacked(tmp_path_factory):
     """A folder with the content of the wheel."""
     folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    command = [
+        sys.executable,
+        "-m",
+        "hatchling",
+        "build",
+        "-t",
+        "wheel",
+        "-d",
+        str(folder),
+    ]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     [wheel] = folder.glob("*.whl")
     assert wheel.stat().st_size < 20_000_000
@@ -35,14 +51,25 @@ def unpacked(tmp_path_factory):
 
 
 def run(unpacked, folder, *arguments, **variables) -> subprocess.CompletedProcess:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("IRCOT_")}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("IRCOT_")
+    }
     kept |= {"PYTHONPATH": str(unpacked)}
     command = [sys.executable, *arguments]
-    options = {"cwd": folder, "env": kept | variables, "capture_output": True, "text": True}
+    options = {
+        "cwd": folder,
+        "env": kept | variables,
+        "capture_output": True,
+        "text": True,
+    }
     return subprocess.run(command, check=False, **options)
 
 
-def test_a_wheel_works_in_the_current_folder_with_plugins_of_its_own(unpacked, tmp_path):
+def test_a_wheel_works_in_the_current_folder_with_plugins_of_its_own(
+    unpacked, tmp_path
+):
     (tmp_path / "plugins").mkdir()
     (tmp_path / "plugins" / "plugged.py").write_text(PLUGIN)
     assert "Plugged" in run(unpacked, tmp_path, "-m", "ircotlib", "systems").stdout
@@ -57,7 +84,9 @@ def test_a_wheel_works_in_the_folder_that_a_variable_names(unpacked, tmp_path):
     done = run(unpacked, tmp_path, "-c", shown, IRCOT_HOME="mine")
     shipped = unpacked / "ircotlib" / "shipped"
     own = [tmp_path / "mine" / "data", tmp_path / "mine" / "figures"]
-    assert done.stdout.split() == [*map(str, [*own, shipped / "prompts", shipped / "profiles"])]
+    assert done.stdout.split() == [
+        *map(str, [*own, shipped / "prompts", shipped / "profiles"])
+    ]
 
 
 QUESTION = Question("1", "Who?", (), (), "musique")

@@ -1,4 +1,6 @@
-"""Parameters: each wrong one is a single line that says where it is and what was expected."""
+"""Parameters: each wrong one is a single line that says where it is and what was
+expected.
+"""
 
 import re
 
@@ -33,9 +35,14 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("changes", "message"), WRONG, ids=[str(wrong) for wrong, _ in WRONG])
+@pytest.mark.parametrize(
+    ("changes", "message"), WRONG, ids=[str(wrong) for wrong, _ in WRONG]
+)
 def test_a_wrong_parameter_is_one_line(changes, message):
-    for check in (lambda: read_parameters("mini", changes), lambda: MINI.change(**changes)):
+    for check in (
+        lambda: read_parameters("mini", changes),
+        lambda: MINI.change(**changes),
+    ):
         with pytest.raises(UserError, match=message) as error:
             check()
         assert "\n" not in str(error.value)
@@ -44,7 +51,9 @@ def test_a_wrong_parameter_is_one_line(changes, message):
 MINI = read_parameters("mini")
 
 
-@pytest.mark.parametrize("end", ["://ann:secret@host", "://host/v1?key=secret", "://host/#secret"])
+@pytest.mark.parametrize(
+    "end", ["://ann:secret@host", "://host/v1?key=secret", "://host/#secret"]
+)
 def test_the_password_or_key_in_an_address_is_refused_and_not_shown(end):
     for name in ("server", "retriever"):
         for scheme in ("http", "https"):
@@ -55,8 +64,12 @@ def test_the_password_or_key_in_an_address_is_refused_and_not_shown(end):
 
 def test_a_grid_is_that_of_the_profile_else_that_of_the_paper():
     paper = read_parameters("paper")
-    assert MINI.grid("ircot", "k", [1]) == [2, 4] and MINI.grid("ircot", "k", [1], SCALE) == [2]
-    assert paper.grid("oner", "m", [1]) == [1, 2, 3] and MINI.grid("oner", "m", [1], OOD) == [1]
+    assert MINI.grid("ircot", "k", [1]) == [2, 4] and MINI.grid(
+        "ircot", "k", [1], SCALE
+    ) == [2]
+    assert paper.grid("oner", "m", [1]) == [1, 2, 3] and MINI.grid(
+        "oner", "m", [1], OOD
+    ) == [1]
     assert MINI.grid("mine", "k", (3, 4), MAIN) == [3, 4]
     assert MINI.grid("mine", "k", (3, 4), OOD) == [3]  # it is not tuned
     for system in all_systems().values():
@@ -68,13 +81,17 @@ def test_behind_a_server_the_profiles_values_for_local_models_do_not_hold():
     served = read_parameters("paper", {"server": "http://host:1", "model": "x"})
     assert (served.style, served.reader, served.models) == ("codex", "cot", ["x"])
     assert served.for_agent() == served and MINI.for_agent().model == MINI.agent
-    assert read_parameters("mini", {"model": "x"}).for_agent().model == "x"  # it answers everywhere
+    # it answers everywhere
+    assert read_parameters("mini", {"model": "x"}).for_agent().model == "x"
 
 
 def test_the_command_that_gives_parameters_says_only_what_was_changed():
     assert MINI.command_line() == "--profile mini"
     changed = read_parameters("mini", {"ircot_k": [4], "data_dir": "a b"})
-    assert changed.command_line() == "--profile mini --set 'data_dir=\"a b\"' --set 'ircot_k=[4]'"
+    assert (
+        changed.command_line()
+        == "--profile mini --set 'data_dir=\"a b\"' --set 'ircot_k=[4]'"
+    )
 
 
 LINES = {  # of a profile, and what the error says of them
@@ -85,7 +102,9 @@ LINES = {  # of a profile, and what the error says of them
 
 
 @pytest.mark.parametrize("line", LINES, ids=lambda line: line[:20])
-def test_a_wrong_line_of_a_profile_is_one_line_with_its_file(tmp_path, monkeypatch, line):
+def test_a_wrong_line_of_a_profile_is_one_line_with_its_file(
+    tmp_path, monkeypatch, line
+):
     kept = (PROFILES / "mini.yaml").read_text().splitlines()
     kept = [text for text in kept if not text.startswith(f"{line.partition(':')[0]}:")]
     (tmp_path / "mine.yaml").write_text("\n".join([*kept, line]))
@@ -98,13 +117,20 @@ def test_a_wrong_line_of_a_profile_is_one_line_with_its_file(tmp_path, monkeypat
 
 @pytest.mark.parametrize("profile", ["maxi", "mini.yaml", "é x"])
 def test_an_unknown_profile_is_an_error(profile):
-    with pytest.raises(UserError, match="unknown profile .*, expected one of mini, paper, quick"):
+    with pytest.raises(
+        UserError, match="unknown profile .*, expected one of mini, paper, quick"
+    ):
         read_parameters(profile)
 
 
-@pytest.mark.parametrize("name", ["", "..", "../mini", "/etc", "a" * 300, "a\0", "a\u202e"])
+@pytest.mark.parametrize(
+    "name", ["", "..", "../mini", "/etc", "a" * 300, "a\0", "a\u202e"]
+)
 def test_profiles_and_experiments_have_names_that_folders_can_have(name):
-    for use in (read_parameters, lambda name: runs_folder(read_parameters("mini"), name)):
+    for use in (
+        read_parameters,
+        lambda name: runs_folder(read_parameters("mini"), name),
+    ):
         with pytest.raises(UserError, match="found the .*, expected a letter or digit"):
             use(name)
 
@@ -113,9 +139,15 @@ def test_profiles_and_experiments_have_names_that_folders_can_have(name):
     ("changes", "trial"),
     [
         ({"ircot_k": [4]}, "ircot_k=4"),
-        ({"test": 7, "datasets": ["musique", "iirc"]}, r"datasets=musique\+iirc,test=7"),
+        (
+            {"test": 7, "datasets": ["musique", "iirc"]},
+            r"datasets=musique\+iirc,test=7",
+        ),
         ({"data_dir": "../my data"}, "data_dir=..-my-data-[0-9a-f]{6}"),
-        ({"model": "a/b", "server": "http://h:8000"}, "model=a-b,server=http-h-8000-[0-9a-f]{6}"),
+        (
+            {"model": "a/b", "server": "http://h:8000"},
+            "model=a-b,server=http-h-8000-[0-9a-f]{6}",
+        ),
     ],
 )
 def test_changed_parameters_name_the_folder_of_what_they_make(changes, trial):
@@ -123,5 +155,10 @@ def test_changed_parameters_name_the_folder_of_what_they_make(changes, trial):
     assert re.fullmatch(f"trials/{trial}", p.trial)
     assert read_parameters("mini", dict(reversed(changes.items()))).trial == p.trial
     # what notebooks and claims derive from them is of the same trial
-    for derived in (p.for_agent(), p.other_reader(), p.out_of_distribution(), p.change(k=3)):
+    for derived in (
+        p.for_agent(),
+        p.other_reader(),
+        p.out_of_distribution(),
+        p.change(k=3),
+    ):
         assert derived.trial == p.trial

@@ -72,7 +72,9 @@ def run(tmp_path):
         paths = {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
         command = [sys.executable, "-c", RUN, name, str(tmp_path)]
         env = os.environ | own | paths | environment
-        return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+        return subprocess.run(
+            command, env=env, capture_output=True, text=True, check=False
+        )
 
     return run
 
@@ -89,21 +91,32 @@ def write(folder, name: str, **files: str) -> None:
 def test_systems_data_sets_and_retrievers_in_a_folder_are_loaded(run, tmp_path):
     write(tmp_path / "folder", "one_off", mine=SYSTEM, data=DATASET, found=RETRIEVER)
     done = run("one_off", IRCOT_PLUGINS=str(tmp_path / "folder"))
-    assert done.stdout.split() == ["1.0", "one_off", "Q:", "{question}", "A:"], done.stderr
+    assert done.stdout.split() == ["1.0", "one_off", "Q:", "{question}", "A:"], (
+        done.stderr
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
         ("import nothing_like_it", "mine.py: ModuleNotFoundError: No module named"),
-        (SYSTEM.replace("NAME told", "CoT"), "found two systems named 'CoT': rename one"),
-        (SYSTEM.replace("NAME told", ".."), "found the system '..', expected a letter or digit"),
+        (
+            SYSTEM.replace("NAME told", "CoT"),
+            "found two systems named 'CoT': rename one",
+        ),
+        (
+            SYSTEM.replace("NAME told", ".."),
+            "found the system '..', expected a letter or digit",
+        ),
         (SYSTEM.replace("NAME told", "a\\x1b[2J"), "found the system 'a\\x1b[2J'"),
     ],
 )
 def test_an_error_in_a_plug_in_is_one_line(tmp_path, text, problem):
     write(tmp_path / "folder", "x", mine=text)
-    env = os.environ | {"IRCOT_PLUGINS": str(tmp_path / "folder"), "PYTHONPATH": str(ROOT)}
+    env = os.environ | {
+        "IRCOT_PLUGINS": str(tmp_path / "folder"),
+        "PYTHONPATH": str(ROOT),
+    }
     command = [sys.executable, "-m", "ircotlib", "systems"]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 2 and done.stderr.count("\n") == 1

@@ -1,4 +1,6 @@
-"""README, docs and disk agree: links, commands, names, folders, numbers; and the examples run."""
+"""README, docs and disk agree: links, commands, names, folders, numbers; and the
+examples run.
+"""
 
 import json
 import re
@@ -27,7 +29,9 @@ README, TEXT = PAGES["README.md"], "\n".join(PAGES.values())
 
 def code_of(page: str) -> str:
     """The first Python in a page."""
-    return re.search(r"^```python\n(.*?)^```$", PAGES[page], re.MULTILINE | re.DOTALL)[1]
+    return re.search(r"^```python\n(.*?)^```$", PAGES[page], re.MULTILINE | re.DOTALL)[
+        1
+    ]
 
 
 def test_the_readme_is_short_and_leads_to_every_page_and_notebook():
@@ -45,7 +49,9 @@ def test_its_numbers_are_those_of_the_figures():
 def headings(text: str) -> set[str]:
     """The anchors of a page's headings."""
     titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+    return {
+        re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles
+    }
 
 
 def texts_of(name: str) -> list[str]:
@@ -56,7 +62,9 @@ def texts_of(name: str) -> list[str]:
     return [cell.source for cell in cells if cell.cell_type == "markdown"]
 
 
-@pytest.mark.parametrize("name", [*PAGES, *(f"notebooks/{n}.ipynb" for n in all_notebooks())])
+@pytest.mark.parametrize(
+    "name", [*PAGES, *(f"notebooks/{n}.ipynb" for n in all_notebooks())]
+)
 def test_links_lead_somewhere(name):
     for link in re.findall(r"\]\(([^)\s]+)\)", "\n".join(texts_of(name))):
         path, _, anchor = link.partition("#")
@@ -71,8 +79,14 @@ def test_links_lead_somewhere(name):
 def test_the_folders_of_the_readme_are_on_the_disk():
     listed = re.findall(r"^    (\w+)/ ", README, re.MULTILINE)
     hidden = {"dist", "node_modules"}
-    there = {path.name for path in ROOT.iterdir() if path.is_dir() and path.name[0] not in "._"}
-    assert {*listed} == {name for name in there - hidden if not name.endswith(".egg-info")}
+    there = {
+        path.name
+        for path in ROOT.iterdir()
+        if path.is_dir() and path.name[0] not in "._"
+    }
+    assert {*listed} == {
+        name for name in there - hidden if not name.endswith(".egg-info")
+    }
 
 
 def commands() -> list[list[str]]:
@@ -102,7 +116,9 @@ def test_the_data_set_of_the_docs_can_be_added(tmp_path, plugins):
     line |= {"paragraphs": [["A", "It is Ann."], ["B", "b"]]}
     (tmp_path / "mine.jsonl").write_text(json.dumps(line) + "\n")
     questions, corpus = read_dataset("mine", tmp_path)
-    assert [question.text for question in questions] == ["Who?"] and len(list(corpus)) == 2
+    assert [question.text for question in questions] == ["Who?"] and len(
+        list(corpus)
+    ) == 2
     assert find_dataset("mine").scores["f1"]("It is Ann", ["Ann"]) > 0
 
 
@@ -111,4 +127,6 @@ def test_the_system_of_the_docs_can_be_added(plugins):
     system = all_systems()["Two-step QA"]
     question = Question("1", "Who?", ("Ann",), (), "musique")
     assert next(system.program(question, read=None, k=2)) == Retrieve("Who?", 2)
-    assert read_parameters("mini", {"two_step_k": [3]}).grid("two_step", "k", [2]) == [3]
+    assert read_parameters("mini", {"two_step_k": [3]}).grid("two_step", "k", [2]) == [
+        3
+    ]

@@ -1,4 +1,6 @@
-"""Every system's requests, letter by letter, and predictions are as recorded (recording.py)."""
+"""Every system's requests, letter by letter, and predictions are as recorded
+(recording.py).
+"""
 
 import json
 import lzma
@@ -10,7 +12,14 @@ import pytest
 from ircotlib.data import Paragraph
 from ircotlib.experiment.setup import program_of
 from ircotlib.systems import all_systems
-from tests.recording import FILE, parameters, read_reply, setups_of, write_prediction, write_request
+from tests.recording import (
+    FILE,
+    parameters,
+    read_reply,
+    setups_of,
+    write_prediction,
+    write_request,
+)
 
 
 @cache
@@ -19,7 +28,9 @@ def recorded():
     with lzma.open(FILE, "rt", encoding="utf-8") as file:
         lines = [json.loads(line) for line in file]
     paragraphs = [Paragraph(**line) for line in lines if "steps" not in line]
-    return [line for line in lines if "steps" in line], {each.id: each for each in paragraphs}
+    return [line for line in lines if "steps" in line], {
+        each.id: each for each in paragraphs
+    }
 
 
 def as_json(value):
@@ -33,7 +44,9 @@ def test_every_system_asks_and_predicts_what_was_recorded(model):
     setups = {setup.dataset.name: setup for setup in setups_of(model)}
     assert {line["dataset"] for line in lines} == {*setups}
     differing = []
-    for (dataset, name), group in groupby(lines, lambda line: (line["dataset"], line["system"])):
+    for (dataset, name), group in groupby(
+        lines, lambda line: (line["dataset"], line["system"])
+    ):
         setup, system = setups[dataset], all_systems()[name]
         build = program_of(setup, system, **setup.settings(system)[0])
         questions = {question.id: question for question in setup.test}
@@ -53,4 +66,6 @@ def test_every_system_asks_and_predicts_what_was_recorded(model):
             except StopIteration as end:
                 if as_json(write_prediction(end.value)) != line["prediction"]:
                     differing.append((dataset, name, line["id"], end.value))
-    assert not differing, f"{len(differing)} of {len(lines)} differ, the first: {differing[0]}"
+    assert not differing, (
+        f"{len(differing)} of {len(lines)} differ, the first: {differing[0]}"
+    )

@@ -1,5 +1,5 @@
-"""Setting up: pyproject.toml, constraints.txt, environment.yml, Makefile and README agree, for each
-Python that the README names.
+"""Setting up: pyproject.toml, constraints.txt, environment.yml, Makefile and README
+agree, for each Python that the README names.
 """
 
 import re
@@ -13,13 +13,21 @@ from packaging.utils import canonicalize_name
 from ircotlib.files import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-OLDEST, NEWEST = map(int, re.search(r"with Python 3\.(\d+) to 3\.(\d+)", README).groups())
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+OLDEST, NEWEST = map(
+    int, re.search(r"with Python 3\.(\d+) to 3\.(\d+)", README).groups()
+)
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
+    "project"
+]
 LINES = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
 PINS = [Requirement(line) for line in LINES if not line.startswith("#")]
 # Debian 12 has 3.11.2, which lacks what some packages need
 PYTHONS = [f"3.{minor}.0" for minor in range(OLDEST, NEWEST + 1)] + ["3.11.2", "3.12.3"]
-SYSTEMS = [("linux", "x86_64", "posix"), ("darwin", "arm64", "posix"), ("win32", "AMD64", "nt")]
+SYSTEMS = [
+    ("linux", "x86_64", "posix"),
+    ("darwin", "arm64", "posix"),
+    ("win32", "AMD64", "nt"),
+]
 
 
 def environment(python: str, system: str, machine: str, kind: str) -> dict[str, str]:
@@ -45,7 +53,9 @@ def needed() -> list[Requirement]:
 
 def test_all_files_mean_every_python_of_the_readme():
     assert PROJECT["requires-python"] == f">=3.{OLDEST},<3.{NEWEST + 1}"
-    [conda, _, pip] = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
+    [conda, _, pip] = yaml.safe_load((ROOT / "environment.yml").read_text())[
+        "dependencies"
+    ]
     assert conda.partition("=")[2] in {python.rpartition(".")[0] for python in PYTHONS}
     assert pip == {"pip": ["--constraint constraints.txt", "--editable .[dev]"]}
     assert f"--python-version 3.{OLDEST} " in LINES[1]

@@ -1,4 +1,6 @@
-"""Sentences: a table made by hand, and the annotators' chains of thought if they are present."""
+"""Sentences: a table made by hand, and the annotators' chains of thought if they are
+present.
+"""
 
 import ast
 import json
@@ -55,7 +57,10 @@ She had E! Style and Hail! Hail! Rock 'n' Roll.| I like Panic!| They sing.| It w
 "Help!" (1965) is a film.| He asked "Who?"| Two years later he left.| It is!| (He was there.)
 He made films for Dream Box LTD. in Asia.| It was so.| " ... And God" is by INC.
 """.strip().splitlines()
-TEXTS += ["Lost Gravity is a coaster|\nQ: Who made it?", "It was made by Mr.|\nIt was not."]
+TEXTS += [
+    "Lost Gravity is a coaster|\nQ: Who made it?",
+    "It was made by Mr.|\nIt was not.",
+]
 TEXTS += ["It is by Mack Rides.|\n\nIt is German"]
 
 
@@ -68,13 +73,17 @@ def test_sentences(marked):
 
 
 def ends_while_written(text, by_word=False):
-    """The ends given for the prefixes of a text, in order, without None and repetitions."""
-    ends = (sentence_end(text[:length], False, by_word) for length in range(len(text) + 1))
+    """The ends given for the prefixes of a text, in order, without None and
+    repetitions.
+    """
+    ends = (
+        sentence_end(text[:length], False, by_word) for length in range(len(text) + 1)
+    )
     return list(dict.fromkeys(end for end in ends if end is not None))
 
 
-# Prefixes of these are judged too early if whole words arrive: an ordinary word's full stop is
-# followed by something without a space, or a full stop is followed by a number.
+# Prefixes of these are judged too early if whole words arrive: an ordinary word's full
+# stop is followed by something without a space, or a full stop is followed by a number.
 EARLY = {
     "Amazon.com was founded in 1994. Node.js was not.": "Amazon.",
     "Wait... what is it? It is a film.": "Wait.",
@@ -92,7 +101,10 @@ UNMARKED = [*(marked.replace("|", "") for marked in TEXTS), *EARLY]
 def test_a_growing_text_never_ends_elsewhere_than_the_finished_one(text):
     assert ends_while_written(text) in ([sentence_end(text, complete=True)], [])
     if text not in EARLY:
-        assert ends_while_written(text, True) in ([sentence_end(text, complete=True)], [])
+        assert ends_while_written(text, True) in (
+            [sentence_end(text, complete=True)],
+            [],
+        )
 
 
 def test_short_growing_texts_never_end_elsewhere_than_the_finished_ones():
@@ -102,12 +114,40 @@ def test_short_growing_texts_never_end_elsewhere_than_the_finished_ones():
 
 
 # Is it company.com, .30, 1989.5, U.S. Theodore, no. 1; will the quotation be closed?
-OPEN = ["Mack Rides is a German company.", "Mack Rides is a German company.com", "He carried the ."]
-OPEN += [".", "It was founded in 1989.", "It was founded in 1989. ", "It has 3.5", "Edward L."]
-OPEN += ["Edward L. Th", "He is in the U.S. The", "He is in the U.S. Army", "Yahoo!", ""]
-OPEN += ["So the answer is: no.", 'He starred in "Gone.', 'It was "We Have an Emergency".']
-ENDED = ["Mack Rides is a German company.| ", "Mack Rides is a German company.| So", "\nRome|\n"]
-ENDED += ["It was founded in 1989.| T", "He is in the U.S.| The ", "So the answer is: no.| S"]
+OPEN = [
+    "Mack Rides is a German company.",
+    "Mack Rides is a German company.com",
+    "He carried the .",
+]
+OPEN += [
+    ".",
+    "It was founded in 1989.",
+    "It was founded in 1989. ",
+    "It has 3.5",
+    "Edward L.",
+]
+OPEN += [
+    "Edward L. Th",
+    "He is in the U.S. The",
+    "He is in the U.S. Army",
+    "Yahoo!",
+    "",
+]
+OPEN += [
+    "So the answer is: no.",
+    'He starred in "Gone.',
+    'It was "We Have an Emergency".',
+]
+ENDED = [
+    "Mack Rides is a German company.| ",
+    "Mack Rides is a German company.| So",
+    "\nRome|\n",
+]
+ENDED += [
+    "It was founded in 1989.| T",
+    "He is in the U.S.| The ",
+    "So the answer is: no.| S",
+]
 ENDED += ['He starred in "Gone."| The']
 
 
@@ -135,7 +175,8 @@ def test_an_end_is_known_as_early_as_can_be():
         ("Rome\n\nQ: Who", ("\nQ:",), 5, 5),
         ("Rome\n\nQ: Who", ("\nQ:", "\n\n"), 4, 4),
         ("Rome\n\nQ: Who", ("Q: Who", ":"), 7, 7),  # ":" is complete first
-        ("Rome\n\nQ: Who", ("me\n", "\n", "ome\n"), 1, 1),  # if two end at once, the longer one
+        # if two end at once, the longer one
+        ("Rome\n\nQ: Who", ("me\n", "\n", "ome\n"), 1, 1),
         ("Rome\n\nQ", ("\nQ:",), None, 7),
         ("Rome. It\nis ", None, None, 12),
         ("", ("x",), None, 0),
@@ -150,18 +191,24 @@ def test_where_a_text_stops(text, stop, known, end):
 @pytest.mark.parametrize("stop", ["word", "\n", (), ("\n", ""), ["\n"]])
 def test_other_stops_are_errors(stop):
     for complete in (True, False):
-        with pytest.raises(ValueError, match="found stop .*'sentence', 'line', 'sentence of"):
+        with pytest.raises(
+            ValueError, match="found stop .*'sentence', 'line', 'sentence of"
+        ):
             stop_end("Rome", stop, complete)
     with pytest.raises(ValueError):
         cut("Rome", stop)
 
 
 def annotated_chains(folder):
-    """The steps that the annotators wrote for each question; one may have two sentences."""
+    """The steps that the annotators wrote for each question; one may have two
+    sentences.
+    """
     step = re.compile(r""""cot_sent":\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""")
     for path in sorted(folder.glob("*.jsonnet")):
         for question in path.read_text(encoding="utf-8").split('"question_id"')[1:]:
-            yield [ast.literal_eval(literal).strip() for literal in step.findall(question)]
+            yield [
+                ast.literal_eval(literal).strip() for literal in step.findall(question)
+            ]
 
 
 def boundaries(parts):
@@ -177,10 +224,16 @@ def boundaries(parts):
 def test_the_annotators_boundaries_are_found(shared):
     chains = list(annotated_chains(shared / "ircot_prompts"))
     assert (len(chains), sum(map(len, chains))) == (49, 178)
-    ends = [(boundaries(steps), boundaries(sentences(" ".join(steps)))) for steps in chains]
+    ends = [
+        (boundaries(steps), boundaries(sentences(" ".join(steps)))) for steps in chains
+    ]
     assert sum(len(wanted & ours) for wanted, ours in ends) == 129  # 97% was asked for
     assert sum(len(wanted) for wanted, _ in ends) == 129
-    [steps] = [steps for steps, (wanted, ours) in zip(chains, ends, strict=True) if ours - wanted]
+    [steps] = [
+        steps
+        for steps, (wanted, ours) in zip(chains, ends, strict=True)
+        if ours - wanted
+    ]
     assert "That is, it has 4 members." in steps[0]  # one step with two sentences
 
 
@@ -193,8 +246,8 @@ def paragraphs_of_wikipedia(shared):
 
 
 def is_two(sentence, end):
-    """Whether a sentence of theirs holds more than one: a line break, a quotation mark that opens
-    the next, or a full stop between an ordinary word and a capital.
+    """Whether a sentence of theirs holds more than one: a line break, a quotation mark
+    that opens the next, or a full stop between an ordinary word and a capital.
     """
     kept, more = sentence[:end], sentence[end:]
     ordinary = re.search(r"\b[a-z]{4,}\.$", kept) and re.match(r" [\"(]?[A-Z]", more)

@@ -12,9 +12,11 @@ from ircotlib.text import answer_from_chain, gives_answer
     ("chain", "answer"),
     [
         ("Mack Rides is German. So the answer is: Germany.", "Germany"),
-        ("So the answer is: The Operation M.D..", "The Operation M.D."),  # one full stop only
+        # one full stop only
+        ("So the answer is: The Operation M.D..", "The Operation M.D."),
         ("So the answer is Germany", "Germany"),  # without colon
-        ("So the answer is: no. So the answer is: yes.", "yes"),  # the last one on a line
+        # the last one on a line
+        ("So the answer is: no. So the answer is: yes.", "yes"),
         ("The answer is: 1.\nSo the answer is: 2.", "2"),  # also across lines
         ("So the answer is: 3.5 million.", "3.5 million"),
         ("So the answer is:  Rome. ", "Rome"),
@@ -31,22 +33,36 @@ def test_answer_from_chain(chain, answer):
 
 ENDS = {  # whether the chain ends in the paper, and in the program
     (True, True): ["So the answer is: Germany.", "Thus, the answer is: 1."],
-    (False, True): ["So the answer is Germany.", "It is not known what the answer is to that."],
-    (True, False): ["So the answer is:", "answer is: Germany."],  # nothing before " answer"
-    (False, False): ["So the answer is", "The Answer is: Germany.", "So the answers is: Rome.", ""],
+    (False, True): [
+        "So the answer is Germany.",
+        "It is not known what the answer is to that.",
+    ],
+    # nothing before " answer"
+    (True, False): ["So the answer is:", "answer is: Germany."],
+    (False, False): [
+        "So the answer is",
+        "The Answer is: Germany.",
+        "So the answers is: Rome.",
+        "",
+    ],
 }
 
 
 @pytest.mark.parametrize("ends", ENDS)
 def test_where_the_chain_ends_in_paper_and_program(ends):
     for sentence in ENDS[ends]:
-        assert (gives_answer(sentence), gives_answer(sentence, released=True)) == ends, sentence
+        assert (
+            gives_answer(sentence),
+            gives_answer(sentence, released=True),
+        ) == ends, sentence
         # as the program writes its pattern
         assert bool(re.match(r".* answer is:? (.*)\.?", sentence)) is ends[1], sentence
 
 
 REASONING = "Thus, they are not in the same country.|Thus Brownist was founded first.|So, it is 4."
-REASONING += "|So the answer is: 53.|That is, it has 4 members.|Therefore they share it."
+REASONING += (
+    "|So the answer is: 53.|That is, it has 4 members.|Therefore they share it."
+)
 REASONING += "|Hence it is older.|First Bull Run had 460 + 387 = 847 casualties."
 REASONING += "|He lived for 1,542.5 - 1,483 = 59.5 years."
 FACTS = "Sony made it.|That is a film.|Thusly named.|The season 1990 - 1991 was long."
@@ -65,8 +81,12 @@ def test_queries_of_the_paper_and_of_the_program():
     thoughts += ["So she served for 53 years."]
     assert texts.last_sentence([], question) == question
     assert texts.last_sentence(thoughts, question) == "So she served for 53 years."
-    assert texts.query_from([], question) == "the age of the ship?"  # the first query too
-    assert texts.query_from((), "Which of these is it, when does it end?") == "of these it, it end?"
+    # the first query too
+    assert texts.query_from([], question) == "the age of the ship?"
+    assert (
+        texts.query_from((), "Which of these is it, when does it end?")
+        == "of these it, it end?"
+    )
     assert texts.query_from(thoughts[:1], question) == "The ship General Hewitt."
     # the previous factual sentence once more
     assert texts.query_from(thoughts, question) == "It was sold in 1864."

@@ -52,7 +52,9 @@ def test_a_strict_checker_accepts_programs_and_finds_what_is_wrong(tmp_path):
     options += ["--no-site-packages"]  # three times as fast
     files = sorted(tmp_path.glob("*.py"))
     command = [sys.executable, "-m", "mypy", *options, *map(str, files)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=False
+    )
     found = [line for line in done.stdout.splitlines() if ": error: " in line]
     expected = 'Missing positional argument "dataset"', 'expected "str"'
     assert ["wrong.py:3: " in line for line in found] == [True, True], found

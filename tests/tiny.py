@@ -24,7 +24,13 @@ def made_up_words(count=300):
     rng, words = random.Random(1), {}
     while len(words) < count:
         word = "".join(rng.choices(SYLLABLES, k=rng.randint(1, 3)))
-        forms = [word, word.capitalize(), *(f"{word}{end}" for end in ".?!,\n"), "Dr.", "U.S."]
+        forms = [
+            word,
+            word.capitalize(),
+            *(f"{word}{end}" for end in ".?!,\n"),
+            "Dr.",
+            "U.S.",
+        ]
         words[rng.choice(forms)] = None
     return list(words)
 
@@ -32,7 +38,9 @@ def made_up_words(count=300):
 def prompts(count=16, longest=25):
     rng = random.Random(3)
     words = [word.strip() for word in made_up_words()]
-    return [" ".join(rng.choices(words, k=rng.randint(1, longest))) for _ in range(count)]
+    return [
+        " ".join(rng.choices(words, k=rng.randint(1, longest))) for _ in range(count)
+    ]
 
 
 def bert_vocabulary() -> list[str]:
@@ -45,7 +53,10 @@ def bert_vocabulary() -> list[str]:
 
 def word_tokenizer():
     special = {"pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
-    words = {word: number for number, word in enumerate([*special.values(), *made_up_words()])}
+    words = {
+        word: number
+        for number, word in enumerate([*special.values(), *made_up_words()])
+    }
     tokenizer = Tokenizer(models.WordLevel(words, unk_token="<unk>"))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     ended = {"single": "$A </s>", "special_tokens": [("</s>", 1)]}
@@ -66,8 +77,18 @@ def byte_tokenizer():
 
 ENDS = {"bos_token_id": 0, "eos_token_id": 0, "tie_word_embeddings": False}
 T5 = {"d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 2, "num_heads": 2}
-T5 |= {"initializer_factor": 4.0, "decoder_start_token_id": 0, "tie_word_embeddings": False}
-GPT2 = {"n_embd": 32, "n_layer": 2, "n_head": 2, "n_positions": LIMIT, "initializer_range": 0.5}
+T5 |= {
+    "initializer_factor": 4.0,
+    "decoder_start_token_id": 0,
+    "tie_word_embeddings": False,
+}
+GPT2 = {
+    "n_embd": 32,
+    "n_layer": 2,
+    "n_head": 2,
+    "n_positions": LIMIT,
+    "initializer_range": 0.5,
+}
 LLAMA = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2}
 LLAMA |= {"num_attention_heads": 4, "num_key_value_heads": 2, "initializer_range": 0.3}
 LLAMA |= {"max_position_embeddings": LIMIT, "bos_token_id": 1, "eos_token_id": [1, 7]}
@@ -96,7 +117,9 @@ def save_each(tmp_path_factory):
 
 
 def save_cross_encoder(folder, scores: int):
-    """Save a small untrained cross-encoder, in the layout that sentence-transformers loads."""
+    """Save a small untrained cross-encoder, in the layout that sentence-transformers
+    loads.
+    """
     words = bert_vocabulary()
     torch.manual_seed(0)
     shape = {"num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
@@ -118,13 +141,17 @@ def small_reader(words: int, seed: int = 0) -> hf.DPRReader:
 def save_reader(folder) -> Path:
     """Save a small untrained DPR reader by save_pretrained."""
     words = bert_vocabulary()
-    hf.DPRReaderTokenizerFast(vocab={w: n for n, w in enumerate(words)}).save_pretrained(folder)
+    hf.DPRReaderTokenizerFast(
+        vocab={w: n for n, w in enumerate(words)}
+    ).save_pretrained(folder)
     small_reader(len(words)).save_pretrained(folder)
     return folder
 
 
 def save_older_reader(folder, older) -> Path:
-    """The same reader laid out as the paper's on the hub, with weights that it does not use."""
+    """The same reader laid out as the paper's on the hub, with weights that it does not
+    use.
+    """
     weights = load_file(folder / "model.safetensors")
     older.mkdir(exist_ok=True)
     (older / "vocab.txt").write_text("\n".join(bert_vocabulary()) + "\n")
@@ -139,10 +166,13 @@ def save_older_reader(folder, older) -> Path:
 
 
 def note_shapes(model):
-    """A list to which each forward pass adds the shape of what it reads, padding included."""
+    """A list to which each forward pass adds the shape of what it reads, padding
+    included.
+    """
     shapes = []
     model.register_forward_pre_hook(
-        lambda module, _, given: shapes.append(given["input_ids"].shape), with_kwargs=True
+        lambda module, _, given: shapes.append(given["input_ids"].shape),
+        with_kwargs=True,
     )
     return shapes
 
@@ -175,7 +205,11 @@ def shortest(local, tokens, stop):
         line = stop in (LINE, SENTENCE_OF_LINE) and "\n" in text
         sentence = stop in (SENTENCE, SENTENCE_OF_LINE)
         sentence = sentence and sentence_end(text, False, by_word) is not None
-        if line or sentence or (isinstance(stop, tuple) and any(mark in text for mark in stop)):
+        if (
+            line
+            or sentence
+            or (isinstance(stop, tuple) and any(mark in text for mark in stop))
+        ):
             return count
     return len(tokens)
 

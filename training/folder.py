@@ -8,16 +8,22 @@ CHECKPOINT = "checkpoint.pt"
 
 def add_out(parser: argparse.ArgumentParser) -> None:
     """Add the option --out."""
-    about = "folder of the model and its checkpoint: new, empty, or of the same training"
+    about = (
+        "folder of the model and its checkpoint: new, empty, or of the same training"
+    )
     parser.add_argument("--out", type=claim, required=True, help=about)
 
 
 def claim(path: str | Path) -> Path:
-    """The folder, unless it has files but no checkpoint, so that no model is overwritten.
-    `Training.restore` checks which training the checkpoint belongs to.
+    """The folder, unless it has files but no checkpoint, so that no model is
+    overwritten. `Training.restore` checks which training the checkpoint belongs to.
     """
     folder = Path(path)
-    if folder.exists() and any(folder.iterdir()) and not (folder / CHECKPOINT).is_file():
+    if (
+        folder.exists()
+        and any(folder.iterdir())
+        and not (folder / CHECKPOINT).is_file()
+    ):
         found = f"{folder}: holds files that are no unfinished training"
         raise argparse.ArgumentTypeError(f"{found}: name a new or an empty folder")
     return folder

@@ -1,6 +1,6 @@
-"""What all trainings share: the loop over the steps, one step of the optimizers, checkpoints, and
-the files that a training ends with. A checkpoint is written every two minutes and when the training
-is stopped; the same command resumes from it.
+"""What all trainings share: the loop over the steps, one step of the optimizers,
+checkpoints, and the files that a training ends with. A checkpoint is written every two
+minutes and when the training is stopped; the same command resumes from it.
 """
 
 import json
@@ -24,8 +24,8 @@ Parts = dict[str, float]  # of a loss, by name
 
 @dataclass
 class Training:
-    """A training in progress: everything that a checkpoint holds. `teacher`: the heads used in
-    training only; `recipe`: the options that decide the result.
+    """A training in progress: everything that a checkpoint holds. `teacher`: the heads
+    used in training only; `recipe`: the options that decide the result.
     """
 
     model: nn.Module
@@ -42,7 +42,9 @@ class Training:
         return [*self.model.parameters(), *self.teacher.parameters()]
 
     def _parts(self) -> dict:
-        optimizers = {type(optimizer).__name__: optimizer for optimizer in self.optimizers}
+        optimizers = {
+            type(optimizer).__name__: optimizer for optimizer in self.optimizers
+        }
         return {"model": self.model, "teacher": self.teacher, **optimizers}
 
     def save(self, path: Path) -> None:
@@ -54,26 +56,42 @@ class Training:
         partial.replace(path)
 
     def restore(self, path: Path) -> None:
-        """Resume from a checkpoint. Raises ValueError if it is damaged or of other options."""
+        """Resume from a checkpoint. Raises ValueError if it is damaged or of other
+        options.
+        """
         try:
             state = torch.load(path, weights_only=True, map_location=self.model.device)
-        except Exception as error:  # a damaged file can make torch raise almost any of them
+        # a damaged file can make torch raise almost any of them
+        except Exception as error:
             reason = str(error).partition("\n")[0]
             remedy = "delete it to start again"
-            raise ValueError(f"{path}: not a valid checkpoint ({reason}); {remedy}") from None
+            raise ValueError(
+                f"{path}: not a valid checkpoint ({reason}); {remedy}"
+            ) from None
         found, expected = state["recipe"], self.recipe
-        if names := [name for name in expected | found if found.get(name) != expected.get(name)]:
-            before, now = (", ".join(f"{n} {r.get(n)}" for n in names) for r in (found, expected))
+        if names := [
+            name for name in expected | found if found.get(name) != expected.get(name)
+        ]:
+            before, now = (
+                ", ".join(f"{n} {r.get(n)}" for n in names) for r in (found, expected)
+            )
             remedy = "give the options that it was begun with, or another --out"
-            raise ValueError(f"{path}: found a training with {before}, expected {now}; {remedy}")
+            raise ValueError(
+                f"{path}: found a training with {before}, expected {now}; {remedy}"
+            )
         for name, part in self._parts().items():
             part.load_state_dict(state[name])
-        self.step, self.seconds, self.curves = state["step"], state["seconds"], state["curves"]
+        self.step, self.seconds, self.curves = (
+            state["step"],
+            state["seconds"],
+            state["curves"],
+        )
 
 
 def make_optimizers(model: nn.Module, teacher: nn.Module, peak: float) -> list:
-    """Muon for the matrices of the model's linear layers (Jordan et al. 2024), with updates of the
-    size of AdamW's, so that both can share a learning rate; AdamW for all other weights.
+    """Muon for the matrices of the model's linear layers (Jordan et al. 2024), with
+    updates of the size of AdamW's, so that both can share a learning rate; AdamW for
+    all other weights.
     """
     embedding = model.get_input_embeddings().weight  # shared with the output layer
     layers = [layer.weight for layer in model.modules() if isinstance(layer, nn.Linear)]
@@ -89,8 +107,12 @@ def adamw(weights: list[nn.Parameter], peak: float) -> torch.optim.AdamW:
     return torch.optim.AdamW(weights, lr=peak, betas=(0.9, 0.98), weight_decay=0.0)
 
 
-def descend(training: Training, losses: dict[str, torch.Tensor], *rates: float) -> Parts:
-    """Take one step down the sum of the losses, with a learning rate for each optimizer."""
+def descend(
+    training: Training, losses: dict[str, torch.Tensor], *rates: float
+) -> Parts:
+    """Take one step down the sum of the losses, with a learning rate for each
+    optimizer.
+    """
     for weight in training.weights:
         weight.grad = None
     sum(losses.values()).backward()
@@ -108,13 +130,13 @@ def run_training(
     measure: Callable[[nn.Module], dict],
     every: int,
 ) -> None:
-    """Take all steps, or those that remain after the checkpoint in `out`, with a progress bar.
-    Iterating over `take_steps(training)` takes one step at a time and yields its losses. After each
-    `every` steps, and after the last one, a row is added to the curves: the mean losses, and what
-    `measure(model)` returns.
+    """Take all steps, or those that remain after the checkpoint in `out`, with a
+    progress bar. Iterating over `take_steps(training)` takes one step at a time and
+    yields its losses. After each `every` steps, and after the last one, a row is added
+    to the curves: the mean losses, and what `measure(model)` returns.
 
-    After Ctrl-C, the current step is finished and the checkpoint is written; then KeyboardInterrupt
-    is raised.
+    After Ctrl-C, the current step is finished and the checkpoint is written; then
+    KeyboardInterrupt is raised.
     """
     out.mkdir(parents=True, exist_ok=True)
     checkpoint = out / CHECKPOINT
@@ -126,13 +148,22 @@ def run_training(
     first, steps, stopped = training.step, training.recipe["steps"], []
     before = signal.signal(signal.SIGINT, lambda *_: stopped.append(True))
     try:
-        for parts in tqdm(take_steps(training), initial=first, total=steps, mininterval=30):
+        for parts in tqdm(
+            take_steps(training), initial=first, total=steps, mininterval=30
+        ):
             for name, loss in parts.items():
                 losses.setdefault(name, []).append(loss)
             training.step, training.seconds = training.step + 1, time.time() - started
             if training.step % every == 0 or training.step == steps:
-                means = {name: round(sum(rows) / len(rows), 4) for name, rows in losses.items()}
-                row = {"step": training.step, "seconds": round(training.seconds), **means}
+                means = {
+                    name: round(sum(rows) / len(rows), 4)
+                    for name, rows in losses.items()
+                }
+                row = {
+                    "step": training.step,
+                    "seconds": round(training.seconds),
+                    **means,
+                }
                 training.curves.append(row | measure(training.model))
                 tqdm.write(json.dumps(training.curves[-1]))
                 losses = {}
@@ -151,16 +182,22 @@ def run_training(
 def write_trained(
     training: Training, tokenizer, out: Path, about: dict, name: str = "training"
 ) -> None:
-    """Write the model in half precision, its tokenizer, the record of its training (its recipe and
-    `about`) to `name`.json, and its curves to `name`.jsonl; delete the checkpoint.
+    """Write the model in half precision, its tokenizer, the record of its training (its
+    recipe and `about`) to `name`.json, and its curves to `name`.jsonl; delete the
+    checkpoint.
     """
     tokenizer.save_pretrained(out)
     training.model.cpu().half().save_pretrained(out)
     record = training.recipe | about
     record |= {"seconds": round(training.seconds), "threads": torch.get_num_threads()}
-    record |= {"parameters": training.model.num_parameters(), "torch": torch.__version__}
+    record |= {
+        "parameters": training.model.num_parameters(),
+        "torch": torch.__version__,
+    }
     (out / f"{name}.json").write_text(json.dumps(record, indent=1) + "\n")
-    (out / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in training.curves))
+    (out / f"{name}.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in training.curves)
+    )
     (out / CHECKPOINT).unlink(missing_ok=True)
 
 

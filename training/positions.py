@@ -1,4 +1,6 @@
-"""Tables of positions [n, columns], from which the losses of supervised attention are computed."""
+"""Tables of positions [n, columns], from which the losses of supervised attention are
+computed.
+"""
 
 from collections.abc import Iterable, Mapping
 
@@ -24,7 +26,8 @@ CAUSAL_TABLES = {
     "written": ("row", "at", "token"),  # a position, and the token to write next
     # a position, and the earlier one to attend to for the token to write next
     "sources": ("row", "at", "source"),
-    # the position from which a fact is known, its subject, and the first token of its value
+    # the position from which a fact is known, its subject, and the first token of its
+    # value
     "stated": ("row", "at", "first", "last", "relation", "value"),
     # the position before a value to write, and its subject
     "decided": ("row", "at", "first", "last", "relation"),
@@ -32,10 +35,12 @@ CAUSAL_TABLES = {
     "inferred": ("row", "at", "first", "last", "relation", "back"),
     # a value and an earlier one
     "compared": ("row", "at", "other", "outcome"),
-    # a position at which the outcome of a comparison is written next, and the later value
+    # a position at which the outcome of a comparison is written next, and the later
+    # value
     "concluded": ("row", "at", "source"),
-    # a position at which a value must be known that is not written: its first and last token, the
-    # position from which a page states it (`at`, if it is known by heart), and `back` as above
+    # a position at which a value must be known that is not written: its first and last
+    # token, the position from which a page states it (`at`, if it is known by heart),
+    # and `back` as above
     "recalled": ("row", "at", "first", "last", "source", "back"),
     # two such positions, or that of a value which the question names
     "weighed": ("row", "at", "other", "outcome"),
@@ -47,14 +52,18 @@ def make_tables(
 ) -> dict[str, torch.Tensor]:
     """The rows of each table as a tensor [n, columns]."""
     return {
-        name: torch.tensor(list(of_table), dtype=torch.long).view(-1, len(columns[name]))
+        name: torch.tensor(list(of_table), dtype=torch.long).view(
+            -1, len(columns[name])
+        )
         for name, of_table in rows.items()
     }
 
 
 def pad(rows: list[list[int]], of: int = 32) -> torch.Tensor:
     """Sequences as a tensor, padded on the right to a multiple of `of`."""
-    input_ids = torch.zeros(len(rows), -(-max(map(len, rows)) // of) * of, dtype=torch.long)
+    input_ids = torch.zeros(
+        len(rows), -(-max(map(len, rows)) // of) * of, dtype=torch.long
+    )
     for row, ids in enumerate(rows):
         input_ids[row, : len(ids)] = torch.tensor(ids)
     return input_ids

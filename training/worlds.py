@@ -1,5 +1,5 @@
-"""The worlds that the T5s and the extractive reader are trained on: their names never occur in
-held-out worlds.
+"""The worlds that the T5s and the extractive reader are trained on: their names never
+occur in held-out worlds.
 """
 
 import random
@@ -12,16 +12,21 @@ STEPS_PER_WORLD = 300
 
 
 def draw_worlds(step: int, seed: int) -> dict[str, World]:
-    """The training world of a step in the form of every data set. The variety of names changes from
-    world to world: the fewer there are, the more easily they are confused.
+    """The training world of a step in the form of every data set. The variety of names
+    changes from world to world: the fewer there are, the more easily they are confused.
     """
     number = step // STEPS_PER_WORLD
     variety = (0.35, 0.6, 1.0)[number % 3]
-    return {dataset: make_training_world(seed, number, dataset, variety) for dataset in DATASETS}
+    return {
+        dataset: make_training_world(seed, number, dataset, variety)
+        for dataset in DATASETS
+    }
 
 
 def make_training_world(seed: int, number: int, dataset: str, variety: float) -> World:
-    """The `number`-th world with training names; with too few names, its variety is raised."""
+    """The `number`-th world with training names; with too few names, its variety is
+    raised.
+    """
     seed = 1_000_000 * (seed + 1) + number
     try:
         return make_world(seed, 600, dataset, held_out=False, variety=variety)

@@ -6,13 +6,20 @@ project = "ircotlib"
 version = release = version_of("ircotlib")
 extensions = ["myst_nb"]
 root_doc = "docs/site/index"
-include_patterns = ["*.md", "docs/**", "notebooks/*.ipynb", "prompts/README.md", "figures/*.md"]
+include_patterns = [
+    "*.md",
+    "docs/**",
+    "notebooks/*.ipynb",
+    "prompts/README.md",
+    "figures/*.md",
+]
 exclude_patterns = ["docs/_build"]
 nb_execution_mode = "off"  # notebooks are kept executed
 nb_ipywidgets_js = {}  # no scripts from elsewhere
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 4
-# headings may skip a level; tables of figures/ have no title; links lead to files and folders, too
+# headings may skip a level; tables of figures/ have no title; links lead to files and
+# folders, too
 suppress_warnings = ["myst.header", "myst.xref_missing", "toc.not_included"]
 suppress_warnings += ["mystnb.unknown_mime_type", "misc.highlighting_failure"]
 html_theme = "furo"

@@ -1,5 +1,6 @@
-"""Conclusions of chains ("Thus, …", "So the answer is …"): each wording with the function that
-decides whether it is true. The claims of FEVER ("Thus, it is …") are not among them.
+"""Conclusions of chains ("Thus, …", "So the answer is …"): each wording with the
+function that decides whether it is true. The claims of FEVER ("Thus, it is …") are not
+among them.
 """
 
 import re
@@ -33,13 +34,15 @@ from ircot_laboratory.world.encyclopedia import MEMBERS
 from ircotlib.text import normalise_answer
 
 RELATION_OF = {event: relation for relation, event in EVENTS.items()}
-AGE_QUESTION = re.compile(rf"How old was .+ when (?P<work>.+) (?P<event>{WORDS['event']})\?")
+AGE_QUESTION = re.compile(
+    rf"How old was .+ when (?P<work>.+) (?P<event>{WORDS['event']})\?"
+)
 
 
 @dataclass(frozen=True)
 class Conclusion:
-    """A conclusion to be judged: the words in the fields of its wording, the question and its gold
-    answers, and the world it is about.
+    """A conclusion to be judged: the words in the fields of its wording, the question
+    and its gold answers, and the world it is about.
     """
 
     words: Mapping[str, str]
@@ -55,12 +58,15 @@ class Conclusion:
         return int(year) if year else None
 
 
-# whether a conclusion is true; None: undecided, for example if it does not belong to the question
+# whether a conclusion is true; None: undecided, for example if it does not belong to
+# the question
 Decide = Callable[[Conclusion], bool | None]
 
 
 def _answers(conclusion: Conclusion) -> bool:
-    return normalise_answer(conclusion.words["answer"]) in map(normalise_answer, conclusion.answers)
+    return normalise_answer(conclusion.words["answer"]) in map(
+        normalise_answer, conclusion.answers
+    )
 
 
 def _is_first_or_last(
@@ -73,12 +79,16 @@ def _is_first_or_last(
     return sorted(zip(years, names, strict=True))[later][1] == conclusion.words["x"]
 
 
-def _compares(conclusion: Conclusion, relation: str, question: re.Pattern) -> bool | None:
+def _compares(
+    conclusion: Conclusion, relation: str, question: re.Pattern
+) -> bool | None:
     """Of the two entities that the question names: which came first or last."""
     if not (match := question.fullmatch(conclusion.question)):
         return None
     names = match["a"], match["b"]
-    return _is_first_or_last(conclusion, names, [conclusion.year(name, relation) for name in names])
+    return _is_first_or_last(
+        conclusion, names, [conclusion.year(name, relation) for name in names]
+    )
 
 
 def _compares_makers(conclusion: Conclusion) -> bool | None:
@@ -100,7 +110,9 @@ def _are_alike(conclusion: Conclusion, relation: str, wanted: bool) -> bool | No
 
 def _born_before(conclusion: Conclusion, wanted: bool) -> bool | None:
     """Whether x was born before the year of an event of b, or was not."""
-    dated = conclusion.year(conclusion.words["b"], RELATION_OF[conclusion.words["event"]])
+    dated = conclusion.year(
+        conclusion.words["b"], RELATION_OF[conclusion.words["event"]]
+    )
     born = conclusion.year(conclusion.words["x"], "birth")
     return None if None in (born, dated) else (born < dated) == wanted
 
@@ -108,13 +120,21 @@ def _born_before(conclusion: Conclusion, wanted: bool) -> bool | None:
 def _of_country(conclusion: Conclusion, relation: str, field: str) -> bool | None:
     """Whether people in the city a use or speak what the field names."""
     country = conclusion.value(conclusion.words["a"], "country")
-    return conclusion.value(country, relation) == conclusion.words[field] if country else None
+    return (
+        conclusion.value(country, relation) == conclusion.words[field]
+        if country
+        else None
+    )
 
 
 def _in_country(conclusion: Conclusion) -> bool | None:
     """Whether x is the country of a city that is related to the subject (COUNTRIES)."""
-    relations = [name for name, slot in COUNTRIES.items() if slot == conclusion.words["slot"]]
-    cities = [conclusion.value(conclusion.words["a"], relation) for relation in relations]
+    relations = [
+        name for name, slot in COUNTRIES.items() if slot == conclusion.words["slot"]
+    ]
+    cities = [
+        conclusion.value(conclusion.words["a"], relation) for relation in relations
+    ]
     countries = [conclusion.value(city, "country") for city in cities if city]
     return conclusion.words["x"] in countries if countries else None
 
@@ -133,7 +153,9 @@ def _is_relative(conclusion: Conclusion) -> bool | None:
 def _is_age(conclusion: Conclusion) -> bool | None:
     """Whether x was n years old in the year of the event that the question names."""
     match = AGE_QUESTION.fullmatch(conclusion.question)
-    year = conclusion.year(match["work"], RELATION_OF[match["event"]]) if match else None
+    year = (
+        conclusion.year(match["work"], RELATION_OF[match["event"]]) if match else None
+    )
     if year is None:
         return None
     born = conclusion.year(conclusion.words["x"], "birth")
@@ -141,8 +163,8 @@ def _is_age(conclusion: Conclusion) -> bool | None:
 
 
 def _are_born_there(conclusion: Conclusion) -> bool | None:
-    """Whether all persons named were born in a place, or this many of the members that the question
-    asks about.
+    """Whether all persons named were born in a place, or this many of the members that
+    the question asks about.
     """
     those, city = conclusion.words["those"], conclusion.words["place"]
     if not (number := re.fullmatch(r"(\d+) of them", those)):
@@ -151,15 +173,21 @@ def _are_born_there(conclusion: Conclusion) -> bool | None:
     if not (match := compile_template(COUNT.question).fullmatch(conclusion.question)):
         return None
     members = [conclusion.value(match["a"], role) for role in MEMBERS]
-    return [conclusion.value(name, "birthplace") for name in members].count(city) == int(number[1])
+    return [conclusion.value(name, "birthplace") for name in members].count(
+        city
+    ) == int(number[1])
 
 
 def _conclusions() -> dict[re.Pattern, Decide]:
     """Each wording of a conclusion with what decides whether it is true."""
     decide: dict[str, Decide] = {ANSWER: _answers, BRIDGE.thought: _compares_makers}
-    for relation, wording in (row for rows in COMPARISONS.values() for row in rows.items()):
+    for relation, wording in (
+        row for rows in COMPARISONS.values() for row in rows.items()
+    ):
         question = compile_template(wording.question)
-        decide[wording.thought] = partial(_compares, relation=relation, question=question)
+        decide[wording.thought] = partial(
+            _compares, relation=relation, question=question
+        )
     for were in ("was", "were"):
         decide[COUNT.thought.replace("{were}", were)] = _are_born_there
     decide |= {
@@ -168,8 +196,11 @@ def _conclusions() -> dict[re.Pattern, Decide]:
         SLOT_THOUGHT: _in_country,
     }
     decide[MEETING_THOUGHT] = partial(_are_alike, relation="school", wanted=True)
-    for verdict, wanted in (("yes", True), ("no", False)):  # StrategyQA's, and HotpotQA's
-        decide[SAME_THOUGHTS[verdict]] = partial(_are_alike, relation="country", wanted=wanted)
+    # StrategyQA's, and HotpotQA's
+    for verdict, wanted in (("yes", True), ("no", False)):
+        decide[SAME_THOUGHTS[verdict]] = partial(
+            _are_alike, relation="country", wanted=wanted
+        )
         for relation, row in SAME.items():
             decide[row[verdict]] = partial(_are_alike, relation=relation, wanted=wanted)
         decide[TIME[verdict]] = partial(_born_before, wanted=wanted)
@@ -178,7 +209,9 @@ def _conclusions() -> dict[re.Pattern, Decide]:
     for row in EXPLANATIONS:  # ELI5's questions that ask why
         if row["conclusion"]:
             relation = row["facts"].split(".")[-1]
-            decide[row["conclusion"]] = partial(_of_country, relation=relation, field="x")
+            decide[row["conclusion"]] = partial(
+                _of_country, relation=relation, field="x"
+            )
     return {compile_template(thought): function for thought, function in decide.items()}
 
 

@@ -1,4 +1,6 @@
-"""Gold chains with one error inserted, to measure the judge: the false sentence is known."""
+"""Gold chains with one error inserted, to measure the judge: the false sentence is
+known.
+"""
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +12,13 @@ from ircot_laboratory.judge.laboratory_facts import judge
 from ircot_laboratory.judge.reading import value_of
 from ircot_laboratory.make import Made
 from ircot_laboratory.questions.questions import DATASETS
-from ircot_laboratory.questions.wording import ANSWER, COUNT, NOBODY, SAME_THOUGHTS, word_thought
+from ircot_laboratory.questions.wording import (
+    ANSWER,
+    COUNT,
+    NOBODY,
+    SAME_THOUGHTS,
+    word_thought,
+)
 from ircot_laboratory.world.encyclopedia import draw_value, names_by_kind
 from ircot_laboratory.world.records import Fact, Riddle, World
 from ircot_laboratory.world.relations import RELATIONS
@@ -20,8 +28,8 @@ AMISS = (-9, -2, -1, 1, 2, 9)  # by how many years a false age is wrong
 
 
 class Checked(NamedTuple):
-    """A sentence of a chain, whether it is true, and the judge's verdict. `way`: how the chain was
-    corrupted; `chain`: its number.
+    """A sentence of a chain, whether it is true, and the judge's verdict. `way`: how
+    the chain was corrupted; `chain`: its number.
     """
 
     way: str
@@ -32,8 +40,8 @@ class Checked(NamedTuple):
 
 
 def check_judge(made: Made, count: int = 100) -> list[Checked]:
-    """The judge's verdict on every sentence of `count` gold chains of a data set, each corrupted in
-    one of the WAYS in turn.
+    """The judge's verdict on every sentence of `count` gold chains of a data set, each
+    corrupted in one of the WAYS in turn.
     """
     rng, (world, riddles) = random.Random("corrupt 0"), made
     checked = []
@@ -48,28 +56,38 @@ def check_judge(made: Made, count: int = 100) -> list[Checked]:
 
 
 def rate_judge(checked: Mapping[str, Sequence[Checked]]) -> pd.DataFrame:
-    """How often the judge is right, in percent, one row per data set: on all sentences, on the
-    false ones, and on whole chains. "unsure" is never right.
+    """How often the judge is right, in percent, one row per data set: on all sentences,
+    on the false ones, and on whole chains. "unsure" is never right.
     """
     rows = []
     for dataset, sentences in checked.items():
         table = pd.DataFrame(sentences)
         truth = table["true"].map({True: "true", False: "false"})
         table["right"] = 100.0 * (table["verdict"] == truth)
-        row = {"dataset": dataset, "chains": table["chain"].nunique(), "sentences": len(table)}
+        row = {
+            "dataset": dataset,
+            "chains": table["chain"].nunique(),
+            "sentences": len(table),
+        }
         row |= {"false": int((~table["true"]).sum()), "right, %": table["right"].mean()}
         row |= {"right of the false, %": table[~table["true"]]["right"].mean()}
-        rows.append(row | {"chains right, %": table.groupby("chain")["right"].min().mean()})
+        rows.append(
+            row | {"chains right, %": table.groupby("chain")["right"].min().mean()}
+        )
     return pd.DataFrame(rows).round(1)
 
 
-def corrupt(riddle: Riddle, world: World, way: str, rng: random.Random) -> tuple[int | None, str]:
-    """Make one sentence of a gold chain false; return its index and its new text (None and "" for
-    the way "nothing").
+def corrupt(
+    riddle: Riddle, world: World, way: str, rng: random.Random
+) -> tuple[int | None, str]:
+    """Make one sentence of a gold chain false; return its index and its new text (None
+    and "" for the way "nothing").
 
     Where a way is not possible, the value of a fact is swapped.
     """
-    facts = [(n, thought.fact) for n, thought in enumerate(riddle.thoughts) if thought.fact]
+    facts = [
+        (n, thought.fact) for n, thought in enumerate(riddle.thoughts) if thought.fact
+    ]
     last = len(riddle.thoughts) - 1
     index, fact = rng.choice(facts)
     if way == "nothing":
@@ -80,10 +98,14 @@ def corrupt(riddle: Riddle, world: World, way: str, rng: random.Random) -> tuple
     if way == "conclusion" and (text := _false_conclusion(riddle, world, rng)):
         return last - 1, text
     made = {"subject": _swap_subject, "relation": _swap_relation}.get(way, _swap_value)
-    return index, made(riddle, world, fact, rng) or _swap_value(riddle, world, fact, rng)
+    return index, made(riddle, world, fact, rng) or _swap_value(
+        riddle, world, fact, rng
+    )
 
 
-def _other_value(world: World, fact: Fact, rng: random.Random, without: Iterable[str]) -> str:
+def _other_value(
+    world: World, fact: Fact, rng: random.Random, without: Iterable[str]
+) -> str:
     by_kind = names_by_kind(world.entities)
     while True:
         value = draw_value(world.relation(*fact), fact.subject, by_kind, rng)
@@ -97,26 +119,40 @@ def _swap_value(riddle: Riddle, world: World, fact: Fact, rng: random.Random) ->
     return word_thought(riddle.dataset, world.relation(*fact), entity, value)
 
 
-def _swap_subject(riddle: Riddle, world: World, fact: Fact, rng: random.Random) -> str | None:
-    """The sentence about another subject of the same kind, for which the fact does not hold."""
+def _swap_subject(
+    riddle: Riddle, world: World, fact: Fact, rng: random.Random
+) -> str | None:
+    """The sentence about another subject of the same kind, for which the fact does not
+    hold.
+    """
     value = world.value(*fact)
     others = [
         entity
         for entity in world.by_kind[world.entities[fact.subject].kind]
-        if entity.name not in (fact.subject, value) and entity.facts.get(fact.relation) != value
+        if entity.name not in (fact.subject, value)
+        and entity.facts.get(fact.relation) != value
     ]
-    return word_thought(riddle.dataset, world.relation(*fact), rng.choice(others), value)
+    return word_thought(
+        riddle.dataset, world.relation(*fact), rng.choice(others), value
+    )
 
 
-def _swap_relation(riddle: Riddle, world: World, fact: Fact, rng: random.Random) -> str | None:
-    """The sentence with another relation to the same kind of value, for which the subject has
-    another value or none.
+def _swap_relation(
+    riddle: Riddle, world: World, fact: Fact, rng: random.Random
+) -> str | None:
+    """The sentence with another relation to the same kind of value, for which the
+    subject has another value or none.
     """
-    entity, value, kind = world.entities[fact.subject], world.value(*fact), world.relation(*fact)
+    entity, value, kind = (
+        world.entities[fact.subject],
+        world.value(*fact),
+        world.relation(*fact),
+    )
     others = [
         other
         for other in RELATIONS[entity.kind]
-        if other.value == kind.value and value_of(entity.name, other.name, world.entities) != value
+        if other.value == kind.value
+        and value_of(entity.name, other.name, world.entities) != value
     ]
     if not others:
         return None
@@ -124,13 +160,17 @@ def _swap_relation(riddle: Riddle, world: World, fact: Fact, rng: random.Random)
 
 
 def _false_conclusion(riddle: Riddle, world: World, rng: random.Random) -> str | None:
-    """The conclusion before the answer, made false; None if the chain has no conclusion."""
+    """The conclusion before the answer, made false; None if the chain has no
+    conclusion.
+    """
     thought = riddle.thoughts[-2]
     if thought.fact or riddle.dataset not in DATASETS:
         return None
     match riddle.kind:
         case "age":
-            return thought.text.replace(riddle.answer, str(int(riddle.answer) + rng.choice(AMISS)))
+            return thought.text.replace(
+                riddle.answer, str(int(riddle.answer) + rng.choice(AMISS))
+            )
         case "count":
             wrong = rng.choice([n for n in range(4) if str(n) != riddle.answer])
             those = NOBODY.format(n=wrong)
@@ -141,5 +181,9 @@ def _false_conclusion(riddle: Riddle, world: World, rng: random.Random) -> str |
     if riddle.answer in SAME_THOUGHTS:
         (a, _), (b, _) = riddle.facts
         return SAME_THOUGHTS["no" if riddle.answer == "yes" else "yes"].format(a=a, b=b)
-    others = [name for name, _ in riddle.facts if name in riddle.text and name != riddle.answer]
+    others = [
+        name
+        for name, _ in riddle.facts
+        if name in riddle.text and name != riddle.answer
+    ]
     return thought.text.replace(riddle.answer, others[0])

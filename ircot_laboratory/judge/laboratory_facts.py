@@ -1,6 +1,7 @@
-"""Judges chains and references about the laboratory, where every fact is known (IRCoT §5, Figure 7;
-SearChain §4.3.4; there people judge), and says why answers are wrong (ours): which fact is missing,
-whether a step asks for it, and whether its page was found. A fact that no page states is false.
+"""Judges chains and references about the laboratory, where every fact is known (IRCoT
+§5, Figure 7; SearChain §4.3.4; there people judge), and says why answers are wrong
+(ours): which fact is missing, whether a step asks for it, and whether its page was
+found. A fact that no page states is false.
 """
 
 import re
@@ -16,48 +17,61 @@ from ircotlib.datasets import Attempt, Evidence
 from ircotlib.text import normalise_answer
 
 
-def judge(sentence: str, question: str, answers: Sequence[str], entities: Entities) -> str:
-    """Whether a sentence of a chain is "true" or "false" in a world; "unsure" if it cannot be read,
-    or says that something is unknown.
+def judge(
+    sentence: str, question: str, answers: Sequence[str], entities: Entities
+) -> str:
+    """Whether a sentence of a chain is "true" or "false" in a world; "unsure" if it
+    cannot be read, or says that something is unknown.
 
-    `question`: needed to judge conclusions. `answers`: the gold answers, for "So the answer is".
+    `question`: needed to judge conclusions. `answers`: the gold answers, for "So the
+    answer is".
     """
     if re.search(r"\bunknown\b", sentence):
         return "unsure"
-    verdicts = [value_of(r.subject, r.relation, entities) == r.value for r in read_facts(sentence)]
+    verdicts = [
+        value_of(r.subject, r.relation, entities) == r.value
+        for r in read_facts(sentence)
+    ]
     for pattern, decide in CONCLUSIONS.items():
         if match := pattern.fullmatch(sentence):
-            verdicts.append(decide(Conclusion(match.groupdict(), question, answers, entities)))
+            verdicts.append(
+                decide(Conclusion(match.groupdict(), question, answers, entities))
+            )
     if all(verdict is None for verdict in verdicts):
         return "unsure"
     return "true" if any(verdicts) else "false"
 
 
 def judge_reference(statement: str, titles: Collection[str], entities: Entities) -> str:
-    """Whether a statement is a fact and one of these pages states it: "true" or "false"; "unsure"
-    if no fact can be read in it.
+    """Whether a statement is a fact and one of these pages states it: "true" or
+    "false"; "unsure" if no fact can be read in it.
     """
     readings = read_facts(statement)
     if not readings:
         return "unsure"
-    facts = [r for r in readings if value_of(r.subject, r.relation, entities) == r.value]
+    facts = [
+        r for r in readings if value_of(r.subject, r.relation, entities) == r.value
+    ]
     return "true" if any(fact.subject in titles for fact in facts) else "false"
 
 
-_facts = lru_cache(maxsize=100_000)(read_facts)  # systems write many of the same sentences
+# systems write many of the same sentences
+_facts = lru_cache(maxsize=100_000)(read_facts)
 
 
 @lru_cache(maxsize=100_000)
 def _normalise(text: str) -> str:
-    return normalise_answer(text.replace("'s ", " "))  # "Ada Moss's father" names Ada Moss
+    # "Ada Moss's father" names Ada Moss
+    return normalise_answer(text.replace("'s ", " "))
 
 
 def weigh(attempt: Attempt, riddle: Riddle, world: World) -> Evidence:
-    """The evidence on why an answer is wrong. One fact decides: the first whose value is not in the
-    text or, if no steps were written, the first whose page was not found.
+    """The evidence on why an answer is wrong. One fact decides: the first whose value
+    is not in the text or, if no steps were written, the first whose page was not found.
 
-    A step that names the fact's subject in words other than the laboratory's counts as asking for
-    it. Facts that the chain need not state are not missing: they are in the main passage (IIRC).
+    A step that names the fact's subject in words other than the laboratory's counts as
+    asking for it. Facts that the chain need not state are not missing: they are in the
+    main passage (IIRC).
     """
     needed = [fact for fact in riddle.facts if fact not in riddle.given]
     missing = [fact for fact in needed if not _has(attempt.text, world.value(*fact))]
@@ -85,8 +99,12 @@ def _is_found(attempt: Attempt, fact: Fact, world: World) -> bool:
 
 
 def _is_asked(lines: Iterable[str], fact: Fact, riddle: Riddle, world: World) -> bool:
-    """Whether one of these lines, other than the question itself, asks for a fact or states it."""
-    return any(_asks(line, fact, riddle, world) for line in lines if line != riddle.text)
+    """Whether one of these lines, other than the question itself, asks for a fact or
+    states it.
+    """
+    return any(
+        _asks(line, fact, riddle, world) for line in lines if line != riddle.text
+    )
 
 
 def _asks(line: str, fact: Fact, riddle: Riddle, world: World) -> bool:
@@ -101,19 +119,23 @@ def _asks(line: str, fact: Fact, riddle: Riddle, world: World) -> bool:
 
 
 def _is_about(line: str, subject: str, relation: Relation) -> bool:
-    """Whether a line asks for a relation of a subject, or states it, in the laboratory's
-    wording.
+    """Whether a line asks for a relation of a subject, or states it, in the
+    laboratory's wording.
     """
     if not _has(line, subject):
         return False
     wordings = (*relation.questions, relation.phrase)
     if any(_has(line, wording.format(x=subject)) for wording in wordings):
         return True
-    return any((r.subject, r.relation) == (subject, relation.name) for r in _facts(line))
+    return any(
+        (r.subject, r.relation) == (subject, relation.name) for r in _facts(line)
+    )
 
 
 def _describe(fact: Fact, riddle: Riddle, world: World) -> str:
-    """The subject of a fact as it is described before its name is known: "the director of X"."""
+    """The subject of a fact as it is described before its name is known: "the director
+    of X".
+    """
     before = next((f for f in riddle.facts if world.value(*f) == fact.subject), None)
     if before is None or before == fact:
         return fact.subject

@@ -1,5 +1,5 @@
-"""Reads sentences about the laboratory as facts, in the wording of any data set's chains and pages,
-and looks facts up.
+"""Reads sentences about the laboratory as facts, in the wording of any data set's
+chains and pages, and looks facts up.
 """
 
 import re
@@ -30,30 +30,42 @@ class Reading(NamedTuple):
 
 
 def read_facts(sentence: str) -> list[Reading]:
-    """The possible readings of a sentence as a fact, in the wording of any data set; sentences
-    whose subject is a pronoun or a noun are not read.
+    """The possible readings of a sentence as a fact, in the wording of any data set;
+    sentences whose subject is a pronoun or a noun are not read.
     """
-    matches = ((name, pattern.fullmatch(sentence)) for name, pattern in _fact_patterns())
-    readings = [Reading(match["s"], name, match["o"]) for name, match in matches if match]
-    return [r for r in readings if r.subject.istitle() and r.subject.split()[0] not in NO_NAMES]
+    matches = (
+        (name, pattern.fullmatch(sentence)) for name, pattern in _fact_patterns()
+    )
+    readings = [
+        Reading(match["s"], name, match["o"]) for name, match in matches if match
+    ]
+    return [
+        r
+        for r in readings
+        if r.subject.istitle() and r.subject.split()[0] not in NO_NAMES
+    ]
 
 
 @cache
 def _fact_patterns() -> tuple[tuple[str, re.Pattern], ...]:
     """Each relation's name with a pattern of one of its wordings; each pattern once."""
     patterns = {}
-    for relation in (relation for relations in RELATIONS.values() for relation in relations):
+    for relation in (
+        relation for relations in RELATIONS.values() for relation in relations
+    ):
         phrase = relation.phrase.replace("{x}", "{s}")
         stated = f"{phrase[0].upper()}{phrase[1:]} is {{o}}."
         for wording in (relation.thought, stated, *relation.wordings):
-            pattern = compile_template(wording.replace("{P}", "{s}'s").replace("{S}", "{s}"))
+            pattern = compile_template(
+                wording.replace("{P}", "{s}'s").replace("{S}", "{s}")
+            )
             patterns[relation.name, pattern.pattern] = relation.name, pattern
     return tuple(patterns.values())
 
 
 def compile_template(template: str) -> re.Pattern:
-    """A pattern that matches a template with any words in its fields; a field that occurs twice
-    must hold the same words.
+    """A pattern that matches a template with any words in its fields; a field that
+    occurs twice must hold the same words.
     """
     seen, pattern = set(), ""
     for position, part in enumerate(re.split(r"\{(\w+)\}", template)):
@@ -68,10 +80,13 @@ def compile_template(template: str) -> re.Pattern:
 
 
 def value_of(subject: str | None, relation: str, entities: Entities) -> str | None:
-    """The value of a relation, None if there is none; marriages hold in both directions, although
-    only one page of a couple states them.
+    """The value of a relation, None if there is none; marriages hold in both
+    directions, although only one page of a couple states them.
     """
     value = entities[subject].facts.get(relation) if subject in entities else None
     if value is None and relation == "spouse" and subject:
-        return next((e.name for e in entities.values() if e.facts.get(relation) == subject), None)
+        return next(
+            (e.name for e in entities.values() if e.facts.get(relation) == subject),
+            None,
+        )
     return value

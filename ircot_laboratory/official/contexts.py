@@ -1,5 +1,5 @@
-"""The files of HotpotQA, 2WikiMultihopQA and MuSiQue, as far as they are read: the questions, and
-the downloads from which the papers' corpora are made (IRCoT App. A).
+"""The files of HotpotQA, 2WikiMultihopQA and MuSiQue, as far as they are read: the
+questions, and the downloads from which the papers' corpora are made (IRCoT App. A).
 """
 
 import io
@@ -27,7 +27,8 @@ DEV = {
     "2wikimultihopqa": "dev.json",
     "musique": "musique_ans_v1.0_dev.jsonl",
 }
-SHARD, SHARDS = 20, 100  # abstracts in a file, in the official archive about 340; files in a folder
+# abstracts in a file, in the official archive about 340; files in a folder
+SHARD, SHARDS = 20, 100
 UNTOLD = {"answer": "", "supporting_facts": [], "evidences": [], "answer_id": None}
 SENTENCE = re.compile(r"[^.]+\.")  # with the space before it; no name has a full stop
 PROPERTIES = {  # Wikidata's names for relations, where they differ
@@ -41,14 +42,16 @@ PROPERTIES = {  # Wikidata's names for relations, where they differ
 
 
 def aliases(world: World, answer: str) -> tuple[str, ...]:
-    """Other correct forms of an answer: a person's initial and last name if no other person has the
-    same, "University of X", "Y River", …
+    """Other correct forms of an answer: a person's initial and last name if no other
+    person has the same, "University of X", "Y River", …
 
-    There are none for years, numbers, yes and no. No alias is the name or an alias of anything else
-    in the world.
+    There are none for years, numbers, yes and no. No alias is the name or an alias of
+    anything else in the world.
     """
     lists = (kind for kind, names in LISTS.items() if answer in names)
-    kind = world.entities[answer].kind if answer in world.entities else next(lists, None)
+    kind = (
+        world.entities[answer].kind if answer in world.entities else next(lists, None)
+    )
     match kind:
         case "person":
             short = shorten(answer)
@@ -68,7 +71,9 @@ def aliases(world: World, answer: str) -> tuple[str, ...]:
 
 
 def find_sentence(passage: Passage, relation: str) -> tuple[int, re.Match]:
-    """The number, from 0, of the sentence that states a fact, and its match in the paragraph."""
+    """The number, from 0, of the sentence that states a fact, and its match in the
+    paragraph.
+    """
     span = passage.span(relation)
     return next(
         (number, match)
@@ -77,9 +82,11 @@ def find_sentence(passage: Passage, relation: str) -> tuple[int, re.Match]:
     )
 
 
-def hotpotqa_record(world: World, riddle: Riddle, context: Sequence[Passage], seed: int) -> dict:
-    """A question in the format of HotpotQA's files (Yang et al. 2018, distractor setting);
-    sentences after the first begin with a space.
+def hotpotqa_record(
+    world: World, riddle: Riddle, context: Sequence[Passage], seed: int
+) -> dict:
+    """A question in the format of HotpotQA's files (Yang et al. 2018, distractor
+    setting); sentences after the first begin with a space.
     """
     supporting = [
         [fact.subject, find_sentence(world.passage(*fact), fact.relation)[0]]
@@ -90,20 +97,30 @@ def hotpotqa_record(world: World, riddle: Riddle, context: Sequence[Passage], se
         "answer": riddle.answer,
         "question": riddle.text,
         "supporting_facts": supporting,
-        "context": [[passage.title, SENTENCE.findall(passage.text)] for passage in context],
+        "context": [
+            [passage.title, SENTENCE.findall(passage.text)] for passage in context
+        ],
         "type": riddle.kind,
     }
 
 
 def twowiki_record(
-    world: World, riddle: Riddle, context: Sequence[Passage], seed: int, ids: dict[str, str]
+    world: World,
+    riddle: Riddle,
+    context: Sequence[Passage],
+    seed: int,
+    ids: dict[str, str],
 ) -> dict:
-    """A question in the format of 2WikiMultihopQA's files (Ho et al. 2020); years have no ids."""
+    """A question in the format of 2WikiMultihopQA's files (Ho et al. 2020); years have
+    no ids.
+    """
     evidences = [
         [fact.subject, PROPERTIES.get(fact.relation, fact.relation), world.value(*fact)]
         for fact in riddle.facts
     ]
-    context = [[p.title, [s.strip() for s in SENTENCE.findall(p.text)]] for p in context]
+    context = [
+        [p.title, [s.strip() for s in SENTENCE.findall(p.text)]] for p in context
+    ]
     return hotpotqa_record(world, riddle, (), seed) | {
         "_id": digest(f"2wikimultihopqa {seed} {riddle.text}", 32),
         "context": context,
@@ -113,7 +130,9 @@ def twowiki_record(
 
 
 def number_entities(world: World) -> dict[str, str]:
-    """An id in Wikidata's form for every entity and every name of a list, such as currencies."""
+    """An id in Wikidata's form for every entity and every name of a list, such as
+    currencies.
+    """
     names = [*world.entities, *(name for names in LISTS.values() for name in names)]
     return {name: f"Q{number}" for number, name in enumerate(names, start=1)}
 
@@ -125,24 +144,34 @@ def alias_rows(world: World) -> Iterator[dict]:
 
 
 def number_facts(world: World) -> dict[Fact, int]:
-    """A number for every fact of the world: MuSiQue's id of the single-hop question about it."""
+    """A number for every fact of the world: MuSiQue's id of the single-hop question
+    about it.
+    """
     named = world.entities.items()
-    facts = (Fact(name, relation) for name, entity in named for relation in entity.facts)
+    facts = (
+        Fact(name, relation) for name, entity in named for relation in entity.facts
+    )
     return {fact: number for number, fact in enumerate(facts, start=1)}
 
 
 def musique_record(
     world: World, riddle: Riddle, context: Sequence[Passage], numbers: dict[Fact, int]
 ) -> dict:
-    """A question in the format of MuSiQue's files (Trivedi et al. 2022); #1 in a decomposition
-    stands for the answer of its first question.
+    """A question in the format of MuSiQue's files (Trivedi et al. 2022); #1 in a
+    decomposition stands for the answer of its first question.
     """
     gold, paragraphs, steps = gold_passages(world, riddle), [], []
     for number, passage in enumerate(context):
-        paragraph = {"idx": number, "title": passage.title, "paragraph_text": passage.text}
+        paragraph = {
+            "idx": number,
+            "title": passage.title,
+            "paragraph_text": passage.text,
+        }
         paragraphs.append(paragraph | {"is_supporting": passage in gold})
     for n, fact in enumerate(riddle.facts):
-        question = world.relation(*fact).questions[1].format(x=f"#{n}" if n else fact.subject)
+        question = (
+            world.relation(*fact).questions[1].format(x=f"#{n}" if n else fact.subject)
+        )
         place = context.index(world.passage(*fact))
         step = {"question": question, "answer": world.value(*fact)}
         steps.append(step | {"paragraph_support_idx": place})
@@ -176,8 +205,9 @@ def context_records(
 def other_splits(
     world: World, riddles: Sequence[Riddle], dataset: str, seed: int
 ) -> dict[str, list[dict]]:
-    """The records of 2WikiMultihopQA's or MuSiQue's other files, by the file's name; `riddles`: the
-    development questions, of which the other splits have none. Test sets have no answers.
+    """The records of 2WikiMultihopQA's or MuSiQue's other files, by the file's name;
+    `riddles`: the development questions, of which the other splits have none. Test sets
+    have no answers.
     """
     splits = {"dev": context_records(world, riddles, dataset, seed)}
     asked = {riddle.meaning for riddle in riddles}
@@ -203,7 +233,11 @@ def _unanswerable(record: dict) -> dict:
     """A question of MuSiQue's full variant, whose last paragraph is not in its context."""
     last = record["question_decomposition"][-1]["paragraph_support_idx"]
     kept = [paragraph for paragraph in record["paragraphs"] if paragraph["idx"] != last]
-    return record | {"paragraphs": kept, "question_decomposition": [], "answerable": False}
+    return record | {
+        "paragraphs": kept,
+        "question_decomposition": [],
+        "answerable": False,
+    }
 
 
 def _hide(record: dict) -> dict:
@@ -216,8 +250,8 @@ def _hide(record: dict) -> dict:
 def write_downloads(
     folder: Path, world: World, riddles: Sequence[Riddle], dataset: str, seed: int
 ) -> None:
-    """Write the files, besides the development questions, from which a data set's corpus of the
-    papers is made; those of the others are there already.
+    """Write the files, besides the development questions, from which a data set's
+    corpus of the papers is made; those of the others are there already.
     """
     if dataset == "hotpotqa":
         write_abstracts(folder / ARCHIVE, world)
@@ -227,12 +261,15 @@ def write_downloads(
 
 
 def write_abstracts(archive: Path, world: World) -> None:
-    """Write HotpotQA's archive of all pages: bz2 files of JSON lines, 100 in a folder, unordered
-    (https://hotpotqa.github.io/wiki-readme.html), the same bytes on every machine.
+    """Write HotpotQA's archive of all pages: bz2 files of JSON lines, 100 in a folder,
+    unordered (https://hotpotqa.github.io/wiki-readme.html), the same bytes on every
+    machine.
     """
     lines, shards = [], {}
     for title, [passage] in world.pages.items():
-        lines.append(f"{json.dumps({'title': title, 'text': SENTENCE.findall(passage.text)})}\n")
+        lines.append(
+            f"{json.dumps({'title': title, 'text': SENTENCE.findall(passage.text)})}\n"
+        )
     for number, first in enumerate(range(0, len(lines), SHARD)):
         letters = chr(65 + number // (26 * SHARDS)) + chr(65 + number // SHARDS % 26)
         name = f"{FOLDER}/{letters}/wiki_{number % SHARDS:02}.bz2"
@@ -250,11 +287,20 @@ def write_records(path: Path, records: list[dict]) -> None:
 
 
 def write_json(path: Path, content: dict | list) -> None:
-    """Write JSON with one record per line, so that the file is easy to read and to compare."""
+    """Write JSON with one record per line, so that the file is easy to read and to
+    compare.
+    """
     opening, closing = "{}" if isinstance(content, dict) else "[]"
-    rows = content.items() if isinstance(content, dict) else ((None, record) for record in content)
+    rows = (
+        content.items()
+        if isinstance(content, dict)
+        else ((None, record) for record in content)
+    )
     lines = (
-        f"{json.dumps(key)}: " * (key is not None) + json.dumps(value, ensure_ascii=False)
+        f"{json.dumps(key)}: " * (key is not None)
+        + json.dumps(value, ensure_ascii=False)
         for key, value in rows
     )
-    path.write_text(f"{opening}\n" + ",\n".join(lines) + f"\n{closing}\n", encoding="utf-8")
+    path.write_text(
+        f"{opening}\n" + ",\n".join(lines) + f"\n{closing}\n", encoding="utf-8"
+    )

@@ -25,19 +25,24 @@ def _question(world: World, riddle: Riddle, id: str) -> dict:
     if riddle.kind in UNITS:
         answer = {"type": "value", "answer_value": riddle.answer}
         answer["answer_unit"] = UNITS[riddle.kind]
-    context = [_sentence(world, fact, world.passage(*riddle.main)) for fact in riddle.facts]
+    context = [
+        _sentence(world, fact, world.passage(*riddle.main)) for fact in riddle.facts
+    ]
     return {"qid": id, "question": riddle.text, "answer": answer, "context": context}
 
 
 def _sentence(world: World, fact: Fact, main: Passage) -> dict:
     passage = world.passage(*fact)
     name = "main" if passage == main else passage.title.lower()
-    return {"text": find_sentence(passage, fact.relation)[1][0].strip(), "passage": name}
+    return {
+        "text": find_sentence(passage, fact.relation)[1][0].strip(),
+        "passage": name,
+    }
 
 
 def iirc_articles(world: World) -> dict[str, str]:
-    """IIRC's context_articles.json: every page by its title in lower case, one paragraph per line,
-    with links to the pages it mentions.
+    """IIRC's context_articles.json: every page by its title in lower case, one
+    paragraph per line, with links to the pages it mentions.
     """
     return {
         title.lower(): "\n".join(_with_links(world, passage) for passage in page)

@@ -1,5 +1,5 @@
-"""The files of StrategyQA and of KILT, with its tasks zsRE, T-REx, FEVER and ELI5 and the knowledge
-source that they share, as far as they are read.
+"""The files of StrategyQA and of KILT, with its tasks zsRE, T-REx, FEVER and ELI5 and
+the knowledge source that they share, as far as they are read.
 """
 
 from collections.abc import Iterator
@@ -11,8 +11,8 @@ from ircotlib.datasets import digest
 
 
 def strategyqa_record(world: World, riddle: Riddle, seed: int) -> dict:
-    """A question in the format of StrategyQA's file (Geva et al. 2021), with the evidence of one
-    annotator.
+    """A question in the format of StrategyQA's file (Geva et al. 2021), with the
+    evidence of one annotator.
     """
     steps = work_out(world, riddle).steps
     needed = [[[_name(world.passage(*step.fact).title)]] for step in steps]
@@ -38,8 +38,8 @@ def _name(title: str) -> str:
 
 
 def kilt_record(world: World, riddle: Riddle, seed: int) -> dict:
-    """A question in the format of KILT's files (Petroni et al. 2021): an output for each form of
-    the answer.
+    """A question in the format of KILT's files (Petroni et al. 2021): an output for
+    each form of the answer.
     """
     answers = [riddle.answer, *aliases(world, riddle.answer)]
     return {

@@ -1,3 +1,3 @@
-"""Questions about the encyclopedia, worded as in nine data sets, with gold chains and worked
-examples.
+"""Questions about the encyclopedia, worded as in nine data sets, with gold chains and
+worked examples.
 """

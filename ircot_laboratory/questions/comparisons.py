@@ -1,5 +1,5 @@
-"""Questions that compare facts: which of two is earlier, whether they are the same, how many years
-lie between them, or how many persons they hold for.
+"""Questions that compare facts: which of two is earlier, whether they are the same, how
+many years lie between them, or how many persons they hold for.
 """
 
 from ircot_laboratory.questions.draw import Draw
@@ -20,17 +20,22 @@ from ircot_laboratory.world.encyclopedia import MEMBERS
 from ircot_laboratory.world.records import Fact, Riddle
 from ircot_laboratory.world.relations import MAKERS, RELATIONS
 
-NUMBERS = {0: 2, 1: 3, 2: 4, 3: 6}  # number of members in the answer: weight in the draw
+# number of members in the answer: weight in the draw
+NUMBERS = {0: 2, 1: 3, 2: 4, 3: 6}
 
 
 def draw_comparison(draw: Draw) -> Riddle | None:
-    """Which of two entities has the earlier or later year; in a quarter of the draws for HotpotQA,
-    whether two cities are in the same country.
+    """Which of two entities has the earlier or later year; in a quarter of the draws
+    for HotpotQA, whether two cities are in the same country.
     """
     if draw.dataset == "hotpotqa" and draw.rng.random() < 0.25:
         return _draw_same_country(draw)
     name = draw.rng.choice(sorted(COMPARISONS[draw.dataset]))
-    kinds = [kind for kind, relations in RELATIONS.items() if name in [r.name for r in relations]]
+    kinds = [
+        kind
+        for kind, relations in RELATIONS.items()
+        if name in [r.name for r in relations]
+    ]
     a = draw.start(kinds)
     b = draw.start((draw.world.entities[a].kind,))
     facts = [Fact(a, name), Fact(b, name)]
@@ -67,7 +72,9 @@ def _draw_same_country(draw: Draw) -> Riddle | None:
     b = draw.rng.choice(others)
     facts = [Fact(a, "country"), Fact(b, "country")]
     thus = SAME_THOUGHTS[answer].format(a=a, b=b)
-    return draw.riddle(SAME_QUESTION.format(a=a, b=b), answer, facts, thus, compared=(0, 1))
+    return draw.riddle(
+        SAME_QUESTION.format(a=a, b=b), answer, facts, thus, compared=(0, 1)
+    )
 
 
 def draw_bridge_comparison(draw: Draw) -> Riddle | None:
@@ -84,7 +91,8 @@ def draw_bridge_comparison(draw: Draw) -> Riddle | None:
     when = draw.rng.choice(WHEN[draw.dataset])
     answer = (a, b)[births.index(_choose(draw, births, when))]
     text, thus = (
-        part.format(noun=draw.noun(a), role=role, when=when, a=a, b=b, x=answer) for part in BRIDGE
+        part.format(noun=draw.noun(a), role=role, when=when, a=a, b=b, x=answer)
+        for part in BRIDGE
     )
     facts = [made[0], births[0], made[1], births[1]]
     return draw.riddle(text, answer, facts, thus, compared=(1, 3))
@@ -109,8 +117,8 @@ def draw_age(draw: Draw) -> Riddle | None:
 
 
 def draw_count(draw: Draw) -> Riddle | None:
-    """How many members of a band were born in a city; the draw favours the higher numbers, which
-    are rarer.
+    """How many members of a band were born in a city; the draw favours the higher
+    numbers, which are rarer.
     """
     a = draw.start(("band",))
     facts = draw.facts(a)
@@ -127,9 +135,14 @@ def draw_count(draw: Draw) -> Riddle | None:
     if not possible:
         return None
     city = draw.rng.choice(possible)
-    born = [member for (member, _), at in zip(births, cities, strict=True) if at == city]
+    born = [
+        member for (member, _), at in zip(births, cities, strict=True) if at == city
+    ]
     n = str(len(born))
-    those, were = list_names(born) or NOBODY.format(n=n), "was" if len(born) == 1 else "were"
+    those, were = (
+        list_names(born) or NOBODY.format(n=n),
+        "was" if len(born) == 1 else "were",
+    )
     text = COUNT.question.format(a=a, place=city)
     thus = COUNT.thought.format(those=those, were=were, place=city)
     more = {"compared": tuple(range(len(births))), "sought": city}

@@ -1,5 +1,5 @@
-"""The context of a question of the laboratory: gold paragraphs and distractors that resemble them;
-and how well a retriever finds the gold paragraphs.
+"""The context of a question of the laboratory: gold paragraphs and distractors that
+resemble them; and how well a retriever finds the gold paragraphs.
 """
 
 import random
@@ -10,16 +10,17 @@ from typing import NamedTuple
 from ircot_laboratory.world.records import Passage, Riddle, World
 from ircotlib.data import Question
 
-# the share of distractors from pages that a gold paragraph mentions; the titles of the others share
-# a word with those of gold paragraphs or of such pages
+# the share of distractors from pages that a gold paragraph mentions; the titles of the
+# others share a word with those of gold paragraphs or of such pages
 MENTIONED = 1 / 3
-# of more titles with a word than ALIKE, and of more than ANY in all, a share of that is looked at
+# of more titles with a word than ALIKE, and of more than ANY in all, a share of that is
+# looked at
 ALIKE, ANY, SHARE = 100, 3000, 0.2  # ours: worlds of up to 2,560 pages have fewer
 
 
 def gold_passages(world: World, riddle: Riddle) -> list[Passage]:
-    """The paragraphs that state the facts of a question, in order, each once; for IIRC, the main
-    passage comes first.
+    """The paragraphs that state the facts of a question, in order, each once; for IIRC,
+    the main passage comes first.
     """
     return list(dict.fromkeys(world.passage(*fact) for fact in riddle.facts))
 
@@ -27,11 +28,11 @@ def gold_passages(world: World, riddle: Riddle) -> list[Passage]:
 def draw_contexts(
     world: World, riddles: Iterable[Riddle], count: int, rng: random.Random
 ) -> list[list[Passage]]:
-    """Draw `count` paragraphs for each question, in random order: the gold ones and distractors,
-    all of which, except for one, resemble the gold ones.
+    """Draw `count` paragraphs for each question, in random order: the gold ones and
+    distractors, all of which, except for one, resemble the gold ones.
 
-    Among suitable distractors, those in the fewest contexts so far are preferred, so that the
-    contexts together cover the encyclopedia.
+    Among suitable distractors, those in the fewest contexts so far are preferred, so
+    that the contexts together cover the encyclopedia.
     """
     contexts, titles = [], sorted(world.pages)
     used = dict.fromkeys(titles, 0)
@@ -53,18 +54,29 @@ def _draw_distractors(
     used: dict[str, int],
     rng: random.Random,
 ) -> list[str]:
-    """The titles of the distractors; `titles`: all, in alphabetical order; `used`: how often each
-    was used.
+    """The titles of the distractors; `titles`: all, in alphabetical order; `used`: how
+    often each was used.
     """
     own = dict.fromkeys(passage.title for passage in gold)
-    values = [passage.text[span.start : span.end] for passage in gold for span in passage.spans]
+    values = [
+        passage.text[span.start : span.end]
+        for passage in gold
+        for span in passage.spans
+    ]
     mentioned = [
-        value for value in dict.fromkeys(values) if value in world.pages and value not in own
+        value
+        for value in dict.fromkeys(values)
+        if value in world.pages and value not in own
     ]
     drawn = rng.sample(mentioned, min(round(MENTIONED * count), len(mentioned)))
     words = dict.fromkeys(word for name in (*own, *mentioned) for word in name.split())
-    alike = {title for word in words for title in _some(world.by_word[word], ALIKE, rng)}
-    for candidates, up_to in ((sorted(alike), count - 1), (_some(titles, ANY, rng), count)):
+    alike = {
+        title for word in words for title in _some(world.by_word[word], ALIKE, rng)
+    }
+    for candidates, up_to in (
+        (sorted(alike), count - 1),
+        (_some(titles, ANY, rng), count),
+    ):
         taken = {*own, *drawn}
         left = [title for title in candidates if title not in taken]
         rng.shuffle(left)
@@ -79,9 +91,10 @@ def _some(titles: list[str], most: int, rng: random.Random) -> list[str]:
 class Rank(NamedTuple):
     """The ranks of a gold paragraph in a retriever's results, from 1.
 
-    `by_question`: with the question as the query. `by_thought`: with the sentence of the gold chain
-    that first names the paragraph's title, before the chain uses the paragraph; None if there is no
-    such sentence, because the question (or IIRC's main passage) names the title.
+    `by_question`: with the question as the query. `by_thought`: with the sentence of
+    the gold chain that first names the paragraph's title, before the chain uses the
+    paragraph; None if there is no such sentence, because the question (or IIRC's main
+    passage) names the title.
     """
 
     by_question: int
@@ -91,11 +104,13 @@ class Rank(NamedTuple):
 def ranks_of_gold(
     questions: Iterable[Question], riddles: Iterable[Riddle], retriever
 ) -> list[Rank]:
-    """The ranks of gold paragraphs, except those about the entity that a question starts from: they
-    show why retrieval should be repeated with each thought (IRCoT §3).
+    """The ranks of gold paragraphs, except those about the entity that a question
+    starts from: they show why retrieval should be repeated with each thought (IRCoT
+    §3).
 
-    Ranks are over the whole corpus. `questions`: some or all of the questions made from the
-    riddles. `retriever`: has a `corpus` and `search`, as the backends of ircotlib.retrieval do.
+    Ranks are over the whole corpus. `questions`: some or all of the questions made from
+    the riddles. `retriever`: has a `corpus` and `search`, as the backends of
+    ircotlib.retrieval do.
     """
     by_text, ranks = {riddle.text: riddle for riddle in riddles}, []
     for question in questions:
@@ -110,7 +125,9 @@ def ranks_of_gold(
 
 
 def _rank(query: str, id: str, retriever) -> int:
-    """The rank of a paragraph for a query, from 1; the size of the corpus if it is not found."""
+    """The rank of a paragraph for a query, from 1; the size of the corpus if it is not
+    found.
+    """
     k, size = 0, len(retriever.corpus)
     while k < size:
         k = min(size, max(15, 8 * k))
@@ -123,8 +140,8 @@ def _rank(query: str, id: str, retriever) -> int:
 
 
 def _naming_thought(riddle: Riddle, title: str) -> str | None:
-    """The first thought that names a title; None if that thought is about the title itself, because
-    then the question names it.
+    """The first thought that names a title; None if that thought is about the title
+    itself, because then the question names it.
     """
     for thought in riddle.thoughts:
         if thought.fact and thought.fact.subject.lower() == title.lower():

@@ -1,5 +1,5 @@
-"""Demonstrations about an encyclopedia, written as prompt files in the format and with the file
-names of IRCoT's authors (prompts/README.md).
+"""Demonstrations about an encyclopedia, written as prompt files in the format and with
+the file names of IRCoT's authors (prompts/README.md).
 """
 
 import json
@@ -21,7 +21,9 @@ DEMONSTRATIONS, SETS, SET_SIZE = 20, 3, 15  # IRCoT §4.1
 
 
 class Demonstrated(NamedTuple):
-    """A question to be shown as a demonstration, and the paragraphs that may be shown with it."""
+    """A question to be shown as a demonstration, and the paragraphs that may be shown
+    with it.
+    """
 
     id: str
     riddle: Riddle
@@ -31,12 +33,15 @@ class Demonstrated(NamedTuple):
 def draw_demonstrations(
     world: World, riddles: Sequence[Riddle], dataset: str, seed: int
 ) -> list[Riddle]:
-    """Draw 20 questions, the kinds in turn, none of which has the same facts and the same answer as
-    one of `riddles`, in any wording.
+    """Draw 20 questions, the kinds in turn, none of which has the same facts and the
+    same answer as one of `riddles`, in any wording.
 
     Raises ValueError if the world does not have so many.
     """
-    rng, kinds = random.Random(f"demonstrations {dataset} {seed}"), list(DATASETS[dataset])
+    rng, kinds = (
+        random.Random(f"demonstrations {dataset} {seed}"),
+        list(DATASETS[dataset]),
+    )
     taken, drawn = {riddle.meaning for riddle in riddles}, []
     for _ in range(TRIES):
         riddle = draw_riddle(world, rng, dataset, kinds[len(drawn) % len(kinds)])
@@ -52,15 +57,18 @@ def draw_demonstrations(
 def write_demonstrations(
     folder: Path, world: World, riddles: Sequence[Riddle], dataset: str, seed: int
 ) -> tuple[list[Path], list[list[str]]]:
-    """Write the prompt files of one data set; return their paths, and the ids of the three fixed
-    sets.
+    """Write the prompt files of one data set; return their paths, and the ids of the
+    three fixed sets.
 
-    There are files for Flan-T5 and for GPT3, with chains of thought and with direct answers, with 1
-    to 3 distractors and without paragraphs. For IIRC, whose main passage is always shown, there are
-    also files that ask for the titles of the other pages needed (IRCoT App. B).
+    There are files for Flan-T5 and for GPT3, with chains of thought and with direct
+    answers, with 1 to 3 distractors and without paragraphs. For IIRC, whose main
+    passage is always shown, there are also files that ask for the titles of the other
+    pages needed (IRCoT App. B).
     """
     drawn = draw_demonstrations(world, riddles, dataset, seed)
-    contexts = draw_contexts(world, drawn, 10, random.Random(f"distractors {dataset} {seed}"))
+    contexts = draw_contexts(
+        world, drawn, 10, random.Random(f"distractors {dataset} {seed}")
+    )
     ids = [f"{dataset}-{seed}-{number:02d}" for number in range(1, len(drawn) + 1)]
     shots = [Demonstrated(*shot) for shot in zip(ids, drawn, contexts, strict=True)]
     folder.mkdir(parents=True, exist_ok=True)
@@ -72,8 +80,8 @@ def write_demonstrations(
 
 
 def draw_sets(ids: dict[str, Riddle], dataset: str, seed: int) -> list[list[str]]:
-    """Draw three sets of 15 ids, the kinds in turn, so that all kinds are shown even if some
-    demonstrations are dropped to fit the context window.
+    """Draw three sets of 15 ids, the kinds in turn, so that all kinds are shown even if
+    some demonstrations are dropped to fit the context window.
     """
     rng, sets = random.Random(f"sets {dataset} {seed}"), []
     for _ in range(SETS):
@@ -96,25 +104,42 @@ def _write_prompts(
     for (family, style), m in product(styles.items(), (1, 2, 3, 0)):
         name = f"gold_with_{m}_distractors_context" if m else "no_context"
         shown = [_show(world, shot, m, style) for shot in shots]
-        yield f"{name}_cot_qa_{family}.txt", _render(shown, chains, style.template("cot"))
-        yield f"{name}_direct_qa_{family}.txt", _render(shown, answers, style.template("direct"))
+        yield (
+            f"{name}_cot_qa_{family}.txt",
+            _render(shown, chains, style.template("cot")),
+        )
+        yield (
+            f"{name}_direct_qa_{family}.txt",
+            _render(shown, answers, style.template("direct")),
+        )
         if dataset == "iirc" and not m:
             ask = read_template("ircot", "titles").ask
             linked = [(riddle.text, riddle.linked) for _, riddle, _ in shots]
-            titles = [(ask(text, n=len(pages)), ", ".join(pages)) for text, pages in linked]
+            titles = [
+                (ask(text, n=len(pages)), ", ".join(pages)) for text, pages in linked
+            ]
             text = _render(shown, titles, style.template("titles"))
             yield f"{name}_open_llm_retrieval_{family}.txt", text
 
 
 def _show(world: World, shot: Demonstrated, m: int, style: Style) -> Demonstration:
-    """The gold paragraphs and m distractors in the order of the context, with the main passage
-    where the style puts it; for m = 0 only the main passage, if any. Question and answer are left
-    empty.
+    """The gold paragraphs and m distractors in the order of the context, with the main
+    passage where the style puts it; for m = 0 only the main passage, if any. Question
+    and answer are left empty.
     """
     id, riddle, context = shot
-    gold, main = gold_passages(world, riddle), [world.passage(*riddle.main)] if riddle.main else []
-    wanted = [*gold, *[passage for passage in context if passage not in gold][:m]] if m else []
-    others = [passage for passage in context if passage in wanted and passage not in main]
+    gold, main = (
+        gold_passages(world, riddle),
+        [world.passage(*riddle.main)] if riddle.main else [],
+    )
+    wanted = (
+        [*gold, *[passage for passage in context if passage not in gold][:m]]
+        if m
+        else []
+    )
+    others = [
+        passage for passage in context if passage in wanted and passage not in main
+    ]
     paragraphs = tuple(
         Paragraph(f"{id}/{number}", passage.title, passage.text)
         for number, passage in enumerate(style.arrange(main, others), start=1)

@@ -14,9 +14,9 @@ POPULAR_SHARE = 0.1  # how often a question starts from a popular entity
 
 
 class Selection(Sequence):
-    """The items at the places in some lists, but for those in others, which are among them; each
-    list in order, and no place in two. Nothing is copied, so that a draw from it takes as long in a
-    world of any size.
+    """The items at the places in some lists, but for those in others, which are among
+    them; each list in order, and no place in two. Nothing is copied, so that a draw
+    from it takes as long in a world of any size.
     """
 
     def __init__(
@@ -41,8 +41,8 @@ class Selection(Sequence):
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """Draws one question of a kind, worded as in a data set. `dialect`: the data set in whose style
-    the chain is worded.
+    """Draws one question of a kind, worded as in a data set. `dialect`: the data set in
+    whose style the chain is worded.
     """
 
     world: World
@@ -52,7 +52,9 @@ class Draw:
     dialect: str
 
     def start(self, kinds: Iterable[str] = KINDS) -> str:
-        """Draw the entity that a question starts from: one of these kinds, sometimes popular."""
+        """Draw the entity that a question starts from: one of these kinds, sometimes
+        popular.
+        """
         popular = self.rng.random() < POPULAR_SHARE
         names = list(make_popular()) if popular else self.world.names
         while True:
@@ -64,9 +66,11 @@ class Draw:
         """The facts of an entity, with their values."""
         return self.world.entities[name].facts
 
-    def same_and_others(self, relation: str, name: str) -> tuple[Sequence[str], Sequence[str]]:
-        """The other entities for which a relation has the same value as for this one, and those for
-        which it has another; none if it is not stated of this one.
+    def same_and_others(
+        self, relation: str, name: str
+    ) -> tuple[Sequence[str], Sequence[str]]:
+        """The other entities for which a relation has the same value as for this one,
+        and those for which it has another; none if it is not stated of this one.
         """
         subjects, values, _, places, by_value = self.world.stated[relation]
         if name not in places:
@@ -83,18 +87,26 @@ class Draw:
 
     def state(self, fact: Fact) -> Thought:
         """The sentence of the chain that states a fact."""
-        relation, subject = self.world.relation(*fact), self.world.entities[fact.subject]
+        relation, subject = (
+            self.world.relation(*fact),
+            self.world.entities[fact.subject],
+        )
         return Thought(
-            word_thought(self.dialect, relation, subject, subject.facts[relation.name]), fact
+            word_thought(self.dialect, relation, subject, subject.facts[relation.name]),
+            fact,
         )
 
     def riddle(
         self, text: str, answer: str, facts: Iterable[Fact], thus: str = "", **more
     ) -> Riddle:
-        """The question with a chain that states these facts, then the conclusion `thus`, if any,
-        then the answer.
+        """The question with a chain that states these facts, then the conclusion
+        `thus`, if any, then the answer.
         """
         thoughts = [self.state(fact) for fact in facts]
-        ending = [thus, ANSWER.format(answer=answer)] if thus else [ANSWER.format(answer=answer)]
+        ending = (
+            [thus, ANSWER.format(answer=answer)]
+            if thus
+            else [ANSWER.format(answer=answer)]
+        )
         thoughts += map(Thought, ending)
         return Riddle(self.dataset, self.kind, text, answer, tuple(thoughts), **more)

@@ -1,5 +1,5 @@
-"""Questions about an encyclopedia like those in the data sets of both papers, with gold facts and
-gold chains of thought.
+"""Questions about an encyclopedia like those in the data sets of both papers, with gold
+facts and gold chains of thought.
 """
 
 import random
@@ -10,7 +10,8 @@ from ircot_laboratory.questions.draw import Draw
 from ircot_laboratory.questions.walks import draw_inference, draw_walk
 from ircot_laboratory.world.records import Riddle, World
 
-# IRCoT's data sets: kinds of questions, as named in the official files, and their shares
+# IRCoT's data sets: kinds of questions, as named in the official files, and their
+# shares
 DATASETS = {
     "hotpotqa": {"bridge": 0.75, "comparison": 0.25},
     "2wikimultihopqa": {
@@ -32,7 +33,8 @@ SEARCHAIN_DATASETS = {
 }
 BALANCED = ("strategyqa", "fever")  # both answers are equally frequent for each kind
 ALL_DATASETS = DATASETS | SEARCHAIN_DATASETS
-TRIES = 3000  # draws without success after which a world counts as too small for a kind of question
+# draws without success after which a world counts as too small for a kind of question
+TRIES = 3000
 OTHERS = {  # kinds of questions that are not walks
     "comparison": comparisons.draw_comparison,
     "bridge_comparison": comparisons.draw_bridge_comparison,
@@ -53,10 +55,15 @@ OTHERS = {  # kinds of questions that are not walks
 
 
 def draw_riddle(
-    world: World, rng: random.Random, dataset: str, kind: str, dialect: str | None = None
+    world: World,
+    rng: random.Random,
+    dataset: str,
+    kind: str,
+    dialect: str | None = None,
 ) -> Riddle:
-    """Draw one question of a data set and kind (ALL_DATASETS; also "1hop" for IRCoT's data sets).
-    `dialect`: the data set in whose style the chain is worded; None: its own.
+    """Draw one question of a data set and kind (ALL_DATASETS; also "1hop" for IRCoT's
+    data sets). `dialect`: the data set in whose style the chain is worded; None: its
+    own.
 
     Raises ValueError if none is found, because the world is too small.
     """
@@ -70,8 +77,8 @@ def draw_riddle(
 
 
 def make_riddles(world: World, count: int, dataset: str, seed: int) -> list[Riddle]:
-    """Draw `count` different questions of a data set, in random order, with the share of each kind.
-    Raises ValueError if the world is too small.
+    """Draw `count` different questions of a data set, in random order, with the share
+    of each kind. Raises ValueError if the world is too small.
     """
     rng, riddles, shares = random.Random(f"questions {dataset} {seed}"), {}, 0.0
     for kind, share in ALL_DATASETS[dataset].items():

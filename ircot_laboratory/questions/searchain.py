@@ -1,5 +1,6 @@
-"""Questions as in SearChain's data sets: slots to fill (zsRE, T-REx), with two possible answers
-(StrategyQA, FEVER), or with answers of several sentences (ELI5: the whole chain).
+"""Questions as in SearChain's data sets: slots to fill (zsRE, T-REx), with two possible
+answers (StrategyQA, FEVER), or with answers of several sentences (ELI5: the whole
+chain).
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,11 +11,18 @@ from ircot_laboratory.world.encyclopedia import BIRTHS
 from ircot_laboratory.world.names import LISTS
 from ircot_laboratory.world.records import Fact, Riddle, Thought
 from ircot_laboratory.world.relations import MAKERS, read_table
-from ircotlib.datasets.searchain import SEPARATOR, ask_claim, ask_relation, ask_yes_or_no
+from ircotlib.datasets.searchain import (
+    SEPARATOR,
+    ask_claim,
+    ask_relation,
+    ask_yes_or_no,
+)
 
 SLOTS = {row["relation"]: row["slot"] for row in read_table("slots")}
 # for each relation to a city, the slot for the city's country
-COUNTRIES = {row["relation"]: row["country"] for row in read_table("slots") if row["country"]}
+COUNTRIES = {
+    row["relation"]: row["country"] for row in read_table("slots") if row["country"]
+}
 SLOT_THOUGHT = "Thus, the {slot} of {a} is {x}."
 
 
@@ -26,8 +34,8 @@ def draw_slot(draw: Draw) -> Riddle | None:
 
 
 def draw_country_slot(draw: Draw) -> Riddle | None:
-    """A slot for a country: the page of the subject gives the city, and the page of the city the
-    country.
+    """A slot for a country: the page of the subject gives the city, and the page of the
+    city the country.
     """
     a = draw.start()
     places = sorted(COUNTRIES.keys() & draw.facts(a).keys())
@@ -57,7 +65,9 @@ PLACE = {row["relation"]: row for row in WORDINGS if row["kind"] == "place"}
 
 
 def draw_time(draw: Draw) -> Riddle | None:
-    """Whether the maker of a work was already born when something else came out or was founded."""
+    """Whether the maker of a work was already born when something else came out or was
+    founded.
+    """
     a = draw.start(MAKERS)
     role, dated = MAKERS[draw.world.entities[a].kind], draw.rng.choice(list(EVENTS))
     maker = draw.facts(a).get(role)
@@ -84,7 +94,9 @@ def draw_time(draw: Draw) -> Riddle | None:
 
 
 def draw_same(draw: Draw) -> Riddle | None:
-    """Whether two entities have the same value of a relation, which the question paraphrases."""
+    """Whether two entities have the same value of a relation, which the question
+    paraphrases.
+    """
     relation, row = draw.rng.choice(list(SAME.items()))
     a = draw.start(draw.world.stated[relation].kinds)
     drawn = _draw_answer(draw, *draw.same_and_others(relation, a))
@@ -96,8 +108,8 @@ def draw_same(draw: Draw) -> Riddle | None:
 
 
 def draw_place(draw: Draw) -> Riddle | None:
-    """Whether a currency is used or a language spoken in a city; this depends on its country, which
-    the question does not name.
+    """Whether a currency is used or a language spoken in a city; this depends on its
+    country, which the question does not name.
     """
     relation, row = draw.rng.choice(list(PLACE.items()))
     a = draw.start(("city",))
@@ -107,13 +119,18 @@ def draw_place(draw: Draw) -> Riddle | None:
         return None
     others = [x for x in LISTS[relation] if x != value]
     answer, x = _draw_answer(draw, [value], others)
-    facts, words = [Fact(a, "country"), Fact(country, relation)], {"a": a, "x": x, "o": value}
+    facts, words = (
+        [Fact(a, "country"), Fact(country, relation)],
+        {"a": a, "x": x, "o": value},
+    )
     return _decide(draw, row, answer, facts, words, compared=(1,), sought=x)
 
 
-def _draw_answer(draw: Draw, right: Sequence[str], wrong: Sequence[str]) -> tuple[str, str] | None:
-    """Yes or No, equally likely, and a name that makes that the right answer; None unless both
-    answers are possible.
+def _draw_answer(
+    draw: Draw, right: Sequence[str], wrong: Sequence[str]
+) -> tuple[str, str] | None:
+    """Yes or No, equally likely, and a name that makes that the right answer; None
+    unless both answers are possible.
     """
     answer = draw.rng.choice((YES, NO))
     if not right or not wrong:
@@ -122,11 +139,21 @@ def _draw_answer(draw: Draw, right: Sequence[str], wrong: Sequence[str]) -> tupl
 
 
 def _decide(
-    draw: Draw, row: dict[str, str], answer: str, facts: Iterable[Fact], words: dict, **more
+    draw: Draw,
+    row: dict[str, str],
+    answer: str,
+    facts: Iterable[Fact],
+    words: dict,
+    **more,
 ) -> Riddle:
     """A question of StrategyQA, worded by a row of verdicts.csv."""
-    question, thus = row["question"].format(**words), row[answer.lower()].format(**words)
-    return draw.riddle(ask_yes_or_no(question), answer, facts, thus, input=question, **more)
+    question, thus = (
+        row["question"].format(**words),
+        row[answer.lower()].format(**words),
+    )
+    return draw.riddle(
+        ask_yes_or_no(question), answer, facts, thus, input=question, **more
+    )
 
 
 def draw_claim(draw: Draw) -> Riddle | None:
@@ -138,7 +165,9 @@ def draw_claim(draw: Draw) -> Riddle | None:
 def draw_bridge_claim(draw: Draw) -> Riddle | None:
     """A claim that states a fact about something that it describes but does not name."""
     a = draw.start()
-    bridges = [name for name, to in sorted(draw.facts(a).items()) if to in draw.world.entities]
+    bridges = [
+        name for name, to in sorted(draw.facts(a).items()) if to in draw.world.entities
+    ]
     if not bridges:
         return None
     first = Fact(a, draw.rng.choice(bridges))
@@ -149,8 +178,8 @@ def draw_bridge_claim(draw: Draw) -> Riddle | None:
 
 
 def _claim(draw: Draw, subject: str, facts: list[Fact]) -> Riddle | None:
-    """The claim; `subject`: its words for the subject of the last fact. A false value is taken from
-    another page, so that it looks like a true one.
+    """The claim; `subject`: its words for the subject of the last fact. A false value
+    is taken from another page, so that it looks like a true one.
     """
     last, answer = facts[-1], draw.rng.choice((SUPPORTS, REFUTES))
     value, named = draw.world.value(*last), {fact.subject for fact in facts}
@@ -167,12 +196,15 @@ def _claim(draw: Draw, subject: str, facts: list[Fact]) -> Riddle | None:
 
 
 EXPLANATIONS = read_table("explanations")
-MEETING, MEETING_THOUGHT = "How could {a} and {b} have met?", "So {a} and {b} could have met there."
+MEETING, MEETING_THOUGHT = (
+    "How could {a} and {b} have met?",
+    "So {a} and {b} could have met there.",
+)
 
 
 def draw_explanation(draw: Draw) -> Riddle | None:
-    """Why something is so in a city ("why"), or how a work, a company or a band came to be
-    ("origin"); a row of explanations.csv names the facts.
+    """Why something is so in a city ("why"), or how a work, a company or a band came to
+    be ("origin"); a row of explanations.csv names the facts.
     """
     rows = [row for row in EXPLANATIONS if row["kind"] == draw.kind]
     a = draw.start({kind for row in rows for kind in row["of"].split()})
@@ -182,11 +214,15 @@ def draw_explanation(draw: Draw) -> Riddle | None:
     if None in facts:
         return None
     words = {"a": a, "x": draw.world.value(*facts[-1])}
-    return _explain(draw, row["question"].format(**words), facts, row["conclusion"].format(**words))
+    return _explain(
+        draw, row["question"].format(**words), facts, row["conclusion"].format(**words)
+    )
 
 
 def _follow(draw: Draw, subject: str, path: list[str]) -> Fact | None:
-    """The fact at the end of a path of relations; None if a page on the way does not state it."""
+    """The fact at the end of a path of relations; None if a page on the way does not
+    state it.
+    """
     *bridges, last = path
     for relation in bridges:
         subject = draw.facts(subject).get(relation) if subject else None
@@ -201,7 +237,9 @@ def draw_meeting(draw: Draw) -> Riddle | None:
         return None
     words = {"a": a, "b": draw.rng.choice(others)}
     facts = [Fact(words["a"], "school"), Fact(words["b"], "school")]
-    return _explain(draw, MEETING.format(**words), facts, MEETING_THOUGHT.format(**words))
+    return _explain(
+        draw, MEETING.format(**words), facts, MEETING_THOUGHT.format(**words)
+    )
 
 
 def _explain(draw: Draw, text: str, facts: list[Fact], thus: str) -> Riddle:

@@ -1,4 +1,6 @@
-"""The wording of questions and chains in IRCoT's data sets, and the templates of conclusions."""
+"""The wording of questions and chains in IRCoT's data sets, and the templates of
+conclusions.
+"""
 
 import re
 from typing import NamedTuple
@@ -44,8 +46,8 @@ ANSWER = "So the answer is: {answer}."
 
 
 def word_phrase(dataset: str, relation: Relation, x: str) -> str:
-    """The noun phrase for a relation's value in the style of a data set: "the director of X", "the
-    X director" or "X's director".
+    """The noun phrase for a relation's value in the style of a data set: "the director
+    of X", "the X director" or "X's director".
     """
     noun = re.fullmatch(r"the (\S+) of \{x\}", relation.phrase)
     if noun and dataset == "musique" and not x.startswith("the "):
@@ -65,12 +67,15 @@ def word_question(dataset: str, relation: Relation, x: str) -> str:
 
 def list_names(names: list[str]) -> str:
     """The names as "X", "X and Y" or "X, Y and Z"; "" if there are none."""
-    return " and ".join([", ".join(names[:-1]), *names[-1:]] if len(names) > 1 else names)
+    return " and ".join(
+        [", ".join(names[:-1]), *names[-1:]] if len(names) > 1 else names
+    )
 
 
 def find_telling_word(text: str, x: str) -> int:
-    """The position of the word that shows which relation of x a text asks for: the last word after
-    x, or, if there is none, the last before x that is not one of SMALL_WORDS.
+    """The position of the word that shows which relation of x a text asks for: the last
+    word after x, or, if there is none, the last before x that is not one of
+    SMALL_WORDS.
     """
     start = text.index(x)
     end = start + len(x)
@@ -80,8 +85,8 @@ def find_telling_word(text: str, x: str) -> int:
 
 
 def word_thought(dialect: str, relation: Relation, subject: Entity, value: str) -> str:
-    """The sentence of a chain that states the value of a relation; `dialect`: the data set in whose
-    style it is worded. SearChain's data sets use HotpotQA's sentences.
+    """The sentence of a chain that states the value of a relation; `dialect`: the data
+    set in whose style it is worded. SearChain's data sets use HotpotQA's sentences.
     """
     if dialect == "2wikimultihopqa":
         phrase = relation.phrase.format(x=subject.name)

@@ -1,5 +1,6 @@
-"""The worked example of a question: its sub-questions in order, their facts and answers, and the
-conclusion. Each system's demonstrations and gold replies are made from it.
+"""The worked example of a question: its sub-questions in order, their facts and
+answers, and the conclusion. Each system's demonstrations and gold replies are made from
+it.
 """
 
 from typing import NamedTuple
@@ -11,8 +12,8 @@ from ircot_laboratory.world.records import Fact, Riddle, World
 class WorkedStep(NamedTuple):
     """One sub-question, worded in full, with the answers of earlier steps filled in.
 
-    `sentence`: the question and its answer as a statement. `after`: the numbers, from 0, of the
-    earlier steps whose answers are in the question.
+    `sentence`: the question and its answer as a statement. `after`: the numbers, from
+    0, of the earlier steps whose answers are in the question.
     """
 
     question: str
@@ -25,8 +26,8 @@ class WorkedStep(NamedTuple):
 class WorkedExample(NamedTuple):
     """The steps of a question, and its answer.
 
-    `conclusion`: the sentences that follow from the steps; none if the answer is that of the last
-    step.
+    `conclusion`: the sentences that follow from the steps; none if the answer is that
+    of the last step.
     """
 
     answer: str
@@ -35,12 +36,17 @@ class WorkedExample(NamedTuple):
 
 
 def work_out(world: World, riddle: Riddle, dialect: str = "hotpotqa") -> WorkedExample:
-    """The worked example of a question. It states all facts needed, including those of IIRC's main
-    passage. `dialect`: the data set in whose style the sentences are worded.
+    """The worked example of a question. It states all facts needed, including those of
+    IIRC's main passage. `dialect`: the data set in whose style the sentences are
+    worded.
     """
     steps: list[WorkedStep] = []
     for fact in riddle.facts:
-        relation, subject, value = world.relation(*fact), fact.subject, world.value(*fact)
+        relation, subject, value = (
+            world.relation(*fact),
+            fact.subject,
+            world.value(*fact),
+        )
         question = relation.questions[0].format(x=subject)
         sentence = word_thought(dialect, relation, world.entities[subject], value)
         after = tuple(n for n, step in enumerate(steps) if step.answer == subject)

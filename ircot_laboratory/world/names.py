@@ -1,5 +1,6 @@
-"""The names in the encyclopedia, divided for good between training worlds and held-out worlds: two
-words each and, in a large world, others between them, so that names do not run out.
+"""The names in the encyclopedia, divided for good between training worlds and held-out
+worlds: two words each and, in a large world, others between them, so that names do not
+run out.
 """
 
 import random
@@ -15,8 +16,10 @@ for _made in ("last", "place"):
     WORDS[_made] = [head + tail for head, tail in product(_heads, _tails)]
 
 WOMEN, MEN = WORDS["women"], WORDS["men"]
-LISTS = {name: WORDS[name] for name in ("currency", "language", "river")}  # values of relations
-PARTS, BETWEEN = {}, {}  # kind -> first words, last words; kind -> words that may stand between
+# values of relations
+LISTS = {name: WORDS[name] for name in ("currency", "language", "river")}
+# kind -> first words, last words; kind -> words that may stand between
+PARTS, BETWEEN = {}, {}
 for row in read_table("kinds"):
     PARTS[row["kind"]] = tuple(
         [word for part in row[column].split() for word in WORDS[part]]
@@ -26,7 +29,9 @@ for row in read_table("kinds"):
 
 
 def is_held_out(name: str) -> bool:
-    """Whether a name belongs to the held-out worlds (one in three); no training world uses it."""
+    """Whether a name belongs to the held-out worlds (one in three); no training world
+    uses it.
+    """
     return zlib.crc32(name.encode()) % 3 == 0
 
 
@@ -41,17 +46,23 @@ def draw_names(
 ) -> list[str]:
     """Draw so many new names of a kind and add them to `taken`.
 
-    `variety`: the share of name parts that are used at all, from 0 to 1; the smaller it is, the
-    more alike the names. `share`: how many of the names have two words (see `find_shares`). Raises
-    ValueError if there are not enough of these.
+    `variety`: the share of name parts that are used at all, from 0 to 1; the smaller it
+    is, the more alike the names. `share`: how many of the names have two words (see
+    `find_shares`). Raises ValueError if there are not enough of these.
     """
-    first, last = (rng.sample(part, max(2, round(variety * len(part)))) for part in PARTS[kind])
-    names, short = _list_names(sorted(first), sorted(last), taken, held_out), round(share * number)
+    first, last = (
+        rng.sample(part, max(2, round(variety * len(part)))) for part in PARTS[kind]
+    )
+    names, short = (
+        _list_names(sorted(first), sorted(last), taken, held_out),
+        round(share * number),
+    )
     if short > len(names):
         reason = f"found {len(names)} names of kind {kind!r} left, expected {short}"
         raise ValueError(f"{reason}: make the world smaller")
     drawn = dict.fromkeys(rng.sample(names, short))
-    more = 1  # words between: so many that names are left over, also for kinds that share them
+    # words between: so many that names are left over, also for kinds that share them
+    more = 1
     while 10 * number > len(first) * len(BETWEEN[kind]) ** more * len(last):
         more += 1
     while len(drawn) < number:
@@ -63,21 +74,31 @@ def draw_names(
     return rng.sample([*drawn], number) if short < number else [*drawn]
 
 
-def find_shares(numbers: Mapping[str, int], taken: set[str], held_out: bool) -> dict[str, float]:
-    """For a world with so many entities, the share of each kind's names that have two words: all if
-    they suffice for the kinds that share them; otherwise so many that half of these are used.
+def find_shares(
+    numbers: Mapping[str, int], taken: set[str], held_out: bool
+) -> dict[str, float]:
+    """For a world with so many entities, the share of each kind's names that have two
+    words: all if they suffice for the kinds that share them; otherwise so many that
+    half of these are used.
 
-    The others have words between, from a list of another kind, so that no name contains another:
-    they are never the last of a name that begins alike, nor the first of one that ends alike.
+    The others have words between, from a list of another kind, so that no name contains
+    another: they are never the last of a name that begins alike, nor the first of one
+    that ends alike.
     """
     shares = {}
     for kind, parts in PARTS.items():
-        needed = sum(number for other, number in numbers.items() if PARTS[other] == parts)
+        needed = sum(
+            number for other, number in numbers.items() if PARTS[other] == parts
+        )
         left = len(_list_names(*parts, taken, held_out))
         shares[kind] = 1.0 if needed <= left else left / (2 * needed)
     return shares
 
 
-def _list_names(first: list[str], last: list[str], taken: set[str], held_out: bool) -> list[str]:
+def _list_names(
+    first: list[str], last: list[str], taken: set[str], held_out: bool
+) -> list[str]:
     names = [f"{a} {b}" for a in first for b in last]
-    return [name for name in names if is_held_out(name) == held_out and name not in taken]
+    return [
+        name for name in names if is_held_out(name) == held_out and name not in taken
+    ]

@@ -1,5 +1,5 @@
-"""The records of the laboratory: entities, paragraphs, worlds, and questions with their gold
-chains.
+"""The records of the laboratory: entities, paragraphs, worlds, and questions with their
+gold chains.
 """
 
 from collections import Counter, defaultdict
@@ -12,8 +12,8 @@ from ircot_laboratory.world.relations import RELATION_NAMES, RELATIONS, Relation
 
 @dataclass(slots=True)
 class Entity:
-    """An entity and its facts: relation name -> value (a name, a word or a year). Only its own page
-    states them.
+    """An entity and its facts: relation name -> value (a name, a word or a year). Only
+    its own page states them.
     """
 
     name: str
@@ -55,8 +55,9 @@ class Passage:
 
 
 class Stated(NamedTuple):
-    """What a world states of a relation: subjects and their values, in the order of entities; the
-    kinds of the subjects; the place of each in this order; and the places of each value, in order.
+    """What a world states of a relation: subjects and their values, in the order of
+    entities; the kinds of the subjects; the place of each in this order; and the places
+    of each value, in order.
     """
 
     subjects: list[str]
@@ -75,8 +76,8 @@ class Stated(NamedTuple):
 
 @dataclass(frozen=True)
 class World:
-    """An encyclopedia: the entities by name, and the page of each, in one or two paragraphs, by its
-    title, which is the name. Nothing changes once it is made.
+    """An encyclopedia: the entities by name, and the page of each, in one or two
+    paragraphs, by its title, which is the name. Nothing changes once it is made.
     """
 
     entities: dict[str, Entity]
@@ -143,7 +144,9 @@ def shorten(person: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Thought:
-    """One sentence of a chain. `fact`: what it states; None: it follows from earlier sentences."""
+    """One sentence of a chain. `fact`: what it states; None: it follows from earlier
+    sentences.
+    """
 
     text: str
     fact: Fact | None = None
@@ -153,11 +156,12 @@ class Thought:
 class Riddle:
     """A question with its gold chain.
 
-    `compared`: the numbers of the thoughts whose values are compared with each other, or with the
-    value `sought` in the question. `main`: for "iirc", a fact in the main passage. `given`: facts
-    that the chain uses without stating them, all in the main passage. `asked`: for a question that
-    walks from fact to fact, the position of the word that asks for each. `input`: the official
-    file's input, if the loader words it as a question; "" otherwise.
+    `compared`: the numbers of the thoughts whose values are compared with each other,
+    or with the value `sought` in the question. `main`: for "iirc", a fact in the main
+    passage. `given`: facts that the chain uses without stating them, all in the main
+    passage. `asked`: for a question that walks from fact to fact, the position of the
+    word that asks for each. `input`: the official file's input, if the loader words it
+    as a question; "" otherwise.
     """
 
     dataset: str
@@ -175,7 +179,10 @@ class Riddle:
     @property
     def facts(self) -> tuple[Fact, ...]:
         """All facts needed for the answer, in order."""
-        return (*self.given, *(thought.fact for thought in self.thoughts if thought.fact))
+        return (
+            *self.given,
+            *(thought.fact for thought in self.thoughts if thought.fact),
+        )
 
     @property
     def meaning(self) -> tuple[frozenset[Fact], str]:
@@ -184,8 +191,14 @@ class Riddle:
 
     @property
     def linked(self) -> list[str]:
-        """For "iirc", the titles of all needed pages except that of the main passage, in order."""
-        return list(dict.fromkeys(subject for subject, _ in self.facts if subject != self.main[0]))
+        """For "iirc", the titles of all needed pages except that of the main passage,
+        in order.
+        """
+        return list(
+            dict.fromkeys(
+                subject for subject, _ in self.facts if subject != self.main[0]
+            )
+        )
 
     @property
     def chain(self) -> str:

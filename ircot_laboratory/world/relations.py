@@ -1,8 +1,8 @@
-"""The content of encyclopedias: kinds of entities (kinds.csv), and relations, each with several
-wordings (relations.csv).
+"""The content of encyclopedias: kinds of entities (kinds.csv), and relations, each with
+several wordings (relations.csv).
 
-In a wording, {S} is a mention of the subject at the start of a sentence, {s} a mention inside one,
-{P} a possessive at the start of one, and {o} the value.
+In a wording, {S} is a mention of the subject at the start of a sentence, {s} a mention
+inside one, {P} a possessive at the start of one, and {o} the value.
 """
 
 import csv
@@ -12,16 +12,21 @@ from pathlib import Path
 
 def read_table(name: str) -> list[dict[str, str]]:
     """The rows of <name>.csv in this folder, each a dictionary by column name."""
-    with Path(__file__).with_name(f"{name}.csv").open(encoding="utf-8", newline="") as file:
+    with (
+        Path(__file__)
+        .with_name(f"{name}.csv")
+        .open(encoding="utf-8", newline="") as file
+    ):
         return list(csv.DictReader(file))
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of entity: its noun, the first sentence of its pages and the words to fill into it,
-    its share of a world's pages, and how many popular entities there are.
+    """A kind of entity: its noun, the first sentence of its pages and the words to fill
+    into it, its share of a world's pages, and how many popular entities there are.
 
-    `maker`: for works and companies, the relation to the person who made them; otherwise "".
+    `maker`: for works and companies, the relation to the person who made them;
+    otherwise "".
     """
 
     noun: str
@@ -34,10 +39,12 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A relation from a kind of subject to a kind of value, a "year", or a value of a fixed list.
+    """A relation from a kind of subject to a kind of value, a "year", or a value of a
+    fixed list.
 
-    `phrase`: a noun phrase for the value. `questions`: two questions that ask for it. `thought`:
-    the sentence of a chain that states it. `wordings`: three sentences of paragraphs that state it.
+    `phrase`: a noun phrase for the value. `questions`: two questions that ask for it.
+    `thought`: the sentence of a chain that states it. `wordings`: three sentences of
+    paragraphs that state it.
     """
 
     name: str

@@ -1,4 +1,6 @@
-"""The form in which people judge chains of thought and references, by keys (docs/annotate.md)."""
+"""The form in which people judge chains of thought and references, by keys
+(docs/annotate.md).
+"""
 
 import os
 from collections.abc import Callable, Sequence
@@ -40,12 +42,18 @@ class Page(anywidget.AnyWidget):
 
 
 class AnnotateBox(VBox):
-    """The form. It keeps only the annotator's position; all judgements are read from the file."""
+    """The form. It keeps only the annotator's position; all judgements are read from
+    the file.
+    """
 
-    def __init__(self, items: Sequence[Item], annotator: str = "", folder: Path = ANNOTATIONS):
+    def __init__(
+        self, items: Sequence[Item], annotator: str = "", folder: Path = ANNOTATIONS
+    ):
         self.items, self.folder, self.at = items, folder, 0
         self.sentences = [(item, n) for item in items for n in range(item.facts)]
-        self.name = Text(annotator, description="Your name", placeholder="ada, then Enter")
+        self.name = Text(
+            annotator, description="Your name", placeholder="ada, then Enter"
+        )
         self.name.continuous_update = False
         self.status, self.page = Label(), Page()
         self.buttons = {key: Button(description=text) for key, text in BUTTONS.items()}
@@ -53,7 +61,8 @@ class AnnotateBox(VBox):
             button.on_click(lambda _, key=key: self.press(key))
         self.page.on_msg(lambda _, key, __: self.press(key))
         self.name.observe(lambda _: self.resume(), "value")
-        self.name.on_msg(lambda _, message, __: self.resume())  # Enter, the same name once more
+        # Enter, the same name once more
+        self.name.on_msg(lambda _, message, __: self.resume())
         rows = HBox([self.name, self.status]), HBox([*self.buttons.values()]), self.page
         super().__init__(rows)
         self.add_class("ircot-annotate")
@@ -62,7 +71,11 @@ class AnnotateBox(VBox):
     def resume(self) -> None:
         """Go to the first sentence that this annotator has not judged."""
         judged = self.read()
-        left = (at for at, (item, n) in enumerate(self.sentences) if (item.id, n) not in judged)
+        left = (
+            at
+            for at, (item, n) in enumerate(self.sentences)
+            if (item.id, n) not in judged
+        )
         self.at = next(left, 0)
         self.show()
         self.page.send("named")  # the focus leaves the name as soon as it is accepted
@@ -70,7 +83,11 @@ class AnnotateBox(VBox):
     def read(self) -> Verdicts:
         """What the annotator has judged; nothing without the name of a person."""
         name = self.name.value
-        return judgements.read_verdicts(name, self.folder) if judgements.is_person(name) else {}
+        return (
+            judgements.read_verdicts(name, self.folder)
+            if judgements.is_person(name)
+            else {}
+        )
 
     def press(self, key: str) -> None:
         who = self.name.value
@@ -79,7 +96,9 @@ class AnnotateBox(VBox):
                 self.at = max(0, min(self.at + STEPS[key], len(self.sentences) - 1))
             elif key in VERDICTS and self.sentences and judgements.is_person(who):
                 item, n = self.sentences[self.at]
-                judgements.write_judgement(Judgement(who, item.id, n, VERDICTS[key]), self.folder)
+                judgements.write_judgement(
+                    Judgement(who, item.id, n, VERDICTS[key]), self.folder
+                )
                 self.at += 1
             elif key == "z" and judgements.is_person(who):
                 taken = judgements.undo(who, self.folder)
@@ -107,16 +126,28 @@ class AnnotateBox(VBox):
             return
         item, now = self.sentences[self.at]
         number = self.items.index(item) + 1
-        place = f"Text {number} of {len(self.items)}, sentence {now + 1} of {item.facts}"
-        about = {"item": item, "now": now, "judged": judged, "place": place, "signs": SIGNS}
+        place = (
+            f"Text {number} of {len(self.items)}, sentence {now + 1} of {item.facts}"
+        )
+        about = {
+            "item": item,
+            "now": now,
+            "judged": judged,
+            "place": place,
+            "signs": SIGNS,
+        }
         self.page.page = PAGES.get_template("box.html").render(about)
 
 
 def annotate_box(
-    p: Parameters, annotator: str = "", read: Callable = read_items, folder: Path = ANNOTATIONS
+    p: Parameters,
+    annotator: str = "",
+    read: Callable = read_items,
+    folder: Path = ANNOTATIONS,
 ) -> None:
-    """Show the form for the chains of IRCoT's Figure 7, or of the parameters' systems; in a batch
-    run, nothing. `read`: `read_references` for the references of SearChain (Table 5, AMP).
+    """Show the form for the chains of IRCoT's Figure 7, or of the parameters' systems;
+    in a batch run, nothing. `read`: `read_references` for the references of SearChain
+    (Table 5, AMP).
     """
     if os.environ.get("IRCOT_BATCH"):
         return

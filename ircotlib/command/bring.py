@@ -1,8 +1,9 @@
 """Imports questions and corpora of your own as the data set `own` of data_dir=FOLDER.
 
-ircotlib import asked.csv FOLDER --column question=asked   questions: CSV, TSV or JSON lines
-ircotlib import pages.jsonl FOLDER --column text=contents  a corpus: title and text
-ircotlib import notes FOLDER                               text and Markdown: a corpus
+ircotlib import asked.csv FOLDER --column question=asked   questions: CSV, TSV or JSON
+lines ircotlib import pages.jsonl FOLDER --column text=contents  a corpus: title and
+text ircotlib import notes FOLDER                               text and Markdown: a
+corpus
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,12 +17,18 @@ from ircotlib.options import new_parser
 
 
 def bring(source: Path, folder: Path, columns: Mapping[str, str] = {}) -> Path:
-    """Write a source's content into a folder, as the data set `own`, and return the file."""
+    """Write a source's content into a folder, as the data set `own`, and return the
+    file.
+    """
     kind, tables = source.suffix.lower(), (*own.TABLES, ".jsonl")
     if not source.is_dir() and kind not in (known := (*tables, *own.DOCUMENTS)):
         expected = f"expected a folder, or a file that ends in {', '.join(known)}"
         raise UserError(f"found {source}, {expected}")
-    records = own.read_table(source, columns) if kind in tables else own.read_documents(source)
+    records = (
+        own.read_table(source, columns)
+        if kind in tables
+        else own.read_documents(source)
+    )
     if (first := next(records, None)) is None:
         raise UserError(f"{source}: found no question and no paragraph, expected some")
     is_corpus = isinstance(first, Paragraph)

@@ -1,4 +1,5 @@
-"""Downloads the official files that a profile needs from their publishers into its data_dir.
+"""Downloads the official files that a profile needs from their publishers into its
+data_dir.
 
 ircotlib fetch --profile paper --list               what is missing, and how large it is
 ircotlib fetch --profile paper --set data_dir=FOLDER
@@ -23,8 +24,8 @@ from ircotlib.parameters import Parameters
 
 
 def download(address: str, path: Path, checksum: str = "") -> None:
-    """Download a file by curl, which shows its progress. After a kill, the next call continues
-    `path`.partial. `checksum`: "sha256:…", "md5:…" or "".
+    """Download a file by curl, which shows its progress. After a kill, the next call
+    continues `path`.partial. `checksum`: "sha256:…", "md5:…" or "".
     """
     partial = path.with_name(f"{path.name}.partial")
     command = ["curl", "-fL", "--retry", "5", "-C", "-", "-o", str(partial), address]
@@ -42,28 +43,39 @@ def download(address: str, path: Path, checksum: str = "") -> None:
 
 
 def unpack(archive: Path, names: Sequence[str], folder: Path) -> None:
-    """Move the files of these names from a zip or tar archive to a folder; remove the archive."""
+    """Move the files of these names from a zip or tar archive to a folder; remove the
+    archive.
+    """
     safely = {} if archive.suffix == ".zip" else {"filter": "data"}
     with tempfile.TemporaryDirectory(dir=folder) as everything:
         try:
             shutil.unpack_archive(archive, everything, **safely)
         except Exception as error:  # the libraries of archives raise errors of any kind
-            raise DataError(f"{archive}: {error}: delete it, and get it again") from None
-        there = {path.name: path for path in Path(everything).rglob("*") if path.is_file()}
+            raise DataError(
+                f"{archive}: {error}: delete it, and get it again"
+            ) from None
+        there = {
+            path.name: path for path in Path(everything).rglob("*") if path.is_file()
+        }
         if absent := set(names) - set(there):
-            raise DataError(f"{archive}: lacks {', '.join(sorted(absent))}; get it again")
+            raise DataError(
+                f"{archive}: lacks {', '.join(sorted(absent))}; get it again"
+            )
         for name in names:
             there[name].replace(folder / name)
     archive.unlink()
 
 
 class Download(NamedTuple):
-    """A row of data/downloads.csv: files in one folder of data_dir, and where to get them."""
+    """A row of data/downloads.csv: files in one folder of data_dir, and where to get
+    them.
+    """
 
     folder: str
     corpus: str  # "full": only the papers' corpora need it
     files: str  # with spaces between
-    address: str  # of the single file, or of an archive with all; "": the publisher offers none
+    # of the single file, or of an archive with all; "": the publisher offers none
+    address: str
     bytes: str
     checksum: str
     page: str  # for getting the files by hand
@@ -74,21 +86,32 @@ class Download(NamedTuple):
 
 
 def read_downloads(path: Path = DOWNLOADS) -> list[Download]:
-    return [Download(**row) for row in csv.DictReader(path.read_text("utf-8").splitlines())]
+    return [
+        Download(**row) for row in csv.DictReader(path.read_text("utf-8").splitlines())
+    ]
 
 
 def missing(p: Parameters, table: Sequence[Download]) -> Iterator[Download]:
     """The downloads that these data sets and their corpora need and `data_dir` lacks."""
-    corpora = {}  # in use, by the folder of their files; KILT's data sets have KILT's pages alone
+    # in use, by the folder of their files; KILT's data sets have KILT's pages alone
+    corpora = {}
     for dataset in map(find_dataset, p.datasets):
-        if (full := dataset.full_corpus) and (p.corpus == "full" or not dataset.has_gold):
+        if (full := dataset.full_corpus) and (
+            p.corpus == "full" or not dataset.has_gold
+        ):
             corpora[full.name] = full
     data_dir = Path(resolve(p.data_dir))
     for row in table:
         needed = row.folder in (corpora if row.corpus else p.datasets)
-        made = row.corpus and needed and full_corpus_folder(corpora[row.folder], data_dir).is_dir()
+        made = (
+            row.corpus
+            and needed
+            and full_corpus_folder(corpora[row.folder], data_dir).is_dir()
+        )
         places = (data_dir / row.folder, data_dir)
-        there = all(any((p / name).is_file() for p in places) for name in row.files.split())
+        there = all(
+            any((p / name).is_file() for p in places) for name in row.files.split()
+        )
         if needed and not made and not there:
             yield row
 
@@ -105,12 +128,18 @@ def fetch(row: Download, folder: Path) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = new_parser(__doc__, "ircotlib fetch")
     add_profile(parser, "sample")
-    parser.add_argument("--list", action="store_true", help="list what is missing, and stop")
+    parser.add_argument(
+        "--list", action="store_true", help="list what is missing, and stop"
+    )
     options = parser.parse_args(arguments)
     if not (p := read_changed(options)).data_dir:
-        raise UserError(f"{p.profile} has no data_dir, as it makes its data: set data_dir")
+        raise UserError(
+            f"{p.profile} has no data_dir, as it makes its data: set data_dir"
+        )
     if not Path(resolve(p.demonstrations)).is_dir():
-        prompts = "by hand: the folder prompts/ of https://github.com/StonyBrookNLP/ircot"
+        prompts = (
+            "by hand: the folder prompts/ of https://github.com/StonyBrookNLP/ircot"
+        )
         print(f"{prompts}, into {p.demonstrations}")
     rows = list(missing(p, read_downloads()))
     for row in rows:
@@ -121,4 +150,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not rows:
         print(f"{p.data_dir} has all files that {p.profile} needs")
     if by_hand := [row.folder for row in rows if not row.address]:
-        raise Unavailable(f"get the files of {', '.join(by_hand)} by hand, then ask again")
+        raise Unavailable(
+            f"get the files of {', '.join(by_hand)} by hand, then ask again"
+        )

@@ -24,7 +24,9 @@ from ircotlib.parameters import Parameters, read_parameters
 
 IN_BATCH = {"IRCOT_BATCH": "1"}  # no widgets, no progress bars
 # the C library's allocator keeps freed memory: a model needs as much for its next batch
-IN_BATCH |= dict.fromkeys(("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"), "4000000000")
+IN_BATCH |= dict.fromkeys(
+    ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"), "4000000000"
+)
 
 
 def all_notebooks() -> list[str]:
@@ -32,29 +34,40 @@ def all_notebooks() -> list[str]:
 
 
 def about_notebook(notebook: str) -> SimpleNamespace:
-    """The files that it `makes` (`figure_path`), and the notebooks whose `runs` it reads."""
+    """The files that it `makes` (`figure_path`), and the notebooks whose `runs` it
+    reads.
+    """
     content = json.loads((NOTEBOOKS / f"{notebook}.ipynb").read_text(encoding="utf-8"))
-    return SimpleNamespace(**{"makes": [], "runs": []} | content["metadata"].get("ircotlib", {}))
+    return SimpleNamespace(
+        **{"makes": [], "runs": []} | content["metadata"].get("ircotlib", {})
+    )
 
 
 def made_by(notebook: str, profile: str, trial: str = "") -> list[Path]:
     """The figures and tables that a notebook makes with a profile, or in a trial of it."""
-    return [figure_path(name, profile, trial) for name in about_notebook(notebook).makes]
+    return [
+        figure_path(name, profile, trial) for name in about_notebook(notebook).makes
+    ]
 
 
 def choose_notebooks(only: Sequence[str], p: Parameters) -> list[str]:
-    """The notebooks of these names, or that make the figures of these names; all for none."""
+    """The notebooks of these names, or that make the figures of these names; all for
+    none.
+    """
     makes = {name: {path.stem for path in made_by(name, p.profile, p.trial)} | {name}
              for name in all_notebooks()}  # fmt: skip
     known = sorted(set().union(*makes.values()))
     if unknown := [name for name in only if name not in known]:
-        raise UserError(f"found --only {unknown[0]}, expected one of {', '.join(known)}")
+        raise UserError(
+            f"found --only {unknown[0]}, expected one of {', '.join(known)}"
+        )
     return [notebook for notebook in makes if not only or makes[notebook] & {*only}]
 
 
 def run_notebook(notebook: str, p: Parameters, changes: dict, executed: Path) -> float:
-    """Execute a notebook into `executed`; return the seconds. Cells with the tag `mini`, which
-    describe results of that profile, are left out for other profiles and in trials.
+    """Execute a notebook into `executed`; return the seconds. Cells with the tag
+    `mini`, which describe results of that profile, are left out for other profiles and
+    in trials.
     """
     import nbformat
     import papermill
@@ -65,13 +78,22 @@ def run_notebook(notebook: str, p: Parameters, changes: dict, executed: Path) ->
     started = time.monotonic()
     content = nbformat.read(NOTEBOOKS / f"{notebook}.ipynb", as_version=4)
     if p.profile != "mini" or p.trial:
-        content.cells = [c for c in content.cells if "mini" not in c.metadata.get("tags", [])]
+        content.cells = [
+            c for c in content.cells if "mini" not in c.metadata.get("tags", [])
+        ]
     executed.parent.mkdir(parents=True, exist_ok=True)
     nbformat.write(content, executed)
     # no folder of kernelspecs is looked at: the one there may be another interpreter's
     specs = KernelSpecManager(kernel_dirs=[])
-    kernel = AsyncKernelManager(kernel_spec_manager=specs, transport_encryption="required")
-    options = {"kernel_name": "python3", "progress_bar": False, "cwd": NOTEBOOKS, "km": kernel}
+    kernel = AsyncKernelManager(
+        kernel_spec_manager=specs, transport_encryption="required"
+    )
+    options = {
+        "kernel_name": "python3",
+        "progress_bar": False,
+        "cwd": NOTEBOOKS,
+        "km": kernel,
+    }
     parameters = {"profile": p.profile, "changes": changes}
     try:
         papermill.execute_notebook(executed, executed, parameters, **options)
@@ -85,9 +107,15 @@ def run_notebook(notebook: str, p: Parameters, changes: dict, executed: Path) ->
 
 
 def regenerate(
-    p: Parameters, notebooks: Sequence[str], changes: dict, save: bool = False, jobs: int = 1
+    p: Parameters,
+    notebooks: Sequence[str],
+    changes: dict,
+    save: bool = False,
+    jobs: int = 1,
 ) -> None:
-    """Run notebooks, `jobs` at a time; one that reads runs waits for those that make them."""
+    """Run notebooks, `jobs` at a time; one that reads runs waits for those that make
+    them.
+    """
     folder, started = DATA / "executed" / p.profile / p.trial, time.time_ns()
     # no kernel reads or writes the user's own settings and history
     os.environ |= {"IPYTHONDIR": str(DATA / "executed/ipython")} | IN_BATCH
@@ -97,13 +125,17 @@ def regenerate(
         for earlier in about_notebook(notebook).runs:
             if earlier in running:
                 running[earlier].result()
-        return notebook, run_notebook(notebook, p, changes, folder / f"{notebook}.ipynb")
+        return notebook, run_notebook(
+            notebook, p, changes, folder / f"{notebook}.ipynb"
+        )
 
     pool = ThreadPoolExecutor(jobs)
     for notebook in notebooks:
         running[notebook] = pool.submit(run, notebook)
     try:
-        for future in tqdm(as_completed(running.values()), total=len(running), disable=None):
+        for future in tqdm(
+            as_completed(running.values()), total=len(running), disable=None
+        ):
             notebook, seconds = future.result()
             tqdm.write(f"{notebook:<20} {seconds:6.1f} s   {folder / notebook}.ipynb")
             for path in made_by(notebook, p.profile, p.trial):
@@ -116,7 +148,9 @@ def regenerate(
 
 
 def save_executed(name: str, executed: Path) -> None:
-    """Put an executed notebook in place of its source, without what changes from run to run."""
+    """Put an executed notebook in place of its source, without what changes from run to
+    run.
+    """
     import nbformat
 
     notebook = nbformat.read(executed, as_version=4)
@@ -124,7 +158,9 @@ def save_executed(name: str, executed: Path) -> None:
     notebook.metadata = {name: notebook.metadata[name] for name in sorted(names)}
     notebook.metadata.get("language_info", {}).pop("version", None)
     tagged = [(cell, cell.metadata.get("tags", [])) for cell in notebook.cells]
-    notebook.cells = [cell for cell, tags in tagged if "injected-parameters" not in tags]
+    notebook.cells = [
+        cell for cell, tags in tagged if "injected-parameters" not in tags
+    ]
     for cell, tags in tagged:
         cell.metadata = {"tags": tags} if tags else {}
         if cell.cell_type == "code":
@@ -139,8 +175,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = new_parser(__doc__, "ircotlib figures")
     add = parser.add_argument
     add_profile(parser)
-    add("--only", action="append", default=[], metavar="NAME", help="a notebook or a figure")
-    add("--save", action="store_true", help="keep the executed notebooks, stripped, in notebooks/")
+    add(
+        "--only",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a notebook or a figure",
+    )
+    add(
+        "--save",
+        action="store_true",
+        help="keep the executed notebooks, stripped, in notebooks/",
+    )
     add("--jobs", type=int, default=1, help="notebooks at a time")
     options = parser.parse_args(arguments)
     need("papermill", "lab")
@@ -148,4 +194,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.save and (options.profile != "mini" or changes):
         raise UserError("--save: only for the profile mini, without --set")
     p = read_parameters(options.profile, changes)
-    regenerate(p, choose_notebooks(options.only, p), changes, options.save, options.jobs)
+    regenerate(
+        p, choose_notebooks(options.only, p), changes, options.save, options.jobs
+    )

@@ -1,4 +1,6 @@
-"""Commands that show: the systems, a question's answers and steps, and runs as one page."""
+"""Commands that show: the systems, a question's answers and steps, and runs as one
+page.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,7 +10,8 @@ from ircotlib.options import add_profile, new_parser, read_changed
 
 
 def systems(arguments: Sequence[str] | None = None) -> None:
-    """Lists the systems: the paper that compares them, the parameters to tune, the prompts' stages.
+    """Lists the systems: the paper that compares them, the parameters to tune, the
+    prompts' stages.
 
     ircotlib systems | grep SearChain
     """
@@ -18,14 +21,17 @@ def systems(arguments: Sequence[str] | None = None) -> None:
     for system in all_systems().values():
         tuned = [f"{name}={','.join(map(str, v))}" for name, v in system.grid.items()]
         stages = ", ".join(system.stages)
-        print(f"{system.name:<28} {system.study:<10} {' '.join(tuned):<28} {stages}".rstrip())
+        print(
+            f"{system.name:<28} {system.study:<10} {' '.join(tuned):<28} {stages}".rstrip()
+        )
 
 
 def ask(arguments: Sequence[str] | None = None) -> None:
-    """Asks systems a question about the corpus, by default the laboratory's encyclopedia, and shows
-    every step and the answers.
+    """Asks systems a question about the corpus, by default the laboratory's
+    encyclopedia, and shows every step and the answers.
 
-    ircotlib ask "Who founded the Foreign Quarry label?" --system SearChain --system ReAct
+    ircotlib ask "Who founded the Foreign Quarry label?" --system SearChain --system
+    ReAct
     """
     from ircotlib.explore.ask import DEFAULT
     from ircotlib.explore.ask import ask as answer
@@ -33,7 +39,9 @@ def ask(arguments: Sequence[str] | None = None) -> None:
     parser = new_parser(ask.__doc__, "ircotlib ask")
     parser.add_argument("question", help="in quotes")
     system = f"ask this system (default: {', '.join(DEFAULT)}); may be repeated"
-    parser.add_argument("--system", action="append", default=[], metavar="NAME", help=system)
+    parser.add_argument(
+        "--system", action="append", default=[], metavar="NAME", help=system
+    )
     add_profile(parser)
     options = parser.parse_args(arguments)
     for answered in answer(read_changed(options), options.question, options.system):
@@ -41,19 +49,23 @@ def ask(arguments: Sequence[str] | None = None) -> None:
 
 
 def report(arguments: Sequence[str] | None = None) -> None:
-    """Puts runs on one page to share, which works offline: results, costs, and each question with
-    its steps and prompts.
+    """Puts runs on one page to share, which works offline: results, costs, and each
+    question with its steps and prompts.
 
     ircotlib report data/runs/mini/11_head_to_head-* head_to_head.html
     """
     from ircotlib.explore.report import write_report
 
     parser = new_parser(report.__doc__, "ircotlib report")
-    runs = "folders of runs, or folders that hold some; only runs on test questions count"
+    runs = (
+        "folders of runs, or folders that hold some; only runs on test questions count"
+    )
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUNS", help=runs)
     parser.add_argument("out", type=Path, metavar="OUT.html", help="the page to write")
     options = parser.parse_args(arguments)
     if options.out.suffix != ".html":
-        raise UserError(f"found {options.out}, expected the page's name, which ends in .html")
+        raise UserError(
+            f"found {options.out}, expected the page's name, which ends in .html"
+        )
     count = write_report(options.runs, options.out)
     print(f"{options.out}: {count} runs, {options.out.stat().st_size:,} bytes")

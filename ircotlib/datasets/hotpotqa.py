@@ -1,4 +1,6 @@
-"""The official files of HotpotQA (Yang et al. 2018) and 2WikiMultihopQA (Ho et al. 2020)."""
+"""The official files of HotpotQA (Yang et al. 2018) and 2WikiMultihopQA (Ho et al.
+2020).
+"""
 
 import bz2
 import html
@@ -11,7 +13,13 @@ from pathlib import Path
 from pydantic import Field
 
 from ircotlib.data import GoldStep, Paragraph, Question, read_objects
-from ircotlib.datasets import Dataset, FullCorpus, QuestionContext, digest, make_paragraph
+from ircotlib.datasets import (
+    Dataset,
+    FullCorpus,
+    QuestionContext,
+    digest,
+    make_paragraph,
+)
 from ircotlib.datasets.official import AGAIN, Record, String, Text, check, read_records
 from ircotlib.errors import DataError
 from ircotlib.metrics import cover_em, exact_match, hotpotqa_f1
@@ -19,7 +27,8 @@ from ircotlib.metrics import cover_em, exact_match, hotpotqa_f1
 # of folders AA, AB, ... with wiki_00.bz2 to wiki_99.bz2
 FOLDER = "enwiki-20171001-pages-meta-current-withlinks-abstracts"
 ARCHIVE = f"{FOLDER}.tar.bz2"
-ALIASES = "id_aliases.json"  # JSON lines, in the same archive as 2WikiMultihopQA's questions
+# JSON lines, in the same archive as 2WikiMultihopQA's questions
+ALIASES = "id_aliases.json"
 HOTPOTQA = "https://hotpotqa.github.io"
 WIKI = "https://github.com/Alab-NII/2wikimultihop"
 
@@ -33,7 +42,8 @@ class _Asking(_Contexts):
     question: Text
     answer: Text
     type: str
-    supporting_facts: list[tuple[String, int]] = Field(min_length=1)  # titles, numbers of sentences
+    # titles, numbers of sentences
+    supporting_facts: list[tuple[String, int]] = Field(min_length=1)
     # of 2WikiMultihopQA
     answer_id: String | None = None
     evidences: list[tuple[String, String, String]] = []  # subjects, relations, objects
@@ -50,20 +60,31 @@ class _Abstract(Record):
     text: list[String]  # sentences
 
 
-def read_hotpotqa(path: Path, corpus_ids: Mapping[str, str] | None = None) -> list[QuestionContext]:
-    """The questions of a file, each with its context paragraphs, in order (IRCoT §4). `corpus_ids`:
-    the ids of gold paragraphs by title in the full corpus; None: those of the context.
+def read_hotpotqa(
+    path: Path, corpus_ids: Mapping[str, str] | None = None
+) -> list[QuestionContext]:
+    """The questions of a file, each with its context paragraphs, in order (IRCoT §4).
+    `corpus_ids`: the ids of gold paragraphs by title in the full corpus; None: those of
+    the context.
     """
     records = read_records(path, _Asking)
-    return [_read_asked(record, where, "hotpotqa", "", corpus_ids) for record, where in records]
+    return [
+        _read_asked(record, where, "hotpotqa", "", corpus_ids)
+        for record, where in records
+    ]
 
 
 def find_gold_ids(path: Path, corpus: Iterable[Paragraph]) -> dict[str, str]:
-    """The `corpus_ids` of read_hotpotqa, from one pass over the corpus: the first paragraph with a
-    title or, without one, with the title in another encoding ("&amp;" for "&", accents apart).
+    """The `corpus_ids` of read_hotpotqa, from one pass over the corpus: the first
+    paragraph with a title or, without one, with the title in another encoding ("&amp;"
+    for "&", accents apart).
     """
     records = (record for record, _ in read_records(path, _Asking))
-    plain = {title: _plain(title) for record in records for title, _ in record.supporting_facts}
+    plain = {
+        title: _plain(title)
+        for record in records
+        for title, _ in record.supporting_facts
+    }
     wanted, same, alike = {*plain.values()}, {}, {}
     for paragraph in corpus:
         if (title := _plain(paragraph.title)) in wanted:
@@ -77,30 +98,45 @@ def _plain(title: str) -> str:
 
 
 def _read_asked(
-    record: _Asking, where: str, dataset: str, separator: str, corpus_ids: Mapping | None = None
+    record: _Asking,
+    where: str,
+    dataset: str,
+    separator: str,
+    corpus_ids: Mapping | None = None,
 ) -> QuestionContext:
     context = _read_context(record, separator)
     if corpus_ids is None:  # the first of several with the same title
         corpus_ids = {paragraph.title: paragraph.id for paragraph in reversed(context)}
     titles = [title for title, _ in record.supporting_facts]
     if missing := [title for title in titles if title not in corpus_ids]:
-        raise DataError(f"{where}, field supporting_facts: found no paragraph {missing[0]!r}")
-    # IRCoT §4.1: whole paragraphs are gold, not the sentences that the file names in them
+        raise DataError(
+            f"{where}, field supporting_facts: found no paragraph {missing[0]!r}"
+        )
+    # IRCoT §4.1: whole paragraphs are gold, not the sentences that the file names in
+    # them
     gold = tuple(dict.fromkeys(corpus_ids[title] for title in titles))
     id = record.id or f"{dataset}-{digest(record.question, 16)}"
     stated = {"kind": record.type, "steps": _stated_steps(record, corpus_ids)}
-    return Question(id, record.question, (record.answer,), gold, dataset, **stated), context
+    return Question(
+        id, record.question, (record.answer,), gold, dataset, **stated
+    ), context
 
 
-def _stated_steps(record: _Asking, corpus_ids: Mapping[str, str]) -> tuple[GoldStep, ...]:
+def _stated_steps(
+    record: _Asking, corpus_ids: Mapping[str, str]
+) -> tuple[GoldStep, ...]:
     """A step for each supporting sentence; () if one is not in the context (fullwiki)."""
     texts = {title: parts for title, parts in reversed(record.context)}
     facts = dict.fromkeys(record.supporting_facts)
     pairs = [(title, texts.get(title, [])[n : n + 1]) for title, n in facts if n >= 0]
-    stated = [(title, part[0].strip()) for title, part in pairs if part and part[0].strip()]
+    stated = [
+        (title, part[0].strip()) for title, part in pairs if part and part[0].strip()
+    ]
     if {title for title, _ in stated} != {title for title, _ in facts}:
         return ()
-    return tuple(GoldStep("", "", (corpus_ids[t],), t, t, sentence) for t, sentence in stated)
+    return tuple(
+        GoldStep("", "", (corpus_ids[t],), t, t, sentence) for t, sentence in stated
+    )
 
 
 def _read_context(record: _Contexts, separator: str) -> tuple[Paragraph, ...]:
@@ -109,11 +145,14 @@ def _read_context(record: _Contexts, separator: str) -> tuple[Paragraph, ...]:
 
 
 def read_abstracts(archive: Path) -> Iterator[Paragraph]:
-    """The abstracts of Wikipedia's pages of 2017 in HotpotQA's archive, in its order, also those
-    without a sentence: the paper's count has them (IRCoT App. A).
+    """The abstracts of Wikipedia's pages of 2017 in HotpotQA's archive, in its order,
+    also those without a sentence: the paper's count has them (IRCoT App. A).
     """
     try:
-        with bz2.open(archive) as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
+        with (
+            bz2.open(archive) as stream,
+            tarfile.open(fileobj=stream, mode="r|") as tar,
+        ):
             for member in filter(tarfile.TarInfo.isfile, tar):
                 shard = bz2.open(tar.extractfile(member))
                 for row, where in read_objects(shard, f"{archive}, {member.name}"):
@@ -124,8 +163,8 @@ def read_abstracts(archive: Path) -> Iterator[Paragraph]:
 
 
 def read_2wikimultihopqa(path: Path) -> list[QuestionContext]:
-    """The questions of a file, each with its context paragraphs, in order (IRCoT §4); if
-    id_aliases.json is beside it, answers are followed by their aliases and demonyms.
+    """The questions of a file, each with its context paragraphs, in order (IRCoT §4);
+    if id_aliases.json is beside it, answers are followed by their aliases and demonyms.
     """
     names = Path(path).with_name(ALIASES)
     aliases, questions = {}, []
@@ -141,13 +180,18 @@ def read_2wikimultihopqa(path: Path) -> list[QuestionContext]:
 
 
 def _evident_steps(record: _Asking, gold: tuple[str, ...]) -> tuple[GoldStep, ...]:
-    """The evidences, in our words; several objects of one relation are one answer. The n-th subject
-    has the n-th gold paragraph or, if their numbers differ, the n-th evidence has it.
+    """The evidences, in our words; several objects of one relation are one answer. The
+    n-th subject has the n-th gold paragraph or, if their numbers differ, the n-th
+    evidence has it.
     """
     objects = {}
     for subject, relation, value in record.evidences:
-        objects.setdefault((subject.strip(), relation.strip()), []).append(value.strip())
-    if not all(subject and relation and all(v) for (subject, relation), v in objects.items()):
+        objects.setdefault((subject.strip(), relation.strip()), []).append(
+            value.strip()
+        )
+    if not all(
+        subject and relation and all(v) for (subject, relation), v in objects.items()
+    ):
         return ()
     titles = [*dict.fromkeys(title for title, _ in record.supporting_facts)]
     subjects = [*dict.fromkeys(subject for subject, _ in objects)]
@@ -171,7 +215,9 @@ def read_contexts(path: Path) -> Iterator[Paragraph]:
 
 
 PAGE = f"{HOTPOTQA}/wiki-readme.html"
-ABSTRACTS = FullCorpus("hotpotqa", (ARCHIVE,), PAGE, count=5_233_329, read=read_abstracts)
+ABSTRACTS = FullCorpus(
+    "hotpotqa", (ARCHIVE,), PAGE, count=5_233_329, read=read_abstracts
+)
 # 2WikiMultihopQA's scorer is a copy of HotpotQA's
 SCORES = {"f1": hotpotqa_f1, "em": exact_match, "cover_em": cover_em}
 DATASETS = (
@@ -183,8 +229,11 @@ DATASETS = (
         read=read_hotpotqa,
         scores=SCORES,
         full_corpus=ABSTRACTS,
-        # abstracts may differ from the contexts in text, so gold paragraphs are found by title
-        read_with_corpus=lambda path, corpus: read_hotpotqa(path, find_gold_ids(path, corpus)),
+        # abstracts may differ from the contexts in text, so gold paragraphs are found
+        # by title
+        read_with_corpus=lambda path, corpus: read_hotpotqa(
+            path, find_gold_ids(path, corpus)
+        ),
         order=1,
     ),
     Dataset(

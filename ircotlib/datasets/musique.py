@@ -9,8 +9,11 @@ from ircotlib.datasets.official import Record, String, Text, read_records
 from ircotlib.errors import DataError
 from ircotlib.metrics import cover_em, exact_match, squad_f1
 
-# of the corpus, as the authors' program pools them: the paper's count is that of all six
-PARTS = [f"{of}_v1.0_{split}" for of in ("ans", "full") for split in ("dev", "test", "train")]
+# of the corpus, as the authors' program pools them: the paper's count is that of all
+# six
+PARTS = [
+    f"{of}_v1.0_{split}" for of in ("ans", "full") for split in ("dev", "test", "train")
+]
 RELATION = " >> "  # in some sub-questions: "Ada Moss >> father"
 
 
@@ -45,15 +48,22 @@ class _Asking(_Contexts):
 
 
 def read_musique(path: Path) -> list[QuestionContext]:
-    """The answerable questions of a file, each with its context paragraphs, in order (IRCoT §4)."""
+    """The answerable questions of a file, each with its context paragraphs, in order
+    (IRCoT §4).
+    """
     examples = []
     for record, where in read_records(path, _Asking):
-        if record.answerable:  # IRCoT §4; the "full" variant has as many without an answer
+        # IRCoT §4; the "full" variant has as many without an answer
+        if record.answerable:
             context = tuple(entry.paragraph for entry in record.paragraphs)
             supporting = [entry for entry in record.paragraphs if entry.is_supporting]
-            named = {step.paragraph_support_idx for step in record.question_decomposition} - {None}
+            named = {
+                step.paragraph_support_idx for step in record.question_decomposition
+            } - {None}
             if not supporting or named - {entry.idx for entry in supporting}:
-                raise DataError(f"{where}: lacks supporting paragraphs, or those of some steps")
+                raise DataError(
+                    f"{where}: lacks supporting paragraphs, or those of some steps"
+                )
             gold = tuple(dict.fromkeys(entry.paragraph.id for entry in supporting))
             aliases = filter(str.strip, record.answer_aliases)
             answers = tuple(dict.fromkeys([record.answer, *aliases]))
@@ -64,10 +74,13 @@ def read_musique(path: Path) -> list[QuestionContext]:
 
 
 def _read_steps(record: _Asking) -> tuple[GoldStep, ...]:
-    """The steps of a question's decomposition; () if one has no question or no answer. A step is
-    about the subject of its relation, or the title of its paragraph, if that is in its question.
+    """The steps of a question's decomposition; () if one has no question or no answer.
+    A step is about the subject of its relation, or the title of its paragraph, if that
+    is in its question.
     """
-    if not all(s.question.strip() and s.answer.strip() for s in record.question_decomposition):
+    if not all(
+        s.question.strip() and s.answer.strip() for s in record.question_decomposition
+    ):
         return ()
     entries = {entry.idx: entry for entry in record.paragraphs if entry.is_supporting}
     steps = []
@@ -82,7 +95,9 @@ def _read_steps(record: _Asking) -> tuple[GoldStep, ...]:
 
 
 def read_paragraphs(path: Path) -> Iterator[Paragraph]:
-    """The paragraphs of all questions, answerable or not; the test set's have no answers."""
+    """The paragraphs of all questions, answerable or not; the test set's have no
+    answers.
+    """
     for record, _ in read_records(path, _Contexts):
         yield from (entry.paragraph for entry in record.paragraphs)
 

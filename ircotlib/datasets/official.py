@@ -1,5 +1,5 @@
-"""Official files: found in a user's folder, and read record by record. Records are checked by
-pydantic; errors name the file, the record and the field.
+"""Official files: found in a user's folder, and read record by record. Records are
+checked by pydantic; errors name the file, the record and the field.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,8 +26,12 @@ class Record(BaseModel):
 R = TypeVar("R", bound=Record)
 
 
-def find_file(title: str, names: Sequence[str], folders: Sequence[Path], source: str) -> Path:
-    """The first file with one of these names in one of the folders; `source`: where to get it."""
+def find_file(
+    title: str, names: Sequence[str], folders: Sequence[Path], source: str
+) -> Path:
+    """The first file with one of these names in one of the folders; `source`: where to
+    get it.
+    """
     for path in (folder / name for folder in folders for name in names):
         if path.is_file():
             return path
@@ -37,7 +41,9 @@ def find_file(title: str, names: Sequence[str], folders: Sequence[Path], source:
 
 
 def check(value: object, kind: type[R], where: str) -> R:
-    """A value from JSON as a record. Raises DataError, naming `where` and the field at fault."""
+    """A value from JSON as a record. Raises DataError, naming `where` and the field at
+    fault.
+    """
     try:
         return kind.model_validate(value)
     except ValidationError as error:
@@ -50,14 +56,20 @@ def read_records(path: Path, kind: type[R]) -> Iterator[tuple[R, str]]:
     """The records of a file that is one JSON list, or JSON lines, each with its place."""
     with Path(path).open("rb") as file:
         is_list = file.read(99).lstrip().startswith(b"[")
-    listed = ((row, f"{path}, record {n}") for n, row in enumerate(stream(path), start=1))
+    listed = (
+        (row, f"{path}, record {n}") for n, row in enumerate(stream(path), start=1)
+    )
     for row, where in listed if is_list else read_lines(path):
         yield check(row, kind, where), where
 
 
 def stream(path: Path, by_key: bool = False) -> Iterator:
     """The entries of a JSON list or, `by_key`, of an object, read one by one."""
-    read = partial(ijson.kvitems, prefix="") if by_key else partial(ijson.items, prefix="item")
+    read = (
+        partial(ijson.kvitems, prefix="")
+        if by_key
+        else partial(ijson.items, prefix="item")
+    )
     with Path(path).open("rb") as file:
         try:
             yield from read(file, use_float=True)  # without it, long integers crash

@@ -1,4 +1,6 @@
-"""A user's own questions and paragraphs: JSON lines, tables, text, Markdown (docs/data.md)."""
+"""A user's own questions and paragraphs: JSON lines, tables, text, Markdown
+(docs/data.md).
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -8,7 +10,14 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 from pydantic import Field, StrictInt
 
-from ircotlib.data import Paragraph, Question, read_cells, read_lines, read_text, write_jsonl
+from ircotlib.data import (
+    Paragraph,
+    Question,
+    read_cells,
+    read_lines,
+    read_text,
+    write_jsonl,
+)
 from ircotlib.datasets import Dataset, QuestionContext, digest, make_paragraph, pool
 from ircotlib.datasets.official import Record, String, Text, check, read_records
 from ircotlib.errors import DataError, UserError
@@ -51,11 +60,15 @@ def read_own(path: Path) -> Iterator[QuestionContext]:
 
 
 def _read_question(record: _Asking) -> QuestionContext:
-    context = tuple(make_paragraph(entry.title, entry.text) for entry in record.paragraphs)
+    context = tuple(
+        make_paragraph(entry.title, entry.text) for entry in record.paragraphs
+    )
     supporting = zip(context, record.paragraphs, strict=True)
     gold = tuple(dict.fromkeys(p.id for p, entry in supporting if entry.is_supporting))
     answers = tuple(dict.fromkeys(record.answers))
-    return Question(str(record.id), record.question, answers, gold, NAME, record.kind), context
+    return Question(
+        str(record.id), record.question, answers, gold, NAME, record.kind
+    ), context
 
 
 def read_paragraphs(path: Path) -> list[Paragraph]:
@@ -65,18 +78,26 @@ def read_paragraphs(path: Path) -> list[Paragraph]:
     pages = [make_paragraph(row.title, row.text) for row, _ in rows]
     if pooled := pool([*(context for _, context in read_own(path)), pages]):
         return pooled
-    raise DataError(f"{path}: found no paragraphs in it or in {CORPUS} beside it (docs/data.md)")
+    raise DataError(
+        f"{path}: found no paragraphs in it or in {CORPUS} beside it (docs/data.md)"
+    )
 
 
-def read_table(path: Path, columns: Mapping[str, str]) -> Iterator[QuestionContext | Paragraph]:
-    """The questions, or else the paragraphs, of a file of JSON lines or a table. `columns`: for
-    names of FILE or CORPUS, the columns that have another name here.
+def read_table(
+    path: Path, columns: Mapping[str, str]
+) -> Iterator[QuestionContext | Paragraph]:
+    """The questions, or else the paragraphs, of a file of JSON lines or a table.
+    `columns`: for names of FILE or CORPUS, the columns that have another name here.
     """
-    known = {name: name for name in (*_Asking.model_fields, *_Page.model_fields)} | columns
+    known = {
+        name: name for name in (*_Asking.model_fields, *_Page.model_fields)
+    } | columns
     between = TABLES.get(path.suffix.lower())
     for row, where in read_cells(path, between) if between else read_lines(path):
         if lost := [column for column in columns.values() if column not in row]:
-            raise UserError(f"{where}: found no column {lost[0]!r}, only {', '.join(row)}")
+            raise UserError(
+                f"{where}: found no column {lost[0]!r}, only {', '.join(row)}"
+            )
         named = {name: row[column] for name, column in known.items() if column in row}
         if "question" not in named:
             record = check(named, _Page, where)
@@ -89,17 +110,28 @@ def read_table(path: Path, columns: Mapping[str, str]) -> Iterator[QuestionConte
 
 
 def read_documents(source: Path) -> Iterator[Paragraph]:
-    """The paragraphs of the text and Markdown files in a folder and those below it, or of one file,
-    but for hidden ones; titles are the files' names and the headings of sections.
+    """The paragraphs of the text and Markdown files in a folder and those below it, or
+    of one file, but for hidden ones; titles are the files' names and the headings of
+    sections.
     """
     below = sorted(source.rglob("*")) if source.is_dir() else [source]
-    shown = [p for p in below if not any(n.startswith(".") for n in p.relative_to(source).parts)]
-    files = [path for path in shown if path.suffix.lower() in DOCUMENTS and path.is_file()]
+    shown = [
+        p
+        for p in below
+        if not any(n.startswith(".") for n in p.relative_to(source).parts)
+    ]
+    files = [
+        path for path in shown if path.suffix.lower() in DOCUMENTS and path.is_file()
+    ]
     if not files:
-        raise UserError(f"{source}: found no file that ends in {' or '.join(DOCUMENTS)}")
+        raise UserError(
+            f"{source}: found no file that ends in {' or '.join(DOCUMENTS)}"
+        )
     for path in track(files, "documents"):
         for title, text in _read_sections(path):
-            yield from (make_paragraph(title, passage) for passage in cut_passages(text))
+            yield from (
+                make_paragraph(title, passage) for passage in cut_passages(text)
+            )
 
 
 def _read_sections(path: Path) -> list[tuple[str, str]]:
@@ -115,7 +147,9 @@ def _read_sections(path: Path) -> list[tuple[str, str]]:
 
 
 def cut_passages(text: str, words: int = WORDS) -> Iterator[str]:
-    """Passages of whole sentences, of at most `words` and LETTERS; a longer sentence is cut."""
+    """Passages of whole sentences, of at most `words` and LETTERS; a longer sentence is
+    cut.
+    """
     passage, letters = [], 0
     for sentence in _sentences(text):
         whole = len(sentence), sum(map(len, sentence))
@@ -131,7 +165,9 @@ def cut_passages(text: str, words: int = WORDS) -> Iterator[str]:
 
 
 def _sentences(text: str) -> Iterator[list[str]]:
-    """The words of each sentence, read in parts: `sentences` is slow (quadratic) on long texts."""
+    """The words of each sentence, read in parts: `sentences` is slow (quadratic) on
+    long texts.
+    """
     for block in re.split(r"\n\s*\n", text):
         words = _WORD.findall(block)
         for first in range(0, len(words), MOST):
@@ -141,8 +177,9 @@ def _sentences(text: str) -> Iterator[list[str]]:
 def write_own(
     folder: Path, records: Iterable[QuestionContext | Paragraph], file: str = FILE
 ) -> Path:
-    """Write questions with their contexts or, into CORPUS, paragraphs that belong to none; return
-    the folder, to be used as data_dir. Gold paragraphs outside a context are lost.
+    """Write questions with their contexts or, into CORPUS, paragraphs that belong to
+    none; return the folder, to be used as data_dir. Gold paragraphs outside a context
+    are lost.
     """
     with writing(Path(folder) / NAME / file) as new:
         write_jsonl(new, map(_as_row, records))
@@ -154,7 +191,9 @@ def _as_row(record: QuestionContext | Paragraph) -> dict:
         return {"title": record.title, "text": record.text}
     question, context = record
     row = {"id": question.id, "question": question.text, "kind": question.kind}
-    texts = [_as_row(page) | {"is_supporting": page.id in question.gold} for page in context]
+    texts = [
+        _as_row(page) | {"is_supporting": page.id in question.gold} for page in context
+    ]
     return row | {"answers": list(question.answers), "paragraphs": texts}
 
 

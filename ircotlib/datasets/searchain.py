@@ -1,5 +1,6 @@
-"""The data sets that SearChain adds to IRCoT's, in official files: StrategyQA (Geva et al. 2021),
-and KILT's tasks zsRE, T-REx, FEVER and ELI5, with the pages for them (Petroni et al. 2021).
+"""The data sets that SearChain adds to IRCoT's, in official files: StrategyQA (Geva et
+al. 2021), and KILT's tasks zsRE, T-REx, FEVER and ELI5, with the pages for them
+(Petroni et al. 2021).
 """
 
 from collections.abc import Callable, Iterator
@@ -20,7 +21,8 @@ KILT = "https://github.com/facebookresearch/KILT"
 STRATEGYQA = "https://allenai.org/data/strategyqa (in strategyqa_dataset.zip)"
 PAGES = "kilt_knowledgesource.json"  # 35 GB
 PARAGRAPHS = ("strategyqa_train_paragraphs.json", "dev_paragraphs.jsonl")
-SEPARATOR = " [SEP] "  # between the subject and the relation of zsRE's and T-REx's inputs
+# between the subject and the relation of zsRE's and T-REx's inputs
+SEPARATOR = " [SEP] "
 WORDS = 100  # in a passage, as DPR splits Wikipedia (SearChain §4.1)
 VERDICTS = ("SUPPORTS", "REFUTES")
 
@@ -37,7 +39,9 @@ def ask_claim(claim: str) -> str:
 
 
 def ask_yes_or_no(question: str) -> str:
-    """A question of StrategyQA as SearChain words it (Appendix: its prompt for StrategyQA)."""
+    """A question of StrategyQA as SearChain words it (Appendix: its prompt for
+    StrategyQA).
+    """
     return f"{question.strip()} (Yes or No)"
 
 
@@ -88,13 +92,18 @@ class _Paragraph(Record):
 
 
 def read_kilt(
-    path: Path, dataset: str, ask: Callable[[str], str] = str, kind: type[_Asking] = _Asking
+    path: Path,
+    dataset: str,
+    ask: Callable[[str], str] = str,
+    kind: type[_Asking] = _Asking,
 ) -> Iterator[QuestionContext]:
     """A task's questions without gold: KILT's evidence is a place on a page."""
     for record, where in read_records(path, kind):
         texts = (output.answer.strip() for output in record.output)
         if not (answers := tuple(dict.fromkeys(filter(None, texts)))):
-            raise DataError(f"{where}: found no output with an answer: is it a test set?")
+            raise DataError(
+                f"{where}: found no output with an answer: is it a test set?"
+            )
         yield Question(record.id, ask(record.input.strip()), answers, (), dataset), ()
 
 
@@ -102,7 +111,9 @@ read_slots = partial(read_kilt, ask=ask_relation, kind=_Slot)
 
 
 def read_fever(path: Path) -> Iterator[QuestionContext]:
-    """The claims of KILT's or the original file, but those that cannot be decided, as in KILT."""
+    """The claims of KILT's or the original file, but those that cannot be decided, as
+    in KILT.
+    """
     if "kilt" in path.name:
         yield from read_kilt(path, "fever", ask_claim)
         return
@@ -123,8 +134,9 @@ def read_eli5(path: Path) -> Iterator[QuestionContext]:
 
 
 def read_pages(path: Path) -> Iterator[Paragraph]:
-    """The pages of KILT's knowledge source as passages, without headings and bullet marks. Differs
-    from KILT's own passages: those are whole sentences of at most 100 tokens.
+    """The pages of KILT's knowledge source as passages, without headings and bullet
+    marks. Differs from KILT's own passages: those are whole sentences of at most 100
+    tokens.
     """
     for page, _ in read_records(path, _Page):
         lines = (line for line in page.text[1:] if not line.startswith("Section::::"))
@@ -143,8 +155,8 @@ def read_beside(path: Path) -> Iterator[Paragraph]:
 
 
 def read_strategyqa(path: Path) -> Iterator[QuestionContext]:
-    """The questions of a file, in order; gold are the paragraphs that the first annotator named.
-    Steps are the facts: the file's sub-questions have no answers.
+    """The questions of a file, in order; gold are the paragraphs that the first
+    annotator named. Steps are the facts: the file's sub-questions have no answers.
     """
     for record, _ in read_records(path, _YesOrNo):
         answers = ("Yes" if record.answer else "No",)
@@ -159,28 +171,41 @@ def _named(evidence: object) -> Iterator[str]:
     if isinstance(evidence, list):
         for part in evidence:
             yield from _named(part)
-    elif evidence not in ("operation", "no_evidence"):  # marks of a step without evidence
+    # marks of a step without evidence
+    elif evidence not in ("operation", "no_evidence"):
         yield str(evidence)
 
 
 def read_paragraphs(path: Path) -> Iterator[Paragraph]:
-    """The paragraphs that StrategyQA's annotators named, from the file beside the questions."""
+    """The paragraphs that StrategyQA's annotators named, from the file beside the
+    questions.
+    """
     file = find_file("paragraphs of StrategyQA", PARAGRAPHS, [path.parent], STRATEGYQA)
     by_id = ((row, f"{file}, {id}") for id, row in official.stream(file, by_key=True))
-    lacking = {id: None for question, _ in read_strategyqa(path) for id in question.gold}
+    lacking = {
+        id: None for question, _ in read_strategyqa(path) for id in question.gold
+    }
     for row, where in read_lines(file) if file.suffix == ".jsonl" else by_id:
         record = official.check(row, _Paragraph, where)
         id = f"{record.title}-{record.para_index}"
         lacking.pop(id, None)
         yield Paragraph(id, record.title, (record.content or record.contents).strip())
     if lacking:
-        raise DataError(f"{file}: found no {min(lacking)!r}, expected all evidence of {path}")
+        raise DataError(
+            f"{file}: found no {min(lacking)!r}, expected all evidence of {path}"
+        )
 
 
 # nobody has counted passages cut in this way
-KNOWLEDGE_SOURCE = FullCorpus("kilt", (PAGES,), source=KILT, count=None, read=read_pages)
+KNOWLEDGE_SOURCE = FullCorpus(
+    "kilt", (PAGES,), source=KILT, count=None, read=read_pages
+)
 _task = partial(
-    Dataset, source=KILT, full_corpus=KNOWLEDGE_SOURCE, read_paragraphs=read_beside, has_gold=False
+    Dataset,
+    source=KILT,
+    full_corpus=KNOWLEDGE_SOURCE,
+    read_paragraphs=read_beside,
+    has_gold=False,
 )
 _scores = {"cover_em": cover_em, "em": exact_match}  # of "subject [SEP] relation"
 _slot_filling = partial(_task, scores=_scores, example_family="slotfilling")
@@ -191,7 +216,10 @@ DATASETS = (
         files=("strategyqa_train.json", "dev_229.json"),
         source=STRATEGYQA,
         read=read_strategyqa,
-        scores={"cover_em": cover_em, "accuracy": partial(one_verdict, verdicts=("Yes", "No"))},
+        scores={
+            "cover_em": cover_em,
+            "accuracy": partial(one_verdict, verdicts=("Yes", "No")),
+        },
         full_corpus=KNOWLEDGE_SOURCE,
         # KILT's pages do not have the ids of gold paragraphs
         read_with_corpus=lambda path, _: (
@@ -220,7 +248,10 @@ DATASETS = (
         title="FEVER",
         files=("fever-dev-kilt.jsonl", "dev_300.jsonl"),
         read=read_fever,
-        scores={"cover_em": cover_em, "accuracy": partial(one_verdict, verdicts=VERDICTS)},
+        scores={
+            "cover_em": cover_em,
+            "accuracy": partial(one_verdict, verdicts=VERDICTS),
+        },
         example_family="fever",
         program_arguments={"max_actions": 5},  # ReAct §3.2
         order=8,

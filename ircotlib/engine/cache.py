@@ -1,5 +1,6 @@
-"""The call cache: the replies to all requests, in one SQLite file. It holds no results: after a
-change of a prompt, a model or an index, only the calls that it affects are made again.
+"""The call cache: the replies to all requests, in one SQLite file. It holds no results:
+after a change of a prompt, a model or an index, only the calls that it affects are made
+again.
 """
 
 import json
@@ -17,18 +18,21 @@ PUT = "INSERT INTO calls (key, reply) VALUES (?, ?) ON CONFLICT (key) DO NOTHING
 
 
 class Calls(AbstractContextManager):
-    """An open call cache. `path`: a file, which several processes may use at once, and which stays
-    intact if they are killed; None: in memory.
+    """An open call cache. `path`: a file, which several processes may use at once, and
+    which stays intact if they are killed; None: in memory.
     """
 
     def __init__(self, path: Path | str | None = None):
-        # JupyterLab runs a widget's callbacks in another thread; the lock admits one at a time
+        # JupyterLab runs a widget's callbacks in another thread; the lock admits one at
+        # a time
         options = {"timeout": 60, "isolation_level": None, "check_same_thread": False}
         self._turn = Lock()
-        # SQLite does not wait by itself when two processes turn the log on for the same new file
+        # SQLite does not wait by itself when two processes turn the log on for the same
+        # new file
         with locked(Path(f"{path}.lock")) if path else nullcontext():
             self._file = sqlite3.connect(path or ":memory:", **options)
-            self._file.execute("PRAGMA journal_mode=WAL")  # others can read while one writes
+            # others can read while one writes
+            self._file.execute("PRAGMA journal_mode=WAL")
             self._file.execute(TABLE)
         # survives a crash of the process; a power cut may cost the last batches
         self._file.execute("PRAGMA synchronous=NORMAL")
@@ -46,8 +50,8 @@ class Calls(AbstractContextManager):
             return dict(self._file.execute(GET, (json.dumps(list(keys)),)).fetchall())
 
     def put_many(self, replies: Mapping[str, str]) -> dict[str, str]:
-        """Store replies by key; return those that are now stored. A key keeps its first reply, with
-        which two processes that answer the same request continue.
+        """Store replies by key; return those that are now stored. A key keeps its first
+        reply, with which two processes that answer the same request continue.
         """
         with self._turn, self._file:
             self._file.execute("BEGIN IMMEDIATE")

@@ -1,8 +1,10 @@
-"""Runs many programs at once, answers their requests in full batches, and keeps every reply.
+"""Runs many programs at once, answers their requests in full batches, and keeps every
+reply.
 
-Every program advances until it waits for a reply that is not in the cache. Then the backends take
-turns: first those that answer all waiting requests (retrieval), then those that take one full batch
-(generation). The same programs with the same cache always make the same batches.
+Every program advances until it waits for a reply that is not in the cache. Then the
+backends take turns: first those that answer all waiting requests (retrieval), then
+those that take one full batch (generation). The same programs with the same cache
+always make the same batches.
 """
 
 import json
@@ -22,7 +24,8 @@ class Task:
     id: str
     program: Program
     request: Request | None = None
-    sent: Request | None = None  # to the backend in place of `request`, if it has a `depth`
+    # to the backend in place of `request`, if it has a `depth`
+    sent: Request | None = None
     key: str = ""  # of `sent`, in the cache
     trace: list[Step] = field(default_factory=list)
     ended: bool = False
@@ -37,29 +40,39 @@ def run(
     progress: Callable[[int, int], None] = lambda ended, total: None,
     note: Callable[[Step], Step] = lambda step: step,
 ) -> tuple[dict[str, Outcome], dict[str, dict[str, int]]]:
-    """Run programs, by question id, to their ends; return their outcomes, and their COSTS by class
-    of request.
+    """Run programs, by question id, to their ends; return their outcomes, and their
+    COSTS by class of request.
 
     A backend has
     - `answers`: the class of the requests that it answers, or a tuple of classes;
-    - `fingerprint`: a text that changes whenever its replies may change; None: none is stored;
-    - `answer(requests)`: for requests of one class, yields pairs (index, reply): a JSON string, or
-      the Exception of a request that failed; of Generate, with "prompt_tokens" and "tokens";
+    - `fingerprint`: a text that changes whenever its replies may change; None: none is
+      stored;
+    - `answer(requests)`: for requests of one class, yields pairs (index, reply): a JSON
+      string, or the Exception of a request that failed; of Generate, with
+      "prompt_tokens" and "tokens";
     - `decode(string)`: the reply as the program gets it;
-    - perhaps `take(requests)`: the indices of the requests to answer next, as one batch;
-    - perhaps `depth`: a retrieval of fewer paragraphs is answered and cached as one of `depth`.
-    `progress(ended, total)` is called after every batch. `note`: what traces keep of each step.
+    - perhaps `take(requests)`: the indices of the requests to answer next, as one
+      batch;
+    - perhaps `depth`: a retrieval of fewer paragraphs is answered and cached as one of
+      `depth`.
+    `progress(ended, total)` is called after every batch. `note`: what traces keep of
+    each step.
 
-    If a request fails, only its question fails: RuntimeError, with question and request, is raised
-    after the other programs have ended; at once if a program or a whole backend fails.
+    If a request fails, only its question fails: RuntimeError, with question and
+    request, is raised after the other programs have ended; at once if a program or a
+    whole backend fails.
     """
     engine = Engine(backends, calls, note)
     tasks = [Task(id, program) for id, program in programs.items()]
     engine.run(tasks, progress)
     if failed := [task for task in tasks if task.failure]:
         failure = f"{len(failed)} of {len(tasks)} questions failed, this one with"
-        raise RuntimeError(describe(failure, failed, failed[0].failure)) from failed[0].failure
-    outcomes = {task.id: Outcome(task.id, task.result, tuple(task.trace)) for task in tasks}
+        raise RuntimeError(describe(failure, failed, failed[0].failure)) from failed[
+            0
+        ].failure
+    outcomes = {
+        task.id: Outcome(task.id, task.result, tuple(task.trace)) for task in tasks
+    }
     return outcomes, engine.costs
 
 
@@ -69,14 +82,17 @@ def find_missing(
     """The first request of each program, by its id, that has no reply in the cache."""
     engine = Engine(backends, calls, note=lambda step: None)
     tasks = [Task(id, program) for id, program in programs.items()]
-    return {task.id: task.request for task in engine.replay([*map(engine.advance, tasks)])}
+    return {
+        task.id: task.request for task in engine.replay([*map(engine.advance, tasks)])
+    }
 
 
 def replay(
     programs: Mapping[str, Program], backends: Sequence, calls: Calls
 ) -> dict[str, Outcome]:
-    """The outcomes, by question id, of the programs whose replies are all in the cache. Backends
-    are never asked: of each only `answers`, `fingerprint`, `decode` and `depth` are used.
+    """The outcomes, by question id, of the programs whose replies are all in the cache.
+    Backends are never asked: of each only `answers`, `fingerprint`, `decode` and
+    `depth` are used.
     """
     engine = Engine(backends, calls, note=lambda step: step)
     tasks = [Task(id, program) for id, program in programs.items()]
@@ -91,7 +107,11 @@ class Engine:
         self.calls, self.note, self.served = calls, note, {}
         # in turn: retrieval, which answers all; then models, which take one batch
         for backend in sorted(backends, key=lambda backend: hasattr(backend, "take")):
-            kinds = backend.answers if isinstance(backend.answers, tuple) else (backend.answers,)
+            kinds = (
+                backend.answers
+                if isinstance(backend.answers, tuple)
+                else (backend.answers,)
+            )
             self.served |= dict.fromkeys(kinds, backend)
         self.costs = {kind.__name__: dict.fromkeys(COSTS, 0) for kind in self.served}
 
@@ -102,21 +122,28 @@ class Engine:
             for kind in self.served:
                 asking = [t for t in waiting if not t.ended and type(t.request) is kind]
                 if asking:
-                    self.replay(self.answer(kind, asking))  # only those that got a reply
+                    # only those that got a reply
+                    self.replay(self.answer(kind, asking))
                     progress(sum(task.ended for task in tasks), len(tasks))
 
     def replay(self, tasks: list[Task]) -> list[Task]:
         """Advance tasks as far as the cache goes; return those that have not ended."""
         left = []
-        while waiting := [task for task in tasks if not task.ended]:  # a round for each cached step
+        # a round for each cached step
+        while waiting := [task for task in tasks if not task.ended]:
             for task in waiting:
                 if (backend := self.served.get(type(task.request))) is None:
-                    served = ", ".join(kind.__name__ for kind in self.served) or "nothing"
-                    found = f"question {task.id!r} asked a {type(task.request).__name__}"
+                    served = (
+                        ", ".join(kind.__name__ for kind in self.served) or "nothing"
+                    )
+                    found = (
+                        f"question {task.id!r} asked a {type(task.request).__name__}"
+                    )
                     raise TypeError(f"{found}, but the backends serve {served}")
                 task.sent, depth = task.request, getattr(backend, "depth", 0)
                 if isinstance(task.sent, Retrieve) and 1 <= task.sent.k < depth:
-                    task.sent = replace(task.sent, k=depth)  # its best k are the first of these
+                    # its best k are the first of these
+                    task.sent = replace(task.sent, k=depth)
                 task.key = f"not stored: {task.id} {len(task.trace)}"
                 if backend.fingerprint is not None:
                     task.key = key(task.sent, backend.fingerprint)
@@ -128,24 +155,34 @@ class Engine:
         return left
 
     def answer(self, kind: type, waiting: list[Task]) -> list[Task]:
-        """Have a backend answer a batch of requests, each once; return the tasks that continue."""
+        """Have a backend answer a batch of requests, each once; return the tasks that
+        continue.
+        """
         backend = self.served[kind]
-        batch = list({task.key: task for task in waiting}.values())  # one task for each request
+        # one task for each request
+        batch = list({task.key: task for task in waiting}.values())
         try:
             if hasattr(backend, "take"):
                 if not (chosen := backend.take([task.sent for task in batch])):
-                    raise ValueError(f"`take` gave none of {len(batch)} requests, expected some")
+                    raise ValueError(
+                        f"`take` gave none of {len(batch)} requests, expected some"
+                    )
                 batch = [batch[index] for index in chosen]
             stored = self.calls.get_many(task.key for task in batch)
             replies: dict[str, str | Exception] = dict(stored)
             batch = [task for task in batch if task.key not in stored]
-            for index, reply in backend.answer([task.sent for task in batch]) if batch else ():
+            for index, reply in (
+                backend.answer([task.sent for task in batch]) if batch else ()
+            ):
                 asked = batch[index].key
                 if not isinstance(reply, Exception) and backend.fingerprint is not None:
-                    reply = self.calls.put_many({asked: reply})[asked]  # or what came first
+                    # or what came first
+                    reply = self.calls.put_many({asked: reply})[asked]
                 replies[asked] = reply
             if missing := [task for task in batch if task.key not in replies]:
-                raise ValueError(f"`answer` left out {len(missing)} of {len(batch)} requests")
+                raise ValueError(
+                    f"`answer` left out {len(missing)} of {len(batch)} requests"
+                )
         except Exception as error:
             failed = f"{type(backend).__name__} failed"
             raise RuntimeError(describe(failed, batch, error)) from error
@@ -159,26 +196,39 @@ class Engine:
                 known.add(asked)
         return answered
 
-    def advance(self, task: Task, stored: str | None = None, cached: bool = False) -> Task:
-        """Send a program the stored reply, or None to begin, and run it to its next request."""
+    def advance(
+        self, task: Task, stored: str | None = None, cached: bool = False
+    ) -> Task:
+        """Send a program the stored reply, or None to begin, and run it to its next
+        request.
+        """
         try:
             reply = None if stored is None else self.decode(task, stored, cached)
             task.request = task.program.send(reply)
         except StopIteration as end:
-            task.ended, task.result, task.request, task.sent = True, end.value, None, None
+            task.ended, task.result, task.request, task.sent = (
+                True,
+                end.value,
+                None,
+                None,
+            )
         except Exception as error:
             failed = f"failed after {len(task.trace)} replies"
             raise RuntimeError(describe(failed, [task], error)) from error
         return task
 
     def decode(self, task: Task, stored: str, cached: bool) -> object:
-        """What a program is sent for a stored reply, which is added to its trace and the costs."""
+        """What a program is sent for a stored reply, which is added to its trace and
+        the costs.
+        """
         reply, kind = self.served[type(task.request)].decode(stored), type(task.request)
         if kind is Retrieve:
             reply = reply[: task.request.k]  # of the deeper retrieval that was sent
         about = json.loads(stored) if hasattr(task.request, "prompt") else {}
         tokens = about.get("prompt_tokens", 0), about.get("tokens", 0)
-        step = Step(task.request, reply, cached, *tokens, tuple(about.get("thoughts", ())))
+        step = Step(
+            task.request, reply, cached, *tokens, tuple(about.get("thoughts", ()))
+        )
         for name, count in zip(COSTS, (1, not cached, *tokens), strict=True):
             self.costs[kind.__name__][name] += count
         task.trace.append(self.note(step))
@@ -186,7 +236,9 @@ class Engine:
 
 
 def describe(failure: str, tasks: Sequence[Task], error: object) -> str:
-    """A failure in one line: the question, how many others failed with it, and the request."""
+    """A failure in one line: the question, how many others failed with it, and the
+    request.
+    """
     others = f" (and {len(tasks) - 1} others with it)" if len(tasks) > 1 else ""
     asked = repr(tasks[0].request)
     if len(asked) > 300:  # the question is near its end

@@ -13,8 +13,9 @@ from ircotlib.parameters import Parameters
 
 
 def in_world(p: Parameters, seed: int, size: int, questions: int) -> Parameters:
-    """The parameters with the data and demonstrations of a laboratory, which is made when they are
-    opened: an encyclopedia of `size` pages, and as many questions for each data set.
+    """The parameters with the data and demonstrations of a laboratory, which is made
+    when they are opened: an encyclopedia of `size` pages, and as many questions for
+    each data set.
     """
     folder = DATA / "laboratories" / f"{seed}-{size}-{questions}"
     there = {"data_dir": str(folder), "demonstrations": str(folder / "prompts")}
@@ -22,20 +23,25 @@ def in_world(p: Parameters, seed: int, size: int, questions: int) -> Parameters:
 
 
 def data_folder(data_dir: str, data: Path) -> Path | str:
-    """The official files: `data_dir` or, if that is "", the laboratory, made if missing."""
+    """The official files: `data_dir` or, if that is "", the laboratory, made if
+    missing.
+    """
     from ircot_laboratory.make import make_laboratory
 
     folder = Path(data_dir)
     if not data_dir:
         return make_laboratory(data / "laboratory")
-    if folder.parent == data / "laboratories" and re.fullmatch(r"\d+-\d+-\d+", folder.name):
+    if folder.parent == data / "laboratories" and re.fullmatch(
+        r"\d+-\d+-\d+", folder.name
+    ):
         make_laboratory(folder, *map(int, folder.name.split("-")))
     return resolve(data_dir)
 
 
 def find_facts(p: Parameters, dataset: str) -> Facts | None:
-    """The facts of a data set; None if the data are not a laboratory's, so that they are not known.
-    Raises UserError for a laboratory of another version, whose facts are others.
+    """The facts of a data set; None if the data are not a laboratory's, so that they
+    are not known. Raises UserError for a laboratory of another version, whose facts are
+    others.
     """
     from ircot_laboratory.make import ABOUT, QUESTIONS, SEED, SIZE, hash_generator
 

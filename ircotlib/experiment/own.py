@@ -37,11 +37,12 @@ def setup_of_functions(
     count_tokens: Callable[[str], int] = lambda text: len(text) // 4 + 1,
     dataset: str = "musique",
 ) -> Setup:
-    """A setup whose requests functions answer, for `answer` and `answer_all`; nothing is cached.
+    """A setup whose requests functions answer, for `answer` and `answer_all`; nothing
+    is cached.
 
-    `retrieve(query, k)`: paragraphs, best first. `generate(prompt)`: a text, which is cut at the
-    stop. `extract(query, paragraph)`, for SearChain: the answer or "", and the confidence (§4.1:
-    1.5). `dataset`: whose demonstrations are shown.
+    `retrieve(query, k)`: paragraphs, best first. `generate(prompt)`: a text, which is
+    cut at the stop. `extract(query, paragraph)`, for SearChain: the answer or "", and
+    the confidence (§4.1: 1.5). `dataset`: whose demonstrations are shown.
     """
 
     def find(request: Retrieve) -> str:
@@ -59,7 +60,9 @@ def setup_of_functions(
         return json.dumps({"text": text, "confidence": confidence})
 
     retriever = Function(
-        Retrieve, find, lambda reply: tuple(Paragraph(**fields) for fields in json.loads(reply))
+        Retrieve,
+        find,
+        lambda reply: tuple(Paragraph(**fields) for fields in json.loads(reply)),
     )
     model = Function((Generate, Sample), write, read_reply, count_tokens)
     readers = {}

@@ -1,5 +1,5 @@
-"""A run: a system with a setting on the questions of a setup. It is carried out, its folder is
-written, read as tables, and replayed; and answers of which no run is kept.
+"""A run: a system with a setting on the questions of a setup. It is carried out, its
+folder is written, read as tables, and replayed; and answers of which no run is kept.
 """
 
 import json
@@ -45,12 +45,14 @@ VERSIONS = "ircotlib torch transformers tokenizers tantivy regex numpy pandas".s
 WRITTEN = ("answer", "thoughts", "reading", "nodes", "fault", "trace")
 BESIDE = ".partial"  # ends the name of a folder that is being written
 AGAIN = "run its notebook again: cached calls cost nothing"
-LOST = "the call cache of this machine lacks replies, or the model's tokenizer is not here"
+LOST = (
+    "the call cache of this machine lacks replies, or the model's tokenizer is not here"
+)
 
 
 class Run(NamedTuple):
-    """A run: a system with one setting on the "dev" or "test" questions of a setup. `setting`: k, m
-    and whatever else the program takes, and demonstration_set, 0 to 2.
+    """A run: a system with one setting on the "dev" or "test" questions of a setup.
+    `setting`: k, m and whatever else the program takes, and demonstration_set, 0 to 2.
     """
 
     setup: Setup
@@ -73,7 +75,11 @@ class Run(NamedTuple):
     def identity(self) -> dict:
         """What distinguishes it from all others, as in run.json; `open_run` reads it."""
         setup, system = self.setup, self.system
-        about = {"experiment": setup.experiment, "dataset": setup.dataset.name, "part": self.part}
+        about = {
+            "experiment": setup.experiment,
+            "dataset": setup.dataset.name,
+            "part": self.part,
+        }
         about |= {"system": system.name, "setting": self.setting}
         about |= {"metric": system.measure(setup.dataset)}
         about |= {"shown": setup.shown and setup.shown.name, "grid_of": setup.grid_of}
@@ -82,15 +88,18 @@ class Run(NamedTuple):
 
 def open_run(identity: Mapping, calls: Calls | None = None) -> Run:
     """The run that `Run.identity` or a run.json describes. `calls`: see `open_setup`."""
-    options = {name: identity[name] for name in ("dataset", "experiment", "shown", "grid_of")}
+    options = {
+        name: identity[name] for name in ("dataset", "experiment", "shown", "grid_of")
+    }
     setup = open_setup(parameters_of(identity), **options, calls=calls)
     [system] = choose_systems([identity["system"]])
     return Run(setup, system, identity["part"], identity["setting"])
 
 
 def carry_out(run: Run) -> pd.DataFrame:
-    """Answer and score the questions of a run, write its folder, and return one row per question
-    with the columns that describe the run. Run again, it is replayed from the call cache.
+    """Answer and score the questions of a run, write its folder, and return one row per
+    question with the columns that describe the run. Run again, it is replayed from the
+    call cache.
     """
     setup, started = run.setup, time.monotonic()
     build = program_of(setup, run.system, **run.setting)
@@ -102,15 +111,23 @@ def carry_out(run: Run) -> pd.DataFrame:
     about = run.identity | {"questions": len(outcomes), "counts": counts} | installed()
     about |= {"seconds": round(time.monotonic() - started, 2)}
     used = {name: getattr(setup, name) for name in BACKENDS if getattr(setup, name)}
-    about |= {f"{name}_fingerprint": backend.fingerprint for name, backend in used.items()}
+    about |= {
+        f"{name}_fingerprint": backend.fingerprint for name, backend in used.items()
+    }
     about |= {"generation_config_ignored": getattr(setup.model, "ignored", {})}
     about |= find_cost(setup.parameters, counts, len(outcomes))
     about |= {"demonstrations_shown": count_demonstrations(outcomes.values())}
     rows = [
-        {"id": q.id, "kind": q.kind} | score_prediction(q, outcomes[q.id].result, setup.scored_as)
+        {"id": q.id, "kind": q.kind}
+        | score_prediction(q, outcomes[q.id].result, setup.scored_as)
         for q in run.questions
     ]
-    write_run(run.folder, (row_of(*item) for item in outcomes.items()), pd.DataFrame(rows), about)
+    write_run(
+        run.folder,
+        (row_of(*item) for item in outcomes.items()),
+        pd.DataFrame(rows),
+        about,
+    )
     return pd.DataFrame(rows).assign(**columns_of(about))
 
 
@@ -124,18 +141,20 @@ def answer(
 def answer_all(
     setup: Setup, system: System, questions: Sequence[Question], **setting: object
 ) -> dict[str, Outcome[Prediction]]:
-    """Answer questions in one batch; return the outcomes by question id. No run is kept.
-    `setting`: see `Run`; `Setup.choose` chooses what is in a system's grid.
+    """Answer questions in one batch; return the outcomes by question id. No run is
+    kept. `setting`: see `Run`; `Setup.choose` chooses what is in a system's grid.
     """
     build = program_of(setup, system, **setting)
     programs = {question.id: build(question) for question in questions}
     return scheduler.run(programs, setup.backends, setup.calls)[0]
 
 
-def replay(folder: Path, ids: Collection[str] | None = None) -> dict[str, Outcome[Prediction]]:
-    """Replay a run, or the questions `ids` of it, from its folder and the call cache; return the
-    outcomes by question id, with prompts in their traces. DataError if replies are missing: no
-    model, server or index is asked.
+def replay(
+    folder: Path, ids: Collection[str] | None = None
+) -> dict[str, Outcome[Prediction]]:
+    """Replay a run, or the questions `ids` of it, from its folder and the call cache;
+    return the outcomes by question id, with prompts in their traces. DataError if
+    replies are missing: no model, server or index is asked.
     """
     outcomes = replay_known(folder, ids)
     asked = read_scores(folder)["id"] if ids is None else ids
@@ -147,8 +166,8 @@ def replay(folder: Path, ids: Collection[str] | None = None) -> dict[str, Outcom
 def replay_known(
     folder: Path, ids: Collection[str] | None = None
 ) -> dict[str, Outcome[Prediction]]:
-    """As `replay`; questions with a missing reply are left out, and all if the model's tokenizer,
-    with which prompts are cut to fit, is not on this machine.
+    """As `replay`; questions with a missing reply are left out, and all if the model's
+    tokenizer, with which prompts are cut to fit, is not on this machine.
     """
     about = read_about(folder)
     setup = open_recorded(parameters_of(about), about)
@@ -156,7 +175,9 @@ def replay_known(
         return {}
     [system] = choose_systems([about["system"]])
     run = Run(setup, system, about["part"], about["setting"])
-    asked = [question for question in run.questions if ids is None or question.id in ids]
+    asked = [
+        question for question in run.questions if ids is None or question.id in ids
+    ]
     build = program_of(setup, system, **run.setting)
     programs = {question.id: build(question) for question in asked}
     return scheduler.replay(programs, setup.backends, setup.calls)
@@ -166,7 +187,9 @@ def without_prompt(step: Step) -> Step:
     """A step without the text of its prompt, which `replay` brings back."""
     if not isinstance(step.request, Generate | Sample):
         return step
-    shown = Purposed("", demonstrations=getattr(step.request.prompt, "demonstrations", 0))
+    shown = Purposed(
+        "", demonstrations=getattr(step.request.prompt, "demonstrations", 0)
+    )
     return replace(step, request=replace(step.request, prompt=shown))
 
 
@@ -178,45 +201,63 @@ def installed() -> dict[str, str]:
 
 
 def find_cost(p: Parameters, counts: Mapping[str, Mapping], questions: int) -> dict:
-    """What a run behind a server costs, in USD, cached or not; None if the price is not known."""
+    """What a run behind a server costs, in USD, cached or not; None if the price is not
+    known.
+    """
     if not p.server:
         return {}
     price, tokens = find_price(p.model, p.prices), counts.values()
-    usd = price and fsum(price.of(kind["prompt_tokens"], kind["tokens"]) for kind in tokens)
+    usd = price and fsum(
+        price.of(kind["prompt_tokens"], kind["tokens"]) for kind in tokens
+    )
     each = usd and usd / questions
     return {"cost": {"usd": usd, "per_question": each, "prices": price and price[:2]}}
 
 
 def count_demonstrations(outcomes: Iterable[Outcome]) -> float | None:
-    """How many demonstrations or examples the last prompt of a question shows, on average."""
+    """How many demonstrations or examples the last prompt of a question shows, on
+    average.
+    """
     last = []
     for outcome in outcomes:
-        requests = [s.request for s in outcome.trace if isinstance(s.request, Generate | Sample)]
+        requests = [
+            s.request for s in outcome.trace if isinstance(s.request, Generate | Sample)
+        ]
         last += [request.prompt.demonstrations for request in requests[-1:]]
     return round(fmean(last), 2) if last else None
 
 
-def write_run(folder: Path, predictions: Iterable[dict], scores: pd.DataFrame, about: dict) -> None:
-    """Write the folder of a run beside an earlier one, and then replace that completely."""
+def write_run(
+    folder: Path, predictions: Iterable[dict], scores: pd.DataFrame, about: dict
+) -> None:
+    """Write the folder of a run beside an earlier one, and then replace that
+    completely.
+    """
     beside = Path(f"{folder.parents[1]}{BESIDE}")
     with locked(Path(f"{folder.parents[1]}.lock")):
         shutil.rmtree(beside, ignore_errors=True)  # of a process that was killed
         write_jsonl(beside / "predictions.jsonl", predictions)
         write_table(beside / "scores.csv", scores)
-        (beside / "run.json").write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+        (beside / "run.json").write_text(
+            json.dumps(about, indent=1) + "\n", encoding="utf-8"
+        )
         folder.parent.mkdir(parents=True, exist_ok=True)
         remove_run(folder)
         beside.rename(folder)
 
 
 def remove_run(folder: Path) -> None:
-    """Remove a run; first its run.json, so that no kill leaves a run that seems complete."""
+    """Remove a run; first its run.json, so that no kill leaves a run that seems
+    complete.
+    """
     (folder / "run.json").unlink(missing_ok=True)
     shutil.rmtree(folder, ignore_errors=True)
 
 
 def clear_runs(kept: Sequence[Run]) -> None:
-    """Remove the other runs of the same systems, on the same questions of the same setups."""
+    """Remove the other runs of the same systems, on the same questions of the same
+    setups.
+    """
     folders = {run.folder for run in kept}
     for own in {run._replace(setting={}).folder for run in kept}:
         with locked(Path(f"{own.parents[1]}.lock")):
@@ -226,8 +267,13 @@ def clear_runs(kept: Sequence[Run]) -> None:
 
 
 def row_of(id: str, outcome: Outcome) -> dict:
-    """One line of predictions.jsonl: the system's prediction, and its trace without prompts."""
-    row = {field.name: getattr(outcome.result, field.name) for field in fields(outcome.result)}
+    """One line of predictions.jsonl: the system's prediction, and its trace without
+    prompts.
+    """
+    row = {
+        field.name: getattr(outcome.result, field.name)
+        for field in fields(outcome.result)
+    }
     row["paragraphs"] = [paragraph.id for paragraph in outcome.result.paragraphs]
     row["nodes"] = [asdict(node) for node in outcome.result.nodes]
     return {"id": id, **row, "trace": [_line(step) for step in outcome.trace]}
@@ -239,7 +285,12 @@ def _line(step: Step) -> dict:
     match step.request:
         case program.Retrieve(query, k, titles):
             within = {} if titles is None else {"titles": titles}
-            return {"retrieve": query, "k": k, **within, "found": [p.id for p in step.reply]}
+            return {
+                "retrieve": query,
+                "k": k,
+                **within,
+                "found": [p.id for p in step.reply],
+            }
         case program.NearestTitle(title):
             return {"nearest title": title, "found": step.reply}
         case program.Extract(query, paragraph):
@@ -249,7 +300,8 @@ def _line(step: Step) -> dict:
         case Generate(stop=stop):
             return {"generate": step.reply, "stop": stop, **tokens}
         case Sample(stop=stop, temperature=temperature):
-            # from the seventh decimal on, the means depend on the other rows of their batch
+            # from the seventh decimal on, the means depend on the other rows of their
+            # batch
             pairs = [(text, mean and round(mean, 2)) for text, mean in step.reply]
             drawn = [{"text": text, "log_probability": mean} for text, mean in pairs]
             return {"sample": drawn, "temperature": temperature, "stop": stop, **tokens}
@@ -272,7 +324,8 @@ def read_about(folder: Path) -> dict:
 
 def read_scores(folder: Path) -> pd.DataFrame:
     """A run's scores.csv: the id and kind of each question, as texts, and its scores."""
-    texts = {"id": str, "kind": str}  # as they stand; NaN: the question has no gold paragraphs
+    # as they stand; NaN: the question has no gold paragraphs
+    texts = {"id": str, "kind": str}
     path = Path(folder) / "scores.csv"
     return pd.read_csv(path, converters=texts)
 
@@ -290,17 +343,26 @@ def open_questions(about: Mapping) -> tuple[dict[str, Question], Corpus]:
 
 def columns_of(about: Mapping) -> dict:
     """The columns that describe a run in its table of scores, from its run.json."""
-    columns = {name: about["parameters"][name] for name in ("profile", "model", "style", "reader")}
+    columns = {
+        name: about["parameters"][name]
+        for name in ("profile", "model", "style", "reader")
+    }
     columns |= {name: about[name] for name in ("dataset", "system")}
-    columns |= {"demonstrations": about["shown"] or about["dataset"], "metric": about["metric"]}
+    columns |= {
+        "demonstrations": about["shown"] or about["dataset"],
+        "metric": about["metric"],
+    }
     columns["demonstrations_shown"] = about.get("demonstrations_shown")
-    return columns | {"k": None, "m": None, "demonstration_set": None} | about["setting"]
+    return (
+        columns | {"k": None, "m": None, "demonstration_set": None} | about["setting"]
+    )
 
 
 def read_predictions(folder: Path, measure: str = "") -> pd.DataFrame:
-    """The questions of a run, one row each: question, gold `answers`, the ids `collected`,
-    `gold_found` and `gold_missed`, the fields WRITTEN, scores, what describes the run, and `right`:
-    whether the score by `measure`, or else the run's own, is 1; None for a question without one.
+    """The questions of a run, one row each: question, gold `answers`, the ids
+    `collected`, `gold_found` and `gold_missed`, the fields WRITTEN, scores, what
+    describes the run, and `right`: whether the score by `measure`, or else the run's
+    own, is 1; None for a question without one.
     """
     about, path = read_about(folder), Path(folder) / "predictions.jsonl"
     scores = {row["id"]: row for row in read_scores(folder).to_dict("records")}
@@ -311,12 +373,20 @@ def read_predictions(folder: Path, measure: str = "") -> pd.DataFrame:
         id = line["id"]
         if (question := questions.get(id)) is None or run["metric"] not in scores[id]:
             found = f"found the question {id!r} and the measure {run['metric']!r}"
-            raise DataError(f"{folder}: {found}, which {about['dataset']} does not have; {AGAIN}")
+            raise DataError(
+                f"{folder}: {found}, which {about['dataset']} does not have; {AGAIN}"
+            )
         collected = tuple(line["paragraphs"])
         row = {"id": id, "question": question.text, "answers": question.answers}
         row |= {name: line[name] for name in WRITTEN} | {"collected": collected}
-        row |= {"gold_found": tuple(each for each in question.gold if each in collected)}
-        row |= {"gold_missed": tuple(each for each in question.gold if each not in collected)}
+        row |= {
+            "gold_found": tuple(each for each in question.gold if each in collected)
+        }
+        row |= {
+            "gold_missed": tuple(
+                each for each in question.gold if each not in collected
+            )
+        }
         row |= scores[id] | {"kind": question.kind} | run
         score = scores[id][run["metric"]]
         rows.append(row | {"right": None if pd.isna(score) else bool(score >= 1)})
@@ -324,8 +394,8 @@ def read_predictions(folder: Path, measure: str = "") -> pd.DataFrame:
 
 
 def share_measure(runs: pd.DataFrame) -> pd.Series:
-    """The measure by which runs are compared, one for each row: on a data set, that of all that
-    answer, or its first if they differ; recall for those that only retrieve.
+    """The measure by which runs are compared, one for each row: on a data set, that of
+    all that answer, or its first if they differ; recall for those that only retrieve.
     """
     own = runs["metric"].copy()
     answers = runs[runs["metric"] != RECALL]
@@ -336,8 +406,8 @@ def share_measure(runs: pd.DataFrame) -> pd.Series:
 
 
 def find_paragraph(id: str, question: Question, corpus: Corpus) -> Paragraph:
-    """A paragraph of a prediction, or a gold one: the question's main passage, or of the corpus. A
-    gold id that the corpus lacks (IIRC) stands for its paragraph.
+    """A paragraph of a prediction, or a gold one: the question's main passage, or of
+    the corpus. A gold id that the corpus lacks (IIRC) stands for its paragraph.
     """
     if question.passage and question.passage.id == id:
         return question.passage

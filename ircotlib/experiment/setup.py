@@ -1,5 +1,6 @@
-"""A setup is all that a run needs: a data set, a retriever, a model, prompts and the call cache.
-Here it is opened as the parameters name it, and gives each system its program.
+"""A setup is all that a run needs: a data set, a retriever, a model, prompts and the
+call cache. Here it is opened as the parameters name it, and gives each system its
+program.
 """
 
 import json
@@ -63,9 +64,10 @@ class Recorded(NamedTuple):
 
 @dataclass(frozen=True)
 class Setup:
-    """All that a run on a data set needs (IRCoT §4); `open_setup` opens one. `experiment`: the
-    notebook whose runs these are. `shown`: the data set whose demonstrations are shown, None for
-    its own (IRCoT §5, OOD). `grid_of`: which grid is tuned, MAIN, SCALE or OOD.
+    """All that a run on a data set needs (IRCoT §4); `open_setup` opens one.
+    `experiment`: the notebook whose runs these are. `shown`: the data set whose
+    demonstrations are shown, None for its own (IRCoT §5, OOD). `grid_of`: which grid is
+    tuned, MAIN, SCALE or OOD.
     """
 
     parameters: Parameters
@@ -96,7 +98,9 @@ class Setup:
 
     @property
     def scored_as(self) -> Dataset:
-        """The record by which answers are scored, that of IRCoT's released program if asked."""
+        """The record by which answers are scored, that of IRCoT's released program if
+        asked.
+        """
         return find_dataset(self.dataset.name, self.parameters.released)
 
     @property
@@ -111,33 +115,50 @@ class Setup:
 
     @property
     def demonstrated(self) -> bool:
-        """Whether prompts of IRCoT's systems show demonstrations; others have their examples."""
+        """Whether prompts of IRCoT's systems show demonstrations; others have their
+        examples.
+        """
         p = self.parameters
         values = p.demonstrations and p.grid("", "m", [], self.grid_of)
         return bool(values) and self.style.demonstrated
 
     @property
     def ambient(self) -> dict:
-        """The keywords that programs get in addition to their own setting, if they take them."""
+        """The keywords that programs get in addition to their own setting, if they take
+        them.
+        """
         p, offered = self.parameters, {"others": tuple(self.test)}
-        offered |= {"max_tokens": self.style.generation_tokens, "max_steps": p.max_steps}
-        offered |= {"sentence": self.style.sentence, "released": p.released, "chat": p.chat}
+        offered |= {
+            "max_tokens": self.style.generation_tokens,
+            "max_steps": p.max_steps,
+        }
+        offered |= {
+            "sentence": self.style.sentence,
+            "released": p.released,
+            "chat": p.chat,
+        }
         if embed := getattr(self.retriever, "embed", None):  # a dense retriever's
             offered["embed"] = embed
         return offered | self.dataset.program_arguments
 
     def tokens(self, system: System) -> dict[str, int]:
-        """The limits of generations in tokens: for IRCoT's systems the style's (released program);
-        for others at most the style's `chain_tokens` or half the window (ours).
+        """The limits of generations in tokens: for IRCoT's systems the style's
+        (released program); for others at most the style's `chain_tokens` or half the
+        window (ours).
         """
         if not system.tokens:
             return {"max_tokens": self.style.generation_tokens}
         least = self.dataset.program_arguments
         most = min(self.style.chain_tokens, self.window // 2)
-        return {name: min(max(n, least.get(name, 0)), most) for name, n in system.tokens.items()}
+        return {
+            name: min(max(n, least.get(name, 0)), most)
+            for name, n in system.tokens.items()
+        }
 
     def grid(self, system: System) -> dict[str, list]:
-        """The grid over which a system is tuned; without M if prompts show no demonstrations."""
+        """The grid over which a system is tuned; without M if prompts show no
+        demonstrations.
+        """
         grid = {
             name: self.parameters.grid(system.module, name, list(own), self.grid_of)
             for name, own in system.grid.items()
@@ -148,11 +169,17 @@ class Setup:
     def settings(self, system: System) -> list[dict]:
         """All settings of a system's grid."""
         grid = self.grid(system)
-        return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+        return [
+            dict(zip(grid, values, strict=True)) for values in product(*grid.values())
+        ]
 
     def choose(self, system: System, **offered: object) -> dict:
-        """The part that is in a system's grid, of a setting that is offered to many systems."""
-        return {name: value for name, value in offered.items() if name in self.grid(system)}
+        """The part that is in a system's grid, of a setting that is offered to many
+        systems.
+        """
+        return {
+            name: value for name, value in offered.items() if name in self.grid(system)
+        }
 
     def examples(
         self, stage: str, m: int | None, demonstration_set: int, system: System
@@ -161,23 +188,40 @@ class Setup:
         p, style, shown = self.parameters, self.style, self.shown or self.dataset
         template = read_template(system.module, stage, style.name)
         by_sets = system.demonstrated_by == SETS
-        none = (by_sets and m is sets.NO_DEMONSTRATIONS) or system.count_examples(shown) == 0
+        none = (by_sets and m is sets.NO_DEMONSTRATIONS) or system.count_examples(
+            shown
+        ) == 0
         if none or not style.demonstrated:
             return template, []
-        if by_sets:  # of one family for all systems, unless the data set shown matters (IRCoT §5)
+        # of one family for all systems, unless the data set shown matters (IRCoT §5)
+        if by_sets:
             of = p.demonstrations, shown.name, stage, style.name, m, demonstration_set
-            found = sets.find_demonstrations(*of, "" if self.shown else shown.example_family)
+            found = sets.find_demonstrations(
+                *of, "" if self.shown else shown.example_family
+            )
             return template, found[-p.most_demonstrations :]
-        found = sets.find_examples(p.demonstrations, system.module, stage, shown, template)
-        return template, list(found[: system.count_examples(shown)][: p.most_demonstrations])
+        found = sets.find_examples(
+            p.demonstrations, system.module, stage, shown, template
+        )
+        return template, list(
+            found[: system.count_examples(shown)][: p.most_demonstrations]
+        )
 
     def prompt(
-        self, stage: str, m: int | None = 0, demonstration_set: int = 0, system: System = READER
+        self,
+        stage: str,
+        m: int | None = 0,
+        demonstration_set: int = 0,
+        system: System = READER,
     ) -> Prompt:
-        """The prompt writer of a stage. `m`: distractors, NO_PARAGRAPHS or NO_DEMONSTRATIONS."""
+        """The prompt writer of a stage. `m`: distractors, NO_PARAGRAPHS or
+        NO_DEMONSTRATIONS.
+        """
         template, shown = self.examples(stage, m, demonstration_set, system)
         released = self.parameters.released and system.demonstrated_by == SETS
-        longest = max(self.tokens(system).values(), default=self.style.generation_tokens)
+        longest = max(
+            self.tokens(system).values(), default=self.style.generation_tokens
+        )
         limit, count = self.window - longest, self.model.count_tokens
         return Prompt(shown, count, template, limit, self.style.arrange, released)
 
@@ -185,9 +229,13 @@ class Setup:
 def runs_folder(
     p: Parameters, experiment: str, shown: str | None = None, grid_of: str = MAIN
 ) -> Path:
-    """The folder of an experiment's runs; its name has a hash of the parameters not in NO_RUN."""
+    """The folder of an experiment's runs; its name has a hash of the parameters not in
+    NO_RUN.
+    """
     check_name("experiment", experiment)
-    values = {name: value for name, value in p.model_dump().items() if name not in NO_RUN}
+    values = {
+        name: value for name, value in p.model_dump().items() if name not in NO_RUN
+    }
     values |= {"server": bool(p.server), "shown": shown, "grid_of": grid_of}
     name = f"{experiment}-{digest(json.dumps(values, sort_keys=True), 8)}"
     return DATA / "runs" / p.profile / name
@@ -203,8 +251,8 @@ def open_setup(
     with_model: bool = True,
     calls: Calls | None = None,
 ) -> Setup:
-    """Open all that an experiment on one data set needs (IRCoT §4); what several setups share is
-    opened once per process. `calls`: None for the call cache of this machine.
+    """Open all that an experiment on one data set needs (IRCoT §4); what several setups
+    share is opened once per process. `calls`: None for the call cache of this machine.
     """
     models = {}
     if with_model:  # first, so that their errors come before an index is built
@@ -217,7 +265,11 @@ def open_setup(
     return Setup(*named, *opened, calls, **models)
 
 
-open_calls, open_local, open_extractor = cache(Calls), cache(LocalModel), cache(extractor.Extractor)
+open_calls, open_local, open_extractor = (
+    cache(Calls),
+    cache(LocalModel),
+    cache(extractor.Extractor),
+)
 open_served, open_duplicates = cache(ServerModel), cache(extractor.open_duplicates)
 open_index = cache(open_retriever)
 
@@ -226,13 +278,20 @@ def open_model(p: Parameters) -> object:
     """The model that the parameters name, on this machine or behind a server."""
     if not p.server:
         return open_local(p.model, dtype=p.dtype)
-    named = {"name": p.model, "server": p.server, "chat": p.chat, "in_flight": p.in_flight}
-    return open_served(**named, price=find_price(p.model, p.prices), max_cost=p.max_cost)
+    named = {
+        "name": p.model,
+        "server": p.server,
+        "chat": p.chat,
+        "in_flight": p.in_flight,
+    }
+    return open_served(
+        **named, price=find_price(p.model, p.prices), max_cost=p.max_cost
+    )
 
 
 def open_recorded(p: Parameters, about: Mapping) -> Setup:
-    """The setup of a run with the run.json `about`, to look at the run: replies in the call cache
-    are found, and no model, server or index is opened, or asked for others.
+    """The setup of a run with the run.json `about`, to look at the run: replies in the
+    call cache are found, and no model, server or index is opened, or asked for others.
     """
     dataset = about["dataset"]
     dev, test, corpus = open_corpus(p, dataset)
@@ -245,15 +304,21 @@ def open_recorded(p: Parameters, about: Mapping) -> Setup:
         extractor = Recorded(Extract, kept["extractor"], Extracted.read)
     if kept["duplicates"]:
         duplicates = Recorded(Duplicate, kept["duplicates"], json.loads)
-    backends = retriever, open_calls(DATA / "calls.sqlite"), model, extractor, duplicates
+    backends = (
+        retriever,
+        open_calls(DATA / "calls.sqlite"),
+        model,
+        extractor,
+        duplicates,
+    )
     other = about["shown"] and find_dataset(about["shown"])
     named = p, find_dataset(dataset), about["experiment"], other, about["grid_of"]
     return Setup(*named, dev, test, *backends)
 
 
 def count_tokens_of(p: Parameters) -> Callable[[str], int] | None:
-    """How the model that the parameters name counts tokens, from its tokenizer; None if that is not
-    on this machine.
+    """How the model that the parameters name counts tokens, from its tokenizer; None if
+    that is not on this machine.
     """
     if p.server:
         return open_model(p.change(max_cost=None)).count_tokens  # an estimate
@@ -263,14 +328,22 @@ def count_tokens_of(p: Parameters) -> Callable[[str], int] | None:
         return None
 
 
-def open_corpus(p: Parameters, dataset: str) -> tuple[list[Question], list[Question], Corpus]:
+def open_corpus(
+    p: Parameters, dataset: str
+) -> tuple[list[Question], list[Question], Corpus]:
     """Dev and test questions (IRCoT §4), and the corpus; no index of it is opened."""
-    questions, corpus, _ = open_pages(DATA, dataset, p.data_dir, p.corpus, p.released, p.further)
+    questions, corpus, _ = open_pages(
+        DATA, dataset, p.data_dir, p.corpus, p.released, p.further
+    )
     return *sample_dev_test(questions, p.dev, p.test or sys.maxsize, p.seed), corpus
 
 
-def open_dataset(p: Parameters, dataset: str) -> tuple[list[Question], list[Question], object]:
-    """Dev and test questions (IRCoT §4), and the index of the corpus, built if it is missing."""
+def open_dataset(
+    p: Parameters, dataset: str
+) -> tuple[list[Question], list[Question], object]:
+    """Dev and test questions (IRCoT §4), and the index of the corpus, built if it is
+    missing.
+    """
     dev, test, corpus = open_corpus(p, dataset)
     index = open_pages(DATA, dataset, p.data_dir, p.corpus, p.released, p.further)[2]
     return dev, test, open_index(corpus, index, p.retriever)
@@ -286,16 +359,21 @@ def open_pages(
     if corpus == "full":
         return questions, paragraphs, data / "indexes" / paragraphs.folder.name
     name = f"{(ROOT / folder).resolve().name}-{dataset}"
-    if further:  # not of a title that is there: it would tell the same, and count as not gold
+    # not of a title that is there: it would tell the same, and count as not gold
+    if further:
         paragraphs, name = [*paragraphs], f"{name}-{digest(further, 6)}"
         titles = {paragraph.title for paragraph in paragraphs}
-        paragraphs += [page for page in read_dataset("own", further)[1] if page.title not in titles]
+        paragraphs += [
+            page for page in read_dataset("own", further)[1] if page.title not in titles
+        ]
     stored = write_corpus(data / "corpora" / name, paragraphs)
     return questions, stored, data / "indexes" / name
 
 
 def change_model(p: Parameters, name: str) -> Parameters:
-    """The parameters with another model; a causal model is prompted as GPT3 was (IRCoT §4.1)."""
+    """The parameters with another model; a causal model is prompted as GPT3 was (IRCoT
+    §4.1).
+    """
     changed = p.change(model=name)
     folder = None if p.server else find_config(name)
     is_causal = p.server or (folder is not None and not is_encoder_decoder(folder))
@@ -303,15 +381,18 @@ def change_model(p: Parameters, name: str) -> Parameters:
 
 
 def both_models(p: Parameters) -> list[Parameters]:
-    """The parameters, and those with the model in GPT3's place, if there is one (IRCoT §4.1)."""
+    """The parameters, and those with the model in GPT3's place, if there is one (IRCoT
+    §4.1).
+    """
     return [p, change_model(p, p.gpt3)] if p.gpt3 else [p]
 
 
 def program_of(
     setup: Setup, system: System, *, demonstration_set: int = 0, **setting
 ) -> Callable[[Question], Program]:
-    """The program of a system with a setting (IRCoT §4.1: K, M), to be called with a question. If
-    that has a main passage, only pages that the model names first are searched (IRCoT App. B).
+    """The program of a system with a setting (IRCoT §4.1: K, M), to be called with a
+    question. If that has a main passage, only pages that the model names first are
+    searched (IRCoT App. B).
     """
     without = sets.NO_PARAGRAPHS if setup.demonstrated else sets.NO_DEMONSTRATIONS
     m = setting.pop("m", without)  # distractors (IRCoT §4.1: M)
@@ -322,7 +403,9 @@ def program_of(
         prompt = setup.prompt(stage, m, demonstration_set, of)
 
         def write_with_purpose(*shown, **fields) -> Purposed:
-            return with_purpose(prompt(*shown, **fields), f"{of.name} {of.stages[stage]}")
+            return with_purpose(
+                prompt(*shown, **fields), f"{of.name} {of.stages[stage]}"
+            )
 
         return write_with_purpose
 
@@ -331,13 +414,17 @@ def program_of(
     ask_for_titles = cache(partial(write, "titles", READER))
 
     def read(question: Question, paragraphs: Sequence[Paragraph]) -> Program:
-        return read_paragraphs(question, paragraphs, of_reader, kind == "cot", max_tokens)
+        return read_paragraphs(
+            question, paragraphs, of_reader, kind == "cot", max_tokens
+        )
 
     offered = {"prompts": prompts, "read": read} | setup.ambient | setup.tokens(system)
     offered |= system.draw_at_most(setup.parameters.samples)
     if (examples := system.count_examples(setup.dataset)) is not None:
         offered["examples"] = examples
-    taken = {name: value for name, value in offered.items() if name in system.defaults} | setting
+    taken = {
+        name: value for name, value in offered.items() if name in system.defaults
+    } | setting
 
     def program(question: Question) -> Program:
         own = system.program(question, **taken)

@@ -1,5 +1,6 @@
-"""Answers shares of the questions of runs in several processes. The process that waits for them
-stores the replies and replays the runs, with the same results for any number of workers.
+"""Answers shares of the questions of runs in several processes. The process that waits
+for them stores the replies and replays the runs, with the same results for any number
+of workers.
 """
 
 import os
@@ -21,16 +22,22 @@ from ircotlib.files import DATA
 from ircotlib.models.folders import SMALL
 from ircotlib.systems import all_systems
 
-FEWEST, MOST = 20, 100  # questions of a share: fewer would not fill the batches of a small model
+# questions of a share: fewer would not fill the batches of a small model
+FEWEST, MOST = 20, 100
 TRIED = 10  # questions, at most, that tell whether a run is in the call cache
-Share = tuple[dict, list[str], dict[str, str]]  # a run's identity, questions' ids, known replies
+# a run's identity, questions' ids, known replies
+Share = tuple[dict, list[str], dict[str, str]]
 RAY = "ray"  # in place of a number of workers: those of a Ray cluster
 
 
 class Replies(dict):
-    """The call cache of a worker. Of the replies in `stored` it keeps what is asked for."""
+    """The call cache of a worker. Of the replies in `stored` it keeps what is asked
+    for.
+    """
 
-    def __init__(self, known: Mapping[str, str] | None = None, stored: Calls | None = None):
+    def __init__(
+        self, known: Mapping[str, str] | None = None, stored: Calls | None = None
+    ):
         super().__init__(known or {})
         self.stored = stored
 
@@ -46,8 +53,9 @@ class Replies(dict):
 
 
 def answer_ahead(runs: Sequence[Run]) -> Iterator[Run]:
-    """Yield runs, in their order, when workers have answered the questions of each as far as they
-    can; at once with fewer than two workers, or if the run is in the call cache.
+    """Yield runs, in their order, when workers have answered the questions of each as
+    far as they can; at once with fewer than two workers, or if the run is in the call
+    cache.
     """
     setups = {id(run.setup): run.setup for run in runs}.values()
     count = min(map(count_workers, setups), default=1)
@@ -71,11 +79,16 @@ def answer_ahead(runs: Sequence[Run]) -> Iterator[Run]:
 
 
 def count_workers(setup: Setup) -> int:
-    """How many processes answer questions: one per GPU or, for a small model without one, per core.
-    One where a server answers, or if another process could not open the same setup.
+    """How many processes answer questions: one per GPU or, for a small model without
+    one, per core. One where a server answers, or if another process could not open the
+    same setup.
     """
     p = setup.parameters
-    if p.server or setup.model is None or None in [each.fingerprint for each in setup.backends]:
+    if (
+        p.server
+        or setup.model is None
+        or None in [each.fingerprint for each in setup.backends]
+    ):
         return 1
     named = {"shown": setup.shown and setup.shown.name, "grid_of": setup.grid_of}
     if open_setup(p, setup.dataset.name, setup.experiment, **named) != setup:
@@ -89,9 +102,13 @@ def count_workers(setup: Setup) -> int:
 
 
 def is_missing(run: Run) -> bool:
-    """Whether workers know a run's system, and a few of its questions are not in the cache."""
+    """Whether workers know a run's system, and a few of its questions are not in the
+    cache.
+    """
     few = run.questions[:: 1 + len(run.questions) // TRIED]
-    return all_systems().get(run.system.name) is run.system and bool(make_share(run, few)[1])
+    return all_systems().get(run.system.name) is run.system and bool(
+        make_share(run, few)[1]
+    )
 
 
 def split(questions: Sequence[Question], count: int) -> list[Sequence[Question]]:
@@ -101,15 +118,24 @@ def split(questions: Sequence[Question], count: int) -> list[Sequence[Question]]
 
 
 def make_share(run: Run, questions: Sequence[Question]) -> Share:
-    """A share of a run: questions not wholly in the call cache, and those replies that are."""
-    build, known = program_of(run.setup, run.system, **run.setting), Replies(stored=run.setup.calls)
+    """A share of a run: questions not wholly in the call cache, and those replies that
+    are.
+    """
+    build, known = (
+        program_of(run.setup, run.system, **run.setting),
+        Replies(stored=run.setup.calls),
+    )
     programs = {question.id: build(question) for question in questions}
     missing = find_missing(programs, run.setup.backends, known)
     return run.identity, [*missing], dict(known)
 
 
-def call_workers(shares: Sequence[Share], count: int, workers: int | str) -> list[dict[str, str]]:
-    """The replies to shares, each answered by a process of this machine or of a Ray cluster."""
+def call_workers(
+    shares: Sequence[Share], count: int, workers: int | str
+) -> list[dict[str, str]]:
+    """The replies to shares, each answered by a process of this machine or of a Ray
+    cluster.
+    """
     options = {"backend": "loky"}
     if workers == RAY:
         from ray.util.joblib import register_ray
@@ -121,12 +147,15 @@ def call_workers(shares: Sequence[Share], count: int, workers: int | str) -> lis
         return Parallel(n_jobs=count)(delayed(answer_share)(*share) for share in shares)
 
 
-def answer_share(identity: Mapping, ids: Sequence[str], known: Mapping[str, str]) -> dict[str, str]:
-    """What a worker does: answer some questions of a run; return the replies that were not known.
-    Errors are left to the process that waits, which meets them again.
+def answer_share(
+    identity: Mapping, ids: Sequence[str], known: Mapping[str, str]
+) -> dict[str, str]:
+    """What a worker does: answer some questions of a run; return the replies that were
+    not known. Errors are left to the process that waits, which meets them again.
     """
     claim_gpu()
-    path = DATA / "calls.sqlite"  # on this machine; a node of a cluster was sent what it lacks
+    # on this machine; a node of a cluster was sent what it lacks
+    path = DATA / "calls.sqlite"
     replies = Replies(known, open_calls(path) if path.exists() else None)
     run = open_run(identity, replies)
     build = program_of(run.setup, run.system, **run.setting)
@@ -138,7 +167,9 @@ def answer_share(identity: Mapping, ids: Sequence[str], known: Mapping[str, str]
 
 @cache
 def list_ray() -> dict[str, float]:
-    """The resources of the Ray cluster that RAY_ADDRESS names, or of one on this machine."""
+    """The resources of the Ray cluster that RAY_ADDRESS names, or of one on this
+    machine.
+    """
     import ray
 
     ray.init(ignore_reinit_error=True)
@@ -149,7 +180,9 @@ def list_gpus() -> list[str]:
     """The GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them."""
     if (visible := os.environ.get("CUDA_VISIBLE_DEVICES")) is not None:
         return [name for name in visible.split(",") if name.strip()]
-    return [str(number) for number in range(len(list(Path("/dev").glob("nvidia[0-9]*"))))]
+    return [
+        str(number) for number in range(len(list(Path("/dev").glob("nvidia[0-9]*"))))
+    ]
 
 
 @cache

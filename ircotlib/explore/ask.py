@@ -1,4 +1,6 @@
-"""Asks systems a question of your own, with every step; tries a program written in a cell."""
+"""Asks systems a question of your own, with every step; tries a program written in a
+cell.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -33,8 +35,9 @@ class Answered(NamedTuple):
 
 
 def ask(p: Parameters, text: str, systems: Sequence[str] = ()) -> Iterator[Answered]:
-    """Ask systems, by name, or those of the parameters or of DEFAULT, a question about the corpus
-    of MuSiQue or, without it, of the first data set. The agent writes for SearChain's study.
+    """Ask systems, by name, or those of the parameters or of DEFAULT, a question about
+    the corpus of MuSiQue or, without it, of the first data set. The agent writes for
+    SearChain's study.
     """
     dataset = "musique" if "musique" in p.datasets else p.datasets[0]
     question = Question("own", " ".join(text.split()), ("?",), (), dataset)
@@ -43,7 +46,9 @@ def ask(p: Parameters, text: str, systems: Sequence[str] = ()) -> Iterator[Answe
     for system in choose_systems(systems or p.systems or DEFAULT):
         own = p.for_agent() if system.study == SEARCHAIN else p
         setup = open_setup(own, dataset, "ask")
-        setting = setup.choose(system, k=p.k, m=p.distractors[0] if p.distractors else 0)
+        setting = setup.choose(
+            system, k=p.k, m=p.distractors[0] if p.distractors else 0
+        )
         outcome = answer_all(setup, system, [question], **setting)[question.id]
         yield Answered(system.name, Path(own.model).name, outcome)
 
@@ -51,12 +56,16 @@ def ask(p: Parameters, text: str, systems: Sequence[str] = ()) -> Iterator[Answe
 def try_program(
     setup: Setup, program: Callable[[Question], Program], questions: Sequence[Question]
 ) -> float:
-    """Run a program on questions; print the steps and the answer of the first one; return the mean
-    score in percent, by the data set's first measure.
+    """Run a program on questions; print the steps and the answer of the first one;
+    return the mean score in percent, by the data set's first measure.
     """
     system = System(program.__name__, program)
     outcomes = answer_all(setup, system, questions)
-    print(Answered(system.name, Path(setup.parameters.model).name, outcomes[questions[0].id]))
+    print(
+        Answered(
+            system.name, Path(setup.parameters.model).name, outcomes[questions[0].id]
+        )
+    )
     measure = system.measure(setup.dataset)
     results = [(question, outcomes[question.id].result) for question in questions]
     mean = 100 * fmean(score(*each, setup.scored_as)[measure] for each in results)

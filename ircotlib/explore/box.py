@@ -1,4 +1,6 @@
-"""Widgets to explore runs question by question (09_explorer), and to ask systems a question."""
+"""Widgets to explore runs question by question (09_explorer), and to ask systems a
+question.
+"""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -27,12 +29,15 @@ from ircotlib.systems import all_systems
 FIT = {"width": "max-content", "min_width": "300px", "max_width": "95%"}
 WIDE = {"width": "95%"}
 ROW = {"flex_flow": "row wrap"}
-SAID = ["question", "answers", "answer", "answer_a", "answer_b"]  # columns that are searched
+# columns that are searched
+SAID = ["question", "answers", "answer", "answer_a", "answer_b"]
 ERRORS = (OSError, ValueError, RuntimeError)  # an empty question, a damaged run
 
 
 class Keys(AnyWidget):
-    """Keeps the arrow keys of a box's lists from JupyterLab, which would move to another cell."""
+    """Keeps the arrow keys of a box's lists from JupyterLab, which would move to
+    another cell.
+    """
 
     _esm = """export default { render() { window.addEventListener("keydown", (event) => {
       if (event.target.matches(".ircot-box select")) event.stopImmediatePropagation();
@@ -40,15 +45,21 @@ class Keys(AnyWidget):
 
 
 class Explorer(VBox):
-    """Choose an experiment, a data set, a run of it, another run beside it, and a question."""
+    """Choose an experiment, a data set, a run of it, another run beside it, and a
+    question.
+    """
 
     def __init__(self, folders: Sequence[Path]):
         name = cache(name_experiment)
-        rows = [(name(f.parents[2]), ", ".join(f.parts[-3:-1]), f.name, f) for f in folders]
+        rows = [
+            (name(f.parents[2]), ", ".join(f.parts[-3:-1]), f.name, f) for f in folders
+        ]
         self.runs = pd.DataFrame(rows, columns=["experiment", "data", "name", "folder"])
         names = ("Experiment", "Data set", "Run", "Beside", "Which")
         self.chosen = [Dropdown(description=name, layout=FIT) for name in names]
-        self.text = Text(description="Text", placeholder="in question or answer, then Enter")
+        self.text = Text(
+            description="Text", placeholder="in question or answer, then Enter"
+        )
         self.text.continuous_update = False
         self.question = Select(rows=8, layout=WIDE)
         self.page = HTML(layout=WIDE)
@@ -74,14 +85,18 @@ class Explorer(VBox):
             self.filling = False
 
     def offer(self) -> str:
-        """Offer what can be chosen, from the experiment down; return the question as HTML."""
+        """Offer what can be chosen, from the experiment down; return the question as
+        HTML.
+        """
         experiment, data, run, beside, which = self.chosen
         runs = self.runs
         for name, dropdown in (("experiment", experiment), ("data", data)):
             offer(dropdown, zip(runs[name].unique(), runs[name].unique(), strict=True))
             runs = runs[runs[name] == dropdown.value]
         offer(run, zip(runs["name"], runs["folder"], strict=True))
-        others = self.runs[(self.runs["data"] == data.value) & (self.runs["folder"] != run.value)]
+        others = self.runs[
+            (self.runs["data"] == data.value) & (self.runs["folder"] != run.value)
+        ]
         names = others["name"] + ", " + others["experiment"]
         offer(beside, [("nothing", None), *zip(names, others["folder"], strict=True)])
         table = self.read(run.value, beside.value)
@@ -89,9 +104,15 @@ class Explorer(VBox):
         offer(which, [(mark, mark) for mark in marks])
         if which.value != "all":
             is_wrong = ~table["mark"].isin(["right", UNSCORED])
-            table = table[is_wrong if which.value == "wrong" else table["mark"] == which.value]
-        texts = table[table.columns.intersection(SAID)].astype(str).agg("\n".join, axis=1)
-        table = table[texts.str.casefold().str.contains(self.text.value.casefold(), regex=False)]
+            table = table[
+                is_wrong if which.value == "wrong" else table["mark"] == which.value
+            ]
+        texts = (
+            table[table.columns.intersection(SAID)].astype(str).agg("\n".join, axis=1)
+        )
+        table = table[
+            texts.str.casefold().str.contains(self.text.value.casefold(), regex=False)
+        ]
         labels = table["mark"] + ": " + table["question"]
         offer(self.question, zip(labels, table["id"], strict=True))
         if self.question.value is None:
@@ -100,7 +121,9 @@ class Explorer(VBox):
 
 
 def offer(widget: Dropdown | Select, options: Iterable[tuple[str, object]]) -> None:
-    """Give a widget its options; the same value as before stays selected if it is still there."""
+    """Give a widget its options; the same value as before stays selected if it is still
+    there.
+    """
     before, options = widget.value, list(options)
     widget.options = options
     values = [value for _, value in options]
@@ -110,12 +133,18 @@ def offer(widget: Dropdown | Select, options: Iterable[tuple[str, object]]) -> N
 def name_experiment(folder: Path) -> str:
     """An experiment in words: its notebook, and what its parameters change."""
     about = read_about(next(folder.rglob("run.json")).parent)
-    words = about["experiment"], about["grid_of"], about["shown"] and f"shown {about['shown']}"
+    words = (
+        about["experiment"],
+        about["grid_of"],
+        about["shown"] and f"shown {about['shown']}",
+    )
     return " ".join(filter(None, (*words, parameters_of(about).command_line())))
 
 
 def read_marked(run: Path, beside: Path | None) -> pd.DataFrame:
-    """A run's questions, each marked with the cause of a wrong answer, or with who wins."""
+    """A run's questions, each marked with the cause of a wrong answer, or with who
+    wins.
+    """
     if beside:
         return compare_runs(run, beside).rename(columns={"outcome": "mark"})
     table = find_causes(run)
@@ -123,7 +152,9 @@ def read_marked(run: Path, beside: Path | None) -> pd.DataFrame:
 
 
 def explore_box(folders: Sequence[Path]) -> None:
-    """Show a widget in which to view runs question by question; in a batch run, show nothing."""
+    """Show a widget in which to view runs question by question; in a batch run, show
+    nothing.
+    """
     if os.environ.get("IRCOT_BATCH"):
         return
     if not folders:
@@ -132,7 +163,9 @@ def explore_box(folders: Sequence[Path]) -> None:
 
 
 def ask_box(p: Parameters, text: str = "") -> None:
-    """Show a widget in which to ask one or two systems a question; in a batch run, show nothing."""
+    """Show a widget in which to ask one or two systems a question; in a batch run, show
+    nothing.
+    """
     if os.environ.get("IRCOT_BATCH"):
         return
     names = [*dict.fromkeys([*DEFAULT[::-1], *all_systems()])]
@@ -145,14 +178,19 @@ def ask_box(p: Parameters, text: str = "") -> None:
     def answer(_=None) -> None:
         wanted = list(dict.fromkeys(filter(None, (first.value, second.value))))
         try:
-            outcomes = {one.system: one.outcome for one in ask(p, question.value, wanted)}
+            outcomes = {
+                one.system: one.outcome for one in ask(p, question.value, wanted)
+            }
             page.value = answers_as_html({name: outcomes[name] for name in wanted})
         except ERRORS as error:
             page.value = escape(error)
 
     button.on_click(answer)
-    question.on_msg(lambda _, message, __: answer() if message.get("event") == "submit" else None)
-    for widget in (question, first, second):  # the page shows only answers to this question
+    question.on_msg(
+        lambda _, message, __: answer() if message.get("event") == "submit" else None
+    )
+    # the page shows only answers to this question
+    for widget in (question, first, second):
         widget.observe(lambda _: page.set_trait("value", ""), "value")
     box = VBox([question, HBox([first, second, button], layout=ROW), page, Keys()])
     box.add_class("ircot-box")

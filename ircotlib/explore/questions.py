@@ -19,27 +19,44 @@ BOTH = ["question", "kind", "answers", "metric"]  # columns that two runs share
 
 
 def list_runs(folders: Iterable[Path]) -> pd.DataFrame:
-    """List runs, a row per folder, with a `name`; `metric`: the measure to compare them by."""
+    """List runs, a row per folder, with a `name`; `metric`: the measure to compare them
+    by.
+    """
     rows = []
     for folder in folders:
         about = of_runs.read_about(folder)
-        setting = [f"{name} {value}".replace("_", " ") for name, value in about["setting"].items()]
-        name = ", ".join([about["system"], *setting, Path(about["parameters"]["model"]).name])
+        setting = [
+            f"{name} {value}".replace("_", " ")
+            for name, value in about["setting"].items()
+        ]
+        name = ", ".join(
+            [about["system"], *setting, Path(about["parameters"]["model"]).name]
+        )
         row = {column: about[column] for column in ("dataset", "system", "metric")}
         rows.append(row | {"name": name, "folder": Path(folder)})
-    return pd.DataFrame(rows).assign(metric=of_runs.share_measure) if rows else pd.DataFrame()
+    return (
+        pd.DataFrame(rows).assign(metric=of_runs.share_measure)
+        if rows
+        else pd.DataFrame()
+    )
 
 
 def compare_runs(folder_a: Path, folder_b: Path) -> pd.DataFrame:
-    """The questions that two runs share, with the answers, scores and causes of both, by one
-    measure. `outcome`: "win", "loss" or "tie" of the first run, or "not scored".
+    """The questions that two runs share, with the answers, scores and causes of both,
+    by one measure. `outcome`: "win", "loss" or "tie" of the first run, or "not scored".
     """
     runs = list_runs([folder_a, folder_b])
-    a, b = (run.set_index("id") for run in map(find_causes, runs["folder"], runs["metric"]))
-    measured = [f"{run['metric'].iloc[0]} on {run['dataset'].iloc[0]}" for run in (a, b)]
+    a, b = (
+        run.set_index("id") for run in map(find_causes, runs["folder"], runs["metric"])
+    )
+    measured = [
+        f"{run['metric'].iloc[0]} on {run['dataset'].iloc[0]}" for run in (a, b)
+    ]
     shared = [id for id in a.index if id in b.index]
     if measured[0] != measured[1] or not shared:
-        raise UserError(f"found {' and '.join(measured)}, expected the same questions and measure")
+        raise UserError(
+            f"found {' and '.join(measured)}, expected the same questions and measure"
+        )
     metric = a["metric"].iloc[0]
     table = a.loc[shared, BOTH]
     for letter, run in (("a", a), ("b", b)):
@@ -52,15 +69,18 @@ def compare_runs(folder_a: Path, folder_b: Path) -> pd.DataFrame:
 
 
 def show_question(folder: Path, id: str, other: Path | None = None) -> str:
-    """One question of a run as HTML: gold answers and paragraphs, the answer, and every step with
-    its exact prompt, replayed from the call cache; beside those of another run, if named.
+    """One question of a run as HTML: gold answers and paragraphs, the answer, and every
+    step with its exact prompt, replayed from the call cache; beside those of another
+    run, if named.
     """
     answers = []
     for run in list_runs(filter(None, (folder, other))).to_dict("records"):
         causes = find_causes(run["folder"], run["metric"]).to_dict("records")
         rows = {row["id"]: row for row in causes}
         if id not in rows:
-            raise UserError(f"{run['folder']}: found no question {id!r} among {len(rows)}")
+            raise UserError(
+                f"{run['folder']}: found no question {id!r} among {len(rows)}"
+            )
         outcome = of_runs.replay_known(run["folder"], [id]).get(id)
         answers.append(show_answer(run["name"], rows[id], outcome))
     questions, corpus = of_runs.open_questions(of_runs.read_about(folder))
@@ -74,8 +94,8 @@ def show_gold(question: Question, corpus: Corpus) -> Markup:
 
 
 def show_answer(name: str, row: Mapping, outcome: Outcome | None) -> Markup:
-    """A run's answer to a question: its row of `find_causes`, and its steps, as they are replayed;
-    without replies, a line that says so.
+    """A run's answer to a question: its row of `find_causes`, and its steps, as they
+    are replayed; without replies, a line that says so.
     """
     gold = *row["gold_found"], *row["gold_missed"]
     score = row[row["metric"]]

@@ -1,1 +1,3 @@
-"""Models: local ones and servers that write, what they may cost, and the extractive reader."""
+"""Models: local ones and servers that write, what they may cost, and the extractive
+reader.
+"""

@@ -1,5 +1,6 @@
-"""Batched decoding with transformers models: a prompt is read once for all its texts, and a row
-leaves the batch after its last token. `model.generate` takes 2.2 to 3.7 times as long.
+"""Batched decoding with transformers models: a prompt is read once for all its texts,
+and a row leaves the batch after its last token. `model.generate` takes 2.2 to 3.7 times
+as long.
 """
 
 import hashlib
@@ -17,7 +18,9 @@ from ircotlib.program import Sample, key
 
 
 def close_up(goes_on: Sequence[bool]) -> list[int]:
-    """The indices of the rows that go on; the last take the places of those that have ended."""
+    """The indices of the rows that go on; the last take the places of those that have
+    ended.
+    """
     kept = sum(goes_on)
     last = [row for row in range(kept, len(goes_on)) if goes_on[row]]
     return [row if goes_on[row] else last.pop() for row in range(kept)]
@@ -29,10 +32,11 @@ def most_probable(rows: Sequence[int], logits: torch.Tensor) -> list[int]:
 
 
 class Draws:
-    """Samples from softmax(logits / temperature), for `decode`, in n rows of each request. Each row
-    has its own random numbers, from its request and its number, so that a draw does not depend on
-    the other rows: each token's logit gets one (the Gumbel-max trick), and the largest sum wins.
-    `log_probabilities`: for each row, the sum over the tokens so far, at temperature 1.
+    """Samples from softmax(logits / temperature), for `decode`, in n rows of each
+    request. Each row has its own random numbers, from its request and its number, so
+    that a draw does not depend on the other rows: each token's logit gets one (the
+    Gumbel-max trick), and the largest sum wins. `log_probabilities`: for each row, the
+    sum over the tokens so far, at temperature 1.
     """
 
     def __init__(self, requests: Sequence[Sample]):
@@ -41,7 +45,9 @@ class Draws:
             for number in range(request.n):
                 name = f"{key(request, '')} {number}"
                 seed = hashlib.blake2b(name.encode(), digest_size=4).digest()
-                self._random.append(torch.Generator().manual_seed(int.from_bytes(seed, "little")))
+                self._random.append(
+                    torch.Generator().manual_seed(int.from_bytes(seed, "little"))
+                )
                 self.temperatures.append(request.temperature)
         self.log_probabilities = [0.0] * len(self._random)
 
@@ -51,8 +57,11 @@ class Draws:
         made = [torch.rand(logs[0].shape, generator=self._random[row], dtype=logs.dtype)
                 for row in rows]  # fmt: skip
         gumbel = -(-torch.stack(made).log()).log()
-        temperatures = logs.new_tensor([self.temperatures[row] for row in rows])[:, None]
-        # the largest is subtracted first, so that the sum stays finite at any low temperature
+        temperatures = logs.new_tensor([self.temperatures[row] for row in rows])[
+            :, None
+        ]
+        # the largest is subtracted first, so that the sum stays finite at any low
+        # temperature
         raised = (logs - logs.amax(-1, keepdim=True)) / temperatures + gumbel
         tokens = raised.argmax(-1, keepdim=True)
         for row, log in zip(rows, logs.gather(-1, tokens)[:, 0].tolist(), strict=True):
@@ -69,19 +78,22 @@ def decode(
     sources: Sequence[int] | None = None,
     prefixes: Prefixes | None = None,
 ) -> Iterator[tuple[int, list[int] | None]]:
-    """Continue prompts token by token; when `ends(row, tokens so far)` is true, yield the row and
-    its tokens; None once its logits are not finite, as where float16 overflows.
+    """Continue prompts token by token; when `ends(row, tokens so far)` is true, yield
+    the row and its tokens; None once its logits are not finite, as where float16
+    overflows.
 
-    `sources`: the prompt of each row; None: one row per prompt. `choose(rows, logits)`: the next
-    token of each row; logits: (rows, vocabulary). The other prompts in a batch change a text only
-    where rounding decides between two tokens: rarely in float32, more often in bfloat16.
+    `sources`: the prompt of each row; None: one row per prompt. `choose(rows, logits)`:
+    the next token of each row; logits: (rows, vocabulary). The other prompts in a batch
+    change a text only where rounding decides between two tokens: rarely in float32,
+    more often in bfloat16.
     """
     sources = list(range(len(prompts)) if sources is None else sources)
     if model.config.is_encoder_decoder:
         decoder = _seq2seq(model, prompts)
     else:
         decoder = causal(model, prompts, Prefixes(0) if prefixes is None else prefixes)
-    # at each step: the rows that go on, and of each of them the row of the logits for its text
+    # at each step: the rows that go on, and of each of them the row of the logits for
+    # its text
     live = list(range(len(sources)))
     written = [[] for _ in sources]
     logits = next(decoder)
@@ -89,17 +101,22 @@ def decode(
         logits = logits[sources]  # at first (prompts, V) to (rows, V), then as it is
         for row, token in zip(live, choose(live, logits), strict=True):
             written[row].append(token)
-        finite = dict(zip(live, logits.amax(-1).isfinite().tolist(), strict=True))  # NaN if any is
+        # NaN if any is
+        finite = dict(zip(live, logits.amax(-1).isfinite().tolist(), strict=True))
         ended = {row for row in live if not finite[row] or ends(row, written[row])}
-        yield from ((row, written[row] if finite[row] else None) for row in sorted(ended))
-        # rows that ended leave: if all were computed to the end, it would take 1.07 times as long
+        yield from (
+            (row, written[row] if finite[row] else None) for row in sorted(ended)
+        )
+        # rows that ended leave: if all were computed to the end, it would take 1.07
+        # times as long
         going = close_up([row not in ended for row in live])
         sources = [sources[index] for index in going]
         live = [live[index] for index in going]
         if not live:
             return
         logits = decoder.send((sources, [written[row][-1] for row in live]))
-        sources = list(range(len(live)))  # from now on, the logits have a row for each text
+        # from now on, the logits have a row for each text
+        sources = list(range(len(live)))
 
 
 def _seq2seq(model, prompts: Sequence[Sequence[int]]) -> Decoder:
@@ -115,10 +132,13 @@ def _seq2seq(model, prompts: Sequence[Sequence[int]]) -> Decoder:
     cache = EncoderDecoderCache(*(DynamicCache(config=decoder) for _ in range(2)))
     while True:
         source = {"encoder_outputs": BaseModelOutput(encoded), "attention_mask": mask}
-        output = model(**source, decoder_input_ids=ids, past_key_values=cache, use_cache=True)
+        output = model(
+            **source, decoder_input_ids=ids, past_key_values=cache, use_cache=True
+        )
         kept, tokens = yield output.logits[:, -1]  # B, V
         if kept != list(range(len(ids))):
-            # what the encoder wrote is in the cache now: only the number of its rows still matters
+            # what the encoder wrote is in the cache now: only the number of its rows
+            # still matters
             encoded = encoded[:1].expand(len(kept), -1, -1)
             mask = mask[kept]
             cache.batch_select_indices(torch.tensor(kept, device=ids.device))

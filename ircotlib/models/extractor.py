@@ -1,6 +1,6 @@
-"""SearChain's own models: the extractive reader, a DPR reader, as a backend of Extract (§3.3); and
-backends of Duplicate, which detect queries asked before (released program). torch and transformers
-are imported only when a reply must be computed.
+"""SearChain's own models: the extractive reader, a DPR reader, as a backend of Extract
+(§3.3); and backends of Duplicate, which detect queries asked before (released program).
+torch and transformers are imported only when a reply must be computed.
 """
 
 import json
@@ -20,7 +20,8 @@ READER, TEXTS, PAIRS = 1, 2, 1
 UNUSED = r"\.pooler\."  # BERT's pooler is in DPR's checkpoints, but no reader uses it
 LONGEST = 10  # tokens of an answer, as in DPR's own program; SearChain does not say
 ROWS, TOKENS = 64, 16_384  # of a batch: paragraphs, and tokens, padding included
-# token ids, how many of them are not of the text, and where each token of the text begins and ends
+# token ids, how many of them are not of the text, and where each token of the text
+# begins and ends
 Encoded = tuple[list[int], int, list[tuple[int, int]]]
 
 
@@ -36,8 +37,8 @@ class Extractor(folders.Folder):
 
     @cached_property
     def model(self) -> tuple:
-        """The tokenizer, and the model itself, in float64, so that no confidence, rounded, depends
-        on the other rows of its batch; in float32, one of 1,200 did.
+        """The tokenizer, and the model itself, in float64, so that no confidence,
+        rounded, depends on the other rows of its batch; in float32, one of 1,200 did.
         """
         need("torch", "local")
         import torch
@@ -47,19 +48,27 @@ class Extractor(folders.Folder):
 
         with folders.naming_file(self.folder, "a tokenizer"):
             tokenizer = DPRReaderTokenizerFast.from_pretrained(self.folder)
-        return tokenizer, read_weights(DPRReader, self.folder, None, torch.float64, UNUSED)
+        return tokenizer, read_weights(
+            DPRReader, self.folder, None, torch.float64, UNUSED
+        )
 
-    def answer(self, requests: Sequence[Extract]) -> Iterator[tuple[int, str | ValueError]]:
-        """Yield the index of each request and its reply: JSON of the text, which is the span of at
-        most LONGEST tokens of the paragraph, without its title, with the highest sum of start and
-        end logits, and of the confidence, the raw relevance logit. A paragraph too long for the
-        model is cut at its end; query and title that are too long give a ValueError.
+    def answer(
+        self, requests: Sequence[Extract]
+    ) -> Iterator[tuple[int, str | ValueError]]:
+        """Yield the index of each request and its reply: JSON of the text, which is the
+        span of at most LONGEST tokens of the paragraph, without its title, with the
+        highest sum of start and end logits, and of the confidence, the raw relevance
+        logit. A paragraph too long for the model is cut at its end; query and title
+        that are too long give a ValueError.
 
-        Differs from the released program: that passes the paragraphs as titles, takes the most
-        probable start and the most probable end anywhere, so that the answer may be empty or part
-        of the query, and decodes it from its tokens, in lower case.
+        Differs from the released program: that passes the paragraphs as titles, takes
+        the most probable start and the most probable end anywhere, so that the answer
+        may be empty or part of the query, and decodes it from its tokens, in lower
+        case.
         """
-        limit = folders.read_json(self.folder, folders.CONFIG).get("max_position_embeddings", 512)
+        limit = folders.read_json(self.folder, folders.CONFIG).get(
+            "max_position_embeddings", 512
+        )
         inputs = [self._encode(request, limit) for request in requests]
         for batch in cut_batches([len(ids) for ids, *_ in inputs], ROWS, TOKENS):
             spans = self._read_spans([inputs[index] for index in batch])
@@ -67,10 +76,15 @@ class Extractor(folders.Folder):
                 _, first, characters = inputs[index]
                 if first >= limit:
                     found = f"found a query and a title of {first} tokens"
-                    yield index, ValueError(f"{found}, {self.name} reads {limit}; shorten them")
+                    yield (
+                        index,
+                        ValueError(f"{found}, {self.name} reads {limit}; shorten them"),
+                    )
                     continue
                 tokens = characters[span[0] : span[1] + 1] if span else [(0, 0)]
-                text = requests[index].paragraph.text[tokens[0][0] : tokens[-1][1]].strip()
+                text = (
+                    requests[index].paragraph.text[tokens[0][0] : tokens[-1][1]].strip()
+                )
                 reply = {"text": text, "confidence": round(confidence, 4)}
                 yield index, json.dumps(reply, ensure_ascii=False)
 
@@ -82,9 +96,11 @@ class Extractor(folders.Folder):
         body = tokenizer(request.paragraph.text, **options)
         return (head + body["input_ids"])[:limit], len(head), body["offset_mapping"]
 
-    def _read_spans(self, batch: Sequence[Encoded]) -> list[tuple[tuple[int, int] | None, float]]:
-        """For each input, the best span, its first and last token counted from the first of the
-        text, and the relevance logit (DPR: Karpukhin et al. 2020, §6.1).
+    def _read_spans(
+        self, batch: Sequence[Encoded]
+    ) -> list[tuple[tuple[int, int] | None, float]]:
+        """For each input, the best span, its first and last token counted from the
+        first of the text, and the relevance logit (DPR: Karpukhin et al. 2020, §6.1).
         """
         import torch
         from torch.nn.utils.rnn import pad_sequence
@@ -92,7 +108,9 @@ class Extractor(folders.Folder):
         model = self.model[1]
         rows = [torch.tensor(ids, device=model.device) for ids, *_ in batch]
         inputs = {"input_ids": pad_sequence(rows, batch_first=True)}  # B, T
-        inputs |= {"attention_mask": pad_sequence([torch.ones_like(row) for row in rows], True)}
+        inputs |= {
+            "attention_mask": pad_sequence([torch.ones_like(row) for row in rows], True)
+        }
         with torch.inference_mode():
             out = model(**inputs)
         spans = []
@@ -100,9 +118,11 @@ class Extractor(folders.Folder):
             text = row, slice(first, len(ids))  # without query, title and padding
             start, end = out.start_logits[text].cpu(), out.end_logits[text].cpu()
             n = len(start)
-            allowed = torch.ones(n, n, dtype=torch.bool).triu().tril(LONGEST - 1)  # first × last
+            # first × last
+            allowed = torch.ones(n, n, dtype=torch.bool).triu().tril(LONGEST - 1)
             scores = torch.where(allowed, start[:, None] + end, -torch.inf)
-            spans.append(divmod(int(scores.argmax()), n) if n else None)  # the first of equal ones
+            # the first of equal ones
+            spans.append(divmod(int(scores.argmax()), n) if n else None)
         return list(zip(spans, out.relevance_logits.tolist(), strict=True))
 
 
@@ -112,8 +132,9 @@ def open_duplicates(name_or_path: str | Path = "") -> "EqualTexts | ScoredPairs"
 
 
 class EqualTexts:
-    """Answers Duplicate without a model: 1.0 if an earlier query is the same (`as_compared`), else
-    0.0 (ours): if queries differ in one word, it is usually a name.
+    """Answers Duplicate without a model: 1.0 if an earlier query is the same
+    (`as_compared`), else 0.0 (ours): if queries differ in one word, it is usually a
+    name.
     """
 
     answers = Duplicate
@@ -153,8 +174,14 @@ class ScoredPairs(folders.Folder):
         return model
 
     def answer(self, requests: Sequence[Duplicate]) -> Iterator[tuple[int, str]]:
-        """Yield the index of each request and the highest score of its pairs (earlier, query)."""
-        pairs = [(earlier, request.query) for request in requests for earlier in request.earlier]
+        """Yield the index of each request and the highest score of its pairs (earlier,
+        query).
+        """
+        pairs = [
+            (earlier, request.query)
+            for request in requests
+            for earlier in request.earlier
+        ]
         scores = iter(self.model.predict(pairs).tolist() if pairs else ())
         for index, request in enumerate(requests):
             best = max((next(scores) for _ in request.earlier), default=0.0)

@@ -1,4 +1,6 @@
-"""The folders of models: found, downloaded, hashed and described without torch and transformers."""
+"""The folders of models: found, downloaded, hashed and described without torch and
+transformers.
+"""
 
 import hashlib
 import json
@@ -17,40 +19,51 @@ CONFIG = "config.json"
 TEXT_FILES = (CONFIG, "generation_config.json", "tokenizer*", "special_tokens_map.json",
               "added_tokens.json", "chat_template*", "vocab*", "merges.txt", "*.model")  # fmt: skip
 WEIGHT_FILES = ("*.safetensors", "*.safetensors.index.json")
-OLDER = (*WEIGHT_FILES, "pytorch_model.bin")  # of encoders on the hub that predate safetensors
-OTHER_PROGRAMS = ["onnx/*", "openvino/*"]  # folders on the hub with the same model for these
+# of encoders on the hub that predate safetensors
+OLDER = (*WEIGHT_FILES, "pytorch_model.bin")
+# folders on the hub with the same model for these
+OTHER_PROGRAMS = ["onnx/*", "openvino/*"]
 REMEDY = "write or download the folder again"
 HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
-# parameters; in smaller models, a second core makes a batch a fifth faster on an idle machine, and
-# halves its speed on a busy one
+# parameters; in smaller models, a second core makes a batch a fifth faster on an idle
+# machine, and halves its speed on a busy one
 SMALL = 10_000_000
 
 
 def find_folder(
     name: str | Path, *, weights=WEIGHT_FILES, texts=TEXT_FILES, here: bool = False
 ) -> Path:
-    """The folder of this name, or that into which the Hugging Face hub's model of this name is
-    downloaded; `here`: was downloaded. `weights`, `texts`: patterns of its files. Raises
-    FileNotFoundError.
+    """The folder of this name, or that into which the Hugging Face hub's model of this
+    name is downloaded; `here`: was downloaded. `weights`, `texts`: patterns of its
+    files. Raises FileNotFoundError.
     """
     folder = Path(resolve(str(name)))
     if not folder.is_dir():
         from huggingface_hub import snapshot_download
 
-        wanted = {"allow_patterns": [*texts, *weights], "ignore_patterns": OTHER_PROGRAMS}
+        wanted = {
+            "allow_patterns": [*texts, *weights],
+            "ignore_patterns": OTHER_PROGRAMS,
+        }
         try:
             folder = Path(snapshot_download(str(name), local_files_only=here, **wanted))
         except (OSError, ValueError) as error:
-            reason = f"found no folder {str(name)!r}, and the Hugging Face hub gave no model"
+            reason = (
+                f"found no folder {str(name)!r}, and the Hugging Face hub gave no model"
+            )
             raise FileNotFoundError(f"{reason} ({plain(str(error))})") from error
     if not (folder / CONFIG).is_file():
-        remedy = "write the folder with save_pretrained, of the model and of the tokenizer"
+        remedy = (
+            "write the folder with save_pretrained, of the model and of the tokenizer"
+        )
         raise FileNotFoundError(f"{folder}: found no {CONFIG}; {remedy}")
     return folder
 
 
 class Folder:
-    """A model in a folder, or on the Hugging Face hub, from where it comes at the first request."""
+    """A model in a folder, or on the Hugging Face hub, from where it comes at the first
+    request.
+    """
 
     weights: tuple[str, ...] = OLDER
 
@@ -66,7 +79,9 @@ class Folder:
 
 
 def find_config(name: str) -> Path | None:
-    """The folder of a model's config.json, which is all that is downloaded; None without one."""
+    """The folder of a model's config.json, which is all that is downloaded; None
+    without one.
+    """
     try:
         return find_folder(name, weights=(), texts=(CONFIG,))
     except FileNotFoundError:
@@ -86,8 +101,13 @@ def count_parameters(folder: Path) -> int:
 
     count = 0
     for path in list_files(folder, "*.safetensors"):
-        with naming_file(path, "safetensors"), safe_open(path, framework="numpy") as tensors:
-            count += sum(prod(tensors.get_slice(name).get_shape()) for name in tensors.keys())
+        with (
+            naming_file(path, "safetensors"),
+            safe_open(path, framework="numpy") as tensors,
+        ):
+            count += sum(
+                prod(tensors.get_slice(name).get_shape()) for name in tensors.keys()
+            )
     return count
 
 
@@ -98,7 +118,9 @@ def list_files(folder: Path, *patterns: str) -> list[Path]:
 
 
 def hash_files(folder: Path, version: int, dtype: str, weights=WEIGHT_FILES) -> str:
-    """A hash of all files that affect what the model writes, the decoder's version and dtype."""
+    """A hash of all files that affect what the model writes, the decoder's version and
+    dtype.
+    """
     content = hashlib.blake2b(f"{version} {dtype}".encode(), digest_size=16)
     for path in list_files(folder, *TEXT_FILES, *weights):
         content.update(f"\n{path.name} {hash_file(path)}".encode())
@@ -106,7 +128,9 @@ def hash_files(folder: Path, version: int, dtype: str, weights=WEIGHT_FILES) -> 
 
 
 def hash_file(path: Path) -> str:
-    """The SHA-256 of a file. One from the hub has it as its name, which saves reading gigabytes."""
+    """The SHA-256 of a file. One from the hub has it as its name, which saves reading
+    gigabytes.
+    """
     blob = path.resolve()
     if blob.parent.name == "blobs" and len(blob.name) == 64:
         return blob.name
@@ -124,7 +148,9 @@ def read_json(folder: Path, name: str) -> dict:
 
 @contextmanager
 def naming_file(path: Path, content: str) -> Iterator[None]:
-    """Raise a library's error as a DataError that names the file; lack of memory as it is."""
+    """Raise a library's error as a DataError that names the file; lack of memory as it
+    is.
+    """
     try:
         yield
     except Exception as error:

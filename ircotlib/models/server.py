@@ -1,5 +1,6 @@
-"""Models behind an OpenAI-compatible server as a backend of Generate and Sample. The package
-`openai` repeats requests that a busy server refused. Texts are kept, failures are not.
+"""Models behind an OpenAI-compatible server as a backend of Generate and Sample. The
+package `openai` repeats requests that a busy server refused. Texts are kept, failures
+are not.
 """
 
 import hashlib
@@ -32,12 +33,16 @@ TIMEOUT = 300.0  # seconds without a byte
 RETRIES = 6  # by openai: 0.5 s to 8 s later, or when Retry-After says, within 120 s
 PAUSES = (1.0, 4.0)  # seconds, before asking again for a reply that came without a text
 THINKING = 4_000  # tokens for the thoughts of a model that thinks, beyond max_tokens
-BYTES_PER_TOKEN = 3  # English text has 3.5 to 4.5 with today's vocabularies; the rest is margin
+# English text has 3.5 to 4.5 with today's vocabularies; the rest is margin
+BYTES_PER_TOKEN = 3
 MOST_STOPS = 4  # that OpenAI's servers take; all are applied here, too
 KEPT = "all replies are kept: run the same command again to continue"
-# optional fields; without the first three nothing is lost: texts are cut here, and more asked for
+# optional fields; without the first three nothing is lost: texts are cut here, and more
+# asked for
 FIELDS = ("logprobs", "stop", "n", "temperature", "max_tokens")
-UNSUPPORTED = re.compile("unsupported|n[o']t (?:be )?(?:support|allow|permit|accept)|unknown|extra")
+UNSUPPORTED = re.compile(
+    "unsupported|n[o']t (?:be )?(?:support|allow|permit|accept)|unknown|extra"
+)
 
 
 class Price(NamedTuple):
@@ -60,7 +65,9 @@ def find_price(model: str, prices: Sequence[float] | None = None) -> Price | Non
 
 
 class Reply(NamedTuple):
-    """The texts of a reply, its tokens, and whether the model thought first, perhaps unseen."""
+    """The texts of a reply, its tokens, and whether the model thought first, perhaps
+    unseen.
+    """
 
     texts: list[Written]
     prompt_tokens: int
@@ -70,10 +77,11 @@ class Reply(NamedTuple):
 
 @dataclass(eq=False, kw_only=True)
 class ServerModel:
-    """A model behind a server. `chat`: prompts are sent as chats, a text as the only message;
-    otherwise they are completed. `in_flight`: requests at a time. `max_cost`: the most that may be
-    spent, in USD, apart from requests then in flight. The fingerprint depends on the name and
-    `chat`, not on the address. Raises UserError for an invalid address.
+    """A model behind a server. `chat`: prompts are sent as chats, a text as the only
+    message; otherwise they are completed. `in_flight`: requests at a time. `max_cost`:
+    the most that may be spent, in USD, apart from requests then in flight. The
+    fingerprint depends on the name and `chat`, not on the address. Raises UserError for
+    an invalid address.
     """
 
     answers = Generate, Sample
@@ -95,8 +103,11 @@ class ServerModel:
             raise UserError(f"max_cost: no price of {self.name} is known; set prices")
         interface = "chat" if self.chat else "completions"
         identity = f"server {VERSIONS[interface]} {interface} {self.name}"
-        self.fingerprint = hashlib.blake2b(identity.encode(), digest_size=16).hexdigest()
-        # None: not known yet. A model that completes prompts marks where its thoughts begin
+        self.fingerprint = hashlib.blake2b(
+            identity.encode(), digest_size=16
+        ).hexdigest()
+        # None: not known yet. A model that completes prompts marks where its thoughts
+        # begin
         self.thinks: bool | None = None if self.chat else False
         self.left_out: set[str] = set()  # fields that the server does not take
         self.spent = 0.0  # USD
@@ -110,18 +121,27 @@ class ServerModel:
         import openai
 
         key = (may_have_key(self.url) and read_key(KEY)) or NO_KEY
-        patience = {"timeout": openai.Timeout(TIMEOUT, connect=10.0), "max_retries": RETRIES}
+        patience = {
+            "timeout": openai.Timeout(TIMEOUT, connect=10.0),
+            "max_retries": RETRIES,
+        }
         # a proxy must not see requests to this machine
         http = openai.DefaultHttpxClient(trust_env=not is_here(self.url))
-        return openai.OpenAI(base_url=self.url, api_key=key, http_client=http, **patience)
+        return openai.OpenAI(
+            base_url=self.url, api_key=key, http_client=http, **patience
+        )
 
     def count_tokens(self, text: str) -> int:
-        """An estimate with a margin, at 3 bytes per token: the model's tokenizer is not here."""
+        """An estimate with a margin, at 3 bytes per token: the model's tokenizer is not
+        here.
+        """
         return -(-len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN)
 
-    def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, str | Exception]]:
-        """Yield the index of each request and its reply as it comes, or an error. After Unavailable
-        the replies in flight are yielded, then it is raised.
+    def answer(
+        self, requests: Sequence[Request]
+    ) -> Iterator[tuple[int, str | Exception]]:
+        """Yield the index of each request and its reply as it comes, or an error. After
+        Unavailable the replies in flight are yielded, then it is raised.
         """
         self.client  # noqa: B018  made once, before the threads
         stopped, ending = Event(), None
@@ -136,7 +156,10 @@ class ServerModel:
                 raise
 
         with ThreadPoolExecutor(self.in_flight) as pool:
-            jobs = {pool.submit(write, request): index for index, request in enumerate(requests)}
+            jobs = {
+                pool.submit(write, request): index
+                for index, request in enumerate(requests)
+            }
             try:
                 for job in as_completed(jobs):
                     if isinstance(error := job.exception(), Unavailable):
@@ -161,13 +184,18 @@ class ServerModel:
         return whole(write_reply(request, read, rows))
 
     def _ask(self, request: Request, n: int) -> tuple[list[Written], int, int]:
-        """At least one of n texts, and the tokens read and written. A model that thinks, as its
-        first whole reply shows, gets tokens for its thoughts, and no stop, which might end them.
+        """At least one of n texts, and the tokens read and written. A model that
+        thinks, as its first whole reply shows, gets tokens for its thoughts, and no
+        stop, which might end them.
         """
         known = self.thinks
         replies = [reply := self._send(request, n, room=bool(known))]
-        if not known and any(t.text is None or (t.cut and known is None) for t in reply.texts):
-            try:  # perhaps it was cut in its thoughts, which look like a text if nothing opens them
+        if not known and any(
+            t.text is None or (t.cut and known is None) for t in reply.texts
+        ):
+            # perhaps it was cut in its thoughts, which look like a text if nothing
+            # opens them
+            try:
                 replies.append(self._send(request, n, room=True))
             except ValueError:
                 if reply.thinks:
@@ -178,15 +206,27 @@ class ServerModel:
             self.thinks = bool(self.thinks) or any(each.thinks for each in replies)
         whole = [text for text in reply.texts if self._is_whole(text, request, reply)]
         if not whole:
-            found = f"{self.url}: found {reply.tokens} tokens and no whole text among them"
-            raise ValueError(f"{found}, only thoughts or a beginning; let {self.name} think less")
-        return whole, sum(r.prompt_tokens for r in replies), sum(r.tokens for r in replies)
+            found = (
+                f"{self.url}: found {reply.tokens} tokens and no whole text among them"
+            )
+            raise ValueError(
+                f"{found}, only thoughts or a beginning; let {self.name} think less"
+            )
+        return (
+            whole,
+            sum(r.prompt_tokens for r in replies),
+            sum(r.tokens for r in replies),
+        )
 
     def _is_whole(self, written: Written, request: Request, reply: Reply) -> bool:
-        """Whether there is a text, and nothing but its stop or its max_tokens has cut it."""
+        """Whether there is a text, and nothing but its stop or its max_tokens has cut
+        it.
+        """
         tokens = self.count_tokens(written.text or "") if reply.thinks else reply.tokens
         enough = 2 * tokens >= request.max_tokens  # roughly: counts differ
-        return written.text is not None and (not written.cut or written.stopped or enough)
+        return written.text is not None and (
+            not written.cut or written.stopped or enough
+        )
 
     def _send(self, request: Request, n: int, room: bool) -> Reply:
         """A reply; one without a text is asked for again, after a pause."""
@@ -196,7 +236,9 @@ class ServerModel:
             except Failed as failure:
                 if pause is None:
                     times = f"it was asked {len(PAUSES) + 1} times"
-                    raise Failed(f"{self.url}: {self._shown(failure)}; {times}") from None
+                    raise Failed(
+                        f"{self.url}: {self._shown(failure)}; {times}"
+                    ) from None
                 time.sleep(pause)
 
     def _post(self, request: Request, n: int, room: bool) -> dict:
@@ -212,27 +254,39 @@ class ServerModel:
                 reply = self.client.post(path, cast_to=object, body=body)
             except openai.APIConnectionError as failure:
                 reason = self._shown(failure.__cause__ or failure)
-                raise Unavailable(f"{self.url}: no connection ({reason}); {KEPT}") from None
+                raise Unavailable(
+                    f"{self.url}: no connection ({reason}); {KEPT}"
+                ) from None
             except openai.APIStatusError as error:
                 refusal = error  # raised below, unchained: its message may hold a key
             except ValueError as broken:
                 raise Failed(f"the reply is not JSON ({broken})") from None
             else:
-                if isinstance(reply, dict) and reply.get("choices") and not reply.get("error"):
+                if (
+                    isinstance(reply, dict)
+                    and reply.get("choices")
+                    and not reply.get("error")
+                ):
                     return reply
                 raise Failed(f"found an error in place of a text: {reply!r:.200}")
             self._refuse(refusal.status_code, refusal.body or refusal.message, body)
 
     def _body(self, request: Request, n: int, room: bool) -> tuple[str, dict]:
-        """The endpoint's path, and what is sent there; a text is the only message of a chat."""
+        """The endpoint's path, and what is sent there; a text is the only message of a
+        chat.
+        """
         prompt, stop = request.prompt, request.stop
-        body = {"model": self.name, "max_tokens": request.max_tokens + (THINKING if room else 0)}
+        body = {
+            "model": self.name,
+            "max_tokens": request.max_tokens + (THINKING if room else 0),
+        }
         body |= {"temperature": getattr(request, "temperature", 0)}
         if isinstance(request, Sample):
             body |= {"logprobs": True if self.chat else 1} | ({"n": n} if n > 1 else {})
         if self.thinks is False and not room:
             stops = stop if isinstance(stop, tuple) else ()
-            if self.chat:  # which may begin with empty lines, or a line of its own, such as a fence
+            # which may begin with empty lines, or a line of its own, such as a fence
+            if self.chat:
                 stops = [each for each in stops if each.strip()]
             elif stop in (LINE, SENTENCE_OF_LINE):
                 stops = ["\n"]
@@ -240,18 +294,27 @@ class ServerModel:
                 body["stop"] = stops[:MOST_STOPS]
         if "max_tokens" in self.left_out:
             body["max_completion_tokens"] = body["max_tokens"]  # its newer name
-        body = {name: value for name, value in body.items() if name not in self.left_out}
+        body = {
+            name: value for name, value in body.items() if name not in self.left_out
+        }
         if self.chat:
             chat = (Message("user", prompt),) if isinstance(prompt, str) else prompt
-            messages = [{"role": message.role, "content": message.text} for message in chat]
+            messages = [
+                {"role": message.role, "content": message.text} for message in chat
+            ]
             return "/chat/completions", body | {"messages": messages}
         if not isinstance(prompt, str):
-            raise ValueError(f"found a prompt of {len(prompt)} messages; set chat=true to send it")
+            raise ValueError(
+                f"found a prompt of {len(prompt)} messages; set chat=true to send it"
+            )
         return "/completions", body | {"prompt": prompt}
 
     def _refuse(self, status: int, error: object, body: dict) -> None:
         """Leave out the field that a server's error is about, or raise what it means."""
-        shown, said = f"{self.url}: status {status}, {self._shown(error)}", str(error).lower()
+        shown, said = (
+            f"{self.url}: status {status}, {self._shown(error)}",
+            str(error).lower(),
+        )
         for name in FIELDS if status in (400, 403, 422) else ():
             pattern = r"['`\"]n['`\"]|\bn [>=]" if name == "n" else rf"(?<![a-z]){name}"
             named = name in body and re.search(pattern, said)
@@ -263,10 +326,13 @@ class ServerModel:
             raise Unavailable(f"{shown}; see {KEY}, model, server and chat")
         if status > 502 or (status in (408, 409, 429) and "too large" not in said):
             raise Unavailable(f"{shown}; {KEPT}")
-        raise ValueError(shown)  # such as a prompt that is too long; 500 may be of it alone
+        # such as a prompt that is too long; 500 may be of it alone
+        raise ValueError(shown)
 
     def _read(self, body: dict, request: Request) -> Reply:
-        """The texts of a reply in the order of their indices, and its tokens, which are paid."""
+        """The texts of a reply in the order of their indices, and its tokens, which are
+        paid.
+        """
         texts, faults = [], [Failed(f"found no choice in a reply: {body!r:.200}")]
         choices = [choice for choice in body["choices"] if isinstance(choice, dict)]
         for choice in sorted(choices, key=lambda choice: _count(choice, "index")):
@@ -275,8 +341,12 @@ class ServerModel:
             except (Failed, ValueError) as fault:
                 faults.append(fault)
         usage = body.get("usage")
-        read, written = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
-        written = max(written, _count(usage, "total_tokens") - read)  # some leave thoughts out
+        read, written = (
+            _count(usage, "prompt_tokens"),
+            _count(usage, "completion_tokens"),
+        )
+        # some leave thoughts out
+        written = max(written, _count(usage, "total_tokens") - read)
         sent = self.count_tokens(str(request.prompt))
         if 0 < read < sent // 2 and not self.warned:  # text never has so few
             found = f"{self.url} read {read:,} tokens of {sent // 2:,} or more that were sent"
@@ -295,9 +365,13 @@ class ServerModel:
         return Reply(texts, read, written, bool(thinks))
 
     def _shown(self, words: object) -> str:
-        """What a server or the client says, in one line and without the key, which some repeat."""
+        """What a server or the client says, in one line and without the key, which some
+        repeat.
+        """
         key = self.client.api_key
-        return plain(str(words).replace(key, "…") if key != NO_KEY else str(words))[:300]
+        return plain(str(words).replace(key, "…") if key != NO_KEY else str(words))[
+            :300
+        ]
 
 
 def _count(content: object, name: str) -> int:

@@ -21,11 +21,12 @@ def cut_after(separator: str, text: str) -> list[str]:
     return [*(piece + separator for piece in pieces), last]
 
 
-# What is left out, kind by kind, in this order: pieces of the segments, from the front; the last
-# piece of what the model wrote stays
+# What is left out, kind by kind, in this order: pieces of the segments, from the front;
+# the last piece of what the model wrote stays
 CUTS = (
     (DEMONSTRATION, lambda text: [text]),  # whole (released program)
-    (ABOVE, re.compile(r".+\n*|\n+").findall),  # lines (released program); all that follow are ours
+    # lines (released program); all that follow are ours
+    (ABOVE, re.compile(r".+\n*|\n+").findall),
     *((WRITTEN, partial(cut_after, separator)) for separator in ("\n\n", "\n", " ")),
     (BELOW, re.compile(r"\S+\s*|\s+").findall),  # words
 )
@@ -39,8 +40,9 @@ def surely_fit(total: int, count: int, limit: int) -> bool:
 def fit(
     segments: Sequence[Segment], limit: int, count_tokens: Callable[[str], int]
 ) -> list[Segment] | None:
-    """The segments, or pieces of them, that are left after leaving out as much as needed, in the
-    order of CUTS, for at most `limit` tokens; None if what always stays is too long (IRCoT §4.1).
+    """The segments, or pieces of them, that are left after leaving out as much as
+    needed, in the order of CUTS, for at most `limit` tokens; None if what always stays
+    is too long (IRCoT §4.1).
     """
     for kind, cut in CUTS:
         pieces = []

@@ -1,5 +1,5 @@
-"""Styles of prompting, and prompts: a template, demonstrations and a question, fitted into a
-context window (IRCoT §3.1, §3.2, §4.1, App. G).
+"""Styles of prompting, and prompts: a template, demonstrations and a question, fitted
+into a context window (IRCoT §3.1, §3.2, §4.1, App. G).
 """
 
 from collections.abc import Callable, Sequence
@@ -9,7 +9,14 @@ from functools import cached_property, lru_cache
 from ircotlib.data import Demonstration, Paragraph, Question
 from ircotlib.errors import DataError
 from ircotlib.program import SENTENCE, SENTENCE_OF_LINE, Purposed
-from ircotlib.prompting.packing import ABOVE, DEMONSTRATION, Segment, fit, join, surely_fit
+from ircotlib.prompting.packing import (
+    ABOVE,
+    DEMONSTRATION,
+    Segment,
+    fit,
+    join,
+    surely_fit,
+)
 from ircotlib.prompting.templates import BETWEEN_PARAGRAPHS, Template, read_template
 
 TITLE = "Wikipedia Title: "
@@ -23,10 +30,13 @@ class Style:
     name: str
     context_tokens: int  # the window, for the prompt and what is generated (IRCoT §4.1)
     generation_tokens: int  # of output (released program)
-    passage_last: bool = False  # the main passage is below other paragraphs (IIRC's prompts)
-    sentence: str = SENTENCE  # where one ends; for GPT3 also at a line break (released program)
+    # the main passage is below other paragraphs (IIRC's prompts)
+    passage_last: bool = False
+    # where one ends; for GPT3 also at a line break (released program)
+    sentence: str = SENTENCE
     demonstrated: bool = True  # whether prompts show demonstrations
-    chain_tokens: int = 1000  # the most tokens of one generation of SearChain's systems (ours)
+    # the most tokens of one generation of SearChain's systems (ours)
+    chain_tokens: int = 1000
 
     def template(self, stage: str) -> Template:
         """The template of a stage of IRCoT: "cot", "direct" or "titles"."""
@@ -38,10 +48,15 @@ class Style:
 
 
 # windows: §4.1; tokens that they generate: released program
-FLAN_T5 = Style("flan_t5", context_tokens=6000, generation_tokens=200, passage_last=True)
-GPT3 = Style("codex", context_tokens=8000, generation_tokens=300, sentence=SENTENCE_OF_LINE)
-# a small model that was trained on the formats of all systems and needs no demonstrations (ours);
-# its longest training texts are a sentence of 52 tokens and a chain of queries of 146
+FLAN_T5 = Style(
+    "flan_t5", context_tokens=6000, generation_tokens=200, passage_last=True
+)
+GPT3 = Style(
+    "codex", context_tokens=8000, generation_tokens=300, sentence=SENTENCE_OF_LINE
+)
+# a small model that was trained on the formats of all systems and needs no
+# demonstrations (ours); its longest training texts are a sentence of 52 tokens and a
+# chain of queries of 146
 SHORT = {"context_tokens": 1024, "generation_tokens": 80, "chain_tokens": 160}
 AGENT = Style("agent", sentence=SENTENCE_OF_LINE, demonstrated=False, **SHORT)
 STYLES = {style.name: style for style in (FLAN_T5, GPT3, AGENT)}
@@ -49,11 +64,17 @@ PLAIN = read_template("ircot", "cot")
 
 
 def render_paragraph(paragraph: Paragraph, max_words: int | None = 350) -> str:
-    """Title and text as a prompt shows them (IRCoT §3.1). The released program cuts retrieved texts
-    to 350 words, at single spaces, and leaves those of demonstrations whole (None).
+    """Title and text as a prompt shows them (IRCoT §3.1). The released program cuts
+    retrieved texts to 350 words, at single spaces, and leaves those of demonstrations
+    whole (None).
     """
-    text = paragraph.text if max_words is None else " ".join(paragraph.text.split(" ")[:max_words])
-    title = " ".join(paragraph.title.splitlines())  # a line break would begin another part
+    text = (
+        paragraph.text
+        if max_words is None
+        else " ".join(paragraph.text.split(" ")[:max_words])
+    )
+    # a line break would begin another part
+    title = " ".join(paragraph.title.splitlines())
     return f"{TITLE}{title}\n{text.strip()}"
 
 
@@ -64,13 +85,19 @@ def render(
     template: Template = PLAIN,
     max_words: int | None = 350,
 ) -> str:
-    """Paragraphs, question and the answer so far as one example of a prompt (IRCoT App. G)."""
-    context = [Segment(render_paragraph(p, max_words) + BETWEEN_PARAGRAPHS) for p in paragraphs]
+    """Paragraphs, question and the answer so far as one example of a prompt (IRCoT App.
+    G).
+    """
+    context = [
+        Segment(render_paragraph(p, max_words) + BETWEEN_PARAGRAPHS) for p in paragraphs
+    ]
     return join(template.fill(context, wording, answer)).rstrip()
 
 
 def render_demonstration(shown: Demonstration | str, template: Template = PLAIN) -> str:
-    """A demonstration as one example, its paragraphs not cut (IRCoT §3.1), or a text as it is."""
+    """A demonstration as one example, its paragraphs not cut (IRCoT §3.1), or a text as
+    it is.
+    """
     if isinstance(shown, str):
         return shown
     return render(shown.paragraphs, shown.question, shown.answer, template, None)
@@ -78,14 +105,15 @@ def render_demonstration(shown: Demonstration | str, template: Template = PLAIN)
 
 @dataclass(frozen=True)
 class Prompt:
-    """Writes the prompt for one question: as many demonstrations as fit, then the test example
-    (IRCoT §3.1, §3.2, §4.1).
+    """Writes the prompt for one question: as many demonstrations as fit, then the test
+    example (IRCoT §3.1, §3.2, §4.1).
 
-    If the test example alone is too long, pieces of it are dropped (`packing.CUTS`), never the
-    template's words, the question or its main passage. `released`: demonstrations are dropped as by
-    the authors' program. Differs from that program: lines are dropped down to this limit (there to
-    the whole window), thoughts are dropped too, and demonstrations only from the front (for GPT-3
-    the program first drops some from the end when it reads the file).
+    If the test example alone is too long, pieces of it are dropped (`packing.CUTS`),
+    never the template's words, the question or its main passage. `released`:
+    demonstrations are dropped as by the authors' program. Differs from that program:
+    lines are dropped down to this limit (there to the whole window), thoughts are
+    dropped too, and demonstrations only from the front (for GPT-3 the program first
+    drops some from the end when it reads the file).
     """
 
     demonstrations: Sequence[Demonstration | str]
@@ -106,9 +134,13 @@ class Prompt:
         so_far, limit = " ".join(thoughts), self.max_prompt_tokens
         # IRCoT App. B: the main passage is always there, whatever was retrieved
         main = [] if question.passage is None else [question.passage]
-        others = [paragraph for paragraph in paragraphs if paragraph != question.passage]
+        others = [
+            paragraph for paragraph in paragraphs if paragraph != question.passage
+        ]
         context = [
-            Segment(render_paragraph(p) + BETWEEN_PARAGRAPHS, "" if p in main else ABOVE)
+            Segment(
+                render_paragraph(p) + BETWEEN_PARAGRAPHS, "" if p in main else ABOVE
+            )
             for p in self.arrange(main, others)
         ]
         wording = self.template.ask(question.text, **fields)
@@ -120,10 +152,16 @@ class Prompt:
                 return Purposed(example)
         if self._count(example) <= limit:
             parts = [*self._demonstrated, Segment(example)]
-            # IRCoT §4.1: as many demonstrations as fit, dropped from the front (their program)
-            kept = self._fit_as_released(parts) if self.released else fit(parts, limit, self._count)
+            # IRCoT §4.1: as many demonstrations as fit, dropped from the front (their
+            # program)
+            kept = (
+                self._fit_as_released(parts)
+                if self.released
+                else fit(parts, limit, self._count)
+            )
             return Purposed(join(kept), demonstrations=len(kept) - 1)
-        # no demonstration fits: their program then drops the example's top lines, we by CUTS
+        # no demonstration fits: their program then drops the example's top lines, we by
+        # CUTS
         fitting = fit(segments, limit, self._count)
         if fitting is None:
             found = f"found more than {limit} tokens in main passage, question and template alone"
@@ -131,7 +169,8 @@ class Prompt:
         return Purposed(join(fitting).strip("\n").rstrip())
 
     def _fit_as_released(self, parts: list[Segment]) -> list[Segment]:
-        # their program: the parts' own lengths, without the blank lines between, below the limit
+        # their program: the parts' own lengths, without the blank lines between, below
+        # the limit
         lengths = [self._count(part.text.strip()) for part in parts[:-1]]
         lengths.append(self._count(parts[-1].text))
         first = 0
@@ -145,5 +184,7 @@ class Prompt:
 
     @cached_property
     def _demonstrated(self) -> list[Segment]:
-        texts = (render_demonstration(shown, self.template) for shown in self.demonstrations)
+        texts = (
+            render_demonstration(shown, self.template) for shown in self.demonstrations
+        )
         return [Segment(text + BETWEEN_DEMONSTRATIONS, DEMONSTRATION) for text in texts]

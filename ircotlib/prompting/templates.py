@@ -1,8 +1,9 @@
 """Templates: what a stage of a system shows the model (IRCoT §3.1, App. G).
 
-A template is a file, prompts/<system>/<stage>.txt, with the fields {demonstrations}, {paragraphs},
-{question} and {so_far}. For a style of prompting, <stage>.<style>.txt is used instead if it exists.
-The text below {demonstrations} is filled for each demonstration and, last, for the test question:
+A template is a file, prompts/<system>/<stage>.txt, with the fields {demonstrations},
+{paragraphs}, {question} and {so_far}. For a style of prompting, <stage>.<style>.txt is
+used instead if it exists. The text below {demonstrations} is filled for each
+demonstration and, last, for the test question:
 
 Wikipedia Title: <title>        paragraphs are joined by one blank line,
 <text>                          demonstrations by two
@@ -29,7 +30,9 @@ INSTRUCTION = re.compile(r"^Q: (.+)\n.*\{question\}", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Template:
-    """The text of a template's file below {demonstrations}, with one line with {question}."""
+    """The text of a template's file below {demonstrations}, with one line with
+    {question}.
+    """
 
     text: str
 
@@ -50,9 +53,16 @@ class Template:
         return FIELD.sub(lambda field: str(values[field[1]]), self.wording)
 
     def fill(
-        self, paragraphs: Sequence[Segment], wording: str, so_far: str = "", /, **fields: object
+        self,
+        paragraphs: Sequence[Segment],
+        wording: str,
+        so_far: str = "",
+        /,
+        **fields: object,
     ) -> list[Segment]:
-        """The segments of one example of a prompt. The template's other fields may be cut."""
+        """The segments of one example of a prompt. The template's other fields may be
+        cut.
+        """
         # the blank line below {paragraphs} belongs to the paragraphs
         text = self.text.replace("{paragraphs}" + BETWEEN_PARAGRAPHS, "{paragraphs}")
         above, _, below = text.partition(self.wording)
@@ -72,8 +82,11 @@ class Template:
 
 
 def read_template(system: str, stage: str, style: str = "") -> Template:
-    """The template of a stage of a system, that of the style if there is one (prompts/)."""
-    folders = PROMPTS / system, plugin_folder() / "prompts" / system  # or beside a plug-in
+    """The template of a stage of a system, that of the style if there is one
+    (prompts/).
+    """
+    # or beside a plug-in
+    folders = PROMPTS / system, plugin_folder() / "prompts" / system
     folder = next((folder for folder in folders if folder.is_dir()), folders[0])
     of_style, path = (folder / f"{stage}{end}.txt" for end in (f".{style}", ""))
     path = of_style if of_style.is_file() else path

@@ -1,5 +1,6 @@
-"""Why answers are wrong: one list of causes, and how many answers have each (ours). Where the facts
-of a data set are known, they decide; elsewhere gold answers and paragraphs, which tell less.
+"""Why answers are wrong: one list of causes, and how many answers have each (ours).
+Where the facts of a data set are known, they decide; elsewhere gold answers and
+paragraphs, which tell less.
 """
 
 import json
@@ -19,10 +20,16 @@ from ircotlib.results.runs import in_order
 from ircotlib.systems import RECALL, SEARCHAIN, all_systems
 from ircotlib.text import list_items, sentences
 
-CAUSES = ("not parsed", "misled by retrieval", "wrong conclusion", "wrong decomposition")
+CAUSES = (
+    "not parsed",
+    "misled by retrieval",
+    "wrong conclusion",
+    "wrong decomposition",
+)
 CAUSES += ("not retrieved", "misread", "made up")
 UNSCORED = "not scored"  # neither right nor wrong
-CONCLUDES = re.compile(r"answer(?: is)?:? ", re.IGNORECASE)  # a sentence that gives the answer
+# a sentence that gives the answer
+CONCLUDES = re.compile(r"answer(?: is)?:? ", re.IGNORECASE)
 # what ReAct and ToolFormer were shown, between their own words
 SHOWN = re.compile(r"^Observation \d+: .*$|→(?:(?!\[WikiSearch).)*\]", re.MULTILINE)
 COUNTED = ["profile", "dataset", "model", "system"]  # what identifies a row of a census
@@ -30,26 +37,36 @@ COUNTED = ["profile", "dataset", "model", "system"]  # what identifies a row of 
 
 def cause_of(attempt: Attempt, evidence: Evidence, knew: bool = False) -> str:
     """The cause of a wrong answer: the first of these rules that applies (ours)."""
-    if not attempt.parsed:  # no answer could be read from the text: it is empty or the text itself
+    # no answer could be read from the text: it is empty or the text itself
+    if not attempt.parsed:
         return "not parsed"
     if knew and attempt.queries:  # SearChain §4.3.2
         return "misled by retrieval"
-    if evidence.written:  # the steps contain all that is needed, but the answer is another one
+    # the steps contain all that is needed, but the answer is another one
+    if evidence.written:
         return "wrong conclusion"
     # Otherwise the missing fact decides, the first if there are several.
-    if not evidence.asked:  # no step asks for it or states it; only known facts can tell this
+    # no step asks for it or states it; only known facts can tell this
+    if not evidence.asked:
         return "wrong decomposition"
     if evidence.retrieved:  # the paragraph that states it
         return "misread"
-    return "not retrieved" if evidence.searched else "made up"  # written without retrieval
+    # written without retrieval
+    return "not retrieved" if evidence.searched else "made up"
 
 
 def weigh_gold(attempt: Attempt, question: Question) -> Evidence:
-    """The evidence where no facts are known: a gold answer and gold paragraphs stand for them."""
+    """The evidence where no facts are known: a gold answer and gold paragraphs stand
+    for them.
+    """
     ids = {paragraph.id for paragraph in attempt.paragraphs}
-    written = bool(attempt.steps) and any(_has(attempt.text, a) for a in question.answers)
+    written = bool(attempt.steps) and any(
+        _has(attempt.text, a) for a in question.answers
+    )
     retrieved = bool(ids) and ids.issuperset(question.gold)
-    return Evidence(written, asked=True, searched=bool(attempt.queries), retrieved=retrieved)
+    return Evidence(
+        written, asked=True, searched=bool(attempt.queries), retrieved=retrieved
+    )
 
 
 def _has(text: str, answer: str) -> bool:
@@ -65,8 +82,8 @@ def _has(text: str, answer: str) -> bool:
 def read_attempt(
     row: Mapping, paragraphs: Iterable[Paragraph] = (), unmarked: bool = False
 ) -> Attempt:
-    """What a system did for a question, from a row of `read_predictions`. `unmarked`: an answer
-    that is the whole text was not parsed, even if no fault was noted.
+    """What a system did for a question, from a row of `read_predictions`. `unmarked`:
+    an answer that is the whole text was not parsed, even if no fault was noted.
     """
     written = [SHOWN.sub("", text) for text in (*row["thoughts"], row["reading"])]
     lines = [line for text in written for line in text.splitlines()]
@@ -74,7 +91,8 @@ def read_attempt(
     steps = [text for text in texts if not CONCLUDES.search(text)]
     answer = as_compared(row["answer"])
     whole = [row["reading"], "\n".join(lines)] if unmarked or row["fault"] else []
-    if row["fault"] and texts:  # the last line, or its end, may have been taken for the answer
+    # the last line, or its end, may have been taken for the answer
+    if row["fault"] and texts:
         whole += [texts[-1], texts[-1].rpartition(": ")[2]]
     return Attempt(
         tuple(step for step in steps if as_compared(step) not in ("", answer)),
@@ -88,9 +106,9 @@ def read_attempt(
 def find_causes(
     folder: Path, measure: str = "", knew: Mapping[str, bool] | None = None
 ) -> pd.DataFrame:
-    """The table of `read_predictions` with the `cause` of each wrong answer; "" for a right one,
-    UNSCORED for one without a score.
-    `knew`: by id, whether the model answers right without retrieval, by the same `measure`.
+    """The table of `read_predictions` with the `cause` of each wrong answer; "" for a
+    right one, UNSCORED for one without a score. `knew`: by id, whether the model
+    answers right without retrieval, by the same `measure`.
     """
     about = of_runs.read_about(folder)
     table = of_runs.read_predictions(folder, measure)
@@ -106,7 +124,9 @@ def find_causes(
             causes.append("" if row["right"] else "not retrieved")
             continue
         question = questions[row["id"]]
-        found = [of_runs.find_paragraph(id, question, corpus) for id in row["collected"]]
+        found = [
+            of_runs.find_paragraph(id, question, corpus) for id in row["collected"]
+        ]
         # the direct reader writes nothing but the answer (IRCoT §3.2)
         direct = bool(row["reading"]) and p.reader == "direct"
         attempt = read_attempt(row, found, unmarked=not (study == SEARCHAIN or direct))
@@ -116,15 +136,20 @@ def find_causes(
 
 
 def count_causes(runs: Iterable[pd.DataFrame]) -> pd.DataFrame:
-    """Count causes: one row per data set, system and cause, with `n` of all `answers` and its
-    `share` in percent. `runs`: from `find_causes`; those that only retrieve are left out.
+    """Count causes: one row per data set, system and cause, with `n` of all `answers`
+    and its `share` in percent. `runs`: from `find_causes`; those that only retrieve are
+    left out.
     """
     columns = [*COUNTED, "metric", "cause"]
     kept = [run[columns] for run in runs if run["metric"].iloc[0] != RECALL]
     table = pd.concat([pd.DataFrame(columns=columns), *kept], ignore_index=True)
     if (table.groupby("dataset")["metric"].nunique() > 1).any():
-        raise UserError("runs are scored by two measures: score them by that of share_measure")
-    table = in_order(in_order(table, "system", all_systems()), "dataset", all_datasets())
+        raise UserError(
+            "runs are scored by two measures: score them by that of share_measure"
+        )
+    table = in_order(
+        in_order(table, "system", all_systems()), "dataset", all_datasets()
+    )
     answers = table.groupby(COUNTED, sort=False).size()
     counts = table.groupby([*COUNTED, "cause"]).size().unstack("cause")
     counts = counts.reindex(index=answers.index, columns=pd.Index(CAUSES, name="cause"))

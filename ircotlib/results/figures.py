@@ -1,4 +1,6 @@
-"""Draws dots with intervals, lines, causes of errors and SearChain's tree; writes them to files."""
+"""Draws dots with intervals, lines, causes of errors and SearChain's tree; writes them
+to files.
+"""
 
 from collections.abc import Iterable, Sequence
 from itertools import cycle
@@ -30,23 +32,40 @@ FAMILIES = {  # of systems: the shades of one hue, the darkest first
     OWN: ("black", "black", "black"),
 }
 # of wrong answers, in the order of their rules (`causes.CAUSES`)
-CAUSE_COLORS = ("#bbbbbb", "#aa3377", "#ccbb44", "#66ccee", "#4477aa", "#ee6677", "#228833")
-LINE_COLORS = ("#084a91", "#e0a100", "#cf5f57", "#7d838c", "black")  # of lines that are no systems
+CAUSE_COLORS = (
+    "#bbbbbb",
+    "#aa3377",
+    "#ccbb44",
+    "#66ccee",
+    "#4477aa",
+    "#ee6677",
+    "#228833",
+)
+# of lines that are no systems
+LINE_COLORS = ("#084a91", "#e0a100", "#cf5f57", "#7d838c", "black")
 BAND = "#e9edf2"  # in the background
-FEEDBACK = {"": ("#d5dbe2", ""), VERIFICATION: ("#f0c9a4", "corrected")}  # of a node of a tree
+# of a node of a tree
+FEEDBACK = {"": ("#d5dbe2", ""), VERIFICATION: ("#f0c9a4", "corrected")}
 FEEDBACK |= {COMPLETION: ("#a9c1e0", "completed")}
 PAPERS = ("IRCoT", "IRCoT QA", "SearChain")  # the two papers' own systems, in bold
 
-COLUMN, PAGE, ROW = 3.3, 6.3, 0.135  # inches: a column and a page of a paper, a system's row
+# inches: a column and a page of a paper, a system's row
+COLUMN, PAGE, ROW = 3.3, 6.3, 0.135
 DOT = {"linestyle": "", "marker": "o", "markersize": 4}
-PAPER = DOT | {"markerfacecolor": "none", "markeredgecolor": "black", "markeredgewidth": 0.8}
-GOLD = {"linestyle": "", "marker": "|", "color": "black"}  # of a program with right replies
+PAPER = DOT | {
+    "markerfacecolor": "none",
+    "markeredgecolor": "black",
+    "markeredgewidth": 0.8,
+}
+# of a program with right replies
+GOLD = {"linestyle": "", "marker": "|", "color": "black"}
 CHANCE = {"color": "black", "linestyle": ":", "linewidth": 0.8}
 CORRECT = {"edgecolor": "#2f7d4f", "linewidth": 1.5}  # a node on the correct path
 SHAPES = "osD^vP"  # of marks: lines differ in these, too
 STYLE = dict.fromkeys(("xtick.major.pad", "ytick.major.pad", "axes.labelpad"), 2)
 STYLE |= {"axes.titlelocation": "left", "axes.titlepad": 4, "axes.linewidth": 0.6}
-STYLE |= {"text.parse_math": False, "svg.fonttype": "none"}  # "$" in a question is no formula
+# "$" in a question is no formula
+STYLE |= {"text.parse_math": False, "svg.fonttype": "none"}
 STYLE |= {"svg.hashsalt": "ircotlib"}  # equal pictures have equal bytes
 
 
@@ -61,8 +80,8 @@ def subplots(*shape: int, **settings: object) -> tuple[Figure, plt.Axes]:
 def make_panels(
     table: pd.DataFrame, by: str, height: float, across: int, sharey: bool = False
 ) -> tuple[Figure, list[tuple[plt.Axes, pd.DataFrame]]]:
-    """A figure with a panel for each value of the column `by`, each `height` inches high and at
-    most `across` in a row; and each panel's axes with its rows.
+    """A figure with a panel for each value of the column `by`, each `height` inches
+    high and at most `across` in a row; and each panel's axes with its rows.
     """
     names = list(dict.fromkeys(table[by])) or [""]
     across = min(across, len(names))
@@ -81,17 +100,26 @@ def finish(figure: Figure, title: str, handles: Iterable[Artist] = ()) -> Figure
     handles = list(handles)
     letters, columns = (88, 4) if figure.get_figwidth() > COLUMN else (44, 2)
     title = "\n".join(fill(line, letters) for line in title.splitlines())
-    look = {"title_fontsize": 9, "alignment": "left", "frameon": False, "borderaxespad": 0}
+    look = {
+        "title_fontsize": 9,
+        "alignment": "left",
+        "frameon": False,
+        "borderaxespad": 0,
+    }
     look |= {"loc": "outside upper left", "ncols": min(columns, len(handles)) or 1}
     figure.legend(handles=handles, title=title, **look)
     return figure
 
 
 def save_figure(
-    figure: Figure | None, table: pd.DataFrame, name: str, p: Parameters | None = None, about=""
+    figure: Figure | None,
+    table: pd.DataFrame,
+    name: str,
+    p: Parameters | None = None,
+    about="",
 ) -> None:
-    """Write NAME.csv and of a figure NAME.png and .svg. `about`, which stands below it: a finding
-    in words, if any, and on a line of its own its origin, in small print.
+    """Write NAME.csv and of a figure NAME.png and .svg. `about`, which stands below it:
+    a finding in words, if any, and on a line of its own its origin, in small print.
     """
     made_with = (p.profile, p.trial) if p else ()
     write_table(figure_path(f"{name}.csv", *made_with), table)
@@ -102,7 +130,10 @@ def save_figure(
         about = f"profile {p.profile}, {about}".removesuffix(", ")
     if p and p.trial:
         about += f"; with {p.trial.removeprefix('trials/')}"
-    text, wide = fill(about, int(19 * figure.get_figwidth())), int(15 * figure.get_figwidth())
+    text, wide = (
+        fill(about, int(19 * figure.get_figwidth())),
+        int(15 * figure.get_figwidth()),
+    )
     room = "\n" * (text.count("\n") + 1)  # for the small print
     figure.supxlabel(fill(finding, wide) + room, x=0.01, ha="left", fontsize=8)
     figure.text(0.01, 0.04 / figure.get_figheight(), text, fontsize=6.5, color="0.4")
@@ -112,7 +143,9 @@ def save_figure(
 
 
 def family_of(system: str) -> tuple[str, str]:
-    """The family of a system, by name, and its shade; black for a plug-in, or if it is gone."""
+    """The family of a system, by name, and its shade; black for a plug-in, or if it is
+    gone.
+    """
     records = all_systems()
     family, shade = records[system].family if system in records else (OWN, 0)
     return family, FAMILIES[family][shade]
@@ -127,11 +160,14 @@ def draw_dots(
     across: int = 4,
     names: Sequence[str] = (),
 ) -> Figure:
-    """Means in percent with their 95% intervals, in the colours of the column `system`; hollow: the
-    column `reported`; dotted: the column `chance`. `names`: the rows from top to bottom.
+    """Means in percent with their 95% intervals, in the colours of the column `system`;
+    hollow: the column `reported`; dotted: the column `chance`. `names`: the rows from
+    top to bottom.
     """
     names = list(names) or list(dict.fromkeys(table[row]))
-    figure, panels = make_panels(table, panel, 0.65 + ROW * len(names), across, sharey=True)
+    figure, panels = make_panels(
+        table, panel, 0.65 + ROW * len(names), across, sharey=True
+    )
     for axis, rows in panels:
         _draw_rows(axis, rows, names, row)
         axis.set_xlabel(label)
@@ -140,10 +176,14 @@ def draw_dots(
     return finish(figure, title, _explain(table))
 
 
-def _draw_rows(axis: plt.Axes, rows: pd.DataFrame, names: Sequence[str], by: str) -> None:
+def _draw_rows(
+    axis: plt.Axes, rows: pd.DataFrame, names: Sequence[str], by: str
+) -> None:
     for values in rows.to_dict("records"):
         y, (_, color) = names.index(values[by]), family_of(values["system"])
-        axis.plot([values["low"], values["high"]], [y, y], color=color, solid_capstyle="butt")
+        axis.plot(
+            [values["low"], values["high"]], [y, y], color=color, solid_capstyle="butt"
+        )
         axis.plot(values["mean"], y, color=color, **DOT)
         axis.plot(values.get("reported", float("nan")), y, **PAPER)
     axis.set(ylim=(len(names) - 0.4, -0.6), xlim=(-4, 104))
@@ -153,10 +193,18 @@ def _draw_rows(axis: plt.Axes, rows: pd.DataFrame, names: Sequence[str], by: str
 
 
 def _explain(table: pd.DataFrame) -> list[Line2D]:
-    """The legend: families of the systems that are drawn, the paper's values, and chance."""
+    """The legend: families of the systems that are drawn, the paper's values, and
+    chance.
+    """
     families = {family_of(name)[0] for name in table["system"]}
-    drawn = {f: shades[0] for f, shades in FAMILIES.items() if f in families and len(families) > 1}
-    handles = [Line2D([], [], color=color, label=name, **DOT) for name, color in drawn.items()]
+    drawn = {
+        f: shades[0]
+        for f, shades in FAMILIES.items()
+        if f in families and len(families) > 1
+    }
+    handles = [
+        Line2D([], [], color=color, label=name, **DOT) for name, color in drawn.items()
+    ]
     if "reported" in table and table["reported"].notna().any():
         handles.append(Line2D([], [], label="in the paper", **PAPER))
     if "chance" in table:
@@ -165,9 +213,10 @@ def _explain(table: pd.DataFrame) -> list[Line2D]:
 
 
 def draw_means(means: pd.DataFrame, apart: pd.DataFrame, title: str) -> Figure:
-    """All systems, the best first: the mean of each with its interval, the data sets `apart` with
-    two classes, and the tokens. `means`: of `head_to_head.average`, with the columns of
-    `compare_means` and `gold`, the mean with right replies; `apart`: rows of `compare_all`.
+    """All systems, the best first: the mean of each with its interval, the data sets
+    `apart` with two classes, and the tokens. `means`: of `head_to_head.average`, with
+    the columns of `compare_means` and `gold`, the mean with right replies; `apart`:
+    rows of `compare_all`.
     """
     rows = means.sort_values(["mean", "tokens"], ascending=[False, True], kind="stable")
     names, sets = list(rows["system"]), list(dict.fromkeys(apart["dataset"]))
@@ -182,7 +231,9 @@ def draw_means(means: pd.DataFrame, apart: pd.DataFrame, title: str) -> Figure:
         _draw_rows(axis, of_set.drop(columns="reported"), names, "system")
         axis.axvline(50, **CHANCE)
         axis.set_xlabel(f"{title_of(name)}, %")
-    right.scatter(rows["tokens"], range(len(rows)), 16, [family_of(name)[1] for name in names])
+    right.scatter(
+        rows["tokens"], range(len(rows)), 16, [family_of(name)[1] for name in names]
+    )
     right.set(xlabel="tokens per question", xscale="log")
     right.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
     right.xaxis.set_major_formatter("{x:,.0f}")
@@ -198,17 +249,23 @@ def draw_means(means: pd.DataFrame, apart: pd.DataFrame, title: str) -> Figure:
 
 
 def draw_causes(causes: pd.DataFrame, title: str) -> Figure:
-    """The shares of wrong answers by cause, over all data sets, of each system (`count_causes`)."""
+    """The shares of wrong answers by cause, over all data sets, of each system
+    (`count_causes`).
+    """
     sums = causes.groupby(["system", "cause"], sort=False)[["n", "answers"]].sum()
     shares = (100 * sums["n"] / sums["answers"]).unstack("cause")
     shares = shares[list(dict.fromkeys(causes["cause"]))]  # in the order of their rules
     colors = dict(zip(shares, CAUSE_COLORS, strict=False))
     shares = shares.loc[:, shares.sum() > 0]
-    shares = shares.loc[shares.sum(axis=1).sort_values(ascending=False, kind="stable").index]
+    shares = shares.loc[
+        shares.sum(axis=1).sort_values(ascending=False, kind="stable").index
+    ]
     figure, axis = subplots(figsize=(PAGE, 1.3 + 1.2 * ROW * len(shares)))
     if len(shares):
         look = {"color": colors, "legend": False, "xlabel": "wrong answers, % of all"}
-        shares.plot.barh(ax=axis, stacked=True, width=0.8, xlim=(0, 100), ylabel="", **look)
+        shares.plot.barh(
+            ax=axis, stacked=True, width=0.8, xlim=(0, 100), ylabel="", **look
+        )
     axis.grid(False, axis="y")
     return finish(figure, title, axis.containers)
 
@@ -223,22 +280,35 @@ def draw_lines(
     part: str = "",
     **look: object,
 ) -> Figure:
-    """The column `mean`, in percent, against the column `x`, with a band from `low` to `high`.
-    `part`: a column whose values split a line. `look`: of the axes, such as xlabel. The lines'
-    names stand right of the last panel that has them all, where these end.
+    """The column `mean`, in percent, against the column `x`, with a band from `low` to
+    `high`. `part`: a column whose values split a line. `look`: of the axes, such as
+    xlabel. The lines' names stand right of the last panel that has them all, where
+    these end.
     """
     are_systems, looks = {*table[line]} <= {*all_systems()}, {}
-    for name, color, shape in zip(dict.fromkeys(table[line]), cycle(LINE_COLORS), cycle(SHAPES)):
-        looks[name] = {"color": family_of(name)[1] if are_systems else color, "marker": shape}
+    for name, color, shape in zip(
+        dict.fromkeys(table[line]), cycle(LINE_COLORS), cycle(SHAPES)
+    ):
+        looks[name] = {
+            "color": family_of(name)[1] if are_systems else color,
+            "marker": shape,
+        }
     figure, panels = make_panels(table, panel, 1.9, across=4)
     for axis, rows in panels:
-        for (name, *_), points in rows.groupby([line, part] if part else [line], sort=False):
-            axis.plot(points[x], points["mean"], markersize=3.5, label=name, **looks[name])
+        for (name, *_), points in rows.groupby(
+            [line, part] if part else [line], sort=False
+        ):
+            axis.plot(
+                points[x], points["mean"], markersize=3.5, label=name, **looks[name]
+            )
             if "low" in points:
                 band = {"color": looks[name]["color"], "alpha": 0.13}
                 axis.fill_between(points[x], points["low"], points["high"], **band)
         axis.set(**{"xlabel": x, "ylabel": label, "ylim": (-3, 103)} | look)
-    axis, at = max((a for a, _ in panels[::-1]), key=lambda a: len(a.lines)), float("-inf")
+    axis, at = (
+        max((a for a, _ in panels[::-1]), key=lambda a: len(a.lines)),
+        float("-inf"),
+    )
     ends = {line.get_label(): line.get_ydata()[-1] for line in axis.lines}
     for name, y in sorted(ends.items(), key=itemgetter(1)):
         at = max(at + 0.1 * axis.get_ylim()[1], y)  # no two names overlap
@@ -248,8 +318,9 @@ def draw_lines(
 
 
 def draw_tree(nodes: Sequence[Node], title: str) -> Figure:
-    """The tree of reasoning of one question (SearChain Figure 1). A chain is a column that begins
-    below the node whose feedback it follows. Dotted: nodes that were not compared with a passage.
+    """The tree of reasoning of one question (SearChain Figure 1). A chain is a column
+    that begins below the node whose feedback it follows. Dotted: nodes that were not
+    compared with a passage.
     """
     rounds = sorted({node.round for node in nodes})
     places = []
@@ -271,9 +342,17 @@ def draw_tree(nodes: Sequence[Node], title: str) -> Figure:
         look = {"ha": "center", "va": "center", "fontsize": 7, "zorder": 3}
         axis.text(*place, text, bbox=box, **look)
         if node.after is not None:
-            axis.plot(*zip(places[node.after], place, strict=True), color="0.5", zorder=1)
-    dotted = {"edgecolor": "0.5", "linestyle": ":", "label": "not compared with a passage"}
-    green = {"label": "on the correct path, whose marks [1] the answer refers to"} | CORRECT
+            axis.plot(
+                *zip(places[node.after], place, strict=True), color="0.5", zorder=1
+            )
+    dotted = {
+        "edgecolor": "0.5",
+        "linestyle": ":",
+        "label": "not compared with a passage",
+    }
+    green = {
+        "label": "on the correct path, whose marks [1] the answer refers to"
+    } | CORRECT
     handles = [Patch(facecolor="none", **look) for look in (green, dotted)]
     axis.set(xlim=(-0.52, max(1, len(rounds)) - 0.48), ylim=(0.5 - high, 0.5))
     axis.set_axis_off()

@@ -1,4 +1,6 @@
-"""The runs of an experiment as tables, what they requested, and the papers' numbers beside ours."""
+"""The runs of an experiment as tables, what they requested, and the papers' numbers
+beside ours.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -20,11 +22,14 @@ COLUMNS += ["demonstrations_shown", "n", "reported"]
 
 
 def read_runs(p: Parameters, experiment: str, **options: object) -> pd.DataFrame:
-    """Read the test runs of an experiment with these parameters: one row per question and
-    demonstration set. `options`: `shown`, `grid_of`. Raises FileNotFoundError.
+    """Read the test runs of an experiment with these parameters: one row per question
+    and demonstration set. `options`: `shown`, `grid_of`. Raises FileNotFoundError.
     """
     runs = find_runs(p, experiment, **options)
-    tables = [read_scores(folder).assign(**columns_of(about)) for folder, about in runs.items()]
+    tables = [
+        read_scores(folder).assign(**columns_of(about))
+        for folder, about in runs.items()
+    ]
     return in_order(join_scores(tables), "system", all_systems())
 
 
@@ -35,7 +40,9 @@ def find_runs(
     runs = {}
     folder = runs_folder(p, experiment, **options)
     for dataset in p.datasets:
-        found = sorted(path.parent for path in (folder / dataset / part).glob("*/run.json"))
+        found = sorted(
+            path.parent for path in (folder / dataset / part).glob("*/run.json")
+        )
         if not found:
             command = f"ircotlib figures --only {experiment} {p.command_line()}".strip()
             wanted = f"found no {part} runs of {experiment} on {dataset} with these parameters"
@@ -47,7 +54,9 @@ def find_runs(
 def find_test_runs(p: Parameters, experiment: str) -> dict[tuple[str, str], Path]:
     """The folders of an experiment's test runs by data set and system."""
     runs = find_runs(p, experiment)
-    return {(about["dataset"], about["system"]): folder for folder, about in runs.items()}
+    return {
+        (about["dataset"], about["system"]): folder for folder, about in runs.items()
+    }
 
 
 def has_runs(p: Parameters, experiment: str) -> bool:
@@ -66,28 +75,42 @@ def in_order(table: pd.DataFrame, column: str, names: Iterable[str]) -> pd.DataF
 def count_requests(about: Mapping) -> dict[str, int]:
     """What a run requested, computed or cached, per kind, from its run.json."""
     counts = about["counts"]
-    kinds = {"retrievals": "Retrieve", "extractions": "Extract", "duplicates": "Duplicate"}
-    row = {name: counts.get(kind, {}).get("requests", 0) for name, kind in kinds.items()}
+    kinds = {
+        "retrievals": "Retrieve",
+        "extractions": "Extract",
+        "duplicates": "Duplicate",
+    }
+    row = {
+        name: counts.get(kind, {}).get("requests", 0) for name, kind in kinds.items()
+    }
     written = [counts[kind] for kind in ("Generate", "Sample") if kind in counts]
     names = {"calls": "requests", "tokens_in": "prompt_tokens", "tokens_out": "tokens"}
-    return row | {ours: sum(kind.get(name, 0) for kind in written) for ours, name in names.items()}
+    return row | {
+        ours: sum(kind.get(name, 0) for kind in written) for ours, name in names.items()
+    }
 
 
 def read_costs(p: Parameters, experiment: str, part: str = "test") -> pd.DataFrame:
-    """What an experiment's runs requested: a row per run, with `count_requests`, how many of all
-    `requests` were `computed` when it was last made, not cached, and what a server's model costs.
+    """What an experiment's runs requested: a row per run, with `count_requests`, how
+    many of all `requests` were `computed` when it was last made, not cached, and what a
+    server's model costs.
     """
     rows = []
     for about in find_runs(p, experiment, part).values():
         counts, named = about["counts"].values(), ("dataset", "system", "questions")
         row = {name: about[name] for name in named} | count_requests(about)
-        row |= {name: sum(each[name] for each in counts) for name in ("requests", "computed")}
+        row |= {
+            name: sum(each[name] for each in counts)
+            for name in ("requests", "computed")
+        }
         rows.append(row | ({"usd": about["cost"]["usd"]} if about.get("cost") else {}))
     return in_order(pd.DataFrame(rows), "system", all_systems())
 
 
 def read_reported(paper: str = "ircot", **wanted: str) -> pd.DataFrame:
-    """The rows of data/reported.csv that match `wanted`; `name`: our name of their systems."""
+    """The rows of data/reported.csv that match `wanted`; `name`: our name of their
+    systems.
+    """
     table = _read(REPORTED)
     for column, value in {"paper": paper, **wanted}.items():
         table = table[table[column] == value]
@@ -97,14 +120,21 @@ def read_reported(paper: str = "ircot", **wanted: str) -> pd.DataFrame:
 
 
 def beside(
-    rows: pd.DataFrame, others: pd.DataFrame, on: Sequence[str] = KEYS, rest: bool = False
+    rows: pd.DataFrame,
+    others: pd.DataFrame,
+    on: Sequence[str] = KEYS,
+    rest: bool = False,
 ) -> pd.DataFrame:
-    """A table with the columns of another one beside it, where both have the same in the columns
-    `on`, and the name of the system. `rest`: rows of `others` without a partner come last.
+    """A table with the columns of another one beside it, where both have the same in
+    the columns `on`, and the name of the system. `rest`: rows of `others` without a
+    partner come last.
     """
-    rows, others = (t if "name" in t else t.assign(name=t["system"]) for t in (rows, others))
+    rows, others = (
+        t if "name" in t else t.assign(name=t["system"]) for t in (rows, others)
+    )
     keys = ["name" if column == "system" else column for column in on]
-    others = others.drop_duplicates(keys).astype(dict.fromkeys(keys, object))  # also if empty
+    # also if empty
+    others = others.drop_duplicates(keys).astype(dict.fromkeys(keys, object))
     table = rows.merge(others.drop(columns="system"), on=keys, how="left")
     if rest:
         alone = ~others.set_index(keys).index.isin(rows.set_index(keys).index)
@@ -118,11 +148,16 @@ def with_reported(
     model: str = "Flan-T5-XXL",
     others: Mapping[str, str] = {},
 ) -> pd.DataFrame:
-    """Our means, with the paper's value of a model in `reported`, and then the paper's own rows.
-    `others`: for some of our models, another model of the paper to compare them with.
+    """Our means, with the paper's value of a model in `reported`, and then the paper's
+    own rows. `others`: for some of our models, another model of the paper to compare
+    them with.
     """
     papers = reported.assign(profile="paper", reported=reported["value"])
-    theirs = papers.assign(theirs=papers["model"])[[*KEYS, "name", "theirs", "reported"]]
+    theirs = papers.assign(theirs=papers["model"])[
+        [*KEYS, "name", "theirs", "reported"]
+    ]
     ours = ours.assign(theirs=[others.get(name, model) for name in ours["model"]])
-    table = pd.concat([beside(ours, theirs, [*KEYS, "theirs"]), papers], ignore_index=True)
+    table = pd.concat(
+        [beside(ours, theirs, [*KEYS, "theirs"]), papers], ignore_index=True
+    )
     return table.reindex(columns=COLUMNS).astype({"n": "Int64"})

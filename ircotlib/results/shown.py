@@ -1,4 +1,6 @@
-"""Tables as people read them: names as the papers print them, sensible digits, nothing empty."""
+"""Tables as people read them: names as the papers print them, sensible digits, nothing
+empty.
+"""
 
 import re
 from collections.abc import Sequence
@@ -11,17 +13,35 @@ from ircotlib.files import figure_path, write_table, writing
 from ircotlib.parameters import Parameters
 
 # what columns and measures are called, where that is not their name with spaces
-WORDS = {"dataset": "data set", "cover_em": "cover-EM", "em": "EM", "f1": "F1", "k": "K", "m": "M"}
+WORDS = {
+    "dataset": "data set",
+    "cover_em": "cover-EM",
+    "em": "EM",
+    "f1": "F1",
+    "k": "K",
+    "m": "M",
+}
 WORDS |= {"rouge_l": "ROUGE-L", "low": "95% from", "high": "to", "n": "questions"}
 WORDS |= {"p_holm": "p (Holm)"}
-NAMES = ("dataset", "demonstrations", "metric", "model", "reader")  # columns that hold such words
+# columns that hold such words
+NAMES = ("dataset", "demonstrations", "metric", "model", "reader")
 SIGNS = {sign: f"\\{sign}" for sign in "&%$#_{}"}
-SIGNS |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-SIGNS |= {"→": r"$\rightarrow$", "★": r"$\star$", "✓": r"$\checkmark$", "Ω": r"$\Omega$"}
+SIGNS |= {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+}
+SIGNS |= {
+    "→": r"$\rightarrow$",
+    "★": r"$\star$",
+    "✓": r"$\checkmark$",
+    "Ω": r"$\Omega$",
+}
 SIGNS |= {"≤": r"$\leq$", "≥": r"$\geq$", "±": r"$\pm$", "−": "$-$", "·": r"$\cdot$"}
 SIGNS |= {"<": "$<$", ">": "$>$", "\n": r"\newline "}
 PACKAGES = r"% needs \usepackage{booktabs,longtable,amssymb} and [T1]{fontenc}"
-LONG, ROWS = 28, 45  # letters, from which cells are wrapped; rows, from which a table may break
+# letters, from which cells are wrapped; rows, from which a table may break
+LONG, ROWS = 28, 45
 
 
 def title_of(name: object) -> str:
@@ -29,17 +49,21 @@ def title_of(name: object) -> str:
     name = str(name)
     titles = {key: record.title for key, record in all_datasets().items()} | WORDS
     dataset, _, kind = name.partition("_")
-    if name not in titles and dataset in titles and kind:  # questions of one kind: musique_2hop
+    # questions of one kind: musique_2hop
+    if name not in titles and dataset in titles and kind:
         return f"{titles[dataset]}, {kind.replace('_', ' ')}"
     # without the folder of a model, of which there may be two: "a/b against a/c"
     return titles.get(name) or re.sub(r"\S{2,}/(?=\S)", "", name).replace("_", " ")
 
 
 def spread(
-    table: pd.DataFrame, rows: str | Sequence[str], column: str = "dataset", value: str = ""
+    table: pd.DataFrame,
+    rows: str | Sequence[str],
+    column: str = "dataset",
+    value: str = "",
 ) -> pd.DataFrame:
-    """A long table made wide. A cell has the `value`; if none is named, the mean, or ours, with its
-    95% interval and the paper's number in brackets.
+    """A long table made wide. A cell has the `value`; if none is named, the mean, or
+    ours, with its 95% interval and the paper's number in brackets.
     """
     rows = [rows] if isinstance(rows, str) else list(rows)
     cells = table[value] if value else [_cell(row) for row in table.to_dict("records")]
@@ -61,15 +85,20 @@ def show_table(table: pd.DataFrame) -> None:
     from IPython.display import display
 
     texts = as_texts(table)
-    first = list(texts)[: table.index.nlevels]  # of several parts, equal ones are shown once
-    whole = {"display.max_rows": 200, "display.max_columns": 50, "display.max_colwidth": None}
+    # of several parts, equal ones are shown once
+    first = list(texts)[: table.index.nlevels]
+    whole = {
+        "display.max_rows": 200,
+        "display.max_columns": 50,
+        "display.max_colwidth": None,
+    }
     with pd.option_context(whole | {"display.width": 200}):
         display(texts.set_index(first) if len(texts) else "nothing to show")
 
 
 def as_texts(table: pd.DataFrame) -> pd.DataFrame:
-    """The cells of a table as texts, under the titles of its columns; its index comes first, unless
-    it only numbers the rows. Columns without any value are left out.
+    """The cells of a table as texts, under the titles of its columns; its index comes
+    first, unless it only numbers the rows. Columns without any value are left out.
     """
     if table.index.name or not pd.api.types.is_integer_dtype(table.index):
         table = table.rename_axis(index=lambda name: name or "").reset_index()
@@ -101,7 +130,9 @@ def _text(column: str, value: object, digits: int) -> str:
 
 
 def save_table(table: pd.DataFrame, name: str, caption: str, p: Parameters) -> None:
-    """Write NAME.csv, and NAME.md and NAME.tex with a caption; `figure_path` says where."""
+    """Write NAME.csv, and NAME.md and NAME.tex with a caption; `figure_path` says
+    where.
+    """
     write_table(figure_path(f"{name}.csv", p.profile, p.trial), table)
     text = f"{caption}\n\n{as_markdown(table)}\n"
     for ending, content in (("md", text), ("tex", as_latex(table, caption, name))):
@@ -125,7 +156,9 @@ def as_latex(table: pd.DataFrame, caption: str, name: str) -> str:
         longest, letters = texts[column].map(len).max(), "".join(texts[column])
         numbers = not any(map(str.isalpha, letters))
         wrapped = f"p{{{min(longest, 60) / 12:.1f}cm}}"
-        shape += wrapped if longest > LONG or "\n" in letters else "r" if numbers else "l"
+        shape += (
+            wrapped if longest > LONG or "\n" in letters else "r" if numbers else "l"
+        )
     head = {"caption": escape_latex(caption), "label": f"tab:{name.replace('_', '-')}"}
     head |= {"position": "t", "column_format": shape, "longtable": len(texts) > ROWS}
     escaped = texts.map(escape_latex).rename(columns=escape_latex)
@@ -134,4 +167,6 @@ def as_latex(table: pd.DataFrame, caption: str, name: str) -> str:
 
 def escape_latex(text: str) -> str:
     """A text as LaTeX prints it, also one that begins with a bracket or a star."""
-    return ("{}" if text[:1] in ("[", "*") else "") + text.translate(str.maketrans(SIGNS))
+    return ("{}" if text[:1] in ("[", "*") else "") + text.translate(
+        str.maketrans(SIGNS)
+    )

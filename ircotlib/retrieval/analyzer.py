@@ -1,7 +1,8 @@
-"""Turns text into terms as Lucene's EnglishAnalyzer does (Elasticsearch's analyzer `english`):
-words by Unicode's text segmentation (UAX #29), in lower case, without stop words, stemmed. Differs
-from Lucene: characters newer than Unicode 12.1 are known; a few symbols, keycaps and emoji with a
-text selector have other terms; a word of more than 255 characters stays whole.
+"""Turns text into terms as Lucene's EnglishAnalyzer does (Elasticsearch's analyzer
+`english`): words by Unicode's text segmentation (UAX #29), in lower case, without stop
+words, stemmed. Differs from Lucene: characters newer than Unicode 12.1 are known; a few
+symbols, keycaps and emoji with a text selector have other terms; a word of more than
+255 characters stays whole.
 """
 
 import re
@@ -17,7 +18,8 @@ STOP_WORDS = frozenset(  # EnglishAnalyzer's own 33, of Lucene
     these they this to was will with
     """.split()
 )
-POSSESSIVES = ("'s", "'S", "\u2019s", "\u2019S", "\uff07s", "\uff07S")  # EnglishPossessiveFilter
+# EnglishPossessiveFilter
+POSSESSIVES = ("'s", "'S", "\u2019s", "\u2019S", "\uff07s", "\uff07S")
 
 
 def analyze(text: str) -> list[str]:
@@ -26,14 +28,17 @@ def analyze(text: str) -> list[str]:
 
 
 def join_terms(text: str) -> str:
-    """The terms of a text, each preceded by a space, for an index that splits at spaces."""
+    """The terms of a text, each preceded by a space, for an index that splits at
+    spaces.
+    """
     return "".join(map(_terms_of, text.split(" ")))
 
 
 @lru_cache(1 << 18)  # 40 MB
 def _terms_of(chunk: str) -> str:
     """The terms of the text between two spaces: a space always ends a word."""
-    word = chunk.strip('.,"()').lower()  # marks that are never part of a word at its ends
+    # marks that are never part of a word at its ends
+    word = chunk.strip('.,"()').lower()
     if chunk.isascii() and word.isalnum():
         return _term(word) if word == chunk else _terms_of(word)
     return "".join(map(_term, (ASCII_WORD if chunk.isascii() else WORD).findall(chunk)))
@@ -44,14 +49,16 @@ def _term(word: str) -> str:
     word = word[:-2] if word.endswith(POSSESSIVES) else word
     # LowerCaseFilter goes by character: no final sigma, no dot above the i
     word = word.replace("\u03a3", "\u03c3").replace("\u0130", "i").lower()
-    return "" if word in STOP_WORDS else " " + stem(word)  # StopFilter comes before the stems
+    # StopFilter comes before the stems
+    return "" if word in STOP_WORDS else " " + stem(word)
 
 
-# The words of UAX #29 by the Word_Break property of their characters, each rule written with those
-# before it. Single Han and Hiragana characters, runs of South-East Asian ones, flags and emoji are
-# Lucene's.
+# The words of UAX #29 by the Word_Break property of their characters, each rule written
+# with those before it. Single Han and Hiragana characters, runs of South-East Asian
+# ones, flags and emoji are Lucene's.
 PARTS = {
-    "x": r"[\p{WB=Extend}\p{WB=Format}\p{WB=ZWJ}]*+",  # they join what precedes them (rule WB4)
+    # they join what precedes them (rule WB4)
+    "x": r"[\p{WB=Extend}\p{WB=Format}\p{WB=ZWJ}]*+",
     "hebrew": r"\p{WB=Hebrew_Letter}",
     "letter": r"[\p{WB=ALetter}\p{WB=Hebrew_Letter}]",
     "digit": r"\p{WB=Numeric}",
@@ -79,12 +86,37 @@ ASCII_RUN = r"(?:[A-Za-z]++(?:[:.'][A-Za-z]++)*+|[0-9]++(?:[,;.'][0-9]++)*+)++"
 # finds the same words in ASCII text, several times faster
 ASCII_WORD = re.compile(rf"_*+{ASCII_RUN}(?:_++{ASCII_RUN})*+_*+")
 
-# Porter's stemmer (Porter 1980) with the changes of its author's program, which Lucene has, too:
-# words of two characters stay, "bli" is there for "abli", and "logi" is new.
-STEP_2 = {"ational": "ate", "tional": "tion", "enci": "ence", "anci": "ance", "izer": "ize"}
-STEP_2 |= {"bli": "ble", "alli": "al", "entli": "ent", "eli": "e", "ousli": "ous", "logi": "log"}
-STEP_2 |= {"ization": "ize", "ation": "ate", "ator": "ate", "alism": "al", "iveness": "ive"}
-STEP_2 |= {"fulness": "ful", "ousness": "ous", "aliti": "al", "iviti": "ive", "biliti": "ble"}
+# Porter's stemmer (Porter 1980) with the changes of its author's program, which Lucene
+# has, too: words of two characters stay, "bli" is there for "abli", and "logi" is new.
+STEP_2 = {
+    "ational": "ate",
+    "tional": "tion",
+    "enci": "ence",
+    "anci": "ance",
+    "izer": "ize",
+}
+STEP_2 |= {
+    "bli": "ble",
+    "alli": "al",
+    "entli": "ent",
+    "eli": "e",
+    "ousli": "ous",
+    "logi": "log",
+}
+STEP_2 |= {
+    "ization": "ize",
+    "ation": "ate",
+    "ator": "ate",
+    "alism": "al",
+    "iveness": "ive",
+}
+STEP_2 |= {
+    "fulness": "ful",
+    "ousness": "ous",
+    "aliti": "al",
+    "iviti": "ive",
+    "biliti": "ble",
+}
 STEP_3 = {"icate": "ic", "ative": "", "alize": "al", "iciti": "ic", "ical": "ic"}
 STEP_3 |= {"ful": "", "ness": ""}
 STEP_4 = "al ance ence er ic able ible ant ement ment ent ou ism ate iti ous ive ize"
@@ -138,7 +170,9 @@ def _measure(word: str) -> int:
 
 
 def _form(word: str) -> str:
-    """A word with "c" for each consonant, which is all but a to z, too, and "v" for each vowel."""
+    """A word with "c" for each consonant, which is all but a to z, too, and "v" for
+    each vowel.
+    """
     form = word.translate(FORMS)
     while "y" in form:  # a vowel only after a consonant
         before, _, after = form.partition("y")
@@ -151,7 +185,10 @@ def _is_short(word: str) -> bool:
     return word[-1:] not in "wxy" and _form(word).endswith("cvc")
 
 
-PROBE = 'km² 2½ DJマックス ♯ Joe’s 1,000.5 a_b U.S. ראב"י İΑΣ 漢字 ไทย 👩\u200d👧 🇫🇷 revved'
+PROBE = (
+    'km² 2½ DJマックス ♯ Joe’s 1,000.5 a_b U.S. ראב"י İΑΣ 漢字 ไทย 👩\u200d👧 🇫🇷 revved'
+)
 MADE_OF = WORD.pattern, ASCII_WORD.pattern, sorted(STOP_WORDS), analyze(PROBE)
-# changes whenever the terms of a text might: an index or cache made with another one is stale
+# changes whenever the terms of a text might: an index or cache made with another one is
+# stale
 FINGERPRINT = sha256(repr(MADE_OF).encode()).hexdigest()[:16]

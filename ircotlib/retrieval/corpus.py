@@ -1,4 +1,6 @@
-"""A corpus on disk: its paragraphs in one SQLite file, so that one of any size opens at once."""
+"""A corpus on disk: its paragraphs in one SQLite file, so that one of any size opens at
+once.
+"""
 
 import json
 import sqlite3
@@ -21,21 +23,26 @@ BLOCK = 1_000  # paragraphs that are read at a time
 
 
 class Corpus:
-    """The paragraphs that write_corpus wrote to a folder: a sequence in the order of writing.
-    `fingerprint`: a hash of all. Several threads may read it. Raises FileNotFoundError if there are
-    none.
+    """The paragraphs that write_corpus wrote to a folder: a sequence in the order of
+    writing. `fingerprint`: a hash of all. Several threads may read it. Raises
+    FileNotFoundError if there are none.
     """
 
     def __init__(self, folder: Path | str):
         self.folder = Path(folder)
         if not (path := self.folder / FILE).is_file():
-            raise FileNotFoundError(f"{path} not found: the corpus is missing or incomplete")
-        # one connection, which reads on in this file when another one replaces it; threads take
-        # turns, because two that use it at once are given each other's rows from Python 3.12 on
+            raise FileNotFoundError(
+                f"{path} not found: the corpus is missing or incomplete"
+            )
+        # one connection, which reads on in this file when another one replaces it;
+        # threads take turns, because two that use it at once are given each other's
+        # rows from Python 3.12 on
         self._turn = Lock()
         read_only = f"{path.absolute().as_uri()}?immutable=1"
         self._file = sqlite3.connect(read_only, uri=True, check_same_thread=False)
-        [(self._count, self.fingerprint)] = self._select("SELECT count, fingerprint FROM about")
+        [(self._count, self.fingerprint)] = self._select(
+            "SELECT count, fingerprint FROM about"
+        )
         self._read = lru_cache(10_000)(self._read)  # those read last
 
     def __len__(self) -> int:
@@ -44,7 +51,9 @@ class Corpus:
     def __iter__(self) -> Iterator[Paragraph]:
         for first in range(0, self._count, BLOCK):
             within = f"{SELECT} WHERE position >= ? AND position < ? ORDER BY position"
-            yield from (Paragraph(*row) for row in self._select(within, first, first + BLOCK))
+            yield from (
+                Paragraph(*row) for row in self._select(within, first, first + BLOCK)
+            )
 
     def __getitem__(self, position: int) -> Paragraph:
         return self._read("position", int(position))
@@ -65,8 +74,9 @@ class Corpus:
 
 
 def write_corpus(folder: Path | str, paragraphs: Iterable[Paragraph]) -> Corpus:
-    """Write paragraphs as a corpus, in their order, and open it. If the same one is there, or after
-    an error, nothing changes. Raises DataError if there are no paragraphs or two share an id.
+    """Write paragraphs as a corpus, in their order, and open it. If the same one is
+    there, or after an error, nothing changes. Raises DataError if there are no
+    paragraphs or two share an id.
     """
     path = Path(folder) / FILE
     content, count = sha256(), 0
@@ -74,7 +84,8 @@ def write_corpus(folder: Path | str, paragraphs: Iterable[Paragraph]) -> Corpus:
     with TemporaryDirectory(dir=folder, prefix="partial-") as partial:
         new = Path(partial) / FILE
         with closing(sqlite3.connect(new)) as file:
-            file.execute("PRAGMA journal_mode = OFF")  # a half-written file is never opened
+            # a half-written file is never opened
+            file.execute("PRAGMA journal_mode = OFF")
             file.execute(f"CREATE TABLE paragraphs ({COLUMNS})")
             for count, p in enumerate(paragraphs, start=1):
                 row = {"id": p.id, "title": p.title, "text": p.text}
@@ -86,9 +97,13 @@ def write_corpus(folder: Path | str, paragraphs: Iterable[Paragraph]) -> Corpus:
                     twice = f"{folder}: found two paragraphs with the id {p.id!r}"
                     raise DataError(f"{twice}; drop one, or number them") from None
             if not count:
-                raise DataError(f"{folder}: found no paragraphs to write, expected at least one")
+                raise DataError(
+                    f"{folder}: found no paragraphs to write, expected at least one"
+                )
             about = count, content.hexdigest()[:16]
-            file.execute("CREATE TABLE about AS SELECT ? AS count, ? AS fingerprint", about)
+            file.execute(
+                "CREATE TABLE about AS SELECT ? AS count, ? AS fingerprint", about
+            )
             file.commit()
         with locked(path.with_name("corpus.lock")):
             # others may read the same one at this moment, on other machines, too

@@ -13,14 +13,20 @@ SO = "\nTherefore, the answer is"  # makes a chain give its answer (Kojima 2022)
 
 
 @cache
-def cluster_texts(texts: tuple[str, ...], k: int, embed: Callable, seed: int) -> list[list[int]]:
-    """The positions of texts in at most k clusters, nearest to its centre first (Zhang 2023 §4)."""
+def cluster_texts(
+    texts: tuple[str, ...], k: int, embed: Callable, seed: int
+) -> list[list[int]]:
+    """The positions of texts in at most k clusters, nearest to its centre first (Zhang
+    2023 §4).
+    """
     from sklearn.cluster import KMeans  # takes a second to import
 
     means = KMeans(min(k, len(set(texts))), random_state=seed, n_init=10)  # tries: ours
     distances = means.fit_transform(embed(texts))
     clusters = [[] for _ in range(means.n_clusters)]
-    for position in sorted(range(len(texts)), key=lambda position: distances[position].min()):
+    for position in sorted(
+        range(len(texts)), key=lambda position: distances[position].min()
+    ):
         clusters[means.labels_[position]].append(position)
     return clusters
 
@@ -47,22 +53,28 @@ def auto_cot(
     seed: int = 0,  # of k-means (ours)
     max_tokens: int = 256,  # of a chain (released program)
 ) -> Program:
-    """Let the model write one example for each cluster of the data set's questions, zero-shot; then
-    answer with these examples and the same "Let's think step by step." (Zhang 2023 §4).
+    """Let the model write one example for each cluster of the data set's questions,
+    zero-shot; then answer with these examples and the same "Let's think step by step."
+    (Zhang 2023 §4).
 
-    `others`: all questions of the data set, which ask for the same examples. `embed(texts)`: one
-    vector per text: that of a dense retriever's model where there is one; otherwise TF-IDF, which
-    needs no model; the authors' is `SentenceTransformer("all-MiniLM-L6-v2").encode`.
+    `others`: all questions of the data set, which ask for the same examples.
+    `embed(texts)`: one vector per text: that of a dense retriever's model where there
+    is one; otherwise TF-IDF, which needs no model; the authors' is
+    `SentenceTransformer("all-MiniLM-L6-v2").encode`.
     """
     texts = tuple(other.text for other in others)
     written = []
     for cluster in cluster_texts(texts, examples, embed, seed):
-        # the first question that is simple enough, nearest the centre first (Zhang 2023 §4)
+        # the first question that is simple enough, nearest the centre first (Zhang 2023
+        # §4)
         candidates = [others[position] for position in cluster]
-        written += yield from write_example(candidates, prompts["chain"], max_tokens=max_tokens)
+        written += yield from write_example(
+            candidates, prompts["chain"], max_tokens=max_tokens
+        )
     prompt = prompts["chain"](question)
     if written:
-        prompt = prompts["ask"](question, examples="\n\n\n".join(written))  # same trigger (program)
+        # same trigger (program)
+        prompt = prompts["ask"](question, examples="\n\n\n".join(written))
     return read_answer((yield Generate(prompt, stop=NEXT, max_tokens=max_tokens)))
 
 
@@ -75,7 +87,9 @@ def write_example(
     max_tokens: int = 256,  # released program
     answer_tokens: int = 32,  # released program
 ) -> Program:
-    """A list of the first question that gets a short, complete chain, as an example (§4)."""
+    """A list of the first question that gets a short, complete chain, as an example
+    (§4).
+    """
     for question in questions:
         if len(question.text.split()) > max_words:  # not simple enough (§4)
             continue
@@ -84,7 +98,9 @@ def write_example(
         # a chain must be short, and end in a full stop (§4, released program)
         if not lines or len(lines) > max_lines or not chain.endswith("."):
             continue
-        answer = yield Generate(prompt(question, thoughts=(chain + SO,)), LINE, answer_tokens)
+        answer = yield Generate(
+            prompt(question, thoughts=(chain + SO,)), LINE, answer_tokens
+        )
         if answer := answer.removesuffix("."):
             # the chain on one line, then its answer (released program)
             whole = (*chain.split(), f"The answer is {answer}.")

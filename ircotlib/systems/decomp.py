@@ -1,4 +1,6 @@
-"""DecomP: calls of retrieval and reading (Khot 2023 §4.3; its program for open domains)."""
+"""DecomP: calls of retrieval and reading (Khot 2023 §4.3; its program for open
+domains).
+"""
 
 import json
 import re
@@ -28,33 +30,40 @@ def decomp(
     question: Question,
     *,
     prompts: Prompts,
-    k: int = 4,  # paragraphs of a sub-question; one of 2, 4, 6, the best on the dev set (paper)
+    # paragraphs of a sub-question; one of 2, 4, 6, the best on the dev set (paper)
+    k: int = 4,
     max_calls: int = 8,  # sub-questions (released program)
     max_tokens: int = 200,  # ours
 ) -> Program:
-    """Write sub-questions until [EOQ], and answer each by retrieval and reading, or by reading
-    paragraphs found before (DecomP, released program).
+    """Write sub-questions until [EOQ], and answer each by retrieval and reading, or by
+    reading paragraphs found before (DecomP, released program).
 
-    A sub-question is answered directly, with a JSON list, and the question itself by a chain of
-    thought (released program). One record stands for both of the paper's sets of numbers, because
-    the text of 2022 is not available. Differs from the released program: k paragraphs are retrieved
-    by title and text together, not half by each; titles name paragraphs found before.
+    A sub-question is answered directly, with a JSON list, and the question itself by a
+    chain of thought (released program). One record stands for both of the paper's sets
+    of numbers, because the text of 2022 is not available. Differs from the released
+    program: k paragraphs are retrieved by title and text together, not half by each;
+    titles name paragraphs found before.
     """
     lines = []  # what was written so far: "QS: " a call, "A: " its result
     seen = {}  # all paragraphs, in order
     answer = reading = ""
     for _ in range(max_calls):
         so_far = "\n".join([*lines, "QS:"])
-        line = yield Generate(prompts["decompose"](question, thoughts=(so_far,)), LINE, max_tokens)
+        line = yield Generate(
+            prompts["decompose"](question, thoughts=(so_far,)), LINE, max_tokens
+        )
         lines.append(f"QS: {line}")
         if END in line:  # the last answer is the prediction (released program)
             fault = "" if answer else "no answer before [EOQ]"
             break
         if call := RETRIEVE.fullmatch(line):  # retrieve, then read (released program)
             stage, text = "singlehop", call[1]
-            paragraphs = yield Retrieve(text, k)  # there half by title, half by text (program)
+            # there half by title, half by text (program)
+            paragraphs = yield Retrieve(text, k)
             seen |= dict.fromkeys(paragraphs)
-        elif (call := READ.fullmatch(line)) and (titles := read_list(call[1])) is not None:
+        elif (call := READ.fullmatch(line)) and (
+            titles := read_list(call[1])
+        ) is not None:
             # read the paragraphs of these titles (released program)
             stage, text = "multihop", call[2]
             paragraphs = tuple(p for p in seen if p.title in titles)
@@ -63,11 +72,16 @@ def decomp(
             answer, reading = "", line
             break
         sub_question = replace(question, text=text, passage=None)
-        reading = yield Generate(prompts[stage](sub_question, paragraphs), LINE, max_tokens)
+        reading = yield Generate(
+            prompts[stage](sub_question, paragraphs), LINE, max_tokens
+        )
         value = answers = read_answers(reading)
         answer = " ".join(answers)  # as it is scored (released program)
         if stage == "singlehop":
-            value = {"titles": list(dict.fromkeys(p.title for p in paragraphs)), "answer": answers}
+            value = {
+                "titles": list(dict.fromkeys(p.title for p in paragraphs)),
+                "answer": answers,
+            }
         lines.append(f"A: {json.dumps(value, ensure_ascii=False)}")
     else:
         fault = f"no [EOQ] in {max_calls} sub-questions"
@@ -75,7 +89,9 @@ def decomp(
 
 
 def read_answers(reply: str) -> list[str]:
-    """The answers in a JSON list, else that of a chain, else the whole reply (released program)."""
+    """The answers in a JSON list, else that of a chain, else the whole reply (released
+    program).
+    """
     listed = read_list(reply)
     if listed is None:
         return [answer_from_chain(reply) or reply]

@@ -9,7 +9,8 @@ from ircotlib.systems import Prompts, system
 from ircotlib.text import sentences
 
 
-@system("InterAug", k=(50,), read="answers from one paragraph")  # paper; on mini 15 are as good
+# paper; on mini 15 are as good
+@system("InterAug", k=(50,), read="answers from one paragraph")
 def interaug(
     question: Question,
     *,
@@ -20,12 +21,14 @@ def interaug(
     length: int = 6,  # sentences of a paragraph (paper)
     tokens: int = 50,  # of an answer (ours; not in the paper)
 ) -> Program:
-    """Sample answers from each of k paragraphs, and take the most probable (Lazaridou 2022).
+    """Sample answers from each of k paragraphs, and take the most probable (Lazaridou
+    2022).
 
-    Answers are ranked by p(answer | question, paragraph) p(paragraph | question) (paper), with
-    1 / rank for the second factor, which no retriever here gives (ours). If log-probabilities are
-    not known, the majority is taken; ties go to the better paragraph (ours). Differs from the
-    paper: the corpus replaces Google; the other factors of its product of experts are not used.
+    Answers are ranked by p(answer | question, paragraph) p(paragraph | question)
+    (paper), with 1 / rank for the second factor, which no retriever here gives (ours).
+    If log-probabilities are not known, the majority is taken; ties go to the better
+    paragraph (ours). Differs from the paper: the corpus replaces Google; the other
+    factors of its product of experts are not used.
     """
     paragraphs = yield Retrieve(question.text, k)  # there by Google (paper)
     drawn = []  # with the rank of its paragraph

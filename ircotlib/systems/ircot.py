@@ -28,24 +28,29 @@ def ircot(
     sentence: str = SENTENCE,  # its end; for GPT3 also a line break (released program)
     released: bool = False,
 ) -> Program:
-    """Interleave reason and retrieve steps; return the paragraphs and the chain (IRCoT §3.1).
+    """Interleave reason and retrieve steps; return the paragraphs and the chain (IRCoT
+    §3.1).
 
-    Nothing is retrieved after the last sentence. `released`: as in the authors' program, queries
-    are those of `query_from`, the chain ends as in `gives_answer`, and equal texts count once.
+    Nothing is retrieved after the last sentence. `released`: as in the authors'
+    program, queries are those of `query_from`, the chain ends as in `gives_answer`, and
+    equal texts count once.
     """
-    write_query = query_from if released else last_sentence  # §3.1: the last sentence, as it is
+    # §3.1: the last sentence, as it is
+    write_query = query_from if released else last_sentence
     # the base set: K paragraphs with the question as the query (§3.1)
     retrieved = yield Retrieve(write_query((), question.text), k, distinct=released)
     paragraphs = collect((), retrieved, max_paragraphs)
     thoughts = []
     for step in range(1, max_steps + 1):
-        prompt = prompts["cot"](question, paragraphs, thoughts)  # all collected so far (§3.1)
+        # all collected so far (§3.1)
+        prompt = prompts["cot"](question, paragraphs, thoughts)
         # reason: only the first sentence that the model writes is taken (§3.1)
         thought = yield Generate(prompt, stop=sentence, max_tokens=max_tokens)
         if not thought:  # released program
             break
         thoughts.append(thought)
-        # both termination criteria (§3.1); a full set of paragraphs is none (released program)
+        # both termination criteria (§3.1); a full set of paragraphs is none (released
+        # program)
         if gives_answer(thought, released=released) or step == max_steps:
             break
         # retrieve: the last sentence is the query (§3.1)
@@ -62,9 +67,14 @@ def read_paragraphs(
     chain: bool,
     max_tokens: int = 200,  # released program
 ) -> Program:
-    """The reader: answer by a chain of thought, or directly; return answer and text (§3.2)."""
-    reading = yield Generate(prompt(question, paragraphs), stop=LINE, max_tokens=max_tokens)
-    answer = answer_from_chain(reading) if chain else None  # "A: " has only the answer (§3.2)
+    """The reader: answer by a chain of thought, or directly; return answer and text
+    (§3.2).
+    """
+    reading = yield Generate(
+        prompt(question, paragraphs), stop=LINE, max_tokens=max_tokens
+    )
+    # "A: " has only the answer (§3.2)
+    answer = answer_from_chain(reading) if chain else None
     # not of the form "answer is: ...": the full generation is the answer (§3.2)
     return (reading if answer is None else answer), reading
 
@@ -77,9 +87,12 @@ READER = System("the reader", read_paragraphs, STAGES, demonstrated_by=SETS)
 
 @system("IRCoT QA", inner=ircot, **OF_ALL)
 def ircot_qa(question: Question, *, read, **setting) -> Program:
-    """Retrieve with IRCoT, then read all collected paragraphs, without the chain (IRCoT §3.2)."""
+    """Retrieve with IRCoT, then read all collected paragraphs, without the chain (IRCoT
+    §3.2).
+    """
     chain = yield from ircot(question, **setting)
-    answer, reading = yield from read(question, chain.paragraphs)  # a chain from scratch (§3.2)
+    # a chain from scratch (§3.2)
+    answer, reading = yield from read(question, chain.paragraphs)
     return replace(chain, answer=answer, reading=reading)
 
 
@@ -89,7 +102,8 @@ def ircot_without_reader(question: Question, **setting) -> Program:
     chain = yield from ircot(question, **setting)
     text = " ".join(chain.thoughts)
     answer = answer_from_chain(text)  # the chain of the retrieval has it (App. F)
-    return replace(chain, answer=text if answer is None else answer)  # all of it, as in §3.2
+    # all of it, as in §3.2
+    return replace(chain, answer=text if answer is None else answer)
 
 
 def collect(
@@ -98,8 +112,9 @@ def collect(
     max_paragraphs: int,
     max_words: int = 600,  # of a paragraph (released program)
 ) -> tuple[Paragraph, ...]:
-    """Append retrieved paragraphs to those collected, without re-ranking, up to `max_paragraphs`
-    (IRCoT §3.1), except for near duplicates and those of more than `max_words` (released program).
+    """Append retrieved paragraphs to those collected, without re-ranking, up to
+    `max_paragraphs` (IRCoT §3.1), except for near duplicates and those of more than
+    `max_words` (released program).
     """
     collected = list(paragraphs)
     for paragraph in retrieved:
@@ -107,13 +122,15 @@ def collect(
             break
         if len(paragraph.text.split(" ")) > max_words:  # released program
             continue
-        alike = (  # title and text, at least 90% each (released program: rapidfuzz ratio)
+        # title and text, at least 90% each (released program: rapidfuzz ratio)
+        alike = (
             fuzz.ratio(paragraph.title, other.title, score_cutoff=90)
             and fuzz.ratio(paragraph.text, other.text, score_cutoff=90)
             for other in collected
         )
         if not any(alike):
-            collected.append(paragraph)  # at the end, never re-ranked (released program)
+            # at the end, never re-ranked (released program)
+            collected.append(paragraph)
     return tuple(collected)
 
 
@@ -126,12 +143,13 @@ def with_main_passage(
     max_paragraphs: int = 15,  # §3.1, footnote 5
     max_tokens: int = 200,  # released program
 ) -> Program:
-    """Run any program on a question that has a main passage (IRCoT App. B): before its first
-    retrieval the model names pages, and all retrievals are within the nearest titles of the corpus.
-    The main passage comes first in every reply, counts towards `max_paragraphs`, and is among the
-    prediction's paragraphs. `ask_for_titles()`: makes the prompt writer; only called if the program
-    retrieves. Differs from the released program, which retrieves nothing if there are no such
-    titles; ours retrieves from the whole corpus, and the paper does not say.
+    """Run any program on a question that has a main passage (IRCoT App. B): before its
+    first retrieval the model names pages, and all retrievals are within the nearest
+    titles of the corpus. The main passage comes first in every reply, counts towards
+    `max_paragraphs`, and is among the prediction's paragraphs. `ask_for_titles()`:
+    makes the prompt writer; only called if the program retrieves. Differs from the
+    released program, which retrieves nothing if there are no such titles; ours
+    retrieves from the whole corpus, and the paper does not say.
     """
     reply = None
     titles = ()  # not asked for yet; None: the whole corpus
@@ -146,20 +164,26 @@ def with_main_passage(
             reply = yield request
             continue
         if titles == ():  # before the first retrieval, whatever the system (App. B, ii)
-            written = yield Generate(ask_for_titles()(question, n=pages), LINE, max_tokens)
+            written = yield Generate(
+                ask_for_titles()(question, n=pages), LINE, max_tokens
+            )
             nearest = []
             for title in read_titles(written):
                 nearest += yield NearestTitle(title)  # found by BM25 (App. B, ii)
             titles = tuple(dict.fromkeys(nearest)) or None
-        paragraphs = yield replace(request, titles=titles)  # only within these pages (App. B, ii)
+        # only within these pages (App. B, ii)
+        paragraphs = yield replace(request, titles=titles)
         # always part of the input, whatever was retrieved (App. B, i)
         reply = (question.passage, *paragraphs)[:max_paragraphs]
 
 
 def read_titles(text: str) -> list[str]:
-    """The titles in a JSON list, else between commas, without quotes (released program)."""
+    """The titles in a JSON list, else between commas, without quotes (released
+    program).
+    """
     try:
         titles = TITLES.validate_json(text)  # as App. B prints it: ["<Title-1>", ...]
     except ValueError:
-        titles = text.translate(str.maketrans("", "", '"[]')).split(",")  # released program
+        # released program
+        titles = text.translate(str.maketrans("", "", '"[]')).split(",")
     return [title.strip() for title in titles if title.strip()]

@@ -1,4 +1,6 @@
-"""NoR and OneR: no retrieval, or one with the question as the query, and a reader (IRCoT §4.1)."""
+"""NoR and OneR: no retrieval, or one with the question as the query, and a reader
+(IRCoT §4.1).
+"""
 
 from dataclasses import replace
 
@@ -19,8 +21,8 @@ def nor_qa(question: Question, *, read) -> Program:
 
 @system("OneR", tuned_by=RECALL, k=K)  # §4.1, "Retrieval Metric"
 def oner(question: Question, *, k: int, released: bool = False) -> Program:
-    """Retrieve k paragraphs with the question (IRCoT §4.1). `released`: as in the authors' program,
-    the query has no question words, and equal texts count once.
+    """Retrieve k paragraphs with the question (IRCoT §4.1). `released`: as in the
+    authors' program, the query has no question words, and equal texts count once.
     """
     query = remove_question_words(question.text) if released else question.text
     paragraphs = yield Retrieve(query, k, distinct=released)

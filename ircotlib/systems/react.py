@@ -12,7 +12,9 @@ from ircotlib.text import sentences
 
 # how a model may go on: with another example, or a step that it makes up
 FURTHER = r"(?:\n(?:\n|Question:|(?:Thought|Action|Observation) \d+:).*)?"
-ACTION = re.compile(rf"(search|lookup|finish)\[(.*?)\]{FURTHER}", re.IGNORECASE | re.DOTALL)
+ACTION = re.compile(
+    rf"(search|lookup|finish)\[(.*?)\]{FURTHER}", re.IGNORECASE | re.DOTALL
+)
 
 
 @system("ReAct", act="thinks and acts")
@@ -25,19 +27,24 @@ def react(
 ) -> Program:
     """Think, act and observe until Finish (ReAct §3.1, released program).
 
-    Differs from the paper: a page is one paragraph of the corpus, not an article of Wikipedia; the
-    instruction is below the examples, in our words; nothing written below an action counts.
+    Differs from the paper: a page is one paragraph of the corpus, not an article of
+    Wikipedia; the instruction is below the examples, in our words; nothing written
+    below an action counts.
     """
     page = OpenPage(())
     seen = {}  # all paragraphs, in order
     lines = []  # of thoughts, actions and observations
     for step in range(1, max_actions + 1):
-        thought, action = yield from think_and_act(question, prompts["act"], lines, step, tokens)
+        thought, action = yield from think_and_act(
+            question, prompts["act"], lines, step, tokens
+        )
         lines += [f"Thought {step}: {thought}", f"Action {step}: {action}"]
         verb, argument = read_action(action)
         if verb == "finish":  # Finish[answer] (§3.1)
             fault = "" if argument else "Finish without an answer"
-            return Prediction(argument, tuple(seen), tuple(lines), lines[-1], fault=fault)
+            return Prediction(
+                argument, tuple(seen), tuple(lines), lines[-1], fault=fault
+            )
         if verb == "search":  # Search[entity] (§3.1)
             paragraphs, observed = yield from search_page(argument)
             page = OpenPage(paragraphs) if paragraphs else page
@@ -52,29 +59,40 @@ def react(
 
 
 def think_and_act(
-    question: Question, prompt: WritePrompt, lines: Sequence[str], step: int, tokens: int
+    question: Question,
+    prompt: WritePrompt,
+    lines: Sequence[str],
+    step: int,
+    tokens: int,
 ) -> Program:
-    """Generate the next thought and action, in a second generation if need be (program)."""
+    """Generate the next thought and action, in a second generation if need be
+    (program).
+    """
     so_far = "\n".join([*lines, f"Thought {step}:"])
     stop = (f"\nObservation {step}:",)  # released program
     written = yield Generate(prompt(question, thoughts=(so_far,)), stop, tokens)
     thought, mark, action = written.partition(f"\nAction {step}: ")  # released program
     if mark:
         return thought.strip(), ACTION.sub(r"\1[\2]", action.strip(), count=1)
-    # the first line is the thought; the action is asked for by itself (released program)
+    # the first line is the thought; the action is asked for by itself (released
+    # program)
     thought = written.partition("\n")[0].strip()
     so_far = f"{so_far} {thought}\nAction {step}:"
     return thought, (yield Generate(prompt(question, thoughts=(so_far,)), LINE, tokens))
 
 
 def read_action(action: str) -> tuple[str, str]:
-    """The verb of an action, in lower case, and its argument; two empty texts for no action."""
+    """The verb of an action, in lower case, and its argument; two empty texts for no
+    action.
+    """
     match = ACTION.fullmatch(action)
     return (match[1].lower(), match[2].strip()) if match else ("", "")
 
 
 def search_page(entity: str, n: int = 5) -> Program:  # 5: §3.1
-    """An entity's paragraph and its first n sentences, or n similar titles (ReAct §3.1)."""
+    """An entity's paragraph and its first n sentences, or n similar titles (ReAct
+    §3.1).
+    """
     titles = yield NearestTitle(entity, n)
     if titles and titles[0].casefold() == entity.casefold():
         if paragraphs := (yield Retrieve(entity, 1, titles[:1])):
@@ -84,14 +102,18 @@ def search_page(entity: str, n: int = 5) -> Program:  # 5: §3.1
 
 @dataclass
 class OpenPage:
-    """The page found last; `text`: what was last looked up on it, `times`: how often in a row."""
+    """The page found last; `text`: what was last looked up on it, `times`: how often in
+    a row.
+    """
 
     paragraphs: tuple[Paragraph, ...]
     text: str = ""
     times: int = 0
 
     def look_up(self, text: str) -> str:
-        """The next sentence that contains a text, in any case (ReAct §3.1: like Ctrl+F)."""
+        """The next sentence that contains a text, in any case (ReAct §3.1: like
+        Ctrl+F).
+        """
         self.times = self.times + 1 if text == self.text else 1
         self.text = text
         lines = [line for p in self.paragraphs for line in sentences(p.text)]
@@ -101,7 +123,12 @@ class OpenPage:
         return f"(Result {self.times} / {len(hits)}) {hits[self.times - 1]}"
 
 
-@system("ReAct -> CoT-SC", inner=react, act="thinks and acts", cot="writes a chain of thought")
+@system(
+    "ReAct -> CoT-SC",
+    inner=react,
+    act="thinks and acts",
+    cot="writes a chain of thought",
+)
 def react_cot_sc(
     question: Question,
     *,
@@ -111,12 +138,15 @@ def react_cot_sc(
     max_tokens: int = 256,  # of a chain of CoT-SC (ours)
     **setting,
 ) -> Program:
-    """Take ReAct's answer, or CoT-SC's if ReAct gives none (ReAct §3.2). What ReAct retrieved and
-    wrote stays in the prediction, before the chain. `setting`: other keywords of `react`.
+    """Take ReAct's answer, or CoT-SC's if ReAct gives none (ReAct §3.2). What ReAct
+    retrieved and wrote stays in the prediction, before the chain. `setting`: other
+    keywords of `react`.
     """
     acted = yield from react(question, prompts=prompts, **setting)
     if acted.answer:  # else ReAct did not finish within its actions (§3.2)
         return acted
     drawing = {"n": n, "temperature": temperature, "max_tokens": max_tokens}
     voted = yield from cot_sc(question, prompts=prompts, **drawing)
-    return replace(voted, paragraphs=acted.paragraphs, thoughts=acted.thoughts + voted.thoughts)
+    return replace(
+        voted, paragraphs=acted.paragraphs, thoughts=acted.thoughts + voted.thoughts
+    )

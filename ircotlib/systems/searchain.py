@@ -9,13 +9,22 @@ from typing import NamedTuple
 
 from ircotlib.data import Node, Paragraph, Prediction, Question
 from ircotlib.metrics import as_compared, rouge_l
-from ircotlib.program import Duplicate, Extract, Generate, Message, Program, Retrieve, with_purpose
+from ircotlib.program import (
+    Duplicate,
+    Extract,
+    Generate,
+    Message,
+    Program,
+    Retrieve,
+    with_purpose,
+)
 from ircotlib.prompting.prompt import BETWEEN_DEMONSTRATIONS, render_paragraph
 from ircotlib.systems import Prompts, system
 from ircotlib.text import answer_from_chain, normalise_answer
 
 END = ("\n\n\n",)  # of a generation: where the next example would begin (ours)
-VERIFICATION, COMPLETION = "verification", "completion"  # kinds of feedback, and their prompts
+# kinds of feedback, and their prompts
+VERIFICATION, COMPLETION = "verification", "completion"
 FEEDBACK = {
     VERIFICATION: "goes on from the answer that was corrected",
     COMPLETION: "goes on from the answer that was missing",
@@ -34,7 +43,8 @@ def searchain(
     question: Question,
     *,
     prompts: Prompts,
-    max_rounds: int = 5,  # r_max (§4.1); Algorithm 1 as printed, r > r_max, has one round more
+    # r_max (§4.1); Algorithm 1 as printed, r > r_max, has one round more
+    max_rounds: int = 5,
     confidence: float = 1.5,  # θ (§4.1)
     overlap: float = 0.35,  # α, of ROUGE (§4.1)
     same: float = 0.5,  # threshold of DuplicateQuery (released program)
@@ -45,15 +55,16 @@ def searchain(
     released: bool = False,
     chat: bool = False,
 ) -> Program:
-    """Write chains and compare their nodes with passages until no node needs feedback, for at most
-    `max_rounds`; then trace the correct path (SearChain Algorithm 1, Main).
+    """Write chains and compare their nodes with passages until no node needs feedback,
+    for at most `max_rounds`; then trace the correct path (SearChain Algorithm 1, Main).
 
-    `verify`, `complete`: False turns this kind of feedback off (Table 1), and nodes that would need
-    it pass; an unsolved node that passes has no answer to trace, but the final content is asked for
-    in any case (ours: the paper leaves both open). `released`: follow the authors' program where it
-    differs: chains are read by lines, an unsolved query is compared each time, an empty span agrees
-    with every answer, and nothing is traced. `chat`: whether the model takes a chat; if so, and
-    `released`, it is sent the program's wording and messages.
+    `verify`, `complete`: False turns this kind of feedback off (Table 1), and nodes
+    that would need it pass; an unsolved node that passes has no answer to trace, but
+    the final content is asked for in any case (ours: the paper leaves both open).
+    `released`: follow the authors' program where it differs: chains are read by lines,
+    an unsolved query is compared each time, an empty span agrees with every answer, and
+    nothing is traced. `chat`: whether the model takes a chat; if so, and `released`, it
+    is sent the program's wording and messages.
     """
 
     def check(node: Node, passage: Paragraph) -> str:  # a prompt, or "" for "Pass"
@@ -83,14 +94,17 @@ def searchain(
         prompt = converse(prompts, question, messages, in_chat)
         messages.append((yield Generate(prompt, END, max_tokens)))
         chains.append(read(messages[-1], round))  # CoQ = ChainGenerate(Q, F)
-        node = yield from traverse(chains[-1].nodes, tree, ir, same, released)  # F = Traverse(CoQ)
+        # F = Traverse(CoQ)
+        node = yield from traverse(chains[-1].nodes, tree, ir, same, released)
         if node is None:  # F is "Finish"
             break
-        messages.append(give_feedback(prompts, question, node, passages[node.passage], in_chat))
+        messages.append(
+            give_feedback(prompts, question, node, passages[node.passage], in_chat)
+        )
     nodes = link(tree)
     thoughts = tuple(messages[::2])
-    # Tracing(T, R) (§3.3), also if R is empty and no chain has a final content (ours); the released
-    # program does not trace
+    # Tracing(T, R) (§3.3), also if R is empty and no chain has a final content (ours);
+    # the released program does not trace
     ended = any(chain.final for chain in chains)
     if not released and (any(node.mark for node in nodes) or not ended):
         messages.append(ask_to_trace(prompts, question, nodes))
@@ -115,9 +129,15 @@ def searchain_without_completion(question: Question, **setting) -> Program:
 
 @system("SearChain w/o IR", without_ir="writes a chain of queries with all answers")
 def searchain_without_ir(
-    question: Question, *, prompts: Prompts, long_form: bool = False, max_tokens: int = 512
+    question: Question,
+    *,
+    prompts: Prompts,
+    long_form: bool = False,
+    max_tokens: int = 512,
 ) -> Program:  # 512: ours
-    """Write one chain with all its answers; take its final content (SearChain §4.2, Figure 11)."""
+    """Write one chain with all its answers; take its final content (SearChain §4.2,
+    Figure 11).
+    """
     text = yield Generate(prompts["without_ir"](question), END, max_tokens)
     chain = read_chain(text)
     answer, final, fault = conclude([chain], long_form)
@@ -127,12 +147,14 @@ def searchain_without_ir(
 def traverse(
     chain: Sequence[Node], tree: list[Node], ir: Callable, same: float, released: bool
 ) -> Program:
-    """Add the nodes of a chain to the tree, and compare them with passages in order, except queries
-    processed before. Return the first that needs feedback, else "Finish" (Algorithm 1, Traverse).
-    `same`: the score above which a query counts as processed; if `released`, no unsolved one.
+    """Add the nodes of a chain to the tree, and compare them with passages in order,
+    except queries processed before. Return the first that needs feedback, else "Finish"
+    (Algorithm 1, Traverse). `same`: the score above which a query counts as processed;
+    if `released`, no unsolved one.
     """
     for number, node in enumerate(chain, start=1):  # "foreach (q_i, a_i) in CoQ"
-        processed = tuple(dict.fromkeys(other.query for other in tree if other.passage))  # M
+        # M
+        processed = tuple(dict.fromkeys(other.query for other in tree if other.passage))
         # "if not DuplicateQuery(q_i, M)"; a cross-encoder decides (released program)
         compared = processed and not (released and node.unsolved)
         if not (compared and (yield Duplicate(node.query, processed)) > same):
@@ -145,8 +167,9 @@ def traverse(
 
 
 def compare_with_passage(node: Node, passages: dict, check: Callable) -> Program:
-    """Retrieve the best passage for a node and extract an answer from it; return the node with both
-    and its feedback, "" for "Pass" or if nothing is retrieved (Algorithm 1, IR).
+    """Retrieve the best passage for a node and extract an answer from it; return the
+    node with both and its feedback, "" for "Pass" or if nothing is retrieved (Algorithm
+    1, IR).
     """
     retrieved = yield Retrieve(node.query, 1)  # Top-1 document d_i
     if not retrieved:
@@ -165,64 +188,89 @@ def recorded(node: Node) -> str:
 
 
 def link(nodes: Sequence[Node], path: Sequence[Node] = ()) -> tuple[Node, ...]:
-    """Link the nodes of all chains, in order, to the tree of reasoning (SearChain Figure 1;
-    Algorithm 1, T): each gets the node it comes `after` and its `mark` on the correct path.
+    """Link the nodes of all chains, in order, to the tree of reasoning (SearChain
+    Figure 1; Algorithm 1, T): each gets the node it comes `after` and its `mark` on the
+    correct path.
 
-    `path`: the correct path, if not those that were compared with a passage and have an answer
-    (Algorithm 1, R). Of nodes with equal queries the last counts, in the place of the first (ours:
-    Algorithm 1 records both).
+    `path`: the correct path, if not those that were compared with a passage and have an
+    answer (Algorithm 1, R). Of nodes with equal queries the last counts, in the place
+    of the first (ours: Algorithm 1 records both).
     """
     answered = [node for node in nodes if node.passage and recorded(node)]
     path = path or {as_compared(node.query): node for node in answered}.values()
     marks = {(node.round, node.number): mark for mark, node in enumerate(path, start=1)}
     linked = []
-    branch = None  # the place of the last node with feedback, root of the next chain (§3.3)
+    # the place of the last node with feedback, root of the next chain (§3.3)
+    branch = None
     for index, node in enumerate(nodes):
-        after = branch if node.number == 1 else index - 1  # T.AddChild(CoQ): a new branch (§3.3)
-        linked.append(replace(node, after=after, mark=marks.get((node.round, node.number), 0)))
+        # T.AddChild(CoQ): a new branch (§3.3)
+        after = branch if node.number == 1 else index - 1
+        linked.append(
+            replace(node, after=after, mark=marks.get((node.round, node.number), 0))
+        )
         branch = index if node.feedback else branch
     return tuple(linked)
 
 
 def give_feedback(
-    prompts: Prompts, question: Question, node: Node, passage: Paragraph, in_chat: bool = False
+    prompts: Prompts,
+    question: Question,
+    node: Node,
+    passage: Paragraph,
+    in_chat: bool = False,
 ) -> str:
-    """The message about a node that needs feedback (SearChain §3.3), or in the program's words."""
+    """The message about a node that needs feedback (SearChain §3.3), or in the
+    program's words.
+    """
     stage = node.feedback if node.found else "reference"  # names no answer (ours)
     write = prompts[f"released_{node.feedback}" if in_chat else stage]
-    return write(question, query=node.query, found=node.found, reference=render_paragraph(passage))
+    return write(
+        question,
+        query=node.query,
+        found=node.found,
+        reference=render_paragraph(passage),
+    )
 
 
 def ask_to_trace(prompts: Prompts, question: Question, nodes: Sequence[Node]) -> str:
-    """The message that asks for a final content from the correct path (SearChain §3.3, Tracing)."""
+    """The message that asks for a final content from the correct path (SearChain §3.3,
+    Tracing).
+    """
     path = sorted((node for node in nodes if node.mark), key=lambda node: node.mark)
-    pairs = (f"[Query {n.mark}]: {n.query}\n[Answer {n.mark}]: {recorded(n)}" for n in path)
+    pairs = (
+        f"[Query {n.mark}]: {n.query}\n[Answer {n.mark}]: {recorded(n)}" for n in path
+    )
     return prompts["tracing"](question, pairs="\n".join(pairs))
 
 
 def converse(
     prompts: Prompts, question: Question, messages: Sequence[str], in_chat: bool = False
 ) -> str | tuple[Message, ...]:
-    """The prompt of a question with all messages so far, from the model and to it (released
-    program), with the purpose of the last message. If that is too long, the first messages are left
-    out (`packing.CUTS`); none of a chat. Differs from the released program: the lines of a chat's
-    messages are not indented, and its examples are those of the stage "chain".
+    """The prompt of a question with all messages so far, from the model and to it
+    (released program), with the purpose of the last message. If that is too long, the
+    first messages are left out (`packing.CUTS`); none of a chat. Differs from the
+    released program: the lines of a chat's messages are not indented, and its examples
+    are those of the stage "chain".
     """
     if in_chat:
         examples = prompts["chain"](question).rpartition(BETWEEN_DEMONSTRATIONS)[0]
         first = prompts["released"](question, examples=examples, asked=question.text)
-        return Message("user", first), *map(Message, cycle(("assistant", "user")), messages)
+        return Message("user", first), *map(
+            Message, cycle(("assistant", "user")), messages
+        )
     prompt = prompts["chain"](question, thoughts=["\n\n".join(messages)])
     purpose = getattr(messages[-1], "purpose", "") if messages else ""
     return with_purpose(prompt, purpose) if purpose else prompt
 
 
-# How marks, such as [Query 1]:, are found (ours): two of these are enough: brackets, a colon, the
-# start of a line; case and bold do not matter, and [Final Answer] means [Final Content].
+# How marks, such as [Query 1]:, are found (ours): two of these are enough: brackets, a
+# colon, the start of a line; case and bold do not matter, and [Final Answer] means
+# [Final Content].
 NAMES = r"unsolved query|query|final (?:content|answer)|answer|question"
 START = r"^[ \t]*(?:[-*#>]+[ \t]*|\d+[.)][ \t]+)?"
 MARK = re.compile(rf"({START})?(\[?) ?({NAMES}) ?#?(\d*) ?(:?)(\]?)( ?:)?", re.I | re.M)
-KNOWN = r"If you (don['’]t |do not )?know the answer:"  # copied from examples, as instructions are
+# copied from examples, as instructions are
+KNOWN = r"If you (don['’]t |do not )?know the answer:"
 COPIED = re.compile(rf"{KNOWN}|^[ \t]*Instruction:.*$", re.I | re.M)
 CITATION = r"\[\d+(?: ?, ?\d+)*\]"
 CITATIONS = re.compile(rf"{CITATION}(?: ?{CITATION})*")
@@ -230,7 +278,9 @@ QUOTED = re.compile(r'"[^"]*"|“[^”]*”')
 
 
 class Chain(NamedTuple):
-    """A chain of query: its nodes in order, its final content, and what could not be read."""
+    """A chain of query: its nodes in order, its final content, and what could not be
+    read.
+    """
 
     nodes: tuple[Node, ...]
     final: str
@@ -238,15 +288,17 @@ class Chain(NamedTuple):
 
 
 def read_chain(text: str, round: int = 1) -> Chain:
-    """Read as much of a chain of query as can be read (SearChain §3.2, Figure 3); never raises.
+    """Read as much of a chain of query as can be read (SearChain §3.2, Figure 3); never
+    raises.
 
-    Text before the first mark is dropped; a text without marks is one final content. A query is one
-    line, an answer ends at a blank line; the last final content counts. An answer belongs to the
-    last query of its number that has no answer yet, else to the query right above it. A query
-    without an answer is unsolved. An unsolved query that repeats the query above it is the same
-    node, solved if an answer follows, as in the paper's examples; any other takes no answer. A
-    [Question] below a query begins another example, so the rest is dropped, unless the final
-    content follows directly (both as there).
+    Text before the first mark is dropped; a text without marks is one final content. A
+    query is one line, an answer ends at a blank line; the last final content counts. An
+    answer belongs to the last query of its number that has no answer yet, else to the
+    query right above it. A query without an answer is unsolved. An unsolved query that
+    repeats the query above it is the same node, solved if an answer follows, as in the
+    paper's examples; any other takes no answer. A [Question] below a query begins
+    another example, so the rest is dropped, unless the final content follows directly
+    (both as there).
     """
     queries, finals, faults = [], [], []
     pieces = split_at_marks(text)
@@ -261,20 +313,26 @@ def read_chain(text: str, round: int = 1) -> Chain:
             waiting = [query for query in queries if not (query.answer or query.closed)]
             named = [query for query in waiting if number and query.number == number]
             if taking := named or [query for query in waiting if query is queries[-1]]:
-                taking[-1].answer = _bare(" ".join(re.split(r"\n\s*\n", words)[0].split()))
+                taking[-1].answer = _bare(
+                    " ".join(re.split(r"\n\s*\n", words)[0].split())
+                )
             else:
                 faults.append("an answer without a query")
         elif query := _bare(words.partition("\n")[0]):
             closed = mark == "unsolved query"
             above = queries[-1].text if queries and not queries[-1].answer else ""
             if not (closed and above and as_compared(above) == as_compared(query)):
-                queries.append(SimpleNamespace(text=query, number=number, closed=closed, answer=""))
+                queries.append(
+                    SimpleNamespace(text=query, number=number, closed=closed, answer="")
+                )
         else:
             faults.append("a query without text")
     if not (queries or finals):
         finals = [text.strip()]
     faults += ["no query"] * (not queries)
-    faults += ["no final content"] * (not any(finals) and all(query.answer for query in queries))
+    faults += ["no final content"] * (
+        not any(finals) and all(query.answer for query in queries)
+    )
     faults += ["more than one final content"] * (len(finals) > 1)
     numbered = enumerate(queries, start=1)
     nodes = tuple(Node(q.text, q.answer, round, n, not q.answer) for n, q in numbered)
@@ -282,8 +340,9 @@ def read_chain(text: str, round: int = 1) -> Chain:
 
 
 def read_released_chain(text: str, round: int = 1) -> Chain:
-    """Read a chain as the released program does: a query is any line with "Query" and "]:", its
-    answer the next line with "Answer", even another query's. Ours reads the final content too.
+    """Read a chain as the released program does: a query is any line with "Query" and
+    "]:", its answer the next line with "Answer", even another query's. Ours reads the
+    final content too.
     """
     lines = text.split("\n")
     nodes = []
@@ -297,26 +356,34 @@ def read_released_chain(text: str, round: int = 1) -> Chain:
 
 
 def split_at_marks(text: str) -> list[tuple[str, str, str]]:
-    """The marks in order: each in lower case, with its number or "" and the text up to the next."""
+    """The marks in order: each in lower case, with its number or "" and the text up to
+    the next.
+    """
     text = COPIED.sub("", text.replace("**", ""))
     marks = [
         mark
         for mark in MARK.finditer(text)
-        if (mark[1] is not None) + bool(mark[2] and mark[6]) + bool(mark[5] or mark[7]) >= 2
+        if (mark[1] is not None) + bool(mark[2] and mark[6]) + bool(mark[5] or mark[7])
+        >= 2
     ]
     ends = [*(mark.start() for mark in marks), len(text)][1:]
     found = zip(marks, ends, strict=False)
-    return [(mark[3].lower(), mark[4], text[mark.end() : end].strip()) for mark, end in found]
+    return [
+        (mark[3].lower(), mark[4], text[mark.end() : end].strip())
+        for mark, end in found
+    ]
 
 
 def _bare(text: str) -> str:
-    text = text.strip("* \t")  # without bold and, around the whole, quotation marks (Figure 20)
+    # without bold and, around the whole, quotation marks (Figure 20)
+    text = text.strip("* \t")
     return text[1:-1].strip() if QUOTED.fullmatch(text) else text
 
 
 def conclude(chains: Sequence[Chain], long_form: bool = False) -> tuple[str, str, str]:
-    """The answer, the last final content, and what could not be read of a model's replies. The
-    answer, without marks, is what follows "answer is", if that is there; in long form all of it.
+    """The answer, the last final content, and what could not be read of a model's
+    replies. The answer, without marks, is what follows "answer is", if that is there;
+    in long form all of it.
     """
     final = next((chain.final for chain in reversed(chains) if chain.final), "")
     faults = [f"reply {n}: {c.fault}" for n, c in enumerate(chains, start=1) if c.fault]
@@ -327,4 +394,6 @@ def conclude(chains: Sequence[Chain], long_form: bool = False) -> tuple[str, str
 
 def citations(final: str) -> list[tuple[int, ...]]:
     """The marks in a final content: (1,) for [1], (1, 3) for [1][3] and [1, 3] (§3.3)."""
-    return [tuple(map(int, re.findall(r"\d+", group))) for group in CITATIONS.findall(final)]
+    return [
+        tuple(map(int, re.findall(r"\d+", group))) for group in CITATIONS.findall(final)
+    ]

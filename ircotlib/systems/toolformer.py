@@ -20,9 +20,10 @@ def toolformer(
     k: int = 1,  # paragraphs of a result (ours; not in the paper)
     max_tokens: int = 200,  # ours
 ) -> Program:
-    """Write until "[WikiSearch(query)→", insert the result and "]", and continue (ToolFormer §2).
-    Without "The answer is" the whole text except for the calls is the answer. Differs from the
-    paper: the model is prompted with examples, not trained (SearChain §4.1, footnote 2).
+    """Write until "[WikiSearch(query)→", insert the result and "]", and continue
+    (ToolFormer §2). Without "The answer is" the whole text except for the calls is the
+    answer. Differs from the paper: the model is prompted with examples, not trained
+    (SearChain §4.1, footnote 2).
     """
     so_far = ""  # what the prompt ends with: the text, its calls and their results
     written = []  # the text without them
@@ -32,7 +33,8 @@ def toolformer(
         stop = (RESULT, "\n") if calls < max_calls else LINE
         prompt = prompts["write"](question, thoughts=(so_far,))
         text = yield Generate(prompt, stop, max_tokens)
-        called = CALL.search(text) if calls < max_calls else None  # one an input (paper)
+        # one an input (paper)
+        called = CALL.search(text) if calls < max_calls else None
         written.append(text[: called.start()].strip() if called else text)
         so_far = f"{so_far} {text}".strip()
         if not called:

@@ -11,25 +11,34 @@ from ircotlib.program import LINE, Program, Retrieve, Sample
 from ircotlib.systems import Prompts, WritePrompt, system
 from ircotlib.text import answer_from_chain
 
-BEST = re.compile(r"best choice is\D*(\d+)", re.IGNORECASE)  # in a vote (released program)
+# in a vote (released program)
+BEST = re.compile(r"best choice is\D*(\d+)", re.IGNORECASE)
 
 
 class State(NamedTuple):
-    """A node of the tree: the thoughts on the path to it, and the paragraphs retrieved there."""
+    """A node of the tree: the thoughts on the path to it, and the paragraphs retrieved
+    there.
+    """
 
     thoughts: tuple[str, ...]
     paragraphs: tuple[Paragraph, ...]
 
     @property
     def chain(self) -> str:
-        return "\n".join(f"Thought {i}: {text}" for i, text in enumerate(self.thoughts, start=1))
+        return "\n".join(
+            f"Thought {i}: {text}" for i, text in enumerate(self.thoughts, start=1)
+        )
 
     @property
     def answer(self) -> str:
         return answer_from_chain(self.chain) or ""
 
 
-@system("Tree-of-Thought w/ IR", propose="proposes a thought", vote="votes for the best thought")
+@system(
+    "Tree-of-Thought w/ IR",
+    propose="proposes a thought",
+    vote="votes for the best thought",
+)
 def tree_of_thought(
     question: Question,
     *,
@@ -42,11 +51,15 @@ def tree_of_thought(
     k: int = 3,  # paragraphs per retrieval (ours; not in the paper)
     max_tokens: int = 1000,  # released program
 ) -> Program:
-    """Propose n thoughts for each state, vote, keep the b best, and retrieve with the question and
-    these, until the first state gives the answer (ToT Algorithm 1; the queries are ours).
+    """Propose n thoughts for each state, vote, keep the b best, and retrieve with the
+    question and these, until the first state gives the answer (ToT Algorithm 1; the
+    queries are ours).
     """
     draw = partial(Sample, temperature=temperature, max_tokens=max_tokens)
-    ask, ask_to_vote = partial(prompts["propose"], question), partial(prompts["vote"], question)
+    ask, ask_to_vote = (
+        partial(prompts["propose"], question),
+        partial(prompts["vote"], question),
+    )
     states = [State((), (yield Retrieve(question.text, k)))]
     seen = dict.fromkeys(states[0].paragraphs)
     fault = ""
@@ -58,7 +71,9 @@ def tree_of_thought(
             break
         states = grown
         if len(grown) > b:  # else all are kept, and no vote is needed (ours)
-            states, counted = yield from vote(grown, b, ask_to_vote, partial(draw, n=votes))
+            states, counted = yield from vote(
+                grown, b, ask_to_vote, partial(draw, n=votes)
+            )
             fault = fault or ("" if counted else "no vote that names a choice")
         if states[0].answer or len(states[0].thoughts) == depth:
             break
@@ -67,10 +82,14 @@ def tree_of_thought(
     best = states[0]
     last = best.thoughts[-1] if best.thoughts else ""
     fault = fault or ("" if best.answer else f"no answer in {depth} thoughts")
-    return Prediction(best.answer or last, tuple(seen), best.thoughts, best.chain, fault=fault)
+    return Prediction(
+        best.answer or last, tuple(seen), best.thoughts, best.chain, fault=fault
+    )
 
 
-def propose(states: Sequence[State], write: WritePrompt, draw: Callable[..., Sample]) -> Program:
+def propose(
+    states: Sequence[State], write: WritePrompt, draw: Callable[..., Sample]
+) -> Program:
     """Extend each state without an answer by each distinct thought sampled for it."""
     grown = []
     for state in states:
@@ -88,17 +107,22 @@ def vote(
     states: Sequence[State], b: int, write: WritePrompt, draw: Callable[..., Sample]
 ) -> Program:
     """The b states with the most votes, and how many votes named a choice (program)."""
-    choices = "\n\n".join(f"Choice {i}:\n{s.chain}" for i, s in enumerate(states, start=1))
+    choices = "\n\n".join(
+        f"Choice {i}:\n{s.chain}" for i, s in enumerate(states, start=1)
+    )
     paragraphs = tuple(dict.fromkeys(p for state in states for p in state.paragraphs))
     drawn = yield draw(write(paragraphs, choices=choices))
     named = [int(match[1]) - 1 for vote in drawn if (match := BEST.search(vote.text))]
     counts = Counter(number for number in named if 0 <= number < len(states))
     order = sorted(range(len(states)), key=lambda number: -counts[number])
-    return [states[number] for number in order[:b]], counts.total()  # the b best (Algorithm 1)
+    # the b best (Algorithm 1)
+    return [states[number] for number in order[:b]], counts.total()
 
 
 def retrieve(states: Sequence[State], k: int) -> Program:
-    """Retrieve k paragraphs with each state's last thought, unless the state gives the answer."""
+    """Retrieve k paragraphs with each state's last thought, unless the state gives the
+    answer.
+    """
     grown = []
     for state in states:
         retrieved = () if state.answer else (yield Retrieve(state.thoughts[-1], k))

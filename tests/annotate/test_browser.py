@@ -1,5 +1,6 @@
-"""The widgets in JupyterLab in a real browser: a chain judged by keys, reloaded and undone; a list
-whose arrow keys stay in it. Needs Debian's chromium and playwright (the extra `browser`).
+"""The widgets in JupyterLab in a real browser: a chain judged by keys, reloaded and
+undone; a list whose arrow keys stay in it. Needs Debian's chromium and playwright (the
+extra `browser`).
 """
 
 import os
@@ -47,17 +48,33 @@ def lab(tmp_path_factory):
     folder = tmp_path_factory.mktemp("lab")
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
     for name, source in NOTEBOOKS.items():
-        cells = [nbformat.v4.new_code_cell(text, id=f"c{n}") for n, text in enumerate([source, ""])]
+        cells = [
+            nbformat.v4.new_code_cell(text, id=f"c{n}")
+            for n, text in enumerate([source, ""])
+        ]
         notebook = nbformat.v4.new_notebook(cells=cells, metadata=kernel)
         nbformat.write(notebook, folder / f"{name}.ipynb")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    places = {"IRCOT_DATA": "data", "JUPYTER_CONFIG_DIR": "config", "JUPYTER_RUNTIME_DIR": "run"}
-    environment = {name: value for name, value in os.environ.items() if name != "IRCOT_BATCH"}
+    places = {
+        "IRCOT_DATA": "data",
+        "JUPYTER_CONFIG_DIR": "config",
+        "JUPYTER_RUNTIME_DIR": "run",
+    }
+    environment = {
+        name: value for name, value in os.environ.items() if name != "IRCOT_BATCH"
+    }
     environment |= {name: str(folder / place) for name, place in places.items()}
     environment |= {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "jupyterlab", "--allow-root", "--no-browser", f"--port={port}"]
+    command = [
+        sys.executable,
+        "-m",
+        "jupyterlab",
+        "--allow-root",
+        "--no-browser",
+        f"--port={port}",
+    ]
     command += ["--IdentityProvider.token=secret", "--ip=127.0.0.1"]
     command += ["--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
     with (folder / "log").open("w") as log:
@@ -112,7 +129,8 @@ def test_the_first_judgements_are_filed_under_the_name_that_was_typed(lab, page)
     run_cell(page, address.format("first"), ".ircot-annotate input:focus")
     page.keyboard.type("eve")
     page.keyboard.press("Enter")
-    page.locator(".ircot-page:focus").wait_for()  # though nothing else has changed in the text
+    # though nothing else has changed in the text
+    page.locator(".ircot-page:focus").wait_for()
     for key, n in (("t", 1), ("f", 2), ("ArrowLeft", 1), ("u", 2)):
         page.keyboard.press(key)
         page.locator(f".ircot-page .now:has-text('Sentence {n}')").wait_for()
@@ -142,7 +160,13 @@ def test_judging_and_asking_by_keyboard(lab, page):
 
     run_cell(page, address, ".ircot-page:focus .now")
     assert page.locator("#bad").count() == 0
-    for key, n in (("t", 1), ("f", 2), ("ArrowRight", 3), ("ArrowLeft", 2), ("ArrowRight", 3)):
+    for key, n in (
+        ("t", 1),
+        ("f", 2),
+        ("ArrowRight", 3),
+        ("ArrowLeft", 2),
+        ("ArrowRight", 3),
+    ):
         page.keyboard.press(key)
         page.locator(f".ircot-page .now:has-text('Sentence {n}')").wait_for()
     page.keyboard.press("u")
@@ -162,7 +186,8 @@ def test_judging_and_asking_by_keyboard(lab, page):
     # JupyterLab has not handled the keys itself
     assert cell.source.strip() == NOTEBOOKS["judge"].strip()
 
-    chosen = page.locator(".ircot-box select").first  # arrows choose in a list, and no other cell
+    # arrows choose in a list, and no other cell
+    chosen = page.locator(".ircot-box select").first
     before = page.evaluate(ACTIVE)
     chosen.focus()
     page.keyboard.press("ArrowDown")

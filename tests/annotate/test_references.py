@@ -27,7 +27,11 @@ UNKNOWN = "Grieg [7] was born in Norway [1]."  # a mark of a passage that is not
     ("final", "marked", "rest"),
     [
         (f"{BORN} {CAPITAL} {REST}", [BORN, CAPITAL], REST),
-        ("It is so [1, 2]. It is Oslo [3].", ["It is so [1, 2].", "It is Oslo [3]."], ""),
+        (
+            "It is so [1, 2]. It is Oslo [3].",
+            ["It is so [1, 2].", "It is Oslo [3]."],
+            "",
+        ),
         (UNKNOWN, [UNKNOWN], ""),
         ("Grieg was Norwegian [7].", [], "Grieg was Norwegian [7]."),
         (REST, [], REST),
@@ -49,7 +53,9 @@ def test_a_final_content_is_cut_after_its_marks(final, marked, rest):
 def test_a_mark_is_in_its_place_if_its_page_states_the_fragment(fragment, verdict):
     class Facts:
         def judge_reference(self, statement, titles):
-            born = {"Ada Moss": Entity("Ada Moss", "person", "x", {"birthplace": "Varn"})}
+            born = {
+                "Ada Moss": Entity("Ada Moss", "person", "x", {"birthplace": "Varn"})
+            }
             return judge_statement(statement, titles, born)
 
     question = Question("q", "Who?", ("a",), (), "hotpotqa")
@@ -58,13 +64,28 @@ def test_a_mark_is_in_its_place_if_its_page_states_the_fragment(fragment, verdic
     assert references.judge_reference(item, 0, Facts()) == verdict
 
 
-def test_references_of_a_run_are_read_with_their_passages_and_judged(tmp_path, monkeypatch):
+def test_references_of_a_run_are_read_with_their_passages_and_judged(
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr("ircotlib.experiment.setup.DATA", tmp_path)
     folder = make_laboratory(tmp_path / "small", seed=5, size=600, questions=20)
-    changes = {"data_dir": str(folder), "dev": 0, "test": 4, "judged": 3, "distractors": []}
-    changes |= {"model": "data/models/mini-causal", "style": "codex", "context_tokens": 400}
+    changes = {
+        "data_dir": str(folder),
+        "dev": 0,
+        "test": 4,
+        "judged": 3,
+        "distractors": [],
+    }
+    changes |= {
+        "model": "data/models/mini-causal",
+        "style": "codex",
+        "context_tokens": 400,
+    }
     p = read_parameters("mini", changes | {"datasets": ["hotpotqa"], "workers": 1})
-    opened, system = open_setup(p, "hotpotqa", "05_searchain"), all_systems()["SearChain"]
+    opened, system = (
+        open_setup(p, "hotpotqa", "05_searchain"),
+        all_systems()["SearChain"],
+    )
     run_system(opened, system)
     assert read_references(p) == []  # this model marks nothing
     path = Run(opened, system, "test", {}).folder / "predictions.jsonl"
@@ -77,7 +98,8 @@ def test_references_of_a_run_are_read_with_their_passages_and_judged(tmp_path, m
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     items = read_references(p)
     by_id = {question.id: question for question in opened.test}
-    assert 2 <= len({item.id for item in items}) == len(items) <= 3  # of three questions drawn
+    # of three questions drawn
+    assert 2 <= len({item.id for item in items}) == len(items) <= 3
     for item in items:
         assert item.sentences == ("It is so [1].", "And so [2].", "So the answer is x.")
         assert item.facts == 2 and item.question == by_id[item.question.id]

@@ -42,7 +42,11 @@ def test_a_wrong_command_line_is_one_line(line, words, tmp_path, monkeypatch, ca
     except SystemExit as ended:
         status = ended.code
     error = capsys.readouterr().err.replace(str(tmp_path), "TMP")
-    assert status in (1, 2) and words in error.splitlines()[-1] and "Traceback" not in error
+    assert (
+        status in (1, 2)
+        and words in error.splitlines()[-1]
+        and "Traceback" not in error
+    )
     assert "secret" not in error and not (tmp_path / "data").exists()
 
 
@@ -76,10 +80,17 @@ def test_the_list_has_every_system(capsys):
 
 def test_questions_about_ones_own_file_are_answered(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr("ircotlib.experiment.setup.DATA", tmp_path / "data")
-    paragraphs = [{"title": title, "text": f"{title} is old."} for title in ("Ann", "Bob")]
+    paragraphs = [
+        {"title": title, "text": f"{title} is old."} for title in ("Ann", "Bob")
+    ]
     row = {"id": "1", "question": "Who?", "answers": ["Ann"], "paragraphs": paragraphs}
     (tmp_path / "questions.jsonl").write_text(json.dumps(row) + "\n")
-    changes = [f"data_dir={tmp_path}", "datasets=[own]", "model=data/models/mini-base", "dev=0"]
+    changes = [
+        f"data_dir={tmp_path}",
+        "datasets=[own]",
+        "model=data/models/mini-base",
+        "dev=0",
+    ]
     options = [f"--set={change}" for change in [*changes, "distractors=[]"]]
     assert main(["ask", "Who: is 'Ann' #1?", "--system", "OneR QA", *options]) == 0
     name, retrieved, *_, answer = capsys.readouterr().out.strip().split("\n")

@@ -41,7 +41,9 @@ def publisher():
                 self.send_header("Content-Range", f"bytes {start}-{size - 1}/{size}")
             self.end_headers()
             cut, about.cut = about.cut, None
-            self.wfile.write(whole[start:] if cut is None else whole[start : start + cut])
+            self.wfile.write(
+                whole[start:] if cut is None else whole[start : start + cut]
+            )
 
         def log_message(self, *_):
             pass
@@ -63,7 +65,9 @@ def test_a_transfer_that_broke_off_is_resumed_and_checked(publisher, tmp_path):
     assert publisher.asked == ["", "bytes=400000-"]
     assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
     publisher.files["/b.json"] = b"<html>please log in</html>"
-    with pytest.raises(DataError, match="found sha256 .*, expected .*; delete .*b.json.partial"):
+    with pytest.raises(
+        DataError, match="found sha256 .*, expected .*; delete .*b.json.partial"
+    ):
         download(f"{publisher.url}/b.json", tmp_path / "b.json", SHA)
     assert not (tmp_path / "b.json").exists()
 
@@ -93,7 +97,10 @@ def test_only_the_named_files_leave_an_archive(pack, name, tmp_path):
     for content, message in (
         (pack({"dev.json": DATA})[:3000], "delete it, and get it again"),
         (pack({"x": b""}), "lacks dev.json"),
-        (pack({"../../escape": b"no"}), "escape" if pack is tarred else "lacks dev.json"),
+        (
+            pack({"../../escape": b"no"}),
+            "escape" if pack is tarred else "lacks dev.json",
+        ),
     ):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(DataError, match=f"{name}: .*{message}"):
@@ -110,8 +117,13 @@ def command(publisher, tmp_path, monkeypatch):
 
     def run(rows: str, *arguments: str) -> int:
         (tmp_path / "table.csv").write_text(TABLE + rows.replace("URL", publisher.url))
-        monkeypatch.setattr(fetch, "read_downloads", lambda: read(tmp_path / "table.csv"))
-        changes = [f"--set=data_dir={tmp_path / 'raw'}", "--set=demonstrations=prompts/own"]
+        monkeypatch.setattr(
+            fetch, "read_downloads", lambda: read(tmp_path / "table.csv")
+        )
+        changes = [
+            f"--set=data_dir={tmp_path / 'raw'}",
+            "--set=demonstrations=prompts/own",
+        ]
         return main(["fetch", *changes, *arguments])
 
     read = fetch.read_downloads
@@ -123,11 +135,16 @@ def test_the_command_gets_what_has_an_address(command, publisher, tmp_path, caps
     rows += "2wikimultihopqa,,dev.json,URL/ids.zip?dl=1,,,p\n"
     rows += "musique,,musique_ans_v1.0_dev.jsonl,,,,https://page\n"
     publisher.files["/hotpot_dev_distractor_v1.json"] = b"[1]"
-    publisher.files["/ids.zip?dl=1"] = zipped({"ids/dev.json": b"[2]", "ids/other.json": b"[]"})
+    publisher.files["/ids.zip?dl=1"] = zipped(
+        {"ids/dev.json": b"[2]", "ids/other.json": b"[]"}
+    )
     for listing in (["--list"], []):
         assert command(rows, *listing) == 1
         said = capsys.readouterr()
-        assert "musique_ans_v1.0_dev.jsonl (size unknown) by hand: https://page" in said.out
+        assert (
+            "musique_ans_v1.0_dev.jsonl (size unknown) by hand: https://page"
+            in said.out
+        )
         assert "error: get the files of musique by hand, then ask again" in said.err
         assert not listing or not (tmp_path / "raw").exists()
     made = {path.name: path.read_bytes() for path in (tmp_path / "raw").rglob("*.*")}
@@ -143,7 +160,9 @@ def test_the_table_names_the_files_that_the_data_sets_read():
     named = {name for row in table for name in row.files.split()}
     for name in set(sets) - {"own"}:
         assert sets[name].files[0] in named
-        assert set(sets[name].full_corpus.files if sets[name].full_corpus else ()) <= named, name
+        assert (
+            set(sets[name].full_corpus.files if sets[name].full_corpus else ()) <= named
+        ), name
     for row in table:
         assert row.page.startswith("https://") and (not row.bytes or int(row.bytes) > 0)
         kind, _, digits = row.checksum.partition(":")
@@ -160,7 +179,9 @@ NEEDED = [
 
 
 @pytest.mark.parametrize(("names", "corpus", "folders"), NEEDED)
-def test_what_a_profile_needs_follows_data_sets_and_corpus(tmp_path, names, corpus, folders):
+def test_what_a_profile_needs_follows_data_sets_and_corpus(
+    tmp_path, names, corpus, folders
+):
     changes = {"data_dir": str(tmp_path), "datasets": names.split(), "corpus": corpus}
     rows = fetch.missing(read_parameters("sample", changes), fetch.read_downloads())
     assert [f"{row.folder} {row.corpus}".strip() for row in rows] == folders

@@ -1,4 +1,6 @@
-"""Figures: notebooks run in order with a profile's parameters; errors, interrupts, what is kept."""
+"""Figures: notebooks run in order with a profile's parameters; errors, interrupts, what
+is kept.
+"""
 
 import json
 import os
@@ -33,21 +35,26 @@ def notebooks(tmp_path, monkeypatch):
         for name, cells in named.items():
             metadata = LANGUAGE | {"ircotlib": {"runs": [*runs]}}
             nbformat.write(
-                NEW.new_notebook(cells=cells, metadata=metadata), tmp_path / f"{name}.ipynb"
+                NEW.new_notebook(cells=cells, metadata=metadata),
+                tmp_path / f"{name}.ipynb",
             )
 
     return write
 
 
 def read_executed(tmp_path, name: str, *, of: str = "mini") -> list:
-    return nbformat.read(tmp_path / f"data/executed/{of}/{name}.ipynb", as_version=4).cells
+    return nbformat.read(
+        tmp_path / f"data/executed/{of}/{name}.ipynb", as_version=4
+    ).cells
 
 
 def test_notebooks_that_read_runs_read_those_of_earlier_ones():
     names = all_notebooks()
     assert names == sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
     for name in names:
-        assert all(earlier in names and earlier < name for earlier in about_notebook(name).runs)
+        assert all(
+            earlier in names and earlier < name for earlier in about_notebook(name).runs
+        )
 
 
 def test_figures_are_named_by_the_profile_unless_mini_and_choose_their_notebook():
@@ -61,22 +68,37 @@ def test_figures_are_named_by_the_profile_unless_mini_and_choose_their_notebook(
     ]
 
 
-def test_notebooks_run_in_order_and_one_that_reads_runs_waits(notebooks, tmp_path, capsys):
-    wait = f"import time, pathlib\ntime.sleep(1)\npathlib.Path({str(tmp_path / 'made')!r}).touch()"
+def test_notebooks_run_in_order_and_one_that_reads_runs_waits(
+    notebooks, tmp_path, capsys
+):
+    made = str(tmp_path / "made")
+    wait = f"import time, pathlib\ntime.sleep(1)\npathlib.Path({made!r}).touch()"
     notebooks(a_04=[NEW.new_code_cell(wait)])
-    look = (
-        f"import os, pathlib\nassert pathlib.Path({str(tmp_path / 'made')!r}).exists()\nos.getpid()"
-    )
+    look = f"import os, pathlib\nassert pathlib.Path({made!r}).exists()\nos.getpid()"
     notebooks(["a_04"], b_08=[NEW.new_code_cell(look)])
     figures.regenerate(MINI, ["a_04", "b_08"], {"seed": 0}, jobs=2)
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["a_04", "b_08"]
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [
+        "a_04",
+        "b_08",
+    ]
     cells = read_executed(tmp_path, "b_08")
-    assert 'changes = {"seed": 0}' in cells[0].source and 'profile = "mini"' in cells[0].source
-    assert not psutil.pid_exists(int(cells[-1].outputs[0].data["text/plain"]))  # its kernel
+    assert (
+        'changes = {"seed": 0}' in cells[0].source
+        and 'profile = "mini"' in cells[0].source
+    )
+    # its kernel
+    assert not psutil.pid_exists(int(cells[-1].outputs[0].data["text/plain"]))
 
 
-def test_after_a_notebook_that_fails_none_begins_and_its_error_is_one_line(notebooks, tmp_path):
-    notebooks(a_04=[NEW.new_code_cell("1"), NEW.new_code_cell("raise ValueError('no such thing')")])
+def test_after_a_notebook_that_fails_none_begins_and_its_error_is_one_line(
+    notebooks, tmp_path
+):
+    notebooks(
+        a_04=[
+            NEW.new_code_cell("1"),
+            NEW.new_code_cell("raise ValueError('no such thing')"),
+        ]
+    )
     notebooks(["a_04"], b_08=[NEW.new_code_cell("1")])
     with pytest.raises(
         RuntimeError, match="notebook a_04, code cell 3: ValueError: no such thing; t"
@@ -91,7 +113,9 @@ def test_the_kernel_is_that_of_this_interpreter_whatever_is_registered(
     registered = tmp_path / "kernels/python3/kernel.json"
     registered.parent.mkdir(parents=True)
     named = {"display_name": "Python 3", "language": "python"}
-    registered.write_text(json.dumps(named | {"argv": ["/usr/bin/false", "{connection_file}"]}))
+    registered.write_text(
+        json.dumps(named | {"argv": ["/usr/bin/false", "{connection_file}"]})
+    )
     monkeypatch.setenv("JUPYTER_PATH", str(tmp_path))
     notebooks(a=[NEW.new_code_cell("import sys\nsys.executable")])
     figures.regenerate(MINI, ["a"], {})
@@ -101,13 +125,19 @@ def test_the_kernel_is_that_of_this_interpreter_whatever_is_registered(
 
 def test_cells_about_mini_are_left_out_with_changes(notebooks, tmp_path):
     tags = {"tags": ["mini"]}
-    cells = [NEW.new_markdown_cell("**On `mini`** …", metadata=tags), NEW.new_code_cell("1 + 1")]
+    cells = [
+        NEW.new_markdown_cell("**On `mini`** …", metadata=tags),
+        NEW.new_code_cell("1 + 1"),
+    ]
     for changes, count in ({"workers": 2}, 2), ({"test": 7}, 1):
         notebooks(a=cells)
         p = read_parameters("mini", changes)
         figures.regenerate(p, ["a"], changes)
         made = read_executed(tmp_path, "a", of=f"mini/{p.trial}")
-        assert len([cell for cell in made if "injected" not in str(cell.metadata)]) == count
+        assert (
+            len([cell for cell in made if "injected" not in str(cell.metadata)])
+            == count
+        )
 
 
 COMMAND = """
@@ -125,7 +155,8 @@ def test_one_interrupt_ends_it_at_once_and_its_kernels_too(notebooks, tmp_path):
     wait = f"import pathlib, time\npathlib.Path({str(begun)!r}).touch()\ntime.sleep(60)"
     notebooks(**{"00_waits": [NEW.new_code_cell(wait)]})
     env = os.environ | {"PYTHONPATH": str(ROOT)}
-    heeded = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # else ignored in background
+    # else ignored in background
+    heeded = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     options = {"preexec_fn": heeded, "env": env, "start_new_session": True}
     command = [sys.executable, "-c", COMMAND, str(tmp_path)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **options)
@@ -146,14 +177,24 @@ def test_one_interrupt_ends_it_at_once_and_its_kernels_too(notebooks, tmp_path):
 
 def test_saved_notebooks_have_results_but_nothing_volatile(notebooks, tmp_path):
     tagged = {"execution": {"iopub.execute_input": "now"}, "tags": ["parameters"]}
-    widget = {"application/vnd.jupyter.widget-view+json": {"model_id": "1"}, "text/plain": "bar"}
+    widget = {
+        "application/vnd.jupyter.widget-view+json": {"model_id": "1"},
+        "text/plain": "bar",
+    }
     cell = NEW.new_code_cell("x", metadata=tagged)
     written = {"stderr": "50%", "stdout": "42"}.items()
-    cell.outputs = [NEW.new_output("stream", name=name, text=text) for name, text in written]
+    cell.outputs = [
+        NEW.new_output("stream", name=name, text=text) for name, text in written
+    ]
     cell.outputs.append(NEW.new_output("display_data", widget))
     injected = NEW.new_code_cell("y", metadata={"tags": ["injected-parameters"]})
-    kept = {"ircotlib": {"makes": []}, "kernelspec": {"name": "python3", "display_name": "Python"}}
-    notebook = NEW.new_notebook(cells=[cell, injected], metadata=kept | {"papermill": {}})
+    kept = {
+        "ircotlib": {"makes": []},
+        "kernelspec": {"name": "python3", "display_name": "Python"},
+    }
+    notebook = NEW.new_notebook(
+        cells=[cell, injected], metadata=kept | {"papermill": {}}
+    )
     nbformat.write(notebook, tmp_path / "executed.ipynb")
     figures.save_executed("00_mine", tmp_path / "executed.ipynb")
     notebook = nbformat.read(tmp_path / "00_mine.ipynb", as_version=4)

@@ -42,10 +42,14 @@ def test_a_folder_of_texts_is_a_corpus_that_can_be_asked_about(tmp_path):
 
 
 def test_an_unreadable_file_is_named(tmp_path):
-    with pytest.raises(UserError, match=f"^{tmp_path}: found no file that ends in .txt or .md"):
+    with pytest.raises(
+        UserError, match=f"^{tmp_path}: found no file that ends in .txt or .md"
+    ):
         list(read_documents(tmp_path))
     (tmp_path / "latin.txt").write_bytes("Malmö".encode("latin-1"))
-    with pytest.raises(DataError, match="latin.txt: 'utf-8' codec .*: save it in UTF-8"):
+    with pytest.raises(
+        DataError, match="latin.txt: 'utf-8' codec .*: save it in UTF-8"
+    ):
         list(read_documents(tmp_path))
     (tmp_path / "latin.txt").write_bytes(b"half of \xed\xa0\xbda pair")  # D83D alone
     assert [page.text for page in read_documents(tmp_path)] == ["half of a pair"]
@@ -55,9 +59,16 @@ def test_passages_are_whole_sentences_up_to_a_number_of_words():
     text = "One two three. Four five.\n\nSix\nseven. " + "word " * 12 + "end. Last one."
     passages = [*cut_passages(text, words=5)]
     assert passages[:2] == ["One two three. Four five.", "Six seven."]
-    assert passages[2:] == ["word word word word word"] * 2 + ["word word end. Last one."]
+    assert passages[2:] == ["word word word word word"] * 2 + [
+        "word word end. Last one."
+    ]
     assert [*cut_passages(" \n\n ")] == []
-    for spaceless in ("中文字符" * 2900, "中文字符。" * 2900, "ไทย" * 4000, "A" * 9000 + " b."):
+    for spaceless in (
+        "中文字符" * 2900,
+        "中文字符。" * 2900,
+        "ไทย" * 4000,
+        "A" * 9000 + " b.",
+    ):
         passages = [*cut_passages(spaceless)]
         assert max(map(len, passages)) < 1100 and len(passages) > 8
         assert "".join("".join(passages).split()) == spaceless.replace(" ", "")

@@ -17,9 +17,15 @@ from ircotlib.parameters import read_parameters
 from ircotlib.systems import all_systems
 
 PASSAGE = "Fišer studied in Zagreb, at the academy and at the Mozarteum. "
-FOUNDED = "The academy was founded in 1829 as the school of the Musikverein, in the old town."
-MOVED = "In 2014 the academy moved to a new building that was made for it, not far away."
-MOZARTEUM = "The Mozarteum University is a school of music and the arts in Salzburg since 1841."
+FOUNDED = (
+    "The academy was founded in 1829 as the school of the Musikverein, in the old town."
+)
+MOVED = (
+    "In 2014 the academy moved to a new building that was made for it, not far away."
+)
+MOZARTEUM = (
+    "The Mozarteum University is a school of music and the arts in Salzburg since 1841."
+)
 ABRAHAM = "Ábrahám is a name that people have, here and there – and in many countries of the world."
 ARTICLES = {
     "academy of music, zagreb": '<a href="Zagreb">Zagreb</a> has it.\n\n'
@@ -33,12 +39,16 @@ ARTICLES = {
 def question(**fields):
     academy, snippet = "Academy of Music, Zagreb", "founded in  1829\nas the school"
     record = {"qid": "q_1", "question": "When was the academy founded?"}
-    record |= spans("1829") | context(("Fišer studied in Zagreb", "main"), (snippet, academy))
+    record |= spans("1829") | context(
+        ("Fišer studied in Zagreb", "main"), (snippet, academy)
+    )
     return record | fields
 
 
 def context(*pairs):
-    entries = [{"text": text, "passage": page, "indices": [0, 1]} for text, page in pairs]
+    entries = [
+        {"text": text, "passage": page, "indices": [0, 1]} for text, page in pairs
+    ]
     return {"context": entries}
 
 
@@ -47,12 +57,19 @@ def answer(kind, **fields):
 
 
 def spans(*texts):
-    return answer("span", answer_spans=[{"text": text, "passage": "main"} for text in texts])
+    return answer(
+        "span", answer_spans=[{"text": text, "passage": "main"} for text in texts]
+    )
 
 
 def write(folder, *questions, articles=ARTICLES):
     folder.mkdir(exist_ok=True)
-    passage = {"pid": "p_0", "title": "Ivana Fišer", "text": PASSAGE, "questions": questions}
+    passage = {
+        "pid": "p_0",
+        "title": "Ivana Fišer",
+        "text": PASSAGE,
+        "questions": questions,
+    }
     (folder / "dev.json").write_text(json.dumps([passage]))
     (folder / "context_articles.json").write_text(json.dumps(articles))
     return folder / "dev.json"
@@ -78,7 +95,11 @@ YEARS = answer("value", answer_value="53 ", answer_unit="years")
 ANSWERS = [  # and as the released program takes it
     (spans(" Croatia "), ("Croatia",), ("Croatia",)),
     (spans(" “Łódź” of the ﬁlm "), ("“Łódź” of the ﬁlm",), ('"Łódź" of the film',)),
-    (spans("Cook, Ill.", "MalmÃ¶"), ('["Cook, Ill.", "MalmÃ¶"]',), ('["Cook, Ill.", "Malmö"]',)),
+    (
+        spans("Cook, Ill.", "MalmÃ¶"),
+        ('["Cook, Ill.", "MalmÃ¶"]',),
+        ('["Cook, Ill.", "Malmö"]',),
+    ),
     (YEARS, ("53", "53 years"), ("53",)),
     (answer("binary", answer_value="yes"), ("yes",), ("yes",)),
 ]
@@ -90,14 +111,19 @@ def test_an_answer_of_each_type(tmp_path, given, answers, released):
     [asked], [other] = read(path), read(path, released=True)
     assert (asked.answers, asked.kind) == (answers, given["answer"]["type"])
     assert other.answers == released
-    assert {iirc.exact_match(a, answers) for a in answers} == {1} == {iirc.f1(answers[0], answers)}
+    assert (
+        {iirc.exact_match(a, answers) for a in answers}
+        == {1}
+        == {iirc.f1(answers[0], answers)}
+    )
 
 
 SCORED = [  # answers, a prediction, exact match and F1; both as in the released program
     (["“Łódź” of the film"], '"Łódź” of the ﬁlm', (0, 0.33), (1, 1)),
     (["Malmö, Sweden", "Lund"], '["Malmö, Sweden", "Lund"]', (1, 1), (0, 0.56)),
     (["Malmö", "Lund"], "[Lund, Malmö]", (1, 1), (1, 1)),
-    (["Salem, Mass. [sic]"], "Salem, Mass.", (0, 0.8), (0, 0.8)),  # one answer with brackets
+    # one answer with brackets
+    (["Salem, Mass. [sic]"], "Salem, Mass.", (0, 0.8), (0, 0.8)),
     (["[Salem, Mass.]"], "Salem Mass", (1, 1), (1, 1)),
     (['["Salem", "Mass"]'], "Salem", (0, 0.67), (0, 0.67)),
 ]
@@ -115,7 +141,9 @@ def test_a_prediction_is_scored(tmp_path, answers, prediction, scores, released_
 def test_only_answerable_questions_are_read_and_all_get_ids(tmp_path):
     unanswered = [question(**answer(kind)) for kind in ("none", "bad")]
     nameless = question(qid=None)
-    path = write(tmp_path, nameless, *unanswered, nameless, nameless | {"question": "Who?"})
+    path = write(
+        tmp_path, nameless, *unanswered, nameless, nameless | {"question": "Who?"}
+    )
     first, again, other = (asked.id for asked in read(path))
     assert first == again != other and re.fullmatch("iirc-[0-9a-f]{16}", first)
 
@@ -131,7 +159,9 @@ def test_gold_is_one_paragraph_for_each_context(tmp_path):
     first = question(**context(("some words", "Nothing")))
     second = question(qid="q_2", **context((PASSAGE, "main")))
     questions = read(write(tmp_path, first, second))
-    corpus = {paragraph.id for paragraph in read_articles(tmp_path / "context_articles.json")}
+    corpus = {
+        paragraph.id for paragraph in read_articles(tmp_path / "context_articles.json")
+    }
     assert questions[0].gold == (page_paragraph("nothing", "some words").id,)
     assert not corpus & set(questions[0].gold)
     assert questions[1].gold == (questions[1].passage.id,)
@@ -142,7 +172,8 @@ def test_paragraphs_are_the_lines_of_over_ten_words(tmp_path):
     academy = "academy of music, zagreb"
     expected = {(academy, FOUNDED), (academy, MOVED), ("mozarteum", MOZARTEUM)}
     assert {(p.title, p.text) for p in paragraphs} == expected | {("ábrahám", ABRAHAM)}
-    assert len({p.id for p in paragraphs}) == len(paragraphs) == 4  # a repeated line counts once
+    # a repeated line counts once
+    assert len({p.id for p in paragraphs}) == len(paragraphs) == 4
     assert [p.title for p in paragraphs] == [academy] * 2 + ["mozarteum", "ábrahám"]
     ten, eleven = " ".join("abcdefghij"), " ".join("abcdefghijk")
     path = write(tmp_path, articles={"T": f"{ten}\n {eleven} \n\n"})
@@ -150,7 +181,10 @@ def test_paragraphs_are_the_lines_of_over_ten_words(tmp_path):
 
 
 def test_a_title_that_comes_twice_counts_once(tmp_path):
-    path, line = tmp_path / "context_articles.json", "{} is a line with more than ten words in it"
+    path, line = (
+        tmp_path / "context_articles.json",
+        "{} is a line with more than ten words in it",
+    )
     one, two = line.format("one or"), line.format("two or")
     pages = [("Malmö", one), ("malmö", two), ("Lund", one), ("Lund", "")]
     texts = (f"{json.dumps(title)}: {json.dumps(text)}" for title, text in pages)
@@ -165,7 +199,10 @@ HTML = [
     ("<p>one</p>\n<ul>\n<li>two < 3\n<li>three</ul>", "one\n\ntwo < 3\nthree"),
     ("a<!-- b\n c -->d<br/>e", "ade"),
     ("<style>p {}</style>a<script>if (1 < 2) b()</script>c", "ac"),
-    ("a <![if x]> b <![endif]> <![CDATA[c]]>", "a <![if x]> b <![endif]> <![CDATA[c]]>"),
+    (
+        "a <![if x]> b <![endif]> <![CDATA[c]]>",
+        "a <![if x]> b <![endif]> <![CDATA[c]]>",
+    ),
     ("</b></p>a<b>no <i>end", "ano end"),
 ]
 
@@ -177,14 +214,20 @@ def test_html_as_text(html, text):
 
 def test_missing_pages_and_files_of_another_kind_are_named(tmp_path):
     pages = tmp_path / "context_articles.json"
-    with pytest.raises(DataError, match="record 1: found no text in an answer of type span"):
+    with pytest.raises(
+        DataError, match="record 1: found no text in an answer of type span"
+    ):
         read_iirc(write(tmp_path, question(**spans(" "))))
     path = write(tmp_path, question(**context(("x", "Zadar"), ("x", "Split"))))
-    with pytest.raises(DataError, match=f"^{path}: found no page 'split' in context_articles.json"):
+    with pytest.raises(
+        DataError, match=f"^{path}: found no page 'split' in context_articles.json"
+    ):
         read_iirc(path)
     for content in ("[]", "{}"):
         pages.write_text(content)
-        with pytest.raises(DataError, match=f"^{pages}: found no page, expected one JSON object"):
+        with pytest.raises(
+            DataError, match=f"^{pages}: found no page, expected one JSON object"
+        ):
             list(read_articles(pages))
 
 
@@ -194,12 +237,21 @@ def setup(shared, tmp_path, monkeypatch):
     monkeypatch.setattr("ircotlib.experiment.setup.DATA", tmp_path)
     write(tmp_path / "iirc", question(), question(qid="q_2"))
     changes = {"data_dir": str(tmp_path), "dev": 0, "test": 2, "reader": "direct"}
-    changes |= {"model": "data/models/mini-large", "context_tokens": None, "distractors": [1]}
-    changes |= {"demonstrations": str(shared / "ircot_prompts"), "most_demonstrations": 15}
+    changes |= {
+        "model": "data/models/mini-large",
+        "context_tokens": None,
+        "distractors": [1],
+    }
+    changes |= {
+        "demonstrations": str(shared / "ircot_prompts"),
+        "most_demonstrations": 15,
+    }
     return open_setup(read_parameters("mini", changes), "iirc", "04_ircot")
 
 
-@pytest.mark.parametrize(("system", "setting"), [("OneR", {"k": 2}), ("IRCoT", {"k": 2, "m": 2})])
+@pytest.mark.parametrize(
+    ("system", "setting"), [("OneR", {"k": 2}), ("IRCoT", {"k": 2, "m": 2})]
+)
 @pytest.mark.parametrize("style", ["flan_t5", "codex"])
 def test_titles_are_asked_for_as_by_the_authors(shared, setup, system, setting, style):
     setup = replace(setup, parameters=setup.parameters.change(style=style))

@@ -1,4 +1,6 @@
-"""StrategyQA, and KILT's tasks and pages: small files in the official formats, and real samples."""
+"""StrategyQA, and KILT's tasks and pages: small files in the official formats, and real
+samples.
+"""
 
 import json
 from dataclasses import replace
@@ -8,7 +10,13 @@ import pytest
 from ircotlib.data import Prediction, Question
 from ircotlib.datasets import find_dataset, score
 from ircotlib.datasets.files import read_dataset
-from ircotlib.datasets.searchain import ask_claim, read_eli5, read_fever, read_pages, read_slots
+from ircotlib.datasets.searchain import (
+    ask_claim,
+    read_eli5,
+    read_fever,
+    read_pages,
+    read_slots,
+)
 from ircotlib.errors import DataError
 from ircotlib.metrics import cover_em, one_verdict, rouge_l
 
@@ -27,7 +35,10 @@ def test_a_slot_is_asked_as_a_question_and_its_answers_counted_once(tmp_path):
     path = write_lines(tmp_path / "zsre.jsonl", SLOT, SLOT | {"id": "2"})
     (first, context), (second, _) = read_slots(path, "zsre")
     asked = "What is the author of Emma?"
-    assert first == Question("1", asked, ("Jane Austen", "Austen"), (), "zsre") and context == ()
+    assert (
+        first == Question("1", asked, ("Jane Austen", "Austen"), (), "zsre")
+        and context == ()
+    )
     assert second.id == "2"
 
 
@@ -39,9 +50,21 @@ def test_an_input_without_a_relation_is_named(tmp_path):
 
 def test_pages_are_cut_into_passages_of_100_words_without_heads(tmp_path):
     words = [f"w{number}" for number in range(150)]
-    text = ["Anarchism\n", f"{' '.join(words)}\n", "Section::::History.\n", "BULLET::::- one two\n"]
-    page = {"_id": "12", "wikipedia_id": "12", "wikipedia_title": "Anarchism", "text": text}
-    path = write_lines(tmp_path / "kilt_knowledgesource.json", page, page | {"_id": "13"})
+    text = [
+        "Anarchism\n",
+        f"{' '.join(words)}\n",
+        "Section::::History.\n",
+        "BULLET::::- one two\n",
+    ]
+    page = {
+        "_id": "12",
+        "wikipedia_id": "12",
+        "wikipedia_title": "Anarchism",
+        "text": text,
+    }
+    path = write_lines(
+        tmp_path / "kilt_knowledgesource.json", page, page | {"_id": "13"}
+    )
     first, second, third, _ = read_pages(path)
     assert (first.id, second.id, third.id) == ("12-0", "12-1", "13-0")
     assert first.title == "Anarchism" and first.text == " ".join(words[:100])
@@ -51,7 +74,9 @@ def test_pages_are_cut_into_passages_of_100_words_without_heads(tmp_path):
 def test_pages_beside_the_questions_are_a_corpus_and_none_is_an_error(tmp_path):
     (tmp_path / "zsre").mkdir()
     write_lines(tmp_path / "zsre/structured_zeroshot-dev-kilt.jsonl", SLOT)
-    with pytest.raises(FileNotFoundError, match="looked for kilt_knowledgesource.json in .*; get "):
+    with pytest.raises(
+        FileNotFoundError, match="looked for kilt_knowledgesource.json in .*; get "
+    ):
         read_dataset("zsre", tmp_path)
     page = {"_id": "12", "wikipedia_title": "Emma", "text": ["Emma", "Short."]}
     for place in ("kilt_knowledgesource.json", "kilt/kilt_knowledgesource.json"):
@@ -65,19 +90,39 @@ def test_pages_beside_the_questions_are_a_corpus_and_none_is_an_error(tmp_path):
 def test_claims_of_both_formats_are_asked_alike(tmp_path):
     kilt = {"id": "7", "input": "Emma is a novel.", "output": [{"answer": "SUPPORTS"}]}
     claim = {"id": 7, "label": "SUPPORTS", "claim": "Emma is a novel.", "evidence": []}
-    other = {"id": 8, "label": "NOT ENOUGH INFO", "claim": "Emma is long.", "evidence": []}
+    other = {
+        "id": 8,
+        "label": "NOT ENOUGH INFO",
+        "claim": "Emma is long.",
+        "evidence": [],
+    }
     [(found, _)] = read_fever(write_lines(tmp_path / "kilt.jsonl", kilt))
     [(same, _)] = read_fever(write_lines(tmp_path / "fever.jsonl", claim, other))
     assert found == same and found.answers == ("SUPPORTS",)
     assert found.text == "Is it true that Emma is a novel (SUPPORTS or REFUTES)?"
-    with pytest.raises(DataError, match="field label: Input should be 'SUPPORTS', .* 'MAYBE'"):
-        list(read_fever(write_lines(tmp_path / "wrong.jsonl", claim | {"label": "MAYBE"})))
+    with pytest.raises(
+        DataError, match="field label: Input should be 'SUPPORTS', .* 'MAYBE'"
+    ):
+        list(
+            read_fever(
+                write_lines(tmp_path / "wrong.jsonl", claim | {"label": "MAYBE"})
+            )
+        )
 
 
 def test_strategyqa_has_verdicts_and_the_paragraphs_of_its_first_annotator(tmp_path):
-    first = [[[["Emma-1", "Jane Austen-2"]]], ["operation"], [["Emma-1"], "no_evidence"]]
+    first = [
+        [[["Emma-1", "Jane Austen-2"]]],
+        ["operation"],
+        [["Emma-1"], "no_evidence"],
+    ]
     evidence = [first, [[[["Persuasion-1"]]]]]
-    record = {"qid": "a", "question": "Is Emma a poem?", "answer": False, "evidence": evidence}
+    record = {
+        "qid": "a",
+        "question": "Is Emma a poem?",
+        "answer": False,
+        "evidence": evidence,
+    }
     (tmp_path / "strategyqa_train.json").write_text(json.dumps([record]))
     paragraphs = {"Emma-1": {"title": "Emma", "para_index": 1, "content": "A novel. "}}
     (tmp_path / "strategyqa_train_paragraphs.json").write_text(json.dumps(paragraphs))
@@ -87,15 +132,25 @@ def test_strategyqa_has_verdicts_and_the_paragraphs_of_its_first_annotator(tmp_p
     paragraphs["2"] = {"title": "Jane Austen", "para_index": 2, "content": "A writer."}
     (tmp_path / "strategyqa_train_paragraphs.json").write_text(json.dumps(paragraphs))
     [question], corpus = read_dataset("strategyqa", tmp_path)
-    assert question.text == "Is Emma a poem? (Yes or No)" and question.answers == ("No",)
+    assert question.text == "Is Emma a poem? (Yes or No)" and question.answers == (
+        "No",
+    )
     assert question.gold == ("Emma-1", "Jane Austen-2")
     paragraph, _ = corpus
-    assert (paragraph.id, paragraph.title, paragraph.text) == ("Emma-1", "Emma", "A novel.")
+    assert (paragraph.id, paragraph.title, paragraph.text) == (
+        "Emma-1",
+        "Emma",
+        "A novel.",
+    )
     path = tmp_path / "strategyqa_train.json"
     [(without, _)] = find_dataset("strategyqa").read_with_corpus(path, ())
     assert without == replace(question, gold=())  # KILT's pages have other ids
-    for unread in (Prediction("", reading="No."), Prediction("", fault="x", reading="I say no.")):
-        assert score(question, unread) == score(question, Prediction("No."))  # the whole text
+    for unread in (
+        Prediction("", reading="No."),
+        Prediction("", fault="x", reading="I say no."),
+    ):
+        # the whole text
+        assert score(question, unread) == score(question, Prediction("No."))
     scores = score(question, Prediction("No."))
     assert scores["cover_em"] == scores["accuracy"] == 1 and scores["recall"] == 0
 
@@ -112,7 +167,10 @@ def test_real_samples_load_and_their_counts_hold(shared):
     assert fever[0].text == ask_claim("Fox 2000 Pictures released the film Soul Food.")
     eli5 = [q for q, _ in read_eli5(shared / "eli5" / "alce_200.json")]
     assert len({q.id for q in eli5}) == len(eli5) == 200
-    assert find_dataset("eli5").scores["rouge_l"](eli5[0].answers[0], eli5[0].answers) > 0.999
+    assert (
+        find_dataset("eli5").scores["rouge_l"](eli5[0].answers[0], eli5[0].answers)
+        > 0.999
+    )
 
 
 def test_an_answer_is_covered_by_words_not_by_letters_and_two_verdicts_are_none():
@@ -126,6 +184,8 @@ def test_an_answer_is_covered_by_words_not_by_letters_and_two_verdicts_are_none(
 
 
 def test_rouge_l_is_the_f_of_the_longest_common_subsequence():
-    assert rouge_l("the cat sat on the mat", ["the cat lay on the mat"]) == pytest.approx(0.8)
+    assert rouge_l(
+        "the cat sat on the mat", ["the cat lay on the mat"]
+    ) == pytest.approx(0.8)
     assert rouge_l("", ["a"]) == rouge_l(" . ", ["a"]) == rouge_l("b", ["a", "."]) == 0
     assert rouge_l("c b a", ["a b c"]) == pytest.approx(1 / 3, abs=0.01)

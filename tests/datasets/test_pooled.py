@@ -1,4 +1,6 @@
-"""Pooled corpora, samples of questions, finding files; with the real samples if present."""
+"""Pooled corpora, samples of questions, finding files; with the real samples if
+present.
+"""
 
 from collections import Counter
 
@@ -24,11 +26,14 @@ def test_pool_keeps_each_title_and_text_once_in_first_seen_order():
 
 
 def make_questions(count):
-    return [Question(f"q{number}", "?", ("a",), (), "musique") for number in range(count)]
+    return [
+        Question(f"q{number}", "?", ("a",), (), "musique") for number in range(count)
+    ]
 
 
 @pytest.mark.parametrize(
-    ("count", "sizes"), [(1000, (100, 500)), (599, (100, 499)), (210, (42, 168)), (4, (0, 4))]
+    ("count", "sizes"),
+    [(1000, (100, 500)), (599, (100, 499)), (210, (42, 168)), (4, (0, 4))],
 )
 def test_sizes_of_the_dev_and_test_sample(count, sizes):
     dev, test = sample_dev_test(make_questions(count))
@@ -54,8 +59,8 @@ def test_files_are_found_by_official_name_in_either_folder(tmp_path):
         assert find_questions(dataset, str(tmp_path)) == folder / dataset.files[0]
 
 
-# of each real sample: the numbers of questions, paragraphs and kinds; id, answer and titles of gold
-# of its first question; the ids of its first and last paragraph
+# of each real sample: the numbers of questions, paragraphs and kinds; id, answer and
+# titles of gold of its first question; the ids of its first and last paragraph
 WIKI_KINDS = "compositional 256 comparison 155 inference 74 bridge_comparison 172"
 SAMPLES = {
     "hotpotqa": (498, 4909, "bridge 382 comparison 116"),
@@ -77,10 +82,19 @@ FIRST = {
 def test_the_real_samples(shared, name):
     questions, corpus = read_dataset(name, shared)
     titles = {paragraph.id: paragraph.title for paragraph in corpus}
-    kinds, listed = Counter(question.kind for question in questions), SAMPLES[name][2].split()
-    assert (len(questions), len(corpus)) == SAMPLES[name][:2] and len(titles) == len(corpus)
+    kinds, listed = (
+        Counter(question.kind for question in questions),
+        SAMPLES[name][2].split(),
+    )
+    assert (len(questions), len(corpus)) == SAMPLES[name][:2] and len(titles) == len(
+        corpus
+    )
     assert kinds == dict(zip(listed[::2], map(int, listed[1::2]), strict=True))
-    first = questions[0].id, questions[0].answers[0], *(titles[id] for id in questions[0].gold)
+    first = (
+        questions[0].id,
+        questions[0].answers[0],
+        *(titles[id] for id in questions[0].gold),
+    )
     assert "|".join([*first, corpus[0].id, corpus[-1].id]) == FIRST[name]
     assert all(question.gold for question in questions)
 
@@ -90,4 +104,5 @@ def test_what_only_the_real_samples_show(shared):
     assert sum(question.id.startswith("hotpotqa-") for question in hotpotqa) == 78
     musique, corpus = read_dataset("musique", shared)
     assert sum(len(question.answers) > 1 for question in musique) == 62
-    assert len({paragraph.title for paragraph in corpus}) == 2866  # of 3298: titles repeat
+    # of 3298: titles repeat
+    assert len({paragraph.title for paragraph in corpus}) == 2866

@@ -13,7 +13,9 @@ from ircotlib.program import LINE, SENTENCE, Generate, Retrieve, key
 
 
 def test_a_field_with_its_default_value_is_not_in_the_key():
-    assert key(Retrieve("q", 3, None, distinct=False), "f") == key(Retrieve("q", 3), "f")
+    assert key(Retrieve("q", 3, None, distinct=False), "f") == key(
+        Retrieve("q", 3), "f"
+    )
     assert key(Retrieve("q", 3, distinct=True), "f") != key(Retrieve("q", 3), "f")
     assert key(Generate("p", None, 200), "f") == key(Generate("p"), "f")
 
@@ -22,10 +24,17 @@ def test_a_key_is_the_content_of_the_call():
     same = Generate("a", stop=SENTENCE, max_tokens=5)
     assert key(Generate("a", SENTENCE, 5), "model") == key(same, "model")
     calls = [Generate("a"), Generate("b"), Generate("a", LINE), Generate("a", SENTENCE)]
-    calls += [Generate("a", max_tokens=5), Retrieve("a", 2), Retrieve("a", 3), Retrieve("a", 2, ())]
+    calls += [
+        Generate("a", max_tokens=5),
+        Retrieve("a", 2),
+        Retrieve("a", 3),
+        Retrieve("a", 2, ()),
+    ]
     calls += [Retrieve("a", 2, ("b", "c")), Retrieve("a", 2, ("b,c",))]
     calls += [Retrieve("é\ud800 \n", 2)]  # a lone surrogate is also a string
-    different = {key(call, "model") for call in calls} | {key(Generate("a"), "other model")}
+    different = {key(call, "model") for call in calls} | {
+        key(Generate("a"), "other model")
+    }
     assert len(different) == len(calls) + 1
 
 
@@ -63,7 +72,9 @@ def test_processes_that_open_and_write_at_once(tmp_path):
     path = tmp_path / "calls.sqlite"
     command = [sys.executable, "-c", WRITER, str(path)]
     writers = [
-        subprocess.Popen([*command, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            [*command, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
         for name in "abc"
     ]
     for writer in writers:
@@ -76,8 +87,11 @@ def test_processes_that_open_and_write_at_once(tmp_path):
     with Calls(path) as calls:
         stored = calls.get_many(f"{number:04d}" for number in range(400))
     assert len(stored) == 400
-    for start in range(0, 400, 10):  # a batch is one transaction: never half of one writer's
-        assert len({stored[f"{number:04d}"] for number in range(start, start + 10)}) == 1
+    # a batch is one transaction: never half of one writer's
+    for start in range(0, 400, 10):
+        assert (
+            len({stored[f"{number:04d}"] for number in range(start, start + 10)}) == 1
+        )
 
 
 def test_a_batch_that_fails_leaves_nothing(tmp_path):

@@ -17,7 +17,9 @@ from ircotlib.program import SENTENCE, Generate, Outcome, Retrieve, Step
 
 
 class Upper:
-    """Generates the prompt in capitals, 4 shortest prompts at a time; remembers its batches."""
+    """Generates the prompt in capitals, 4 shortest prompts at a time; remembers its
+    batches.
+    """
 
     answers = Generate
     fingerprint = "upper"
@@ -69,11 +71,16 @@ def chain(question, steps):
 
 def results_of(outcomes):
     """The results by question, as JSON gives them back."""
-    return json.loads(json.dumps({id: outcome.result for id, outcome in outcomes.items()}))
+    return json.loads(
+        json.dumps({id: outcome.result for id, outcome in outcomes.items()})
+    )
 
 
 def chains(count=10):
-    return {f"q{number}": chain(f"question {number}", 1 + number % 3) for number in range(count)}
+    return {
+        f"q{number}": chain(f"question {number}", 1 + number % 3)
+        for number in range(count)
+    }
 
 
 def test_one_program_from_request_to_outcome():
@@ -105,21 +112,35 @@ def test_one_retrieval_serves_every_smaller_k():
     results = ["".join(outcome.result) for outcome in outcomes.values()]
     assert results == ["ab", "abc", "abcd", "abcde"]
     assert [outcome.trace[0].request.k for outcome in outcomes.values()] == [2, 3, 4, 5]
-    assert [outcome.trace[0].cached for outcome in outcomes.values()] == [False, True, True, False]
+    assert [outcome.trace[0].cached for outcome in outcomes.values()] == [
+        False,
+        True,
+        True,
+        False,
+    ]
     asked = counts["Retrieve"]
     assert (asked["requests"], asked["computed"]) == (4, 2) and len(words.batches) == 1
     again, counts = run({"q": find("a b c d e f", 1)}, [words], calls)
     assert again["q"].result == ["a"] and counts["Retrieve"]["computed"] == 0
     del words.depth  # without it, each k is retrieved separately
-    assert run({"q": find("a b c d e f", 1)}, [words], calls)[1]["Retrieve"]["computed"] == 1
+    assert (
+        run({"q": find("a b c d e f", 1)}, [words], calls)[1]["Retrieve"]["computed"]
+        == 1
+    )
 
 
 @pytest.mark.parametrize("turned", [False, True])
 def test_batches_are_refilled_as_questions_end(turned):
     words, upper = Words(), Upper()
-    outcomes, counts = run(chains(), [upper, words] if turned else [words, upper], Calls())
+    outcomes, counts = run(
+        chains(), [upper, words] if turned else [words, upper], Calls()
+    )
     assert list(outcomes) == [f"q{number}" for number in range(10)]
-    assert [len(outcome.result[1]) for outcome in outcomes.values()] == [1, 2, 3] * 3 + [1]
+    assert [len(outcome.result[1]) for outcome in outcomes.values()] == [
+        1,
+        2,
+        3,
+    ] * 3 + [1]
     assert counts["Generate"]["computed"] == 19
     assert [len(batch) for batch in upper.batches] == [4, 4, 4, 4, 3]
     assert len(words.batches[0]) == 10  # all waiting requests at once
@@ -140,7 +161,9 @@ def test_a_second_run_asks_no_backend_and_reports_the_same_tokens(tmp_path):
     assert all(step.cached for outcome in replayed.values() for step in outcome.trace)
     for kind in ("Retrieve", "Generate"):
         same = ("requests", "prompt_tokens", "tokens")
-        assert [recounts[kind][name] for name in same] == [counts[kind][name] for name in same]
+        assert [recounts[kind][name] for name in same] == [
+            counts[kind][name] for name in same
+        ]
         assert recounts[kind]["computed"] == 0
 
 
@@ -148,11 +171,16 @@ def test_requests_that_the_cache_lacks_are_found_without_a_backend():
     calls, words, upper = Calls(), Words(), Upper()
     asked = Words(), Upper()
     first = Retrieve("question 0", 1), Retrieve("question 1", 1)
-    assert find_missing(chains(2), asked, calls) == dict(zip(("q0", "q1"), first, strict=True))
+    assert find_missing(chains(2), asked, calls) == dict(
+        zip(("q0", "q1"), first, strict=True)
+    )
     run({"q0": chain("question 0", 1)}, [words, upper], calls)
     longer = {"q0": chain("question 0", 2), **{"q1": chain("question 1", 2)}}
     missing = find_missing(longer, asked, calls)
-    assert missing == {"q0": Generate("question 0 QUESTION 0", SENTENCE), "q1": first[1]}
+    assert missing == {
+        "q0": Generate("question 0 QUESTION 0", SENTENCE),
+        "q1": first[1],
+    }
     run(chains(), [words, upper], calls)
     assert find_missing(chains(), asked, calls) == {} == find_missing({}, asked, calls)
     asked[1].fingerprint = None  # whose replies are never stored
@@ -186,7 +214,9 @@ def test_a_failing_backend_names_question_and_request_and_keeps_what_was_answere
 
 
 def run_slowly(path):
-    """The work of the processes in the tests below; prints how many requests were computed."""
+    """The work of the processes in the tests below; prints how many requests were
+    computed.
+    """
     with Calls(path) as calls:
         outcomes, counts = run(chains(30), [Words(), Upper(seconds=0.03)], calls)
     print(json.dumps([counts["Generate"]["computed"], results_of(outcomes)]))
@@ -223,7 +253,11 @@ def test_a_killed_run_continues_where_it_was(tmp_path):
         outcomes, counts = run(chains(30), [Words(), Upper()], calls)
         everything = len(calls)
     assert kept >= 50
-    assert counts["Generate"]["computed"] + counts["Retrieve"]["computed"] == everything - kept > 0
+    assert (
+        counts["Generate"]["computed"] + counts["Retrieve"]["computed"]
+        == everything - kept
+        > 0
+    )
     assert results_of(outcomes) == expected()[1]
 
 
@@ -234,7 +268,9 @@ def test_two_processes_run_on_one_cache(tmp_path):
     assert [result for _, result in printed] == [results, results]
     assert all(computed <= total for computed, _ in printed)
     with Calls(tmp_path / "calls.sqlite") as calls:
-        assert run(chains(30), [Words(), Upper()], calls)[1]["Generate"]["computed"] == 0
+        assert (
+            run(chains(30), [Words(), Upper()], calls)[1]["Generate"]["computed"] == 0
+        )
 
 
 def test_a_request_that_fails_costs_only_its_question():
@@ -251,10 +287,13 @@ def test_a_request_that_fails_costs_only_its_question():
     words, upper = Words(), Upper()
     outcomes, counts = run(chains(), [words, upper], calls)
     assert len(outcomes) == 10
-    assert upper.batches == [["question 7"], ["question 7 QUESTION 7"]]  # all else was kept
+    # all else was kept
+    assert upper.batches == [["question 7"], ["question 7 QUESTION 7"]]
     assert counts["Generate"]["computed"] == 2
 
 
 def test_a_request_that_no_backend_serves_is_an_error():
-    with pytest.raises(TypeError, match="'q' asked a Generate, but the backends serve Retrieve$"):
+    with pytest.raises(
+        TypeError, match="'q' asked a Generate, but the backends serve Retrieve$"
+    ):
         run({"q": chain("question 1", 1)}, [Words()], Calls())

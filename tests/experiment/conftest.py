@@ -1,4 +1,6 @@
-"""Setups on a small laboratory with a shipped model; all files are written to the test's folder."""
+"""Setups on a small laboratory with a shipped model; all files are written to the
+test's folder.
+"""
 
 import pytest
 
@@ -23,6 +25,11 @@ def at(monkeypatch):
 def p(tmp_path, at, laboratory) -> Parameters:
     """Four dev and four test questions, prompts without demonstrations."""
     at(tmp_path / "data")
-    changes = {"data_dir": str(laboratory), "dev": 4, "test": 4, "datasets": ["hotpotqa"]}
+    changes = {
+        "data_dir": str(laboratory),
+        "dev": 4,
+        "test": 4,
+        "datasets": ["hotpotqa"],
+    }
     changes |= {"model": "data/models/mini-base", "distractors": [], "max_steps": 3}
     return read_parameters("mini", changes | {"workers": 1})

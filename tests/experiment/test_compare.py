@@ -23,7 +23,11 @@ def test_tuning_takes_the_best_and_of_equals_the_smaller(p):
         return found.chosen["k"].item(), found.tuning
 
     best, table = tuned([1, 5])
-    assert list(table["k"]) == [1, 5] and best == 5 and table["value"][0] < table["value"][1]
+    assert (
+        list(table["k"]) == [1, 5]
+        and best == 5
+        and table["value"][0] < table["value"][1]
+    )
     best, table = tuned([600, 601])  # both retrieve the whole corpus
     assert best == 600 and table["value"][0] == table["value"][1]
     best, table = tuned([7])
@@ -32,7 +36,9 @@ def test_tuning_takes_the_best_and_of_equals_the_smaller(p):
 
 def test_tuning_without_dev_questions_is_an_error(p):
     setup = open_setup(p.change(dev=0), "hotpotqa", "04_ircot")
-    with pytest.raises(UserError, match="hotpotqa has no dev questions, which the 3 settings"):
+    with pytest.raises(
+        UserError, match="hotpotqa has no dev questions, which the 3 settings"
+    ):
         compare([setup], [S["OneR"]])
 
 
@@ -57,16 +63,28 @@ def test_systems_are_tuned_and_run_with_every_demonstration_set(p):
     run_system(setup, S["OneR"], "dev", k=2)
     again = compare([setup], systems[1:2])
     assert len(again.scores) == 3
-    assert len([*setup.runs.glob("*/OneR k=*")]) == 3  # without those of another setting
-    assert set(read_runs(p, "04_ircot")["system"]) == {system.name for system in systems}
+    # without those of another setting
+    assert len([*setup.runs.glob("*/OneR k=*")]) == 3
+    assert set(read_runs(p, "04_ircot")["system"]) == {
+        system.name for system in systems
+    }
 
 
 def test_with_settings_each_is_run_and_none_is_tuned(p):
-    setups = [open_setup(p, name, "02_index", with_model=False) for name in ("hotpotqa", "musique")]
+    setups = [
+        open_setup(p, name, "02_index", with_model=False)
+        for name in ("hotpotqa", "musique")
+    ]
     found = compare(setups, [S["OneR"]], settings=[{"k": 5}, {"k": 1}])
     groups = found.scores.groupby(["dataset", "k"], sort=False)["recall"].mean()
-    assert list(groups.index) == [(d, k) for d in ("hotpotqa", "musique") for k in (5, 1)]
-    assert found.tuning.empty and found.chosen.empty and not (setups[0].runs / "dev").exists()
+    assert list(groups.index) == [
+        (d, k) for d in ("hotpotqa", "musique") for k in (5, 1)
+    ]
+    assert (
+        found.tuning.empty
+        and found.chosen.empty
+        and not (setups[0].runs / "dev").exists()
+    )
     assert compare([], [S["OneR"]]).scores.empty and compare(setups, []).scores.empty
 
 
@@ -74,14 +92,19 @@ def test_without_gold_paragraphs_systems_tuned_by_recall_are_left_out(p):
     setup = open_setup(p, "hotpotqa", "04_ircot")
     bare = replace(setup, test=[replace(question, gold=()) for question in setup.test])
     found = compare([bare], [S["OneR"], S["NoR QA"]])
-    assert set(found.scores["system"]) == {"NoR QA"} and found.scores["recall"].isna().all()
+    assert (
+        set(found.scores["system"]) == {"NoR QA"}
+        and found.scores["recall"].isna().all()
+    )
     with pytest.raises(UserError, match="nothing to run: "):
         compare([bare], [S["OneR"]])
 
 
 def test_a_missing_prompt_is_an_error_before_any_work(p, tmp_path):
     (tmp_path / "prompts").mkdir()
-    lacking = p.change(demonstrations=str(tmp_path / "prompts"), distractors=[1], ircot_k=[2])
+    lacking = p.change(
+        demonstrations=str(tmp_path / "prompts"), distractors=[1], ircot_k=[2]
+    )
     setup = open_setup(lacking, "hotpotqa", "04_ircot")
     with pytest.raises(FileNotFoundError, match="no prompt file .*prompts/hotpotqa"):
         compare([setup], [S["OneR"], S["IRCoT QA"]])
@@ -104,13 +127,19 @@ def test_costs_are_those_of_the_runs_requests(p):
     run_system(setup, S["OneR QA"], k=3)
     run_system(setup, S["NoR QA"])
     nor, oner = read_costs(p, "04_ircot").to_dict("records")
-    assert [(row["system"], row["requests"], row["computed"]) for row in (nor, oner)] == [
+    assert [
+        (row["system"], row["requests"], row["computed"]) for row in (nor, oner)
+    ] == [
         ("NoR QA", 4, 4),
         ("OneR QA", 8, 8),
     ]
     run_system(setup, S["OneR QA"], k=2)  # of the same retrieval, of more paragraphs
     about = read_about(setup.runs / "test/OneR-QA k=2")
-    assert about["counts"]["Retrieve"]["computed"] == 0 < about["counts"]["Generate"]["computed"]
+    assert (
+        about["counts"]["Retrieve"]["computed"]
+        == 0
+        < about["counts"]["Generate"]["computed"]
+    )
 
 
 def test_the_other_reader_reads_the_same_chains_and_costs_its_own_requests_only(p):

@@ -42,13 +42,19 @@ def test_a_run_leaves_its_folder_and_replays_from_the_cache(p):
     [folder] = (setup.runs / "dev").iterdir()
     assert folder.name == "IRCoT-QA k=2" and find_folders(setup.runs) == [folder]
     about = json.loads((folder / "run.json").read_text())
-    assert (about["system"], about["setting"], about["questions"]) == ("IRCoT QA", {"k": 2}, 4)
+    assert (about["system"], about["setting"], about["questions"]) == (
+        "IRCoT QA",
+        {"k": 2},
+        4,
+    )
     assert about["parameters"] == p.model_dump(mode="json")
     assert about["model_fingerprint"] == setup.model.fingerprint
     assert about["counts"]["Generate"]["computed"] > 4
     lines = list(read_jsonl(folder / "predictions.jsonl"))
     assert [line["id"] for line in lines] == [q.id for q in setup.dev]
-    assert {"retrieve", "generate"} <= {name for step in lines[0]["trace"] for name in step}
+    assert {"retrieve", "generate"} <= {
+        name for step in lines[0]["trace"] for name in step
+    }
     first = [(folder / name).read_bytes() for name in FILES]
     shutil.rmtree(folder)
     assert run_system(setup, QA, "dev", k=2).equals(scores)
@@ -72,8 +78,13 @@ def test_a_run_replayed_from_its_folder_shows_its_prompts(p):
         kept = [step["generate"] for step in line["trace"] if "generate" in step]
         assert kept == [step.reply for step in written]
         for step in written:
-            assert abs(setup.model.count_tokens(step.request.prompt) - step.prompt_tokens) <= 1
-    shown = [outcome.trace[-1].request.prompt.demonstrations for outcome in outcomes.values()]
+            assert (
+                abs(setup.model.count_tokens(step.request.prompt) - step.prompt_tokens)
+                <= 1
+            )
+    shown = [
+        outcome.trace[-1].request.prompt.demonstrations for outcome in outcomes.values()
+    ]
     assert read_about(folder)["demonstrations_shown"] == round(sum(shown) / 4, 2) > 0
     assert list(replay(folder, [lines[1]["id"]])) == [lines[1]["id"]]
 
@@ -85,36 +96,48 @@ def test_the_predictions_of_a_run_are_a_table_with_questions_and_scores(p):
     table = read_predictions(folder)
     assert list(table["f1"]) == list(scores["f1"]) and set(table["metric"]) == {"f1"}
     assert list(table["question"]) == [question.text for question in setup.test]
-    gold = [{*found, *missed} for found, missed in table[["gold_found", "gold_missed"]].to_numpy()]
+    gold = [
+        {*found, *missed}
+        for found, missed in table[["gold_found", "gold_missed"]].to_numpy()
+    ]
     assert gold == [{*question.gold} for question in setup.test]
     assert list(table["recall"]) == [
         len(found) / (len(found) + len(missed))
         for found, missed in zip(table["gold_found"], table["gold_missed"], strict=True)
     ]
     assert list(read_predictions(folder, "em")["right"]) == list(table["em"] == 1)
-    with pytest.raises(DataError, match="the measure 'x', which hotpotqa does not have"):
+    with pytest.raises(
+        DataError, match="the measure 'x', which hotpotqa does not have"
+    ):
         read_predictions(folder, "x")
     (folder / "run.json").write_text('{"half')
-    with pytest.raises(DataError, match="run.json: found no finished run .*; run its notebook"):
+    with pytest.raises(
+        DataError, match="run.json: found no finished run .*; run its notebook"
+    ):
         read_predictions(folder)
 
 
 def test_predictions_are_kept_whatever_a_server_replied(p):
     def halve(question):
         yield Retrieve(question.text, 1)
-        return Prediction("x\ud800", thoughts=("\udfff",))  # halves, which UTF-8 cannot encode
+        # halves, which UTF-8 cannot encode
+        return Prediction("x\ud800", thoughts=("\udfff",))
 
     setup = open_setup(p, "hotpotqa", "04_ircot")
     run_system(setup, replace(S["OneR"], name="Half", program=halve))
     rows = list(read_jsonl(setup.runs / "test/Half/predictions.jsonl"))
-    assert [(row["answer"], row["thoughts"]) for row in rows] == [("x\ud800", ["\udfff"])] * 4
+    assert [(row["answer"], row["thoughts"]) for row in rows] == [
+        ("x\ud800", ["\udfff"])
+    ] * 4
 
 
 def test_the_demonstrations_of_the_last_prompt_count():
     def outcome(*shown: int) -> Outcome:
         prompts = [Purposed("p", demonstrations=count) for count in shown]
         steps = [Step(Retrieve("q", 1), (), False)]
-        return Outcome("q", None, (*steps, *(Step(Generate(p), "", False) for p in prompts)))
+        return Outcome(
+            "q", None, (*steps, *(Step(Generate(p), "", False) for p in prompts))
+        )
 
     assert count_demonstrations([outcome(9, 4), outcome(9, 1), outcome()]) == 2.5
     assert count_demonstrations([outcome()]) is None
@@ -123,7 +146,9 @@ def test_the_demonstrations_of_the_last_prompt_count():
 def test_what_a_run_behind_a_server_costs():
     counts = {"Generate": {"prompt_tokens": 10**6, "tokens": 10**5}}
     counts["Retrieve"] = {"prompt_tokens": 0, "tokens": 0}
-    p = read_parameters("mini", {"server": "http://h:1", "model": "x", "prices": [2, 4.0]})
+    p = read_parameters(
+        "mini", {"server": "http://h:1", "model": "x", "prices": [2, 4.0]}
+    )
     cost = {"usd": 2.4, "per_question": 0.6, "prices": (2.0, 4.0)}
     assert find_cost(p, counts, 4) == {"cost": cost}
     assert find_cost(p.change(prices=None), counts, 4) == {"cost": dict.fromkeys(cost)}
@@ -155,8 +180,12 @@ def start(p, folder, seed: int):
 def read_all(folder) -> tuple[dict, dict]:
     """Replies by key, and files of runs by name."""
     with closing(sqlite3.connect(folder / "calls.sqlite")) as connection:
-        made = connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'calls'").fetchone()
-        replies = dict(connection.execute("SELECT key, reply FROM calls")) if made else {}
+        made = connection.execute(
+            "SELECT 1 FROM sqlite_schema WHERE name = 'calls'"
+        ).fetchone()
+        replies = (
+            dict(connection.execute("SELECT key, reply FROM calls")) if made else {}
+        )
     made = [run / name for run in find_folders(folder / "runs") for name in FILES]
     return replies, {path.relative_to(folder): path.read_bytes() for path in made}
 
@@ -164,7 +193,8 @@ def read_all(folder) -> tuple[dict, dict]:
 def test_killing_processes_loses_nothing(tmp_path, p):
     p = p.change(ircot_k=[2, 3], oner_k=[2])
     alone, tried = tmp_path / "alone", tmp_path / "tried"
-    (warm := CONTEXT.Process(target=time.sleep, args=(0,))).start()  # imports take seconds
+    # imports take seconds
+    (warm := CONTEXT.Process(target=time.sleep, args=(0,))).start()
     warm.join()
     started = time.monotonic()
     (undisturbed := start(p, alone, 0)).join()

@@ -1,4 +1,6 @@
-"""Setups: the parts that are opened, the demonstrations in prompts, and the systems' programs."""
+"""Setups: the parts that are opened, the demonstrations in prompts, and the systems'
+programs.
+"""
 
 import pytest
 
@@ -16,16 +18,28 @@ WINDOW = 700
 @pytest.fixture
 def shown(p):
     """Parameters with as many demonstrations as fit a small window."""
-    changes = {"context_tokens": WINDOW, "most_demonstrations": 15, "distractors": [1, 2]}
+    changes = {
+        "context_tokens": WINDOW,
+        "most_demonstrations": 15,
+        "distractors": [1, 2],
+    }
     return p.change(**changes)
 
 
-def test_without_a_folder_the_laboratory_is_opened(tmp_path, p, monkeypatch, laboratory):
+def test_without_a_folder_the_laboratory_is_opened(
+    tmp_path, p, monkeypatch, laboratory
+):
     made = []
-    monkeypatch.setattr(make, "make_laboratory", lambda at: made.append(at) or laboratory)
+    monkeypatch.setattr(
+        make, "make_laboratory", lambda at: made.append(at) or laboratory
+    )
     opened = open_setup(p.change(data_dir=""), "musique", "04_ircot", with_model=False)
     assert made == [tmp_path / "data/laboratory"]
-    assert (len(opened.dev), len(opened.test), opened.test[0].dataset) == (4, 4, "musique")
+    assert (len(opened.dev), len(opened.test), opened.test[0].dataset) == (
+        4,
+        4,
+        "musique",
+    )
     assert len(opened.retriever.search(opened.test[0].text, 3)) == 3
     assert (tmp_path / "data/corpora/small-musique").is_dir()
     assert (tmp_path / "data/indexes/small-musique").is_dir()
@@ -39,7 +53,9 @@ def test_parts_that_setups_share_are_opened_once(p):
     assert other.model is not one.model and other.retriever is one.retriever
 
 
-@pytest.mark.parametrize("change", [{"model": "/none"}, {"extractor": "/none"}, {"data_dir": "/n"}])
+@pytest.mark.parametrize(
+    "change", [{"model": "/none"}, {"extractor": "/none"}, {"data_dir": "/n"}]
+)
 def test_opening_a_missing_model_or_folder_is_an_error_of_one_line(p, change):
     with pytest.raises(FileNotFoundError) as error:
         open_setup(p.change(**change), "hotpotqa", "04_ircot")
@@ -66,12 +82,16 @@ def test_a_causal_model_is_prompted_as_gpt3(shown):
     assert (causal.style, change_model(causal, shown.model).style) == ("codex", "codex")
     assert change_model(shown, "data/models/mini-large").style == "flan_t5"
     prompt = open_setup(causal, "hotpotqa", "06_scale", grid_of=SCALE).prompt("cot", 1)
-    assert prompt.template.instruction is None and prompt.max_prompt_tokens == WINDOW - 300
+    assert (
+        prompt.template.instruction is None and prompt.max_prompt_tokens == WINDOW - 300
+    )
 
 
 def test_demonstrations_of_another_data_set_are_another_experiment(shown):
     own = open_setup(shown, "hotpotqa", "07_ood", grid_of=OOD)
-    other = open_setup(shown, "hotpotqa", "07_ood", shown="2wikimultihopqa", grid_of=OOD)
+    other = open_setup(
+        shown, "hotpotqa", "07_ood", shown="2wikimultihopqa", grid_of=OOD
+    )
     one, two = (opened.prompt("cot", 1, 0)(own.dev[0], ()) for opened in (own, other))
     assert one != two and one.rpartition("\n\n\n")[2] == two.rpartition("\n\n\n")[2]
     assert own.runs != other.runs
@@ -83,14 +103,18 @@ def test_pages_of_iirc_are_asked_for_with_demonstrations_of_titles(shown):
     for name, setting in (("IRCoT QA", {"k": 2, "m": 1}), ("OneR", {"k": 2})):
         program = program_of(opened, S[name], **setting)(question)
         asked = next(program)
-        assert isinstance(asked, Generate) and asked.prompt.count("Generate titles of") > 3
+        assert (
+            isinstance(asked, Generate) and asked.prompt.count("Generate titles of") > 3
+        )
         assert opened.model.count_tokens(asked.prompt) <= WINDOW - 200
         assert asked.prompt.purpose == "the reader names pages to look at"
         found = program.send(f"{question.passage.title}, Nothing Like It")
         assert found == NearestTitle(question.passage.title)
         program.send((question.passage.title.lower(),))
         first = program.send(())
-        assert first == Retrieve(question.text, 2, titles=(question.passage.title.lower(),))
+        assert first == Retrieve(
+            question.text, 2, titles=(question.passage.title.lower(),)
+        )
 
 
 def test_a_program_gets_the_other_questions_if_it_takes_them(p):
@@ -117,14 +141,30 @@ def test_a_keyword_that_a_program_does_not_take_is_an_error_and_not_chosen(p):
 
 def test_parameters_change_the_folder_unless_they_change_no_outcome(p):
     folders = {runs_folder(p, "04_ircot")}
-    changes = {"model": "data/models/mini-large", "seed": 1, "reader": "direct", "test": 27}
-    changes |= {"dtype": "bfloat16", "context_tokens": 900, "ircot_k": [2], "distractors": [1]}
-    changes |= {"released": True, "demonstrations": "elsewhere", "data_dir": "elsewhere"}
+    changes = {
+        "model": "data/models/mini-large",
+        "seed": 1,
+        "reader": "direct",
+        "test": 27,
+    }
+    changes |= {
+        "dtype": "bfloat16",
+        "context_tokens": 900,
+        "ircot_k": [2],
+        "distractors": [1],
+    }
+    changes |= {
+        "released": True,
+        "demonstrations": "elsewhere",
+        "data_dir": "elsewhere",
+    }
     changes |= {"server": "http://host:1"}
     for name, value in changes.items():
         folders.add(runs_folder(p.change(**{name: value}), "04_ircot"))
     folders.add(runs_folder(p, "06_scale"))
     folders.add(runs_folder(p, "04_ircot", grid_of=SCALE))
     assert len(folders) == 15
-    same = p.change(datasets=["musique"], systems=["OneR"], measured=3, workers=2, prices=[1, 2])
+    same = p.change(
+        datasets=["musique"], systems=["OneR"], measured=3, workers=2, prices=[1, 2]
+    )
     assert runs_folder(same, "04_ircot") == runs_folder(p, "04_ircot")

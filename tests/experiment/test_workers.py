@@ -20,7 +20,9 @@ from ircotlib.experiment.workers import claim_gpu, count_workers, is_missing, sp
 from ircotlib.systems import all_systems
 
 S = all_systems()
-NO_RAY = pytest.mark.skipif(not find_spec("ray"), reason="needs Ray: pip install -e '.[ray]'")
+NO_RAY = pytest.mark.skipif(
+    not find_spec("ray"), reason="needs Ray: pip install -e '.[ray]'"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +41,9 @@ def make_runs(p) -> dict[str, bytes]:
     found = {}
     for folder in find_folders(setup.runs):
         for name in ("predictions.jsonl", "scores.csv"):
-            found[f"{folder.relative_to(setup.runs)}/{name}"] = (folder / name).read_bytes()
+            found[f"{folder.relative_to(setup.runs)}/{name}"] = (
+                folder / name
+            ).read_bytes()
     return found
 
 
@@ -54,7 +58,9 @@ def kill_one() -> None:
 
 
 @pytest.mark.parametrize("count", [2, pytest.param("ray", marks=NO_RAY)])
-def test_the_files_of_runs_are_the_same_with_any_number_of_workers(p, tmp_path, at, request, count):
+def test_the_files_of_runs_are_the_same_with_any_number_of_workers(
+    p, tmp_path, at, request, count
+):
     """The next start answers the questions that a killed worker left."""
     p = p.change(ircot_k=[2, 3], oner_k=[2])
     alone = make_runs(p)
@@ -94,7 +100,10 @@ def test_each_gpu_or_core_gets_a_worker(p, monkeypatch):
     assert count_workers(setup) == cpu_count()
     monkeypatch.setattr(workers, "SMALL", 1)
     assert count_workers(setup) == 1
-    for changes, count in ({"workers": 5}, 5), ({"workers": 5, "server": "http://h:9"}, 1):
+    for changes, count in (
+        ({"workers": 5}, 5),
+        ({"workers": 5, "server": "http://h:9"}, 1),
+    ):
         assert count_workers(replace(setup, parameters=p.change(**changes))) == count
     changed = replace(setup, parameters=p.change(workers=5), test=setup.test[:1])
     assert count_workers(changed) == 1  # another process would open all questions

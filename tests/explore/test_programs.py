@@ -1,6 +1,14 @@
 """Programs that are written in a cell are tried on questions."""
 
-from ircotlib import Generate, Paragraph, Prediction, Question, Retrieve, Sample, setup_of_functions
+from ircotlib import (
+    Generate,
+    Paragraph,
+    Prediction,
+    Question,
+    Retrieve,
+    Sample,
+    setup_of_functions,
+)
 from ircotlib.explore.ask import try_program
 from ircotlib.parameters import read_parameters
 
@@ -13,10 +21,16 @@ QUESTIONS = [
 
 def test_the_steps_and_the_score_are_printed(capsys):
     def retrieve(query, k):
-        pages = [Paragraph(title, title, text) for title, text in PAGES.items() if title in query]
+        pages = [
+            Paragraph(title, title, text)
+            for title, text in PAGES.items()
+            if title in query
+        ]
         return pages[:k]
 
-    setup = setup_of_functions(read_parameters("mini"), retrieve, lambda prompt: prompt.split()[-1])
+    setup = setup_of_functions(
+        read_parameters("mini"), retrieve, lambda prompt: prompt.split()[-1]
+    )
 
     def read(question):
         yield Generate("A first prompt, which is not shown")

@@ -35,8 +35,19 @@ def copied(ran, tmp_path):
 
 def write_lines(folder, opened, lines, scores):
     """Write a run by hand: fields of predictions.jsonl, and F1, of the first questions."""
-    about = {"experiment": "by_hand", "dataset": "hotpotqa", "part": "test", "system": "IRCoT QA"}
-    about |= {"setting": {}, "metric": "f1", "shown": None, "grid_of": "", "questions": len(lines)}
+    about = {
+        "experiment": "by_hand",
+        "dataset": "hotpotqa",
+        "part": "test",
+        "system": "IRCoT QA",
+    }
+    about |= {
+        "setting": {},
+        "metric": "f1",
+        "shown": None,
+        "grid_of": "",
+        "questions": len(lines),
+    }
     about |= {"parameters": opened.parameters.model_dump(mode="json")}
     ids = [question.id for question in opened.test[: len(lines)]]
     rows = [{"id": id} | NOTHING | line for id, line in zip(ids, lines, strict=True)]
@@ -55,22 +66,34 @@ def edit(folder, **fields):
 def test_two_runs_are_compared_on_the_same_questions(opened, ran, tmp_path):
     table = compare_runs(ran["IRCoT QA"], ran["OneR QA"])
     a, b = (find_causes(ran[name]) for name in ("IRCoT QA", "OneR QA"))
-    assert list(table["id"]) == list(a["id"]) and list(table["score_a"]) == list(a["f1"])
-    assert [*table["answer_b"]] == [*b["answer"]] and [*table["cause_b"]] == [*b["cause"]]
+    assert list(table["id"]) == list(a["id"]) and list(table["score_a"]) == list(
+        a["f1"]
+    )
+    assert [*table["answer_b"]] == [*b["answer"]] and [*table["cause_b"]] == [
+        *b["cause"]
+    ]
     wins, losses = ((sign * (a["f1"] - b["f1"]) > 0).sum() for sign in (1, -1))
     counts = table["outcome"].value_counts()
     assert (counts["win"], counts.get("loss", 0), counts.sum()) == (wins, losses, 10)
-    write_lines(tmp_path / "a/b/c/a", opened, [{"answer": "a"}] * 3, [0.1 + 0.2, 1, None])
+    write_lines(
+        tmp_path / "a/b/c/a", opened, [{"answer": "a"}] * 3, [0.1 + 0.2, 1, None]
+    )
     write_lines(tmp_path / "a/b/c/b", opened, [{"answer": "b"}] * 3, [0.3, 0, 0])
     by_hand = compare_runs(tmp_path / "a/b/c/a", tmp_path / "a/b/c/b")
     assert list(by_hand["outcome"]) == ["tie", "win", "not scored"]
 
 
-def test_facts_decide_where_they_are_known_else_gold_paragraphs(opened, tmp_path, monkeypatch):
+def test_facts_decide_where_they_are_known_else_gold_paragraphs(
+    opened, tmp_path, monkeypatch
+):
     q = opened.test
     lines = [
         {"reading": "It is x.", "answer": "x", "trace": [{"retrieve": "x"}]},
-        {"answer": "x", "paragraphs": q[1].gold, "reading": "It is y. So the answer is: x."},
+        {
+            "answer": "x",
+            "paragraphs": q[1].gold,
+            "reading": "It is y. So the answer is: x.",
+        },
         {"answer": q[2].answers[0]},
     ]
     run = write_lines(tmp_path / "a/b/c/run", opened, lines, [0, 0, 1])
@@ -82,7 +105,8 @@ def test_facts_decide_where_they_are_known_else_gold_paragraphs(opened, tmp_path
     ):
         monkeypatch.setattr(causes, "find_facts", lambda p, dataset, known=known: known)
         assert list(find_causes(run)["cause"]) == found
-    knew = find_causes(run, knew={q[0].id: True, q[1].id: True})  # for q[1] it did not search
+    # for q[1] it did not search
+    knew = find_causes(run, knew={q[0].id: True, q[1].id: True})
     assert list(knew["cause"]) == ["misled by retrieval", "wrong decomposition", ""]
 
 
@@ -91,18 +115,31 @@ def test_a_question_is_shown_with_its_exact_prompts(opened, ran):
     for question in opened.test[:3]:
         page = show_question(ran["IRCoT QA"], question.id)
         steps = outcomes[question.id].trace
-        prompts = [step.request.prompt for step in steps if isinstance(step.request, Generate)]
+        prompts = [
+            step.request.prompt for step in steps if isinstance(step.request, Generate)
+        ]
         folded = re.findall("tokens</summary><pre>(.*?)</pre>", page, re.DOTALL)
         assert [html.unescape(text) for text in folded] == prompts and len(prompts) > 1
         said = html.unescape(page)
-        assert question.text in said and f"gold answer: <b>{question.answers[0]}</b>" in said
+        assert (
+            question.text in said
+            and f"gold answer: <b>{question.answers[0]}</b>" in said
+        )
         for id in question.gold:
             paragraph = opened.retriever.corpus.find(id)
-            assert f"★ gold paragraph: <b>{paragraph.title}.</b> {paragraph.text}" in said
+            assert (
+                f"★ gold paragraph: <b>{paragraph.title}.</b> {paragraph.text}" in said
+            )
         answer = outcomes[question.id].result.answer
         assert f"answer: <b>{answer}</b> · f1 " in said and " gold paragraphs" in said
-        assert "<h4>IRCoT QA, k 2, mini-base</h4>" in said and "when it was scored" not in said
-        assert " ★" in said.split("<h4>")[1] and "IRCoT QA writes the next sentence" in said
+        assert (
+            "<h4>IRCoT QA, k 2, mini-base</h4>" in said
+            and "when it was scored" not in said
+        )
+        assert (
+            " ★" in said.split("<h4>")[1]
+            and "IRCoT QA writes the next sentence" in said
+        )
 
 
 def test_two_runs_stand_side_by_side(opened, ran):
@@ -117,12 +154,17 @@ def test_two_runs_stand_side_by_side(opened, ran):
 def test_a_replay_that_answers_otherwise_is_marked(opened, copied):
     edit(copied, answer="<b>Oz")
     page = html.unescape(show_question(copied, opened.test[0].id))
-    assert "when it was scored, it answered “<b>Oz”: the system's program is another one" in page
+    assert (
+        "when it was scored, it answered “<b>Oz”: the system's program is another one"
+        in page
+    )
 
 
 @pytest.fixture
 def asked(httpserver, monkeypatch):
-    """The requests that a server gets, to which a run of others sends those who look at it."""
+    """The requests that a server gets, to which a run of others sends those who look at
+    it.
+    """
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
     monkeypatch.setenv("ELASTICSEARCH_API_KEY", "secret")
     httpserver.expect_request(re.compile(".*")).respond_with_json({})
@@ -130,7 +172,9 @@ def asked(httpserver, monkeypatch):
 
 
 @pytest.mark.parametrize("part", ["server", "retriever"])
-def test_looking_at_a_run_of_others_asks_nobody(opened, copied, displayed, asked, part, tmp_path):
+def test_looking_at_a_run_of_others_asks_nobody(
+    opened, copied, displayed, asked, part, tmp_path
+):
     about = json.loads((copied / "run.json").read_text())
     about["parameters"][part] = asked.url_for("").rstrip("/")
     about[f"{'model' if part == 'server' else part}_fingerprint"] = "of others"
@@ -143,7 +187,8 @@ def test_looking_at_a_run_of_others_asks_nobody(opened, copied, displayed, asked
     with pytest.raises(DataError, match="lacks replies, .*; run its notebook again"):
         replay(copied)
     assert not asked.log
-    assert open_recorded(parameters_of(about), about).backends[0].fingerprint  # nothing is opened
+    # nothing is opened
+    assert open_recorded(parameters_of(about), about).backends[0].fingerprint
 
 
 def test_a_question_without_a_score_is_neither_right_nor_wrong(copied, displayed):
@@ -152,7 +197,9 @@ def test_a_question_without_a_score_is_neither_right_nor_wrong(copied, displayed
     scores.to_csv(copied / "scores.csv", index=False)
     table = find_causes(copied)
     assert list(table["right"][:3]) == [None, True, False]
-    assert list(table["cause"][:2]) == ["not scored", ""] and table["cause"][2] in CAUSES
+    assert (
+        list(table["cause"][:2]) == ["not scored", ""] and table["cause"][2] in CAUSES
+    )
     assert show_question(copied, table["id"][0]).count("not scored") == 1
     box.explore_box([copied])
     for which, at in (("not scored", 0), ("right", 1), ("wrong", 2)):
@@ -168,10 +215,14 @@ def choose(explorer, **chosen):
     for name, label in chosen.items():
         widget = lists[name]
         widget.index = [text for text, _ in widget.options].index(label)
-    return {name: [text for text, _ in widget.options] for name, widget in lists.items()}
+    return {
+        name: [text for text, _ in widget.options] for name, widget in lists.items()
+    }
 
 
-def test_the_box_shows_a_run_question_by_question_and_another_beside(ran, displayed, copied):
+def test_the_box_shows_a_run_question_by_question_and_another_beside(
+    ran, displayed, copied
+):
     box.explore_box([*ran.values(), copied])
     [explorer] = displayed
     offered = choose(explorer)
@@ -187,7 +238,9 @@ def test_the_box_shows_a_run_question_by_question_and_another_beside(ran, displa
     wrong = table[table["cause"] != ""]
     assert [id for _, id in explorer.question.options] == list(wrong["id"])
     explorer.text.value = "no question has this"
-    assert explorer.question.options == () and "No question is left" in explorer.page.value
+    assert (
+        explorer.question.options == () and "No question is left" in explorer.page.value
+    )
     explorer.text.value = wrong["question"].iloc[0].upper()
     assert explorer.question.value == wrong["id"].iloc[0]
     explorer.text.value = ""
@@ -206,7 +259,9 @@ def test_the_box_shows_a_run_question_by_question_and_another_beside(ran, displa
 def test_the_box_says_what_is_wrong_with_a_folder(ran, displayed, copied, monkeypatch):
     (copied / "scores.csv").unlink()
     box.explore_box([copied])
-    assert "scores.csv" in displayed[0].page.value and displayed[0].question.options == ()
+    assert (
+        "scores.csv" in displayed[0].page.value and displayed[0].question.options == ()
+    )
     with pytest.raises(UserError, match="there is no run to look at"):
         box.explore_box([])
     monkeypatch.setenv("IRCOT_BATCH", "1")
@@ -215,7 +270,9 @@ def test_the_box_says_what_is_wrong_with_a_folder(ran, displayed, copied, monkey
     assert len(displayed) == 1
 
 
-def test_the_ask_box_shows_what_is_asked_and_nothing_for_another_question(displayed, monkeypatch):
+def test_the_ask_box_shows_what_is_asked_and_nothing_for_another_question(
+    displayed, monkeypatch
+):
     asked = []
 
     def ask(p, text, systems):

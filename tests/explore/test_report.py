@@ -1,4 +1,6 @@
-"""Reports: their content, the names of runs, and how a report behaves in a real browser."""
+"""Reports: their content, the names of runs, and how a report behaves in a real
+browser.
+"""
 
 import gzip
 import html
@@ -19,9 +21,8 @@ from ircotlib.program import Generate
 from ircotlib.results.statistics import holm, p_against, paired_p
 from ircotlib.systems import all_systems
 
-EVIL = (
-    """</script><script>window.ran = 1</script><img src=x onerror="window.ran = 2">'"&lt;\u2028"""
-)
+EVIL = """</script><script>window.ran = 1</script>"""
+EVIL += """<img src=x onerror="window.ran = 2">'"&lt;\u2028"""
 HEAD = "11_head_to_head"
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 
@@ -36,26 +37,41 @@ def page_file(data, ran):
 def unpack(text):
     """The packed content of a page, by name."""
     found = re.findall(r'<script type="text/plain" id="(.*?)">(.*?)</script>', text)
-    return {html.unescape(id): json.loads(gzip.decompress(b64decode(each))) for id, each in found}
+    return {
+        html.unescape(id): json.loads(gzip.decompress(b64decode(each)))
+        for id, each in found
+    }
 
 
-def test_the_table_has_means_intervals_and_what_is_not_significantly_worse(page_file, ran):
+def test_the_table_has_means_intervals_and_what_is_not_significantly_worse(
+    page_file, ran
+):
     text = page_file.read_text()
     table = text[text.index("<h2>Results") : text.index("<h2>Costs")]
     rows = dict(re.findall('<th scope="row">(.*?)</th>(.*?)</tr>', table, re.S))
     assert list(rows) == list(ran)  # in the order of tables
     names = ("NoR QA", "OneR QA", "IRCoT QA")
-    scores = {name: pd.read_csv(ran[name] / "scores.csv").set_index("id")["f1"] for name in names}
+    scores = {
+        name: pd.read_csv(ran[name] / "scores.csv").set_index("id")["f1"]
+        for name in names
+    }
     best = max(names, key=lambda name: scores[name].mean())
     others = [name for name in names if name != best]
-    p = dict(zip(others, holm([paired_p(scores[best] - scores[n]) for n in others]), strict=True))
+    p = dict(
+        zip(
+            others,
+            holm([paired_p(scores[best] - scores[n]) for n in others]),
+            strict=True,
+        )
+    )
     for name in names:
         mark = "best" if name == best else "near" if p[name] >= 0.05 else ""
         link = f"#data=hotpotqa&amp;run={name.replace(' ', '+')}"
         assert f'<td class="{mark}"><a href="{link}"' in rows[name]
         assert f">{100 * scores[name].mean():.1f}</a>" in rows[name]
         assert re.search(r"<small>\d+–\d+</small>", rows[name])
-    scores["stranger"] = pd.Series({"another question": 0.0})  # it shares none with the best
+    # it shares none with the best
+    scores["stranger"] = pd.Series({"another question": 0.0})
     assert dict(p_against(pd.DataFrame(scores), best)) == pytest.approx(p)
     about = read_about(ran["IRCoT QA"])
     calls = about["counts"]["Generate"]["requests"] / 10
@@ -64,27 +80,39 @@ def test_the_table_has_means_intervals_and_what_is_not_significantly_worse(page_
     assert re.findall("<td>(.*?)</td>", costs[1])[2] == f"{calls:.3g}"
 
 
-def test_a_mean_opens_its_questions_with_their_steps_and_prompts(page_file, ran, opened):
+def test_a_mean_opens_its_questions_with_their_steps_and_prompts(
+    page_file, ran, opened
+):
     packed = unpack(page_file.read_text())
-    assert packed["index"] == [{"name": "hotpotqa", "title": "HotpotQA", "runs": list(ran)}]
+    assert packed["index"] == [
+        {"name": "hotpotqa", "title": "HotpotQA", "runs": list(ran)}
+    ]
     lines = packed["hotpotqa"]["lines"]
     did = packed["hotpotqa/IRCoT QA"]
     assert list(did) == [question.id for question in opened.test]
     for id, outcome in replay(ran["IRCoT QA"]).items():
         shown = "\n".join(lines[number] for number in did[id]["html"])
-        prompts = [s.request.prompt for s in outcome.trace if isinstance(s.request, Generate)]
+        prompts = [
+            s.request.prompt for s in outcome.trace if isinstance(s.request, Generate)
+        ]
         folded = re.findall(r"tokens</summary><pre>(.*?)</pre>", shown, re.DOTALL)
         assert [html.unescape(each) for each in folded] == prompts
         assert did[id]["said"] == outcome.result.answer
     asked = [lines[number] for number in packed["hotpotqa"]["asked"][opened.test[0].id]]
     assert f"<h3>{opened.test[0].text}</h3>" in html.unescape("\n".join(asked))
-    assert len(lines) < sum(len(each["html"]) for each in did.values())  # each is stored once
+    # each is stored once
+    assert len(lines) < sum(len(each["html"]) for each in did.values())
 
 
 def about(system, dataset="hotpotqa", experiment=HEAD, shown=None, p=(), **setting):
     """A run's run.json."""
     parameters = {"seed": 0, "model": "data/models/mini-xxl"} | dict(p)
-    named = {"system": system, "dataset": dataset, "experiment": experiment, "shown": shown}
+    named = {
+        "system": system,
+        "dataset": dataset,
+        "experiment": experiment,
+        "shown": shown,
+    }
     return named | {"setting": setting, "parameters": parameters}
 
 
@@ -94,7 +122,10 @@ NAMED = {
     "ReAct | ReAct, K 4": [about("ReAct"), about("ReAct", k=4)],
     "A | A, K 4 | A, K 6": [about("A"), about("A", k=4), about("A", "musique", k=6)],
     "IRCoT, K 2 | IRCoT, K 4": [about("IRCoT", k=2), about("IRCoT", k=4)],
-    f"A, experiment {HEAD} | A, experiment 12": [about("A"), about("A", experiment="12")],
+    f"A, experiment {HEAD} | A, experiment 12": [
+        about("A"),
+        about("A", experiment="12"),
+    ],
     "A, K 13 | A, K 15": [about("A", p={"k": 4}, k=13), about("A", p={"k": 4}, k=15)],
     "CoT, model mini-xxl | CoT, model large": [about("CoT"), about("CoT", p=LARGE)],
     "CoT | CoT, shown musique": [about("CoT"), about("CoT", shown="musique")],
@@ -121,14 +152,22 @@ def test_errors_are_one_line(data, ran, tmp_path, capsys):
 @pytest.fixture(scope="module")
 def evil_file(data, opened):
     """The report of a run on a question, a paragraph and a kind full of markup."""
-    paragraphs = [{"title": f"Ann {EVIL}", "text": f"Ann {EVIL} is old.", "is_supporting": True}]
-    row = {"id": f"1{EVIL}", "question": f"Who is Ann? {EVIL}", "answers": [f"Ann {EVIL}"]}
+    paragraphs = [
+        {"title": f"Ann {EVIL}", "text": f"Ann {EVIL} is old.", "is_supporting": True}
+    ]
+    row = {
+        "id": f"1{EVIL}",
+        "question": f"Who is Ann? {EVIL}",
+        "answers": [f"Ann {EVIL}"],
+    }
     folder = data / "evil"
     folder.mkdir()
     lines = json.dumps(row | {"kind": EVIL, "paragraphs": paragraphs})
     (folder / "questions.jsonl").write_text(lines + "\n")
     p = opened.parameters.change(data_dir=str(folder), dev=0, datasets=["own"])
-    run = Run(open_setup(p, "own", "04_ircot"), all_systems()["OneR QA"], "test", {"k": 2})
+    run = Run(
+        open_setup(p, "own", "04_ircot"), all_systems()["OneR QA"], "test", {"k": 2}
+    )
     run_system(run.setup, run.system, k=2)
     path = run.folder / "run.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"experiment": EVIL}))
@@ -149,18 +188,25 @@ def test_a_report_in_a_browser(page_file, evil_file, ran):
         pytest.skip("needs a browser: apt-get install chromium")
     sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox"]
+        )
         page, odd = browser.new_page(), []
         page.on("console", lambda message: odd.append(message.text))
         page.on("pageerror", lambda error: odd.append(str(error)))
-        page.on("request", lambda r: None if r.url.startswith("file:") else odd.append(r.url))
+        page.on(
+            "request",
+            lambda r: None if r.url.startswith("file:") else odd.append(r.url),
+        )
         page.goto(page_file.as_uri())
         page.locator("#question h3").wait_for()
         page.locator("td a[href*=IRCoT]").first.click()
         page.locator("#question h4:text-is('IRCoT QA')").wait_for()
         page.locator("[name=beside]").select_option("NoR QA")
         page.locator("#question h4:text-is('NoR QA')").wait_for()
-        ours, theirs = (pd.read_csv(ran[n] / "scores.csv")["f1"] for n in ("IRCoT QA", "NoR QA"))
+        ours, theirs = (
+            pd.read_csv(ran[n] / "scores.csv")["f1"] for n in ("IRCoT QA", "NoR QA")
+        )
         wins = (ours > theirs).sum()
         assert f"win {wins}" in page.locator("#counts").inner_text()
         page.locator("[name=which]").select_option("win")

@@ -10,10 +10,18 @@ import pytest
 from ircotlib import program
 from ircotlib.data import Node, Paragraph, Prediction, Question
 from ircotlib.explore.ask import Answered
-from ircotlib.explore.markup import answers_as_html, question_as_html, tell, trace_as_text
+from ircotlib.explore.markup import (
+    answers_as_html,
+    question_as_html,
+    tell,
+    trace_as_text,
+)
 from ircotlib.program import SENTENCE, Generate, Message, Outcome, Retrieve, Step
 
-MACK, PARK = Paragraph("mack", "Mack Rides", "A company."), Paragraph("park", "<i>P", "A park.")
+MACK, PARK = (
+    Paragraph("mack", "Mack Rides", "A company."),
+    Paragraph("park", "<i>P", "A park."),
+)
 CHAT = (Message("user", "<img onerror=x>"), Message("assistant", "Yes."))
 DRAWN = tuple(program.Sampled(text, None) for text in ("<b>a", "", "c"))
 ASKED = program.with_purpose("Q: <it>?\nA:", "Ada & Co writes")
@@ -30,7 +38,16 @@ STEPS = [
     Step(Generate("Q", None), "", False, 1, 9),
 ]
 NODES = (
-    Node("who?", "Ida", 1, 1, passage="park", found="Ada", feedback="verification", mark=1),
+    Node(
+        "who?",
+        "Ida",
+        1,
+        1,
+        passage="park",
+        found="Ada",
+        feedback="verification",
+        mark=1,
+    ),
     Node("where?", "Ulm", 1, 2),
     Node("who?", "Ada", 2, 1, after=0),
     Node("when?", "", 2, 2, True, 2, "mack", "1780", 0.5, "completion", 2),
@@ -48,7 +65,15 @@ HTML = {  # of some of these steps
     "\n\nassistant: Yes.</pre></details>",
     7: "“who &lt;b&gt;?” was not asked before</em>",
 }
-KINDS = ["looked up", "looked up", "wrote", "wrote", "looked up", "corrected", "completed"]
+KINDS = [
+    "looked up",
+    "looked up",
+    "wrote",
+    "wrote",
+    "looked up",
+    "corrected",
+    "completed",
+]
 KINDS += ["compared", "compared", "wrote"]
 TEXTS = """
 looks up “Who made <it>?” → Mack Rides · <i>P
@@ -63,7 +88,8 @@ reads “Mack Rides” for “when?” → nothing: completed
 the model writes → nothing
 """.strip().splitlines()
 EVIL = (
-    "<img src=x onerror=alert(1)> $\\href{javascript:a(1)}{x}$ </script>\x00\u202e" + "x" * 15_000
+    "<img src=x onerror=alert(1)> $\\href{javascript:a(1)}{x}$ </script>\x00\u202e"
+    + "x" * 15_000
 )
 
 
@@ -74,7 +100,9 @@ def show(steps, nodes=(), gold=(), answer="", name="S", fault=""):
 
 
 def test_a_step_is_described_in_html_and_in_one_line():
-    items = re.findall('<li class="([^"]*)">(.*?)</li>', show(STEPS, gold=["mack"]), re.DOTALL)
+    items = re.findall(
+        '<li class="([^"]*)">(.*?)</li>', show(STEPS, gold=["mack"]), re.DOTALL
+    )
     for at, shown in HTML.items():
         assert "".join(items[at][1].split()) == "".join(f"<em>{shown}".split())
     kinds = [tell(step, nodes=NODES).kind for step in STEPS]
@@ -122,12 +150,20 @@ def test_the_tree_has_each_chain_below_the_node_whose_feedback_it_follows():
 
 def test_no_text_acts_as_markup_or_a_formula():
     paragraph = Paragraph("p", EVIL, EVIL)
-    nodes = (Node(EVIL, EVIL, 1, 1, passage="p", mark=EVIL),)  # as of a file of another's
-    steps = [Step(Retrieve(EVIL, 1), (paragraph,), False), Step(Generate(EVIL), EVIL, False)]
+    # as of a file of another's
+    nodes = (Node(EVIL, EVIL, 1, 1, passage="p", mark=EVIL),)
+    steps = [
+        Step(Retrieve(EVIL, 1), (paragraph,), False),
+        Step(Generate(EVIL), EVIL, False),
+    ]
     question = Question(EVIL, EVIL, (EVIL, EVIL), ("p",), "x", EVIL)
-    page = show(steps, nodes, ["p"], EVIL, EVIL, EVIL) + question_as_html(question, [paragraph])
+    page = show(steps, nodes, ["p"], EVIL, EVIL, EVIL) + question_as_html(
+        question, [paragraph]
+    )
     tags = {tag for tag in re.findall(r"<(\w+)", page)}
-    assert tags == {*"b details div em h3 h4 li ol p pre s span style summary ul".split()} - {"s"}
+    assert tags == {
+        *"b details div em h3 h4 li ol p pre s span style summary ul".split()
+    } - {"s"}
     assert html.unescape(page).count(EVIL) >= 14
     assert page.startswith('<div class="ircot tex2jax_ignore mathjax_ignore">')
 

@@ -1,4 +1,6 @@
-"""The papers' protocol in small: a laboratory's downloads, as the profile `paper` reads them."""
+"""The papers' protocol in small: a laboratory's downloads, as the profile `paper` reads
+them.
+"""
 
 import pytest
 
@@ -32,7 +34,9 @@ def test_nothing_is_missing_that_the_profile_reads(paper):
 
 
 @pytest.mark.parametrize("dataset", ALL_DATASETS)
-def test_the_full_corpus_of_each_data_set_is_read_and_searched(paper, downloads, dataset):
+def test_the_full_corpus_of_each_data_set_is_read_and_searched(
+    paper, downloads, dataset
+):
     opened = setup.open_setup(paper, dataset, "rehearsal", with_model=False)
     full = find_dataset(dataset).full_corpus
     texts = {paragraph.text for paragraph in opened.retriever.corpus}
@@ -40,8 +44,12 @@ def test_the_full_corpus_of_each_data_set_is_read_and_searched(paper, downloads,
     pages = {passage.text for page in written.pages.values() for passage in page}
     pooled = set()
     if full.drop_repeats:  # of the contexts of all splits, more than of one
-        pooled = {paragraph.text for paragraph in files.read_dataset(dataset, downloads)[1]}
+        pooled = {
+            paragraph.text for paragraph in files.read_dataset(dataset, downloads)[1]
+        }
     assert pooled < texts < pages if pooled else texts == pages
     assert all(bool(question.gold) == (dataset in DATASETS) for question in opened.test)
     hits = [opened.retriever.search(question.text, 15) for question in opened.test]
-    assert len(hits) == 8 and all(paragraph.text in texts for some in hits for paragraph, _ in some)
+    assert len(hits) == 8 and all(
+        paragraph.text in texts for some in hits for paragraph, _ in some
+    )

@@ -17,12 +17,24 @@ from ircotlib.experiment.laboratory import find_facts
 from ircotlib.parameters import read_parameters
 
 FACTS = {
-    "Ada Holm": ("person", {"birthplace": "Aldton", "birth": "1920", "spouse": "Leo Ash"}),
-    "Leo Ash": ("person", {"father": "Max Ash", "birthplace": "Aldton", "birth": "1910"}),
-    "Max Ash": ("person", {"birthplace": "Burton", "birth": "1900", "father": "Old Ash"}),
+    "Ada Holm": (
+        "person",
+        {"birthplace": "Aldton", "birth": "1920", "spouse": "Leo Ash"},
+    ),
+    "Leo Ash": (
+        "person",
+        {"father": "Max Ash", "birthplace": "Aldton", "birth": "1910"},
+    ),
+    "Max Ash": (
+        "person",
+        {"birthplace": "Burton", "birth": "1900", "father": "Old Ash"},
+    ),
     "Red Moon": ("film", {"director": "Ada Holm", "release": "1950"}),
     "Blue Moon": ("film", {"director": "Leo Ash", "release": "1940"}),
-    "Loud Owls": ("band", {"singer": "Ada Holm", "drummer": "Leo Ash", "pianist": "Max Ash"}),
+    "Loud Owls": (
+        "band",
+        {"singer": "Ada Holm", "drummer": "Leo Ash", "pianist": "Max Ash"},
+    ),
     "Aldton": ("city", {"country": "Ald Republic", "river": "Isk"}),
     "Burton": ("city", {"country": "Bur Union"}),
 }
@@ -96,4 +108,6 @@ def test_only_the_facts_of_the_laboratory_are_known():
     assert facts.judge_reference(chain[0], {title}) == "true"
     assert facts.judge_reference(chain[0], {riddle.answer}) == "false"
     evidence = facts.weigh(Attempt(tuple(chain), "\n".join(chain)), question)
-    assert evidence == Evidence(written=True, asked=True, searched=False, retrieved=False)
+    assert evidence == Evidence(
+        written=True, asked=True, searched=False, retrieved=False
+    )

@@ -1,5 +1,5 @@
-"""The laboratory: raw files that the official loaders can read, questions that can be answered but
-only with all of their paragraphs, and demonstrations.
+"""The laboratory: raw files that the official loaders can read, questions that can be
+answered but only with all of their paragraphs, and demonstrations.
 """
 
 import os
@@ -10,7 +10,11 @@ from hashlib import blake2b
 import pytest
 from solver import answer
 
-from ircot_laboratory.make import make_dataset, make_laboratory, write_all_demonstrations
+from ircot_laboratory.make import (
+    make_dataset,
+    make_laboratory,
+    write_all_demonstrations,
+)
 from ircot_laboratory.questions.contexts import gold_passages
 from ircot_laboratory.questions.questions import DATASETS
 from ircotlib.datasets import make_paragraph, sample_dev_test
@@ -19,7 +23,8 @@ from ircotlib.files import PROMPTS
 from ircotlib.prompting.demonstrations import demonstration_sets, read_demonstrations
 from ircotlib.text import answer_from_chain
 
-CONTENT = "e5d3593e61380d60"  # a hash of all files of the default laboratory but laboratory.json
+# a hash of all files of the default laboratory but laboratory.json
+CONTENT = "e5d3593e61380d60"
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +66,9 @@ def test_loaders_give_back_questions_gold_and_the_pages_as_corpus(loaded, datase
         riddle = by_text[question.text]
         gold = gold_passages(world, riddle)
         assert question.answers[0] == riddle.answer
-        assert {p.text for p in shown(question, corpus)} == {passage.text for passage in gold}
+        assert {p.text for p in shown(question, corpus)} == {
+            passage.text for passage in gold
+        }
         if dataset == "iirc":
             assert question.passage.text == world.passage(*riddle.main).text
             assert question.kind == ("span" if riddle.kind == "span" else "value")
@@ -69,34 +76,46 @@ def test_loaders_give_back_questions_gold_and_the_pages_as_corpus(loaded, datase
             ids = {make_paragraph(passage.title, passage.text).id for passage in gold}
             assert set(question.gold) == ids and question.kind == riddle.kind
     texts = {(p.title, p.text) for page in world.pages.values() for p in page}
-    texts = {(title.lower(), text) for title, text in texts} if dataset == "iirc" else texts
+    texts = (
+        {(title.lower(), text) for title, text in texts} if dataset == "iirc" else texts
+    )
     assert {(paragraph.title, paragraph.text) for paragraph in corpus.values()} == texts
 
 
 @pytest.mark.parametrize("laboratory", ["folder", "large"])
-def test_questions_are_answered_by_all_their_paragraphs_and_not_by_fewer(laboratory, request):
+def test_questions_are_answered_by_all_their_paragraphs_and_not_by_fewer(
+    laboratory, request
+):
     for dataset in DATASETS:
         questions, corpus = read(request.getfixturevalue(laboratory), dataset)
         for question in questions[:150]:
             paragraphs = shown(question, corpus)
-            assert answer(dataset, question.text, paragraphs) == question.answers[0], question
+            assert answer(dataset, question.text, paragraphs) == question.answers[0], (
+                question
+            )
             for missing in paragraphs:
                 fewer = [paragraph for paragraph in paragraphs if paragraph != missing]
-                assert answer(dataset, question.text, fewer) is None, (question, missing)
+                assert answer(dataset, question.text, fewer) is None, (
+                    question,
+                    missing,
+                )
 
 
 def test_nothing_in_the_whole_corpus_gives_another_answer(loaded, large):
     questions, corpus = loaded["musique"]
     for question in questions[:5]:
         assert answer("musique", question.text, corpus.values()) == question.answers[0]
-    questions, corpus = read(large, "iirc")  # which has all pages, with any number of questions
+    # which has all pages, with any number of questions
+    questions, corpus = read(large, "iirc")
     assert len(corpus) > 3000
     for question in questions[:2]:
         assert answer("iirc", question.text, corpus.values()) == question.answers[0]
 
 
 def test_the_same_bytes_again_by_the_command(folder, tmp_path):
-    small = make_laboratory(tmp_path / "small", seed=7, size=300, questions=40, downloads=True)
+    small = make_laboratory(
+        tmp_path / "small", seed=7, size=300, questions=40, downloads=True
+    )
     command = [sys.executable, "-m", "ircotlib", "laboratory", str(tmp_path / "again")]
     command += ["--seed=7", "--size=300", "--questions=40", "--downloads"]
     environment = os.environ | {"PYTHONHASHSEED": "1"}
@@ -119,13 +138,18 @@ def test_other_files_are_not_overwritten(tmp_path):
 
 def test_kept_demonstrations_are_what_the_generator_makes(tmp_path):
     made = [(dataset, make_dataset(dataset)) for dataset in DATASETS]
-    written = {str(path.relative_to(tmp_path)) for path in write_all_demonstrations(tmp_path, made)}
+    written = {
+        str(path.relative_to(tmp_path))
+        for path in write_all_demonstrations(tmp_path, made)
+    }
     assert files_of(PROMPTS / "laboratory") == files_of(tmp_path)
     assert written == {*files_of(tmp_path)}
 
 
 @pytest.mark.parametrize("laboratory", ["folder", "large"])
-def test_demonstrations_are_not_among_the_questions_and_show_what_they_need(laboratory, request):
+def test_demonstrations_are_not_among_the_questions_and_show_what_they_need(
+    laboratory, request
+):
     folder = request.getfixturevalue(laboratory)
     for dataset in DATASETS:
         asked = {question.text for question in read_dataset(dataset, folder)[0]}
@@ -138,10 +162,13 @@ def test_demonstrations_are_not_among_the_questions_and_show_what_they_need(labo
             for shot in read_demonstrations(path):
                 assert shot.question not in asked
                 assert "_direct_" not in path.name or shot.answer == answers[shot.id]
-                expected = None if path.name.startswith("no_context") else answers[shot.id]
+                expected = (
+                    None if path.name.startswith("no_context") else answers[shot.id]
+                )
                 assert answer(dataset, shot.question, shot.paragraphs) == expected
         named = [
-            prompts / f"gold_with_{m}_distractors_context_cot_qa_flan_t5.txt" for m in (1, 2, 3)
+            prompts / f"gold_with_{m}_distractors_context_cot_qa_flan_t5.txt"
+            for m in (1, 2, 3)
         ]
         for shots in zip(*map(read_demonstrations, named), strict=True):
             least, *more = [len(shot.paragraphs) for shot in shots]
@@ -150,9 +177,12 @@ def test_demonstrations_are_not_among_the_questions_and_show_what_they_need(labo
 
 def test_three_fixed_sets_of_fifteen_with_all_kinds(folder):
     for dataset in DATASETS:
-        examples = read_demonstrations(folder / f"prompts/{dataset}/no_context_cot_qa_flan_t5.txt")
+        examples = read_demonstrations(
+            folder / f"prompts/{dataset}/no_context_cot_qa_flan_t5.txt"
+        )
         sets = demonstration_sets(examples, dataset, folder=folder / "prompts")
         assert [len({d.id for d in chosen}) for chosen in sets] == [15, 15, 15]
         assert len({tuple(d.id for d in chosen) for chosen in sets}) == 3
     with pytest.raises(ValueError, match="expected three lists of different ids"):
-        demonstration_sets(examples, "iirc")  # the authors' own sets, if no folder has others
+        # the authors' own sets, if no folder has others
+        demonstration_sets(examples, "iirc")

@@ -1,5 +1,5 @@
-"""The laboratory's StrategyQA, zsRE, T-REx, FEVER and ELI5: the official loaders can read them, the
-paragraphs answer all questions, and no answer can be guessed.
+"""The laboratory's StrategyQA, zsRE, T-REx, FEVER and ELI5: the official loaders can
+read them, the paragraphs answer all questions, and no answer can be guessed.
 """
 
 import re
@@ -24,7 +24,10 @@ each_dataset = pytest.mark.parametrize("dataset", SEARCHAIN_DATASETS)
 @pytest.fixture(scope="module")
 def loaded(folder):
     read = {dataset: read_dataset(dataset, folder) for dataset in SEARCHAIN_DATASETS}
-    return {d: (questions, {p.id: p for p in corpus}) for d, (questions, corpus) in read.items()}
+    return {
+        d: (questions, {p.id: p for p in corpus})
+        for d, (questions, corpus) in read.items()
+    }
 
 
 @each_dataset
@@ -35,8 +38,14 @@ def test_loaders_give_back_questions_answers_and_corpus(loaded, dataset):
         assert question.text == riddle.text
         assert question.answers == (riddle.answer, *aliases(world, riddle.answer))
         gold = gold_passages(world, riddle) if dataset == "strategyqa" else []
-        assert [corpus[id].text for id in question.gold] == [passage.text for passage in gold]
-    pages = {(passage.title, passage.text) for page in world.pages.values() for passage in page}
+        assert [corpus[id].text for id in question.gold] == [
+            passage.text for passage in gold
+        ]
+    pages = {
+        (passage.title, passage.text)
+        for page in world.pages.values()
+        for passage in page
+    }
     assert {(paragraph.title, paragraph.text) for paragraph in corpus.values()} == pages
     assert len(corpus) == 2439
 
@@ -62,13 +71,19 @@ def wording(riddle):
 @pytest.mark.parametrize("dataset", ["strategyqa", "fever"])
 @pytest.mark.parametrize("seen", [lambda riddle: riddle.kind, wording])
 def test_right_answers_cannot_be_guessed(dataset, seen):
-    """Guess the answer that is more frequent in other worlds, for the same kind or wording."""
+    """Guess the answer that is more frequent in other worlds, for the same kind or
+    wording.
+    """
     counts = defaultdict(Counter)
     for seed in (1, 2):
         for riddle in make_dataset(dataset, seed).riddles:
             counts[seen(riddle)][riddle.answer] += 1
-    riddles = [riddle for riddle in make_dataset(dataset).riddles if seen(riddle) in counts]
-    guessed = [counts[seen(riddle)].most_common(1)[0][0] == riddle.answer for riddle in riddles]
+    riddles = [
+        riddle for riddle in make_dataset(dataset).riddles if seen(riddle) in counts
+    ]
+    guessed = [
+        counts[seen(riddle)].most_common(1)[0][0] == riddle.answer for riddle in riddles
+    ]
     assert len(guessed) > 550 and 0.44 < sum(guessed) / len(guessed) < 0.56
 
 
@@ -76,7 +91,10 @@ def test_right_answers_cannot_be_guessed(dataset, seen):
 def test_the_judge_reads_their_chains_but_for_what_decides_claims(dataset):
     world, riddles = make_dataset(dataset)
     verdicts = {
-        (judge(thought.text, riddle.text, (riddle.answer,), world.entities), thought.text[:11])
+        (
+            judge(thought.text, riddle.text, (riddle.answer,), world.entities),
+            thought.text[:11],
+        )
         for riddle in riddles
         for thought in riddle.thoughts
     }

@@ -1,5 +1,5 @@
-"""Worked examples: each step asks for one fact by name, and each name comes from the question, the
-main passage or an earlier step.
+"""Worked examples: each step asks for one fact by name, and each name comes from the
+question, the main passage or an earlier step.
 """
 
 import pytest
@@ -68,7 +68,9 @@ def test_the_paragraph_of_a_step_is_found_by_its_question(dataset, tmp_path):
     ranks = []
     for _, _, one in worked(dataset)[:50]:
         for step in one.steps:
-            found = [paragraph.text for paragraph, _ in retriever.search(step.question, 5)]
+            found = [
+                paragraph.text for paragraph, _ in retriever.search(step.question, 5)
+            ]
             gold = world.passage(*step.fact).text
             ranks.append(found.index(gold) if gold in found else 5)
     assert max(ranks) < 5

@@ -15,10 +15,15 @@ def worlds():
 
 @pytest.fixture(scope="module")
 def riddles(worlds):
-    return {dataset: make_riddles(world, 600, dataset, 0) for dataset, world in worlds.items()}
+    return {
+        dataset: make_riddles(world, 600, dataset, 0)
+        for dataset, world in worlds.items()
+    }
 
 
-def test_a_world_has_the_same_facts_in_every_data_set_and_others_with_another_seed(worlds):
+def test_a_world_has_the_same_facts_in_every_data_set_and_others_with_another_seed(
+    worlds,
+):
     first = worlds["hotpotqa"]
     assert len(first.pages) == 2439
     assert all(world.entities == first.entities for world in worlds.values())
@@ -33,7 +38,9 @@ def test_every_fact_is_stated_once_where_its_span_says(worlds):
             spans = [(passage, span) for passage in page for span in passage.spans]
             assert sorted(span.relation for _, span in spans) == sorted(entity.facts)
             for passage, span in spans:
-                assert passage.text[span.start : span.end] == entity.facts[span.relation]
+                assert (
+                    passage.text[span.start : span.end] == entity.facts[span.relation]
+                )
             assert len(page) <= (2 if dataset == "iirc" else 1)
             for passage in page:
                 assert passage.title == name and name in passage.text.split(".")[0]
@@ -48,14 +55,19 @@ def test_chains_state_their_facts_in_order_and_end_in_the_answer(worlds, riddles
         for thought in (thought for thought in riddle.thoughts if thought.fact):
             value = worlds[riddle.dataset].value(*thought.fact)
             assert thought.fact.subject in thought.text and value in thought.text
-        if not riddle.compared and not riddle.given:  # no later subject is named in the question
+        # no later subject is named in the question
+        if not riddle.compared and not riddle.given:
             first, *later = riddle.facts
             assert first.subject in riddle.text and riddle.answer not in riddle.text
             assert not any(fact.subject in riddle.text for fact in later)
 
 
 def facts_of(entities):
-    return {(name, *fact) for name, entity in entities.items() for fact in entity.facts.items()}
+    return {
+        (name, *fact)
+        for name, entity in entities.items()
+        for fact in entity.facts.items()
+    }
 
 
 def test_held_out_worlds_share_nothing_with_training_worlds_but_what_is_popular(worlds):
@@ -66,8 +78,14 @@ def test_held_out_worlds_share_nothing_with_training_worlds_but_what_is_popular(
         held_out = make_world(seed, 2400)
         unpopular = held_out.entities.keys() - popular.keys()
         entities = trained.entities.values()
-        assert not unpopular & {value for e in entities for value in (e.name, *e.facts.values())}
-        assert facts_of(trained.entities) & facts_of(held_out.entities) == facts_of(popular)
-        text = " ".join(passage.text for page in trained.pages.values() for passage in page)
+        assert not unpopular & {
+            value for e in entities for value in (e.name, *e.facts.values())
+        }
+        assert facts_of(trained.entities) & facts_of(held_out.entities) == facts_of(
+            popular
+        )
+        text = " ".join(
+            passage.text for page in trained.pages.values() for passage in page
+        )
         assert not any(name in text for name in unpopular)
     assert all(map(is_held_out, worlds["iirc"].entities.keys() - popular.keys()))

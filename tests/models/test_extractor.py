@@ -1,4 +1,6 @@
-"""The extractive reader and the detection of repeated queries, with small untrained models."""
+"""The extractive reader and the detection of repeated queries, with small untrained
+models.
+"""
 
 import json
 from itertools import product
@@ -16,8 +18,14 @@ from ircotlib.program import Duplicate, Extract
 
 PARK = "Eddy Meeùs opened the PARK in 1975. It lies near Brussels."
 LONG = "Brussels lies near the park, and it opened in 1976. Who opened it? Eddy. " * 3
-QUERIES, TEXTS = ("Who opened the park?", "when did it open"), ("It opened.", PARK, LONG)
-ROWS = [Extract(q, Paragraph("p", "Walibi Park", text)) for q, text in product(QUERIES, TEXTS)]
+QUERIES, TEXTS = (
+    ("Who opened the park?", "when did it open"),
+    ("It opened.", PARK, LONG),
+)
+ROWS = [
+    Extract(q, Paragraph("p", "Walibi Park", text))
+    for q, text in product(QUERIES, TEXTS)
+]
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +45,9 @@ def extract(reader, requests):
 @pytest.mark.parametrize("longest", [1, 10])
 @pytest.mark.parametrize("which", ["folder", "older"])
 def test_it_reads_as_transformers_does_one_by_one(request, monkeypatch, which, longest):
-    """On the logits of the text only: transformers' `decode_best_spans` searches the title too."""
+    """On the logits of the text only: transformers' `decode_best_spans` searches the
+    title too.
+    """
     monkeypatch.setattr(extractor, "LONGEST", longest)
     path = request.getfixturevalue(which)
     tokenizer = DPRReaderTokenizer.from_pretrained(path)
@@ -49,11 +59,20 @@ def test_it_reads_as_transformers_does_one_by_one(request, monkeypatch, which, l
             out = model(**inputs)
         assert span.confidence == pytest.approx(out.relevance_logits.item(), abs=2e-3)
         ids = inputs["input_ids"][0].tolist()
-        first = 1 + max(at for at, token in enumerate(ids) if token == tokenizer.sep_token_id)
-        logits = out.start_logits[0, first:].tolist(), out.end_logits[0, first:].tolist()
+        first = 1 + max(
+            at for at, token in enumerate(ids) if token == tokenizer.sep_token_id
+        )
+        logits = (
+            out.start_logits[0, first:].tolist(),
+            out.end_logits[0, first:].tolist(),
+        )
         [(start, end)] = tokenizer._get_best_spans(*logits, longest, 1)
-        expected = tokenizer.decode(ids[first + start : first + end + 1]).replace("##", "")
-        plain = tokenizer.decode(tokenizer(span.text, add_special_tokens=False)["input_ids"])
+        expected = tokenizer.decode(ids[first + start : first + end + 1]).replace(
+            "##", ""
+        )
+        plain = tokenizer.decode(
+            tokenizer(span.text, add_special_tokens=False)["input_ids"]
+        )
         assert plain.replace("##", "").replace(" ", "") == expected.replace(" ", "")
         assert span.text in asked.paragraph.text
 
@@ -65,7 +84,11 @@ def test_long_paragraphs_are_cut_and_long_queries_fail_alone(folder):
     rows = [Extract("who?", Paragraph("p", "Walibi Park", text)) for text in texts]
     long = Extract("who " * 600, Paragraph("p", "Walibi Park", PARK))
     fault, *replies = ask(reader, [long, *rows])
-    assert isinstance(fault, ValueError) and "reads 512" in str(fault) and "\n" not in str(fault)
+    assert (
+        isinstance(fault, ValueError)
+        and "reads 512" in str(fault)
+        and "\n" not in str(fault)
+    )
     whole, cut, shorter, *empty = map(reader.decode, replies)
     assert whole == cut != shorter and [span.text for span in empty] == ["", ""]
     # an answer is never of the query or the title, whatever these contain
@@ -79,7 +102,8 @@ def test_a_model_that_is_no_reader_is_refused(tmp_path):
         Extractor("/nowhere/reader")
     with pytest.raises(FileNotFoundError, match="found no config.json"):
         Extractor(tmp_path)
-    assert "folder" not in vars(Extractor("facebook/dpr-reader-multiset-base"))  # when it is asked
+    # when it is asked
+    assert "folder" not in vars(Extractor("facebook/dpr-reader-multiset-base"))
 
 
 def score(backend, query: str, *earlier: str) -> float:
@@ -87,7 +111,9 @@ def score(backend, query: str, *earlier: str) -> float:
 
 
 def test_a_cross_encoder_gives_the_highest_score_of_the_pairs(tmp_path):
-    library = pytest.importorskip("sentence_transformers", reason="needs the extra [dense]")
+    library = pytest.importorskip(
+        "sentence_transformers", reason="needs the extra [dense]"
+    )
     one, three = (tiny.save_cross_encoder(tmp_path / str(n), n) for n in (1, 3))
     pairs, plain = open_duplicates(one), library.CrossEncoder(str(one))
     earlier = ("who opened it", "when did the park open", "it lies near brussels")

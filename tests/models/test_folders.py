@@ -25,9 +25,16 @@ def test_the_fingerprint_is_the_content(folders, tmp_path):
     fingerprint = LocalModel(folders["t5"]).fingerprint
     assert LocalModel(other, batch_tokens=10, batch_rows=2).fingerprint == fingerprint
     different = {fingerprint, LocalModel(other, dtype="bfloat16").fingerprint}
-    for name in ("config.json", "tokenizer.json", "generation_config.json", "model.safetensors"):
+    for name in (
+        "config.json",
+        "tokenizer.json",
+        "generation_config.json",
+        "model.safetensors",
+    ):
         content = (other / name).read_bytes()
-        json_or_weights = b"\n" + content if name.endswith("json") else content[:-1] + b"1"
+        json_or_weights = (
+            b"\n" + content if name.endswith("json") else content[:-1] + b"1"
+        )
         (other / name).write_bytes(json_or_weights)
         different.add(LocalModel(other).fingerprint)
     assert len(different) == 6
@@ -46,8 +53,13 @@ def test_a_folder_says_what_transformers_says(folders, name):
     local, theirs = LocalModel(folder), AutoTokenizer.from_pretrained(folder)
     for text in TEXTS + prompts(4):
         ids = theirs(text, split_special_tokens=True).input_ids
-        bare = theirs(text, add_special_tokens=False, split_special_tokens=True).input_ids
-        assert local.tokens.encode(text) == ids and local.tokens.encode(text, special=False) == bare
+        bare = theirs(
+            text, add_special_tokens=False, split_special_tokens=True
+        ).input_ids
+        assert (
+            local.tokens.encode(text) == ids
+            and local.tokens.encode(text, special=False) == bare
+        )
         assert local.tokens.decode(ids) == theirs.decode(ids, skip_special_tokens=True)
         assert local.count_tokens(text) == len(bare)
     assert local.tokens.by_word == by_word
@@ -82,12 +94,17 @@ def with_weights(target, **changes):
 
 
 NORM = "encoder.final_layer_norm.weight"
-MISFITS = {f"{NORM} missing": {NORM: None}, "extra superfluous": {"extra": torch.ones(7)}}
+MISFITS = {
+    f"{NORM} missing": {NORM: None},
+    "extra superfluous": {"extra": torch.ones(7)},
+}
 
 
 @pytest.mark.parametrize("named", MISFITS)
 def test_weights_that_do_not_fit_are_refused(tmp_path, named):
-    with pytest.raises(ValueError, match=f"found {named}, expected exactly the weights"):
+    with pytest.raises(
+        ValueError, match=f"found {named}, expected exactly the weights"
+    ):
         ask_one(with_weights(tmp_path, **MISFITS[named]), REQUEST)
 
 

@@ -1,4 +1,6 @@
-"""Models on this machine write what transformers' `generate` writes, whatever the batch."""
+"""Models on this machine write what transformers' `generate` writes, whatever the
+batch.
+"""
 
 import itertools
 import json
@@ -39,7 +41,9 @@ def generated(folders):
 
 @pytest.mark.parametrize("stop", STOPS)
 def test_the_texts_are_those_of_generate_cut_at_the_stop(folder, generated, stop):
-    """And no row is computed after its stop; the rows of a batch are computed side by side."""
+    """And no row is computed after its stop; the rows of a batch are computed side by
+    side.
+    """
     local, rows = LocalModel(folder), []
     local.model.register_forward_hook(lambda *given: rows.append(len(given[-1].logits)))
     replies = read(local, [Generate(prompt, stop, 30) for prompt in prompts()])
@@ -50,12 +54,17 @@ def test_the_texts_are_those_of_generate_cut_at_the_stop(folder, generated, stop
         assert reply["prompt_tokens"] == len(local.tokens.encode(prompt))
     # the random model does say different things, and stops at different places
     assert min(len({r[name] for r in replies}) for name in ("text", "tokens")) > 3
-    assert sum(rows) == sum(reply["tokens"] for reply in replies) and len(rows) < sum(rows) / 2
+    assert (
+        sum(rows) == sum(reply["tokens"] for reply in replies)
+        and len(rows) < sum(rows) / 2
+    )
 
 
 def test_the_batch_changes_nothing_and_a_reply_comes_when_its_row_ends(folder):
     kinds = enumerate(zip(itertools.cycle(STOPS), prompts()))
-    requests = [Generate(prompt, stop, 20 + number % 7) for number, (stop, prompt) in kinds]
+    requests = [
+        Generate(prompt, stop, 20 + number % 7) for number, (stop, prompt) in kinds
+    ]
     local = LocalModel(folder)
     alone = {request: ask_one(local, request) for request in requests}
     shuffled = random.Random(5).sample(requests, len(requests))
@@ -68,24 +77,36 @@ def test_the_batch_changes_nothing_and_a_reply_comes_when_its_row_ends(folder):
 def test_a_t5_encoder_reads_padded_prompts_as_transformers_does(folders):
     ours = LocalModel(folders["t5"]).model.encoder
     theirs = T5ForConditionalGeneration.from_pretrained(folders["t5"]).eval().encoder
-    assert ours.config._attn_implementation == "row_by_row" != theirs.config._attn_implementation
+    assert (
+        ours.config._attn_implementation
+        == "row_by_row"
+        != theirs.config._attn_implementation
+    )
     ids = torch.randint(3, 300, (5, 40), generator=torch.Generator().manual_seed(0))
     mask = (torch.arange(40) < torch.tensor([[40], [39], [20], [3], [1]])).long()
     for padded in (mask, torch.ones_like(mask)):
         inputs = {"input_ids": ids, "attention_mask": padded}
         with torch.inference_mode():
-            states, expected = ours(**inputs)[0][padded == 1], theirs(**inputs)[0][padded == 1]
+            states, expected = (
+                ours(**inputs)[0][padded == 1],
+                theirs(**inputs)[0][padded == 1],
+            )
         torch.testing.assert_close(states, expected, rtol=1e-4, atol=1e-4)
 
 
 def test_numbers_too_large_for_the_dtype_are_no_reply(folders):
-    small, large = (LocalModel(folders["llama"], dtype=name) for name in ("bfloat16", "float16"))
+    small, large = (
+        LocalModel(folders["llama"], dtype=name) for name in ("bfloat16", "float16")
+    )
     assert small.model.dtype == torch.bfloat16
     for local in (small, large):
         for name, weight in local.model.named_parameters():
             if "mlp.down_proj" in name:
                 weight.data = weight.sign() * 60_000
-    for request in (Generate(prompts()[0], None, 5), Sample(prompts()[1], 3, 1.0, None, 5)):
+    for request in (
+        Generate(prompts()[0], None, 5),
+        Sample(prompts()[1], 3, 1.0, None, 5),
+    ):
         assert isinstance(ask_one(small, request), str)
         error = ask_one(large, request)
         assert isinstance(error, UserError)
@@ -95,9 +116,16 @@ def test_numbers_too_large_for_the_dtype_are_no_reply(folders):
 def test_ignored_fields_of_a_models_generation_config_are_named(tmp_path):
     folder = copy(MODELS / "mini-causal", tmp_path / "m")
     assert LocalModel(folder).ignored == {}
-    own = {"num_beams": 4, "repetition_penalty": 1.3, "forced_bos_token_id": 2, "top_k": None}
+    own = {
+        "num_beams": 4,
+        "repetition_penalty": 1.3,
+        "forced_bos_token_id": 2,
+        "top_k": None,
+    }
     change(folder / "generation_config.json", **own)
-    assert LocalModel(folder).ignored == {name: value for name, value in own.items() if value}
+    assert LocalModel(folder).ignored == {
+        name: value for name, value in own.items() if value
+    }
 
 
 def test_batches_are_the_shortest_prompts_that_fit(folders):
@@ -107,7 +135,10 @@ def test_batches_are_the_shortest_prompts_that_fit(folders):
     assert local.take(requests) == [1, 3, 5]  # three rows
     assert local.take(requests[:3] + requests[4:5]) == [1, 0, 3]  # 3 x 11 tokens
     assert local.take(requests[2:3]) == [0]  # longer than a batch: alone
-    assert local.take([Sample("ka", 2), Sample("ka ka", 1), Sample("ka ka", 1)]) == [0, 1]
+    assert local.take([Sample("ka", 2), Sample("ka ka", 1), Sample("ka ka", 1)]) == [
+        0,
+        1,
+    ]
     request = Generate(" ".join(["ka"] * 1200), None, 2)  # a T5 has no limit
     assert read(local, [request])[0]["prompt_tokens"] == 1201
 
@@ -133,8 +164,12 @@ NONSENSE = {
 @pytest.mark.parametrize("named", NONSENSE)
 def test_requests_that_make_no_sense_fail_alone(folders, named):
     local, request = LocalModel(folders["gpt2"]), NONSENSE[named]
-    other = Sample("ka", 2, 1.0, None, 5) if isinstance(request, Sample) else Generate("ka")
+    other = (
+        Sample("ka", 2, 1.0, None, 5) if isinstance(request, Sample) else Generate("ka")
+    )
     assert sorted(local.take([request, other])) == [0, 1]
     fault, reply = ask(local, [request, replace(other, max_tokens=5)])
-    assert isinstance(fault, ValueError) and named in str(fault) and "\n" not in str(fault)
+    assert (
+        isinstance(fault, ValueError) and named in str(fault) and "\n" not in str(fault)
+    )
     assert json.loads(reply)["tokens"] <= 10

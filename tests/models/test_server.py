@@ -9,14 +9,24 @@ from serving import completion, copy_model, said, serve_model, status
 from tiny import read
 from werkzeug import Response
 
-openai = pytest.importorskip("openai", reason="needs the client: pip install -e '.[server]'")
+openai = pytest.importorskip(
+    "openai", reason="needs the client: pip install -e '.[server]'"
+)
 
 from ircotlib.engine.cache import Calls
 from ircotlib.engine.scheduler import run
 from ircotlib.errors import Unavailable, UserError
 from ircotlib.models.local import LocalModel
 from ircotlib.models.server import Price, ServerModel, find_price
-from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Generate, Message, Sample, Sampled
+from ircotlib.program import (
+    LINE,
+    SENTENCE,
+    SENTENCE_OF_LINE,
+    Generate,
+    Message,
+    Sample,
+    Sampled,
+)
 
 pytestmark = pytest.mark.usefixtures("quick")
 WORDS = ("red", "green", "blue", "black")
@@ -51,7 +61,11 @@ def test_the_content_of_requests(fake):
     fake.faults = {"q": [{"choices": completion("A")["choices"] * 3}] * 2}
     for each, logprobs in ((backend, 1), (chats, True)):
         ask_one(each, Sample("q", 3, 0.5, SENTENCE, 9))
-        asked = prompt if each is backend else {"messages": [{"role": "user", "content": "q"}]}
+        asked = (
+            prompt
+            if each is backend
+            else {"messages": [{"role": "user", "content": "q"}]}
+        )
         drawn = {"temperature": 0.5, "n": 3, "logprobs": logprobs}
         assert fake.bodies.pop() == usual | asked | drawn
     assert isinstance(ask_one(backend, Generate(messages)), ValueError)
@@ -92,13 +106,23 @@ def test_after_a_temporary_fault_the_request_is_repeated_and_no_fault_kept(fake,
 
 
 LIMIT = "This model's maximum context length is 4097 tokens. However, you sent 5000, n tokens"
-TOO_LARGE = "max_tokens is too large: 9000. This model supports at most 4096 completion tokens"
+TOO_LARGE = (
+    "max_tokens is too large: 9000. This model supports at most 4096 completion tokens"
+)
 ONE = {  # the reply, how often it is asked for, and words of the error
     "broken": (said("broken <b>\x1b[31m", 500, "text/html"), 3, "status 500, .*broken"),
     "no choice": ({"choices": []}, 3, "in place of a text.*asked 3 times"),
     "a filter": (half(finish_reason="content_filter"), 1, "found a refusal"),
-    "a refusal": (completion(None, message={"refusal": "No."}), 1, "found a refusal.*No"),
-    "too long": (status(400, LIMIT, param="messages"), 1, "status 400, .*length is 4097"),
+    "a refusal": (
+        completion(None, message={"refusal": "No."}),
+        1,
+        "found a refusal.*No",
+    ),
+    "too long": (
+        status(400, LIMIT, param="messages"),
+        1,
+        "status 400, .*length is 4097",
+    ),
     "max_tokens": (status(400, TOO_LARGE, param="max_tokens"), 1, "is too large: 9000"),
 }
 
@@ -115,7 +139,11 @@ def test_a_refused_request_costs_only_its_question(fake, fault, times, words):
 
 
 ALL = {
-    "401": (status(401, "who are you"), 1, "status 401, .*who are you.*see OPENAI_API_KEY"),
+    "401": (
+        status(401, "who are you"),
+        1,
+        "status 401, .*who are you.*see OPENAI_API_KEY",
+    ),
     "away": (status(503, "away"), 3, ".*away.*all replies are kept"),
     "reset": (reset, 3, "no connection .*all replies are kept"),
     "hangs": (hang, 3, "no connection .*timed out.*all replies are kept"),
@@ -123,23 +151,40 @@ ALL = {
 
 
 @pytest.mark.parametrize(("fault", "times", "words"), ALL.values(), ids=ALL)
-def test_a_fault_of_all_requests_ends_the_run_and_a_rerun_continues(fake, fault, times, words):
+def test_a_fault_of_all_requests_ends_the_run_and_a_rerun_continues(
+    fake, fault, times, words
+):
     fake.faults = {"green": [fault] * 9}
     with Calls() as calls:
         with pytest.raises(RuntimeError, match=f"ServerModel failed.*{words}") as error:
             send(model(fake), calls)
-        assert isinstance(error.value.__cause__, Unavailable) and "\n" not in str(error.value)
+        assert isinstance(error.value.__cause__, Unavailable) and "\n" not in str(
+            error.value
+        )
         assert fake.asked == ["red", *["green"] * times] and len(calls) == 1
         fake.faults = {}
         fake.bodies.clear()
-        assert send(model(fake), calls) == CAPITALS and fake.asked == ["green", "blue", "black"]
+        assert send(model(fake), calls) == CAPITALS and fake.asked == [
+            "green",
+            "blue",
+            "black",
+        ]
 
 
 FIELD = [
-    ("logprobs", status(403, "You are not allowed to request logprobs from this model")),
+    (
+        "logprobs",
+        status(403, "You are not allowed to request logprobs from this model"),
+    ),
     ("n", status(400, "Field 'n': Value must be between 1 <= value <= 4, but got 5")),
-    ("temperature", status(400, "Unsupported value: 'temperature' does not support 0.7")),
-    ("max_tokens", status(400, "'max_tokens' is not supported with it", param="max_tokens")),
+    (
+        "temperature",
+        status(400, "Unsupported value: 'temperature' does not support 0.7"),
+    ),
+    (
+        "max_tokens",
+        status(400, "'max_tokens' is not supported with it", param="max_tokens"),
+    ),
 ]
 
 
@@ -148,7 +193,8 @@ def test_a_field_that_the_server_refuses_is_left_out_once(fake, capsys, field, f
     fake.faults = {"all": [fault]}
     backend = model(fake)
     drawn = backend.decode(ask_one(backend, Sample("a red\nsea", 5, 0.7, LINE, 9)))
-    assert [sample.text for sample in drawn] == ["A RED"] * 5  # cut here; asked one by one
+    # cut here; asked one by one
+    assert [sample.text for sample in drawn] == ["A RED"] * 5
     first, *others = fake.bodies
     assert field in first and not any(field in body for body in others)
     assert ("max_completion_tokens" in others[-1]) == (field == "max_tokens")
@@ -159,9 +205,18 @@ def choice(text: str | None, **more) -> dict:
     return completion(text, **more)["choices"][0]
 
 
-def test_samples_come_in_the_order_of_their_indices_and_what_is_missing_is_asked_for(fake):
-    several = [choice(text, index=at) for text, at in (("c", 2), ("a", 0), ("b", 1), ("d", 3))]
-    odd = [choice("half", index=0, finish_reason="error"), choice("b", index=1), None, "odd"]
+def test_samples_come_in_the_order_of_their_indices_and_what_is_missing_is_asked_for(
+    fake,
+):
+    several = [
+        choice(text, index=at) for text, at in (("c", 2), ("a", 0), ("b", 1), ("d", 3))
+    ]
+    odd = [
+        choice("half", index=0, finish_reason="error"),
+        choice("b", index=1),
+        None,
+        "odd",
+    ]
     fake.faults = {"all": [{"choices": each} for each in (several[:3], several, odd)]}
     backend = model(fake)
     drawn = [backend.decode(ask_one(backend, Sample("red", n))) for n in (3, 3, 2)]
@@ -173,13 +228,19 @@ def test_samples_come_in_the_order_of_their_indices_and_what_is_missing_is_asked
 TOKENS = ["Ro", "mé", " is", " old."]
 SPELT = [
     ("Romé is old.", TOKENS, -2.5),
-    ("<think>Romé is old.</think>Romé is old.", ["<think>Romé is old.</think>", *TOKENS], -3.5),
+    (
+        "<think>Romé is old.</think>Romé is old.",
+        ["<think>Romé is old.</think>", *TOKENS],
+        -3.5,
+    ),
     ("Romé is old.", ["Ro", "m\\xc3", "\\xa9 is", " old."], None),  # do not spell it
 ]
 
 
 @pytest.mark.parametrize(("spelt", "tokens", "mean"), SPELT)
-def test_samples_have_the_mean_log_probability_of_what_is_kept(fake, spelt, tokens, mean):
+def test_samples_have_the_mean_log_probability_of_what_is_kept(
+    fake, spelt, tokens, mean
+):
     logs = [{"token": token, "logprob": -1.0 - at} for at, token in enumerate(tokens)]
     plain = {"tokens": ["ab", "\nc"], "token_logprobs": [-1, -2]}
     choices = choice(spelt, logprobs={"content": logs}), choice("ab\nc", logprobs=plain)
@@ -187,7 +248,9 @@ def test_samples_have_the_mean_log_probability_of_what_is_kept(fake, spelt, toke
     backend = model(fake, chat=True)
     reply = ask_one(backend, Sample("Which?", 1, 0.5, SENTENCE, 60))
     assert backend.decode(reply) == (Sampled("Romé is old.", mean),)
-    assert backend.decode(ask_one(backend, Sample("q", 1, 1, LINE, 9))) == (Sampled("ab", -1.0),)
+    assert backend.decode(ask_one(backend, Sample("q", 1, 1, LINE, 9))) == (
+        Sampled("ab", -1.0),
+    )
 
 
 LEADING = [(LINE, ""), (SENTENCE, ""), (SENTENCE_OF_LINE, ""), (("\n",), "")]
@@ -213,12 +276,18 @@ def test_a_server_that_reads_less_than_was_sent_is_named_once(fake, capsys):
     for prompt in ("red and blue " * 3, "red and blue " * 4, "green and black " * 99):
         assert ask_one(backend, Generate(prompt, LINE, 9))
     [line] = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"m: {backend.url} read 7 tokens of 9 or more that were sent")
+    assert line.startswith(
+        f"m: {backend.url} read 7 tokens of 9 or more that were sent"
+    )
 
 
 def test_nothing_is_sent_once_the_budget_is_spent(fake):
-    paid = {"price": Price(1.0, 1_000_000.0), "max_cost": 5.0}  # a dollar for each token written: 2
-    with Calls() as calls, pytest.raises(RuntimeError, match="spent 6 USD of max_cost 5.0; all"):
+    # a dollar for each token written: 2
+    paid = {"price": Price(1.0, 1_000_000.0), "max_cost": 5.0}
+    with (
+        Calls() as calls,
+        pytest.raises(RuntimeError, match="spent 6 USD of max_cost 5.0; all"),
+    ):
         send(model(fake, **paid), calls)
     assert len(fake.asked) == 3
     with pytest.raises(UserError, match="no price"):
@@ -248,7 +317,9 @@ def test_a_key_that_cannot_be_sent_is_not_shown(fake, monkeypatch, value):
     assert "SECRET" not in shown and not fake.asked
 
 
-@pytest.mark.parametrize("url", ["http://example.org", "http://127.0.0.1:1", "https://a"])
+@pytest.mark.parametrize(
+    "url", ["http://example.org", "http://127.0.0.1:1", "https://a"]
+)
 def test_a_key_goes_in_clear_only_to_this_machine_and_no_proxy_gets_what_is_for_it(
     fake, monkeypatch, url
 ):
@@ -262,10 +333,16 @@ def test_a_key_goes_in_clear_only_to_this_machine_and_no_proxy_gets_what_is_for_
 
 @pytest.mark.parametrize("url", ["127.0.0.1:8000", "http://u:pass@host"])
 def test_an_invalid_address_is_refused(url):
-    with pytest.raises(UserError, match="not a valid address, expected one like http") as error:
+    with pytest.raises(
+        UserError, match="not a valid address, expected one like http"
+    ) as error:
         ServerModel("m", url)
     assert "pass@" not in str(error.value)
-    assert ServerModel("m", "http://a/ ").url == "http://a/v1" != ServerModel("m", "http://a/x").url
+    assert (
+        ServerModel("m", "http://a/ ").url
+        == "http://a/v1"
+        != ServerModel("m", "http://a/x").url
+    )
 
 
 SHOWN = "Q: Who wrote it?\nA: It is a film. So the answer is: Ann Lee.\n\n\nQ: Who wrote it?\nA:"
@@ -275,12 +352,25 @@ def test_texts_are_those_of_the_same_model_on_this_machine(tmp_path, monkeypatch
     pytest.importorskip("uvicorn", reason="needs a server: pip install -e '.[dev]'")
     monkeypatch.setattr("ircotlib.models.server.TIMEOUT", 60.0)
     local = LocalModel(copy_model(tmp_path))
-    requests = [Generate(SHOWN, stop, 25) for stop in (SENTENCE, LINE, (" is", " in"), None)]
+    requests = [
+        Generate(SHOWN, stop, 25) for stop in (SENTENCE, LINE, (" is", " in"), None)
+    ]
     messages = (Message("system", SHOWN[:-20]), Message("user", SHOWN[-20:]))
     with serve_model(local.folder) as url:
-        ours, theirs = read(local, requests), read(ServerModel(local.name, url), requests)
-        [chat] = read(ServerModel(local.name, url, chat=True), [Generate(messages, LINE, 25)])
+        ours, theirs = (
+            read(local, requests),
+            read(ServerModel(local.name, url), requests),
+        )
+        [chat] = read(
+            ServerModel(local.name, url, chat=True), [Generate(messages, LINE, 25)]
+        )
     for reply, other in zip(ours, theirs, strict=True):
-        assert reply["text"] == other["text"] and reply["prompt_tokens"] == other["prompt_tokens"]
+        assert (
+            reply["text"] == other["text"]
+            and reply["prompt_tokens"] == other["prompt_tokens"]
+        )
         assert reply["tokens"] <= other["tokens"] <= 25
-    assert len({reply["text"] for reply in ours}) > 2 and chat["text"] == ours[1]["text"] != ""
+    assert (
+        len({reply["text"] for reply in ours}) > 2
+        and chat["text"] == ours[1]["text"] != ""
+    )

@@ -14,21 +14,42 @@ pytest.importorskip("openai", reason="needs the client: pip install -e '.[server
 from ircotlib.models.choices import split_thoughts
 from ircotlib.models.local import LocalModel
 from ircotlib.models.server import ServerModel
-from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Generate, Message, Sample, Sampled
+from ircotlib.program import (
+    LINE,
+    SENTENCE,
+    SENTENCE_OF_LINE,
+    Generate,
+    Message,
+    Sample,
+    Sampled,
+)
 
 pytestmark = pytest.mark.usefixtures("quick")
-THOUGHTS = "Let me see.\n\nQ: Who is it? Ann or Ben?\nA: It may be Ann. So the answer is: Ben."
+THOUGHTS = (
+    "Let me see.\n\nQ: Who is it? Ann or Ben?\nA: It may be Ann. So the answer is: Ben."
+)
 NAMES = ("think", "thinking", "Think")
-TAGS = {name: (f"<{name}>\n", f"\n</{name}>\n\n") for name in NAMES}  # in the text itself
-TAGS |= {"THINK": ("[THINK]", "[/THINK]"), "empty": ("<think>\n\n</think>\n<think>", "</think>")}
+# in the text itself
+TAGS = {name: (f"<{name}>\n", f"\n</{name}>\n\n") for name in NAMES}
+TAGS |= {
+    "THINK": ("[THINK]", "[/THINK]"),
+    "empty": ("<think>\n\n</think>\n<think>", "</think>"),
+}
 TAGS |= {"harmony without marks": ("analysis", "assistantfinal")}
-HARMONY = "<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"
+HARMONY = (
+    "<|channel|>analysis<|message|>",
+    "<|end|><|start|>assistant<|channel|>final<|message|>",
+)
 TAGS |= {"harmony": HARMONY}
-OPENED = {"opened": ("", "\n</think>\n\n"), "opened in a line": ("", "</think>")}  # by a template
+# by a template
+OPENED = {"opened": ("", "\n</think>\n\n"), "opened in a line": ("", "</think>")}
 
 
 def beside(name: str, empty: str | None = None):
-    return lambda thoughts, text: {"content": empty if text is None else text, name: thoughts}
+    return lambda thoughts, text: {
+        "content": empty if text is None else text,
+        name: thoughts,
+    }
 
 
 def parts(thoughts: str, text: str | None) -> dict:
@@ -39,14 +60,17 @@ def parts(thoughts: str, text: str | None) -> dict:
 
 
 FIELDS = {"reasoning_content": beside("reasoning_content"), "parts": parts}
-FIELDS |= {"empty content": beside("reasoning_content", ""), "reasoning": beside("reasoning", "\n")}
+FIELDS |= {
+    "empty content": beside("reasoning_content", ""),
+    "reasoning": beside("reasoning", "\n"),
+}
 FIELDS |= {"hidden": lambda thoughts, text: {"content": text or ""}}
 
 
 class Thinker(Fake):
     """Thinks in a `way`, then answers each prompt with its `texts`, pairs of text and
-    log-probability, one for each sample. As in most servers, stop and max_tokens are applied to all
-    that is written, thoughts included; a word is a token.
+    log-probability, one for each sample. As in most servers, stop and max_tokens are
+    applied to all that is written, thoughts included; a word is a token.
     """
 
     def __init__(self, httpserver, way: str, thoughts: str = THOUGHTS):
@@ -55,10 +79,17 @@ class Thinker(Fake):
 
     def answer(self, body: dict) -> dict:
         texts = self.texts.get(prompt_of(body), [("RED", -0.5)])
-        written = [self.write(body, *texts[at % len(texts)]) for at in range(body.get("n", 1))]
-        usage = {"prompt_tokens": 7, "completion_tokens": sum(tokens for _, tokens in written)}
+        written = [
+            self.write(body, *texts[at % len(texts)]) for at in range(body.get("n", 1))
+        ]
+        usage = {
+            "prompt_tokens": 7,
+            "completion_tokens": sum(tokens for _, tokens in written),
+        }
         if self.way == "hidden":
-            usage["completion_tokens_details"] = {"reasoning_tokens": len(self.thoughts.split())}
+            usage["completion_tokens_details"] = {
+                "reasoning_tokens": len(self.thoughts.split())
+            }
         return {"choices": [choice for choice, _ in written], "usage": usage}
 
     def write(self, body: dict, text: str, log: float) -> tuple[dict, int]:
@@ -67,17 +98,25 @@ class Thinker(Fake):
         head = opening + self.thoughts + closing
         tokens = [(piece, -9.0) for piece in re.findall(r"\s*\S+|\s+$", head)]
         tokens += [(piece, log) for piece in re.findall(r"\s*\S+|\s+$", text)]
-        ends = [at for stop in body.get("stop", ()) if (at := (head + text).find(stop)) >= 0]
+        ends = [
+            at for stop in body.get("stop", ()) if (at := (head + text).find(stop)) >= 0
+        ]
         whole = (head + text)[: min(ends, default=None)]
         starts = accumulate((len(piece) for piece, _ in tokens), initial=0)
         kept = [token for token, at in zip(tokens, starts) if at < len(whole)]
-        choice = {"finish_reason": "length" if len(kept) > body["max_tokens"] else "stop"}
+        choice = {
+            "finish_reason": "length" if len(kept) > body["max_tokens"] else "stop"
+        }
         kept = kept[: body["max_tokens"]]
         whole = whole[: sum(len(piece) for piece, _ in kept)]
         if "messages" not in body:
-            logs = zip(("tokens", "token_logprobs"), zip(*kept, strict=True), strict=True)
+            logs = zip(
+                ("tokens", "token_logprobs"), zip(*kept, strict=True), strict=True
+            )
             return choice | {"text": whole, "logprobs": dict(logs)}, len(kept)
-        choice["logprobs"] = {"content": [{"token": t, "logprob": value} for t, value in kept]}
+        choice["logprobs"] = {
+            "content": [{"token": t, "logprob": value} for t, value in kept]
+        }
         message = {"content": whole}
         if self.way in FIELDS:
             thoughts, closed, text = whole.removeprefix(opening).partition(closing)
@@ -95,14 +134,22 @@ def model(fake, **options) -> ServerModel:
 
 
 WRITTEN = "It is Ann. She is old.\nNo more."
-KEPT = {SENTENCE: "It is Ann.", SENTENCE_OF_LINE: "It is Ann.", LINE: "It is Ann. She is old."}
+KEPT = {
+    SENTENCE: "It is Ann.",
+    SENTENCE_OF_LINE: "It is Ann.",
+    LINE: "It is Ann. She is old.",
+}
 KEPT |= {("No", " old"): "It is Ann. She is", None: WRITTEN}
-WAYS = [(way, True) for way in (*TAGS, *OPENED, *FIELDS)] + [(way, False) for way in TAGS]
+WAYS = [(way, True) for way in (*TAGS, *OPENED, *FIELDS)] + [
+    (way, False) for way in TAGS
+]
 
 
 @pytest.mark.parametrize(("way", "chat"), WAYS)
 @pytest.mark.parametrize(("most", "first"), [(9, 0), (300, 2)])
-def test_only_the_text_is_kept_wherever_the_thoughts_are(thinker, way, chat, most, first):
+def test_only_the_text_is_kept_wherever_the_thoughts_are(
+    thinker, way, chat, most, first
+):
     """With a limit that thoughts exceed, and one that they do not."""
     fake, stops = thinker(way), [*KEPT][first:] + [*KEPT][:first]
     fake.texts = {f"Who? {stop}": [(WRITTEN, -0.5)] for stop in KEPT}
@@ -112,15 +159,25 @@ def test_only_the_text_is_kept_wherever_the_thoughts_are(thinker, way, chat, mos
         assert reply["text"] == KEPT[stop] and reply["tokens"] > len(THOUGHTS.split())
         told = "" if way == "hidden" else THOUGHTS
         assert "".join(reply.get("thoughts", [""])).strip() == told
-        assert len(fake.asked) <= asked + 1  # it is known to think after the first reply
+        # it is known to think after the first reply
+        assert len(fake.asked) <= asked + 1
 
 
-SOME = [("think", True), ("opened", True), ("parts", True), ("reasoning", True), ("harmony", False)]
+SOME = [
+    ("think", True),
+    ("opened", True),
+    ("parts", True),
+    ("reasoning", True),
+    ("harmony", False),
+]
 
 
 @pytest.mark.parametrize(("way", "chat"), SOME)
 def test_samples_have_the_mean_log_probability_of_their_texts_alone(thinker, way, chat):
-    fake, expected = thinker(way), [("It is Ann.", -0.25), ("No.", -0.75), ("It is Ann.", -0.125)]
+    fake, expected = (
+        thinker(way),
+        [("It is Ann.", -0.25), ("No.", -0.75), ("It is Ann.", -0.125)],
+    )
     fake.texts = {"Who?": [(f"{text}\nIt", log) for text, log in expected]}
     backend = model(fake, chat=chat)
     reply = ask_one(backend, Sample("Who?", 3, 0.5, LINE, 60))
@@ -128,28 +185,52 @@ def test_samples_have_the_mean_log_probability_of_their_texts_alone(thinker, way
     assert len(json.loads(reply).get("thoughts", "...")) == 3
 
 
-@pytest.mark.parametrize(("way", "chat"), [*SOME[2:], ("hidden", True), ("think", False)])
+@pytest.mark.parametrize(
+    ("way", "chat"), [*SOME[2:], ("hidden", True), ("think", False)]
+)
 def test_thoughts_without_an_end_or_that_leave_no_room_are_no_text(thinker, way, chat):
     """Of the second text, the room for thoughts leaves 30 of 300 tokens."""
     fake = thinker(way, THOUGHTS * 250)
     error = ask_one(model(fake, chat=chat), Generate("red", LINE, 9))
     assert isinstance(error, ValueError) and "no whole text among them" in str(error)
-    fake.thoughts, fake.texts = " ".join(["so"] * 4_270), {"red": [("It is Ann and " * 200, -0.5)]}
-    assert isinstance(ask_one(model(fake, chat=chat), Generate("red", LINE, 300)), ValueError)
+    fake.thoughts, fake.texts = (
+        " ".join(["so"] * 4_270),
+        {"red": [("It is Ann and " * 200, -0.5)]},
+    )
+    assert isinstance(
+        ask_one(model(fake, chat=chat), Generate("red", LINE, 300)), ValueError
+    )
 
 
 @pytest.mark.parametrize("stop", [None, ("Q:",), "refused"])
-def test_a_chat_model_that_does_not_think_is_asked_once_for_each_text(fake, stop, capsys):
-    """Its first reply is cut off by the limit: it might be thoughts, so more is asked for once."""
+def test_a_chat_model_that_does_not_think_is_asked_once_for_each_text(
+    fake, stop, capsys
+):
+    """Its first reply is cut off by the limit: it might be thoughts, so more is asked
+    for once.
+    """
     fake.faults = {"red": [completion("It is red", finish_reason="length")] * 2}
     if stop == "refused":
         fake.faults["red"][1] = status(400, "max_tokens is too large: 4004")
-    backend, words, stop = model(fake, chat=True), ["red", "green", "blue"], stop and ("Q:",)
+    backend, words, stop = (
+        model(fake, chat=True),
+        ["red", "green", "blue"],
+        stop and ("Q:",),
+    )
     replies = ask(backend, [Generate(word, stop, 4) for word in words])
-    assert [backend.decode(reply) for reply in replies] == ["It is red", "GREEN", "BLUE"]
+    assert [backend.decode(reply) for reply in replies] == [
+        "It is red",
+        "GREEN",
+        "BLUE",
+    ]
     assert fake.asked == ["red", *words] and capsys.readouterr().err == ""
     assert [body["max_tokens"] for body in fake.bodies] == [4, 4004, 4, 4]
-    assert ["stop" in body for body in fake.bodies] == [False, False, bool(stop), bool(stop)]
+    assert ["stop" in body for body in fake.bodies] == [
+        False,
+        False,
+        bool(stop),
+        bool(stop),
+    ]
 
 
 ANSWER, NOTHING = "It is Ann.", ""
@@ -199,8 +280,12 @@ def test_thoughts_are_separated_from_the_text_by_their_marks(written):
 def test_a_model_on_this_machine_that_thinks_is_refused(folders, monkeypatch):
     local = LocalModel(folders["gpt2"])
     written = local.tokens.encode("<think>Ben. No")
-    monkeypatch.setattr("ircotlib.models.decode.decode", lambda *_: iter([(0, written)]))
+    monkeypatch.setattr(
+        "ircotlib.models.decode.decode", lambda *_: iter([(0, written)])
+    )
     error = ask_one(local, Generate("Q", SENTENCE, 9))
-    assert isinstance(error, ValueError) and "wrote thoughts, '<think>Ben.'" in str(error)
+    assert isinstance(error, ValueError) and "wrote thoughts, '<think>Ben.'" in str(
+        error
+    )
     error = ask_one(local, Generate((Message("user", "Q"),)))
     assert isinstance(error, ValueError) and "found a chat of 1 messages" in str(error)

@@ -9,7 +9,13 @@ from ircotlib.datasets.own import CORPUS, write_own
 from ircotlib.errors import UserError
 from ircotlib.experiment.setup import open_dataset
 from ircotlib.files import FIGURES, SHIPPED
-from ircotlib.papers.steps import QUESTION, SENTENCES, SUBQUESTIONS, find_gold, measure_ceilings
+from ircotlib.papers.steps import (
+    QUESTION,
+    SENTENCES,
+    SUBQUESTIONS,
+    find_gold,
+    measure_ceilings,
+)
 from ircotlib.parameters import read_parameters
 
 STEPS = (
@@ -23,7 +29,9 @@ FILLER = [Paragraph(f"x{n}", "", "") for n in range(20)]
 
 
 def follow(query: str, found: dict[str, str], k: int = 1, **how: bool):
-    """The queries of a reader, where each query in `found` gets the paragraph of that id first."""
+    """The queries of a reader, where each query in `found` gets the paragraph of that
+    id first.
+    """
     queries = []
 
     def search(text, k):
@@ -34,7 +42,11 @@ def follow(query: str, found: dict[str, str], k: int = 1, **how: bool):
 
 
 def test_an_answer_enters_a_query_once_its_paragraph_was_found():
-    found = {STEPS[0].question: "dusk", "Where was Ann Lee born?": "ann", "Rome >> mayor": "rome"}
+    found = {
+        STEPS[0].question: "dusk",
+        "Where was Ann Lee born?": "ann",
+        "Rome >> mayor": "rome",
+    }
     queries, row = follow(SUBQUESTIONS, found)
     assert queries == ["Who wrote Dusk?", "Where was Ann Lee born?", "Rome >> mayor"]
     assert row == {"found": 1.0, "recall": 1.0, "paragraphs": 3, "retrievals": 3}
@@ -50,7 +62,11 @@ def test_what_was_not_found_is_named_by_its_sub_question():
 
 def test_a_sentence_has_its_answer_only_if_it_was_found_or_is_known_by_heart():
     queries, _ = follow(SENTENCES, {ASKED.text: "dusk"})
-    assert queries[:3] == [ASKED.text, "Who wrote Dusk: Ann Lee", "Where was Ann Lee born?"]
+    assert queries[:3] == [
+        ASKED.text,
+        "Who wrote Dusk: Ann Lee",
+        "Where was Ann Lee born?",
+    ]
     queries, _ = follow(SENTENCES, {}, by_heart=True)
     assert queries[1:] == ["Who wrote Dusk: Ann Lee", "Where was Ann Lee born: Rome",
                            "Rome >> mayor: Bo Ray"]  # fmt: skip
@@ -78,15 +94,24 @@ def test_what_a_real_model_could_have_found(shared):
     counted = count_found(
         read_parameters("sample", {"data_dir": str(shared)}).change(**FIXED), table
     )
-    pd.testing.assert_frame_equal(counted, pd.read_csv(SHIPPED / "data" / "real_found.csv"))
+    pd.testing.assert_frame_equal(
+        counted, pd.read_csv(SHIPPED / "data" / "real_found.csv")
+    )
 
 
 def test_further_paragraphs_are_searched_unless_their_title_is_there(tmp_path):
     there = Paragraph("", "Bo", "Bo was born in Rome.")
     write_own(tmp_path / "a", [(Question("1", "Who?", ("Bo",), (), "own"), [there])])
-    write_own(tmp_path / "b", [Paragraph("", name, "Rome!") for name in ("Bo", "Al")], CORPUS)
-    p = read_parameters("mini", {"data_dir": str(tmp_path / "a"), "further": str(tmp_path / "b")})
+    write_own(
+        tmp_path / "b", [Paragraph("", name, "Rome!") for name in ("Bo", "Al")], CORPUS
+    )
+    p = read_parameters(
+        "mini", {"data_dir": str(tmp_path / "a"), "further": str(tmp_path / "b")}
+    )
     *_, retriever = open_dataset(p, "own")
-    assert [page.text for page, _ in retriever.search("Rome", 3)] == ["Rome!", there.text]
+    assert [page.text for page, _ in retriever.search("Rome", 3)] == [
+        "Rome!",
+        there.text,
+    ]
     with pytest.raises(UserError, match="expected pooled"):
         p.change(corpus="full")

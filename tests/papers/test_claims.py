@@ -1,4 +1,6 @@
-"""The claims of both papers: what data/claims.csv says, the paper's numbers, and verdicts."""
+"""The claims of both papers: what data/claims.csv says, the paper's numbers, and
+verdicts.
+"""
 
 import pandas as pd
 import pytest
@@ -32,11 +34,15 @@ def scored(system, values, dataset="hotpotqa", model="m/xxl", metric="f1", shown
 
 
 def runs_of(answers=FORTY, **columns):
-    return pd.concat([scored(*each, **columns) for each in answers.items()], ignore_index=True)
+    return pd.concat(
+        [scored(*each, **columns) for each in answers.items()], ignore_index=True
+    )
 
 
 def judge(*tables, paper="ircot", measured="scores"):
-    return judge_claims(paper, pd.concat([values_of(table, measured) for table in tables]))
+    return judge_claims(
+        paper, pd.concat([values_of(table, measured) for table in tables])
+    )
 
 
 def test_the_file_has_each_claim_whole():
@@ -45,7 +51,9 @@ def test_the_file_has_each_claim_whole():
     assert all(len(pair) == 2 for pairs in ALL["pairs"] for pair in pairs)
     assert (ALL[["settled", "taught"]] == "").any(axis=1).all(), "one reason is enough"
     of_data = {name for where in ALL["where"] for name in where.split()}
-    assert of_data < set(all_datasets()) and ALL[["section", "source", "measured"]].all(axis=None)
+    assert of_data < set(all_datasets()) and ALL[["section", "source", "measured"]].all(
+        axis=None
+    )
 
 
 def test_sides_that_are_scores_are_known_systems():
@@ -57,7 +65,9 @@ def test_sides_that_are_scores_are_known_systems():
 
 
 def test_what_searchain_claims_of_table_1_is_in_its_table_1():
-    """It beats all systems that retrieve on every data set, and the others on average (§4.2)."""
+    """It beats all systems that retrieve on every data set, and the others on average
+    (§4.2).
+    """
     reported = read_reported("searchain", source="Table 1")
     values = reported.pivot_table("value", "dataset", "name")
     rows = ALL[(ALL["paper"] == "searchain") & (ALL["printed"] == "Table 1")]
@@ -65,7 +75,11 @@ def test_what_searchain_claims_of_table_1_is_in_its_table_1():
         chosen = values.loc[row.where.split()] if row.where else values
         for better, worse in row.pairs:
             lead = chosen[better] - chosen[worse]
-            assert (lead > 0).all() if better == "SearChain" or row.where else lead.mean() > 0
+            assert (
+                (lead > 0).all()
+                if better == "SearChain" or row.where
+                else lead.mean() > 0
+            )
     assert len(rows) == 5 and len(values) == 8
 
 
@@ -91,7 +105,10 @@ def test_the_papers_number_is_the_printed_gain_or_computed_from_its_table(
 def test_every_pair_finds_the_papers_numbers_where_the_row_says_it_has_some():
     for row in ALL[ALL["printed"] != ""].itertuples():
         for pair in map(" > ".join, row.pairs):
-            found = (print_differences(row.paper, row.printed, pair, n) for n in all_datasets())
+            found = (
+                print_differences(row.paper, row.printed, pair, n)
+                for n in all_datasets()
+            )
             assert any(found)
 
 
@@ -99,11 +116,25 @@ def test_verdicts_are_by_the_corrected_p_and_the_sign():
     turned = dict(zip(FORTY, reversed(FORTY.values())))
     level = dict.fromkeys(FORTY, [0, 0, 0, 1] * 10)
     many = dict.fromkeys(FORTY, [0, 1] * 100)
-    tables = [runs_of(), runs_of(turned, dataset="musique"), runs_of(level, dataset="iirc")]
+    tables = [
+        runs_of(),
+        runs_of(turned, dataset="musique"),
+        runs_of(level, dataset="iirc"),
+    ]
     tables.append(runs_of(many, dataset="2wikimultihopqa"))
     whole, table = judge(*tables, measured="scores of both models")
-    assert list(table["verdict"]) == ["holds", "does not hold", "cannot tell", EQUAL_WITHIN]
-    assert list(table["ours"][:2]) == [50, -50] and list(table["n"]) == [40, 40, 40, 200]
+    assert list(table["verdict"]) == [
+        "holds",
+        "does not hold",
+        "cannot tell",
+        EQUAL_WITHIN,
+    ]
+    assert list(table["ours"][:2]) == [50, -50] and list(table["n"]) == [
+        40,
+        40,
+        40,
+        200,
+    ]
     assert list(table["p_holm"]) == pytest.approx(list(holm([*table["p"]])), abs=1e-4)
     assert table["paper"][0] == "+9.4 (Flan-T5-XXL), +7.1 (GPT3)"
     [claim] = whole.to_dict("records")
@@ -119,21 +150,34 @@ def test_a_claim_holds_if_all_comparisons_do_and_is_equal_if_all_are():
     verdicts = []
     for one, other in ((better, better), (better, none), (better, same), (same, same)):
         tables = [runs_of(one), runs_of(other, dataset="musique")]
-        verdicts += judge(*tables, measured="scores of both models")[0]["verdict"].to_list()
+        verdicts += judge(*tables, measured="scores of both models")[0][
+            "verdict"
+        ].to_list()
     assert verdicts == ["holds", "cannot tell", "cannot tell", EQUAL_WITHIN]
 
 
 def test_claims_that_training_decides_are_not_counted_for_the_shipped_models_alone():
-    answers = {"SearChain": [1] * 40, "DSP": [0] * 40, "SearChain w/o Verification": [0] * 40}
+    answers = {
+        "SearChain": [1] * 40,
+        "DSP": [0] * 40,
+        "SearChain w/o Verification": [0] * 40,
+    }
     verdicts = {}
     for model in ("data/models/agent", "gpt-x"):
         runs = runs_of(answers, model=model, metric="cover_em", dataset="musique")
         whole, table = judge(runs, paper="searchain")
         assert table[table["verdict"] == "not counted"]["p"].isna().all()
         verdicts[model] = dict(zip(whole["claim"], whole["verdict"]))
-    best, parts = "SearChain is better than all with IR", "SearChain is better with verification "
+    best, parts = (
+        "SearChain is better than all with IR",
+        "SearChain is better with verification ",
+    )
     assert verdicts["data/models/agent"][best] == "not counted"
-    assert verdicts["gpt-x"][best] == verdicts["gpt-x"][f"{parts}and completion"] == "holds"
+    assert (
+        verdicts["gpt-x"][best]
+        == verdicts["gpt-x"][f"{parts}and completion"]
+        == "holds"
+    )
     assert verdicts["data/models/agent"][f"{parts}and completion"] == "holds"
     [reason] = whole[whole["source"] == "Table 7"]["note"]
     assert reason == "cannot fail: the parts are all right, as questions are chosen"
@@ -153,7 +197,12 @@ def test_values_of_other_questions_with_a_margin_and_in_another_unit(monkeypatch
     ]  # fmt: skip
     tables = [
         pd.DataFrame({"id": [f"q{n}" for n in ids], "value": float(value)}).assign(
-            measured=measured, side=side, metric="m", dataset="eli5", demonstrations="", model="m"
+            measured=measured,
+            side=side,
+            metric="m",
+            dataset="eli5",
+            demonstrations="",
+            model="m",
         )
         for measured, side, ids, value in rows
     ]
@@ -168,9 +217,16 @@ def test_values_of_other_questions_with_a_margin_and_in_another_unit(monkeypatch
 
 
 def test_two_measures_are_refused():
-    runs = pd.concat([scored("IRCoT QA", [1, 0]), scored("OneR QA", [1, 0], metric="em")])
-    for compare in (compare_claims, lambda runs: judge(runs, measured="scores of both models")):
-        with pytest.raises(UserError, match="found IRCoT QA scored by f1, OneR QA by em, expected"):
+    runs = pd.concat(
+        [scored("IRCoT QA", [1, 0]), scored("OneR QA", [1, 0], metric="em")]
+    )
+    for compare in (
+        compare_claims,
+        lambda runs: judge(runs, measured="scores of both models"),
+    ):
+        with pytest.raises(
+            UserError, match="found IRCoT QA scored by f1, OneR QA by em, expected"
+        ):
             compare(runs)
     pairs = pd.concat([runs_of(), scored("IRCoT", [1, 1], metric="recall")])
     assert set(compare_claims(pairs)["metric"]) == {"f1"}  # OneR was not run
@@ -182,7 +238,10 @@ def test_demonstration_sets_count_as_their_mean_and_places_are_apart():
     assert (row["claim"], row["mean"], row["n"]) == ("IRCoT QA > OneR QA", 25, 40)
     both = pd.concat([runs_of(), runs_of(model="m/base")])
     table = compare_claims(both, ["dataset", "model"])
-    assert list(table["model"]) == ["m/xxl", "m/base"] and list(table["mean"]) == [50, 50]
+    assert list(table["model"]) == ["m/xxl", "m/base"] and list(table["mean"]) == [
+        50,
+        50,
+    ]
     assert compare_claims(scored("NoR QA", [1])).empty
 
 

@@ -44,14 +44,24 @@ def test_a_folder_of_ircots_program_is_scored_by_the_golds_beside_it(tmp_path):
     scores, notes = import_outputs(tmp_path)
     assert notes == []
     assert list(scores["em"]) == [1, 0] and set(scores["metric"]) == {"f1"}
-    named = scores[["dataset", "system", "model", "split"]].drop_duplicates().to_numpy().tolist()
+    named = (
+        scores[["dataset", "system", "model", "split"]]
+        .drop_duplicates()
+        .to_numpy()
+        .tolist()
+    )
     assert named == [["hotpotqa", "IRCoT QA", "code-davinci-002", "dev"]]
     next(folder.glob("config__*")).unlink()
-    assert describe_folder(next(folder.glob("prediction__*.json")))[0][2] == "not stated"
+    assert (
+        describe_folder(next(folder.glob("prediction__*.json")))[0][2] == "not stated"
+    )
 
 
 def test_outputs_that_cannot_be_scored_are_left_out_with_a_note(tmp_path):
-    lay(tmp_path / "good", prediction={"q1": "<think>Lee?</think>\n\nAnn Lee", "q3": "x"})
+    lay(
+        tmp_path / "good",
+        prediction={"q1": "<think>Lee?</think>\n\nAnn Lee", "q3": "x"},
+    )
     lay(tmp_path / "cut", prediction='{"q1": "A')
     lay(tmp_path / "empty", prediction="")
     lay(tmp_path / "twice", prediction='{"q1": "A", "q2": "no", "q1": "Ann Lee"}')
@@ -60,14 +70,20 @@ def test_outputs_that_cannot_be_scored_are_left_out_with_a_note(tmp_path):
     scores, notes = import_outputs(tmp_path)
     assert list(scores["id"]) == ["q1"] and len(notes) == 7
     text = "\n".join(notes)
-    assert all(any(f"/{name}/" in note for note in notes) for name in ("cut", "empty", "twice"))
+    assert all(
+        any(f"/{name}/" in note for note in notes) for name in ("cut", "empty", "twice")
+    )
     assert "found the id 'q1' again" in text and "1 answers have thoughts" in text
     assert "oner_codex_musique____x: the name must begin with ircot_qa" in text
     assert "1 questions have no gold answer: left out" in text and "'nq'" in text
     lay(tmp_path / "again", NAME)
-    with pytest.raises(UserError, match="found two outputs of hotpotqa, IRCoT QA, code-davinci"):
+    with pytest.raises(
+        UserError, match="found two outputs of hotpotqa, IRCoT QA, code-davinci"
+    ):
         import_outputs(tmp_path)
-    with pytest.raises(UserError, match="found no outputs that can be scored, .*: left out"):
+    with pytest.raises(
+        UserError, match="found no outputs that can be scored, .*: left out"
+    ):
         import_outputs(tmp_path / "cut")
 
 
@@ -85,8 +101,14 @@ def own_data(folder):
     ("name", "text"),
     [
         ("mine.json", '{"u1": "Ann Lee", "u2": "x", "u9": "no gold"}'),
-        ("mine.json", '{"answer": {"u1": "Ann Lee", "u2": "x"}, "sp": {"u1": [["T", 0]]}}'),
-        ("mine.jsonl", '{"id": "u1", "prediction": "Ann Lee"}\n{"id": "u2", "prediction": ""}\n'),
+        (
+            "mine.json",
+            '{"answer": {"u1": "Ann Lee", "u2": "x"}, "sp": {"u1": [["T", 0]]}}',
+        ),
+        (
+            "mine.jsonl",
+            '{"id": "u1", "prediction": "Ann Lee"}\n{"id": "u2", "prediction": ""}\n',
+        ),
     ],
 )
 def test_answers_by_id_are_scored_by_the_users_golds(name, text, tmp_path):
@@ -96,12 +118,23 @@ def test_answers_by_id_are_scored_by_the_users_golds(name, text, tmp_path):
     assert list(scores["id"]) == ["u1", "u2"] and list(scores["em"]) == [1, 0]
     assert set(scores["system"]) == {"mine"} and set(scores["model"]) == {"gpt-x"}
     assert len(notes) == ("u9" in text)
-    with pytest.raises(UserError, match="2 questions have no gold|3 questions have no gold"):
+    with pytest.raises(
+        UserError, match="2 questions have no gold|3 questions have no gold"
+    ):
         import_outputs(path, dataset="own")
 
 
 @pytest.mark.parametrize(
-    "text", ["[]", "{}", '["a"]', '{"q": 1}', '{"q": {"a": "b"}}', '{"q": "a", "q": "b"}', "\x00"]
+    "text",
+    [
+        "[]",
+        "{}",
+        '["a"]',
+        '{"q": 1}',
+        '{"q": {"a": "b"}}',
+        '{"q": "a", "q": "b"}',
+        "\x00",
+    ],
 )
 def test_other_files_are_refused_in_a_line(text, tmp_path):
     path = tmp_path / "mine.json"
@@ -140,12 +173,16 @@ def test_real_scores_are_those_that_are_committed(real):
             if not stated.exists():
                 continue
             em = json.loads(stated.read_text())["em"]
-            if kind == "evaluation_metrics":  # the released program scores all data sets as DROP
-                by_drop = mean(iirc.exact_match(answers[id], golds[id]) for id in answers)
+            # the released program scores all data sets as DROP
+            if kind == "evaluation_metrics":
+                by_drop = mean(
+                    iirc.exact_match(answers[id], golds[id]) for id in answers
+                )
                 assert by_drop == pytest.approx(em, abs=0.00051)
             elif about[0] == "hotpotqa":  # the official scorer, and no aliases
                 assert own.mean() == pytest.approx(em, abs=0.00001)
-            else:  # aliases, which are not beside the outputs, add 0.8 to 2.2 points of EM
+            # aliases, which are not beside the outputs, add 0.8 to 2.2 points of EM
+            else:
                 assert 0.0079 < em - own.mean() < 0.0221
             compared.append(kind)
     assert len(compared) == 18 + 12 and compared.count("evaluation_metrics") == 18
@@ -154,8 +191,13 @@ def test_real_scores_are_those_that_are_committed(real):
 @needs_real
 def test_the_real_outputs_that_have_no_golds_are_left_out(real):
     [note] = real[1]
-    assert "bm25_retrieval_count__4" in note and "500 questions have no gold answer" in note
-    with pytest.raises(UserError, match="found outputs of .*llama3-1-8b.*, expected those of one"):
+    assert (
+        "bm25_retrieval_count__4" in note
+        and "500 questions have no gold answer" in note
+    )
+    with pytest.raises(
+        UserError, match="found outputs of .*llama3-1-8b.*, expected those of one"
+    ):
         judge_outputs(real[0])
 
 
@@ -169,9 +211,12 @@ def test_claims_on_real_outputs():
     assert row["paper"] == "+9.4 (Flan-T5-XXL), +7.1 (GPT3)"
     alone = rows.loc["test_subsampled", "IRCoT QA > OneR QA"]
     assert alone["n"] == 500 and alone["verdict"] == "cannot tell"
-    sides = dict(iter(chosen.groupby(["system", "dataset"])))  # exact matches, counted by hand
+    # exact matches, counted by hand
+    sides = dict(iter(chosen.groupby(["system", "dataset"])))
     for dataset, counted in {"2wikimultihopqa": (127, 56), "musique": (71, 34)}.items():
-        a, b = (per_question(sides[name, dataset], "em") for name in ("IRCoT QA", "OneR QA"))
+        a, b = (
+            per_question(sides[name, dataset], "em") for name in ("IRCoT QA", "OneR QA")
+        )
         assert ((a > b).sum(), (a < b).sum()) == counted
     by_em = judge_outputs(chosen[chosen["dataset"] == "musique"], "em")
     level = by_em.set_index(["split", "claim"]).loc["all", "OneR QA > NoR QA"]

@@ -1,4 +1,6 @@
-"""Packing: what is dropped, and in which order, so that prompts never exceed their limit."""
+"""Packing: what is dropped, and in which order, so that prompts never exceed their
+limit.
+"""
 
 import pytest
 from replying import count_words
@@ -10,7 +12,9 @@ from ircotlib.prompting.templates import Template
 
 COT, DIRECT = prompts.FLAN_T5.template("cot"), prompts.FLAN_T5.template("direct")
 NUMBERS = (5, 4, 3, 2, 1)  # demonstrations of 9, 8, 7, 6, 5 words
-DEMONSTRATIONS = tuple(Demonstration(f"d{i}", (), f"w{i} " * i + "end", f"a{i}") for i in NUMBERS)
+DEMONSTRATIONS = tuple(
+    Demonstration(f"d{i}", (), f"w{i} " * i + "end", f"a{i}") for i in NUMBERS
+)
 ARRANGE = {False: prompts.GPT3.arrange, True: prompts.FLAN_T5.arrange}
 QUESTION = Question("q", "who is it", (), (), "test")  # 5 words with Q: and A:
 PARAGRAPHS = [Paragraph("1", "One", "a b c d"), Paragraph("2", "Two", "e f\ng h")]
@@ -21,24 +25,52 @@ KEPT = {59: 5, 58: 4, 50: 4, 49: 3, 42: 3, 41: 2, 35: 2, 34: 1, 29: 1, 28: 0, 24
 @pytest.mark.parametrize(("limit", "kept"), KEPT.items())
 def test_demonstrations_are_dropped_from_the_front(limit, kept):
     text = Prompt(DEMONSTRATIONS, count_words, PLAIN, limit)(QUESTION, PARAGRAPHS)
-    blocks = [render_demonstration(d) for d in DEMONSTRATIONS][len(DEMONSTRATIONS) - kept :]
+    blocks = [render_demonstration(d) for d in DEMONSTRATIONS][
+        len(DEMONSTRATIONS) - kept :
+    ]
     assert text == "\n\n\n".join([*blocks, render(PARAGRAPHS, QUESTION.text)])
 
 
-# all parts have 59 words; those without the first, 50, and so on; at most one less than the limit
-AS_RELEASED = {60: 5, 59: 4, 51: 4, 50: 3, 43: 3, 42: 2, 36: 2, 35: 1, 30: 1, 29: 0, 25: 0}
+# all parts have 59 words; those without the first, 50, and so on; at most one less than
+# the limit
+AS_RELEASED = {
+    60: 5,
+    59: 4,
+    51: 4,
+    50: 3,
+    43: 3,
+    42: 2,
+    36: 2,
+    35: 1,
+    30: 1,
+    29: 0,
+    25: 0,
+}
 
 
 @pytest.mark.parametrize(("limit", "kept"), AS_RELEASED.items())
 def test_as_released_the_tokens_of_the_parts_are_added_up(limit, kept):
-    text = Prompt(DEMONSTRATIONS, count_words, PLAIN, limit, released=True)(QUESTION, PARAGRAPHS)
-    blocks = [render_demonstration(d) for d in DEMONSTRATIONS][len(DEMONSTRATIONS) - kept :]
+    text = Prompt(DEMONSTRATIONS, count_words, PLAIN, limit, released=True)(
+        QUESTION, PARAGRAPHS
+    )
+    blocks = [render_demonstration(d) for d in DEMONSTRATIONS][
+        len(DEMONSTRATIONS) - kept :
+    ]
     assert text == "\n\n\n".join([*blocks, render(PARAGRAPHS, QUESTION.text)])
 
 
-SHOWN = "".join(f"{prompts.render_paragraph(paragraph)}\n\n" for paragraph in PARAGRAPHS)
+SHOWN = "".join(
+    f"{prompts.render_paragraph(paragraph)}\n\n" for paragraph in PARAGRAPHS
+)
 # at each limit, the first line that stays above a question with one thought
-FIRST_LINE = {23: "a b c d", 20: "Wikipedia Title: Two", 15: "e f", 13: "g h", 9: "i j", 8: "i j"}
+FIRST_LINE = {
+    23: "a b c d",
+    20: "Wikipedia Title: Two",
+    15: "e f",
+    13: "g h",
+    9: "i j",
+    8: "i j",
+}
 
 
 def from_line(line: str | None) -> str:
@@ -47,7 +79,9 @@ def from_line(line: str | None) -> str:
 
 @pytest.mark.parametrize(("limit", "line"), [*FIRST_LINE.items(), (7, None), (6, None)])
 def test_top_lines_go_when_the_test_example_alone_is_too_long(limit, line):
-    text = Prompt(DEMONSTRATIONS, count_words, PLAIN, limit)(QUESTION, PARAGRAPHS, ["so"])
+    text = Prompt(DEMONSTRATIONS, count_words, PLAIN, limit)(
+        QUESTION, PARAGRAPHS, ["so"]
+    )
     assert text == from_line(line) + "Q: who is it\nA: so"
     assert count_words(text) <= limit
 
@@ -58,7 +92,12 @@ WITH_MAIN = Question("q", "who is it", (), (), "test", passage=MAIN)
 
 @pytest.mark.parametrize(
     ("limit", "line"),
-    [(30, "Wikipedia Title: One"), (29, "a b c d"), (23, "Wikipedia Title: Two"), (18, "g h")]
+    [
+        (30, "Wikipedia Title: One"),
+        (29, "a b c d"),
+        (23, "Wikipedia Title: Two"),
+        (18, "g h"),
+    ]
     + [(13, "i j"), (12, None), (11, None)],
 )
 @pytest.mark.parametrize("last", [False, True])
@@ -75,7 +114,9 @@ def test_the_main_passage_stays_when_lines_go(limit, line, last):
 @pytest.mark.parametrize(("thoughts", "tokens"), [([], 5), (["so", "it", "is"], 6)])
 def test_the_question_is_never_cut(thoughts, tokens):
     prompt = Prompt(DEMONSTRATIONS, count_words, PLAIN, tokens - 1)
-    with pytest.raises(ValueError, match=f"question 'q': found more than {tokens - 1} tokens"):
+    with pytest.raises(
+        ValueError, match=f"question 'q': found more than {tokens - 1} tokens"
+    ):
         prompt(QUESTION, PARAGRAPHS, thoughts)
     text = Prompt((), count_words, DIRECT, 9)(QUESTION, PARAGRAPHS)
     assert text == "Q: Answer the following question.\nwho is it\nA:"
@@ -98,12 +139,16 @@ ROUNDS = "chain one\nits end\n\nfeedback one\n\nchain two of\nthree words\n\nlas
 )
 def test_the_oldest_of_what_was_written_goes_last_of_all(limit, kept):
     for paragraphs in (PARAGRAPHS, ()):
-        text = Prompt(DEMONSTRATIONS, count_words, PLAIN, limit)(QUESTION, paragraphs, [ROUNDS])
+        text = Prompt(DEMONSTRATIONS, count_words, PLAIN, limit)(
+            QUESTION, paragraphs, [ROUNDS]
+        )
         assert text == f"Q: who is it\nA: {kept}"
         assert count_words(text) <= limit
 
 
-BELOW = Template("{paragraphs}\n\nQuestion: {question}\nRead:\n{reference}\nSay: {so_far}")
+BELOW = Template(
+    "{paragraphs}\n\nQuestion: {question}\nRead:\n{reference}\nSay: {so_far}"
+)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +157,8 @@ BELOW = Template("{paragraphs}\n\nQuestion: {question}\nRead:\n{reference}\nSay:
         (13, "Read:\na b\nc d\nSay: it is so"),
         (12, "Read:\na b\nc d\nSay: is so"),
         (11, "Read:\na b\nc d\nSay: so"),
-        (10, "Read:\nb\nc d\nSay: so"),  # finally, the words of a field below the question
+        # finally, the words of a field below the question
+        (10, "Read:\nb\nc d\nSay: so"),
         (8, "Read:\nd\nSay: so"),
         (7, "Read:\n\nSay: so"),
     ],

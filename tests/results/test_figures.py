@@ -12,14 +12,23 @@ from ircotlib import files
 from ircotlib.data import Node
 from ircotlib.files import FIGURES
 from ircotlib.parameters import read_parameters
-from ircotlib.results.figures import PAGE, draw_dots, draw_lines, draw_means, draw_tree, save_figure
+from ircotlib.results.figures import (
+    PAGE,
+    draw_dots,
+    draw_lines,
+    draw_means,
+    draw_tree,
+    save_figure,
+)
 
 ROWS = [
     ("hotpotqa", "OneR", 50.0, 45.0, 57.0, None),
     ("hotpotqa", "IRCoT", 97.5, 96.0, 99.0, 90.5),
     ("musique", "IRCoT", 70.0, 60.0, 80.0, 60.0),
 ]
-TABLE = pd.DataFrame(ROWS, columns=["dataset", "system", "mean", "low", "high", "reported"])
+TABLE = pd.DataFrame(
+    ROWS, columns=["dataset", "system", "mean", "low", "high", "reported"]
+)
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +52,9 @@ def legend(figure):
 
 def marks(axis):
     """Where the dots of a panel are: (x, row)."""
-    dots = [line.get_xydata().tolist() for line in axis.lines if line.get_marker() == "o"]
+    dots = [
+        line.get_xydata().tolist() for line in axis.lines if line.get_marker() == "o"
+    ]
     return [tuple(dot) for [dot] in dots if dot[0] == dot[0]]
 
 
@@ -54,7 +65,9 @@ def test_dots_are_the_table_with_intervals_and_the_papers_values():
     assert figure.legends[0].get_title().get_text() == "Recall"
     assert marks(hotpotqa) == [(50, 0), (97.5, 1), (90.5, 1)]
     assert marks(musique) == [(70, 1), (60, 1)]
-    intervals = [tuple(line.get_xdata()) for line in hotpotqa.lines if len(line.get_xdata()) == 2]
+    intervals = [
+        tuple(line.get_xdata()) for line in hotpotqa.lines if len(line.get_xdata()) == 2
+    ]
     assert intervals[:2] == [(45, 57), (96, 99)]
     assert texts(hotpotqa.get_yticklabels()) == ["OneR", "IRCoT"]
     weights = [label.get_fontweight() for label in hotpotqa.get_yticklabels()]
@@ -62,37 +75,55 @@ def test_dots_are_the_table_with_intervals_and_the_papers_values():
     assert legend(figure) == ["one retrieval", "step by step", "in the paper", "chance"]
     assert list(musique.lines[-1].get_xdata()) == [50, 50]
     alone = draw_dots(TABLE.drop(columns="reported"), "t", "%", names=["IRCoT", "OneR"])
-    assert "in the paper" not in legend(alone) and marks(alone.axes[0]) == [(50, 1), (97.5, 0)]
+    assert "in the paper" not in legend(alone) and marks(alone.axes[0]) == [
+        (50, 1),
+        (97.5, 0),
+    ]
 
 
 def test_a_line_for_each_system_through_models_of_one_style():
     sizes = [("s", "flan_t5", 20), ("m", "flan_t5", 60), ("gpt", "codex", 40)]
     rows = [(name, *size) for name in ("OneR QA", "IRCoT QA") for size in sizes]
-    table = pd.DataFrame(rows, columns=["system", "size", "style", "mean"]).assign(dataset="iirc")
+    table = pd.DataFrame(rows, columns=["system", "size", "style", "mean"]).assign(
+        dataset="iirc"
+    )
     table = table.assign(low=table["mean"] - 5, high=table["mean"] + 5)
     figure = draw_lines(table, "By size", "F1, %", "size", part="style", xlabel="model")
     [axis] = figure.axes
     assert [list(line.get_ydata()) for line in axis.lines] == [[20, 60], [40]] * 2
     assert (axis.get_xlabel(), axis.get_ylabel()) == ("model", "F1, %")
-    names = {text.get_text(): text.xy[1] for text in axis.texts}  # beside the last marks
+    # beside the last marks
+    names = {text.get_text(): text.xy[1] for text in axis.texts}
     assert names == {"OneR QA": 40, "IRCoT QA": pytest.approx(50.3)}
     shapes = {line.get_marker() for line in axis.lines}
     assert len(shapes) == 2  # lines differ in more than their colour
-    other = draw_lines(table.assign(k=1), "By size", "F1, %", "k", line="style", ylim=(0, 50))
+    other = draw_lines(
+        table.assign(k=1), "By size", "F1, %", "k", line="style", ylim=(0, 50)
+    )
     assert texts(other.axes[0].texts) == ["codex", "flan_t5"]  # the lowest first
     assert other.axes[0].get_ylim() == (0, 50)
 
 
-MEANS = {"retriever": "BM25", "system": ["CoT", "SearChain", "DSP"], "mean": [5.0, 9.0, 5.0]}
+MEANS = {
+    "retriever": "BM25",
+    "system": ["CoT", "SearChain", "DSP"],
+    "mean": [5.0, 9.0, 5.0],
+}
 MEANS |= {"tokens": [99.0, 20.0, 9.0]}
-MEANS |= {"low": 4.0, "high": 10.0, "p_holm": [0.01, np.nan, 0.2], "gold": [7.0, 10.0, np.nan]}
+MEANS |= {
+    "low": 4.0,
+    "high": 10.0,
+    "p_holm": [0.01, np.nan, 0.2],
+    "gold": [7.0, 10.0, np.nan],
+}
 APART = pd.DataFrame(MEANS).assign(dataset="fever", reported=1.0)
 
 
 def test_means_have_the_best_first_and_marks_what_does_not_differ_from_searchain():
     figure = draw_means(pd.DataFrame(MEANS), APART, "t")
     left, middle, right = figure.axes
-    assert texts(left.get_yticklabels()) == ["SearChain", "DSP", "CoT"]  # of equals the cheaper one
+    # of equals the cheaper one
+    assert texts(left.get_yticklabels()) == ["SearChain", "DSP", "CoT"]
     assert marks(left)[:3] == [(9, 0), (5, 1), (5, 2)]
     assert {*marks(middle)[:3]} == {*marks(left)[:3]}
     assert left.lines[-1].get_xdata()[[0, 2]].tolist() == [10, 7]  # with right replies
@@ -144,11 +175,17 @@ def test_saved_twice_the_bytes_are_the_same(tmp_path, monkeypatch):
         save_figure(draw_dots(TABLE, "t", "recall, %"), TABLE, "dots")
         p = read_parameters("paper", {"seed": 3})
         save_figure(
-            draw_means(pd.DataFrame(MEANS), APART, "t"), TABLE, "front", p, "model m, n = 1"
+            draw_means(pd.DataFrame(MEANS), APART, "t"),
+            TABLE,
+            "front",
+            p,
+            "model m, n = 1",
         )
         save_figure(None, TABLE, "alone")
         written = [path for path in folder.rglob("*") if path.is_file()]
-        saved.append({str(path.relative_to(folder)): path.read_bytes() for path in written})
+        saved.append(
+            {str(path.relative_to(folder)): path.read_bytes() for path in written}
+        )
     assert saved[0] == saved[1]
     names = [f"{name}.{end}" for name in ("dots", "trials/seed=3/front_paper") for end in
              ("csv", "png", "svg")]  # fmt: skip

@@ -1,8 +1,8 @@
 """The papers' numbers: one tidy file, with a row for each number, as printed.
 
-Units are the papers': percent or percentage points, except those in PLAIN. `deviation` is the
-sample standard deviation over three demonstration sets, if the paper prints one. If IRCoT's reader
-matters, `note` starts with its style, direct or cot.
+Units are the papers': percent or percentage points, except those in PLAIN. `deviation`
+is the sample standard deviation over three demonstration sets, if the paper prints one.
+If IRCoT's reader matters, `note` starts with its style, direct or cot.
 """
 
 import csv
@@ -12,37 +12,93 @@ import pytest
 
 from ircotlib.files import REPORTED
 
-COLUMNS = ["paper", "source", "dataset", "model", "system", "metric", "value", "deviation", "note"]
+COLUMNS = [
+    "paper",
+    "source",
+    "dataset",
+    "model",
+    "system",
+    "metric",
+    "value",
+    "deviation",
+    "note",
+]
 # SearChain's order
-EIGHT = ["hotpotqa", "musique", "2wikimultihopqa", "strategyqa", "zsre", "trex", "fever", "eli5"]
+EIGHT = [
+    "hotpotqa",
+    "musique",
+    "2wikimultihopqa",
+    "strategyqa",
+    "zsre",
+    "trex",
+    "fever",
+    "eli5",
+]
 FOUR = ["hotpotqa", "2wikimultihopqa", "musique", "iirc"]  # IRCoT's order
 PARTS = ["hotpotqa_bridge", "musique_2hop", "musique_3hop", "musique_4hop"]
 OTHERS = ["naturalquestions", "webquestions", "triviaqa", "squad", "all", "unspecified"]
 PERCENT = set("em f1 cover_em rouge_l accuracy average misled_by_ir".split())
-PERCENT |= {"cover_em_where_ir_helps", "factual_error_reduction", "factual_error_reduction_max"}
-PERCENT |= {"recall_gain", "recall_gain_min", "recall_gain_max", "f1_gain", "f1_gain_max"}
-PERCENT |= {"knowledge_of_llm", "knowledge_corrected_by_ir", "knowledge_completed_by_ir"}
-PERCENT |= {f"{m}_where_llm_{side}" for m in ("accuracy", "top1") for side in ("right", "wrong")}
+PERCENT |= {
+    "cover_em_where_ir_helps",
+    "factual_error_reduction",
+    "factual_error_reduction_max",
+}
+PERCENT |= {
+    "recall_gain",
+    "recall_gain_min",
+    "recall_gain_max",
+    "f1_gain",
+    "f1_gain_max",
+}
+PERCENT |= {
+    "knowledge_of_llm",
+    "knowledge_corrected_by_ir",
+    "knowledge_completed_by_ir",
+}
+PERCENT |= {
+    f"{m}_where_llm_{side}" for m in ("accuracy", "top1") for side in ("right", "wrong")
+}
 # smallest and largest value to be expected
-PLAIN = {"accuracy_where_parts_known": (0, 1), "amp": (0, 1), "skc": (0, 10), "rounds": (1, 5)}
+PLAIN = {
+    "accuracy_where_parts_known": (0, 1),
+    "amp": (0, 1),
+    "skc": (0, 10),
+    "rounds": (1, 5),
+}
 PLAIN |= {"reasoning_steps": (1, 10), "words_in": (100, 2000), "words_out": (10, 500)}
-PLAIN |= {"seconds": (1, 60), "demonstrations": (0, 16), "paragraphs": (100_000, 6_000_000)}
+PLAIN |= {
+    "seconds": (1, 60),
+    "demonstrations": (0, 16),
+    "paragraphs": (100_000, 6_000_000),
+}
 TEXTS = ("Abstract", "§1 text", "§5 text", "App. A", "App. C")
 SOURCES = {("ircot", name) for name in (*TEXTS, *(f"Table {n}" for n in (1, 3, 4, 6)))}
-SOURCES |= {("searchain", f"Table {n}") for n in (1, 2, "3(a)", "3(b)", 4, 5, 6, 7, 8, 9, 10, 11)}
+SOURCES |= {
+    ("searchain", f"Table {n}")
+    for n in (1, 2, "3(a)", "3(b)", 4, 5, 6, 7, 8, 9, 10, 11)
+}
 with REPORTED.open(newline="", encoding="utf-8") as file:
     ROWS = list(csv.DictReader(file))
 
 
 def reported(**wanted):
     """The rows whose columns equal `wanted`, in the order of the file."""
-    return [row for row in ROWS if all(row[column] == value for column, value in wanted.items())]
+    return [
+        row
+        for row in ROWS
+        if all(row[column] == value for column, value in wanted.items())
+    ]
 
 
 def test_every_number_is_there_once_tidy_and_in_range():
-    assert list(ROWS[0]) == COLUMNS and {(r["paper"], r["source"]) for r in ROWS} == SOURCES
+    assert (
+        list(ROWS[0]) == COLUMNS
+        and {(r["paper"], r["source"]) for r in ROWS} == SOURCES
+    )
     for row in ROWS:
-        assert None not in row and all(value == value.strip() for value in row.values()), row
+        assert None not in row and all(
+            value == value.strip() for value in row.values()
+        ), row
         assert row["dataset"] in {*EIGHT, *FOUR, *PARTS, *OTHERS} and row["system"], row
         assert row["model"] or row["metric"] == "paragraphs", row
         low, high = (0, 100) if row["metric"] in PERCENT else PLAIN[row["metric"]]
@@ -50,7 +106,10 @@ def test_every_number_is_there_once_tidy_and_in_range():
         assert not row["deviation"] or 0 <= float(row["deviation"]) <= 3, row
         repeated = row["paper"] == "ircot" and row["source"] in ("Table 4", "Table 6")
         assert bool(row["deviation"]) == repeated, row
-    keys = [tuple(value for name, value in row.items() if name not in COLUMNS[6:8]) for row in ROWS]
+    keys = [
+        tuple(value for name, value in row.items() if name not in COLUMNS[6:8])
+        for row in ROWS
+    ]
     assert len(keys) == len(set(keys))
 
 
@@ -68,16 +127,25 @@ def test_tables_agree_where_they_print_the_same_number():
 
 @pytest.fixture(scope="module")
 def papers(shared):
-    """The text of each paper, without thousands separators; skipped if the papers are missing."""
+    """The text of each paper, without thousands separators; skipped if the papers are
+    missing.
+    """
     folder = shared.parent / "papers"
     if not folder.is_dir():
         pytest.skip(f"needs the papers' texts in {folder}")
-    texts = {name: (folder / f"{name}.txt").read_text("utf-8") for name in ("ircot", "searchain")}
-    return {name: re.sub(r"(?<=\d),(?=\d{3})", "", text) for name, text in texts.items()}
+    texts = {
+        name: (folder / f"{name}.txt").read_text("utf-8")
+        for name in ("ircot", "searchain")
+    }
+    return {
+        name: re.sub(r"(?<=\d),(?=\d{3})", "", text) for name, text in texts.items()
+    }
 
 
 def test_every_number_is_printed_in_its_paper(papers):
-    printed = {name: set(re.findall(r"\d+(?:\.\d+)?", text)) for name, text in papers.items()}
+    printed = {
+        name: set(re.findall(r"\d+(?:\.\d+)?", text)) for name, text in papers.items()
+    }
     numbers = [(row, row[column]) for row in ROWS for column in ("value", "deviation")]
     assert [row for row, n in numbers if n and n not in printed[row["paper"]]] == []
 
@@ -88,7 +156,10 @@ def test_rows_of_the_large_tables_are_printed_like_this(papers):
         for start in range(0, len(rows), 8):
             row = rows[start : start + 8]
             name = re.sub("SearChain (w/o [VC])", r"- \1", row[0]["system"])
-            assert "\t".join([name, *(cell["value"] for cell in row)]) in papers["searchain"]
+            assert (
+                "\t".join([name, *(cell["value"] for cell in row)])
+                in papers["searchain"]
+            )
             assert [cell["dataset"] for cell in row] == EIGHT
     for system in ("NoR QA", "OneR QA", "IRCoT QA"):
         for style, printed in (("direct", "Direct"), ("cot", "CoT")):

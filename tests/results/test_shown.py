@@ -54,7 +54,15 @@ def test_cells_are_short_and_none_is_nan():
         }
     )
     texts = as_texts(table)
-    assert list(texts) == ["model", "p", "questions", "mean", "share", "right", "answers"]
+    assert list(texts) == [
+        "model",
+        "p",
+        "questions",
+        "mean",
+        "share",
+        "right",
+        "answers",
+    ]
     assert texts.to_numpy().tolist() == [
         ["a", "< 0.001", "1,200", "-0.04", "0.48", "✓", "Rome, Roma"],
         ["b", "0.250", "", "", "1.00", "", ""],
@@ -69,16 +77,27 @@ def test_a_wide_table_has_ours_and_the_papers_or_intervals_or_one_value():
         ["SearChain w/o IR", "– [12.0]", "– [13.0]"],
     ]
     means = LONG.head(2).drop(columns=["ours", "paper"])
-    means = means.assign(mean=[1.0, 2.0], low=[0.5, 1.0], high=[3.0, 4.0], p_holm=[0.0001, 0.5])
-    assert spread(means, "system").to_numpy().tolist() == [["1.0 (0.5 to 3.0)", "2.0 (1.0 to 4.0)"]]
-    assert spread(means, "system", value="p_holm").to_numpy().tolist() == [[0.0001, 0.5]]
+    means = means.assign(
+        mean=[1.0, 2.0], low=[0.5, 1.0], high=[3.0, 4.0], p_holm=[0.0001, 0.5]
+    )
+    assert spread(means, "system").to_numpy().tolist() == [
+        ["1.0 (0.5 to 3.0)", "2.0 (1.0 to 4.0)"]
+    ]
+    assert spread(means, "system", value="p_holm").to_numpy().tolist() == [
+        [0.0001, 0.5]
+    ]
     assert spread(means.head(0), "system").empty
 
 
 def test_a_notebook_shows_texts_and_says_that_there_is_nothing(capsys):
     show_table(LONG.assign(mean=1.0).pivot_table("mean", ["dataset", "system"]))
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == ["mean", "data", "2WikiMQA", "SearChain"] + [
+    assert [line.split()[0] for line in lines] == [
+        "mean",
+        "data",
+        "2WikiMQA",
+        "SearChain",
+    ] + [
         "MuSiQue",
         "SearChain",
     ]  # what is in one group is said once
@@ -97,7 +116,9 @@ def test_a_table_is_kept_as_csv_markdown_and_latex(tmp_path, monkeypatch):
     save_table(TABLE, "table", "What it is.", read_parameters("mini"))
     names = ["table.csv", "table.md", "table.tex"]
     assert sorted(path.name for path in tmp_path.iterdir()) == names
-    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "table.csv"), TABLE, check_dtype=False)
+    pd.testing.assert_frame_equal(
+        pd.read_csv(tmp_path / "table.csv"), TABLE, check_dtype=False
+    )
     text = (tmp_path / "table.md").read_text(encoding="utf-8")
     assert text == f"What it is.\n\n{as_markdown(TABLE)}\n"
 

@@ -24,20 +24,33 @@ SERVER = [
         "soft\xadhyphen zero width non\u200djoin zw\u200cnj",
     ),
     ("word\u2060joiner \ufeffBOM a\u0301\u0302s", "word\u2060join bom a\u0301\u0302"),
-    ("\u05d0'\u05d0' \u05d0\"\u05d0\" \u05d0'1", "\u05d0'\u05d0' \u05d0\"\u05d0 \u05d0'1"),
+    (
+        "\u05d0'\u05d0' \u05d0\"\u05d0\" \u05d0'1",
+        "\u05d0'\u05d0' \u05d0\"\u05d0 \u05d0'1",
+    ),
     (
         "(Arabic: \u0627\u0644\u062e\u0644\u064a\u062c\u200e) \u05e2\u05d1\u05e8\u05d9\u05ea\u200e",
         "arab \u0627\u0644\u062e\u0644\u064a\u062c\u200e \u05e2\u05d1\u05e8\u05d9\u05ea\u200e",
     ),
     ("DJマックス モンスター3rd", "dj マックス モンスター 3rd"),
-    ("東京タワー ひらがな 漢字かな交じり", "東 京 タワー ひ ら が な 漢 字 か な 交 じ り"),
+    (
+        "東京タワー ひらがな 漢字かな交じり",
+        "東 京 タワー ひ ら が な 漢 字 か な 交 じ り",
+    ),
     ("ภาษาไทย abcไทย123", "ภาษาไทย abc ไทย 123"),
     ("C♯ ♈ ♠ ☆ ★ ✓ → ∞ №5 ©2020 ™", "c ♯ ♈ ♠ ★ 5 © 2020 ™"),
     ("🇫🇷🇩🇪🇬 a🇫🇷", "🇫🇷 🇩🇪 🇫🇷"),
     ("𠀋 𠮷野家", "𠀋 𠮷 野 家"),
 ]
 
-NO_TERMS = ["It", "WAS (Not Was)", "... --- !!! ?", "' \" ’ ・ ‧ ·", " \t\n\r\u2028", ""]
+NO_TERMS = [
+    "It",
+    "WAS (Not Was)",
+    "... --- !!! ?",
+    "' \" ’ ・ ‧ ·",
+    " \t\n\r\u2028",
+    "",
+]
 # Texts that are their own terms: Hebrew, Arabic, Indic, Asian, emoji.
 SAME = [
     "\u05e8\u05d0\u05d1\"\u05d9 \u05e6\u05d4\"\u05dc \u05d0' \u05d2'\u05d9\u05e8\u05e4\u05d4",
@@ -74,12 +87,18 @@ def test_the_fast_pattern_finds_the_words_of_the_full_one():
 
 
 def test_stems_are_those_of_nltk():
-    nltk = pytest.importorskip("nltk.stem.porter", reason="needs pip install -e '.[dev]'")
+    nltk = pytest.importorskip(
+        "nltk.stem.porter", reason="needs pip install -e '.[dev]'"
+    )
     theirs = nltk.PorterStemmer(mode=nltk.PorterStemmer.MARTIN_EXTENSIONS)
     endings = "sses ies ss s eed ion ll y e".split()
     endings += [*analyzer.STEP_2, *analyzer.STEP_3, *analyzer.STEP_4]
     chance = random.Random(4)
     for _ in range(5_000):
         start = "".join(chance.choices("aeiouybdlstwxzé", k=chance.randint(1, 6)))
-        word = start + chance.choice(endings) + chance.choice(["", "", "s", "ed", "ing", "li"])
+        word = (
+            start
+            + chance.choice(endings)
+            + chance.choice(["", "", "s", "ed", "ing", "li"])
+        )
         assert analyzer.stem(word) == theirs.stem(word, to_lowercase=False), word

@@ -1,4 +1,6 @@
-"""The embedded BM25: against a brute force, on real questions, through kills, changes and ties."""
+"""The embedded BM25: against a brute force, on real questions, through kills, changes
+and ties.
+"""
 
 import json
 import math
@@ -24,22 +26,33 @@ from ircotlib.retrieval.corpus import Corpus, write_corpus
 
 
 def kept_length(length: int) -> int:
-    """Lucene keeps lengths in one byte: exact to 39, then four significant bits above 24."""
+    """Lucene keeps lengths in one byte: exact to 39, then four significant bits above
+    24.
+    """
     rest = max(length - 24, 0)
     shift = max(rest.bit_length() - 4, 0)
     return length - rest + (rest >> shift << shift)
 
 
-def brute_force(paragraphs: list[Paragraph], query: str, k: int) -> list[tuple[int, float]]:
+def brute_force(
+    paragraphs: list[Paragraph], query: str, k: int
+) -> list[tuple[int, float]]:
     totals = Counter()
     for field in ("title", "text"):
-        counts = [Counter(analyze(getattr(paragraph, field))) for paragraph in paragraphs]
+        counts = [
+            Counter(analyze(getattr(paragraph, field))) for paragraph in paragraphs
+        ]
         mean = sum(count.total() for count in counts) / len(counts)
         for term in analyze(query):
-            having = [position for position, count in enumerate(counts) if term in count]
+            having = [
+                position for position, count in enumerate(counts) if term in count
+            ]
             idf = math.log(1 + (len(counts) - len(having) + 0.5) / (len(having) + 0.5))
             for position in having:
-                often, length = counts[position][term], kept_length(counts[position].total())
+                often, length = (
+                    counts[position][term],
+                    kept_length(counts[position].total()),
+                )
                 share = often / (often + 1.2 * (0.25 + 0.75 * length / mean))
                 totals[position] += idf * 2.2 * share
     return sorted(totals.items(), key=lambda hit: (-round(hit[1], 3), hit[0]))[:k]
@@ -62,7 +75,10 @@ def ranked(backend: BM25, *request) -> list[tuple[int, float]]:
 @pytest.mark.parametrize("seed", range(8))
 def test_scores_and_order_are_those_of_a_brute_force(backend, seed):
     query = random_text(random.Random(seed), 12)  # some words more than once
-    hits, expected = ranked(backend, query, 25), dict(brute_force([*backend.corpus], query, 25))
+    hits, expected = (
+        ranked(backend, query, 25),
+        dict(brute_force([*backend.corpus], query, 25)),
+    )
     assert [position for position, _ in hits] == list(expected)
     assert dict(hits) == pytest.approx(expected, abs=0.00051)
 
@@ -72,7 +88,9 @@ def test_of_equal_texts_only_the_best_counts_if_asked(tmp_path, k):
     backend = open_over(tmp_path, corpora.repeated_paragraphs())
     titles = tuple(dict.fromkeys(p.title for p in list(backend.corpus)[::3]))
     queries = [p.text for p in list(backend.corpus)[::7]]
-    requests = [Retrieve(query, k, t, True) for query in queries for t in (None, titles)]
+    requests = [
+        Retrieve(query, k, t, True) for query in queries for t in (None, titles)
+    ]
     shortened = 0
     for request, reply in zip(requests, ask(backend, requests), strict=True):
         best = {}
@@ -84,7 +102,9 @@ def test_of_equal_texts_only_the_best_counts_if_asked(tmp_path, k):
 
 
 def test_allowed_titles_leave_out_the_others_and_change_no_score(backend, tmp_path):
-    titles = tuple(dict.fromkeys(paragraph.title for paragraph in list(backend.corpus)[::5]))
+    titles = tuple(
+        dict.fromkeys(paragraph.title for paragraph in list(backend.corpus)[::5])
+    )
     everything = ranked(backend, "bano coru dulo", 300)
     expected = [hit for hit in everything if backend.corpus[hit[0]].title in titles]
     assert 0 < len(expected) < len(everything)
@@ -92,8 +112,11 @@ def test_allowed_titles_leave_out_the_others_and_change_no_score(backend, tmp_pa
     assert ranked(backend, "bano coru dulo", 3, titles) == expected[:3]
     assert ranked(backend, "bano", 5, ()) == []
     other = open_over(tmp_path, titled("It", "it", "It ", "The It", "", text="clown"))
-    replies = ask(other, [Retrieve("clown", 9, (paragraph.title,)) for paragraph in other.corpus])
-    assert list(map(positions_in, replies)) == [[0], [1], [2], [3], [4]]  # letter by letter
+    replies = ask(
+        other, [Retrieve("clown", 9, (paragraph.title,)) for paragraph in other.corpus]
+    )
+    # letter by letter
+    assert list(map(positions_in, replies)) == [[0], [1], [2], [3], [4]]
 
 
 TITLES = ["Paris", "Paris, Texas", "London", "Paris", "It", "The Texas Rangers"]
@@ -110,7 +133,9 @@ CASES = ["US", "it", "Us", "us Us us", "ÎLE", "Île", "The Us"]
         (["Mars"] * 200 + ["Mars rover"], "Mars", 3, ["Mars", "Mars rover"]),
     ],
 )
-def test_nearest_titles_are_the_same_then_in_any_case(tmp_path, titles, title, n, nearest):
+def test_nearest_titles_are_the_same_then_in_any_case(
+    tmp_path, titles, title, n, nearest
+):
     backend = open_over(tmp_path, titled(*titles))
     assert backend.decode(ask_one(backend, NearestTitle(title, n))) == tuple(nearest)
 
@@ -129,9 +154,13 @@ def build_in_pieces(self, folder: Path, paragraphs) -> None:
         writer.wait_merging_threads()
 
 
-def test_ties_stand_in_the_order_of_the_corpus_however_the_index_was_built(tmp_path, monkeypatch):
+def test_ties_stand_in_the_order_of_the_corpus_however_the_index_was_built(
+    tmp_path, monkeypatch
+):
     once = random_paragraphs(60, most=6)
-    tied = [Paragraph(f"{turn}-{p.id}", p.title, p.text) for turn in range(8) for p in once]
+    tied = [
+        Paragraph(f"{turn}-{p.id}", p.title, p.text) for turn in range(8) for p in once
+    ]
     whole = open_over(tmp_path, tied)
     monkeypatch.setattr(BM25, "_build", build_in_pieces)
     pieces = BM25(whole.corpus, tmp_path / "pieces")
@@ -142,22 +171,34 @@ def test_ties_stand_in_the_order_of_the_corpus_however_the_index_was_built(tmp_p
     for request, reply in zip(requests, replies):
         expected = brute_force(tied, request.query, request.k)
         assert positions_in(reply) == [position for position, _ in expected]
-    same = open_over(tmp_path / "same", titled(*["Same"] * 300))  # longer than what is fetched
+    # longer than what is fetched
+    same = open_over(tmp_path / "same", titled(*["Same"] * 300))
     assert positions_in(ask_one(same, Retrieve("word", 5))) == [0, 1, 2, 3, 4]
 
 
 def test_an_index_is_built_once_for_each_corpus_and_analyzer(tmp_path, monkeypatch):
-    corpus, builds, build = write_corpus(tmp_path / "c", random_paragraphs(900)), [], BM25._build
+    corpus, builds, build = (
+        write_corpus(tmp_path / "c", random_paragraphs(900)),
+        [],
+        BM25._build,
+    )
     monkeypatch.setattr(BM25, "_build", lambda *of: builds.append(1) or build(*of))
     with ThreadPoolExecutor(4) as pool:
-        jobs = [pool.submit(BM25, Corpus(corpus.folder), tmp_path / "index") for _ in range(4)]
+        jobs = [
+            pool.submit(BM25, Corpus(corpus.folder), tmp_path / "index")
+            for _ in range(4)
+        ]
         opened = [job.result() for job in jobs]
-    assert len({ask_one(one, Retrieve("bano", 5)) for one in opened}) == len(builds) == 1
+    assert (
+        len({ask_one(one, Retrieve("bano", 5)) for one in opened}) == len(builds) == 1
+    )
     monkeypatch.setattr(bm25, "FINGERPRINT", "another analyzer")
     opened += [BM25(corpus, tmp_path / "index")]
     opened += [open_over(tmp_path, random_paragraphs(51))]
     assert len({one.fingerprint for one in opened}) == len(builds) == 3
-    with pytest.raises(DataError, match="c: found files but no index.json; name another"):
+    with pytest.raises(
+        DataError, match="c: found files but no index.json; name another"
+    ):
         BM25(corpus, corpus.folder)  # never replaced
     assert len(Corpus(corpus.folder)) == 900
 
@@ -182,6 +223,9 @@ def test_an_error_or_a_kill_in_mid_build_leaves_the_old_index(tmp_path, monkeypa
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {"corpus", "new", "index", "index.lock"}
     corpora.run_and_kill(BUILD_AND_HANG, new.folder, tmp_path / "index")
-    for each in (BM25(backend.corpus, tmp_path / "index"), BM25(new, tmp_path / "index")):
+    for each in (
+        BM25(backend.corpus, tmp_path / "index"),
+        BM25(new, tmp_path / "index"),
+    ):
         fresh = BM25(each.corpus, tmp_path / "fresh")
         assert ranked(each, "bano dulo", 9) == ranked(fresh, "bano dulo", 9) != []

@@ -40,7 +40,9 @@ def test_the_same_corpus_is_left_as_it_is_and_another_replaces_it(tmp_path):
 
 
 def test_threads_that_read_at_once_get_the_paragraphs_that_they_ask_for(tmp_path):
-    """On Python 3.12 and later, threads that share a connection without turns mix up their rows."""
+    """On Python 3.12 and later, threads that share a connection without turns mix up
+    their rows.
+    """
     paragraphs = [Paragraph(f"p{n}", f"Title {n}", f"Text {n}.") for n in range(12_000)]
     corpus, together = write_corpus(tmp_path, paragraphs), threading.Barrier(8)
 
@@ -73,7 +75,9 @@ def test_errors_and_kills_leave_the_old_corpus(tmp_path):
     write_corpus(tmp_path, PARAGRAPHS)
     with pytest.raises(DataError, match=f"{tmp_path}: found no paragraphs"):
         write_corpus(tmp_path, [])
-    with pytest.raises(DataError, match=f"{tmp_path}: found two paragraphs with the id 'a'; drop"):
+    with pytest.raises(
+        DataError, match=f"{tmp_path}: found two paragraphs with the id 'a'; drop"
+    ):
         write_corpus(tmp_path, [*PARAGRAPHS, Paragraph("a", "Other", "text")])
     with pytest.raises(OSError, match="the raw file ends here"):
         write_corpus(tmp_path, broken())

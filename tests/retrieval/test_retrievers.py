@@ -2,7 +2,12 @@
 
 import pytest
 
-from ircotlib.retrieval import RETRIEVERS, check_retriever, find_retriever, retriever_name
+from ircotlib.retrieval import (
+    RETRIEVERS,
+    check_retriever,
+    find_retriever,
+    retriever_name,
+)
 
 
 @pytest.mark.parametrize("retriever", RETRIEVERS, ids=[r.title for r in RETRIEVERS])
@@ -17,11 +22,21 @@ def test_names_in_figures_are_without_places():
     assert list(map(retriever_name, texts)) == names
 
 
-WRONG = ["", "es", "dense:", "dense: x", "embedded ", "ftp://host:1", "http://me:secret@host:1"]
+WRONG = [
+    "",
+    "es",
+    "dense:",
+    "dense: x",
+    "embedded ",
+    "ftp://host:1",
+    "http://me:secret@host:1",
+]
 
 
 @pytest.mark.parametrize("text", [*WRONG, "http://a:1,http://b:1"])
 def test_another_text_is_refused_without_repeating_it(text):
-    with pytest.raises(ValueError, match="expected one of embedded, dense:FOLDER, ") as error:
+    with pytest.raises(
+        ValueError, match="expected one of embedded, dense:FOLDER, "
+    ) as error:
         find_retriever(text)
     assert "secret" not in str(error.value)

@@ -1,4 +1,6 @@
-"""Every system of SearChain's study ends with a prediction, no matter what a model writes."""
+"""Every system of SearChain's study ends with a prediction, no matter what a model
+writes.
+"""
 
 import random
 
@@ -10,12 +12,46 @@ from ircotlib.program import Generate, NearestTitle, Retrieve, Sample, Sampled
 from ircotlib.systems import SEARCHAIN, choose_systems
 
 QUESTION = Question("q", "Where is Oslo {n}?", ("Norway",), (), "test")
-CORPUS = [Paragraph(str(i), f"Page {i}", f"Page {i} [is] {{one}}. It is old.") for i in range(9)]
-PIECES = ["", "Oslo", "\n", "The answer is", "The answer is Oslo.", " answer is: ", "→", "[EOQ]"]
-PIECES += ["Action 1: ", "\nAction 2: ", "Search[Page 1]", "Lookup[old]", "Finish[]", "Finish[a]"]
-PIECES += ["[WikiSearch(Page 2)", "]", "The best choice is 2", "best choice is 99", "First, "]
-PIECES += ["\nSearch Query: a", "\nAnswer: b", "(select) [retrieve_odqa] a", "{question}", "..."]
-PIECES += ['(select) [multihop_titleqa] Titles: ["Page 1", 2]. Question: c', "(select) [x] y"]
+CORPUS = [
+    Paragraph(str(i), f"Page {i}", f"Page {i} [is] {{one}}. It is old.")
+    for i in range(9)
+]
+PIECES = [
+    "",
+    "Oslo",
+    "\n",
+    "The answer is",
+    "The answer is Oslo.",
+    " answer is: ",
+    "→",
+    "[EOQ]",
+]
+PIECES += [
+    "Action 1: ",
+    "\nAction 2: ",
+    "Search[Page 1]",
+    "Lookup[old]",
+    "Finish[]",
+    "Finish[a]",
+]
+PIECES += [
+    "[WikiSearch(Page 2)",
+    "]",
+    "The best choice is 2",
+    "best choice is 99",
+    "First, ",
+]
+PIECES += [
+    "\nSearch Query: a",
+    "\nAnswer: b",
+    "(select) [retrieve_odqa] a",
+    "{question}",
+    "...",
+]
+PIECES += [
+    '(select) [multihop_titleqa] Titles: ["Page 1", 2]. Question: c',
+    "(select) [x] y",
+]
 MODULES = ("direct_retrieval", "react", "dsp", "verify_and_edit", "toolformer")
 MODULES += ("tree_of_thought", "interaug", "decomp")
 SYSTEMS = [s for s in choose_systems(study=SEARCHAIN) if s.module in MODULES]

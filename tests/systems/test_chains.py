@@ -5,7 +5,13 @@ import re
 import pytest
 
 from ircotlib.data import Node
-from ircotlib.systems.searchain import Chain, citations, conclude, read_chain, read_released_chain
+from ircotlib.systems.searchain import (
+    Chain,
+    citations,
+    conclude,
+    read_chain,
+    read_released_chain,
+)
 
 TEXT = """[Query 1]: Who is the performer of Spirit if...?
 [Answer 1]: Kevin Drew
@@ -49,19 +55,26 @@ WRITTEN = {
     "spaces": changed("]:", " ] :", "\n", "\n  "),
     "on lines of their own": changed("]: ", "]:\n"),
     "a numbered list": lambda text: "\n".join(
-        f"{n}. {line}" if line else "" for n, line in enumerate(text.split("\n"), start=1)
+        f"{n}. {line}" if line else ""
+        for n, line in enumerate(text.split("\n"), start=1)
     ),
     "another name": changed("[Final Content]", "[Final answer]"),
     "Windows": changed("\n", "\r\n"),
 }
-COPIED = "\nIf you don't know the answer:\n[Unsolved Query]: where was Kevin Drew born\n"
-COPIED += "Instruction: Please Stop your generation.\nIf you know the answer:\n[Answer 2]"
+COPIED = (
+    "\nIf you don't know the answer:\n[Unsolved Query]: where was Kevin Drew born\n"
+)
+COPIED += (
+    "Instruction: Please Stop your generation.\nIf you know the answer:\n[Answer 2]"
+)
 ANOTHER = '\n[Question]: "Who?"\n[Query 1]: Who?\n[Answer 1]: I\n[Final Content]: Me'
 AROUND = {
     "chatter before": lambda text: f"Sure! Here is the chain you asked for:\n\n{text}",
     "another example": lambda text: text + ANOTHER,
     "the question above": changed("[Final", '[Question]: "Where?" (Yes or No)\n[Final'),
-    "quotation marks": changed("]: Kevin Drew\n", ']: "Kevin Drew"\n', ": Toronto", ": “Toronto”"),
+    "quotation marks": changed(
+        "]: Kevin Drew\n", ']: "Kevin Drew"\n', ": Toronto", ": “Toronto”"
+    ),
     "the examples' instructions": changed("\n[Answer 2]", COPIED),
 }
 
@@ -83,8 +96,8 @@ def test_a_chain_on_one_line():
         assert (pairs(chain), chain.final, chain.fault) == (PAIRS, FINAL, "")
 
 
-# a text of lines Q1 (a query), A1 (its answer), U (an unsolved query), F (a final content); what is
-# read of it, as query=answer; the final content; what is wrong
+# a text of lines Q1 (a query), A1 (its answer), U (an unsolved query), F (a final
+# content); what is read of it, as query=answer; the final content; what is wrong
 MALFORMED = [
     ("  \n", "", "", "no query; no final content"),
     ("Toronto, I think.", "", "Toronto, I think.", "no query"),
@@ -102,7 +115,9 @@ MALFORMED = [
 def in_full(text):
     """A text with its marks written out."""
     marks = {"Q": "Query ", "A": "Answer ", "U": "Unsolved Query", "F": "Final Content"}
-    return re.sub(r"^([QAUF])(\d?)\b", lambda m: f"[{marks[m[1]]}{m[2]}]:", text, flags=re.M)
+    return re.sub(
+        r"^([QAUF])(\d?)\b", lambda m: f"[{marks[m[1]]}{m[2]}]:", text, flags=re.M
+    )
 
 
 @pytest.mark.parametrize(("text", "read", "final", "fault"), MALFORMED)
@@ -110,7 +125,9 @@ def test_a_malformed_chain_is_read_as_far_as_it_can_be(text, read, final, fault)
     chain = read_chain(in_full(text))
     assert ", ".join("=".join(pair) for pair in pairs(chain)) == read
     assert (chain.final, chain.fault) == (final, fault)
-    assert [node.unsolved for node in chain.nodes] == [not answer for _, answer in pairs(chain)]
+    assert [node.unsolved for node in chain.nodes] == [
+        not answer for _, answer in pairs(chain)
+    ]
 
 
 def test_the_released_program_reads_lines():
@@ -129,7 +146,11 @@ def test_the_released_program_reads_lines():
 @pytest.mark.parametrize(
     ("final", "short", "long"),
     [
-        ("Rome [1]. So the answer is Rome [1].", "Rome", "Rome. So the answer is Rome."),
+        (
+            "Rome [1]. So the answer is Rome [1].",
+            "Rome",
+            "Rome. So the answer is Rome.",
+        ),
         ("So the answer is: **Rome**.", "Rome", "So the answer is: **Rome**."),
         ('The answer is "Rome".\n\nMore!', "Rome", 'The answer is "Rome".\n\nMore!'),
         ("Light [1, 2] bends [3][4].", "Light bends.", "Light bends."),
@@ -137,7 +158,11 @@ def test_the_released_program_reads_lines():
     ],
 )
 def test_the_answer_of_a_final_content(final, short, long):
-    chains = [Chain((), "first", "no query"), Chain((), final, ""), Chain((), "", "no query")]
+    chains = [
+        Chain((), "first", "no query"),
+        Chain((), final, ""),
+        Chain((), "", "no query"),
+    ]
     assert conclude(chains[1:2]) == (short, final, "")
     assert conclude(chains[1:2], long_form=True) == (long, final, "")
     assert conclude([*chains, chains[2]])[1] == (final or "first")

@@ -29,17 +29,31 @@ def test_cot_takes_the_answer_of_its_chain():
     requests, result = send(cot(QUESTION, prompts=stages("cot")), [CHAIN])
     assert requests == [Generate(f"cot|{ASKED}||", NEXT, 256)]
     assert (result.answer, result.reading, result.fault) == ("Oslo", CHAIN, "")
-    assert result.thoughts == (CHAIN[:32], "Its capital is Oslo.", "The answer is Oslo.")
+    assert result.thoughts == (
+        CHAIN[:32],
+        "Its capital is Oslo.",
+        "The answer is Oslo.",
+    )
     _, result = send(cot(QUESTION, prompts=stages("cot")), ["So the answer is: "])
-    assert (result.answer, result.fault) == ("So the answer is: ", "no answer in the chain")
+    assert (result.answer, result.fault) == (
+        "So the answer is: ",
+        "no answer in the chain",
+    )
 
 
 def test_cot_sc_takes_the_answer_of_most_chains():
-    chains = ["So the answer is: Bergen.", "I cannot tell.", CHAIN, "The answer is oslo."]
+    chains = [
+        "So the answer is: Bergen.",
+        "I cannot tell.",
+        CHAIN,
+        "The answer is oslo.",
+    ]
     drawn = tuple(Sampled(chain, None) for chain in chains)
     requests, result = send(cot_sc(QUESTION, prompts=stages("cot")), [drawn])
     assert requests == [Sample(f"cot|{ASKED}||", 40, 0.7, NEXT, 256)]
-    assert (result.answer, result.reading) == ("Oslo", CHAIN) and len(result.thoughts) == 3
+    assert (result.answer, result.reading) == ("Oslo", CHAIN) and len(
+        result.thoughts
+    ) == 3
     assert result.fault == "no answer in 1 of 4 chains"
 
 
@@ -65,7 +79,9 @@ def test_an_example_is_the_first_question_with_a_short_whole_chain_and_an_answer
 
 
 RIVERS = others("on which river does Cairo lie", "on which river does Rome lie")
-NOVELS = others("who wrote the novel Emma", "who wrote the novel Dracula", "who wrote the novel It")
+NOVELS = others(
+    "who wrote the novel Emma", "who wrote the novel Dracula", "who wrote the novel It"
+)
 
 
 def test_auto_cot_shows_an_example_of_each_cluster():
@@ -73,8 +89,13 @@ def test_auto_cot_shows_an_example_of_each_cluster():
     requests, result = send(system(QUESTION), ["A.", "a", "B.", "b", CHAIN])
     first, second = (request.prompt.split("|")[1] for request in requests[:4:2])
     assert {first.split()[0], second.split()[0]} == {"on", "who"}
-    examples = [f"chain|{first}||A. The answer is a.", f"chain|{second}||B. The answer is b."]
-    assert requests[4] == Generate(f"ask|{ASKED}|||" + "\n\n\n".join(examples), NEXT, 256)
+    examples = [
+        f"chain|{first}||A. The answer is a.",
+        f"chain|{second}||B. The answer is b.",
+    ]
+    assert requests[4] == Generate(
+        f"ask|{ASKED}|||" + "\n\n\n".join(examples), NEXT, 256
+    )
     assert result.answer == "Oslo"
 
 
@@ -85,4 +106,5 @@ def test_clusters_are_of_any_vectors_and_those_nearest_the_centre_come_first():
     texts = ("1", "3", "100", "2.2", "101", "99.1")
     clusters = cluster_texts(texts, 2, embed, 0)
     assert sorted(clusters) == [[2, 5, 4], [3, 1, 0]]
-    assert cluster_texts(("1", "1"), 4, embed, 0) == [[0, 1]]  # no more clusters than texts
+    # no more clusters than texts
+    assert cluster_texts(("1", "1"), 4, embed, 0) == [[0, 1]]

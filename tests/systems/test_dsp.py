@@ -11,7 +11,9 @@ from ircotlib.systems.dsp import dsp
 QUESTION = Question("q", "Who leads Kenya's capital?", ("Ann",), (), "test")
 FIRST = "Question: Sea of Cairo?\nAnswer: Red Sea"
 SECOND = "Question: Sea of the Nile?\nAnswer: Sea"
-PROMPTS = writers("dsp", "demonstrate", "search", "predict", demonstrations=(FIRST, SECOND))
+PROMPTS = writers(
+    "dsp", "demonstrate", "search", "predict", demonstrations=(FIRST, SECOND)
+)
 PROMPTS |= writers("dsp", "search", "predict")
 NAIROBI = Paragraph("n", "Nairobi", "Nairobi is Kenya's capital.")
 NILE = Paragraph("s", "Nile", "The Nile flows into the sea.")
@@ -22,12 +24,18 @@ LEARNED = " Based on the context, we have learned the following."
 LABEL = "Context:\n"
 RULE = "\n\n---\n\n"
 FORM = f"Follow the following format.\n\n{{}}Question: ${{{{the question}}}}\n{STEPS}"
-SEARCH = f"Write a search query that helps to answer the question.{RULE}{FORM}{{}} {{}}\n"
-SEARCH += f"Search Query: ${{{{a simple question that asks for what is missing}}}}{RULE}"
+SEARCH = (
+    f"Write a search query that helps to answer the question.{RULE}{FORM}{{}} {{}}\n"
+)
+SEARCH += (
+    f"Search Query: ${{{{a simple question that asks for what is missing}}}}{RULE}"
+)
 INTRO = SEARCH.format("", TO_FIND, "${what is missing}")
 CONTEXT = f"{LABEL}${{paragraphs that may help, each under its title}}\n\n"
 HOP = SEARCH.format(CONTEXT, LEARNED, "${what helps in the context}")
-PREDICT = FORM.format(f"{CONTEXT}Summary: ${{what was learned from other paragraphs, if any}}\n")
+PREDICT = FORM.format(
+    f"{CONTEXT}Summary: ${{what was learned from other paragraphs, if any}}\n"
+)
 PREDICT += f" ${{steps that lead to the answer}}\nAnswer: ${{a short answer}}{RULE}"
 OUTRO = f"Answer the question with a short answer.{RULE}"
 NAIROBIS = "Wikipedia Title: Nairobi\nNairobi is Kenya's capital.\n\n"
@@ -40,9 +48,18 @@ CAIRO, NILES = "Question: Sea of Cairo?\n", "Question: Sea of the Nile?\n"
 def test_it_demonstrates_searches_twice_and_predicts():
     failed = ["It is.\nSearch Query: Cairo", (NILE,), "No.\nSearch Query: Sea", (NILE,)]
     failed += ["So.\nAnswer: Red Sea"]  # no paragraph has it
-    done = ["A.\nSearch Query: Kenya", (NAIROBI,), "B.\nSearch Query: Nile sea", (NILE, NAIROBI)]
+    done = [
+        "A.\nSearch Query: Kenya",
+        (NAIROBI,),
+        "B.\nSearch Query: Nile sea",
+        (NILE, NAIROBI),
+    ]
     done += ["C.\nAnswer: the Sea"]
-    hops = [drawn("D.\nSearch Query: Kenya", "E.\nSearch Query: capital", scores=[-2.0, -1.0])]
+    hops = [
+        drawn(
+            "D.\nSearch Query: Kenya", "E.\nSearch Query: capital", scores=[-2.0, -1.0]
+        )
+    ]
     hops += [(NILE, NAIROBI), (NAIROBI,), (), drawn("", "F.", "F is long.")]
     hops += ["Ann", (ANN,), (ANN, NAIROBI)]
     last = [drawn("G.\nAnswer: Bo", "H.\nAnswer: Ann.", "I.\nAnswer: ann")]
@@ -59,7 +76,8 @@ def test_it_demonstrates_searches_twice_and_predicts():
         Generate(f"{OUTRO}{pair}{PREDICT}{LABEL}{NILE_IS}{CAIRO}{STEPS}", END, 150),
     ]
     pair = f"{CAIRO}Answer: Red Sea{RULE}"
-    both = LABEL + NAIROBIS + NILE_IS  # those of the first hop are kept, and there is no summary
+    # those of the first hop are kept, and there is no summary
+    both = LABEL + NAIROBIS + NILE_IS
     assert requests[5:10] == [
         Generate(f"{INTRO}{NILES}{STEPS}{TO_FIND}", END, 150),
         Retrieve("Kenya", 2),
@@ -84,7 +102,11 @@ def test_it_demonstrates_searches_twice_and_predicts():
     three = f"{both}{NILES}{STEPS} C.\nAnswer: the Sea{RULE}"
     shown = f"{pair}{PREDICT}{three}{LABEL}{ANN_IS}{NAIROBIS}Summary: F.\n"
     assert requests[18:] == [Sample(f"{OUTRO}{shown}{ASKED}{STEPS}", 3, 0.7, END, 150)]
-    assert (result.answer, result.reading, result.fault) == ("Ann.", "H.\nAnswer: Ann.", "")
+    assert (result.answer, result.reading, result.fault) == (
+        "Ann.",
+        "H.\nAnswer: Ann.",
+        "",
+    )
     assert result.paragraphs == (NAIROBI, NILE, ANN)
     assert result.thoughts == ("E.\nSearch Query: capital", "F.\nSearch Query: Ann")
 

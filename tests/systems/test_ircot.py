@@ -1,4 +1,6 @@
-"""IRCoT, OneR and NoR, run with replies by hand; requests are compared letter by letter."""
+"""IRCoT, OneR and NoR, run with replies by hand; requests are compared letter by
+letter.
+"""
 
 import json
 from dataclasses import replace
@@ -9,11 +11,24 @@ from replying import ASKED, LOST, MACK, PARK, QUESTION, THOUGHTS, WALD, send, wr
 
 from ircotlib.data import Paragraph
 from ircotlib.program import LINE, SENTENCE, Generate, NearestTitle, Retrieve
-from ircotlib.systems.ircot import collect, ircot, read_paragraphs, read_titles, with_main_passage
+from ircotlib.systems.ircot import (
+    collect,
+    ircot,
+    read_paragraphs,
+    read_titles,
+    with_main_passage,
+)
 from ircotlib.systems.oner import nor_qa, oner
 
 PROMPTS = {"cot": write}
-TURNS = [(LOST, PARK), THOUGHTS[0], (MACK, LOST), THOUGHTS[1], (WALD, MACK), THOUGHTS[2]]
+TURNS = [
+    (LOST, PARK),
+    THOUGHTS[0],
+    (MACK, LOST),
+    THOUGHTS[1],
+    (WALD, MACK),
+    THOUGHTS[2],
+]
 MANY = [Paragraph(str(i), chr(65 + i) * 9, chr(65 + i) * 40) for i in range(40)]
 
 
@@ -25,21 +40,32 @@ def test_ircot_interleaves_and_stops_at_the_answer():
         Retrieve(THOUGHTS[0], 2),
         Generate(f"{ASKED} | lost park mack | {THOUGHTS[0]}", SENTENCE, 200),
         Retrieve(THOUGHTS[1], 2),
-        Generate(f"{ASKED} | lost park mack wald | {' '.join(THOUGHTS[:2])}", SENTENCE, 200),
+        Generate(
+            f"{ASKED} | lost park mack wald | {' '.join(THOUGHTS[:2])}", SENTENCE, 200
+        ),
     ]
-    assert (result.paragraphs, result.thoughts) == ((LOST, PARK, MACK, WALD), tuple(THOUGHTS))
+    assert (result.paragraphs, result.thoughts) == (
+        (LOST, PARK, MACK, WALD),
+        tuple(THOUGHTS),
+    )
 
 
 def test_ircot_writes_eight_sentences_of_at_most_200_tokens_and_keeps_15_paragraphs():
-    """The paper's constants: §3.1 footnotes 4 and 5; nothing is retrieved after the last one."""
-    pairs = [(tuple(MANY[5 * step : 5 * step + 5]), f"Fact {step}.") for step in range(8)]
+    """The paper's constants: §3.1 footnotes 4 and 5; nothing is retrieved after the
+    last one.
+    """
+    pairs = [
+        (tuple(MANY[5 * step : 5 * step + 5]), f"Fact {step}.") for step in range(8)
+    ]
     replies = [reply for pair in pairs for reply in pair]
     requests, result = send(ircot(QUESTION, prompts=PROMPTS, k=5), replies)
     assert [type(request) for request in requests] == [Retrieve, Generate] * 8
     assert len(result.thoughts) == 8
     # a full set does not stop the loop; the oldest stay
     assert result.paragraphs == tuple(MANY[:15])
-    assert {request.max_tokens for request in requests if isinstance(request, Generate)} == {200}
+    assert {
+        request.max_tokens for request in requests if isinstance(request, Generate)
+    } == {200}
 
 
 def test_an_empty_sentence_ends_ircot():
@@ -53,10 +79,13 @@ def test_ircot_with_the_query_of_the_released_program():
     replies += [(PARK,), "So the answer is: Germany."]
     requests, _ = send(ircot(QUESTION, prompts=PROMPTS, k=1, released=True), replies)
     queries = [request.query for request in requests if isinstance(request, Retrieve)]
-    # the question without question words too; "Thus, ..." re-issues the factual sentence before
+    # the question without question words too; "Thus, ..." re-issues the factual
+    # sentence before
     first = "In country was Lost Gravity manufactured?"
     assert queries == [first, "made it Mack Rides.", "made it Mack Rides."]
-    assert all(request.distinct for request in requests if isinstance(request, Retrieve))
+    assert all(
+        request.distinct for request in requests if isinstance(request, Retrieve)
+    )
 
 
 def test_ircot_ends_where_the_paper_or_the_released_program_does():
@@ -93,7 +122,10 @@ IIRC = replace(QUESTION, passage=RIDE)
 PAGES = ("mack rides", "waldkirch")
 TITLES = ["Mack Rides", "Waldkirch (town)", "Mack rides"]
 NAMED = [json.dumps(TITLES), ("mack rides",), ("waldkirch",), ("mack rides",)]
-NAMING = [Generate(f"3 titles for {ASKED} | ride | ", LINE, 200), *map(NearestTitle, TITLES)]
+NAMING = [
+    Generate(f"3 titles for {ASKED} | ride | ", LINE, 200),
+    *map(NearestTitle, TITLES),
+]
 
 
 def test_without_titles_the_whole_corpus_is_searched():
@@ -102,10 +134,18 @@ def test_without_titles_the_whole_corpus_is_searched():
         assert (requests[0], requests[-1]) == (NAMING[0], Retrieve(IIRC.text, 5, None))
 
 
-READ = {'["Rome", "Malmö, Sweden"]': "Rome|Malmö, Sweden", '[1900, "Rome"]': "1900|Rome"}
+READ = {
+    '["Rome", "Malmö, Sweden"]': "Rome|Malmö, Sweden",
+    '[1900, "Rome"]': "1900|Rome",
+}
 # between commas; as Flan-T5 is shown it: the comma of a title parts it; cut off
-READ |= {"Rome, Lund": "Rome|Lund", "Malmö, Sweden": "Malmö|Sweden", '["Rome", "Lund': "Rome|Lund"}
-READ |= {'"Rome", "Lund"': "Rome|Lund", '"Rome"': "Rome", "1900": "1900"}  # JSON, but no list
+READ |= {
+    "Rome, Lund": "Rome|Lund",
+    "Malmö, Sweden": "Malmö|Sweden",
+    '["Rome", "Lund': "Rome|Lund",
+}
+# JSON, but no list
+READ |= {'"Rome", "Lund"': "Rome|Lund", '"Rome"': "Rome", "1900": "1900"}
 READ |= {'[" Rome "]': "Rome", '["Rome", ""], ': "Rome"}
 
 
@@ -116,7 +156,13 @@ def test_titles_are_read_as_json_or_between_commas(text, titles):
 
 
 def test_retrievals_are_within_pages_and_the_main_passage_counts_towards_the_15_paragraphs():
-    replies = [*NAMED, tuple(MANY[:8]), "One.", tuple(MANY[8:16]), "So the answer is: 3."]
+    replies = [
+        *NAMED,
+        tuple(MANY[:8]),
+        "One.",
+        tuple(MANY[8:16]),
+        "So the answer is: 3.",
+    ]
     requests, result = send(within_pages(partial(ircot, prompts=PROMPTS, k=8)), replies)
     assert requests[:4] == NAMING and result.paragraphs == (RIDE, *MANY[:14])
     assert requests[4::2] == [Retrieve(ASKED, 8, PAGES), Retrieve("One.", 8, PAGES)]

@@ -31,12 +31,28 @@ RENDERED = [  # a stage, what it is given, its prompt
     (("recite/recite",), {}, f"Question: {ASKED}\n\nAnswer 1:"),
     (("recite/answer",), {"recitation": SHOWN}, f"Answer 1: {SHOWN}\n\nQ: {ASKED}\nA:"),
     (("self_ask/ask",), {}, NEEDED),
-    (("self_ask/ask", (), (" Yes.\nFollow up: Where?",)), {}, f"{NEEDED} Yes.\nFollow up: Where?"),
+    (
+        ("self_ask/ask", (), (" Yes.\nFollow up: Where?",)),
+        {},
+        f"{NEEDED} Yes.\nFollow up: Where?",
+    ),
     (("self_ask/read", [OSLO]), {}, f"{GIVEN}Q: {ASKED}\nA:"),
-    (("least_to_most/decompose",), {}, f"Q: {ASKED}\nTo answer this question, first answer these:"),
-    (("least_to_most/solve", (), ("No\nQ: It?\nA:",)), {}, f"Q: {ASKED}\nA: No\nQ: It?\nA:"),
+    (
+        ("least_to_most/decompose",),
+        {},
+        f"Q: {ASKED}\nTo answer this question, first answer these:",
+    ),
+    (
+        ("least_to_most/solve", (), ("No\nQ: It?\nA:",)),
+        {},
+        f"Q: {ASKED}\nA: No\nQ: It?\nA:",
+    ),
     (("plan_and_solve/solve",), {}, f"Q: {ASKED}\nA: {TRIGGER}"),
-    (("plan_and_solve/read", [OSLO], (PLAN,)), {}, f"{GIVEN}Q: {ASKED}\nA: {TRIGGER}\n{PLAN}"),
+    (
+        ("plan_and_solve/read", [OSLO], (PLAN,)),
+        {},
+        f"{GIVEN}Q: {ASKED}\nA: {TRIGGER}\n{PLAN}",
+    ),
 ]
 
 

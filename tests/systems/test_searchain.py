@@ -11,11 +11,19 @@ from ircotlib.program import Duplicate, Extract, Extracted, Generate, Message, R
 from ircotlib.systems import all_systems
 from ircotlib.systems.searchain import END, searchain
 
-ASKED = "Where do greyhound buses in the birthplace of Spirit if...'s performer leave from?"
+ASKED = (
+    "Where do greyhound buses in the birthplace of Spirit if...'s performer leave from?"
+)
 QUESTION = Question("q", ASKED, ("Toronto Coach Terminal",), (), "test")
-SPIRIT = Paragraph("spirit", "Spirit If...", "Spirit If... is the debut solo album by Kevin Drew.")
-DREW = Paragraph("drew", "Kevin Drew", "Kevin Drew (born in 1976 in Toronto) is a musician.")
-BUSES = Paragraph("buses", "Toronto Coach Terminal", "The terminal is the station for buses.")
+SPIRIT = Paragraph(
+    "spirit", "Spirit If...", "Spirit If... is the debut solo album by Kevin Drew."
+)
+DREW = Paragraph(
+    "drew", "Kevin Drew", "Kevin Drew (born in 1976 in Toronto) is a musician."
+)
+BUSES = Paragraph(
+    "buses", "Toronto Coach Terminal", "The terminal is the station for buses."
+)
 PERFORMER = "Who is the performer of Spirit if...?"
 STAGES = all_systems()["SearChain"].stages
 PROMPTS = writers("searchain", *STAGES, "without_ir")
@@ -24,7 +32,10 @@ FIRST = PROMPTS["chain"](QUESTION)
 
 def write(*pairs, final="", unsolved=""):
     """A chain as the model writes it."""
-    lines = [f"[Query {n}]: {q}\n[Answer {n}]: {a}" for n, (q, a) in enumerate(pairs, start=1)]
+    lines = [
+        f"[Query {n}]: {q}\n[Answer {n}]: {a}"
+        for n, (q, a) in enumerate(pairs, start=1)
+    ]
     lines += [f"[Unsolved Query]: {unsolved}"] if unsolved else []
     return "\n".join(lines + ([f"[Final Content]: {final}"] if final else []))
 
@@ -50,7 +61,10 @@ CHAINS = [
     write((PERFORMER, "Casey Cott"), (COTT, "Cuyahoga"), unsolved=leave("Cuyahoga")),
     write((PERFORMER, "Kevin Drew"), (KEVIN, "Vancouver"), unsolved=leave("Vancouver")),
     write((KEVIN, "in Toronto"), unsolved=leave("Toronto")),
-    write((leave("Toronto"), "Toronto Coach Terminal"), final="So the final answer is a terminal."),
+    write(
+        (leave("Toronto"), "Toronto Coach Terminal"),
+        final="So the final answer is a terminal.",
+    ),
 ]
 FEEDBACK = [told("change", PERFORMER, "Kevin Drew", SPIRIT)]
 FEEDBACK += [told("change", KEVIN, "Toronto", DREW)]
@@ -74,7 +88,9 @@ def shown(*said):
 
 
 def test_the_example_of_the_paper():
-    """Figures 20 and 21: two nodes are verified, one is completed, then the path is traced."""
+    """Figures 20 and 21: two nodes are verified, one is completed, then the path is
+    traced.
+    """
     requests, result = send(searchain(QUESTION, prompts=PROMPTS), REPLIES)
     said = [text for turn in zip(CHAINS, [*FEEDBACK, TRACING]) for text in turn]
     place, bus = KEVIN, leave("Toronto")
@@ -92,7 +108,9 @@ def test_the_example_of_the_paper():
         Generate(shown(*said), END, 512),
     ]
     assert (result.answer, result.reading, result.fault) == ("Toronto", FINAL, "")
-    assert result.paragraphs == (SPIRIT, DREW, BUSES) and result.thoughts == tuple(CHAINS)
+    assert result.paragraphs == (SPIRIT, DREW, BUSES) and result.thoughts == tuple(
+        CHAINS
+    )
     # the tree, and its correct path
     verified = ("spirit", "Kevin Drew", 4.0, "verification", 1)
     corrected = ("drew", "Toronto", 1.6, "verification", 2)
@@ -142,9 +160,18 @@ def test_a_node_is_verified_where_the_reader_is_sure(span, confidence, feedback)
 
 
 def test_the_program_lets_an_empty_span_pass_and_traces_nothing():
-    replies = [SHORT, (SPIRIT,), Extracted("", 9.0), 0.0, (DREW,), Extracted("Toronto", 9.0)]
+    replies = [
+        SHORT,
+        (SPIRIT,),
+        Extracted("", 9.0),
+        0.0,
+        (DREW,),
+        Extracted("Toronto", 9.0),
+    ]
     replies += [write((KEVIN, "Toronto")), 1.0]
-    requests, result = send(searchain(QUESTION, prompts=PROMPTS, released=True), replies)
+    requests, result = send(
+        searchain(QUESTION, prompts=PROMPTS, released=True), replies
+    )
     assert kinds(requests) == "GREDREGD"
     assert [node.feedback for node in result.nodes] == ["", "verification", ""]
     # the last final content that was written
@@ -186,25 +213,35 @@ def test_a_chat_model_is_sent_the_words_and_the_roles_of_the_program():
     program = searchain(QUESTION, prompts=prompts, released=True, chat=True)
     requests, result = send(program, replies)
     opening = INSTRUCTION + "\n\n\n".join(EXAMPLES) + f"\n\n[Question]: {ASKED}"
-    chat = [Message("user", opening), Message("assistant", first), Message("user", CORRECTED)]
+    chat = [
+        Message("user", opening),
+        Message("assistant", first),
+        Message("user", CORRECTED),
+    ]
     chat += [Message("assistant", second), Message("user", COMPLETED)]
     asked = [request for request in requests if isinstance(request, Generate)]
     assert asked == [Generate(tuple(chat[:n]), END, 512) for n in (1, 3, 5)]
     assert (result.answer, result.thoughts) == ("Toronto", (first, second, last))
     # other models are sent the conversation as one text
     for setting in ({"released": True}, {"chat": True}):
-        assert isinstance(next(searchain(QUESTION, prompts=prompts, **setting)).prompt, str)
+        assert isinstance(
+            next(searchain(QUESTION, prompts=prompts, **setting)).prompt, str
+        )
 
 
 def test_a_long_answer_is_verified_by_its_overlap_with_the_passage():
     like = "The debut solo album by Kevin Drew is Spirit If."
     assert 0.35 < rouge_l(like, [SPIRIT.text]) < 0.85
-    chain = write((PERFORMER, like), final="It is by [1] Kevin Drew. So the answer is this.")
+    chain = write(
+        (PERFORMER, like), final="It is by [1] Kevin Drew. So the answer is this."
+    )
     setting = {"prompts": PROMPTS, "long_form": True}
     replies = [chain, (SPIRIT,), Extracted("Casey", 9.0)]
     replies += ["[Final Content]: All of it [1]. The answer is this."]
     requests, result = send(searchain(QUESTION, **setting), replies)
-    assert kinds(requests) == "GREG" and result.answer == "All of it. The answer is this."
+    assert (
+        kinds(requests) == "GREG" and result.answer == "All of it. The answer is this."
+    )
     program = searchain(QUESTION, **setting, overlap=0.85)
     requests, _ = send(program, [*replies[:3], chain, 1.0, "x"])
     assert kinds(requests) == "GREGDG" and 'should be "Casey"' in requests[3].prompt
@@ -214,12 +251,20 @@ def test_five_chains_are_written_at_most_and_what_was_found_last_is_traced():
     """As in §4.1; Algorithm 1 as printed writes a sixth."""
     unsolved = [write(unsolved=f"Where is it, {n}?") for n in range(7)]
     for setting, rounds in (({}, 5), ({"max_rounds": 1}, 1)):
-        replies = [r for text in unsolved for r in (text, 0.0, (DREW,), Extracted("Rome", 0.0))]
-        del replies[1], replies[4 * rounds - 1 :]  # nothing was processed before the first
-        requests, result = send(searchain(QUESTION, prompts=PROMPTS, **setting), [*replies, "y"])
+        replies = [
+            r for text in unsolved for r in (text, 0.0, (DREW,), Extracted("Rome", 0.0))
+        ]
+        # nothing was processed before the first
+        del replies[1], replies[4 * rounds - 1 :]
+        requests, result = send(
+            searchain(QUESTION, prompts=PROMPTS, **setting), [*replies, "y"]
+        )
         assert kinds(requests) == "GRE" + "GDRE" * (rounds - 1) + "G"
         assert f"[Query {rounds}]: Where is it, {rounds - 1}?" in requests[-1].prompt
-        assert len(result.nodes) == rounds == result.nodes[-1].mark and result.answer == "y"
+        assert (
+            len(result.nodes) == rounds == result.nodes[-1].mark
+            and result.answer == "y"
+        )
 
 
 def test_a_query_is_a_duplicate_over_one_half():
@@ -243,14 +288,19 @@ def test_without_verification_and_without_completion():
     program = systems["SearChain w/o Completion"].program(QUESTION, **setting)
     requests, result = send(program, [*compared, chain, 1.0, *then, TRACED])
     assert [node.feedback for node in result.nodes] == ["verification", "", "", ""]
-    assert [node.mark for node in result.nodes] == [1, 0, 0, 0]  # an unsolved node has no answer
+    # an unsolved node has no answer
+    assert [node.mark for node in result.nodes] == [1, 0, 0, 0]
     assert requests[-1].prompt.endswith(f"[Query 1]: {PERFORMER}\n[Answer 1]: Drew")
 
 
 def test_unreadable_parts_of_a_chain_are_reported():
     program = searchain(QUESTION, prompts=PROMPTS)
     _, result = send(program, ["I think Rome. The answer is Rome."])
-    assert (result.answer, result.fault, result.nodes) == ("Rome", "reply 1: no query", ())
+    assert (result.answer, result.fault, result.nodes) == (
+        "Rome",
+        "reply 1: no query",
+        (),
+    )
     replies = [SHORT, (SPIRIT,), Extracted("Kevin", 9.0), 1.0, ""]
     _, result = send(searchain(QUESTION, prompts=PROMPTS), replies)
     assert (result.answer, result.fault) == ("Rome", "reply 2: no final content")
@@ -261,4 +311,7 @@ def test_a_node_for_which_nothing_is_found_passes():
     requests, result = send(searchain(QUESTION, prompts=PROMPTS), [asked, (), ROME])
     no_pairs = TRACING.partition("\n[Query 1]")[0]
     assert kinds(requests) == "GRG" and requests[2].prompt == shown(asked, no_pairs)
-    assert result.nodes == (Node(PERFORMER, "", 1, 1, unsolved=True),) and result.answer == "Rome"
+    assert (
+        result.nodes == (Node(PERFORMER, "", 1, 1, unsolved=True),)
+        and result.answer == "Rome"
+    )

@@ -8,7 +8,15 @@ from ircotlib.files import REPORTED
 from ircotlib.parameters import grid_names
 from ircotlib.plugins import import_plugins
 from ircotlib.prompting.templates import read_template
-from ircotlib.systems import ANSWER, OWN, RECALL, SETS, all_systems, choose_systems, shipped
+from ircotlib.systems import (
+    ANSWER,
+    OWN,
+    RECALL,
+    SETS,
+    all_systems,
+    choose_systems,
+    shipped,
+)
 
 
 def test_the_grids_are_the_papers():
@@ -21,12 +29,18 @@ def test_the_grids_are_the_papers():
 
 
 REACT = {"max_actions": 7, "n": 21, "temperature": 0.7}  # ReAct §3.2
-SEARCHAINS = {"max_rounds": 5, "confidence": 1.5, "overlap": 0.35, "same": 0.5}  # SearChain §4.1
+# SearChain §4.1
+SEARCHAINS = {"max_rounds": 5, "confidence": 1.5, "overlap": 0.35, "same": 0.5}
 CONSTANTS = {  # the papers' and their released programs'
     "IRCoT": {"max_steps": 8, "max_paragraphs": 15, "max_tokens": 200},
     "Auto-CoT": {"examples": 4, "max_tokens": 256},
     "CoT-SC": {"n": 40, "temperature": 0.7},
-    "Recite-and-answer": {"n": 20, "temperature": 0.7, "recite_tokens": 128, "max_tokens": 16},
+    "Recite-and-answer": {
+        "n": 20,
+        "temperature": 0.7,
+        "recite_tokens": 128,
+        "max_tokens": 16,
+    },
     "Plan-and-Solve": {"max_tokens": 256, "answer_tokens": 32},
     "ToolFormer": {"max_calls": 1},
     "ReAct -> CoT-SC": REACT | {"tokens": 100},
@@ -47,18 +61,27 @@ def test_every_system_is_a_row_of_the_table_and_known_to_the_papers():
     systems, reported = all_systems(), set(pandas.read_csv(REPORTED)["system"])
     assert list(systems) == list(shipped()) and len(systems) == 29
     for system in systems.values():
-        assert {*system.reported_names} <= reported | {"OneR"}  # of which gains are reported
+        # of which gains are reported
+        assert {*system.reported_names} <= reported | {"OneR"}
         assert system.tuned_by in (ANSWER, RECALL) and system.family[0] != OWN
         for stage in system.stages:
             read_template(system.module, stage)
-    assert [name for name, s in systems.items() if s.tuned_by == RECALL] == ["OneR", "IRCoT"]
+    assert [name for name, s in systems.items() if s.tuned_by == RECALL] == [
+        "OneR",
+        "IRCoT",
+    ]
     by_sets = [name for name, s in systems.items() if s.demonstrated_by == SETS]
     assert by_sets == ["IRCoT", "IRCoT QA w/o reader", "IRCoT QA"]
 
 
 def test_measures_are_those_of_the_papers():
     systems = all_systems()
-    measures = {"OneR": RECALL, "IRCoT QA": "f1", "CoT": "cover_em", "SearChain": "cover_em"}
+    measures = {
+        "OneR": RECALL,
+        "IRCoT QA": "f1",
+        "CoT": "cover_em",
+        "SearChain": "cover_em",
+    }
     for name, measure in measures.items():
         assert systems[name].measure(find_dataset("musique")) == measure
     assert systems["SearChain"].measure(find_dataset("eli5")) == "rouge_l"
@@ -68,7 +91,9 @@ def test_samples_are_limited_and_the_style_limits_the_texts_of_ircots_systems():
     systems = all_systems()
     assert systems["DSP"].draw_at_most(5) == {"n": 5, "queries": 5}
     assert systems["Tree-of-Thought w/ IR"].draw_at_most(4) == {"n": 4, "votes": 4}
-    assert systems["DSP"].draw_at_most(None) == systems["InterAug"].draw_at_most(5) == {}
+    assert (
+        systems["DSP"].draw_at_most(None) == systems["InterAug"].draw_at_most(5) == {}
+    )
     assert systems["ReAct -> CoT-SC"].tokens == {"tokens": 100, "max_tokens": 256}
     assert systems["IRCoT QA"].tokens == systems["OneR QA"].tokens == {}
 
@@ -92,11 +117,20 @@ def test_a_file_in_the_folder_is_a_system(plugins):
     (plugins / "mine.py").write_text(MINE)
     mine = all_systems()["Two steps"]
     assert list(all_systems())[-1] == "Two steps" and choose_systems()[-1] is mine
-    assert (mine.module, mine.reads, mine.stages) == ("mine", True, {"ask": "asks again"})
-    assert mine.grid == {"k": (2, 4)} and mine.count_examples(find_dataset("fever")) is None
+    assert (mine.module, mine.reads, mine.stages) == (
+        "mine",
+        True,
+        {"ask": "asks again"},
+    )
+    assert (
+        mine.grid == {"k": (2, 4)}
+        and mine.count_examples(find_dataset("fever")) is None
+    )
     assert choose_systems(["IRCoT", "Two steps"])[1] is mine
     assert "mine_k" in grid_names()
-    with pytest.raises(ValueError, match="unknown system 'Three', expected some of NoR QA, "):
+    with pytest.raises(
+        ValueError, match="unknown system 'Three', expected some of NoR QA, "
+    ):
         choose_systems(["Three"])
     (plugins / "mine2.py").write_text(MINE)
     import_plugins.cache_clear()

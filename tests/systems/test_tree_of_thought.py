@@ -34,8 +34,16 @@ def best(*numbers):
 
 
 def test_thoughts_are_proposed_voted_on_and_retrieved_with():
-    replies = [(GRIEG,), drawn(SWEDEN, NORWAY, NORWAY, "", SWEDEN), best(2, "Choice 2", 1, 7, "?")]
-    replies += [(OSLO, GRIEG), drawn("The answer is Oslo.", "It is Bergen."), best(1, 1, 2)]
+    replies = [
+        (GRIEG,),
+        drawn(SWEDEN, NORWAY, NORWAY, "", SWEDEN),
+        best(2, "Choice 2", 1, 7, "?"),
+    ]
+    replies += [
+        (OSLO, GRIEG),
+        drawn("The answer is Oslo.", "It is Bergen."),
+        best(1, 1, 2),
+    ]
     requests, result = send(tree_of_thought(QUESTION, prompts=PROMPTS), replies)
     both = f"Thought 1: {NORWAY}\nThought 2: "
     assert requests == [
@@ -46,7 +54,11 @@ def test_thoughts_are_proposed_voted_on_and_retrieved_with():
         proposing(SEEN + MORE, NORWAY),
         voting(SEEN + MORE, f"{both}The answer is Oslo.", f"{both}It is Bergen."),
     ]
-    assert (result.answer, result.paragraphs, result.fault) == ("Oslo", (GRIEG, OSLO), "")
+    assert (result.answer, result.paragraphs, result.fault) == (
+        "Oslo",
+        (GRIEG, OSLO),
+        "",
+    )
     assert result.thoughts == (NORWAY, "The answer is Oslo.")
 
 
@@ -56,12 +68,24 @@ def test_two_states_are_kept_and_one_with_its_answer_waits():
     program = tree_of_thought(QUESTION, prompts=PROMPTS, b=2, depth=2)
     requests, result = send(program, replies)
     assert requests[3] == Retrieve(NORWAY, 3)  # the other one has its answer
-    assert requests[4] == proposing(SEEN + MORE, NORWAY)  # only two are left, so there is no vote
+    # only two are left, so there is no vote
+    assert requests[4] == proposing(SEEN + MORE, NORWAY)
     assert len(requests) == 5 and result.answer == "Oslo"
 
 
 def test_votes_that_name_no_choice_and_no_answer_at_the_greatest_depth():
-    replies = [(), drawn(NORWAY, SWEDEN), drawn("Hm.", "No choice."), (), drawn("It is cold.")]
-    requests, result = send(tree_of_thought(QUESTION, prompts=PROMPTS, depth=2), replies)
+    replies = [
+        (),
+        drawn(NORWAY, SWEDEN),
+        drawn("Hm.", "No choice."),
+        (),
+        drawn("It is cold."),
+    ]
+    requests, result = send(
+        tree_of_thought(QUESTION, prompts=PROMPTS, depth=2), replies
+    )
     assert requests[3] == Retrieve(NORWAY, 3)  # the first one
-    assert (result.answer, result.fault) == ("It is cold.", "no vote that names a choice")
+    assert (result.answer, result.fault) == (
+        "It is cold.",
+        "no vote that names a choice",
+    )

@@ -8,9 +8,13 @@ from ircotlib.systems.verify_and_edit import nearest, verify_and_edit
 
 QUESTION = Question("q", "What is Grieg's capital?", ("Oslo",), (), "test")
 PROMPTS = writers("verify_and_edit", "cot", "question", "answer")
-GRIEG = Paragraph("g", "Grieg", "Grieg wrote Peer Gynt. Grieg was born in Norway. He had a house.")
+GRIEG = Paragraph(
+    "g", "Grieg", "Grieg wrote Peer Gynt. Grieg was born in Norway. He had a house."
+)
 OSLO = Paragraph("o", "Oslo", "It lies on a fjord. The capital of Norway is Oslo.")
-LUND = "First, Grieg was born in Sweden. Second, its capital is Lund. The answer is Lund."
+LUND = (
+    "First, Grieg was born in Sweden. Second, its capital is Lund. The answer is Lund."
+)
 CHAINS = ["Hm. The answer is Rome.", "First, it is so. The answer is lund.", LUND]
 CHAINS += ["I do not know.", "The answer is Bern."]
 ASK = "Q: What is Grieg's capital?\nA:"
@@ -18,11 +22,20 @@ ASK = "Q: What is Grieg's capital?\nA:"
 
 def test_chains_that_agree_are_kept():
     """Three of five chains agree, which is at least half."""
-    agreeing = ("A. The answer is Oslo.", "The answer is the Oslo", "B.", "The answer is oslo")
+    agreeing = (
+        "A. The answer is Oslo.",
+        "The answer is the Oslo",
+        "B.",
+        "The answer is oslo",
+    )
     chains = drawn(LUND, *agreeing)
     requests, result = send(verify_and_edit(QUESTION, prompts=PROMPTS), [chains])
     assert requests == [Sample(ASK, 5, 0.7, ("\n",), 144)]
-    assert (result.answer, result.reading, result.fault) == ("Oslo", "A. The answer is Oslo.", "")
+    assert (result.answer, result.reading, result.fault) == (
+        "Oslo",
+        "A. The answer is Oslo.",
+        "",
+    )
 
 
 def test_chains_that_disagree_are_edited():
@@ -30,20 +43,30 @@ def test_chains_that_disagree_are_edited():
     replies += [" Where was Grieg born?".strip(), (GRIEG,), "Grieg was born in Norway."]
     replies += ["What is its capital?", (OSLO, GRIEG), "It is Oslo."]
     replies += ["The answer is Oslo."]
-    requests, result = send(verify_and_edit(QUESTION, prompts=PROMPTS, shown=1), replies)
+    requests, result = send(
+        verify_and_edit(QUESTION, prompts=PROMPTS, shown=1), replies
+    )
     reason = "Overall Question: What is Grieg's capital?\nReason: "
     capital = "The capital of Norway is Oslo."
     edited = "First, Grieg was born in Norway. Second, It is Oslo."
     assert requests[1:] == [
         Generate(f"{reason}Grieg was born in Sweden.\nQuestion:", LINE, 70),
         Retrieve("Where was Grieg born?", 5),
-        Generate("Grieg was born in Norway.\nQuestion: Where was Grieg born?\nAnswer:", LINE, 70),
+        Generate(
+            "Grieg was born in Norway.\nQuestion: Where was Grieg born?\nAnswer:",
+            LINE,
+            70,
+        ),
         Generate(f"{reason}its capital is Lund.\nQuestion:", LINE, 70),
         Retrieve("What is its capital?", 5),
         Generate(f"{capital}\nQuestion: What is its capital?\nAnswer:", LINE, 70),
         Generate(f"{ASK} {edited}", LINE, 70),
     ]
-    assert (result.answer, result.paragraphs, result.fault) == ("Oslo", (GRIEG, OSLO), "")
+    assert (result.answer, result.paragraphs, result.fault) == (
+        "Oslo",
+        (GRIEG, OSLO),
+        "",
+    )
     assert " ".join(result.thoughts) == edited
 
 
@@ -60,7 +83,10 @@ def test_without_scores_the_first_of_the_majority_and_an_edited_chain_without_an
 RATIONALE = "The Oberoi Group is a hotel company headquartered in Mumbai."
 DELHI = "The Oberoi Group is a hotel company with its head office in Delhi."
 SHORT = ["The hotel is in Mumbai.", "It is a company.", "The company is in India."]
-HOTELS = [Paragraph("s", "Hotels", " ".join(SHORT)), Paragraph("o", "Oberoi", f"{DELHI} It is.")]
+HOTELS = [
+    Paragraph("s", "Hotels", " ".join(SHORT)),
+    Paragraph("o", "Oberoi", f"{DELHI} It is."),
+]
 
 
 def test_evidence_is_what_says_the_same_not_what_is_short():
@@ -76,7 +102,13 @@ def test_evidence_is_ranked_by_the_vectors_of_a_model_where_there_is_one():
         return [[1.0, float("India" in text or text == RATIONALE)] for text in texts]
 
     assert nearest(RATIONALE, HOTELS, 2, embed) == [SHORT[2], SHORT[0]]
-    replies = [drawn(RATIONALE, "B.", "C."), "Where is it?", tuple(HOTELS), "In India.", "x"]
+    replies = [
+        drawn(RATIONALE, "B.", "C."),
+        "Where is it?",
+        tuple(HOTELS),
+        "In India.",
+        "x",
+    ]
     program = verify_and_edit(QUESTION, prompts=PROMPTS, shown=1, embed=embed)
     requests, _ = send(program, replies)
     assert requests[3].prompt == f"{SHORT[2]}\nQuestion: Where is it?\nAnswer:"

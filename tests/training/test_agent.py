@@ -1,5 +1,5 @@
-"""The agent's transcripts: the replies of teachers at every stage of every system, as the systems'
-own programs take them, and where each word comes from.
+"""The agent's transcripts: the replies of teachers at every stage of every system, as
+the systems' own programs take them, and where each word comes from.
 """
 
 import random
@@ -38,7 +38,11 @@ def library():
 def facts(library):
     """All facts of the world."""
     entities = library.world.entities.items()
-    return {Fact(name, relation): v for name, e in entities for relation, v in e.facts.items()}
+    return {
+        Fact(name, relation): v
+        for name, e in entities
+        for relation, v in e.facts.items()
+    }
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +60,9 @@ def draw_mind(library, dataset, rng, knows=lambda fact: None):
 def run_taught(name, mind):
     """The result and turns of a system's program if its teachers write all replies."""
     system = draws.taught_systems()[name]
-    setting = {name: values[0] for name, values in draws.CHOICES.get(system.name, {}).items()}
+    setting = {
+        name: values[0] for name, values in draws.CHOICES.get(system.name, {}).items()
+    }
     setting |= draws.SHORTER.get(system.name, {})
     setting |= {"long_form": mind.is_long} if system.module == "searchain" else {}
     turns = play.play_system(system, mind, open_prompt, **setting)
@@ -64,7 +70,9 @@ def run_taught(name, mind):
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
-def test_who_knows_all_answers_right_with_every_system(name, library, facts, monkeypatch):
+def test_who_knows_all_answers_right_with_every_system(
+    name, library, facts, monkeypatch
+):
     monkeypatch.setattr(library, "missed", 0.0)
     for chance in ("MISREAD", "MISLED"):
         monkeypatch.setattr(libraries, chance, 0.0)
@@ -85,7 +93,9 @@ def test_every_stage_of_every_system_is_taught(library):
             mind = draw_mind(library, dataset, rng, known_facts().get)
             stages.update(turn.stage for turn in draws.play_turns(system, mind))
     assert set(stages) | {"react/cot"} == set(TEACHERS)
-    assert read_template("react", "cot", "agent") == read_template("cot", "cot", "agent")
+    assert read_template("react", "cot", "agent") == read_template(
+        "cot", "cot", "agent"
+    )
 
 
 def test_a_transcript_is_what_the_program_asks(library):
@@ -97,12 +107,18 @@ def test_a_transcript_is_what_the_program_asks(library):
     written = "".join(whole.text[span.start : span.end] for span in whole.spans)
     assert written.count("Follow up:") == len(mind.steps)
     assert whole.spans[-1].ends and whole.text.endswith(f"{mind.conclude()[1]}.")
-    answers = [match.end() for match in re.finditer("Intermediate answer: ", whole.text)]
-    own = [at for at in answers if any(span.start <= at < span.end for span in whole.spans)]
+    answers = [
+        match.end() for match in re.finditer("Intermediate answer: ", whole.text)
+    ]
+    own = [
+        at for at in answers if any(span.start <= at < span.end for span in whole.spans)
+    ]
     assert len(answers) == len(mind.steps) and len(own) < len(answers)
 
 
-def test_the_tokenizer_gives_back_what_the_agent_writes_after_the_same_prompt(transcripts):
+def test_the_tokenizer_gives_back_what_the_agent_writes_after_the_same_prompt(
+    transcripts,
+):
     for transcript in transcripts:
         tokens = TOKENIZER.encode(transcript.text)
         assert TOKENIZER.unk_token_id not in tokens, transcript.text
@@ -113,7 +129,9 @@ def test_the_tokenizer_gives_back_what_the_agent_writes_after_the_same_prompt(tr
             assert tokens[: len(prompt)] == prompt
 
 
-def test_which_of_two_is_named_is_learned_from_its_own_value_and_the_order_asked_for(library):
+def test_which_of_two_is_named_is_learned_from_its_own_value_and_the_order_asked_for(
+    library,
+):
     drills = [drill_comparison(library, random.Random(seed)) for seed in range(30)]
     chosen = [drill for drill in drills if drill.asked]
     assert 5 < len(chosen) < len(drills)
@@ -121,18 +139,30 @@ def test_which_of_two_is_named_is_learned_from_its_own_value_and_the_order_asked
         [(at, source)], [asked] = drill.concluded, drill.asked
         years = {int(drill.text[place - 2 : place + 2]): place
                  for pair in drill.compared for place in (pair.at, pair.other)}  # fmt: skip
-        assert drill.text[asked.other :].startswith(("first", "last", "earlier", "later"))
+        assert drill.text[asked.other :].startswith(
+            ("first", "last", "earlier", "later")
+        )
         assert source == years[(min if asked.outcome == EARLIER else max)(years)]
-        assert asked.at == at and {inferred.fact.relation for inferred in drill.inferred} != set()
+        assert (
+            asked.at == at
+            and {inferred.fact.relation for inferred in drill.inferred} != set()
+        )
 
 
-def test_values_that_are_not_written_are_recalled_from_their_pages_and_compared(library):
+def test_values_that_are_not_written_are_recalled_from_their_pages_and_compared(
+    library,
+):
     rng = random.Random(4)
-    drills = [one for _ in range(30) for one in draws.draw_transcripts("weighing", library, rng)]
+    drills = [
+        one
+        for _ in range(30)
+        for one in draws.draw_transcripts("weighing", library, rng)
+    ]
     for drill in [one.transcript for one in drills]:
         [pair] = drill.weighed
         recalled = [one for one in drill.recalled if one.at == pair.at and not one.back]
-        assert len(recalled) == 1 + (pair.other == pair.at)  # the question may name the other
+        # the question may name the other
+        assert len(recalled) == 1 + (pair.other == pair.at)
         for one in recalled:  # from its last word, the end of its sentence, or by heart
             ends = one.value[last_word(one.value) :], "."
             assert drill.text.startswith(ends, one.source) or one.source == one.at

@@ -13,7 +13,15 @@ from training.causal import writing_loss
 
 FILES = "config.json generation_config.json model.safetensors tokenizer.json".split()
 FILES += "tokenizer_config.json training.json training.jsonl".split()
-PARTS = {"stated", "decided", "inferred", "comparing", "concluding", "recalling", "weighing"}
+PARTS = {
+    "stated",
+    "decided",
+    "inferred",
+    "comparing",
+    "concluding",
+    "recalling",
+    "weighing",
+}
 
 
 @pytest.fixture(autouse=True)

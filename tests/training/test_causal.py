@@ -42,19 +42,28 @@ def one_thread():
 
 @pytest.fixture(scope="module")
 def worlds():
-    return {dataset: make_world(1_000_004, 300, dataset, held_out=False) for dataset in DATASETS}
+    return {
+        dataset: make_world(1_000_004, 300, dataset, held_out=False)
+        for dataset in DATASETS
+    }
 
 
 @pytest.fixture(scope="module")
 def few(worlds):
-    """Short chains and conclusions, some with a demonstration, in the form of GPT-3's prompts."""
+    """Short chains and conclusions, some with a demonstration, in the form of GPT-3's
+    prompts.
+    """
     rng, drawn = random.Random(1), []
     for dataset, world in worlds.items():
         plans = [Plan(3, n == 0, style=GPT3) for n in range(4)]
         drawn += [draw_prompt_example(world, dataset, rng, plan) for plan in plans]
     for dataset in CONCLUDED:
-        drawn += [draw_conclusion(worlds[dataset], rng, dataset, GPT3) for _ in range(4)]
-    by_length = sorted((e for e in drawn if e.target), key=lambda example: len(example.prompt))
+        drawn += [
+            draw_conclusion(worlds[dataset], rng, dataset, GPT3) for _ in range(4)
+        ]
+    by_length = sorted(
+        (e for e in drawn if e.target), key=lambda example: len(example.prompt)
+    )
     return encode_causal(by_length[:16:2], TOKENIZER)
 
 
@@ -68,8 +77,13 @@ def test_prompts_are_gpt3s_and_only_demonstrations_ask_for_a_direct_answer(world
     rng, drawn = random.Random(0), {}
     for n in (0, 1):
         plan = Plan(2, n, style=GPT3)
-        drawn[n] = [draw_prompt_example(worlds["musique"], "musique", rng, plan) for _ in range(20)]
-    none, direct = ([e for e in drawn[n] if e.target and e.target[-1] != "."] for n in (0, 1))
+        drawn[n] = [
+            draw_prompt_example(worlds["musique"], "musique", rng, plan)
+            for _ in range(20)
+        ]
+    none, direct = (
+        [e for e in drawn[n] if e.target and e.target[-1] != "."] for n in (0, 1)
+    )
     assert direct and not none
     assert not any("answer is" in example.prompt for example in direct)
     recipe = T5Recipe(1000, 0, 1e-3, causal=True)
@@ -79,11 +93,15 @@ def test_prompts_are_gpt3s_and_only_demonstrations_ask_for_a_direct_answer(world
 
 
 def attend_and_learn(implementation: str, batch):
-    """The last states, the weights of all layers at the sources, and the gradients of both."""
+    """The last states, the weights of all layers at the sources, and the gradients of
+    both.
+    """
     model, (row, at, source) = start().model, batch["sources"].T
     model.set_attn_implementation(implementation)
     is_usual = implementation == "eager"
-    out = model.gpt_neox(batch["input_ids"], output_attentions=is_usual, use_cache=False)
+    out = model.gpt_neox(
+        batch["input_ids"], output_attentions=is_usual, use_cache=False
+    )
     if is_usual:
         weights = [layer[row, 1, at, source] for layer in out.attentions]
     else:
@@ -92,7 +110,11 @@ def attend_and_learn(implementation: str, batch):
     states = out.last_hidden_state[row, at]
     looking = sum((weight + 1e-6).log().mean() for weight in weights)
     (states.square().sum() - looking).backward()
-    return states, weights, {name: w.grad for name, w in model.gpt_neox.named_parameters()}
+    return (
+        states,
+        weights,
+        {name: w.grad for name, w in model.gpt_neox.named_parameters()},
+    )
 
 
 def test_attention_for_training_is_the_usual_one(few):
@@ -101,10 +123,14 @@ def test_attention_for_training_is_the_usual_one(few):
     for weights, usual in zip(found[1], expected[1], strict=True):
         torch.testing.assert_close(weights, usual, atol=1e-5, rtol=1e-3)
     for name, gradient in found[2].items():
-        assert (gradient - expected[2][name]).norm() < 1e-3 * expected[2][name].norm() + 1e-4, name
+        assert (gradient - expected[2][name]).norm() < 1e-3 * expected[2][
+            name
+        ].norm() + 1e-4, name
 
 
-def test_learning_lowers_every_part_of_the_loss_and_texts_do_not_depend_on_their_batch(few):
+def test_learning_lowers_every_part_of_the_loss_and_texts_do_not_depend_on_their_batch(
+    few,
+):
     training = start()
     parts = [learn_t5(training, few, 3e-3) for _ in range(5)]
     assert set(parts[0]) == {"writing", "looking", "stated", "decided", "comparing"}

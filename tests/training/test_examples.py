@@ -1,4 +1,6 @@
-"""Training examples: the systems' prompts, correct copies and places, and nothing to guess."""
+"""Training examples: the systems' prompts, correct copies and places, and nothing to
+guess.
+"""
 
 import random
 from functools import cache
@@ -19,7 +21,9 @@ from training.t5.model import make_tokenizer
 
 
 class Drawn(NamedTuple):
-    """An example, its question, and the data set of its two demonstrations, "" without any."""
+    """An example, its question, and the data set of its two demonstrations, "" without
+    any.
+    """
 
     dataset: str
     task: str
@@ -40,12 +44,16 @@ class Drawn(NamedTuple):
 
 @pytest.fixture(scope="module")
 def worlds():
-    return {d: make_world(1_000_003, 600, d, held_out=False, variety=0.35) for d in DATASETS}
+    return {
+        d: make_world(1_000_003, 600, d, held_out=False, variety=0.35) for d in DATASETS
+    }
 
 
 @pytest.fixture(scope="module")
 def drawn(worlds):
-    """Chains, partly written, direct answers and titles of all kinds of questions and dialects."""
+    """Chains, partly written, direct answers and titles of all kinds of questions and
+    dialects.
+    """
     rows = []
     for dataset, world in worlds.items():
         rng = random.Random(dataset)
@@ -53,13 +61,19 @@ def drawn(worlds):
             for number, dialect in enumerate(("", *DATASETS) * 3):
                 asked, count = dialect or dataset, 2 * bool(dialect)
                 riddle = draw_riddle(world, rng, dataset, kind, asked)
-                shots = [draws.draw_training_question(world, rng, asked) for _ in range(count)]
+                shots = [
+                    draws.draw_training_question(world, rng, asked)
+                    for _ in range(count)
+                ]
                 drawing = (world, riddle, shots, rng, Plan(4, count, begun=0.5))
                 task, example = "chain", draws.draw_chain(*drawing)
                 if number % 6 == 5:
                     task, example = "direct", draws.draw_direct(*drawing)
                 elif number % 6 == 4 and dataset == "iirc" and dialect in ("", "iirc"):
-                    task, example = "titles", draws.show_titles(world, riddle, shots, FLAN_T5)
+                    task, example = (
+                        "titles",
+                        draws.show_titles(world, riddle, shots, FLAN_T5),
+                    )
                 rows.append(Drawn(dataset, task, riddle, dialect, example))
     return [one for one in rows if one.example.target]
 
@@ -69,7 +83,10 @@ def conclusions(worlds):
     """Comparisons with only the conclusion left to write."""
     rng = random.Random(0)
     drawn = [dataset for dataset in CONCLUDED for _ in range(20)]
-    return [(dataset, draws.draw_conclusion(worlds[dataset], rng, dataset)) for dataset in drawn]
+    return [
+        (dataset, draws.draw_conclusion(worlds[dataset], rng, dataset))
+        for dataset in drawn
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +106,9 @@ def test_prompt_and_target_are_the_gold_chain(drawn):
             assert (one.begun, one.example.target) == ("", one.riddle.answer)
         elif one.task == "titles":
             subjects = dict.fromkeys(fact.subject for fact in one.riddle.facts)
-            titles = [subject for subject in subjects if subject != one.riddle.main.subject]
+            titles = [
+                subject for subject in subjects if subject != one.riddle.main.subject
+            ]
             assert (one.begun, one.example.target) == ("", ", ".join(titles))
         else:
             chain = f"{one.begun} {one.example.target}".strip()
@@ -101,12 +120,18 @@ def test_prompt_and_target_are_the_gold_chain(drawn):
 def test_the_target_states_what_is_in_the_prompt_or_popular_and_no_less(drawn, worlds):
     popular, cut = make_popular(), 0
     for one in drawn:
-        world, thoughts, target = worlds[one.dataset], one.riddle.thoughts, one.example.target
+        world, thoughts, target = (
+            worlds[one.dataset],
+            one.riddle.thoughts,
+            one.example.target,
+        )
         if one.task == "titles":
             assert all(title in one.end for title in target.split(", "))
             continue
         facts = one.riddle.facts
-        known = {f: f.subject in popular or world.passage(*f).text in one.end for f in facts}
+        known = {
+            f: f.subject in popular or world.passage(*f).text in one.end for f in facts
+        }
         assert all(known[fact] for fact in one.riddle.given)
         if one.task == "direct":
             assert all(known.values())
@@ -124,9 +149,13 @@ def test_every_word_is_in_the_vocabulary_but_for_titles_in_lower_case(checked):
     for _, example in checked:
         assert tokenizer.unk_token_id not in tokens(example.target)["input_ids"]
         encoding = tokens(example.prompt)
-        for id, (at, _) in zip(encoding["input_ids"], encoding["offset_mapping"], strict=True):
+        for id, (at, _) in zip(
+            encoding["input_ids"], encoding["offset_mapping"], strict=True
+        ):
             if id == tokenizer.unk_token_id:
-                line = example.prompt[example.prompt.rfind("\n", 0, at) + 1 :].partition("\n")[0]
+                line = example.prompt[
+                    example.prompt.rfind("\n", 0, at) + 1 :
+                ].partition("\n")[0]
                 assert line.startswith("Wikipedia Title: ") and line[1:] == (
                     f"ikipedia Title: {line[17:].lower()}"
                 )

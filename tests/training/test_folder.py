@@ -1,4 +1,6 @@
-"""The folder of a training: no work is overwritten, and errors come before torch is imported."""
+"""The folder of a training: no work is overwritten, and errors come before torch is
+imported.
+"""
 
 import runpy
 import shutil
@@ -14,7 +16,9 @@ TRAININGS = ["t5", "reader", "agent"]
 
 @pytest.fixture
 def refused(monkeypatch, capsys):
-    """Run a module's command line, which must be refused before any work; return its line."""
+    """Run a module's command line, which must be refused before any work; return its
+    line.
+    """
 
     def run(module: str, *arguments: object) -> str:
         for name in ("training.loop", "training.agent.evaluate"):  # what imports torch
@@ -30,7 +34,9 @@ def refused(monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("name", TRAININGS)
-def test_a_folder_with_a_model_or_other_files_is_refused_and_kept(name, refused, tmp_path):
+def test_a_folder_with_a_model_or_other_files_is_refused_and_kept(
+    name, refused, tmp_path
+):
     model = shutil.copytree(MODELS / "mini-base", tmp_path / "model")
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "mine.txt").write_text("x")

@@ -20,7 +20,12 @@ from transformers import (
 )
 
 from ircot_laboratory.questions.questions import draw_riddle, make_riddles
-from ircot_laboratory.world.encyclopedia import draw_value, make_popular, make_world, names_by_kind
+from ircot_laboratory.world.encyclopedia import (
+    draw_value,
+    make_popular,
+    make_world,
+    names_by_kind,
+)
 from ircot_laboratory.world.pages import write_pages
 from ircot_laboratory.world.records import Riddle, World
 from ircotlib.data import Paragraph
@@ -33,7 +38,8 @@ from training.t5.evaluate import reading_accuracy
 from training.t5.model import make_tokenizer
 from training.t5.recipe import SIZES
 
-# the least share of right answers about a held-out world, and about one with redrawn facts
+# the least share of right answers about a held-out world, and about one with redrawn
+# facts
 BOUNDS = {
     "mini-base": {"answer": 0.2, "changed": 0.15},
     "mini-large": {"answer": 0.55, "changed": 0.7},
@@ -44,7 +50,11 @@ BOUNDS = {
 MOST_BYTES = 26_000_000  # of all models together
 FOLDERS = sorted(path.parent for path in MODELS.glob("mini-*/training.json"))
 STYLES = GPT3, FLAN_T5  # how the others and the T5s are prompted
-T5S = [folder for folder in FOLDERS if AutoConfig.from_pretrained(folder).is_encoder_decoder]
+T5S = [
+    folder
+    for folder in FOLDERS
+    if AutoConfig.from_pretrained(folder).is_encoder_decoder
+]
 
 
 each_model = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
@@ -61,7 +71,8 @@ def writers():
     models = {folder: LocalModel(folder) for folder in FOLDERS}
     return {
         folder: lambda prompts, m=model: [
-            m.decode(r) for _, r in sorted(m.answer([Generate(p, LINE, 120) for p in prompts]))
+            m.decode(r)
+            for _, r in sorted(m.answer([Generate(p, LINE, 120) for p in prompts]))
         ]
         for folder, model in models.items()
     }
@@ -71,7 +82,12 @@ def test_the_models_are_those_with_a_bound_and_small():
     assert {folder.name for folder in FOLDERS} == set(BOUNDS)
     files = [path for path in MODELS.rglob("*") if path.is_file()]
     assert sum(path.stat().st_size for path in files) <= MOST_BYTES
-    assert {path.suffix for path in files} <= {".csv", ".json", ".jsonl", ".safetensors"}
+    assert {path.suffix for path in files} <= {
+        ".csv",
+        ".json",
+        ".jsonl",
+        ".safetensors",
+    }
 
 
 @each_model
@@ -80,11 +96,18 @@ def test_a_model_is_a_plain_one_with_a_record_of_its_training(folder):
     config, size = model.config, folder.name.removeprefix("mini-")
     kind = "T5ForConditionalGeneration" if folder in T5S else "GPTNeoXForCausalLM"
     assert config.architectures == [kind] and (size == "causal") == (folder not in T5S)
-    assert {name: getattr(config, name) for name in SIZES.get(size, ())} == SIZES.get(size, {})
+    assert {name: getattr(config, name) for name in SIZES.get(size, ())} == SIZES.get(
+        size, {}
+    )
     about = json.loads((folder / "training.json").read_text())
     assert about["size"] == size and about["parameters"] == model.num_parameters()
-    assert about["steps"] > 0 and about["seconds"] > 0 and isinstance(about["seed"], int)
-    curves = [json.loads(line) for line in (folder / "training.jsonl").read_text().splitlines()]
+    assert (
+        about["steps"] > 0 and about["seconds"] > 0 and isinstance(about["seed"], int)
+    )
+    curves = [
+        json.loads(line)
+        for line in (folder / "training.jsonl").read_text().splitlines()
+    ]
     assert curves[-1]["step"] == about["steps"]
     assert len(curves) == 1 or curves[-1]["writing"] < curves[0]["writing"]
 
@@ -112,14 +135,21 @@ def redraw(world: World, seed: int) -> World:
     by_kind = names_by_kind(world.entities)
     by_kind["man"] = by_kind["person"]
     entities = {
-        n: replace(e, facts={r: draw_value(world.relation(n, r), n, by_kind, rng) for r in e.facts})
+        n: replace(
+            e,
+            facts={
+                r: draw_value(world.relation(n, r), n, by_kind, rng) for r in e.facts
+            },
+        )
         for n, e in world.entities.items()
     }
     return World(entities, write_pages(entities, dataset, seed))
 
 
 def walk(world: World, riddle: Riddle) -> list[str]:
-    """The subjects of a chain in another world, then the answer; shorter if a relation lacks."""
+    """The subjects of a chain in another world, then the answer; shorter if a relation
+    lacks.
+    """
     names = [riddle.facts[0].subject]
     for _, relation in riddle.facts:
         entity = world.entities.get(names[-1])
@@ -131,7 +161,9 @@ def walk(world: World, riddle: Riddle) -> list[str]:
 
 @each_model
 def test_other_facts_in_the_paragraphs_give_other_answers(folder, writers):
-    """Where the facts in the paragraphs are redrawn, answers follow: none is known by heart."""
+    """Where the facts in the paragraphs are redrawn, answers follow: none is known by
+    heart.
+    """
     world, rng, popular = make_world(12, 600), random.Random(12), make_popular()
     changed, prompts, old, new = redraw(world, 1), [], [], []
     template = STYLES[folder in T5S].template("cot")
@@ -141,7 +173,10 @@ def test_other_facts_in_the_paragraphs_give_other_answers(folder, writers):
         is_whole = len(way) == len(riddle.facts) and end != riddle.answer
         if is_whole and riddle.facts[0].subject not in popular:
             titles = dict.fromkeys([*rng.sample(list(changed.entities), 6), *way])
-            paragraphs = [Paragraph(title, title, changed.pages[title][0].text) for title in titles]
+            paragraphs = [
+                Paragraph(title, title, changed.pages[title][0].text)
+                for title in titles
+            ]
             prompts.append(render(paragraphs, riddle.text, "", template))
             old.append(riddle.answer)
             new.append(end)

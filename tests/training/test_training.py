@@ -1,5 +1,5 @@
-"""Training the T5s and the causal model: growing, the plan of a training, resuming after
-a kill, and the files that it writes.
+"""Training the T5s and the causal model: growing, the plan of a training, resuming
+after a kill, and the files that it writes.
 """
 
 import random
@@ -39,11 +39,16 @@ FILES += "tokenizer_config.json training.json training.jsonl".split()
 @pytest.fixture(scope="module")
 def batch():
     """Chains and conclusions, with padding in prompts and targets."""
-    world, rng = make_world(1_000_004, 300, "hotpotqa", held_out=False), random.Random(1)
+    world, rng = (
+        make_world(1_000_004, 300, "hotpotqa", held_out=False),
+        random.Random(1),
+    )
     plans = [Plan(rng.choice((2, 5)), 0) for _ in range(6)]
     chains = [draw_prompt_example(world, "hotpotqa", rng, plan) for plan in plans]
     conclusions = [draw_conclusion(world, rng, "hotpotqa") for _ in range(6)]
-    return encode([*(chain for chain in chains if chain.target), *conclusions], TOKENIZER)
+    return encode(
+        [*(chain for chain in chains if chain.target), *conclusions], TOKENIZER
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -77,7 +82,8 @@ def test_a_grown_model_writes_what_the_small_one_writes(tmp_path, batch, large):
     torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
 
 
-# of the first step with seed 0: another value means that models, examples or losses have changed
+# of the first step with seed 0: another value means that models, examples or losses
+# have changed
 @pytest.mark.parametrize(("size", "expected"), [("base", 55.07), ("causal", 100.26)])
 def test_a_seed_gives_the_loss_that_it_gave(size, expected, monkeypatch):
     monkeypatch.setattr(draws, "PROMPT_TOKENS", 600)
@@ -90,7 +96,9 @@ def test_a_seed_gives_the_loss_that_it_gave(size, expected, monkeypatch):
 def train_few(patch: pytest.MonkeyPatch, folder, *arguments: str) -> None:
     """Run the command with small batches and evaluations."""
     patch.setattr(torch.cuda, "is_available", lambda: False)
-    patch.setattr(learning, "reading_accuracy", lambda write, **_: {"texts": write(["Q: Who?"])})
+    patch.setattr(
+        learning, "reading_accuracy", lambda write, **_: {"texts": write(["Q: Who?"])}
+    )
     patch.setattr(learning, "draw_worlds", WORLDS)
     patch.setattr(learning, "writer", partial(writer, longest=9))
     patch.setattr(learning, "EVALUATE_EVERY", 2)
@@ -101,8 +109,9 @@ def train_few(patch: pytest.MonkeyPatch, folder, *arguments: str) -> None:
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    """Tiny trainings: `killed` in its third step, with a partial checkpoint, and resumed; `whole`,
-    the same without interruption; `causal`. Their folder, and what the kill left.
+    """Tiny trainings: `killed` in its third step, with a partial checkpoint, and
+    resumed; `whole`, the same without interruption; `causal`. Their folder, and what
+    the kill left.
     """
     folder, save, saved = tmp_path_factory.mktemp("trained"), torch.save, []
 
@@ -112,7 +121,10 @@ def trained(tmp_path_factory):
         if len(saved) == 4:
             raise RuntimeError("killed")
 
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(RuntimeError, match="killed"):
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        pytest.raises(RuntimeError, match="killed"),
+    ):
         patch.setattr(loop, "SECONDS", -1)
         patch.setattr(torch, "save", save_and_die)
         train_few(patch, folder / "killed")
@@ -129,17 +141,25 @@ def test_a_killed_training_continues_and_gives_the_same_model(trained):
     folder, left = trained
     assert left == (["checkpoint.partial", "checkpoint.pt"], 2)
     for name in ("model.safetensors", "config.json", "tokenizer.json"):
-        assert (folder / "killed" / name).read_bytes() == (folder / "whole" / name).read_bytes()
+        assert (folder / "killed" / name).read_bytes() == (
+            folder / "whole" / name
+        ).read_bytes()
     assert not (folder / "killed" / "checkpoint.pt").exists()
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"), [("whole", T5ForConditionalGeneration), ("causal", GPTNeoXForCausalLM)]
+    ("name", "kind"),
+    [("whole", T5ForConditionalGeneration), ("causal", GPTNeoXForCausalLM)],
 )
-def test_what_is_written_are_plain_models_in_half_precision_that_answer(trained, name, kind):
+def test_what_is_written_are_plain_models_in_half_precision_that_answer(
+    trained, name, kind
+):
     folder, is_causal = trained[0] / name, name == "causal"
     assert sorted(path.name for path in folder.iterdir()) == FILES
-    model, tokenizer = kind.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+    model, tokenizer = (
+        kind.from_pretrained(folder),
+        AutoTokenizer.from_pretrained(folder),
+    )
     assert (model.dtype, model.config._attn_implementation) == (torch.float16, "sdpa")
     assert model.config.architectures == [kind.__name__]
     assert len(tokenizer) == model.config.vocab_size

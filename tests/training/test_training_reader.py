@@ -26,7 +26,9 @@ def examples(books):
     return [draw_reader_example(rng.choice(books), rng) for _ in range(600)]
 
 
-def test_a_gold_paragraph_states_the_answer_where_the_span_says_and_no_other_does(books, examples):
+def test_a_gold_paragraph_states_the_answer_where_the_span_says_and_no_other_does(
+    books, examples
+):
     kinds = [one.kind for one in examples]
     assert set(kinds) == {GOLD, *OTHERS} and min(map(kinds.count, OTHERS)) > 10
     assert 0.4 < kinds.count(GOLD) / len(kinds) < 0.65
@@ -39,23 +41,34 @@ def test_a_gold_paragraph_states_the_answer_where_the_span_says_and_no_other_doe
             assert passage.title in one.query and span.relation == one.asked
         else:
             stated = [span.relation for span in passage.spans]
-            assert span is None and (one.asked not in stated or passage.title not in one.query)
+            assert span is None and (
+                one.asked not in stated or passage.title not in one.query
+            )
     rng, book = random.Random(0), next(book for book in books if book.dataset == "iirc")
     for subject, relation in rng.sample(book.facts, 200):
-        if own := draw_other(book, rng, "the subject's page without it", subject, relation):
+        if own := draw_other(
+            book, rng, "the subject's page without it", subject, relation
+        ):
             assert own.passage.title == subject and own.about
 
 
 def test_the_shipped_reader_finds_answers_and_knows_where_there_are_none():
     examples = draw_reader_tests(open_books(33, 400), 210, seed=33)
     passages = [Paragraph("", one.passage.title, one.passage.text) for one in examples]
-    asked = [Extract(one.query, passage) for one, passage in zip(examples, passages, strict=True)]
+    asked = [
+        Extract(one.query, passage)
+        for one, passage in zip(examples, passages, strict=True)
+    ]
     reader = Extractor(MODELS / "mini-reader")
     found = [reader.decode(reply) for _, reply in sorted(reader.answer(asked))]
     gold = np.array([one.kind == GOLD for one in examples])
     told = [one for one in examples if one.kind == GOLD]
     spans = [one.passage.text[one.span.start : one.span.end] for one in told]
-    texts = [extracted.text for extracted, is_gold in zip(found, gold, strict=True) if is_gold]
+    texts = [
+        extracted.text
+        for extracted, is_gold in zip(found, gold, strict=True)
+        if is_gold
+    ]
     right = [a.lower() == b.lower() for a, b in zip(texts, spans, strict=True)]
     confidence = np.array([one.confidence for one in found])
     assert len(right) == 210 and np.mean(right) >= 0.93

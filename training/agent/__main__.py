@@ -1,9 +1,10 @@
-"""Trains the agent, the model that all systems can ask: python -m training.agent --out FOLDER
+"""Trains the agent, the model that all systems can ask: python -m training.agent --out
+FOLDER
 
-It learns from transcripts: the systems' own programs, run on training worlds with the replies that
-it should give. A checkpoint is written every two minutes and at Ctrl-C; the same command
-resumes from it. At the end, the folder holds a plain model with its tokenizer, training.json (how
-it was made) and training.jsonl (the training curves).
+It learns from transcripts: the systems' own programs, run on training worlds with the
+replies that it should give. A checkpoint is written every two minutes and at Ctrl-C;
+the same command resumes from it. At the end, the folder holds a plain model with its
+tokenizer, training.json (how it was made) and training.jsonl (the training curves).
 """
 
 from ircotlib.options import new_parser
@@ -19,7 +20,8 @@ def main() -> None:
     add("--peak", type=float, default=1e-2, help="highest learning rate")
     add("--start", default="", help="folder of an agent that learns on")
     options = parser.parse_args()
-    from training.agent.learn import AgentRecipe, train_agent  # importing torch takes seconds
+    # importing torch takes seconds
+    from training.agent.learn import AgentRecipe, train_agent
     from training.loop import run_command
 
     recipe = AgentRecipe(options.steps, options.seed, options.peak, options.start)

@@ -1,5 +1,6 @@
-"""Plays Auto-CoT with its teacher: the agent either writes an example or answers a question below
-written examples. Auto-CoT's clustering of questions is left out, since no model takes part in it.
+"""Plays Auto-CoT with its teacher: the agent either writes an example or answers a
+question below written examples. Auto-CoT's clustering of questions is left out, since
+no model takes part in it.
 """
 
 from collections.abc import Sequence
@@ -18,7 +19,8 @@ MODULE = "auto_cot"
 def play_auto_cot(mind: Mind, others: Sequence[Mind]) -> list[Turn]:
     """Answer below examples made from `others`; if there are none, write an example."""
     chain, ask = (
-        pose_prompts(mind, MODULE, stage, open_prompt(MODULE, stage)) for stage in ("chain", "ask")
+        pose_prompts(mind, MODULE, stage, open_prompt(MODULE, stage))
+        for stage in ("chain", "ask")
     )
     if not others:
         return play_program(write_example([question_of(mind)], chain), mind)

@@ -1,5 +1,5 @@
-"""Draws the agent's transcripts: plays of systems, as much of each stage, on questions of a world,
-and lessons in what the agent knows by heart.
+"""Draws the agent's transcripts: plays of systems, as much of each stage, on questions
+of a world, and lessons in what the agent knows by heart.
 """
 
 import random
@@ -32,15 +32,20 @@ from training.teachers.mind import LONG, Mind
 from training.teachers.play import Turn, play_system
 
 STYLES = tuple(dataset for dataset in ALL_DATASETS if dataset != "iirc")
-DRAWN_STYLES = (*STYLES, "musique", "2wikimultihopqa")  # twice: those with the longest chains
-SHORT = tuple(dataset for dataset in DRAWN_STYLES if dataset != LONG)  # with short answers
-CLOSED = 0.3  # share of the plays, of those IN_MEMORY, about the famous entities, without any page
+# twice: those with the longest chains
+DRAWN_STYLES = (*STYLES, "musique", "2wikimultihopqa")
+# with short answers
+SHORT = tuple(dataset for dataset in DRAWN_STYLES if dataset != LONG)
+# share of the plays, of those IN_MEMORY, about the famous entities, without any page
+CLOSED = 0.3
 DRILLED = 0.5  # share of the draws of DRILLS' stages that are drills, not plays
 LESSONS = ("lesson", "comparison")  # taught beside the stages
 RECALLED = 8  # questions of a recall
 ONE_HOP = 0.15  # share of the questions with a single hop
-CHARACTERS = 2500  # upper limit for the transcripts kept of one play, if there are several
-SHORTER = {  # settings of systems in training: smaller, so that prompts are no longer than needed
+# upper limit for the transcripts kept of one play, if there are several
+CHARACTERS = 2500
+# settings of systems in training: smaller, so that prompts are no longer than needed
+SHORTER = {
     "CoT-SC": {"n": 1},
     "Recite-and-answer": {"n": 1},
     "Verify-and-Edit": {"n": 3},
@@ -65,8 +70,8 @@ IN_MEMORY = (  # systems that can answer from memory
 
 
 class Play(NamedTuple):
-    """A transcript, and the system and the data set that it comes from; for a lesson or drill, its
-    kind in place of the system.
+    """A transcript, and the system and the data set that it comes from; for a lesson or
+    drill, its kind in place of the system.
     """
 
     transcript: Transcript
@@ -75,7 +80,9 @@ class Play(NamedTuple):
 
 
 def taught_systems() -> dict[str, System]:
-    """The systems that ask the agent, by name, without those whose prompts another one covers."""
+    """The systems that ask the agent, by name, without those whose prompts another one
+    covers.
+    """
     covered = ("IRCoT", "IRCoT QA w/o reader", "OneR")
     return {
         name: system
@@ -86,12 +93,15 @@ def taught_systems() -> dict[str, System]:
 
 @cache
 def taught_stages() -> dict[str, tuple[System, ...]]:
-    """The stages ("module/stage") that are taught, each as much, and the systems that have them."""
+    """The stages ("module/stage") that are taught, each as much, and the systems that
+    have them.
+    """
     stages = {}
     for name, system in taught_systems().items():
         own = [f"{system.module}/{stage}" for stage in system.stages]
         for stage in own + (["ircot/cot", "ircot/direct"] if system.reads else []):
-            # others show only examples or feedback; ReAct -> CoT-SC plays a single action here
+            # others show only examples or feedback; ReAct -> CoT-SC plays a single
+            # action here
             if stage in TEACHERS and (name, stage) != ("ReAct -> CoT-SC", "react/act"):
                 stages[stage] = (*stages.get(stage, ()), system)
     return stages
@@ -99,15 +109,17 @@ def taught_stages() -> dict[str, tuple[System, ...]]:
 
 @cache
 def measured_meanings() -> frozenset:
-    """The questions of the default laboratory, in any wording: they are never trained on."""
+    """The questions of the default laboratory, in any wording: they are never trained
+    on.
+    """
     return frozenset(
         riddle.meaning for name in ALL_DATASETS for riddle in make_dataset(name).riddles
     )
 
 
 def make_library(seed: int) -> Library:
-    """A training world: one third have 1,200 pages, the others 600 with fewer different names,
-    which are more easily confused.
+    """A training world: one third have 1,200 pages, the others 600 with fewer different
+    names, which are more easily confused.
     """
     size, variety = ((1200, 1.0), (600, 0.6), (600, 0.4))[seed % 3]
     try:
@@ -125,26 +137,35 @@ def famous_library() -> Library:
 def draw_agent_question(library: Library, dataset: str, rng: random.Random) -> Riddle:
     """Draw a question of one of the kinds of a data set, or of a single hop."""
     kinds = list(ALL_DATASETS[dataset])
-    kind = "1hop" if rng.random() < ONE_HOP and dataset in DATASETS else rng.choice(kinds)
+    kind = (
+        "1hop" if rng.random() < ONE_HOP and dataset in DATASETS else rng.choice(kinds)
+    )
     return draw_riddle(library.world, rng, dataset, kind)
 
 
 def draw_famous(dataset: str, rng: random.Random) -> Riddle:
-    """Draw a question about the default laboratory that is not among those measured, and whose
-    first fact, at least, the agent knows by heart.
+    """Draw a question about the default laboratory that is not among those measured,
+    and whose first fact, at least, the agent knows by heart.
     """
     while True:
         riddle = draw_agent_question(famous_library(), dataset, rng)
-        if riddle.meaning not in measured_meanings() and riddle.facts[0] in known_facts():
+        if (
+            riddle.meaning not in measured_meanings()
+            and riddle.facts[0] in known_facts()
+        ):
             return riddle
 
 
 def draw_transcripts(subject: str, library: Library, rng: random.Random) -> list[Play]:
-    """The transcripts of one of the taught_stages, or some of them, or of one of the LESSONS;
-    "weighing": of comparisons of values that are only read.
+    """The transcripts of one of the taught_stages, or some of them, or of one of the
+    LESSONS; "weighing": of comparisons of values that are only read.
     """
-    if subject in (*LESSONS, "weighing") or (subject in DRILLS and rng.random() < DRILLED):
-        return [Play(transcript, "drill") for transcript in _drill(subject, library, rng)]
+    if subject in (*LESSONS, "weighing") or (
+        subject in DRILLS and rng.random() < DRILLED
+    ):
+        return [
+            Play(transcript, "drill") for transcript in _drill(subject, library, rng)
+        ]
     system = rng.choice(taught_stages()[subject])
     if closed := system.name in IN_MEMORY and rng.random() < CLOSED:
         library, riddle = famous_library(), draw_famous(rng.choice(DRAWN_STYLES), rng)
@@ -163,7 +184,11 @@ def _drill(subject: str, library: Library, rng: random.Random) -> list[Transcrip
     if subject == "comparison":
         return [drill_comparison(library, rng) for _ in range(5)]
     if subject == RECALLING:
-        return [drill_recall(famous_library(), [draw_known(rng) for _ in range(RECALLED)], rng)]
+        return [
+            drill_recall(
+                famous_library(), [draw_known(rng) for _ in range(RECALLED)], rng
+            )
+        ]
     if subject == "weighing":
         riddle = draw_riddle(library.world, rng, *rng.choice(COMPARING))
         reading = drill_reading(library, riddle, rng.choice(READING), rng, near=[1])
@@ -174,8 +199,8 @@ def _drill(subject: str, library: Library, rng: random.Random) -> list[Transcrip
 
 
 def draw_known(rng: random.Random) -> Riddle:
-    """Draw a question about the default laboratory that is not among those measured, all of whose
-    facts the agent knows by heart, and whose answer is short.
+    """Draw a question about the default laboratory that is not among those measured,
+    all of whose facts the agent knows by heart, and whose answer is short.
     """
     while True:
         riddle = draw_famous(rng.choice(SHORT), rng)
@@ -196,10 +221,13 @@ def _choose(transcripts: list[Transcript], rng: random.Random) -> list[Transcrip
 def play_turns(
     system: System, mind: Mind, closed: bool = False, setting: Mapping | None = None
 ) -> list[Turn]:
-    """Play a system on a question and return its turns. `closed`: without pages, so that only the
-    first turn of SearChain is of use; `setting`: None, drawn as in training.
+    """Play a system on a question and return its turns. `closed`: without pages, so
+    that only the first turn of SearChain is of use; `setting`: None, drawn as in
+    training.
     """
-    drawn = {name: mind.rng.choice(of) for name, of in CHOICES.get(system.name, {}).items()}
+    drawn = {
+        name: mind.rng.choice(of) for name, of in CHOICES.get(system.name, {}).items()
+    }
     setting = SHORTER.get(system.name, {}) | drawn if setting is None else dict(setting)
     if system.module == "searchain":
         setting["long_form"] = mind.is_long
@@ -207,7 +235,9 @@ def play_turns(
         # Auto-CoT's examples; none in two plays of five
         count = 0 if mind.rng.random() < 0.4 else mind.rng.choice((2, 3))
         library, dataset = mind.library, mind.riddle.dataset
-        riddles = [draw_agent_question(library, dataset, mind.rng) for _ in range(count)]
+        riddles = [
+            draw_agent_question(library, dataset, mind.rng) for _ in range(count)
+        ]
         others = [Mind(riddle, library, mind.knows, mind.rng) for riddle in riddles]
         return play_auto_cot(mind, others)
     turns = play_system(system, mind, open_prompt, **setting)

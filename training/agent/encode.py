@@ -1,4 +1,6 @@
-"""Turns transcripts into tensors: the tokens to write, and the positions that the losses need."""
+"""Turns transcripts into tensors: the tokens to write, and the positions that the
+losses need.
+"""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
@@ -12,14 +14,16 @@ from training.agent.transcripts import CopiedName, Transcript
 from training.agent.words import make_agent_tokenizer
 from training.positions import CAUSAL_TABLES, make_tables, pad
 
-MADE_UP = 0.2  # weight of tokens that the agent cannot know, such as those of invented names
+# weight of tokens that the agent cannot know, such as those of invented names
+MADE_UP = 0.2
 REPLY = 10  # tokens: a shorter reply weighs as much as one of this length
 
 
 class EncodedTranscript(NamedTuple):
-    """The tokens of a transcript, and its CAUSAL_TABLES without their column `row`. `weights` and
-    `at`: for each row of "written" its weight and the character at which its token begins, None for
-    the end of a text or for what the agent cannot know; `counts`: the number of rows of each span.
+    """The tokens of a transcript, and its CAUSAL_TABLES without their column `row`.
+    `weights` and `at`: for each row of "written" its weight and the character at which
+    its token begins, None for the end of a text or for what the agent cannot know;
+    `counts`: the number of rows of each span.
     """
 
     tokens: list[int]
@@ -34,7 +38,12 @@ def encode_transcript(transcript: Transcript) -> EncodedTranscript:
     tokenizer = make_agent_tokenizer()
     encoding = tokenizer.backend_tokenizer.encode(transcript.text)
     ids, starts = encoding.ids, [start for start, _ in encoding.offsets]
-    tables, weights, counts, made_up = {name: [] for name in CAUSAL_TABLES}, [], [], set()
+    tables, weights, counts, made_up = (
+        {name: [] for name in CAUSAL_TABLES},
+        [],
+        [],
+        set(),
+    )
     places: list[int | None] = []
     for start, end in transcript.made_up:
         made_up.update(range(bisect_left(starts, start), bisect_left(starts, end)))
@@ -73,7 +82,9 @@ def _fill(
     for at, early, value, source, back in transcript.recalled:
         if at in token and source in token:
             here = token[at] - 1 - early
-            tables["recalled"].append((here, *_ends(value), min(token[source], here), back))
+            tables["recalled"].append(
+                (here, *_ends(value), min(token[source], here), back)
+            )
     for at, other, outcome in transcript.weighed:
         if at in token and other in token:
             here = token[at] - 1
@@ -81,7 +92,8 @@ def _fill(
     for at, other, outcome in transcript.compared:
         if at in token and other in token:
             tables["compared"].append((token[at], token[other], outcome))
-    for at, word, outcome in transcript.asked:  # like a value, the place must know the outcome
+    # like a value, the place must know the outcome
+    for at, word, outcome in transcript.asked:
         if at in token and word in token:
             tables["compared"].append((token[at] - 1, token[word], outcome))
     for at, source in transcript.concluded:
@@ -92,8 +104,8 @@ def _fill(
 def _look_up(
     copied: CopiedName, ids: list[int], token: dict[int, int], starts: list[int]
 ) -> Iterator[tuple[int, int]]:
-    """The positions before a copied name's tokens, and where to look for each: for the first, where
-    the fact is known; for the others, at their own place in the source.
+    """The positions before a copied name's tokens, and where to look for each: for the
+    first, where the fact is known; for the others, at their own place in the source.
     """
     at, source = token[copied.at], token.get(copied.source)
     end = bisect_left(starts, copied.at + len(copied.name))
@@ -116,8 +128,8 @@ def _ends(name: str) -> tuple[int, int]:
 
 
 def make_batch(rows: Sequence[EncodedTranscript]) -> dict[str, torch.Tensor]:
-    """A batch: `input_ids` [rows, length], padded; the CAUSAL_TABLES, [n, columns]; `weights` [n]
-    of the rows of "written".
+    """A batch: `input_ids` [rows, length], padded; the CAUSAL_TABLES, [n, columns];
+    `weights` [n] of the rows of "written".
     """
     tables = {name: [] for name in CAUSAL_TABLES}
     for number, row in enumerate(rows):

@@ -1,9 +1,10 @@
-"""The gate: what the agent can do, stage by stage: python -m training.agent.evaluate FOLDER
+"""The gate: what the agent can do, stage by stage: python -m training.agent.evaluate
+FOLDER
 
-Its turns on questions of a held-out world are judged, each given gold replies before it: the share
-of the tokens that bear a turn (names, values, numbers, verdicts) that are right, with exact
-intervals. A stage passes if 95% of them are, and 95% of its verdicts. The table is printed and
-written to FOLDER/gate.csv.
+Its turns on questions of a held-out world are judged, each given gold replies before
+it: the share of the tokens that bear a turn (names, values, numbers, verdicts) that are
+right, with exact intervals. A stage passes if 95% of them are, and 95% of its verdicts.
+The table is printed and written to FOLDER/gate.csv.
 """
 
 import itertools
@@ -44,17 +45,20 @@ from training.teachers.library import Library
 from training.teachers.mind import Mind
 
 HELD_OUT = 7  # the seed of the held-out world; the default laboratory has another
-LEAST = 0.95  # of what bears a turn, and of verdicts, must be right before systems are compared
+# of what bears a turn, and of verdicts, must be right before systems are compared
+LEAST = 0.95
 ANSWERS = re.compile(  # what follows is the answer, a verdict in the group
-    r"(?:[Aa]nswer is:? |[Aa]nswer: |A: |^\s*|Finish\[|\[\")(yes|no|supports|refutes)\b", re.I
+    r"(?:[Aa]nswer is:? |[Aa]nswer: |A: |^\s*|Finish\[|\[\")(yes|no|supports|refutes)\b",
+    re.I,
 )
 
 
 class JudgedTurn(NamedTuple):
-    """A turn of the agent, given gold replies before it. `right`: whether all tokens are that it
-    can know; `bearing`: how many name, value, number or verdict tokens there are, and `found`: how
-    many of them are right; `verdict`: whether its yes or no, SUPPORTS or REFUTES, or vote is right,
-    and the words before by which two values are said to be equal, or one to be earlier.
+    """A turn of the agent, given gold replies before it. `right`: whether all tokens
+    are that it can know; `bearing`: how many name, value, number or verdict tokens
+    there are, and `found`: how many of them are right; `verdict`: whether its yes or
+    no, SUPPORTS or REFUTES, or vote is right, and the words before by which two values
+    are said to be equal, or one to be earlier.
     """
 
     system: str
@@ -75,20 +79,26 @@ def held_out_library() -> Library:
 @cache
 def bearing_words() -> frozenset[str]:
     """The words of all names and values that a play may be about."""
-    texts = {text for fact, value in known_facts().items() for text in (fact.subject, value)}
+    texts = {
+        text for fact, value in known_facts().items() for text in (fact.subject, value)
+    }
     for entity, about in held_out_library().world.entities.items():
         texts |= {entity, *about.facts.values()}
     words = (word for text in texts for word in re.findall(r"\w+", text))
-    return frozenset(word for word in words if word not in ("of", "the", "The", "and", "in", "a"))
+    return frozenset(
+        word for word in words if word not in ("of", "the", "The", "and", "in", "a")
+    )
 
 
 def draw_turns(least: int, seed: int = 0) -> Iterator[Play]:
-    """Plays on a held-out world in which each stage has `least` turns or more, its systems and the
-    data sets taking turns; and as many lessons and comparisons.
+    """Plays on a held-out world in which each stage has `least` turns or more, its
+    systems and the data sets taking turns; and as many lessons and comparisons.
     """
     rng, library = random.Random(f"gate {seed}"), held_out_library()
     yield from (Play(draw_lesson(rng), "lesson") for _ in range(-(-least // FACTS)))
-    yield from (Play(drill_comparison(library, rng), "comparison") for _ in range(least))
+    yield from (
+        Play(drill_comparison(library, rng), "comparison") for _ in range(least)
+    )
     turns = Counter()
     for stage, systems in taught_stages().items():
         for number in range(20 * least):
@@ -101,7 +111,9 @@ def draw_turns(least: int, seed: int = 0) -> Iterator[Play]:
                 spans = [span.stage for span in transcript.spans if span.knowable]
                 if stage in spans:
                     turns.update(spans)
-                    yield Play(locate_sources(transcript, mind), system.name, riddle.dataset)
+                    yield Play(
+                        locate_sources(transcript, mind), system.name, riddle.dataset
+                    )
 
 
 @torch.no_grad()
@@ -120,12 +132,21 @@ def judge_plays(model, plays: Iterable[Play], rows: int = 8) -> list[JudgedTurn]
     return judged
 
 
-def judge_turns(play: Play, encoded: EncodedTranscript, right: list[bool]) -> Iterator[JudgedTurn]:
-    """The turns of a play. `right`: of each written token, whether it is the most probable one."""
+def judge_turns(
+    play: Play, encoded: EncodedTranscript, right: list[bool]
+) -> Iterator[JudgedTurn]:
+    """The turns of a play. `right`: of each written token, whether it is the most
+    probable one.
+    """
     rows = iter(zip(encoded.at, right, strict=True))
     for span, count in zip(play.transcript.spans, encoded.counts, strict=True):
-        said, own = play.transcript.text[span.start : span.end], list(itertools.islice(rows, count))
-        verdicts = {match.start(1) for of in (ANSWERS, VOTE) for match in of.finditer(said)}
+        said, own = (
+            play.transcript.text[span.start : span.end],
+            list(itertools.islice(rows, count)),
+        )
+        verdicts = {
+            match.start(1) for of in (ANSWERS, VOTE) for match in of.finditer(said)
+        }
         decided = (*play.transcript.concluded, *play.transcript.weighed)
         verdicts |= {place.at - span.start for place in decided}
         words = {at for match in re.finditer(r"\w+", said) for at in range(*match.span())
@@ -135,11 +156,15 @@ def judge_turns(play: Play, encoded: EncodedTranscript, right: list[bool]) -> It
         judged = [ok for at, ok in known if at in verdicts]
         if span.knowable:
             about = play.system, span.stage, play.dataset, all(ok for _, ok in known)
-            yield JudgedTurn(*about, len(bearing), sum(bearing), all(judged) if judged else None)
+            yield JudgedTurn(
+                *about, len(bearing), sum(bearing), all(judged) if judged else None
+            )
 
 
 def count_right(turns: Sequence[JudgedTurn]) -> dict[str, tuple[int, int]]:
-    """How many bearing tokens (`right`) and verdicts of turns are right, and of how many."""
+    """How many bearing tokens (`right`) and verdicts of turns are right, and of how
+    many.
+    """
     verdicts = [turn.verdict for turn in turns if turn.verdict is not None]
     tokens = sum(turn.found for turn in turns), sum(turn.bearing for turn in turns)
     return {"right": tokens, "verdicts_right": (sum(verdicts), len(verdicts))}
@@ -159,8 +184,9 @@ def by_stage(judged: Sequence[JudgedTurn]) -> dict[str, list[JudgedTurn]]:
 
 
 def tabulate_gate(judged: Sequence[JudgedTurn]) -> pd.DataFrame:
-    """The gate: a row for each stage and data set, and for "all", with exact 95% intervals of the
-    shares of bearing tokens and of verdicts, in percent, and whether it `passes`.
+    """The gate: a row for each stage and data set, and for "all", with exact 95%
+    intervals of the shares of bearing tokens and of verdicts, in percent, and whether
+    it `passes`.
     """
     rows = []
     for stage, turns in by_stage(judged).items():
@@ -171,7 +197,9 @@ def tabulate_gate(judged: Sequence[JudgedTurn]) -> pd.DataFrame:
                 low, high = binomtest(hits, n).proportion_ci() if n else (nan, nan)
                 shares = hits / n if n else nan, low, high
                 row |= {f"{name}_n": n} | dict(
-                    zip((name, f"{name}_low", f"{name}_high"), (100 * s for s in shares))
+                    zip(
+                        (name, f"{name}_low", f"{name}_high"), (100 * s for s in shares)
+                    )
                 )
             if some:
                 rows.append(row | {"passes": share_right(some) >= LEAST})
@@ -181,16 +209,25 @@ def tabulate_gate(judged: Sequence[JudgedTurn]) -> pd.DataFrame:
 def main() -> None:
     parser = new_parser(__doc__)
     parser.add_argument("folder", type=Path, help="folder of the trained agent")
-    parser.add_argument("--turns", type=int, default=300, help="turns of each stage, at least")
+    parser.add_argument(
+        "--turns", type=int, default=300, help="turns of each stage, at least"
+    )
     options = parser.parse_args()
     folder = options.folder
     if not (folder / "config.json").is_file():
         parser.error(f"found no config.json in {folder}, expected a trained agent")
-    if AutoTokenizer.from_pretrained(folder).get_vocab() != make_agent_tokenizer().get_vocab():
-        raise DataError(f"{folder}: found a model with other words, expected the agent's")
+    if (
+        AutoTokenizer.from_pretrained(folder).get_vocab()
+        != make_agent_tokenizer().get_vocab()
+    ):
+        raise DataError(
+            f"{folder}: found a model with other words, expected the agent's"
+        )
     torch.set_num_threads(1)
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
-    table = tabulate_gate(judge_plays(model, tqdm(draw_turns(options.turns), desc="plays")))
+    table = tabulate_gate(
+        judge_plays(model, tqdm(draw_turns(options.turns), desc="plays"))
+    )
     shown = table[table["dataset"] == "all"].drop(columns="dataset")
     print(shown.to_string(index=False))
     print(f"{shown['passes'].sum()} of {len(shown)} pass")

@@ -1,5 +1,6 @@
 """What each system answers if its model writes what a careful reader would: python -m
-training.agent.gold FOLDER. That its program works, and how far the agent falls behind it.
+training.agent.gold FOLDER. That its program works, and how far the agent falls behind
+it.
 """
 
 import random
@@ -28,15 +29,22 @@ APART = "Auto-CoT"  # its program takes the examples that another one writes
 
 
 def answer_with_gold(p: Parameters) -> pd.DataFrame:
-    """By data set and system, the share of the head to head's `n` test questions that are answered
-    right, in percent (`gold`). The reader knows by heart what the agent was taught.
+    """By data set and system, the share of the head to head's `n` test questions that
+    are answered right, in percent (`gold`). The reader knows by heart what the agent
+    was taught.
     """
     rows = []
     for dataset in for_head_to_head(p).datasets:
         if (measure := find_dataset(dataset).covering) == TEXTS:
             continue
-        made, questions = make_dataset(dataset), open_dataset(for_head_to_head(p), dataset)[1]
-        library, riddles = Library(made.world, missed=0), {r.text: r for r in made.riddles}
+        made, questions = (
+            make_dataset(dataset),
+            open_dataset(for_head_to_head(p), dataset)[1],
+        )
+        library, riddles = (
+            Library(made.world, missed=0),
+            {r.text: r for r in made.riddles},
+        )
         for name, system in tqdm(taught_systems().items(), desc=dataset):
             right = []
             for question in questions if name != APART else ():
@@ -44,13 +52,17 @@ def answer_with_gold(p: Parameters) -> pd.DataFrame:
                 mind = Mind(riddles[question.text], library, known_facts().get, rng)
                 play_turns(system, mind, setting=SETTINGS.get(name, {}))
                 right.append(100 * score(question, mind.prediction)[measure])
-            rows += [(dataset, name, len(right), sum(right) / len(right))] if right else []
+            rows += (
+                [(dataset, name, len(right), sum(right) / len(right))] if right else []
+            )
     return pd.DataFrame(rows, columns=["dataset", "system", "n", "gold"]).round(2)
 
 
 def main() -> None:
     parser = new_parser(__doc__)
-    parser.add_argument("folder", type=Path, help="folder of the agent: writes its gold.csv")
+    parser.add_argument(
+        "folder", type=Path, help="folder of the agent: writes its gold.csv"
+    )
     folder = parser.parse_args().folder
     write_table(folder / "gold.csv", answer_with_gold(read_parameters("mini")))
 

@@ -1,5 +1,5 @@
-"""What the agent knows by heart, and how it learns it: lessons, which are lists of facts in no
-system's form, without any page.
+"""What the agent knows by heart, and how it learns it: lessons, which are lists of
+facts in no system's form, without any page.
 """
 
 import random
@@ -13,7 +13,8 @@ from ircot_laboratory.world.records import Fact, World
 from training.agent.transcripts import DecidedFact, Transcript, WrittenSpan
 from training.teachers.mind import PLAIN
 
-FAMOUS = 300  # entities of the default laboratory that are known: those that most pages name
+# entities of the default laboratory that are known: those that most pages name
+FAMOUS = 300
 FACTS = 12  # in a lesson
 FORMS = (  # how a fact is asked for; the value and a full stop follow
     "{question} ",
@@ -31,14 +32,22 @@ def famous_world() -> World:
 
 @cache
 def known_facts() -> dict[Fact, str]:
-    """What the agent knows by heart: all facts of the popular entities, and of the FAMOUS entities
-    of the default laboratory that other pages name most often.
+    """What the agent knows by heart: all facts of the popular entities, and of the
+    FAMOUS entities of the default laboratory that other pages name most often.
     """
     entities, popular = famous_world().entities, make_popular()
-    named = Counter(value for entity in entities.values() for value in entity.facts.values())
-    often = sorted((n for n in entities if n in named), key=lambda n: (-named[n], n))[:FAMOUS]
+    named = Counter(
+        value for entity in entities.values() for value in entity.facts.values()
+    )
+    often = sorted((n for n in entities if n in named), key=lambda n: (-named[n], n))[
+        :FAMOUS
+    ]
     known = {**{name: entities[name] for name in often}, **popular}
-    return {Fact(n, relation): v for n, e in known.items() for relation, v in e.facts.items()}
+    return {
+        Fact(n, relation): v
+        for n, e in known.items()
+        for relation, v in e.facts.items()
+    }
 
 
 def draw_lesson(rng: random.Random) -> Transcript:

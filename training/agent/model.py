@@ -15,9 +15,9 @@ SPREAD = 0.02  # standard deviation of the initial weights
 def make_agent_model(
     tokenizer: PreTrainedTokenizerFast, seed: int, start: str = ""
 ) -> LlamaForCausalLM:
-    """Make an untrained model for a tokenizer, or grow that of the folder `start`. Embeddings of
-    numbers are initialised so that near numbers are similar; layers added to a smaller model read
-    the stream, but write nothing yet.
+    """Make an untrained model for a tokenizer, or grow that of the folder `start`.
+    Embeddings of numbers are initialised so that near numbers are similar; layers added
+    to a smaller model read the stream, but write nothing yet.
     """
     torch.manual_seed(seed)
     config = LlamaConfig(
@@ -53,7 +53,11 @@ def _grow(model: LlamaForCausalLM, older: LlamaForCausalLM) -> None:
     for layer in layers[len(before) - LAST : -LAST]:
         layer.self_attn.o_proj.weight.zero_()
         layer.mlp.down_proj.weight.zero_()
-    for layer, old in zip([*layers[: len(before) - LAST], *layers[-LAST:]], before, strict=True):
+    for layer, old in zip(
+        [*layers[: len(before) - LAST], *layers[-LAST:]], before, strict=True
+    ):
         layer.load_state_dict(old.state_dict())
     model.model.norm.load_state_dict(older.model.norm.state_dict())
-    model.get_input_embeddings().load_state_dict(older.get_input_embeddings().state_dict())
+    model.get_input_embeddings().load_state_dict(
+        older.get_input_embeddings().state_dict()
+    )

@@ -33,8 +33,8 @@ VOTE = re.compile(r" The best choice is (\d+)")
 
 
 class Places(NamedTuple):
-    """Where the value of a fact stands, the place from which the fact is known, and the place from
-    which all words of the value are.
+    """Where the value of a fact stands, the place from which the fact is known, and the
+    place from which all words of the value are.
     """
 
     value: int
@@ -44,13 +44,18 @@ class Places(NamedTuple):
 
 def locate_sources(transcript: Transcript, mind: Mind) -> Transcript:
     """Fill in where each name and value that the agent writes comes from."""
-    stated, written = dict(_find_stated(transcript, mind)), _hide_pages(transcript.text, mind)
+    stated, written = (
+        dict(_find_stated(transcript, mind)),
+        _hide_pages(transcript.text, mind),
+    )
     _find_copied(transcript, mind, stated)
     _find_choices(transcript)
     transcript.decided += _find_begun(transcript, mind)
     compared = _find_compared(transcript, mind, written)
     transcript.compared = list(dict.fromkeys(pair for pair, _ in compared.values()))
-    transcript.concluded = [ConcludedAt(at, source) for at, (_, source) in compared.items()]
+    transcript.concluded = [
+        ConcludedAt(at, source) for at, (_, source) in compared.items()
+    ]
     _find_weighed(transcript, mind, stated, written)
     _find_inferred(transcript, mind, stated, written)
     transcript.inferred = list(dict.fromkeys(transcript.inferred))
@@ -90,10 +95,12 @@ def _find_stated(transcript: Transcript, mind: Mind) -> Iterator[tuple[Fact, Pla
                 yield fact, Places(value, known, end)
 
 
-def _find_copied(transcript: Transcript, mind: Mind, stated: dict[Fact, Places]) -> None:
-    """Find where each name and value is copied from: where the agent first states it, from the
-    passage that it has read; otherwise from where it stood last. There the agent has also decided
-    what to write about, and may have made it up.
+def _find_copied(
+    transcript: Transcript, mind: Mind, stated: dict[Fact, Places]
+) -> None:
+    """Find where each name and value is copied from: where the agent first states it,
+    from the passage that it has read; otherwise from where it stood last. There the
+    agent has also decided what to write about, and may have made it up.
     """
     beliefs, stood = defaultdict(list), {}
     for belief in mind.beliefs:
@@ -104,12 +111,17 @@ def _find_copied(transcript: Transcript, mind: Mind, stated: dict[Fact, Places])
             first = beliefs[name].pop(0) if beliefs[name] else None
             source = stated.get(first.fact) if first and first.passage else None
             if first:
-                starts = dict.fromkeys((at, at + last_word(name)))  # of its first and last word
-                transcript.decided += [DecidedFact(start, first.fact) for start in starts]
+                # of its first and last word
+                starts = dict.fromkeys((at, at + last_word(name)))
+                transcript.decided += [
+                    DecidedFact(start, first.fact) for start in starts
+                ]
             if first and first.made_up:
                 transcript.made_up.append((at, at + len(name)))
             elif source and source.value < at:
-                transcript.copied.append(CopiedName(at, source.value, source.known, name))
+                transcript.copied.append(
+                    CopiedName(at, source.value, source.known, name)
+                )
             elif name in stood:
                 transcript.copied.append(CopiedName(at, stood[name], stood[name], name))
         stood[name] = at
@@ -117,7 +129,9 @@ def _find_copied(transcript: Transcript, mind: Mind, stated: dict[Fact, Places])
 
 def _pattern(mind: Mind) -> re.Pattern:
     """A pattern of all names and values that the agent may write, the longest first."""
-    names = {name for belief in mind.beliefs for name in (belief.value, belief.fact.subject)}
+    names = {
+        name for belief in mind.beliefs for name in (belief.value, belief.fact.subject)
+    }
     names |= {step.fact.subject for step in mind.steps}
     names |= {*mind.values.values(), mind.riddle.sought}
     names = sorted(filter(None, names), key=len, reverse=True)
@@ -125,8 +139,9 @@ def _pattern(mind: Mind) -> re.Pattern:
 
 
 def _find_choices(transcript: Transcript) -> None:
-    """A vote copies the number of a choice from the line break after it, where that number must be
-    known. How the choice ends, and the thought before the vote, must be known just before.
+    """A vote copies the number of a choice from the line break after it, where that
+    number must be known. How the choice ends, and the thought before the vote, must be
+    known just before.
     """
     votes = {vote[1]: vote for vote in VOTE.finditer(transcript.text)}
     for heading in CHOICE.finditer(transcript.text):
@@ -135,12 +150,16 @@ def _find_choices(transcript: Transcript) -> None:
         transcript.recalled.append(_recall_end(transcript.text, end, end + 1))
         transcript.recalled.append(RecalledValue(end + 1, -1, number, at))
         if vote := votes.get(number):
-            transcript.recalled.append(_recall_end(transcript.text, vote.start(), vote.start(1)))
+            transcript.recalled.append(
+                _recall_end(transcript.text, vote.start(), vote.start(1))
+            )
             transcript.copied.append(CopiedName(vote.start(1), at, end + 1, number))
 
 
 def _recall_end(text: str, end: int, at: int) -> RecalledValue:
-    """Just before `at`, the last two words of the sentence that ends at `end` must be known."""
+    """Just before `at`, the last two words of the sentence that ends at `end` must be
+    known.
+    """
     words = text[:end].rstrip(" .").split(" ")[-2:]
     place = len(text[:end].rstrip(" .")) - len(words[-1])
     return RecalledValue(at, 0, " ".join(words), place + last_word(words[-1]))
@@ -163,8 +182,8 @@ def _find_begun(transcript: Transcript, mind: Mind) -> Iterator[DecidedFact]:
 def _find_inferred(
     transcript: Transcript, mind: Mind, stated: dict[Fact, Places], written: str
 ) -> None:
-    """Find the facts that lead to what is written about, if their answers stand only on pages. Of
-    several, each but the first two is known a layer later.
+    """Find the facts that lead to what is written about, if their answers stand only on
+    pages. Of several, each but the first two is known a layer later.
     """
     decided, transcript.decided = transcript.decided, []
     for at, fact in decided:
@@ -177,8 +196,12 @@ def _find_inferred(
 
 
 def _lead_to(fact: Fact, written: str, mind: Mind) -> list[Fact]:
-    """A fact, and before it the facts that lead to it and whose answers are not written."""
-    answered = {belief.value: belief.fact for belief in mind.beliefs if not belief.made_up}
+    """A fact, and before it the facts that lead to it and whose answers are not
+    written.
+    """
+    answered = {
+        belief.value: belief.fact for belief in mind.beliefs if not belief.made_up
+    }
     facts = [fact]
     while facts[-1].subject not in written and facts[-1].subject in answered:
         facts.append(answered[facts[-1].subject])
@@ -200,28 +223,40 @@ def _infer(
         transcript.inferred.append(InferredFact(at, fact, back - later, early))
         if back:
             source = min(at, stated[fact].end) if fact in stated else at
-            value = RecalledValue(at, early, facts[back - 1].subject, source, back - later)
+            value = RecalledValue(
+                at, early, facts[back - 1].subject, source, back - later
+            )
             transcript.recalled.append(value)
 
 
 def _find_weighed(
     transcript: Transcript, mind: Mind, stated: dict[Fact, Places], written: str
 ) -> None:
-    """Find where values decide that are not written: what must be recalled there and compared."""
+    """Find where values decide that are not written: what must be recalled there and
+    compared.
+    """
     weighed, concluded = {}, {place.at for place in transcript.concluded}
     for conclusion in mind.conclusions:
         for at in {*_find_decisive(transcript, conclusion)} - concluded:
             known = [
-                stated[fact].end if fact in stated else at if mind.knows(fact) == value else None
+                stated[fact].end
+                if fact in stated
+                else at
+                if mind.knows(fact) == value
+                else None
                 for fact, value in zip(conclusion.facts, conclusion.values, strict=True)
             ]
             if None not in known and max(known) <= at:
                 weighed[at] = conclusion, known
-    transcript.decided = [decided for decided in transcript.decided if decided.at not in weighed]
+    transcript.decided = [
+        decided for decided in transcript.decided if decided.at not in weighed
+    ]
     for at, ((_, _, values, facts), known) in weighed.items():
         for early, n in enumerate(reversed(range(len(facts)))):
             transcript.recalled.append(RecalledValue(at, early, values[n], known[n]))
-            _infer(transcript, at, early, _lead_to(facts[n], written[:at], mind), 0, stated)
+            _infer(
+                transcript, at, early, _lead_to(facts[n], written[:at], mind), 0, stated
+            )
         named = _find_sought(written[:at], mind) if mind.riddle.sought else at
         if named is not None:
             values = mind.riddle.sought or values[0], values[-1]
@@ -231,15 +266,19 @@ def _find_weighed(
 def _find_sought(text: str, mind: Mind) -> int | None:
     """The place in the question of the last word of the value that it names."""
     asked, sought = text.find(mind.riddle.text), mind.riddle.sought
-    return asked + mind.riddle.text.rindex(sought) + last_word(sought) if asked >= 0 else None
+    return (
+        asked + mind.riddle.text.rindex(sought) + last_word(sought)
+        if asked >= 0
+        else None
+    )
 
 
 def _find_compared(
     transcript: Transcript, mind: Mind, written: str
 ) -> dict[int, tuple[ComparedPair, int]]:
-    """Where a comparison decides what is written, its values (of several, the last pair), and the
-    one to look at: that of the name that is written, or the later one. At a value it must be known
-    which of the names it is about.
+    """Where a comparison decides what is written, its values (of several, the last
+    pair), and the one to look at: that of the name that is written, or the later one.
+    At a value it must be known which of the names it is about.
     """
     pairs: dict[int, tuple[ComparedPair, int]] = {}
     for conclusion in mind.conclusions:
@@ -247,7 +286,9 @@ def _find_compared(
             if places := _find_values(written[:at], mind, conclusion):
                 (other, a), (here, b) = sorted(places)
                 source = here
-                names = zip(named_subjects(mind.riddle), places, conclusion.facts, strict=False)
+                names = zip(
+                    named_subjects(mind.riddle), places, conclusion.facts, strict=False
+                )
                 for name, (place, value), fact in names:
                     if (name in conclusion.text) != (name in conclusion.otherwise):
                         source = place if name in conclusion.text else source
@@ -260,19 +301,29 @@ def _find_compared(
 
 
 def _find_asked(transcript: Transcript, mind: Mind) -> Iterator[ComparedPair]:
-    """The word of the question that says whether the earlier or the later one is to be named."""
+    """The word of the question that says whether the earlier or the later one is to be
+    named.
+    """
     asked = ORDER.search(mind.riddle.text)
-    for at in [place.at for place in (*transcript.concluded, *transcript.weighed) if asked]:
+    for at in [
+        place.at for place in (*transcript.concluded, *transcript.weighed) if asked
+    ]:
         question = transcript.text.rfind(mind.riddle.text, 0, at)
         if question >= 0:
             outcome = EARLIER if asked[0] in ("first", "earlier") else LATER
             yield ComparedPair(at, question + asked.start(), outcome)
 
 
-def _find_decisive(transcript: Transcript, conclusion: ComparedConclusion) -> Iterator[int]:
-    """The first word that would differ if the values of a conclusion compared otherwise."""
+def _find_decisive(
+    transcript: Transcript, conclusion: ComparedConclusion
+) -> Iterator[int]:
+    """The first word that would differ if the values of a conclusion compared
+    otherwise.
+    """
     text, otherwise = conclusion.text, conclusion.otherwise
-    alike = len("".join(commonprefix([re.findall(WORDS, text), re.findall(WORDS, otherwise)])))
+    alike = len(
+        "".join(commonprefix([re.findall(WORDS, text), re.findall(WORDS, otherwise)]))
+    )
     lead, end = ("", "") if text.startswith(THUS) else (LEAD, END)
     for span in transcript.spans if text and text != otherwise else ():
         written = transcript.text[span.start : span.end]
@@ -281,9 +332,11 @@ def _find_decisive(transcript: Transcript, conclusion: ComparedConclusion) -> It
                 yield span.start + match.start("text") + alike
 
 
-def _find_values(text: str, mind: Mind, conclusion: ComparedConclusion) -> list[tuple[int, str]]:
-    """The places and texts of the two compared values, if they are in a text, at the ends of
-    sentences.
+def _find_values(
+    text: str, mind: Mind, conclusion: ComparedConclusion
+) -> list[tuple[int, str]]:
+    """The places and texts of the two compared values, if they are in a text, at the
+    ends of sentences.
     """
     values, sought = list(conclusion.values), mind.riddle.sought
     places = [next(reversed(_mentions(text, value)), None) for value in values]

@@ -1,4 +1,6 @@
-"""Joins turns into transcripts: turns whose prompts extend one growing text become one sequence."""
+"""Joins turns into transcripts: turns whose prompts extend one growing text become one
+sequence.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -21,8 +23,9 @@ class WrittenSpan(NamedTuple):
 
 
 class CopiedName(NamedTuple):
-    """A name or value at `at` that already stands at `source`. `known`: the place there from which
-    a causal model can know it; in "X wrote it." this is the end of the sentence.
+    """A name or value at `at` that already stands at `source`. `known`: the place there
+    from which a causal model can know it; in "X wrote it." this is the end of the
+    sentence.
     """
 
     at: int
@@ -40,8 +43,9 @@ class StatedFact(NamedTuple):
 
 
 class DecidedFact(NamedTuple):
-    """A place just before which the agent must know what it writes about, and the fact: where a
-    value is written, or where a question, phrase or sentence about the fact begins.
+    """A place just before which the agent must know what it writes about, and the fact:
+    where a value is written, or where a question, phrase or sentence about the fact
+    begins.
     """
 
     at: int
@@ -49,10 +53,10 @@ class DecidedFact(NamedTuple):
 
 
 class InferredFact(NamedTuple):
-    """A fact that the agent must know just before `at` without having written it, because its
-    answer is the subject of what it writes about there. `back`: how many facts before that one it
-    stands, and so how many layers earlier it must be known (below 0: later); `early`: how many
-    tokens earlier.
+    """A fact that the agent must know just before `at` without having written it,
+    because its answer is the subject of what it writes about there. `back`: how many
+    facts before that one it stands, and so how many layers earlier it must be known
+    (below 0: later); `early`: how many tokens earlier.
     """
 
     at: int
@@ -62,9 +66,9 @@ class InferredFact(NamedTuple):
 
 
 class RecalledValue(NamedTuple):
-    """A value that the agent must know just before `at`, or `early` tokens earlier, without having
-    written it; `source`: the place from which a page states all of it, or `at`, if it knows it by
-    heart; `back`: that of its fact.
+    """A value that the agent must know just before `at`, or `early` tokens earlier,
+    without having written it; `source`: the place from which a page states all of it,
+    or `at`, if it knows it by heart; `back`: that of its fact.
     """
 
     at: int
@@ -76,10 +80,11 @@ class RecalledValue(NamedTuple):
 
 class ComparedPair(NamedTuple):
     """Two values that are compared, the later one and the earlier one, and the outcome
-    (positions.py). For a Transcript's `weighed`, the agent has not written them: just before `at`
-    it recalls one, and the question names the other at `other` or, if that is `at`, it recalls that
-    one token earlier. For `asked`, it must know just before `at` which of two values is asked for;
-    `other`: the word of the question that says so; the outcome that it asks for.
+    (positions.py). For a Transcript's `weighed`, the agent has not written them: just
+    before `at` it recalls one, and the question names the other at `other` or, if that
+    is `at`, it recalls that one token earlier. For `asked`, it must know just before
+    `at` which of two values is asked for; `other`: the word of the question that says
+    so; the outcome that it asks for.
     """
 
     at: int
@@ -88,7 +93,9 @@ class ComparedPair(NamedTuple):
 
 
 class ConcludedAt(NamedTuple):
-    """A place just before which the agent must know how two values compare, and the later value."""
+    """A place just before which the agent must know how two values compare, and the
+    later value.
+    """
 
     at: int
     source: int
@@ -96,11 +103,11 @@ class ConcludedAt(NamedTuple):
 
 @dataclass
 class Transcript:
-    """A text, the spans that the agent writes, and where their words come from; all positions are
-    in characters.
+    """A text, the spans that the agent writes, and where their words come from; all
+    positions are in characters.
 
-    `reply`: the last reply; `stop`: the stop text that ended it. `made_up`: the start and end of
-    each made-up name where it is first written.
+    `reply`: the last reply; `stop`: the stop text that ended it. `made_up`: the start
+    and end of each made-up name where it is first written.
     """
 
     text: str
@@ -119,7 +126,8 @@ class Transcript:
     made_up: list[tuple[int, int]] = field(default_factory=list)
 
 
-POSITIONS = {  # the lists of a transcript, and the fields of their members that are positions
+# the lists of a transcript, and the fields of their members that are positions
+POSITIONS = {
     "spans": ("start", "end"),
     "copied": ("at", "source", "known"),
     "stated": ("known", "value"),
@@ -134,8 +142,8 @@ POSITIONS = {  # the lists of a transcript, and the fields of their members that
 
 
 def join_turns(turns: Sequence[Turn]) -> list[Transcript]:
-    """The transcripts of a play: a turn whose prompt begins with an earlier transcript extends it;
-    any other begins a new one.
+    """The transcripts of a play: a turn whose prompt begins with an earlier transcript
+    extends it; any other begins a new one.
     """
     transcripts: list[Transcript] = []
     for turn in turns:
@@ -158,18 +166,24 @@ def _write_turn(transcript: Transcript, turn: Turn) -> None:
     received = whole[: whole.index(turn.received) + len(turn.received)]
     text = turn.prompt + received
     ends = turn.reply.ends and not turn.stop and received == whole.rstrip()
-    span = WrittenSpan(turn.stage, len(turn.prompt), len(text), ends, turn.reply.knowable)
+    span = WrittenSpan(
+        turn.stage, len(turn.prompt), len(text), ends, turn.reply.knowable
+    )
     transcript.spans.append(span)
     transcript.text, transcript.stop, transcript.reply = text, turn.stop, turn.reply
 
 
 def _after(reply: str) -> str:
-    """A reply as it follows its prompt: after its own line break, otherwise after a space."""
+    """A reply as it follows its prompt: after its own line break, otherwise after a
+    space.
+    """
     return reply if reply.startswith("\n") else f" {reply}"
 
 
 def _finish(transcript: Transcript) -> None:
-    """Extend the last span to the whole reply, even if the program received only part of it."""
+    """Extend the last span to the whole reply, even if the program received only part
+    of it.
+    """
     last = transcript.spans[-1]
     transcript.text = transcript.text[: last.start] + _after(transcript.reply.text)
     ends = transcript.reply.ends
@@ -177,13 +191,17 @@ def _finish(transcript: Transcript) -> None:
 
 
 def join_transcripts(transcripts: Sequence[Transcript], between: str) -> Transcript:
-    """One transcript of several that do not depend on each other, with a text between them."""
+    """One transcript of several that do not depend on each other, with a text between
+    them.
+    """
     whole = Transcript("")
     for transcript in transcripts:
         whole.text += between if whole.text else ""
         shift = len(whole.text)
         whole.text += transcript.text
-        whole.made_up += [(start + shift, end + shift) for start, end in transcript.made_up]
+        whole.made_up += [
+            (start + shift, end + shift) for start, end in transcript.made_up
+        ]
         for name, fields in POSITIONS.items():
             for member in getattr(transcript, name):
                 moved = {field: getattr(member, field) + shift for field in fields}

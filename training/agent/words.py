@@ -1,4 +1,6 @@
-"""The agent's tokenizer: one token for each word, line break, or mark of a system's format."""
+"""The agent's tokenizer: one token for each word, line break, or mark of a system's
+format.
+"""
 
 import re
 from collections.abc import Iterator
@@ -8,7 +10,11 @@ from tokenizers import Regex, Tokenizer, decoders, normalizers, pre_tokenizers
 from tokenizers.models import WordPiece
 from transformers import PreTrainedTokenizerFast
 
-from ircot_laboratory.questions.searchain import CLAIM_THOUGHTS, MEETING, MEETING_THOUGHT
+from ircot_laboratory.questions.searchain import (
+    CLAIM_THOUGHTS,
+    MEETING,
+    MEETING_THOUGHT,
+)
 from ircot_laboratory.world.relations import read_table
 from ircotlib.datasets.searchain import ask_claim
 from ircotlib.files import PROMPTS
@@ -16,7 +22,8 @@ from ircotlib.prompting.prompt import Prompt, read_template
 from training.words import list_words
 
 STYLE, WINDOW, WRITTEN = "agent", 1024, 200
-MARKS = {  # token -> the text that it stands for; a text before any other that it begins with
+# token -> the text that it stands for; a text before any other that it begins with
+MARKS = {
     "WikipediaTitle": "Wikipedia Title:",
     "AreFollowUps": "Are follow up questions needed here:",
     "FollowUp": "Follow up:",
@@ -71,7 +78,9 @@ WORDS = (
 
 @cache
 def make_agent_tokenizer() -> PreTrainedTokenizerFast:
-    """Known words are decoded to the text encoded; a year is two tokens; others are <unk>."""
+    """Known words are decoded to the text encoded; a year is two tokens; others are
+    <unk>.
+    """
     vocabulary = dict.fromkeys(["<pad>", "</s>", "<unk>", *BREAKS, *MARKS, *_words()])
     numbered = {word: number for number, word in enumerate(vocabulary)}
     model = WordPiece(numbered, unk_token="<unk>", continuing_subword_prefix="##")
@@ -102,7 +111,10 @@ def _decoders() -> Iterator:
 
 def _words() -> Iterator[str]:
     """All words of the encyclopedia and of the agent's prompts, in a fixed order."""
-    templates = [path.read_text(encoding="utf-8") for path in sorted(PROMPTS.glob("*/*.agent.txt"))]
+    templates = [
+        path.read_text(encoding="utf-8")
+        for path in sorted(PROMPTS.glob("*/*.agent.txt"))
+    ]
     for text in (WORDS, *_table_texts(), *templates):
         yield from re.findall(r"\w+|[^\w\s]", re.sub(r"\{\w+\}", " ", text))
     yield from list_words()
@@ -118,10 +130,14 @@ def _table_texts() -> Iterator[str]:
 @cache
 def open_prompt(system: str, stage: str) -> Prompt:
     """The prompt writer of a stage: the same as a setup opens for the agent."""
-    return Prompt((), _count_long, read_template(system, stage, STYLE), WINDOW - WRITTEN)
+    return Prompt(
+        (), _count_long, read_template(system, stage, STYLE), WINDOW - WRITTEN
+    )
 
 
 def _count_long(text: str) -> int:
-    """The tokens of a long text; for a short one, which fits any limit, a quick estimate."""
+    """The tokens of a long text; for a short one, which fits any limit, a quick
+    estimate.
+    """
     encode = make_agent_tokenizer().backend_tokenizer.encode
     return len(encode(text).ids) if len(text) > 2500 else len(text) // 4

@@ -1,9 +1,10 @@
 """Trains the shipped extractive reader: python -m training.reader --out FOLDER.
 
-The reader is a small DPR reader (SearChain §3.2), trained from scratch on queries and paragraphs of
-training worlds, whose names never occur in held-out worlds. A checkpoint is written every two
-minutes and at Ctrl-C; the same command resumes from it. At the end, the folder holds a plain
-DPRReader with its tokenizer, reading.json (how it was made) and reading.jsonl (training curves).
+The reader is a small DPR reader (SearChain §3.2), trained from scratch on queries and
+paragraphs of training worlds, whose names never occur in held-out worlds. A checkpoint
+is written every two minutes and at Ctrl-C; the same command resumes from it. At the
+end, the folder holds a plain DPRReader with its tokenizer, reading.json (how it was
+made) and reading.jsonl (training curves).
 """
 
 from ircotlib.options import new_parser

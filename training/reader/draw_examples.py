@@ -1,5 +1,6 @@
-"""Draws the examples that the shipped extractive reader is trained on: queries as the systems ask
-them, each with a paragraph that states the answer or with one that does not.
+"""Draws the examples that the shipped extractive reader is trained on: queries as the
+systems ask them, each with a paragraph that states the answer or with one that does
+not.
 """
 
 import random
@@ -38,12 +39,13 @@ HARD = ("a page with a like name", "the subject's page without it")  # drawn mor
 
 @dataclass(frozen=True, slots=True)
 class ReaderExample:
-    """A query and a paragraph of a world in the form of a data set. `span`: where the paragraph's
-    text states the answer, or None. `kind`: GOLD, or the kind of other paragraph, one of OTHERS.
+    """A query and a paragraph of a world in the form of a data set. `span`: where the
+    paragraph's text states the answer, or None. `kind`: GOLD, or the kind of other
+    paragraph, one of OTHERS.
 
-    For the losses of training: `asked`, the relation of the query; `about`, whether the paragraph
-    is on the page of the query's subject; `telling`, the end of the word of the query that asks for
-    the relation, 0 if there is none.
+    For the losses of training: `asked`, the relation of the query; `about`, whether the
+    paragraph is on the page of the query's subject; `telling`, the end of the word of
+    the query that asks for the relation, 0 if there is none.
     """
 
     dataset: str
@@ -57,12 +59,16 @@ class ReaderExample:
 
 
 class Encyclopedia:
-    """A world in the form of a data set, with its facts, and the facts that name each entity."""
+    """A world in the form of a data set, with its facts, and the facts that name each
+    entity.
+    """
 
     def __init__(self, world: World, dataset: str):
         self.world, self.dataset = world, dataset
         self.by_kind = names_by_kind(world.entities)
-        self.facts = [(e.name, name) for e in world.entities.values() for name in e.facts]
+        self.facts = [
+            (e.name, name) for e in world.entities.values() for name in e.facts
+        ]
         self.naming = defaultdict(list)  # the facts whose value an entity is
         for name, relation in self.facts:
             self.naming[world.value(name, relation)].append((name, relation))
@@ -79,18 +85,27 @@ def draw_reader_example(book: Encyclopedia, rng: random.Random) -> ReaderExample
             return other
 
 
-def draw_gold(book: Encyclopedia, rng: random.Random, subject: str, relation: str) -> ReaderExample:
+def draw_gold(
+    book: Encyclopedia, rng: random.Random, subject: str, relation: str
+) -> ReaderExample:
     """Draw a query for a fact, with the paragraph that states it."""
-    passage, query = book.world.passage(subject, relation), word_query(book, rng, subject, relation)
+    passage, query = (
+        book.world.passage(subject, relation),
+        word_query(book, rng, subject, relation),
+    )
     telling = _find_telling(book, query, subject)
     span = passage.span(relation)
-    return ReaderExample(book.dataset, query, passage, GOLD, relation, True, span, telling)
+    return ReaderExample(
+        book.dataset, query, passage, GOLD, relation, True, span, telling
+    )
 
 
 def draw_other(
     book: Encyclopedia, rng: random.Random, kind: str, subject: str, relation: str
 ) -> ReaderExample | None:
-    """A query with a paragraph of a kind that does not state its answer; None if there is none."""
+    """A query with a paragraph of a kind that does not state its answer; None if there
+    is none.
+    """
     query, asked = "", relation
     if kind == "a hop of a longer question":
         query, asked, passage = _draw_hop(book, rng)
@@ -103,7 +118,9 @@ def draw_other(
     worded = query or word_query(book, rng, subject, asked)
     telling = 0 if query else _find_telling(book, worded, subject)
     about = passage.title == subject
-    return ReaderExample(book.dataset, worded, passage, kind, asked, about, None, telling)
+    return ReaderExample(
+        book.dataset, worded, passage, kind, asked, about, None, telling
+    )
 
 
 def _draw_page(
@@ -128,23 +145,41 @@ def _draw_page(
         names = [draw_alike(world, subject, rng) for _ in range(6)]
         same = [name for name in names if relation in entities[name].facts]
         name = rng.choice(same or names)
-    return rng.choice(world.pages[name]) if name != subject and name in world.pages else None
+    return (
+        rng.choice(world.pages[name])
+        if name != subject and name in world.pages
+        else None
+    )
 
 
 def _draw_own(
     book: Encyclopedia, rng: random.Random, subject: str, relation: str
 ) -> tuple[str, Passage | None]:
-    """The other paragraph of the page; or this one, and a relation that the subject lacks."""
+    """The other paragraph of the page; or this one, and a relation that the subject
+    lacks.
+    """
     entity, stated = book.world.entities[subject], book.world.passage(subject, relation)
-    if others := [passage for passage in book.world.pages[subject] if passage is not stated]:
+    if others := [
+        passage for passage in book.world.pages[subject] if passage is not stated
+    ]:
         return relation, others[0]
-    absent = [other.name for other in RELATIONS[entity.kind] if other.name not in entity.facts]
+    absent = [
+        other.name for other in RELATIONS[entity.kind] if other.name not in entity.facts
+    ]
     return (rng.choice(absent), stated) if absent else (relation, None)
 
 
-def _draw_hop(book: Encyclopedia, rng: random.Random) -> tuple[str, str, Passage | None]:
-    """A question of several hops, its last relation, and the paragraph of an earlier hop."""
-    kinds = [kind for kind in DATASETS[book.dataset] if HOPS.get(kind, 1) > 1 and kind != "span"]
+def _draw_hop(
+    book: Encyclopedia, rng: random.Random
+) -> tuple[str, str, Passage | None]:
+    """A question of several hops, its last relation, and the paragraph of an earlier
+    hop.
+    """
+    kinds = [
+        kind
+        for kind in DATASETS[book.dataset]
+        if HOPS.get(kind, 1) > 1 and kind != "span"
+    ]
     if not kinds:
         return "", "", None
     riddle = draw_riddle(book.world, rng, book.dataset, rng.choice(kinds))
@@ -154,9 +189,12 @@ def _draw_hop(book: Encyclopedia, rng: random.Random) -> tuple[str, str, Passage
     return riddle.text, last, None if stated else passage
 
 
-def word_query(book: Encyclopedia, rng: random.Random, subject: str, relation: str) -> str:
-    """Word a query for a fact, which need not exist, as the systems do: as a question of a data
-    set, as a noun phrase, or as a sentence of a chain whose value may be wrong.
+def word_query(
+    book: Encyclopedia, rng: random.Random, subject: str, relation: str
+) -> str:
+    """Word a query for a fact, which need not exist, as the systems do: as a question
+    of a data set, as a noun phrase, or as a sentence of a chain whose value may be
+    wrong.
     """
     asked, entity = book.world.relation(subject, relation), book.world.entities[subject]
     noun, often = KINDS[entity.kind].noun, 0.3 if entity.kind in WORKS else 0.05
@@ -176,7 +214,9 @@ def word_query(book: Encyclopedia, rng: random.Random, subject: str, relation: s
 
 
 def _find_telling(book: Encyclopedia, query: str, subject: str) -> int:
-    """The end of the word that asks for a relation of the subject; 0 in a sentence of a chain."""
+    """The end of the word that asks for a relation of the subject; 0 in a sentence of a
+    chain.
+    """
     if query.endswith("."):
         return 0
     start = find_telling_word(query, subject)

@@ -1,4 +1,6 @@
-"""Trains the extractive reader, or resumes from its checkpoint: __main__.py is the command."""
+"""Trains the extractive reader, or resumes from its checkpoint: __main__.py is the
+command.
+"""
 
 import random
 from collections.abc import Iterator
@@ -12,7 +14,12 @@ from ircot_laboratory.questions.questions import DATASETS
 from training.loop import Training, adamw, descend, run_training, write_trained
 from training.rate import learning_rate
 from training.reader.draw_examples import Encyclopedia, draw_reader_example
-from training.reader.evaluate import best_threshold, draw_reader_tests, measure_answers, open_books
+from training.reader.evaluate import (
+    best_threshold,
+    draw_reader_tests,
+    measure_answers,
+    open_books,
+)
 from training.reader.model import (
     ReaderTeacher,
     encode_reader_examples,
@@ -23,15 +30,20 @@ from training.reader.model import (
 )
 from training.worlds import STEPS_PER_WORLD, draw_worlds
 
-CONFIDENCE = 1.5  # the threshold that best separates gold from other paragraphs (SearChain §4.1)
+# the threshold that best separates gold from other paragraphs (SearChain §4.1)
+CONFIDENCE = 1.5
 EVALUATE_EVERY = 250  # steps
-CALIBRATION = 1_900_000_000  # seed of the worlds, with training names, that set the threshold
-WARM_UP, FLAT = 100, 0.6  # steps, and the share of the steps after which the learning rate falls
+# seed of the worlds, with training names, that set the threshold
+CALIBRATION = 1_900_000_000
+# steps, and the share of the steps after which the learning rate falls
+WARM_UP, FLAT = 100, 0.6
 
 
 @dataclass(frozen=True, slots=True)
 class ReaderRecipe:
-    """The options of one training. `peak`: the highest learning rate; `rows`: examples per step."""
+    """The options of one training. `peak`: the highest learning rate; `rows`: examples
+    per step.
+    """
 
     steps: int
     seed: int = 0
@@ -45,7 +57,10 @@ class ReaderRecipe:
 
 def start_reader(recipe: ReaderRecipe) -> Training:
     """A training at step 0, with new weights."""
-    model, teacher = make_reader(len(make_reader_tokenizer()), recipe.seed), ReaderTeacher()
+    model, teacher = (
+        make_reader(len(make_reader_tokenizer()), recipe.seed),
+        ReaderTeacher(),
+    )
     optimizer = adamw([*model.parameters(), *teacher.parameters()], recipe.peak)
     return Training(model, teacher, [optimizer], asdict(recipe))
 
@@ -54,10 +69,14 @@ def learn_reader(
     training: Training, batch: dict[str, torch.Tensor], rate: float
 ) -> dict[str, float]:
     """Take one step of the optimizer; return the losses."""
-    return descend(training, reader_losses(training.model, training.teacher, batch), rate)
+    return descend(
+        training, reader_losses(training.model, training.teacher, batch), rate
+    )
 
 
-def take_reader_steps(training: Training, recipe: ReaderRecipe) -> Iterator[dict[str, float]]:
+def take_reader_steps(
+    training: Training, recipe: ReaderRecipe
+) -> Iterator[dict[str, float]]:
     """Take the remaining steps; yield the losses of each."""
     tokenizer, books = make_reader_tokenizer(), []
     for step in range(training.step, recipe.steps):
@@ -65,14 +84,19 @@ def take_reader_steps(training: Training, recipe: ReaderRecipe) -> Iterator[dict
             worlds = draw_worlds(step, recipe.seed)
             books = [Encyclopedia(worlds[dataset], dataset) for dataset in DATASETS]
         rng = random.Random(f"reader {recipe.seed} {step}")
-        examples = [draw_reader_example(rng.choice(books), rng) for _ in range(recipe.rows)]
-        yield learn_reader(training, encode_reader_examples(examples, tokenizer), recipe.rate(step))
+        examples = [
+            draw_reader_example(rng.choice(books), rng) for _ in range(recipe.rows)
+        ]
+        yield learn_reader(
+            training, encode_reader_examples(examples, tokenizer), recipe.rate(step)
+        )
 
 
 @torch.no_grad()
 def calibrate(model) -> float:
-    """Shift the model's confidence so that CONFIDENCE is the threshold that best separates gold
-    from other paragraphs, in unseen worlds with training names; return the shift.
+    """Shift the model's confidence so that CONFIDENCE is the threshold that best
+    separates gold from other paragraphs, in unseen worlds with training names; return
+    the shift.
     """
     books = open_books(CALIBRATION, size=600, held_out=False)
     tests = draw_reader_tests(books, 500, seed=0)
@@ -83,7 +107,9 @@ def calibrate(model) -> float:
 
 
 def train_reader(out: Path, recipe: ReaderRecipe) -> None:
-    """Train the reader, resuming from its checkpoint if there is one, and write it to `out`."""
+    """Train the reader, resuming from its checkpoint if there is one, and write it to
+    `out`.
+    """
     training = start_reader(recipe)
     tests = draw_reader_tests(open_books(seed=1, size=600), 200, seed=1)
 

@@ -1,5 +1,5 @@
-"""The shipped extractive reader: a small DPR reader, its word-level tokenizer, its examples as
-tensors, and the losses that teach it.
+"""The shipped extractive reader: a small DPR reader, its word-level tokenizer, its
+examples as tensors, and the losses that teach it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,8 @@ from training.words import list_words
 
 WIDTH, LAYERS, HEADS = 64, 3, 4
 WAVES = (1.5, 1.0, 0.6, 0.35, 0.2, 0.1, 0.05, 0.02)  # of positions, in radians per word
-POSITIONS = 2 * len(WAVES)  # the number of dimensions that hold positions, also that of a head
+# the number of dimensions that hold positions, also that of a head
+POSITIONS = 2 * len(WAVES)
 POSITION = WIDTH - POSITIONS  # the first of them
 SHARPNESS = 3.0  # of the initial attention to words at an offset
 # layer -> head -> the offset, in words, that the head attends to initially
@@ -29,7 +30,9 @@ def make_reader_tokenizer() -> DPRReaderTokenizerFast:
     """One token for each word of the encyclopedia, in lower case; two for a year."""
     words = dict.fromkeys(word.lower() for word in list_words())
     vocabulary = {word: number for number, word in enumerate([*SPECIAL, *words])}
-    return DPRReaderTokenizerFast(vocab=vocabulary, do_lower_case=True, model_max_length=512)
+    return DPRReaderTokenizerFast(
+        vocab=vocabulary, do_lower_case=True, model_max_length=512
+    )
 
 
 def make_reader(vocabulary: int, seed: int) -> DPRReader:
@@ -52,12 +55,15 @@ def make_reader(vocabulary: int, seed: int) -> DPRReader:
 
 @torch.no_grad()
 def _initialise(bert: nn.Module) -> None:
-    """Initialise the embeddings, with words in the first dimensions and positions as waves in the
-    last ones. Heads attend to equal words (mimetic initialisation, Trockman and Kolter 2023); those
-    of BESIDE attend to the words at an offset.
+    """Initialise the embeddings, with words in the first dimensions and positions as
+    waves in the last ones. Heads attend to equal words (mimetic initialisation,
+    Trockman and Kolter 2023); those of BESIDE attend to the words at an offset.
     """
     embeddings = bert.embeddings
-    words, positions = embeddings.word_embeddings.weight, embeddings.position_embeddings.weight
+    words, positions = (
+        embeddings.word_embeddings.weight,
+        embeddings.position_embeddings.weight,
+    )
     words[:, :POSITION].normal_()
     words[:, POSITION:].zero_()
     angles = torch.arange(len(positions))[:, None] * torch.tensor(WAVES)
@@ -69,7 +75,9 @@ def _initialise(bert: nn.Module) -> None:
         attention.query.weight.copy_(attention.key.weight)
         layer.attention.output.dense.weight.copy_(0.7 * attention.value.weight.T)
         for head, offset in BESIDE.get(number, {}).items():
-            _look_beside(attention, slice(head * POSITIONS, (head + 1) * POSITIONS), offset)
+            _look_beside(
+                attention, slice(head * POSITIONS, (head + 1) * POSITIONS), offset
+            )
 
 
 def _look_beside(attention: nn.Module, rows: slice, offset: int) -> None:
@@ -87,9 +95,9 @@ def _look_beside(attention: nn.Module, rows: slice, offset: int) -> None:
 
 
 class ReaderTeacher(nn.Module):
-    """The heads used in training only. They predict which relation each value belongs to; which
-    relation the query asks for, at [CLS] and at each value; and whether the page is that of the
-    query's subject.
+    """The heads used in training only. They predict which relation each value belongs
+    to; which relation the query asks for, at [CLS] and at each value; and whether the
+    page is that of the query's subject.
     """
 
     def __init__(self):
@@ -102,12 +110,15 @@ class ReaderTeacher(nn.Module):
 def encode_reader_examples(
     examples: Sequence[ReaderExample], tokenizer: DPRReaderTokenizerFast
 ) -> dict[str, torch.Tensor]:
-    """Turn examples into tensors: `input_ids`, `attention_mask` [rows, length]; `start`, `end`
-    [rows], the first and last token of the answer, or NOWHERE; `asked`, `about` [rows]; `stated`
-    [values, 3]: row, position and relation of each value; `looks` [looks, 5]: layer, row, head, and
-    the positions from which and to which the head should attend.
+    """Turn examples into tensors: `input_ids`, `attention_mask` [rows, length];
+    `start`, `end` [rows], the first and last token of the answer, or NOWHERE; `asked`,
+    `about` [rows]; `stated` [values, 3]: row, position and relation of each value;
+    `looks` [looks, 5]: layer, row, head, and the positions from which and to which the
+    head should attend.
     """
-    heads = tokenizer([e.query for e in examples], [e.passage.title for e in examples])["input_ids"]
+    heads = tokenizer([e.query for e in examples], [e.passage.title for e in examples])[
+        "input_ids"
+    ]
     texts = [e.passage.text for e in examples]
     bodies = tokenizer(texts, add_special_tokens=False, return_offsets_mapping=True)
     ids = [head + body for head, body in zip(heads, bodies["input_ids"], strict=True)]
@@ -121,11 +132,19 @@ def encode_reader_examples(
         starts.append(opening[span.start] if span else NOWHERE)
         ends.append(closing[span.end] if span else NOWHERE)
         for fact in example.passage.spans:
-            stated.append((row, opening[fact.start], RELATION_NAMES.index(fact.relation)))
+            stated.append(
+                (row, opening[fact.start], RELATION_NAMES.index(fact.relation))
+            )
         for layer, *look in _find_looks(example, tokenizer, heads[row], opening):
             looks.append((layer, row, *look))
     asked = [RELATION_NAMES.index(example.asked) for example in examples]
-    named = {"start": starts, "end": ends, "stated": stated, "asked": asked, "looks": looks}
+    named = {
+        "start": starts,
+        "end": ends,
+        "stated": stated,
+        "asked": asked,
+        "looks": looks,
+    }
     batch |= {name: torch.tensor(values) for name, values in named.items()}
     batch["about"] = torch.tensor([float(example.about) for example in examples])
     return batch
@@ -137,10 +156,11 @@ def _find_looks(
     head: list[int],
     opening: dict[int, int],
 ) -> Iterator[tuple[int, int, int, int]]:
-    """Where heads should attend, as layer, head, from, to. In the second last layer: from a word of
-    the title to the same word of the query, and from [CLS] and values to the word that asks. In the
-    last layer: from [CLS] to both ends of the title, and to the value asked for. If there is no
-    such word or value, the head should attend to the first [SEP].
+    """Where heads should attend, as layer, head, from, to. In the second last layer:
+    from a word of the title to the same word of the query, and from [CLS] and values to
+    the word that asks. In the last layer: from [CLS] to both ends of the title, and to
+    the value asked for. If there is no such word or value, the head should attend to
+    the first [SEP].
     """
     end = head.index(tokenizer.sep_token_id)
     for at in range(end + 1, len(head) - 1):
@@ -159,16 +179,21 @@ def _find_looks(
 def reader_losses(
     model: DPRReader, teacher: ReaderTeacher, batch: dict[str, torch.Tensor]
 ) -> dict[str, torch.Tensor]:
-    """The losses of a batch by name: start and end of the answer; whether the
-    paragraph has the answer; attention; and the teacher's predictions. Unlike DPR's training, which
-    ranks several paragraphs, this judges each pair of query and paragraph alone.
+    """The losses of a batch by name: start and end of the answer; whether the paragraph
+    has the answer; attention; and the teacher's predictions. Unlike DPR's training,
+    which ranks several paragraphs, this judges each pair of query and paragraph alone.
     """
     inputs = {name: batch[name] for name in ("input_ids", "attention_mask")}
-    out = model(**inputs, output_hidden_states=True, output_attentions=True, return_dict=True)
+    out = model(
+        **inputs, output_hidden_states=True, output_attentions=True, return_dict=True
+    )
     *_, before, last = out.hidden_states
     hidden = (batch["attention_mask"] == 0) * -1e4
     (row, at, relation), asked = batch["stated"].T, batch["asked"]
-    entropy, binary = nn.functional.cross_entropy, nn.functional.binary_cross_entropy_with_logits
+    entropy, binary = (
+        nn.functional.cross_entropy,
+        nn.functional.binary_cross_entropy_with_logits,
+    )
     gold = (batch["start"] != NOWHERE).float()
     weights = torch.stack(out.attentions)[tuple(batch["looks"].T)]
     return {
@@ -187,8 +212,8 @@ def reader_losses(
 def read_reader_examples(
     model: DPRReader, examples: Sequence[ReaderExample]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The reader's confidence in each example [n], and whether its most likely start and end are
-    those of the answer [n]; False where the paragraph has no answer.
+    """The reader's confidence in each example [n], and whether its most likely start
+    and end are those of the answer [n]; False where the paragraph has no answer.
     """
     tokenizer, confidence, right = make_reader_tokenizer(), [], []
     for first in range(0, len(examples), ROWS):
@@ -196,7 +221,9 @@ def read_reader_examples(
         inputs = {name: batch[name] for name in ("input_ids", "attention_mask")}
         out = model.float()(**inputs, return_dict=True)
         hidden = (batch["attention_mask"] == 0) * -1e4
-        start, end = ((side + hidden).argmax(1) for side in (out.start_logits, out.end_logits))
+        start, end = (
+            (side + hidden).argmax(1) for side in (out.start_logits, out.end_logits)
+        )
         hit = (start == batch["start"]) & (end == batch["end"])
         right.append((hit & (batch["start"] != NOWHERE)).numpy())
         confidence.append(out.relevance_logits.numpy())

@@ -1,10 +1,10 @@
 """Trains a shipped model: python -m training.t5 --size base --out FOLDER.
 
-Every few hundred steps a new training world is drawn; its names never occur in held-out worlds. A
-checkpoint is written every two minutes and at Ctrl-C; the same command resumes from it. At the end,
-the folder holds a plain model with its tokenizer, training.json (how it was made) and
-training.jsonl (the training curves).
-With `--start`, training begins with the weights of a model of the same or a smaller size.
+Every few hundred steps a new training world is drawn; its names never occur in held-out
+worlds. A checkpoint is written every two minutes and at Ctrl-C; the same command
+resumes from it. At the end, the folder holds a plain model with its tokenizer,
+training.json (how it was made) and training.jsonl (the training curves). With
+`--start`, training begins with the weights of a model of the same or a smaller size.
 """
 
 from pathlib import Path
@@ -19,8 +19,17 @@ def main() -> None:
     add = parser.add_argument
     add_out(parser)
     add("--size", choices=[*SIZES, "causal"], default="base")
-    add("--steps", type=int, default=2600, help="fits the size base; larger sizes need more")
-    add("--start", type=Path, help="folder of a trained model of the same or a smaller size")
+    add(
+        "--steps",
+        type=int,
+        default=2600,
+        help="fits the size base; larger sizes need more",
+    )
+    add(
+        "--start",
+        type=Path,
+        help="folder of a trained model of the same or a smaller size",
+    )
     add("--seed", type=int, default=0)
     peak = "highest learning rate; larger sizes need a lower one"
     add("--peak", type=float, default=1e-2, help=peak)

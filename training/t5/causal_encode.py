@@ -10,23 +10,32 @@ from training.t5.examples import PromptExample
 
 
 def encode_causal(examples: list[PromptExample], tokenizer) -> dict[str, torch.Tensor]:
-    """Turn examples into sequences: `input_ids` [rows, length], a prompt and its target without
-    </s>, padded on the right; and those of the CAUSAL_TABLES that examples have. `decided` has
-    values only, since the subject of a conclusion is known too late. `tokenizer` must put </s>
-    after every text.
+    """Turn examples into sequences: `input_ids` [rows, length], a prompt and its target
+    without </s>, padded on the right; and those of the CAUSAL_TABLES that examples
+    have. `decided` has values only, since the subject of a conclusion is known too
+    late. `tokenizer` must put </s> after every text.
     """
     stop, asked = tokenizer.convert_tokens_to_ids([".", "Q"])
     batch = encode(examples, tokenizer)
-    lengths = (batch["attention_mask"].sum(1) - 1).tolist()  # without </s>: the target follows
-    targets = [[token for token in ids[1:] if token] for ids in batch["decoder_input_ids"].tolist()]
+    # without </s>: the target follows
+    lengths = (batch["attention_mask"].sum(1) - 1).tolist()
+    targets = [
+        [token for token in ids[1:] if token]
+        for ids in batch["decoder_input_ids"].tolist()
+    ]
     prompts = zip(batch["input_ids"].tolist(), lengths, targets, strict=True)
     rows = [ids[:length] + target for ids, length, target in prompts]
     stated = batch["stated"].tolist()
-    known = {(row, at): _known_at(rows[row], at, lengths[row], stop) for row, at, *_ in stated}
+    known = {
+        (row, at): _known_at(rows[row], at, lengths[row], stop)
+        for row, at, *_ in stated
+    }
     tables = {
         "written": _find_written(batch["labels"], lengths),
         "sources": _find_sources(batch, rows, lengths, known, asked),
-        "stated": ((r, known[r, at], *names, rows[r][at]) for r, at, _, *names in stated),
+        "stated": (
+            (r, known[r, at], *names, rows[r][at]) for r, at, _, *names in stated
+        ),
         "decided": _find_decided(batch, lengths),
         "compared": _find_compared(batch["compared"].tolist(), lengths),
     }
@@ -34,7 +43,9 @@ def encode_causal(examples: list[PromptExample], tokenizer) -> dict[str, torch.T
 
 
 def _known_at(ids: list[int], at: int, end: int, stop: int) -> int:
-    """Where a fact becomes known: "Its author was X." at X, "X wrote it." only after it."""
+    """Where a fact becomes known: "Its author was X." at X, "X wrote it." only after
+    it.
+    """
     last = ids.index(stop, at) if stop in ids[at:end] else at
     return last if last - at > 2 else at
 
@@ -44,7 +55,9 @@ def _find_written(labels: torch.Tensor, lengths: list[int]) -> Iterator[tuple]:
         yield row, lengths[row] + at - 1, labels[row, at].item()
 
 
-def _find_decided(batch: dict[str, torch.Tensor], lengths: list[int]) -> Iterator[tuple]:
+def _find_decided(
+    batch: dict[str, torch.Tensor], lengths: list[int]
+) -> Iterator[tuple]:
     for row, at, first, last, relation in batch["decided"].tolist():
         if batch["labels"][row, at] != first:
             yield row, lengths[row] + at - 1, first, last, relation
@@ -66,9 +79,9 @@ def _find_sources(
     known: dict,
     asked: int,
 ) -> Iterator[tuple]:
-    """The position to attend to for each copied token: for a value that is read, where its fact is
-    known; for any other name, where it was last mentioned since the question, which begins after
-    the token `asked`.
+    """The position to attend to for each copied token: for a value that is read, where
+    its fact is known; for any other name, where it was last mentioned since the
+    question, which begins after the token `asked`.
     """
     read = {(row, at) for row, at, *_ in batch["decided"].tolist()}
     for row, (ids, length) in enumerate(zip(rows, lengths, strict=True)):
@@ -91,7 +104,9 @@ def _find_sources(
 
 
 def _last_mention(ids: list[int], at: int, first: int, source: int) -> int:
-    """The last earlier position, from `first` on, of the two tokens at `at`; else `source`."""
+    """The last earlier position, from `first` on, of the two tokens at `at`; else
+    `source`.
+    """
     for earlier in range(at - 2, first - 1, -1):
         if ids[earlier : earlier + 2] == ids[at : at + 2]:
             return earlier

@@ -1,5 +1,5 @@
-"""The causal language model that stands in for GPT-3: a plain GPT-NeoX, initialised so that it can
-learn to read.
+"""The causal language model that stands in for GPT-3: a plain GPT-NeoX, initialised so
+that it can learn to read.
 """
 
 import torch
@@ -10,16 +10,18 @@ import training.causal  # noqa: F401 (the model asks for its attention by name)
 from training.t5.model import HEAD_WIDTH
 
 WIDTH, HEADS, LAYERS, FEED_FORWARD = 128, 4, 6, 256
-ROTARY, BASE = 8, 1000  # dimensions of a head with rotary positions, and the base of their angles
+# dimensions of a head with rotary positions, and the base of their angles
+ROTARY, BASE = 8, 1000
 POSITIONS = 8192
-# how much, in nats, a head initialised as "previous word" prefers that word to its neighbours
+# how much, in nats, a head initialised as "previous word" prefers that word to its
+# neighbours
 PEAK = 4.0
 NEAR = 3  # the number of first layers whose heads are initialised like that
 
 
 def make_causal_model(vocabulary: int, seed: int) -> GPTNeoXForCausalLM:
-    """Make an untrained causal model. Its heads are initialised to attend to words that resemble
-    the query; those of the first layers attend to the words just before it.
+    """Make an untrained causal model. Its heads are initialised to attend to words that
+    resemble the query; those of the first layers attend to the words just before it.
     """
     torch.manual_seed(seed)
     rotary = {
@@ -60,10 +62,12 @@ def _initialise(model: GPTNeoXForCausalLM) -> None:
 
 
 def _initialise_attention(attention: nn.Module, near: bool) -> None:
-    """Mimetic initialisation (Trockman and Kolter 2023) of the dimensions without positions.
-    `near`: head h also attends to the word h + 1 places back.
+    """Mimetic initialisation (Trockman and Kolter 2023) of the dimensions without
+    positions. `near`: head h also attends to the word h + 1 places back.
     """
-    query, key, value = attention.query_key_value.weight.view(HEADS, 3, HEAD_WIDTH, WIDTH).unbind(1)
+    query, key, value = attention.query_key_value.weight.view(
+        HEADS, 3, HEAD_WIDTH, WIDTH
+    ).unbind(1)
     for part in (query, key, value):
         part.normal_(std=WIDTH**-0.5)
     key[:, ROTARY:] *= (HEAD_WIDTH / (HEAD_WIDTH - ROTARY)) ** 0.5
@@ -74,7 +78,9 @@ def _initialise_attention(attention: nn.Module, near: bool) -> None:
     if near:
         angles = BASE ** (-torch.arange(0, ROTARY, 2) / ROTARY)
         size = (PEAK * HEAD_WIDTH**0.5 / (1 - angles.cos()).sum()) ** 0.5
-        query, key, _ = attention.query_key_value.bias.view(HEADS, 3, HEAD_WIDTH).unbind(1)
+        query, key, _ = attention.query_key_value.bias.view(
+            HEADS, 3, HEAD_WIDTH
+        ).unbind(1)
         back = (torch.arange(HEADS)[:, None] + 1) * angles
         query[:, :ROTARY] = size * torch.cat([back.cos(), -back.sin()], 1)
         key[:, : ROTARY // 2] = size

@@ -1,5 +1,5 @@
-"""Draws the examples that a shipped model is trained on: questions, paragraphs with distractors,
-demonstrations, and chains that are partly written.
+"""Draws the examples that a shipped model is trained on: questions, paragraphs with
+distractors, demonstrations, and chains that are partly written.
 """
 
 import random
@@ -23,29 +23,41 @@ from training.worlds import draw_alike, make_training_world
 PROMPT_TOKENS = 3600  # in one step, about
 PARAGRAPH, DEMONSTRATION, QUESTION = 45, 200, 40  # their lengths in tokens, about
 FRESH = 500_000  # worlds from this number on are for the conclusions of a single step
-# share of the questions with a single hop: only they show whether values are read, not guessed
+# share of the questions with a single hop: only they show whether values are read, not
+# guessed
 ONE_HOP = 0.25
-CONCLUDED = {  # the kinds of questions, by data set, whose conclusions are also trained alone
+# the kinds of questions, by data set, whose conclusions are also trained alone
+CONCLUDED = {
     "hotpotqa": ("comparison",),
     "2wikimultihopqa": ("comparison", "bridge_comparison"),
     "iirc": ("age", "count", "count", "count"),
 }
 
 
-def draw_batch(step: int, recipe: T5Recipe, worlds: dict[str, World]) -> list[PromptExample]:
+def draw_batch(
+    step: int, recipe: T5Recipe, worlds: dict[str, World]
+) -> list[PromptExample]:
     """Draw the examples of a step."""
     rng = random.Random(f"{recipe.seed} {step}")
     if recipe.is_conclusion(step):
         return _draw_conclusions(step, recipe, rng)
     plan = replace(recipe.plan(step, rng), style=recipe.style)
-    tokens = QUESTION + plan.paragraphs * PARAGRAPH + plan.demonstrations * DEMONSTRATION
+    tokens = (
+        QUESTION + plan.paragraphs * PARAGRAPH + plan.demonstrations * DEMONSTRATION
+    )
     datasets = rng.choices(recipe.datasets(step), k=max(2, PROMPT_TOKENS // tokens))
-    examples = [draw_prompt_example(worlds[dataset], dataset, rng, plan) for dataset in datasets]
+    examples = [
+        draw_prompt_example(worlds[dataset], dataset, rng, plan) for dataset in datasets
+    ]
     return [example for example in examples if example.target]
 
 
-def _draw_conclusions(step: int, recipe: T5Recipe, rng: random.Random) -> list[PromptExample]:
-    """Conclusions about a world of this step's own, half of the time only differences of years."""
+def _draw_conclusions(
+    step: int, recipe: T5Recipe, rng: random.Random
+) -> list[PromptExample]:
+    """Conclusions about a world of this step's own, half of the time only differences
+    of years.
+    """
     world = make_training_world(recipe.seed, FRESH + step, "iirc", 1.0)
     datasets = [d for d in recipe.datasets(step) for _ in CONCLUDED.get(d, ())]
     if "iirc" in datasets and rng.random() < 0.5:
@@ -57,8 +69,8 @@ def _draw_conclusions(step: int, recipe: T5Recipe, rng: random.Random) -> list[P
 def draw_training_question(
     world: World, rng: random.Random, dataset: str, dialect: str | None = None
 ) -> Riddle:
-    """Draw a training question of a data set: of one hop, or of one of its kinds. All kinds are
-    equally frequent, since the longer ones are harder to learn.
+    """Draw a training question of a data set: of one hop, or of one of its kinds. All
+    kinds are equally frequent, since the longer ones are harder to learn.
     """
     one_hop = dataset != "iirc" and rng.random() < ONE_HOP
     kind = "1hop" if one_hop else rng.choice(list(DATASETS[dataset]))
@@ -66,14 +78,20 @@ def draw_training_question(
 
 
 def draw_context(
-    world: World, riddle: Riddle, known: int, count: int, rng: random.Random, style: Style = FLAN_T5
+    world: World,
+    riddle: Riddle,
+    known: int,
+    count: int,
+    rng: random.Random,
+    style: Style = FLAN_T5,
 ) -> list[Passage]:
-    """Draw about `count` paragraphs: those of the first `known` thoughts, and distractors that
-    resemble them, in random order. The style decides whether the main passage is first or last.
+    """Draw about `count` paragraphs: those of the first `known` thoughts, and
+    distractors that resemble them, in random order. The style decides whether the main
+    passage is first or last.
 
-    A distractor is on the page of a value of an entity chosen so far, on a page whose title shares
-    a word with that entity or such a value, or on any other page. It is never a paragraph of a
-    later thought.
+    A distractor is on the page of a value of an entity chosen so far, on a page whose
+    title shares a word with that entity or such a value, or on any other page. It is
+    never a paragraph of a later thought.
     """
     gold = needed_passages(world, riddle, known)
     later = set(needed_passages(world, riddle)) - set(gold)
@@ -82,7 +100,9 @@ def draw_context(
     for _ in range(8 * count):
         if len(chosen) >= count:
             break
-        passage = rng.choice(world.pages[_draw_distractor(world, rng.choice(titles), rng)])
+        passage = rng.choice(
+            world.pages[_draw_distractor(world, rng.choice(titles), rng)]
+        )
         if passage not in later:
             chosen.setdefault(passage)
             titles.append(passage.title)
@@ -92,7 +112,11 @@ def draw_context(
 
 
 def _draw_distractor(world: World, anchor: str, rng: random.Random) -> str:
-    values = [value for value in world.entities[anchor].facts.values() if value in world.entities]
+    values = [
+        value
+        for value in world.entities[anchor].facts.values()
+        if value in world.entities
+    ]
     draw = rng.random()
     if draw < 0.35 and values:
         return rng.choice(values)
@@ -104,24 +128,27 @@ def _draw_distractor(world: World, anchor: str, rng: random.Random) -> str:
 def draw_prompt_example(
     world: World, dataset: str, rng: random.Random, plan: Plan
 ) -> PromptExample:
-    """Draw one example in the form of a data set: mostly a chain of thought, sometimes a direct
-    answer, titles, or a chain without paragraphs.
+    """Draw one example in the form of a data set: mostly a chain of thought, sometimes
+    a direct answer, titles, or a chain without paragraphs.
 
-    In three of ten examples with demonstrations, the demonstrations and the chain are in the
-    dialect of a random data set, so that the model learns to follow them. In a style without an
-    instruction, only demonstrations can ask for a direct answer.
+    In three of ten examples with demonstrations, the demonstrations and the chain are
+    in the dialect of a random data set, so that the model learns to follow them. In a
+    style without an instruction, only demonstrations can ask for a direct answer.
     """
     is_other = plan.demonstrations and rng.random() < 0.3
     dialect = rng.choice(list(DATASETS)) if is_other else dataset
     share = rng.random()
     riddle = draw_training_question(world, rng, dataset, dialect)
-    shots = [draw_training_question(world, rng, dialect) for _ in range(plan.demonstrations)]
+    shots = [
+        draw_training_question(world, rng, dialect) for _ in range(plan.demonstrations)
+    ]
     if share < 0.06:
         return _draw_closed_book(world, rng, dataset, dialect, shots, plan.style)
     if share < 0.16 and (plan.style.template("direct").instruction or shots):
         return draw_direct(world, riddle, shots, rng, plan)
     if dataset == "iirc" and 0.16 <= share < 0.3:
-        shots = [draw_training_question(world, rng, dataset) for _ in shots]  # shown without chains
+        # shown without chains
+        shots = [draw_training_question(world, rng, dataset) for _ in shots]
         return show_titles(world, riddle, shots, plan.style)
     return draw_chain(world, riddle, shots, rng, plan)
 
@@ -129,8 +156,9 @@ def draw_prompt_example(
 def draw_chain(
     world: World, riddle: Riddle, shots: list[Riddle], rng: random.Random, plan: Plan
 ) -> PromptExample:
-    """A chain of thought that may be partly written, with the paragraphs of the whole chain or only
-    those up to its next sentence, below demonstrations of the questions `shots`.
+    """A chain of thought that may be partly written, with the paragraphs of the whole
+    chain or only those up to its next sentence, below demonstrations of the questions
+    `shots`.
     """
     everything = len(riddle.thoughts)
     done = rng.randrange(1, everything) if rng.random() < plan.begun else 0
@@ -150,15 +178,24 @@ def draw_direct(
     return make_direct(world, riddle, context, plan.style, shown)
 
 
-def show_titles(world: World, riddle: Riddle, shots: list[Riddle], style: Style) -> PromptExample:
+def show_titles(
+    world: World, riddle: Riddle, shots: list[Riddle], style: Style
+) -> PromptExample:
     """Three titles below demonstrations, which ask for the true number of titles."""
-    shown = [make_titles(world, question, len(question.linked), style) for question in shots]
+    shown = [
+        make_titles(world, question, len(question.linked), style) for question in shots
+    ]
     texts = [f"{shot.prompt} {shot.target}{BETWEEN_DEMONSTRATIONS}" for shot in shown]
     return make_titles(world, riddle, 3, style, "".join(texts))
 
 
 def _draw_closed_book(
-    world: World, rng: random.Random, dataset: str, dialect: str, shots: list[Riddle], style: Style
+    world: World,
+    rng: random.Random,
+    dataset: str,
+    dialect: str,
+    shots: list[Riddle],
+    style: Style,
 ) -> PromptExample:
     """A question without paragraphs whose first fact is about a popular entity."""
     instruction = style.template("cot").instruction
@@ -170,7 +207,11 @@ def _draw_closed_book(
 
 
 def draw_demonstrations(
-    world: World, shots: list[Riddle], rng: random.Random, style: Style, direct: bool = False
+    world: World,
+    shots: list[Riddle],
+    rng: random.Random,
+    style: Style,
+    direct: bool = False,
 ) -> str:
     """Demonstrations with their paragraphs and up to two distractors."""
     text, instruction = "", style.template("direct" if direct else "cot").instruction
@@ -192,26 +233,30 @@ def _demonstrate(
 def draw_conclusion(
     world: World, rng: random.Random, dataset: str, style: Style = FLAN_T5
 ) -> PromptExample:
-    """Draw a question without paragraphs whose facts are all given as the chain so far, so that
-    only the conclusion is left to write.
+    """Draw a question without paragraphs whose facts are all given as the chain so far,
+    so that only the conclusion is left to write.
 
-    Half of the time the facts are in the prompt, as in a step of IRCoT; otherwise they begin the
-    target, as in a reader's own chain.
+    Half of the time the facts are in the prompt, as in a step of IRCoT; otherwise they
+    begin the target, as in a reader's own chain.
     """
     riddle = draw_riddle(world, rng, dataset, rng.choice(CONCLUDED[dataset]))
     return _conclude(world, rng, riddle, style)
 
 
-def draw_difference(world: World, rng: random.Random, style: Style = FLAN_T5) -> PromptExample:
-    """Draw a difference of two years: the years are the chain so far, and there is no question. The
-    example is short, so that the model sees all pairs of years often.
+def draw_difference(
+    world: World, rng: random.Random, style: Style = FLAN_T5
+) -> PromptExample:
+    """Draw a difference of two years: the years are the chain so far, and there is no
+    question. The example is short, so that the model sees all pairs of years often.
     """
     riddle = draw_riddle(world, rng, "iirc", "age")
     short = replace(riddle, text="", thoughts=riddle.thoughts[1:], compared=(0, 1))
     return _conclude(world, rng, short, style)
 
 
-def _conclude(world: World, rng: random.Random, riddle: Riddle, style: Style) -> PromptExample:
+def _conclude(
+    world: World, rng: random.Random, riddle: Riddle, style: Style
+) -> PromptExample:
     stated = sum(thought.fact is not None for thought in riddle.thoughts)
     done, silent = (stated, 0) if rng.random() < 0.5 else (0, stated)
     return make_chain(world, riddle, [], done, silent, style)

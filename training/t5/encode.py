@@ -8,20 +8,22 @@ from training.positions import PROMPT, T5_TABLES, TARGET, make_tables, pad
 from training.t5.examples import PromptExample
 
 IGNORED = -100  # the label of tokens that are left out of the loss
-Starts = dict[int, int]  # the position of each token by the character at which it starts
+# the position of each token by the character at which it starts
+Starts = dict[int, int]
 
 
 def encode(examples: list[PromptExample], tokenizer) -> dict[str, torch.Tensor]:
     """Turn examples into tensors.
 
-    `input_ids`, `attention_mask` [rows, prompt length]. `labels`, `decoder_input_ids`, `sources`,
-    `asked` [rows, target length]; `sources` is the prompt position that a token is copied from, and
-    `asked` that of the word of the question that asks for it; -1 if there is none. The T5_TABLES,
-    [n, columns]: positions in the target are those of the decoder's inputs, except `at` of
-    `decided` and of `about`, which are those of its outputs.
+    `input_ids`, `attention_mask` [rows, prompt length]. `labels`, `decoder_input_ids`,
+    `sources`, `asked` [rows, target length]; `sources` is the prompt position that a
+    token is copied from, and `asked` that of the word of the question that asks for it;
+    -1 if there is none. The T5_TABLES, [n, columns]: positions in the target are those
+    of the decoder's inputs, except `at` of `decided` and of `about`, which are those of
+    its outputs.
 
-    Prompt lengths are multiples of 32, target lengths of 8: training is faster with few different
-    shapes.
+    Prompt lengths are multiples of 32, target lengths of 8: training is faster with few
+    different shapes.
     """
     prompts = _tokenize([example.prompt for example in examples], tokenizer)
     targets = _tokenize([example.target for example in examples], tokenizer)
@@ -34,14 +36,21 @@ def encode(examples: list[PromptExample], tokenizer) -> dict[str, torch.Tensor]:
     for row, example in enumerate(examples):
         (_, starts), (target, out_starts) = prompts[row], targets[row]
         silent = sum(start < example.silent for start in out_starts)
-        end = len(target) if example.complete else len(target) - 1  # a cut chain does not end there
+        # a cut chain does not end there
+        end = len(target) if example.complete else len(target) - 1
         batch["labels"][row, silent:end] = torch.tensor(target[silent:end])
         for at, source, length in example.copies:
             for offset in range(length):
                 if at + offset in out_starts and source + offset in starts:
-                    batch["sources"][row, out_starts[at + offset]] = starts[source + offset]
+                    batch["sources"][row, out_starts[at + offset]] = starts[
+                        source + offset
+                    ]
         for at, source, length in example.asked:
-            sentence = [place for start, place in out_starts.items() if at <= start < at + length]
+            sentence = [
+                place
+                for start, place in out_starts.items()
+                if at <= start < at + length
+            ]
             batch["asked"][row, sentence] = starts[source]
         _fill_tables(tables, row, example, starts, out_starts, tokenizer)
     return batch | make_tables(tables, T5_TABLES)
@@ -70,7 +79,10 @@ def _fill_tables(
         return (*words, RELATION_NAMES.index(fact.relation))
 
     # the decoder's inputs are shifted one to the right
-    inputs = {PROMPT: starts, TARGET: {at: position + 1 for at, position in out_starts.items()}}
+    inputs = {
+        PROMPT: starts,
+        TARGET: {at: position + 1 for at, position in out_starts.items()},
+    }
     for at, named, fact in example.stated:
         tables["stated"].append((row, starts[at], starts[named], *name(fact)))
     for at, fact in example.decided:

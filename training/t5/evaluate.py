@@ -1,5 +1,5 @@
-"""Measures how well a shipped model reads: first sentences, answers and whole chains on a held-out
-world, with all needed paragraphs in the prompt.
+"""Measures how well a shipped model reads: first sentences, answers and whole chains on
+a held-out world, with all needed paragraphs in the prompt.
 """
 
 import random
@@ -15,18 +15,26 @@ from training.t5.draw_examples import draw_context
 from training.t5.examples import PromptExample, make_chain
 
 PARAGRAPHS = 10  # in a prompt, about
-Write = Callable[[list[str]], list[str]]  # from prompts to what a model writes after each
+# from prompts to what a model writes after each
+Write = Callable[[list[str]], list[str]]
 
 
 def draw_reading_test(
-    world: World, dataset: str, paragraphs: int, questions: int, seed: int, style: Style = FLAN_T5
+    world: World,
+    dataset: str,
+    paragraphs: int,
+    questions: int,
+    seed: int,
+    style: Style = FLAN_T5,
 ) -> list[tuple[Riddle, PromptExample]]:
-    """Questions with their prompts, which have about `paragraphs` paragraphs, all needed ones among
-    them, and no demonstrations; none of the chain is given.
+    """Questions with their prompts, which have about `paragraphs` paragraphs, all
+    needed ones among them, and no demonstrations; none of the chain is given.
     """
     rng, tests = random.Random(f"reading {dataset} {seed}"), []
     for riddle in make_riddles(world, questions, dataset, seed):
-        context = draw_context(world, riddle, len(riddle.thoughts), paragraphs, rng, style)
+        context = draw_context(
+            world, riddle, len(riddle.thoughts), paragraphs, rng, style
+        )
         example = make_chain(world, riddle, context, done=0, style=style)
         tests.append((riddle, example))
     return tests
@@ -35,11 +43,11 @@ def draw_reading_test(
 def reading_accuracy(
     write: Write, questions: int, seed: int, size: int = 1200, style: Style = FLAN_T5
 ) -> dict[str, float]:
-    """The shares, 0 to 1, of first sentences, answers and whole chains that match the gold ones
-    exactly; answers also by kind of question.
+    """The shares, 0 to 1, of first sentences, answers and whole chains that match the
+    gold ones exactly; answers also by kind of question.
 
-    `questions` is the number for each data set. They are about a held-out world of `size` pages;
-    `seed` decides both.
+    `questions` is the number for each data set. They are about a held-out world of
+    `size` pages; `seed` decides both.
     """
     tests = []
     for dataset in DATASETS:
@@ -52,7 +60,9 @@ def reading_accuracy(
     for right, (_, riddle) in zip(answered, pairs, strict=True):
         by_kind.setdefault(riddle.kind, []).append(right)
     return {
-        "first": _share([text.startswith(riddle.thoughts[0].text) for text, riddle in pairs]),
+        "first": _share(
+            [text.startswith(riddle.thoughts[0].text) for text, riddle in pairs]
+        ),
         "answer": _share(answered),
         "whole": _share([text == riddle.chain for text, riddle in pairs]),
         **{kind: _share(rights) for kind, rights in by_kind.items()},
@@ -60,8 +70,8 @@ def reading_accuracy(
 
 
 def writer(model, tokenizer, rows: int = 40, longest: int = 90) -> Write:
-    """Greedy decoding with a model in training: `rows` prompts at a time, at most `longest` tokens
-    after each.
+    """Greedy decoding with a model in training: `rows` prompts at a time, at most
+    `longest` tokens after each.
     """
 
     def ends(_: int, written: list[int]) -> bool:

@@ -1,5 +1,5 @@
-"""Makes training examples from an encyclopedia: a prompt as the systems write it, the target, and
-where each word of the target comes from.
+"""Makes training examples from an encyclopedia: a prompt as the systems write it, the
+target, and where each word of the target comes from.
 """
 
 from collections.abc import Sequence
@@ -32,8 +32,8 @@ from training.t5.sources import (
 class PromptExample:
     """One training example; positions are in characters.
 
-    `silent`: the length of the beginning of the target that is given, not learned. `complete`:
-    whether the target reaches the end of the chain.
+    `silent`: the length of the beginning of the target that is given, not learned.
+    `complete`: whether the target reaches the end of the chain.
     """
 
     prompt: str
@@ -48,13 +48,17 @@ class PromptExample:
     complete: bool = True
 
 
-def needed_passages(world: World, riddle: Riddle, known: int | None = None) -> list[Passage]:
-    """The paragraphs of the facts that the first `known` thoughts state (all thoughts if None),
-    each once, in order; the main passage comes last.
+def needed_passages(
+    world: World, riddle: Riddle, known: int | None = None
+) -> list[Passage]:
+    """The paragraphs of the facts that the first `known` thoughts state (all thoughts
+    if None), each once, in order; the main passage comes last.
     """
     thoughts = riddle.thoughts[:known]
     main = [world.passage(*riddle.main)] if riddle.main else []
-    passages = dict.fromkeys(world.passage(*thought.fact) for thought in thoughts if thought.fact)
+    passages = dict.fromkeys(
+        world.passage(*thought.fact) for thought in thoughts if thought.fact
+    )
     return [*(passage for passage in passages if passage not in main), *main]
 
 
@@ -74,15 +78,17 @@ def make_direct(
 def make_titles(
     world: World, riddle: Riddle, n: int, style: Style, above: str = ""
 ) -> PromptExample:
-    """Make the example of title generation (IRCoT App. B): the prompt has the main passage and the
-    question, the target has the titles of the other gold pages.
+    """Make the example of title generation (IRCoT App. B): the prompt has the main
+    passage and the question, the target has the titles of the other gold pages.
 
     `n`: how many titles the prompt asks for. The target always has all.
     """
     question = read_template("ircot", "titles").ask(riddle.text, n=n)
     context = [world.passage(*riddle.main)]
     instruction = style.template("direct").instruction
-    prompt = write_example_prompt(riddle, context, 0, instruction, question, above=above)
+    prompt = write_example_prompt(
+        riddle, context, 0, instruction, question, above=above
+    )
     within = prompt._replace(question=prompt.question + question.index(riddle.text))
     target = ", ".join(riddle.linked)
     copies = find_copies(target, 0, find_sources(world, riddle, within))
@@ -98,11 +104,12 @@ def make_chain(
     style: Style = FLAN_T5,
     above: str = "",
 ) -> PromptExample:
-    """Make the example of a chain of thought: its first `done` sentences are in the prompt, the
-    rest is the target, cut before the first fact that is neither shown nor popular.
+    """Make the example of a chain of thought: its first `done` sentences are in the
+    prompt, the rest is the target, cut before the first fact that is neither shown nor
+    popular.
 
-    `silent`: how many sentences at the beginning of the target are given, not learned; these need
-    no paragraphs.
+    `silent`: how many sentences at the beginning of the target are given, not learned;
+    these need no paragraphs.
     """
     thoughts, popular = riddle.thoughts, make_popular()
     instruction = style.template("cot").instruction
@@ -154,11 +161,11 @@ def write_example_prompt(
     lower: bool = True,
     above: str = "",
 ) -> PromptText:
-    """Write the prompt in the format of ircotlib.prompting.prompt, below the demonstrations
-    `above`.
+    """Write the prompt in the format of ircotlib.prompting.prompt, below the
+    demonstrations `above`.
 
-    `lower`: write the titles of "iirc" other than the main passage's in lower case, as in the
-    official files; demonstrations keep their case.
+    `lower`: write the titles of "iirc" other than the main passage's in lower case, as
+    in the official files; demonstrations keep their case.
     """
     prompt, passages = above, {}
     for passage in context:

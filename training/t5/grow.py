@@ -11,12 +11,14 @@ WRITES = (".o.weight", ".wo.weight", "shared.weight")
 
 @torch.no_grad()
 def grow(start: Path, model: T5ForConditionalGeneration) -> int:
-    """Copy the weights of the model in the folder `start` into `model`, which has the same depth
-    and at least the same width, so that both have the same output; return the width of the former.
+    """Copy the weights of the model in the folder `start` into `model`, which has the
+    same depth and at least the same width, so that both have the same output; return
+    the width of the former.
 
-    New dimensions of the residual stream are read by the initial weights, but are still zero; new
-    heads and units read the stream, but write nothing yet. The layer norms are scaled, since their
-    mean is over more dimensions. Raises ValueError if depth or vocabulary differ.
+    New dimensions of the residual stream are read by the initial weights, but are still
+    zero; new heads and units read the stream, but write nothing yet. The layer norms
+    are scaled, since their mean is over more dimensions. Raises ValueError if depth or
+    vocabulary differ.
     """
     small = T5ForConditionalGeneration.from_pretrained(start).float()
     found, expected = (
@@ -24,7 +26,9 @@ def grow(start: Path, model: T5ForConditionalGeneration) -> int:
         for config in (small.config, model.config)
     )
     if found != expected:
-        raise ValueError(f"{start}: found {found}, expected {expected}, those of the model to grow")
+        raise ValueError(
+            f"{start}: found {found}, expected {expected}, those of the model to grow"
+        )
     widening = small.config.d_model / model.config.d_model
     old, new = small.state_dict(), dict(model.named_parameters())
     for name, weight in new.items():

@@ -1,4 +1,6 @@
-"""Trains a T5 or the causal model, or resumes from its checkpoint; __main__.py is the command."""
+"""Trains a T5 or the causal model, or resumes from its checkpoint; __main__.py is the
+command.
+"""
 
 import json
 from collections.abc import Iterator
@@ -10,7 +12,13 @@ import torch
 from torch import nn
 
 from training.causal import CausalTeacher, causal_losses
-from training.loop import Training, descend, make_optimizers, run_training, write_trained
+from training.loop import (
+    Training,
+    descend,
+    make_optimizers,
+    run_training,
+    write_trained,
+)
 from training.t5.causal_encode import encode_causal
 from training.t5.causal_model import make_causal_model
 from training.t5.draw_examples import draw_batch
@@ -29,7 +37,9 @@ EVALUATE_EVERY = 2000  # steps
 def start_t5(
     size: str, recipe: T5Recipe, start: Path | None = None, device: str = "cpu"
 ) -> Training:
-    """A training at step 0, from scratch or from the trained model in the folder `start`."""
+    """A training at step 0, from scratch or from the trained model in the folder
+    `start`.
+    """
     tokenizer = make_tokenizer()
     if recipe.causal:
         model = make_causal_model(len(tokenizer), recipe.seed)
@@ -40,7 +50,11 @@ def start_t5(
         order_numbers(model, tokenizer, old_width)
     if start:
         record = start / "training.json"
-        started = json.loads(record.read_text()) if record.is_file() else {"folder": start.name}
+        started = (
+            json.loads(record.read_text())
+            if record.is_file()
+            else {"folder": start.name}
+        )
     made_of = {"size": size, **asdict(recipe), "start": started}
     return Training(*make_parts(model.to(device), recipe.peak), made_of)
 
@@ -52,7 +66,9 @@ def make_parts(model: nn.Module, peak: float) -> tuple[nn.Module, nn.Module, lis
     return model, teacher, make_optimizers(model, teacher, peak)
 
 
-def learn_t5(training: Training, batch: dict[str, torch.Tensor], rate: float) -> dict[str, float]:
+def learn_t5(
+    training: Training, batch: dict[str, torch.Tensor], rate: float
+) -> dict[str, float]:
     """Take one step of the optimizers; return the losses."""
     model = training.model
     batch = {name: tensor.to(model.device) for name, tensor in batch.items()}
@@ -64,7 +80,10 @@ def learn_t5(training: Training, batch: dict[str, torch.Tensor], rate: float) ->
 
 def take_t5_steps(training: Training, recipe: T5Recipe) -> Iterator[dict[str, float]]:
     """Take the remaining steps; yield the losses of each."""
-    tokenizer, write_batch = make_tokenizer(), encode_causal if recipe.causal else encode
+    tokenizer, write_batch = (
+        make_tokenizer(),
+        encode_causal if recipe.causal else encode,
+    )
     worlds = None
     for step in range(training.step, recipe.steps):
         if worlds is None or step % STEPS_PER_WORLD == 0:
@@ -76,16 +95,19 @@ def take_t5_steps(training: Training, recipe: T5Recipe) -> Iterator[dict[str, fl
 
 
 def train_t5(out: Path, size: str, recipe: T5Recipe, start: Path | None = None) -> None:
-    """Train one model, resuming from its checkpoint if there is one, and write it to `out`. Uses a
-    GPU if there is one.
+    """Train one model, resuming from its checkpoint if there is one, and write it to
+    `out`. Uses a GPU if there is one.
     """
     device = "cuda" if torch.cuda.is_available() else "cpu"
     training = start_t5(size, recipe, start, device)
-    tokenizer = make_tokenizer(ends=not recipe.causal)  # only a T5's prompts end with </s>
+    # only a T5's prompts end with </s>
+    tokenizer = make_tokenizer(ends=not recipe.causal)
 
     def measure(model: nn.Module) -> dict:
         write = writer(model, tokenizer)
         return reading_accuracy(write, questions=40, seed=1, style=recipe.style)
 
-    run_training(training, out, partial(take_t5_steps, recipe=recipe), measure, EVALUATE_EVERY)
+    run_training(
+        training, out, partial(take_t5_steps, recipe=recipe), measure, EVALUATE_EVERY
+    )
     write_trained(training, tokenizer, out, {"device": device})

@@ -1,7 +1,16 @@
-"""The shipped T5s, initialised so that they can learn to copy, and their word-level tokenizer."""
+"""The shipped T5s, initialised so that they can learn to copy, and their word-level
+tokenizer.
+"""
 
 import torch
-from tokenizers import Regex, Tokenizer, decoders, normalizers, pre_tokenizers, processors
+from tokenizers import (
+    Regex,
+    Tokenizer,
+    decoders,
+    normalizers,
+    pre_tokenizers,
+    processors,
+)
 from tokenizers.models import WordPiece
 from transformers import PreTrainedTokenizerFast, T5Config, T5ForConditionalGeneration
 
@@ -17,8 +26,8 @@ SHORTER = {  # phrases of the prompt format that are one token each
 
 
 def make_tokenizer(ends: bool = True) -> PreTrainedTokenizerFast:
-    """Make the tokenizer: one token for each word or punctuation mark, two tokens of two digits for
-    a year, <unk> for an unknown word.
+    """Make the tokenizer: one token for each word or punctuation mark, two tokens of
+    two digits for a year, <unk> for an unknown word.
 
     `ends`: put </s> after every text, as T5 expects it.
     """
@@ -38,14 +47,16 @@ def make_tokenizer(ends: bool = True) -> PreTrainedTokenizerFast:
     tokenizer.decoder = decoders.Sequence([words, *replaced, *joined])
     if ends:
         end = [("</s>", 1)]
-        tokenizer.post_processor = processors.TemplateProcessing("$A </s>", special_tokens=end)
+        tokenizer.post_processor = processors.TemplateProcessing(
+            "$A </s>", special_tokens=end
+        )
     special = {"pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special)
 
 
 def make_t5(size: str, vocabulary: int, seed: int) -> T5ForConditionalGeneration:
-    """Make an untrained T5 of one of SIZES. Its heads are initialised to attend to words that
-    resemble the query, and to the words just before it.
+    """Make an untrained T5 of one of SIZES. Its heads are initialised to attend to
+    words that resemble the query, and to the words just before it.
     """
     torch.manual_seed(seed)
     config = T5Config(
@@ -68,7 +79,9 @@ def make_t5(size: str, vocabulary: int, seed: int) -> T5ForConditionalGeneration
 
 @torch.no_grad()
 def _initialise_attention(attention: torch.nn.Module) -> None:
-    """Mimetic initialisation (Trockman and Kolter 2023); some heads begin as "previous word"."""
+    """Mimetic initialisation (Trockman and Kolter 2023); some heads begin as "previous
+    word".
+    """
     width = attention.k.weight.shape[1]
     attention.k.weight.normal_(std=width**-0.5)
     attention.q.weight.copy_(attention.k.weight * HEAD_WIDTH**-0.5)

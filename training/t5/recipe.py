@@ -7,16 +7,42 @@ from ircot_laboratory.questions.questions import DATASETS
 from ircotlib.prompting.prompt import FLAN_T5, GPT3, Style
 from training.rate import learning_rate
 
-# stand in for Flan-T5 base, large, XL and XXL; about 0.25, 0.35, 1.3 and 2.7 million parameters
+# stand in for Flan-T5 base, large, XL and XXL; about 0.25, 0.35, 1.3 and 2.7 million
+# parameters
 SIZES = {
-    "base": {"d_model": 48, "num_heads": 2, "num_layers": 4, "num_decoder_layers": 3, "d_ff": 96},
-    "large": {"d_model": 64, "num_heads": 2, "num_layers": 4, "num_decoder_layers": 3, "d_ff": 128},
-    "xl": {"d_model": 128, "num_heads": 4, "num_layers": 4, "num_decoder_layers": 3, "d_ff": 256},
-    "xxl": {"d_model": 192, "num_heads": 6, "num_layers": 4, "num_decoder_layers": 3, "d_ff": 384},
+    "base": {
+        "d_model": 48,
+        "num_heads": 2,
+        "num_layers": 4,
+        "num_decoder_layers": 3,
+        "d_ff": 96,
+    },
+    "large": {
+        "d_model": 64,
+        "num_heads": 2,
+        "num_layers": 4,
+        "num_decoder_layers": 3,
+        "d_ff": 128,
+    },
+    "xl": {
+        "d_model": 128,
+        "num_heads": 4,
+        "num_layers": 4,
+        "num_decoder_layers": 3,
+        "d_ff": 256,
+    },
+    "xxl": {
+        "d_model": 192,
+        "num_heads": 6,
+        "num_layers": 4,
+        "num_decoder_layers": 3,
+        "d_ff": 384,
+    },
 }
 EASY = 0.04  # the first 4% of the steps have few paragraphs
 ONE_DATASET = 0.15  # the first 15% have one data set and no demonstrations
-LATE = 0.7  # after 70% of the steps, in a training from scratch, prompts reach their full length
+# after 70% of the steps, in a training from scratch, prompts reach their full length
+LATE = 0.7
 WARM_UP = 200  # steps in which the learning rate rises
 FEW, MANY = (1, 2, 3), (1, 2, 3, 4, 4, 4, 5)  # demonstrations in late prompts
 FLAT = 0.6  # after 60% of the steps, the learning rate falls
@@ -24,9 +50,11 @@ FLAT = 0.6  # after 60% of the steps, the learning rate falls
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What the examples of a step are like: the numbers of paragraphs and of demonstrations.
+    """What the examples of a step are like: the numbers of paragraphs and of
+    demonstrations.
 
-    `begun`: the share of chains that are partly written; `style`: how the model is prompted.
+    `begun`: the share of chains that are partly written; `style`: how the model is
+    prompted.
     """
 
     paragraphs: int
@@ -37,9 +65,9 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class T5Recipe:
-    """The options of one training. `peak`: the highest learning rate. `grown`: whether it starts
-    from a trained model. `causal`: whether the model is causal, and so prompted like GPT-3, without
-    instructions.
+    """The options of one training. `peak`: the highest learning rate. `grown`: whether
+    it starts from a trained model. `causal`: whether the model is causal, and so
+    prompted like GPT-3, without instructions.
     """
 
     steps: int
@@ -58,12 +86,12 @@ class T5Recipe:
         return learning_rate(step, self.steps, self.peak, WARM_UP, FLAT)
 
     def plan(self, step: int, rng: random.Random) -> Plan:
-        """The plan of a step. A model from scratch first gets 2 or 3 paragraphs, then up to 8 and
-        few demonstrations, since it learns fastest from short prompts.
+        """The plan of a step. A model from scratch first gets 2 or 3 paragraphs, then
+        up to 8 and few demonstrations, since it learns fastest from short prompts.
 
-        In the last steps, and in all steps of a grown model, there are up to 14 paragraphs, more
-        demonstrations, and more chains that are partly written, as in IRCoT's steps. A causal
-        model gets MANY.
+        In the last steps, and in all steps of a grown model, there are up to 14
+        paragraphs, more demonstrations, and more chains that are partly written, as in
+        IRCoT's steps. A causal model gets MANY.
         """
         if not self.grown and step < EASY * self.steps:
             return Plan(rng.choice((2, 3)), 0)
@@ -73,10 +101,14 @@ class T5Recipe:
             paragraphs = rng.choice((2, 4, 8, 12) if late else (2, 3, 4))
             shown = rng.choice(MANY if self.causal else FEW) if late else 1
             return Plan(paragraphs, shown, begun)
-        return Plan(rng.choice((2, 4, 8, 12, 14) if late else (2, 3, 4, 6, 8)), 0, begun)
+        return Plan(
+            rng.choice((2, 4, 8, 12, 14) if late else (2, 3, 4, 6, 8)), 0, begun
+        )
 
     def datasets(self, step: int) -> list[str]:
-        """The data sets of a step's examples. MuSiQue, with the longest chains, is there twice."""
+        """The data sets of a step's examples. MuSiQue, with the longest chains, is
+        there twice.
+        """
         all_of_them = self.grown or step >= ONE_DATASET * self.steps
         return [*DATASETS, "musique"] if all_of_them else ["hotpotqa"]
 

@@ -1,5 +1,6 @@
-"""Finds where each word of a training example comes from: copies; values that are stated, decided
-and compared; and the subjects that they belong to. All positions are in characters.
+"""Finds where each word of a training example comes from: copies; values that are
+stated, decided and compared; and the subjects that they belong to. All positions are in
+characters.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,9 +18,9 @@ class Place(NamedTuple):
 
 
 class LookedUp(NamedTuple):
-    """A part of the target, and where the prompt tells what to write there: where the same text
-    stands (for a difference of years, the later year), or the word of the question that asks for
-    it.
+    """A part of the target, and where the prompt tells what to write there: where the
+    same text stands (for a difference of years, the later year), or the word of the
+    question that asks for it.
     """
 
     at: int
@@ -28,8 +29,8 @@ class LookedUp(NamedTuple):
 
 
 class StatedValue(NamedTuple):
-    """Where a fact's value begins in the prompt (in the chain so far, its last word), and where its
-    subject is first mentioned.
+    """Where a fact's value begins in the prompt (in the chain so far, its last word),
+    and where its subject is first mentioned.
     """
 
     at: int
@@ -38,7 +39,9 @@ class StatedValue(NamedTuple):
 
 
 class DecidedValue(NamedTuple):
-    """Where the target states a value, or where a conclusion names a subject; and the fact."""
+    """Where the target states a value, or where a conclusion names a subject; and the
+    fact.
+    """
 
     at: int
     fact: Fact
@@ -52,8 +55,9 @@ class SubjectOf(NamedTuple):
 
 
 class ComparedValues(NamedTuple):
-    """A value, another one that it is compared with, in the same text or in the PROMPT, and the
-    outcome. Places are those of the values' last words; for years, of the last two digits.
+    """A value, another one that it is compared with, in the same text or in the PROMPT,
+    and the outcome. Places are those of the values' last words; for years, of the last
+    two digits.
     """
 
     value: Place
@@ -70,8 +74,9 @@ class PromptText(NamedTuple):
 
 
 class Draft(NamedTuple):
-    """A question written as prompt and target. `in_prompt`, `in_target`: where the thoughts that
-    state facts begin, by number; `conclusion`: where the second last thought begins in the target.
+    """A question written as prompt and target. `in_prompt`, `in_target`: where the
+    thoughts that state facts begin, by number; `conclusion`: where the second last
+    thought begins in the target.
     """
 
     world: World
@@ -95,10 +100,14 @@ class Draft(NamedTuple):
         return self.riddle.thoughts[n].text.rindex(self.value(n))
 
     def value_place(self, n: int) -> Place | None:
-        """Where the last word of the value stands; None if neither text has the thought."""
+        """Where the last word of the value stands; None if neither text has the
+        thought.
+        """
         for side, starts in ((PROMPT, self.in_prompt), (TARGET, self.in_target)):
             if n in starts:
-                return Place(side, starts[n] + self.value_start(n) + last_word(self.value(n)))
+                return Place(
+                    side, starts[n] + self.value_start(n) + last_word(self.value(n))
+                )
         return None
 
 
@@ -106,7 +115,9 @@ def find_sources(world: World, riddle: Riddle, prompt: PromptText) -> dict[str, 
     """Find where each name and value can be copied from: the question or a paragraph."""
     subjects = dict.fromkeys(fact.subject for fact in riddle.facts)
     sources = {
-        name: prompt.question + riddle.text.index(name) for name in subjects if name in riddle.text
+        name: prompt.question + riddle.text.index(name)
+        for name in subjects
+        if name in riddle.text
     }
     for fact in riddle.facts:
         passage = world.passage(*fact)
@@ -125,11 +136,20 @@ def find_copies(target: str, start: int, sources: dict[str, int]) -> Iterator[Lo
             at = target.find(name, at + 1)
 
 
-def copy_difference(draft: Draft, compared: Sequence[ComparedValues]) -> Iterator[LookedUp]:
-    """Let a difference of years be copied from the later year, if that is in the prompt."""
+def copy_difference(
+    draft: Draft, compared: Sequence[ComparedValues]
+) -> Iterator[LookedUp]:
+    """Let a difference of years be copied from the later year, if that is in the
+    prompt.
+    """
     answer = draft.riddle.answer
     at = draft.target.find(f" {answer} years") + 1
-    if draft.riddle.kind == "age" and at and compared and compared[0].value.side == PROMPT:
+    if (
+        draft.riddle.kind == "age"
+        and at
+        and compared
+        and compared[0].value.side == PROMPT
+    ):
         yield LookedUp(at, compared[0].value.at, len(answer))
 
 
@@ -138,7 +158,9 @@ def find_stated(prompt: PromptText) -> Iterator[StatedValue]:
     for passage, at in prompt.passages.items():
         named = at + passage.text.index(passage.title)
         for span in passage.spans:
-            yield StatedValue(at + span.start, named, Fact(passage.title, span.relation))
+            yield StatedValue(
+                at + span.start, named, Fact(passage.title, span.relation)
+            )
 
 
 def find_stated_so_far(draft: Draft) -> Iterator[StatedValue]:
@@ -149,8 +171,8 @@ def find_stated_so_far(draft: Draft) -> Iterator[StatedValue]:
 
 
 def find_decided(draft: Draft, silent: int) -> Iterator[DecidedValue]:
-    """Find the values that the target states, except in the first `silent` sentences, and the names
-    in the conclusion of a comparison or a count.
+    """Find the values that the target states, except in the first `silent` sentences,
+    and the names in the conclusion of a comparison or a count.
     """
     riddle, world = draft.riddle, draft.world
     for n, at in draft.in_target.items():
@@ -168,8 +190,8 @@ def find_decided(draft: Draft, silent: int) -> Iterator[DecidedValue]:
 
 
 def find_subjects(draft: Draft) -> Iterator[SubjectOf]:
-    """Find where each value in the target begins, and where its subject was last mentioned: in the
-    target, otherwise in the question or the chain so far.
+    """Find where each value in the target begins, and where its subject was last
+    mentioned: in the target, otherwise in the question or the chain so far.
     """
     for n, start in draft.in_target.items():
         at, subject = start + draft.value_start(n), draft.fact(n).subject
@@ -190,12 +212,18 @@ def find_asked(draft: Draft) -> Iterator[LookedUp]:
 
 
 def find_comparisons(draft: Draft) -> Iterator[ComparedValues]:
-    """Find the comparisons of the values that the question compares, if the example has both."""
+    """Find the comparisons of the values that the question compares, if the example has
+    both.
+    """
     riddle = draft.riddle
     values = [draft.value(n) for n in riddle.compared]
     places = [draft.value_place(n) for n in riddle.compared]
     if riddle.sought:
-        at = draft.prompt.question + riddle.text.rindex(riddle.sought) + last_word(riddle.sought)
+        at = (
+            draft.prompt.question
+            + riddle.text.rindex(riddle.sought)
+            + last_word(riddle.sought)
+        )
         for place, value in zip(places, values, strict=True):
             if place:
                 outcome = compare(riddle.sought, value)
@@ -205,5 +233,6 @@ def find_comparisons(draft: Draft) -> Iterator[ComparedValues]:
         if riddle.kind == "age":
             outcome = YEARS_AFTER + int(b) - int(a)
         yield ComparedValues(places[1], places[0], outcome)
-        if places[1].side == PROMPT:  # only in a prompt can a value be compared with a later one
+        # only in a prompt can a value be compared with a later one
+        if places[1].side == PROMPT:
             yield ComparedValues(places[0], places[1], compare(b, a))

@@ -1,8 +1,8 @@
-"""The losses that teach a T5 to read: what to write, where to attend, which value belongs to which
-subject, and how values compare.
+"""The losses that teach a T5 to read: what to write, where to attend, which value
+belongs to which subject, and how values compare.
 
-All but the first need the positions that only training examples have. The heads that some of them
-need are discarded, so that the trained model is a plain T5.
+All but the first need the positions that only training examples have. The heads that
+some of them need are discarded, so that the trained model is a plain T5.
 """
 
 import torch
@@ -12,32 +12,40 @@ from ircot_laboratory.world.relations import RELATION_NAMES
 from training.causal import looking_loss, naming_loss
 from training.positions import OUTCOMES, PROMPT, TARGET
 
-# the encoder layer whose heads 0 and 1 attend from a value to the two words of its subject
+# the encoder layer whose heads 0 and 1 attend from a value to the two words of its
+# subject
 BELONGING = 2
-# the layer, of the encoder and of the decoder, and also the head in it, that attends from one
-# compared value to the other
+# the layer, of the encoder and of the decoder, and also the head in it, that attends
+# from one compared value to the other
 COMPARING = 1
 
 
 class T5Teacher(nn.Module):
-    """The heads used in training only, one of each kind for the encoder (0) and the decoder (1).
+    """The heads used in training only, one of each kind for the encoder (0) and the
+    decoder (1).
 
-    From the state at a value they predict the first and last word of its subject, its relation, and
-    how it compares with another value.
+    From the state at a value they predict the first and last word of its subject, its
+    relation, and how it compares with another value.
     """
 
     def __init__(self, width: int):
         super().__init__()
         self.words = nn.ModuleList(nn.Linear(width, 2 * width) for _ in range(2))
-        self.relation = nn.ModuleList(nn.Linear(width, len(RELATION_NAMES)) for _ in range(2))
+        self.relation = nn.ModuleList(
+            nn.Linear(width, len(RELATION_NAMES)) for _ in range(2)
+        )
         self.outcome = nn.ModuleList(nn.Linear(width, OUTCOMES) for _ in range(2))
 
 
-def t5_losses(model, teacher: T5Teacher, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+def t5_losses(
+    model, teacher: T5Teacher, batch: dict[str, torch.Tensor]
+) -> dict[str, torch.Tensor]:
     """The losses of a batch (encode.encode) by name."""
     inputs = ("input_ids", "attention_mask", "decoder_input_ids", "labels")
     out = model(
-        **{name: batch[name] for name in inputs}, output_attentions=True, output_hidden_states=True
+        **{name: batch[name] for name in inputs},
+        output_attentions=True,
+        output_hidden_states=True,
     )
     embedding = model.get_input_embeddings().weight
     states = out.encoder_last_hidden_state, out.decoder_hidden_states[-2]
@@ -48,37 +56,51 @@ def t5_losses(model, teacher: T5Teacher, batch: dict[str, torch.Tensor]) -> dict
             here = states[side][table[:, 0], table[:, 1]]
             losses[name] = 0.5 * naming_loss(*heads, here, table[:, -3:], embedding)
     if len(batch["compared"]):
-        losses["comparing"] = 0.5 * _comparing_loss(teacher, out, states, batch["compared"])
+        losses["comparing"] = 0.5 * _comparing_loss(
+            teacher, out, states, batch["compared"]
+        )
     return losses
 
 
-def _looking_losses(model, out, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """The losses of supervised attention: to a source, to what asks for it, to a subject."""
+def _looking_losses(
+    model, out, batch: dict[str, torch.Tensor]
+) -> dict[str, torch.Tensor]:
+    """The losses of supervised attention: to a source, to what asks for it, to a
+    subject.
+    """
     losses = {}
     rows, columns = (batch["sources"] >= 0).nonzero(as_tuple=True)
     if len(rows):
         sources = batch["sources"][rows, columns]
-        weights = [layer[rows, 0, columns, sources] for layer in out.cross_attentions[-2:]]
+        weights = [
+            layer[rows, 0, columns, sources] for layer in out.cross_attentions[-2:]
+        ]
         losses["looking"] = looking_loss(weights)
         losses["carrying"] = 0.5 * _carrying_loss(
-            model, out.encoder_last_hidden_state[rows, sources], batch["input_ids"][rows, sources]
+            model,
+            out.encoder_last_hidden_state[rows, sources],
+            batch["input_ids"][rows, sources],
         )
     rows, columns = (batch["asked"] >= 0).nonzero(as_tuple=True)
     if len(rows):
         asked = batch["asked"][rows, columns]
-        losses["asking"] = looking_loss([out.cross_attentions[0][rows, 1, columns, asked]])
+        losses["asking"] = looking_loss(
+            [out.cross_attentions[0][rows, 1, columns, asked]]
+        )
     if len(batch["stated"]):
         row, at, named = batch["stated"].T[:3]
         encoder = out.encoder_attentions[BELONGING]
         weights = [encoder[row, head, at, named + head] for head in (0, 1)]
         losses["belonging"] = 0.5 * looking_loss(weights)
     if len(about := batch["about"]):
-        # In the target, the second layer looks at both words of the subject; in the prompt, the
-        # first layer looks at its last word.
+        # In the target, the second layer looks at both words of the subject; in the
+        # prompt, the first layer looks at its last word.
         weights, side = [], about[:, 2]
         if len(of_target := about[side == TARGET]):
             row, at, _, subject = of_target.T
-            weights += [out.decoder_attentions[1][row, n, at, subject + n] for n in (0, 1)]
+            weights += [
+                out.decoder_attentions[1][row, n, at, subject + n] for n in (0, 1)
+            ]
         if len(of_prompt := about[side == PROMPT]):
             row, at, _, subject = of_prompt.T
             weights += [out.cross_attentions[0][row, 0, at, subject + 1]]
@@ -87,19 +109,27 @@ def _looking_losses(model, out, batch: dict[str, torch.Tensor]) -> dict[str, tor
 
 
 def _carrying_loss(model, seen: torch.Tensor, words: torch.Tensor) -> torch.Tensor:
-    """The loss of predicting words [n] from what head 0 of the last two layers takes from them."""
+    """The loss of predicting words [n] from what head 0 of the last two layers takes
+    from them.
+    """
     loss = torch.zeros((), device=seen.device)
     for block in model.decoder.block[-2:]:
         attention = block.layer[1].EncDecAttention
         width = attention.key_value_proj_dim
         brought = seen @ attention.v.weight[:width].T @ attention.o.weight[:, :width].T
-        written = model.lm_head(model.decoder.final_layer_norm(brought) * model.model_dim**-0.5)
+        written = model.lm_head(
+            model.decoder.final_layer_norm(brought) * model.model_dim**-0.5
+        )
         loss = loss + 0.5 * nn.functional.cross_entropy(written.float(), words)
     return loss
 
 
-def _comparing_loss(teacher: T5Teacher, out, states: tuple, compared: torch.Tensor) -> torch.Tensor:
-    """The losses of attending from a value to the other one, and of predicting the outcome."""
+def _comparing_loss(
+    teacher: T5Teacher, out, states: tuple, compared: torch.Tensor
+) -> torch.Tensor:
+    """The losses of attending from a value to the other one, and of predicting the
+    outcome.
+    """
     attentions = {  # by the sides of the two values
         (PROMPT, PROMPT): out.encoder_attentions[COMPARING],
         (TARGET, TARGET): out.decoder_attentions[COMPARING],

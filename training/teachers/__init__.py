@@ -1,9 +1,19 @@
-"""The teachers: for each stage of each system, a short function that writes what a careful reader
-replies (mind.Reply) to a prompt (mind.Situation) from what it believes (mind.Mind). TEACHERS has
-them by "module/stage"; play_system runs a system's own program with them on a Library.
+"""The teachers: for each stage of each system, a short function that writes what a
+careful reader replies (mind.Reply) to a prompt (mind.Situation) from what it believes
+(mind.Mind). TEACHERS has them by "module/stage"; play_system runs a system's own
+program with them on a Library.
 """
 
-from training.teachers import acting, asking, closed, evidence, planning, reading, searching, trees
+from training.teachers import (
+    acting,
+    asking,
+    closed,
+    evidence,
+    planning,
+    reading,
+    searching,
+    trees,
+)
 
 TEACHERS = {
     "auto_cot/ask": closed.cot_cot,

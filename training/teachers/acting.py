@@ -17,15 +17,17 @@ LOOKED_FOR = {  # for some relations, a word that most of their sentences on a p
 
 
 def react_act(mind: Mind, situation: Situation) -> str:
-    """The next thought and action: what was read and what to find next, or the answer. An action
-    that could not be read is written again, alone if the thought stands.
+    """The next thought and action: what was read and what to find next, or the answer.
+    An action that could not be read is written again, alone if the thought stands.
     """
     lines, notes = situation.so_far.splitlines(), mind.notes
     if action := re.fullmatch(r"Action (\d+):", lines[-1]):
         return notes["written"].partition(f"\nAction {action[1]}: ")[2]
     number = int(re.match(r"Thought (\d+):", lines[-1])[1])
     if number > 1 and lines[-2].partition(": ")[2].startswith("Invalid action"):
-        notes["written"] = re.sub(r"\bAction \d+:", f"Action {number}:", notes["written"])
+        notes["written"] = re.sub(
+            r"\bAction \d+:", f"Action {number}:", notes["written"]
+        )
     else:
         notes["written"] = _think_and_act(mind, lines, number)
     return notes["written"]
@@ -50,7 +52,9 @@ def _think_and_act(mind: Mind, lines: list[str], number: int) -> str:
 
 
 def _settle(mind: Mind, number: int, page) -> str:
-    """State what the page says (what the reader knows or makes up, without one), and go on."""
+    """State what the page says (what the reader knows or makes up, without one), and go
+    on.
+    """
     n = mind.notes["step"]
     mind.settle(n, page)
     mind.notes |= {"step": n + 1, "looked up": False}

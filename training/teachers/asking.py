@@ -6,18 +6,24 @@ import re
 from training.teachers.closed import write_chain_and_answer
 from training.teachers.mind import Mind, Situation
 
-FOLLOW_UP, ANSWERED, FINAL = "Follow up:", "Intermediate answer:", "So the final answer is:"
+FOLLOW_UP, ANSWERED, FINAL = (
+    "Follow up:",
+    "Intermediate answer:",
+    "So the final answer is:",
+)
 
 
 def self_ask_ask(mind: Mind, situation: Situation) -> str:
-    """Continue the text with follow-up questions and the reader's own answers. Where retrieval is
-    to answer instead, the program stops the text before the answer.
+    """Continue the text with follow-up questions and the reader's own answers. Where
+    retrieval is to answer instead, the program stops the text before the answer.
     """
     so_far = situation.so_far
     asked = so_far.count(FOLLOW_UP)
     if not so_far:
         mind.forget()
-    for n, answer in enumerate(re.findall(rf"{ANSWERED} (.+)\.$", so_far, re.MULTILINE)):
+    for n, answer in enumerate(
+        re.findall(rf"{ANSWERED} (.+)\.$", so_far, re.MULTILINE)
+    ):
         mind.accept(n, answer)
     if so_far.endswith(FINAL):
         return _final(mind)
@@ -49,7 +55,9 @@ def self_ask_read(mind: Mind, situation: Situation) -> str:
 
 
 def decomp_decompose(mind: Mind, situation: Situation) -> str:
-    """The next call: a sub-question; after the last one the question itself; finally the end."""
+    """The next call: a sub-question; after the last one the question itself; finally
+    the end.
+    """
     asked = situation.so_far.count("\nA:")
     answers = re.findall(r'"answer": \["(.*)"\]', situation.so_far)
     if asked == 0:
@@ -63,8 +71,11 @@ def decomp_decompose(mind: Mind, situation: Situation) -> str:
         return "[EOQ]"
     chosen = {}
     for n, titles in enumerate(re.findall(r'"titles": (\[.*?\])', situation.so_far)):
-        titles = json.loads(titles)  # the page of the step's subject, otherwise the first page
-        chosen[mind.subject(n) if mind.subject(n) in titles else next(iter(titles), "")] = None
+        # the page of the step's subject, otherwise the first page
+        titles = json.loads(titles)
+        chosen[
+            mind.subject(n) if mind.subject(n) in titles else next(iter(titles), "")
+        ] = None
     listed = json.dumps([*filter(None, chosen)])
     return f"(select) [multihop_titleqa] Titles: {listed}. Question: {mind.riddle.text}"
 
@@ -82,7 +93,9 @@ def decomp_multihop(mind: Mind, situation: Situation) -> str:
 
 
 def toolformer_write(mind: Mind, situation: Situation) -> str:
-    """A call of the search for the first step; after its result, a chain and its answer."""
+    """A call of the search for the first step; after its result, a chain and its
+    answer.
+    """
     if not situation.so_far:
         return f"[WikiSearch({mind.ask(0)})→"
     return write_chain_and_answer(mind, mind.retrieved)

@@ -1,5 +1,5 @@
-"""Teaches answers at once, from memory or paragraphs, and stages without retrieval: CoT, Auto-CoT,
-Recite-and-answer.
+"""Teaches answers at once, from memory or paragraphs, and stages without retrieval:
+CoT, Auto-CoT, Recite-and-answer.
 """
 
 from ircotlib.systems.auto_cot import SO
@@ -9,7 +9,9 @@ from training.teachers.mind import Mind, Reply, Situation
 def give_answer(mind: Mind, lead: str = "The answer is") -> str:
     """The sentence that gives the answer, or a long answer after a colon."""
     answer = mind.conclude()[1]
-    return f"{lead.removesuffix(':')}: {answer}" if mind.is_long else f"{lead} {answer}."
+    return (
+        f"{lead.removesuffix(':')}: {answer}" if mind.is_long else f"{lead} {answer}."
+    )
 
 
 def write_chain(mind: Mind, paragraphs=()) -> list[str]:
@@ -19,14 +21,20 @@ def write_chain(mind: Mind, paragraphs=()) -> list[str]:
     return [*sentences, conclusion] if conclusion else sentences
 
 
-def write_chain_and_answer(mind: Mind, paragraphs=(), lead: str = "The answer is") -> str:
-    """A chain and its answer. A long answer is the chain itself, and is written only once."""
+def write_chain_and_answer(
+    mind: Mind, paragraphs=(), lead: str = "The answer is"
+) -> str:
+    """A chain and its answer. A long answer is the chain itself, and is written only
+    once.
+    """
     chain = write_chain(mind, paragraphs)
     return " ".join([*([] if mind.is_long else chain), give_answer(mind, lead)])
 
 
 def answer_alone(mind: Mind) -> Reply:
-    """The answer alone. It is not knowable if it depends on made-up values that are not written."""
+    """The answer alone. It is not knowable if it depends on made-up values that are not
+    written.
+    """
     return Reply(mind.conclude()[1], knowable=not mind.made_up)
 
 

@@ -1,5 +1,5 @@
-"""What follows from the values that a question compares: conclusions, answers, and what they would
-be if the values compared the other way.
+"""What follows from the values that a question compares: conclusions, answers, and what
+they would be if the values compared the other way.
 """
 
 import re
@@ -7,7 +7,14 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from ircot_laboratory.questions.searchain import CLAIM_THOUGHTS, NO, PLACE, REFUTES, SUPPORTS, YES
+from ircot_laboratory.questions.searchain import (
+    CLAIM_THOUGHTS,
+    NO,
+    PLACE,
+    REFUTES,
+    SUPPORTS,
+    YES,
+)
 from ircot_laboratory.questions.wording import AGE, COUNT, list_names
 from ircot_laboratory.questions.wording import NOBODY as NO_MEMBERS
 from ircot_laboratory.questions.worked import WorkedExample
@@ -22,13 +29,20 @@ OTHERWISE = {
     "the same company": "different companies",
 }
 OTHERWISE |= {b: a for a, b in OTHERWISE.items()}
-OPPOSITE = {"yes": "no", "no": "yes", YES: NO, NO: YES, SUPPORTS: REFUTES, REFUTES: SUPPORTS}
+OPPOSITE = {
+    "yes": "no",
+    "no": "yes",
+    YES: NO,
+    NO: YES,
+    SUPPORTS: REFUTES,
+    REFUTES: SUPPORTS,
+}
 
 
 class ComparedConclusion(NamedTuple):
-    """A conclusion or an answer that follows from how values compare: what it would be if they
-    compared the other way; the values, and the facts they answer. It is one value if the question
-    names the other.
+    """A conclusion or an answer that follows from how values compare: what it would be
+    if they compared the other way; the values, and the facts they answer. It is one
+    value if the question names the other.
     """
 
     text: str
@@ -44,11 +58,15 @@ def compared_steps(riddle: Riddle, worked: WorkedExample) -> list[int]:
 
 
 def conclude_from(
-    riddle: Riddle, worked: WorkedExample, thus: str, values: Sequence[str], facts: Sequence[Fact]
+    riddle: Riddle,
+    worked: WorkedExample,
+    thus: str,
+    values: Sequence[str],
+    facts: Sequence[Fact],
 ) -> list[tuple[str, str]]:
-    """The conclusion and the answer that follow from the compared values of facts, then the
-    opposite of both; numbers (IIRC) have none, and are repeated. `thus`: the conclusion of the
-    worked example.
+    """The conclusion and the answer that follow from the compared values of facts, then
+    the opposite of both; numbers (IIRC) have none, and are repeated. `thus`: the
+    conclusion of the worked example.
     """
     steps = compared_steps(riddle, worked)
     if riddle.kind == "age":
@@ -61,10 +79,16 @@ def conclude_from(
         return outcomes if _order(gold) == _order(values) else outcomes[::-1]
     if riddle.kind == "count":
         names = [fact.subject for fact in facts]
-        born = [name for name, value in zip(names, values, strict=True) if value == riddle.sought]
+        born = [
+            name
+            for name, value in zip(names, values, strict=True)
+            if value == riddle.sought
+        ]
         n, were = str(len(born)), "was" if len(born) == 1 else "were"
         those = list_names(born) or NO_MEMBERS.format(n=n)
-        return [(COUNT.thought.format(those=those, were=were, place=riddle.sought), n)] * 2
+        return [
+            (COUNT.thought.format(those=those, were=were, place=riddle.sought), n)
+        ] * 2
     [value], texts = values, CLAIM_THOUGHTS
     if riddle.kind == "place":
         row = PLACE[worked.steps[steps[0]].fact.relation]
@@ -75,7 +99,9 @@ def conclude_from(
 
 
 def _order(values: Sequence[str]) -> int:
-    """1 if the first of two years is earlier, or if two names are the same; otherwise 0."""
+    """1 if the first of two years is earlier, or if two names are the same; otherwise
+    0.
+    """
     a, b = values
     return int(a < b) if a.isdigit() else int(a == b)
 

@@ -6,17 +6,23 @@ from training.teachers.mind import UNKNOWN, Mind, Reply, Situation
 
 
 def verify_and_edit_cot(mind: Mind, situation: Situation) -> str:
-    """A chain "First, ... Second, ..." with its answer; after an edited one, only the answer."""
+    """A chain "First, ... Second, ..." with its answer; after an edited one, only the
+    answer.
+    """
     if situation.thoughts:
         for n in range(len(mind.steps)):
             accept_sentence(mind, n, situation.so_far)
         return give_answer(mind)
     sentences = zip(ORDINALS, mind.settle_all(), strict=False)
-    return " ".join([*(f"{word}, {text}" for word, text in sentences), give_answer(mind)])
+    return " ".join(
+        [*(f"{word}, {text}" for word, text in sentences), give_answer(mind)]
+    )
 
 
 def verify_and_edit_question(mind: Mind, situation: Situation) -> str:
-    """The question that a sentence of the chain answers; for its conclusion, the whole question."""
+    """The question that a sentence of the chain answers; for its conclusion, the whole
+    question.
+    """
     sentence = str(situation.fields["sentence"])
     if sentence not in mind.worded:
         mind.notes["conclusion"] = sentence
@@ -28,9 +34,10 @@ def verify_and_edit_question(mind: Mind, situation: Situation) -> str:
 
 
 def verify_and_edit_answer(mind: Mind, situation: Situation) -> Reply | str:
-    """The sentence, corrected by the evidence. A conclusion is left as it is; a question that it
-    does not recognise, such as one that has lost its form, it cannot answer. It is not knowable
-    from which page a sentence of the evidence is that names nobody.
+    """The sentence, corrected by the evidence. A conclusion is left as it is; a
+    question that it does not recognise, such as one that has lost its form, it cannot
+    answer. It is not knowable from which page a sentence of the evidence is that names
+    nobody.
     """
     asked = situation.question.text
     if asked == mind.riddle.text and "conclusion" in mind.notes:
@@ -48,12 +55,15 @@ def verify_and_edit_answer(mind: Mind, situation: Situation) -> Reply | str:
 
 
 def interaug_read(mind: Mind, situation: Situation) -> Reply | str:
-    """The answer from one paragraph and from memory, if they have all facts; otherwise the
-    paragraph's value of the relation that the last step asks for, if that is the answer.
+    """The answer from one paragraph and from memory, if they have all facts; otherwise
+    the paragraph's value of the relation that the last step asks for, if that is the
+    answer.
     """
     mind.forget()
     evidence = situation.fields["evidence"].split()
-    paragraph = next(p for p in mind.retrieved if p.text.split()[: len(evidence)] == evidence)
+    paragraph = next(
+        p for p in mind.retrieved if p.text.split()[: len(evidence)] == evidence
+    )
     if all(mind.settle(n, [paragraph], guess=False) for n in range(len(mind.steps))):
         return answer_alone(mind)
     mind.forget()
@@ -69,8 +79,8 @@ def interaug_read(mind: Mind, situation: Situation) -> Reply | str:
 
 
 def dsp_search(mind: Mind, situation: Situation) -> str:
-    """A rationale with what is known so far, and the query for the next step: the first one that
-    is neither in the summary, nor read, nor known.
+    """A rationale with what is known so far, and the query for the next step: the first
+    one that is neither in the summary, nor read, nor known.
     """
     paragraphs, sentences, n = situation.paragraphs, [], 0
     summary = str(situation.fields["summary"])

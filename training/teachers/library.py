@@ -1,5 +1,5 @@
-"""A world with everything that a program asks for but the replies of a model: retrieval as in
-a run, and an extractive reader with errors like those of the shipped one.
+"""A world with everything that a program asks for but the replies of a model: retrieval
+as in a run, and an extractive reader with errors like those of the shipped one.
 """
 
 import random
@@ -12,24 +12,37 @@ from ircot_laboratory.world.encyclopedia import names_by_kind
 from ircot_laboratory.world.records import Fact, Passage, World
 from ircotlib.data import Paragraph
 from ircotlib.metrics import as_compared
-from ircotlib.program import Duplicate, Extract, Extracted, NearestTitle, Request, Retrieve
+from ircotlib.program import (
+    Duplicate,
+    Extract,
+    Extracted,
+    NearestTitle,
+    Request,
+    Retrieve,
+)
 from ircotlib.retrieval.bm25 import BM25
 from ircotlib.retrieval.corpus import write_corpus
 
 MISSED = 0.08  # in training
-SURE, UNSURE = (8.0, 2.0), (-4.0, 3.0)  # mean and standard deviation of the reader's confidence
-MISREAD = 0.03  # share of the answers stated in the paragraph that the reader does not find
+# mean and standard deviation of the reader's confidence
+SURE, UNSURE = (8.0, 2.0), (-4.0, 3.0)
+# share of the answers stated in the paragraph that the reader does not find
+MISREAD = 0.03
 NOTHING = 0.3  # share of its wrong answers with low confidence that are empty
 MISLED = 0.1  # share of its wrong answers that have high confidence
 
 
 class Library:
-    """A world, and the answers to all requests about it that do not go to a model. `missed`: the
-    share of the retrievals whose best paragraph is left out.
+    """A world, and the answers to all requests about it that do not go to a model.
+    `missed`: the share of the retrievals whose best paragraph is left out.
     """
 
     def __init__(self, world: World, missed: float = MISSED):
-        self.world, self.by_kind, self.missed = world, names_by_kind(world.entities), missed
+        self.world, self.by_kind, self.missed = (
+            world,
+            names_by_kind(world.entities),
+            missed,
+        )
         self._passages = {
             passage.text: passage for page in world.pages.values() for passage in page
         }
@@ -53,26 +66,39 @@ class Library:
         return self._passages[paragraph.text]
 
     def answer(
-        self, request: Request, fact_asked: Callable[[str], Fact | None], rng: random.Random
+        self,
+        request: Request,
+        fact_asked: Callable[[str], Fact | None],
+        rng: random.Random,
     ) -> object:
-        """The reply to a request. `fact_asked`: maps a query to the fact that it asks for."""
+        """The reply to a request. `fact_asked`: maps a query to the fact that it asks
+        for.
+        """
         match request:
             case Retrieve():
                 missed = request.titles is None and rng.random() < self.missed
-                hits = self.backend.search(request.query, request.k + missed, request.titles)
+                hits = self.backend.search(
+                    request.query, request.k + missed, request.titles
+                )
                 return tuple(paragraph for paragraph, _ in hits)[missed:]
             case NearestTitle():
                 [(_, reply)] = self.backend.answer([request])
                 return self.backend.decode(reply)
             case Duplicate():
-                return float(as_compared(request.query) in map(as_compared, request.earlier))
+                return float(
+                    as_compared(request.query) in map(as_compared, request.earlier)
+                )
             case Extract():
                 passage = self.passage(request.paragraph)
                 return self._extract(passage, fact_asked(request.query), rng)
 
-    def _extract(self, passage: Passage, fact: Fact | None, rng: random.Random) -> Extracted:
+    def _extract(
+        self, passage: Passage, fact: Fact | None, rng: random.Random
+    ) -> Extracted:
         """The fact's value if the passage states it; otherwise a wrong value or none."""
-        stated = {span.relation: passage.text[span.start : span.end] for span in passage.spans}
+        stated = {
+            span.relation: passage.text[span.start : span.end] for span in passage.spans
+        }
         if fact and passage.title == fact.subject and fact.relation in stated:
             if rng.random() >= MISREAD:
                 return Extracted(stated[fact.relation], rng.gauss(*SURE))

@@ -1,5 +1,5 @@
-"""What a careful reader believes while it answers a question: what it has read, knows by heart, or
-makes up. The teachers write its replies from these beliefs.
+"""What a careful reader believes while it answers a question: what it has read, knows
+by heart, or makes up. The teachers write its replies from these beliefs.
 """
 
 import random
@@ -15,19 +15,25 @@ from ircot_laboratory.world.names import PARTS
 from ircot_laboratory.world.records import Entity, Fact, Passage, Riddle
 from ircot_laboratory.world.relations import Relation
 from ircotlib.data import Paragraph, Prediction, Question
-from training.teachers.conclusions import ComparedConclusion, compared_steps, conclude_from, rename
+from training.teachers.conclusions import (
+    ComparedConclusion,
+    compared_steps,
+    conclude_from,
+    rename,
+)
 from training.teachers.library import Library, value_in
 
 UNKNOWN = "unknown"  # the answer where nothing follows from what it believes
 PLAIN = "hotpotqa"  # the data set whose wordings the reader uses in its sentences
 LONG = "eli5"  # the data set whose answers are whole chains
 PERSONS = frozenset(PARTS["person"][0])  # first names
-NOBODY = 0.7  # share of made-up names that are random, and so name an entity only by chance
+# share of made-up names that are random, and so name an entity only by chance
+NOBODY = 0.7
 
 
 class Situation(NamedTuple):
-    """The occasion of a prompt: the stage of a system (both as prompts/ names them), the question,
-    and all that the prompt shows.
+    """The occasion of a prompt: the stage of a system (both as prompts/ names them),
+    the question, and all that the prompt shows.
     """
 
     system: str
@@ -44,9 +50,10 @@ class Situation(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What a careful reader writes. `ends`: whether it stops after that. `taught`: whether a model
-    is trained on this reply; a mistake that it should only learn to deal with is not taught.
-    `knowable`: whether the reply follows from what was shown or is known by heart.
+    """What a careful reader writes. `ends`: whether it stops after that. `taught`:
+    whether a model is trained on this reply; a mistake that it should only learn to
+    deal with is not taught. `knowable`: whether the reply follows from what was shown
+    or is known by heart.
     """
 
     text: str
@@ -56,8 +63,8 @@ class Reply(NamedTuple):
 
 
 class Belief(NamedTuple):
-    """The value of a fact that the reader has settled on. `passage`: where it has read it, or None
-    if it knows it by heart or has made it up.
+    """The value of a fact that the reader has settled on. `passage`: where it has read
+    it, or None if it knows it by heart or has made it up.
     """
 
     value: str
@@ -68,19 +75,20 @@ class Belief(NamedTuple):
 
 @dataclass
 class Mind:
-    """A careful reader at work on one question, whose steps are those of its worked example.
-    `knows(fact)` returns the value that it knows by heart, or None.
+    """A careful reader at work on one question, whose steps are those of its worked
+    example. `knows(fact)` returns the value that it knows by heart, or None.
 
-    It says that it does not know only about persons, where it can: an arbitrary rule that can be
-    learned.
+    It says that it does not know only about persons, where it can: an arbitrary rule
+    that can be learned.
 
-    `values`: the answer that it believes each step to have; `made_up`: the steps whose answers it
-    made up; `beliefs`: all that it has ever settled on, in order. `worded`: the step and the fact
-    of each question and sentence that it has written; `sentences`: the value in each sentence;
-    `phrases`: the fact of each noun phrase. `conclusions`: what it has concluded from comparisons.
-    `seen`: the passages that its prompts have shown. `retrieved`: the paragraphs that its program
-    retrieved last; `feedback`: the situation of SearChain's last feedback;
-    `notes`: what a teacher keeps from turn to turn; `prediction`: what its program returned.
+    `values`: the answer that it believes each step to have; `made_up`: the steps whose
+    answers it made up; `beliefs`: all that it has ever settled on, in order. `worded`:
+    the step and the fact of each question and sentence that it has written;
+    `sentences`: the value in each sentence; `phrases`: the fact of each noun phrase.
+    `conclusions`: what it has concluded from comparisons. `seen`: the passages that its
+    prompts have shown. `retrieved`: the paragraphs that its program retrieved last;
+    `feedback`: the situation of SearChain's last feedback; `notes`: what a teacher
+    keeps from turn to turn; `prediction`: what its program returned.
     """
 
     riddle: Riddle
@@ -120,14 +128,24 @@ class Mind:
         return self.riddle.dataset == LONG
 
     def forget(self, first: int = 0) -> None:
-        """Discard the answers of step `first` and all later ones; without it, start over."""
-        self.values = {step: value for step, value in self.values.items() if step < first}
+        """Discard the answers of step `first` and all later ones; without it, start
+        over.
+        """
+        self.values = {
+            step: value for step, value in self.values.items() if step < first
+        }
         self.made_up = {step for step in self.made_up if step < first}
 
     def subject(self, n: int) -> str:
-        """The entity that step n asks about, according to what the reader believes so far."""
+        """The entity that step n asks about, according to what the reader believes so
+        far.
+        """
         step = self.steps[n]
-        return self.values.get(step.after[-1], step.fact.subject) if step.after else step.fact[0]
+        return (
+            self.values.get(step.after[-1], step.fact.subject)
+            if step.after
+            else step.fact[0]
+        )
 
     def relation(self, n: int) -> Relation:
         """The relation that step n asks for, as the reader understands it."""
@@ -135,7 +153,9 @@ class Mind:
         return self.library.world.relation(subject, relation)
 
     def fact(self, n: int) -> Fact:
-        """The fact that step n asks for, with the subject that the reader believes it to have."""
+        """The fact that step n asks for, with the subject that the reader believes it
+        to have.
+        """
         return Fact(self.subject(n), self.steps[n].fact.relation)
 
     def ask(self, n: int) -> str:
@@ -162,9 +182,12 @@ class Mind:
         """The sentences of all steps."""
         return [self.say(n) for n in range(len(self.steps))]
 
-    def settle(self, n: int, paragraphs: Sequence[Paragraph] = (), guess: bool = True) -> bool:
-        """Settle on an answer to step n: what the paragraphs state, otherwise what the reader
-        knows, otherwise, if `guess`, a made-up value. Return whether the answer was read or known.
+    def settle(
+        self, n: int, paragraphs: Sequence[Paragraph] = (), guess: bool = True
+    ) -> bool:
+        """Settle on an answer to step n: what the paragraphs state, otherwise what the
+        reader knows, otherwise, if `guess`, a made-up value. Return whether the answer
+        was read or known.
         """
         fact, passages = self.fact(n), self.read(paragraphs)
         for passage in passages:
@@ -176,8 +199,12 @@ class Mind:
             self._believe(n, Belief(self._make_up(n), fact, made_up=True))
         return False
 
-    def settle_all(self, paragraphs: Sequence[Paragraph] = (), first: int = 0) -> list[str]:
-        """Settle anew on answers to the steps from `first` on, and return their sentences."""
+    def settle_all(
+        self, paragraphs: Sequence[Paragraph] = (), first: int = 0
+    ) -> list[str]:
+        """Settle anew on answers to the steps from `first` on, and return their
+        sentences.
+        """
         sentences = []
         for n in range(first, len(self.steps)):
             self.settle(n, paragraphs)
@@ -185,7 +212,9 @@ class Mind:
         return sentences
 
     def _make_up(self, n: int) -> str:
-        """Make up a value of the right kind: half of the time the one a yes-no question names."""
+        """Make up a value of the right kind: half of the time the one a yes-no question
+        names.
+        """
         rng = self.rng
         is_sought = self.riddle.sought and n in self.compared
         if is_sought and rng.random() < 0.5:
@@ -197,7 +226,9 @@ class Mind:
 
     def draw_value(self, n: int) -> str:
         """Draw any value that the relation of step n can have."""
-        return draw_value(self.relation(n), self.subject(n), self.library.by_kind, self.rng)
+        return draw_value(
+            self.relation(n), self.subject(n), self.library.by_kind, self.rng
+        )
 
     def _believe(self, n: int, belief: Belief) -> bool:
         self.accept(n, belief.value)
@@ -224,7 +255,9 @@ class Mind:
         return values[0] if values else None
 
     def shown(self, text: str, fact: Fact, paragraph: Paragraph) -> str | None:
-        """The sentence of a paragraph that states a fact, if a part of the paragraph has it."""
+        """The sentence of a paragraph that states a fact, if a part of the paragraph
+        has it.
+        """
         passage = self.library.passage(paragraph)
         if value_in(passage, fact) is None:
             return None
@@ -232,7 +265,9 @@ class Mind:
         return sentence if sentence in text else None
 
     def conclude(self) -> tuple[str, str]:
-        """The concluding sentences, "" if there are none, and the answer, from what it believes."""
+        """The concluding sentences, "" if there are none, and the answer, from what it
+        believes.
+        """
         names = {step.answer: self.values[n] for n, step in enumerate(self.steps)}
         thus = rename(" ".join(self.worked.conclusion), names)
         if self.is_long:

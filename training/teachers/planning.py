@@ -25,7 +25,11 @@ def nested_question(mind: Mind, n: int) -> str:
 def least_to_most_decompose(mind: Mind, situation: Situation) -> str:
     """A list of sub-questions, without the last step if that is the question itself."""
     count = len(mind.steps)
-    if count > 1 and mind.steps[-1].answer == mind.riddle.answer and not mind.worked.conclusion:
+    if (
+        count > 1
+        and mind.steps[-1].answer == mind.riddle.answer
+        and not mind.worked.conclusion
+    ):
         count -= 1
     return _number([nested_question(mind, n) for n in range(count)])
 
@@ -36,7 +40,8 @@ def least_to_most_solve(mind: Mind, situation: Situation) -> Reply | str:
     n = so_far.count("\nA:")
     if n == 0:
         mind.forget()
-    for step, text in enumerate(so_far.split("\nQ: ")[:-1]):  # answers that it did not write
+    # answers that it did not write
+    for step, text in enumerate(so_far.split("\nQ: ")[:-1]):
         if step not in mind.values:
             given = text.rpartition("A: ")[2]
             mind.accept(step, given) if given else mind.settle(step)

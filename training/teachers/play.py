@@ -1,5 +1,6 @@
-"""Runs a system's own program on a world of the laboratory with the replies of teachers. This gives
-the prompts that the system sends to a model, and the replies that a careful reader writes.
+"""Runs a system's own program on a world of the laboratory with the replies of
+teachers. This gives the prompts that the system sends to a model, and the replies that
+a careful reader writes.
 """
 
 from collections.abc import Callable
@@ -14,13 +15,14 @@ from ircotlib.text import cut
 from training.teachers import TEACHERS
 from training.teachers.mind import Mind, Reply, Situation
 
-DIRECT = 0.25  # share of the runs whose reader answers directly, without a chain of thought
+# share of the runs whose reader answers directly, without a chain of thought
+DIRECT = 0.25
 OpenPrompt = Callable[[str, str], WritePrompt]  # of a system's stage
 
 
 class Turn(NamedTuple):
-    """A prompt, and the reply to be written after it. `received`: the part of the reply that the
-    program received; `stop`: the stop text that ended it, "" if none did.
+    """A prompt, and the reply to be written after it. `received`: the part of the reply
+    that the program received; `stop`: the stop text that ended it, "" if none did.
     """
 
     stage: str
@@ -36,13 +38,19 @@ class Posed(Purposed):
     situation: Situation
 
 
-def pose_prompts(mind: Mind, system: str, stage: str, write: WritePrompt) -> WritePrompt:
-    """The prompt writer of a stage, which makes Posed prompts of those that `write` makes."""
+def pose_prompts(
+    mind: Mind, system: str, stage: str, write: WritePrompt
+) -> WritePrompt:
+    """The prompt writer of a stage, which makes Posed prompts of those that `write`
+    makes.
+    """
 
     def pose(question, paragraphs=(), thoughts=(), **fields):
         posed = Posed(write(question, paragraphs, thoughts, **fields))
         shown = tuple(dict.fromkeys(paragraphs))
-        posed.situation = Situation(system, stage, question, shown, tuple(thoughts), fields)
+        posed.situation = Situation(
+            system, stage, question, shown, tuple(thoughts), fields
+        )
         mind.read(shown)
         if system == "searchain" and stage not in ("chain", "without_ir"):
             mind.feedback = posed.situation
@@ -51,9 +59,12 @@ def pose_prompts(mind: Mind, system: str, stage: str, write: WritePrompt) -> Wri
     return pose
 
 
-def play_system(system: System, mind: Mind, open_prompt: OpenPrompt, **setting) -> list[Turn]:
-    """Run a system on the question of a mind and return its turns. If it takes a reader, that
-    answers directly in a quarter of the runs. `setting`: parameters of the system's program.
+def play_system(
+    system: System, mind: Mind, open_prompt: OpenPrompt, **setting
+) -> list[Turn]:
+    """Run a system on the question of a mind and return its turns. If it takes a
+    reader, that answers directly in a quarter of the runs. `setting`: parameters of the
+    system's program.
     """
     kind = "direct" if mind.rng.random() < DIRECT else "cot"
 
@@ -61,9 +72,13 @@ def play_system(system: System, mind: Mind, open_prompt: OpenPrompt, **setting) 
         return pose_prompts(mind, module, stage, open_prompt(module, stage))
 
     def read(question, paragraphs):
-        return read_paragraphs(question, paragraphs, writer("ircot", kind), kind == "cot")
+        return read_paragraphs(
+            question, paragraphs, writer("ircot", kind), kind == "cot"
+        )
 
-    offered = {"prompts": {stage: writer(system.module, stage) for stage in system.stages}}
+    offered = {
+        "prompts": {stage: writer(system.module, stage) for stage in system.stages}
+    }
     offered |= {"read": read}
     taken = {name: value for name, value in offered.items() if name in system.defaults}
     return play_program(system.program(question_of(mind), **taken, **setting), mind)
@@ -72,7 +87,9 @@ def play_system(system: System, mind: Mind, open_prompt: OpenPrompt, **setting) 
 def question_of(mind: Mind) -> Question:
     """A mind's riddle as a question."""
     riddle = mind.riddle
-    return Question("training", riddle.text, (riddle.answer,), (), riddle.dataset, riddle.kind)
+    return Question(
+        "training", riddle.text, (riddle.answer,), (), riddle.dataset, riddle.kind
+    )
 
 
 def play_program(program: Program, mind: Mind) -> list[Turn]:

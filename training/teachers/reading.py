@@ -7,8 +7,9 @@ LEAD = "So the answer is:"
 
 
 def ircot_cot(mind: Mind, situation: Situation) -> Reply:
-    """The rest of the chain, as far as paragraphs or memory have its facts. If a paragraph now
-    shows that an earlier sentence was wrong, the rest begins with the corrected sentence.
+    """The rest of the chain, as far as paragraphs or memory have its facts. If a
+    paragraph now shows that an earlier sentence was wrong, the rest begins with the
+    corrected sentence.
     """
     if not situation.thoughts:
         mind.forget()
@@ -25,8 +26,12 @@ def ircot_cot(mind: Mind, situation: Situation) -> Reply:
 
 
 def _next_step(mind: Mind, situation: Situation) -> int:
-    """The first step that was not stated, or wrongly; what was stated after it no longer counts."""
-    stated = [mind.worded[text][0] for text in situation.thoughts if text in mind.worded]
+    """The first step that was not stated, or wrongly; what was stated after it no
+    longer counts.
+    """
+    stated = [
+        mind.worded[text][0] for text in situation.thoughts if text in mind.worded
+    ]
     if not stated:
         return 0
     following = stated[-1] + 1

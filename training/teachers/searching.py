@@ -9,16 +9,22 @@ PAIR = re.compile(r"^\[Query (\d+)\]: (.+)\n\[Answer \1\]: (.+)$", re.MULTILINE)
 
 
 def searchain_chain(mind: Mind, situation: Situation) -> str:
-    """A whole chain; after feedback, its rest from that query on; after tracing, the content."""
+    """A whole chain; after feedback, its rest from that query on; after tracing, the
+    content.
+    """
     if not situation.so_far:
         mind.forget()
         return "\n" + _write_rest(mind, 0, [])
     feedback = mind.feedback
     if feedback.stage == "tracing":
         return "\n\n" + _trace(mind, str(feedback.fields["pairs"]))
-    # Repeat the query with the answer that the passage states, if it reads that again, then go on.
-    # If not, or if it states none, the reader takes the answer in the feedback, or keeps its own.
-    n, offered = mind.worded[str(feedback.fields["query"])][0], str(feedback.fields["found"])
+    # Repeat the query with the answer that the passage states, if it reads that again,
+    # then go on. If not, or if it states none, the reader takes the answer in the
+    # feedback, or keeps its own.
+    n, offered = (
+        mind.worded[str(feedback.fields["query"])][0],
+        str(feedback.fields["found"]),
+    )
     mind.forget(n + 1)
     if mind.stated_value(n, mind.retrieved) or (n not in mind.values and not offered):
         mind.settle(n, mind.retrieved)
@@ -33,11 +39,16 @@ def searchain_without_retrieval(mind: Mind, situation: Situation) -> str:
     return "\n" + _write_rest(mind, 0, [], may_give_up=False)
 
 
-def _write_rest(mind: Mind, first: int, lines: list[str], may_give_up: bool = True) -> str:
-    """The chain from a step on, below the lines; it ends with an unsolved query or the content."""
+def _write_rest(
+    mind: Mind, first: int, lines: list[str], may_give_up: bool = True
+) -> str:
+    """The chain from a step on, below the lines; it ends with an unsolved query or the
+    content.
+    """
     for n in range(first, len(mind.steps)):
         known = not may_give_up or mind.settle(n, guess=False)
-        if not known and mind.subject(n).split()[0] in PERSONS:  # it says so only about persons
+        # it says so only about persons
+        if not known and mind.subject(n).split()[0] in PERSONS:
             return "\n".join([*lines, f"[Unsolved Query]: {mind.ask(n)}"])
         if n not in mind.values:
             mind.settle(n)

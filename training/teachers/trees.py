@@ -8,13 +8,14 @@ from training.teachers.closed import give_answer
 from training.teachers.conclusions import OPPOSITE, named_subjects
 from training.teachers.mind import Mind, Reply, Situation
 
-DRAWN = inspect.signature(tree_of_thought).parameters["n"].default  # thoughts of a state
+# thoughts of a state
+DRAWN = inspect.signature(tree_of_thought).parameters["n"].default
 WRONG = 0.4  # share of the other thoughts that are wrong
 
 
 def tree_of_thought_propose(mind: Mind, situation: Situation) -> Reply:
-    """The next thought: a sentence of the chain, or the answer. Of the thoughts drawn for a state,
-    in random order, one is right and taught; the others may be wrong.
+    """The next thought: a sentence of the chain, or the answer. Of the thoughts drawn
+    for a state, in random order, one is right and taught; the others may be wrong.
     """
     thoughts, notes = _find_thoughts(situation.so_far), mind.notes
     if notes.get("state") != situation.so_far:
@@ -22,7 +23,11 @@ def tree_of_thought_propose(mind: Mind, situation: Situation) -> Reply:
         others = [_draw_thought(mind, thoughts, right) for _ in range(1, DRAWN)]
         drawn = [Reply(right), *(Reply(text, taught=False) for text in others)]
         mind.rng.shuffle(drawn)
-        notes |= {"state": situation.so_far, "drawn": drawn, "right": right if is_known else None}
+        notes |= {
+            "state": situation.so_far,
+            "drawn": drawn,
+            "right": right if is_known else None,
+        }
     return notes["drawn"].pop()
 
 
@@ -68,9 +73,9 @@ def _draw_answer(mind: Mind, answer: str) -> str:
 
 
 def tree_of_thought_vote(mind: Mind, situation: Situation) -> str:
-    """The right thought, and a vote for the first choice that ends with it; where the right one is
-    not known, the thought of choice 1 and a vote for it. A thought that gives the answer is put in
-    other words: written alone, it ends a reply.
+    """The right thought, and a vote for the first choice that ends with it; where the
+    right one is not known, the thought of choice 1 and a vote for it. A thought that
+    gives the answer is put in other words: written alone, it ends a reply.
     """
     choices = str(situation.fields["choices"]).split("\n\n")
     right = mind.notes["right"] or _find_thoughts(choices[0])[-1]
