@@ -28,8 +28,10 @@ figures: $(READY)          ## every figure and table, offline, on the mini profi
 quick: $(READY)            ## every figure from 10 questions at most: what there is, in minutes
 	.venv/bin/ircotlib figures --profile quick --jobs 2
 
-test: $(READY)             ## style, unit tests, and every notebook
+test: $(READY)             ## style, types, unit tests, and every notebook
 	.venv/bin/ruff check .
+	.venv/bin/ruff format --check --quiet .
+	.venv/bin/mypy
 	.venv/bin/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 
 wheel: $(READY)            ## the package, in dist/

@@ -13,8 +13,9 @@ import numpy as np
 import pandas as pd
 
 from ircotlib.experiment.compare import run_system
-from ircotlib.experiment.runs import Run, read_predictions
+from ircotlib.experiment.runs import Run
 from ircotlib.experiment.setup import Setup, open_setup
+from ircotlib.experiment.stored import read_predictions
 from ircotlib.files import SHIPPED, write_table
 from ircotlib.metrics import paragraph_recall
 from ircotlib.options import add_profile, new_parser, parse_changes
@@ -32,62 +33,62 @@ STEPWISE = ("IRCoT QA", "Self-Ask", "ReAct", "SearChain")
 SYSTEMS = (*CLOSED, "OneR QA", *STEPWISE)
 # nothing is tuned; all may collect six paragraphs: OneR at once, IRCoT and Self-Ask two
 # a search, ReAct one an action, and SearChain one a node
-FIXED = {"dev": 0, "distractors": [1], "oner_k": [6], "ircot_k": [2], "max_steps": 3}
-FIXED |= {"context_tokens": 4000, "test": 100, "in_flight": 4}
-SETTINGS = {"Self-Ask": {"k": 2, "max_follow_ups": 3}, "ReAct": {"max_actions": 6}}
-SETTINGS |= {"SearChain": {"max_rounds": 2}}
+FIXED = {
+    "dev": 0,
+    "test": 100,
+    "distractors": [1],
+    "oner_k": [6],
+    "ircot_k": [2],
+    "max_steps": 3,
+    "context_tokens": 4000,
+    "in_flight": 4,
+}
+SETTINGS = {
+    "Self-Ask": {"k": 2, "max_follow_ups": 3},
+    "ReAct": {"max_actions": 6},
+    "SearChain": {"max_rounds": 2},
+}
 MOST_TOKENS = 128  # of a generation of SearChain's systems, fewer than in its paper
 RANKED = 15  # paragraphs of OneR
 SHOWN = "right, all gold paragraphs shown"
 ROUNDED = ["mean_a", "mean_b", "difference", "low", "high"]
-COMPARED = "dataset metric a b n unshared mean_a mean_b wins losses difference low high p equal"
 MEASURES = ("recall", "f1", "cover_em", "parsed", SHOWN)
 BY = ("model", "dataset", "system")
 
 
 def run_dataset(p: Parameters, dataset: str) -> pd.DataFrame:
-    """Run SYSTEMS, or those that `p` names, on a data set; then OneR QA with as many
-    paragraphs as IRCoT QA has for each question. Return the rows of `read_predictions`,
-    whether the reply was `parsed`, and the recall of OneR with as many paragraphs as
-    the others.
+    """The rows of `read_predictions` of SYSTEMS or of those in `p`, and of OneR with as
+    many paragraphs as each of STEPWISE has (only recall; for IRCoT QA, OneR QA's rows).
     """
-    setup, names = open_setup(p, dataset, NAME), p.systems or SYSTEMS
+    setup = open_setup(p, dataset, NAME)
+    names = p.systems or SYSTEMS
     tables = {name: run_one(setup, name) for name in names}
     ranking = run_one(setup, "OneR", k=RANKED).set_index("id")
     for name in [name for name in STEPWISE if name in names]:
         counts = tables[name].set_index("id")["collected"].map(len)
+        ranked = ranking.loc[counts.index]
         if name == "IRCoT QA":
-            fewer = (
-                pd.concat(read_as_many(p, dataset, counts))
-                .set_index("id")
-                .loc[counts.index]
-            )
+            read = pd.concat(read_as_many(p, dataset, counts))
+            fewer = read.set_index("id").loc[counts.index]
         else:
-            fewer = ranking.loc[counts.index].assign(
-                f1=np.nan, cover_em=np.nan, parsed=np.nan
-            )
-        rows = zip(ranking.loc[counts.index].itertuples(), counts, strict=True)
+            fewer = ranked.assign(f1=np.nan, cover_em=np.nan, parsed=np.nan)
         recall = [
             paragraph_recall(row.collected[:n], row.gold_found + row.gold_missed)
-            for row, n in rows
+            for row, n in zip(ranked.itertuples(), counts, strict=True)
         ]
         fewer = fewer.assign(recall=recall, paragraphs=counts, system=AS_MANY + name)
         tables[AS_MANY + name] = fewer.reset_index()
-    return pd.concat(tables.values(), ignore_index=True).assign(
-        model=Path(p.model).name
-    )
+    table = pd.concat(tables.values(), ignore_index=True)
+    return table.assign(model=Path(p.model).name)
 
 
 def run_one(setup: Setup, name: str, **setting: object) -> pd.DataFrame:
-    """The answers of a system with the first values of its grid and SETTINGS, or with
-    `setting`.
-    """
+    """A system's answers with the first values of its grid, SETTINGS and `setting`."""
     [system] = choose_systems([name])
     setting = {name: values[0] for name, values in setup.grid(system).items()} | setting
     if system.study == SEARCHAIN:
-        setting |= {
-            name: min(n, MOST_TOKENS) for name, n in setup.tokens(system).items()
-        }
+        tokens = setup.tokens(system).items()
+        setting |= {name: min(n, MOST_TOKENS) for name, n in tokens}
     setting |= SETTINGS.get(name, {})
     run_system(setup, system, **setting)
     answers = read_predictions(Run(setup, system, "test", setting).folder)
@@ -100,9 +101,7 @@ def run_one(setup: Setup, name: str, **setting: object) -> pd.DataFrame:
 def read_as_many(
     p: Parameters, dataset: str, counts: pd.Series
 ) -> Iterator[pd.DataFrame]:
-    """OneR QA's answers to questions from as many paragraphs as `counts` has for their
-    ids.
-    """
+    """OneR QA's answers from as many paragraphs as `counts` has for each question."""
     setup = open_setup(p, dataset, f"{NAME}_as_many")
     for k, ids in counts.groupby(counts).groups.items():
         asked = [question for question in setup.test if question.id in ids]
@@ -110,20 +109,19 @@ def read_as_many(
 
 
 def measure(answers: pd.DataFrame) -> pd.DataFrame:
-    """The means of MEASURES with their intervals, exact for shares, by data set and of
-    "all", by system; beside them, how many `paragraphs` a question each system
-    collected.
+    """The means of MEASURES with their intervals, exact for shares, and how many
+    `paragraphs` a question was collected, by data set and of "all", by system.
     """
     answers = pd.concat([answers, answers.assign(dataset=ALL)])
     retrieving = answers[~answers["system"].isin(CLOSED)]
-    shown = retrieving[
-        (retrieving["recall"] == 1) & retrieving["system"].str.endswith(" QA")
-    ]
-    tables = {metric: answers for metric in MEASURES}
-    tables |= {"recall": retrieving, SHOWN: shown.assign(**{SHOWN: shown["cover_em"]})}
-    scores = [
-        rows.assign(metric=name).dropna(subset=name) for name, rows in tables.items()
-    ]
+    reads = retrieving["system"].str.endswith(" QA")
+    shown = retrieving[(retrieving["recall"] == 1) & reads]
+    tables = {
+        **dict.fromkeys(MEASURES, answers),
+        "recall": retrieving,
+        SHOWN: shown.assign(**{SHOWN: shown["cover_em"]}),
+    }
+    scores = [rows.assign(metric=m).dropna(subset=m) for m, rows in tables.items()]
     table = statistics.summarise(pd.concat(scores), BY).drop(columns="deviation")
     paragraphs = retrieving.groupby(["dataset", "system"])["paragraphs"].mean().round(2)
     table = table.join(paragraphs, on=["dataset", "system"])
@@ -135,86 +133,81 @@ def measure(answers: pd.DataFrame) -> pd.DataFrame:
 
 
 def order_of(names: pd.Series) -> list[str]:
-    """The names in their order; OneR with as many paragraphs as a system below that
-    system.
-    """
+    """The names in their order; OneR with as many paragraphs below each system."""
     seen = list(dict.fromkeys(names))
     return sorted(seen, key=lambda name: seen.index(name.removeprefix(AS_MANY)))
 
 
 def compare(answers: pd.DataFrame) -> pd.DataFrame:
     """Exact paired tests on the questions of all data sets together, in points,
-    corrected for the number of tests (Holm): of recall, each system that searches in
-    steps against OneR with as many paragraphs; of F1, IRCoT QA against each other
-    system. `unshared`: questions that only one has.
+    corrected for their number (Holm): of recall, each of STEPWISE against OneR with as
+    many paragraphs; of F1, IRCoT QA against all. `unshared`: questions of only one.
     """
     answers = answers.assign(id=answers["dataset"] + " " + answers["id"])
-    by_system = dict(iter(answers.groupby("system")))
-    answered = [
-        name
-        for name in order_of(answers["system"])
-        if by_system[name]["f1"].notna().all()
-    ]
-    pairs = [("recall", name, AS_MANY + name) for name in STEPWISE if name in by_system]
+    tables = dict(iter(answers.groupby("system")))
+    names = order_of(answers["system"])
+    answered = [name for name in names if tables[name]["f1"].notna().all()]
+    pairs = [("recall", name, AS_MANY + name) for name in STEPWISE if name in tables]
     if "IRCoT QA" in answered:
-        pairs += [
-            ("f1", "IRCoT QA", other) for other in answered if other != "IRCoT QA"
-        ]
-    rows = []
-    for metric, *names in pairs:
-        sides = [
-            100 * statistics.per_question(by_system[name], metric) for name in names
-        ]
-        both = pd.concat(sides, axis=1, join="inner", keys=["a", "b"])
-        difference = both["a"] - both["b"]
-        row = [
-            ALL,
-            metric,
-            *names,
-            len(both),
-            sum(map(len, sides)) - 2 * len(both),
-            *both.mean(),
-        ]
-        row += [
-            (difference >= statistics.SAME).sum(),
-            (difference <= -statistics.SAME).sum(),
-        ]
-        row += statistics.paired_difference(both["a"], both["b"])
-        rows.append([*row, statistics.is_equal(difference)])
-    table = pd.DataFrame(rows, columns=COMPARED.split())
+        others = [name for name in answered if name != "IRCoT QA"]
+        pairs += [("f1", "IRCoT QA", other) for other in others]
+    if not pairs:
+        return pd.DataFrame()
+    table = pd.DataFrame([compare_pair(tables, *pair) for pair in pairs])
     better = np.where(table["difference"] > 0, "a is better", "b is better")
     undecided = np.where(table["equal"], EQUAL_WITHIN, "cannot tell")
-    table = table.round(dict.fromkeys(ROUNDED, 2)).assign(
-        p_holm=statistics.holm(table["p"])
-    )
-    return table.assign(
-        verdict=np.where(table["p"] < statistics.LEVEL, better, undecided)
-    ).round(4)
+    verdict = np.where(table["p"] < statistics.LEVEL, better, undecided)
+    table = table.round(dict.fromkeys(ROUNDED, 2))
+    return table.assign(p_holm=statistics.holm(table["p"]), verdict=verdict).round(4)
+
+
+def compare_pair(tables: dict[str, pd.DataFrame], metric: str, a: str, b: str) -> dict:
+    """A row of `compare`: the system a against b."""
+    sides = [100 * statistics.per_question(tables[name], metric) for name in (a, b)]
+    both = pd.concat(sides, axis=1, join="inner", keys=["a", "b"])
+    change = both["a"] - both["b"]
+    difference, low, high, p = statistics.paired_difference(both["a"], both["b"])
+    return {
+        "dataset": ALL,
+        "metric": metric,
+        "a": a,
+        "b": b,
+        "n": len(both),
+        "unshared": sum(map(len, sides)) - 2 * len(both),
+        "mean_a": both["a"].mean(),
+        "mean_b": both["b"].mean(),
+        "wins": (change >= statistics.SAME).sum(),
+        "losses": (change <= -statistics.SAME).sum(),
+        "difference": difference,
+        "low": low,
+        "high": high,
+        "p": p,
+        "equal": statistics.is_equal(change),
+    }
 
 
 def count_found(p: Parameters, table: pd.DataFrame) -> pd.DataFrame:
-    """Of how many questions a reader without mistakes could find all gold paragraphs,
-    with as many queries and paragraphs as IRCoT QA had; and of how many it did, and was
-    right. `table`: that of `measure`.
+    """Of how many questions a perfect reader could find all gold paragraphs with IRCoT
+    QA's queries and paragraphs; of how many it did, and was right (in `measure`).
     """
-    rows, kept = [], table.set_index(["metric", "system", "dataset"])
-    # the first query is the question, the others sentences
-    k, most = p.ircot_k[0], p.max_steps
+    rows = []
+    kept = table.set_index(["metric", "system", "dataset"])
+    k, most = p.ircot_k[0], p.max_steps  # the first query is the question itself
     for name in p.datasets:
         setup = open_setup(p, name, "found", with_model=False)
-        asked = [
-            replace(question, steps=question.steps[: most - 1])
-            for question in setup.test
-        ]
+        asked = [replace(q, steps=q.steps[: most - 1]) for q in setup.test]
         seek = lambda *at: [page for page, _ in setup.retriever.search(*at)]  # noqa: E731
         best = [find_gold(q, seek, k, SENTENCES, cap=k * most)["found"] for q in asked]
         n, share = kept.loc[(SHOWN, "IRCoT QA", name), ["n", "mean"]]
-        rows.append(
-            (name, len(best), round(sum(best)), round(n), round(n * share / 100))
-        )
-    return pd.DataFrame(
-        rows, columns=["dataset", "n", "could_be_found", "found", "right"]
-    )
+        row = {
+            "dataset": name,
+            "n": len(best),
+            "could_be_found": round(sum(best)),
+            "found": round(n),
+            "right": round(n * share / 100),
+        }
+        rows.append(row)
+    return pd.DataFrame(rows)
 
 
 def main() -> None:
@@ -223,10 +216,10 @@ def main() -> None:
     options = parser.parse_args()
     changes = parse_changes(options.set)
     p = read_parameters(options.profile, changes).change(**FIXED | changes)
-    answers = pd.concat(
-        [run_dataset(p, name) for name in p.datasets], ignore_index=True
-    )
-    save_figure(None, table := measure(answers), NAME, p)
+    tables = [run_dataset(p, name) for name in p.datasets]
+    answers = pd.concat(tables, ignore_index=True)
+    table = measure(answers)
+    save_figure(None, table, NAME, p)
     save_figure(None, compare(answers), f"{NAME}_compared", p)
     write_table(SHIPPED / "data" / "real_found.csv", count_found(p, table))
 

@@ -2,10 +2,9 @@
 10000 100000] Writes figures/retrieval_scale.csv.
 
 The embedded index, bm25s (scores of titles and texts added) and, if its address is in
-IRCOT_ELASTICSEARCH, Elasticsearch are built on the same paragraphs and answer the same
-queries, each in a process of its own. Paragraphs are pseudo-words, whose frequencies
-follow Zipf's law. CPU seconds leave out Elasticsearch's server: only its wall seconds
-can be compared.
+IRCOT_ELASTICSEARCH, Elasticsearch answer the same queries on the same paragraphs (words
+by Zipf's law), each in a process of its own. Elasticsearch's CPU seconds leave out its
+server: only its wall seconds can be compared.
 """
 
 import json
@@ -55,9 +54,8 @@ def open_ours(paragraphs: list[Paragraph], folder: Path, retriever: str) -> Call
     from ircotlib.retrieval import open_retriever
     from ircotlib.retrieval.corpus import write_corpus
 
-    index = open_retriever(
-        write_corpus(folder / "corpus", paragraphs), folder / "index", retriever
-    )
+    corpus = write_corpus(folder / "corpus", paragraphs)
+    index = open_retriever(corpus, folder / "index", retriever)
     return lambda query: [paragraph.id for paragraph, _ in index.search(query, K)]
 
 
@@ -74,9 +72,8 @@ def open_bm25s(paragraphs: list[Paragraph], folder: Path) -> Callable:
     def search(query: str) -> list[str]:
         words = query.split()
         scores = sum(index.get_scores(words) for index in indexes)
-        return [
-            paragraphs[place].id for place in np.argsort(-scores, kind="stable")[:K]
-        ]
+        best = np.argsort(-scores, kind="stable")[:K]
+        return [paragraphs[place].id for place in best]
 
     return search
 
@@ -104,7 +101,7 @@ def measure(name: str, size: int) -> dict:
         row["search, wall ms"] = 1e3 * (time.perf_counter() - wall) / QUERIES
         row["search, CPU ms"] = 1e3 * (time.process_time() - cpu) / QUERIES
     row["peak, MB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return {"paragraphs": size, "index": name} | row | {"found": found}
+    return {"paragraphs": size, "index": name, **row, "found": found}
 
 
 def main() -> None:
@@ -115,21 +112,17 @@ def main() -> None:
     if options.only:
         print(json.dumps(measure(options.only, *options.sizes)))
         return
+    names = [name for name in OPENERS if name != "Elasticsearch" or ELASTICSEARCH]
     rows, found = [], {}
     for size in options.sizes:
-        for name in [
-            name for name in OPENERS if name != "Elasticsearch" or ELASTICSEARCH
-        ]:
+        for name in names:
             command = [sys.executable, "-m", "bench.retrieval", "--only", name]
             row = json.loads(subprocess.check_output([*command, "--sizes", f"{size}"]))
             found[name] = row.pop("found")
-            equal = [
-                a[:1] == b[:1]
-                for a, b in zip(found[name], found["embedded"], strict=True)
-            ]
-            rows.append(
-                row | {"first hit as embedded, %": 100 * sum(equal) / len(equal)}
-            )
+            pairs = zip(found[name], found["embedded"], strict=True)
+            equal = [one[:1] == embedded[:1] for one, embedded in pairs]
+            row["first hit as embedded, %"] = 100 * sum(equal) / len(equal)
+            rows.append(row)
             print(pd.DataFrame(rows[-1:]).round(3).to_string(index=False), flush=True)
     save_figure(None, pd.DataFrame(rows).round(3), "retrieval_scale")
 

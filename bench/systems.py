@@ -13,7 +13,8 @@ import pandas as pd
 
 from ircotlib.engine.cache import Calls
 from ircotlib.engine.scheduler import run
-from ircotlib.experiment.setup import Setup, open_setup, program_of
+from ircotlib.experiment.plan import program_of
+from ircotlib.experiment.setup import Setup, open_setup
 from ircotlib.options import new_parser
 from ircotlib.parameters import read_parameters
 from ircotlib.results.figures import save_figure
@@ -23,33 +24,29 @@ from ircotlib.systems import System
 
 
 def time_system(setup: Setup, system: System) -> float:
-    """The seconds per question that a system takes, answering all test questions at
-    once.
-    """
+    """The seconds per question that a system takes for all test questions at once."""
     build = program_of(setup, system, **setup.settings(system)[0])
     with Calls() as calls:
         started = time.perf_counter()
-        run(
-            {question.id: build(question) for question in setup.test},
-            setup.backends,
-            calls,
-        )
+        programs = {question.id: build(question) for question in setup.test}
+        run(programs, setup.backends, calls)
         return (time.perf_counter() - started) / len(setup.test)
 
 
 def time_all(p, questions: int) -> Iterator[dict]:
-    """A row for each data set and system. The first run, which reads the models, is not
-    counted.
-    """
+    """A row for each data set and system; models are read before the first one."""
     systems = systems_of(p)
     for dataset in p.datasets:
         setup = open_setup(p, dataset, "bench")
         setup = replace(setup, test=setup.test[:questions])
         time_system(replace(setup, test=setup.test[:1]), systems[-1])
         for system in systems:
-            row = {"profile": p.profile, "model": p.model, "dataset": dataset}
-            row |= {"retriever": retriever_name(p.retriever), "system": system.name}
-            yield row | {
+            yield {
+                "profile": p.profile,
+                "model": p.model,
+                "dataset": dataset,
+                "retriever": retriever_name(p.retriever),
+                "system": system.name,
                 "seconds": round(time_system(setup, system), 3),
                 "n": len(setup.test),
             }

@@ -25,8 +25,11 @@ KEPT = SHIPPED / "data" / "real_outputs.csv.gz"
 COLUMNS = ["dataset", "split", "model", "system", "id", "steps", "em", "f1", "cover_em"]
 # what ProbTree retrieves: nothing; five paragraphs for the question and three for a
 # sub-question, all read at once; three for a sub-question, whose answers are read
-SYSTEMS = {"closed_book": "NoR QA", "open_book": "sub-questions, read at once"}
-SYSTEMS |= {"from_sub_questions": "sub-questions, one by one"}
+SYSTEMS = {
+    "closed_book": "NoR QA",
+    "open_book": "sub-questions, read at once",
+    "from_sub_questions": "sub-questions, one by one",
+}
 
 
 def read_probtree(folder: Path, golds: dict[str, dict]) -> pd.DataFrame:
@@ -37,15 +40,15 @@ def read_probtree(folder: Path, golds: dict[str, dict]) -> pd.DataFrame:
         for id, answers in parse_json(path.read_bytes(), str(path)).items():
             for kind, system in SYSTEMS.items():
                 gold = golds[path.stem][id]
-                scores = {
-                    name: of(answers[kind], gold) for name, of in measures.items()
-                }
-                about = {
+                row = {
                     "dataset": path.stem,
                     "split": "test_subsampled",
+                    "model": "text-davinci-003",
                     "system": system,
+                    "id": id,
+                    **{name: of(answers[kind], gold) for name, of in measures.items()},
                 }
-                rows.append(about | {"model": "text-davinci-003", "id": id} | scores)
+                rows.append(row)
     return pd.DataFrame(rows)
 
 
@@ -58,15 +61,12 @@ def main(adarague: str, probtree: str) -> None:
         golds.setdefault(dataset, {}).update(of_path)
     for path in Path(adarague).rglob("ircot_qa_*/stepNum.json"):
         dataset = next(name for name in golds if f"_{name}_" in path.parent.name)
-        steps |= {
-            (dataset, id): n
-            for id, n in parse_json(path.read_bytes(), str(path)).items()
-        }
-    places = zip(
-        scores["dataset"], scores["id"], scores["system"] == "IRCoT QA", strict=True
-    )
+        for id, n in parse_json(path.read_bytes(), str(path)).items():
+            steps[dataset, id] = n
+    answers = scores[["dataset", "system", "id"]].itertuples(index=False)
     scores["steps"] = [
-        steps.get((name, id)) if is_ircot else None for name, id, is_ircot in places
+        steps.get((dataset, id)) if system == "IRCoT QA" else None
+        for dataset, system, id in answers
     ]
     table = pd.concat([scores, read_probtree(Path(probtree), golds)])[COLUMNS]
     table = table.round(4).astype({"steps": "Int64", "em": int, "cover_em": int})

@@ -2,7 +2,6 @@
 <!-- classes -->: python -m docs.write_numbers
 """
 
-import re
 from pathlib import Path
 
 import pandas as pd
@@ -21,15 +20,17 @@ def classes() -> str:
     """The range of the means of the head to head, by how systems search."""
     table = pd.read_csv(ROOT / "figures" / "head_to_head_means.csv")
     kinds = {name: system.family[0] for name, system in all_systems().items()}
-    kinds |= {"SearChain": "step by step", "SearChain w/o IR": "no retrieval"}
-    # it plans all its queries before it searches
-    kinds["Plan-and-Solve w/ IR"] = "one retrieval"
+    kinds["SearChain"] = "step by step"
+    kinds["SearChain w/o IR"] = "no retrieval"
+    kinds["Plan-and-Solve w/ IR"] = "one retrieval"  # it plans all before it searches
     table["class"] = table["system"].map(kinds).map(CLASSES)
     table = table[~table["system"].isin(PARTS)]
     ranges = table.groupby("class")["mean"].agg(["min", "max"]).round().astype(int)
     texts = {name: f"{row['min']} to {row['max']}%" for name, row in ranges.iterrows()}
-    said = f"They answer {texts[AGAIN]} of the questions with open answers, systems that {ONCE} "
-    return said + f"{texts[ONCE]}, and systems that {NEVER} {texts[NEVER]}."
+    return (
+        f"They answer {texts[AGAIN]} of the questions with open answers, "
+        f"systems that {ONCE} {texts[ONCE]}, and systems that {NEVER} {texts[NEVER]}."
+    )
 
 
 def verdicts(paper: str) -> str:
@@ -37,11 +38,8 @@ def verdicts(paper: str) -> str:
     table = pd.read_csv(ROOT / "figures" / f"{paper}_claims.csv")
     counts = table["verdict"].value_counts()
     words = ["hold", "do not", "show no difference", "are open", "are not counted"]
-    parts = [
-        f"{counts[name]} {word}"
-        for name, word in zip(VERDICTS, words)
-        if name in counts
-    ]
+    named = zip(VERDICTS, words, strict=True)
+    parts = [f"{counts[name]} {word}" for name, word in named if name in counts]
     return f"{len(table)} claims, {', '.join(parts)}"
 
 
@@ -53,11 +51,12 @@ def write(text: str) -> str:
         "searchain": verdicts("searchain"),
     }
     for name, number in numbers.items():
-        between = rf"(<!-- {name} -->).*?(<!-- /{name} -->)"
-        text, found = re.subn(
-            between, lambda m, n=number: m[1] + n + m[2], text, flags=re.DOTALL
-        )
+        begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
+        found = text.count(begin)
         assert found == 1, f"README.md: found {found} places for {name}, expected one"
+        before, _, rest = text.partition(begin)
+        _, _, after = rest.partition(end)
+        text = before + begin + number + end + after
     return text
 
 

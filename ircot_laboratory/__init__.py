@@ -9,8 +9,8 @@ formats, which the data sets' own loaders read. No model is needed.
     from ircot_laboratory.world.encyclopedia import make_world
     from ircot_laboratory.questions.questions import DATASETS, draw_riddle, make_riddles
     from ircot_laboratory.questions.worked import work_out   # a question, step by step
-    from ircot_laboratory.judge.laboratory_facts import judge  # whether a sentence is true
-    from training.teachers.play import play_system   # runs a system on a careful reader's replies
+    from ircot_laboratory.judge.laboratory_facts import judge  # is a sentence true?
+    from training.teachers.play import play_system   # replies as of a careful reader
 
 Its packages, each built on those before it: world, questions, official (with make),
 judge.

@@ -42,9 +42,7 @@ ABOUT = "laboratory.json"
 
 
 class Made(NamedTuple):
-    """A data set of a laboratory: its version of the encyclopedia, and its questions in
-    the order of its files.
-    """
+    """A data set's version of the encyclopedia, and its questions in their order."""
 
     world: World
     riddles: Sequence[Riddle]
@@ -65,28 +63,41 @@ def make_laboratory(
     processes, one writes and the others wait. Raises UserError if the world is too
     small for so many questions, or if the folder holds something else.
     """
+    _check_questions(questions, size)
+    folder = Path(folder)
+    about = {
+        "seed": seed,
+        "size": size,
+        "questions": questions,
+        "downloads": downloads,
+        "generator": hash_generator(),
+    }
+    with locked(Path(f"{folder}.lock")):
+        made = (folder / ABOUT).read_text() if (folder / ABOUT).is_file() else ""
+        if made == json.dumps(about):
+            return folder
+        if not made and folder.exists() and any(folder.iterdir()):
+            raise UserError(
+                f"{folder} holds files that are no laboratory: name another folder"
+            )
+        with writing(folder) as new:
+            demonstrated = _write_datasets(new, about)
+            write_all_demonstrations(new / "prompts", demonstrated, seed)
+            (new / ABOUT).write_text(json.dumps(about))
+    return folder
+
+
+def _check_questions(questions: int, size: int) -> None:
     if questions < 1:
         raise UserError(
             f"found {questions} questions per data set, expected at least 1"
         )
-    if questions > 2 * size:  # no world has so many different ones of every kind
-        reason = f"found {questions} questions per data set for {size} pages"
-        raise UserError(f"{reason}, expected at most {2 * size}: make the world larger")
-    folder = Path(folder)
-    about = {"seed": seed, "size": size, "questions": questions, "downloads": downloads}
-    about |= {"generator": hash_generator()}
-    with locked(Path(f"{folder}.lock")):
-        made = (folder / ABOUT).read_text() if (folder / ABOUT).is_file() else ""
-        if made != (wanted := json.dumps(about)):
-            if not made and folder.exists() and any(folder.iterdir()):
-                raise UserError(
-                    f"{folder} holds files that are no laboratory: name another folder"
-                )
-            with writing(folder) as new:
-                demonstrated = _write_datasets(new, about)
-                write_all_demonstrations(new / "prompts", demonstrated, seed)
-                (new / ABOUT).write_text(wanted)
-    return folder
+    most = 2 * size  # no world has more different ones of every kind
+    if questions > most:
+        raise UserError(
+            f"found {questions} questions per data set for {size} pages, "
+            f"expected at most {most}: make the world larger"
+        )
 
 
 @lru_cache(maxsize=2 * len(ALL_DATASETS))
@@ -129,7 +140,8 @@ def write_all_demonstrations(
     demonstration_sets.json, which lists the demonstrations in the three fixed sets of
     each (IRCoT §4.1). Return all paths.
     """
-    paths, sets = [], {}
+    paths: list[Path] = []
+    sets = {}
     for dataset, (world, riddles) in made:
         written, sets[dataset] = write_demonstrations(
             folder / dataset, world, riddles, dataset, seed
@@ -143,36 +155,31 @@ def _write_dataset(folder: Path, made: Made, dataset: str, seed: int) -> None:
     folder.mkdir(parents=True)
     world, riddles = made
     if dataset in DEV:
-        contexts.write_records(
-            folder / DEV[dataset], contexts.context_records(*made, dataset, seed)
-        )
+        records = contexts.context_records(world, riddles, dataset, seed)
+        contexts.write_records(folder / DEV[dataset], records)
     if dataset == "2wikimultihopqa":
         write_jsonl(folder / "id_aliases.json", contexts.alias_rows(world))
     elif dataset == "iirc":
         write_json(folder / "dev.json", iirc_records(world, riddles))
         write_json(folder / "context_articles.json", iirc_articles(world))
     elif dataset == "strategyqa":
-        records = [
-            searchain.strategyqa_record(world, riddle, seed) for riddle in riddles
-        ]
+        records = [searchain.strategyqa_record(world, r, seed) for r in riddles]
         write_json(folder / "strategyqa_train.json", records)
         paragraphs = searchain.strategyqa_paragraphs(world)
         write_json(folder / "strategyqa_train_paragraphs.json", paragraphs)
     elif dataset in TASKS:
-        records = (searchain.kilt_record(world, riddle, seed) for riddle in riddles)
+        records = [searchain.kilt_record(world, riddle, seed) for riddle in riddles]
         write_jsonl(folder / TASKS[dataset], records)
 
 
 def hash_generator() -> str:
-    """A hash of all programs and tables that write a laboratory: one made by older ones
-    is made again.
-    """
-    content, here = blake2b(digest_size=8), Path(__file__).parent
-    rooms = [here / room for room in ("world", "questions", "official")]
-    paths = [
-        path for room in rooms for path in (*room.glob("*.py"), *room.glob("*.csv"))
-    ]
-    for path in sorted([*paths, here / "make.py"]):
+    """A hash of all that writes a laboratory: one of another hash is made again."""
+    content = blake2b(digest_size=8)
+    here = Path(__file__).parent
+    paths = [here / "make.py"]
+    for room in ("world", "questions", "official"):
+        paths += [*(here / room).glob("*.py"), *(here / room).glob("*.csv")]
+    for path in sorted(paths):
         content.update(f"{path.name}\n{path.read_text(encoding='utf-8')}".encode())
     return content.hexdigest()
 
@@ -181,24 +188,11 @@ def main(arguments: Iterable[str] | None = None) -> None:
     parser = new_parser(__doc__, "ircotlib laboratory")
     add = parser.add_argument
     add("folder", nargs="?", type=Path, help="where the data sets are written")
-    add(
-        "--seed", type=int, default=SEED, help="another seed makes another encyclopedia"
-    )
-    add(
-        "--size",
-        type=int,
-        default=SIZE,
-        help="about how many pages the encyclopedia has",
-    )
+    add("--seed", type=int, default=SEED, help="another makes another encyclopedia")
+    add("--size", type=int, default=SIZE, help="about how many pages there are")
     add("--questions", type=int, default=QUESTIONS, help="questions per data set")
-    add(
-        "--downloads", action="store_true", help="with the files of the papers' corpora"
-    )
-    add(
-        "--prompts",
-        action="store_true",
-        help="write the demonstrations in prompts/ instead",
-    )
+    add("--downloads", action="store_true", help="with files of the papers' corpora")
+    add("--prompts", action="store_true", help="write demonstrations in prompts/")
     options = parser.parse_args(arguments)
     if options.prompts == bool(options.folder):
         parser.error("give either a folder or --prompts")
@@ -206,5 +200,5 @@ def main(arguments: Iterable[str] | None = None) -> None:
         made = ((dataset, make_dataset(dataset)) for dataset in DATASETS)
         print(*write_all_demonstrations(PROMPTS / "laboratory", made), sep="\n")
         return
-    o = options
-    print(make_laboratory(o.folder, o.seed, o.size, o.questions, o.downloads))
+    del options.prompts  # the others are the arguments
+    print(make_laboratory(**vars(options)))

@@ -1,6 +1,4 @@
-"""Shows the laboratory: its questions and pages as Markdown, and a widget to browse
-them.
-"""
+"""Shows the laboratory's questions and pages as Markdown, and a widget to browse."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -12,14 +10,12 @@ from IPython.display import Markdown, display
 from ircot_laboratory.questions.contexts import gold_passages
 from ircot_laboratory.world.records import Riddle, World
 
-CONTROLS = {
-    number: " "
-    for number in (*range(32), *range(127, 160))
-    if chr(number) not in "\t\n"
+MARKS: dict[int, str] = {
+    **dict.fromkeys((*range(32), *range(127, 160)), " "),  # control characters
+    ord("\t"): "\t",
+    **{ord(mark): f"&#{ord(mark)};" for mark in "*_`[]\\\n~"},
+    ord("$"): "<span>$</span>",  # in an element of its own it does not begin a formula
 }
-MARKS = CONTROLS | str.maketrans({mark: f"&#{ord(mark)};" for mark in "*_`[]\\\n~"})
-# in an element of its own it does not begin a formula
-MARKS[ord("$")] = "<span>$</span>"
 
 
 def escape(text: str) -> str:
@@ -28,30 +24,23 @@ def escape(text: str) -> str:
 
 
 def riddle_as_markdown(riddle: Riddle, world: World) -> str:
-    """A question of the laboratory as Markdown, with its answer, its gold chain, and
-    the paragraphs that state its facts.
-    """
-    head = f"**{escape(riddle.text)}** → {escape(riddle.answer)} ({riddle.dataset}, {riddle.kind})"
-    chain = [
-        f"{n}. {escape(thought.text)}"
-        for n, thought in enumerate(riddle.thoughts, start=1)
-    ]
-    gold = [
-        f"- **{escape(p.title)}.** {escape(p.text)}"
-        for p in gold_passages(world, riddle)
-    ]
+    """A question with its answer, gold chain and gold paragraphs, as Markdown."""
+    kind = f"({riddle.dataset}, {riddle.kind})"
+    head = f"**{escape(riddle.text)}** → {escape(riddle.answer)} {kind}"
+    thoughts = enumerate(riddle.thoughts, start=1)
+    chain = [f"{n}. {escape(thought.text)}" for n, thought in thoughts]
+    passages = gold_passages(world, riddle)
+    gold = [f"- **{escape(p.title)}.** {escape(p.text)}" for p in passages]
     return "\n\n".join([head, "\n".join(chain), "\n".join(gold)])
 
 
 def page_as_markdown(title: str, worlds: Mapping[str, World]) -> str:
-    """A page of the laboratory as Markdown, in each data set's version; a bar separates
-    the paragraphs of a page.
-    """
-    texts = {
-        dataset: " | ".join(escape(passage.text) for passage in world.pages[title])
-        for dataset, world in worlds.items()
-    }
-    return "\n".join(f"- *{dataset}*: {text}" for dataset, text in texts.items())
+    """A page in each data set's version, as Markdown; bars separate its paragraphs."""
+    lines = []
+    for dataset, world in worlds.items():
+        texts = [escape(passage.text) for passage in world.pages[title]]
+        lines.append(f"- *{dataset}*: {' | '.join(texts)}")
+    return "\n".join(lines)
 
 
 def browse_box(names: Sequence[str], describe: Callable[[str], str]) -> None:
@@ -60,8 +49,12 @@ def browse_box(names: Sequence[str], describe: Callable[[str], str]) -> None:
     """
     if os.environ.get("IRCOT_BATCH"):
         return
-    options = {"placeholder": "type a part of a name", "layout": {"width": "70%"}}
-    name = ipywidgets.Combobox(options=list(names), ensure_option=True, **options)
+    name = ipywidgets.Combobox(
+        options=list(names),
+        ensure_option=True,
+        placeholder="type a part of a name",
+        layout={"width": "70%"},
+    )
     output = ipywidgets.Output()
 
     def show(change: dict) -> None:

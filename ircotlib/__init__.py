@@ -2,7 +2,8 @@
 all on the same models and the same retriever.
 
     from ircotlib import ask, read_parameters
-    print(*ask(read_parameters("mini"), "Who founded the Foreign Quarry label?"), sep="\\n\\n")
+    question = "Who founded the Foreign Quarry label?"
+    print(*ask(read_parameters("mini"), question), sep="\\n\\n")
 
 Its names are listed in `__init__.pyi`. Each is imported from its module on first use
 (PEP 562).

@@ -1,4 +1,4 @@
-"""The names of the front door, in five groups; `__init__.py` imports each when it is first used.
+"""The names of the front door, in groups; `__init__.py` imports each on first use.
 
 Editors and type checkers read this file. What is not here is imported from its module.
 """
@@ -38,12 +38,16 @@ from .systems import choose_systems as choose_systems
 from .systems import system as system
 from .text import answer_from_chain as answer_from_chain
 
+# a model and a retriever of your own
+from .models import own_model as own_model
+from .retrieval import own_retriever as own_retriever
+
 # running and comparing
 from .experiment.compare import compare as compare
 from .experiment.compare import run_system as run_system
 from .experiment.own import setup_of_functions as setup_of_functions
-from .experiment.runs import read_predictions as read_predictions
-from .experiment.runs import replay as replay
+from .experiment.stored import read_predictions as read_predictions
+from .experiment.replay import replay as replay
 from .experiment.setup import Setup as Setup
 from .experiment.setup import change_model as change_model
 from .experiment.setup import open_setup as open_setup
@@ -63,11 +67,11 @@ from .results.figures import finish as finish
 from .results.figures import save_figure as save_figure
 from .results.figures import subplots as subplots
 from .results.runs import read_reported as read_reported
-from .results.runs import with_reported as with_reported
-from .results.shown import save_table as save_table
-from .results.shown import show_table as show_table
-from .results.shown import spread as spread
-from .results.shown import title_of as title_of
+from .results.runs import join_reported as join_reported
+from .results.tables import save_table as save_table
+from .results.tables import show_table as show_table
+from .results.tables import pivot as pivot
+from .results.tables import title_of as title_of
 from .results.statistics import describe as describe
 from .results.statistics import paired_difference as paired_difference
 from .results.statistics import summarise as summarise

@@ -4,7 +4,7 @@ ircotlib figures      every figure and table, from the notebooks
 ircotlib ask          a question of your own, to any of the systems
 ircotlib systems      lists the systems
 ircotlib fetch        downloads the official files that a profile needs
-ircotlib import       imports questions, corpora and texts of your own
+ircotlib import       imports questions and corpora of your own
 ircotlib laboratory   makes another laboratory
 ircotlib report       puts runs on one page to share, which works offline
 
@@ -16,37 +16,32 @@ import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-
-import psutil
+from multiprocessing import active_children
 
 from ircotlib.errors import UserError
 from ircotlib.options import say_error
 
 COMMANDS = {
     "figures": "ircotlib.command.figures:main",
-    "ask": "ircotlib.command.show:ask",
-    "systems": "ircotlib.command.show:systems",
+    "ask": "ircotlib.command.views:ask",
+    "systems": "ircotlib.command.views:systems",
     "fetch": "ircotlib.command.fetch:main",
-    "import": "ircotlib.command.bring:main",
+    "import": "ircotlib.command.import_data:main",
     "laboratory": "ircot_laboratory.make:main",
-    "report": "ircotlib.command.show:report",
+    "report": "ircotlib.command.views:report",
 }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command. The exit status: 2 after a UserError, 1 after others, 130 if
-    interrupted.
-    """
-    command, *rest = (sys.argv[1:] if arguments is None else list(arguments)) or [
-        "--help"
-    ]
+    """Run a command; return 2 after a UserError, 1 after others, 130 if interrupted."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    command, *rest = given or ["--help"]
     if command in ("-h", "--help"):
         print(__doc__.strip())
         return 0
     if command not in COMMANDS:
-        return say_error(
-            f"unknown command {command!r}, expected one of {', '.join(COMMANDS)}", 2
-        )
+        known = ", ".join(COMMANDS)
+        return say_error(f"unknown command {command!r}, expected one of {known}", 2)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C
     try:
         module, _, function = COMMANDS[command].partition(":")
@@ -56,12 +51,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ValueError, RuntimeError, OSError, ImportError) as error:
         return say_error(error, 1)
     except KeyboardInterrupt:
-        print(
-            "\ninterrupted: what was done is kept; the same command resumes",
-            file=sys.stderr,
-        )
-        for process in psutil.Process().children(recursive=True):
-            process.kill()
+        words = "interrupted: what was done is kept; the same command resumes"
+        print(f"\n{words}", file=sys.stderr)
+        for worker in active_children():  # those of a report; kernels are killed by now
+            worker.terminate()
         os._exit(130)  # without waiting for notebooks
 
 

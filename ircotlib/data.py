@@ -12,11 +12,9 @@ from ircotlib.errors import DataError
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """The unit of retrieval: a titled paragraph of a corpus. `id` is unique within the
-    corpus.
-    """
+    """The unit of retrieval: a titled paragraph of a corpus."""
 
-    id: str
+    id: str  # unique within the corpus
     title: str
     text: str
 
@@ -31,8 +29,7 @@ class Question:
     gold: tuple[str, ...]  # ids of the paragraphs that support the answer
     dataset: str
     kind: str = ""  # the data set's own: "bridge", "comparison", "3hop1", ...
-    # the main passage, always shown (IIRC; IRCoT App. B)
-    passage: Paragraph | None = None
+    passage: Paragraph | None = None  # the main one, always shown (IRCoT App. B)
     steps: tuple["GoldStep", ...] = ()  # how the data set answers it, if it says
 
 
@@ -50,14 +47,12 @@ class GoldStep:
 
 @dataclass(frozen=True, slots=True)
 class Demonstration:
-    """A worked example in a prompt (IRCoT §3.1). `answer`: a chain of thought, or an
-    answer.
-    """
+    """A worked example in a prompt (IRCoT §3.1)."""
 
     id: str
     paragraphs: tuple[Paragraph, ...]
     question: str
-    answer: str
+    answer: str  # or the chain of thought that ends with it
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +60,7 @@ class Prediction:
     """What a system returns for one question."""
 
     answer: str = ""
-    # the main passage, then all retrieved, in order
-    paragraphs: tuple[Paragraph, ...] = ()
+    paragraphs: tuple[Paragraph, ...] = ()  # the main passage, then all retrieved
     thoughts: tuple[str, ...] = ()  # the chain written while retrieving (IRCoT §3.1)
     reading: str = ""  # the reader's text, which contains `answer`
     nodes: tuple["Node", ...] = ()  # of all chains of query (SearChain §3.2)
@@ -75,7 +69,7 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node of SearChain's tree of reasoning: a query and its answer (SearChain §3.2)."""
+    """A node of the tree of reasoning: a query and its answer (SearChain §3.2)."""
 
     query: str
     answer: str
@@ -93,22 +87,17 @@ class Node:
 
 
 def write_jsonl(path: Path, records: Iterable) -> None:
-    """Write records, one JSON object per line."""
+    """Write dataclasses or dicts, one JSON object per line."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    # half of a surrogate pair, which a server's reply may hold, is written as a JSON
-    # escape
+    # half of a surrogate pair, which a server's reply may hold, becomes a JSON escape
     with path.open("w", encoding="utf-8", errors="backslashreplace") as file:
         for record in records:
-            row = (
-                dataclasses.asdict(record)
-                if dataclasses.is_dataclass(record)
-                else record
-            )
+            row = record if isinstance(record, dict) else dataclasses.asdict(record)
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
 def read_jsonl(path: Path) -> Iterator[dict]:
-    """Yield the objects of a JSON-lines file. Raises DataError, which names the line."""
+    """Yield the objects of a JSON-lines file. Raises DataError with the line."""
     return (row for row, _ in read_lines(path))
 
 
@@ -119,6 +108,7 @@ def read_lines(path: Path) -> Iterator[tuple[dict, str]]:
 
 
 def read_objects(lines: Iterable[bytes], path: str) -> Iterator[tuple[dict, str]]:
+    """As `read_lines`, from an open file, which may be compressed."""
     number = 0
     try:
         for number, line in enumerate(lines, start=1):
@@ -127,27 +117,25 @@ def read_objects(lines: Iterable[bytes], path: str) -> Iterator[tuple[dict, str]
                 if not isinstance(row, dict):
                     raise ValueError(f"found {row!r:.60}, expected one JSON object")
                 yield row, f"{path}:{number}"
-    # not JSON or not UTF-8; a truncated bz2
-    except (ValueError, EOFError, OSError) as error:
-        raise DataError(
-            f"{path}:{number}: {error}: get the file again, or correct it"
-        ) from None
+    # not JSON or not UTF-8; a truncated bz2; nothing but brackets
+    except (ValueError, EOFError, OSError, RecursionError) as error:
+        raise _damaged(f"{path}:{number}", error) from None
 
 
 def parse_json(content: bytes, where: str, pairs: type | None = None) -> object:
-    """The value of a JSON text in UTF-8, its objects as `pairs`. Raises DataError, with
-    `where`.
-    """
+    """The value of a JSON text in UTF-8, its objects as `pairs`. Raises DataError."""
     try:
         return json.loads(content.decode("utf-8-sig"), object_pairs_hook=pairs)
-    except ValueError as error:
-        raise DataError(
-            f"{where}: {error}: get the file again, or correct it"
-        ) from None
+    except (ValueError, RecursionError) as error:
+        raise _damaged(where, error) from None
+
+
+def _damaged(where: str, error: Exception) -> DataError:
+    return DataError(f"{where}: {error}: get the file again, or correct it")
 
 
 def read_text(path: Path) -> str:
-    """The text of a file in UTF-8, with line feeds at its line ends. Raises DataError."""
+    """The text of a file in UTF-8, its line ends line feeds. Raises DataError."""
     try:
         return whole(Path(path).read_text(encoding="utf-8-sig", errors="surrogatepass"))
     except UnicodeDecodeError as error:
@@ -155,7 +143,7 @@ def read_text(path: Path) -> str:
 
 
 def whole(text: str) -> str:
-    """A text without lone halves of surrogate pairs, which no file in UTF-8 can hold."""
+    """A text without lone halves of surrogate pairs, which UTF-8 cannot hold."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "ignore")
 
 
@@ -164,15 +152,13 @@ def read_cells(path: Path, delimiter: str) -> Iterator[tuple[dict[str, str], str
     with Path(path).open(encoding="utf-8-sig", newline="") as file:
         rows = csv.DictReader(file, delimiter=delimiter, strict=True)
         try:
+            columns = len(rows.fieldnames or ())
             for row in rows:
-                if (
-                    None in row
-                    or None in row.values()
-                    or len(row) < len(rows.fieldnames)
-                ):
-                    found = "found more or fewer cells than columns, or two columns of one name"
+                # None: the name of further cells, and the value of missing ones
+                if None in row or None in row.values() or len(row) < columns:
                     raise csv.Error(
-                        f"{found}: put texts in quotes, and name each column once"
+                        "found more or fewer cells than columns, or two columns of one "
+                        "name: put texts in quotes, and name each column once"
                     )
                 yield row, f"{path}:{rows.line_num}"
         except (ValueError, csv.Error) as error:  # ValueError: not UTF-8

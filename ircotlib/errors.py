@@ -12,4 +12,4 @@ class DataError(ValueError):
 
 
 class Unavailable(OSError):
-    """A server, a hub, a client or an extra is missing; the same call may work later."""
+    """A server, hub, client or extra is missing; the same call may work later."""

@@ -24,23 +24,18 @@ INSTALLED = (HERE.parent / "shipped").is_dir()
 SHIPPED = HERE.parent / "shipped" if INSTALLED else HERE.parents[1]
 
 
-def movable(variable: str, default: Path) -> Path:
-    """The folder that an environment variable names, made absolute, or else the
-    default.
-    """
-    if folder := os.environ.get(variable):
-        os.environ[variable] = str(Path(folder).expanduser().absolute())
-    return Path(os.environ.get(variable) or default)
+def folder_from_env(variable: str, default: Path) -> Path:
+    """The folder that an environment variable names, or else the default; absolute."""
+    return Path(os.environ.get(variable) or default).expanduser().absolute()
 
 
 # where relative paths begin: the clone; of an installed package, IRCOT_HOME or the
 # current folder
-ROOT = movable("IRCOT_HOME", Path.cwd()) if INSTALLED else SHIPPED
-if INSTALLED:  # notebooks run in another folder
-    os.environ["IRCOT_HOME"] = str(ROOT)
+ROOT = folder_from_env("IRCOT_HOME", Path.cwd()) if INSTALLED else SHIPPED
 # corpora, indexes, runs, calls.sqlite, executed notebooks
-DATA = movable("IRCOT_DATA", ROOT / "data")
-FIGURES = movable("IRCOT_FIGURES", ROOT / "figures")
+DATA = folder_from_env("IRCOT_DATA", ROOT / "data")
+FIGURES = folder_from_env("IRCOT_FIGURES", ROOT / "figures")
+PLUGINS = folder_from_env("IRCOT_PLUGINS", ROOT / "plugins")
 NOTEBOOKS = (ROOT if (ROOT / "notebooks").is_dir() else SHIPPED) / "notebooks"
 PROFILES = (ROOT if (ROOT / "profiles").is_dir() else SHIPPED) / "profiles"
 PROMPTS = SHIPPED / "prompts"
@@ -50,6 +45,15 @@ REPORTED_CASES = SHIPPED / "data" / "reported_cases.csv"
 DOWNLOADS = SHIPPED / "data" / "downloads.csv"  # where the official files are
 PRICES = SHIPPED / "data" / "prices.csv"  # of models behind servers
 MODELS = SHIPPED / "data" / "models"  # the shipped ones
+
+
+def environment() -> dict[str, str]:
+    """The variables with which a process in another folder has the same home."""
+    home = {"HOME": ROOT, "DATA": DATA, "FIGURES": FIGURES, "PLUGINS": PLUGINS}
+    given = {f"IRCOT_{name}": str(folder) for name, folder in home.items()}
+    if "IRCOT_PLUGINS" not in os.environ:
+        del given["IRCOT_PLUGINS"]
+    return given
 
 
 def resolve(path: str) -> str:
@@ -98,7 +102,8 @@ def name_trial(changed: Mapping[str, object]) -> str:
     whole = ",".join(f"{name}={texts[name]}" for name in sorted(texts))
     short = re.sub(r"[^\w.,=+-]+", "-", whole, flags=re.ASCII)[:60]
     if short != whole:
-        short += f"-{blake2b(whole.encode('utf-8', 'surrogatepass'), digest_size=3).hexdigest()}"
+        content = whole.encode("utf-8", "surrogatepass")
+        short += f"-{blake2b(content, digest_size=3).hexdigest()}"
     return f"trials/{short}" if whole else ""
 
 
@@ -124,7 +129,7 @@ def writing(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold a lock that only one process can hold at a time; it ends with the process."""
+    """Hold a lock that one process can hold at a time; it ends with the process."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(path):
         yield

@@ -7,8 +7,7 @@ from urllib.parse import urlsplit
 
 from ircotlib.errors import UserError
 
-# of a server: without a user, a password or a query, which errors and folders would
-# show
+# a server's: no user, password or query, which errors and folders would show
 ADDRESS = r"https?://[^\s,@?#]+"
 KEY = "OPENAI_API_KEY"  # the environment variable with the key of a model's server
 
@@ -23,29 +22,36 @@ def is_here(url: str) -> bool:
 
 
 def may_have_key(url: str) -> bool:
-    """Whether a key may be sent there: over https, to this machine, or anywhere if so
-    allowed.
-    """
+    """Whether a key may be sent: over https, to this machine, or if all are allowed."""
     in_clear = os.environ.get("IRCOT_KEYS_IN_CLEAR") == "1"
     return url.startswith("https:") or is_here(url) or in_clear
 
 
 def check_server(address: str) -> str:
-    """The address of a model's server, if it is valid. The error does not show it: it
-    may hold a password.
-    """
-    if not re.fullmatch(ADDRESS, address):
-        expected = (
-            f"one like http://127.0.0.1:8000 or https://host/v1, and a key in {KEY}"
+    """The address of a model's server, if valid; UserError, which hides it, if not."""
+    if not re.fullmatch(ADDRESS, address):  # it may hold a password
+        raise UserError(
+            "not a valid address, expected one like http://127.0.0.1:8000 "
+            f"or https://host/v1, and a key in {KEY}"
         )
-        raise UserError(f"not a valid address, expected {expected}")
     return address
 
 
-def read_key(name: str) -> str:
-    """A key from the environment, "" if there is none. The error does not show the key."""
-    if not re.fullmatch("[!-~]*", key := os.environ.get(name, "").strip()):
+def read_key(name: str, password: bool = False) -> str:
+    """A key from the environment, "" if there is none; UserError hides it.
+
+    A key is sent as it is in a header, so it is visible ASCII. A `password`, or a user,
+    may have any printable characters, and spaces at its ends.
+    """
+    text = os.environ.get(name, "")
+    if password:
+        text = text.strip("\r\n")
+        if not text.isprintable():
+            raise UserError(f"{name}: not all printable characters; correct it")
+        return text
+    text = text.strip()
+    if not re.fullmatch("[!-~]*", text):
         raise UserError(
             f"{name}: the key is not all visible ASCII characters; correct it"
         )
-    return key
+    return text

@@ -7,6 +7,8 @@ from functools import wraps
 
 from ircotlib.text import normalise_answer
 
+# of a prediction against the gold answer and its aliases
+Score = Callable[[str, Sequence[str]], float]
 # HotpotQA's scorer gives no partial credit if either side is one of these
 WHOLE_ANSWERS = frozenset({"yes", "no", "noanswer"})
 # these marks make no difference around a word
@@ -21,30 +23,32 @@ _INNER = re.compile(r"(?<=[^\W\d])\.(?=[^\W\d])|(?<=\d),(?=\d{3}(?!\d))")
 
 def as_compared(text: str) -> str:
     """A text as it is compared: without case, marks around words, stops of initials,
-    commas of numbers, and articles, unless nothing else is left: A, The The, !!!
-    (ours).
+    commas of numbers, and articles, unless nothing else is left (ours).
+
+    >>> [as_compared(text) for text in ("the U.S. (1,500)", "The The", "vitamin A!")]
+    ['us 1500', 'the the', 'vitamin a']
     """
     plain = " ".join(text.translate(_ALIKE).split())
     bare = " ".join(word.lstrip(OPENING) for word in plain.split())
-    words = (word.rstrip(CLOSING) for word in _ARTICLE.sub("", bare).split())
-    return _INNER.sub("", " ".join(filter(None, words)) or plain).lower()
+    words = [word.rstrip(CLOSING) for word in _ARTICLE.sub("", bare).split()]
+    kept = " ".join(word for word in words if word)
+    return _INNER.sub("", kept or plain).lower()
 
 
 def majority(answers: Sequence[str]) -> str:
-    """The most frequent answer, of ties the earliest; an empty one only if all are
-    (CoT-SC §2).
+    """The most frequent answer, of ties the earliest; "" only if all are (CoT-SC §2).
+
+    >>> majority(["Bergen", "", "Oslo.", "", "oslo"])
+    'Oslo.'
     """
-    votes = Counter(map(as_compared, answers))
-    del votes[""]
+    votes = Counter(as_compared(answer) for answer in answers if as_compared(answer))
     if not votes:
         return next(iter(answers), "")
-    most = max(votes, key=votes.get)  # of ties the one counted first
+    [(most, _)] = votes.most_common(1)  # of ties the one counted first
     return next(answer for answer in answers if as_compared(answer) == most)
 
 
-def against_best(
-    score: Callable[[str, str], float],
-) -> Callable[[str, Sequence[str]], float]:
+def against_best(score: Callable[[str, str], float]) -> Score:
     """The score of a prediction against the best of several answers."""
 
     @wraps(score)
@@ -58,16 +62,19 @@ def against_best(
 
 @against_best
 def exact_match(prediction: str, answer: str) -> float:
-    """1.0 if both are equal once normalised (scorers of HotpotQA, 2WikiMultihopQA and
-    MuSiQue).
-    """
+    """1.0 if both are equal once normalised (official scorers of the data sets)."""
     return float(normalise_answer(prediction) == normalise_answer(answer))
 
 
 @against_best
 def hotpotqa_f1(prediction: str, answer: str) -> float:
-    """The word F1 (official scorer of HotpotQA, and its copy for 2WikiMultihopQA)."""
-    predicted, gold = normalise_answer(prediction), normalise_answer(answer)
+    """The word F1 (official scorer of HotpotQA, and its copy for 2WikiMultihopQA).
+
+    >>> hotpotqa_f1("yes, both are", ["yes"]), squad_f1("yes, both are", ["yes"])
+    (0.0, 0.5)
+    """
+    predicted = normalise_answer(prediction)
+    gold = normalise_answer(answer)
     if predicted != gold and not WHOLE_ANSWERS.isdisjoint((predicted, gold)):
         return 0.0  # HotpotQA's scorer; SQuAD's has no such rule
     return _word_f1(predicted.split(), gold.split(), empty=0.0)
@@ -75,17 +82,13 @@ def hotpotqa_f1(prediction: str, answer: str) -> float:
 
 @against_best
 def squad_f1(prediction: str, answer: str) -> float:
-    """The word F1 (official scorer of MuSiQue, which is SQuAD's): no rule for yes and
-    no.
-    """
-    predicted, gold = normalise_answer(prediction), normalise_answer(answer)
-    return _word_f1(predicted.split(), gold.split(), empty=1.0)
+    """The word F1 (official scorer of MuSiQue, which is SQuAD's)."""
+    predicted = normalise_answer(prediction)
+    return _word_f1(predicted.split(), normalise_answer(answer).split(), empty=1.0)
 
 
-def even_bare(score: Callable[[str, Sequence[str]], float]) -> Callable:
-    """The score; a text that normalising would leave empty (A, !!!) is compared as it
-    is (ours).
-    """
+def even_bare(score: Score) -> Score:
+    """A score that compares a text as it is if normalising leaves nothing (ours)."""
 
     @against_best
     @wraps(score)
@@ -101,31 +104,29 @@ def even_bare(score: Callable[[str, Sequence[str]], float]) -> Callable:
 def cover_em(prediction: str, answer: str) -> float:
     """1.0 if the answer occurs in the prediction as whole words, both normalised
     (SearChain §4.1). Differs from the released program, which finds "no" in "know".
+
+    >>> cover_em("It is in the city of Oslo.", ["Oslo"]), cover_em("I know.", ["no"])
+    (1.0, 0.0)
     """
-    if gold := normalise_answer(answer):
+    gold = normalise_answer(answer)
+    if gold:
         return float(f" {gold} " in f" {normalise_answer(prediction)} ")
-    # ours: normalising leaves nothing of "A", which their program then finds in each
-    # prediction
-    return float(
-        re.search(rf"(?<!\w){re.escape(answer.strip())}(?!\w)", prediction) is not None
-    )
+    # of "A" nothing is left, which their program then finds in each prediction (ours)
+    as_it_is = rf"(?<!\w){re.escape(answer.strip())}(?!\w)"
+    return float(re.search(as_it_is, prediction) is not None)
 
 
 def one_verdict(
     prediction: str, answers: Sequence[str], verdicts: Sequence[str]
 ) -> float:
-    """1.0 if the prediction contains the right one of the verdicts and no other, else
-    0.0.
-    """
+    """1.0 if the prediction contains the right one of the verdicts and no other."""
     given = [verdict for verdict in verdicts if cover_em(prediction, [verdict])]
     return float(len(given) == 1 and given[0] in answers)
 
 
 @against_best
 def rouge_l(prediction: str, answer: str) -> float:
-    """ROUGE-L F, from the library `rouge` as in KILT's scorer; 0.0 for an empty
-    prediction.
-    """
+    """ROUGE-L F, from the library `rouge` as in KILT's scorer."""
     from rouge import Rouge
 
     if not prediction.strip(" .") or not answer.strip(" ."):
@@ -134,7 +135,7 @@ def rouge_l(prediction: str, answer: str) -> float:
 
 
 def paragraph_recall(found_ids: Collection[str], gold_ids: Collection[str]) -> float:
-    """The share of gold paragraphs that were found (IRCoT §4.1); NaN if there are none."""
+    """The share of gold paragraphs that were found (IRCoT §4.1); NaN of none."""
     gold = set(gold_ids)
     return len(gold & set(found_ids)) / len(gold) if gold else float("nan")
 

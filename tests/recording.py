@@ -1,5 +1,4 @@
-"""Records what every system asks and predicts, for `test_requests.py`: python -m
-tests.recording
+"""Records what every system asks and predicts: python -m tests.recording
 
 The shipped agent runs all systems on 20 questions of each of SearChain's eight data
 sets, and mini-xxl runs IRCoT's on its four, each with the first setting of its grid.
@@ -10,24 +9,16 @@ retrieved.
 import json
 import lzma
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from itertools import product
 from pathlib import Path
 
+from ircotlib import program
 from ircotlib.data import Paragraph
 from ircotlib.engine.cache import Calls
 from ircotlib.experiment.runs import answer_all
 from ircotlib.experiment.setup import Setup, open_setup
 from ircotlib.parameters import EIGHT, Parameters, read_parameters
-from ircotlib.program import (
-    Extract,
-    Extracted,
-    NearestTitle,
-    Retrieve,
-    Sample,
-    Sampled,
-    Step,
-)
 from ircotlib.systems import ANSWER, SEARCHAIN, System, choose_systems
 
 FILE = Path(__file__).with_name("requests.jsonl.xz")
@@ -44,9 +35,8 @@ def systems_of(model: str) -> list[System]:
     """All systems that answer, or those of IRCoT's study."""
     if model == "mini-xxl":
         return choose_systems()
-    return choose_systems(study=SEARCHAIN) + [
-        s for s in choose_systems() if s.tuned_by == ANSWER
-    ]
+    answering = [system for system in choose_systems() if system.tuned_by == ANSWER]
+    return choose_systems(study=SEARCHAIN) + answering
 
 
 def setups_of(model: str) -> Iterator[Setup]:
@@ -63,43 +53,42 @@ def write_reply(reply: object, paragraphs: dict[str, Paragraph]) -> object:
     return reply
 
 
-def read_reply(
-    request: object, reply: object, paragraphs: dict[str, Paragraph]
-) -> object:
+def read_reply(request, reply, paragraphs: dict[str, Paragraph]) -> object:
     """The reply that a program gets to a request; see `write_reply`."""
-    if isinstance(request, Retrieve):
+    if isinstance(request, program.Retrieve):
         return tuple(paragraphs[id] for id in reply)
-    if isinstance(request, Sample):
-        return tuple(Sampled(*sampled) for sampled in reply)
-    if isinstance(request, Extract):
-        return Extracted(*reply)
-    return tuple(reply) if isinstance(request, NearestTitle) else reply
+    if isinstance(request, program.Sample):
+        return tuple(program.Sampled(*sampled) for sampled in reply)
+    if isinstance(request, program.Extract):
+        return program.Extracted(*reply)
+    if isinstance(request, program.NearestTitle):
+        return tuple(reply)
+    return reply
 
 
 def write_request(request: object) -> list:
     """A request as JSON, letter by letter."""
-    return [type(request).__name__, asdict(request)]
+    compared = {field.name for field in fields(request) if field.compare}
+    values = {
+        name: value for name, value in asdict(request).items() if name in compared
+    }
+    return [type(request).__name__, values]
 
 
 def write_prediction(prediction: object) -> dict:
     """A system's prediction, as JSON."""
-    about = {
+    return {
         "answer": prediction.answer,
         "reading": prediction.reading,
         "fault": prediction.fault,
+        "paragraphs": [paragraph.id for paragraph in prediction.paragraphs],
+        "thoughts": list(prediction.thoughts),
+        "nodes": [asdict(node) for node in prediction.nodes],
     }
-    about |= {"paragraphs": [paragraph.id for paragraph in prediction.paragraphs]}
-    about |= {"thoughts": list(prediction.thoughts)}
-    return about | {"nodes": [asdict(node) for node in prediction.nodes]}
 
 
-def write_steps(trace: tuple[Step, ...], paragraphs: dict[str, Paragraph]) -> list:
-    """The steps of a question: pairs of a request and its reply."""
-    steps = []
-    for step in trace:
-        reply = write_reply(step.reply, paragraphs)
-        steps.append([*write_request(step.request), reply])
-    return steps
+def write_step(step: program.Step, paragraphs: dict[str, Paragraph]) -> list:
+    return [*write_request(step.request), write_reply(step.reply, paragraphs)]
 
 
 def main() -> None:
@@ -110,20 +99,19 @@ def main() -> None:
             setting = setup.settings(system)[0]
             outcomes = answer_all(setup, system, setup.test[:QUESTIONS], **setting)
             for id, outcome in outcomes.items():
-                about = {
+                line = {
                     "model": model,
                     "dataset": setup.dataset.name,
                     "system": system.name,
+                    "id": id,
+                    "steps": [write_step(step, paragraphs) for step in outcome.trace],
+                    "prediction": write_prediction(outcome.result),
                 }
-                about |= {"id": id, "steps": write_steps(outcome.trace, paragraphs)}
-                lines.append(about | {"prediction": write_prediction(outcome.result)})
+                lines.append(line)
             print(model, setup.dataset.name, system.name, flush=True)
-    with lzma.open(
-        FILE, "wt", encoding="utf-8", preset=9 | lzma.PRESET_EXTREME
-    ) as file:
-        for paragraph in paragraphs.values():
-            file.write(json.dumps(asdict(paragraph), ensure_ascii=False) + "\n")
-        for line in lines:
+    preset = 9 | lzma.PRESET_EXTREME
+    with lzma.open(FILE, "wt", encoding="utf-8", preset=preset) as file:
+        for line in [*map(asdict, paragraphs.values()), *lines]:
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
 
 

@@ -4,15 +4,15 @@ import json
 
 from ircotlib.data import Paragraph, Question
 from ircotlib.files import PROMPTS
-from ircotlib.program import Sampled
-from ircotlib.prompting.prompt import Prompt, read_template
+from ircotlib.program import Prompt, Sampled
+from ircotlib.prompting.prompt import PromptWriter, read_template
 
 # of data sets: share examples
-FAMILIES = "multihop strategyqa slotfilling fever eli5".split()
+FAMILIES = ("multihop", "strategyqa", "slotfilling", "fever", "eli5")
 
 
 def send(program, replies):
-    """Run a program with these replies, in order; return its requests and its result."""
+    """Run a program with these replies, in order; return its requests and result."""
     requests = []
     try:
         for reply in [None, *replies]:
@@ -20,25 +20,28 @@ def send(program, replies):
     except StopIteration as stop:
         assert len(requests) == len(replies), "replies are left"
         return requests, stop.value
-    raise AssertionError(
-        f"the program wants more than {len(replies)} replies: {requests[-1]}"
-    )
+    raise AssertionError(f"the program wants a reply to {requests[-1]}")
+
+
+class TextWriter(PromptWriter):
+    """A prompt writer that returns the text of the Prompt alone."""
+
+    def __call__(self, *given, **fields) -> str:
+        return super().__call__(*given, **fields).text
 
 
 def writers(system, *stages, demonstrations=()):
     """The prompt writers of a system, from its templates, with these demonstrations."""
     return {
-        stage: Prompt(demonstrations, len, read_template(system, stage), 100_000)
+        stage: PromptWriter(demonstrations, len, read_template(system, stage), 100_000)
         for stage in stages
     }
 
 
 def own_demonstrations(system, stage, family):
     """The demonstrations of a file of prompts/own."""
-    text = (PROMPTS / "own" / system / f"{stage}.{family}.txt").read_text(
-        encoding="utf-8"
-    )
-    source, _, blocks = text.partition("\n")
+    path = PROMPTS / "own" / system / f"{stage}.{family}.txt"
+    source, _, blocks = path.read_text(encoding="utf-8").partition("\n")
     assert source.startswith("# ")
     return blocks.strip("\n").split("\n\n\n")
 
@@ -55,25 +58,23 @@ def count_words(text):
 
 
 def real_question(path, number):
-    """A question of a file of HotpotQA or 2WikiMultihopQA, and the paragraphs of its
-    context.
-    """
-    row = json.loads(path.read_text(encoding="utf-8"))[number]
-    context = [
-        Paragraph(f"p{i}", title, "".join(s))
-        for i, (title, s) in enumerate(row["context"])
-    ]
-    return Question(
-        "q", row["question"], (row["answer"],), (), path.parent.name
-    ), context
+    """A question of HotpotQA's or 2WikiMultihopQA's file, and its context."""
+    record = json.loads(path.read_text(encoding="utf-8"))[number]
+    texts = [(title, "".join(sentences)) for title, sentences in record["context"]]
+    context = [Paragraph(f"p{i}", *pair) for i, pair in enumerate(texts)]
+    answers, dataset = (record["answer"],), path.parent.name
+    return Question("q", record["question"], answers, (), dataset), context
 
 
 def write(question, paragraphs=(), thoughts=(), n=None):
-    """A prompt that shows its arguments; like Prompt, it always shows the main passage."""
+    """A prompt that shows its arguments; like a PromptWriter, it always shows the main
+    passage.
+    """
     text = question.text if n is None else f"{n} titles for {question.text}"
-    main = [] if question.passage is None else [question.passage]
-    shown = main + [paragraph for paragraph in paragraphs if paragraph not in main]
-    return f"{text} | {' '.join(p.id for p in shown)} | {' '.join(thoughts)}"
+    ids = [paragraph.id for paragraph in paragraphs if paragraph != question.passage]
+    if question.passage is not None:
+        ids.insert(0, question.passage.id)
+    return f"{text} | {' '.join(ids)} | {' '.join(thoughts)}"
 
 
 def stages(*names):
@@ -89,31 +90,28 @@ def stages(*names):
                 " ".join(thoughts),
                 *map(str, fields.values()),
             ]
-            return "|".join(values).rstrip()
+            return Prompt("|".join(values).rstrip())
 
         return write
 
     return {name: writer(name) for name in names}
 
 
-# A question of IRCoT's kind, with the paragraphs retrieved and the thoughts written for
-# it
+# A question of IRCoT's kind, with the paragraphs and the thoughts for it
 
 ASKED = "In what country was Lost Gravity manufactured?"
 QUESTION = Question("q", ASKED, ("Germany",), ("mack",), "test")
-LOST = Paragraph(
-    "lost", "Lost Gravity", "Lost Gravity is a roller coaster made by Mack Rides."
-)
+MADE = "Lost Gravity is a roller coaster made by Mack Rides."
+LOST = Paragraph("lost", "Lost Gravity", MADE)
 MACK = Paragraph("mack", "Mack Rides", "Mack Rides is a company in Waldkirch, Germany.")
-PARK = Paragraph(
-    "park", "Walibi Holland", "Walibi Holland is a theme park in Biddinghuizen."
-)
+LIES = "Walibi Holland is a theme park in Biddinghuizen."
+PARK = Paragraph("park", "Walibi Holland", LIES)
 WALD = Paragraph("wald", "Waldkirch", "Waldkirch is a town in the Black Forest.")
 THOUGHTS = [
     "Lost Gravity was manufactured by Mack Rides.",
     "Mack Rides is a German company.",
+    "So the answer is: Germany.",
 ]
-THOUGHTS += ["So the answer is: Germany."]
 
 # A question for systems that ask for its parts, and their paragraphs
 

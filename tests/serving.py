@@ -1,6 +1,4 @@
-"""Servers on loopback for tests: a made-up one in this process, and `transformers
-serve`.
-"""
+"""Servers for tests: a made-up one in this process, and `transformers serve`."""
 
 import json
 import os
@@ -21,9 +19,10 @@ COPIES = "{% for message in messages %}{{ message['content'] }}{% endfor %}"
 
 
 class Fake:
-    """Answers each prompt with itself in capitals, in this process. `faults`: what to
-    answer first, by prompt: a reply, or a function of the request's body that makes
-    one.
+    """Answers each prompt with itself in capitals, in this process.
+
+    `faults`: what to answer first, by prompt: replies, or functions from the request's
+    body to a reply.
     """
 
     def __init__(self, httpserver):
@@ -71,10 +70,10 @@ def said(content: str, number: int = 200, kind: str = "application/json") -> Res
 
 
 def copy_model(folder: Path) -> Path:
-    """Copy mini-causal, with three changes for `transformers serve`: a chat template
-    that adds no text; two more words, never read or written, because its stops need a
-    line break and a test word in the vocabulary; and do_sample, without which it draws
-    no samples.
+    """Copy mini-causal, with changes for `transformers serve`.
+
+    A chat template that adds no text; two words, never read or written, because its
+    stops need a line break and a test word in the vocabulary; do_sample, to sample.
     """
     folder = copy(MODELS / "mini-causal", folder)
     model = json.loads((folder / "tokenizer.json").read_text())["model"]
@@ -87,30 +86,28 @@ def copy_model(folder: Path) -> Path:
 
 @contextmanager
 def serve_model(folder: Path):
-    """The address of a `transformers serve` of a folder; the model's name is its path."""
+    """The address of `transformers serve` with a folder; its path names the model."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
+    address = f"http://127.0.0.1:{port}"
     options = f"--device cpu --dtype float32 --host 127.0.0.1 --port {port}".split()
-    program = str(Path(sys.executable).with_name("transformers"))
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+    program = Path(sys.executable).with_name("transformers")
     process = subprocess.Popen(
-        [program, "serve", str(folder), *options], **quiet, env=environment
+        [program, "serve", folder, *options],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=os.environ | {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
     )
     try:
         for _ in range(1200):
             try:
-                urllib.request.urlopen(
-                    f"http://127.0.0.1:{port}/health", timeout=5
-                ).close()
+                urllib.request.urlopen(f"{address}/health", timeout=5).close()
                 break
             except OSError:
-                assert process.poll() is None, (
-                    f"transformers serve ended: {process.returncode}"
-                )
+                assert process.poll() is None, "transformers serve ended"
                 time.sleep(0.1)
-        yield f"http://127.0.0.1:{port}"
+        yield address
     finally:
         process.kill()
         process.wait()

@@ -1,4 +1,5 @@
-"""A small solver that answers the laboratory's questions from the text of paragraphs.
+"""A small solver that answers the laboratory's questions from texts of paragraphs.
+
 It knows the wordings, but no world and no answers.
 """
 
@@ -22,43 +23,43 @@ MENTIONS = {
 
 
 def value_pattern(relation) -> str:
-    return {"year": r"\d{4}"}.get(
-        relation.value, "[A-Za-z]+" if relation.value in LISTS else NAME
-    )
+    if relation.value == "year":
+        return r"\d{4}"
+    return "[A-Za-z]+" if relation.value in LISTS else NAME
 
 
-# every wording of every relation; TITLE stands for the subject's name
+def wording_pattern(relation, wording: str) -> re.Pattern:
+    """The sentences of a wording; TITLE stands for the subject's name."""
+    value = f"({value_pattern(relation)})"
+    return re.compile(wording.replace(".", r"\.").format(o=value, **MENTIONS))
+
+
 PATTERNS = [
-    (
-        r.name,
-        re.compile(w.replace(".", r"\.").format(o=f"({value_pattern(r)})", **MENTIONS)),
-    )
-    for r in ALL
-    for w in r.wordings
+    (relation.name, wording_pattern(relation, wording))
+    for relation in ALL
+    for wording in relation.wordings
 ]
 
 
 def read_facts(paragraphs) -> dict[tuple[str, str], str]:
-    """(subject in lower case, relation) -> value, from titles and texts; pronouns are
-    titles.
-    """
+    """(subject in lower case, relation) -> value; pronouns mean the title."""
     facts = {}
     for paragraph in paragraphs:
         for relation, value in _read_paragraph(paragraph.title, paragraph.text):
-            assert (
-                facts.setdefault((paragraph.title.lower(), relation), value) == value
-            ), paragraph
+            fact = paragraph.title.lower(), relation
+            assert facts.setdefault(fact, value) == value, paragraph
     return facts
 
 
 @cache
 def _read_paragraph(title: str, text: str) -> list[tuple[str, str]]:
-    stated, text = [], re.sub(re.escape(title), "TITLE", text, flags=re.IGNORECASE)
+    stated = []
+    text = re.sub(re.escape(title), "TITLE", text, flags=re.IGNORECASE)
     for sentence in re.findall(r"[^.]+\.", text):
-        matches = [
-            (name, pattern.fullmatch(sentence.strip())) for name, pattern in PATTERNS
-        ]
-        facts = {(name, match[1]) for name, match in matches if match}
+        facts = set()
+        for name, pattern in PATTERNS:
+            if match := pattern.fullmatch(sentence.strip()):
+                facts.add((name, match[1]))
         is_first = sentence.startswith(("TITLE is a", "TITLE was a"))
         assert len(facts) == 1 or (not facts and is_first), (sentence, facts)
         stated += facts
@@ -66,13 +67,10 @@ def _read_paragraph(title: str, text: str) -> list[tuple[str, str]]:
 
 
 def answer(dataset: str, question: str, paragraphs) -> str | None:
-    """The answer to a question that the paragraphs give, or None; fails if they give
-    two.
-    """
+    """The answer that the paragraphs give, or None; fails if they give two."""
     facts = read_facts(paragraphs)
-    answers = {
-        attempt(get, facts, name, *way) for name, way in _readings(dataset, question)
-    }
+    readings = _readings(dataset, question)
+    answers = {attempt(get, facts, name, *way) for name, way in readings}
     for pattern, read in READ.items():
         if match := re.fullmatch(pattern, question):
             answers.add(attempt(read, facts, *match.groups()))
@@ -115,10 +113,8 @@ def _inference(facts, role, name):
 def _age(facts, phrase, name, event):
     [(start, relations)] = read_phrase("iirc", phrase)
     assert start == name
-    return str(
-        int(get(facts, name, EVENTS[event]))
-        - int(get(facts, name, *relations, "birth"))
-    )
+    birth = get(facts, name, *relations, "birth")
+    return str(int(get(facts, name, EVENTS[event])) - int(birth))
 
 
 def _count(facts, band, city):
@@ -140,10 +136,9 @@ READ = {
     rf"Who is the ({'|'.join(ROLES)}) of ({NAME})\?": _inference,
     rf"How old was (.+) when ({NAME}) (came out|was founded)\?": _age,
     rf"How many of the three members of ({NAME}) were born in ({NAME})\?": _count,
-} | {
-    rf"{start}, ({NAME}) or ({NAME})\?": partial(_compare, way)
-    for start, way in _comparisons()
 }
+for _start, _way in _comparisons():
+    READ[rf"{_start}, ({NAME}) or ({NAME})\?"] = partial(_compare, _way)
 
 
 # Questions that walk from fact to fact
@@ -154,26 +149,22 @@ def _readings(dataset: str, question: str) -> list[tuple[str, tuple[str, ...]]]:
     """Every way to read a question as relations of relations of a name."""
     if dataset == "2wikimultihopqa":
         return read_phrase(dataset, re.sub(r"^(Who|What) is (.+)\?$", r"\2", question))
-    forms = {
-        (relation.questions[dataset == "musique"], relation.name) for relation in ALL
-    }
+    kind = 1 if dataset == "musique" else 0
+    forms = {(relation.questions[kind], relation.name) for relation in ALL}
     return [way for form in forms for way in _ways(dataset, question, *form)]
 
 
 @cache
 def read_phrase(dataset: str, phrase: str) -> list[tuple[str, tuple[str, ...]]]:
-    """Every way to read a noun phrase: the name it starts from, and the relations from
-    it.
-    """
+    """Every way to read a noun phrase: a name, and the relations from it."""
     if match := re.fullmatch(rf"(?:(?:the )?(?:film|novel|album) )?({NAME})", phrase):
         return [(match[1], ())]
     forms = {(relation.phrase, relation.name) for relation in ALL}
     for form, relation in [*forms] if dataset in SHORT else ():
         if noun := re.fullmatch(r"the (\S+) of \{x\}", form):
             forms.add((SHORT[dataset].format(noun[1]), relation))
-    return list(
-        dict.fromkeys(way for form in forms for way in _ways(dataset, phrase, *form))
-    )
+    ways = (way for form in forms for way in _ways(dataset, phrase, *form))
+    return list(dict.fromkeys(ways))
 
 
 def _ways(dataset, text, form, relation):

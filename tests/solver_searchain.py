@@ -1,6 +1,4 @@
-"""Like solver.py, for the data sets that only SearChain has. It parses questions with
-its own patterns, and knows no world.
-"""
+"""Like solver.py, for the data sets that only SearChain has."""
 
 import re
 
@@ -47,13 +45,13 @@ ORIGINS = {
 }
 
 
-# a pattern for a claim about each relation
-CLAIMS = {
-    re.escape(relation.thought)[:-2]
-    .replace(r"\{s\}", "(.+)")
-    .replace(r"\{o\}", f"({value_pattern(relation)})"): relation.name
-    for relation in ALL
-}
+def claim_pattern(relation) -> str:
+    """The claims about a relation: its thought without the point."""
+    thought = re.escape(relation.thought)[:-2].replace(r"\{s\}", "(.+)")
+    return thought.replace(r"\{o\}", f"({value_pattern(relation)})")
+
+
+CLAIMS = {claim_pattern(relation): relation.name for relation in ALL}
 
 
 def answer(dataset: str, question: str, paragraphs) -> str | None:
@@ -64,9 +62,8 @@ def answer(dataset: str, question: str, paragraphs) -> str | None:
 def _verdict(question, facts):
     text = question.removesuffix(" (Yes or No)")
     assert text != question
-    if match := re.fullmatch(
-        rf"Was (.+) alive when ({NAME}) (came out|was founded)\?", text
-    ):
+    alive = rf"Was (.+) alive when ({NAME}) (came out|was founded)\?"
+    if match := re.fullmatch(alive, text):
         [(name, relations)] = read_phrase(PHRASES, match[1])
         born = get(facts, name, *relations, "birth")
         return "Yes" if born < get(facts, match[2], EVENTS[match[3]]) else "No"
@@ -76,11 +73,8 @@ def _verdict(question, facts):
             return "Yes" if a == b else "No"
     for pattern, relation in PLACE.items():
         if match := re.fullmatch(pattern, text):
-            return (
-                "Yes"
-                if get(facts, match["a"], "country", relation) == match["x"]
-                else "No"
-            )
+            value = get(facts, match["a"], "country", relation)
+            return "Yes" if value == match["x"] else "No"
     raise AssertionError(question)
 
 
@@ -100,11 +94,9 @@ def _claim(question, facts):
     claimed = set()
     for pattern, relation in CLAIMS.items():
         if match := re.fullmatch(pattern, claim):
-            phrases = {match[1], f"{match[1][0].lower()}{match[1][1:]}"}
-            for name, way in (
-                way for phrase in phrases for way in read_phrase(PHRASES, phrase)
-            ):
-                claimed.add((attempt(get, facts, name, *way, relation), match[2]))
+            for phrase in {match[1], f"{match[1][0].lower()}{match[1][1:]}"}:
+                for name, way in read_phrase(PHRASES, phrase):
+                    claimed.add((attempt(get, facts, name, *way, relation), match[2]))
     assert claimed, question
     known = [(value, x) for value, x in claimed if value is not None]
     assert len(known) <= 1, (question, known)
@@ -115,10 +107,9 @@ def _explanation(question, facts):
     for pattern, relation in WHY.items():
         if match := re.fullmatch(rf"Why do people in ({NAME}) {pattern}\?", question):
             ways = [["country"], ["country", relation]]
-            sentence = (
-                f"So people in {match[1]} {question.split(match[1] + ' ')[1][:-1]}."
-            )
-            return " ".join([*(_state(facts, match[1], way) for way in ways), sentence])
+            stated = [_state(facts, match[1], way) for way in ways]
+            action = question.split(f"{match[1]} ")[1].removesuffix("?")
+            return " ".join([*stated, f"So people in {match[1]} {action}."])
     if match := re.fullmatch(rf"How could ({NAME}) and ({NAME}) have met\?", question):
         a, b = match.groups()
         assert get(facts, a, "school") == get(facts, b, "school")

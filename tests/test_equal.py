@@ -9,15 +9,10 @@ from ircotlib.program import Duplicate
 from ircotlib.results.causes import read_attempt
 from ircotlib.systems.searchain import link, read_chain
 
-SAME = [
-    ("the Eiffel Tower.", "Eiffel Tower"),
-    ("Who directed the Ring?", "who  directed Ring"),
-    ("“Imagine”", "'imagine'"),
-    ("J.K. Rowling, Ph.D.", "JK Rowling PhD"),
-    ("1,500,000 people", "1500000 people"),
-    ("(A)", "a."),
-    ("Yahoo!", "Yahoo"),
-]
+SAME = [("the Eiffel Tower.", "Eiffel Tower")]
+SAME += [("Who directed the Ring?", "who  directed Ring"), ("“Imagine”", "'imagine'")]
+SAME += [("J.K. Rowling, Ph.D.", "JK Rowling PhD")]
+SAME += [("1,500,000 people", "1500000 people"), ("(A)", "a."), ("Yahoo!", "Yahoo")]
 DIFFERENT = [
     ("C++", "C#"),
     ("1.5", "15"),

@@ -1,23 +1,23 @@
-"""Folders of environment variables are the same for child processes; files are written
-whole.
-"""
+"""Folders of environment variables hold for child processes; files are whole."""
 
 import os
 import subprocess
 import sys
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from ircotlib.files import ROOT, locked, resolve, writing
 
-SHOW = "from ircotlib.files import DATA, FIGURES; print(DATA, FIGURES)"
+SHOW = "from ircotlib.files import DATA, FIGURES; print(DATA, FIGURES, flush=True)"
 SHOW_BOTH = f"""
-import subprocess, sys
+import os, subprocess, sys
 {SHOW}
-print(subprocess.check_output([sys.executable, "-c", {SHOW!r}], text=True, cwd=sys.argv[1]), end="")
+from ircotlib.files import environment
+own = os.environ | environment()
+subprocess.run([sys.executable, "-c", {SHOW!r}], cwd=sys.argv[1], env=own)
 """
 
 
@@ -25,11 +25,7 @@ print(subprocess.check_output([sys.executable, "-c", {SHOW!r}], text=True, cwd=s
     ("given", "data", "figures"),
     [
         ({"IRCOT_DATA": ""}, ROOT / "data", ROOT / "figures"),
-        (
-            {"IRCOT_DATA": "mine", "IRCOT_FIGURES": "/tmp/drawn"},
-            "here/mine",
-            "/tmp/drawn",
-        ),
+        ({"IRCOT_DATA": "mine", "IRCOT_FIGURES": "/tmp/f"}, "here/mine", "/tmp/f"),
         ({"IRCOT_FIGURES": "~/drawn"}, ROOT / "data", "home/drawn"),
     ],
 )
@@ -39,76 +35,64 @@ def test_folders_are_relative_to_where_the_command_was_started(
     """This also holds for a child process in another folder, such as a notebook."""
     for name in ("here", "elsewhere"):
         (tmp_path / name).mkdir()
-    unset = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith("IRCOT_")
-    }
-    shown = subprocess.check_output(
+    kept = {n: text for n, text in os.environ.items() if not n.startswith("IRCOT_")}
+    own = {"PYTHONPATH": str(ROOT), "HOME": str(tmp_path / "home")}
+    printed = subprocess.check_output(
         [sys.executable, "-c", SHOW_BOTH, str(tmp_path / "elsewhere")],
         text=True,
         cwd=tmp_path / "here",
-        env=unset | {"PYTHONPATH": str(ROOT), "HOME": str(tmp_path / "home")} | given,
+        env=kept | own | given,
     )
-    assert shown.splitlines() == [f"{tmp_path / data} {tmp_path / figures}"] * 2
-    assert resolve("~/x") == str(Path.home() / "x") and resolve("data") == str(
-        ROOT / "data"
-    )
+    assert printed.splitlines() == [f"{tmp_path / data} {tmp_path / figures}"] * 2
+    assert resolve("~/x") == str(Path.home() / "x")
+    assert resolve("data") == str(ROOT / "data")
 
 
-def test_a_file_or_a_folder_is_replaced_only_when_it_is_whole(tmp_path):
-    for path, write in (
-        (tmp_path / "deep" / "file", lambda new, text: new.write_text(text)),
-        (
-            tmp_path / "folder",
-            lambda new, text: (new.mkdir(), (new / text).write_text(text)),
-        ),
-    ):
-        with writing(path) as new:
-            write(new, "first")
-        with pytest.raises(KeyboardInterrupt), writing(path) as new:
-            write(new, "second")
-            raise KeyboardInterrupt
-        kept = (
-            path.read_text()
-            if path.is_file()
-            else [each.name for each in path.iterdir()]
-        )
-        assert kept in ("first", ["first"])
-        with writing(path) as new:
-            write(new, "third")
-        kept = (
-            path.read_text()
-            if path.is_file()
-            else [each.name for each in path.iterdir()]
-        )
-        assert kept in ("third", ["third"])
+def write_file(path: Path, text: str) -> None:
+    path.write_text(text)
+
+
+def write_folder(path: Path, text: str) -> None:
+    path.mkdir()
+    (path / "deep").write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("write", "file"), [(write_file, "name"), (write_folder, "name/deep")]
+)
+def test_a_file_or_a_folder_is_replaced_only_when_it_is_whole(tmp_path, write, file):
+    path = tmp_path / "new" / "name"
+    with writing(path) as new:
+        write(new, "first")
+    with pytest.raises(KeyboardInterrupt), writing(path) as new:
+        write(new, "second")
+        raise KeyboardInterrupt
+    assert (path.parent / file).read_text() == "first"
+    with writing(path) as new:
+        write(new, "third")
+    assert (path.parent / file).read_text() == "third"
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_disk_that_is_full_and_a_file_for_a_folder_leave_what_there_was(tmp_path):
+    (tmp_path / "folder").mkdir()
     named = pytest.raises(OSError, match="No space left on device: .*/table'")
     with named, writing(tmp_path / "table"), open("/dev/full", "w") as full:
         full.write("x" * 99_999)
     with pytest.raises(OSError), writing(tmp_path / "folder") as new:
         new.write_text("a file never takes the place of a folder")
-    assert (tmp_path / "folder/third").is_file()
-    assert {path.name for path in tmp_path.rglob("*")} == {
-        "deep",
-        "file",
-        "folder",
-        "third",
-    }
+    assert list(tmp_path.iterdir()) == [tmp_path / "folder"]
+    assert (tmp_path / "folder").is_dir()
 
 
 def test_only_one_holds_a_lock_at_a_time(tmp_path):
-    held = []
-
-    def hold():
+    def hold(_):
         with locked(tmp_path / "deep" / "lock"):
             held.append("begin")
             time.sleep(0.1)
             held.append("end")
 
-    threads = [threading.Thread(target=hold) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    held = []
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(hold, range(3)))
     assert held == ["begin", "end"] * 3

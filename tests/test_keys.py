@@ -1,22 +1,21 @@
 """Keys are not sent in clear text to another machine, unless asked for."""
 
-from ircotlib.keys import is_here, may_have_key
+import pytest
 
+from ircotlib.errors import UserError
+from ircotlib.keys import is_here, may_have_key, read_key
+
+# fmt: off
 HERE = [
-    "http://localhost:9200",
-    "http://127.0.0.1",
-    "http://127.8.9.1:1/v1",
+    "http://localhost:9200", "http://127.0.0.1", "http://127.8.9.1:1/v1",
     "http://[::1]:80",
 ]
 BEYOND = [
-    "http://host:9200",
-    "http://10.0.0.5",
-    "http://0.0.0.0:1",
-    "http://localhost.example.org",
-    "http://127.0.0.1.example.org:9200",
+    "http://host:9200", "http://10.0.0.5", "http://0.0.0.0:1", "http://[fe80::1]:80",
+    "http://localhost.example.org", "http://127.0.0.1.example.org:9200",
     "http://127.0.0.1evil",
-    "http://[fe80::1]:80",
 ]
+# fmt: on
 
 
 def test_a_key_goes_to_this_machine_and_beyond_only_encrypted(monkeypatch):
@@ -29,3 +28,19 @@ def test_a_key_goes_to_this_machine_and_beyond_only_encrypted(monkeypatch):
         assert may_have_key(url)
         monkeypatch.setenv("IRCOT_KEYS_IN_CLEAR", "no")
         assert not may_have_key(url)
+
+
+def test_a_key_has_no_spaces_around_it_and_a_password_may_have(monkeypatch):
+    monkeypatch.setenv("MY_KEY", " a-key \n")
+    assert read_key("MY_KEY") == "a-key"
+    assert read_key("MY_KEY", password=True) == " a-key "
+    assert read_key("NO_KEY") == read_key("NO_KEY", password=True) == ""
+
+
+@pytest.mark.parametrize("password", [False, True])
+@pytest.mark.parametrize("text", ["tell\nme", "tell\udc80me"])
+def test_a_key_that_cannot_be_sent_is_not_shown(monkeypatch, text, password):
+    monkeypatch.setenv("MY_KEY", text)
+    with pytest.raises(UserError, match="^MY_KEY: .*; correct it$") as error:
+        read_key("MY_KEY", password=password)
+    assert "tell" not in str(error.value) and "\n" not in str(error.value)

@@ -1,6 +1,4 @@
-"""Scores of answers on pairs that follow the official scorers' definitions, each for
-one rule.
-"""
+"""Scores of answers on pairs that follow the official scorers, each for one rule."""
 
 import math
 import random
@@ -20,33 +18,12 @@ PAIRS = [
     ("nothing in common", ALL, "Rome", ["Paris"], 0, 0),
     ("case does not count", ALL, "rome", ["Rome"], 1, 1),
     ("articles do not count", ALL, "the Tower of London", ["A Tower of London"], 1, 1),
-    (
-        "ASCII punctuation vanishes, so 15,140 is one word",
-        ALL,
-        "15140.",
-        ["15,140"],
-        1,
-        1,
-    ),
-    (
-        "a hyphen glues its words: ⅓, ½",
-        ALL,
-        "first party games",
-        ["first-party games"],
-        0,
-        0.4,
-    ),
+    ("ASCII punctuation vanishes: one word", ALL, "15140.", ["15,140"], 1, 1),
+    ("a hyphen glues its words: ⅓, ½", ALL, "a1 b1 c1", ["a1-b1 c1"], 0, 0.4),
     ("other punctuation stays", ALL, "Lee-Enfield", ["Lee–Enfield"], 0, 0),
     ("precision 2/3, recall 1", ALL, "New York City", ["New York"], 0, 0.8),
     ("order does not count for F1", ALL, "York New", ["New York"], 0, 1),
-    (
-        "words count as often as on both sides",
-        ALL,
-        "New New York",
-        ["New York New New"],
-        0,
-        6 / 7,
-    ),
+    ("words count as often as in both", ALL, "a1 a1 b1", ["a1 b1 a1 a1"], 0, 6 / 7),
     ("the best of the aliases", ALL, "NYC", ["New York City", "NYC", "New York"], 1, 1),
     ("yes must stand alone", HOTPOT, "yes, both are", ["yes"], 0, 0),
     ("no against yes", HOTPOT, "no", ["yes"], 0, 0),
@@ -54,26 +31,13 @@ PAIRS = [
     ("no in a text is a word", HOTPOT, "Hurricane No 2", ["Hurricane No. 1"], 0, 2 / 3),
     ("MuSiQue has no rule for yes", ("musique",), "yes, both are", ["yes"], 0, 0.5),
     ("an empty prediction", ALL, "", ["Rome"], 0, 0),
-    (
-        "HotpotQA's F1 of two empty texts is 0 though they match",
-        HOTPOT,
-        "",
-        ["the"],
-        1,
-        0,
-    ),
+    ("HotpotQA's F1 of two empty texts is 0", HOTPOT, "", ["the"], 1, 0),
     ("SQuAD's F1 of two empty texts is 1", ("musique",), "", ["the"], 1, 1),
 ]
 # DROP's metric: words are cut at spaces and hyphens, numbers become values, F1 is of
 # sets of words and has two decimals.
 DROP = [
-    (
-        "no case, article, punctuation, white space",
-        "the  O'Brien\nHouse.",
-        ["Obrien house"],
-        1,
-        1,
-    ),
+    ("no case, article, punctuation", "the  O'Brien\nHouse.", ["Obrien house"], 1, 1),
     ("a hyphen parts its words, unlike in SQuAD", "first party", ["first-party"], 1, 1),
     ("an article left alone by a hyphen goes", "vitamin", ["vitamin-A"], 1, 1),
     ("numbers are equal by value", "53.0", ["53"], 1, 1),
@@ -85,45 +49,15 @@ DROP = [
     ("words are sets", "New New York", ["New York New New"], 0, 1),
     ("two empty texts are equal", "", ["the"], 1, 1),
     ("the best of the alternatives", "53 years", ["53", "53 years"], 1, 1),
-    (
-        "spans in any order",
-        '["Lund", "Malmö, Sweden"]',
-        ['["Malmö, Sweden", "Lund"]'],
-        1,
-        1,
-    ),
+    ("spans in any order", '["Lund", "Malmö, S"]', ['["Malmö, S", "Lund"]'], 1, 1),
     ("no JSON is cut at its commas", "[Lund, Malmö", ['["Lund", "Malmö"]'], 1, 1),
-    (
-        "a span too many: 2 / 3",
-        '["Lund", "Rome", "Kiel"]',
-        ['["Lund", "Rome"]'],
-        0,
-        0.67,
-    ),
-    (
-        "without brackets, one span: ⅔ / 2",
-        "Lund, Malmö",
-        ['["Lund", "Malmö"]'],
-        0,
-        0.33,
-    ),
-    (
-        "the greatest sum: (⅔ + 1) / 2",
-        '["a1 b1", "b1"]',
-        ['["b1 c1", "a1 b1"]'],
-        0,
-        0.83,
-    ),
-    (
-        "not the greatest pair first",
-        '["p q r", "s t"]',
-        ['["p q r s", "p q"]'],
-        0,
-        0.57,
-    ),
+    ("a span too many: 2 / 3", '["a1", "b1", "c1"]', ['["a1", "b1"]'], 0, 0.67),
+    ("without brackets, one span: ⅔ / 2", "a1, b1", ['["a1", "b1"]'], 0, 0.33),
+    ("greatest sum: (⅔ + 1) / 2", '["a1 b1", "b1"]', ['["b1 c1", "a1 b1"]'], 0, 0.83),
+    ("not greatest pair first", '["p q r", "s t"]', ['["p q r s", "p q"]'], 0, 0.57),
     ("a repeated span counts", '["Lund", "Lund"]', ["Lund"], 0, 0.5),
     (
-        "sets of spans, and their number",
+        "sets of spans, their number",
         '["a1", "a1", "b1"]',
         ['["a1", "b1", "b1"]'],
         1,
@@ -136,7 +70,7 @@ DROP = [
 # .8, "s t" with "p q r s" 2·½·¼/(½+¼) = .333, together 1.133, by 2 spans .57.
 PAIRS += [(rule, ("iirc",), *pair) for rule, *pair in DROP]
 # answers that normalising leaves empty: only our scores compare them as they are
-BARE = [
+PAIRS += [
     ("A is an answer", ("own",), "a.", ["A"], 1, 1),
     ("and nothing is none", ("own",), "", ["A"], 0, 0),
     ("a name of articles", ("own",), "the the", ["The The"], 1, 1),
@@ -144,7 +78,6 @@ BARE = [
     ("MuSiQue's scorer has nothing left", ("musique",), "", ["A"], 1, 1),
     ("HotpotQA's too", HOTPOT, "", ["The The"], 1, 0),
 ]
-PAIRS += BARE
 CASES = [
     (rule, dataset, *rest) for rule, datasets, *rest in PAIRS for dataset in datasets
 ]
@@ -184,16 +117,12 @@ def brute_force(predicted, answer):
     shorter, longer = sorted((predicted, answer), key=len)
 
     def f1(a, b):
-        return (
-            2
-            * len({*a.split()} & {*b.split()})
-            / (len({*a.split()}) + len({*b.split()}))
-        )
+        words, others = set(a.split()), set(b.split())
+        return 2 * len(words & others) / (len(words) + len(others))
 
-    sums = [
-        sum(map(f1, shorter, chosen)) for chosen in permutations(longer, len(shorter))
-    ]
-    return np.round(max(sums) / len(longer), 2)
+    pairings = permutations(longer, len(shorter))
+    best = max(sum(map(f1, shorter, chosen)) for chosen in pairings)
+    return np.round(best / len(longer), 2)
 
 
 ODD = ["[" * 9999, "[" * 9999 + "]" * 9999, f"[{'9' * 5000}]", "[1e999]"]
@@ -210,11 +139,8 @@ def test_spans_of_drop_are_paired_for_the_greatest_sum():
     rng = random.Random(4)
     for _ in range(60):
         predicted, answer = (
-            [
-                " ".join(rng.choices("pqrstuv", k=rng.randint(1, 4)))
-                for _ in range(count)
-            ]
-            for count in (rng.randint(1, 5), rng.randint(1, 5))
+            [" ".join(rng.choices("pqrstuv", k=rng.randint(1, 4))) for _ in range(n)]
+            for n in (rng.randint(1, 5), rng.randint(1, 5))
         )
         score = iirc.f1(f"[{', '.join(predicted)}]", [f"[{', '.join(answer)}]"])
         assert score == brute_force(predicted, answer), (predicted, answer)

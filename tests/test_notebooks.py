@@ -174,14 +174,15 @@ def test_notebooks_are_kept_executed_and_hold_no_machinery(name):
     assert [line.split()[0] for line in lines][:2] == ["profile", "changes"]
     saved = [
         node for cell in code for node in ast.walk(ast.parse(cell.source))
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("save_figure", "save_table")
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func) in ("save_figure", "save_table")
     ]  # fmt: skip
     assert all("p" in map(ast.unparse, node.args) for node in saved)
     for cell in code:
-        assert max(map(len, cell.source.splitlines()), default=0) <= 100, cell.source
+        assert max(map(len, cell.source.splitlines()), default=0) <= 88, cell.source
         statements = ast.parse(cell.source).body
         assert not any(isinstance(node, ast.ClassDef | ast.Try) for node in statements)
-        assert cell.source.count("\n") < 60, cell.source
+        assert cell.source.count("\n") < 32, cell.source
         named = [system for system in all_systems() if f'"{system}"' in cell.source]
         # whose rows name their own
         assert not named or name in ("13_real_outputs", "99_figures")

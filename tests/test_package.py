@@ -7,14 +7,8 @@ import zipfile
 
 import pytest
 
-from ircotlib import (
-    Paragraph,
-    Question,
-    all_systems,
-    answer,
-    read_parameters,
-    setup_of_functions,
-)
+import ircotlib
+from ircotlib import Paragraph, Question, all_systems, answer
 from ircotlib.files import ROOT
 
 PLUGIN = """
@@ -32,17 +26,8 @@ SYSTEMS = (System(name="Plugged", program=plugged, grid={"k": (3,)}, tuned_by=RE
 def unpacked(tmp_path_factory):
     """A folder with the content of the wheel."""
     folder = tmp_path_factory.mktemp("wheel")
-    command = [
-        sys.executable,
-        "-m",
-        "hatchling",
-        "build",
-        "-t",
-        "wheel",
-        "-d",
-        str(folder),
-    ]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d"]
+    subprocess.run([*build, folder], cwd=ROOT, check=True, capture_output=True)
     [wheel] = folder.glob("*.whl")
     assert wheel.stat().st_size < 20_000_000
     zipfile.ZipFile(wheel).extractall(folder / "unpacked")
@@ -51,25 +36,17 @@ def unpacked(tmp_path_factory):
 
 
 def run(unpacked, folder, *arguments, **variables) -> subprocess.CompletedProcess:
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith("IRCOT_")
-    }
-    kept |= {"PYTHONPATH": str(unpacked)}
-    command = [sys.executable, *arguments]
-    options = {
-        "cwd": folder,
-        "env": kept | variables,
-        "capture_output": True,
-        "text": True,
-    }
-    return subprocess.run(command, check=False, **options)
+    kept = {n: text for n, text in os.environ.items() if not n.startswith("IRCOT_")}
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder,
+        env=kept | {"PYTHONPATH": str(unpacked)} | variables,
+        capture_output=True,
+        text=True,
+    )
 
 
-def test_a_wheel_works_in_the_current_folder_with_plugins_of_its_own(
-    unpacked, tmp_path
-):
+def test_a_wheel_works_in_the_current_folder_with_its_plugins(unpacked, tmp_path):
     (tmp_path / "plugins").mkdir()
     (tmp_path / "plugins" / "plugged.py").write_text(PLUGIN)
     assert "Plugged" in run(unpacked, tmp_path, "-m", "ircotlib", "systems").stdout
@@ -80,13 +57,12 @@ def test_a_wheel_works_in_the_current_folder_with_plugins_of_its_own(
 
 
 def test_a_wheel_works_in_the_folder_that_a_variable_names(unpacked, tmp_path):
-    shown = "from ircotlib import files as p; print(p.DATA, p.FIGURES, p.PROMPTS, p.PROFILES)"
-    done = run(unpacked, tmp_path, "-c", shown, IRCOT_HOME="mine")
-    shipped = unpacked / "ircotlib" / "shipped"
-    own = [tmp_path / "mine" / "data", tmp_path / "mine" / "figures"]
-    assert done.stdout.split() == [
-        *map(str, [*own, shipped / "prompts", shipped / "profiles"])
-    ]
+    code = "from ircotlib.files import DATA, FIGURES, PROMPTS, PROFILES\n"
+    code += "print(DATA, FIGURES, PROMPTS, PROFILES)"
+    done = run(unpacked, tmp_path, "-c", code, IRCOT_HOME="mine")
+    own, shipped = tmp_path / "mine", unpacked / "ircotlib" / "shipped"
+    folders = [own / "data", own / "figures", shipped / "prompts", shipped / "profiles"]
+    assert done.stdout.split() == list(map(str, folders))
 
 
 QUESTION = Question("1", "Who?", (), (), "musique")
@@ -94,11 +70,12 @@ PAGE = Paragraph("p", "Ann", "Ann is old.")
 
 
 def setup_of(retrieve, generate):
-    p = read_parameters("mini", {"style": "codex", "context_tokens": 2000})
-    return setup_of_functions(p, retrieve, generate)
+    changes = {"style": "codex", "context_tokens": 2000}
+    p = ircotlib.read_parameters("mini", changes)
+    return ircotlib.setup_of_functions(p, retrieve, generate)
 
 
-def test_functions_get_a_systems_requests_and_their_texts_are_cut_at_its_stops():
+def test_functions_get_a_systems_requests_and_texts_are_cut_at_its_stops():
     asked, prompts = [], []
 
     def retrieve(query, k):

@@ -1,8 +1,7 @@
-"""Parameters: each wrong one is a single line that says where it is and what was
-expected.
-"""
+"""Parameters: a wrong one is one line that says where it is and what was expected."""
 
 import re
+from functools import partial
 
 import pytest
 
@@ -10,12 +9,7 @@ from ircotlib import parameters
 from ircotlib.errors import UserError
 from ircotlib.experiment.setup import runs_folder
 from ircotlib.files import PROFILES
-from ircotlib.parameters import (
-    MAIN,
-    OOD,
-    SCALE,
-    read_parameters,
-)
+from ircotlib.parameters import MAIN, OOD, SCALE, read_parameters
 from ircotlib.systems import all_systems
 
 WRONG = [
@@ -39,21 +33,17 @@ WRONG = [
     ("changes", "message"), WRONG, ids=[str(wrong) for wrong, _ in WRONG]
 )
 def test_a_wrong_parameter_is_one_line(changes, message):
-    for check in (
-        lambda: read_parameters("mini", changes),
-        lambda: MINI.change(**changes),
-    ):
+    for change in (lambda **of: read_parameters("mini", of), MINI.change):
         with pytest.raises(UserError, match=message) as error:
-            check()
+            change(**changes)
         assert "\n" not in str(error.value)
 
 
 MINI = read_parameters("mini")
+SECRETS = ("://ann:secret@host", "://host/v1?key=secret", "://host/#secret")
 
 
-@pytest.mark.parametrize(
-    "end", ["://ann:secret@host", "://host/v1?key=secret", "://host/#secret"]
-)
+@pytest.mark.parametrize("end", SECRETS)
 def test_the_password_or_key_in_an_address_is_refused_and_not_shown(end):
     for name in ("server", "retriever"):
         for scheme in ("http", "https"):
@@ -64,12 +54,10 @@ def test_the_password_or_key_in_an_address_is_refused_and_not_shown(end):
 
 def test_a_grid_is_that_of_the_profile_else_that_of_the_paper():
     paper = read_parameters("paper")
-    assert MINI.grid("ircot", "k", [1]) == [2, 4] and MINI.grid(
-        "ircot", "k", [1], SCALE
-    ) == [2]
-    assert paper.grid("oner", "m", [1]) == [1, 2, 3] and MINI.grid(
-        "oner", "m", [1], OOD
-    ) == [1]
+    assert MINI.grid("ircot", "k", [1]) == [2, 4]
+    assert MINI.grid("ircot", "k", [1], SCALE) == [2]
+    assert paper.grid("oner", "m", [1]) == [1, 2, 3]
+    assert MINI.grid("oner", "m", [1], OOD) == [1]
     assert MINI.grid("mine", "k", (3, 4), MAIN) == [3, 4]
     assert MINI.grid("mine", "k", (3, 4), OOD) == [3]  # it is not tuned
     for system in all_systems().values():
@@ -88,10 +76,8 @@ def test_behind_a_server_the_profiles_values_for_local_models_do_not_hold():
 def test_the_command_that_gives_parameters_says_only_what_was_changed():
     assert MINI.command_line() == "--profile mini"
     changed = read_parameters("mini", {"ircot_k": [4], "data_dir": "a b"})
-    assert (
-        changed.command_line()
-        == "--profile mini --set 'data_dir=\"a b\"' --set 'ircot_k=[4]'"
-    )
+    options = "--profile mini --set 'data_dir=\"a b\"' --set 'ircot_k=[4]'"
+    assert changed.command_line() == options
 
 
 LINES = {  # of a profile, and what the error says of them
@@ -102,9 +88,7 @@ LINES = {  # of a profile, and what the error says of them
 
 
 @pytest.mark.parametrize("line", LINES, ids=lambda line: line[:20])
-def test_a_wrong_line_of_a_profile_is_one_line_with_its_file(
-    tmp_path, monkeypatch, line
-):
+def test_a_wrong_line_of_a_profile_names_its_file(tmp_path, monkeypatch, line):
     kept = (PROFILES / "mini.yaml").read_text().splitlines()
     kept = [text for text in kept if not text.startswith(f"{line.partition(':')[0]}:")]
     (tmp_path / "mine.yaml").write_text("\n".join([*kept, line]))
@@ -117,37 +101,32 @@ def test_a_wrong_line_of_a_profile_is_one_line_with_its_file(
 
 @pytest.mark.parametrize("profile", ["maxi", "mini.yaml", "é x"])
 def test_an_unknown_profile_is_an_error(profile):
-    with pytest.raises(
-        UserError, match="unknown profile .*, expected one of mini, paper, quick"
-    ):
+    message = "unknown profile .*, expected one of mini, paper, quick"
+    with pytest.raises(UserError, match=message):
         read_parameters(profile)
 
 
-@pytest.mark.parametrize(
-    "name", ["", "..", "../mini", "/etc", "a" * 300, "a\0", "a\u202e"]
-)
+NAMES = ["", "..", "../mini", "/etc", "a" * 300, "a\0", "a\u202e"]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_profiles_and_experiments_have_names_that_folders_can_have(name):
-    for use in (
-        read_parameters,
-        lambda name: runs_folder(read_parameters("mini"), name),
-    ):
+    for use in (read_parameters, partial(runs_folder, MINI)):
         with pytest.raises(UserError, match="found the .*, expected a letter or digit"):
             use(name)
+
+
+TWO = ["musique", "iirc"]
+SERVED = {"model": "a/b", "server": "http://h:8000"}
 
 
 @pytest.mark.parametrize(
     ("changes", "trial"),
     [
         ({"ircot_k": [4]}, "ircot_k=4"),
-        (
-            {"test": 7, "datasets": ["musique", "iirc"]},
-            r"datasets=musique\+iirc,test=7",
-        ),
+        ({"test": 7, "datasets": TWO}, r"datasets=musique\+iirc,test=7"),
         ({"data_dir": "../my data"}, "data_dir=..-my-data-[0-9a-f]{6}"),
-        (
-            {"model": "a/b", "server": "http://h:8000"},
-            "model=a-b,server=http-h-8000-[0-9a-f]{6}",
-        ),
+        (SERVED, "model=a-b,server=http-h-8000-[0-9a-f]{6}"),
     ],
 )
 def test_changed_parameters_name_the_folder_of_what_they_make(changes, trial):
@@ -155,10 +134,5 @@ def test_changed_parameters_name_the_folder_of_what_they_make(changes, trial):
     assert re.fullmatch(f"trials/{trial}", p.trial)
     assert read_parameters("mini", dict(reversed(changes.items()))).trial == p.trial
     # what notebooks and claims derive from them is of the same trial
-    for derived in (
-        p.for_agent(),
-        p.other_reader(),
-        p.out_of_distribution(),
-        p.change(k=3),
-    ):
-        assert derived.trial == p.trial
+    others = (p.for_agent(), p.other_reader(), p.out_of_distribution(), p.change(k=3))
+    assert {other.trial for other in others} == {p.trial}

@@ -17,12 +17,12 @@ def twice(question, *, k):
     second = (yield Retrieve(first[0].title, k)) if first else ()
     return Prediction(paragraphs=tuple(dict.fromkeys(first + second)))
 
-def told(question, *, prompts, max_tokens=20):
+def ask(question, *, prompts, max_tokens=20):
     return Prediction((yield Generate(prompts["ask"](question), None, max_tokens)))
 
 SYSTEMS = (
     System(name="NAME", program=twice, grid={"k": (2, 3)}, tuned_by=RECALL),
-    System(name="NAME told", program=told, stages={"ask": "asks"}),
+    System(name="NAME asks", program=ask, stages={"ask": "asks"}),
 )
 """
 DATASET = """
@@ -51,11 +51,11 @@ import sys
 from ircotlib import all_systems, open_setup, read_parameters, run_system
 from ircotlib.retrieval import retriever_name
 name, folder = sys.argv[1:]
-changes = {"datasets": [name], "data_dir": folder, "retriever": name, "dev": 0, "test": 3}
-p = read_parameters("mini", changes | {"model": "data/models/mini-base", "distractors": []})
-setup = open_setup(p, name, "plugged")
+mini = {"dev": 0, "test": 3, "model": "data/models/mini-base", "distractors": []}
+own = {"datasets": [name], "data_dir": folder, "retriever": name}
+setup = open_setup(read_parameters("mini", mini | own), name, "plugged")
 scores = run_system(setup, all_systems()[name], k=2)
-prompt = setup.prompt("ask", system=all_systems()[f"{name} told"])
+prompt = setup.prompt("ask", system=all_systems()[f"{name} asks"])
 print(scores["recall"].mean(), retriever_name(name), prompt.template.text)
 """
 
@@ -69,14 +69,15 @@ def run(tmp_path):
         lines = "Who is Ann? | Ox\nWho is Bo? | Ada\nWho? | Cy\n"
         (tmp_path / name / "lines.txt").write_text(lines)
         own = {"IRCOT_DATA": str(tmp_path / "data"), "IRCOT_BATCH": "1"}
-        paths = {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
-        command = [sys.executable, "-c", RUN, name, str(tmp_path)]
-        env = os.environ | own | paths | environment
-        return subprocess.run(
-            command, env=env, capture_output=True, text=True, check=False
-        )
+        return execute("-c", RUN, name, str(tmp_path), **own, **environment)
 
     return run
+
+
+def execute(*words: str, **environment: str) -> subprocess.CompletedProcess:
+    env = os.environ | {"PYTHONPATH": str(ROOT)} | environment
+    command = [sys.executable, *words]
+    return subprocess.run(command, env=env, capture_output=True, text=True)
 
 
 def write(folder, name: str, **files: str) -> None:
@@ -91,33 +92,23 @@ def write(folder, name: str, **files: str) -> None:
 def test_systems_data_sets_and_retrievers_in_a_folder_are_loaded(run, tmp_path):
     write(tmp_path / "folder", "one_off", mine=SYSTEM, data=DATASET, found=RETRIEVER)
     done = run("one_off", IRCOT_PLUGINS=str(tmp_path / "folder"))
-    assert done.stdout.split() == ["1.0", "one_off", "Q:", "{question}", "A:"], (
-        done.stderr
-    )
+    assert not done.returncode, done.stderr
+    assert done.stdout.split() == ["1.0", "one_off", "Q:", "{question}", "A:"]
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("import nothing_like_it", "mine.py: ModuleNotFoundError: No module named"),
-        (
-            SYSTEM.replace("NAME told", "CoT"),
-            "found two systems named 'CoT': rename one",
-        ),
-        (
-            SYSTEM.replace("NAME told", ".."),
-            "found the system '..', expected a letter or digit",
-        ),
-        (SYSTEM.replace("NAME told", "a\\x1b[2J"), "found the system 'a\\x1b[2J'"),
-    ],
-)
-def test_an_error_in_a_plug_in_is_one_line(tmp_path, text, problem):
-    write(tmp_path / "folder", "x", mine=text)
-    env = os.environ | {
-        "IRCOT_PLUGINS": str(tmp_path / "folder"),
-        "PYTHONPATH": str(ROOT),
-    }
-    command = [sys.executable, "-m", "ircotlib", "systems"]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+PROBLEMS = {  # a name of a system, and what the error says of it
+    "CoT": "found two systems named 'CoT': rename one",
+    "..": "found the system '..', expected a letter or digit",
+    "a\\x1b[2J": "found the system 'a\\x1b[2J'",
+    '" + nothing + "': "mine.py: NameError: name 'nothing' is not defined",
+}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_an_error_in_a_plug_in_is_one_line(tmp_path, name):
+    problem = PROBLEMS[name]
+    write(tmp_path / "folder", "x", mine=SYSTEM.replace("NAME asks", name))
+    folder = str(tmp_path / "folder")
+    done = execute("-m", "ircotlib", "systems", IRCOT_PLUGINS=folder)
     assert done.returncode == 2 and done.stderr.count("\n") == 1
     assert done.stderr.startswith("error: ") and problem in done.stderr

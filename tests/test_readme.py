@@ -1,6 +1,4 @@
-"""README, docs and disk agree: links, commands, names, folders, numbers; and the
-examples run.
-"""
+"""README, docs and disk agree: links, commands, folders, numbers; examples run."""
 
 import json
 import re
@@ -29,9 +27,7 @@ README, TEXT = PAGES["README.md"], "\n".join(PAGES.values())
 
 def code_of(page: str) -> str:
     """The first Python in a page."""
-    return re.search(r"^```python\n(.*?)^```$", PAGES[page], re.MULTILINE | re.DOTALL)[
-        1
-    ]
+    return re.search(r"(?ms)^```python\n(.*?)^```$", PAGES[page])[1]
 
 
 def test_the_readme_is_short_and_leads_to_every_page_and_notebook():
@@ -48,10 +44,8 @@ def test_its_numbers_are_those_of_the_figures():
 
 def headings(text: str) -> set[str]:
     """The anchors of a page's headings."""
-    titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
-    return {
-        re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles
-    }
+    titles = re.findall(r"^#+ (.+)$", text.lower(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title).replace(" ", "-") for title in titles}
 
 
 def texts_of(name: str) -> list[str]:
@@ -62,9 +56,10 @@ def texts_of(name: str) -> list[str]:
     return [cell.source for cell in cells if cell.cell_type == "markdown"]
 
 
-@pytest.mark.parametrize(
-    "name", [*PAGES, *(f"notebooks/{n}.ipynb" for n in all_notebooks())]
-)
+NOTEBOOKS = [f"notebooks/{name}.ipynb" for name in all_notebooks()]
+
+
+@pytest.mark.parametrize("name", [*PAGES, *NOTEBOOKS])
 def test_links_lead_somewhere(name):
     for link in re.findall(r"\]\(([^)\s]+)\)", "\n".join(texts_of(name))):
         path, _, anchor = link.partition("#")
@@ -78,15 +73,9 @@ def test_links_lead_somewhere(name):
 
 def test_the_folders_of_the_readme_are_on_the_disk():
     listed = re.findall(r"^    (\w+)/ ", README, re.MULTILINE)
-    hidden = {"dist", "node_modules"}
-    there = {
-        path.name
-        for path in ROOT.iterdir()
-        if path.is_dir() and path.name[0] not in "._"
-    }
-    assert {*listed} == {
-        name for name in there - hidden if not name.endswith(".egg-info")
-    }
+    made = re.compile(r"[._].*|dist|node_modules|.*\.egg-info")
+    folders = {path.name for path in ROOT.iterdir() if path.is_dir()}
+    assert {*listed} == {name for name in folders if not made.fullmatch(name)}
 
 
 def commands() -> list[list[str]]:
@@ -112,13 +101,13 @@ def test_commands_can_be_given(words):
 
 def test_the_data_set_of_the_docs_can_be_added(tmp_path, plugins):
     (plugins / "mine.py").write_text(code_of("docs/data.md"))
-    line = {"question": "Who?", "answers": ["Ann"], "gold": [0]}
-    line |= {"paragraphs": [["A", "It is Ann."], ["B", "b"]]}
-    (tmp_path / "mine.jsonl").write_text(json.dumps(line) + "\n")
+    paragraphs = [["A", "It is Ann."], ["B", "b"]]
+    asked = {"question": "Who?", "answers": ["Ann"], "gold": [0]}
+    line = json.dumps(asked | {"paragraphs": paragraphs})
+    (tmp_path / "mine.jsonl").write_text(line + "\n")
     questions, corpus = read_dataset("mine", tmp_path)
-    assert [question.text for question in questions] == ["Who?"] and len(
-        list(corpus)
-    ) == 2
+    assert [question.text for question in questions] == ["Who?"]
+    assert len(list(corpus)) == 2
     assert find_dataset("mine").scores["f1"]("It is Ann", ["Ann"]) > 0
 
 
@@ -127,6 +116,5 @@ def test_the_system_of_the_docs_can_be_added(plugins):
     system = all_systems()["Two-step QA"]
     question = Question("1", "Who?", ("Ann",), (), "musique")
     assert next(system.program(question, read=None, k=2)) == Retrieve("Who?", 2)
-    assert read_parameters("mini", {"two_step_k": [3]}).grid("two_step", "k", [2]) == [
-        3
-    ]
+    p = read_parameters("mini", {"two_step_k": [3]})
+    assert p.grid("two_step", "k", [2]) == [3]

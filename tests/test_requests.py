@@ -1,6 +1,4 @@
-"""Every system's requests, letter by letter, and predictions are as recorded
-(recording.py).
-"""
+"""All systems' requests, letter by letter, and predictions are as recorded."""
 
 import json
 import lzma
@@ -10,43 +8,34 @@ from itertools import groupby
 import pytest
 
 from ircotlib.data import Paragraph
-from ircotlib.experiment.setup import program_of
+from ircotlib.experiment.plan import program_of
 from ircotlib.systems import all_systems
-from tests.recording import (
-    FILE,
-    parameters,
-    read_reply,
-    setups_of,
-    write_prediction,
-    write_request,
-)
+from tests import recording
 
 
 @cache
 def recorded():
     """The recorded runs of each question, and all paragraphs, by id."""
-    with lzma.open(FILE, "rt", encoding="utf-8") as file:
+    with lzma.open(recording.FILE, "rt", encoding="utf-8") as file:
         lines = [json.loads(line) for line in file]
     paragraphs = [Paragraph(**line) for line in lines if "steps" not in line]
-    return [line for line in lines if "steps" in line], {
-        each.id: each for each in paragraphs
-    }
+    runs = [line for line in lines if "steps" in line]
+    return runs, {paragraph.id: paragraph for paragraph in paragraphs}
 
 
 def as_json(value):
     return json.loads(json.dumps(value))
 
 
-@pytest.mark.parametrize("model", list(parameters()))
+@pytest.mark.parametrize("model", list(recording.parameters()))
 def test_every_system_asks_and_predicts_what_was_recorded(model):
     lines, paragraphs = recorded()
     lines = [line for line in lines if line["model"] == model]
-    setups = {setup.dataset.name: setup for setup in setups_of(model)}
+    setups = {setup.dataset.name: setup for setup in recording.setups_of(model)}
     assert {line["dataset"] for line in lines} == {*setups}
     differing = []
-    for (dataset, name), group in groupby(
-        lines, lambda line: (line["dataset"], line["system"])
-    ):
+    groups = groupby(lines, lambda line: (line["dataset"], line["system"]))
+    for (dataset, name), group in groups:
         setup, system = setups[dataset], all_systems()[name]
         build = program_of(setup, system, **setup.settings(system)[0])
         questions = {question.id: question for question in setup.test}
@@ -55,17 +44,16 @@ def test_every_system_asks_and_predicts_what_was_recorded(model):
             try:
                 for kind, fields, given in line["steps"]:
                     request = program.send(reply)
-                    asked = as_json(write_request(request))
+                    asked = as_json(recording.write_request(request))
                     if asked != [kind, fields]:
                         break
-                    reply = read_reply(request, given, paragraphs)
+                    reply = recording.read_reply(request, given, paragraphs)
                 else:
                     program.send(reply)
                     asked = "one request more"
                 differing.append((dataset, name, line["id"], asked))
             except StopIteration as end:
-                if as_json(write_prediction(end.value)) != line["prediction"]:
+                prediction = as_json(recording.write_prediction(end.value))
+                if prediction != line["prediction"]:
                     differing.append((dataset, name, line["id"], end.value))
-    assert not differing, (
-        f"{len(differing)} of {len(lines)} differ, the first: {differing[0]}"
-    )
+    assert not differing, f"{len(differing)} of {len(lines)} differ: {differing[0]}"

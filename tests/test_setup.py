@@ -1,6 +1,4 @@
-"""Setting up: pyproject.toml, constraints.txt, environment.yml, Makefile and README
-agree, for each Python that the README names.
-"""
+"""Setting up: all files agree for each Python that the README names."""
 
 import re
 import tomllib
@@ -13,34 +11,35 @@ from packaging.utils import canonicalize_name
 from ircotlib.files import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-OLDEST, NEWEST = map(
-    int, re.search(r"with Python 3\.(\d+) to 3\.(\d+)", README).groups()
-)
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
-    "project"
-]
+VERSIONS = re.search(r"with Python 3\.(\d+) to 3\.(\d+)", README)
+OLDEST, NEWEST = map(int, VERSIONS.groups())
+PYPROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+PROJECT = tomllib.loads(PYPROJECT)["project"]
 LINES = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
 PINS = [Requirement(line) for line in LINES if not line.startswith("#")]
 # Debian 12 has 3.11.2, which lacks what some packages need
 PYTHONS = [f"3.{minor}.0" for minor in range(OLDEST, NEWEST + 1)] + ["3.11.2", "3.12.3"]
-SYSTEMS = [
-    ("linux", "x86_64", "posix"),
-    ("darwin", "arm64", "posix"),
-    ("win32", "AMD64", "nt"),
-]
+LINUX = ("linux", "x86_64", "posix")
+SYSTEMS = [LINUX, ("darwin", "arm64", "posix"), ("win32", "AMD64", "nt")]
 
 
 def environment(python: str, system: str, machine: str, kind: str) -> dict[str, str]:
     """The values that the markers of pins are compared with."""
-    known = {"python_full_version": python, "python_version": python.rpartition(".")[0]}
-    known |= {"sys_platform": system, "platform_machine": machine, "os_name": kind}
-    return known | {"implementation_name": "cpython", "extra": ""}
+    return {
+        "python_full_version": python,
+        "python_version": python.rpartition(".")[0],
+        "sys_platform": system,
+        "platform_machine": machine,
+        "os_name": kind,
+        "implementation_name": "cpython",
+        "extra": "",
+    }
 
 
 def pins_for(python: str, *system: str) -> dict[str, Requirement]:
     """The pins of a Python by name; there is one of each package."""
-    known = environment(python, *system)
-    pins = [pin for pin in PINS if pin.marker is None or pin.marker.evaluate(known)]
+    values = environment(python, *system)
+    pins = [pin for pin in PINS if pin.marker is None or pin.marker.evaluate(values)]
     assert len({pin.name for pin in pins}) == len(pins)
     return {canonicalize_name(pin.name): pin for pin in pins}
 
@@ -53,9 +52,8 @@ def needed() -> list[Requirement]:
 
 def test_all_files_mean_every_python_of_the_readme():
     assert PROJECT["requires-python"] == f">=3.{OLDEST},<3.{NEWEST + 1}"
-    [conda, _, pip] = yaml.safe_load((ROOT / "environment.yml").read_text())[
-        "dependencies"
-    ]
+    conda_file = yaml.safe_load((ROOT / "environment.yml").read_text())
+    [conda, _, pip] = conda_file["dependencies"]
     assert conda.partition("=")[2] in {python.rpartition(".")[0] for python in PYTHONS}
     assert pip == {"pip": ["--constraint constraints.txt", "--editable .[dev]"]}
     assert f"--python-version 3.{OLDEST} " in LINES[1]

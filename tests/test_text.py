@@ -1,6 +1,4 @@
-"""Sentences: a table made by hand, and the annotators' chains of thought if they are
-present.
-"""
+"""Sentences: a table made by hand, and the annotators' chains if they are present."""
 
 import ast
 import json
@@ -56,12 +54,9 @@ She had E! Style and Hail! Hail! Rock 'n' Roll.| I like Panic!| They sing.| It w
 "Good morning!" Harry said.| "Who is it?" asked Ron.| "Who?" Ann cried.| "Go!"| Ann left.| "Is it?"
 "Help!" (1965) is a film.| He asked "Who?"| Two years later he left.| It is!| (He was there.)
 He made films for Dream Box LTD. in Asia.| It was so.| " ... And God" is by INC.
-""".strip().splitlines()
-TEXTS += [
-    "Lost Gravity is a coaster|\nQ: Who made it?",
-    "It was made by Mr.|\nIt was not.",
-]
-TEXTS += ["It is by Mack Rides.|\n\nIt is German"]
+""".strip().splitlines()  # noqa: E501
+TEXTS += ["Lost Gravity is a coaster|\nQ: Who made it?"]
+TEXTS += ["It was made by Mr.|\nIt was not.", "It is by Mack Rides.|\n\nIt is German"]
 
 
 @pytest.mark.parametrize("marked", TEXTS)
@@ -73,9 +68,7 @@ def test_sentences(marked):
 
 
 def ends_while_written(text, by_word=False):
-    """The ends given for the prefixes of a text, in order, without None and
-    repetitions.
-    """
+    """The ends given for the prefixes of a text, in order, without repetitions."""
     ends = (
         sentence_end(text[:length], False, by_word) for length in range(len(text) + 1)
     )
@@ -89,22 +82,20 @@ EARLY = {
     "Wait... what is it? It is a film.": "Wait.",
     "It is 'Gone.' He left.": "It is 'Gone.",
     'He said Gone." He left.': "He said Gone.",
-    "It is Love Songs: A Compilation... Old and New. It is.": "It is Love Songs: A Compilation.",
+    "It is Songs: A Collection... Old and New. It is.": "It is Songs: A Collection.",
     "He made European/U.S.A. films. It is.": "He made European/U.",
-    "She has the cand.oecon. degree. He founded Amazon.com. It is rich.": "She has the cand.",
-    "He carried the .30 carbine. It is a .30. The other is a .45 pistol.": "He carried the .",
+    "She has a cand.oecon. degree. He founded Amazon.com. It is.": "She has a cand.",
+    "He has the .30 carbine. It is a .30. The other is a .45 pistol.": "He has the .",
 }
 UNMARKED = [*(marked.replace("|", "") for marked in TEXTS), *EARLY]
 
 
 @pytest.mark.parametrize("text", UNMARKED)
 def test_a_growing_text_never_ends_elsewhere_than_the_finished_one(text):
-    assert ends_while_written(text) in ([sentence_end(text, complete=True)], [])
+    end = sentence_end(text, complete=True)
+    assert ends_while_written(text) in ([end], [])
     if text not in EARLY:
-        assert ends_while_written(text, True) in (
-            [sentence_end(text, complete=True)],
-            [],
-        )
+        assert ends_while_written(text, True) in ([end], [])
 
 
 def test_short_growing_texts_never_end_elsewhere_than_the_finished_ones():
@@ -114,41 +105,14 @@ def test_short_growing_texts_never_end_elsewhere_than_the_finished_ones():
 
 
 # Is it company.com, .30, 1989.5, U.S. Theodore, no. 1; will the quotation be closed?
-OPEN = [
-    "Mack Rides is a German company.",
-    "Mack Rides is a German company.com",
-    "He carried the .",
-]
-OPEN += [
-    ".",
-    "It was founded in 1989.",
-    "It was founded in 1989. ",
-    "It has 3.5",
-    "Edward L.",
-]
-OPEN += [
-    "Edward L. Th",
-    "He is in the U.S. The",
-    "He is in the U.S. Army",
-    "Yahoo!",
-    "",
-]
-OPEN += [
-    "So the answer is: no.",
-    'He starred in "Gone.',
-    'It was "We Have an Emergency".',
-]
-ENDED = [
-    "Mack Rides is a German company.| ",
-    "Mack Rides is a German company.| So",
-    "\nRome|\n",
-]
-ENDED += [
-    "It was founded in 1989.| T",
-    "He is in the U.S.| The ",
-    "So the answer is: no.| S",
-]
-ENDED += ['He starred in "Gone."| The']
+OPEN = ["Mack Rides is a German company.", "Mack Rides is a German company.com"]
+OPEN += ["He carried the .", ".", "It was founded in 1989.", "It was founded in 1989. "]
+OPEN += ["It has 3.5", "Edward L.", "Edward L. Th", "He is in the U.S. The"]
+OPEN += ["He is in the U.S. Army", "Yahoo!", "", "So the answer is: no."]
+OPEN += ['He starred in "Gone.', 'It was "We Have an Emergency".']
+ENDED = ["Mack Rides is a German company.| ", "Mack Rides is a German company.| So"]
+ENDED += ["\nRome|\n", "It was founded in 1989.| T", "He is in the U.S.| The "]
+ENDED += ["So the answer is: no.| S", 'He starred in "Gone."| The']
 
 
 def test_an_end_is_known_as_early_as_can_be():
@@ -200,9 +164,7 @@ def test_other_stops_are_errors(stop):
 
 
 def annotated_chains(folder):
-    """The steps that the annotators wrote for each question; one may have two
-    sentences.
-    """
+    """The annotators' steps for each question; one may have two sentences."""
     step = re.compile(r""""cot_sent":\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""")
     for path in sorted(folder.glob("*.jsonnet")):
         for question in path.read_text(encoding="utf-8").split('"question_id"')[1:]:
@@ -212,7 +174,7 @@ def annotated_chains(folder):
 
 
 def boundaries(parts):
-    """Where the parts end in the text that joins them by spaces, without the last end."""
+    """Where parts that are joined by spaces end, but for the last."""
     ends, position = set(), 0
     for part in parts:
         position += len(part)

@@ -59,19 +59,20 @@ def test_where_the_chain_ends_in_paper_and_program(ends):
         assert bool(re.match(r".* answer is:? (.*)\.?", sentence)) is ends[1], sentence
 
 
-REASONING = "Thus, they are not in the same country.|Thus Brownist was founded first.|So, it is 4."
-REASONING += (
-    "|So the answer is: 53.|That is, it has 4 members.|Therefore they share it."
-)
-REASONING += "|Hence it is older.|First Bull Run had 460 + 387 = 847 casualties."
-REASONING += "|He lived for 1,542.5 - 1,483 = 59.5 years."
-FACTS = "Sony made it.|That is a film.|Thusly named.|The season 1990 - 1991 was long."
+REASONING = ["Thus, they are not in the same country.", "Thus Brownist is older."]
+REASONING += ["So, it is 4.", "So the answer is: 53.", "That is, it has 4 members."]
+REASONING += ["Therefore they share it.", "Hence it is older."]
+REASONING += [
+    "It had 460 + 387 = 847 losses.",
+    "He lived 1,542.5 - 1,483 = 59.5 years.",
+]
+FACTS = ["Sony made it.", "That is a film.", "Thusly named.", "1990 - 1991 was long."]
 
 
 def test_reasoning_is_no_query():
-    for sentence in REASONING.split("|"):
+    for sentence in REASONING:
         assert texts.query_from([sentence], "Rome?") == "Rome?"
-    for sentence in FACTS.split("|"):
+    for sentence in FACTS:
         assert texts.query_from([sentence], "Rome?") != "Rome?"
 
 

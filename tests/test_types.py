@@ -14,7 +14,8 @@ from typing import assert_type
 from ircotlib.systems import RECALL
 from ircotlib import (
     Generate, Outcome, Paragraph, Prediction, Program, Question, Retrieve, System,
-    UserError, all_systems, answer, answer_all, ask, open_setup, read_parameters, squad_f1,
+    UserError, all_systems, answer, answer_all, ask, open_setup, read_parameters,
+    squad_f1,
 )
 
 
@@ -33,10 +34,11 @@ assert_type(question, Question)
 outcome = answer(setup, mine, question, k=2)
 assert_type(outcome, Outcome[Prediction])
 assert_type(outcome.result.paragraphs, tuple[Paragraph, ...])
-assert_type(answer_all(setup, all_systems()["IRCoT QA"], [question])["1"].result.answer, str)
+answered = answer_all(setup, all_systems()["IRCoT QA"], [question])
+assert_type(answered["1"].result.answer, str)
 assert_type(squad_f1("Ann", ["Ann"]), float)
-for answered in ask(p, "Who?"):
-    assert_type(answered.outcome.result.answer, str)
+for each in ask(p, "Who?"):
+    assert_type(each.outcome.result.answer, str)
 """
 WRONG = """
 from ircotlib import Question

@@ -4,6 +4,7 @@ import json
 import random
 import shutil
 from pathlib import Path
+from string import ascii_lowercase, digits
 
 import torch
 import transformers as hf
@@ -24,13 +25,8 @@ def made_up_words(count=300):
     rng, words = random.Random(1), {}
     while len(words) < count:
         word = "".join(rng.choices(SYLLABLES, k=rng.randint(1, 3)))
-        forms = [
-            word,
-            word.capitalize(),
-            *(f"{word}{end}" for end in ".?!,\n"),
-            "Dr.",
-            "U.S.",
-        ]
+        ended = [f"{word}{end}" for end in ".?!,\n"]
+        forms = [word, word.capitalize(), *ended, "Dr.", "U.S."]
         words[rng.choice(forms)] = None
     return list(words)
 
@@ -38,29 +34,32 @@ def made_up_words(count=300):
 def prompts(count=16, longest=25):
     rng = random.Random(3)
     words = [word.strip() for word in made_up_words()]
-    return [
-        " ".join(rng.choices(words, k=rng.randint(1, longest))) for _ in range(count)
-    ]
+    lengths = (rng.randint(1, longest) for _ in range(count))
+    return [" ".join(rng.choices(words, k=length)) for length in lengths]
 
 
-def bert_vocabulary() -> list[str]:
-    words = "who when did open ##ed the park in 19 ##75 ##76 it lies near brussels wal ##ibi eddy"
-    letters = "abcdefghijklmnopqrstuvwxyz0123456789.?,'"
+def bert_vocabulary() -> dict[str, int]:
+    """The numbers of some words and of all letters."""
+    special = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+    text = "who when did open ##ed the park in 19 ##75 ##76 it lies near brussels wal "
+    words = (text + "##ibi eddy mee").split()
+    letters = ascii_lowercase + digits + ".?,'"
     pieces = [piece for letter in letters for piece in (letter, f"##{letter}")]
-    special = "[PAD] [UNK] [CLS] [SEP] [MASK]"
-    return list(dict.fromkeys([*special.split(), *words.split(), "mee", *pieces]))
+    return number([*special, *words, *pieces])
+
+
+def number(words) -> dict[str, int]:
+    return {word: place for place, word in enumerate(dict.fromkeys(words))}
 
 
 def word_tokenizer():
     special = {"pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
-    words = {
-        word: number
-        for number, word in enumerate([*special.values(), *made_up_words()])
-    }
+    words = number([*special.values(), *made_up_words()])
     tokenizer = Tokenizer(models.WordLevel(words, unk_token="<unk>"))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    ended = {"single": "$A </s>", "special_tokens": [("</s>", 1)]}
-    tokenizer.post_processor = processors.TemplateProcessing(**ended)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="$A </s>", special_tokens=[("</s>", 1)]
+    )
     return Fast(tokenizer_object=tokenizer, **special)
 
 
@@ -68,33 +67,40 @@ def byte_tokenizer():
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
-    sizes = {"vocab_size": 500, "special_tokens": ["<end>"], "show_progress": False}
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(initial_alphabet=alphabet, **sizes)
+    trainer = trainers.BpeTrainer(
+        vocab_size=500,
+        special_tokens=["<end>"],
+        show_progress=False,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+    )
     tokenizer.train_from_iterator([" ".join(made_up_words())], trainer)
     return Fast(tokenizer_object=tokenizer, eos_token="<end>")
 
 
-ENDS = {"bos_token_id": 0, "eos_token_id": 0, "tie_word_embeddings": False}
-T5 = {"d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 2, "num_heads": 2}
-T5 |= {
+# fmt: off
+T5 = {
+    "d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 2, "num_heads": 2,
     "initializer_factor": 4.0,
-    "decoder_start_token_id": 0,
-    "tie_word_embeddings": False,
+    "decoder_start_token_id": 0, "tie_word_embeddings": False,
 }
 GPT2 = {
-    "n_embd": 32,
-    "n_layer": 2,
-    "n_head": 2,
-    "n_positions": LIMIT,
+    "n_embd": 32, "n_layer": 2, "n_head": 2, "n_positions": LIMIT,
     "initializer_range": 0.5,
+    "bos_token_id": 0, "eos_token_id": 0, "tie_word_embeddings": False,
 }
-LLAMA = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2}
-LLAMA |= {"num_attention_heads": 4, "num_key_value_heads": 2, "initializer_range": 0.3}
-LLAMA |= {"max_position_embeddings": LIMIT, "bos_token_id": 1, "eos_token_id": [1, 7]}
+LLAMA = {
+    "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "num_key_value_heads": 2,
+    "max_position_embeddings": LIMIT, "initializer_range": 0.3,
+    "bos_token_id": 1, "eos_token_id": [1, 7],
+}
+# fmt: on
 # sizes, tokenizer, and how much likelier the end is made: some texts have one
-KINDS = {"t5": (T5, word_tokenizer, 3.0), "gpt2": (GPT2 | ENDS, byte_tokenizer, 1.5)}
-KINDS |= {"llama": (LLAMA, word_tokenizer, 1.5)}
+KINDS = {
+    "t5": (T5, word_tokenizer, 3.0),
+    "gpt2": (GPT2, byte_tokenizer, 1.5),
+    "llama": (LLAMA, word_tokenizer, 1.5),
+}
 
 
 def save_each(tmp_path_factory):
@@ -116,42 +122,51 @@ def save_each(tmp_path_factory):
     return folders
 
 
-def save_cross_encoder(folder, scores: int):
-    """Save a small untrained cross-encoder, in the layout that sentence-transformers
-    loads.
-    """
-    words = bert_vocabulary()
+def bert_config(kind=hf.BertConfig, layers: int = 1, spread: float = 0.3, **more):
+    """A small BERT; decisions are clear if its weights spread. Sets torch's seed."""
     torch.manual_seed(0)
-    shape = {"num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
-    shape |= {"vocab_size": len(words), "hidden_size": 32, "initializer_range": 0.3}
-    config = hf.BertConfig(num_labels=scores, **shape)
-    hf.BertForSequenceClassification(config).save_pretrained(folder)
-    hf.BertTokenizer(vocab={w: n for n, w in enumerate(words)}).save_pretrained(folder)
+    return kind(
+        vocab_size=len(bert_vocabulary()),
+        hidden_size=32,
+        num_hidden_layers=layers,
+        num_attention_heads=2,
+        intermediate_size=32 * layers,
+        initializer_range=spread,
+        **more,
+    )
+
+
+def save_cross_encoder(folder, scores: int):
+    """Save an untrained cross-encoder as sentence-transformers has them."""
+    model = hf.BertForSequenceClassification(bert_config(num_labels=scores))
+    model.save_pretrained(folder)
+    hf.BertTokenizer(vocab=bert_vocabulary()).save_pretrained(folder)
     return folder
 
 
-def small_reader(words: int, seed: int = 0) -> hf.DPRReader:
-    """An untrained reader with clear decisions: its logits are far apart."""
-    torch.manual_seed(seed)
-    shape = {"num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
-    shape |= {"vocab_size": words, "hidden_size": 32, "initializer_range": 0.5}
-    return hf.DPRReader(hf.DPRConfig(**shape)).eval()
+def save_bert(folder):
+    """Save an untrained BERT with tokens for letters."""
+    hf.BertModel(bert_config(spread=0.5)).save_pretrained(folder)
+    hf.BertTokenizer(vocab=bert_vocabulary()).save_pretrained(folder)
+    return folder
+
+
+def small_reader(words: int) -> hf.DPRReader:
+    """An untrained DPR reader whose logits are far apart."""
+    config = bert_config(hf.DPRConfig, layers=2, spread=0.5)
+    assert config.vocab_size == words
+    return hf.DPRReader(config).eval()
 
 
 def save_reader(folder) -> Path:
-    """Save a small untrained DPR reader by save_pretrained."""
     words = bert_vocabulary()
-    hf.DPRReaderTokenizerFast(
-        vocab={w: n for n, w in enumerate(words)}
-    ).save_pretrained(folder)
+    hf.DPRReaderTokenizerFast(vocab=words).save_pretrained(folder)
     small_reader(len(words)).save_pretrained(folder)
     return folder
 
 
 def save_older_reader(folder, older) -> Path:
-    """The same reader laid out as the paper's on the hub, with weights that it does not
-    use.
-    """
+    """The reader laid out as the paper's on the hub, with weights that are not used."""
     weights = load_file(folder / "model.safetensors")
     older.mkdir(exist_ok=True)
     (older / "vocab.txt").write_text("\n".join(bert_vocabulary()) + "\n")
@@ -166,14 +181,13 @@ def save_older_reader(folder, older) -> Path:
 
 
 def note_shapes(model):
-    """A list to which each forward pass adds the shape of what it reads, padding
-    included.
-    """
+    """A list to which each forward pass adds the shape of its input, with padding."""
+
+    def note(module, _, given):
+        shapes.append(given["input_ids"].shape)
+
     shapes = []
-    model.register_forward_pre_hook(
-        lambda module, _, given: shapes.append(given["input_ids"].shape),
-        with_kwargs=True,
-    )
+    model.register_forward_pre_hook(note, with_kwargs=True)
     return shapes
 
 
@@ -205,11 +219,8 @@ def shortest(local, tokens, stop):
         line = stop in (LINE, SENTENCE_OF_LINE) and "\n" in text
         sentence = stop in (SENTENCE, SENTENCE_OF_LINE)
         sentence = sentence and sentence_end(text, False, by_word) is not None
-        if (
-            line
-            or sentence
-            or (isinstance(stop, tuple) and any(mark in text for mark in stop))
-        ):
+        marked = isinstance(stop, tuple) and any(mark in text for mark in stop)
+        if line or sentence or marked:
             return count
     return len(tokens)
 

@@ -5,6 +5,7 @@ Where a T5's encoder sees the whole paragraph, these models see only the words b
 """
 
 from functools import partial
+from typing import NamedTuple
 
 import torch
 from torch import nn
@@ -15,10 +16,10 @@ from transformers.masking_utils import sdpa_mask
 from ircot_laboratory.world.relations import RELATION_NAMES
 from training.positions import OUTCOMES
 
-# the layers, from 0, whose head 1 attends from one compared value back to the other,
-# and from where a comparison decides what is written back to the value that is looked
-# at
-COMPARING, CONCLUDING = 2, 4
+# the layers, from 0, whose head 1 attends from a compared value back to the other one,
+COMPARING = 2
+# and, from where a comparison decides what is written, back to the value looked at
+CONCLUDING = 4
 
 
 def remembering_attention(
@@ -37,21 +38,16 @@ def remembering_attention(
 def weights_at(
     attention: nn.Module,
     head: int,
-    row: torch.Tensor,
+    row: torch.Tensor,  # [n], as those below
     at: torch.Tensor,
     source: torch.Tensor,
 ) -> torch.Tensor:
-    """The attention weights [n] of a head from positions `at` to positions `source`;
-    `row`, `at` and `source` have shape [n].
-    """
+    """The attention weights [n] of a head from positions `at` to positions `source`."""
     query, key = (part[:, head] for part in attention.looks)
     scores = (query[row, at][:, None] * key[row]).sum(-1)
     later = torch.arange(key.shape[1], device=row.device) > at[:, None]
-    return (
-        scores.masked_fill(later, -torch.inf)
-        .softmax(-1)
-        .gather(1, source[:, None])[:, 0]
-    )
+    weights = scores.masked_fill(later, -torch.inf).softmax(-1)
+    return weights.gather(1, source[:, None])[:, 0]
 
 
 AttentionInterface.register("remembering", remembering_attention)
@@ -73,6 +69,26 @@ class CausalTeacher(nn.Module):
         self.recalled = nn.Linear(width, 2 * width)
 
 
+class ReadBatch(NamedTuple):
+    """What supervision needs of a batch that a model has read."""
+
+    attentions: list[nn.Module]  # of each layer
+    after: torch.Tensor  # after[n]: the states after n layers, [rows, length, width]
+    last: torch.Tensor  # the states from which tokens are written
+    embedding: torch.Tensor
+
+
+def _read(model: PreTrainedModel, ids: torch.Tensor) -> ReadBatch:
+    out = model.base_model(ids, output_hidden_states=True, use_cache=False)
+    layers = model.base_model.layers  # of a GPT-NeoX or a Llama
+    return ReadBatch(
+        [getattr(layer, "attention", None) or layer.self_attn for layer in layers],
+        torch.stack(out.hidden_states),
+        out.last_hidden_state,
+        model.get_input_embeddings().weight,
+    )
+
+
 def causal_losses(
     model: PreTrainedModel,
     teacher: CausalTeacher,
@@ -89,81 +105,86 @@ def causal_losses(
     the layer after that looks up a value that is not written, and the next one compares
     it. `knowing`: the weight of these losses.
     """
-    out = model.base_model(
-        batch["input_ids"], output_hidden_states=True, use_cache=False
-    )
-    layers = model.base_model.layers  # of a GPT-NeoX or a Llama
-    attentions = [
-        getattr(layer, "attention", None) or layer.self_attn for layer in layers
-    ]
-    embedding, after = (
-        model.get_input_embeddings().weight,
-        torch.stack(out.hidden_states),
-    )
+    read = _read(model, batch["input_ids"])
     row, at, token = batch["written"].T
-    written = model.lm_head(out.last_hidden_state[row, at]).float()
+    written = model.lm_head(read.last[row, at]).float()
     losses = {"writing": writing_loss(written, token, batch.get("weights"))}
-    naming = partial(naming_loss, teacher.words, teacher.relation, embedding=embedding)
     if len(table := batch["sources"]):
-        weights = [weights_at(attention, 0, *table.T) for attention in attentions[-2:]]
+        layers = read.attentions[-2:]
+        weights = [weights_at(attention, 0, *table.T) for attention in layers]
         losses["looking"] = looking_loss(weights)
-    if len(table := batch["stated"]):
-        here = after[stated, table[:, 0], table[:, 1]]
-        named = naming(here, table[:, 2:5])
-        value = (teacher.value(here) @ embedding.T).float()
-        losses["stated"] = knowing * (
-            named + nn.functional.cross_entropy(value, table[:, 5])
-        )
-    if len(table := batch["decided"]):
-        here = after[decided, table[:, 0], table[:, 1]]
-        losses["decided"] = knowing * naming(here, table[:, 2:5])
-    if len(table := batch.get("inferred", ())):
-        # A fact that leads to the decided one must be named one layer earlier, the fact
-        # before it two layers earlier, and so on: each layer then has to look up one
-        # fact.
-        here = after[(decided - table[:, 5]).clamp(min=1), table[:, 0], table[:, 1]]
-        losses["inferred"] = knowing * naming(here, table[:, 2:5])
+    for name, loss in _naming_losses(teacher, read, batch, stated, decided).items():
+        losses[name] = knowing * loss
     if len(table := batch["compared"]):
-        where = attentions[COMPARING], after[stated]
-        losses["comparing"] = knowing * _comparing_loss(teacher, *where, table)
+        compared = _comparing_loss(teacher, read, COMPARING, stated, table)
+        losses["comparing"] = knowing * compared
     if len(table := batch.get("concluded", ())):
-        looks = weights_at(attentions[CONCLUDING], 1, *table.T)
+        looks = weights_at(read.attentions[CONCLUDING], 1, *table.T)
         # with less weight it is not learned
         losses["concluding"] = looking_loss([looks])
     if len(table := batch.get("recalled", ())):
-        # The layer after that which names a fact looks up its value, which is then
-        # named.
-        here, names = (
-            after[decided - table[:, 5] + 1, table[:, 0], table[:, 1]],
-            table[:, 2:4],
-        )
-        losses["recalling"] = knowing * words_loss(
-            teacher.recalled, here, names, embedding
-        )
-        on_page = table[table[:, 4] < table[:, 1]]
-        depths = [
-            (n, on_page[decided - on_page[:, 5] == n]) for n in range(len(attentions))
-        ]
-        looks = [
-            weights_at(attentions[n], 0, *of[:, [0, 1, 4]].T)
-            for n, of in depths
-            if len(of)
-        ]
-        if looks:
-            losses["recalling"] = losses["recalling"] + looking_loss([torch.cat(looks)])
+        losses["recalling"] = _recalling_loss(teacher, read, decided, knowing, table)
     if len(table := batch.get("weighed", ())):
-        where = attentions[decided + 1], after[decided + 2]
-        losses["weighing"] = _comparing_loss(teacher, *where, table)
+        where = decided + 1, decided + 2
+        losses["weighing"] = _comparing_loss(teacher, read, *where, table)
     return losses
 
 
-def looking_loss(weights: list[torch.Tensor]) -> torch.Tensor:
-    """Supervised attention: the mean of -log of the attention weights at the right
-    positions.
+def _naming_losses(
+    teacher: CausalTeacher,
+    read: ReadBatch,
+    batch: dict[str, torch.Tensor],
+    stated: int,
+    decided: int,
+) -> dict[str, torch.Tensor]:
+    """The losses of naming facts: those stated, decided, and leading to the latter."""
+    heads = teacher.words, teacher.relation
+    naming = partial(naming_loss, *heads, embedding=read.embedding)
+    losses = {}
+    if len(table := batch["stated"]):
+        here = read.after[stated, table[:, 0], table[:, 1]]
+        named = naming(here, table[:, 2:5])
+        value = (teacher.value(here) @ read.embedding.T).float()
+        losses["stated"] = named + nn.functional.cross_entropy(value, table[:, 5])
+    if len(table := batch["decided"]):
+        here = read.after[decided, table[:, 0], table[:, 1]]
+        losses["decided"] = naming(here, table[:, 2:5])
+    if len(table := batch.get("inferred", ())):
+        # A fact that leads to the decided one must be named one layer earlier, the one
+        # before it two layers earlier, …: each layer then has to look up one fact.
+        layer = (decided - table[:, 5]).clamp(min=1)
+        here = read.after[layer, table[:, 0], table[:, 1]]
+        losses["inferred"] = naming(here, table[:, 2:5])
+    return losses
+
+
+def _recalling_loss(
+    teacher: CausalTeacher,
+    read: ReadBatch,
+    decided: int,
+    knowing: float,
+    table: torch.Tensor,
+) -> torch.Tensor:
+    """The loss of looking up values that are not written. The layer after that which
+    names a fact looks up its value, and names it.
     """
-    return -sum((weight.float() + 1e-6).log().mean() for weight in weights) / len(
-        weights
-    )
+    here = read.after[decided - table[:, 5] + 1, table[:, 0], table[:, 1]]
+    named = words_loss(teacher.recalled, here, table[:, 2:4], read.embedding)
+    on_page = table[table[:, 4] < table[:, 1]]
+    weights = []
+    for n, attention in enumerate(read.attentions):
+        of_layer = on_page[decided - on_page[:, 5] == n]
+        if len(of_layer):
+            weights.append(weights_at(attention, 0, *of_layer[:, [0, 1, 4]].T))
+    if not weights:
+        return knowing * named
+    return knowing * named + looking_loss([torch.cat(weights)])
+
+
+def looking_loss(weights: list[torch.Tensor]) -> torch.Tensor:
+    """Supervised attention: the mean of -log of the weights at the right positions."""
+    logs = [(weight.float() + 1e-6).log().mean() for weight in weights]
+    return -sum(logs) / len(weights)
 
 
 def naming_loss(
@@ -173,15 +194,12 @@ def naming_loss(
     width]; `words` and `relation`: the teacher's heads.
     """
     loss = words_loss(words, states, named[:, :2], embedding)
-    return loss + 0.3 * nn.functional.cross_entropy(
-        relation(states).float(), named[:, 2]
-    )
+    related = nn.functional.cross_entropy(relation(states).float(), named[:, 2])
+    return loss + 0.3 * related
 
 
 def words_loss(words: nn.Linear, states, names, embedding) -> torch.Tensor:
-    """Mean loss of predicting the first and last token of names [n, 2] from states [n,
-    width].
-    """
+    """Mean loss of predicting first and last tokens [n, 2] from states [n, width]."""
     named = words(states).view(len(states), 2, -1) @ embedding.T
     return nn.functional.cross_entropy(named.flatten(0, 1).float(), names.flatten())
 
@@ -189,9 +207,7 @@ def words_loss(words: nn.Linear, states, names, embedding) -> torch.Tensor:
 def writing_loss(
     written: torch.Tensor, token: torch.Tensor, weights: torch.Tensor | None
 ) -> torch.Tensor:
-    """Mean loss of writing tokens [n] from logits [n, vocabulary], weighted by
-    `weights` [n].
-    """
+    """Mean loss, weighted by `weights` [n], of tokens [n] from logits [n, words]."""
     if weights is None:
         return nn.functional.cross_entropy(written, token)
     losses = nn.functional.cross_entropy(written, token, reduction="none")
@@ -199,16 +215,10 @@ def writing_loss(
 
 
 def _comparing_loss(
-    teacher: CausalTeacher,
-    attention: nn.Module,
-    states: torch.Tensor,
-    table: torch.Tensor,
+    teacher: CausalTeacher, read: ReadBatch, layer: int, after: int, table: torch.Tensor
 ) -> torch.Tensor:
-    """The losses of attending from a value to the other one, and of predicting the
-    outcome.
-    """
+    """Attending to the other value in `layer`, and the outcome `after` so many."""
     row, at, other, outcome = table.T
-    looking = looking_loss([weights_at(attention, 1, row, at, other)])
-    return looking + nn.functional.cross_entropy(
-        teacher.outcome(states[row, at]).float(), outcome
-    )
+    looking = looking_loss([weights_at(read.attentions[layer], 1, row, at, other)])
+    predicted = teacher.outcome(read.after[after, row, at]).float()
+    return looking + nn.functional.cross_entropy(predicted, outcome)

@@ -8,10 +8,8 @@ CHECKPOINT = "checkpoint.pt"
 
 def add_out(parser: argparse.ArgumentParser) -> None:
     """Add the option --out."""
-    about = (
-        "folder of the model and its checkpoint: new, empty, or of the same training"
-    )
-    parser.add_argument("--out", type=claim, required=True, help=about)
+    what = "folder of the model and its checkpoint: new, empty, or of the same training"
+    parser.add_argument("--out", type=claim, required=True, help=what)
 
 
 def claim(path: str | Path) -> Path:
@@ -19,11 +17,10 @@ def claim(path: str | Path) -> Path:
     overwritten. `Training.restore` checks which training the checkpoint belongs to.
     """
     folder = Path(path)
-    if (
-        folder.exists()
-        and any(folder.iterdir())
-        and not (folder / CHECKPOINT).is_file()
-    ):
-        found = f"{folder}: holds files that are no unfinished training"
-        raise argparse.ArgumentTypeError(f"{found}: name a new or an empty folder")
+    has_files = folder.exists() and any(folder.iterdir())
+    if has_files and not (folder / CHECKPOINT).is_file():
+        raise argparse.ArgumentTypeError(
+            f"{folder}: holds files that are no unfinished training: "
+            "name a new or an empty folder"
+        )
     return folder

@@ -1,6 +1,4 @@
-"""Tables of positions [n, columns], from which the losses of supervised attention are
-computed.
-"""
+"""Tables of positions [n, columns], from which supervised attention is computed."""
 
 from collections.abc import Iterable, Mapping
 
@@ -51,22 +49,14 @@ def make_tables(
     rows: Mapping[str, Iterable[tuple]], columns: Mapping[str, tuple[str, ...]]
 ) -> dict[str, torch.Tensor]:
     """The rows of each table as a tensor [n, columns]."""
-    return {
-        name: torch.tensor(list(of_table), dtype=torch.long).view(
-            -1, len(columns[name])
-        )
-        for name, of_table in rows.items()
-    }
+    tables = {name: torch.tensor(list(rows[name]), dtype=torch.long) for name in rows}
+    return {name: table.view(-1, len(columns[name])) for name, table in tables.items()}
 
 
 def pad(rows: list[list[int]], of: int = 32) -> torch.Tensor:
     """Sequences as a tensor, padded on the right to a multiple of `of`."""
-    input_ids = torch.zeros(
-        len(rows), -(-max(map(len, rows)) // of) * of, dtype=torch.long
-    )
-    for row, ids in enumerate(rows):
-        input_ids[row, : len(ids)] = torch.tensor(ids)
-    return input_ids
+    length = -(-max(map(len, rows)) // of) * of
+    return torch.tensor([ids + [0] * (length - len(ids)) for ids in rows])
 
 
 def last_word(value: str) -> int:

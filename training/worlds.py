@@ -1,6 +1,4 @@
-"""The worlds that the T5s and the extractive reader are trained on: their names never
-occur in held-out worlds.
-"""
+"""Worlds to train the T5s and the extractive reader on, with names of their own."""
 
 import random
 
@@ -17,16 +15,11 @@ def draw_worlds(step: int, seed: int) -> dict[str, World]:
     """
     number = step // STEPS_PER_WORLD
     variety = (0.35, 0.6, 1.0)[number % 3]
-    return {
-        dataset: make_training_world(seed, number, dataset, variety)
-        for dataset in DATASETS
-    }
+    return {d: make_training_world(seed, number, d, variety) for d in DATASETS}
 
 
 def make_training_world(seed: int, number: int, dataset: str, variety: float) -> World:
-    """The `number`-th world with training names; with too few names, its variety is
-    raised.
-    """
+    """The `number`-th world with training names, of more variety if these run out."""
     seed = 1_000_000 * (seed + 1) + number
     try:
         return make_world(seed, 600, dataset, held_out=False, variety=variety)

@@ -18,10 +18,13 @@ nb_execution_mode = "off"  # notebooks are kept executed
 nb_ipywidgets_js = {}  # no scripts from elsewhere
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 4
-# headings may skip a level; tables of figures/ have no title; links lead to files and
-# folders, too
-suppress_warnings = ["myst.header", "myst.xref_missing", "toc.not_included"]
-suppress_warnings += ["mystnb.unknown_mime_type", "misc.highlighting_failure"]
+suppress_warnings = [
+    "myst.header",  # headings may skip a level; tables of figures/ have no title
+    "myst.xref_missing",  # links lead to files and folders, too
+    "toc.not_included",
+    "mystnb.unknown_mime_type",
+    "misc.highlighting_failure",
+]
 html_theme = "furo"
 html_title = f"ircotlib {version}"
 html_show_sourcelink = html_copy_source = html_show_copyright = False

@@ -64,9 +64,8 @@ Decide = Callable[[Conclusion], bool | None]
 
 
 def _answers(conclusion: Conclusion) -> bool:
-    return normalise_answer(conclusion.words["answer"]) in map(
-        normalise_answer, conclusion.answers
-    )
+    answers = map(normalise_answer, conclusion.answers)
+    return normalise_answer(conclusion.words["answer"]) in answers
 
 
 def _is_first_or_last(
@@ -83,79 +82,72 @@ def _compares(
     conclusion: Conclusion, relation: str, question: re.Pattern
 ) -> bool | None:
     """Of the two entities that the question names: which came first or last."""
-    if not (match := question.fullmatch(conclusion.question)):
+    match = question.fullmatch(conclusion.question)
+    if not match:
         return None
     names = match["a"], match["b"]
-    return _is_first_or_last(
-        conclusion, names, [conclusion.year(name, relation) for name in names]
-    )
+    years = [conclusion.year(name, relation) for name in names]
+    return _is_first_or_last(conclusion, names, years)
 
 
 def _compares_makers(conclusion: Conclusion) -> bool | None:
     """Of the two works that the question names: whose maker was born first or last."""
-    if not (match := compile_template(BRIDGE.question).fullmatch(conclusion.question)):
+    match = compile_template(BRIDGE.question).fullmatch(conclusion.question)
+    if not match:
         return None
     names = match["a"], match["b"]
     makers = [conclusion.value(name, conclusion.words["role"]) for name in names]
-    return _is_first_or_last(
-        conclusion, names, [conclusion.year(maker, "birth") for maker in makers]
-    )
+    years = [conclusion.year(maker, "birth") for maker in makers]
+    return _is_first_or_last(conclusion, names, years)
 
 
 def _are_alike(conclusion: Conclusion, relation: str, wanted: bool) -> bool | None:
-    """Whether a and b have the same value of a relation, or (`wanted` is False) do not."""
+    """Whether a and b have the same value of a relation; if not `wanted`, have not."""
     a, b = (conclusion.value(conclusion.words[name], relation) for name in "ab")
     return None if None in (a, b) else (a == b) == wanted
 
 
 def _born_before(conclusion: Conclusion, wanted: bool) -> bool | None:
     """Whether x was born before the year of an event of b, or was not."""
-    dated = conclusion.year(
-        conclusion.words["b"], RELATION_OF[conclusion.words["event"]]
-    )
-    born = conclusion.year(conclusion.words["x"], "birth")
+    words = conclusion.words
+    dated = conclusion.year(words["b"], RELATION_OF[words["event"]])
+    born = conclusion.year(words["x"], "birth")
     return None if None in (born, dated) else (born < dated) == wanted
 
 
 def _of_country(conclusion: Conclusion, relation: str, field: str) -> bool | None:
     """Whether people in the city a use or speak what the field names."""
     country = conclusion.value(conclusion.words["a"], "country")
-    return (
-        conclusion.value(country, relation) == conclusion.words[field]
-        if country
-        else None
-    )
+    if not country:
+        return None
+    return conclusion.value(country, relation) == conclusion.words[field]
 
 
 def _in_country(conclusion: Conclusion) -> bool | None:
     """Whether x is the country of a city that is related to the subject (COUNTRIES)."""
-    relations = [
-        name for name, slot in COUNTRIES.items() if slot == conclusion.words["slot"]
-    ]
-    cities = [
-        conclusion.value(conclusion.words["a"], relation) for relation in relations
-    ]
+    words = conclusion.words
+    relations = [name for name, slot in COUNTRIES.items() if slot == words["slot"]]
+    cities = [conclusion.value(words["a"], relation) for relation in relations]
     countries = [conclusion.value(city, "country") for city in cities if city]
-    return conclusion.words["x"] in countries if countries else None
+    return words["x"] in countries if countries else None
 
 
 def _is_relative(conclusion: Conclusion) -> bool | None:
     """Whether x is the grandfather, the father-in-law, … of a."""
+    words = conclusion.words
     for (first, second), role in RELATIVES.items():
-        if role == conclusion.words["role"]:
-            return (
-                conclusion.value(conclusion.value(conclusion.words["a"], first), second)
-                == conclusion.words["x"]
-            )
+        if role == words["role"]:
+            middle = conclusion.value(words["a"], first)
+            return conclusion.value(middle, second) == words["x"]
     return None
 
 
 def _is_age(conclusion: Conclusion) -> bool | None:
     """Whether x was n years old in the year of the event that the question names."""
     match = AGE_QUESTION.fullmatch(conclusion.question)
-    year = (
-        conclusion.year(match["work"], RELATION_OF[match["event"]]) if match else None
-    )
+    if not match:
+        return None
+    year = conclusion.year(match["work"], RELATION_OF[match["event"]])
     if year is None:
         return None
     born = conclusion.year(conclusion.words["x"], "birth")
@@ -166,52 +158,51 @@ def _are_born_there(conclusion: Conclusion) -> bool | None:
     """Whether all persons named were born in a place, or this many of the members that
     the question asks about.
     """
-    those, city = conclusion.words["those"], conclusion.words["place"]
-    if not (number := re.fullmatch(r"(\d+) of them", those)):
+    those = conclusion.words["those"]
+    city = conclusion.words["place"]
+    number = re.fullmatch(r"(\d+) of them", those)
+    if not number:
         names = re.split(r", | and ", those)
         return all(conclusion.value(name, "birthplace") == city for name in names)
-    if not (match := compile_template(COUNT.question).fullmatch(conclusion.question)):
+    match = compile_template(COUNT.question).fullmatch(conclusion.question)
+    if not match:
         return None
     members = [conclusion.value(match["a"], role) for role in MEMBERS]
-    return [conclusion.value(name, "birthplace") for name in members].count(
-        city
-    ) == int(number[1])
+    cities = [conclusion.value(name, "birthplace") for name in members]
+    return cities.count(city) == int(number[1])
 
 
 def _conclusions() -> dict[re.Pattern, Decide]:
     """Each wording of a conclusion with what decides whether it is true."""
-    decide: dict[str, Decide] = {ANSWER: _answers, BRIDGE.thought: _compares_makers}
-    for relation, wording in (
-        row for rows in COMPARISONS.values() for row in rows.items()
-    ):
-        question = compile_template(wording.question)
-        decide[wording.thought] = partial(
-            _compares, relation=relation, question=question
-        )
-    for were in ("was", "were"):
-        decide[COUNT.thought.replace("{were}", were)] = _are_born_there
-    decide |= {
+    decide: dict[str, Decide] = {
+        ANSWER: _answers,
+        BRIDGE.thought: _compares_makers,
         INFERENCE.thought: _is_relative,
         AGE.thought: _is_age,
         SLOT_THOUGHT: _in_country,
+        COUNT.thought.replace("{were}", "was"): _are_born_there,
+        COUNT.thought.replace("{were}", "were"): _are_born_there,
+        MEETING_THOUGHT: partial(_are_alike, relation="school", wanted=True),
     }
-    decide[MEETING_THOUGHT] = partial(_are_alike, relation="school", wanted=True)
-    # StrategyQA's, and HotpotQA's
+    for comparisons in COMPARISONS.values():
+        for name, wording in comparisons.items():
+            question = compile_template(wording.question)
+            decide[wording.thought] = partial(
+                _compares, relation=name, question=question
+            )
+    # StrategyQA's; cities of one country are HotpotQA's
     for verdict, wanted in (("yes", True), ("no", False)):
-        decide[SAME_THOUGHTS[verdict]] = partial(
-            _are_alike, relation="country", wanted=wanted
-        )
-        for relation, row in SAME.items():
-            decide[row[verdict]] = partial(_are_alike, relation=relation, wanted=wanted)
+        alike = partial(_are_alike, wanted=wanted)
+        decide[SAME_THOUGHTS[verdict]] = partial(alike, relation="country")
+        for name, row in SAME.items():
+            decide[row[verdict]] = partial(alike, relation=name)
         decide[TIME[verdict]] = partial(_born_before, wanted=wanted)
-        for relation, row in PLACE.items():
-            decide[row[verdict]] = partial(_of_country, relation=relation, field="o")
+        for name, row in PLACE.items():
+            decide[row[verdict]] = partial(_of_country, relation=name, field="o")
     for row in EXPLANATIONS:  # ELI5's questions that ask why
         if row["conclusion"]:
-            relation = row["facts"].split(".")[-1]
-            decide[row["conclusion"]] = partial(
-                _of_country, relation=relation, field="x"
-            )
+            name = row["facts"].split(".")[-1]
+            decide[row["conclusion"]] = partial(_of_country, relation=name, field="x")
     return {compile_template(thought): function for thought, function in decide.items()}
 
 

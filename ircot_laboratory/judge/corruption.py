@@ -1,6 +1,4 @@
-"""Gold chains with one error inserted, to measure the judge: the false sentence is
-known.
-"""
+"""Gold chains with one sentence made false on purpose, to measure the judge."""
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
@@ -43,7 +41,8 @@ def check_judge(made: Made, count: int = 100) -> list[Checked]:
     """The judge's verdict on every sentence of `count` gold chains of a data set, each
     corrupted in one of the WAYS in turn.
     """
-    rng, (world, riddles) = random.Random("corrupt 0"), made
+    world, riddles = made
+    rng = random.Random("corrupt 0")
     checked = []
     for number, riddle in enumerate(rng.sample(riddles, count)):
         way = WAYS[number % len(WAYS)]
@@ -64,16 +63,17 @@ def rate_judge(checked: Mapping[str, Sequence[Checked]]) -> pd.DataFrame:
         table = pd.DataFrame(sentences)
         truth = table["true"].map({True: "true", False: "false"})
         table["right"] = 100.0 * (table["verdict"] == truth)
+        false = table[~table["true"]]
         row = {
             "dataset": dataset,
             "chains": table["chain"].nunique(),
             "sentences": len(table),
+            "false": len(false),
+            "right, %": table["right"].mean(),
+            "right of the false, %": false["right"].mean(),
+            "chains right, %": table.groupby("chain")["right"].min().mean(),
         }
-        row |= {"false": int((~table["true"]).sum()), "right, %": table["right"].mean()}
-        row |= {"right of the false, %": table[~table["true"]]["right"].mean()}
-        rows.append(
-            row | {"chains right, %": table.groupby("chain")["right"].min().mean()}
-        )
+        rows.append(row)
     return pd.DataFrame(rows).round(1)
 
 
@@ -85,9 +85,8 @@ def corrupt(
 
     Where a way is not possible, the value of a fact is swapped.
     """
-    facts = [
-        (n, thought.fact) for n, thought in enumerate(riddle.thoughts) if thought.fact
-    ]
+    thoughts = enumerate(riddle.thoughts)
+    facts = [(n, thought.fact) for n, thought in thoughts if thought.fact]
     last = len(riddle.thoughts) - 1
     index, fact = rng.choice(facts)
     if way == "nothing":
@@ -97,10 +96,11 @@ def corrupt(
         return last, ANSWER.format(answer=other)
     if way == "conclusion" and (text := _false_conclusion(riddle, world, rng)):
         return last - 1, text
-    made = {"subject": _swap_subject, "relation": _swap_relation}.get(way, _swap_value)
-    return index, made(riddle, world, fact, rng) or _swap_value(
-        riddle, world, fact, rng
-    )
+    if way == "subject":
+        return index, _swap_subject(riddle, world, fact, rng)
+    if way == "relation" and (text := _swap_relation(riddle, world, fact, rng)):
+        return index, text
+    return index, _swap_value(riddle, world, fact, rng)
 
 
 def _other_value(
@@ -119,12 +119,8 @@ def _swap_value(riddle: Riddle, world: World, fact: Fact, rng: random.Random) ->
     return word_thought(riddle.dataset, world.relation(*fact), entity, value)
 
 
-def _swap_subject(
-    riddle: Riddle, world: World, fact: Fact, rng: random.Random
-) -> str | None:
-    """The sentence about another subject of the same kind, for which the fact does not
-    hold.
-    """
+def _swap_subject(riddle: Riddle, world: World, fact: Fact, rng: random.Random) -> str:
+    """The sentence about another subject of this kind, for which it does not hold."""
     value = world.value(*fact)
     others = [
         entity
@@ -132,26 +128,21 @@ def _swap_subject(
         if entity.name not in (fact.subject, value)
         and entity.facts.get(fact.relation) != value
     ]
-    return word_thought(
-        riddle.dataset, world.relation(*fact), rng.choice(others), value
-    )
+    other = rng.choice(others)
+    return word_thought(riddle.dataset, world.relation(*fact), other, value)
 
 
 def _swap_relation(
     riddle: Riddle, world: World, fact: Fact, rng: random.Random
 ) -> str | None:
-    """The sentence with another relation to the same kind of value, for which the
-    subject has another value or none.
-    """
-    entity, value, kind = (
-        world.entities[fact.subject],
-        world.value(*fact),
-        world.relation(*fact),
-    )
+    """The sentence with another relation to such a value, which does not hold."""
+    entity = world.entities[fact.subject]
+    value = world.value(*fact)
+    kind = world.relation(*fact).value
     others = [
         other
         for other in RELATIONS[entity.kind]
-        if other.value == kind.value
+        if other.value == kind
         and value_of(entity.name, other.name, world.entities) != value
     ]
     if not others:
@@ -160,20 +151,17 @@ def _swap_relation(
 
 
 def _false_conclusion(riddle: Riddle, world: World, rng: random.Random) -> str | None:
-    """The conclusion before the answer, made false; None if the chain has no
-    conclusion.
-    """
+    """The conclusion before the answer, made false; None if there is none."""
     thought = riddle.thoughts[-2]
     if thought.fact or riddle.dataset not in DATASETS:
         return None
     match riddle.kind:
         case "age":
-            return thought.text.replace(
-                riddle.answer, str(int(riddle.answer) + rng.choice(AMISS))
-            )
+            wrong = int(riddle.answer) + rng.choice(AMISS)
+            return thought.text.replace(riddle.answer, str(wrong))
         case "count":
-            wrong = rng.choice([n for n in range(4) if str(n) != riddle.answer])
-            those = NOBODY.format(n=wrong)
+            others = [n for n in range(4) if str(n) != riddle.answer]
+            those = NOBODY.format(n=rng.choice(others))
             return COUNT.thought.format(those=those, were="were", place=riddle.sought)
         case "inference":
             other = _other_value(world, riddle.facts[-1], rng, {riddle.answer})
@@ -181,9 +169,6 @@ def _false_conclusion(riddle: Riddle, world: World, rng: random.Random) -> str |
     if riddle.answer in SAME_THOUGHTS:
         (a, _), (b, _) = riddle.facts
         return SAME_THOUGHTS["no" if riddle.answer == "yes" else "yes"].format(a=a, b=b)
-    others = [
-        name
-        for name, _ in riddle.facts
-        if name in riddle.text and name != riddle.answer
-    ]
-    return thought.text.replace(riddle.answer, others[0])
+    named = (name for name, _ in riddle.facts if name in riddle.text)
+    other = next(name for name in named if name != riddle.answer)
+    return thought.text.replace(riddle.answer, other)

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 
 from ircot_laboratory.judge.conclusions import CONCLUSIONS, Conclusion
-from ircot_laboratory.judge.reading import Entities, read_facts, value_of
+from ircot_laboratory.judge.reading import Entities, is_true, read_facts
 from ircot_laboratory.world.records import Fact, Riddle, World
 from ircot_laboratory.world.relations import RELATIONS, Relation
 from ircotlib.data import Question
@@ -28,15 +28,11 @@ def judge(
     """
     if re.search(r"\bunknown\b", sentence):
         return "unsure"
-    verdicts = [
-        value_of(r.subject, r.relation, entities) == r.value
-        for r in read_facts(sentence)
-    ]
+    verdicts = [is_true(reading, entities) for reading in read_facts(sentence)]
     for pattern, decide in CONCLUSIONS.items():
         if match := pattern.fullmatch(sentence):
-            verdicts.append(
-                decide(Conclusion(match.groupdict(), question, answers, entities))
-            )
+            words = match.groupdict()
+            verdicts.append(decide(Conclusion(words, question, answers, entities)))
     if all(verdict is None for verdict in verdicts):
         return "unsure"
     return "true" if any(verdicts) else "false"
@@ -49,9 +45,7 @@ def judge_reference(statement: str, titles: Collection[str], entities: Entities)
     readings = read_facts(statement)
     if not readings:
         return "unsure"
-    facts = [
-        r for r in readings if value_of(r.subject, r.relation, entities) == r.value
-    ]
+    facts = [reading for reading in readings if is_true(reading, entities)]
     return "true" if any(fact.subject in titles for fact in facts) else "false"
 
 
@@ -74,17 +68,18 @@ def weigh(attempt: Attempt, riddle: Riddle, world: World) -> Evidence:
     main passage (IIRC).
     """
     needed = [fact for fact in riddle.facts if fact not in riddle.given]
-    missing = [fact for fact in needed if not _has(attempt.text, world.value(*fact))]
-    written = bool(attempt.steps) and not missing
-    if not attempt.steps:
-        missing = [fact for fact in needed if not _is_found(attempt, fact, world)]
+    if attempt.steps:
+        missing = [f for f in needed if not _has(attempt.text, world.value(*f))]
+    else:
+        missing = [f for f in needed if not _is_found(attempt, f, world)]
     fact = (missing or needed)[0]
     searched = _is_asked(attempt.queries, fact, riddle, world)
+    asked = searched or _is_asked(attempt.steps, fact, riddle, world)
     return Evidence(
-        written,
-        not attempt.steps or searched or _is_asked(attempt.steps, fact, riddle, world),
-        searched or riddle.text in attempt.queries,
-        _is_found(attempt, fact, world),
+        written=bool(attempt.steps) and not missing,
+        asked=asked or not attempt.steps,
+        searched=searched or riddle.text in attempt.queries,
+        retrieved=_is_found(attempt, fact, world),
     )
 
 
@@ -99,12 +94,9 @@ def _is_found(attempt: Attempt, fact: Fact, world: World) -> bool:
 
 
 def _is_asked(lines: Iterable[str], fact: Fact, riddle: Riddle, world: World) -> bool:
-    """Whether one of these lines, other than the question itself, asks for a fact or
-    states it.
-    """
-    return any(
-        _asks(line, fact, riddle, world) for line in lines if line != riddle.text
-    )
+    """Whether a line other than the question asks for a fact or states it."""
+    others = (line for line in lines if line != riddle.text)
+    return any(_asks(line, fact, riddle, world) for line in others)
 
 
 def _asks(line: str, fact: Fact, riddle: Riddle, world: World) -> bool:
@@ -119,23 +111,17 @@ def _asks(line: str, fact: Fact, riddle: Riddle, world: World) -> bool:
 
 
 def _is_about(line: str, subject: str, relation: Relation) -> bool:
-    """Whether a line asks for a relation of a subject, or states it, in the
-    laboratory's wording.
-    """
+    """Whether a line asks for a relation or states it, in the laboratory's wording."""
     if not _has(line, subject):
         return False
     wordings = (*relation.questions, relation.phrase)
     if any(_has(line, wording.format(x=subject)) for wording in wordings):
         return True
-    return any(
-        (r.subject, r.relation) == (subject, relation.name) for r in _facts(line)
-    )
+    return any(fact[:2] == (subject, relation.name) for fact in _facts(line))
 
 
 def _describe(fact: Fact, riddle: Riddle, world: World) -> str:
-    """The subject of a fact as it is described before its name is known: "the director
-    of X".
-    """
+    """The subject before its name is known: "the director of X"."""
     before = next((f for f in riddle.facts if world.value(*f) == fact.subject), None)
     if before is None or before == fact:
         return fact.subject

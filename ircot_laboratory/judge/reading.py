@@ -1,10 +1,9 @@
-"""Reads sentences about the laboratory as facts, in the wording of any data set's
-chains and pages, and looks facts up.
-"""
+"""Reads sentences in any data set's wording as facts, and looks facts up."""
 
 import re
 from collections.abc import Mapping
 from functools import cache
+from itertools import chain
 from typing import NamedTuple
 
 from ircot_laboratory.questions.wording import EVENTS, WHEN
@@ -33,32 +32,25 @@ def read_facts(sentence: str) -> list[Reading]:
     """The possible readings of a sentence as a fact, in the wording of any data set;
     sentences whose subject is a pronoun or a noun are not read.
     """
-    matches = (
-        (name, pattern.fullmatch(sentence)) for name, pattern in _fact_patterns()
-    )
-    readings = [
-        Reading(match["s"], name, match["o"]) for name, match in matches if match
-    ]
-    return [
-        r
-        for r in readings
-        if r.subject.istitle() and r.subject.split()[0] not in NO_NAMES
-    ]
+    readings = []
+    for relation, pattern in _fact_patterns():
+        match = pattern.fullmatch(sentence)
+        # a name: all its words begin with capitals
+        if match and match["s"].istitle() and match["s"].split()[0] not in NO_NAMES:
+            readings.append(Reading(match["s"], relation, match["o"]))
+    return readings
 
 
 @cache
 def _fact_patterns() -> tuple[tuple[str, re.Pattern], ...]:
     """Each relation's name with a pattern of one of its wordings; each pattern once."""
     patterns = {}
-    for relation in (
-        relation for relations in RELATIONS.values() for relation in relations
-    ):
+    for relation in chain(*RELATIONS.values()):
         phrase = relation.phrase.replace("{x}", "{s}")
         stated = f"{phrase[0].upper()}{phrase[1:]} is {{o}}."
         for wording in (relation.thought, stated, *relation.wordings):
-            pattern = compile_template(
-                wording.replace("{P}", "{s}'s").replace("{S}", "{s}")
-            )
+            template = wording.replace("{P}", "{s}'s").replace("{S}", "{s}")
+            pattern = compile_template(template)
             patterns[relation.name, pattern.pattern] = relation.name, pattern
     return tuple(patterns.values())
 
@@ -67,7 +59,8 @@ def compile_template(template: str) -> re.Pattern:
     """A pattern that matches a template with any words in its fields; a field that
     occurs twice must hold the same words.
     """
-    seen, pattern = set(), ""
+    seen: set[str] = set()
+    pattern = ""
     for position, part in enumerate(re.split(r"\{(\w+)\}", template)):
         if position % 2 == 0:  # the text between two fields
             pattern += re.escape(part)
@@ -85,8 +78,12 @@ def value_of(subject: str | None, relation: str, entities: Entities) -> str | No
     """
     value = entities[subject].facts.get(relation) if subject in entities else None
     if value is None and relation == "spouse" and subject:
-        return next(
-            (e.name for e in entities.values() if e.facts.get(relation) == subject),
-            None,
-        )
+        for entity in entities.values():
+            if entity.facts.get("spouse") == subject:
+                return entity.name
     return value
+
+
+def is_true(reading: Reading, entities: Entities) -> bool:
+    """Whether a world has this fact; one that no page states is false."""
+    return value_of(reading.subject, reading.relation, entities) == reading.value

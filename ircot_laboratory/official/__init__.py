@@ -1,3 +1,1 @@
-"""Worlds and questions as records in the official formats of the nine data sets, as
-their files have them.
-"""
+"""Worlds and questions as records in the official formats of the nine data sets."""

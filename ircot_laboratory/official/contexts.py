@@ -48,10 +48,10 @@ def aliases(world: World, answer: str) -> tuple[str, ...]:
     There are none for years, numbers, yes and no. No alias is the name or an alias of
     anything else in the world.
     """
-    lists = (kind for kind, names in LISTS.items() if answer in names)
-    kind = (
-        world.entities[answer].kind if answer in world.entities else next(lists, None)
-    )
+    if answer in world.entities:
+        kind = world.entities[answer].kind
+    else:
+        kind = next((kind for kind, names in LISTS.items() if answer in names), "")
     match kind:
         case "person":
             short = shorten(answer)
@@ -71,9 +71,7 @@ def aliases(world: World, answer: str) -> tuple[str, ...]:
 
 
 def find_sentence(passage: Passage, relation: str) -> tuple[int, re.Match]:
-    """The number, from 0, of the sentence that states a fact, and its match in the
-    paragraph.
-    """
+    """The number, from 0, and the match of the sentence that states a fact."""
     span = passage.span(relation)
     return next(
         (number, match)
@@ -97,9 +95,7 @@ def hotpotqa_record(
         "answer": riddle.answer,
         "question": riddle.text,
         "supporting_facts": supporting,
-        "context": [
-            [passage.title, SENTENCE.findall(passage.text)] for passage in context
-        ],
+        "context": [[p.title, SENTENCE.findall(p.text)] for p in context],
         "type": riddle.kind,
     }
 
@@ -111,28 +107,22 @@ def twowiki_record(
     seed: int,
     ids: dict[str, str],
 ) -> dict:
-    """A question in the format of 2WikiMultihopQA's files (Ho et al. 2020); years have
-    no ids.
-    """
+    """A question as in 2WikiMultihopQA's files (Ho et al. 2020); years have no ids."""
     evidences = [
         [fact.subject, PROPERTIES.get(fact.relation, fact.relation), world.value(*fact)]
         for fact in riddle.facts
     ]
-    context = [
-        [p.title, [s.strip() for s in SENTENCE.findall(p.text)]] for p in context
-    ]
+    pages = [(p.title, SENTENCE.findall(p.text)) for p in context]
     return hotpotqa_record(world, riddle, (), seed) | {
         "_id": digest(f"2wikimultihopqa {seed} {riddle.text}", 32),
-        "context": context,
+        "context": [[title, [*map(str.strip, texts)]] for title, texts in pages],
         "evidences": evidences,
         "answer_id": ids.get(riddle.answer),
     }
 
 
 def number_entities(world: World) -> dict[str, str]:
-    """An id in Wikidata's form for every entity and every name of a list, such as
-    currencies.
-    """
+    """An id in Wikidata's form for every entity and every name of a list."""
     names = [*world.entities, *(name for names in LISTS.values() for name in names)]
     return {name: f"Q{number}" for number, name in enumerate(names, start=1)}
 
@@ -144,13 +134,9 @@ def alias_rows(world: World) -> Iterator[dict]:
 
 
 def number_facts(world: World) -> dict[Fact, int]:
-    """A number for every fact of the world: MuSiQue's id of the single-hop question
-    about it.
-    """
-    named = world.entities.items()
-    facts = (
-        Fact(name, relation) for name, entity in named for relation in entity.facts
-    )
+    """MuSiQue's id of the single-hop question about each fact, from 1."""
+    entities = world.entities.values()
+    facts = (Fact(entity.name, name) for entity in entities for name in entity.facts)
     return {fact: number for number, fact in enumerate(facts, start=1)}
 
 
@@ -160,21 +146,25 @@ def musique_record(
     """A question in the format of MuSiQue's files (Trivedi et al. 2022); #1 in a
     decomposition stands for the answer of its first question.
     """
-    gold, paragraphs, steps = gold_passages(world, riddle), [], []
-    for number, passage in enumerate(context):
-        paragraph = {
+    gold = gold_passages(world, riddle)
+    paragraphs = [
+        {
             "idx": number,
             "title": passage.title,
             "paragraph_text": passage.text,
+            "is_supporting": passage in gold,
         }
-        paragraphs.append(paragraph | {"is_supporting": passage in gold})
+        for number, passage in enumerate(context)
+    ]
+    steps = []
     for n, fact in enumerate(riddle.facts):
-        question = (
-            world.relation(*fact).questions[1].format(x=f"#{n}" if n else fact.subject)
-        )
-        place = context.index(world.passage(*fact))
-        step = {"question": question, "answer": world.value(*fact)}
-        steps.append(step | {"paragraph_support_idx": place})
+        subject = f"#{n}" if n else fact.subject
+        step = {
+            "question": world.relation(*fact).questions[1].format(x=subject),
+            "answer": world.value(*fact),
+            "paragraph_support_idx": context.index(world.passage(*fact)),
+        }
+        steps.append(step)
     return {
         "id": f"{riddle.kind}__{'_'.join(str(numbers[fact]) for fact in riddle.facts)}",
         "paragraphs": paragraphs,
@@ -210,27 +200,27 @@ def other_splits(
     have no answers.
     """
     splits = {"dev": context_records(world, riddles, dataset, seed)}
-    asked = {riddle.meaning for riddle in riddles}
+    earlier = {riddle.meaning for riddle in riddles}
     for split in ("train", "test"):
         drawn = make_riddles(world, len(riddles), dataset, f"{seed} {split}")
-        others = [riddle for riddle in drawn if riddle.meaning not in asked]
-        asked.update(riddle.meaning for riddle in others)
+        others = [riddle for riddle in drawn if riddle.meaning not in earlier]
+        earlier.update(riddle.meaning for riddle in others)
         splits[split] = context_records(world, others, dataset, f"{seed} {split}")
     if dataset == "2wikimultihopqa":
         hidden = [record | UNTOLD for record in splits["test"]]
         return {"train.json": splits["train"], "test.json": hidden}
     files = {}
     for split, records in splits.items():
-        both = [pair for record in records for pair in (record, _unanswerable(record))]
-        for variant, chosen in (("ans", records), ("full", both)):
-            chosen = list(map(_hide, chosen)) if split == "test" else chosen
-            files[f"musique_{variant}_v1.0_{split}.jsonl"] = chosen
+        full = [pair for record in records for pair in (record, _unanswerable(record))]
+        for variant, chosen in (("ans", records), ("full", full)):
+            hidden = [*map(_hide, chosen)] if split == "test" else chosen
+            files[f"musique_{variant}_v1.0_{split}.jsonl"] = hidden
     del files[DEV["musique"]]
     return files
 
 
 def _unanswerable(record: dict) -> dict:
-    """A question of MuSiQue's full variant, whose last paragraph is not in its context."""
+    """A question of MuSiQue's full variant, without the last paragraph needed."""
     last = record["question_decomposition"][-1]["paragraph_support_idx"]
     kept = [paragraph for paragraph in record["paragraphs"] if paragraph["idx"] != last]
     return record | {
@@ -243,8 +233,8 @@ def _unanswerable(record: dict) -> dict:
 def _hide(record: dict) -> dict:
     """A question of MuSiQue without its answer."""
     fields = ("idx", "title", "paragraph_text")
-    shown = [{name: entry[name] for name in fields} for entry in record["paragraphs"]]
-    return {"id": record["id"], "paragraphs": shown, "question": record["question"]}
+    hidden = [{name: entry[name] for name in fields} for entry in record["paragraphs"]]
+    return {"id": record["id"], "paragraphs": hidden, "question": record["question"]}
 
 
 def write_downloads(
@@ -265,11 +255,11 @@ def write_abstracts(archive: Path, world: World) -> None:
     unordered (https://hotpotqa.github.io/wiki-readme.html), the same bytes on every
     machine.
     """
-    lines, shards = [], {}
+    lines = []
     for title, [passage] in world.pages.items():
-        lines.append(
-            f"{json.dumps({'title': title, 'text': SENTENCE.findall(passage.text)})}\n"
-        )
+        page = {"title": title, "text": SENTENCE.findall(passage.text)}
+        lines.append(json.dumps(page) + "\n")
+    shards = {}
     for number, first in enumerate(range(0, len(lines), SHARD)):
         letters = chr(65 + number // (26 * SHARDS)) + chr(65 + number // SHARDS % 26)
         name = f"{FOLDER}/{letters}/wiki_{number % SHARDS:02}.bz2"
@@ -283,24 +273,20 @@ def write_abstracts(archive: Path, world: World) -> None:
 
 def write_records(path: Path, records: list[dict]) -> None:
     """Write records as JSON or, if the name ends so, as JSON lines."""
-    (write_jsonl if path.suffix == ".jsonl" else write_json)(path, records)
+    if path.suffix == ".jsonl":
+        write_jsonl(path, records)
+    else:
+        write_json(path, records)
 
 
 def write_json(path: Path, content: dict | list) -> None:
-    """Write JSON with one record per line, so that the file is easy to read and to
-    compare.
-    """
-    opening, closing = "{}" if isinstance(content, dict) else "[]"
-    rows = (
-        content.items()
-        if isinstance(content, dict)
-        else ((None, record) for record in content)
-    )
-    lines = (
-        f"{json.dumps(key)}: " * (key is not None)
-        + json.dumps(value, ensure_ascii=False)
-        for key, value in rows
-    )
-    path.write_text(
-        f"{opening}\n" + ",\n".join(lines) + f"\n{closing}\n", encoding="utf-8"
-    )
+    """Write JSON with one record per line, so that it is easy to read and compare."""
+    if isinstance(content, dict):
+        opening, closing = "{}"
+        rows = [(f"{json.dumps(key)}: ", content[key]) for key in content]
+    else:
+        opening, closing = "[]"
+        rows = [("", record) for record in content]
+    lines = (key + json.dumps(value, ensure_ascii=False) for key, value in rows)
+    text = f"{opening}\n" + ",\n".join(lines) + f"\n{closing}\n"
+    path.write_text(text, encoding="utf-8")

@@ -1,5 +1,6 @@
 """The files of IIRC, as far as they are read."""
 
+from collections import defaultdict
 from collections.abc import Iterable
 
 from ircot_laboratory.official.contexts import find_sentence
@@ -10,34 +11,32 @@ UNITS = {"age": "years", "count": ""}
 
 def iirc_records(world: World, riddles: Iterable[Riddle]) -> list[dict]:
     """IIRC's main passages, each with its questions (Ferguson et al. 2020)."""
-    by_main = {}
+    by_main = defaultdict(list)
     for number, riddle in enumerate(riddles):
-        of_main = by_main.setdefault(world.passage(*riddle.main), [])
-        of_main.append(_question(world, riddle, f"q_{number}"))
+        main = world.passage(*riddle.main)
+        by_main[main].append(_question(world, riddle, main, f"q_{number}"))
     return [
         {"title": main.title, "text": main.text, "questions": questions}
         for main, questions in by_main.items()
     ]
 
 
-def _question(world: World, riddle: Riddle, id: str) -> dict:
-    answer = {"type": "span", "answer_spans": [{"text": riddle.answer}]}
+def _question(world: World, riddle: Riddle, main: Passage, id: str) -> dict:
+    answer: dict[str, object]
     if riddle.kind in UNITS:
-        answer = {"type": "value", "answer_value": riddle.answer}
-        answer["answer_unit"] = UNITS[riddle.kind]
-    context = [
-        _sentence(world, fact, world.passage(*riddle.main)) for fact in riddle.facts
-    ]
+        unit = UNITS[riddle.kind]
+        answer = {"type": "value", "answer_value": riddle.answer, "answer_unit": unit}
+    else:
+        answer = {"type": "span", "answer_spans": [{"text": riddle.answer}]}
+    context = [_sentence(world, fact, main) for fact in riddle.facts]
     return {"qid": id, "question": riddle.text, "answer": answer, "context": context}
 
 
 def _sentence(world: World, fact: Fact, main: Passage) -> dict:
     passage = world.passage(*fact)
     name = "main" if passage == main else passage.title.lower()
-    return {
-        "text": find_sentence(passage, fact.relation)[1][0].strip(),
-        "passage": name,
-    }
+    _, sentence = find_sentence(passage, fact.relation)
+    return {"text": sentence[0].strip(), "passage": name}
 
 
 def iirc_articles(world: World) -> dict[str, str]:

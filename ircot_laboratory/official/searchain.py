@@ -11,9 +11,7 @@ from ircotlib.datasets import digest
 
 
 def strategyqa_record(world: World, riddle: Riddle, seed: int) -> dict:
-    """A question in the format of StrategyQA's file (Geva et al. 2021), with the
-    evidence of one annotator.
-    """
+    """A question as in StrategyQA's file (Geva et al. 2021), with one annotator."""
     steps = work_out(world, riddle).steps
     needed = [[[_name(world.passage(*step.fact).title)]] for step in steps]
     return {
@@ -38,9 +36,7 @@ def _name(title: str) -> str:
 
 
 def kilt_record(world: World, riddle: Riddle, seed: int) -> dict:
-    """A question in the format of KILT's files (Petroni et al. 2021): an output for
-    each form of the answer.
-    """
+    """A question as in KILT's files (Petroni et al. 2021), each answer an output."""
     answers = [riddle.answer, *aliases(world, riddle.answer)]
     return {
         "id": digest(f"{riddle.dataset} {seed} {riddle.text}", 24),

@@ -1,3 +1,1 @@
-"""Questions about the encyclopedia, worded as in nine data sets, with gold chains and
-worked examples.
-"""
+"""Questions, worded as in nine data sets, with gold chains and worked examples."""

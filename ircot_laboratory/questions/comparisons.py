@@ -1,6 +1,4 @@
-"""Questions that compare facts: which of two is earlier, whether they are the same, how
-many years lie between them, or how many persons they hold for.
-"""
+"""Questions that compare facts: earlier or later, the same, how long, how many."""
 
 from ircot_laboratory.questions.draw import Draw
 from ircot_laboratory.questions.wording import (
@@ -9,16 +7,15 @@ from ircot_laboratory.questions.wording import (
     COMPARISONS,
     COUNT,
     EVENTS,
-    NOBODY,
     SAME_QUESTION,
     SAME_THOUGHTS,
     WHEN,
-    list_names,
+    word_count,
     word_phrase,
 )
 from ircot_laboratory.world.encyclopedia import MEMBERS
 from ircot_laboratory.world.records import Fact, Riddle
-from ircot_laboratory.world.relations import MAKERS, RELATIONS
+from ircot_laboratory.world.relations import MAKERS, RELATIONS, names_of
 
 # number of members in the answer: weight in the draw
 NUMBERS = {0: 2, 1: 3, 2: 4, 3: 6}
@@ -31,22 +28,15 @@ def draw_comparison(draw: Draw) -> Riddle | None:
     if draw.dataset == "hotpotqa" and draw.rng.random() < 0.25:
         return _draw_same_country(draw)
     name = draw.rng.choice(sorted(COMPARISONS[draw.dataset]))
-    kinds = [
-        kind
-        for kind, relations in RELATIONS.items()
-        if name in [r.name for r in relations]
-    ]
-    a = draw.start(kinds)
+    a = draw.start([kind for kind in RELATIONS if name in names_of(kind)])
     b = draw.start((draw.world.entities[a].kind,))
     facts = [Fact(a, name), Fact(b, name)]
     if a == b or not _differ(draw, facts):
         return None
     when = draw.rng.choice(WHEN[draw.dataset])
     answer = _choose(draw, facts, when).subject
-    text, thus = (
-        part.format(when=when, noun=draw.noun(a), a=a, b=b, x=answer)
-        for part in COMPARISONS[draw.dataset][name]
-    )
+    words = {"when": when, "noun": draw.noun(a), "a": a, "b": b, "x": answer}
+    text, thus = COMPARISONS[draw.dataset][name].fill(**words)
     return draw.riddle(text, answer, facts, thus, compared=(0, 1))
 
 
@@ -71,10 +61,9 @@ def _draw_same_country(draw: Draw) -> Riddle | None:
         return None
     b = draw.rng.choice(others)
     facts = [Fact(a, "country"), Fact(b, "country")]
+    text = SAME_QUESTION.format(a=a, b=b)
     thus = SAME_THOUGHTS[answer].format(a=a, b=b)
-    return draw.riddle(
-        SAME_QUESTION.format(a=a, b=b), answer, facts, thus, compared=(0, 1)
-    )
+    return draw.riddle(text, answer, facts, thus, compared=(0, 1))
 
 
 def draw_bridge_comparison(draw: Draw) -> Riddle | None:
@@ -90,10 +79,8 @@ def draw_bridge_comparison(draw: Draw) -> Riddle | None:
         return None
     when = draw.rng.choice(WHEN[draw.dataset])
     answer = (a, b)[births.index(_choose(draw, births, when))]
-    text, thus = (
-        part.format(noun=draw.noun(a), role=role, when=when, a=a, b=b, x=answer)
-        for part in BRIDGE
-    )
+    words = {"when": when, "noun": draw.noun(a), "a": a, "b": b, "x": answer}
+    text, thus = BRIDGE.fill(role=role, **words)
     facts = [made[0], births[0], made[1], births[1]]
     return draw.riddle(text, answer, facts, thus, compared=(1, 3))
 
@@ -107,6 +94,7 @@ def draw_age(draw: Draw) -> Riddle | None:
     if not dated or not maker or "birth" not in draw.facts(maker):
         return None
     made, birth, event = Fact(a, role), Fact(maker, "birth"), Fact(a, dated)
+    # the main passage has both facts about the work
     if draw.world.passage(*made) != draw.world.passage(*event):
         return None
     n = str(int(draw.world.value(*event)) - int(draw.world.value(*birth)))
@@ -128,22 +116,22 @@ def draw_count(draw: Draw) -> Riddle | None:
     passages = {draw.world.passage(*fact) for fact in given}
     if len(set(births)) < 3 or None in cities or len(passages) > 1:
         return None
-    wanted = draw.rng.choices(list(NUMBERS), NUMBERS.values())[0]
+    [wanted] = draw.rng.choices(list(NUMBERS), list(NUMBERS.values()))
     elsewhere = draw.rng.choice(draw.world.by_kind["city"]).name
-    possible = dict.fromkeys([*cities, facts["home"], elsewhere])
-    possible = [city for city in possible if cities.count(city) == wanted]
+    asked = dict.fromkeys([*cities, facts["home"], elsewhere])
+    possible = [city for city in asked if cities.count(city) == wanted]
     if not possible:
         return None
     city = draw.rng.choice(possible)
-    born = [
-        member for (member, _), at in zip(births, cities, strict=True) if at == city
-    ]
-    n = str(len(born))
-    those, were = (
-        list_names(born) or NOBODY.format(n=n),
-        "was" if len(born) == 1 else "were",
+    members = [member for member, _ in births]
+    born = [name for name, at in zip(members, cities, strict=True) if at == city]
+    return draw.riddle(
+        COUNT.question.format(a=a, place=city),
+        str(len(born)),
+        births,
+        word_count(born, city),
+        main=given[0],
+        given=given,
+        compared=tuple(range(len(births))),
+        sought=city,
     )
-    text = COUNT.question.format(a=a, place=city)
-    thus = COUNT.thought.format(those=those, were=were, place=city)
-    more = {"compared": tuple(range(len(births))), "sought": city}
-    return draw.riddle(text, n, births, thus, main=given[0], given=given, **more)

@@ -19,9 +19,7 @@ ALIKE, ANY, SHARE = 100, 3000, 0.2  # ours: worlds of up to 2,560 pages have few
 
 
 def gold_passages(world: World, riddle: Riddle) -> list[Passage]:
-    """The paragraphs that state the facts of a question, in order, each once; for IIRC,
-    the main passage comes first.
-    """
+    """The paragraphs that state the facts, in order, each once; IIRC's main first."""
     return list(dict.fromkeys(world.passage(*fact) for fact in riddle.facts))
 
 
@@ -34,7 +32,8 @@ def draw_contexts(
     Among suitable distractors, those in the fewest contexts so far are preferred, so
     that the contexts together cover the encyclopedia.
     """
-    contexts, titles = [], sorted(world.pages)
+    contexts = []
+    titles = sorted(world.pages)
     used = dict.fromkeys(titles, 0)
     for riddle in riddles:
         gold = gold_passages(world, riddle)
@@ -58,25 +57,16 @@ def _draw_distractors(
     often each was used.
     """
     own = dict.fromkeys(passage.title for passage in gold)
-    values = [
-        passage.text[span.start : span.end]
-        for passage in gold
-        for span in passage.spans
-    ]
-    mentioned = [
-        value
-        for value in dict.fromkeys(values)
-        if value in world.pages and value not in own
-    ]
+    values = dict.fromkeys(p.text[s.start : s.end] for p in gold for s in p.spans)
+    mentioned = [name for name in values if name in world.pages and name not in own]
     drawn = rng.sample(mentioned, min(round(MENTIONED * count), len(mentioned)))
     words = dict.fromkeys(word for name in (*own, *mentioned) for word in name.split())
-    alike = {
-        title for word in words for title in _some(world.by_word[word], ALIKE, rng)
-    }
-    for candidates, up_to in (
-        (sorted(alike), count - 1),
-        (_some(titles, ANY, rng), count),
-    ):
+    alike: set[str] = set()
+    for word in words:
+        alike.update(_some(world.by_word[word], ALIKE, rng))
+    # the last one is any page
+    anywhere = _some(titles, ANY, rng)
+    for candidates, up_to in ((sorted(alike), count - 1), (anywhere, count)):
         taken = {*own, *drawn}
         left = [title for title in candidates if title not in taken]
         rng.shuffle(left)
@@ -112,7 +102,8 @@ def ranks_of_gold(
     the riddles. `retriever`: has a `corpus` and `search`, as the backends of
     ircotlib.retrieval do.
     """
-    by_text, ranks = {riddle.text: riddle for riddle in riddles}, []
+    by_text = {riddle.text: riddle for riddle in riddles}
+    ranks = []
     for question in questions:
         riddle = by_text[question.text]
         for id in question.gold:
@@ -125,10 +116,9 @@ def ranks_of_gold(
 
 
 def _rank(query: str, id: str, retriever) -> int:
-    """The rank of a paragraph for a query, from 1; the size of the corpus if it is not
-    found.
-    """
-    k, size = 0, len(retriever.corpus)
+    """The rank of a paragraph for a query, from 1; the corpus's size if not found."""
+    size = len(retriever.corpus)
+    k = 0
     while k < size:
         k = min(size, max(15, 8 * k))
         ids = [paragraph.id for paragraph, _ in retriever.search(query, k)]

@@ -21,9 +21,7 @@ DEMONSTRATIONS, SETS, SET_SIZE = 20, 3, 15  # IRCoT §4.1
 
 
 class Demonstrated(NamedTuple):
-    """A question to be shown as a demonstration, and the paragraphs that may be shown
-    with it.
-    """
+    """A question to be demonstrated, and the paragraphs that may be shown with it."""
 
     id: str
     riddle: Riddle
@@ -38,11 +36,10 @@ def draw_demonstrations(
 
     Raises ValueError if the world does not have so many.
     """
-    rng, kinds = (
-        random.Random(f"demonstrations {dataset} {seed}"),
-        list(DATASETS[dataset]),
-    )
-    taken, drawn = {riddle.meaning for riddle in riddles}, []
+    rng = random.Random(f"demonstrations {dataset} {seed}")
+    kinds = list(DATASETS[dataset])
+    taken = {riddle.meaning for riddle in riddles}
+    drawn: list[Riddle] = []
     for _ in range(TRIES):
         riddle = draw_riddle(world, rng, dataset, kinds[len(drawn) % len(kinds)])
         if riddle.meaning not in taken:
@@ -50,8 +47,10 @@ def draw_demonstrations(
             drawn.append(riddle)
         if len(drawn) == DEMONSTRATIONS:
             return drawn
-    reason = f"found {len(drawn)} questions for demonstrations besides the {len(riddles)} asked"
-    raise ValueError(f"{reason}, expected {DEMONSTRATIONS}: make the world larger")
+    raise ValueError(
+        f"found {len(drawn)} questions for demonstrations besides the {len(riddles)} "
+        f"asked, expected {DEMONSTRATIONS}: make the world larger"
+    )
 
 
 def write_demonstrations(
@@ -66,11 +65,10 @@ def write_demonstrations(
     pages needed (IRCoT App. B).
     """
     drawn = draw_demonstrations(world, riddles, dataset, seed)
-    contexts = draw_contexts(
-        world, drawn, 10, random.Random(f"distractors {dataset} {seed}")
-    )
+    rng = random.Random(f"distractors {dataset} {seed}")
+    contexts = draw_contexts(world, drawn, 10, rng)
     ids = [f"{dataset}-{seed}-{number:02d}" for number in range(1, len(drawn) + 1)]
-    shots = [Demonstrated(*shot) for shot in zip(ids, drawn, contexts, strict=True)]
+    shots = [*map(Demonstrated, ids, drawn, contexts)]
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for name, text in _write_prompts(world, shots, dataset):
@@ -83,7 +81,8 @@ def draw_sets(ids: dict[str, Riddle], dataset: str, seed: int) -> list[list[str]
     """Draw three sets of 15 ids, the kinds in turn, so that all kinds are shown even if
     some demonstrations are dropped to fit the context window.
     """
-    rng, sets = random.Random(f"sets {dataset} {seed}"), []
+    rng = random.Random(f"sets {dataset} {seed}")
+    sets = []
     for _ in range(SETS):
         by_kind = []
         for kind in DATASETS[dataset]:
@@ -103,22 +102,18 @@ def _write_prompts(
     answers = [(riddle.text, riddle.answer) for _, riddle, _ in shots]
     for (family, style), m in product(styles.items(), (1, 2, 3, 0)):
         name = f"gold_with_{m}_distractors_context" if m else "no_context"
-        shown = [_show(world, shot, m, style) for shot in shots]
-        yield (
-            f"{name}_cot_qa_{family}.txt",
-            _render(shown, chains, style.template("cot")),
-        )
-        yield (
-            f"{name}_direct_qa_{family}.txt",
-            _render(shown, answers, style.template("direct")),
-        )
+        above = [_show(world, shot, m, style) for shot in shots]
+        text = _render(above, chains, style.template("cot"))
+        yield f"{name}_cot_qa_{family}.txt", text
+        text = _render(above, answers, style.template("direct"))
+        yield f"{name}_direct_qa_{family}.txt", text
         if dataset == "iirc" and not m:
             ask = read_template("ircot", "titles").ask
             linked = [(riddle.text, riddle.linked) for _, riddle, _ in shots]
             titles = [
-                (ask(text, n=len(pages)), ", ".join(pages)) for text, pages in linked
+                (ask(text, n=len(names)), ", ".join(names)) for text, names in linked
             ]
-            text = _render(shown, titles, style.template("titles"))
+            text = _render(above, titles, style.template("titles"))
             yield f"{name}_open_llm_retrieval_{family}.txt", text
 
 
@@ -128,18 +123,12 @@ def _show(world: World, shot: Demonstrated, m: int, style: Style) -> Demonstrati
     and answer are left empty.
     """
     id, riddle, context = shot
-    gold, main = (
-        gold_passages(world, riddle),
-        [world.passage(*riddle.main)] if riddle.main else [],
-    )
-    wanted = (
-        [*gold, *[passage for passage in context if passage not in gold][:m]]
-        if m
-        else []
-    )
-    others = [
-        passage for passage in context if passage in wanted and passage not in main
-    ]
+    main = [world.passage(*riddle.main)] if riddle.main else []
+    wanted = []
+    if m:
+        gold = gold_passages(world, riddle)
+        wanted = gold + [passage for passage in context if passage not in gold][:m]
+    others = [p for p in context if p in wanted and p not in main]
     paragraphs = tuple(
         Paragraph(f"{id}/{number}", passage.title, passage.text)
         for number, passage in enumerate(style.arrange(main, others), start=1)

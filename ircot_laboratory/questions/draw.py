@@ -25,12 +25,15 @@ class Selection(Sequence):
         places: Sequence[Sequence[int]],
         without: Sequence[Sequence[int]] = (),
     ):
-        self.items, self.places, self.without = items, places, without
+        self.items = items
+        self.places = places
+        self.without = without
 
     def __len__(self) -> int:
         return sum(map(len, self.places)) - sum(map(len, self.without))
 
     def __getitem__(self, n: int) -> str:
+        # the first place up to which there are n + 1
         everywhere = range(len(self.items))
         return self.items[bisect_left(everywhere, n + 1, key=self._count_up_to)]
 
@@ -52,9 +55,7 @@ class Draw:
     dialect: str
 
     def start(self, kinds: Iterable[str] = KINDS) -> str:
-        """Draw the entity that a question starts from: one of these kinds, sometimes
-        popular.
-        """
+        """Draw the entity to start from: of these kinds, sometimes a popular one."""
         popular = self.rng.random() < POPULAR_SHARE
         names = list(make_popular()) if popular else self.world.names
         while True:
@@ -72,13 +73,15 @@ class Draw:
         """The other entities for which a relation has the same value as for this one,
         and those for which it has another; none if it is not stated of this one.
         """
-        subjects, values, _, places, by_value = self.world.stated[relation]
-        if name not in places:
+        stated = self.world.stated[relation]
+        if name not in stated.places:
             return (), ()
-        same, everywhere = by_value[values[places[name]]], range(len(subjects))
+        place = stated.places[name]
+        same = stated.by_value[stated.values[place]]
+        everywhere = range(len(stated.subjects))
         return (
-            Selection(subjects, [same], [[places[name]]]),
-            Selection(subjects, [everywhere], [same]),
+            Selection(stated.subjects, [same], without=[[place]]),
+            Selection(stated.subjects, [everywhere], without=[same]),
         )
 
     def noun(self, name: str) -> str:
@@ -87,26 +90,16 @@ class Draw:
 
     def state(self, fact: Fact) -> Thought:
         """The sentence of the chain that states a fact."""
-        relation, subject = (
-            self.world.relation(*fact),
-            self.world.entities[fact.subject],
-        )
-        return Thought(
-            word_thought(self.dialect, relation, subject, subject.facts[relation.name]),
-            fact,
-        )
+        relation = self.world.relation(*fact)
+        subject = self.world.entities[fact.subject]
+        value = self.world.value(*fact)
+        return Thought(word_thought(self.dialect, relation, subject, value), fact)
 
     def riddle(
         self, text: str, answer: str, facts: Iterable[Fact], thus: str = "", **more
     ) -> Riddle:
-        """The question with a chain that states these facts, then the conclusion
-        `thus`, if any, then the answer.
-        """
+        """The question, its chain: these facts, the conclusion `thus`, the answer."""
         thoughts = [self.state(fact) for fact in facts]
-        ending = (
-            [thus, ANSWER.format(answer=answer)]
-            if thus
-            else [ANSWER.format(answer=answer)]
-        )
-        thoughts += map(Thought, ending)
+        thoughts += [Thought(thus)] if thus else []
+        thoughts.append(Thought(ANSWER.format(answer=answer)))
         return Riddle(self.dataset, self.kind, text, answer, tuple(thoughts), **more)

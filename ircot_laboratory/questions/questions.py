@@ -1,6 +1,4 @@
-"""Questions about an encyclopedia like those in the data sets of both papers, with gold
-facts and gold chains of thought.
-"""
+"""Questions like those in the data sets of both papers, with facts and gold chains."""
 
 import random
 from collections import Counter
@@ -72,19 +70,28 @@ def draw_riddle(
     for _ in range(TRIES):
         if riddle := draw_one(draw):
             return riddle
-    reason = f"no question of kind {kind!r} in {TRIES} draws from {len(world.entities)} entities"
-    raise ValueError(f"found {reason}: make the world larger")
+    raise ValueError(
+        f"found no question of kind {kind!r} in {TRIES} draws "
+        f"from {len(world.entities)} entities: make the world larger"
+    )
 
 
-def make_riddles(world: World, count: int, dataset: str, seed: int) -> list[Riddle]:
+def make_riddles(
+    world: World, count: int, dataset: str, seed: int | str
+) -> list[Riddle]:
     """Draw `count` different questions of a data set, in random order, with the share
     of each kind. Raises ValueError if the world is too small.
     """
-    rng, riddles, shares = random.Random(f"questions {dataset} {seed}"), {}, 0.0
+    rng = random.Random(f"questions {dataset} {seed}")
+    riddles: dict[tuple, Riddle] = {}
+    shares = 0.0
     for kind, share in ALL_DATASETS[dataset].items():
         shares += share
-        target, answers = round(shares * count), Counter()
-        most = -(-(target - len(riddles)) // 2) if dataset in BALANCED else target
+        target = round(shares * count)  # of this kind and those before it
+        most = target
+        if dataset in BALANCED:  # half of this kind, rounded up
+            most = -(-(target - len(riddles)) // 2)
+        answers = Counter[str]()
         for _ in range(TRIES + 100 * count):
             if len(riddles) == target:
                 break
@@ -93,6 +100,8 @@ def make_riddles(world: World, count: int, dataset: str, seed: int) -> list[Ridd
                 riddles[riddle.meaning] = riddle
                 answers[riddle.answer] += 1
         else:
-            reason = f"found {len(riddles)} different questions up to the kind {kind!r}"
-            raise ValueError(f"{reason}, expected {target}: make the world larger")
+            raise ValueError(
+                f"found {len(riddles)} different questions up to the kind {kind!r}, "
+                f"expected {target}: make the world larger"
+            )
     return rng.sample(list(riddles.values()), len(riddles))

@@ -34,9 +34,7 @@ def draw_slot(draw: Draw) -> Riddle | None:
 
 
 def draw_country_slot(draw: Draw) -> Riddle | None:
-    """A slot for a country: the page of the subject gives the city, and the page of the
-    city the country.
-    """
+    """A slot for a country: one page has the city, and the city's page the country."""
     a = draw.start()
     places = sorted(COUNTRIES.keys() & draw.facts(a).keys())
     if not places:
@@ -65,24 +63,16 @@ PLACE = {row["relation"]: row for row in WORDINGS if row["kind"] == "place"}
 
 
 def draw_time(draw: Draw) -> Riddle | None:
-    """Whether the maker of a work was already born when something else came out or was
-    founded.
-    """
+    """Whether a work's maker was born when something else came out or was founded."""
     a = draw.start(MAKERS)
-    role, dated = MAKERS[draw.world.entities[a].kind], draw.rng.choice(list(EVENTS))
+    role = MAKERS[draw.world.entities[a].kind]
+    dated = draw.rng.choice(list(EVENTS))
     maker = draw.facts(a).get(role)
     born = draw.facts(maker).get("birth") if maker else None
     if not born:
         return None
-    stated = draw.world.stated[dated]
-    earlier, later = (
-        Selection(
-            stated.subjects,
-            [stated.by_value.get(str(year), ()) for year in years],
-            [[stated.places[a]]] if draw.facts(a).get(dated) in map(str, years) else [],
-        )
-        for years in (range(BIRTHS[0], int(born)), range(int(born) + 1, BIRTHS[-1] + 1))
-    )
+    earlier = _find_dated(draw, a, dated, range(BIRTHS[0], int(born)))
+    later = _find_dated(draw, a, dated, range(int(born) + 1, BIRTHS[-1] + 1))
     drawn = _draw_answer(draw, later, earlier)
     if not drawn:
         return None
@@ -93,10 +83,16 @@ def draw_time(draw: Draw) -> Riddle | None:
     return _decide(draw, TIME, answer, facts, words, compared=(1, 2))
 
 
+def _find_dated(draw: Draw, a: str, dated: str, years: range) -> Selection:
+    """What came out or was founded (`dated`) in these years, other than `a`."""
+    stated = draw.world.stated[dated]
+    places = [stated.by_value.get(str(year), ()) for year in years]
+    is_own = draw.facts(a).get(dated) in map(str, years)
+    return Selection(stated.subjects, places, [[stated.places[a]]] if is_own else [])
+
+
 def draw_same(draw: Draw) -> Riddle | None:
-    """Whether two entities have the same value of a relation, which the question
-    paraphrases.
-    """
+    """Whether two entities have the same value of a relation, which is paraphrased."""
     relation, row = draw.rng.choice(list(SAME.items()))
     a = draw.start(draw.world.stated[relation].kinds)
     drawn = _draw_answer(draw, *draw.same_and_others(relation, a))
@@ -119,10 +115,8 @@ def draw_place(draw: Draw) -> Riddle | None:
         return None
     others = [x for x in LISTS[relation] if x != value]
     answer, x = _draw_answer(draw, [value], others)
-    facts, words = (
-        [Fact(a, "country"), Fact(country, relation)],
-        {"a": a, "x": x, "o": value},
-    )
+    facts = [Fact(a, "country"), Fact(country, relation)]
+    words = {"a": a, "x": x, "o": value}
     return _decide(draw, row, answer, facts, words, compared=(1,), sought=x)
 
 
@@ -147,13 +141,10 @@ def _decide(
     **more,
 ) -> Riddle:
     """A question of StrategyQA, worded by a row of verdicts.csv."""
-    question, thus = (
-        row["question"].format(**words),
-        row[answer.lower()].format(**words),
-    )
-    return draw.riddle(
-        ask_yes_or_no(question), answer, facts, thus, input=question, **more
-    )
+    question = row["question"].format(**words)
+    thus = row[answer.lower()].format(**words)
+    text = ask_yes_or_no(question)
+    return draw.riddle(text, answer, facts, thus, input=question, **more)
 
 
 def draw_claim(draw: Draw) -> Riddle | None:
@@ -163,11 +154,10 @@ def draw_claim(draw: Draw) -> Riddle | None:
 
 
 def draw_bridge_claim(draw: Draw) -> Riddle | None:
-    """A claim that states a fact about something that it describes but does not name."""
+    """A claim about something that it describes but does not name."""
     a = draw.start()
-    bridges = [
-        name for name, to in sorted(draw.facts(a).items()) if to in draw.world.entities
-    ]
+    facts = sorted(draw.facts(a).items())
+    bridges = [name for name, value in facts if value in draw.world.entities]
     if not bridges:
         return None
     first = Fact(a, draw.rng.choice(bridges))
@@ -181,8 +171,10 @@ def _claim(draw: Draw, subject: str, facts: list[Fact]) -> Riddle | None:
     """The claim; `subject`: its words for the subject of the last fact. A false value
     is taken from another page, so that it looks like a true one.
     """
-    last, answer = facts[-1], draw.rng.choice((SUPPORTS, REFUTES))
-    value, named = draw.world.value(*last), {fact.subject for fact in facts}
+    answer = draw.rng.choice((SUPPORTS, REFUTES))
+    last = facts[-1]
+    value = draw.world.value(*last)
+    named = {fact.subject for fact in facts}
     stated = draw.world.stated[last.relation]
     own = [stated.by_value[x] for x in (value, *named) if x in stated.by_value]
     others = Selection(stated.values, [range(len(stated.values))], own)
@@ -190,16 +182,20 @@ def _claim(draw: Draw, subject: str, facts: list[Fact]) -> Riddle | None:
         return None
     x = value if answer == SUPPORTS else draw.rng.choice(others)
     claim = draw.world.relation(*last).thought.format(s=subject, o=x)
-    thus = CLAIM_THOUGHTS[answer].format(o=value, x=x)
-    more = {"input": claim, "compared": (len(facts) - 1,), "sought": x}
-    return draw.riddle(ask_claim(claim), answer, facts, thus, **more)
+    return draw.riddle(
+        ask_claim(claim),
+        answer,
+        facts,
+        CLAIM_THOUGHTS[answer].format(o=value, x=x),
+        input=claim,
+        compared=(len(facts) - 1,),
+        sought=x,
+    )
 
 
 EXPLANATIONS = read_table("explanations")
-MEETING, MEETING_THOUGHT = (
-    "How could {a} and {b} have met?",
-    "So {a} and {b} could have met there.",
-)
+MEETING = "How could {a} and {b} have met?"
+MEETING_THOUGHT = "So {a} and {b} could have met there."
 
 
 def draw_explanation(draw: Draw) -> Riddle | None:
@@ -214,15 +210,12 @@ def draw_explanation(draw: Draw) -> Riddle | None:
     if None in facts:
         return None
     words = {"a": a, "x": draw.world.value(*facts[-1])}
-    return _explain(
-        draw, row["question"].format(**words), facts, row["conclusion"].format(**words)
-    )
+    text = row["question"].format(**words)
+    return _explain(draw, text, facts, row["conclusion"].format(**words))
 
 
 def _follow(draw: Draw, subject: str, path: list[str]) -> Fact | None:
-    """The fact at the end of a path of relations; None if a page on the way does not
-    state it.
-    """
+    """The fact at the end of a path of relations; None if a page does not state one."""
     *bridges, last = path
     for relation in bridges:
         subject = draw.facts(subject).get(relation) if subject else None
@@ -235,14 +228,14 @@ def draw_meeting(draw: Draw) -> Riddle | None:
     others, _ = draw.same_and_others("school", a)
     if not others:
         return None
-    words = {"a": a, "b": draw.rng.choice(others)}
-    facts = [Fact(words["a"], "school"), Fact(words["b"], "school")]
-    return _explain(
-        draw, MEETING.format(**words), facts, MEETING_THOUGHT.format(**words)
-    )
+    b = draw.rng.choice(others)
+    facts = [Fact(a, "school"), Fact(b, "school")]
+    thus = MEETING_THOUGHT.format(a=a, b=b)
+    return _explain(draw, MEETING.format(a=a, b=b), facts, thus)
 
 
 def _explain(draw: Draw, text: str, facts: list[Fact], thus: str) -> Riddle:
-    thoughts = [draw.state(fact) for fact in facts] + [Thought(thus)] * bool(thus)
+    thoughts = [draw.state(fact) for fact in facts]
+    thoughts += [Thought(thus)] if thus else []
     answer = " ".join(thought.text for thought in thoughts)
     return Riddle(draw.dataset, draw.kind, text, answer, tuple(thoughts), input=text)

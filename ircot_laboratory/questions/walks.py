@@ -10,15 +10,8 @@ from ircot_laboratory.questions.wording import (
 )
 from ircot_laboratory.world.records import Fact, Riddle
 
-HOPS = {
-    "1hop": 1,
-    "bridge": 2,
-    "compositional": 2,
-    "2hop": 2,
-    "3hop1": 3,
-    "4hop1": 4,
-    "span": 2,
-}
+TWO = ("bridge", "compositional", "2hop", "span")  # the kinds of two hops
+HOPS = {"1hop": 1, **dict.fromkeys(TWO, 2), "3hop1": 3, "4hop1": 4}
 WORKS = ("film", "novel", "album")
 
 
@@ -30,21 +23,21 @@ def draw_walk(draw: Draw) -> Riddle | None:
     if not facts:
         return None
     text, asked = _ask(draw, facts)
+    answer = draw.world.value(*facts[-1])
     main = facts[0] if draw.dataset == "iirc" else None
-    return draw.riddle(
-        text, draw.world.value(*facts[-1]), facts, main=main, asked=asked
-    )
+    return draw.riddle(text, answer, facts, main=main, asked=asked)
 
 
 def _walk(draw: Draw, start: str) -> list[Fact]:
-    subject, seen, facts, hops = start, {start}, [], HOPS[draw.kind]
+    entities = draw.world.entities
+    subject, seen = start, {start}
+    facts: list[Fact] = []
+    hops = HOPS[draw.kind]
     while len(facts) < hops:
         values = draw.facts(subject)
         relations = sorted(values)
-        if len(facts) < hops - 1:
-            relations = [
-                name for name in relations if values[name] in draw.world.entities
-            ]
+        if len(facts) < hops - 1:  # it goes on from there
+            relations = [name for name in relations if values[name] in entities]
         if not relations:
             return []
         facts.append(Fact(subject, draw.rng.choice(relations)))
@@ -56,28 +49,26 @@ def _walk(draw: Draw, start: str) -> list[Fact]:
 
 
 def _ask(draw: Draw, facts: list[Fact]) -> tuple[str, tuple[int, ...]]:
-    """The question for the last value, and the positions of the words that ask for each
-    fact.
-    """
+    """The question for the last value, and where the words ask for each fact."""
     *bridges, last = (draw.world.relation(*fact) for fact in facts)
-    phrase, asked = _name(draw, facts[0].subject), []
+    phrase = _name(draw, facts[0].subject)
+    asked: list[int] = []
     for relation in bridges:
-        phrase, asked = _wrap(
-            word_phrase(draw.dataset, relation, phrase), phrase, asked
-        )
+        longer = word_phrase(draw.dataset, relation, phrase)
+        phrase, asked = _wrap(longer, phrase, asked)
     text, asked = _wrap(word_question(draw.dataset, last, phrase), phrase, asked)
     return text, tuple(asked)
 
 
 def _name(draw: Draw, start: str) -> str:
-    """The name of the first entity; for works, with their noun in data sets that do so."""
-    before = {"hotpotqa": "the ", "2wikimultihopqa": ""}.get(draw.dataset)
-    is_work = draw.world.entities[start].kind in WORKS
-    return (
-        f"{before}{draw.noun(start)} {start}"
-        if is_work and before is not None
-        else start
-    )
+    """The first entity's name; for works, with their noun in data sets that do so."""
+    if draw.world.entities[start].kind not in WORKS:
+        return start
+    before = {
+        "hotpotqa": f"the {draw.noun(start)} ",
+        "2wikimultihopqa": f"{draw.noun(start)} ",
+    }
+    return before.get(draw.dataset, "") + start
 
 
 def _wrap(text: str, phrase: str, asked: list[int]) -> tuple[str, list[int]]:
@@ -89,9 +80,7 @@ def _wrap(text: str, phrase: str, asked: list[int]) -> tuple[str, list[int]]:
 
 
 def draw_inference(draw: Draw) -> Riddle | None:
-    """A question for a relation that no page states but that follows from two stated
-    ones.
-    """
+    """A question for a relation that follows from two that pages state."""
     a = draw.start(("person",))
     first, second = draw.rng.choice(list(RELATIVES))
     middle = draw.facts(a).get(first)
@@ -99,5 +88,5 @@ def draw_inference(draw: Draw) -> Riddle | None:
     if not answer or len({a, middle, answer}) < 3:
         return None
     role = RELATIVES[first, second]
-    text, thus = (part.format(role=role, a=a, x=answer) for part in INFERENCE)
+    text, thus = INFERENCE.fill(role=role, a=a, x=answer)
     return draw.riddle(text, answer, [Fact(a, first), Fact(middle, second)], thus)

@@ -1,6 +1,4 @@
-"""The wording of questions and chains in IRCoT's data sets, and the templates of
-conclusions.
-"""
+"""The wording of IRCoT's data sets' questions and chains, and of conclusions."""
 
 import re
 from typing import NamedTuple
@@ -15,6 +13,10 @@ class Wording(NamedTuple):
 
     question: str
     thought: str
+
+    def fill(self, **words: str) -> tuple[str, str]:
+        """The question and the thought with these words in their fields."""
+        return self.question.format(**words), self.thought.format(**words)
 
 
 COMPARISONS: dict[str, dict[str, Wording]] = {}  # data set -> relation -> its wording
@@ -65,11 +67,12 @@ def word_question(dataset: str, relation: Relation, x: str) -> str:
     return relation.questions[dataset == "musique"].format(x=x)
 
 
-def list_names(names: list[str]) -> str:
-    """The names as "X", "X and Y" or "X, Y and Z"; "" if there are none."""
-    return " and ".join(
-        [", ".join(names[:-1]), *names[-1:]] if len(names) > 1 else names
-    )
+def word_count(names: list[str], place: str) -> str:
+    """The thought that so many of a band were born in a place: "X, Y and Z were …"."""
+    *others, last = names or [NOBODY.format(n=0)]
+    those = f"{', '.join(others)} and {last}" if others else last
+    were = "was" if len(names) == 1 else "were"
+    return COUNT.thought.format(those=those, were=were, place=place)
 
 
 def find_telling_word(text: str, x: str) -> int:
@@ -80,8 +83,10 @@ def find_telling_word(text: str, x: str) -> int:
     start = text.index(x)
     end = start + len(x)
     after = [end + word.start() for word in re.finditer(r"\w+", text[end:])]
+    if after:
+        return after[-1]
     words = re.finditer(r"\w+", text[:start])
-    return (after or [word.start() for word in words if word[0] not in SMALL_WORDS])[-1]
+    return [word.start() for word in words if word[0] not in SMALL_WORDS][-1]
 
 
 def word_thought(dialect: str, relation: Relation, subject: Entity, value: str) -> str:

@@ -42,11 +42,9 @@ def work_out(world: World, riddle: Riddle, dialect: str = "hotpotqa") -> WorkedE
     """
     steps: list[WorkedStep] = []
     for fact in riddle.facts:
-        relation, subject, value = (
-            world.relation(*fact),
-            fact.subject,
-            world.value(*fact),
-        )
+        relation = world.relation(*fact)
+        subject = fact.subject
+        value = world.value(*fact)
         question = relation.questions[0].format(x=subject)
         sentence = word_thought(dialect, relation, world.entities[subject], value)
         after = tuple(n for n, step in enumerate(steps) if step.answer == subject)

@@ -1,3 +1,1 @@
-"""The encyclopedia: people, places, works, the relations between them (the tables
-beside this file), and the pages that state them.
-"""
+"""The encyclopedia: entities, the relations between them (tables), and the pages."""

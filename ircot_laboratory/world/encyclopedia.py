@@ -1,6 +1,4 @@
-"""The generator of encyclopedias: entities with facts, and a page about each, worded
-differently for every data set.
-"""
+"""Generates encyclopedias: entities with facts, and a page about each."""
 
 import random
 from functools import cache, lru_cache
@@ -10,8 +8,7 @@ from ircot_laboratory.world.pages import write_pages
 from ircot_laboratory.world.records import Entity, World
 from ircot_laboratory.world.relations import KINDS, MAKERS, RELATIONS, Relation
 
-# years of birth, and all other years: within one century, so that there are few
-# differences
+# years of birth, and all other years: in one century, so that there are few differences
 BIRTHS, YEARS = range(1900, 1950), range(1920, 2000)
 AGES = range(20, 50)  # of makers when their works came out
 MEMBERS = ("singer", "drummer", "pianist")
@@ -43,10 +40,8 @@ def make_entities(
     seed: int, size: int = 2400, *, held_out: bool = True, variety: float = 1.0
 ) -> dict[str, Entity]:
     """The entities of a world with their facts, by name, the popular ones first."""
-    rng, popular = (
-        random.Random(f"world {seed} {size} {held_out} {variety}"),
-        make_popular(),
-    )
+    rng = random.Random(f"world {seed} {size} {held_out} {variety}")
+    popular = make_popular()
     counts = {name: max(4, round(kind.share * size)) for name, kind in KINDS.items()}
     drawn = _draw_entities(rng, counts, set(popular), held_out, variety)
     entities = popular | drawn
@@ -56,14 +51,10 @@ def make_entities(
 
 @cache
 def make_popular() -> dict[str, Entity]:
-    """The few popular entities, which are in every world with the same facts, so that a
-    model can memorise them.
-    """
-    rng, counts = (
-        random.Random("popular"),
-        {name: kind.popular for name, kind in KINDS.items()},
-    )
-    entities = _draw_entities(rng, counts, set(), False, 1.0)
+    """The few entities with the same facts in every world, so that models know them."""
+    rng = random.Random("popular")
+    counts = {name: kind.popular for name, kind in KINDS.items()}
+    entities = _draw_entities(rng, counts, set(), held_out=False, variety=1.0)
     _draw_facts(list(entities.values()), entities, rng)
     return entities
 
@@ -75,7 +66,8 @@ def _draw_entities(
     held_out: bool,
     variety: float,
 ) -> dict[str, Entity]:
-    taken, entities = set(taken), {}
+    taken = set(taken)
+    entities = {}
     shares = find_shares(counts, taken, held_out) if variety == 1 else {}
     for kind, count in counts.items():
         share = shares.get(kind, 1.0)
@@ -93,33 +85,29 @@ def _draw_facts(
     """
     by_kind = names_by_kind(entities)
     for entity in drawn:
-        relations, more = RELATIONS[entity.kind], entity.kind in ("person", "band")
-        for relation in rng.sample(
-            relations, k=min(len(relations), rng.choice((3, 4)) + more)
-        ):
-            entity.facts[relation.name] = draw_value(
-                relation, entity.name, by_kind, rng
-            )
-    mine = {entity.name for entity in drawn}
+        relations = RELATIONS[entity.kind]
+        count = rng.choice((3, 4)) + (entity.kind in ("person", "band"))
+        for relation in rng.sample(relations, k=min(len(relations), count)):
+            value = draw_value(relation, entity.name, by_kind, rng)
+            entity.facts[relation.name] = value
+    own = {entity.name for entity in drawn}
     _settle_marriages(entities)
     for entity in drawn:
-        maker = entities.get(entity.facts.get(MAKERS.get(entity.kind), ""))
+        role = MAKERS.get(entity.kind, "")
+        maker = entities.get(entity.facts.get(role, ""))
         for dated in ("release", "opening"):
             if maker and dated in entity.facts and "birth" in maker.facts:
                 entity.facts[dated] = str(int(maker.facts["birth"]) + rng.choice(AGES))
-        _settle_members(entity, entities, mine, by_kind["city"], rng)
+        _settle_members(entity, entities, own, by_kind["city"], rng)
 
 
 def names_by_kind(entities: dict[str, Entity]) -> dict[str, list[str]]:
-    """The names from which values of relations are drawn: those of each kind, and of
-    men.
-    """
-    by_kind = {
-        kind: [e.name for e in entities.values() if e.kind == kind] for kind in KINDS
-    }
-    return by_kind | {
-        "man": [name for name in by_kind["person"] if name.split()[0] in MEN]
-    }
+    """The names from which values are drawn: those of each kind, and of men."""
+    by_kind: dict[str, list[str]] = {kind: [] for kind in KINDS}
+    for entity in entities.values():
+        by_kind[entity.kind].append(entity.name)
+    men = [name for name in by_kind["person"] if name.split()[0] in MEN]
+    return by_kind | {"man": men}
 
 
 def draw_value(
@@ -128,33 +116,36 @@ def draw_value(
     """Draw a value for a relation, other than the subject itself."""
     if relation.value == "year":
         return str(rng.choice(BIRTHS if relation.name == "birth" else YEARS))
-    choices = LISTS.get(relation.value) or by_kind[relation.value]
-    value = rng.choice(choices)
-    return value if value != subject else draw_value(relation, subject, by_kind, rng)
+    values = LISTS.get(relation.value) or by_kind[relation.value]
+    while (value := rng.choice(values)) == subject:
+        pass
+    return value
 
 
 def _settle_marriages(entities: dict[str, Entity]) -> None:
     """Delete marriages that contradict an earlier page: nobody is married twice, and
     only one page of a couple states the marriage.
     """
-    married = set()
+    married: set[str] = set()
     for entity in entities.values():
-        couple = {entity.name, entity.facts.get("spouse")}
-        if None not in couple and couple & married:
+        if "spouse" not in entity.facts:
+            continue
+        couple = {entity.name, entity.facts["spouse"]}
+        if couple & married:
             del entity.facts["spouse"]
-        elif None not in couple:
+        else:
             married |= couple
 
 
 def _settle_members(
     entity: Entity,
     entities: dict[str, Entity],
-    mine: set[str],
+    own: set[str],
     cities: list[str],
     rng: random.Random,
 ) -> None:
     """Give the members of a band birthplaces, often its home city."""
-    for member in sorted(mine & {entity.facts.get(name) for name in MEMBERS}):
+    for member in sorted(own & {entity.facts.get(name) for name in MEMBERS}):
         facts = entities[member].facts
         if rng.random() < 0.7:
             facts["birthplace"] = entity.facts["home"]

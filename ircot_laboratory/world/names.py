@@ -11,8 +11,8 @@ from itertools import product
 from ircot_laboratory.world.relations import read_table
 
 WORDS = {row["list"]: row["words"].split() for row in read_table("names")}
-for _made in ("last", "place"):
-    _heads, _tails = (WORDS.pop(f"{_made} {part}") for part in ("heads", "tails"))
+for _made in ("last", "place"):  # made of heads and tails
+    _heads, _tails = WORDS.pop(f"{_made} heads"), WORDS.pop(f"{_made} tails")
     WORDS[_made] = [head + tail for head, tail in product(_heads, _tails)]
 
 WOMEN, MEN = WORDS["women"], WORDS["men"]
@@ -29,9 +29,7 @@ for row in read_table("kinds"):
 
 
 def is_held_out(name: str) -> bool:
-    """Whether a name belongs to the held-out worlds (one in three); no training world
-    uses it.
-    """
+    """Whether a name is of held-out worlds (one in three), never of training worlds."""
     return zlib.crc32(name.encode()) % 3 == 0
 
 
@@ -53,13 +51,13 @@ def draw_names(
     first, last = (
         rng.sample(part, max(2, round(variety * len(part)))) for part in PARTS[kind]
     )
-    names, short = (
-        _list_names(sorted(first), sorted(last), taken, held_out),
-        round(share * number),
-    )
+    names = _list_names(sorted(first), sorted(last), taken, held_out)
+    short = round(share * number)
     if short > len(names):
-        reason = f"found {len(names)} names of kind {kind!r} left, expected {short}"
-        raise ValueError(f"{reason}: make the world smaller")
+        raise ValueError(
+            f"found {len(names)} names of kind {kind!r} left, expected {short}: "
+            "make the world smaller"
+        )
     drawn = dict.fromkeys(rng.sample(names, short))
     # words between: so many that names are left over, also for kinds that share them
     more = 1
@@ -86,11 +84,10 @@ def find_shares(
     that ends alike.
     """
     shares = {}
-    for kind, parts in PARTS.items():
-        needed = sum(
-            number for other, number in numbers.items() if PARTS[other] == parts
-        )
-        left = len(_list_names(*parts, taken, held_out))
+    for kind, (first, last) in PARTS.items():
+        same = [other for other in numbers if PARTS[other] == (first, last)]
+        needed = sum(numbers[other] for other in same)
+        left = len(_list_names(first, last, taken, held_out))
         shares[kind] = 1.0 if needed <= left else left / (2 * needed)
     return shares
 
@@ -99,6 +96,4 @@ def _list_names(
     first: list[str], last: list[str], taken: set[str], held_out: bool
 ) -> list[str]:
     names = [f"{a} {b}" for a in first for b in last]
-    return [
-        name for name in names if is_held_out(name) == held_out and name not in taken
-    ]
+    return [n for n in names if is_held_out(n) == held_out and n not in taken]

@@ -1,6 +1,4 @@
-"""Writes a readable page about every entity, with its facts in random order and
-wording.
-"""
+"""Writes a page about every entity, with its facts in random order and wording."""
 
 import random
 
@@ -8,8 +6,7 @@ from ircot_laboratory.world.names import WOMEN
 from ircot_laboratory.world.records import Entity, Passage, Span
 from ircot_laboratory.world.relations import KINDS, RELATIONS
 
-# words in a paragraph: shorter lines of a page are left out of IIRC's corpus (IRCoT
-# App. A)
+# words of a paragraph: IIRC's corpus is without shorter lines of a page (IRCoT App. A)
 SHORTEST = 11
 # data sets that share one encyclopedia, as in KILT
 KILT = ("zsre", "trex", "fever", "eli5")
@@ -51,33 +48,30 @@ def write_page(
 def _write_passage(
     entity: Entity, text: str, names: list[str], rng: random.Random
 ) -> Passage:
-    wordings, spans = {r.name: r.wordings for r in RELATIONS[entity.kind]}, []
+    wordings = {r.name: r.wordings for r in RELATIONS[entity.kind]}
+    spans = []
     for name in names:
         wording = rng.choice(wordings[name])
         form = rng.choice(FORMS) if text else "name"
         before, after = mention(wording, entity, form).split("{o}")
-        text += " " if text else ""
-        start = len(text) + len(before)
-        spans.append(Span(name, start, start + len(entity.facts[name])))
-        text += f"{before}{entity.facts[name]}{after}"
+        text += f" {before}" if text else before
+        spans.append(Span(name, len(text), len(text) + len(entity.facts[name])))
+        text += f"{entity.facts[name]}{after}"
     return Passage(entity.name, text, tuple(spans))
 
 
 def mention(wording: str, entity: Entity, form: str = "name") -> str:
-    """Put a mention of the subject into a wording; `form`: "name", "pronoun", or "noun"
-    (with "the").
-    """
-    opening, inside, possessive = entity.name, entity.name, f"{entity.name}'s"
-    if form == "noun":
+    """Put a mention of the subject, one of FORMS, into a wording."""
+    # at the start of a sentence, inside one, and as a possessive at its start
+    if form == "name":
+        words = entity.name, entity.name, f"{entity.name}'s"
+    elif form == "noun":
         noun = entity.category if entity.kind == "person" else KINDS[entity.kind].noun
-        opening, inside, possessive = f"The {noun}", f"the {noun}", f"The {noun}'s"
-    elif form == "pronoun":
-        opening, inside, possessive = "It", "it", "Its"
-        if entity.kind == "person":
-            is_woman = entity.name.split()[0] in WOMEN
-            opening, inside, possessive = SHE if is_woman else HE
-    return (
-        wording.replace("{S}", opening)
-        .replace("{s}", inside)
-        .replace("{P}", possessive)
-    )
+        words = f"The {noun}", f"the {noun}", f"The {noun}'s"
+    elif entity.kind != "person":
+        words = "It", "it", "Its"
+    else:
+        words = SHE if entity.name.split()[0] in WOMEN else HE
+    for field, word in zip(("{S}", "{s}", "{P}"), words, strict=True):
+        wording = wording.replace(field, word)
+    return wording

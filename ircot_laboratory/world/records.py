@@ -1,6 +1,4 @@
-"""The records of the laboratory: entities, paragraphs, worlds, and questions with their
-gold chains.
-"""
+"""The records: entities, paragraphs, worlds, and questions with gold chains."""
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
@@ -108,7 +106,7 @@ class World:
     @cached_property
     def by_kind(self) -> dict[str, list[Entity]]:
         """The entities of each kind, in their order."""
-        entities = {kind: [] for kind in RELATIONS}
+        entities: dict[str, list[Entity]] = {kind: [] for kind in RELATIONS}
         for entity in self.entities.values():
             entities[entity.kind].append(entity)
         return entities
@@ -133,7 +131,7 @@ class World:
 
     @cached_property
     def initials(self) -> Counter[str]:
-        """How many persons have each initial with the same further names: "A. Branby"."""
+        """How many persons have each initial with the same last names: "A. Branby"."""
         return Counter(shorten(person.name) for person in self.by_kind["person"])
 
 
@@ -144,9 +142,7 @@ def shorten(person: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Thought:
-    """One sentence of a chain. `fact`: what it states; None: it follows from earlier
-    sentences.
-    """
+    """A sentence of a chain. `fact`: what it states; None: it follows from others."""
 
     text: str
     fact: Fact | None = None
@@ -179,10 +175,8 @@ class Riddle:
     @property
     def facts(self) -> tuple[Fact, ...]:
         """All facts needed for the answer, in order."""
-        return (
-            *self.given,
-            *(thought.fact for thought in self.thoughts if thought.fact),
-        )
+        stated = (thought.fact for thought in self.thoughts if thought.fact)
+        return (*self.given, *stated)
 
     @property
     def meaning(self) -> tuple[frozenset[Fact], str]:
@@ -191,14 +185,9 @@ class Riddle:
 
     @property
     def linked(self) -> list[str]:
-        """For "iirc", the titles of all needed pages except that of the main passage,
-        in order.
-        """
-        return list(
-            dict.fromkeys(
-                subject for subject, _ in self.facts if subject != self.main[0]
-            )
-        )
+        """For "iirc", the titles of all pages needed but the main one, in order."""
+        subjects = dict.fromkeys(fact.subject for fact in self.facts)
+        return [subject for subject in subjects if subject != self.main.subject]
 
     @property
     def chain(self) -> str:

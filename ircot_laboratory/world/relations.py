@@ -12,11 +12,8 @@ from pathlib import Path
 
 def read_table(name: str) -> list[dict[str, str]]:
     """The rows of <name>.csv in this folder, each a dictionary by column name."""
-    with (
-        Path(__file__)
-        .with_name(f"{name}.csv")
-        .open(encoding="utf-8", newline="") as file
-    ):
+    path = Path(__file__).with_name(f"{name}.csv")
+    with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
@@ -56,18 +53,27 @@ class Relation:
 
 
 def _read_kind(row: dict[str, str]) -> Kind:
-    words = tuple(row["categories"].split())
-    numbers = float(row["share"]), int(row["popular"])
-    return Kind(row["noun"], row["intro"], words, *numbers, row["maker"])
+    return Kind(
+        noun=row["noun"],
+        intro=row["intro"],
+        categories=tuple(row["categories"].split()),
+        share=float(row["share"]),
+        popular=int(row["popular"]),
+        maker=row["maker"],
+    )
 
 
 def _read_relations() -> dict[str, tuple[Relation, ...]]:
-    relations = {kind: () for kind in KINDS}
+    relations: dict[str, tuple[Relation, ...]] = dict.fromkeys(KINDS, ())
     for row in read_table("relations"):
-        names = row["name"], row["value"], row["phrase"]
-        questions = row["question"], row["other question"]
-        wordings = row["subject first"], row["value first"], row["possessive"]
-        relation = Relation(*names, questions, row["thought"], wordings)
+        relation = Relation(
+            name=row["name"],
+            value=row["value"],
+            phrase=row["phrase"],
+            questions=(row["question"], row["other question"]),
+            thought=row["thought"],
+            wordings=(row["subject first"], row["value first"], row["possessive"]),
+        )
         for kind in row["kinds"].split():
             relations[kind] += (relation,)
     return relations
@@ -76,4 +82,11 @@ def _read_relations() -> dict[str, tuple[Relation, ...]]:
 KINDS = {row["kind"]: _read_kind(row) for row in read_table("kinds")}
 MAKERS = {name: kind.maker for name, kind in KINDS.items() if kind.maker}
 RELATIONS = _read_relations()
-RELATION_NAMES = sorted({r.name for relations in RELATIONS.values() for r in relations})
+
+
+def names_of(kind: str) -> set[str]:
+    """The names of the relations that entities of a kind may have."""
+    return {relation.name for relation in RELATIONS[kind]}
+
+
+RELATION_NAMES = sorted(set().union(*map(names_of, KINDS)))

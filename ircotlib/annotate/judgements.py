@@ -1,6 +1,4 @@
-"""Judgements of sentences (IRCoT §5, Figure 7), a line per click, and how far
-annotators agree.
-"""
+"""Judgements of sentences (IRCoT §5, Figure 7), a line per click, and agreement."""
 
 import json
 import re
@@ -8,7 +6,6 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
-from operator import eq
 from pathlib import Path
 from typing import Literal
 
@@ -25,6 +22,7 @@ from ircotlib.files import DATA
 ANNOTATIONS = DATA / "annotations"
 JUDGE = "judge"  # a program that judges, as the laboratory has one, beside the people
 ADJUDICATOR = "adjudicator"  # the annotator whose verdict overrides all others
+Verdict = Literal["true", "false", "unsure"]
 
 
 @dataclass(frozen=True, config={"strict": True})
@@ -36,34 +34,35 @@ class Judgement:
     annotator: str
     item: str
     sentence: int
-    verdict: Literal["true", "false", "unsure"] | None
+    verdict: Verdict | None
     time: str = ""
+
+    @property
+    def place(self) -> tuple[str, int]:
+        return self.item, self.sentence
 
 
 LINE = TypeAdapter(Judgement)
 
 
 def is_person(annotator: str) -> bool:
-    """Whether a person may judge under this name: a file can have it, and it is not
-    JUDGE.
-    """
-    return (
-        bool(re.fullmatch(r"[A-Za-z0-9][\w-]*", annotator))
-        and annotator.casefold() != JUDGE
-    )
+    """Whether a person may judge under this name: it is a file's, and not JUDGE."""
+    names_a_file = re.fullmatch(r"[A-Za-z0-9][\w-]*", annotator) is not None
+    return names_a_file and annotator.casefold() != JUDGE
 
 
 def write_judgement(judgement: Judgement, folder: Path = ANNOTATIONS) -> None:
     """Append a judgement to its annotator's file, dated now."""
-    if not is_person(name := judgement.annotator):
+    name = judgement.annotator
+    if not is_person(name):
         raise UserError(
             f"found the annotator's name {name!r}, expected letters, digits, - and _"
         )
     row = asdict(judgement) | {"time": datetime.now(UTC).isoformat(timespec="seconds")}
     Path(folder).mkdir(parents=True, exist_ok=True)
     with (Path(folder) / f"{name}.jsonl").open("a") as file:
-        # one write, so that lines of several windows never mix; a kill may have left
-        # half a line
+        # one write, so that lines of several windows never mix; it begins with the line
+        # break, because a kill may have left half a line
         file.write(f"\n{json.dumps(row)}")
 
 
@@ -72,24 +71,21 @@ def read_clicks(annotator: str, folder: Path = ANNOTATIONS) -> list[Judgement]:
     may leave it, is left out with a warning.
     """
     path = Path(folder) / f"{annotator}.jsonl"
+    content = path.read_bytes() if path.exists() else b""
     standing: list[Judgement] = []
-    for line in filter(None, path.read_bytes().split(b"\n") if path.exists() else ()):
+    for line in filter(None, content.split(b"\n")):
         try:
-            judgement = LINE.validate_json(line)
+            click = LINE.validate_json(line)
         except ValidationError:
-            warnings.warn(
-                f"{path}: left out {line[:60]!r}, expected a judgement", stacklevel=2
-            )
+            message = f"{path}: left out {line[:60]!r}, expected a judgement"
+            warnings.warn(message, stacklevel=2)
             continue
-        if judgement.verdict:
-            standing.append(judgement)
+        if click.verdict:
+            standing.append(click)
             continue
-        at = judgement.item, judgement.sentence
-        same = [
-            n for n, click in enumerate(standing) if (click.item, click.sentence) == at
-        ]
+        same = [at for at, each in enumerate(standing) if each.place == click.place]
         if same:
-            standing.pop(same[-1])
+            del standing[same[-1]]
     return standing
 
 
@@ -97,8 +93,8 @@ def read_verdicts(annotator: str, folder: Path = ANNOTATIONS) -> Verdicts:
     """The last verdict on each sentence, in the order of clicks (see `read_clicks`)."""
     verdicts: Verdicts = {}
     for click in read_clicks(annotator, folder):
-        verdicts.pop((click.item, click.sentence), None)  # it comes last now
-        verdicts[click.item, click.sentence] = click.verdict
+        verdicts.pop(click.place, None)  # it comes last now
+        verdicts[click.place] = str(click.verdict)
     return verdicts
 
 
@@ -109,26 +105,21 @@ def undo(annotator: str, folder: Path = ANNOTATIONS) -> tuple[str, int] | None:
     clicks = read_clicks(annotator, folder)
     if not clicks:
         return None
-    last = clicks[-1]
-    write_judgement(Judgement(annotator, last.item, last.sentence, None), folder)
-    return last.item, last.sentence
+    write_judgement(Judgement(annotator, *clicks[-1].place, None), folder)
+    return clicks[-1].place
 
 
 def read_judgements(folder: Path = ANNOTATIONS) -> dict[str, Verdicts]:
-    """The verdicts of every annotator, and those that several settle on, under joined
-    names.
-    """
-    names = filter(
-        is_person, sorted(path.stem for path in Path(folder).glob("*.jsonl"))
-    )
-    judged = {name: read_verdicts(name, folder) for name in names}
-    return judged | ({" + ".join(judged): settle(judged)} if len(judged) > 1 else {})
+    """The verdicts of all annotators; what several settle on, under joined names."""
+    names = sorted(path.stem for path in Path(folder).glob("*.jsonl"))
+    judged = {name: read_verdicts(name, folder) for name in names if is_person(name)}
+    if len(judged) > 1:
+        judged[" + ".join(judged)] = settle(judged)
+    return judged
 
 
 def judge_all(items: Sequence[Item], judge: Callable[[str, Question], str]) -> Verdicts:
-    """The verdicts of a program, which knows the facts, on all sentences that are
-    judged.
-    """
+    """The verdicts of a program, which knows the facts, on all that is judged."""
     return {
         (item.id, n): judge(sentence, item.question)
         for item in items
@@ -137,10 +128,8 @@ def judge_all(items: Sequence[Item], judge: Callable[[str, Question], str]) -> V
 
 
 def settle(judged: Mapping[str, Verdicts]) -> Verdicts:
-    """One verdict for each sentence that has the adjudicator's, or one that all others
-    share.
-    """
-    given = {}
+    """One verdict a sentence: the adjudicator's, or else one that all share."""
+    given: dict[tuple[str, int], set[str]] = {}
     for verdicts in judged.values():
         for sentence, verdict in verdicts.items():
             given.setdefault(sentence, set()).add(verdict)
@@ -153,33 +142,29 @@ def agreement(a: Verdicts, b: Verdicts) -> tuple[float, float, int]:
     kappa, NaN if both gave one verdict throughout; the share of equal verdicts; the
     number of sentences.
     """
-    both = [sentence for sentence in a if sentence in b]
-    ours, theirs = ([verdicts[sentence] for sentence in both] for verdicts in (a, b))
-    same = sum(map(eq, ours, theirs)) / len(both) if both else float("nan")
-    kappa = (
-        cohen_kappa_score(ours, theirs) if len({*ours, *theirs}) > 1 else float("nan")
-    )
-    return kappa, same, len(both)
+    shared = [sentence for sentence in a if sentence in b]
+    ours = [a[sentence] for sentence in shared]
+    theirs = [b[sentence] for sentence in shared]
+    kappa = same = float("nan")
+    if shared:
+        same = sum(a[sentence] == b[sentence] for sentence in shared) / len(shared)
+    if len({*ours, *theirs}) > 1:
+        kappa = cohen_kappa_score(ours, theirs)
+    return kappa, same, len(shared)
 
 
 def disagreements(
     items: Sequence[Item], judged: Mapping[str, Verdicts]
 ) -> pd.DataFrame:
-    """The sentences not settled, with each annotator's verdict: work for an
-    adjudicator.
-    """
+    """The sentences not settled, with each annotator's verdict, for an adjudicator."""
     settled = settle(judged)
     rows = []
     for item in items:
         for n, text in enumerate(item.sentences[: item.facts]):
-            given = {
-                who: each[item.id, n]
-                for who, each in judged.items()
-                if (item.id, n) in each
-            }
-            if given and (item.id, n) not in settled:
+            at = item.id, n
+            given = {who: each[at] for who, each in judged.items() if at in each}
+            if given and at not in settled:
                 row = {"item": item.id, "question": item.question.text, "sentence": n}
                 rows.append(row | {"text": text} | given)
-    return pd.DataFrame(
-        rows, columns=None if rows else ["item", "question", "sentence", "text"]
-    )
+    columns = None if rows else ["item", "question", "sentence", "text"]
+    return pd.DataFrame(rows, columns=columns)

@@ -1,5 +1,4 @@
-"""Downloads the official files that a profile needs from their publishers into its
-data_dir.
+"""Downloads the official files that a profile needs into its data_dir.
 
 ircotlib fetch --profile paper --list               what is missing, and how large it is
 ircotlib fetch --profile paper --set data_dir=FOLDER
@@ -24,52 +23,52 @@ from ircotlib.parameters import Parameters
 
 
 def download(address: str, path: Path, checksum: str = "") -> None:
-    """Download a file by curl, which shows its progress. After a kill, the next call
-    continues `path`.partial. `checksum`: "sha256:…", "md5:…" or "".
+    """Download a file by curl; after a kill, the next call continues `path`.partial.
+
+    `checksum`: "sha256:…", "md5:…" or "".
     """
     partial = path.with_name(f"{path.name}.partial")
     command = ["curl", "-fL", "--retry", "5", "-C", "-", "-o", str(partial), address]
-    if status := subprocess.run(command, check=False).returncode:
-        again = "the same command continues where it stopped"
-        raise Unavailable(f"{address}: curl ended with status {status}; {again}")
+    status = subprocess.run(command, check=False).returncode
+    if status:
+        raise Unavailable(
+            f"{address}: curl ended with status {status};"
+            " the same command continues where it stopped"
+        )
     kind, _, expected = checksum.partition(":")
     if expected:
         with partial.open("rb") as file:
             digest = hashlib.file_digest(file, kind).hexdigest()
         if digest != expected:
-            wrong = f"found {kind} {digest}, expected {expected}: damaged, or another version"
-            raise DataError(f"{address}: {wrong}; delete {partial}, and get it again")
+            raise DataError(
+                f"{address}: found {kind} {digest}, expected {expected}: damaged, or"
+                f" another version; delete {partial}, and get it again"
+            )
     partial.replace(path)
 
 
 def unpack(archive: Path, names: Sequence[str], folder: Path) -> None:
-    """Move the files of these names from a zip or tar archive to a folder; remove the
-    archive.
-    """
-    safely = {} if archive.suffix == ".zip" else {"filter": "data"}
+    """Move the files of these names from an archive to a folder; remove the archive."""
     with tempfile.TemporaryDirectory(dir=folder) as everything:
         try:
-            shutil.unpack_archive(archive, everything, **safely)
+            if archive.suffix == ".zip":
+                shutil.unpack_archive(archive, everything)
+            else:
+                shutil.unpack_archive(archive, everything, filter="data")
         except Exception as error:  # the libraries of archives raise errors of any kind
-            raise DataError(
-                f"{archive}: {error}: delete it, and get it again"
-            ) from None
-        there = {
-            path.name: path for path in Path(everything).rglob("*") if path.is_file()
-        }
-        if absent := set(names) - set(there):
-            raise DataError(
-                f"{archive}: lacks {', '.join(sorted(absent))}; get it again"
-            )
+            message = f"{archive}: {error}: delete it, and get it again"
+            raise DataError(message) from None
+        files = {path.name: path for path in Path(everything).rglob("*")}
+        absent = sorted(set(names) - set(files))
+        if absent:
+            raise DataError(f"{archive}: lacks {', '.join(absent)}; get it again")
         for name in names:
-            there[name].replace(folder / name)
+            files[name].replace(folder / name)
     archive.unlink()
 
 
 class Download(NamedTuple):
-    """A row of data/downloads.csv: files in one folder of data_dir, and where to get
-    them.
-    """
+    """A row of data/downloads.csv: files in one folder of data_dir."""
 
     folder: str
     corpus: str  # "full": only the papers' corpora need it
@@ -82,43 +81,38 @@ class Download(NamedTuple):
 
     def __str__(self) -> str:
         size = f"{int(self.bytes) / 1e6:,.0f} MB" if self.bytes else "size unknown"
-        return f"{self.folder}: {self.files} ({size}) {self.address or f'by hand: {self.page}'}"
+        source = self.address or f"by hand: {self.page}"
+        return f"{self.folder}: {self.files} ({size}) {source}"
 
 
 def read_downloads(path: Path = DOWNLOADS) -> list[Download]:
-    return [
-        Download(**row) for row in csv.DictReader(path.read_text("utf-8").splitlines())
-    ]
+    rows = csv.DictReader(path.read_text("utf-8").splitlines())
+    return [Download(**row) for row in rows]
 
 
 def missing(p: Parameters, table: Sequence[Download]) -> Iterator[Download]:
-    """The downloads that these data sets and their corpora need and `data_dir` lacks."""
-    # in use, by the folder of their files; KILT's data sets have KILT's pages alone
-    corpora = {}
-    for dataset in map(find_dataset, p.datasets):
-        if (full := dataset.full_corpus) and (
-            p.corpus == "full" or not dataset.has_gold
-        ):
-            corpora[full.name] = full
+    """The downloads that data sets and their corpora need and `data_dir` lacks."""
     data_dir = Path(resolve(p.data_dir))
+    corpora: dict[str, Path] = {}  # those in use, made or not, by the folder of files
+    for dataset in map(find_dataset, p.datasets):
+        corpus = dataset.full_corpus
+        # data sets without gold have no paragraphs but those of the full corpus
+        if corpus and (p.corpus == "full" or not dataset.has_gold):
+            corpora[corpus.name] = full_corpus_folder(corpus, data_dir)
     for row in table:
-        needed = row.folder in (corpora if row.corpus else p.datasets)
-        made = (
-            row.corpus
-            and needed
-            and full_corpus_folder(corpora[row.folder], data_dir).is_dir()
-        )
-        places = (data_dir / row.folder, data_dir)
-        there = all(
-            any((p / name).is_file() for p in places) for name in row.files.split()
-        )
-        if needed and not made and not there:
+        needed = row.folder in p.datasets
+        if row.corpus:
+            needed = row.folder in corpora and not corpora[row.folder].is_dir()
+        nearer = data_dir / row.folder
+        paths = [(nearer / name, data_dir / name) for name in row.files.split()]
+        if needed and not all(one.is_file() or other.is_file() for one, other in paths):
             yield row
 
 
 def fetch(row: Download, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    path, files = folder / Path(urlsplit(row.address).path).name, row.files.split()
+    path = folder / Path(urlsplit(row.address).path).name
+    files = row.files.split()
     if not path.is_file():  # an archive that is there was not unpacked
         download(row.address, path, row.checksum)
     if path.name not in files:
@@ -128,19 +122,16 @@ def fetch(row: Download, folder: Path) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = new_parser(__doc__, "ircotlib fetch")
     add_profile(parser, "sample")
-    parser.add_argument(
-        "--list", action="store_true", help="list what is missing, and stop"
-    )
+    parser.add_argument("--list", action="store_true", help="only list what is missing")
     options = parser.parse_args(arguments)
-    if not (p := read_changed(options)).data_dir:
+    p = read_changed(options)
+    if not p.data_dir:
         raise UserError(
-            f"{p.profile} has no data_dir, as it makes its data: set data_dir"
+            f"{p.profile} makes its data, and has no data_dir: set data_dir"
         )
     if not Path(resolve(p.demonstrations)).is_dir():
-        prompts = (
-            "by hand: the folder prompts/ of https://github.com/StonyBrookNLP/ircot"
-        )
-        print(f"{prompts}, into {p.demonstrations}")
+        prompts = "the folder prompts/ of https://github.com/StonyBrookNLP/ircot"
+        print(f"by hand: {prompts}, into {p.demonstrations}")
     rows = list(missing(p, read_downloads()))
     for row in rows:
         folder = ROOT / resolve(p.data_dir) / row.folder
@@ -149,7 +140,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
             fetch(row, folder)
     if not rows:
         print(f"{p.data_dir} has all files that {p.profile} needs")
-    if by_hand := [row.folder for row in rows if not row.address]:
-        raise Unavailable(
-            f"get the files of {', '.join(by_hand)} by hand, then ask again"
-        )
+    by_hand = ", ".join(row.folder for row in rows if not row.address)
+    if by_hand:
+        raise Unavailable(f"get the files of {by_hand} by hand, then ask again")

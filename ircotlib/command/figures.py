@@ -18,15 +18,15 @@ from types import SimpleNamespace
 from tqdm import tqdm
 
 from ircotlib.errors import UserError
-from ircotlib.files import DATA, NOTEBOOKS, figure_path, need, writing
+from ircotlib.files import DATA, NOTEBOOKS, environment, figure_path, need, writing
 from ircotlib.options import add_profile, new_parser, parse_changes
 from ircotlib.parameters import Parameters, read_parameters
 
-IN_BATCH = {"IRCOT_BATCH": "1"}  # no widgets, no progress bars
 # the C library's allocator keeps freed memory: a model needs as much for its next batch
-IN_BATCH |= dict.fromkeys(
-    ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"), "4000000000"
-)
+KEEP = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_")
+IN_BATCH = dict.fromkeys(KEEP, "4000000000")
+IN_BATCH["IRCOT_BATCH"] = "1"  # no widgets, no progress bars
+VIEW = "application/vnd.jupyter.widget-view+json"
 
 
 def all_notebooks() -> list[str]:
@@ -34,108 +34,100 @@ def all_notebooks() -> list[str]:
 
 
 def about_notebook(notebook: str) -> SimpleNamespace:
-    """The files that it `makes` (`figure_path`), and the notebooks whose `runs` it
-    reads.
-    """
+    """The figures that it `makes`, by name, and the notebooks whose `runs` it reads."""
     content = json.loads((NOTEBOOKS / f"{notebook}.ipynb").read_text(encoding="utf-8"))
-    return SimpleNamespace(
-        **{"makes": [], "runs": []} | content["metadata"].get("ircotlib", {})
-    )
+    about = content["metadata"].get("ircotlib", {})
+    return SimpleNamespace(makes=about.get("makes", []), runs=about.get("runs", []))
 
 
 def made_by(notebook: str, profile: str, trial: str = "") -> list[Path]:
-    """The figures and tables that a notebook makes with a profile, or in a trial of it."""
-    return [
-        figure_path(name, profile, trial) for name in about_notebook(notebook).makes
-    ]
+    """The figures and tables that a notebook makes with a profile, or in its trial."""
+    makes = about_notebook(notebook).makes
+    return [figure_path(name, profile, trial) for name in makes]
 
 
 def choose_notebooks(only: Sequence[str], p: Parameters) -> list[str]:
-    """The notebooks of these names, or that make the figures of these names; all for
-    none.
-    """
-    makes = {name: {path.stem for path in made_by(name, p.profile, p.trial)} | {name}
-             for name in all_notebooks()}  # fmt: skip
-    known = sorted(set().union(*makes.values()))
-    if unknown := [name for name in only if name not in known]:
-        raise UserError(
-            f"found --only {unknown[0]}, expected one of {', '.join(known)}"
-        )
-    return [notebook for notebook in makes if not only or makes[notebook] & {*only}]
+    """The notebooks with these names, or that make figures with them; all for none."""
+    names: dict[str, set[str]] = {}
+    for notebook in all_notebooks():
+        made = made_by(notebook, p.profile, p.trial)
+        names[notebook] = {notebook, *(path.stem for path in made)}
+    known = sorted(set().union(*names.values()))
+    for name in only:
+        if name not in known:
+            raise UserError(f"found --only {name}, expected one of {', '.join(known)}")
+    return [notebook for notebook in names if not only or names[notebook] & {*only}]
 
 
-def run_notebook(notebook: str, p: Parameters, changes: dict, executed: Path) -> float:
-    """Execute a notebook into `executed`; return the seconds. Cells with the tag
-    `mini`, which describe results of that profile, are left out for other profiles and
-    in trials.
+def run_notebook(
+    notebook: str, p: Parameters, changes: dict, executed: Path, kernels: list
+) -> float:
+    """Execute a notebook into `executed`, by a kernel that `kernels` gets; return the
+    seconds. Cells tagged `mini`, on results of that profile, are left out elsewhere.
     """
     import nbformat
     import papermill
     from jupyter_client import AsyncKernelManager
     from jupyter_client.kernelspec import KernelSpecManager
-    from papermill.exceptions import PapermillExecutionError
 
     started = time.monotonic()
     content = nbformat.read(NOTEBOOKS / f"{notebook}.ipynb", as_version=4)
     if p.profile != "mini" or p.trial:
-        content.cells = [
-            c for c in content.cells if "mini" not in c.metadata.get("tags", [])
-        ]
+        content.cells = [each for each in content.cells if "mini" not in tags(each)]
     executed.parent.mkdir(parents=True, exist_ok=True)
     nbformat.write(content, executed)
-    # no folder of kernelspecs is looked at: the one there may be another interpreter's
-    specs = KernelSpecManager(kernel_dirs=[])
     kernel = AsyncKernelManager(
-        kernel_spec_manager=specs, transport_encryption="required"
+        # no folder of kernelspecs is looked at: the one there may be of another Python
+        kernel_spec_manager=KernelSpecManager(kernel_dirs=[]),
+        transport_encryption="required",
     )
-    options = {
-        "kernel_name": "python3",
-        "progress_bar": False,
-        "cwd": NOTEBOOKS,
-        "km": kernel,
-    }
-    parameters = {"profile": p.profile, "changes": changes}
+    kernels.append(kernel)
     try:
-        papermill.execute_notebook(executed, executed, parameters, **options)
-    except PapermillExecutionError as error:
-        cell = f"notebook {notebook}, code cell {error.exec_count}"
-        failure = f"{cell}: {error.ename}: {error.evalue}; traceback in {executed}"
-        raise RuntimeError(failure) from error
+        papermill.execute_notebook(
+            executed,
+            executed,
+            {"profile": p.profile, "changes": changes},
+            kernel_name="python3",
+            progress_bar=False,
+            cwd=NOTEBOOKS,
+            km=kernel,
+        )
+    except papermill.exceptions.PapermillExecutionError as error:
+        raise RuntimeError(
+            f"notebook {notebook}, code cell {error.exec_count}: {error.ename}: "
+            f"{error.evalue}; traceback in {executed}"
+        ) from error
     finally:
-        asyncio.run(kernel.shutdown_kernel(now=True))
+        ending = kernel.shutdown_kernel(now=True)  # a coroutine, declared as Awaitable
+        asyncio.run(ending)  # type: ignore[arg-type]
     return time.monotonic() - started
 
 
 def regenerate(
-    p: Parameters,
-    notebooks: Sequence[str],
-    changes: dict,
-    save: bool = False,
-    jobs: int = 1,
+    p: Parameters, names: list[str], changes: dict, save: bool = False, jobs: int = 1
 ) -> None:
-    """Run notebooks, `jobs` at a time; one that reads runs waits for those that make
-    them.
-    """
-    folder, started = DATA / "executed" / p.profile / p.trial, time.time_ns()
+    """Run notebooks, `jobs` at a time; those that read runs wait for those that run."""
+    started = time.time_ns()
+    folder = DATA / "executed" / p.profile / p.trial
     # no kernel reads or writes the user's own settings and history
-    os.environ |= {"IPYTHONDIR": str(DATA / "executed/ipython")} | IN_BATCH
+    own = {"IPYTHONDIR": str(DATA / "executed/ipython")}
+    os.environ |= own | environment() | IN_BATCH
     running: dict[str, Future] = {}
+    kernels: list = []
 
     def run(notebook: str) -> tuple[str, float]:
         for earlier in about_notebook(notebook).runs:
             if earlier in running:
                 running[earlier].result()
-        return notebook, run_notebook(
-            notebook, p, changes, folder / f"{notebook}.ipynb"
-        )
+        executed = folder / f"{notebook}.ipynb"
+        return notebook, run_notebook(notebook, p, changes, executed, kernels)
 
     pool = ThreadPoolExecutor(jobs)
-    for notebook in notebooks:
+    for notebook in names:
         running[notebook] = pool.submit(run, notebook)
     try:
-        for future in tqdm(
-            as_completed(running.values()), total=len(running), disable=None
-        ):
+        done = as_completed(running.values())
+        for future in tqdm(done, total=len(running), disable=None):
             notebook, seconds = future.result()
             tqdm.write(f"{notebook:<20} {seconds:6.1f} s   {folder / notebook}.ipynb")
             for path in made_by(notebook, p.profile, p.trial):
@@ -143,57 +135,52 @@ def regenerate(
                 tqdm.write(f"{'':<20} {'wrote' if wrote else 'not made':<11}{path}")
             if save:
                 save_executed(notebook, folder / f"{notebook}.ipynb")
+    except KeyboardInterrupt:
+        for kernel in kernels:
+            if kernel.provisioner:  # it has begun to start
+                asyncio.run(kernel.provisioner.kill())  # with its workers, and at once
+        raise
     finally:  # an interrupt waits for no notebook
         pool.shutdown(wait=False, cancel_futures=True)
 
 
 def save_executed(name: str, executed: Path) -> None:
-    """Put an executed notebook in place of its source, without what changes from run to
-    run.
-    """
+    """Put an executed notebook in place of its source, without what always changes."""
     import nbformat
 
     notebook = nbformat.read(executed, as_version=4)
     names = {"ircotlib", "kernelspec", "language_info"} & notebook.metadata.keys()
     notebook.metadata = {name: notebook.metadata[name] for name in sorted(names)}
     notebook.metadata.get("language_info", {}).pop("version", None)
-    tagged = [(cell, cell.metadata.get("tags", [])) for cell in notebook.cells]
-    notebook.cells = [
-        cell for cell, tags in tagged if "injected-parameters" not in tags
-    ]
-    for cell, tags in tagged:
-        cell.metadata = {"tags": tags} if tags else {}
+    notebook.cells = [c for c in notebook.cells if "injected-parameters" not in tags(c)]
+    for cell in notebook.cells:
+        cell.metadata = {"tags": tags(cell)} if tags(cell) else {}
         if cell.cell_type == "code":
-            widget = "application/vnd.jupyter.widget-view+json"
-            plain = [out for out in cell.outputs if widget not in out.get("data", {})]
+            plain = [out for out in cell.outputs if VIEW not in out.get("data", {})]
             cell.outputs = [out for out in plain if out.get("name") != "stderr"]
     with writing(NOTEBOOKS / f"{name}.ipynb") as new:
         new.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
 
 
+def tags(cell) -> list[str]:
+    return cell.metadata.get("tags", [])
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = new_parser(__doc__, "ircotlib figures")
-    add = parser.add_argument
     add_profile(parser)
-    add(
-        "--only",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="a notebook or a figure",
+    only = "a notebook or a figure"
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="NAME", help=only
     )
-    add(
-        "--save",
-        action="store_true",
-        help="keep the executed notebooks, stripped, in notebooks/",
-    )
-    add("--jobs", type=int, default=1, help="notebooks at a time")
+    save = "keep the executed notebooks, stripped, in notebooks/"
+    parser.add_argument("--save", action="store_true", help=save)
+    parser.add_argument("--jobs", type=int, default=1, help="notebooks at a time")
     options = parser.parse_args(arguments)
     need("papermill", "lab")
     changes = parse_changes(options.set)
     if options.save and (options.profile != "mini" or changes):
         raise UserError("--save: only for the profile mini, without --set")
     p = read_parameters(options.profile, changes)
-    regenerate(
-        p, choose_notebooks(options.only, p), changes, options.save, options.jobs
-    )
+    notebooks = choose_notebooks(options.only, p)
+    regenerate(p, notebooks, changes, options.save, options.jobs)

@@ -1,6 +1,4 @@
-"""The questions and the corpus of a data set, from the official files in a user's
-folder.
-"""
+"""The questions and the corpus of a data set, from the files in a user's folder."""
 
 import warnings
 from collections import Counter
@@ -10,14 +8,7 @@ from itertools import chain
 from pathlib import Path
 
 from ircotlib.data import Paragraph, Question
-from ircotlib.datasets import (
-    Dataset,
-    FullCorpus,
-    QuestionContext,
-    digest,
-    find_dataset,
-    pool,
-)
+from ircotlib.datasets import Dataset, FullCorpus, digest, find_dataset, pool
 from ircotlib.datasets.official import AGAIN, find_file
 from ircotlib.datasets.own import CORPUS
 from ircotlib.errors import DataError
@@ -28,56 +19,58 @@ from ircotlib.retrieval.corpus import Corpus, write_corpus
 def read_dataset(
     name: str, data_dir: str | Path, corpus: str = "pooled", released: bool = False
 ) -> tuple[list[Question], Iterable[Paragraph]]:
-    """The development questions of a data set, and its corpus: "pooled" from their
-    contexts, or "full" as in the paper (IRCoT §4, App. A).
+    """The development questions of a data set, and its corpus (IRCoT §4, App. A).
 
-    `data_dir`: absolute, or relative to the repository. If paragraphs come in a file of
-    their own, such as IIRC's pages, that whole file is the "pooled" corpus, an
-    iterator. `released`: as IRCoT's released program reads them. Differs from the
-    paper, unless "full": its corpora are pooled from all splits, and HotpotQA's has all
-    of Wikipedia's abstracts.
+    `data_dir`: absolute, or relative to the repository. `corpus`: "full" as in the
+    paper, or "pooled" from the questions' contexts (of all of a file of paragraphs, if
+    they come in one, such as IIRC's pages). `released`: as IRCoT's released program
+    reads them. Differs from the paper, unless "full": its corpora are pooled from all
+    splits, and HotpotQA's has all of Wikipedia's abstracts.
     """
     dataset = find_dataset(name, released)
-    full = dataset.full_corpus
-    if corpus != "pooled" and (full is None or corpus != "full"):
-        offered = "pooled" if full is None else "pooled or full"
+    full_corpus = dataset.full_corpus
+    if corpus == "full" and full_corpus is not None:
+        path = find_questions(dataset, ROOT / data_dir)
+        made = make_full_corpus(full_corpus, data_dir)
+        if dataset.read_with_corpus is None:
+            return _check_questions(dataset.read(path), path), made
+        return _check_questions(dataset.read_with_corpus(path, made), path), made
+    if corpus != "pooled":
+        offered = "pooled" if full_corpus is None else "pooled or full"
         raise DataError(f"found corpus {corpus!r} for {name}, expected {offered}")
     path = find_questions(dataset, ROOT / data_dir)
-    if corpus == "full":
-        made, read = make_full_corpus(full, data_dir), dataset.read_with_corpus
-        return _questions_of(
-            read(path, made) if read else dataset.read(path), path
-        ), made
     examples = list(dataset.read(path))
-    questions = _questions_of(examples, path) if path.name != CORPUS else []
+    # a corpus of your own needs no questions: they are asked later
+    questions = [] if path.name == CORPUS else _check_questions(examples, path)
     if dataset.read_paragraphs is not None:
         return questions, dataset.read_paragraphs(path)
-    if not (paragraphs := pool(context for _, context in examples)):
+    paragraphs = pool(context for _, context in examples)
+    if not paragraphs:
         raise DataError(
             f"{path}: found no contexts to pool a corpus from (docs/data.md)"
         )
     return questions, paragraphs
 
 
-def find_questions(dataset: Dataset, data_dir: Path) -> Path:
-    """The file of a data set's development questions, in `data_dir`/<its name> or in
-    `data_dir`, with its official name or that of a sample. Raises FileNotFoundError if
-    there is none.
+def find_questions(dataset: Dataset, data_dir: str | Path) -> Path:
+    """The file of a data set's development questions, or of a sample of them.
+
+    Looks in `data_dir`/<its name>, then in `data_dir`. Raises FileNotFoundError.
     """
     folders = (Path(data_dir) / dataset.name, Path(data_dir))
-    return find_file(
-        f"questions of {dataset.name}", dataset.files, folders, dataset.source
-    )
+    title = f"questions of {dataset.name}"
+    return find_file(title, dataset.files, folders, dataset.source)
 
 
-def _questions_of(examples: Iterable[QuestionContext], path: Path) -> list[Question]:
+def _check_questions(
+    examples: Iterable[tuple[Question, object]], path: Path
+) -> list[Question]:
     questions = [question for question, _ in examples]
     if not questions:
         raise DataError(f"{path}: found no questions, expected at least one: {AGAIN}")
     for question in questions:
-        if not all(
-            map(str.strip, (question.id, question.text, *(question.answers or [""])))
-        ):
+        texts = (question.id, question.text, *(question.answers or ("",)))
+        if not all(text.strip() for text in texts):
             raise DataError(
                 f"{path}: found a blank id, text or answer in {question!r:.200}"
             )
@@ -96,40 +89,43 @@ def full_corpus_folder(corpus: FullCorpus, data_dir: str | Path) -> Path:
 
 
 def make_full_corpus(corpus: FullCorpus, data_dir: str | Path) -> Corpus:
-    """Open a full corpus; write it first, completely or not at all, if it is missing
-    (IRCoT App. A). Warn if the number of paragraphs differs from the paper's.
+    """Open a full corpus, or write it completely or not at all (IRCoT App. A).
+
+    Warns if the number of paragraphs differs from the paper's.
     """
     folder = full_corpus_folder(corpus, data_dir)
     with locked(folder.with_name(f"{folder.name}.lock")):
         try:
             made = Corpus(folder)
         except FileNotFoundError:
-            paragraphs = read_full_corpus(corpus, data_dir)
-            made = write_corpus(
-                folder, track(paragraphs, f"corpus of {corpus.name}", corpus.count)
-            )
-    if corpus.count not in (None, len(made)):
-        counts = f"{len(made):,} paragraphs, the paper {corpus.count:,} (App. A, footnote 18)"
-        warnings.warn(f"{folder}: found {counts}: is a file truncated?", stacklevel=2)
+            label = f"corpus of {corpus.name}"
+            paragraphs = track(read_full_corpus(corpus, data_dir), label, corpus.count)
+            made = write_corpus(folder, paragraphs)
+    if corpus.count is not None and corpus.count != len(made):
+        warnings.warn(
+            f"{folder}: found {len(made):,} paragraphs, the paper {corpus.count:,}"
+            " (App. A, footnote 18): is a file truncated?",
+            stacklevel=2,
+        )
     return made
 
 
 def read_full_corpus(corpus: FullCorpus, data_dir: str | Path) -> Iterator[Paragraph]:
-    """The paragraphs of a full corpus, from the files in `data_dir`/<name> or in
-    `data_dir`. Differs from the released program: texts are stripped, and sentences
-    joined without a space.
+    """The paragraphs of a full corpus, from `data_dir`/<its name> or `data_dir`.
+
+    Differs from the released program: texts are stripped, sentences joined as they are.
     """
-    folders, counts = (ROOT / data_dir / corpus.name, ROOT / data_dir), Counter()
     title = f"full corpus of {corpus.name}"
+    folders = (ROOT / data_dir / corpus.name, ROOT / data_dir)
     paths = [find_file(title, [name], folders, corpus.source) for name in corpus.files]
+    counts: Counter[str] = Counter()
     for paragraph in chain.from_iterable(map(corpus.read, paths)):
-        # IRCoT App. A: contexts share paragraphs; their program compares title and text
-        content = (
-            f"{paragraph.title}\n{paragraph.text}"
-            if corpus.drop_repeats
-            else paragraph.id
-        )
-        counts[key := digest(content, 24)] += 1
+        content = paragraph.id
+        if corpus.drop_repeats:
+            # contexts share paragraphs; IRCoT's program compares title and text
+            content = f"{paragraph.title}\n{paragraph.text}"
+        key = digest(content, 24)  # shorter than a text: millions are held
+        counts[key] += 1
         if counts[key] == 1:
             yield paragraph
         elif not corpus.drop_repeats:

@@ -1,6 +1,4 @@
-"""The official files of HotpotQA (Yang et al. 2018) and 2WikiMultihopQA (Ho et al.
-2020).
-"""
+"""The files of HotpotQA (Yang et al. 2018) and 2WikiMultihopQA (Ho et al. 2020)."""
 
 import bz2
 import html
@@ -30,6 +28,7 @@ ARCHIVE = f"{FOLDER}.tar.bz2"
 # JSON lines, in the same archive as 2WikiMultihopQA's questions
 ALIASES = "id_aliases.json"
 HOTPOTQA = "https://hotpotqa.github.io"
+DUMP = f"{HOTPOTQA}/wiki-readme.html"
 WIKI = "https://github.com/Alab-NII/2wikimultihop"
 
 
@@ -42,11 +41,15 @@ class _Asking(_Contexts):
     question: Text
     answer: Text
     type: str
-    # titles, numbers of sentences
+    # titles and numbers of sentences, from 0
     supporting_facts: list[tuple[String, int]] = Field(min_length=1)
-    # of 2WikiMultihopQA
+    # of 2WikiMultihopQA; evidences are subjects, relations and objects
     answer_id: String | None = None
-    evidences: list[tuple[String, String, String]] = []  # subjects, relations, objects
+    evidences: list[tuple[String, String, String]] = []
+
+    @property
+    def supporting_titles(self) -> list[str]:
+        return list(dict.fromkeys(title for title, _ in self.supporting_facts))
 
 
 class _Names(Record):
@@ -61,33 +64,35 @@ class _Abstract(Record):
 
 
 def read_hotpotqa(
-    path: Path, corpus_ids: Mapping[str, str] | None = None
+    path: Path, corpus: Iterable[Paragraph] | None = None
 ) -> list[QuestionContext]:
-    """The questions of a file, each with its context paragraphs, in order (IRCoT §4).
-    `corpus_ids`: the ids of gold paragraphs by title in the full corpus; None: those of
-    the context.
+    """The questions of a file with their context paragraphs, in order (IRCoT §4).
+
+    `corpus`: the full corpus, whose paragraphs may differ from contexts in text: gold
+    ones are found by title. None: those of the context are gold.
     """
-    records = read_records(path, _Asking)
+    corpus_ids = None if corpus is None else find_gold_ids(path, corpus)
     return [
-        _read_asked(record, where, "hotpotqa", "", corpus_ids)
-        for record, where in records
+        _read_question(record, where, "hotpotqa", "", corpus_ids)
+        for record, where in read_records(path, _Asking)
     ]
 
 
 def find_gold_ids(path: Path, corpus: Iterable[Paragraph]) -> dict[str, str]:
-    """The `corpus_ids` of read_hotpotqa, from one pass over the corpus: the first
-    paragraph with a title or, without one, with the title in another encoding ("&amp;"
-    for "&", accents apart).
+    """The ids of gold paragraphs by title, from one pass over the corpus.
+
+    They are of the first paragraph with a title or, without one, with the title in
+    another encoding ("&amp;" for "&", accents apart).
     """
-    records = (record for record, _ in read_records(path, _Asking))
-    plain = {
-        title: _plain(title)
-        for record in records
-        for title, _ in record.supporting_facts
-    }
-    wanted, same, alike = {*plain.values()}, {}, {}
+    plain: dict[str, str] = {}
+    for record, _ in read_records(path, _Asking):
+        plain.update({title: _plain(title) for title in record.supporting_titles})
+    wanted = set(plain.values())
+    same: dict[str, str] = {}  # ids by the title as it stands
+    alike: dict[str, str] = {}  # ids by the plain title
     for paragraph in corpus:
-        if (title := _plain(paragraph.title)) in wanted:
+        title = _plain(paragraph.title)
+        if title in wanted:
             same.setdefault(paragraph.title, paragraph.id)
             alike.setdefault(title, paragraph.id)
     return {t: same.get(t, alike[name]) for t, name in plain.items() if name in alike}
@@ -97,56 +102,63 @@ def _plain(title: str) -> str:
     return unicodedata.normalize("NFC", html.unescape(title))
 
 
-def _read_asked(
+def _read_question(
     record: _Asking,
     where: str,
     dataset: str,
     separator: str,
-    corpus_ids: Mapping | None = None,
+    corpus_ids: Mapping[str, str] | None = None,
 ) -> QuestionContext:
     context = _read_context(record, separator)
     if corpus_ids is None:  # the first of several with the same title
         corpus_ids = {paragraph.title: paragraph.id for paragraph in reversed(context)}
-    titles = [title for title, _ in record.supporting_facts]
-    if missing := [title for title in titles if title not in corpus_ids]:
-        raise DataError(
-            f"{where}, field supporting_facts: found no paragraph {missing[0]!r}"
-        )
-    # IRCoT §4.1: whole paragraphs are gold, not the sentences that the file names in
-    # them
-    gold = tuple(dict.fromkeys(corpus_ids[title] for title in titles))
-    id = record.id or f"{dataset}-{digest(record.question, 16)}"
-    stated = {"kind": record.type, "steps": _stated_steps(record, corpus_ids)}
-    return Question(
-        id, record.question, (record.answer,), gold, dataset, **stated
-    ), context
-
-
-def _stated_steps(
-    record: _Asking, corpus_ids: Mapping[str, str]
-) -> tuple[GoldStep, ...]:
-    """A step for each supporting sentence; () if one is not in the context (fullwiki)."""
-    texts = {title: parts for title, parts in reversed(record.context)}
-    facts = dict.fromkeys(record.supporting_facts)
-    pairs = [(title, texts.get(title, [])[n : n + 1]) for title, n in facts if n >= 0]
-    stated = [
-        (title, part[0].strip()) for title, part in pairs if part and part[0].strip()
-    ]
-    if {title for title, _ in stated} != {title for title, _ in facts}:
-        return ()
-    return tuple(
-        GoldStep("", "", (corpus_ids[t],), t, t, sentence) for t, sentence in stated
+    for title in record.supporting_titles:
+        if title not in corpus_ids:
+            raise DataError(
+                f"{where}, field supporting_facts: found no paragraph {title!r}"
+            )
+    # whole paragraphs are gold, not the sentences that the file names (IRCoT §4.1)
+    gold = dict.fromkeys(corpus_ids[title] for title in record.supporting_titles)
+    question = Question(
+        id=record.id or f"{dataset}-{digest(record.question, 16)}",
+        text=record.question,
+        answers=(record.answer,),
+        gold=tuple(gold),
+        dataset=dataset,
+        kind=record.type,
+        steps=_supporting_steps(record, corpus_ids),
     )
+    return question, context
 
 
 def _read_context(record: _Contexts, separator: str) -> tuple[Paragraph, ...]:
-    texts = ((title, separator.join(sentences)) for title, sentences in record.context)
-    return tuple(make_paragraph(title, text.strip()) for title, text in texts)
+    return tuple(
+        make_paragraph(title, separator.join(sentences).strip())
+        for title, sentences in record.context
+    )
+
+
+def _supporting_steps(
+    record: _Asking, corpus_ids: Mapping[str, str]
+) -> tuple[GoldStep, ...]:
+    """A step for each supporting sentence; () if a title has none (fullwiki)."""
+    texts = {title: sentences for title, sentences in reversed(record.context)}
+    steps = []
+    for title, number in dict.fromkeys(record.supporting_facts):
+        sentences = dict(enumerate(texts.get(title, [])))
+        sentence = sentences.get(number, "").strip()  # some numbers are too high
+        if sentence:
+            gold = (corpus_ids[title],)
+            steps.append(GoldStep("", "", gold, title, title, sentence))
+    if {step.title for step in steps} != set(record.supporting_titles):
+        return ()
+    return tuple(steps)
 
 
 def read_abstracts(archive: Path) -> Iterator[Paragraph]:
-    """The abstracts of Wikipedia's pages of 2017 in HotpotQA's archive, in its order,
-    also those without a sentence: the paper's count has them (IRCoT App. A).
+    """The abstracts of Wikipedia's pages of 2017 in HotpotQA's archive, in its order.
+
+    Those without a sentence are kept: the paper's count has them (IRCoT App. A).
     """
     try:
         with (
@@ -154,8 +166,10 @@ def read_abstracts(archive: Path) -> Iterator[Paragraph]:
             tarfile.open(fileobj=stream, mode="r|") as tar,
         ):
             for member in filter(tarfile.TarInfo.isfile, tar):
-                shard = bz2.open(tar.extractfile(member))
-                for row, where in read_objects(shard, f"{archive}, {member.name}"):
+                shard = tar.extractfile(member)
+                assert shard is not None  # only a folder or a link would have none
+                lines = bz2.open(shard)
+                for row, where in read_objects(lines, f"{archive}, {member.name}"):
                     record = check(row, _Abstract, where)
                     yield make_paragraph(record.title, "".join(record.text).strip())
     except (tarfile.TarError, EOFError, OSError) as error:
@@ -163,48 +177,55 @@ def read_abstracts(archive: Path) -> Iterator[Paragraph]:
 
 
 def read_2wikimultihopqa(path: Path) -> list[QuestionContext]:
-    """The questions of a file, each with its context paragraphs, in order (IRCoT §4);
-    if id_aliases.json is beside it, answers are followed by their aliases and demonyms.
+    """The questions of a file with their context paragraphs, in order (IRCoT §4).
+
+    If id_aliases.json is beside it, answers are followed by their aliases and demonyms:
+    its official scorer, too, takes the best of them.
     """
+    aliases: dict[str | None, set[str]] = {}
     names = Path(path).with_name(ALIASES)
-    aliases, questions = {}, []
-    for row, _ in read_records(names, _Names) if names.is_file() else ():
-        aliases[row.Q_id] = set(filter(str.strip, (*row.aliases, *row.demonyms)))
+    if names.is_file():
+        for row, _ in read_records(names, _Names):
+            aliases[row.Q_id] = set(filter(str.strip, (*row.aliases, *row.demonyms)))
+    examples: list[QuestionContext] = []
     for record, where in read_records(path, _Asking):
-        question, context = _read_asked(record, where, "2wikimultihopqa", " ")
-        # its official scorer, too, takes the best of the answer and its aliases
-        others = sorted(aliases.get(record.answer_id, set()) - {record.answer})
-        answers, steps = (record.answer, *others), _evident_steps(record, question.gold)
-        questions.append((replace(question, answers=answers, steps=steps), context))
-    return questions
+        question, context = _read_question(record, where, "2wikimultihopqa", " ")
+        others = aliases.get(record.answer_id, set()) - {record.answer}
+        answers = (record.answer, *sorted(others))
+        steps = _evident_steps(record, question.gold)
+        examples.append((replace(question, answers=answers, steps=steps), context))
+    return examples
 
 
 def _evident_steps(record: _Asking, gold: tuple[str, ...]) -> tuple[GoldStep, ...]:
-    """The evidences, in our words; several objects of one relation are one answer. The
-    n-th subject has the n-th gold paragraph or, if their numbers differ, the n-th
-    evidence has it.
+    """The evidences as steps, in our words; () if a part of one is blank.
+
+    Several objects of one relation are one answer. The n-th gold paragraph is of the
+    n-th subject or, if their numbers differ, of the n-th evidence.
     """
-    objects = {}
-    for subject, relation, value in record.evidences:
-        objects.setdefault((subject.strip(), relation.strip()), []).append(
-            value.strip()
-        )
-    if not all(
-        subject and relation and all(v) for (subject, relation), v in objects.items()
-    ):
-        return ()
-    titles = [*dict.fromkeys(title for title, _ in record.supporting_facts)]
-    subjects = [*dict.fromkeys(subject for subject, _ in objects)]
-    steps = []
-    for number, ((subject, relation), values) in enumerate(objects.items()):
+    objects: dict[tuple[str, str], list[str]] = {}
+    for evidence in record.evidences:
+        subject, relation, value = map(str.strip, evidence)
+        if not (subject and relation and value):
+            return ()
+        objects.setdefault((subject, relation), []).append(value)
+    subjects = list(dict.fromkeys(subject for subject, _ in objects))
+    steps: list[GoldStep] = []
+    numbers: dict[str, int] = {}  # of the last step with an answer, from 1
+    for place, ((subject, relation), values) in enumerate(objects.items()):
         answer = " and ".join(values)
-        earlier = [n for n, step in enumerate(steps, start=1) if step.answer == subject]
-        named = f"#{earlier[-1]}" if earlier else subject
-        place = subjects.index(subject) if len(subjects) == len(gold) else number
-        asked = f"What is the {relation} of {named}?"
-        supporting = gold[place : place + 1], "".join(titles[place : place + 1])
-        stated = f"The {relation} of {subject} is {answer.removesuffix('.')}."
-        steps.append(GoldStep(asked, answer, *supporting, subject, stated))
+        named = f"#{numbers[subject]}" if subject in numbers else subject
+        n = subjects.index(subject) if len(subjects) == len(gold) else place
+        step = GoldStep(
+            question=f"What is the {relation} of {named}?",
+            answer=answer,
+            gold=gold[n : n + 1],
+            title="".join(record.supporting_titles[n : n + 1]),
+            subject=subject,
+            sentence=f"The {relation} of {subject} is {answer.removesuffix('.')}.",
+        )
+        steps.append(step)
+        numbers[answer] = len(steps)
     return tuple(steps)
 
 
@@ -214,9 +235,17 @@ def read_contexts(path: Path) -> Iterator[Paragraph]:
         yield from _read_context(record, " ")
 
 
-PAGE = f"{HOTPOTQA}/wiki-readme.html"
 ABSTRACTS = FullCorpus(
-    "hotpotqa", (ARCHIVE,), PAGE, count=5_233_329, read=read_abstracts
+    "hotpotqa", (ARCHIVE,), DUMP, count=5_233_329, read=read_abstracts
+)
+CONTEXTS = FullCorpus(
+    name="2wikimultihopqa",
+    files=("dev.json", "test.json", "train.json"),
+    source=f"{WIKI} (the paper's number is of data_ids.zip, of December 2020;"
+    " data_ids_april7.zip cuts some sentences in other places)",
+    count=430_225,
+    read=read_contexts,
+    drop_repeats=True,
 )
 # 2WikiMultihopQA's scorer is a copy of HotpotQA's
 SCORES = {"f1": hotpotqa_f1, "em": exact_match, "cover_em": cover_em}
@@ -229,11 +258,7 @@ DATASETS = (
         read=read_hotpotqa,
         scores=SCORES,
         full_corpus=ABSTRACTS,
-        # abstracts may differ from the contexts in text, so gold paragraphs are found
-        # by title
-        read_with_corpus=lambda path, corpus: read_hotpotqa(
-            path, find_gold_ids(path, corpus)
-        ),
+        read_with_corpus=read_hotpotqa,
         order=1,
     ),
     Dataset(
@@ -243,15 +268,7 @@ DATASETS = (
         source=WIKI,
         read=read_2wikimultihopqa,
         scores=SCORES,
-        full_corpus=FullCorpus(
-            name="2wikimultihopqa",
-            files=("dev.json", "test.json", "train.json"),
-            source=f"{WIKI} (the paper's number is of data_ids.zip, of December 2020;"
-            " data_ids_april7.zip cuts some sentences in other places)",
-            count=430_225,
-            read=read_contexts,
-            drop_repeats=True,
-        ),
+        full_corpus=CONTEXTS,
         order=2,
     ),
 )

@@ -1,6 +1,4 @@
-"""IIRC's official files (Ferguson et al. 2020), and its scores, DROP's (Dua et al.
-2019).
-"""
+"""IIRC's official files (Ferguson et al. 2020), and DROP's scores (Dua et al. 2019)."""
 
 import json
 import re
@@ -14,7 +12,7 @@ from typing import Literal
 import numpy as np
 from rapidfuzz import fuzz
 
-from ircotlib.data import Paragraph, Question
+from ircotlib.data import Paragraph, Question, parse_json
 from ircotlib.datasets import (
     Dataset,
     FullCorpus,
@@ -23,8 +21,9 @@ from ircotlib.datasets import (
     digest,
     make_paragraph,
 )
-from ircotlib.datasets.official import AGAIN, Record, String, Text, read_records, stream
+from ircotlib.datasets.official import AGAIN, Record, String, Text, read_records
 from ircotlib.errors import DataError
+from ircotlib.files import need
 from ircotlib.metrics import against_best
 from ircotlib.text import ARTICLE, NO_PUNCTUATION
 
@@ -32,6 +31,8 @@ ARTICLES = "context_articles.json"  # the pages, in the folder of the questions
 SOURCE = "https://allenai.org/data/iirc"
 MAIN = "main"  # the name of the main passage in the contexts of a question
 WITHOUT_LIST_MARKS = str.maketrans("", "", '"[]')
+# ASCII without control characters and HTML's entities, in which ftfy corrects nothing
+NOTHING_TO_MEND = re.compile(r"[\t\n -%'-~]*")
 
 
 class _Span(Record):
@@ -49,16 +50,18 @@ class _Context(Record):
     passage: Text
     text: String
 
-    @property
-    def page(self) -> str:
-        return self.passage.strip().lower()
-
 
 class _Asking(Record):
     qid: Text | None = None
     question: Text
     answer: _Answer
     context: list[_Context] = []
+
+    @property
+    def snippets(self) -> list[tuple[str, str]]:
+        """Pages and their texts, but for the main passage, which is given (App. B)."""
+        pairs = [(each.passage.strip().lower(), each.text) for each in self.context]
+        return [(page, text) for page, text in pairs if page != MAIN]
 
 
 class _Passage(Record):
@@ -70,55 +73,44 @@ class _Passage(Record):
 def read_iirc(path: Path, released: bool = False) -> list[QuestionContext]:
     """The answerable questions of a file (IRCoT §4), without contexts.
 
-    `answers`: several spans make one answer, written as a JSON list; a value with a
-    unit makes two, without and with the unit. `gold`: for each context, the paragraph
-    of its page that contains it, otherwise the most similar one; for a page without
-    paragraphs, one that is in no corpus. The main passage is given and so not gold
-    (released program), unless nothing else is. `released`: answers as in IRCoT's
-    released program, values without units and all texts corrected by ftfy. Differs from
-    the released program: there, recall is 0 if only the main passage is gold.
+    Several spans are one answer, written as a JSON list; a value with a unit is two,
+    without and with it. `released`: values have no units, and ftfy corrects all texts.
+    Gold is, for each context, the paragraph of its page that contains it or is the most
+    similar (of a page without paragraphs, one that is in no corpus), and the main
+    passage only if nothing else is. Differs from the released program: there, recall is
+    0 if only the main passage is gold.
     """
-    answerable = []
-    for entry, where in read_records(path, _Passage):
-        passage = page_paragraph(entry.title.strip(), entry.text.strip())
-        # IRCoT §4: only questions that the pages answer
-        for asked in (
-            each for each in entry.questions if each.answer.type not in ("none", "bad")
-        ):
-            answerable.append(
-                (passage, asked, _read_answers(asked.answer, where, released))
-            )
-    wanted = {
-        context.page for _, asked, _ in answerable for context in asked.context
-    } - {MAIN}
+    answerable = [
+        (entry, asked, _read_answers(asked.answer, where, released))
+        for entry, where in read_records(path, _Passage)
+        for asked in entry.questions
+        if asked.answer.type not in ("none", "bad")
+    ]
+    wanted = {page for _, asked, _ in answerable for page, _ in asked.snippets}
     pages = dict(read_pages(path, wanted))
-    if missing := wanted - pages.keys():
-        raise DataError(
-            f"{path}: found no page {min(missing)!r} in {ARTICLES}: {AGAIN}"
+    missing = sorted(wanted - pages.keys())
+    if missing:
+        raise DataError(f"{path}: found no page {missing[0]!r} in {ARTICLES}: {AGAIN}")
+    examples: list[QuestionContext] = []
+    for entry, asked, answers in answerable:
+        passage = page_paragraph(entry.title.strip(), entry.text.strip())
+        text = asked.question.strip()
+        gold = [_find_gold(page, pages[page], text).id for page, text in asked.snippets]
+        question = Question(
+            id=asked.qid or f"iirc-{digest(f'{passage.id} {text}', 16)}",
+            text=text,
+            answers=answers,
+            gold=tuple(dict.fromkeys(gold)) or (passage.id,),
+            dataset="iirc",
+            kind=asked.answer.type,
+            passage=passage,
         )
-    questions = []
-    for passage, asked, answers in answerable:
-        # IRCoT App. B: the main passage is given, and so nothing to retrieve (their
-        # program)
-        pairs = (
-            (context.page, context.text)
-            for context in asked.context
-            if context.page != MAIN
-        )
-        found = dict.fromkeys(
-            _find_gold(page, pages[page], text).id for page, text in pairs
-        )
-        text, gold = asked.question.strip(), tuple(found) or (passage.id,)
-        id = asked.qid or f"iirc-{digest(f'{passage.id} {text}', 16)}"
-        question = Question(id, text, answers, gold, "iirc", asked.answer.type, passage)
-        questions.append((question, ()))
-    return questions
+        examples.append((question, ()))
+    return examples
 
 
 def _find_gold(page: str, paragraphs: Sequence[Paragraph], snippet: str) -> Paragraph:
-    """The first paragraph with a snippet, in any white space, or else the most similar
-    one.
-    """
+    """The first paragraph with a snippet (in any white space) or the most similar."""
     words = " ".join(snippet.split())
 
     def likeness(paragraph: Paragraph) -> tuple[bool, float]:
@@ -129,27 +121,26 @@ def _find_gold(page: str, paragraphs: Sequence[Paragraph], snippet: str) -> Para
 
 
 def _read_answers(answer: _Answer, where: str, released: bool) -> tuple[str, ...]:
-    is_span = answer.type == "span"
-    texts = (
-        [span.text for span in answer.answer_spans]
-        if is_span
-        else [answer.answer_value]
-    )
-    if not (texts := [text.strip() for text in texts if text.strip()]):
+    texts = [answer.answer_value]
+    if answer.type == "span":
+        texts = [span.text for span in answer.answer_spans]
+    texts = [text.strip() for text in texts if text.strip()]
+    if not texts:
         raise DataError(
             f"{where}: found no text in an answer of type {answer.type}: {AGAIN}"
         )
     unit = (answer.answer_unit or "").strip()
-    # their program leaves the unit out; an answer with it is as right
-    if answer.type == "value" and unit and not released:
+    if released:
+        texts = [_mend(text) for text in texts]
+    elif answer.type == "value" and unit:  # ours: an answer with the unit is as right
         return _one_answer(texts), _one_answer([f"{texts[0]} {unit}"])
-    return (_one_answer([*map(_mend, texts)] if released else texts),)
+    return (_one_answer(texts),)
 
 
 def _one_answer(spans: list[str]) -> str:
-    # else "Salem [sic]" would be read as a list
-    alone = len(spans) == 1 and not _is_list(spans[0])
-    return spans[0] if alone else json.dumps(spans, ensure_ascii=False)
+    # as a list also if one span would be read as a list, such as "Salem [sic]"
+    is_text = len(spans) == 1 and not _is_list(spans[0])
+    return spans[0] if is_text else json.dumps(spans, ensure_ascii=False)
 
 
 def _is_list(text: str) -> bool:
@@ -158,55 +149,61 @@ def _is_list(text: str) -> bool:
 
 
 def _mend(text: str) -> str:
-    from ftfy import fix_text  # slow to import, and few runs need it
+    """A text corrected by ftfy (released program)."""
+    if NOTHING_TO_MEND.fullmatch(text):
+        return text
+    need("ftfy", "iirc")
+    from ftfy import fix_text
 
     return fix_text(text)
 
 
 def read_articles(path: Path) -> Iterator[Paragraph]:
-    """The paragraphs of the pages beside the questions: the lines with more than 10
-    words, without HTML, titles in lower case (IRCoT App. A), in the order of their ids.
-    Differs from the paper: that shuffles, and keeps both of two pages whose titles
-    differ in case.
+    """The paragraphs of the pages beside the questions, of each page by their ids.
+
+    They are the lines with more than 10 words, without HTML, titles in lower case
+    (IRCoT App. A). Differs from the paper: that shuffles, as most gold paragraphs begin
+    their page (footnote 19), and keeps both of two pages whose titles differ in case.
     """
     for _, paragraphs in read_pages(path):
-        # IRCoT App. A, footnote 19: most gold paragraphs begin their page, so the paper
-        # shuffles
         yield from sorted(paragraphs, key=lambda paragraph: paragraph.id)
 
 
 def read_pages(
     path: Path, wanted: Collection[str] | None = None
 ) -> Iterator[tuple[str, list[Paragraph]]]:
-    """The titles, in lower case, and the distinct paragraphs of the pages beside the
-    questions.
+    """Titles, in lower case, and distinct paragraphs of the pages beside the questions.
+
+    `wanted`: only the pages with these titles. Of equal titles, the first page counts.
     """
-    path, seen = Path(path).with_name(ARTICLES), set()
-    for name, html in stream(path, by_key=True):
-        title = name.strip().lower()
-        if title not in seen and (wanted is None or title in wanted):
-            lines = dict.fromkeys(line.strip() for line in page_lines(html))
-            # released program
-            long = (line for line in lines if len(line.split()) > 10)
-            yield title, [page_paragraph(title, line) for line in long]
-        seen.add(title)
-    if not seen:
+    path = Path(path).with_name(ARTICLES)
+    # an object as a tuple of pairs, since titles may be equal
+    pages = parse_json(path.read_bytes(), str(path), tuple)
+    if not isinstance(pages, tuple) or {type(html) for _, html in pages} != {str}:
         raise DataError(
             f"{path}: found no page, expected one JSON object {{title: HTML}}: {AGAIN}"
         )
+    seen = set()
+    for name, html in pages:
+        title = name.strip().lower()
+        if title not in seen and (wanted is None or title in wanted):
+            lines = dict.fromkeys(line.strip() for line in page_lines(html))
+            long = [line for line in lines if len(line.split()) > 10]
+            yield title, [page_paragraph(title, line) for line in long]
+        seen.add(title)
 
 
 def page_paragraph(title: str, text: str) -> Paragraph:
-    """A paragraph whose id has 16 digits of a hash: with 8, two of two million could be
-    equal.
-    """
+    """A paragraph with 16 digits of hashes: with 8, two of two million may be equal."""
     paragraph = make_paragraph(title, text)
     return replace(paragraph, id=paragraph.id + digest(f"{text}\n{title}", 8))
 
 
 def page_lines(html: str) -> list[str]:
-    """The lines of a page as text, without tags, comments, scripts, styles (IRCoT App.
-    A).
+    """The lines of a page as text, without tags, scripts and styles (IRCoT App. A).
+
+    >>> page_lines('<a href="Zagreb">Zagreb</a> has\\nR&amp;D.<!-- No. -->')
+    ['Zagreb has', 'R&D.']
     """
     parser = _Text()
     parser.feed(html.replace("<![", "&lt;!["))  # a marked section would be refused
@@ -226,42 +223,39 @@ class _Text(HTMLParser):
 
 @against_best
 def exact_match(prediction: str, answer: str) -> float:
-    """1.0 if both have the same normalised spans, in any order (official scorer of
-    DROP).
-    """
+    """1.0 if both have the same normalised spans, in any order (DROP's scorer)."""
     predicted, gold = _spans(prediction), _spans(answer)
     return float(set(predicted) == set(gold) and len(predicted) == len(gold))
 
 
 @against_best
 def f1(prediction: str, answer: str) -> float:
-    """The word F1 of sets of words (official scorer of DROP), of spans paired for the
-    greatest sum, divided by the number of spans on the longer side and rounded to two
-    decimals.
+    """The F1 of the words of spans, paired for the greatest sum (DROP's scorer).
+
+    The sum is divided by the number of spans on the longer side and rounded to two
+    decimals. A word counts once, unlike in SQuAD's scorer.
     """
     from scipy.optimize import linear_sum_assignment  # takes a while to import
 
-    # SQuAD's scorer compares bags of words
     predicted = [set(span.split()) for span in _spans(prediction)]
     gold = [set(span.split()) for span in _spans(answer)]
-    scores = np.array(
-        [[_span_f1(words, wanted) for words in predicted] for wanted in gold]
-    )
+    scores = np.array([[_span_f1(words, span) for words in predicted] for span in gold])
     total = scores[linear_sum_assignment(scores, maximize=True)].sum()
     return float(np.round(total / max(scores.shape), 2))
 
 
 def _span_f1(predicted: set[str], answer: set[str]) -> float:
     # DROP's scorer: of the answer's numbers, one must be there, or nothing counts
-    numbers = set(filter(_is_number, answer))
+    numbers = {word for word in answer if _is_number(word)}
     if numbers and not numbers & predicted:
         return 0.0
     if not predicted or not answer:
         return float(predicted == answer)
-    precision, recall = (
-        len(predicted & answer) / len(words) for words in (predicted, answer)
-    )
-    return 2 * precision * recall / (precision + recall) if precision else 0.0
+    if not predicted & answer:
+        return 0.0
+    precision = len(predicted & answer) / len(predicted)
+    recall = len(predicted & answer) / len(answer)
+    return 2 * precision * recall / (precision + recall)
 
 
 def _spans(text: str) -> list[str]:
@@ -271,22 +265,25 @@ def _spans(text: str) -> list[str]:
         return [_normalise(text)]
     try:
         spans = json.loads(text)
-    # as IRCoT's program reads a list that the model wrote
-    except (ValueError, RecursionError):
-        spans = text.translate(WITHOUT_LIST_MARKS).split(",")
-    spans = spans if isinstance(spans, list) and spans else [""]
+    except (ValueError, RecursionError):  # a list as the model wrote it
+        spans = text.translate(WITHOUT_LIST_MARKS).split(",")  # released program
+    if not isinstance(spans, list) or not spans:
+        return [""]
     return [_normalise(str(span)) for span in spans]
 
 
 def _normalise(text: str) -> str:
-    """The words between spaces and hyphens: numbers by value, others as in SQuAD
-    (DROP).
+    """The words between spaces and hyphens: numbers by value, others as in SQuAD.
+
+    >>> _normalise("The 53-year-old's 1e3 $1.50")
+    '53.0 year olds 1000.0 150.0'
     """
     normal = []
     for word in re.split("[ -]", text.lower()):
         if not _is_number(word):
             word = word.translate(NO_PUNCTUATION)
-        word = str(float(word)) if _is_number(word) else word
+        if _is_number(word):  # "$1.50" only now
+            word = str(float(word))
         normal.append(ARTICLE.sub(" ", word))
     return " ".join(" ".join(normal).split())
 
@@ -300,26 +297,27 @@ def _is_number(word: str) -> bool:
 
 
 def score_as_released(score: Score, prediction: str, answers: Sequence[str]) -> float:
-    """A score as IRCoT's released program corrects it: a list is split at every comma."""
-    bare = prediction.translate(WITHOUT_LIST_MARKS)
-    spans = bare.split(",") if _is_list(prediction.strip()) else [prediction]
-    return score(json.dumps([*map(_mend, spans)]), answers)
+    """A score as the released program corrects it: a list is split at every comma."""
+    spans = [prediction]
+    if _is_list(prediction.strip()):
+        spans = prediction.translate(WITHOUT_LIST_MARKS).split(",")
+    return score(json.dumps([_mend(span) for span in spans]), answers)
 
 
-_SCORES = {"f1": f1, "em": exact_match}
+SCORES: dict[str, Score] = {"f1": f1, "em": exact_match}
 _PAPER = Dataset(
     name="iirc",
     title="IIRC",
     files=("dev.json",),
     source=SOURCE,
     read=read_iirc,
-    scores=_SCORES,
+    scores=SCORES,
     full_corpus=FullCorpus(
         "iirc", (ARTICLES,), SOURCE, count=1_882_415, read=read_articles
     ),
     read_paragraphs=read_articles,
     order=4,
 )
-_RELEASED = {name: partial(score_as_released, score) for name, score in _SCORES.items()}
+_RELEASED = {name: partial(score_as_released, score) for name, score in SCORES.items()}
 _AS_RELEASED = replace(_PAPER, read=partial(read_iirc, released=True), scores=_RELEASED)
 DATASET = replace(_PAPER, as_released=_AS_RELEASED)

@@ -9,12 +9,11 @@ from ircotlib.datasets.official import Record, String, Text, read_records
 from ircotlib.errors import DataError
 from ircotlib.metrics import cover_em, exact_match, squad_f1
 
-# of the corpus, as the authors' program pools them: the paper's count is that of all
-# six
-PARTS = [
-    f"{of}_v1.0_{split}" for of in ("ans", "full") for split in ("dev", "test", "train")
-]
+SOURCE = "https://github.com/StonyBrookNLP/musique (musique_v1.0.zip)"
 RELATION = " >> "  # in some sub-questions: "Ada Moss >> father"
+# in the order of the authors' program; the paper's count is that of all six
+SPLITS = ("dev", "test", "train")
+PARTS = [f"{kind}_v1.0_{split}" for kind in ("ans", "full") for split in SPLITS]
 
 
 class _Entry(Record):
@@ -48,61 +47,57 @@ class _Asking(_Contexts):
 
 
 def read_musique(path: Path) -> list[QuestionContext]:
-    """The answerable questions of a file, each with its context paragraphs, in order
-    (IRCoT §4).
-    """
-    examples = []
-    for record, where in read_records(path, _Asking):
-        # IRCoT §4; the "full" variant has as many without an answer
-        if record.answerable:
-            context = tuple(entry.paragraph for entry in record.paragraphs)
-            supporting = [entry for entry in record.paragraphs if entry.is_supporting]
-            named = {
-                step.paragraph_support_idx for step in record.question_decomposition
-            } - {None}
-            if not supporting or named - {entry.idx for entry in supporting}:
-                raise DataError(
-                    f"{where}: lacks supporting paragraphs, or those of some steps"
-                )
-            gold = tuple(dict.fromkeys(entry.paragraph.id for entry in supporting))
-            aliases = filter(str.strip, record.answer_aliases)
-            answers = tuple(dict.fromkeys([record.answer, *aliases]))
-            kind = record.id.split("__")[0]  # its shape: "3hop1__123_456_789"
-            asked = record.id, record.question, answers, gold, "musique", kind
-            examples.append((Question(*asked, steps=_read_steps(record)), context))
-    return examples
+    """The answerable questions of a file with their context paragraphs (IRCoT §4)."""
+    return [
+        _read_question(record, where)
+        for record, where in read_records(path, _Asking)
+        if record.answerable  # the "full" variant has as many that are not
+    ]
 
 
-def _read_steps(record: _Asking) -> tuple[GoldStep, ...]:
-    """The steps of a question's decomposition; () if one has no question or no answer.
-    A step is about the subject of its relation, or the title of its paragraph, if that
-    is in its question.
-    """
-    if not all(
-        s.question.strip() and s.answer.strip() for s in record.question_decomposition
-    ):
-        return ()
-    entries = {entry.idx: entry for entry in record.paragraphs if entry.is_supporting}
-    steps = []
-    for step in record.question_decomposition:
-        entry = entries.get(step.paragraph_support_idx)
-        gold, title = ((entry.paragraph.id,), entry.title) if entry else ((), "")
-        subject, relation, _ = step.question.partition(RELATION)
-        if not relation:
-            subject = title if title.casefold() in step.question.casefold() else ""
-        steps.append(GoldStep(step.question, step.answer, gold, title, subject))
-    return tuple(steps)
+def _read_question(record: _Asking, where: str) -> QuestionContext:
+    supporting = [entry for entry in record.paragraphs if entry.is_supporting]
+    by_place = {entry.idx: entry for entry in supporting}
+    aliases = filter(str.strip, record.answer_aliases)
+    steps = record.question_decomposition
+    places = {step.paragraph_support_idx for step in steps} - {None}
+    if not supporting or not places <= by_place.keys():
+        raise DataError(f"{where}: lacks supporting paragraphs, or those of some steps")
+    if not all(step.question.strip() and step.answer.strip() for step in steps):
+        steps = []
+    question = Question(
+        id=record.id,
+        text=record.question,
+        answers=tuple(dict.fromkeys([record.answer, *aliases])),
+        gold=tuple(dict.fromkeys(entry.paragraph.id for entry in supporting)),
+        dataset="musique",
+        kind=record.id.split("__")[0],  # its shape: "3hop1__123_456_789"
+        steps=tuple(
+            _read_step(s, by_place.get(s.paragraph_support_idx)) for s in steps
+        ),
+    )
+    return question, tuple(entry.paragraph for entry in record.paragraphs)
+
+
+def _read_step(step: _Step, entry: _Entry | None) -> GoldStep:
+    """A step, about the subject of its relation, or else its paragraph's, if named."""
+    subject = ""
+    if RELATION in step.question:
+        subject = step.question.partition(RELATION)[0]
+    elif entry is not None and entry.title.casefold() in step.question.casefold():
+        subject = entry.title
+    if entry is None:
+        return GoldStep(step.question, step.answer, subject=subject)
+    gold = (entry.paragraph.id,)
+    return GoldStep(step.question, step.answer, gold, entry.title, subject)
 
 
 def read_paragraphs(path: Path) -> Iterator[Paragraph]:
-    """The paragraphs of all questions, answerable or not; the test set's have no
-    answers.
-    """
+    """The paragraphs of all questions of a file, also of those without an answer."""
     for record, _ in read_records(path, _Contexts):
         yield from (entry.paragraph for entry in record.paragraphs)
 
 
-SOURCE = "https://github.com/StonyBrookNLP/musique (musique_v1.0.zip)"
 DATASET = Dataset(
     name="musique",
     title="MuSiQue",

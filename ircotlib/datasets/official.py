@@ -1,16 +1,16 @@
-"""Official files: found in a user's folder, and read record by record. Records are
-checked by pydantic; errors name the file, the record and the field.
+"""Official files: found in a user's folder, and read as records.
+
+Records are checked by pydantic; errors name the file, the record and the field.
 """
 
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Annotated, TypeVar
 
-import ijson
 from pydantic import BaseModel, Field, ValidationError
 
-from ircotlib.data import read_lines
+from ircotlib.data import parse_json, read_lines
 from ircotlib.errors import DataError
 
 # the pattern is a constraint: without one, pydantic accepts halves of surrogate pairs
@@ -29,50 +29,41 @@ R = TypeVar("R", bound=Record)
 def find_file(
     title: str, names: Sequence[str], folders: Sequence[Path], source: str
 ) -> Path:
-    """The first file with one of these names in one of the folders; `source`: where to
-    get it.
+    """The first file with one of these names in one of the folders.
+
+    Raises FileNotFoundError, which says what to get from `source`.
     """
     for path in (folder / name for folder in folders for name in names):
         if path.is_file():
             return path
-    looked = f"looked for {' and '.join(names)} in {' and '.join(map(str, folders))}"
-    get = f"get {names[0]} from {source} and put it there"
-    raise FileNotFoundError(f"no {title}: {looked}; {get}")
+    raise FileNotFoundError(
+        f"no {title}: looked for {' and '.join(names)}"
+        f" in {' and '.join(map(str, folders))};"
+        f" get {names[0]} from {source} and put it there"
+    )
 
 
 def check(value: object, kind: type[R], where: str) -> R:
-    """A value from JSON as a record. Raises DataError, naming `where` and the field at
-    fault.
-    """
+    """A value from JSON as a record. Raises DataError, with `where` and the field."""
     try:
         return kind.model_validate(value)
     except ValidationError as error:
         wrong = error.errors(include_url=False)[0]
-    place = ", field ".join(filter(None, [where, ".".join(map(str, wrong["loc"]))]))
-    raise DataError(f"{place}: {wrong['msg']}, found {wrong['input']!r:.60}: {AGAIN}")
+    if wrong["loc"]:
+        where += f", field {'.'.join(map(str, wrong['loc']))}"
+    raise DataError(f"{where}: {wrong['msg']}, found {wrong['input']!r:.60}: {AGAIN}")
 
 
 def read_records(path: Path, kind: type[R]) -> Iterator[tuple[R, str]]:
-    """The records of a file that is one JSON list, or JSON lines, each with its place."""
-    with Path(path).open("rb") as file:
-        is_list = file.read(99).lstrip().startswith(b"[")
-    listed = (
-        (row, f"{path}, record {n}") for n, row in enumerate(stream(path), start=1)
-    )
-    for row, where in listed if is_list else read_lines(path):
+    """The records of a file of one JSON list or of JSON lines, each with its place."""
+    with open(path, "rb") as file:
+        start = file.read(99).removeprefix(BOM_UTF8).lstrip()
+    if not start.startswith(b"["):
+        for row, where in read_lines(path):
+            yield check(row, kind, where), where
+        return
+    rows = parse_json(Path(path).read_bytes(), str(path))
+    assert isinstance(rows, list)  # nothing else begins with a bracket
+    for number, row in enumerate(rows, start=1):
+        where = f"{path}, record {number}"
         yield check(row, kind, where), where
-
-
-def stream(path: Path, by_key: bool = False) -> Iterator:
-    """The entries of a JSON list or, `by_key`, of an object, read one by one."""
-    read = (
-        partial(ijson.kvitems, prefix="")
-        if by_key
-        else partial(ijson.items, prefix="item")
-    )
-    with Path(path).open("rb") as file:
-        try:
-            yield from read(file, use_float=True)  # without it, long integers crash
-        except (ijson.JSONError, ValueError) as error:
-            reason = str(error).partition("\n")[0]
-            raise DataError(f"{path}: {reason}: {AGAIN}") from None

@@ -1,18 +1,19 @@
-"""The data sets that SearChain adds to IRCoT's, in official files: StrategyQA (Geva et
-al. 2021), and KILT's tasks zsRE, T-REx, FEVER and ELI5, with the pages for them
-(Petroni et al. 2021).
+"""The data sets that SearChain adds to IRCoT's, in official files.
+
+They are StrategyQA (Geva et al. 2021), and KILT's tasks zsRE, T-REx, FEVER and ELI5,
+with the pages for them (Petroni et al. 2021).
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
-from ircotlib.data import GoldStep, Paragraph, Question, read_lines
-from ircotlib.datasets import Dataset, FullCorpus, QuestionContext, digest, official
+from ircotlib.data import GoldStep, Paragraph, Question, parse_json, read_lines
+from ircotlib.datasets import Dataset, FullCorpus, QuestionContext, official
 from ircotlib.datasets.official import Record, String, Text, find_file, read_records
 from ircotlib.errors import DataError
 from ircotlib.metrics import cover_em, exact_match, one_verdict, rouge_l
@@ -24,11 +25,16 @@ PARAGRAPHS = ("strategyqa_train_paragraphs.json", "dev_paragraphs.jsonl")
 # between the subject and the relation of zsRE's and T-REx's inputs
 SEPARATOR = " [SEP] "
 WORDS = 100  # in a passage, as DPR splits Wikipedia (SearChain §4.1)
-VERDICTS = ("SUPPORTS", "REFUTES")
+# ours: answers are long, which SearChain compares by ROUGE (§3.3)
+LONG = {"long_form": True, "max_tokens": 512, "tokens": 512, "answer_tokens": 512}
 
 
 def ask_relation(text: str) -> str:
-    """The question for "subject [SEP] relation" (ours)."""
+    """The question for a subject and a relation (ours).
+
+    >>> ask_relation("Emma [SEP] author")
+    'What is the author of Emma?'
+    """
     subject, _, relation = text.partition(SEPARATOR)
     return f"What is the {relation.strip()} of {subject.strip()}?"
 
@@ -39,9 +45,7 @@ def ask_claim(claim: str) -> str:
 
 
 def ask_yes_or_no(question: str) -> str:
-    """A question of StrategyQA as SearChain words it (Appendix: its prompt for
-    StrategyQA).
-    """
+    """A question of StrategyQA in SearChain's words (Appendix: its prompt for it)."""
     return f"{question.strip()} (Yes or No)"
 
 
@@ -57,17 +61,6 @@ class _Asking(Record):
 
 class _Slot(_Asking):
     input: Annotated[str, Field(pattern=r"(?s)\S \[SEP\] .*\S")]
-
-
-class _Claim(Record):
-    id: int
-    claim: Text
-    label: Literal["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"]
-
-
-class _Explained(Record):
-    question: Text
-    answer: Text
 
 
 class _Page(Record):
@@ -100,43 +93,22 @@ def read_kilt(
     """A task's questions without gold: KILT's evidence is a place on a page."""
     for record, where in read_records(path, kind):
         texts = (output.answer.strip() for output in record.output)
-        if not (answers := tuple(dict.fromkeys(filter(None, texts)))):
+        answers = tuple(dict.fromkeys(filter(None, texts)))
+        if not answers:
             raise DataError(
                 f"{where}: found no output with an answer: is it a test set?"
             )
-        yield Question(record.id, ask(record.input.strip()), answers, (), dataset), ()
+        text = ask(record.input.strip())
+        yield Question(record.id, text, answers, (), dataset), ()
 
 
 read_slots = partial(read_kilt, ask=ask_relation, kind=_Slot)
 
 
-def read_fever(path: Path) -> Iterator[QuestionContext]:
-    """The claims of KILT's or the original file, but those that cannot be decided, as
-    in KILT.
-    """
-    if "kilt" in path.name:
-        yield from read_kilt(path, "fever", ask_claim)
-        return
-    for record, _ in read_records(path, _Claim):
-        asked = str(record.id), ask_claim(record.claim), (record.label,), (), "fever"
-        if record.label in VERDICTS:
-            yield Question(*asked), ()
-
-
-def read_eli5(path: Path) -> Iterator[QuestionContext]:
-    """Questions with their explanations, of KILT's file or one JSON list without ids."""
-    if path.suffix != ".json":
-        yield from read_kilt(path, "eli5")
-        return
-    for record, _ in read_records(path, _Explained):
-        id = f"eli5-{digest(record.question, 8)}"
-        yield Question(id, record.question, (record.answer,), (), "eli5"), ()
-
-
 def read_pages(path: Path) -> Iterator[Paragraph]:
-    """The pages of KILT's knowledge source as passages, without headings and bullet
-    marks. Differs from KILT's own passages: those are whole sentences of at most 100
-    tokens.
+    """The pages of KILT's knowledge source as passages, without headings and bullets.
+
+    Differs from KILT's own passages: those are whole sentences of at most 100 tokens.
     """
     for page, _ in read_records(path, _Page):
         lines = (line for line in page.text[1:] if not line.startswith("Section::::"))
@@ -155,40 +127,46 @@ def read_beside(path: Path) -> Iterator[Paragraph]:
 
 
 def read_strategyqa(path: Path) -> Iterator[QuestionContext]:
-    """The questions of a file, in order; gold are the paragraphs that the first
-    annotator named. Steps are the facts: the file's sub-questions have no answers.
+    """The questions of a file; gold are the paragraphs that the first annotator named.
+
+    Steps are the facts: the file's sub-questions have no answers.
     """
     for record, _ in read_records(path, _YesOrNo):
-        answers = ("Yes" if record.answer else "No",)
-        gold = tuple(dict.fromkeys(_named(record.evidence[:1])))
-        asked = record.qid, ask_yes_or_no(record.question), answers, gold, "strategyqa"
-        steps = tuple(GoldStep("", "", sentence=fact) for fact in record.facts)
-        yield Question(*asked, steps=steps), ()
+        question = Question(
+            id=record.qid,
+            text=ask_yes_or_no(record.question),
+            answers=("Yes" if record.answer else "No",),
+            gold=tuple(dict.fromkeys(_named(record.evidence[:1]))),
+            dataset="strategyqa",
+            steps=tuple(GoldStep("", "", sentence=fact) for fact in record.facts),
+        )
+        yield question, ()
+
+
+def read_without_gold(path: Path, _: object) -> Iterator[QuestionContext]:
+    """As `read_strategyqa`, for KILT's pages, which do not have the ids of its gold."""
+    for question, context in read_strategyqa(path):
+        yield replace(question, gold=()), context
 
 
 def _named(evidence: object) -> Iterator[str]:
-    """The ids in nested lists."""
+    """The ids in nested lists, without the marks of a step that has no evidence."""
     if isinstance(evidence, list):
         for part in evidence:
             yield from _named(part)
-    # marks of a step without evidence
     elif evidence not in ("operation", "no_evidence"):
         yield str(evidence)
 
 
 def read_paragraphs(path: Path) -> Iterator[Paragraph]:
-    """The paragraphs that StrategyQA's annotators named, from the file beside the
-    questions.
-    """
+    """The paragraphs that annotators named, from the file beside the questions."""
     file = find_file("paragraphs of StrategyQA", PARAGRAPHS, [path.parent], STRATEGYQA)
-    by_id = ((row, f"{file}, {id}") for id, row in official.stream(file, by_key=True))
-    lacking = {
-        id: None for question, _ in read_strategyqa(path) for id in question.gold
-    }
-    for row, where in read_lines(file) if file.suffix == ".jsonl" else by_id:
+    read = read_lines if file.suffix == ".jsonl" else _read_object
+    lacking = {id for question, _ in read_strategyqa(path) for id in question.gold}
+    for row, where in read(file):
         record = official.check(row, _Paragraph, where)
         id = f"{record.title}-{record.para_index}"
-        lacking.pop(id, None)
+        lacking.discard(id)
         yield Paragraph(id, record.title, (record.content or record.contents).strip())
     if lacking:
         raise DataError(
@@ -196,19 +174,39 @@ def read_paragraphs(path: Path) -> Iterator[Paragraph]:
         )
 
 
+def _read_object(file: Path) -> Iterator[tuple[object, str]]:
+    """The paragraphs of a file that is one JSON object, each with its place."""
+    paragraphs = parse_json(file.read_bytes(), str(file))
+    if isinstance(paragraphs, dict):
+        for id, row in paragraphs.items():
+            yield row, f"{file}, {id}"
+
+
 # nobody has counted passages cut in this way
-KNOWLEDGE_SOURCE = FullCorpus(
-    "kilt", (PAGES,), source=KILT, count=None, read=read_pages
-)
-_task = partial(
+KNOWLEDGE_SOURCE = FullCorpus("kilt", (PAGES,), KILT, count=None, read=read_pages)
+_kilt_task = partial(
     Dataset,
     source=KILT,
     full_corpus=KNOWLEDGE_SOURCE,
     read_paragraphs=read_beside,
     has_gold=False,
 )
-_scores = {"cover_em": cover_em, "em": exact_match}  # of "subject [SEP] relation"
-_slot_filling = partial(_task, scores=_scores, example_family="slotfilling")
+
+
+def _slot_filling(name: str, title: str, file: str, order: int) -> Dataset:
+    return _kilt_task(
+        name=name,
+        title=title,
+        files=(file,),
+        read=partial(read_slots, dataset=name),
+        scores={"cover_em": cover_em, "em": exact_match},
+        example_family="slotfilling",
+        order=order,
+    )
+
+
+_yes_or_no = partial(one_verdict, verdicts=("Yes", "No"))
+_supports_or_refutes = partial(one_verdict, verdicts=("SUPPORTS", "REFUTES"))
 DATASETS = (
     Dataset(
         name="strategyqa",
@@ -216,56 +214,34 @@ DATASETS = (
         files=("strategyqa_train.json", "dev_229.json"),
         source=STRATEGYQA,
         read=read_strategyqa,
-        scores={
-            "cover_em": cover_em,
-            "accuracy": partial(one_verdict, verdicts=("Yes", "No")),
-        },
+        scores={"cover_em": cover_em, "accuracy": _yes_or_no},
         full_corpus=KNOWLEDGE_SOURCE,
-        # KILT's pages do not have the ids of gold paragraphs
-        read_with_corpus=lambda path, _: (
-            (replace(q, gold=()), c) for q, c in read_strategyqa(path)
-        ),
+        read_with_corpus=read_without_gold,
         read_paragraphs=read_paragraphs,
         example_family="strategyqa",
         order=5,
     ),
-    _slot_filling(  # Levy et al. 2017
-        name="zsre",
-        title="zsRE",
-        files=("structured_zeroshot-dev-kilt.jsonl",),
-        read=partial(read_slots, dataset="zsre"),
-        order=6,
-    ),
-    _slot_filling(  # Elsahar et al. 2018
-        name="trex",
-        title="T-REx",
-        files=("trex-dev-kilt.jsonl",),
-        read=partial(read_slots, dataset="trex"),
-        order=7,
-    ),
-    _task(
+    # Levy et al. 2017, Elsahar et al. 2018
+    _slot_filling("zsre", "zsRE", "structured_zeroshot-dev-kilt.jsonl", order=6),
+    _slot_filling("trex", "T-REx", "trex-dev-kilt.jsonl", order=7),
+    _kilt_task(
         name="fever",
         title="FEVER",
-        files=("fever-dev-kilt.jsonl", "dev_300.jsonl"),
-        read=read_fever,
-        scores={
-            "cover_em": cover_em,
-            "accuracy": partial(one_verdict, verdicts=VERDICTS),
-        },
+        files=("fever-dev-kilt.jsonl",),
+        read=partial(read_kilt, dataset="fever", ask=ask_claim),
+        scores={"cover_em": cover_em, "accuracy": _supports_or_refutes},
         example_family="fever",
         program_arguments={"max_actions": 5},  # ReAct §3.2
         order=8,
     ),
-    _task(
+    _kilt_task(
         name="eli5",
         title="ELI5",
-        files=("eli5-dev-kilt.jsonl", "alce_200.json"),
-        read=read_eli5,
+        files=("eli5-dev-kilt.jsonl",),
+        read=partial(read_kilt, dataset="eli5"),
         scores={"rouge_l": rouge_l},
         example_family="eli5",
-        # ours: answers are long, which SearChain compares by ROUGE (§3.3)
-        program_arguments={"long_form": True}
-        | dict.fromkeys(("max_tokens", "tokens", "answer_tokens"), 512),
+        program_arguments=LONG,
         order=9,
     ),
 )

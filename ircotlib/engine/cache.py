@@ -9,12 +9,26 @@ from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from threading import Lock
+from typing import Protocol
 
 from ircotlib.files import locked
 
-TABLE = "CREATE TABLE IF NOT EXISTS calls (key TEXT PRIMARY KEY, reply TEXT NOT NULL) WITHOUT ROWID"
+TABLE = """
+    CREATE TABLE IF NOT EXISTS calls (key TEXT PRIMARY KEY, reply TEXT NOT NULL)
+    WITHOUT ROWID
+"""
 GET = "SELECT key, reply FROM calls WHERE key IN (SELECT value FROM json_each(?))"
 PUT = "INSERT INTO calls (key, reply) VALUES (?, ?) ON CONFLICT (key) DO NOTHING"
+
+
+class Replies(Protocol):
+    """Where the engine looks replies up and stores them."""
+
+    def get_many(self, keys: Iterable[str]) -> dict[str, str]:
+        """The stored replies by key; keys without one are left out."""
+
+    def put_many(self, replies: Mapping[str, str]) -> dict[str, str]:
+        """Store replies by key; return those that are now stored."""
 
 
 class Calls(AbstractContextManager):
@@ -23,14 +37,17 @@ class Calls(AbstractContextManager):
     """
 
     def __init__(self, path: Path | str | None = None):
-        # JupyterLab runs a widget's callbacks in another thread; the lock admits one at
-        # a time
-        options = {"timeout": 60, "isolation_level": None, "check_same_thread": False}
+        # JupyterLab runs a widget's callbacks in another thread: one at a time
         self._turn = Lock()
         # SQLite does not wait by itself when two processes turn the log on for the same
         # new file
         with locked(Path(f"{path}.lock")) if path else nullcontext():
-            self._file = sqlite3.connect(path or ":memory:", **options)
+            self._file = sqlite3.connect(
+                path or ":memory:",
+                timeout=60,
+                isolation_level=None,
+                check_same_thread=False,
+            )
             # others can read while one writes
             self._file.execute("PRAGMA journal_mode=WAL")
             self._file.execute(TABLE)

@@ -5,16 +5,27 @@ Every program advances until it waits for a reply that is not in the cache. Then
 backends take turns: first those that answer all waiting requests (retrieval), then
 those that take one full batch (generation). The same programs with the same cache
 always make the same batches.
+
+A task goes round in this loop until its program returns:
+
+    waits   its request is prepared by the backend and looked up in the cache
+    hits    the stored reply is decoded and sent to the program, which asks again
+    misses  it waits for its backend's turn; what is answered is stored, then sent
+    fails   its request has no reply: the other tasks go on, then the run ends
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
-from ircotlib.engine.cache import Calls
-from ircotlib.program import Outcome, Program, Request, Retrieve, Step, key
+from ircotlib.backends import Backend
+from ircotlib.engine.cache import Replies
+from ircotlib.program import Outcome, Program, Request, Step, key
 
 COSTS = ("requests", "computed", "prompt_tokens", "tokens")
+Costs = dict[str, dict[str, int]]  # by class of request
+Programs = Mapping[str, Program]  # by question id
 
 
 @dataclass(slots=True, eq=False)
@@ -24,177 +35,178 @@ class Task:
     id: str
     program: Program
     request: Request | None = None
-    # to the backend in place of `request`, if it has a `depth`
-    sent: Request | None = None
-    key: str = ""  # of `sent`, in the cache
+    prepared: Any = None  # what the backend answers in place of `request`
+    key: str = ""  # of `prepared`, in the cache
     trace: list[Step] = field(default_factory=list)
     ended: bool = False
-    result: object = None
+    result: Any = None
     failure: Exception | None = None  # of its last request
+
+    @property
+    def outcome(self) -> Outcome:
+        return Outcome(self.id, self.result, tuple(self.trace))
 
 
 def run(
-    programs: Mapping[str, Program],
-    backends: Sequence,
-    calls: Calls,
+    programs: Programs,
+    backends: Sequence[Backend],
+    calls: Replies,
     progress: Callable[[int, int], None] = lambda ended, total: None,
     note: Callable[[Step], Step] = lambda step: step,
-) -> tuple[dict[str, Outcome], dict[str, dict[str, int]]]:
-    """Run programs, by question id, to their ends; return their outcomes, and their
-    COSTS by class of request.
+) -> tuple[dict[str, Outcome], Costs]:
+    """Run programs to their ends; return their outcomes by question id, and their COSTS
+    by class of request.
 
-    A backend has
-    - `answers`: the class of the requests that it answers, or a tuple of classes;
-    - `fingerprint`: a text that changes whenever its replies may change; None: none is
-      stored;
-    - `answer(requests)`: for requests of one class, yields pairs (index, reply): a JSON
-      string, or the Exception of a request that failed; of Generate, with
-      "prompt_tokens" and "tokens";
-    - `decode(string)`: the reply as the program gets it;
-    - perhaps `take(requests)`: the indices of the requests to answer next, as one
-      batch;
-    - perhaps `depth`: a retrieval of fewer paragraphs is answered and cached as one of
-      `depth`.
     `progress(ended, total)` is called after every batch. `note`: what traces keep of
-    each step.
-
-    If a request fails, only its question fails: RuntimeError, with question and
-    request, is raised after the other programs have ended; at once if a program or a
-    whole backend fails.
+    each step. If a request fails, only its question fails: RuntimeError, with question
+    and request, is raised after the other programs have ended; at once if a program or
+    a whole backend fails.
     """
     engine = Engine(backends, calls, note)
-    tasks = [Task(id, program) for id, program in programs.items()]
+    tasks = engine.start(programs)
     engine.run(tasks, progress)
-    if failed := [task for task in tasks if task.failure]:
+    failed = [task for task in tasks if task.failure]
+    if failed:
         failure = f"{len(failed)} of {len(tasks)} questions failed, this one with"
-        raise RuntimeError(describe(failure, failed, failed[0].failure)) from failed[
-            0
-        ].failure
-    outcomes = {
-        task.id: Outcome(task.id, task.result, tuple(task.trace)) for task in tasks
-    }
-    return outcomes, engine.costs
+        error = failed[0].failure
+        raise RuntimeError(describe(failure, failed, error)) from error
+    return {task.id: task.outcome for task in tasks}, engine.costs
 
 
 def find_missing(
-    programs: Mapping[str, Program], backends: Sequence, calls: Calls
-) -> dict[str, Request]:
-    """The first request of each program, by its id, that has no reply in the cache."""
-    engine = Engine(backends, calls, note=lambda step: None)
-    tasks = [Task(id, program) for id, program in programs.items()]
-    return {
-        task.id: task.request for task in engine.replay([*map(engine.advance, tasks)])
-    }
+    programs: Programs, backends: Sequence[Backend], calls: Replies
+) -> list[str]:
+    """The ids of the programs that wait for a reply that is not in the cache."""
+    engine = Engine(backends, calls)
+    tasks = engine.start(programs)
+    engine.replay(tasks)
+    return [task.id for task in tasks if not task.ended]
 
 
 def replay(
-    programs: Mapping[str, Program], backends: Sequence, calls: Calls
+    programs: Programs, backends: Sequence[Backend], calls: Replies
 ) -> dict[str, Outcome]:
     """The outcomes, by question id, of the programs whose replies are all in the cache.
-    Backends are never asked: of each only `answers`, `fingerprint`, `decode` and
-    `depth` are used.
+    No backend is asked for others.
     """
-    engine = Engine(backends, calls, note=lambda step: step)
-    tasks = [Task(id, program) for id, program in programs.items()]
-    engine.replay([*map(engine.advance, tasks)])
-    return {t.id: Outcome(t.id, t.result, tuple(t.trace)) for t in tasks if t.ended}
+    engine = Engine(backends, calls)
+    tasks = engine.start(programs)
+    engine.replay(tasks)
+    return {task.id: task.outcome for task in tasks if task.ended}
 
 
 class Engine:
     """Backends, the cache of their replies, and what these cost."""
 
-    def __init__(self, backends: Sequence, calls: Calls, note: Callable):
-        self.calls, self.note, self.served = calls, note, {}
+    def __init__(
+        self,
+        backends: Sequence[Backend],
+        calls: Replies,
+        note: Callable[[Step], Step] = lambda step: step,
+    ):
+        self.calls = calls
+        self.note = note
+        self.served: dict[type, Any] = {}  # the backend of each class of request
         # in turn: retrieval, which answers all; then models, which take one batch
         for backend in sorted(backends, key=lambda backend: hasattr(backend, "take")):
-            kinds = (
-                backend.answers
-                if isinstance(backend.answers, tuple)
-                else (backend.answers,)
-            )
-            self.served |= dict.fromkeys(kinds, backend)
+            for kind in classes_of(backend):
+                self.served[kind] = backend
         self.costs = {kind.__name__: dict.fromkeys(COSTS, 0) for kind in self.served}
 
-    def run(self, tasks: list[Task], progress: Callable) -> None:
-        self.replay([self.advance(task) for task in tasks])
+    def start(self, programs: Programs) -> list[Task]:
+        """A task for each program, which has made its first request."""
+        return [self.advance(Task(id, program)) for id, program in programs.items()]
+
+    def run(self, tasks: list[Task], progress: Callable[[int, int], None]) -> None:
+        """Answer requests, kind by kind in turns, until all tasks have ended."""
+        self.replay(tasks)
         progress(sum(task.ended for task in tasks), len(tasks))
-        while waiting := [task for task in tasks if not task.ended]:
+        while not all(task.ended for task in tasks):
             for kind in self.served:
-                asking = [t for t in waiting if not t.ended and type(t.request) is kind]
-                if asking:
-                    # only those that got a reply
-                    self.replay(self.answer(kind, asking))
+                waiting = [
+                    task
+                    for task in tasks
+                    if not task.ended and type(task.request) is kind
+                ]
+                if waiting:
+                    self.replay(self.answer(kind, waiting))  # those that got a reply
                     progress(sum(task.ended for task in tasks), len(tasks))
 
-    def replay(self, tasks: list[Task]) -> list[Task]:
-        """Advance tasks as far as the cache goes; return those that have not ended."""
-        left = []
-        # a round for each cached step
-        while waiting := [task for task in tasks if not task.ended]:
+    def replay(self, tasks: list[Task]) -> None:
+        """Advance tasks as far as the cache goes."""
+        waiting = [task for task in tasks if not task.ended]
+        while waiting:  # a round for each cached step
             for task in waiting:
-                if (backend := self.served.get(type(task.request))) is None:
-                    served = (
-                        ", ".join(kind.__name__ for kind in self.served) or "nothing"
-                    )
-                    found = (
-                        f"question {task.id!r} asked a {type(task.request).__name__}"
-                    )
-                    raise TypeError(f"{found}, but the backends serve {served}")
-                task.sent, depth = task.request, getattr(backend, "depth", 0)
-                if isinstance(task.sent, Retrieve) and 1 <= task.sent.k < depth:
-                    # its best k are the first of these
-                    task.sent = replace(task.sent, k=depth)
-                task.key = f"not stored: {task.id} {len(task.trace)}"
-                if backend.fingerprint is not None:
-                    task.key = key(task.sent, backend.fingerprint)
+                self.prepare(task)
             stored = self.calls.get_many({task.key for task in waiting})
-            left += [task for task in waiting if task.key not in stored]
-            tasks = [task for task in waiting if task.key in stored]
-            for task in tasks:
+            known = [task for task in waiting if task.key in stored]
+            for task in known:
                 self.advance(task, stored[task.key], cached=True)
-        return left
+            waiting = [task for task in known if not task.ended]
+
+    def prepare(self, task: Task) -> None:
+        """What the backend of a task's request is sent, and its key in the cache."""
+        kind = type(task.request)
+        if kind not in self.served:
+            served = ", ".join(each.__name__ for each in self.served) or "nothing"
+            raise TypeError(
+                f"question {task.id!r} asked a {kind.__name__}, "
+                f"but the backends serve {served}"
+            )
+        backend = self.served[kind]
+        task.prepared = task.request
+        if hasattr(backend, "prepare"):
+            task.prepared = backend.prepare(task.request)
+        task.key = f"not stored: {task.id} {len(task.trace)}"
+        if backend.fingerprint is not None:
+            task.key = key(task.prepared, backend.fingerprint)
 
     def answer(self, kind: type, waiting: list[Task]) -> list[Task]:
         """Have a backend answer a batch of requests, each once; return the tasks that
         continue.
         """
         backend = self.served[kind]
-        # one task for each request
-        batch = list({task.key: task for task in waiting}.values())
+        batch = list({task.key: task for task in waiting}.values())  # equal ones once
         try:
             if hasattr(backend, "take"):
-                if not (chosen := backend.take([task.sent for task in batch])):
-                    raise ValueError(
-                        f"`take` gave none of {len(batch)} requests, expected some"
-                    )
+                chosen = backend.take([task.prepared for task in batch])
+                if not chosen:
+                    raise ValueError(f"`take` gave none of {len(batch)} requests")
                 batch = [batch[index] for index in chosen]
+            # perhaps another process has stored some since these were looked up
             stored = self.calls.get_many(task.key for task in batch)
-            replies: dict[str, str | Exception] = dict(stored)
             batch = [task for task in batch if task.key not in stored]
-            for index, reply in (
-                backend.answer([task.sent for task in batch]) if batch else ()
-            ):
-                asked = batch[index].key
-                if not isinstance(reply, Exception) and backend.fingerprint is not None:
-                    # or what came first
-                    reply = self.calls.put_many({asked: reply})[asked]
-                replies[asked] = reply
-            if missing := [task for task in batch if task.key not in replies]:
-                raise ValueError(
-                    f"`answer` left out {len(missing)} of {len(batch)} requests"
-                )
+            replies = stored | self.ask(backend, batch)
         except Exception as error:
             failed = f"{type(backend).__name__} failed"
             raise RuntimeError(describe(failed, batch, error)) from error
-        answered, known = [task for task in waiting if task.key in replies], {*stored}
+        answered = [task for task in waiting if task.key in replies]
+        computed = {task.key for task in batch}  # paid by the first task that gets them
         for task in answered:
-            asked = task.key
-            if isinstance(replies[asked], Exception):
-                task.ended, task.failure = True, replies[asked]
+            reply = replies[task.key]
+            if isinstance(reply, Exception):
+                task.ended = True
+                task.failure = reply
             else:
-                self.advance(task, replies[asked], cached=asked in known)
-                known.add(asked)
+                self.advance(task, reply, cached=task.key not in computed)
+                computed.discard(task.key)
         return answered
+
+    def ask(self, backend: Backend, batch: list[Task]) -> dict[str, str | Exception]:
+        """The replies of a backend by key. Each is stored as it comes; what another
+        process stored first is the reply of both.
+        """
+        replies: dict[str, str | Exception] = {}
+        requests = [task.prepared for task in batch]
+        for index, reply in backend.answer(requests) if batch else ():
+            asked = batch[index].key
+            if not isinstance(reply, Exception) and backend.fingerprint is not None:
+                reply = self.calls.put_many({asked: reply})[asked]
+            replies[asked] = reply
+        left_out = sum(task.key not in replies for task in batch)
+        if left_out:
+            raise ValueError(f"`answer` left out {left_out} of {len(batch)} requests")
+        return replies
 
     def advance(
         self, task: Task, stored: str | None = None, cached: bool = False
@@ -206,33 +218,44 @@ class Engine:
             reply = None if stored is None else self.decode(task, stored, cached)
             task.request = task.program.send(reply)
         except StopIteration as end:
-            task.ended, task.result, task.request, task.sent = (
-                True,
-                end.value,
-                None,
-                None,
-            )
+            task.ended = True
+            task.result = end.value
+            task.request = task.prepared = None
         except Exception as error:
             failed = f"failed after {len(task.trace)} replies"
             raise RuntimeError(describe(failed, [task], error)) from error
         return task
 
-    def decode(self, task: Task, stored: str, cached: bool) -> object:
+    def decode(self, task: Task, stored: str, cached: bool) -> Any:
         """What a program is sent for a stored reply, which is added to its trace and
         the costs.
         """
-        reply, kind = self.served[type(task.request)].decode(stored), type(task.request)
-        if kind is Retrieve:
-            reply = reply[: task.request.k]  # of the deeper retrieval that was sent
-        about = json.loads(stored) if hasattr(task.request, "prompt") else {}
-        tokens = about.get("prompt_tokens", 0), about.get("tokens", 0)
+        assert task.request is not None
+        kind = type(task.request)
+        reply = self.served[kind].decode(stored, task.request)
+        fields = json.loads(stored)
+        counted = fields if isinstance(fields, dict) else {}
         step = Step(
-            task.request, reply, cached, *tokens, tuple(about.get("thoughts", ()))
+            task.request,
+            reply,
+            cached,
+            prompt_tokens=counted.get("prompt_tokens", 0),
+            tokens=counted.get("tokens", 0),
+            thoughts=tuple(counted.get("thoughts", ())),
         )
-        for name, count in zip(COSTS, (1, not cached, *tokens), strict=True):
-            self.costs[kind.__name__][name] += count
+        costs = self.costs[kind.__name__]
+        costs["requests"] += 1
+        costs["computed"] += not cached
+        costs["prompt_tokens"] += step.prompt_tokens
+        costs["tokens"] += step.tokens
         task.trace.append(self.note(step))
         return reply
+
+
+def classes_of(backend: Backend) -> Iterable[type]:
+    """The classes of requests that a backend answers."""
+    answers = backend.answers
+    return answers if isinstance(answers, tuple) else (answers,)
 
 
 def describe(failure: str, tasks: Sequence[Task], error: object) -> str:
@@ -243,5 +266,7 @@ def describe(failure: str, tasks: Sequence[Task], error: object) -> str:
     asked = repr(tasks[0].request)
     if len(asked) > 300:  # the question is near its end
         asked = f"{asked[:80]} … {asked[-210:]}"
-    report = f"{failure}: {error!r}; it asked {asked}; the replies until then are in the cache"
-    return f"question {tasks[0].id!r}{others}: {report}"
+    return (
+        f"question {tasks[0].id!r}{others}: {failure}: {error!r}; it asked {asked}; "
+        "the replies until then are in the cache"
+    )

@@ -10,16 +10,21 @@ from typing import NamedTuple
 import pandas as pd
 
 from ircotlib.errors import UserError
-from ircotlib.experiment.runs import Run, carry_out, clear_runs, share_measure
-from ircotlib.experiment.setup import Setup, program_of
-from ircotlib.experiment.workers import answer_ahead
+from ircotlib.experiment.plan import find_plan
+from ircotlib.experiment.runs import Run, run_one
+from ircotlib.experiment.setup import Setup
+from ircotlib.experiment.stored import clear_runs, share_measure
+from ircotlib.experiment.workers import prefill_cache
 from ircotlib.files import track
-from ircotlib.systems import RECALL, SETS, System
+from ircotlib.systems import RECALL, SETS, System, find_system
 
 TUNED = ["dataset", "system", "metric"]
-SCORES = "id kind recall profile model style reader dataset system demonstrations metric".split()
-# of any table of scores
-SCORES += ["demonstrations_shown", "k", "m", "demonstration_set"]
+# the columns of any table of scores, which one without runs has, too
+SCORES = [
+    *("id", "kind", "recall", "profile", "model", "style", "reader", "dataset"),
+    *("system", "demonstrations", "metric", "demonstrations_shown", "k", "m"),
+    "demonstration_set",
+]
 
 
 class Compared(NamedTuple):
@@ -35,36 +40,30 @@ class Compared(NamedTuple):
 
 def compare(
     setups: Sequence[Setup],
-    systems: Sequence[System],
+    systems: Sequence[System | str],
     sets: int = 1,
     settings: Sequence[dict] | None = None,
 ) -> Compared:
     """Tune each system on the dev questions of each setup, then run its best setting on
     the test questions with the first `sets` demonstration sets (IRCoT §4.1: three); or
-    run each of the `settings` there. Earlier runs of the same systems are replaced.
-    Where no question has gold paragraphs, systems tuned by recall are left out;
-    UserError if that leaves none.
+    run each of the `settings` there. `systems`: records or names. Earlier runs of the
+    same systems are replaced. Where no question has gold paragraphs, systems tuned by
+    recall are left out; UserError if that leaves none.
     """
-    pairs = [
-        (system, setup)
-        for system in systems
-        for setup in setups
-        if suits(system, setup)
-    ]
-    if systems and setups and not pairs:
+    named = [systems] if isinstance(systems, str) else systems
+    records = [find_system(each) for each in named]
+    pairs = [pair for pair in product(records, setups) if suits(*pair)]
+    if records and setups and not pairs:
         raise UserError(
             "nothing to run: choose a data set, and a system that suits its data"
         )
     for system, setup in pairs:
-        program_of(setup, system)  # a missing prompt is found before any work
+        find_plan(setup, system, {}).arguments  # noqa: B018  missing prompts come first
     if settings is not None:
-        every = [
-            each
-            for each in product(setups, systems, settings)
-            if suits(each[1], each[0])
-        ]
         tests = [
-            Run(setup, system, "test", setting) for setup, system, setting in every
+            Run(setup, system, "test", setting)
+            for setup, system, setting in product(setups, records, settings)
+            if suits(system, setup)
         ]
         return Compared(join_scores(run_all(tests)), pd.DataFrame(), pd.DataFrame())
     grids = [
@@ -73,44 +72,60 @@ def compare(
     ]
     tried = [run for grid in grids if len(grid) > 1 for run in grid]
     scores = dict(zip([run.folder for run in tried], run_all(tried), strict=True))
-    tests, tables, chosen = [], [pd.DataFrame(columns=TUNED)], []
-    for grid in grids:
-        best, table = find_best(grid, scores)  # for each data set and reader (§4.1)
-        tables.append(table)
-        named = {"dataset": best.setup.dataset.name, "system": best.system.name}
-        chosen.append(named | {"k": None, "m": None} | best.setting)
-        in_sets = best.system.reads or best.system.demonstrated_by == SETS
-        shown = best.setup.demonstrated and in_sets
-        numbered = (
-            [{"demonstration_set": number} for number in range(sets)] if shown else [{}]
-        )
-        tested = [
-            best._replace(part="test", setting=best.setting | each) for each in numbered
-        ]
-        clear_runs([*grid, *tested])
+    chosen = [find_best(grid, scores) for grid in grids]  # for each reader, too (§4.1)
+    tests = []
+    for grid, (best, _) in zip(grids, chosen, strict=True):
+        tested = in_sets(best, sets)
+        without = [run._replace(setting={}).folder for run in (grid[0], tested[0])]
+        clear_runs(without, kept=[run.folder for run in (*grid, *tested)])
         tests += tested
+    tables = [pd.DataFrame(columns=TUNED), *(table for _, table in chosen)]
     # an empty table would make the numbers of the others objects
-    tuning = pd.concat(
-        [each for each in tables if len(each)] or tables, ignore_index=True
+    tables = [table for table in tables if len(table)] or tables
+    return Compared(
+        scores=join_scores(run_all(tests)),
+        tuning=pd.concat(tables, ignore_index=True),
+        chosen=pd.DataFrame([name_setting(best) for best, _ in chosen]),
     )
-    return Compared(join_scores(run_all(tests)), tuning, pd.DataFrame(chosen))
+
+
+def in_sets(best: Run, sets: int) -> list[Run]:
+    """The runs of a setting on the test questions: one for each demonstration set, if
+    its prompts show one of them.
+    """
+    shows_sets = best.system.reads or best.system.demonstrated_by == SETS
+    if not (best.setup.demonstrated and shows_sets):
+        return [best._replace(part="test")]
+    return [
+        best._replace(part="test", setting=best.setting | {"demonstration_set": number})
+        for number in range(sets)
+    ]
+
+
+def name_setting(run: Run) -> dict:
+    """A row of `Compared.chosen`."""
+    return {
+        "dataset": run.setup.dataset.name,
+        "system": run.system.name,
+        "k": None,
+        "m": None,
+        **run.setting,
+    }
 
 
 def run_system(
-    setup: Setup, system: System, part: str = "test", **setting: object
+    setup: Setup, system: System | str, part: str = "test", **setting: object
 ) -> pd.DataFrame:
     """Run a system with a setting (`Run`) and keep the run; return one row per
     question.
     """
-    [scores] = run_all([Run(setup, system, part, setting)])
+    [scores] = run_all([Run(setup, find_system(system), part, setting)])
     return scores
 
 
 def run_all(runs: Sequence[Run]) -> list[pd.DataFrame]:
-    """The tables of several runs (`carry_out`); workers may answer their questions
-    ahead.
-    """
-    return [carry_out(run) for run in track(answer_ahead(runs), "runs", len(runs))]
+    """The tables of several runs (`run_one`); workers may fill the call cache first."""
+    return [run_one(run) for run in track(prefill_cache(runs), "runs", len(runs))]
 
 
 def suits(system: System, setup: Setup) -> bool:
@@ -128,31 +143,28 @@ def find_best(
     setting is not run.
     """
     setup, system = grid[0].setup, grid[0].system
-    columns = [
-        *TUNED,
-        *dict.fromkeys(["k", "m", *grid[0].setting]),
-        "value",
-        "paragraphs",
-    ]
+    parameters = dict.fromkeys(["k", "m", *grid[0].setting])
+    columns = [*TUNED, *parameters, "value", "paragraphs"]
     if len(grid) == 1:
         return grid[0], pd.DataFrame(columns=columns)
     if not setup.dev:
-        found = f"{setup.dataset.name} has no dev questions"
-        needed = f"which the {len(grid)} settings of {system.name} need"
-        raise UserError(f"{found}, {needed}: set dev, or a grid of one value")
-    means = [scores[run.folder].mean(numeric_only=True) for run in grid]
-    table = pd.DataFrame(
-        [{**mean, **run.setting} for run, mean in zip(grid, means, strict=True)]
+        raise UserError(
+            f"{setup.dataset.name} has no dev questions, which the {len(grid)} "
+            f"settings of {system.name} need: set dev, or a grid of one value"
+        )
+    metric = system.measure(setup.dataset)
+    rows = []
+    for run in grid:
+        means = scores[run.folder].mean(numeric_only=True)
+        rows.append({**means, **run.setting, "value": 100 * means[metric]})
+    table = pd.DataFrame(rows).assign(
+        dataset=setup.dataset.name, system=system.name, metric=metric
     )
-    table["metric"] = metric = system.measure(setup.dataset)
-    table["value"] = 100 * table[metric]
-    table["dataset"], table["system"] = setup.dataset.name, system.name
     return grid[int(table[metric].argmax())], table.reindex(columns=columns)
 
 
 def join_scores(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """The scores of runs in one table, with one measure for all that answer a data set."""
-    table = (
-        pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=SCORES)
-    )
-    return table.assign(metric=share_measure)
+    """The scores of runs in one table, with one measure for each data set."""
+    if not tables:
+        return pd.DataFrame(columns=SCORES)
+    return pd.concat(tables, ignore_index=True).assign(metric=share_measure)

@@ -1,4 +1,4 @@
-"""The only module that uses the laboratory: for data, and for facts that judge chains."""
+"""The only module that uses the laboratory: its data, and facts that judge chains."""
 
 import json
 import re
@@ -34,7 +34,8 @@ def data_folder(data_dir: str, data: Path) -> Path | str:
     if folder.parent == data / "laboratories" and re.fullmatch(
         r"\d+-\d+-\d+", folder.name
     ):
-        make_laboratory(folder, *map(int, folder.name.split("-")))
+        seed, size, questions = map(int, folder.name.split("-"))
+        make_laboratory(folder, seed, size, questions)
     return resolve(data_dir)
 
 
@@ -52,8 +53,10 @@ def find_facts(p: Parameters, dataset: str) -> Facts | None:
         return _facts(dataset, SEED, SIZE, QUESTIONS)
     made = json.loads(about.read_bytes())
     if made["generator"] != hash_generator():
-        found = "this laboratory was made by another version, whose facts are not known here"
-        raise UserError(f"{about}: {found}; make it again")
+        raise UserError(
+            f"{about}: another version made this laboratory, whose facts are not "
+            "known here; make it again"
+        )
     return _facts(dataset, made["seed"], made["size"], made["questions"])
 
 

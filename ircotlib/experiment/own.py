@@ -1,31 +1,42 @@
-"""A setup of functions: the systems with your own retriever and model, and no data set."""
+"""A setup of functions: your own retriever and model, without a data set."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from typing import Any
 
-from ircotlib.data import Paragraph
+from ircotlib.data import Paragraph, Question
 from ircotlib.datasets import find_dataset
 from ircotlib.engine.cache import Calls
 from ircotlib.experiment.setup import Setup, open_duplicates
-from ircotlib.models.replies import count_rows, read_reply, write_reply
+from ircotlib.models.own import OwnModel
 from ircotlib.parameters import Parameters
-from ircotlib.program import Extract, Extracted, Generate, Request, Retrieve, Sample
-from ircotlib.text import cut
+from ircotlib.program import Extract, Extracted
+from ircotlib.retrieval.own import OwnRetriever
 
 
-@dataclass
-class Function:
-    """A backend whose requests a function answers in JSON; nothing is cached."""
+class Methods:
+    """Functions as the methods of an object."""
 
-    answers: type | tuple[type, ...]
-    reply: Callable[[Request], str]
-    decode: Callable[[str], object]
-    count_tokens: Callable[[str], int] = len
+    def __init__(self, **functions: Callable):
+        vars(self).update(functions)
+
+
+class OwnExtractor:
+    """Answers Extract with a function."""
+
+    answers = Extract
     fingerprint = None
+    decode = staticmethod(Extracted.read)
 
-    def answer(self, requests: Sequence[Request]) -> Iterator[tuple[int, str]]:
-        yield from enumerate(map(self.reply, requests))
+    def __init__(self, extract: Callable[[str, Paragraph], tuple[str, float]]):
+        self.extract = extract
+
+    def answer(
+        self, requests: Sequence[Extract]
+    ) -> Iterator[tuple[int, str | Exception]]:
+        for index, request in enumerate(requests):
+            text, confidence = self.extract(request.query, request.paragraph)
+            yield index, json.dumps({"text": text, "confidence": confidence})
 
 
 def setup_of_functions(
@@ -34,40 +45,37 @@ def setup_of_functions(
     generate: Callable[[str], str],
     extract: Callable[[str, Paragraph], tuple[str, float]] | None = None,
     *,
-    count_tokens: Callable[[str], int] = lambda text: len(text) // 4 + 1,
+    count_tokens: Callable[[str], int] | None = None,
     dataset: str = "musique",
+    questions: Sequence[Question] = (),
 ) -> Setup:
     """A setup whose requests functions answer, for `answer` and `answer_all`; nothing
     is cached.
 
     `retrieve(query, k)`: paragraphs, best first. `generate(prompt)`: a text, which is
-    cut at the stop. `extract(query, paragraph)`, for SearChain: the answer or "", and
-    the confidence (§4.1: 1.5). `dataset`: whose demonstrations are shown.
+    cut at the stop; n samples are n of its texts. `extract(query, paragraph)`, for
+    SearChain: the answer or "", and the confidence (§4.1: 1.5). `dataset`: whose
+    demonstrations are shown. `questions`: all that will be asked, for systems that
+    choose examples among them (Auto-CoT).
     """
 
-    def find(request: Retrieve) -> str:
-        found = [*retrieve(request.query, request.k)][: request.k]
-        return json.dumps([asdict(paragraph) for paragraph in found])
+    def write(prompt: str, max_tokens: int) -> str:
+        return generate(prompt)
 
-    def write(request: Generate | Sample) -> str:
-        times = range(count_rows(request))
-        texts = [cut(generate(request.prompt), request.stop) for _ in times]
-        drawn = [(text, None, count_tokens(text)) for text in texts]
-        return write_reply(request, count_tokens(request.prompt), drawn)
+    def draw(prompt: str, n: int, temperature: float, max_tokens: int) -> list[str]:
+        return [generate(prompt) for _ in range(n)]
 
-    def read(request: Extract) -> str:
-        text, confidence = extract(request.query, request.paragraph)
-        return json.dumps({"text": text, "confidence": confidence})
-
-    retriever = Function(
-        Retrieve,
-        find,
-        lambda reply: tuple(Paragraph(**fields) for fields in json.loads(reply)),
+    writing: dict[str, Any] = {"write": write, "draw": draw}
+    if count_tokens is not None:
+        writing["count_tokens"] = count_tokens
+    return Setup(
+        p,
+        find_dataset(dataset),
+        "functions",
+        test=questions,
+        retriever=OwnRetriever(Methods(search=retrieve)),
+        calls=Calls(),
+        model=OwnModel(Methods(**writing)),
+        extractor=None if extract is None else OwnExtractor(extract),
+        duplicates=None if extract is None else open_duplicates(p.duplicates),
     )
-    model = Function((Generate, Sample), write, read_reply, count_tokens)
-    readers = {}
-    if extract is not None:
-        readers = {"extractor": Function(Extract, read, Extracted.read)}
-        readers |= {"duplicates": open_duplicates(p.duplicates)}
-    of = p, find_dataset(dataset), "functions"
-    return Setup(*of, retriever=retriever, calls=Calls(), model=model, **readers)

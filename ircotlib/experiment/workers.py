@@ -7,36 +7,48 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from filelock import FileLock, Timeout
 from joblib import Parallel, cpu_count, delayed, parallel_config
 
+from ircotlib import models, retrieval
 from ircotlib.data import Question
-from ircotlib.engine.cache import Calls
+from ircotlib.engine.cache import Replies
 from ircotlib.engine.scheduler import find_missing
 from ircotlib.engine.scheduler import run as run_programs
 from ircotlib.experiment.runs import Run, open_run
-from ircotlib.experiment.setup import Setup, open_calls, open_setup, program_of
+from ircotlib.experiment.setup import Setup, open_calls, open_setup
 from ircotlib.files import DATA
 from ircotlib.models.folders import SMALL
+from ircotlib.plugins import CELLS
 from ircotlib.systems import all_systems
 
 # questions of a share: fewer would not fill the batches of a small model
 FEWEST, MOST = 20, 100
 TRIED = 10  # questions, at most, that tell whether a run is in the call cache
-# a run's identity, questions' ids, known replies
-Share = tuple[dict, list[str], dict[str, str]]
 RAY = "ray"  # in place of a number of workers: those of a Ray cluster
 
 
-class Replies(dict):
+class Share(NamedTuple):
+    """What a worker is sent: `Run.identity`, the ids of the questions to answer, and
+    the replies that are known, by key.
+    """
+
+    identity: dict
+    ids: list[str]
+    known: dict[str, str]
+
+
+class WorkerReplies(dict):
     """The call cache of a worker. Of the replies in `stored` it keeps what is asked
     for.
     """
 
     def __init__(
-        self, known: Mapping[str, str] | None = None, stored: Calls | None = None
+        self, known: Mapping[str, str] | None = None, stored: Replies | None = None
     ):
         super().__init__(known or {})
         self.stored = stored
@@ -48,11 +60,11 @@ class Replies(dict):
         return {key: self[key] for key in keys if key in self}
 
     def put_many(self, replies: Mapping[str, str]) -> dict[str, str]:
-        self.update(replies | self.get_many(replies))
+        self.update({**replies, **self.get_many(replies)})
         return self.get_many(replies)
 
 
-def answer_ahead(runs: Sequence[Run]) -> Iterator[Run]:
+def prefill_cache(runs: Sequence[Run]) -> Iterator[Run]:
     """Yield runs, in their order, when workers have answered the questions of each as
     far as they can; at once with fewer than two workers, or if the run is in the call
     cache.
@@ -60,18 +72,20 @@ def answer_ahead(runs: Sequence[Run]) -> Iterator[Run]:
     setups = {id(run.setup): run.setup for run in runs}.values()
     count = min(map(count_workers, setups), default=1)
     waiting = [
-        (number, share)
+        (number, questions)
         for number, run in enumerate(runs)
         if count > 1 and is_missing(run)
-        for share in split(run.questions, count)
+        for questions in split(run.questions, count)
     ]
     ready = 0
     while waiting:  # the replies of a round are stored before the next
         some, waiting = waiting[:count], waiting[count:]
         shares = [make_share(runs[number], questions) for number, questions in some]
         replies = call_workers(shares, count, runs[0].setup.parameters.workers)
-        for (number, _), of_share in zip(some, replies, strict=True):
-            runs[number].setup.calls.put_many(of_share)
+        for (number, _), new in zip(some, replies, strict=True):
+            calls = runs[number].setup.calls
+            assert calls is not None
+            calls.put_many(new)
         first = waiting[0][0] if waiting else len(runs)
         yield from runs[ready:first]
         ready = first
@@ -84,20 +98,27 @@ def count_workers(setup: Setup) -> int:
     same setup.
     """
     p = setup.parameters
-    if (
-        p.server
-        or setup.model is None
-        or None in [each.fingerprint for each in setup.backends]
-    ):
+    if p.server or setup.model is None:
         return 1
-    named = {"shown": setup.shown and setup.shown.name, "grid_of": setup.grid_of}
-    if open_setup(p, setup.dataset.name, setup.experiment, **named) != setup:
+    if any(backend.fingerprint is None for backend in setup.backends):
+        return 1
+    if models.is_in_cell(p.model) or retrieval.is_in_cell(p.retriever):
+        return 1
+    same = open_setup(
+        p,
+        setup.dataset.name,
+        setup.experiment,
+        shown=setup.shown_name,
+        grid_of=setup.grid_of,
+    )
+    if same != setup:
         return 1
     if p.workers == RAY:
         return int(list_ray().get("GPU") or list_ray()["CPU"])
-    if p.workers != "auto":
+    if isinstance(p.workers, int):
         return p.workers
-    is_small = 0 < setup.model.parameters < SMALL  # 0: not known
+    # 0 parameters: their number is not known
+    is_small = 0 < getattr(setup.model, "parameters", 0) < SMALL
     return len(list_gpus()) or (cpu_count() if is_small else 1)
 
 
@@ -105,10 +126,11 @@ def is_missing(run: Run) -> bool:
     """Whether workers know a run's system, and a few of its questions are not in the
     cache.
     """
+    known = all_systems().get(run.system.name) is run.system
+    if not known or run.system.program.__module__ == CELLS:
+        return False
     few = run.questions[:: 1 + len(run.questions) // TRIED]
-    return all_systems().get(run.system.name) is run.system and bool(
-        make_share(run, few)[1]
-    )
+    return bool(make_share(run, few).ids)
 
 
 def split(questions: Sequence[Question], count: int) -> list[Sequence[Question]]:
@@ -121,13 +143,10 @@ def make_share(run: Run, questions: Sequence[Question]) -> Share:
     """A share of a run: questions not wholly in the call cache, and those replies that
     are.
     """
-    build, known = (
-        program_of(run.setup, run.system, **run.setting),
-        Replies(stored=run.setup.calls),
-    )
-    programs = {question.id: build(question) for question in questions}
+    known = WorkerReplies(stored=run.setup.calls)
+    programs = run.plan.programs(questions)
     missing = find_missing(programs, run.setup.backends, known)
-    return run.identity, [*missing], dict(known)
+    return Share(run.identity, missing, dict(known))
 
 
 def call_workers(
@@ -136,7 +155,7 @@ def call_workers(
     """The replies to shares, each answered by a process of this machine or of a Ray
     cluster.
     """
-    options = {"backend": "loky"}
+    options: dict[str, Any] = {"backend": "loky"}
     if workers == RAY:
         from ray.util.joblib import register_ray
 
@@ -144,25 +163,22 @@ def call_workers(
         gpu = {"num_gpus": 1} if list_ray().get("GPU") else {}
         options = {"backend": RAY, "ray_remote_args": gpu}
     with parallel_config(**options):
-        return Parallel(n_jobs=count)(delayed(answer_share)(*share) for share in shares)
+        return Parallel(n_jobs=count)(delayed(answer_share)(share) for share in shares)
 
 
-def answer_share(
-    identity: Mapping, ids: Sequence[str], known: Mapping[str, str]
-) -> dict[str, str]:
+def answer_share(share: Share) -> dict[str, str]:
     """What a worker does: answer some questions of a run; return the replies that were
     not known. Errors are left to the process that waits, which meets them again.
     """
     claim_gpu()
     # on this machine; a node of a cluster was sent what it lacks
     path = DATA / "calls.sqlite"
-    replies = Replies(known, open_calls(path) if path.exists() else None)
-    run = open_run(identity, replies)
-    build = program_of(run.setup, run.system, **run.setting)
-    programs = {q.id: build(q) for q in run.questions if q.id in ids}
+    replies = WorkerReplies(share.known, open_calls(path) if path.exists() else None)
+    run = open_run(share.identity, replies)
+    asked = [question for question in run.questions if question.id in share.ids]
     with suppress(RuntimeError):
-        run_programs(programs, run.setup.backends, replies)
-    return {key: reply for key, reply in replies.items() if key not in known}
+        run_programs(run.plan.programs(asked), run.setup.backends, replies)
+    return {key: reply for key, reply in replies.items() if key not in share.known}
 
 
 @cache
@@ -177,12 +193,15 @@ def list_ray() -> dict[str, float]:
 
 
 def list_gpus() -> list[str]:
-    """The GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them."""
-    if (visible := os.environ.get("CUDA_VISIBLE_DEVICES")) is not None:
-        return [name for name in visible.split(",") if name.strip()]
-    return [
-        str(number) for number in range(len(list(Path("/dev").glob("nvidia[0-9]*"))))
-    ]
+    """The GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them: up to the
+    first that is none, such as -1.
+    """
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if visible is None:
+        devices = Path("/dev").glob("nvidia[0-9]*")
+        return [str(number) for number, _ in enumerate(devices)]
+    names = [name.strip() for name in visible.split(",")]
+    return list(takewhile(lambda name: name not in ("", "-1"), names))
 
 
 @cache

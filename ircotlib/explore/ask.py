@@ -1,6 +1,4 @@
-"""Asks systems a question of your own, with every step; tries a program written in a
-cell.
-"""
+"""Asks systems a question of your own; tries a program that is written in a cell."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -29,15 +27,16 @@ class Answered(NamedTuple):
     outcome: Outcome[Prediction]
 
     def __str__(self) -> str:
-        steps = trace_as_text(self.outcome.trace, self.outcome.result.nodes)
-        answer = f"{self.system} answers: {self.outcome.result.answer or 'nothing'}"
-        return f"{plain(f'{self.system}, {self.model}')}\n{steps}\n{plain(answer)}"
+        result = self.outcome.result
+        head = f"{self.system}, {self.model}"
+        last = f"{self.system} answers: {result.answer or 'nothing'}"
+        steps = trace_as_text(self.outcome.trace, result.nodes)
+        return f"{plain(head)}\n{steps}\n{plain(last)}"
 
 
 def ask(p: Parameters, text: str, systems: Sequence[str] = ()) -> Iterator[Answered]:
-    """Ask systems, by name, or those of the parameters or of DEFAULT, a question about
-    the corpus of MuSiQue or, without it, of the first data set. The agent writes for
-    SearChain's study.
+    """Ask systems, by name, or else the parameters' or DEFAULT, a question about the
+    corpus of MuSiQue or the first data set. The agent writes for SearChain's study.
     """
     dataset = "musique" if "musique" in p.datasets else p.datasets[0]
     question = Question("own", " ".join(text.split()), ("?",), (), dataset)
@@ -46,9 +45,7 @@ def ask(p: Parameters, text: str, systems: Sequence[str] = ()) -> Iterator[Answe
     for system in choose_systems(systems or p.systems or DEFAULT):
         own = p.for_agent() if system.study == SEARCHAIN else p
         setup = open_setup(own, dataset, "ask")
-        setting = setup.choose(
-            system, k=p.k, m=p.distractors[0] if p.distractors else 0
-        )
+        setting = setup.choose(system, k=p.k, m=[*p.distractors, 0][0])
         outcome = answer_all(setup, system, [question], **setting)[question.id]
         yield Answered(system.name, Path(own.model).name, outcome)
 
@@ -56,18 +53,13 @@ def ask(p: Parameters, text: str, systems: Sequence[str] = ()) -> Iterator[Answe
 def try_program(
     setup: Setup, program: Callable[[Question], Program], questions: Sequence[Question]
 ) -> float:
-    """Run a program on questions; print the steps and the answer of the first one;
-    return the mean score in percent, by the data set's first measure.
-    """
+    """Run a program; print the first question's steps; return the mean score, in %."""
     system = System(program.__name__, program)
     outcomes = answer_all(setup, system, questions)
-    print(
-        Answered(
-            system.name, Path(setup.parameters.model).name, outcomes[questions[0].id]
-        )
-    )
+    model = Path(setup.parameters.model).name
+    print(Answered(system.name, model, outcomes[questions[0].id]))
     measure = system.measure(setup.dataset)
-    results = [(question, outcomes[question.id].result) for question in questions]
-    mean = 100 * fmean(score(*each, setup.scored_as)[measure] for each in results)
-    print(f"\n{program.__name__}: {measure} {mean:.1f}%, {len(questions)} questions")
+    scores = [score(q, outcomes[q.id].result, setup.scored_as) for q in questions]
+    mean = 100 * fmean(each[measure] for each in scores)
+    print(f"\n{system.name}: {measure} {mean:.1f}%, {len(questions)} questions")
     return mean

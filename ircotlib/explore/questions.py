@@ -1,6 +1,6 @@
-"""Inspects runs question by question; `explore_box` is the widget over these functions."""
+"""Runs question by question; `explore_box` is the widget over these functions."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -9,103 +9,102 @@ from markupsafe import Markup
 
 from ircotlib.data import Prediction, Question
 from ircotlib.errors import UserError
-from ircotlib.experiment import runs as of_runs
+from ircotlib.experiment.replay import LOST, replay_known
+from ircotlib.experiment.stored import (
+    AGAIN,
+    find_paragraph,
+    open_questions,
+    read_about,
+    share_measure,
+)
 from ircotlib.explore.markup import answer_as_html, question_as_html, side_by_side
 from ircotlib.program import Outcome
 from ircotlib.results.causes import UNSCORED, find_causes
 from ircotlib.retrieval.corpus import Corpus
 
-BOTH = ["question", "kind", "answers", "metric"]  # columns that two runs share
+# `find_causes`, or one that keeps its tables; of a run's folder and a measure
+FindCauses = Callable[[Path, str], pd.DataFrame]
 
 
 def list_runs(folders: Iterable[Path]) -> pd.DataFrame:
-    """List runs, a row per folder, with a `name`; `metric`: the measure to compare them
-    by.
-    """
+    """List runs, a row per folder, with a `name`; `metric`: to compare them by."""
     rows = []
     for folder in folders:
-        about = of_runs.read_about(folder)
-        setting = [
-            f"{name} {value}".replace("_", " ")
-            for name, value in about["setting"].items()
-        ]
-        name = ", ".join(
-            [about["system"], *setting, Path(about["parameters"]["model"]).name]
-        )
+        about = read_about(folder)
+        setting = [f"{n} {v}".replace("_", " ") for n, v in about["setting"].items()]
+        model = Path(about["parameters"]["model"]).name
         row = {column: about[column] for column in ("dataset", "system", "metric")}
-        rows.append(row | {"name": name, "folder": Path(folder)})
-    return (
-        pd.DataFrame(rows).assign(metric=of_runs.share_measure)
-        if rows
-        else pd.DataFrame()
-    )
+        row["name"] = ", ".join([about["system"], *setting, model])
+        rows.append(row | {"folder": Path(folder)})
+    runs = pd.DataFrame(rows)
+    return runs.assign(metric=share_measure) if rows else runs
 
 
-def compare_runs(folder_a: Path, folder_b: Path) -> pd.DataFrame:
+def compare_runs(
+    folder_a: Path, folder_b: Path, find: FindCauses = find_causes
+) -> pd.DataFrame:
     """The questions that two runs share, with the answers, scores and causes of both,
     by one measure. `outcome`: "win", "loss" or "tie" of the first run, or "not scored".
     """
     runs = list_runs([folder_a, folder_b])
-    a, b = (
-        run.set_index("id") for run in map(find_causes, runs["folder"], runs["metric"])
-    )
-    measured = [
-        f"{run['metric'].iloc[0]} on {run['dataset'].iloc[0]}" for run in (a, b)
-    ]
+    a, b = map(find, runs["folder"], runs["metric"])
+    a, b = a.set_index("id"), b.set_index("id")
+    of_a, of_b = runs["metric"] + " on " + runs["dataset"]
     shared = [id for id in a.index if id in b.index]
-    if measured[0] != measured[1] or not shared:
+    if of_a != of_b or not shared:
         raise UserError(
-            f"found {' and '.join(measured)}, expected the same questions and measure"
+            f"found {of_a} and {of_b}, expected the same questions and measure"
         )
-    metric = a["metric"].iloc[0]
-    table = a.loc[shared, BOTH]
-    for letter, run in (("a", a), ("b", b)):
-        columns = {"answer": "answer", metric: "score", "cause": "cause"}
-        side = run.loc[shared, [*columns]].rename(columns=columns)
-        table = table.join(side.add_suffix(f"_{letter}"))
+    table = a.loc[shared, ["question", "kind", "answers", "metric"]]
+    columns = {"answer": "answer", runs["metric"][0]: "score", "cause": "cause"}
+    for suffix, run in (("_a", a), ("_b", b)):
+        of_run = run.loc[shared, [*columns]].rename(columns=columns)
+        table = table.join(of_run.add_suffix(suffix))
+    # rounded: means that differ only in the order of their sums are equal
     signs = np.sign((table["score_a"] - table["score_b"]).round(9))
-    names = {1: "win", -1: "loss", 0: "tie"}
-    return table.assign(outcome=signs.map(names).fillna(UNSCORED)).reset_index()
+    outcomes = signs.map({1: "win", -1: "loss", 0: "tie"}).fillna(UNSCORED)
+    return table.assign(outcome=outcomes).reset_index()
 
 
-def show_question(folder: Path, id: str, other: Path | None = None) -> str:
+def show_question(
+    folder: Path, id: str, other: Path | None = None, find: FindCauses = find_causes
+) -> str:
     """One question of a run as HTML: gold answers and paragraphs, the answer, and every
-    step with its exact prompt, replayed from the call cache; beside those of another
-    run, if named.
+    step with its exact prompt, replayed from the call cache; beside those of `other`.
     """
     answers = []
     for run in list_runs(filter(None, (folder, other))).to_dict("records"):
-        causes = find_causes(run["folder"], run["metric"]).to_dict("records")
-        rows = {row["id"]: row for row in causes}
-        if id not in rows:
+        table = find(run["folder"], run["metric"])
+        rows = table[table["id"] == id].to_dict("records")
+        if not rows:
             raise UserError(
-                f"{run['folder']}: found no question {id!r} among {len(rows)}"
+                f"{run['folder']}: found no question {id!r} among {len(table)}"
             )
-        outcome = of_runs.replay_known(run["folder"], [id]).get(id)
-        answers.append(show_answer(run["name"], rows[id], outcome))
-    questions, corpus = of_runs.open_questions(of_runs.read_about(folder))
+        outcome = replay_known(run["folder"], [id]).get(id)
+        answers.append(show_answer(run["name"], rows[0], outcome))
+    questions, corpus = open_questions(read_about(folder))
     return side_by_side(answers, show_gold(questions[id], corpus))
 
 
 def show_gold(question: Question, corpus: Corpus) -> Markup:
     """A question with its gold answers and paragraphs."""
-    gold = [of_runs.find_paragraph(id, question, corpus) for id in question.gold]
+    gold = [find_paragraph(id, question, corpus) for id in question.gold]
     return question_as_html(question, gold)
 
 
 def show_answer(name: str, row: Mapping, outcome: Outcome | None) -> Markup:
-    """A run's answer to a question: its row of `find_causes`, and its steps, as they
-    are replayed; without replies, a line that says so.
+    """A run's answer to a question: its row of `find_causes`, and its replayed steps
+    (None: the replies are lost, and a line says so).
     """
     gold = *row["gold_found"], *row["gold_missed"]
-    score = row[row["metric"]]
     facts = [f"{len(row['gold_found'])} of {len(gold)} gold paragraphs", row["cause"]]
+    score = row[row["metric"]]
     if not pd.isna(score):
         facts.insert(0, f"{row['metric']} {score:.2f}")
     if outcome is None:
-        facts += [f"its steps are not shown: {of_runs.LOST}; {of_runs.AGAIN}"]
+        facts.append(f"its steps are not shown: {LOST}; {AGAIN}")
         outcome = Outcome(row["id"], Prediction(row["answer"], fault=row["fault"]), ())
     elif outcome.result.answer != row["answer"]:
-        changed = "the system's program is another one now"
-        facts += [f"when it was scored, it answered “{row['answer']}”: {changed}"]
+        before = f"when it was scored, it answered “{row['answer']}”"
+        facts.append(f"{before}: the system's program is another one now")
     return answer_as_html(name, outcome, gold, facts)

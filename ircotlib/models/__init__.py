@@ -1,3 +1,106 @@
-"""Models: local ones and servers that write, what they may cost, and the extractive
-reader.
+"""Models that write: local ones, those behind a server, and your own; and the
+extractive reader. To add a kind, add a record to MODELS, here or in a plug-in, or use
+`own_model`.
 """
+
+import re
+import sys
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+from ircotlib.backends import Model
+from ircotlib.errors import UserError
+from ircotlib.models.own import OwnModel
+from ircotlib.plugins import CELLS, find_records
+
+
+class ModelKind(NamedTuple):
+    """A kind of model. `pattern`: matches the values of the parameter `model` that name
+    one. `open`: called with the parameters. `served`: whether `server` must be set.
+    """
+
+    pattern: str
+    open: Callable[[Any], Any]
+    served: bool = False
+    module: str = ""  # that declares it
+
+
+def open_served(p: Any) -> Model:
+    """The model behind the server that parameters name."""
+    from ircotlib.models.prices import find_price
+
+    return _open_server(
+        p.model,
+        server=p.server,
+        chat=p.chat,
+        in_flight=p.in_flight,
+        price=find_price(p.model, p.prices),
+        max_cost=p.max_cost,
+    )
+
+
+def open_local(p: Any) -> Model:
+    """The model in the folder, or with the id on the hub, that parameters name."""
+    return _open_local(p.model, dtype=p.dtype)
+
+
+# tried in turn, after those of plug-ins and cells
+MODELS = (
+    ModelKind(".+", open_served, served=True),
+    ModelKind(".+", open_local),
+)
+
+
+def own_model(name: str) -> Callable[[type], type]:
+    """Register the class below as a model: `model=name` makes one, without arguments.
+    It needs the method `write(prompt, max_tokens)` (`OwnModel` says what else it may
+    have).
+    """
+
+    def register(made: type) -> type:
+        make = cache(made)
+        kind = ModelKind(re.escape(name), lambda p: make(), module=made.__module__)
+        vars(sys.modules[made.__module__]).setdefault("MODELS", []).append(kind)
+        return made
+
+    return register
+
+
+def find_model(name: str, served: bool) -> ModelKind:
+    """The kind of a model. Of kinds in a notebook the last that was declared counts."""
+    kinds = [*reversed(find_records("models", "MODELS"))]
+    own = [kind for kind in kinds if kind not in MODELS]
+    for kind in (*own, *MODELS):
+        if kind.served == served and re.fullmatch(kind.pattern, name):
+            return kind
+    raise UserError(f"unknown model {name!r}")
+
+
+def open_model(p: Any) -> Model:
+    """The model that parameters name, on this machine, behind a server, or your own."""
+    model = find_model(p.model, bool(p.server)).open(p)
+    return model if hasattr(model, "answer") else _wrap(model)
+
+
+# each once per process: a model is large, and setups that share it are the same
+@cache
+def _open_local(name: str, **options: Any) -> Model:
+    from ircotlib.models.local import LocalModel
+
+    return LocalModel(name, **options)
+
+
+@cache
+def _open_server(name: str, **options: Any) -> Model:
+    from ircotlib.models.server import ServerModel
+
+    return ServerModel(name, **options)
+
+
+_wrap = cache(OwnModel)
+
+
+def is_in_cell(name: str) -> bool:
+    """Whether a model is declared in a notebook, so that no other process knows it."""
+    return find_model(name, served=False).module == CELLS

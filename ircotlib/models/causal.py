@@ -1,9 +1,19 @@
-"""Reading and continuing prompts with a causal model, without computing a shared prefix
-twice.
+"""Reads and continues prompts with a causal model; no shared prefix is computed twice.
 
-Shapes: B rows of a batch (prompts, then texts), T columns of the cache (tokens, with
-padding on the left), H key-value heads, D the width of a head, V the vocabulary; keys
-and values: (B, H, T, D).
+Shapes: B rows of a batch (prompts, then texts), T columns of the cache, H key-value
+heads of width D, V the vocabulary; keys and values: (B, H, T, D).
+
+- Prompts are padded on the left, so that each ends in the last column: one slice has
+  the logits of all rows, and a new column is the next token of every row.
+- The mask, (B, T), is 1 for a token. A row's padding may hold any finite numbers, as
+  no token sees it; positions count the tokens of a row alone, from 0.
+- A batch is read in groups of READ tokens, each padded to its own longest prompt, into
+  its rows of the cache: `GrowingLayer` is all rows, `OwnLayer` a group's view of them.
+- The prefix cache holds, in blocks of 16 tokens, what the layers computed for prompts
+  (not for texts): keys and values of all layers side by side, (16, features), without
+  padding. What a group knows is laid into its cache first, again padded on the left.
+  All rows of a group read as many columns as the one with the most left to read.
+- A row that has ended leaves mask, positions and cache; the last rows take the places.
 """
 
 from collections.abc import Generator, Sequence
@@ -11,13 +21,14 @@ from inspect import signature
 from math import inf
 
 import torch
+from torch import Tensor
 from torch.nn.functional import pad
 from torch.nn.utils.rnn import pad_sequence
 from transformers import Cache, DynamicCache
 from transformers.cache_utils import DynamicLayer
 
+from ircotlib.models.batches import cut_batches
 from ircotlib.models.prefixes import Prefixes
-from ircotlib.models.replies import cut_batches
 
 # tokens that are read at a time on a CPU, whose cache holds them: with whole batches,
 # the head to head takes 1.14 times as long, and reading 1.38 times
@@ -26,7 +37,7 @@ ROOM = 64  # columns by which a cache grows at once
 
 # the rows of the logits to continue, their next tokens
 Continued = tuple[list[int], list[int]]
-Decoder = Generator[torch.Tensor, Continued, None]
+Decoder = Generator[Tensor, Continued, None]
 Prompts = Sequence[Sequence[int]]
 
 
@@ -48,107 +59,89 @@ def causal(model, prompts: Prompts, prefixes: Prefixes) -> Decoder:
         logits = _forward(model, ids, mask, positions, cache)
 
 
-def _read(model, prompts: Prompts, prefixes: Prefixes) -> tuple[torch.Tensor, Cache]:
-    """Read prompts, except for beginnings that were read before, in groups, each into
-    its rows of the cache: the logits after each prompt, (B, V), and the cache.
-    """
+def _read(model, prompts: Prompts, prefixes: Prefixes) -> tuple[Tensor, Cache]:
+    """The logits after each prompt, (B, V), and the cache with all of them."""
     columns = max(map(len, prompts))
     cache = DynamicCache(config=model.config)
-    # B, H, T, D
-    cache.layers = [GrowingLayer(len(prompts), columns) for _ in cache.layers]
+    layers = [GrowingLayer(len(prompts), columns) for _ in cache.layers]
+    cache.layers = [*layers]
     unread = [len(prompt) - prefixes.known(prompt) for prompt in prompts]
     # a GPU reads the batch at once
     tokens = READ if model.device.type == "cpu" else inf
     logits = []
     for rows in cut_batches(unread, len(prompts), tokens, order=range(len(prompts))):
         group = [prompts[row] for row in rows]
-        part = DynamicCache()
-        # the group is padded to its own longest prompt
         first = columns - max(map(len, group))
         own = slice(rows[0], rows[-1] + 1)  # rows follow each other, as `order` says
-        part.layers = [OwnLayer(layer, own, first) for layer in cache.layers]
-        logits.append(_read_group(model, group, prefixes, part))
+        parts = [OwnLayer(layer, own, first) for layer in layers]
+        logits.append(_read_group(model, group, prefixes, parts))
     return torch.cat(logits), cache
 
 
 def _read_group(
-    model, prompts: Prompts, prefixes: Prefixes, cache: Cache
-) -> torch.Tensor:
-    """Read prompts of equal length into an empty cache: the logits after each, (B, V)."""
+    model, prompts: Prompts, prefixes: Prefixes, layers: Sequence["OwnLayer"]
+) -> Tensor:
+    """Read prompts into empty layers: the logits after each, (B, V)."""
+    cache = DynamicCache()
+    cache.layers = [*layers]
     ids, mask, positions = _padded(model, prompts)
-    for layer, states in enumerate(remembered := _remembered(prompts, prefixes)):
-        cache.update(*states, layer)
+    remembered = _remembered(prompts, prefixes)
+    for number, (keys, values) in enumerate(remembered):
+        cache.update(keys, values, number)
     # the columns before are in the cache
-    first = cache.get_seq_length() if remembered else 0
-    logits = _forward(model, ids[:, first:], mask, positions[:, first:], cache)
-    for row, prompt in enumerate(prompts):  # the states of new blocks are kept
-        left = mask.shape[1] - len(prompt)  # columns of padding
-        prefixes.keep(
-            prompt, lambda a, b: _states(cache, row, left + a, left + b, prefixes)
-        )
+    known = cache.get_seq_length() if remembered else 0
+    logits = _forward(model, ids[:, known:], mask, positions[:, known:], cache)
+    parts = [part for layer in layers for part in (layer.keys, layer.values)]
+    prefixes.shapes = [(part.shape[1], part.shape[3]) for part in parts]  # H, D
+    for row, prompt in enumerate(prompts):
+        padding = mask.shape[1] - len(prompt)  # columns
+
+        def states(first: int, last: int) -> Tensor:
+            columns = slice(padding + first, padding + last)
+            # each H, columns, D, then columns, H * D
+            own = [part[row, :, columns].transpose(0, 1).flatten(1) for part in parts]
+            return torch.cat(own, 1)
+
+        prefixes.keep(prompt, states)
     return logits
 
 
-def _padded(model, prompts: Prompts) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Token ids, mask (1: a token) and positions, each (B, T); the padding is on the
-    left.
-    """
+def _padded(model, prompts: Prompts) -> tuple[Tensor, Tensor, Tensor]:
+    """Token ids, mask and positions, each (B, T)."""
     rows = [torch.as_tensor(prompt, dtype=torch.long) for prompt in prompts]
+    ones = [torch.ones_like(row) for row in rows]
     ids = pad_sequence(rows, batch_first=True, padding_side="left").to(model.device)
-    mask = pad_sequence(
-        [torch.ones_like(row) for row in rows], True, padding_side="left"
-    ).to(ids)
+    mask = pad_sequence(ones, batch_first=True, padding_side="left").to(model.device)
     return ids, mask, (mask.cumsum(-1) - 1).clamp(min=0)  # a prompt's first token: 0
 
 
-def _remembered(
-    prompts: Prompts, prefixes: Prefixes
-) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    """Keys and values, for each layer, of the beginnings of prompts, padded on the
-    left. All prompts then have the same number of tokens left to read. Empty if this
-    saves nothing.
+def _remembered(prompts: Prompts, prefixes: Prefixes) -> list[tuple[Tensor, Tensor]]:
+    """Keys and values, for each layer, of the beginnings of prompts, so that all have
+    the same number of tokens left to read. Empty if this saves nothing.
     """
     unread = max(len(prompt) - prefixes.known(prompt) for prompt in prompts)
     if unread >= max(map(len, prompts)):
         return []
     # of what each need not read
     lengths = [max(0, len(prompt) - unread) for prompt in prompts]
-    blocks = [
-        prefixes.find(prompt, n) for prompt, n in zip(prompts, lengths, strict=True)
-    ]
-    # of a prompt of which nothing is known
-    empty = next(row[0][:0] for row in blocks if row)
+    known = list(map(prefixes.find, prompts, lengths))
+    empty = next(blocks[0][:0] for blocks in known if blocks)  # for those without any
     rows = [
-        torch.cat([*row, empty])[:n] for row, n in zip(blocks, lengths, strict=True)
+        torch.cat([*blocks, empty])[:length]
+        for blocks, length in zip(known, lengths, strict=True)
     ]
     # B, T, all features
     states = pad_sequence(rows, batch_first=True, padding_side="left")
-    # B, T, H * D
-    parts = states.split([heads * width for heads, width in prefixes.shapes], -1)
+    widths = [heads * width for heads, width in prefixes.shapes]
     parts = [
         part.unflatten(-1, shape).transpose(1, 2)  # B, H, T, D
-        for part, shape in zip(parts, prefixes.shapes, strict=True)
+        for part, shape in zip(states.split(widths, -1), prefixes.shapes, strict=True)
     ]
     return list(zip(parts[::2], parts[1::2], strict=True))  # keys and values by turns
 
 
-def _states(
-    cache: Cache, row: int, first: int, last: int, prefixes: Prefixes
-) -> torch.Tensor:
-    """Keys and values of some columns of a row, concatenated over layers: (columns,
-    features).
-    """
-    parts = [states for layer in cache.layers for states in (layer.keys, layer.values)]
-    prefixes.shapes = [(part.shape[1], part.shape[3]) for part in parts]  # H, D
-    return torch.cat(
-        [part[row, :, first:last].transpose(0, 1).flatten(1) for part in parts], 1
-    )
-
-
-def _forward(model, ids, mask, positions, cache: Cache) -> torch.Tensor:
-    """The logits after the last column, (B, V): padding is on the left, so it is a
-    token.
-    """
+def _forward(model, ids, mask, positions, cache: Cache) -> Tensor:
+    """The logits after the last column, (B, V)."""
     inputs = {"input_ids": ids, "attention_mask": mask, "position_ids": positions}
     output = model(**inputs, past_key_values=cache, use_cache=True, logits_to_keep=1)
     return output.logits[:, -1]
@@ -159,18 +152,12 @@ def can_reuse(model) -> bool:
     all keys and values (no sliding window, no recurrent states), whose positions do not
     depend on the length.
     """
+    if "past_key_values" not in signature(type(model).forward).parameters:
+        return False
+    layers = DynamicCache(config=model.config).layers
     positions = str(getattr(model.config.get_text_config(), "rope_parameters", ""))
-    has_cache = "past_key_values" in signature(type(model).forward).parameters
-    plain = all(
-        type(layer) is DynamicLayer
-        for layer in DynamicCache(config=model.config).layers
-    )
-    return (
-        has_cache
-        and plain
-        and "dynamic" not in positions
-        and "longrope" not in positions
-    )
+    growing = "dynamic" in positions or "longrope" in positions
+    return all(type(layer) is DynamicLayer for layer in layers) and not growing
 
 
 class GrowingLayer(DynamicLayer):
@@ -179,22 +166,22 @@ class GrowingLayer(DynamicLayer):
     takes 1.2 times as long.
     """
 
+    keys: Tensor
+    values: Tensor
+
     def __init__(self, rows: int, columns: int):
         super().__init__()
         self.rows, self.columns = rows, columns  # at first
 
-    def room(self, keys: torch.Tensor, values: torch.Tensor) -> list[torch.Tensor]:
-        """All keys and all values, (B, H, columns and spare room, D); `keys`, `values`:
-        some.
-        """
+    def room(self, keys: Tensor, values: Tensor) -> list[Tensor]:
+        """All keys and values, (B, H, columns and spare room, D), like some of them."""
         if not self.is_initialized:
             self.lazy_initialization(keys, values)
-            columns = self.columns + ROOM
-            shapes = [
-                (self.rows, like.shape[1], columns, like.shape[3])
-                for like in (keys, values)
-            ]
-            self._all = [keys.new_empty(shape) for shape in shapes]
+            self._all = []
+            for like in (keys, values):
+                _, heads, _, width = like.shape
+                shape = (self.rows, heads, self.columns + ROOM, width)
+                self._all.append(like.new_empty(shape))
             self._use_columns(self.columns)  # filled by the OwnLayers of groups
         return self._all
 
@@ -204,13 +191,11 @@ class GrowingLayer(DynamicLayer):
         if columns == self._all[0].shape[2]:
             self._hold(self.keys, self.values)  # copied once in ROOM tokens
         self._use_columns(columns + 1)
-        self.keys[:, :, columns:], self.values[:, :, columns:] = (
-            key_states,
-            value_states,
-        )
+        self.keys[:, :, columns:] = key_states
+        self.values[:, :, columns:] = value_states
         return self.keys, self.values
 
-    def batch_select_indices(self, indices: torch.Tensor) -> None:
+    def batch_select_indices(self, indices: Tensor) -> None:
         """Keep only these rows; if they only `close_up`, the others are not copied."""
         targets = torch.arange(len(indices), device=indices.device)
         moved = indices != targets  # rows that change their place
@@ -222,7 +207,7 @@ class GrowingLayer(DynamicLayer):
         self._all = [states[: len(indices)] for states in self._all]  # a view: no copy
         self._use_columns(self.keys.shape[2])
 
-    def _hold(self, keys: torch.Tensor, values: torch.Tensor) -> None:
+    def _hold(self, keys: Tensor, values: Tensor) -> None:
         # T + ROOM
         self._all = [pad(states, (0, 0, 0, ROOM)) for states in (keys, values)]
         self._use_columns(keys.shape[2])
@@ -233,9 +218,10 @@ class GrowingLayer(DynamicLayer):
 
 
 class OwnLayer(DynamicLayer):
-    """Some rows of a growing layer, whose prompts, padding included, begin at column
-    `first`.
-    """
+    """Some rows of a growing layer, whose prompts begin at column `first`."""
+
+    keys: Tensor
+    values: Tensor
 
     def __init__(self, whole: GrowingLayer, rows: slice, first: int):
         super().__init__()
@@ -243,10 +229,8 @@ class OwnLayer(DynamicLayer):
 
     def update(self, key_states, value_states, *args, **kwargs):
         """Add the states of the next columns, as DynamicLayer does."""
-        # views
-        own = [
-            states[self.rows] for states in self.whole.room(key_states, value_states)
-        ]
+        room = self.whole.room(key_states, value_states)
+        own = [states[self.rows] for states in room]  # views
         if not self.is_initialized:
             self.lazy_initialization(key_states, value_states)
             # where other prompts are longer: numbers, though none is looked at
@@ -255,8 +239,6 @@ class OwnLayer(DynamicLayer):
         columns = self.get_seq_length()  # of these prompts, read so far
         last = self.first + columns + key_states.shape[2]
         self.keys, self.values = (states[:, :, self.first : last] for states in own)
-        self.keys[:, :, columns:], self.values[:, :, columns:] = (
-            key_states,
-            value_states,
-        )
+        self.keys[:, :, columns:] = key_states
+        self.values[:, :, columns:] = value_states
         return self.keys, self.values

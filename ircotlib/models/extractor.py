@@ -12,7 +12,7 @@ from ircotlib.errors import DataError
 from ircotlib.files import need
 from ircotlib.metrics import as_compared
 from ircotlib.models import folders
-from ircotlib.models.replies import cut_batches
+from ircotlib.models.batches import cut_batches
 from ircotlib.program import Duplicate, Extract, Extracted
 
 # raised when a change here makes the same model reply differently
@@ -20,37 +20,43 @@ READER, TEXTS, PAIRS = 1, 2, 1
 UNUSED = r"\.pooler\."  # BERT's pooler is in DPR's checkpoints, but no reader uses it
 LONGEST = 10  # tokens of an answer, as in DPR's own program; SearChain does not say
 ROWS, TOKENS = 64, 16_384  # of a batch: paragraphs, and tokens, padding included
+
+
 # token ids, how many of them are not of the text, and where each token of the text
-# begins and ends
+# begins and ends in it
 Encoded = tuple[list[int], int, list[tuple[int, int]]]
 
 
 class Extractor(folders.Folder):
-    """A DPR reader on this machine; the paper's is facebook/dpr-reader-multiset-base."""
+    """A DPR reader on this machine; the paper's: facebook/dpr-reader-multiset-base."""
 
     answers = Extract
     decode = staticmethod(Extracted.read)
 
     @cached_property
     def fingerprint(self) -> str:
-        return f"{folders.hash_files(self.folder, READER, 'float64', self.weights)} {LONGEST}"
+        files = folders.hash_files(self.folder, READER, "float64", self.weights)
+        return f"{files} {LONGEST}"
 
     @cached_property
-    def model(self) -> tuple:
-        """The tokenizer, and the model itself, in float64, so that no confidence,
-        rounded, depends on the other rows of its batch; in float32, one of 1,200 did.
-        """
+    def tokenizer(self):
         need("torch", "local")
+        from transformers import DPRReaderTokenizerFast
+
+        with folders.naming_file(self.folder, "a tokenizer"):
+            return DPRReaderTokenizerFast.from_pretrained(self.folder)
+
+    @cached_property
+    def model(self):
+        """The model in float64: in float32, one of 1,200 confidences, rounded, depended
+        on the other rows of its batch.
+        """
         import torch
-        from transformers import DPRReader, DPRReaderTokenizerFast
+        from transformers import DPRReader
 
         from ircotlib.models.weights import read_weights
 
-        with folders.naming_file(self.folder, "a tokenizer"):
-            tokenizer = DPRReaderTokenizerFast.from_pretrained(self.folder)
-        return tokenizer, read_weights(
-            DPRReader, self.folder, None, torch.float64, UNUSED
-        )
+        return read_weights(DPRReader, self.folder, None, torch.float64, UNUSED)
 
     def answer(
         self, requests: Sequence[Extract]
@@ -66,34 +72,32 @@ class Extractor(folders.Folder):
         may be empty or part of the query, and decodes it from its tokens, in lower
         case.
         """
-        limit = folders.read_json(self.folder, folders.CONFIG).get(
-            "max_position_embeddings", 512
-        )
+        config = folders.read_json(self.folder, folders.CONFIG)
+        limit = config.get("max_position_embeddings", 512)
         inputs = [self._encode(request, limit) for request in requests]
         for batch in cut_batches([len(ids) for ids, *_ in inputs], ROWS, TOKENS):
             spans = self._read_spans([inputs[index] for index in batch])
             for index, (span, confidence) in zip(batch, spans, strict=True):
-                _, first, characters = inputs[index]
-                if first >= limit:
-                    found = f"found a query and a title of {first} tokens"
-                    yield (
-                        index,
-                        ValueError(f"{found}, {self.name} reads {limit}; shorten them"),
-                    )
+                _, head, places = inputs[index]
+                if head >= limit:
+                    fault = f"found a query and a title of {head} tokens"
+                    fault = f"{fault}, {self.name} reads {limit}; shorten them"
+                    yield index, ValueError(fault)
                     continue
-                tokens = characters[span[0] : span[1] + 1] if span else [(0, 0)]
-                text = (
-                    requests[index].paragraph.text[tokens[0][0] : tokens[-1][1]].strip()
-                )
+                text = ""
+                if span:
+                    first, last = places[span[0]][0], places[span[1]][1]
+                    text = requests[index].paragraph.text[first:last].strip()
                 reply = {"text": text, "confidence": round(confidence, 4)}
                 yield index, json.dumps(reply, ensure_ascii=False)
 
     def _encode(self, request: Extract, limit: int) -> Encoded:
         """[CLS] query [SEP] title [SEP] text, cut at the limit."""
-        tokenizer, quiet = self.model[0], {"verbose": False}  # about long inputs
-        head = tokenizer(request.query, request.paragraph.title, **quiet)["input_ids"]
+        paragraph = request.paragraph
+        quiet = {"verbose": False}  # about long inputs
+        head = self.tokenizer(request.query, paragraph.title, **quiet)["input_ids"]
         options = quiet | {"add_special_tokens": False, "return_offsets_mapping": True}
-        body = tokenizer(request.paragraph.text, **options)
+        body = self.tokenizer(paragraph.text, **options)
         return (head + body["input_ids"])[:limit], len(head), body["offset_mapping"]
 
     def _read_spans(
@@ -102,23 +106,23 @@ class Extractor(folders.Folder):
         """For each input, the best span, its first and last token counted from the
         first of the text, and the relevance logit (DPR: Karpukhin et al. 2020, §6.1).
         """
+        model = self.model  # before any other import of torch
         import torch
         from torch.nn.utils.rnn import pad_sequence
 
-        model = self.model[1]
+        from ircotlib.models.weights import is_small, one_thread
+
         rows = [torch.tensor(ids, device=model.device) for ids, *_ in batch]
-        inputs = {"input_ids": pad_sequence(rows, batch_first=True)}  # B, T
-        inputs |= {
-            "attention_mask": pad_sequence([torch.ones_like(row) for row in rows], True)
-        }
-        with torch.inference_mode():
-            out = model(**inputs)
+        tokens = pad_sequence(rows, batch_first=True)  # B, T
+        mask = pad_sequence([torch.ones_like(row) for row in rows], batch_first=True)
+        with torch.inference_mode(), one_thread(is_small(model)):
+            out = model(input_ids=tokens, attention_mask=mask)
         spans = []
-        for row, (ids, first, _) in enumerate(batch):
-            text = row, slice(first, len(ids))  # without query, title and padding
+        for row, (ids, head, _) in enumerate(batch):
+            text = row, slice(head, len(ids))  # without query, title and padding
             start, end = out.start_logits[text].cpu(), out.end_logits[text].cpu()
             n = len(start)
-            # first × last
+            # first × last: in this order, and at most LONGEST tokens
             allowed = torch.ones(n, n, dtype=torch.bool).triu().tril(LONGEST - 1)
             scores = torch.where(allowed, start[:, None] + end, -torch.inf)
             # the first of equal ones
@@ -126,19 +130,23 @@ class Extractor(folders.Folder):
         return list(zip(spans, out.relevance_logits.tolist(), strict=True))
 
 
+def read_score(reply: str, request: Duplicate | None = None) -> float:
+    """How surely a query repeats an earlier one, from 0 to 1."""
+    return json.loads(reply)
+
+
 def open_duplicates(name_or_path: str | Path = "") -> "EqualTexts | ScoredPairs":
-    """Texts compared, or a cross-encoder for duplicate questions (SearChain, program)."""
+    """Texts compared, or a cross-encoder for duplicate questions (released program)."""
     return ScoredPairs(name_or_path) if name_or_path else EqualTexts()
 
 
 class EqualTexts:
-    """Answers Duplicate without a model: 1.0 if an earlier query is the same
-    (`as_compared`), else 0.0 (ours): if queries differ in one word, it is usually a
-    name.
+    """Answers Duplicate without a model: 1.0 if an earlier query is the same, else 0.0
+    (ours): if queries differ in one word, it is usually a name.
     """
 
     answers = Duplicate
-    decode = staticmethod(json.loads)
+    decode = staticmethod(read_score)
     fingerprint = f"texts {TEXTS}"
 
     def answer(self, requests: Sequence[Duplicate]) -> Iterator[tuple[int, str]]:
@@ -152,7 +160,7 @@ class ScoredPairs(folders.Folder):
     """Answers Duplicate with a cross-encoder."""
 
     answers = Duplicate
-    decode = staticmethod(json.loads)
+    decode = staticmethod(read_score)
     # the files that CrossEncoder may read
     weights = (*folders.OLDER, "modules.json", "*sentence*.json", "*/*.json")
 
@@ -162,26 +170,22 @@ class ScoredPairs(folders.Folder):
 
     @cached_property
     def model(self):
-        """The model itself, in float32; one of another kind would get random weights."""
+        """The model itself; one of another kind would get random weights."""
         need("sentence_transformers", "dense")
         from sentence_transformers import CrossEncoder
 
         kind = str(folders.read_json(self.folder, folders.CONFIG).get("architectures"))
         model = CrossEncoder(str(self.folder), model_kwargs={"dtype": "float32"})
         if "ForSequenceClassification" not in kind or model.num_labels != 1:
-            found = f"{self.name}: found {kind}, {model.num_labels} scores per pair"
-            raise DataError(f"{found}; name a cross-encoder for duplicate questions")
+            raise DataError(
+                f"{self.name}: found {kind}, {model.num_labels} scores per pair; name a"
+                " cross-encoder for duplicate questions"
+            )
         return model
 
     def answer(self, requests: Sequence[Duplicate]) -> Iterator[tuple[int, str]]:
-        """Yield the index of each request and the highest score of its pairs (earlier,
-        query).
-        """
-        pairs = [
-            (earlier, request.query)
-            for request in requests
-            for earlier in request.earlier
-        ]
+        """Yield the index of each request and the highest score of its pairs."""
+        pairs = [(earlier, each.query) for each in requests for earlier in each.earlier]
         scores = iter(self.model.predict(pairs).tolist() if pairs else ())
         for index, request in enumerate(requests):
             best = max((next(scores) for _ in request.earlier), default=0.0)

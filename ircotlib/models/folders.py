@@ -1,6 +1,4 @@
-"""The folders of models: found, downloaded, hashed and described without torch and
-transformers.
-"""
+"""Models' folders: found, downloaded, hashed and described without torch."""
 
 import hashlib
 import json
@@ -16,13 +14,14 @@ from ircotlib.files import resolve
 from ircotlib.text import plain
 
 CONFIG = "config.json"
-TEXT_FILES = (CONFIG, "generation_config.json", "tokenizer*", "special_tokens_map.json",
-              "added_tokens.json", "chat_template*", "vocab*", "merges.txt", "*.model")  # fmt: skip
+TEXT_FILES = (
+    CONFIG, "generation_config.json", "tokenizer*", "special_tokens_map.json",
+    "added_tokens.json", "chat_template*", "vocab*", "merges.txt", "*.model",
+)  # fmt: skip
 WEIGHT_FILES = ("*.safetensors", "*.safetensors.index.json")
 # of encoders on the hub that predate safetensors
 OLDER = (*WEIGHT_FILES, "pytorch_model.bin")
-# folders on the hub with the same model for these
-OTHER_PROGRAMS = ["onnx/*", "openvino/*"]
+OTHER_PROGRAMS = ["onnx/*", "openvino/*"]  # folders on the hub with the same model
 REMEDY = "write or download the folder again"
 HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 # parameters; in smaller models, a second core makes a batch a fifth faster on an idle
@@ -41,29 +40,29 @@ def find_folder(
     if not folder.is_dir():
         from huggingface_hub import snapshot_download
 
-        wanted = {
-            "allow_patterns": [*texts, *weights],
-            "ignore_patterns": OTHER_PROGRAMS,
-        }
         try:
-            folder = Path(snapshot_download(str(name), local_files_only=here, **wanted))
-        except (OSError, ValueError) as error:
-            reason = (
-                f"found no folder {str(name)!r}, and the Hugging Face hub gave no model"
+            path = snapshot_download(
+                str(name),
+                local_files_only=here,
+                allow_patterns=[*texts, *weights],
+                ignore_patterns=OTHER_PROGRAMS,
             )
-            raise FileNotFoundError(f"{reason} ({plain(str(error))})") from error
+        except (OSError, ValueError) as error:
+            raise FileNotFoundError(
+                f"found no folder {str(name)!r}, and the Hugging Face hub gave no model"
+                f" ({plain(str(error))})"
+            ) from error
+        folder = Path(path)
     if not (folder / CONFIG).is_file():
-        remedy = (
-            "write the folder with save_pretrained, of the model and of the tokenizer"
+        raise FileNotFoundError(
+            f"{folder}: found no {CONFIG}; write the folder with save_pretrained, of"
+            " the model and of the tokenizer"
         )
-        raise FileNotFoundError(f"{folder}: found no {CONFIG}; {remedy}")
     return folder
 
 
 class Folder:
-    """A model in a folder, or on the Hugging Face hub, from where it comes at the first
-    request.
-    """
+    """A model in a folder, or on the hub, from where it comes at the first request."""
 
     weights: tuple[str, ...] = OLDER
 
@@ -79,9 +78,7 @@ class Folder:
 
 
 def find_config(name: str) -> Path | None:
-    """The folder of a model's config.json, which is all that is downloaded; None
-    without one.
-    """
+    """The folder of a config.json, all that is downloaded; None: there is none."""
     try:
         return find_folder(name, weights=(), texts=(CONFIG,))
     except FileNotFoundError:
@@ -101,13 +98,9 @@ def count_parameters(folder: Path) -> int:
 
     count = 0
     for path in list_files(folder, "*.safetensors"):
-        with (
-            naming_file(path, "safetensors"),
-            safe_open(path, framework="numpy") as tensors,
-        ):
-            count += sum(
-                prod(tensors.get_slice(name).get_shape()) for name in tensors.keys()
-            )
+        with naming_file(path, "safetensors"), safe_open(path, "numpy") as tensors:
+            for name in tensors.keys():
+                count += prod(tensors.get_slice(name).get_shape())
     return count
 
 
@@ -118,9 +111,7 @@ def list_files(folder: Path, *patterns: str) -> list[Path]:
 
 
 def hash_files(folder: Path, version: int, dtype: str, weights=WEIGHT_FILES) -> str:
-    """A hash of all files that affect what the model writes, the decoder's version and
-    dtype.
-    """
+    """A hash of what decides a model's text: files, the decoder's version and dtype."""
     content = hashlib.blake2b(f"{version} {dtype}".encode(), digest_size=16)
     for path in list_files(folder, *TEXT_FILES, *weights):
         content.update(f"\n{path.name} {hash_file(path)}".encode())
@@ -128,10 +119,9 @@ def hash_files(folder: Path, version: int, dtype: str, weights=WEIGHT_FILES) -> 
 
 
 def hash_file(path: Path) -> str:
-    """The SHA-256 of a file. One from the hub has it as its name, which saves reading
-    gigabytes.
-    """
+    """The SHA-256 of a file."""
     blob = path.resolve()
+    # one from the hub has it as its name, which saves reading gigabytes
     if blob.parent.name == "blobs" and len(blob.name) == 64:
         return blob.name
     with blob.open("rb") as file:
@@ -139,8 +129,9 @@ def hash_file(path: Path) -> str:
 
 
 def read_json(folder: Path, name: str) -> dict:
-    """The object in a JSON file of the folder; {} without the file. Raises DataError."""
-    if not (path := folder / name).is_file():
+    """The object in a JSON file of a folder; {} without it. Raises DataError."""
+    path = folder / name
+    if not path.is_file():
         return {}
     with naming_file(path, "a JSON object"):
         return dict(json.loads(path.read_bytes()))
@@ -148,13 +139,13 @@ def read_json(folder: Path, name: str) -> dict:
 
 @contextmanager
 def naming_file(path: Path, content: str) -> Iterator[None]:
-    """Raise a library's error as a DataError that names the file; lack of memory as it
-    is.
-    """
+    """Raise a library's error as a DataError that names the file."""
     try:
         yield
     except Exception as error:
+        # lack of memory is no fault of the file
         if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
             raise
-        found = f"cannot be read as {content} ({plain(str(error))})"
-        raise DataError(f"{path}: {found}; {REMEDY}") from error
+        raise DataError(
+            f"{path}: cannot be read as {content} ({plain(str(error))}); {REMEDY}"
+        ) from error

@@ -14,27 +14,24 @@ from tokenizers import Tokenizer
 
 from ircotlib.errors import UserError
 from ircotlib.files import need
-from ircotlib.models import folders, replies
-from ircotlib.models.choices import split_thoughts
+from ircotlib.models import batches, folders
+from ircotlib.models.batches import Request, count_rows
 from ircotlib.models.prefixes import Prefixes, name_blocks
-from ircotlib.models.replies import Request, count_rows
-from ircotlib.program import Generate, Sample
+from ircotlib.models.thoughts import split_thoughts
+from ircotlib.program import Generate, Message, Sample
 from ircotlib.text import cut, stop_end
 
-# of a model's own generation_config
-FOLLOWED = re.compile(
-    "_|output_|use_cache|.*version|(?:bos|eos|pad|decoder_start)_token_id"
-)
-# raised when a change here, in decode.py or of sentence_end makes a model reply
-# differently; the second is for models whose sentences end only when the next token is
-# known
+# in a model's own generation_config
+FOLLOWED = re.compile("_|output_|use_cache|.*version|(bos|eos|pad|decoder_start)_token")
+# raised when a change here, in decode.py or of sentence_end changes replies; the second
+# is of models whose sentences end only when the next token is known
 DECODER_VERSION, LOOKING_AHEAD = 3, 4
+Prompt = str | tuple[Message, ...]
+Encoded = tuple[Sequence[int], list[bytes]]  # tokens, and the names of their blocks
 
 
 class Tokens:
-    """The tokenizer of a model's folder. `count`: the length of a text, without special
-    tokens.
-    """
+    """A folder's tokenizer. `count`: the length of a text, without special tokens."""
 
     def __init__(self, folder: Path):
         path = folder / "tokenizer.json"
@@ -47,18 +44,13 @@ class Tokens:
         added = self._all.get_added_tokens_decoder().items()
         self._special = {id: token.content for id, token in added if token.special}
         # pieces of prompts are counted again and again
-        self.count = lru_cache(1 << 16)(
-            lambda text: len(self.encode(text, special=False))
-        )
+        self.count = lru_cache(1 << 16)(lambda text: len(self.encode(text, False)))
 
     @cached_property
     def by_word(self) -> bool:
-        """Whether no word can be written directly after a full stop, as in
-        "Amazon.com".
-        """
-        return (
-            "n.com" not in self.decode(self.encode("Amazon.com", special=False)).lower()
-        )
+        """Whether no word can follow a full stop directly, as in "Amazon.com"."""
+        text = self.decode(self.encode("Amazon.com", special=False))
+        return "n.com" not in text.lower()
 
     def encode(self, text: str, special: bool = True) -> list[int]:
         """The token ids of a text; `special`: with those that the tokenizer adds to a
@@ -66,17 +58,17 @@ class Tokens:
         """
         ids = self._all.encode(text, add_special_tokens=special).ids
         added = self._all.encode("", add_special_tokens=special).ids
-        if sum(id in self._special for id in ids) > len(added):
-            # a vocabulary such as T5's has the name as a word, too: its first letter is
-            # read alone
-            names = [name for name in self._special.values() if name in text]
-            inside = [
-                rf"(?<={re.escape(name[0])})(?={re.escape(name[1:])})" for name in names
-            ]
-            if len(parts := re.split("|".join(inside), text) if names else ()) > 1:
-                options = {"is_pretokenized": True, "add_special_tokens": special}
-                return self._all.encode(parts, **options).ids
-        return ids
+        if sum(id in self._special for id in ids) <= len(added):
+            return ids
+        names = [name for name in self._special.values() if name in text]
+        if not names:  # such as unknown letters
+            return ids
+        # a vocabulary such as T5's has the name as a word, too: its first letter is
+        # read alone
+        pairs = [(re.escape(name[0]), re.escape(name[1:])) for name in names]
+        inside = "|".join(rf"(?<={first})(?={others})" for first, others in pairs)
+        options = {"is_pretokenized": True, "add_special_tokens": special}
+        return self._all.encode(re.split(inside, text), **options).ids
 
     def decode(self, tokens: Sequence[int]) -> str:
         """The text of tokens, without special ones."""
@@ -85,8 +77,7 @@ class Tokens:
 
 @dataclass(eq=False, kw_only=True)
 class LocalModel:
-    """A T5 or a causal model on this machine; one that thinks before it writes needs a
-    server.
+    """A T5 or a causal model on this machine; one that thinks needs a server.
 
     `name`: as for `find_folder`. `device`: None is the GPU if there is one.
     `batch_tokens`, `batch_rows`: the size of a batch, in prompt tokens, padding
@@ -96,7 +87,7 @@ class LocalModel:
     """
 
     answers = Generate, Sample
-    decode = staticmethod(replies.read_reply)
+    decode = staticmethod(batches.read_reply)
     name: str = field(kw_only=False)
     device: str | None = None
     dtype: str = "float32"
@@ -104,29 +95,25 @@ class LocalModel:
     batch_rows: int = 128
     kept_tokens: int = 32_768
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self.name = str(self.name)
         self.folder = folders.find_folder(self.name)
         self.is_encoder_decoder = folders.is_encoder_decoder(self.folder)
         self.parameters = folders.count_parameters(self.folder)
         self.prefixes = Prefixes(0 if self.is_encoder_decoder else self.kept_tokens)
-        config = (
-            {}
-            if self.is_encoder_decoder
-            else folders.read_json(self.folder, folders.CONFIG)
-        )
         # tokens that it reads and writes in total; a T5 has no limit
-        self.limit = (
-            config.get("max_position_embeddings") or config.get("n_positions") or inf
-        )
+        self.limit = inf
+        if not self.is_encoder_decoder:
+            config = folders.read_json(self.folder, folders.CONFIG)
+            limits = config.get("max_position_embeddings"), config.get("n_positions")
+            self.limit = next(filter(None, limits), inf)
         own = folders.read_json(self.folder, "generation_config.json")
         self.ignored = {n: v for n, v in own.items() if v and not FOLLOWED.match(n)}
         self.tokens = Tokens(self.folder)
         self.count_tokens = self.tokens.count
         version = DECODER_VERSION if self.tokens.by_word else LOOKING_AHEAD
         self.fingerprint = folders.hash_files(self.folder, version, self.dtype)
-        # prompts that wait are asked for often
-        self._encode = lru_cache(1024)(self._read)
+        self._waiting: dict[Prompt, Encoded] = {}  # prompts that are not answered yet
 
     @cached_property
     def model(self):
@@ -137,120 +124,119 @@ class LocalModel:
         return read_model(self.folder, self.is_encoder_decoder, self.device, self.dtype)
 
     def take(self, requests: Sequence[Request]) -> list[int]:
-        """The indices of the next batch: of the prompts with the fewest tokens to read."""
-        # zeros for a prompt with a fault, which `answer` then reports
-        unread, whole = [], []
+        """The indices of the next batch: of the prompts with the least to read."""
+        unread = []
+        whole = []
         for request in requests:
             try:
                 tokens, blocks = self._encode(request.prompt)
-            except ValueError:
+            except ValueError:  # which `answer` then reports
                 tokens, blocks = [], []
             whole.append(len(tokens))
             unread.append(len(tokens) - self.prefixes.known(tokens, blocks))
         counts = [max(1, count_rows(request)) for request in requests]
-        order = sorted(
-            range(len(requests)), key=lambda index: (unread[index], whole[index])
-        )
-        return replies.cut_batches(
-            whole, self.batch_rows, self.batch_tokens, counts, order
-        )[0]
+        order = sorted(range(len(requests)), key=lambda at: (unread[at], whole[at]))
+        size = {"rows": self.batch_rows, "tokens": self.batch_tokens}
+        return batches.cut_batches(whole, **size, counts=counts, order=order)[0]
 
     def answer(
         self, requests: Sequence[Request]
     ) -> Iterator[tuple[int, str | ValueError]]:
         """Yield the index of each request of a batch (`take`), all of one class, and
-        its reply as soon as that is complete.
-
-        A reply is JSON (`write_reply`). A sample depends only on its request and its
-        number; its log-probability is that at temperature 1, of all tokens computed for
-        it. A request that cannot be answered gets a ValueError instead.
+        its reply (`write_reply`) once that is complete, or a ValueError. A sample
+        depends only on its request and its number; its log-probability is that at
+        temperature 1, of all tokens computed for it.
         """
         model = self.model  # before any other import of torch
         from ircotlib.models.decode import Draws, decode, most_probable
 
-        faults = {index: self._fault(request) for index, request in enumerate(requests)}
-        yield from ((index, fault) for index, fault in faults.items() if fault)
-        if not (sound := [index for index, fault in faults.items() if not fault]):
-            return
-        prompts = [self._encode(requests[index].prompt)[0] for index in sound]
-        # of each row, one for every text: the position of its request among the sound
-        # ones
-        sources = [
-            at
-            for at, index in enumerate(sound)
-            for _ in range(count_rows(requests[index]))
-        ]
-        sampled = isinstance(requests[0], Sample)
-        draws = Draws([requests[index] for index in sound]) if sampled else None
-        last = model.generation_config.eos_token_id
-        last = last if isinstance(last, list) else [last]
+        indices: list[int] = []  # of the requests that can be answered
+        prompts: list[Sequence[int]] = []  # their tokens
+        for index, request in enumerate(requests):
+            try:
+                prompts.append(self._check(request))
+                indices.append(index)
+            except ValueError as fault:
+                yield index, fault
+            self._waiting.pop(request.prompt, None)
+        asked = [requests[index] for index in indices]
+        # of each row, one for every text: the place of its request
+        sources = [at for at, each in enumerate(asked) for _ in range(count_rows(each))]
+        samples = [request for request in asked if isinstance(request, Sample)]
+        draws = Draws(samples) if samples else None
+        logs = draws.log_probabilities if draws else None
 
-        def ends(row: int, written: list[int]) -> bool:
-            request = requests[sound[sources[row]]]
-            if written[-1] in last or len(written) >= request.max_tokens:
-                return True
-            if request.stop is None:
-                return False
-            text, by_word = self.tokens.decode(written), self.tokens.by_word
-            return (
-                stop_end(text, request.stop, complete=False, by_word=by_word)
-                is not None
-            )
+        def ends(row: int, tokens: list[int]) -> bool:
+            return self._ends(asked[sources[row]], tokens)
 
-        texts = decode(
-            model, prompts, ends, draws or most_probable, sources, self.prefixes
-        )
-        rows: list[dict[int, tuple | None]] = [{} for _ in sound]  # of each request
-        for row, tokens in texts:
+        choose = draws or most_probable
+        texts: list[dict[int, list[int] | None]] = [{} for _ in asked]  # by row
+        for row, tokens in decode(model, prompts, ends, choose, sources, self.prefixes):
             at = sources[row]
-            request = requests[sound[at]]
-            mean = draws and tokens and draws.log_probabilities[row] / len(tokens)
-            text = tokens and cut(self.tokens.decode(tokens), request.stop)
-            rows[at][row] = tokens and (text, mean, len(tokens))
-            if len(rows[at]) == count_rows(request):
-                ordered = [text for _, text in sorted(rows[at].items())]
-                yield sound[at], self._reply(request, len(prompts[at]), ordered)
+            texts[at][row] = tokens
+            if len(texts[at]) == count_rows(asked[at]):
+                reply = self._reply(asked[at], len(prompts[at]), texts[at], logs)
+                yield indices[at], reply
 
-    def _reply(
-        self, request: Request, prompt_tokens: int, rows: list
-    ) -> str | ValueError:
-        if None in rows:
-            found = (
-                f"found numbers too large for {self.dtype} after {prompt_tokens} tokens"
+    def _check(self, request: Request) -> Sequence[int]:
+        """The tokens of a prompt. Raises ValueError if it cannot be answered."""
+        batches.check(request)
+        tokens, _ = self._encode(request.prompt)
+        if not tokens:
+            raise UserError("found a prompt without a token, expected at least one")
+        most = self.limit - request.max_tokens
+        if len(tokens) > most:
+            raise UserError(
+                f"found a prompt of {len(tokens)} tokens, expected at most {most},"
+                f" which {self.name} reads before a reply; pack fewer"
             )
-            return UserError(f"{self.name}: {found}; set dtype to bfloat16 or float32")
-        texts = [split_thoughts(text) for text, *_ in rows]
-        if any(thoughts or text is None for thoughts, text in texts):
-            return UserError(
-                f"{self.name}: wrote thoughts, {rows[0][0][:80]!r}; set server for it"
-            )
-        rows = [
-            (text, *rest) for (_, text), (_, *rest) in zip(texts, rows, strict=True)
-        ]
-        return replies.write_reply(request, prompt_tokens, rows)
+        return tokens
 
-    def _read(self, prompt: str | tuple) -> tuple[Sequence[int], list[bytes]]:
-        """The tokens of a prompt, and the names of its blocks in the prefix cache."""
+    def _encode(self, prompt: Prompt) -> Encoded:
+        """A prompt's tokens and blocks, kept while it waits, for many batches."""
         if not isinstance(prompt, str):
             raise UserError(
                 f"found a chat of {len(prompt)} messages, expected a text; set server"
             )
-        tokens = array("i", self.tokens.encode(prompt))  # 4 bytes each
-        return tokens, name_blocks(tokens) if self.prefixes.limit else []
+        if prompt not in self._waiting:
+            tokens = array("i", self.tokens.encode(prompt))  # 4 bytes each
+            blocks = name_blocks(tokens) if self.prefixes.limit else []
+            self._waiting[prompt] = tokens, blocks
+        return self._waiting[prompt]
 
-    def _fault(self, request: Request) -> ValueError | None:
-        """The reason why this request cannot be answered; None if it can."""
-        try:
-            replies.check(request)
-            tokens = self._encode(request.prompt)[0]
-            if not tokens:
-                raise UserError("found a prompt without a token, expected at least one")
-            if len(tokens) > (most := self.limit - request.max_tokens):
-                expected = (
-                    f"expected at most {most}, which {self.name} reads before a reply"
+    def _ends(self, request: Request, tokens: list[int]) -> bool:
+        """Whether a text is complete after these tokens."""
+        last = self.model.generation_config.eos_token_id  # or several
+        is_last = tokens[-1] in last if isinstance(last, list) else tokens[-1] == last
+        if is_last or len(tokens) >= request.max_tokens:
+            return True
+        if request.stop is None:  # saves the decoding
+            return False
+        text, by_word = self.tokens.decode(tokens), self.tokens.by_word
+        end = stop_end(text, request.stop, complete=False, by_word=by_word)
+        return end is not None
+
+    def _reply(
+        self,
+        request: Request,
+        prompt_tokens: int,
+        rows: dict[int, list[int] | None],
+        logs: Sequence[float] | None,
+    ) -> str | ValueError:
+        """The reply with the tokens of its rows, and the rows' log-probabilities."""
+        texts = []
+        for row, tokens in sorted(rows.items()):
+            if tokens is None:
+                return UserError(
+                    f"{self.name}: found numbers too large for {self.dtype} after"
+                    f" {prompt_tokens} tokens; set dtype to bfloat16 or float32"
                 )
-                raise UserError(
-                    f"found a prompt of {len(tokens)} tokens, {expected}; pack fewer"
+            written = cut(self.tokens.decode(tokens), request.stop)
+            thoughts, text = split_thoughts(written)
+            if thoughts or text is None:
+                return UserError(
+                    f"{self.name}: wrote thoughts, {written[:80]!r}; set server for it"
                 )
-        except ValueError as fault:
-            return fault
+            mean = logs[row] / len(tokens) if logs else None
+            texts.append((text, mean, len(tokens)))
+        return batches.write_reply(request, prompt_tokens, texts)

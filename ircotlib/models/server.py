@@ -1,6 +1,19 @@
-"""Models behind an OpenAI-compatible server as a backend of Generate and Sample. The
-package `openai` repeats requests that a busy server refused. Texts are kept, failures
-are not.
+"""Models behind an OpenAI-compatible server, as a backend of Generate and Sample.
+
+A request passes through these methods of `ServerModel`, each of which calls the next:
+
+- `answer`: in `in_flight` threads, and yields each reply as it comes
+- `_write`: asks until no text of a Sample is missing, and writes the reply
+- `_ask`: asks again, with room for thoughts, if a first reply looks like thoughts
+- `_send`: asks again, after PAUSES, for a reply that came without a text (`Failed`)
+- `_post`: asks again without each field that the server refuses (`_refuse`)
+- `_body` makes what is sent; `_read`, with `thoughts.read_choice`, reads what comes
+
+`openai` repeats what a busy server refused. A ValueError or `Failed` costs one request;
+Unavailable ends the run: nothing more is sent, and what is in flight is kept. Threads
+share what replies show: `thinks` and `spent`, which change under `_turn`; `left_out`
+and `warned`, which do no harm twice. A new object finds all of it out anew. The call
+cache keeps texts, thoughts and tokens, and never a failure.
 """
 
 import hashlib
@@ -15,14 +28,13 @@ from math import nan
 from threading import Event, Lock
 from typing import NamedTuple
 
-import pandas as pd
-
 from ircotlib.data import whole
 from ircotlib.errors import Unavailable, UserError
-from ircotlib.files import PRICES, need
+from ircotlib.files import need
 from ircotlib.keys import KEY, check_server, is_here, may_have_key, read_key
-from ircotlib.models.choices import Failed, Written, read_choice
-from ircotlib.models.replies import Request, check, count_rows, read_reply, write_reply
+from ircotlib.models.batches import Request, check, count_rows, read_reply, write_reply
+from ircotlib.models.prices import Price
+from ircotlib.models.thoughts import Failed, Written, read_choice
 from ircotlib.program import LINE, SENTENCE_OF_LINE, Generate, Message, Sample
 from ircotlib.text import plain
 
@@ -37,37 +49,21 @@ THINKING = 4_000  # tokens for the thoughts of a model that thinks, beyond max_t
 BYTES_PER_TOKEN = 3
 MOST_STOPS = 4  # that OpenAI's servers take; all are applied here, too
 KEPT = "all replies are kept: run the same command again to continue"
-# optional fields; without the first three nothing is lost: texts are cut here, and more
-# asked for
-FIELDS = ("logprobs", "stop", "n", "temperature", "max_tokens")
-UNSUPPORTED = re.compile(
-    "unsupported|n[o']t (?:be )?(?:support|allow|permit|accept)|unknown|extra"
-)
-
-
-class Price(NamedTuple):
-    """USD per million tokens read and written."""
-
-    input: float
-    output: float
-
-    def of(self, prompt_tokens: int, tokens: int) -> float:
-        """The cost in USD of these tokens."""
-        return (self.input * prompt_tokens + self.output * tokens) / 1e6
-
-
-def find_price(model: str, prices: Sequence[float] | None = None) -> Price | None:
-    """The price of a model: `prices`, or else that of data/prices.csv; None: unknown."""
-    if prices is not None:
-        return Price(*prices)
-    rows = pd.read_csv(PRICES, index_col="model")
-    return Price(*rows.loc[model, [*Price._fields]]) if model in rows.index else None
+# Optional fields, and how an error that refuses each reads. Without the first three
+# nothing is lost: texts are cut here, and more are asked for. The others may only have
+# a wrong value.
+_REFUSED = "unsupported|n[o']t (?:be )?(?:support|allow|permit|accept)|unknown|extra"
+FIELDS = {
+    "logprobs": r"(?<![a-z])logprobs",
+    "stop": r"(?<![a-z])stop",
+    "n": r"['`\"]n['`\"]|\bn [>=]",
+    "temperature": rf"(?s)\A(?=.*(?:{_REFUSED})).*(?<![a-z])temperature",
+    "max_tokens": rf"(?s)\A(?=.*(?:{_REFUSED})).*(?<![a-z])max_tokens",
+}
 
 
 class Reply(NamedTuple):
-    """The texts of a reply, its tokens, and whether the model thought first, perhaps
-    unseen.
-    """
+    """Texts, tokens, and whether the model thought first, perhaps unseen."""
 
     texts: list[Written]
     prompt_tokens: int
@@ -95,24 +91,21 @@ class ServerModel:
     price: Price | None = None
     max_cost: float | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         url = self.server.strip().rstrip("/")
         check_server(url)
         self.url = url if url.count("/") > 2 else f"{url}/v1"
         if self.max_cost is not None and self.price is None:
             raise UserError(f"max_cost: no price of {self.name} is known; set prices")
         interface = "chat" if self.chat else "completions"
-        identity = f"server {VERSIONS[interface]} {interface} {self.name}"
-        self.fingerprint = hashlib.blake2b(
-            identity.encode(), digest_size=16
-        ).hexdigest()
-        # None: not known yet. A model that completes prompts marks where its thoughts
-        # begin
+        identity = f"server {VERSIONS[interface]} {interface} {self.name}".encode()
+        self.fingerprint = hashlib.blake2b(identity, digest_size=16).hexdigest()
+        # None: not known yet. What completes prompts marks where its thoughts begin
         self.thinks: bool | None = None if self.chat else False
         self.left_out: set[str] = set()  # fields that the server does not take
         self.spent = 0.0  # USD
         self.warned = False  # that the server cuts prompts
-        self._turn = Lock()  # to change the four above: threads share them
+        self._turn = Lock()  # to change `thinks` and `spent`
 
     @cached_property
     def client(self):
@@ -120,21 +113,17 @@ class ServerModel:
         need("openai", "server")
         import openai
 
-        key = (may_have_key(self.url) and read_key(KEY)) or NO_KEY
-        patience = {
-            "timeout": openai.Timeout(TIMEOUT, connect=10.0),
-            "max_retries": RETRIES,
-        }
-        # a proxy must not see requests to this machine
-        http = openai.DefaultHttpxClient(trust_env=not is_here(self.url))
         return openai.OpenAI(
-            base_url=self.url, api_key=key, http_client=http, **patience
+            base_url=self.url,
+            api_key=(may_have_key(self.url) and read_key(KEY)) or NO_KEY,
+            # a proxy must not see requests to this machine
+            http_client=openai.DefaultHttpxClient(trust_env=not is_here(self.url)),
+            timeout=openai.Timeout(TIMEOUT, connect=10.0),
+            max_retries=RETRIES,
         )
 
     def count_tokens(self, text: str) -> int:
-        """An estimate with a margin, at 3 bytes per token: the model's tokenizer is not
-        here.
-        """
+        """An estimate with a margin, since the model's tokenizer is not here."""
         return -(-len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN)
 
     def answer(
@@ -144,29 +133,29 @@ class ServerModel:
         Unavailable the replies in flight are yielded, then it is raised.
         """
         self.client  # noqa: B018  made once, before the threads
-        stopped, ending = Event(), None
+        stopped = Event()
+        ending: Unavailable | None = None
 
-        def write(request: Request) -> str | None:
+        def write(request: Request) -> str | Exception | None:
             if stopped.is_set():
                 return None
             try:
                 return self._write(request)
-            except Unavailable:
-                stopped.set()
-                raise
+            except Exception as error:
+                if isinstance(error, Unavailable):
+                    stopped.set()
+                return error
 
         with ThreadPoolExecutor(self.in_flight) as pool:
-            jobs = {
-                pool.submit(write, request): index
-                for index, request in enumerate(requests)
-            }
+            jobs = {pool.submit(write, each): at for at, each in enumerate(requests)}
             try:
                 for job in as_completed(jobs):
-                    if isinstance(error := job.exception(), Unavailable):
-                        ending = ending or error
-                    elif error or job.result() is not None:
-                        yield jobs[job], error or job.result()
-            finally:
+                    reply = job.result()
+                    if isinstance(reply, Unavailable):
+                        ending = ending or reply
+                    elif reply is not None:
+                        yield jobs[job], reply
+            finally:  # also if nobody takes the next reply
                 stopped.set()
         if ending:
             raise ending
@@ -174,72 +163,63 @@ class ServerModel:
     def _write(self, request: Request) -> str:
         """The reply to a request; samples are asked for until none is missing."""
         check(request)
-        rows, read = [], 0
+        rows: list[tuple] = []
+        prompt_tokens = 0
         while (missing := count_rows(request) - len(rows)) > 0:
-            texts, prompt_tokens, tokens = self._ask(request, missing)
-            read += prompt_tokens
-            for text in texts[:missing]:
+            reply = self._ask(request, missing)
+            prompt_tokens += reply.prompt_tokens
+            tokens = reply.tokens  # of all texts: they count with the first
+            for text in reply.texts[:missing]:
                 rows.append((text.text, text.mean, tokens, text.thoughts))
-                tokens = 0  # the first text has those of the whole reply
-        return whole(write_reply(request, read, rows))
+                tokens = 0
+        return whole(write_reply(request, prompt_tokens, rows))
 
-    def _ask(self, request: Request, n: int) -> tuple[list[Written], int, int]:
-        """At least one of n texts, and the tokens read and written. A model that
-        thinks, as its first whole reply shows, gets tokens for its thoughts, and no
-        stop, which might end them.
+    def _ask(self, request: Request, n: int) -> Reply:
+        """At least one of n whole texts. A model that thinks, as its first whole reply
+        shows, gets tokens for its thoughts, and no stop, which might end them.
         """
         known = self.thinks
-        replies = [reply := self._send(request, n, room=bool(known))]
-        if not known and any(
-            t.text is None or (t.cut and known is None) for t in reply.texts
-        ):
-            # perhaps it was cut in its thoughts, which look like a text if nothing
-            # opens them
+        first = self._send(request, n, room=bool(known))
+        replies = [first]
+        # perhaps cut in its thoughts, which look like a text if nothing opens them
+        doubtful = [t.text is None or (t.cut and known is None) for t in first.texts]
+        if not known and any(doubtful):
             try:
                 replies.append(self._send(request, n, room=True))
-            except ValueError:
-                if reply.thinks:
+            except ValueError:  # the server takes no so many tokens
+                if first.thinks:
                     raise
-            if any(each.thinks for each in replies):
-                reply = replies[-1]
+        thinks = any(reply.thinks for reply in replies)
         with self._turn:
-            self.thinks = bool(self.thinks) or any(each.thinks for each in replies)
-        whole = [text for text in reply.texts if self._is_whole(text, request, reply)]
-        if not whole:
-            found = (
-                f"{self.url}: found {reply.tokens} tokens and no whole text among them"
-            )
+            self.thinks = bool(self.thinks) or thinks
+        reply = replies[-1] if thinks else first
+        texts = [text for text in reply.texts if self._is_whole(text, request, reply)]
+        if not texts:
             raise ValueError(
-                f"{found}, only thoughts or a beginning; let {self.name} think less"
+                f"{self.url}: found {reply.tokens} tokens and no whole text among them,"
+                f" only thoughts or a beginning; let {self.name} think less"
             )
-        return (
-            whole,
-            sum(r.prompt_tokens for r in replies),
-            sum(r.tokens for r in replies),
-        )
+        read = sum(reply.prompt_tokens for reply in replies)
+        return Reply(texts, read, sum(reply.tokens for reply in replies), thinks)
 
     def _is_whole(self, written: Written, request: Request, reply: Reply) -> bool:
-        """Whether there is a text, and nothing but its stop or its max_tokens has cut
-        it.
-        """
-        tokens = self.count_tokens(written.text or "") if reply.thinks else reply.tokens
+        """Whether nothing but a text's stop or its max_tokens has cut it."""
+        if written.text is None:
+            return False
+        tokens = self.count_tokens(written.text) if reply.thinks else reply.tokens
         enough = 2 * tokens >= request.max_tokens  # roughly: counts differ
-        return written.text is not None and (
-            not written.cut or written.stopped or enough
-        )
+        return not written.cut or written.stopped or enough
 
     def _send(self, request: Request, n: int, room: bool) -> Reply:
         """A reply; one without a text is asked for again, after a pause."""
-        for pause in (*PAUSES, None):
+        for pause in (*PAUSES, 0.0):
             try:
                 return self._read(self._post(request, n, room), request)
-            except Failed as failure:
-                if pause is None:
-                    times = f"it was asked {len(PAUSES) + 1} times"
-                    raise Failed(
-                        f"{self.url}: {self._shown(failure)}; {times}"
-                    ) from None
+            except Failed as error:
+                failure = self._in_line(error)
                 time.sleep(pause)
+        times = len(PAUSES) + 1
+        raise Failed(f"{self.url}: {failure}; it was asked {times} times")
 
     def _post(self, request: Request, n: int, room: bool) -> dict:
         """The body of a reply, asked for without the fields that the server refuses."""
@@ -247,61 +227,54 @@ class ServerModel:
 
         while True:
             if self.max_cost is not None and self.spent >= self.max_cost:
-                spent = f"spent {self.spent:.3g} USD of max_cost {self.max_cost}"
-                raise Unavailable(f"{spent}; {KEPT}, with a new budget")
+                raise Unavailable(
+                    f"spent {self.spent:.3g} USD of max_cost {self.max_cost}; "
+                    f"{KEPT}, with a new budget"
+                )
             path, body = self._body(request, n, room)
             try:
                 reply = self.client.post(path, cast_to=object, body=body)
             except openai.APIConnectionError as failure:
-                reason = self._shown(failure.__cause__ or failure)
-                raise Unavailable(
-                    f"{self.url}: no connection ({reason}); {KEPT}"
-                ) from None
+                reason = self._in_line(failure.__cause__ or failure)
+                message = f"{self.url}: no connection ({reason}); {KEPT}"
+                raise Unavailable(message) from None
             except openai.APIStatusError as error:
                 refusal = error  # raised below, unchained: its message may hold a key
             except ValueError as broken:
                 raise Failed(f"the reply is not JSON ({broken})") from None
             else:
-                if (
-                    isinstance(reply, dict)
-                    and reply.get("choices")
-                    and not reply.get("error")
-                ):
+                sound = isinstance(reply, dict) and not reply.get("error")
+                if sound and reply.get("choices"):
                     return reply
                 raise Failed(f"found an error in place of a text: {reply!r:.200}")
             self._refuse(refusal.status_code, refusal.body or refusal.message, body)
 
     def _body(self, request: Request, n: int, room: bool) -> tuple[str, dict]:
-        """The endpoint's path, and what is sent there; a text is the only message of a
-        chat.
-        """
-        prompt, stop = request.prompt, request.stop
-        body = {
+        """The endpoint's path, and what is sent there."""
+        body: dict[str, object] = {
             "model": self.name,
             "max_tokens": request.max_tokens + (THINKING if room else 0),
+            "temperature": getattr(request, "temperature", 0),
         }
-        body |= {"temperature": getattr(request, "temperature", 0)}
         if isinstance(request, Sample):
-            body |= {"logprobs": True if self.chat else 1} | ({"n": n} if n > 1 else {})
-        if self.thinks is False and not room:
-            stops = stop if isinstance(stop, tuple) else ()
-            # which may begin with empty lines, or a line of its own, such as a fence
-            if self.chat:
-                stops = [each for each in stops if each.strip()]
-            elif stop in (LINE, SENTENCE_OF_LINE):
-                stops = ["\n"]
-            if stops:
-                body["stop"] = stops[:MOST_STOPS]
+            body["logprobs"] = True if self.chat else 1
+            if n > 1:
+                body["n"] = n
+        stops: list[str] = []
+        if isinstance(request.stop, tuple):
+            # a chat may begin with empty lines
+            stops = [text for text in request.stop if text.strip() or not self.chat]
+        elif request.stop in (LINE, SENTENCE_OF_LINE) and not self.chat:
+            stops = ["\n"]  # which a chat may have after a fence, or another first line
+        if stops and self.thinks is False and not room:  # no thoughts that it might end
+            body["stop"] = stops[:MOST_STOPS]
         if "max_tokens" in self.left_out:
             body["max_completion_tokens"] = body["max_tokens"]  # its newer name
-        body = {
-            name: value for name, value in body.items() if name not in self.left_out
-        }
+        body = {name: body[name] for name in body if name not in self.left_out}
+        prompt = request.prompt
         if self.chat:
             chat = (Message("user", prompt),) if isinstance(prompt, str) else prompt
-            messages = [
-                {"role": message.role, "content": message.text} for message in chat
-            ]
+            messages = [{"role": role, "content": text} for role, text in chat]
             return "/chat/completions", body | {"messages": messages}
         if not isinstance(prompt, str):
             raise ValueError(
@@ -310,68 +283,59 @@ class ServerModel:
         return "/completions", body | {"prompt": prompt}
 
     def _refuse(self, status: int, error: object, body: dict) -> None:
-        """Leave out the field that a server's error is about, or raise what it means."""
-        shown, said = (
-            f"{self.url}: status {status}, {self._shown(error)}",
-            str(error).lower(),
-        )
-        for name in FIELDS if status in (400, 403, 422) else ():
-            pattern = r"['`\"]n['`\"]|\bn [>=]" if name == "n" else rf"(?<![a-z]){name}"
-            named = name in body and re.search(pattern, said)
-            if named and (name in FIELDS[:3] or UNSUPPORTED.search(said)):
-                print(f"{self.name} is asked without {name}: {shown}", file=sys.stderr)
+        """Leave out the field that an error is about, or raise what the error means."""
+        fault = f"{self.url}: status {status}, {self._in_line(error)}"
+        words = str(error).lower()
+        for name, pattern in FIELDS.items() if status in (400, 403, 422) else ():
+            if name in body and re.search(pattern, words):
+                print(f"{self.name} is asked without {name}: {fault}", file=sys.stderr)
                 self.left_out.add(name)
                 return
         if status in (401, 402, 403, 404):
-            raise Unavailable(f"{shown}; see {KEY}, model, server and chat")
-        if status > 502 or (status in (408, 409, 429) and "too large" not in said):
-            raise Unavailable(f"{shown}; {KEPT}")
+            raise Unavailable(f"{fault}; see {KEY}, model, server and chat")
+        if status > 502 or (status in (408, 409, 429) and "too large" not in words):
+            raise Unavailable(f"{fault}; {KEPT}")
         # such as a prompt that is too long; 500 may be of it alone
-        raise ValueError(shown)
+        raise ValueError(fault)
 
     def _read(self, body: dict, request: Request) -> Reply:
-        """The texts of a reply in the order of their indices, and its tokens, which are
-        paid.
-        """
-        texts, faults = [], [Failed(f"found no choice in a reply: {body!r:.200}")]
+        """The texts of a reply in the order of their indices; its tokens are paid."""
+        texts = []
+        fault: Exception = Failed(f"found no choice in a reply: {body!r:.200}")
         choices = [choice for choice in body["choices"] if isinstance(choice, dict)]
         for choice in sorted(choices, key=lambda choice: _count(choice, "index")):
             try:
                 texts.append(read_choice(choice, request, self.chat))
-            except (Failed, ValueError) as fault:
-                faults.append(fault)
+            except (Failed, ValueError) as error:
+                fault = error
         usage = body.get("usage")
-        read, written = (
-            _count(usage, "prompt_tokens"),
-            _count(usage, "completion_tokens"),
-        )
-        # some leave thoughts out
-        written = max(written, _count(usage, "total_tokens") - read)
+        read = _count(usage, "prompt_tokens")
+        written = _count(usage, "completion_tokens")
+        written = max(written, _count(usage, "total_tokens") - read)  # or no thoughts
         sent = self.count_tokens(str(request.prompt))
         if 0 < read < sent // 2 and not self.warned:  # text never has so few
-            found = f"{self.url} read {read:,} tokens of {sent // 2:,} or more that were sent"
-            does = "give it a larger window, or lower context_tokens"
-            print(f"{self.name}: {found}: {does}", file=sys.stderr)
+            remedy = "give it a larger window, or lower context_tokens"
+            counts = f"{self.url} read {read:,} tokens of {sent // 2:,} or more"
+            print(f"{self.name}: {counts} that were sent: {remedy}", file=sys.stderr)
             self.warned = True
         if not read or not written:
             read = sent
             written = sum(self.count_tokens(t.thoughts + (t.text or "")) for t in texts)
-        with self._turn:
-            self.spent += self.price.of(read, written) if self.price else 0.0
+        if self.price:
+            with self._turn:
+                self.spent += self.price.of(read, written)
         if not texts:
-            raise faults[-1]
+            raise fault
         hidden = re.search(r"'reasoning_tokens': [1-9]", str(usage))
         thinks = hidden or any(text.thoughts or text.text is None for text in texts)
         return Reply(texts, read, written, bool(thinks))
 
-    def _shown(self, words: object) -> str:
-        """What a server or the client says, in one line and without the key, which some
-        repeat.
-        """
-        key = self.client.api_key
-        return plain(str(words).replace(key, "…") if key != NO_KEY else str(words))[
-            :300
-        ]
+    def _in_line(self, words: object) -> str:
+        """A message in one line and without the key, which some servers repeat."""
+        text = str(words)
+        if self.client.api_key != NO_KEY:
+            text = text.replace(self.client.api_key, "…")
+        return plain(text)[:300]
 
 
 def _count(content: object, name: str) -> int:

@@ -1,12 +1,12 @@
-"""The numbers of SearChain's Tables 1 to 6 and 8 to 11, and the values that its claims
-compare.
+"""The numbers of SearChain's Tables 1 to 6 and 8 to 11, beside ours.
 
-A measure yields rows (`Row`) for `compare_reported`.
+A measure yields rows, `Measured` or `Counted`, for `compare_reported`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from statistics import fmean
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -14,13 +14,13 @@ from ircotlib.annotate.factuality import judge_reference, read_references
 from ircotlib.data import Node
 from ircotlib.datasets import COVER_EM, all_datasets, find_dataset
 from ircotlib.experiment.laboratory import find_facts
-from ircotlib.experiment.runs import read_predictions, replay
+from ircotlib.experiment.replay import replay
 from ircotlib.experiment.setup import Setup, open_corpus
+from ircotlib.experiment.stored import read_predictions
 from ircotlib.metrics import cover_em
-from ircotlib.papers.claims import VALUES, values_of
 from ircotlib.parameters import Parameters
 from ircotlib.program import Generate, Outcome, Retrieve, Sample
-from ircotlib.results.head_to_head import EXPERIMENT, KNEW, first_measures, measures_of
+from ircotlib.results.head_to_head import EXPERIMENT, KNEW, measures_of
 from ircotlib.results.runs import KEYS, beside, find_test_runs, read_reported
 from ircotlib.results.statistics import mean_interval, per_question
 from ircotlib.systems import System
@@ -29,17 +29,14 @@ from ircotlib.text import sentences
 
 WHOLE, ALONE = "SearChain", "SearChain w/o IR"
 ONE_RETRIEVAL = "OneR QA"  # as KNEW, but with the question's passages (Table 8; ours)
-FEEDBACK = {
-    "of_llm": "",
-    "corrected_by_ir": VERIFICATION,
-    "completed_by_ir": COMPLETION,
-}
-HELPED = "cover_em_where_ir_helps"
 # of Table 10, with the names of their systems
 ALPHAS = {a: f"SearChain (alpha {a:.2f})" for a in (0.30, 0.35, 0.40, 0.45, 0.50)}
-# data set, system and metric, with values of questions by id, or a number and of how
-# many it is
-Row = tuple[str, str, str, pd.Series | tuple[float, int | None]]
+FEEDBACK = {  # of nodes, by the metrics of Table 2
+    "knowledge_of_llm": "",
+    "knowledge_corrected_by_ir": VERIFICATION,
+    "knowledge_completed_by_ir": COMPLETION,
+}
+HELPED = "cover_em_where_ir_helps"
 # the unit of a paper's numbers, where they are no percentages
 SCALES = {"reasoning_steps": 1, "amp": 1, "accuracy_where_parts_known": 1}
 # the last two, the 95% interval of ours, are there only of means of questions
@@ -48,39 +45,52 @@ TABLE = [*KEYS, "model", "paper", "ours", "difference", "n", "low", "high"]
 Runs = Mapping[tuple[str, str], pd.DataFrame]
 
 
-def compare_reported(rows: Iterable[Row], *sources: str) -> pd.DataFrame:
+class Measured(NamedTuple):
+    """What a table of the paper gives the mean of: a value for each question."""
+
+    dataset: str
+    system: str
+    metric: str
+    values: pd.Series  # by the questions' ids, before SCALES: 0 to 1 for a percentage
+
+
+class Counted(NamedTuple):
+    """A number of a table of the paper that is no mean of questions."""
+
+    dataset: str
+    system: str
+    metric: str
+    number: float  # in the paper's unit
+    n: int | None = None  # of how many questions, if that can be said
+
+
+def compare_reported(rows: Iterable[Measured | Counted], *sources: str) -> pd.DataFrame:
     """A table of SearChain's paper: the numbers of `sources` in their order, with ours
     and the difference; then those of ours alone. Numbers on data sets that are not here
     are left out (NaturalQuestions and others of Table 8). A mean of questions has its
     95% interval, which is exact for a share (`mean_interval`).
     """
-    papers = pd.concat(
-        [read_reported("searchain", source=source) for source in sources]
-    )
+    papers = pd.concat([read_reported("searchain", source=name) for name in sources])
     here = {*all_datasets(), "all", "unspecified"}
     papers = papers[papers["dataset"].str.partition("_")[0].isin(here)]
     papers = papers.assign(paper=papers["value"])[[*KEYS, "name", "model", "paper"]]
-    ours = pd.DataFrame(map(_tell, rows), columns=[*KEYS, "ours", "n", "low", "high"])
-    table = beside(papers, ours.sort_values(KEYS), rest=True)
-    table = table.assign(difference=table["ours"] - table["paper"])
+    columns = [*KEYS, "ours", "n", "low", "high"]
+    ours = pd.DataFrame(map(_describe, rows), columns=columns).sort_values(KEYS)
+    table = beside(papers, ours, rest=True)
+    table["difference"] = table["ours"] - table["paper"]
     table = table[TABLE].round(3).astype({"n": "Int64"})
     return table.drop(columns=["low", "high"]) if table["low"].isna().all() else table
 
 
-def _tell(row: Row) -> list:
-    *named, metric, values = row
-    if isinstance(values, tuple):
-        return [*named, metric, *values, None, None]
-    scale, values = SCALES.get(metric, 100), values.astype(float)
+def _describe(row: Measured | Counted) -> dict[str, object]:
+    named = dict(zip(KEYS, row[:3], strict=True))
+    if isinstance(row, Counted):
+        return named | {"ours": row.number, "n": row.n}
+    scale = SCALES.get(row.metric, 100)
+    values = row.values.astype(float)
     low, high = mean_interval(values) if len(values) else (float("nan"),) * 2
-    return [
-        *named,
-        metric,
-        scale * values.mean(),
-        len(values),
-        scale * low,
-        scale * high,
-    ]
+    ours = {"ours": scale * values.mean(), "low": scale * low, "high": scale * high}
+    return named | ours | {"n": len(values)}
 
 
 def read_all_runs(p: Parameters) -> dict[tuple[str, str], pd.DataFrame]:
@@ -96,25 +106,23 @@ def read_all_runs(p: Parameters) -> dict[tuple[str, str], pd.DataFrame]:
     return runs
 
 
-def _datasets(source: str, runs: Runs, *systems: str) -> list[str]:
-    """The data sets of a table of the paper on which these systems were run."""
+def datasets_of(source: str, runs: Runs, *systems: str) -> list[str]:
+    """The data sets of a table of the paper on which all these systems were run."""
     names = read_reported("searchain", source=source)["dataset"].unique()
-    return [
-        name for name in names if {(name, system) for system in systems} <= runs.keys()
-    ]
+    return [name for name in names if all((name, each) in runs for each in systems)]
 
 
-def _systems(source: str, runs: Runs, dataset: str) -> list[str]:
+def systems_of(source: str, runs: Mapping, dataset: str) -> list[str]:
     """Our names of the systems of a table of the paper that were run on a data set."""
     names = read_reported("searchain", source=source)["name"].unique()
     return [name for name in names if (dataset, name) in runs]
 
 
-def measure_answers(scores: pd.DataFrame) -> Iterator[Row]:
-    """The scores of systems by the first measure of each data set (Tables 1, 9 and 10)."""
-    for (dataset, system), of in scores.groupby(["dataset", "system"], sort=False):
+def measure_answers(scores: pd.DataFrame) -> Iterator[Measured]:
+    """Scores of systems by the first measure of each data set (Tables 1, 9 and 10)."""
+    for (dataset, system), rows in scores.groupby(["dataset", "system"], sort=False):
         metric = measures_of(dataset)[0]
-        yield dataset, system, metric, per_question(of, metric)
+        yield Measured(dataset, system, metric, per_question(rows, metric))
 
 
 def knowledge_of(nodes: Iterable[Node]) -> list[str]:
@@ -125,34 +133,32 @@ def knowledge_of(nodes: Iterable[Node]) -> list[str]:
     return [node.feedback for node in compared if node.feedback or not node.unsolved]
 
 
-def measure_knowledge(runs: Runs) -> Iterator[Row]:
+def measure_knowledge(runs: Runs) -> Iterator[Counted]:
     """Where the knowledge of SearChain's nodes comes from (Table 2)."""
-    for dataset in _datasets("Table 2", runs, WHOLE):
+    for dataset in datasets_of("Table 2", runs, WHOLE):
+        run = runs[dataset, WHOLE]
         # the nodes of all questions of a data set together (SearChain §4.3.1)
-        known = pd.Series(
-            sum(map(knowledge_of, runs[dataset, WHOLE]["nodes"]), []), dtype=object
-        )
-        for source, kind in FEEDBACK.items():
-            share = 100 * (known == kind).mean(), len(runs[dataset, WHOLE])
-            yield dataset, WHOLE, f"knowledge_{source}", share
+        sources = pd.Series(sum(map(knowledge_of, run["nodes"]), []), dtype=object)
+        for metric, source in FEEDBACK.items():
+            share = 100 * (sources == source).mean()
+            yield Counted(dataset, WHOLE, metric, share, len(run))
 
 
-def measure_effects(runs: Runs) -> Iterator[Row]:
+def measure_effects(runs: Runs) -> Iterator[Measured]:
     """What retrieval gains where it corrects or completes, or misleads (Table 3)."""
-    for dataset in _datasets("Table 3(a)", runs, WHOLE, ALONE, KNEW):
-        helped = runs[dataset, WHOLE]["nodes"].map(
-            lambda nodes: any(n.feedback for n in nodes)
-        )
-        # on S, all questions, and on S_IR, those that retrieval helps (SearChain
-        # §4.3.2)
-        yield dataset, ALONE, COVER_EM, runs[dataset, ALONE]["score"]
+    for dataset in datasets_of("Table 3(a)", runs, WHOLE, ALONE, KNEW):
+        nodes = runs[dataset, WHOLE]["nodes"]
+        helped = nodes.map(lambda of_one: any(node.feedback for node in of_one))
+        # on S, all questions, and on S_IR, those that retrieval helps (§4.3.2)
+        yield Measured(dataset, ALONE, COVER_EM, runs[dataset, ALONE]["score"])
         for system in (ALONE, WHOLE):
-            yield dataset, system, HELPED, runs[dataset, system]["score"][helped]
+            score = runs[dataset, system]["score"]
+            yield Measured(dataset, system, HELPED, score[helped])
+        # of what the model alone answers right (§4.3.2), which is KNEW (ours)
         knew = runs[dataset, KNEW]["right"]
-        # of the questions that the model alone answers right (SearChain §4.3.2), as
-        # KNEW (ours)
-        for system in _systems("Table 3(b)", runs, dataset):
-            yield dataset, system, "misled_by_ir", ~runs[dataset, system]["right"][knew]
+        for system in systems_of("Table 3(b)", runs, dataset):
+            misled = ~runs[dataset, system]["right"][knew]
+            yield Measured(dataset, system, "misled_by_ir", misled)
 
 
 def count_steps(run: pd.DataFrame, system: str) -> pd.Series:
@@ -164,54 +170,55 @@ def count_steps(run: pd.DataFrame, system: str) -> pd.Series:
     """
     counts = []
     for row in run.itertuples():
+        if row.nodes:
+            counts.append(sum(node.mark > 0 for node in row.nodes))
+            continue
         lines = row.thoughts or sentences(row.reading)
         follow_ups = [line for line in lines if line.startswith("Follow up:")]
         steps = follow_ups or [line for line in lines if "answer is" not in line]
-        last = 1 if row.thoughts and system == "Least-to-Most" else 0
-        counts.append(
-            sum(node.mark > 0 for node in row.nodes) if row.nodes else len(steps) + last
-        )
+        asks_last = bool(row.thoughts) and system == "Least-to-Most"
+        counts.append(len(steps) + asks_last)
     return pd.Series(counts, run.index, dtype=float)
 
 
-def measure_steps(runs: Runs) -> Iterator[Row]:
-    """Reasoning steps by number of hops, and accuracy, without retrieval on MuSiQue
-    (Table 4).
-    """
-    # MuSiQue, because its questions are the most complex (SearChain §4.3.3)
-    for system in _systems("Table 4", runs, "musique"):
+def measure_steps(runs: Runs) -> Iterator[Measured]:
+    """Reasoning steps by number of hops, and accuracy, without retrieval (Table 4)."""
+    # on MuSiQue, because its questions are the most complex (SearChain §4.3.3)
+    for system in systems_of("Table 4", runs, "musique"):
         run = runs["musique", system]
         hops = "musique_" + run["kind"].str.extract(r"^(\dhop)")[0]
         for kind, steps in count_steps(run, system).groupby(hops):
-            yield kind, system, "reasoning_steps", steps
-        yield "musique", system, "accuracy", run["score"]
+            yield Measured(kind, system, "reasoning_steps", steps)
+        yield Measured("musique", system, "accuracy", run["score"])
 
 
-def measure_references(runs: Runs, p: Parameters) -> Iterator[Row]:
+def measure_references(runs: Runs, p: Parameters) -> Iterator[Measured | Counted]:
     """References (Table 5): the mean number of marked items of knowledge (SKC), and the
     share of marks in the right place (AMP), if a judge knows the facts.
     """
-    if not (datasets := _datasets("Table 2", runs, WHOLE)):
+    datasets = datasets_of("Table 2", runs, WHOLE)
+    if not datasets:
         return
-    marked, counts = pd.concat([runs[dataset, WHOLE] for dataset in datasets]), []
+    marked = pd.concat([runs[dataset, WHOLE] for dataset in datasets])
+    counts = []
     for reading, nodes in zip(marked["reading"], marked["nodes"], strict=True):
         # a mark is of a node on the correct path (SearChain §4.3.4); adjacent ones,
         # such as [1][2], mark one item, and those of no passage do not count (ours)
         passages = {node.mark for node in nodes if node.mark and node.passage}
-        counts.append(
-            sum(not passages.isdisjoint(marks) for marks in citations(reading))
-        )
-    yield "unspecified", WHOLE, "skc", (fmean(counts), len(counts))
+        groups = citations(reading)
+        counts.append(sum(not passages.isdisjoint(marks) for marks in groups))
+    yield Counted("unspecified", WHOLE, "skc", fmean(counts), len(counts))
     # AMP: in SearChain §4.3.4 three people judge, here a program that knows the facts
     facts = {dataset: find_facts(p, dataset) for dataset in datasets}
-    if all(facts.values()):
-        every = p.change(datasets=datasets, judged=len(marked))
-        items = read_references(every, EXPERIMENT, [WHOLE])
-        marks = [
-            (item, n, facts[item.dataset]) for item in items for n in range(item.facts)
-        ]
-        right = [judge_reference(*mark) == "true" for mark in marks]
-        yield "unspecified", WHOLE, "amp", pd.Series(right, dtype=float)
+    if not all(facts.values()):
+        return
+    every = p.change(datasets=datasets, judged=len(marked))
+    right = []
+    for item in read_references(every, EXPERIMENT, [WHOLE]):
+        judge = facts[item.dataset]
+        assert judge is not None  # all are known
+        right += [judge_reference(item, n, judge) == "true" for n in range(item.facts)]
+    yield Measured("unspecified", WHOLE, "amp", pd.Series(right, dtype=float))
 
 
 def count_words(outcome: Outcome) -> dict[str, int]:
@@ -219,131 +226,76 @@ def count_words(outcome: Outcome) -> dict[str, int]:
     question (#n, #m, #r of SearChain §4.3.5). A round is all retrieval before the model
     writes again.
     """
-    counts, retrieving = {"words_in": 0, "words_out": 0, "rounds": 0}, False
-    for request, reply in ((step.request, step.reply) for step in outcome.trace):
+    counts = {"words_in": 0, "words_out": 0, "rounds": 0}
+    is_retrieving = False
+    for step in outcome.trace:
+        request, reply = step.request, step.reply
         if isinstance(request, Retrieve):
-            counts["rounds"] += not retrieving
-            retrieving = True
+            counts["rounds"] += not is_retrieving
+            is_retrieving = True
         elif isinstance(request, Generate | Sample):
-            prompt, retrieving = request.prompt, False
-            read = (
-                [prompt] if isinstance(prompt, str) else [part.text for part in prompt]
-            )
-            wrote = (
-                [reply] if isinstance(reply, str) else [sample.text for sample in reply]
-            )
-            counts["words_in"] += sum(len(text.split()) for text in read)
-            counts["words_out"] += sum(len(text.split()) for text in wrote)
+            is_retrieving = False
+            counts["words_in"] += _words(request.prompt)
+            counts["words_out"] += _words(reply)
     return counts
 
 
-def measure_efficiency(p: Parameters, scores: pd.DataFrame) -> Iterator[Row]:
+def _words(text) -> int:
+    """The words of a text, or of messages or samples."""
+    parts = [text] if isinstance(text, str) else [part.text for part in text]
+    return sum(len(part.split()) for part in parts)
+
+
+def measure_efficiency(p: Parameters, scores: pd.DataFrame) -> Iterator[Counted]:
     """Words and rounds of retrieval per question, on the first data set, from replayed
     runs, and the mean of Table 1 (Table 6). Differs from the paper: no seconds, which
     are the model's.
     """
-    answered = {row[:2]: 100 * row[3].mean() for row in measure_answers(scores)}
+    means = {
+        (row.dataset, row.system): 100 * row.values.mean()
+        for row in measure_answers(scores)
+    }
     folders = find_test_runs(p, EXPERIMENT)
-    for system in _systems("Table 6", folders, p.datasets[0]):
-        outcomes = replay(folders[p.datasets[0], system]).values()
-        for metric, value in pd.DataFrame(map(count_words, outcomes)).mean().items():
-            yield "unspecified", system, metric, (value, None)
-        mean = fmean(answered[name, system] for name in p.datasets)
-        yield "all", system, "average", (mean, None)
+    first = p.datasets[0]
+    for system in systems_of("Table 6", folders, first):
+        counts = pd.DataFrame(map(count_words, replay(folders[first, system]).values()))
+        for metric, mean in counts.mean().items():
+            yield Counted("unspecified", system, metric, mean)
+        average = fmean(means[dataset, system] for dataset in p.datasets)
+        yield Counted("all", system, "average", average)
 
 
-def measure_conflicts(runs: Runs, p: Parameters) -> Iterator[Row]:
+def measure_conflicts(runs: Runs, p: Parameters) -> Iterator[Measured | Counted]:
     """How retrieval helps and harms a model that knows the answer or does not (Table
     8): how often the best passage has a gold answer (ours: the paper does not say how
     it judges that), and the accuracy, on data sets whose pages can hold an answer: not
     "yes", or a whole text.
     """
     for dataset in p.datasets:
-        kinds = find_dataset(dataset).scores
-        asked = {(dataset, KNEW), (dataset, ONE_RETRIEVAL)} <= runs.keys()
-        if not asked or COVER_EM not in kinds or "accuracy" in kinds:
+        scores = find_dataset(dataset).scores
+        was_run = {(dataset, KNEW), (dataset, ONE_RETRIEVAL)} <= runs.keys()
+        if not was_run or COVER_EM not in scores or "accuracy" in scores:
             continue
-        alone, with_ir = runs[dataset, KNEW]["right"], runs[dataset, ONE_RETRIEVAL]
+        alone = runs[dataset, KNEW]["right"]
+        with_ir = runs[dataset, ONE_RETRIEVAL]
         find = open_corpus(p, dataset)[2].find
-        best = [
-            "".join(find(id).text for id in ids[:1]) for ids in with_ir["collected"]
-        ]
-        best = [cover_em(*of) == 1 for of in zip(best, with_ir["answers"], strict=True)]
-        best = pd.Series(best, with_ir.index)
-        # S_t and S_f: the questions that the model alone answers right and wrong
-        # (SearChain A.2.2)
-        for side, ids in (
-            ("right", alone.index[alone]),
-            ("wrong", alone.index[~alone]),
-        ):
+        best = [find(ids[0]).text if ids else "" for ids in with_ir["collected"]]
+        has_answer = pd.Series(map(cover_em, best, with_ir["answers"]), with_ir.index)
+        # S_t and S_f: what the model alone answers right and wrong (A.2.2)
+        for side, is_right in {"right": True, "wrong": False}.items():
+            ids = alone.index[alone == is_right]
             accuracy = f"accuracy_where_llm_{side}"
-            yield dataset, "retriever", f"top1_where_llm_{side}", best[ids]
-            yield dataset, "LLM", accuracy, (100.0 * (side == "right"), len(ids))
-            yield dataset, "LLM w/ IR", accuracy, with_ir["right"][ids]
+            top = f"top1_where_llm_{side}"
+            yield Measured(dataset, "retriever", top, has_answer[ids] == 1)
+            yield Counted(dataset, "LLM", accuracy, 100.0 * is_right, len(ids))
+            yield Measured(dataset, "LLM w/ IR", accuracy, with_ir["right"][ids])
 
 
-def count_examples(setups: Sequence[Setup], systems: Sequence[System]) -> Iterator[Row]:
-    """How many examples prompts show: those of the stage that shows most (Table 11)."""
+def count_examples(
+    setups: Sequence[Setup], systems: Sequence[System]
+) -> Iterator[Counted]:
+    """How many examples prompts show: of the stage that shows most (Table 11)."""
     for setup, system in product(setups, systems):
         prompts = [setup.prompt(stage, system=system) for stage in system.stages]
         most = max((len(prompt.demonstrations) for prompt in prompts), default=0)
-        yield setup.dataset.name, system.name, "demonstrations", (most, None)
-
-
-def measure_searchain(
-    scores: pd.DataFrame,
-    runs: Runs,
-    forms: pd.DataFrame,
-    other: pd.DataFrame,
-    alphas: pd.DataFrame,
-) -> pd.DataFrame:
-    """The values that SearChain's claims compare (`judge_claims`): of the head to head,
-    of forms of knowledge (`compare_forms`), of a second model (`other`) and of
-    thresholds of ROUGE (`alphas`).
-    """
-    tables = []
-    for table, measured in ((scores, "scores"), (other, "scores of the second model")):
-        tables.append(values_of(table.assign(metric=first_measures), measured))
-    effects, steps = [*measure_effects(runs)], [*measure_steps(runs)]
-    rows = [(row[2], *row) for row in (*effects, *steps, *measure_answers(alphas))]
-    without = {row[0]: row[3] for row in effects if row[1:3] == (ALONE, COVER_EM)}
-    for dataset, of in (
-        (row[0], row[3]) for row in effects if row[1:3] == (ALONE, HELPED)
-    ):
-        rows.append(("w/o IR", dataset, "where IR helps", COVER_EM, of))
-        rows.append(
-            ("w/o IR", dataset, "elsewhere", COVER_EM, without[dataset].drop(of.index))
-        )
-    for kind, *_, metric, of in (row for row in steps if row[1] == ALONE):
-        rows.append(("steps by hops", "musique", kind, metric, of))
-    for dataset in _datasets("Table 2", runs, WHOLE):
-        known = runs[dataset, WHOLE]["nodes"].map(knowledge_of)
-        own = known[known.map(bool)].map(lambda kinds: kinds.count("") / len(kinds))
-        rows.append(
-            ("own knowledge", dataset, "the model's own", "knowledge_of_llm", own)
-        )
-        rows.append(
-            ("own knowledge", dataset, "half", "knowledge_of_llm", own * 0 + 0.5)
-        )
-        rows.append(
-            (
-                "own knowledge by data set",
-                "strategyqa",
-                dataset,
-                "knowledge_of_llm",
-                own,
-            )
-        )
-    for i, of in forms[forms["panel"] == "a"].set_index("id").groupby("i")["right"]:
-        rows.append(("knowledge", "musique", f"last {i} by heart", COVER_EM, of))
-    some = forms[forms["i"] < forms["hops"]].set_index(["id", "i", "panel"])["right"]
-    # the i of one are no sample
-    both = some.astype(float).unstack().dropna().groupby("id").mean()
-    names = {"a": "knowledge in the prompt", "b": "sub-questions alone"}
-    rows += [("knowledge", "musique", names[of], COVER_EM, both[of]) for of in both]
-    for measured, dataset, side, metric, of in rows:
-        value = SCALES.get(metric, 100) * of.to_numpy(float)
-        named = measured, dataset, scores["model"].iloc[0], dataset, side, metric
-        about = dict(zip(VALUES, named))
-        tables.append(pd.DataFrame({"id": of.index, "value": value}).assign(**about))
-    return pd.concat(tables, ignore_index=True)
+        yield Counted(setup.dataset.name, system.name, "demonstrations", most)

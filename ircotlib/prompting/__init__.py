@@ -1,1 +1,1 @@
-"""Prompts: templates, demonstrations, and what is left out where a window is too short."""
+"""Prompts: templates, demonstrations, and what is left out of one too long."""

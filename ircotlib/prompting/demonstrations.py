@@ -7,6 +7,7 @@ import random
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from ircotlib.data import Demonstration, Paragraph, parse_json, read_text
@@ -14,17 +15,17 @@ from ircotlib.datasets import Dataset
 from ircotlib.errors import DataError
 from ircotlib.files import PROMPTS, resolve
 from ircotlib.prompting.prompt import BETWEEN_DEMONSTRATIONS, STYLES, TITLE
-from ircotlib.prompting.templates import FIELD, WORDING, Template
+from ircotlib.prompting.templates import FIELD, Template
 from ircotlib.text import answer_from_chain
 
-# M of a prompt that does not show gold paragraphs and M distractors (IRCoT §4.1: 1, 2
-# or 3)
+# M, the number of distractors (IRCoT §4.1: 1, 2 or 3), of other prompts:
 NO_DEMONSTRATIONS = None  # only the question asked
-# demonstrations of questions and answers alone, as NoR QA's reader sees them
-NO_PARAGRAPHS = 0
+NO_PARAGRAPHS = 0  # questions and answers alone, as NoR QA's reader sees them
 ONE_FILE = "demonstrations.txt"  # chains with gold paragraphs; every stage uses them
+SETS_FILE = "demonstration_sets.json"
 METADATA = re.compile(r"# METADATA:(.*)\n?")
-FORM = f"""# METADATA: {{"qid": ...}}, paragraphs that begin with {TITLE!r}, one Q: and one A:"""
+FORM = '# METADATA: {"qid": ...}, '
+FORM += f"paragraphs that begin with {TITLE!r}, one Q: and one A:"
 
 
 def find_demonstrations(
@@ -36,10 +37,8 @@ def find_demonstrations(
     number: int,
     family: str = "",
 ) -> list[Demonstration]:
-    """The demonstrations of one of a data set's three sets, with M distractors (IRCoT
-    §4.1).
-
-    `number`: of the set, 0 to 2. The others: see `prompt_path`.
+    """The demonstrations of set `number`, 0 to 2, of a data set, with M distractors
+    (IRCoT §4.1). The others: see `prompt_path`.
     """
     path = prompt_path(folder, dataset, stage, style, m, family)
     demonstrations = read_demonstrations(path)
@@ -47,12 +46,8 @@ def find_demonstrations(
         template = STYLES[style].template(stage)
         demonstrations = [_ask_for_titles(shown, template) for shown in demonstrations]
     elif path.name == ONE_FILE:
-        known = [
-            paragraph for shown in demonstrations for paragraph in shown.paragraphs
-        ]
-        demonstrations = [
-            _vary(path, shown, known, stage, m) for shown in demonstrations
-        ]
+        pool = [p for shown in demonstrations for p in shown.paragraphs]
+        demonstrations = [_vary(path, d, pool, stage, m) for d in demonstrations]
     return demonstration_sets(demonstrations, path.parent.name, path.parents[1])[number]
 
 
@@ -65,28 +60,29 @@ def _ask_for_titles(shown: Demonstration, template: Template) -> Demonstration:
 
 
 def _vary(
-    path: Path, shown: Demonstration, known: Sequence[Paragraph], stage: str, m: int
+    path: Path, shown: Demonstration, pool: Sequence[Paragraph], stage: str, m: int
 ) -> Demonstration:
-    """A demonstration with its own paragraphs and M of the others', shuffled (IRCoT
-    §4.1), and with the form of answer that the stage needs. The draw depends only on
-    the question. Raises DataError if there are fewer others, or no answer for a stage
-    that needs it alone.
+    """A demonstration with its own paragraphs and M of the others' in the pool,
+    shuffled (IRCoT §4.1), and with the form of answer that the stage needs. The draw
+    depends only on the question. Raises DataError if one of them is not there.
     """
     draw = random.Random(shown.question)
     titles = {paragraph.title for paragraph in shown.paragraphs}
-    distractors = {p.title: p for p in known if p.title not in titles}
-    if len(distractors) < m:
-        found = f"{path}, {shown.id!r}: found {len(distractors)} paragraphs of other questions"
-        raise DataError(f"{found}, expected {m}: set fewer `distractors`")
-    drawn = draw.sample(list(distractors.values()), m)
-    paragraphs = [*shown.paragraphs, *drawn] if m != NO_PARAGRAPHS else []
+    others = {p.title: p for p in pool if p.title not in titles}
+    if len(others) < m:
+        raise DataError(
+            f"{path}, {shown.id!r}: found {len(others)} paragraphs of other questions, "
+            f"expected {m}: set fewer `distractors`"
+        )
+    distractors = draw.sample(list(others.values()), m)
+    paragraphs = [*shown.paragraphs, *distractors] if m != NO_PARAGRAPHS else []
     draw.shuffle(paragraphs)
     # IRCoT §3.2: a direct reader is shown the answers that end the same chains
     answer = shown.answer if stage == "cot" else answer_from_chain(shown.answer)
     if answer is None:
-        found = f"{path}, {shown.id!r}: found the chain {shown.answer[-50:]!r}"
         raise DataError(
-            f"{found}, expected it to end with the words 'answer is: ' and the answer"
+            f"{path}, {shown.id!r}: found the chain {shown.answer[-50:]!r}, expected "
+            "it to end with the words 'answer is: ' and the answer"
         )
     return replace(shown, paragraphs=tuple(paragraphs), answer=answer)
 
@@ -95,35 +91,28 @@ def prompt_path(
     folder: Path | str, dataset: str, stage: str, style: str, m: int, family: str = ""
 ) -> Path:
     """The prompt file of a stage ("cot", "direct" or "titles"), named as in IRCoT's
-    release, or demonstrations.txt, which serves all stages. Raises FileNotFoundError if
-    there is none.
+    release, or demonstrations.txt, which serves all stages. Raises FileNotFoundError.
 
     `family`: of data sets, whose folder is tried before the data set's; if `folder` has
     neither, that in prompts/own is used. "": only the data set's (IRCoT §5, OOD).
     """
-    context = (
-        "no_context" if m == NO_PARAGRAPHS else f"gold_with_{m}_distractors_context"
-    )
-    titles = f"no_context_open_llm_retrieval_{style}.txt"
-    name = titles if stage == "titles" else f"{context}_{stage}_qa_{style}.txt"
+    name = f"gold_with_{m}_distractors_context_{stage}_qa_{style}.txt"
+    if m == NO_PARAGRAPHS:
+        name = f"no_context_{stage}_qa_{style}.txt"
+    if stage == "titles":
+        name = f"no_context_open_llm_retrieval_{style}.txt"
     of_user = Path(resolve(str(folder)))
-    places = (
-        [of_user / family, of_user / dataset, PROMPTS / "own" / family]
-        if family
-        else []
-    )
+    parent = of_user / dataset
     # an empty folder is a mistake: prompts/own does not replace it
-    there = (
-        [place for place in places if place.is_dir()] if any(of_user.glob("*")) else []
+    if family and any(of_user.glob("*")):
+        folders = (of_user / family, parent, PROMPTS / "own" / family)
+        parent = next((folder for folder in folders if folder.is_dir()), parent)
+    for path in (parent / ONE_FILE, parent / name):
+        if path.is_file():
+            return path
+    raise FileNotFoundError(
+        f"no prompt file {parent / name}, nor {parent / ONE_FILE}: set `demonstrations`"
     )
-    path = (there[0] if there else of_user / dataset) / name
-    if (one_file := path.with_name(ONE_FILE)).is_file():
-        return one_file
-    if not path.is_file():
-        raise FileNotFoundError(
-            f"no prompt file {path}, nor {one_file}: set `demonstrations`"
-        )
-    return path
 
 
 def read_demonstrations(path: Path) -> list[Demonstration]:
@@ -135,24 +124,16 @@ def read_demonstrations(path: Path) -> list[Demonstration]:
     heads = list(METADATA.finditer(text))
     if not heads or text[: heads[0].start()].strip():
         raise DataError(f"{path}, line 1: found {text.strip()[:60]!r}, expected {FORM}")
-    # IRCoT App. G: the authors' files for Flan-T5 have the instruction between "Q: "
-    # and question
-    templates = [
-        style.template(stage)
-        for style in STYLES.values()
-        for stage in ("cot", "direct")
-    ]
-    instructions = [template.instruction for template in templates]
     demonstrations: dict[str, Demonstration] = {}
-    ends = [head.start() for head in heads[1:]] + [len(text)]
+    ends = [*(head.start() for head in heads[1:]), len(text)]
     for head, end in zip(heads, ends, strict=True):
         body = text[head.end() : end].strip()
         where = f"{path}, line {text.count(chr(10), 0, head.start()) + 1}"
         try:
-            example = _read_one(str(json.loads(head[1])["qid"]), body, instructions)
+            example = _read_one(str(json.loads(head[1])["qid"]), body)
         except (ValueError, KeyError, TypeError):
-            found = f"found {f'{head[0]}{body}'[:90]!r}"
-            raise DataError(f"{where}: {found}, expected {FORM}") from None
+            start = f"{head[0]}{body}"[:90]
+            raise DataError(f"{where}: found {start!r}, expected {FORM}") from None
         if example.id in demonstrations:
             raise DataError(
                 f"{where}: found the id {example.id!r} again, expected it once"
@@ -161,23 +142,29 @@ def read_demonstrations(path: Path) -> list[Demonstration]:
     return list(demonstrations.values())
 
 
-def _read_one(id: str, body: str, instructions: Sequence) -> Demonstration:
-    """The demonstration below a line of metadata. Raises ValueError if it has another
-    form.
-    """
+def _read_one(id: str, body: str) -> Demonstration:
+    """The demonstration below a line of metadata. Raises ValueError if it is none."""
     if re.findall(r"^[QA]: ", body, re.MULTILINE) != ["Q: ", "A: "]:
         raise ValueError
     context, question, answer = re.split(r"^Q: |\nA: ", body, flags=re.MULTILINE)
+    # the authors' files for Flan-T5 have the instruction above the question (App. G)
     first, _, rest = question.partition("\n")
-    question = rest if rest and first in instructions else question
+    if rest and first in _instructions():
+        question = rest
     paragraphs = re.split(rf"(?:^|\n\n){TITLE}", context.strip())
     if paragraphs[0] or not question.strip() or not answer.strip():
         raise ValueError
-    titled = [paragraph.partition("\n")[::2] for paragraph in paragraphs[1:]]
-    shown = tuple(
-        Paragraph(f"{id}/{number}", *each) for number, each in enumerate(titled, 1)
-    )
-    return Demonstration(id, shown, question, answer)
+    shown = []
+    for number, paragraph in enumerate(paragraphs[1:], start=1):
+        title, _, text = paragraph.partition("\n")
+        shown.append(Paragraph(f"{id}/{number}", title, text))
+    return Demonstration(id, tuple(shown), question, answer)
+
+
+@cache
+def _instructions() -> set[str | None]:
+    stages = ("cot", "direct")
+    return {s.template(stage).instruction for s in STYLES.values() for stage in stages}
 
 
 def demonstration_sets(
@@ -185,31 +172,25 @@ def demonstration_sets(
     dataset: str = "",
     folder: Path | None = None,
 ) -> list[list[Demonstration]]:
-    """The three demonstration sets of a data set (IRCoT §4.1: 15 of 20 annotated
-    questions): of `folder`/demonstration_sets.json, or the authors' in prompts/, or
-    drawn.
+    """The three sets of a data set (IRCoT §4.1: 15 of 20 annotated questions): of
+    `folder`/demonstration_sets.json, or the authors' in prompts/, or drawn.
     """
     by_id = {demonstration.id: demonstration for demonstration in demonstrations}
-    paths = [
-        Path(parent) / "demonstration_sets.json"
-        for parent in (folder, PROMPTS)
-        if parent
-    ]
-    path = next((path for path in paths if path.exists()), paths[-1])
+    path = PROMPTS / SETS_FILE
+    if folder and (folder / SETS_FILE).exists():
+        path = folder / SETS_FILE
     fixed = parse_json(path.read_bytes(), str(path))
     sets = fixed.get(dataset) if isinstance(fixed, dict) else []
     if sets is None:
-        draw, ids = random.Random(0), sorted(by_id)
-        # of fewer than 20 three quarters (ours)
-        size = min(15, max(1, len(ids) * 3 // 4))
+        draw = random.Random(0)
+        ids = sorted(by_id)
+        size = min(15, max(1, len(ids) * 3 // 4))  # of fewer than 20 three quarters
         sets = [draw.sample(ids, size) for _ in range(3)]
     if [0 < len(ids) == len({*ids} & {*by_id}) for ids in sets] != [True] * 3:
-        lacking = [str(id) for ids in sets for id in ids if id not in by_id]
-        expected = (
-            f"three lists of different ids of these {len(by_id)}: {', '.join(by_id)}"
-        )
+        unknown = [str(id) for ids in sets for id in ids if id not in by_id]
         raise DataError(
-            f"{path}, {dataset!r}: found {lacking or sets!r:.60}, expected {expected}"
+            f"{path}, {dataset!r}: found {unknown or sets!r:.60}, expected three lists "
+            f"of different ids of these {len(by_id)}: {', '.join(by_id)}"
         )
     return [[by_id[id] for id in ids] for ids in sets]
 
@@ -217,19 +198,16 @@ def demonstration_sets(
 def find_examples(
     folder: str, system: str, stage: str, dataset: Dataset, template: Template
 ) -> tuple[str, ...]:
-    """The examples of a system's stage for a family of data sets: in `folder`, or
-    prompts/own.
-    """
+    """The examples of a system's stage for a family: in `folder`, or prompts/own."""
     name = Path(system) / f"{stage}.{dataset.example_family}.txt"
-    paths = [
-        Path(place) / name for place in (resolve(folder), PROMPTS / "own") if place
-    ]
-    if path := next((path for path in paths if path.is_file()), None):
-        return read_examples(path, template)
-    if others := [other.name for other in PROMPTS.glob(f"own/{system}/{stage}.*.txt")]:
-        raise FileNotFoundError(
-            f"{paths[0]}: no such file, only {', '.join(sorted(others))}"
-        )
+    folders = (resolve(folder), PROMPTS / "own")
+    paths = [Path(parent) / name for parent in folders if parent]
+    for path in paths:
+        if path.is_file():
+            return read_examples(path, template)
+    others = sorted(path.name for path in PROMPTS.glob(f"own/{system}/{stage}.*.txt"))
+    if others:
+        raise FileNotFoundError(f"{paths[0]}: no such file, only {', '.join(others)}")
     return ()
 
 
@@ -238,19 +216,20 @@ def read_examples(path: Path, template: Template) -> tuple[str, ...]:
     with "# " is a comment. Raises DataError for one that lacks the template's words
     around the question.
     """
-    head, _, below = read_text(path).strip("\n").partition("\n")
-    text = below if head.startswith("# ") else f"{head}\n{below}"
-    examples = text.strip("\n").split(BETWEEN_DEMONSTRATIONS)
-    words = (
-        template.text[WORDING.search(template.text).start() :]
-        .partition("{so_far}")[0]
-        .rstrip()
-    )
-    form = re.compile(
-        "^" + ".+".join(map(re.escape, FIELD.split(words)[::2])), re.MULTILINE
-    )
+    text = read_text(path).strip("\n")
+    head, _, below = text.partition("\n")
+    if head.startswith("# "):
+        text = below.strip("\n")
+    # from the line that asks to where the model goes on
+    asks = template.text.rfind("\n", 0, template.text.index("{question}")) + 1
+    words = template.text[asks:].partition("{so_far}")[0].rstrip()
+    between_fields = [re.escape(part) for part in FIELD.split(words)[::2]]
+    form = re.compile("^" + ".+".join(between_fields), re.MULTILINE)
+    examples = text.split(BETWEEN_DEMONSTRATIONS)
     for number, example in enumerate(examples, start=1):
         if not form.search(example):
-            found = f"found {example.strip()[:60]!r}, expected {words!r} in it, as in its template"
-            raise DataError(f"{path}, example {number}: {found}")
+            raise DataError(
+                f"{path}, example {number}: found {example.strip()[:60]!r}, expected "
+                f"{words!r} in it, as in its template"
+            )
     return tuple(example.strip("\n") for example in examples)

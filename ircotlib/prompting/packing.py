@@ -17,39 +17,45 @@ class Segment(NamedTuple):
 
 
 def cut_after(separator: str, text: str) -> list[str]:
+    """The pieces of a text, the last of which may be empty.
+
+    >>> cut_after(" ", "It is "), cut_after("\\n\\n", "A.\\n\\n\\nB.")
+    (['It ', 'is ', ''], ['A.\\n\\n', '\\nB.'])
+    """
     *pieces, last = text.split(separator)
     return [*(piece + separator for piece in pieces), last]
 
 
 # What is left out, kind by kind, in this order: pieces of the segments, from the front;
 # the last piece of what the model wrote stays
-CUTS = (
+CUTS: tuple[tuple[str, Callable[[str], list[str]]], ...] = (
     (DEMONSTRATION, lambda text: [text]),  # whole (released program)
-    # lines (released program); all that follow are ours
-    (ABOVE, re.compile(r".+\n*|\n+").findall),
-    *((WRITTEN, partial(cut_after, separator)) for separator in ("\n\n", "\n", " ")),
+    (ABOVE, re.compile(r".+\n*|\n+").findall),  # lines (released program)
+    (WRITTEN, partial(cut_after, "\n\n")),  # from here on ours: parts of a chat,
+    (WRITTEN, partial(cut_after, "\n")),  # lines,
+    (WRITTEN, partial(cut_after, " ")),  # words
     (BELOW, re.compile(r"\S+\s*|\s+").findall),  # words
 )
 
 
 def surely_fit(total: int, count: int, limit: int) -> bool:
-    """Whether `count` texts of `total` tokens have at most `limit` tokens as one text."""
+    """Whether `count` texts of `total` tokens surely fit `limit` as one text."""
     return total + JOIN * (count - 1) <= limit
 
 
 def fit(
     segments: Sequence[Segment], limit: int, count_tokens: Callable[[str], int]
 ) -> list[Segment] | None:
-    """The segments, or pieces of them, that are left after leaving out as much as
+    """The segments, or the pieces of them that are left after leaving out as much as
     needed, in the order of CUTS, for at most `limit` tokens; None if what always stays
     is too long (IRCoT §4.1).
     """
+    pieces = list(segments)
     for kind, cut in CUTS:
-        pieces = []
-        for segment in segments:
+        whole, pieces = pieces, []
+        for segment in whole:
             texts = cut(segment.text) if segment.kind == kind else [segment.text]
             pieces += [Segment(text, segment.kind) for text in texts]
-        segments = pieces
         going = [piece for piece in pieces if piece.kind == kind]
         if kind == WRITTEN:
             going = going[:-1]
@@ -62,7 +68,8 @@ def fit(
                 return pieces
             if not going:
                 break
-            pieces.remove(dropped := going.pop(0))
+            dropped = going.pop(0)
+            pieces.remove(dropped)  # the first of equal ones
             total -= count_tokens(dropped.text)
     return None
 

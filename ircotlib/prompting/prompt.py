@@ -2,13 +2,13 @@
 into a context window (IRCoT §3.1, §3.2, §4.1, App. G).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from ircotlib.data import Demonstration, Paragraph, Question
 from ircotlib.errors import DataError
-from ircotlib.program import SENTENCE, SENTENCE_OF_LINE, Purposed
+from ircotlib.program import SENTENCE, SENTENCE_OF_LINE, Prompt
 from ircotlib.prompting.packing import (
     ABOVE,
     DEMONSTRATION,
@@ -25,7 +25,7 @@ BETWEEN_DEMONSTRATIONS = "\n\n\n"
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a family of models is prompted (IRCoT App. G); file names contain its name."""
+    """How a family of models is prompted (IRCoT App. G); files have its name."""
 
     name: str
     context_tokens: int  # the window, for the prompt and what is generated (IRCoT §4.1)
@@ -43,7 +43,7 @@ class Style:
         return read_template("ircot", stage, self.name)
 
     def arrange(self, main: Sequence, others: Sequence) -> list:
-        """The main passage, if there is one, and the other paragraphs, in prompt order."""
+        """The main passage, if any, and the other paragraphs, in prompt order."""
         return [*others, *main] if self.passage_last else [*main, *others]
 
 
@@ -57,8 +57,14 @@ GPT3 = Style(
 # a small model that was trained on the formats of all systems and needs no
 # demonstrations (ours); its longest training texts are a sentence of 52 tokens and a
 # chain of queries of 146
-SHORT = {"context_tokens": 1024, "generation_tokens": 80, "chain_tokens": 160}
-AGENT = Style("agent", sentence=SENTENCE_OF_LINE, demonstrated=False, **SHORT)
+AGENT = Style(
+    "agent",
+    context_tokens=1024,
+    generation_tokens=80,
+    sentence=SENTENCE_OF_LINE,
+    demonstrated=False,
+    chain_tokens=160,
+)
 STYLES = {style.name: style for style in (FLAN_T5, GPT3, AGENT)}
 PLAIN = read_template("ircot", "cot")
 
@@ -104,9 +110,9 @@ def render_demonstration(shown: Demonstration | str, template: Template = PLAIN)
 
 
 @dataclass(frozen=True)
-class Prompt:
+class PromptWriter:
     """Writes the prompt for one question: as many demonstrations as fit, then the test
-    example (IRCoT §3.1, §3.2, §4.1).
+    example (IRCoT §3.1, §3.2, §4.1). `purpose`: what the model does with it.
 
     If the test example alone is too long, pieces of it are dropped (`packing.CUTS`),
     never the template's words, the question or its main passage. `released`:
@@ -122,6 +128,7 @@ class Prompt:
     max_prompt_tokens: int = FLAN_T5.context_tokens - FLAN_T5.generation_tokens
     arrange: Callable[[Sequence, Sequence], list] = GPT3.arrange
     released: bool = False
+    purpose: str = ""
 
     def __call__(
         self,
@@ -129,9 +136,36 @@ class Prompt:
         paragraphs: Sequence[Paragraph] = (),
         thoughts: Sequence[str] = (),
         **fields: object,
-    ) -> Purposed:
+    ) -> Prompt:
         """Write the prompt; the thoughts follow "A: ", joined by spaces."""
-        so_far, limit = " ".join(thoughts), self.max_prompt_tokens
+        segments = self._example(question, paragraphs, " ".join(thoughts), fields)
+        example = join(segments).rstrip()
+        limit = self.max_prompt_tokens
+        if not self.demonstrations:  # most of the parts are counted already
+            total = sum(self._count(segment.text) for segment in segments)
+            if surely_fit(total, len(segments), limit):
+                return Prompt(example, self.purpose)
+        if self._count(example) <= limit:
+            kept = self._with_demonstrations(Segment(example))
+            return Prompt(join(kept), self.purpose, demonstrations=len(kept) - 1)
+        # no demonstration fits: their program then drops the example's top lines, we by
+        # CUTS
+        fitting = fit(segments, limit, self._count)
+        if fitting is None:
+            raise DataError(
+                f"question {question.id!r}: found more than {limit} tokens in main "
+                "passage, question and template alone; raise context_tokens"
+            )
+        return Prompt(join(fitting).strip("\n").rstrip(), self.purpose)
+
+    def _example(
+        self,
+        question: Question,
+        paragraphs: Sequence[Paragraph],
+        so_far: str,
+        fields: Mapping[str, object],
+    ) -> list[Segment]:
+        """The segments of the test example."""
         # IRCoT App. B: the main passage is always there, whatever was retrieved
         main = [] if question.passage is None else [question.passage]
         others = [
@@ -139,40 +173,27 @@ class Prompt:
         ]
         context = [
             Segment(
-                render_paragraph(p) + BETWEEN_PARAGRAPHS, "" if p in main else ABOVE
+                render_paragraph(paragraph) + BETWEEN_PARAGRAPHS,
+                kind="" if paragraph in main else ABOVE,
             )
-            for p in self.arrange(main, others)
+            for paragraph in self.arrange(main, others)
         ]
         wording = self.template.ask(question.text, **fields)
-        segments = self.template.fill(context, wording, so_far, **fields)
-        example = join(segments).rstrip()
-        if not self.demonstrations:  # most of the parts are counted already
-            total = sum(self._count(segment.text) for segment in segments)
-            if surely_fit(total, len(segments), limit):
-                return Purposed(example)
-        if self._count(example) <= limit:
-            parts = [*self._demonstrated, Segment(example)]
-            # IRCoT §4.1: as many demonstrations as fit, dropped from the front (their
-            # program)
-            kept = (
-                self._fit_as_released(parts)
-                if self.released
-                else fit(parts, limit, self._count)
-            )
-            return Purposed(join(kept), demonstrations=len(kept) - 1)
-        # no demonstration fits: their program then drops the example's top lines, we by
-        # CUTS
-        fitting = fit(segments, limit, self._count)
-        if fitting is None:
-            found = f"found more than {limit} tokens in main passage, question and template alone"
-            raise DataError(f"question {question.id!r}: {found}; raise context_tokens")
-        return Purposed(join(fitting).strip("\n").rstrip())
+        return self.template.fill(context, wording, so_far, **fields)
 
-    def _fit_as_released(self, parts: list[Segment]) -> list[Segment]:
+    def _with_demonstrations(self, example: Segment) -> list[Segment]:
+        """As many demonstrations as fit, and the example (IRCoT §4.1): they are dropped
+        from the front (released program).
+        """
+        parts = [*self._demonstrated, example]
+        if not self.released:
+            kept = fit(parts, self.max_prompt_tokens, self._count)
+            assert kept is not None  # the example alone fits
+            return kept
         # their program: the parts' own lengths, without the blank lines between, below
         # the limit
         lengths = [self._count(part.text.strip()) for part in parts[:-1]]
-        lengths.append(self._count(parts[-1].text))
+        lengths.append(self._count(example.text))
         first = 0
         while first < len(parts) - 1 and sum(lengths[first:]) >= self.max_prompt_tokens:
             first += 1

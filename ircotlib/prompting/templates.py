@@ -30,22 +30,20 @@ INSTRUCTION = re.compile(r"^Q: (.+)\n.*\{question\}", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Template:
-    """The text of a template's file below {demonstrations}, with one line with
-    {question}.
-    """
+    """A template's file below {demonstrations}, with one line with {question}."""
 
     text: str
 
     @cached_property
     def wording(self) -> str:
         """The line that asks the question, without "Q: "."""
-        return WORDING.search(self.text)[1]
+        return WORDING.findall(self.text)[0]
 
     @property
     def instruction(self) -> str | None:
         """The instruction above each question (IRCoT App. G); None if there is none."""
         match = INSTRUCTION.search(self.text)
-        return match and match[1]
+        return match[1] if match else None
 
     def ask(self, question: str, /, **fields: object) -> str:
         """The question in the stage's wording, which may have other fields."""
@@ -60,16 +58,14 @@ class Template:
         /,
         **fields: object,
     ) -> list[Segment]:
-        """The segments of one example of a prompt. The template's other fields may be
-        cut.
-        """
+        """The segments of one example of a prompt; other fields may be cut."""
         # the blank line below {paragraphs} belongs to the paragraphs
         text = self.text.replace("{paragraphs}" + BETWEEN_PARAGRAPHS, "{paragraphs}")
         above, _, below = text.partition(self.wording)
         segments = []
         for kind, part in ((ABOVE, above), (BELOW, below)):
-            for place, piece in enumerate(FIELD.split(part)):
-                if place % 2 == 0:
+            for position, piece in enumerate(FIELD.split(part)):
+                if position % 2 == 0:  # between fields
                     segments.append(Segment(piece))
                 elif piece == "paragraphs":
                     segments += paragraphs
@@ -77,19 +73,20 @@ class Template:
                     segments.append(Segment(so_far, WRITTEN))
                 else:
                     segments.append(Segment(str(fields[piece]), kind))
-            segments += [Segment(wording)] if kind == ABOVE else []
+            if kind == ABOVE:
+                segments.append(Segment(wording))
         return segments
 
 
 def read_template(system: str, stage: str, style: str = "") -> Template:
-    """The template of a stage of a system, that of the style if there is one
-    (prompts/).
-    """
-    # or beside a plug-in
-    folders = PROMPTS / system, plugin_folder() / "prompts" / system
-    folder = next((folder for folder in folders if folder.is_dir()), folders[0])
-    of_style, path = (folder / f"{stage}{end}.txt" for end in (f".{style}", ""))
-    path = of_style if of_style.is_file() else path
+    """The template of a stage of a system, for the style if there is one (prompts/)."""
+    folder = PROMPTS / system
+    beside_plugin = plugin_folder() / "prompts" / system
+    if not folder.is_dir() and beside_plugin.is_dir():
+        folder = beside_plugin
+    path = folder / f"{stage}.{style}.txt"
+    if not path.is_file():
+        path = folder / f"{stage}.txt"
     text = path.read_text(encoding="utf-8").strip("\n").removeprefix("{demonstrations}")
     if not WORDING.search(text):
         raise DataError(f"{path}: found no line with {{question}}, expected one")

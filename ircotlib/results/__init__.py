@@ -1,1 +1,1 @@
-"""The results of runs: statistics, figures, tables, causes of errors, the head to head."""
+"""Results of runs: statistics, figures, tables, causes of errors, the head to head."""

@@ -1,6 +1,5 @@
 """Why answers are wrong: one list of causes, and how many answers have each (ours).
-Where the facts of a data set are known, they decide; elsewhere gold answers and
-paragraphs, which tell less.
+Known facts of a data set decide; elsewhere gold answers and paragraphs, which say less.
 """
 
 import json
@@ -13,69 +12,66 @@ import pandas as pd
 from ircotlib.data import Paragraph, Question
 from ircotlib.datasets import Attempt, Evidence, all_datasets
 from ircotlib.errors import UserError
-from ircotlib.experiment import runs as of_runs
 from ircotlib.experiment.laboratory import find_facts
+from ircotlib.experiment.stored import (
+    find_paragraph,
+    open_questions,
+    parameters_of,
+    read_about,
+    read_predictions,
+)
 from ircotlib.metrics import as_compared, cover_em
 from ircotlib.results.runs import in_order
 from ircotlib.systems import RECALL, SEARCHAIN, all_systems
 from ircotlib.text import list_items, sentences
 
-CAUSES = (
-    "not parsed",
-    "misled by retrieval",
-    "wrong conclusion",
-    "wrong decomposition",
-)
-CAUSES += ("not retrieved", "misread", "made up")
+CAUSES: tuple[str, ...] = ("not parsed", "misled by retrieval", "wrong conclusion")
+CAUSES += ("wrong decomposition", "not retrieved", "misread", "made up")
 UNSCORED = "not scored"  # neither right nor wrong
-# a sentence that gives the answer
-CONCLUDES = re.compile(r"answer(?: is)?:? ", re.IGNORECASE)
+CONCLUDES = re.compile(r"answer(?: is)?:? ", re.IGNORECASE)  # gives the answer
 # what ReAct and ToolFormer were shown, between their own words
 SHOWN = re.compile(r"^Observation \d+: .*$|→(?:(?!\[WikiSearch).)*\]", re.MULTILINE)
 COUNTED = ["profile", "dataset", "model", "system"]  # what identifies a row of a census
 
 
-def cause_of(attempt: Attempt, evidence: Evidence, knew: bool = False) -> str:
+def cause_of(
+    attempt: Attempt, evidence: Evidence, known_without_retrieval: bool = False
+) -> str:
     """The cause of a wrong answer: the first of these rules that applies (ours)."""
-    # no answer could be read from the text: it is empty or the text itself
-    if not attempt.parsed:
-        return "not parsed"
-    if knew and attempt.queries:  # SearChain §4.3.2
-        return "misled by retrieval"
-    # the steps contain all that is needed, but the answer is another one
-    if evidence.written:
-        return "wrong conclusion"
-    # Otherwise the missing fact decides, the first if there are several.
-    # no step asks for it or states it; only known facts can tell this
-    if not evidence.asked:
-        return "wrong decomposition"
-    if evidence.retrieved:  # the paragraph that states it
-        return "misread"
-    # written without retrieval
-    return "not retrieved" if evidence.searched else "made up"
+    rules = {
+        "not parsed": not attempt.parsed,  # no answer could be read from the text
+        # SearChain §4.3.2
+        "misled by retrieval": known_without_retrieval and bool(attempt.queries),
+        "wrong conclusion": evidence.written,  # all that is needed, but another answer
+        # else the first missing fact decides; only known facts show that no step asks
+        "wrong decomposition": not evidence.asked,
+        "misread": evidence.retrieved,  # the paragraph that states it
+        "not retrieved": evidence.searched,
+        "made up": True,  # written without retrieval
+    }
+    return next(cause for cause, applies in rules.items() if applies)
 
 
 def weigh_gold(attempt: Attempt, question: Question) -> Evidence:
-    """The evidence where no facts are known: a gold answer and gold paragraphs stand
-    for them.
-    """
+    """The evidence without known facts: gold answers and paragraphs stand for them."""
     ids = {paragraph.id for paragraph in attempt.paragraphs}
-    written = bool(attempt.steps) and any(
-        _has(attempt.text, a) for a in question.answers
-    )
-    retrieved = bool(ids) and ids.issuperset(question.gold)
+    states_gold = any(has_answer(attempt.text, gold) for gold in question.answers)
     return Evidence(
-        written, asked=True, searched=bool(attempt.queries), retrieved=retrieved
+        written=bool(attempt.steps) and states_gold,
+        asked=True,  # nothing says which fact a step asks for
+        searched=bool(attempt.queries),
+        retrieved=bool(ids) and ids.issuperset(question.gold),
     )
 
 
-def _has(text: str, answer: str) -> bool:
-    """Whether a text has the words of an answer, or of each span of a JSON list (IIRC)."""
+def has_answer(text: str, answer: str) -> bool:
+    """Whether a text has an answer's words, or those of a JSON list's spans (IIRC)."""
     try:
         spans = json.loads(answer)
     except (ValueError, RecursionError):
-        spans = answer
-    spans = spans if isinstance(spans, list) else [answer]
+        spans = None
+    if not isinstance(spans, list):  # a number is JSON, too
+        spans = [answer]
     return all(cover_em(text, [str(span)]) for span in spans)
 
 
@@ -104,41 +100,40 @@ def read_attempt(
 
 
 def find_causes(
-    folder: Path, measure: str = "", knew: Mapping[str, bool] | None = None
+    folder: Path, measure: str = "", known_without_retrieval: Mapping | None = None
 ) -> pd.DataFrame:
-    """The table of `read_predictions` with the `cause` of each wrong answer; "" for a
-    right one, UNSCORED for one without a score. `knew`: by id, whether the model
-    answers right without retrieval, by the same `measure`.
+    """The table of `read_predictions` with the `cause` of wrong answers: "" for right
+    ones, UNSCORED without a score. `known_without_retrieval`: by question id.
     """
-    about = of_runs.read_about(folder)
-    table = of_runs.read_predictions(folder, measure)
-    p = of_runs.parameters_of(about)
-    questions, corpus = of_runs.open_questions(about)
-    weigh = facts.weigh if (facts := find_facts(p, about["dataset"])) else weigh_gold
-    study, causes = getattr(all_systems().get(about["system"]), "study", ""), []
+    about = read_about(folder)
+    table = read_predictions(folder, measure)
+    p = parameters_of(about)
+    questions, corpus = open_questions(about)
+    facts = find_facts(p, about["dataset"])
+    weigh = facts.weigh if facts else weigh_gold
+    study = getattr(all_systems().get(about["system"]), "study", "")
+    causes = []
     for row in table.to_dict("records"):
         if row["right"] is None:
             causes.append(UNSCORED)
-            continue
-        if row["right"] or about["metric"] == RECALL:
-            causes.append("" if row["right"] else "not retrieved")
-            continue
-        question = questions[row["id"]]
-        found = [
-            of_runs.find_paragraph(id, question, corpus) for id in row["collected"]
-        ]
-        # the direct reader writes nothing but the answer (IRCoT §3.2)
-        direct = bool(row["reading"]) and p.reader == "direct"
-        attempt = read_attempt(row, found, unmarked=not (study == SEARCHAIN or direct))
-        knows = bool((knew or {}).get(row["id"]))
-        causes.append(cause_of(attempt, weigh(attempt, question), knows))
+        elif row["right"]:
+            causes.append("")
+        elif about["metric"] == RECALL:  # it only retrieves
+            causes.append("not retrieved")
+        else:
+            question = questions[row["id"]]
+            pages = [find_paragraph(id, question, corpus) for id in row["collected"]]
+            # the direct reader writes nothing but the answer (IRCoT §3.2)
+            direct = bool(row["reading"]) and p.reader == "direct"
+            attempt = read_attempt(row, pages, not (study == SEARCHAIN or direct))
+            known = bool((known_without_retrieval or {}).get(row["id"]))
+            causes.append(cause_of(attempt, weigh(attempt, question), known))
     return table.assign(cause=causes)
 
 
 def count_causes(runs: Iterable[pd.DataFrame]) -> pd.DataFrame:
-    """Count causes: one row per data set, system and cause, with `n` of all `answers`
-    and its `share` in percent. `runs`: from `find_causes`; those that only retrieve are
-    left out.
+    """Count causes in runs of `find_causes` that answer: a row per data set, system and
+    cause, with `n` of all `answers` and its `share` in percent.
     """
     columns = [*COUNTED, "metric", "cause"]
     kept = [run[columns] for run in runs if run["metric"].iloc[0] != RECALL]
@@ -147,11 +142,11 @@ def count_causes(runs: Iterable[pd.DataFrame]) -> pd.DataFrame:
         raise UserError(
             "runs are scored by two measures: score them by that of share_measure"
         )
-    table = in_order(
-        in_order(table, "system", all_systems()), "dataset", all_datasets()
-    )
+    table = in_order(table, "system", all_systems())
+    table = in_order(table, "dataset", all_datasets())
     answers = table.groupby(COUNTED, sort=False).size()
     counts = table.groupby([*COUNTED, "cause"]).size().unstack("cause")
+    # also causes that no answer has; without those of right answers and UNSCORED
     counts = counts.reindex(index=answers.index, columns=pd.Index(CAUSES, name="cause"))
     counted = counts.fillna(0).astype(int).stack().rename("n").reset_index()
     counted = counted.merge(answers.rename("answers").reset_index(), on=COUNTED)

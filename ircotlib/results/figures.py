@@ -1,15 +1,15 @@
-"""Draws dots with intervals, lines, causes of errors and SearChain's tree; writes them
-to files.
+"""Draws dots with intervals, lines, causes of errors and SearChain's tree, and writes
+figures to files.
 """
 
 from collections.abc import Iterable, Sequence
 from itertools import cycle
-from operator import itemgetter
 from textwrap import fill
+from typing import Any
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
-from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
@@ -18,11 +18,12 @@ from matplotlib.ticker import LogLocator
 from ircotlib.data import Node
 from ircotlib.files import figure_path, write_table, writing
 from ircotlib.parameters import Parameters
-from ircotlib.results.shown import title_of
 from ircotlib.results.statistics import LEVEL
+from ircotlib.results.tables import title_of
 from ircotlib.systems import CHAINED, CLOSED, ONCE, OWN, STEPWISE, all_systems
 from ircotlib.systems.searchain import COMPLETION, VERIFICATION
 
+Look = dict[str, Any]  # keywords of matplotlib
 # chosen to be distinct for the colour-blind
 FAMILIES = {  # of systems: the shades of one hue, the darkest first
     CLOSED: ("#4a4f57", "#7d838c", "#a9aeb6"),
@@ -31,46 +32,38 @@ FAMILIES = {  # of systems: the shades of one hue, the darkest first
     CHAINED: ("#9c1f2e", "#cf5f57", "#e8a199"),
     OWN: ("black", "black", "black"),
 }
-# of wrong answers, in the order of their rules (`causes.CAUSES`)
-CAUSE_COLORS = (
-    "#bbbbbb",
-    "#aa3377",
-    "#ccbb44",
-    "#66ccee",
-    "#4477aa",
-    "#ee6677",
-    "#228833",
-)
-# of lines that are no systems
-LINE_COLORS = ("#084a91", "#e0a100", "#cf5f57", "#7d838c", "black")
-BAND = "#e9edf2"  # in the background
-# of a node of a tree
-FEEDBACK = {"": ("#d5dbe2", ""), VERIFICATION: ("#f0c9a4", "corrected")}
-FEEDBACK |= {COMPLETION: ("#a9c1e0", "completed")}
+CAUSE_COLORS = (  # of wrong answers, in the order of their rules (`causes.CAUSES`)
+    "#bbbbbb", "#aa3377", "#ccbb44", "#66ccee", "#4477aa", "#ee6677", "#228833",
+)  # fmt: skip
+LINE_COLORS = ("#084a91", "#e0a100", "#cf5f57", "#7d838c", "black")  # not of systems
+SHAPES = "osD^vP"  # of marks: lines differ in these, too
+FEEDBACK = {  # of a node of a tree: its colour, and what is said of it
+    "": ("#d5dbe2", ""),
+    VERIFICATION: ("#f0c9a4", "corrected"),
+    COMPLETION: ("#a9c1e0", "completed"),
+}
 PAPERS = ("IRCoT", "IRCoT QA", "SearChain")  # the two papers' own systems, in bold
 
-# inches: a column and a page of a paper, a system's row
-COLUMN, PAGE, ROW = 3.3, 6.3, 0.135
-DOT = {"linestyle": "", "marker": "o", "markersize": 4}
-PAPER = DOT | {
-    "markerfacecolor": "none",
-    "markeredgecolor": "black",
-    "markeredgewidth": 0.8,
-}
-# of a program with right replies
-GOLD = {"linestyle": "", "marker": "|", "color": "black"}
-CHANCE = {"color": "black", "linestyle": ":", "linewidth": 0.8}
-CORRECT = {"edgecolor": "#2f7d4f", "linewidth": 1.5}  # a node on the correct path
-SHAPES = "osD^vP"  # of marks: lines differ in these, too
-STYLE = dict.fromkeys(("xtick.major.pad", "ytick.major.pad", "axes.labelpad"), 2)
-STYLE |= {"axes.titlelocation": "left", "axes.titlepad": 4, "axes.linewidth": 0.6}
-# "$" in a question is no formula
-STYLE |= {"text.parse_math": False, "svg.fonttype": "none"}
-STYLE |= {"svg.hashsalt": "ircotlib"}  # equal pictures have equal bytes
+COLUMN = 3.3  # inches: a column of a paper
+PAGE = 6.3  # its page
+ROW = 0.135  # a system's row
+BAND = "#e9edf2"  # in the background
+DOT: Look = {"linestyle": "", "marker": "o", "markersize": 4}
+HOLLOW: Look = DOT | {"mfc": "none", "mec": "black", "mew": 0.8}
+GOLD: Look = {"linestyle": "", "marker": "|", "color": "black"}
+CHANCE: Look = {"color": "black", "linestyle": ":", "linewidth": 0.8}
+CORRECT: Look = {"edgecolor": "#2f7d4f", "linewidth": 1.5}  # on the correct path
+STYLE: Look = {
+    "xtick.major.pad": 2, "ytick.major.pad": 2, "axes.labelpad": 2, "axes.titlepad": 4,
+    "axes.titlelocation": "left", "axes.linewidth": 0.6,
+    "legend.frameon": False, "legend.borderaxespad": 0, "legend.title_fontsize": 9,
+    "text.parse_math": False,  # "$" in a question is no formula
+    "svg.fonttype": "none", "svg.hashsalt": "ircotlib",  # equal pictures: equal bytes
+}  # fmt: skip
 
 
-def subplots(*shape: int, **settings: object) -> tuple[Figure, plt.Axes]:
-    """A figure and its axes in the style of all figures."""
+def subplots(*shape: int, **settings: Any) -> tuple[Figure, Any]:
+    """A figure and its axes, as `matplotlib.pyplot.subplots`, in one style."""
     import seaborn  # takes a second
 
     seaborn.set_theme("paper", "whitegrid", font_scale=0.8, rc=STYLE)
@@ -86,28 +79,25 @@ def make_panels(
     names = list(dict.fromkeys(table[by])) or [""]
     across = min(across, len(names))
     down = -(-len(names) // across)
-    size = COLUMN if len(names) == 1 else PAGE, height * down + 1.1
+    size = (COLUMN if len(names) == 1 else PAGE, height * down + 1.1)
     figure, axes = subplots(down, across, figsize=size, squeeze=False, sharey=sharey)
+    panels = []
     for axis, name in zip(axes.flat, names, strict=False):
         axis.set_title("\n".join(map(title_of, name.split("\n"))))
+        panels.append((axis, table[table[by] == name]))
     for axis in axes.flat[len(names) :]:
         axis.set_axis_off()
-    return figure, [(a, table[table[by] == name]) for a, name in zip(axes.flat, names)]
+    return figure, panels
 
 
-def finish(figure: Figure, title: str, handles: Iterable[Artist] = ()) -> Figure:
+def finish(figure: Figure, title: str, handles: Iterable = ()) -> Figure:
     """Put a title above all panels, and below it the legend of these handles."""
     handles = list(handles)
-    letters, columns = (88, 4) if figure.get_figwidth() > COLUMN else (44, 2)
+    letters, most = (88, 4) if figure.get_figwidth() > COLUMN else (44, 2)
     title = "\n".join(fill(line, letters) for line in title.splitlines())
-    look = {
-        "title_fontsize": 9,
-        "alignment": "left",
-        "frameon": False,
-        "borderaxespad": 0,
-    }
-    look |= {"loc": "outside upper left", "ncols": min(columns, len(handles)) or 1}
-    figure.legend(handles=handles, title=title, **look)
+    columns = min(most, len(handles)) or 1
+    place: Look = {"loc": "outside upper left", "alignment": "left", "ncols": columns}
+    figure.legend(handles=handles, title=title, **place)
     return figure
 
 
@@ -116,7 +106,7 @@ def save_figure(
     table: pd.DataFrame,
     name: str,
     p: Parameters | None = None,
-    about="",
+    about: str = "",
 ) -> None:
     """Write NAME.csv and of a figure NAME.png and .svg. `about`, which stands below it:
     a finding in words, if any, and on a line of its own its origin, in small print.
@@ -125,27 +115,24 @@ def save_figure(
     write_table(figure_path(f"{name}.csv", *made_with), table)
     if figure is None:
         return
-    finding, _, about = about.rpartition("\n")
-    if p and not about.startswith("profile "):
-        about = f"profile {p.profile}, {about}".removesuffix(", ")
+    finding, _, origin = about.rpartition("\n")
+    if p and not origin.startswith("profile "):
+        origin = f"profile {p.profile}, {origin}".removesuffix(", ")
     if p and p.trial:
-        about += f"; with {p.trial.removeprefix('trials/')}"
-    text, wide = (
-        fill(about, int(19 * figure.get_figwidth())),
-        int(15 * figure.get_figwidth()),
-    )
-    room = "\n" * (text.count("\n") + 1)  # for the small print
-    figure.supxlabel(fill(finding, wide) + room, x=0.01, ha="left", fontsize=8)
-    figure.text(0.01, 0.04 / figure.get_figheight(), text, fontsize=6.5, color="0.4")
+        origin += f"; with {p.trial.removeprefix('trials/')}"
+    origin = fill(origin, int(19 * figure.get_figwidth()))
+    finding = fill(finding, int(15 * figure.get_figwidth()))
+    room = "\n" * (origin.count("\n") + 1)  # for the small print
+    figure.supxlabel(finding + room, x=0.01, ha="left", fontsize=8)
+    figure.text(0.01, 0.04 / figure.get_figheight(), origin, fontsize=6.5, color="0.4")
+    # without the time and the version, the same figure has the same bytes
     for ending, metadata in {"png": {"Software": None}, "svg": {"Date": None}}.items():
         with writing(figure_path(f"{name}.{ending}", *made_with)) as new:
             figure.savefig(new, format=ending, dpi=200, metadata=metadata)
 
 
 def family_of(system: str) -> tuple[str, str]:
-    """The family of a system, by name, and its shade; black for a plug-in, or if it is
-    gone.
-    """
+    """The family of a system, by name, and its shade; black for one that is unknown."""
     records = all_systems()
     family, shade = records[system].family if system in records else (OWN, 0)
     return family, FAMILIES[family][shade]
@@ -165,9 +152,8 @@ def draw_dots(
     top to bottom.
     """
     names = list(names) or list(dict.fromkeys(table[row]))
-    figure, panels = make_panels(
-        table, panel, 0.65 + ROW * len(names), across, sharey=True
-    )
+    height = 0.65 + ROW * len(names)
+    figure, panels = make_panels(table, panel, height, across, sharey=True)
     for axis, rows in panels:
         _draw_rows(axis, rows, names, row)
         axis.set_xlabel(label)
@@ -179,34 +165,28 @@ def draw_dots(
 def _draw_rows(
     axis: plt.Axes, rows: pd.DataFrame, names: Sequence[str], by: str
 ) -> None:
-    for values in rows.to_dict("records"):
-        y, (_, color) = names.index(values[by]), family_of(values["system"])
-        axis.plot(
-            [values["low"], values["high"]], [y, y], color=color, solid_capstyle="butt"
-        )
-        axis.plot(values["mean"], y, color=color, **DOT)
-        axis.plot(values.get("reported", float("nan")), y, **PAPER)
+    for row in rows.to_dict("records"):
+        y = names.index(row[by])
+        _, color = family_of(row["system"])
+        ends = [row["low"], row["high"]]
+        axis.plot(ends, [y, y], color=color, solid_capstyle="butt")
+        axis.plot(row["mean"], y, color=color, **DOT)
+        axis.plot(row.get("reported", float("nan")), y, **HOLLOW)
     axis.set(ylim=(len(names) - 0.4, -0.6), xlim=(-4, 104))
     axis.set_yticks(range(len(names)), names)
     for text, name in zip(axis.get_yticklabels(), names, strict=False):
         text.set_fontweight("bold" if name in PAPERS else "normal")
 
 
-def _explain(table: pd.DataFrame) -> list[Line2D]:
-    """The legend: families of the systems that are drawn, the paper's values, and
-    chance.
-    """
-    families = {family_of(name)[0] for name in table["system"]}
-    drawn = {
-        f: shades[0]
-        for f, shades in FAMILIES.items()
-        if f in families and len(families) > 1
-    }
-    handles = [
-        Line2D([], [], color=color, label=name, **DOT) for name, color in drawn.items()
-    ]
+def _explain(table: pd.DataFrame) -> list[Line2D | Patch]:
+    """The legend: families, if several are drawn, the paper's values, and chance."""
+    drawn = {family_of(name)[0] for name in table["system"]}
+    handles: list[Line2D | Patch] = []
+    for family, shades in FAMILIES.items():
+        if family in drawn and len(drawn) > 1:
+            handles.append(Line2D([], [], color=shades[0], label=family, **DOT))
     if "reported" in table and table["reported"].notna().any():
-        handles.append(Line2D([], [], label="in the paper", **PAPER))
+        handles.append(Line2D([], [], label="in the paper", **HOLLOW))
     if "chance" in table:
         handles.append(Line2D([], [], label="chance", **CHANCE))
     return handles
@@ -219,10 +199,14 @@ def draw_means(means: pd.DataFrame, apart: pd.DataFrame, title: str) -> Figure:
     rows of `compare_all`.
     """
     rows = means.sort_values(["mean", "tokens"], ascending=[False, True], kind="stable")
-    names, sets = list(rows["system"]), list(dict.fromkeys(apart["dataset"]))
-    shape = {"figsize": (PAGE, 1.2 + ROW * len(rows)), "sharey": True}
-    shape["width_ratios"] = [2, *(0.7 for _ in sets), 1]
-    figure, (left, *middle, right) = subplots(1, 2 + len(sets), **shape)
+    names = list(rows["system"])
+    sets = list(dict.fromkeys(apart["dataset"]))
+    figure, (left, *middle, right) = subplots(
+        *(1, 2 + len(sets)),
+        figsize=(PAGE, 1.2 + ROW * len(rows)),
+        sharey=True,
+        width_ratios=[2, *(0.7 for _ in sets), 1],
+    )
     _draw_rows(left, rows, names, "system")
     left.plot(rows["gold"], range(len(rows)), **GOLD)
     left.set_xlabel("correct answers, %")
@@ -231,9 +215,8 @@ def draw_means(means: pd.DataFrame, apart: pd.DataFrame, title: str) -> Figure:
         _draw_rows(axis, of_set.drop(columns="reported"), names, "system")
         axis.axvline(50, **CHANCE)
         axis.set_xlabel(f"{title_of(name)}, %")
-    right.scatter(
-        rows["tokens"], range(len(rows)), 16, [family_of(name)[1] for name in names]
-    )
+    colors = [family_of(name)[1] for name in names]
+    right.scatter(rows["tokens"], range(len(rows)), 16, colors)
     right.set(xlabel="tokens per question", xscale="log")
     right.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
     right.xaxis.set_major_formatter("{x:,.0f}")
@@ -241,11 +224,13 @@ def draw_means(means: pd.DataFrame, apart: pd.DataFrame, title: str) -> Figure:
     for y in (rows["p_holm"].to_numpy() >= LEVEL).nonzero()[0]:
         for axis in (left, right):
             axis.axhspan(y - 0.5, y + 0.5, color=BAND, linewidth=0, zorder=0)
-    marks = [Line2D([], [], label="chance", **CHANCE)] if sets else []
+    handles = _explain(rows)
+    if sets:
+        handles.append(Line2D([], [], label="chance", **CHANCE))
     if rows["gold"].notna().any():
-        marks.append(Line2D([], [], label="with right replies", **GOLD))
-    marks.append(Patch(color=BAND, label="no significant difference from SearChain"))
-    return finish(figure, title, [*_explain(rows), *marks])
+        handles.append(Line2D([], [], label="with right replies", **GOLD))
+    alike = "no significant difference from SearChain"
+    return finish(figure, title, [*handles, Patch(color=BAND, label=alike)])
 
 
 def draw_causes(causes: pd.DataFrame, title: str) -> Figure:
@@ -257,15 +242,12 @@ def draw_causes(causes: pd.DataFrame, title: str) -> Figure:
     shares = shares[list(dict.fromkeys(causes["cause"]))]  # in the order of their rules
     colors = dict(zip(shares, CAUSE_COLORS, strict=False))
     shares = shares.loc[:, shares.sum() > 0]
-    shares = shares.loc[
-        shares.sum(axis=1).sort_values(ascending=False, kind="stable").index
-    ]
+    order = shares.sum(axis=1).sort_values(ascending=False, kind="stable")
     figure, axis = subplots(figsize=(PAGE, 1.3 + 1.2 * ROW * len(shares)))
     if len(shares):
-        look = {"color": colors, "legend": False, "xlabel": "wrong answers, % of all"}
-        shares.plot.barh(
-            ax=axis, stacked=True, width=0.8, xlim=(0, 100), ylabel="", **look
-        )
+        bars = shares.loc[order.index].plot.barh
+        bars(ax=axis, stacked=True, width=0.8, color=colors, legend=False)
+        axis.set(xlim=(0, 100), ylabel="", xlabel="wrong answers, % of all")
     axis.grid(False, axis="y")
     return finish(figure, title, axis.containers)
 
@@ -278,42 +260,37 @@ def draw_lines(
     line: str = "system",
     panel: str = "dataset",
     part: str = "",
-    **look: object,
+    **look: Any,
 ) -> Figure:
     """The column `mean`, in percent, against the column `x`, with a band from `low` to
     `high`. `part`: a column whose values split a line. `look`: of the axes, such as
     xlabel. The lines' names stand right of the last panel that has them all, where
     these end.
     """
-    are_systems, looks = {*table[line]} <= {*all_systems()}, {}
-    for name, color, shape in zip(
-        dict.fromkeys(table[line]), cycle(LINE_COLORS), cycle(SHAPES)
-    ):
-        looks[name] = {
-            "color": family_of(name)[1] if are_systems else color,
-            "marker": shape,
-        }
+    names = list(dict.fromkeys(table[line]))
+    colors = dict(zip(names, cycle(LINE_COLORS)))
+    if {*names} <= {*all_systems()}:
+        colors = {name: family_of(name)[1] for name in names}
+    shapes = dict(zip(names, cycle(SHAPES)))
     figure, panels = make_panels(table, panel, 1.9, across=4)
     for axis, rows in panels:
-        for (name, *_), points in rows.groupby(
-            [line, part] if part else [line], sort=False
-        ):
-            axis.plot(
-                points[x], points["mean"], markersize=3.5, label=name, **looks[name]
-            )
+        parts = [line, part] if part else [line]
+        for (name, *_), points in rows.groupby(parts, sort=False):
+            color = colors[name]
+            mark: Look = {"marker": shapes[name], "markersize": 3.5, "label": name}
+            axis.plot(points[x], points["mean"], color=color, **mark)
             if "low" in points:
-                band = {"color": looks[name]["color"], "alpha": 0.13}
-                axis.fill_between(points[x], points["low"], points["high"], **band)
+                low, high = points["low"], points["high"]
+                axis.fill_between(points[x], low, high, color=color, alpha=0.13)
         axis.set(**{"xlabel": x, "ylabel": label, "ylim": (-3, 103)} | look)
-    axis, at = (
-        max((a for a, _ in panels[::-1]), key=lambda a: len(a.lines)),
-        float("-inf"),
-    )
-    ends = {line.get_label(): line.get_ydata()[-1] for line in axis.lines}
-    for name, y in sorted(ends.items(), key=itemgetter(1)):
-        at = max(at + 0.1 * axis.get_ylim()[1], y)  # no two names overlap
-        place = (1, at), (4, 0), ("axes fraction", "data"), "offset points"
-        axis.annotate(name, *place, va="center", color=looks[name]["color"])
+    # the last of those panels that have most lines
+    axis = max((axis for axis, _ in panels[::-1]), key=lambda axis: len(axis.lines))
+    ends = {str(each.get_label()): np.asarray(each.get_ydata()) for each in axis.lines}
+    y = float("-inf")
+    for name, values in sorted(ends.items(), key=lambda pair: pair[1][-1]):
+        y = max(y + 0.1 * axis.get_ylim()[1], values[-1])  # no two names overlap
+        where = ("axes fraction", "data"), "offset points"
+        axis.annotate(name, (1, y), (4, 0), *where, va="center", color=colors[name])
     return finish(figure, title)
 
 
@@ -323,39 +300,44 @@ def draw_tree(nodes: Sequence[Node], title: str) -> Figure:
     compared with a passage.
     """
     rounds = sorted({node.round for node in nodes})
-    places = []
+    places: list[tuple[int, int]] = []
     for node in nodes:
-        depth = 0 if node.after is None else places[node.after][1] - 1
-        places.append((rounds.index(node.round), depth))
+        y = 0 if node.after is None else places[node.after][1] - 1
+        places.append((rounds.index(node.round), y))
     high = 1 - min((y for _, y in places), default=0)
     figure, axis = subplots(figsize=(PAGE, 1 + 0.75 * high))
     letters = int(104 / max(len(rounds), 3))
-    for node, place in zip(nodes, places, strict=True):
-        color, said = FEEDBACK[node.feedback]
-        mark = f"[{node.mark}] " if node.mark else ""
-        extracted = f" ({said}: {node.found or 'nothing'})" if node.feedback else ""
-        lines = mark + node.query, f"→ {node.answer or '?'}{extracted}"
-        text = "\n".join(fill(line, letters, max_lines=3) for line in lines)
-        box = {"boxstyle": "round", "facecolor": color}
-        box |= CORRECT if node.mark else {"edgecolor": "0.5", "linewidth": 0.8}
-        box["linestyle"] = "-" if node.passage else ":"
+    for node, (x, y) in zip(nodes, places, strict=True):
         look = {"ha": "center", "va": "center", "fontsize": 7, "zorder": 3}
-        axis.text(*place, text, bbox=box, **look)
+        axis.text(x, y, _node_text(node, letters), bbox=_node_box(node), **look)
         if node.after is not None:
-            axis.plot(
-                *zip(places[node.after], place, strict=True), color="0.5", zorder=1
-            )
-    dotted = {
-        "edgecolor": "0.5",
-        "linestyle": ":",
-        "label": "not compared with a passage",
-    }
-    green = {
-        "label": "on the correct path, whose marks [1] the answer refers to"
-    } | CORRECT
-    handles = [Patch(facecolor="none", **look) for look in (green, dotted)]
+            before_x, before_y = places[node.after]
+            axis.plot([before_x, x], [before_y, y], color="0.5", zorder=1)
+    path = "on the correct path, whose marks [1] the answer refers to"
+    alone = "not compared with a passage"
+    handles = [
+        Patch(facecolor="none", label=path, **CORRECT),
+        Patch(facecolor="none", label=alone, edgecolor="0.5", linestyle=":"),
+    ]
     axis.set(xlim=(-0.52, max(1, len(rounds)) - 0.48), ylim=(0.5 - high, 0.5))
     axis.set_axis_off()
     if not nodes:
         axis.text(0, 0, "no query could be read", ha="center")
     return finish(figure, title, handles)
+
+
+def _node_text(node: Node, letters: int) -> str:
+    mark = f"[{node.mark}] " if node.mark else ""
+    answer = f"→ {node.answer or '?'}"
+    if node.feedback:
+        _, feedback = FEEDBACK[node.feedback]
+        answer += f" ({feedback}: {node.found or 'nothing'})"
+    lines = (mark + node.query, answer)
+    return "\n".join(fill(line, letters, max_lines=3) for line in lines)
+
+
+def _node_box(node: Node) -> Look:
+    color, _ = FEEDBACK[node.feedback]
+    edge = CORRECT if node.mark else {"edgecolor": "0.5", "linewidth": 0.8}
+    style = "-" if node.passage else ":"
+    return {"boxstyle": "round", "facecolor": color, "linestyle": style, **edge}

@@ -1,5 +1,5 @@
-"""The runs of an experiment as tables, what they requested, and the papers' numbers
-beside ours.
+"""The runs of an experiment as tables, with what they requested, and the papers'
+numbers beside ours.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,53 +9,59 @@ from pathlib import Path
 import pandas as pd
 
 from ircotlib.experiment.compare import join_scores
-from ircotlib.experiment.runs import columns_of, read_about, read_scores
 from ircotlib.experiment.setup import runs_folder
+from ircotlib.experiment.stored import columns_of, read_about, read_scores
 from ircotlib.files import REPORTED
-from ircotlib.parameters import Parameters
+from ircotlib.parameters import MAIN, Parameters
 from ircotlib.systems import all_systems
 
 _read = cache(pd.read_csv)  # claims ask for hundreds of rows, one by one
 KEYS = ["dataset", "system", "metric"]
-COLUMNS = "profile dataset model system metric mean low high deviation".split()
-COLUMNS += ["demonstrations_shown", "n", "reported"]
+COLUMNS = [
+    *("profile", "dataset", "model", "system", "metric"),
+    *("mean", "low", "high", "deviation", "demonstrations_shown", "n", "reported"),
+]
 
 
-def read_runs(p: Parameters, experiment: str, **options: object) -> pd.DataFrame:
+def read_runs(
+    p: Parameters, experiment: str, shown: str | None = None, grid_of: str = MAIN
+) -> pd.DataFrame:
     """Read the test runs of an experiment with these parameters: one row per question
-    and demonstration set. `options`: `shown`, `grid_of`. Raises FileNotFoundError.
+    and demonstration set. `shown`, `grid_of`: of `open_setup`. Raises
+    FileNotFoundError.
     """
-    runs = find_runs(p, experiment, **options)
-    tables = [
-        read_scores(folder).assign(**columns_of(about))
-        for folder, about in runs.items()
-    ]
+    runs = find_runs(p, experiment, shown=shown, grid_of=grid_of).items()
+    tables = [read_scores(folder).assign(**columns_of(about)) for folder, about in runs]
     return in_order(join_scores(tables), "system", all_systems())
 
 
 def find_runs(
-    p: Parameters, experiment: str, part: str = "test", **options: object
+    p: Parameters,
+    experiment: str,
+    part: str = "test",
+    shown: str | None = None,
+    grid_of: str = MAIN,
 ) -> dict[Path, dict]:
-    """The folders that `read_runs` reads, by data set and name, each with its run.json."""
-    runs = {}
-    folder = runs_folder(p, experiment, **options)
+    """The folders that `read_runs` reads, in its order, each with its run.json."""
+    runs: dict[Path, dict] = {}
+    folder = runs_folder(p, experiment, shown, grid_of)
     for dataset in p.datasets:
-        found = sorted(
-            path.parent for path in (folder / dataset / part).glob("*/run.json")
-        )
+        found = sorted((folder / dataset / part).glob("*/run.json"))
         if not found:
             command = f"ircotlib figures --only {experiment} {p.command_line()}".strip()
-            wanted = f"found no {part} runs of {experiment} on {dataset} with these parameters"
-            raise FileNotFoundError(f"{wanted} in {folder}; make them: {command}")
-        runs |= {each: read_about(each) for each in found}
+            raise FileNotFoundError(
+                f"found no {part} runs of {experiment} on {dataset} with these "
+                f"parameters in {folder}; make them: {command}"
+            )
+        runs |= {path.parent: read_about(path.parent) for path in found}
     return runs
 
 
 def find_test_runs(p: Parameters, experiment: str) -> dict[tuple[str, str], Path]:
     """The folders of an experiment's test runs by data set and system."""
-    runs = find_runs(p, experiment)
     return {
-        (about["dataset"], about["system"]): folder for folder, about in runs.items()
+        (about["dataset"], about["system"]): folder
+        for folder, about in find_runs(p, experiment).items()
     }
 
 
@@ -66,27 +72,30 @@ def has_runs(p: Parameters, experiment: str) -> bool:
 
 
 def in_order(table: pd.DataFrame, column: str, names: Iterable[str]) -> pd.DataFrame:
-    """The rows in the order of these names in a column; those of other names come last."""
+    """The rows in the order of these names in a column; then those of other names."""
     order = {name: position for position, name in enumerate(dict.fromkeys(names))}
-    key = {"key": lambda values: values.map(order).astype(float), "kind": "stable"}
-    return table.sort_values(column, ignore_index=True, **key)
+
+    def place(values: pd.Series) -> pd.Series:
+        return values.map(order).astype(float)
+
+    return table.sort_values(column, key=place, kind="stable", ignore_index=True)
 
 
 def count_requests(about: Mapping) -> dict[str, int]:
     """What a run requested, computed or cached, per kind, from its run.json."""
     counts = about["counts"]
-    kinds = {
-        "retrievals": "Retrieve",
-        "extractions": "Extract",
-        "duplicates": "Duplicate",
-    }
-    row = {
-        name: counts.get(kind, {}).get("requests", 0) for name, kind in kinds.items()
-    }
     written = [counts[kind] for kind in ("Generate", "Sample") if kind in counts]
-    names = {"calls": "requests", "tokens_in": "prompt_tokens", "tokens_out": "tokens"}
-    return row | {
-        ours: sum(kind.get(name, 0) for kind in written) for ours, name in names.items()
+
+    def requests(kind: str) -> int:
+        return counts.get(kind, {}).get("requests", 0)
+
+    return {
+        "retrievals": requests("Retrieve"),
+        "extractions": requests("Extract"),
+        "duplicates": requests("Duplicate"),
+        "calls": sum(kind.get("requests", 0) for kind in written),
+        "tokens_in": sum(kind.get("prompt_tokens", 0) for kind in written),
+        "tokens_out": sum(kind.get("tokens", 0) for kind in written),
     }
 
 
@@ -97,20 +106,18 @@ def read_costs(p: Parameters, experiment: str, part: str = "test") -> pd.DataFra
     """
     rows = []
     for about in find_runs(p, experiment, part).values():
-        counts, named = about["counts"].values(), ("dataset", "system", "questions")
-        row = {name: about[name] for name in named} | count_requests(about)
-        row |= {
-            name: sum(each[name] for each in counts)
-            for name in ("requests", "computed")
-        }
-        rows.append(row | ({"usd": about["cost"]["usd"]} if about.get("cost") else {}))
+        row = {name: about[name] for name in ("dataset", "system", "questions")}
+        row |= count_requests(about)
+        for name in ("requests", "computed"):
+            row[name] = sum(kind[name] for kind in about["counts"].values())
+        if about.get("cost"):
+            row["usd"] = about["cost"]["usd"]
+        rows.append(row)
     return in_order(pd.DataFrame(rows), "system", all_systems())
 
 
 def read_reported(paper: str = "ircot", **wanted: str) -> pd.DataFrame:
-    """The rows of data/reported.csv that match `wanted`; `name`: our name of their
-    systems.
-    """
+    """The rows of data/reported.csv that match `wanted`; `name`: ours of a system."""
     table = _read(REPORTED)
     for column, value in {"paper": paper, **wanted}.items():
         table = table[table[column] == value]
@@ -126,14 +133,15 @@ def beside(
     rest: bool = False,
 ) -> pd.DataFrame:
     """A table with the columns of another one beside it, where both have the same in
-    the columns `on`, and the name of the system. `rest`: rows of `others` without a
-    partner come last.
+    the columns `on`; systems are compared by `name`, if there is one. `rest`: rows of
+    `others` without a partner come last.
     """
-    rows, others = (
-        t if "name" in t else t.assign(name=t["system"]) for t in (rows, others)
-    )
+    if "name" not in rows:
+        rows = rows.assign(name=rows["system"])
+    if "name" not in others:
+        others = others.assign(name=others["system"])
     keys = ["name" if column == "system" else column for column in on]
-    # also if empty
+    # of one type in both tables, also if one is empty
     others = others.drop_duplicates(keys).astype(dict.fromkeys(keys, object))
     table = rows.merge(others.drop(columns="system"), on=keys, how="left")
     if rest:
@@ -142,7 +150,7 @@ def beside(
     return table.drop(columns="name")
 
 
-def with_reported(
+def join_reported(
     ours: pd.DataFrame,
     reported: pd.DataFrame,
     model: str = "Flan-T5-XXL",
@@ -152,12 +160,11 @@ def with_reported(
     own rows. `others`: for some of our models, another model of the paper to compare
     them with.
     """
-    papers = reported.assign(profile="paper", reported=reported["value"])
-    theirs = papers.assign(theirs=papers["model"])[
-        [*KEYS, "name", "theirs", "reported"]
-    ]
-    ours = ours.assign(theirs=[others.get(name, model) for name in ours["model"]])
-    table = pd.concat(
-        [beside(ours, theirs, [*KEYS, "theirs"]), papers], ignore_index=True
+    papers = reported.assign(
+        profile="paper", theirs=reported["model"], reported=reported["value"]
     )
+    ours = ours.assign(theirs=[others.get(name, model) for name in ours["model"]])
+    partners = papers[[*KEYS, "name", "theirs", "reported"]]
+    table = beside(ours, partners, [*KEYS, "theirs"])
+    table = pd.concat([table, papers], ignore_index=True)
     return table.reindex(columns=COLUMNS).astype({"n": "Int64"})

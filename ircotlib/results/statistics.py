@@ -2,16 +2,17 @@
 Nothing here depends on the order of the questions.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from ircotlib.errors import DataError
 
+Values: TypeAlias = Sequence[float] | np.ndarray | pd.Series
 RESAMPLES = 10_000
 LEVEL = 0.05
 SAME = 1e-9  # scores that differ by less are equal: 0.1 + 0.2 and 0.3
@@ -24,9 +25,7 @@ BY = ("profile", "dataset", "model", "system", "metric")
 
 
 class Difference(NamedTuple):
-    """The mean difference, its 95% interval, and the two-sided p-value for a difference
-    of 0.
-    """
+    """A mean difference, its 95% interval, and the two-sided p-value for none."""
 
     mean: float
     low: float
@@ -34,24 +33,21 @@ class Difference(NamedTuple):
     p: float
 
 
-def bootstrap_interval(values: Sequence[float]) -> tuple[float, float]:
-    """The 95% percentile bootstrap interval for the mean of values (Efron 1979; in no
-    paper).
-    """
+def bootstrap_interval(values: Values) -> tuple[float, float]:
+    """The 95% percentile bootstrap interval for a mean (Efron 1979; in no paper)."""
     low, high = np.percentile(resampled_means(_read_values(values)), [2.5, 97.5])
     return float(low), float(high)
 
 
 def resampled_means(values: np.ndarray, seed: int = 0) -> np.ndarray:
-    """The mean of each column over questions drawn with replacement, which all columns
-    share.
-    """
-    n, ordered = len(values), np.sort(values, axis=0)
-    means = [
-        part.astype(float) @ ordered / n for part in np.array_split(_draw(n, seed), 20)
-    ]
+    """RESAMPLES means of each column over questions drawn for all columns at once."""
+    # sorted, since the order of the questions must not matter
+    ordered = np.sort(values, axis=0)
+    n = len(ordered)
+    parts = np.array_split(_draw(n, seed), 20)  # as floats, all would need much memory
+    means = np.concatenate([part.astype(float) @ ordered / n for part in parts])
     # without rounding, a mean of 0 would be as often a little above as below it
-    return np.concatenate(means).round(12)
+    return means.round(12)
 
 
 @lru_cache(maxsize=2)  # 20 kB a question
@@ -62,58 +58,56 @@ def _draw(n: int, seed: int) -> np.ndarray:
     return np.stack([np.bincount(row, minlength=n).astype("u2") for row in drawn])
 
 
-def mean_interval(scores: Sequence[float]) -> tuple[float, float]:
-    """The 95% interval for a mean: exact for shares (Clopper & Pearson 1934), or
-    bootstrap's.
-    """
-    scores = _read_values(scores)
-    if not set(scores) <= {0, 1}:
-        return bootstrap_interval(scores)
+def mean_interval(scores: Values) -> tuple[float, float]:
+    """The 95% interval for a mean: exact for shares (Clopper & Pearson 1934)."""
+    values = _read_values(scores)
+    if not set(values) <= {0, 1}:
+        return bootstrap_interval(values)
     from scipy.stats import binomtest
 
-    low, high = binomtest(int(scores.sum()), len(scores)).proportion_ci()
+    low, high = binomtest(int(values.sum()), len(values)).proportion_ci()
     return float(low), float(high)
 
 
-def _read_values(values: Sequence[float]) -> np.ndarray:
-    values = np.asarray(values, dtype=float)
-    missing = int(np.isnan(values).sum())
-    if missing or not values.size:
+def _read_values(values: Values) -> np.ndarray:
+    array = np.asarray(values, dtype=float)
+    missing = int(np.isnan(array).sum())
+    if missing or not array.size:
         raise DataError(
-            f"found {missing} NaN among {values.size} values, expected values, no NaN"
+            f"found {missing} NaN among {array.size} values, expected values, no NaN"
         )
-    return values
+    return array
 
 
-def paired_difference(a: Sequence[float], b: Sequence[float]) -> Difference:
-    """How much higher `a` scores than `b` on the same questions in the same order
-    (ours).
-    """
-    differences = np.array(
-        [one - other for one, other in zip(a, b, strict=True)], dtype=float
-    )
-    interval = bootstrap_interval(differences)
-    return Difference(float(differences.mean()), *interval, paired_p(differences))
+def paired_difference(a: Values, b: Values) -> Difference:
+    """How much higher `a` scores than `b` on the same questions in order (ours)."""
+    differences = np.array([x - y for x, y in zip(a, b, strict=True)], dtype=float)
+    low, high = bootstrap_interval(differences)
+    return Difference(float(differences.mean()), low, high, paired_p(differences))
 
 
-def paired_p(differences: Sequence[float]) -> float:
+def paired_p(differences: Values) -> float:
     """The exact two-sided p-value for differences as often above as below 0: the share
     of all ways to choose their signs whose sum is at least as far from 0 (Fisher 1935).
     Where counting takes more than a second, it is of DRAWS random signs, with a
     standard error of 0.0015 at p = 0.05.
+
+    >>> paired_p([1, 1, 1, 1, 1, 0])  # five wins: 2 of 2**5 choices of signs
+    0.0625
     """
     values = np.sort(_read_values(differences))
     values = values[abs(values) >= SAME]
     steps = np.rint(values / abs(values).max(initial=SAME) * STEPS).astype(int)
     steps //= np.gcd.reduce(steps) or 1
-    # a sum is at least as far from 0 if the differences of one sign add up to no more
-    # than this
+    # the differences of one sign add up to no more than this exactly if the sum is at
+    # least as far from 0 as ours
     smaller = min(steps[steps > 0].sum(), -steps[steps < 0].sum())
     if len(steps) * smaller > EXACT:
         rng = np.random.default_rng(0)
         sums = np.array([rng.choice((-1, 1), len(steps)) @ steps for _ in range(DRAWS)])
-        return float((1 + (abs(sums) >= abs(steps.sum())).sum()) / (1 + DRAWS))
-    # of each sum of the differences that get one of the signs
+        as_far = int((abs(sums) >= abs(steps.sum())).sum())
+        return (1 + as_far) / (1 + DRAWS)  # ours is one of the ways, so never 0
+    # chances[s]: that the differences which get one of the signs add up to s
     chances = np.eye(1, smaller + 1)[0]
     largest = 0  # sum so far
     for size in np.sort(abs(steps[steps != 0])):
@@ -123,7 +117,7 @@ def paired_p(differences: Sequence[float]) -> float:
     return float(min(1, 2 * chances.sum()))
 
 
-def unpaired_p(a: Sequence[float], b: Sequence[float]) -> float:
+def unpaired_p(a: Values, b: Values) -> float:
     """The two-sided p for equal means on different questions: twice the share of all
     ways, or DRAWS of them, to divide the values that differ as much in this direction
     (Fisher 1935).
@@ -134,44 +128,44 @@ def unpaired_p(a: Sequence[float], b: Sequence[float]) -> float:
     if min(map(len, groups)) < 2:
         return 1.0
     options = {"vectorized": True, "n_resamples": DRAWS, "batch": 999, "rng": 0}
-    found = permutation_test(
-        groups, lambda a, b, axis: a.mean(axis) - b.mean(axis), **options
-    )
-    return float(found.pvalue)
+
+    def difference(a: np.ndarray, b: np.ndarray, axis: int) -> np.ndarray:
+        return a.mean(axis) - b.mean(axis)
+
+    return float(permutation_test(groups, difference, **options).pvalue)
 
 
-def is_equal(differences: Sequence[float]) -> bool:
+def is_equal(differences: Values) -> bool:
     """Whether paired scores differ on average by less than EQUAL points: two one-sided
     tests at 5%, with a win and a loss of all 100 points added (Bonett & Price 2012).
     """
     values = np.append(_read_values(differences), [100.0, -100.0])
-    return bool(
-        abs(values.mean()) + 1.645 * values.std(ddof=1) / len(values) ** 0.5 < EQUAL
-    )
+    error = values.std(ddof=1) / len(values) ** 0.5
+    return bool(abs(values.mean()) + 1.645 * error < EQUAL)
 
 
-def holm(p: Sequence[float]) -> pd.Series:
-    """Correct p-values for multiple testing (Holm 1979); none is above 1, and their
-    order stays.
+def holm(p: Values | Mapping[str, float]) -> pd.Series:
+    """Correct p-values for multiple testing; none is above 1, and their order stays
+    (Holm 1979).
+
+    >>> holm([0.03, 0.005, 0.01]).round(3).tolist()
+    [0.03, 0.015, 0.02]
     """
-    p = pd.Series(p, dtype=float)
-    ordered = p.sort_values(kind="stable")
+    values = pd.Series(p, dtype=float)
+    ordered = values.sort_values(kind="stable")
     corrected = (ordered * np.arange(len(ordered), 0, -1)).cummax().clip(upper=1)
-    return corrected.reindex(p.index)
+    return corrected.reindex(values.index)
 
 
 def p_against(scores: pd.DataFrame, rival: str) -> pd.Series:
-    """The p of the paired difference of each other system (column) to one, corrected."""
-    differences = (
-        scores.drop(columns=rival).sub(scores[rival], axis=0).dropna(axis=1, how="all")
-    )
-    return holm({name: paired_p(of.dropna()) for name, of in differences.items()})
+    """The corrected p of the paired difference of each other column to the rival."""
+    differences = scores.drop(columns=rival).sub(scores[rival], axis=0)
+    differences = differences.dropna(axis=1, how="all")
+    return holm({name: paired_p(rows.dropna()) for name, rows in differences.items()})
 
 
 def per_question(runs: pd.DataFrame, metric: str) -> pd.Series:
-    """The mean of each question over demonstration sets; questions without a score are
-    left out.
-    """
+    """The mean of each question with a score over demonstration sets, ordered by id."""
     return runs.groupby("id")[metric].mean().dropna().sort_index()
 
 
@@ -181,25 +175,20 @@ def summarise(scores: pd.DataFrame, by: Sequence[str] = BY) -> pd.DataFrame:
     is shown.
     """
     by = list(dict.fromkeys([*by, "metric"]))
-    rows = []
     shown = scores.columns.intersection(["demonstrations_shown"])
-    for group, runs in (
-        scores.groupby(by, sort=False, dropna=False) if len(scores) else ()
-    ):
-        row = dict(zip(by, group, strict=True))
+    groups = scores.groupby(by, sort=False, dropna=False) if len(scores) else ()
+    rows = []
+    for names, runs in groups:
+        row = dict(zip(by, names, strict=True))
         values = per_question(runs, row["metric"])
-        low, high = (100 * end for end in mean_interval(values.to_numpy()))
-        sets = (
-            100 * runs.groupby("demonstration_set", dropna=False)[row["metric"]].mean()
-        )
+        low, high = mean_interval(values.to_numpy())
+        sets = runs.groupby("demonstration_set", dropna=False)[row["metric"]].mean()
         counts = dict(runs[shown].astype(float).mean())
-        deviation = float("nan") if any(n < 1 for n in counts.values()) else sets.std()
-        row |= {
-            "mean": 100 * values.mean(),
-            "low": low,
-            "high": high,
-            "deviation": deviation,
-        }
+        none_shown = any(count < 1 for count in counts.values())
+        row["mean"] = 100 * values.mean()
+        row["low"] = 100 * low
+        row["high"] = 100 * high
+        row["deviation"] = float("nan") if none_shown else (100 * sets).std()
         rows.append(row | counts | {"n": len(values)})
     columns = [*by, "mean", "low", "high", "deviation", *shown, "n"]
     return pd.DataFrame(rows, columns=columns).round(2)
@@ -210,7 +199,7 @@ def describe(scores: pd.DataFrame, profile: str) -> str:
     if scores.empty:
         return f"profile {profile}, no run"
     models = [Path(model).name for model in scores["model"].unique()]
-    counts = sorted(set(scores.groupby("dataset")["id"].nunique()))
-    n = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     made_with = f"model {models[0]}" if len(models) == 1 else f"{len(models)} models"
+    counts = sorted(set(scores.groupby("dataset")["id"].nunique()))
+    n = " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1])))
     return f"profile {profile}, {made_with}, n = {n} test questions a data set"

@@ -1,16 +1,19 @@
 """Retrieval: stores the paragraphs of a corpus and finds the best ones for a query. To
-add a kind, add a record to RETRIEVERS, here or in a plug-in.
+add a kind, add a record to RETRIEVERS, here or in a plug-in, or use `own_retriever`.
 """
 
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path, PurePath
 from pkgutil import resolve_name
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from ircotlib.backends import Pages, Searcher
 from ircotlib.errors import UserError
 from ircotlib.keys import ADDRESS
-from ircotlib.plugins import import_plugins
+from ircotlib.plugins import CELLS, find_records
+from ircotlib.retrieval.own import OwnRetriever
 from ircotlib.retrieval.ranking import Ranked
 
 
@@ -23,7 +26,8 @@ class Retriever(NamedTuple):
     pattern: str
     example: str
     title: str
-    open: Callable | str
+    open: Callable[[Any, Path, str], Any] | str
+    module: str = ""  # that declares it
 
 
 RETRIEVERS = (
@@ -37,16 +41,37 @@ RETRIEVERS = (
 )
 
 
+def own_retriever(name: str) -> Callable[[type], type]:
+    """Register the class below as a retriever: `retriever=name` makes one, with the
+    corpus, which is a sequence of paragraphs. It needs the method `search(query, k)`
+    (`OwnRetriever` says what else it may have).
+    """
+
+    def register(made: type) -> type:
+        kind = Retriever(
+            re.escape(name),
+            example=name,
+            title=name,
+            open=lambda corpus, folder, text: made(corpus),
+            module=made.__module__,
+        )
+        vars(sys.modules[made.__module__]).setdefault("RETRIEVERS", []).append(kind)
+        return made
+
+    return register
+
+
 def find_retriever(text: str) -> Retriever:
-    """The kind of retriever that a text names. Errors hide it: it may hold a password."""
-    plugged = [
-        getattr(module, "RETRIEVERS", ()) for module in import_plugins("retrievers")
-    ]
-    known = [retriever for several in (RETRIEVERS, *plugged) for retriever in several]
+    """The kind of retriever that a text names; of kinds in a notebook, the last that
+    was declared. Errors hide the text: it may hold a password.
+    """
+    found = find_records("retrieval", "RETRIEVERS")
+    own = [kind for kind in reversed(found) if kind not in RETRIEVERS]
+    known = (*RETRIEVERS, *own)
     for retriever in known:
         if re.fullmatch(retriever.pattern, text):
             return retriever
-    examples = ", ".join(retriever.example for retriever in known)
+    examples = ", ".join(dict.fromkeys(retriever.example for retriever in known))
     raise UserError(
         f"unknown retriever, expected one of {examples}, without user and password"
     )
@@ -54,17 +79,26 @@ def find_retriever(text: str) -> Retriever:
 
 def check_retriever(text: str) -> str:
     """The text, if it names a retriever."""
-    return find_retriever(text) and text
+    find_retriever(text)
+    return text
+
+
+def is_in_cell(text: str) -> bool:
+    """Whether a retriever is declared in a notebook: no other process knows it."""
+    return find_retriever(text).module == CELLS
 
 
 def retriever_name(text: str) -> str:
-    """The name of a retriever in figures, without the location of its model or server."""
+    """The name of a retriever in figures, without where its model or server is."""
     retriever = find_retriever(text)
-    model = "".join(re.fullmatch(retriever.pattern, text).groups(""))
-    return ": ".join(filter(None, (retriever.title, PurePath(model).name)))
+    match = re.fullmatch(retriever.pattern, text)
+    model = PurePath("".join(match.groups("")) if match else "").name
+    return f"{retriever.title}: {model}" if model else retriever.title
 
 
-def stand_in(corpus, folder: Path, text: str, fingerprint: str) -> object:
+def stand_in(
+    corpus: Pages, folder: Path, text: str, fingerprint: str | None
+) -> Searcher:
     """What a replay has in place of the retriever that a text names: it decodes the
     replies of that with this fingerprint, and no index or server is opened. A plug-in's
     decodes its own replies.
@@ -72,18 +106,24 @@ def stand_in(corpus, folder: Path, text: str, fingerprint: str) -> object:
     if find_retriever(text) not in RETRIEVERS:
         return open_retriever(corpus, folder, text)
     retriever = Ranked()
-    retriever.corpus, retriever.fingerprint = corpus, fingerprint
-    # programs may embed questions to choose examples
+    retriever.corpus = corpus
+    retriever.fingerprint = fingerprint
     if text.startswith(("dense:", "hybrid:")):
-        retriever.embed = lambda texts: open_retriever(corpus, folder, text).embed(
-            texts
-        )
+
+        def embed(texts):  # programs may choose examples by vectors of questions
+            opened = open_retriever(corpus, folder, text)
+            return opened.embed and opened.embed(texts)
+
+        retriever.embed = embed
     return retriever
 
 
-def open_retriever(corpus, folder: Path, text: str) -> object:
+def open_retriever(corpus: Pages, folder: Path, text: str) -> Searcher:
     """Open the retriever that a text names; a missing index is made first."""
     opened_by = find_retriever(text).open
     if isinstance(opened_by, str):
         opened_by = resolve_name(f"{__name__}.{opened_by}")
-    return opened_by(corpus, folder, text)
+    retriever = opened_by(corpus, folder, text)
+    if hasattr(retriever, "answer"):
+        return retriever
+    return OwnRetriever(retriever, corpus)

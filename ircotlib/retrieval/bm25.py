@@ -1,11 +1,12 @@
-"""The embedded index: BM25 over titles and texts, as in Elasticsearch (English; IRCoT
-§4.1).
-"""
+"""The embedded index: BM25 over titles and texts, as in Elasticsearch (IRCoT §4.1)."""
 
 import json
+import os
+import re
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
+from typing import cast
 
 import tantivy
 from tantivy import Query
@@ -19,9 +20,13 @@ from ircotlib.retrieval.corpus import Corpus
 from ircotlib.retrieval.ranking import Hits, Ranked, digest
 
 SCORING = (  # in fingerprints
-    "BM25(title) + BM25(text), OR of terms, k1 1.2, b 0.75, scores to 3 decimals, ties by position"
+    "BM25(title) + BM25(text), OR of terms, k1 1.2, b 0.75, "
+    "scores to 3 decimals, ties by position"
 )
-MUST, SHOULD = tantivy.Occur.Must, tantivy.Occur.Should
+MUST = tantivy.Occur.Must
+SHOULD = tantivy.Occur.Should
+MADE_OF = "index.json"  # beside tantivy's files: what the index was made of
+TANTIVYS = re.compile(r"(\.managed|meta)\.json|\.tantivy-\w+\.lock|[0-9a-f]{32}\.\w+")
 # fields for terms that our own analyzer made, joined by spaces; k1 1.2, b 0.75 and
 # lengths in one byte are tantivy's own, as in Lucene's BM25Similarity
 _FIELDS = tantivy.SchemaBuilder()
@@ -33,38 +38,37 @@ SCHEMA = _FIELDS.add_unsigned_field("position", fast=True).build()
 
 
 class BM25(Ranked):
-    """The index of a corpus in a folder, built first, by one of several processes, if
-    it is missing or of another corpus or version. Differs from Elasticsearch: a title
-    or a text without any term ("It") counts towards the number of documents and the
-    mean length, too.
+    """The index of a corpus in a folder.
+
+    If it is missing, or of another corpus or version, it is built first, by one of
+    several processes. Raises DataError if the folder has files that are not an index's.
+    Differs from Elasticsearch: a title or a text without any term ("It") counts towards
+    the number of documents and the mean length, too.
     """
 
     def __init__(self, corpus: Corpus, folder: Path | str, text: str = "embedded"):
-        self.corpus = corpus
         made_of = {
             "corpus": corpus.fingerprint,
             "count": len(corpus),
             "analyzer": FINGERPRINT,
+            "tantivy": tantivy.__version__,  # type: ignore[attr-defined]  # untyped
+            "fields": 2,
         }
-        made_of |= {"tantivy": tantivy.__version__, "fields": 2}
+        self.corpus = corpus
         self.fingerprint = digest(SCORING, made_of)
-        description = Path(folder) / "index.json"  # what an index is made of
+        folder = Path(folder)
         with locked(Path(f"{folder}.lock")):
-            found = (
-                json.loads(description.read_text()) if description.is_file() else None
-            )
-            if found is None and Path(folder).exists():
-                raise DataError(
-                    f"{folder}: found files but no index.json; name another folder"
-                )
-            if found != made_of:
-                with writing(Path(folder)) as new:
+            if _read_made_of(folder) != made_of:
+                with writing(folder) as new:
                     new.mkdir()
-                    self._build(new, track(corpus, f"index of {Path(folder).name}"))
-                    (new / description.name).write_text(json.dumps(made_of))
+                    self._build(new, track(corpus, f"index of {folder.name}"))
+                    (new / MADE_OF).write_text(json.dumps(made_of))
+                    # first, so that a kill leaves no part of the old index as whole
+                    (folder / MADE_OF).unlink(missing_ok=True)
         self._searcher = tantivy.Index.open(str(folder)).searcher()
 
     def queries_of(self, request: Retrieve | NearestTitle) -> list[Query]:
+        """The query; for a title (App. B): it, it in any case, any of its terms."""
         if isinstance(request, NearestTitle):
             same = self._term("whole_title", request.title)
             any_case = self._term("lower_title", request.title.lower())
@@ -72,36 +76,33 @@ class BM25(Ranked):
         # IRCoT's program: bool.should of a match in the title and one in the text,
         # without boosts
         query = self._any(request.query, "title", "text")
-        if request.titles is not None:
-            # Elasticsearch's filter: titles leave paragraphs out and add nothing to a
-            # score
-            query = Query.boolean_query(
-                [(MUST, query), (MUST, self._allow(request.titles))]
-            )
-        return [query]
+        if request.titles is None:
+            return [query]
+        # Elasticsearch's filter: it leaves paragraphs out and adds nothing to a score
+        allowed = self._allow(request.titles)
+        return [Query.boolean_query([(MUST, query), (MUST, allowed)])]
 
     def find(self, query: Query, most: int) -> Hits:
-        found = self._searcher.search(
-            query, min(most, len(self.corpus)), count=False
-        ).hits
-        positions = self._searcher.fast_field_values(
-            "position", [where for _, where in found]
-        )
+        """The best hits, at most so many: pairs of position and score, best first."""
+        most = min(most, len(self.corpus))
+        hits = self._searcher.search(query, most, count=False).hits
+        addresses = [address for _, address in hits]
+        values = self._searcher.fast_field_values("position", addresses)
+        positions = cast(list[int], values)  # as the schema says, and never None
         # rounded: beyond 3 decimals, scores depend on how the index was built
-        return list(zip(positions, (round(score, 3) for score, _ in found)))
+        scores = [round(score, 3) for score, _ in hits]
+        return list(zip(positions, scores, strict=True))
 
     def positions_of(self, titles: Iterable[str]) -> list[int]:
-        """The positions of the paragraphs with one of these titles, in the order of the
-        corpus.
-        """
-        return sorted(
-            position for position, _ in self.find(self._allow(titles), len(self.corpus))
-        )
+        """The positions of the paragraphs with one of these titles, in order."""
+        hits = self.find(self._allow(titles), len(self.corpus))
+        return sorted(position for position, _ in hits)
 
     def _any(self, text: str, *fields: str) -> Query:
+        """Any of the terms of a text, in any of the fields; scores are added."""
         terms = Counter(analyze(text)).items()
-        matches = (self._term(field, *term) for field in fields for term in terms)
-        return Query.boolean_query([(SHOULD, match) for match in matches])
+        queries = [self._term(field, *term) for field in fields for term in terms]
+        return Query.boolean_query([(SHOULD, query) for query in queries])
 
     def _term(self, field: str, term: str, count: int = 1) -> Query:
         query = Query.term_query(SCHEMA, field, term, "freq")
@@ -117,14 +118,23 @@ class BM25(Ranked):
         writer = index.writer(heap_size=200_000_000, num_threads=1)
         try:
             for position, paragraph in enumerate(paragraphs):
-                title = paragraph.title
                 fields = {
-                    "title": join_terms(title),
+                    "title": join_terms(paragraph.title),
                     "text": join_terms(paragraph.text),
+                    "whole_title": paragraph.title,
+                    "lower_title": paragraph.title.lower(),
+                    "position": position,
                 }
-                fields |= {"whole_title": title, "lower_title": title.lower()}
-                fields |= {"position": position}
                 writer.add_document(tantivy.Document.from_dict(fields, SCHEMA))
             writer.commit()
         finally:  # its threads write, even after an error
             writer.wait_merging_threads()
+
+
+def _read_made_of(folder: Path) -> dict | None:
+    """What an index was made of; None if there is none, or what a kill left of one."""
+    if (folder / MADE_OF).is_file():
+        return json.loads((folder / MADE_OF).read_text())
+    if folder.exists() and not all(map(TANTIVYS.fullmatch, os.listdir(folder))):
+        raise DataError(f"{folder}: found files but no {MADE_OF}; name another folder")
+    return None

@@ -1,6 +1,4 @@
-"""A corpus on disk: its paragraphs in one SQLite file, so that one of any size opens at
-once.
-"""
+"""A corpus on disk: paragraphs in one SQLite file; one of any size opens at once."""
 
 import json
 import sqlite3
@@ -23,44 +21,42 @@ BLOCK = 1_000  # paragraphs that are read at a time
 
 
 class Corpus:
-    """The paragraphs that write_corpus wrote to a folder: a sequence in the order of
-    writing. `fingerprint`: a hash of all. Several threads may read it. Raises
-    FileNotFoundError if there are none.
+    """The paragraphs that write_corpus wrote to a folder, a sequence in their order.
+
+    `fingerprint`: a hash of all. Several threads may read it. Raises FileNotFoundError
+    if there are none.
     """
 
     def __init__(self, folder: Path | str):
         self.folder = Path(folder)
-        if not (path := self.folder / FILE).is_file():
-            raise FileNotFoundError(
-                f"{path} not found: the corpus is missing or incomplete"
-            )
+        path = self.folder / FILE
+        if not path.is_file():
+            raise FileNotFoundError(f"{path} not found: missing or incomplete corpus")
         # one connection, which reads on in this file when another one replaces it;
         # threads take turns, because two that use it at once are given each other's
         # rows from Python 3.12 on
         self._turn = Lock()
         read_only = f"{path.absolute().as_uri()}?immutable=1"
         self._file = sqlite3.connect(read_only, uri=True, check_same_thread=False)
-        [(self._count, self.fingerprint)] = self._select(
-            "SELECT count, fingerprint FROM about"
-        )
-        self._read = lru_cache(10_000)(self._read)  # those read last
+        header = "SELECT count, fingerprint FROM about"
+        [(self._count, self.fingerprint)] = self._select(header)
+        self._recall = lru_cache(10_000)(self._read)  # those read last
 
     def __len__(self) -> int:
         return self._count
 
     def __iter__(self) -> Iterator[Paragraph]:
         for first in range(0, self._count, BLOCK):
-            within = f"{SELECT} WHERE position >= ? AND position < ? ORDER BY position"
-            yield from (
-                Paragraph(*row) for row in self._select(within, first, first + BLOCK)
-            )
+            block = f"{SELECT} WHERE position >= ? AND position < ? ORDER BY position"
+            for row in self._select(block, first, first + BLOCK):
+                yield Paragraph(*row)
 
     def __getitem__(self, position: int) -> Paragraph:
-        return self._read("position", int(position))
+        return self._recall("position", int(position))
 
     def find(self, id: str) -> Paragraph:
         """The paragraph with this id; KeyError if there is none."""
-        return self._read("id", id)
+        return self._recall("id", id)
 
     def _read(self, column: str, value: int | str) -> Paragraph:
         rows = self._select(f"{SELECT} WHERE {column} = ?", value)
@@ -74,39 +70,48 @@ class Corpus:
 
 
 def write_corpus(folder: Path | str, paragraphs: Iterable[Paragraph]) -> Corpus:
-    """Write paragraphs as a corpus, in their order, and open it. If the same one is
-    there, or after an error, nothing changes. Raises DataError if there are no
-    paragraphs or two share an id.
+    """Write paragraphs as a corpus, in their order, and open it.
+
+    If the same one is there, or after an error, nothing changes. Raises DataError if
+    there are no paragraphs or two share an id.
     """
     path = Path(folder) / FILE
-    content, count = sha256(), 0
     path.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=folder, prefix="partial-") as partial:
         new = Path(partial) / FILE
-        with closing(sqlite3.connect(new)) as file:
-            # a half-written file is never opened
-            file.execute("PRAGMA journal_mode = OFF")
-            file.execute(f"CREATE TABLE paragraphs ({COLUMNS})")
-            for count, p in enumerate(paragraphs, start=1):
-                row = {"id": p.id, "title": p.title, "text": p.text}
-                content.update((json.dumps(row, ensure_ascii=False) + "\n").encode())
-                try:
-                    values = count - 1, *row.values()
-                    file.execute("INSERT INTO paragraphs VALUES (?, ?, ?, ?)", values)
-                except sqlite3.IntegrityError:
-                    twice = f"{folder}: found two paragraphs with the id {p.id!r}"
-                    raise DataError(f"{twice}; drop one, or number them") from None
-            if not count:
-                raise DataError(
-                    f"{folder}: found no paragraphs to write, expected at least one"
-                )
-            about = count, content.hexdigest()[:16]
-            file.execute(
-                "CREATE TABLE about AS SELECT ? AS count, ? AS fingerprint", about
-            )
-            file.commit()
+        fingerprint = _write(new, paragraphs, folder)
         with locked(path.with_name("corpus.lock")):
             # others may read the same one at this moment, on other machines, too
-            if not path.is_file() or Corpus(folder).fingerprint != about[1]:
+            if not path.is_file() or Corpus(folder).fingerprint != fingerprint:
                 new.replace(path)
             return Corpus(folder)
+
+
+def _write(path: Path, paragraphs: Iterable[Paragraph], folder: Path | str) -> str:
+    """Write the file of a corpus; return its fingerprint. Errors name the folder."""
+    content = sha256()
+    count = 0
+    with closing(sqlite3.connect(path)) as file:
+        # faster; a half-written file is never opened
+        file.execute("PRAGMA journal_mode = OFF")
+        file.execute(f"CREATE TABLE paragraphs ({COLUMNS})")
+        for p in paragraphs:
+            row = {"id": p.id, "title": p.title, "text": p.text}
+            content.update((json.dumps(row, ensure_ascii=False) + "\n").encode())
+            values = (count, p.id, p.title, p.text)
+            try:
+                file.execute("INSERT INTO paragraphs VALUES (?, ?, ?, ?)", values)
+            except sqlite3.IntegrityError:
+                raise DataError(
+                    f"{folder}: found two paragraphs with the id {p.id!r}; "
+                    "drop one, or number them"
+                ) from None
+            count += 1
+        if not count:
+            raise DataError(f"{folder}: found no paragraphs, expected at least one")
+        header = (count, content.hexdigest()[:16])
+        file.execute(
+            "CREATE TABLE about AS SELECT ? AS count, ? AS fingerprint", header
+        )
+        file.commit()
+    return header[1]

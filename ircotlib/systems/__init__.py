@@ -5,21 +5,23 @@ a row of data/systems.csv. To add a system, add a file (docs/systems.md).
 """
 
 import csv
+import difflib
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from typing import Any
 
 from ircotlib.datasets import Dataset
 from ircotlib.errors import UserError
 from ircotlib.files import SHIPPED, check_name
-from ircotlib.plugins import import_plugins
-from ircotlib.program import Program
+from ircotlib.plugins import CELLS, find_records
+from ircotlib.program import Program, Prompt
 
 TABLE = SHIPPED / "data" / "systems.csv"
-# prompt(question, paragraphs, thoughts=(), **fields) -> text
-WritePrompt = Callable[..., str]
+# prompt(question, paragraphs, thoughts=(), **fields)
+WritePrompt = Callable[..., Prompt]
 Prompts = Mapping[str, WritePrompt]  # by stage
 # the papers whose experiments systems are part of
 IRCOT, SEARCHAIN = "IRCoT", "SearChain"
@@ -65,36 +67,47 @@ class System:
     family: tuple[str, int] = (OWN, 0)
     order: int = 1000  # its place in tables and figures
 
+    def __post_init__(self) -> None:
+        for parameter, values in self.grid.items():
+            if isinstance(values, str) or not isinstance(values, Sequence):
+                raise UserError(
+                    f"system {self.name!r}: found {parameter}={values!r}, expected the "
+                    f"values to try, such as {parameter}=({values!r},)"
+                )
+
     @property
     def module(self) -> str:
-        """The name of its file, of its folder in prompts/, and before its parameters."""
+        """The name of its file, of its folder in prompts/ and of its parameters."""
         return self.program.__module__.rpartition(".")[2]
 
     @cached_property
-    def defaults(self) -> dict[str, object]:
+    def defaults(self) -> dict[str, Any]:
         """The keywords of its program, and of its inner one, with their defaults."""
-        programs = [program for program in (self.inner, self.program) if program]
-        named = [
-            p for each in programs for p in inspect.signature(each).parameters.values()
-        ]
-        return {p.name: p.default for p in named if p.kind is not p.VAR_KEYWORD}
+        keywords = {}
+        for program in filter(None, (self.inner, self.program)):
+            for parameter in inspect.signature(program).parameters.values():
+                if parameter.kind is not parameter.VAR_KEYWORD:
+                    keywords[parameter.name] = parameter.default
+        return keywords
 
     @property
     def tokens(self) -> dict[str, int]:
-        """Limits of its generations in tokens; none if its prompts show IRCoT's sets."""
-        limits = {} if self.demonstrated_by == SETS else self.defaults
-        limits = {
-            name: most for name, most in limits.items() if name.endswith("tokens")
+        """Limits of its generations in tokens; none if prompts show IRCoT's sets."""
+        if self.demonstrated_by == SETS:
+            return {}
+        return {
+            name: default
+            for name, default in self.defaults.items()
+            if name.endswith("tokens") and isinstance(default, int)
         }
-        return {name: most for name, most in limits.items() if isinstance(most, int)}
 
     def draw_at_most(self, most: int | None) -> dict[str, int]:
         """Its keywords that ask for more than `most` texts at a time, set to `most`;
         None: none.
         """
-        return {
-            name: most for name in DRAWN if most and most < self.defaults.get(name, 0)
-        }
+        if most is None:
+            return {}
+        return {name: most for name in DRAWN if most < self.defaults.get(name, 0)}
 
     def count_examples(self, dataset: Dataset) -> int | None:
         """How many examples its prompts show on a data set (SearChain, Table 11); None:
@@ -119,39 +132,45 @@ class System:
 
 
 @cache
-def shipped() -> dict[str, dict]:
+def shipped() -> dict[str, dict[str, Any]]:
     """The rows of data/systems.csv, as fields of records, by name."""
-    return {
-        row["name"]: {
-            "study": row["study"],
-            "demonstrated_by": row["demonstrated_by"] or EXAMPLES,
-            "examples": {
-                family: int(row[family]) for family in FAMILIES if row[family]
-            },
-            "reported_names": tuple(row["reported_names"].split("; ")),
-            "family": (row["family"], int(row["shade"])),
-            "order": order,
-        }
-        for order, row in enumerate(
-            csv.DictReader(TABLE.open(encoding="utf-8", newline=""))
-        )
-    }
+    records = {}
+    with TABLE.open(encoding="utf-8", newline="") as file:
+        for order, row in enumerate(csv.DictReader(file)):
+            counts = {name: int(row[name]) for name in FAMILIES if row[name]}
+            records[row["name"]] = {
+                "study": row["study"],
+                "demonstrated_by": row["demonstrated_by"] or EXAMPLES,
+                "examples": counts,
+                "reported_names": tuple(row["reported_names"].split("; ")),
+                "family": (row["family"], int(row["shade"])),
+                "order": order,
+            }
+    return records
 
 
 def system(
-    name: str, *, inner: Callable | None = None, tuned_by: str = ANSWER, **said: object
+    name: str,
+    *,
+    inner: Callable[..., Program] | None = None,
+    tuned_by: str = ANSWER,
+    **stages_and_grid: str | Sequence,
 ) -> Callable:
     """Register the program below. Each keyword is a stage that has prompts, with what
     the model does there ("asks itself the next question"), or a parameter that is
     tuned, with its values.
     """
-    stages = {key: words for key, words in said.items() if isinstance(words, str)}
-    grid = {key: values for key, values in said.items() if key not in stages}
+    stages: dict[str, str] = {}
+    grid: dict[str, Sequence] = {}
+    for keyword, value in stages_and_grid.items():
+        if isinstance(value, str):
+            stages[keyword] = value
+        else:
+            grid[keyword] = value
 
     def register(program: Callable[..., Program]) -> Callable[..., Program]:
-        record = System(
-            name, program, stages, grid, inner, tuned_by, **shipped().get(name, {})
-        )
+        row = shipped().get(name, {})
+        record = System(name, program, stages, grid, inner, tuned_by, **row)
         vars(sys.modules[program.__module__]).setdefault("SYSTEMS", []).append(record)
         return program
 
@@ -159,14 +178,14 @@ def system(
 
 
 def all_systems() -> dict[str, System]:
-    """The systems of this folder and of plug-ins by name, in the order of tables and
-    figures.
+    """The systems of this folder, of plug-ins and of a notebook's cells by name, in the
+    order of tables and figures.
     """
-    systems = [
-        s
-        for module in import_plugins("systems")
-        for s in getattr(module, "SYSTEMS", ())
-    ]
+    found = find_records("systems", "SYSTEMS")
+    # a cell that runs again declares its systems again: the last ones count
+    in_cells = {each.name: each for each in found if each.program.__module__ == CELLS}
+    systems = [each for each in found if each.program.__module__ != CELLS]
+    systems += in_cells.values()
     systems.sort(key=lambda each: (each.order, each.name))
     names = [each.name for each in systems]
     for name in names:
@@ -176,15 +195,27 @@ def all_systems() -> dict[str, System]:
     return dict(zip(names, systems, strict=True))
 
 
-def choose_systems(names: Sequence[str] = (), study: str = IRCOT) -> list[System]:
-    """The systems of these names, or all of a study. Raises UserError for an unknown
-    name.
-    """
+def find_system(name: str | System) -> System:
+    """The system of a name, in whatever case. Raises UserError for an unknown one."""
+    if isinstance(name, System):
+        return name
     systems = all_systems()
-    if unknown := [name for name in names if name not in systems]:
-        raise UserError(
-            f"unknown system {unknown[0]!r}, expected some of {', '.join(systems)}"
-        )
-    return [
-        s for s in systems.values() if (s.name in names if names else s.study == study)
-    ]
+    names = {known.casefold(): known for known in systems}
+    if name.casefold() in names:
+        return systems[names[name.casefold()]]
+    near = difflib.get_close_matches(name.casefold(), names, n=3)
+    expected = [names[each] for each in near] or list(systems)
+    raise UserError(f"unknown system {name!r}, expected {', '.join(expected)}")
+
+
+def choose_systems(
+    names: str | Sequence[str | System] = (), study: str = IRCOT
+) -> list[System]:
+    """The systems of these names, or of one name, in the order of tables; without names
+    all of a study. Raises UserError for an unknown name.
+    """
+    named = [names] if isinstance(names, str) and names else names
+    if not named:
+        return [each for each in all_systems().values() if each.study == study]
+    chosen = {each.name: each for each in map(find_system, named)}
+    return sorted(chosen.values(), key=lambda each: (each.order, each.name))

@@ -16,18 +16,14 @@ SO = "\nTherefore, the answer is"  # makes a chain give its answer (Kojima 2022)
 def cluster_texts(
     texts: tuple[str, ...], k: int, embed: Callable, seed: int
 ) -> list[list[int]]:
-    """The positions of texts in at most k clusters, nearest to its centre first (Zhang
-    2023 §4).
-    """
+    """The positions of texts in at most k clusters, nearest its centre first (§4)."""
     from sklearn.cluster import KMeans  # takes a second to import
 
     means = KMeans(min(k, len(set(texts))), random_state=seed, n_init=10)  # tries: ours
     distances = means.fit_transform(embed(texts))
-    clusters = [[] for _ in range(means.n_clusters)]
-    for position in sorted(
-        range(len(texts)), key=lambda position: distances[position].min()
-    ):
-        clusters[means.labels_[position]].append(position)
+    clusters: list[list[int]] = [[] for _ in range(means.n_clusters)]
+    for position in distances.min(axis=1).argsort(kind="stable"):
+        clusters[means.labels_[position]].append(int(position))
     return clusters
 
 
@@ -62,20 +58,18 @@ def auto_cot(
     is one; otherwise TF-IDF, which needs no model; the authors' is
     `SentenceTransformer("all-MiniLM-L6-v2").encode`.
     """
+    zero_shot = prompts["chain"]
+    # without a data set there is only the question that is asked
+    others = others or (question,)
     texts = tuple(other.text for other in others)
-    written = []
+    blocks: list[str] = []
     for cluster in cluster_texts(texts, examples, embed, seed):
-        # the first question that is simple enough, nearest the centre first (Zhang 2023
-        # §4)
-        candidates = [others[position] for position in cluster]
-        written += yield from write_example(
-            candidates, prompts["chain"], max_tokens=max_tokens
-        )
-    prompt = prompts["chain"](question)
-    if written:
-        # same trigger (program)
-        prompt = prompts["ask"](question, examples="\n\n\n".join(written))
-    return read_answer((yield Generate(prompt, stop=NEXT, max_tokens=max_tokens)))
+        near = [others[position] for position in cluster]
+        blocks += yield from write_example(near, zero_shot, max_tokens=max_tokens)
+    prompt = zero_shot(question)
+    if blocks:  # above the same trigger (released program)
+        prompt = prompts["ask"](question, examples="\n\n\n".join(blocks))
+    return read_answer((yield Generate(prompt, NEXT, max_tokens)))
 
 
 def write_example(
@@ -87,22 +81,19 @@ def write_example(
     max_tokens: int = 256,  # released program
     answer_tokens: int = 32,  # released program
 ) -> Program:
-    """A list of the first question that gets a short, complete chain, as an example
-    (§4).
-    """
+    """A list of the first question with a short, complete chain, as an example (§4)."""
     for question in questions:
         if len(question.text.split()) > max_words:  # not simple enough (§4)
             continue
-        chain = yield Generate(prompt(question), stop=NEXT, max_tokens=max_tokens)
+        chain = yield Generate(prompt(question), NEXT, max_tokens)
         lines = [line for line in chain.splitlines() if line.strip()]
         # a chain must be short, and end in a full stop (§4, released program)
         if not lines or len(lines) > max_lines or not chain.endswith("."):
             continue
-        answer = yield Generate(
-            prompt(question, thoughts=(chain + SO,)), LINE, answer_tokens
-        )
-        if answer := answer.removesuffix("."):
-            # the chain on one line, then its answer (released program)
+        concluding = prompt(question, thoughts=(chain + SO,))
+        reply = yield Generate(concluding, LINE, answer_tokens)
+        answer = reply.removesuffix(".")
+        if answer:  # the chain on one line, then its answer (released program)
             whole = (*chain.split(), f"The answer is {answer}.")
-            return [prompt(question, thoughts=whole)]
+            return [prompt(question, thoughts=whole).text]
     return []  # a cluster without an example (released program)

@@ -1,4 +1,4 @@
-"""CoT, a chain of thought (Wei 2022), and CoT-SC, the majority of several (Wang 2023)."""
+"""CoT, a chain of thought (Wei 2022), and CoT-SC, a vote of several (Wang 2023)."""
 
 from dataclasses import replace
 
@@ -11,17 +11,14 @@ from ircotlib.text import answer_from_chain, sentences
 
 
 @system("CoT", cot="writes a chain of thought")
-# 256: ours
 def cot(question: Question, *, prompts: Prompts, max_tokens: int = 256) -> Program:
-    """Write a chain of thought that ends in "The answer is X." (Wei 2022)."""
+    """Write a chain that ends in "The answer is X." (Wei 2022; 256 tokens: ours)."""
     chain = yield Generate(prompts["cot"](question), stop=NEXT, max_tokens=max_tokens)
     return read_answer(chain)
 
 
 def read_answer(chain: str) -> Prediction:
-    """The prediction of a chain: its answer, else all of it, as in IRCoT's reader
-    (ours).
-    """
+    """The prediction of a chain: its answer, else all of it, as in IRCoT (ours)."""
     answer = answer_from_chain(chain)
     fault = "" if answer else "no answer in the chain"
     return Prediction(answer or chain, (), tuple(sentences(chain)), chain, fault=fault)
@@ -36,9 +33,7 @@ def cot_sc(
     temperature: float = 0.7,  # as for GPT-3 (§3.1)
     max_tokens: int = 256,  # ours
 ) -> Program:
-    """Sample n chains; take their majority answer and the first chain with it (Wang
-    2023 §2).
-    """
+    """Sample chains; take the majority answer and the first chain with it (§2)."""
     drawn = yield Sample(prompts["cot"](question), n, temperature, NEXT, max_tokens)
     chains = [sampled.text for sampled in drawn]
     answers = [answer_from_chain(chain) or "" for chain in chains]

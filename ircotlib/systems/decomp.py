@@ -1,6 +1,4 @@
-"""DecomP: calls of retrieval and reading (Khot 2023 §4.3; its program for open
-domains).
-"""
+"""DecomP: calls of retrieval and reading (Khot 2023 §4.3; its open-domain program)."""
 
 import json
 import re
@@ -8,7 +6,7 @@ from dataclasses import replace
 
 from pydantic import TypeAdapter
 
-from ircotlib.data import Prediction, Question
+from ircotlib.data import Paragraph, Prediction, Question
 from ircotlib.program import LINE, Generate, Program, Retrieve
 from ircotlib.systems import Prompts, system
 from ircotlib.text import answer_from_chain
@@ -30,8 +28,7 @@ def decomp(
     question: Question,
     *,
     prompts: Prompts,
-    # paragraphs of a sub-question; one of 2, 4, 6, the best on the dev set (paper)
-    k: int = 4,
+    k: int = 4,  # paragraphs of a sub-question: 2, 4, 6, best on the dev set (paper)
     max_calls: int = 8,  # sub-questions (released program)
     max_tokens: int = 200,  # ours
 ) -> Program:
@@ -44,53 +41,63 @@ def decomp(
     program: k paragraphs are retrieved by title and text together, not half by each;
     titles name paragraphs found before.
     """
-    lines = []  # what was written so far: "QS: " a call, "A: " its result
-    seen = {}  # all paragraphs, in order
+    lines: list[str] = []  # what was written so far: "QS: " a call, "A: " its result
+    seen: dict[Paragraph, None] = {}  # all paragraphs, in order
     answer = reading = ""
     for _ in range(max_calls):
         so_far = "\n".join([*lines, "QS:"])
-        line = yield Generate(
-            prompts["decompose"](question, thoughts=(so_far,)), LINE, max_tokens
-        )
+        prompt = prompts["decompose"](question, thoughts=(so_far,))
+        line = yield Generate(prompt, LINE, max_tokens)
         lines.append(f"QS: {line}")
         if END in line:  # the last answer is the prediction (released program)
             fault = "" if answer else "no answer before [EOQ]"
             break
-        if call := RETRIEVE.fullmatch(line):  # retrieve, then read (released program)
-            stage, text = "singlehop", call[1]
-            # there half by title, half by text (program)
+        stage, text, titles = read_call(line)
+        if stage == "singlehop":  # retrieve, then read (released program)
+            # there half by title, half by text (released program)
             paragraphs = yield Retrieve(text, k)
             seen |= dict.fromkeys(paragraphs)
-        elif (call := READ.fullmatch(line)) and (
-            titles := read_list(call[1])
-        ) is not None:
-            # read the paragraphs of these titles (released program)
-            stage, text = "multihop", call[2]
+        elif stage == "multihop":  # read the paragraphs of titles (released program)
             paragraphs = tuple(p for p in seen if p.title in titles)
         else:  # a step that cannot be parsed ends with "" (released program)
             fault = f"no call: {line[:60]!r}"
             answer, reading = "", line
             break
         sub_question = replace(question, text=text, passage=None)
-        reading = yield Generate(
-            prompts[stage](sub_question, paragraphs), LINE, max_tokens
-        )
-        value = answers = read_answers(reading)
+        prompt = prompts[stage](sub_question, paragraphs)
+        reading = yield Generate(prompt, LINE, max_tokens)
+        answers = read_answers(reading)
         answer = " ".join(answers)  # as it is scored (released program)
+        result: object = answers
         if stage == "singlehop":
-            value = {
-                "titles": list(dict.fromkeys(p.title for p in paragraphs)),
-                "answer": answers,
-            }
-        lines.append(f"A: {json.dumps(value, ensure_ascii=False)}")
+            titles = list(dict.fromkeys(p.title for p in paragraphs))
+            result = {"titles": titles, "answer": answers}
+        lines.append(f"A: {json.dumps(result, ensure_ascii=False)}")
     else:
         fault = f"no [EOQ] in {max_calls} sub-questions"
     return Prediction(answer, tuple(seen), tuple(lines), reading, fault=fault)
 
 
+def read_call(line: str) -> tuple[str, str, list]:
+    """The stage, question and titles of a call; "" for the stage if it is none.
+
+    >>> read_call('(select) [multihop_titleqa] Titles: ["Oslo"]. Question: How big?')
+    ('multihop', 'How big?', ['Oslo'])
+    """
+    if call := RETRIEVE.fullmatch(line):
+        return "singlehop", call[1], []
+    call = READ.fullmatch(line)
+    titles = read_list(call[1]) if call else None
+    if call and titles is not None:
+        return "multihop", call[2], titles
+    return "", "", []
+
+
 def read_answers(reply: str) -> list[str]:
-    """The answers in a JSON list, else that of a chain, else the whole reply (released
-    program).
+    """The answers in a JSON list, else of a chain, else the reply (released program).
+
+    >>> read_answers('["Oslo", 1843]'), read_answers("So the answer is: Oslo.")
+    (['Oslo', '1843'], ['Oslo'])
     """
     listed = read_list(reply)
     if listed is None:

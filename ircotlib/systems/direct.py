@@ -11,12 +11,13 @@ NEXT_PAGE = (f"\n{TITLE}", "\nQuestion:")  # or with other paragraphs
 
 @system("Direct Prompting", direct="answers at once")
 def direct_prompting(
-    question: Question, *, prompts: Prompts, max_tokens: int = 200
-) -> Program:  # 200: ours
+    question: Question,
+    *,
+    prompts: Prompts,
+    max_tokens: int = 200,  # ours
+) -> Program:
     """Answer directly (SearChain §4.1: zero-shot, Table 11). The prompt is ours."""
-    reading = yield Generate(
-        prompts["direct"](question), stop=NEXT, max_tokens=max_tokens
-    )
+    reading = yield Generate(prompts["direct"](question), NEXT, max_tokens)
     return Prediction(reading, reading=reading, fault="" if reading else "no answer")
 
 
@@ -28,13 +29,9 @@ def direct_retrieval(
     k: int = 5,  # paragraphs (ours: the paper does not say)
     max_tokens: int = 200,  # ours
 ) -> Program:
-    """Retrieve once with the question, and answer from it (SearChain §4.1). The prompt
-    is ours.
-    """
+    """Retrieve once with the question, and answer (SearChain §4.1). Our prompt."""
     paragraphs = yield Retrieve(question.text, k)  # SearChain §4.1, footnote 1
-    reading = yield Generate(
-        prompts["read"](question, paragraphs), NEXT_PAGE, max_tokens
-    )
-    return Prediction(
-        reading, paragraphs, (), reading, fault="" if reading else "no answer"
-    )
+    prompt = prompts["read"](question, paragraphs)
+    reading = yield Generate(prompt, NEXT_PAGE, max_tokens)
+    fault = "" if reading else "no answer"
+    return Prediction(reading, paragraphs, reading=reading, fault=fault)

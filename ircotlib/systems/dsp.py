@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ircotlib.data import Paragraph, Prediction, Question
 from ircotlib.metrics import as_compared, cover_em, exact_match, majority
-from ircotlib.program import LINE, Generate, Program, Retrieve, Sample, Sampled
+from ircotlib.program import LINE, Generate, Program, Retrieve, Sample
 from ircotlib.prompting.prompt import render_paragraph
 from ircotlib.retrieval.ranking import fuse
 from ircotlib.systems import Prompts, WritePrompt, system
@@ -17,10 +17,9 @@ QUERY, ANSWER = "\nSearch Query:", "\nAnswer:"  # the last fields (program)
 END = ("\n\n",)  # of a completion
 BETWEEN = "\n\n---\n\n"  # program
 PAIR = re.compile(r"^Question: (.+)\nAnswer: (.+)$", re.MULTILINE)
-STAGES = {"search": "writes a search query", "predict": "writes an answer"}
-# words of the prompts of the first hop and of later ones besides their template: the
-# label above paragraphs, the opening of a rationale (both the program's), and the
-# format's words for the two
+# What the prompt of the first hop and those of later ones have besides their template:
+# the label above paragraphs, the opening of a rationale (both the program's), and the
+# words of the format for the two
 CONTEXT = "Context:\n"
 FIRST = {
     "label": "",
@@ -37,9 +36,7 @@ LATER = {
 
 
 class Setting(NamedTuple):
-    """Keywords of `dsp`; `annotating`: whether for an example, not for the question
-    asked.
-    """
+    """Keywords of `dsp`, which annotating an example changes."""
 
     prompts: Prompts
     hops: int
@@ -53,22 +50,25 @@ class Setting(NamedTuple):
 
 
 class Stage(NamedTuple):
-    """What a stage was shown, and what it wrote: a search query, or in the last one the
-    answer.
-    """
+    """What a hop, or last the prediction, was shown, and what it wrote."""
 
     context: tuple[Paragraph, ...]
     summary: str = ""  # a line
     rationale: str = ""
-    written: str = ""
+    written: str = ""  # a search query, or the answer
 
 
+Stages = Sequence[Stage]
 Pairs = Sequence[tuple[str, str]]  # questions and answers
-# annotated examples: questions and their stages
-Solved = Sequence[tuple[str, Sequence[Stage]]]
+Solved = Sequence[tuple[str, Stages]]  # annotated questions and their stages
 
 
-@system("DSP", demonstrate="reads its examples", **STAGES)
+@system(
+    "DSP",
+    demonstrate="reads its examples",
+    search="writes a search query",
+    predict="writes an answer",
+)
 def dsp(
     question: Question,
     *,
@@ -82,8 +82,7 @@ def dsp(
     temperature: float = 0.7,  # of queries and of chains (program)
     max_tokens: int = 150,  # program
 ) -> Program:
-    """Annotate examples, search in hops with sampled queries, let sampled answers vote
-    (DSP §2).
+    """Annotate examples, search in hops, let sampled answers vote (DSP §2).
 
     The prompt of the stage "demonstrate" has the examples as questions and answers. An
     example whose answer is in no paragraph (yes, SUPPORTS) is seldom annotated, and a
@@ -93,23 +92,18 @@ def dsp(
     are shown as in all prompts.
     """
     setting = Setting(prompts, hops, queries, depth, k, n, temperature, max_tokens)
-    # the questions and answers that the prompt shows, except the question asked
-    pairs = [
-        p
-        for p in PAIR.findall(prompts["demonstrate"](question))
-        if p[0] != question.text
-    ]
+    examples = PAIR.findall(prompts["demonstrate"](question).text)
+    pairs = [pair for pair in examples if pair[0] != question.text]
     solved = yield from demonstrate(question, pairs, annotated, setting)
     searched = yield from search(question, solved, setting)
     *stages, last = yield from predict(question, searched, pairs, solved, setting)
 
-    paragraphs = dict.fromkeys(
-        p for stage in (*stages[1:], last) for p in stage.context
-    )
+    answer = last.written
+    seen = dict.fromkeys(p for stage in [*stages, last] for p in stage.context)
     thoughts = tuple(f"{stage.rationale}{QUERY} {stage.written}" for stage in stages)
-    reading = f"{last.rationale}{ANSWER} {last.written}"
-    fault = "" if last.written else "no answer"
-    return Prediction(last.written, tuple(paragraphs), thoughts, reading, fault=fault)
+    reading = f"{last.rationale}{ANSWER} {answer}"
+    fault = "" if answer else "no answer"
+    return Prediction(answer, tuple(seen), thoughts, reading, fault=fault)
 
 
 def demonstrate(
@@ -120,7 +114,7 @@ def demonstrate(
     §2; program).
     """
     greedy = setting._replace(queries=1, n=1, depth=2, k=2, annotating=True)  # program
-    solved = []
+    solved: list[tuple[str, Stages]] = []
     for text, gold in pairs:
         if len(solved) == annotated:  # enough of them succeeded (program)
             break
@@ -128,91 +122,83 @@ def demonstrate(
         others = [pair for pair in pairs if pair[0] != text]
         searched = yield from search(example, (), greedy)
         stages = yield from predict(example, searched, others, (), greedy)
-        held = any(
-            cover_em(f"{page.title} {page.text}", [gold]) for page in stages[-1].context
-        )
-        if held and exact_match(stages[-1].written, [gold]) == 1:
+        last = stages[-1]
+        held = any(cover_em(f"{p.title} {p.text}", [gold]) for p in last.context)
+        if held and exact_match(last.written, [gold]) == 1:
             solved.append((text, stages))
     return solved
 
 
 def search(question: Question, solved: Solved, setting: Setting) -> Program:
     """Retrieve in hops, each with sampled queries; return their stages and one with the
-    paragraphs of the last hop, which has written nothing yet (DSP §2). Each stage from
-    the third on is also shown the summary before it. When annotating, it is shown all
-    earlier ones (program).
+    paragraphs of the last hop, which has written nothing yet (DSP §2). Each from the
+    third on is also shown the summary of the one before it; when annotating, all
+    earlier paragraphs instead (program).
     """
-    context = ()  # the paragraphs that a hop is shown
-    summary = ""
-    hops = []
+    stage = Stage(())  # of the next hop
+    hops: list[Stage] = []
     for hop in range(setting.hops):
         wording = LATER if hop else FIRST
-        shown = [(text, stages[hop]) for text, stages in solved]
-        examples = show_stages(shown, wording["label"], wording["opening"], QUERY)
-        fields = {**wording, "examples": examples, "summary": summary}
-        write = partial(setting.prompts["search"], question, context, **fields)
+        annotated = [(text, stages[hop]) for text, stages in solved]
+        examples = show_stages(annotated, wording["label"], wording["opening"], QUERY)
+        fields = {**wording, "examples": examples, "summary": stage.summary}
+        write = partial(setting.prompts["search"], question, stage.context, **fields)
         drawn = yield from complete_field(write, QUERY, setting.queries, setting)
-        hops.append(Stage(context, summary, *drawn[0]))
-        # sampled queries are fused with the question; a greedy one is alone (program)
-        queries = [query for _, query in drawn] + [question.text] * (
-            setting.queries > 1
-        )
-        rankings = []
-        for query in queries:
-            rankings.append((yield Retrieve(query, setting.depth)))
-        # by reciprocal ranks (ours); the program fuses ColBERT's scores
-        scores = fuse(rankings)
-        retrieved = tuple(sorted(scores, key=scores.get, reverse=True)[: setting.k])
+        rationale, query = drawn[0]
+        hops.append(stage._replace(rationale=rationale, written=query))
+        queries = [query for _, query in drawn]
+        if setting.queries > 1:  # a greedy query is alone (program)
+            queries.append(question.text)
+        retrieved = yield from retrieve_fused(queries, setting)
         if setting.annotating:  # multihop_search_v1 (program)
-            context = tuple(dict.fromkeys((*context, *retrieved)))
-        # multihop_search_v2: a summary stands for the paragraphs of earlier hops
-        # (program)
-        else:
-            context, rationale = retrieved, drawn[0][0]
+            stage = Stage(tuple(dict.fromkeys((*stage.context, *retrieved))))
+        else:  # multihop_search_v2: a summary stands for the paragraphs of earlier hops
             summary = f"Summary: {rationale}\n" if hop and rationale else ""
-    return *hops, Stage(context, summary)
+            stage = Stage(retrieved, summary)
+    return *hops, stage
+
+
+def retrieve_fused(queries: Sequence[str], setting: Setting) -> Program:
+    """The k best paragraphs by reciprocal ranks (ours; there by ColBERT's scores)."""
+    rankings = []
+    for query in queries:
+        rankings.append((yield Retrieve(query, setting.depth)))
+    scores = fuse(rankings)
+    best = sorted(scores, key=lambda paragraph: scores[paragraph], reverse=True)
+    return tuple(best[: setting.k])
 
 
 def predict(
-    question: Question,
-    searched: Sequence[Stage],
-    pairs: Pairs,
-    solved: Solved,
-    setting: Setting,
+    question: Question, searched: Stages, pairs: Pairs, solved: Solved, setting: Setting
 ) -> Program:
     """Let sampled answers vote; return the stages, the last with the answer and its
     rationale (DSP §2). The prompt shows the pairs that are not annotated above its
     format (program).
     """
     *hops, last = searched
-    annotated = {text for text, _ in solved}
-    asked = [f"Question: {q}\nAnswer: {a}" for q, a in pairs if q not in annotated]
-    shown = [(text, stages[-1]) for text, stages in solved]
-    fields = {"pairs": "\n\n".join(asked) + BETWEEN if asked else ""}
-    fields |= {
-        "examples": show_stages(shown, CONTEXT, "", ANSWER),
+    annotated = [(text, stages[-1]) for text, stages in solved]
+    others = [pair for pair in pairs if pair[0] not in dict(annotated)]
+    bare = [f"Question: {text}\nAnswer: {answer}" for text, answer in others]
+    fields = {
+        "pairs": "\n\n".join(bare) + BETWEEN if bare else "",
+        "examples": show_stages(annotated, CONTEXT, "", ANSWER),
         "summary": last.summary,
     }
     write = partial(setting.prompts["predict"], question, last.context, **fields)
     drawn = yield from complete_field(write, ANSWER, setting.n, setting)
     answer = majority([answer for _, answer in drawn])  # of ties the first (program)
-    rationale = next(
-        r for r, given in drawn if as_compared(given) == as_compared(answer)
-    )
+    same = as_compared(answer)
+    rationale = next(text for text, other in drawn if as_compared(other) == same)
     return *hops, last._replace(rationale=rationale, written=answer)
 
 
 def show_stages(
     stages: Sequence[tuple[str, Stage]], label: str, opening: str, field: str
 ) -> str:
-    """The same stage of each annotated example, in the form of the question asked
-    (program).
-    """
+    """A stage of each annotated example, in the form of the question (program)."""
     blocks = []
     for question, stage in stages:
-        paragraphs = "".join(
-            render_paragraph(shown) + "\n\n" for shown in stage.context
-        )
+        paragraphs = "".join(f"{render_paragraph(p)}\n\n" for p in stage.context)
         rationale = f"Let's think step by step.{opening} {stage.rationale}"
         asked = f"Question: {question}\nRationale: {rationale}{field} {stage.written}"
         blocks.append(label + paragraphs + asked + BETWEEN)
@@ -226,19 +212,16 @@ def complete_field(write: WritePrompt, field: str, n: int, setting: Setting) -> 
     """
     max_tokens = setting.max_tokens
     if n == 1:  # greedy (program)
-        drawn = [Sampled((yield Generate(write(), END, max_tokens)), None)]
+        texts = [(yield Generate(write(), END, max_tokens))]
     else:
         drawn = yield Sample(write(), n, setting.temperature, END, max_tokens)
-    if all(sampled.log_probability is not None for sampled in drawn):
-        drawn = sorted(drawn, key=lambda sampled: -sampled.log_probability)
-    parts = [sampled.text.partition(field) for sampled in drawn]
-    whole = [
-        (before.strip(), after.strip()) for before, _, after in parts if after.strip()
-    ]
-    if whole:
-        return whole
-    rationale = next((before.strip() for before, _, _ in parts if before.strip()), "")
-    so_far = f" {rationale}{field}"
-    return [
-        (rationale, (yield Generate(write(thoughts=(so_far,)), LINE, max_tokens // 2)))
-    ]
+        if all(sampled.log_probability is not None for sampled in drawn):
+            drawn = sorted(drawn, key=lambda sampled: -sampled.log_probability)
+        texts = [sampled.text for sampled in drawn]
+    parts = [[part.strip() for part in text.partition(field)] for text in texts]
+    complete = [(rationale, written) for rationale, _, written in parts if written]
+    if complete:
+        return complete
+    rationale = next((rationale for rationale, _, _ in parts if rationale), "")
+    prompt = write(thoughts=(f" {rationale}{field}",))
+    return [(rationale, (yield Generate(prompt, LINE, max_tokens // 2)))]

@@ -9,7 +9,7 @@ from ircotlib.systems import Prompts, system
 from ircotlib.text import sentences
 
 
-# paper; on mini 15 are as good
+# k: of the paper; on mini 15 do as well
 @system("InterAug", k=(50,), read="answers from one paragraph")
 def interaug(
     question: Question,
@@ -21,8 +21,7 @@ def interaug(
     length: int = 6,  # sentences of a paragraph (paper)
     tokens: int = 50,  # of an answer (ours; not in the paper)
 ) -> Program:
-    """Sample answers from each of k paragraphs, and take the most probable (Lazaridou
-    2022).
+    """Sample answers from each paragraph; take the most probable (Lazaridou 2022).
 
     Answers are ranked by p(answer | question, paragraph) p(paragraph | question)
     (paper), with 1 / rank for the second factor, which no retriever here gives (ours).
@@ -40,6 +39,6 @@ def interaug(
         drawn += [(text, score, rank) for text, score in sampled if text]
     answer = majority([text for text, _, _ in drawn])
     if drawn and all(score is not None for _, score, _ in drawn):
-        answer = max(drawn, key=lambda one: one[1] - log(one[2]))[0]
+        answer, *_ = max(drawn, key=lambda drawn: drawn[1] - log(drawn[2]))
     fault = "" if answer else "no answer from any paragraph"
     return Prediction(answer, paragraphs, reading=answer, fault=fault)

@@ -11,12 +11,12 @@ from ircotlib.program import LINE, SENTENCE, Generate, NearestTitle, Program, Re
 from ircotlib.systems import RECALL, SETS, Prompts, System, WritePrompt, system
 from ircotlib.text import answer_from_chain, gives_answer, last_sentence, query_from
 
-# what all of them have: the values that are tuned (§4.1), and what the model does
-OF_ALL = {"k": (2, 4, 6, 8), "m": (1, 2, 3), "cot": "writes the next sentence"}
+K, M = (2, 4, 6, 8), (1, 2, 3)  # the values that are tuned (§4.1)
+COT = "writes the next sentence"
 TITLES = TypeAdapter(list[str])
 
 
-@system("IRCoT", tuned_by=RECALL, **OF_ALL)  # §4.1, "Retrieval Metric"
+@system("IRCoT", tuned_by=RECALL, k=K, m=M, cot=COT)  # §4.1, "Retrieval Metric"
 def ircot(
     question: Question,
     *,
@@ -28,19 +28,17 @@ def ircot(
     sentence: str = SENTENCE,  # its end; for GPT3 also a line break (released program)
     released: bool = False,
 ) -> Program:
-    """Interleave reason and retrieve steps; return the paragraphs and the chain (IRCoT
-    §3.1).
+    """Interleave reason and retrieve steps; return paragraphs and chain (IRCoT §3.1).
 
     Nothing is retrieved after the last sentence. `released`: as in the authors'
     program, queries are those of `query_from`, the chain ends as in `gives_answer`, and
     equal texts count once.
     """
-    # §3.1: the last sentence, as it is
-    write_query = query_from if released else last_sentence
+    write_query = query_from if released else last_sentence  # as it is (§3.1)
     # the base set: K paragraphs with the question as the query (§3.1)
     retrieved = yield Retrieve(write_query((), question.text), k, distinct=released)
     paragraphs = collect((), retrieved, max_paragraphs)
-    thoughts = []
+    thoughts: list[str] = []
     for step in range(1, max_steps + 1):
         # all collected so far (§3.1)
         prompt = prompts["cot"](question, paragraphs, thoughts)
@@ -67,14 +65,10 @@ def read_paragraphs(
     chain: bool,
     max_tokens: int = 200,  # released program
 ) -> Program:
-    """The reader: answer by a chain of thought, or directly; return answer and text
-    (§3.2).
-    """
-    reading = yield Generate(
-        prompt(question, paragraphs), stop=LINE, max_tokens=max_tokens
-    )
-    # "A: " has only the answer (§3.2)
-    answer = answer_from_chain(reading) if chain else None
+    """The reader: answer by a chain, or directly; return answer and text (§3.2)."""
+    reading = yield Generate(prompt(question, paragraphs), LINE, max_tokens)
+    # a direct reader writes the answer alone (§3.2)
+    answer = answer_from_chain(reading) if chain else reading
     # not of the form "answer is: ...": the full generation is the answer (§3.2)
     return (reading if answer is None else answer), reading
 
@@ -85,25 +79,22 @@ STAGES = {"cot": "answers", "direct": "answers", "titles": "names pages to look 
 READER = System("the reader", read_paragraphs, STAGES, demonstrated_by=SETS)
 
 
-@system("IRCoT QA", inner=ircot, **OF_ALL)
+@system("IRCoT QA", inner=ircot, k=K, m=M, cot=COT)
 def ircot_qa(question: Question, *, read, **setting) -> Program:
-    """Retrieve with IRCoT, then read all collected paragraphs, without the chain (IRCoT
-    §3.2).
-    """
+    """Retrieve with IRCoT, then read all collected paragraphs (IRCoT §3.2)."""
     chain = yield from ircot(question, **setting)
-    # a chain from scratch (§3.2)
+    # from scratch: the reader is not shown the chain (§3.2)
     answer, reading = yield from read(question, chain.paragraphs)
     return replace(chain, answer=answer, reading=reading)
 
 
-@system("IRCoT QA w/o reader", inner=ircot, **OF_ALL)
+@system("IRCoT QA w/o reader", inner=ircot, k=K, m=M, cot=COT)
 def ircot_without_reader(question: Question, **setting) -> Program:
     """Take the answer from the retrieval chain itself, or all of it (IRCoT App. F)."""
     chain = yield from ircot(question, **setting)
     text = " ".join(chain.thoughts)
     answer = answer_from_chain(text)  # the chain of the retrieval has it (App. F)
-    # all of it, as in §3.2
-    return replace(chain, answer=text if answer is None else answer)
+    return replace(chain, answer=text if answer is None else answer)  # as in §3.2
 
 
 def collect(
@@ -112,9 +103,8 @@ def collect(
     max_paragraphs: int,
     max_words: int = 600,  # of a paragraph (released program)
 ) -> tuple[Paragraph, ...]:
-    """Append retrieved paragraphs to those collected, without re-ranking, up to
-    `max_paragraphs` (IRCoT §3.1), except for near duplicates and those of more than
-    `max_words` (released program).
+    """Append the retrieved to the collected, up to `max_paragraphs` (IRCoT §3.1),
+    except near duplicates and those of more than `max_words` (released program).
     """
     collected = list(paragraphs)
     for paragraph in retrieved:
@@ -122,16 +112,15 @@ def collect(
             break
         if len(paragraph.text.split(" ")) > max_words:  # released program
             continue
-        # title and text, at least 90% each (released program: rapidfuzz ratio)
-        alike = (
-            fuzz.ratio(paragraph.title, other.title, score_cutoff=90)
-            and fuzz.ratio(paragraph.text, other.text, score_cutoff=90)
-            for other in collected
-        )
-        if not any(alike):
-            # at the end, never re-ranked (released program)
-            collected.append(paragraph)
+        if not any(nearly_equal(paragraph, other) for other in collected):
+            collected.append(paragraph)  # at the end, never re-ranked
     return tuple(collected)
+
+
+def nearly_equal(a: Paragraph, b: Paragraph) -> bool:
+    """Whether titles and texts are at least 90% alike (released program)."""
+    titles = fuzz.ratio(a.title, b.title, score_cutoff=90)  # 0 below it
+    return bool(titles and fuzz.ratio(a.text, b.text, score_cutoff=90))
 
 
 def with_main_passage(
@@ -151,8 +140,8 @@ def with_main_passage(
     released program, which retrieves nothing if there are no such titles; ours
     retrieves from the whole corpus, and the paper does not say.
     """
-    reply = None
-    titles = ()  # not asked for yet; None: the whole corpus
+    reply: object = None
+    titles: tuple[str, ...] | None = ()  # not asked for yet; None: the whole corpus
     while True:
         try:
             request = program.send(reply)
@@ -164,10 +153,9 @@ def with_main_passage(
             reply = yield request
             continue
         if titles == ():  # before the first retrieval, whatever the system (App. B, ii)
-            written = yield Generate(
-                ask_for_titles()(question, n=pages), LINE, max_tokens
-            )
-            nearest = []
+            prompt = ask_for_titles()(question, n=pages)
+            written = yield Generate(prompt, LINE, max_tokens)
+            nearest: list[str] = []
             for title in read_titles(written):
                 nearest += yield NearestTitle(title)  # found by BM25 (App. B, ii)
             titles = tuple(dict.fromkeys(nearest)) or None
@@ -178,12 +166,13 @@ def with_main_passage(
 
 
 def read_titles(text: str) -> list[str]:
-    """The titles in a JSON list, else between commas, without quotes (released
-    program).
+    """The titles in a JSON list (App. B), else between commas (released program).
+
+    >>> read_titles('["Rome", "Malmö, Sweden"]'), read_titles('["Rome", "Lund')
+    (['Rome', 'Malmö, Sweden'], ['Rome', 'Lund'])
     """
     try:
-        titles = TITLES.validate_json(text)  # as App. B prints it: ["<Title-1>", ...]
-    except ValueError:
-        # released program
+        titles = TITLES.validate_json(text)
+    except ValueError:  # no JSON, or cut off
         titles = text.translate(str.maketrans("", "", '"[]')).split(",")
     return [title.strip() for title in titles if title.strip()]

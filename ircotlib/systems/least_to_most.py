@@ -1,6 +1,4 @@
-"""Least-to-Most: lists sub-questions, then answers them one after the other (Zhou
-2022).
-"""
+"""Least-to-Most: lists sub-questions, then answers one after the other (Zhou 2022)."""
 
 from dataclasses import replace
 
@@ -23,29 +21,21 @@ def least_to_most(
     earlier ones and their answers in the prompt (Zhou 2022 §2). The prompts are ours:
     the paper has none for this.
     """
-    listed = yield Generate(
-        prompts["decompose"](question), stop=NEXT, max_tokens=max_tokens
-    )
-    parts = [item for item in list_items(listed) if item != question.text][
-        :max_questions
-    ]
-    questions = [*parts, question.text]  # the question itself comes last (Zhou 2022 §2)
-    answers = []
-    # all that follows the first question in the prompt, which so grows at its end
-    text = ""
+    listed = yield Generate(prompts["decompose"](question), NEXT, max_tokens)
+    parts = [item for item in list_items(listed) if item != question.text]
+    questions = [*parts[:max_questions], question.text]  # itself comes last (§2)
     first = replace(question, text=questions[0])
-    for following in questions:
-        text += f"{answers[-1]}\nQ: {following}\nA: " if answers else ""
-        # with all earlier answers (§2)
+    text = reading = ""  # text: what follows the first question in the prompt
+    thoughts: list[str] = []
+    for asked in questions:
+        if thoughts:  # with all earlier answers (§2)
+            text += f"{reading}\nQ: {asked}\nA: "
         prompt = prompts["solve"](first, thoughts=(text,))
-        answers.append((yield Generate(prompt, stop=LINE, max_tokens=max_tokens)))
-    faults = [
-        "" if parts else "no list of sub-questions",
-        "" if answers[-1] else "no answer",
-    ]
-    thoughts = tuple(
-        f"{part} {given}" for part, given in zip(parts, answers, strict=False)
-    )
-    answer = answers[-1].removesuffix(".")
-    fault = ", ".join(filter(None, faults))
-    return Prediction(answer, (), thoughts, answers[-1], fault=fault)
+        reading = yield Generate(prompt, LINE, max_tokens)
+        thoughts.append(f"{asked} {reading}")
+    faults = [] if len(questions) > 1 else ["no list of sub-questions"]
+    if not reading:
+        faults.append("no answer")
+    answer = reading.removesuffix(".")
+    fault = ", ".join(faults)
+    return Prediction(answer, (), tuple(thoughts[:-1]), reading, fault=fault)

@@ -1,6 +1,4 @@
-"""NoR and OneR: no retrieval, or one with the question as the query, and a reader
-(IRCoT §4.1).
-"""
+"""NoR and OneR: no retrieval, or one with the question; and a reader (IRCoT §4.1)."""
 
 from dataclasses import replace
 

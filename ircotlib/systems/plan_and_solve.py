@@ -1,8 +1,9 @@
 """Plan-and-Solve: devises a plan, then carries it out (Wang 2023)."""
 
 from dataclasses import replace
+from functools import partial
 
-from ircotlib.data import Question
+from ircotlib.data import Paragraph, Question
 from ircotlib.program import LINE, Generate, Program, Retrieve
 from ircotlib.systems import Prompts, WritePrompt, system
 from ircotlib.systems.cot import read_answer
@@ -25,11 +26,11 @@ def plan_and_solve(
     it in a second one (Wang 2023 §2, released program).
 
     Differs from the paper, which shows no examples; SearChain does (Table 11), and so
-    do we. Differs from the released program, which looks for a yes or no inside the
-    answer.
+    do we; and from the released program, which looks for a yes or no inside the answer.
     """
-    text = yield Generate(prompts["solve"](question), stop=NEXT, max_tokens=max_tokens)
-    return (yield from _conclude(question, text, prompts["solve"], (), answer_tokens))
+    text = yield Generate(prompts["solve"](question), NEXT, max_tokens)
+    write = partial(prompts["solve"], question, ())
+    return (yield from conclude(text, write, answer_tokens))
 
 
 @system("Plan-and-Solve w/ IR", solve="writes a plan", read="carries the plan out")
@@ -47,31 +48,23 @@ def plan_and_solve_with_ir(
     """
     plan = yield Generate(prompts["solve"](question), (SOLUTION, *NEXT), max_tokens)
     steps = list_items(plan)[:max_searched]
-    paragraphs = ()
-    for query in steps or [question.text]:
-        paragraphs += yield Retrieve(query, k)  # all in one round (SearChain, Table 6)
-    paragraphs = tuple(dict.fromkeys(paragraphs))
+    seen: dict[Paragraph, None] = {}  # all paragraphs, in order
+    for query in steps or [question.text]:  # all in one round (SearChain, Table 6)
+        seen |= dict.fromkeys((yield Retrieve(query, k)))
+    write = partial(prompts["read"], question, tuple(seen))
     text = plan + SOLUTION
-    solution = yield Generate(
-        prompts["read"](question, paragraphs, (text,)), NEXT, max_tokens
-    )
-    text = f"{text}\n{solution}"
-    solved = yield from _conclude(
-        question, text, prompts["read"], paragraphs, answer_tokens
-    )
-    return (
-        solved
-        if steps
-        else replace(solved, fault=f"no plan, {solved.fault}".strip(", "))
-    )
+    solution = yield Generate(write((text,)), NEXT, max_tokens)
+    solved = yield from conclude(f"{text}\n{solution}", write, answer_tokens)
+    faults = [solved.fault] if steps else ["no plan", solved.fault]
+    fault = ", ".join(filter(None, faults))
+    return replace(solved, paragraphs=tuple(seen), fault=fault)
 
 
-def _conclude(
-    question, text: str, prompt: WritePrompt, paragraphs, max_tokens: int
-) -> Program:
+def conclude(text: str, write: WritePrompt, max_tokens: int) -> Program:
+    """The prediction of a solution, which is asked for its answer if it has none."""
     if answer_from_chain(text) is None:  # the second call of the released program
         text += SO
-        answer = yield Generate(prompt(question, paragraphs, (text,)), LINE, max_tokens)
+        answer = yield Generate(write((text,)), LINE, max_tokens)
         text += f" {answer}"
     lines = tuple(line.strip() for line in text.splitlines() if line.strip())
-    return replace(read_answer(text.strip()), paragraphs=paragraphs, thoughts=lines)
+    return replace(read_answer(text.strip()), thoughts=lines)

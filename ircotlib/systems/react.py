@@ -32,8 +32,8 @@ def react(
     below an action counts.
     """
     page = OpenPage(())
-    seen = {}  # all paragraphs, in order
-    lines = []  # of thoughts, actions and observations
+    seen: dict[Paragraph, None] = {}  # all paragraphs, in order
+    lines: list[str] = []  # of thoughts, actions and observations
     for step in range(1, max_actions + 1):
         thought, action = yield from think_and_act(
             question, prompts["act"], lines, step, tokens
@@ -42,13 +42,13 @@ def react(
         verb, argument = read_action(action)
         if verb == "finish":  # Finish[answer] (§3.1)
             fault = "" if argument else "Finish without an answer"
-            return Prediction(
-                argument, tuple(seen), tuple(lines), lines[-1], fault=fault
-            )
+            written = tuple(lines)
+            return Prediction(argument, tuple(seen), written, lines[-1], fault=fault)
         if verb == "search":  # Search[entity] (§3.1)
             paragraphs, observed = yield from search_page(argument)
-            page = OpenPage(paragraphs) if paragraphs else page
             seen |= dict.fromkeys(paragraphs)
+            if paragraphs:
+                page = OpenPage(paragraphs)
         elif verb == "lookup":  # Lookup[string] (§3.1)
             observed = page.look_up(argument)
         else:  # released program
@@ -65,55 +65,50 @@ def think_and_act(
     step: int,
     tokens: int,
 ) -> Program:
-    """Generate the next thought and action, in a second generation if need be
-    (program).
-    """
+    """The next thought and action, in a second generation if need be (program)."""
     so_far = "\n".join([*lines, f"Thought {step}:"])
     stop = (f"\nObservation {step}:",)  # released program
     written = yield Generate(prompt(question, thoughts=(so_far,)), stop, tokens)
     thought, mark, action = written.partition(f"\nAction {step}: ")  # released program
     if mark:
         return thought.strip(), ACTION.sub(r"\1[\2]", action.strip(), count=1)
-    # the first line is the thought; the action is asked for by itself (released
-    # program)
+    # the first line is the thought; the action is asked for alone (released program)
     thought = written.partition("\n")[0].strip()
     so_far = f"{so_far} {thought}\nAction {step}:"
     return thought, (yield Generate(prompt(question, thoughts=(so_far,)), LINE, tokens))
 
 
 def read_action(action: str) -> tuple[str, str]:
-    """The verb of an action, in lower case, and its argument; two empty texts for no
-    action.
+    """The verb of an action and its argument; two empty texts for no action.
+
+    >>> read_action("Search[Oslo]"), read_action("Ask[Oslo]")
+    (('search', 'Oslo'), ('', ''))
     """
     match = ACTION.fullmatch(action)
     return (match[1].lower(), match[2].strip()) if match else ("", "")
 
 
 def search_page(entity: str, n: int = 5) -> Program:  # 5: §3.1
-    """An entity's paragraph and its first n sentences, or n similar titles (ReAct
-    §3.1).
-    """
+    """An entity's paragraph and its first n sentences, or n similar titles (§3.1)."""
     titles = yield NearestTitle(entity, n)
+    paragraphs = ()
     if titles and titles[0].casefold() == entity.casefold():
-        if paragraphs := (yield Retrieve(entity, 1, titles[:1])):
-            return paragraphs, " ".join(sentences(paragraphs[0].text)[:n])
-    return (), f"Could not find {entity}. Similar: {list(titles)}."
+        paragraphs = yield Retrieve(entity, 1, titles[:1])
+    if not paragraphs:
+        return (), f"Could not find {entity}. Similar: {list(titles)}."
+    return paragraphs, " ".join(sentences(paragraphs[0].text)[:n])
 
 
 @dataclass
 class OpenPage:
-    """The page found last; `text`: what was last looked up on it, `times`: how often in
-    a row.
-    """
+    """The page found last."""
 
     paragraphs: tuple[Paragraph, ...]
-    text: str = ""
-    times: int = 0
+    text: str = ""  # what was last looked up on it
+    times: int = 0  # how often in a row
 
     def look_up(self, text: str) -> str:
-        """The next sentence that contains a text, in any case (ReAct §3.1: like
-        Ctrl+F).
-        """
+        """The next sentence with a text, in any case (ReAct §3.1: like Ctrl+F)."""
         self.times = self.times + 1 if text == self.text else 1
         self.text = text
         lines = [line for p in self.paragraphs for line in sentences(p.text)]
@@ -139,14 +134,13 @@ def react_cot_sc(
     **setting,
 ) -> Program:
     """Take ReAct's answer, or CoT-SC's if ReAct gives none (ReAct §3.2). What ReAct
-    retrieved and wrote stays in the prediction, before the chain. `setting`: other
-    keywords of `react`.
+    retrieved and wrote stays in the prediction. `setting`: other keywords of `react`.
     """
     acted = yield from react(question, prompts=prompts, **setting)
     if acted.answer:  # else ReAct did not finish within its actions (§3.2)
         return acted
-    drawing = {"n": n, "temperature": temperature, "max_tokens": max_tokens}
-    voted = yield from cot_sc(question, prompts=prompts, **drawing)
-    return replace(
-        voted, paragraphs=acted.paragraphs, thoughts=acted.thoughts + voted.thoughts
+    voted = yield from cot_sc(
+        question, prompts=prompts, n=n, temperature=temperature, max_tokens=max_tokens
     )
+    thoughts = acted.thoughts + voted.thoughts
+    return replace(voted, paragraphs=acted.paragraphs, thoughts=thoughts)

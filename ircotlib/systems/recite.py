@@ -1,6 +1,4 @@
-"""RECITE, or Recite-and-answer: the model recites passages, then answers from them (Sun
-2023).
-"""
+"""RECITE, or Recite-and-answer: recites passages, answers from them (Sun 2023)."""
 
 from ircotlib.data import Prediction, Question
 from ircotlib.metrics import majority
@@ -21,17 +19,15 @@ def recite_and_answer(
     recite_tokens: int = 128,  # released program
     max_tokens: int = 16,  # of an answer (released program)
 ) -> Program:
-    """Sample n recitations, answer from each greedily, take the majority answer (Sun
-    2023 §3).
+    """Sample n recitations, answer from each greedily, take the majority answer (§3).
 
     Differs from the released program: examples have recitations and come before the
     question's, so that prompts share a prefix (there they have none, and come after
     it); answers are compared normalised (there as they are), and of ties the first wins
     (there the shortest).
     """
-    drawn = yield Sample(
-        prompts["recite"](question), n, temperature, END, recite_tokens
-    )
+    prompt = prompts["recite"](question)
+    drawn = yield Sample(prompt, n, temperature, END, recite_tokens)
     recitations = [sampled.text for sampled in drawn]
     readings = []
     for recitation in recitations:

@@ -1,8 +1,8 @@
-"""ToolFormer: calls a search while it writes (Schick 2023; SearChain §4.1, footnote 2)."""
+"""ToolFormer: calls a search while it writes (Schick 2023; SearChain §4.1)."""
 
 import re
 
-from ircotlib.data import Prediction, Question
+from ircotlib.data import Paragraph, Prediction, Question
 from ircotlib.program import LINE, Generate, Program, Retrieve
 from ircotlib.systems import Prompts, system
 from ircotlib.text import answer_from_chain
@@ -27,18 +27,18 @@ def toolformer(
     """
     so_far = ""  # what the prompt ends with: the text, its calls and their results
     written = []  # the text without them
-    seen = {}  # all paragraphs, in order
+    seen: dict[Paragraph, None] = {}  # all paragraphs, in order
     for calls in range(max_calls + 1):
         # at "→" the call is made; after the last one, the model writes to the end (§2)
         stop = (RESULT, "\n") if calls < max_calls else LINE
         prompt = prompts["write"](question, thoughts=(so_far,))
         text = yield Generate(prompt, stop, max_tokens)
-        # one an input (paper)
-        called = CALL.search(text) if calls < max_calls else None
-        written.append(text[: called.start()].strip() if called else text)
         so_far = f"{so_far} {text}".strip()
-        if not called:
+        called = CALL.search(text)
+        if called is None or calls == max_calls:  # one call an input (paper)
+            written.append(text)
             break
+        written.append(text[: called.start()].strip())
         paragraphs = yield Retrieve(called[1].strip(), k)
         seen |= dict.fromkeys(paragraphs)
         so_far += f"{RESULT} {' '.join(paragraph.text for paragraph in paragraphs)}]"

@@ -11,23 +11,19 @@ from ircotlib.program import LINE, Program, Retrieve, Sample
 from ircotlib.systems import Prompts, WritePrompt, system
 from ircotlib.text import answer_from_chain
 
-# in a vote (released program)
-BEST = re.compile(r"best choice is\D*(\d+)", re.IGNORECASE)
+BEST = re.compile(r"best choice is\D*(\d+)", re.IGNORECASE)  # released program
 
 
 class State(NamedTuple):
-    """A node of the tree: the thoughts on the path to it, and the paragraphs retrieved
-    there.
-    """
+    """A node of the tree: the thoughts on the path to it, and their paragraphs."""
 
     thoughts: tuple[str, ...]
     paragraphs: tuple[Paragraph, ...]
 
     @property
     def chain(self) -> str:
-        return "\n".join(
-            f"Thought {i}: {text}" for i, text in enumerate(self.thoughts, start=1)
-        )
+        numbered = enumerate(self.thoughts, start=1)
+        return "\n".join(f"Thought {i}: {text}" for i, text in numbered)
 
     @property
     def answer(self) -> str:
@@ -56,10 +52,8 @@ def tree_of_thought(
     queries are ours).
     """
     draw = partial(Sample, temperature=temperature, max_tokens=max_tokens)
-    ask, ask_to_vote = (
-        partial(prompts["propose"], question),
-        partial(prompts["vote"], question),
-    )
+    ask = partial(prompts["propose"], question)
+    ask_to_vote = partial(prompts["vote"], question)
     states = [State((), (yield Retrieve(question.text, k)))]
     seen = dict.fromkeys(states[0].paragraphs)
     fault = ""
@@ -71,20 +65,20 @@ def tree_of_thought(
             break
         states = grown
         if len(grown) > b:  # else all are kept, and no vote is needed (ours)
-            states, counted = yield from vote(
-                grown, b, ask_to_vote, partial(draw, n=votes)
-            )
-            fault = fault or ("" if counted else "no vote that names a choice")
+            draw_votes = partial(draw, n=votes)
+            states, counted = yield from vote(grown, b, ask_to_vote, draw_votes)
+            if not counted:
+                fault = "no vote that names a choice"
         if states[0].answer or len(states[0].thoughts) == depth:
             break
         states = yield from retrieve(states, k)  # ours; the paper does not retrieve
         seen |= dict.fromkeys(p for state in states for p in state.paragraphs)
     best = states[0]
-    last = best.thoughts[-1] if best.thoughts else ""
-    fault = fault or ("" if best.answer else f"no answer in {depth} thoughts")
-    return Prediction(
-        best.answer or last, tuple(seen), best.thoughts, best.chain, fault=fault
-    )
+    answer = best.answer
+    if not answer:
+        answer = best.thoughts[-1] if best.thoughts else ""
+        fault = fault or f"no answer in {depth} thoughts"
+    return Prediction(answer, tuple(seen), best.thoughts, best.chain, fault=fault)
 
 
 def propose(
@@ -107,22 +101,19 @@ def vote(
     states: Sequence[State], b: int, write: WritePrompt, draw: Callable[..., Sample]
 ) -> Program:
     """The b states with the most votes, and how many votes named a choice (program)."""
-    choices = "\n\n".join(
-        f"Choice {i}:\n{s.chain}" for i, s in enumerate(states, start=1)
-    )
+    numbered = enumerate(states, start=1)
+    choices = "\n\n".join(f"Choice {i}:\n{state.chain}" for i, state in numbered)
     paragraphs = tuple(dict.fromkeys(p for state in states for p in state.paragraphs))
     drawn = yield draw(write(paragraphs, choices=choices))
     named = [int(match[1]) - 1 for vote in drawn if (match := BEST.search(vote.text))]
     counts = Counter(number for number in named if 0 <= number < len(states))
     order = sorted(range(len(states)), key=lambda number: -counts[number])
-    # the b best (Algorithm 1)
-    return [states[number] for number in order[:b]], counts.total()
+    best = [states[number] for number in order[:b]]  # Algorithm 1; of ties the first
+    return best, counts.total()
 
 
 def retrieve(states: Sequence[State], k: int) -> Program:
-    """Retrieve k paragraphs with each state's last thought, unless the state gives the
-    answer.
-    """
+    """Retrieve k paragraphs with the last thought of each state without an answer."""
     grown = []
     for state in states:
         retrieved = () if state.answer else (yield Retrieve(state.thoughts[-1], k))

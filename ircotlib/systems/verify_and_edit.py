@@ -1,4 +1,4 @@
-"""Verify-and-Edit: rewrites chains that disagree with retrieved evidence (Zhao 2023)."""
+"""Verify-and-Edit: rewrites chains by retrieved evidence (Zhao 2023)."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -16,9 +16,8 @@ ORDINAL = re.compile(rf"^({'|'.join(ORDINALS)}|Then|Finally), ")
 
 
 def count_letters(texts: Sequence[str]):
-    """The TF-IDF vectors of the runs of one to five letters in texts, one row per text."""
-    # takes a second to import
-    from sklearn.feature_extraction.text import TfidfVectorizer
+    """The TF-IDF vectors of texts' runs of one to five letters, one row per text."""
+    from sklearn.feature_extraction.text import TfidfVectorizer  # takes a second
 
     counter = TfidfVectorizer(analyzer="char", ngram_range=(1, 5), sublinear_tf=True)
     return counter.fit_transform(texts)
@@ -40,8 +39,7 @@ def verify_and_edit(
     shown: int = 3,  # sentences of evidence (paper)
     embed: Callable[[Sequence[str]], Sequence] = count_letters,
     max_tokens: int = 144,  # of a chain (released programs)
-    # of a verifying question and of its answer (released programs)
-    edit_tokens: int = 70,
+    edit_tokens: int = 70,  # of a verifying question, of its answer (released programs)
     answer_tokens: int = 70,  # after the edited chain (released programs)
 ) -> Program:
     """Take the majority answer of n chains if at least half of them agree, else edit
@@ -56,47 +54,45 @@ def verify_and_edit(
     answers = [answer_from_chain(sampled.text) or "" for sampled in drawn]
     agreed = majority(answers)  # CoT-SC (paper)
     same = as_compared(agreed)
-    agreeing = [
-        s
-        for s, answer in zip(drawn, answers, strict=True)
-        if as_compared(answer) == same
-    ]
+    pairs = zip(drawn, answers, strict=True)
+    agreeing = [sampled for sampled, answer in pairs if as_compared(answer) == same]
     known = [sampled for sampled in agreeing if sampled.log_probability is not None]
-    # paper
+    # the most probable (paper)
     chain = max(known, key=lambda s: s.log_probability, default=agreeing[0]).text
     # only chains that disagree are edited (paper); the released programs edit all
     if agreed and len(agreeing) >= ceil(n / 2):
         return Prediction(agreed, (), tuple(sentences(chain)), chain)
-    seen = {}  # all paragraphs, in order
-    edited = []  # its sentences
-    for sentence in rationale(chain):
-        # a verifying question, and its answer from the evidence in place of the
-        # sentence (paper)
-        ask = prompts["question"](question, sentence=sentence)
-        query = (yield Generate(ask, LINE, edit_tokens)) or sentence
+    seen: dict[Paragraph, None] = {}  # all paragraphs, in order
+    edited: list[str] = []
+    for ordinal, sentence in zip(ORDINALS, rationale(chain), strict=False):
+        # a verifying question (paper)
+        prompt = prompts["question"](question, sentence=sentence)
+        query = (yield Generate(prompt, LINE, edit_tokens)) or sentence
         paragraphs = yield Retrieve(query, k)
         seen |= dict.fromkeys(paragraphs)
         evidence = " ".join(nearest(sentence, paragraphs, shown, embed))
-        read = prompts["answer"](
-            replace(question, text=query, passage=None), evidence=evidence
-        )
-        edited.append((yield Generate(read, LINE, edit_tokens)))
-    # "First, ... Second, ...": the edited chain, from which the model concludes (paper)
-    chain = tuple(
-        f"{word}, {text}" for word, text in zip(ORDINALS, edited, strict=False)
-    )
-    reading = yield Generate(prompts["cot"](question, (), chain), LINE, answer_tokens)
+        # its answer from the evidence, in place of the sentence (paper)
+        verifying = replace(question, text=query, passage=None)
+        prompt = prompts["answer"](verifying, evidence=evidence)
+        answer = yield Generate(prompt, LINE, edit_tokens)
+        edited.append(f"{ordinal}, {answer}")
+    # the model concludes from the edited chain (paper)
+    prompt = prompts["cot"](question, thoughts=edited)
+    reading = yield Generate(prompt, LINE, answer_tokens)
     answer = answer_from_chain(reading)
     fault = "" if answer else 'no "The answer is" after the edited chain'
+    chain = tuple(edited)
     return Prediction(answer or reading, tuple(seen), chain, reading, fault=fault)
 
 
 def rationale(chain: str) -> list[str]:
-    """The first eight sentences of a chain, without the answer and "First, " and the
-    like.
+    """The sentences of a chain to verify, without its answer.
+
+    >>> rationale("First, it is old. Then, it is red. The answer is yes.")
+    ['it is old.', 'it is red.']
     """
     facts = [ORDINAL.sub("", sentence) for sentence in sentences(chain)]
-    return [fact for fact in facts if answer_from_chain(fact) is None][: len(ORDINALS)]
+    return [fact for fact in facts if answer_from_chain(fact) is None]
 
 
 def nearest(
@@ -105,15 +101,13 @@ def nearest(
     n: int,
     embed: Callable = count_letters,
 ) -> list[str]:
-    """The n sentences of the paragraphs nearest to a sentence by cosine, best first
-    (paper).
-    """
+    """The n sentences of paragraphs nearest to a sentence by cosine, best first."""
     from sklearn.metrics.pairwise import cosine_similarity  # takes a second to import
 
     lines = list(dict.fromkeys(line for p in paragraphs for line in sentences(p.text)))
     if not lines:
         return []
     vectors = embed([sentence, *lines])
-    # the same on every machine
+    # rounded, so that ties and their order are the same on every machine
     near = cosine_similarity(vectors[:1], vectors[1:])[0].round(5)
-    return [lines[place] for place in (-near).argsort(kind="stable")[:n]]
+    return [lines[position] for position in (-near).argsort(kind="stable")[:n]]

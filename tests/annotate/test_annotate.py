@@ -1,6 +1,4 @@
-"""Judgements of chains: what is kept, what counts, who agrees; and the form, driven by
-clicks.
-"""
+"""Judgements of chains: what is kept, what counts, who agrees; the form, by clicks."""
 
 import json
 import math
@@ -31,19 +29,15 @@ TEXT = "Ada Holm directed Silent Lantern. <b>It</b> is a film."
 LANTERN = Paragraph("p1", "Silent Lantern", TEXT)
 
 
-def item(
-    id: str, *sentences: str, facts: int, system: str = "OneR QA", question: str = "q1"
-):
-    asked = Question(
-        question, "Who directed <i>Silent</i> Lantern?", ("Ada Holm",), (), "hotpotqa"
-    )
+def item(id, *sentences, facts, system="OneR QA", question="q1"):
+    text = "Who directed <i>Silent</i> Lantern?"
+    asked = Question(question, text, ("Ada Holm",), (), "hotpotqa")
     return Item(id, "hotpotqa", system, asked, sentences, (LANTERN,), (LANTERN,), facts)
 
 
+FILM, NEW = TEXT[:33], "It is <script>new</script>."
 ITEMS = [
-    item(
-        "a", TEXT[:33], "It is <script>new</script>.", "So the answer is: x.", facts=2
-    ),
+    item("a", FILM, NEW, "So the answer is: x.", facts=2),
     item("b", "So the answer is: y.", facts=0),
     item("c", "Leo Ash was born in Aldton.", system="IRCoT QA", facts=1),
 ]
@@ -65,15 +59,9 @@ def click(name, item, n, verdict, folder):
 def test_chains_of_a_run_are_read_in_random_order(tmp_path, monkeypatch, displayed):
     monkeypatch.setattr("ircotlib.experiment.setup.DATA", tmp_path)
     folder = make_laboratory(tmp_path / "small", seed=5, size=600, questions=20)
-    changes = {
-        "data_dir": str(folder),
-        "dev": 0,
-        "test": 4,
-        "judged": 3,
-        "distractors": [1],
-    }
-    changes |= {"oner_k": [3], "model": "data/models/mini-base", "datasets": ["iirc"]}
-    p = read_parameters("mini", changes | {"workers": 1})
+    changes = {"dev": 0, "test": 4, "judged": 3, "distractors": [1], "oner_k": [3]}
+    changes |= {"data_dir": str(folder), "datasets": ["iirc"], "workers": 1}
+    p = read_parameters("mini", changes | {"model": "data/models/mini-base"})
     annotate_box.annotate_box(p)
     assert "--only 04_ircot" in displayed[0].value
     systems = choose_systems(["NoR QA", "OneR", "OneR QA"])
@@ -84,14 +72,12 @@ def test_chains_of_a_run_are_read_in_random_order(tmp_path, monkeypatch, display
         questions.setdefault(chain.system, set()).add(chain.question.id)
         answers = [n for n, text in enumerate(chain.sentences) if "answer is:" in text]
         assert chain.facts == (answers or [len(chain.sentences)])[0]
-        assert chain.sentences and {p.id for p in chain.gold} == set(
-            chain.question.gold
-        )
+        assert chain.sentences
+        assert {page.id for page in chain.gold} == set(chain.question.gold)
         assert chain.retrieved[0] == chain.question.passage
         assert len(chain.retrieved) == 1 or chain.system != "NoR QA"
-    assert (
-        questions["NoR QA"] == questions["OneR QA"] and len(questions["OneR QA"]) == 3
-    )
+    assert questions["NoR QA"] == questions["OneR QA"]
+    assert len(questions["OneR QA"]) == 3
     assert [chain.id for chain in read_items(p)] == [chain.id for chain in items]
     annotate_box.annotate_box(p, "ada", folder=tmp_path / "annotations")
     assert displayed[1].items == items and displayed[1].name.value == "ada"
@@ -134,13 +120,8 @@ def test_a_half_written_line_is_left_out_and_spoils_nothing(cut, tmp_path):
     path.write_bytes(b"\n".join([*whole, last[:cut]]))  # of a process that was killed
     click("ada", "b", 7, "false", tmp_path)
     for wrong in ({"verdict": "<b>"}, {"item": ["a"]}, {"sentence": "1"}):
-        line = {
-            "annotator": "ada",
-            "verdict": "true",
-            "item": "a",
-            "sentence": 1,
-        } | wrong
-        path.write_text(f"{path.read_text()}\n{json.dumps(line)}")
+        line = {"annotator": "ada", "verdict": "true", "item": "a", "sentence": 1}
+        path.write_text(f"{path.read_text()}\n{json.dumps(line | wrong)}")
     with pytest.warns(UserWarning, match="left out .*expected a judgement") as warned:
         assert list(read_verdicts("ada", tmp_path)) == [("a", 0), ("a", 1), ("b", 7)]
     assert len(warned) == 4
@@ -159,14 +140,11 @@ KAPPAS = [  # verdicts of two annotators
 
 @pytest.mark.parametrize(("first", "second", "kappa"), KAPPAS)
 def test_kappa_is_that_of_published_examples(first, second, kappa):
-    a, b = (
-        {("a", n): verdict for n, verdict in enumerate(text)}
-        for text in (first, second)
-    )
-    same = sum(x == y for x, y in zip(first, second, strict=True)) / len(first)
-    assert agreement(a, b) == pytest.approx(
-        (kappa, same, len(first)), abs=5e-5, nan_ok=True
-    )
+    a = {("a", n): verdict for n, verdict in enumerate(first)}
+    b = {("a", n): verdict for n, verdict in enumerate(second)}
+    same = sum(a[key] == b[key] for key in a) / len(a)
+    expected = pytest.approx((kappa, same, len(a)), abs=5e-5, nan_ok=True)
+    assert agreement(a, b) == expected
     assert math.isnan(agreement({("a", 0): "true"}, {("b", 0): "true"})[0])
 
 
@@ -180,10 +158,8 @@ def test_the_adjudicators_verdict_counts(tmp_path):
     named = {"item": "a", "question": ITEMS[0].question.text, "sentence": 1}
     assert row == named | {"text": ITEMS[0].sentences[1], "ada": "true", "leo": "false"}
     judged = {"ada": ada, "leo": leo, "adjudicator": word}
-    assert (
-        settle(judged) == word | {("c", 0): "unsure"}
-        and disagreements(ITEMS, judged).empty
-    )
+    assert settle(judged) == word | {("c", 0): "unsure"}
+    assert disagreements(ITEMS, judged).empty
     for who, verdicts in {"ada": ada, "leo": leo}.items():
         for (id, n), verdict in verdicts.items():
             click(who, id, n, verdict, tmp_path)
@@ -193,14 +169,11 @@ def test_the_adjudicators_verdict_counts(tmp_path):
 
 
 def many(system: str, wrong: int, of: int = 10) -> tuple[list[Item], dict]:
-    items = [
-        item(f"{system}{n}", "X.", "Y.", system=system, question=f"q{n}", facts=2)
-        for n in range(of)
-    ]
+    named = [(f"{system}{n}", f"q{n}") for n in range(of)]
+    items = [item(i, "X.", "Y.", system=system, question=q, facts=2) for i, q in named]
     verdicts = {(chain.id, n): "true" for chain in items for n in (0, 1)}
-    return items, verdicts | {
-        (c.id, n % 2): "false" for n, c in enumerate(items[:wrong])
-    }
+    false = {(c.id, n % 2): "false" for n, c in enumerate(items[:wrong])}
+    return items, verdicts | false
 
 
 def test_a_chain_has_an_error_if_one_sentence_is_false():
@@ -221,9 +194,8 @@ def test_figure_7_has_shares_and_the_papers_reductions():
     shares = table[table["metric"] == factuality.SHARE].set_index("system")
     assert list(shares.index) == ["NoR QA", "OneR QA", "IRCoT QA"]
     assert list(shares["mean"]) == [90, 60, 30] and set(shares["n"]) == {10}
-    assert (shares["low"] < shares["mean"]).all() and (
-        shares["mean"] < shares["high"]
-    ).all()
+    assert (shares["low"] < shares["mean"]).all()
+    assert (shares["mean"] < shares["high"]).all()
     (fewer,) = table[table["metric"] == factuality.REDUCTION].to_dict("records")
     assert (fewer["mean"], fewer["reported"], fewer["system"]) == (50, 50, "IRCoT QA")
 
@@ -243,22 +215,16 @@ def test_judging_by_clicks_resuming_and_undoing(open_form, tmp_path):
     form = open_form()
     press(form, "t", "z")
     assert not list(tmp_path.iterdir()) and "type your name" in form.status.value
-    assert [key for key, button in form.buttons.items() if button.disabled] == [
-        "t",
-        "f",
-        "u",
-        "z",
-    ]
+    disabled = [key for key, button in form.buttons.items() if button.disabled]
+    assert disabled == ["t", "f", "u", "z"]
     form.name.value = "ada"
     assert form.status.value == "0 of 3 sentences"
     press(form, "t")
     assert form.at == 1
     assert "Text 1 of 3, sentence 2 of 2" in form.page.page
     press(form, "ArrowLeft", "ArrowLeft", "ArrowRight", "f")
-    assert form.status.value == "2 of 3 sentences" and form.sentences[form.at] == (
-        ITEMS[2],
-        0,
-    )
+    assert form.status.value == "2 of 3 sentences"
+    assert form.sentences[form.at] == (ITEMS[2], 0)
     again = open_form("ada")
     assert again.at == 2 and again.status.value == "2 of 3 sentences"
     press(again, "z")
@@ -276,10 +242,8 @@ def test_the_form_says_when_a_judgement_cannot_be_written(open_form, tmp_path):
     form = open_form("ada")
     (tmp_path / "ada.jsonl").mkdir()  # no file can be opened there
     press(form, "t")
-    assert (
-        form.status.value.startswith("NOT KEPT: ") and "ada.jsonl" in form.status.value
-    )
-    assert form.at == 0
+    assert form.status.value.startswith("NOT KEPT: ") and form.at == 0
+    assert "ada.jsonl" in form.status.value
     (tmp_path / "ada.jsonl").rmdir()
     press(form, "t")
     assert form.at == 1
@@ -291,14 +255,9 @@ def test_the_page_shows_all_and_escapes_what_was_written(open_form):
     page = " ".join(form.page.page.split())
     assert "&lt;script&gt;" in page and "<script" not in page and "<b>It" not in page
     assert "Who directed &lt;i&gt;Silent&lt;/i&gt; Lantern?" in page
-    assert (
-        '<span class="sign true">✓</span> <span>Ada Holm directed Silent Lantern.</span>'
-        in page
-    )
+    assert f'<span class="sign true">✓</span> <span>{FILM}</span>' in page
     assert '<div class="sentence now"> <span class="sign ">·</span> <span>It is' in page
-    assert (
-        '<div class="sentence answer"> <span class="sign "></span> <span>So the' in page
-    )
+    assert 'answer"> <span class="sign "></span> <span>So the answer is: x.' in page
     # retrieved, and gold
     assert page.count("directed Silent Lantern. &lt;b&gt;It") == 2
     assert "OneR" not in page and "IRCoT" not in page  # who wrote it is hidden

@@ -28,7 +28,8 @@ from IPython.display import display
 from ircotlib.annotate.box import AnnotateBox
 from ircotlib.annotate.factuality import Item
 from ircotlib.data import Paragraph, Question
-found = (Paragraph("p", "Silent Lantern", "Ada Holm directed <b id='bad'>Silent Lantern</b>."),)
+film = "Ada Holm directed <b id='bad'>Silent Lantern</b>."
+found = (Paragraph("p", "Silent Lantern", film),)
 asked = Question("q", "Who directed Silent Lantern?", ("Ada Holm",), (), "hotpotqa")
 texts = [f"Sentence {n} on Ada Holm." for n in range(4)]
 item = Item("a", "hotpotqa", "OneR QA", asked, tuple(texts), found, found, len(texts))
@@ -39,7 +40,8 @@ from ircotlib import ask_box, read_parameters
 ask_box(read_parameters("mini"))
 """
 NOTEBOOKS = {"judge": SOURCE + AGAIN, "first": SOURCE + "display(AnnotateBox([item]))"}
-ACTIVE = "[...document.querySelectorAll('.jp-Cell')].findIndex(c => c.matches('.jp-mod-active'))"
+CELLS = "[...document.querySelectorAll('.jp-Cell')]"
+ACTIVE = f"{CELLS}.findIndex(cell => cell.matches('.jp-mod-active'))"
 
 
 @pytest.fixture(scope="module")
@@ -48,33 +50,20 @@ def lab(tmp_path_factory):
     folder = tmp_path_factory.mktemp("lab")
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
     for name, source in NOTEBOOKS.items():
-        cells = [
-            nbformat.v4.new_code_cell(text, id=f"c{n}")
-            for n, text in enumerate([source, ""])
-        ]
+        texts = enumerate([source, ""])
+        cells = [nbformat.v4.new_code_cell(text, id=f"c{n}") for n, text in texts]
         notebook = nbformat.v4.new_notebook(cells=cells, metadata=kernel)
         nbformat.write(notebook, folder / f"{name}.ipynb")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    places = {
-        "IRCOT_DATA": "data",
-        "JUPYTER_CONFIG_DIR": "config",
-        "JUPYTER_RUNTIME_DIR": "run",
-    }
-    environment = {
-        name: value for name, value in os.environ.items() if name != "IRCOT_BATCH"
-    }
-    environment |= {name: str(folder / place) for name, place in places.items()}
+    environment = os.environ.copy()
+    environment.pop("IRCOT_BATCH", None)
+    for name in ("IRCOT_DATA", "JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR"):
+        environment[name] = str(folder / name.split("_")[1].lower())
     environment |= {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    command = [
-        sys.executable,
-        "-m",
-        "jupyterlab",
-        "--allow-root",
-        "--no-browser",
-        f"--port={port}",
-    ]
+    command = [sys.executable, "-m", "jupyterlab", "--allow-root", "--no-browser"]
+    command += [f"--port={port}"]
     command += ["--IdentityProvider.token=secret", "--ip=127.0.0.1"]
     command += ["--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
     with (folder / "log").open("w") as log:
@@ -160,13 +149,8 @@ def test_judging_and_asking_by_keyboard(lab, page):
 
     run_cell(page, address, ".ircot-page:focus .now")
     assert page.locator("#bad").count() == 0
-    for key, n in (
-        ("t", 1),
-        ("f", 2),
-        ("ArrowRight", 3),
-        ("ArrowLeft", 2),
-        ("ArrowRight", 3),
-    ):
+    arrows = [("ArrowRight", 3), ("ArrowLeft", 2), ("ArrowRight", 3)]
+    for key, n in [("t", 1), ("f", 2), *arrows]:
         page.keyboard.press(key)
         page.locator(f".ircot-page .now:has-text('Sentence {n}')").wait_for()
     page.keyboard.press("u")

@@ -23,51 +23,47 @@ SHA = f"sha256:{hashlib.sha256(DATA).hexdigest()}"
 
 @pytest.fixture
 def publisher():
-    """A server; `cut`: bytes after which the next transfer breaks off; `asked`: ranges."""
-    about = SimpleNamespace(files={}, cut=None, asked=[])
+    """A server; `cut`: bytes after which the next transfer breaks off."""
+    state = SimpleNamespace(files={}, cut=None, ranges=[])
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
-            asked = self.headers.get("Range", "")
-            about.asked.append(asked)
-            if self.path not in about.files:
+            wanted = self.headers.get("Range", "")
+            state.ranges.append(wanted)
+            if self.path not in state.files:
                 return self.send_error(404)
-            whole = about.files[self.path]
-            start = int(asked[len("bytes=") : -1]) if asked else 0
+            whole = state.files[self.path]
+            start = int(wanted[len("bytes=") : -1]) if wanted else 0
+            rest = whole[start:]
             self.send_response(206 if start else 200)
-            self.send_header("Content-Length", str(len(whole) - start))
+            self.send_header("Content-Length", str(len(rest)))
             if start:
-                size = len(whole)
-                self.send_header("Content-Range", f"bytes {start}-{size - 1}/{size}")
+                last, size = len(whole) - 1, len(whole)
+                self.send_header("Content-Range", f"bytes {start}-{last}/{size}")
             self.end_headers()
-            cut, about.cut = about.cut, None
-            self.wfile.write(
-                whole[start:] if cut is None else whole[start : start + cut]
-            )
-
-        def log_message(self, *_):
-            pass
+            self.wfile.write(rest[: state.cut])
+            state.cut = None
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        about.url = f"http://127.0.0.1:{server.server_port}"
-        yield about
+        state.url = f"http://127.0.0.1:{server.server_port}"
+        yield state
         server.shutdown()
 
 
 def test_a_transfer_that_broke_off_is_resumed_and_checked(publisher, tmp_path):
-    publisher.files["/a.json"], publisher.cut = DATA, 400_000
+    publisher.files["/a.json"] = DATA
+    publisher.cut = 400_000
     with pytest.raises(Unavailable, match="continues where it stopped"):
         download(f"{publisher.url}/a.json", tmp_path / "a.json", SHA)
     assert not (tmp_path / "a.json").exists()
     download(f"{publisher.url}/a.json", tmp_path / "a.json", SHA)
     assert (tmp_path / "a.json").read_bytes() == DATA
-    assert publisher.asked == ["", "bytes=400000-"]
+    assert publisher.ranges == ["", "bytes=400000-"]
     assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
     publisher.files["/b.json"] = b"<html>please log in</html>"
-    with pytest.raises(
-        DataError, match="found sha256 .*, expected .*; delete .*b.json.partial"
-    ):
+    wrong = "found sha256 .*, expected .*; delete .*b.json.partial"
+    with pytest.raises(DataError, match=wrong):
         download(f"{publisher.url}/b.json", tmp_path / "b.json", SHA)
     assert not (tmp_path / "b.json").exists()
 
@@ -94,13 +90,11 @@ def test_only_the_named_files_leave_an_archive(pack, name, tmp_path):
     (tmp_path / name).write_bytes(pack(files))
     unpack(tmp_path / name, ["dev.json"], tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["dev.json"]
+    refused = "escape" if pack is tarred else "lacks dev.json"
     for content, message in (
         (pack({"dev.json": DATA})[:3000], "delete it, and get it again"),
         (pack({"x": b""}), "lacks dev.json"),
-        (
-            pack({"../../escape": b"no"}),
-            "escape" if pack is tarred else "lacks dev.json",
-        ),
+        (pack({"../../escape": b"no"}), refused),
     ):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(DataError, match=f"{name}: .*{message}"):
@@ -116,53 +110,48 @@ def command(publisher, tmp_path, monkeypatch):
     """Runs the command with a table of this publisher's files."""
 
     def run(rows: str, *arguments: str) -> int:
-        (tmp_path / "table.csv").write_text(TABLE + rows.replace("URL", publisher.url))
-        monkeypatch.setattr(
-            fetch, "read_downloads", lambda: read(tmp_path / "table.csv")
-        )
-        changes = [
-            f"--set=data_dir={tmp_path / 'raw'}",
-            "--set=demonstrations=prompts/own",
-        ]
-        return main(["fetch", *changes, *arguments])
+        table.write_text(TABLE + rows.replace("URL", publisher.url))
+        data_dir = f"--set=data_dir={tmp_path / 'raw'}"
+        return main(["fetch", data_dir, "--set=demonstrations=prompts/own", *arguments])
 
+    table = tmp_path / "table.csv"
     read = fetch.read_downloads
+    monkeypatch.setattr(fetch, "read_downloads", lambda: read(table))
     return run
 
 
 def test_the_command_gets_what_has_an_address(command, publisher, tmp_path, capsys):
-    rows = "hotpotqa,,hotpot_dev_distractor_v1.json,URL/hotpot_dev_distractor_v1.json,3,,p\n"
-    rows += "2wikimultihopqa,,dev.json,URL/ids.zip?dl=1,,,p\n"
-    rows += "musique,,musique_ans_v1.0_dev.jsonl,,,,https://page\n"
-    publisher.files["/hotpot_dev_distractor_v1.json"] = b"[1]"
-    publisher.files["/ids.zip?dl=1"] = zipped(
-        {"ids/dev.json": b"[2]", "ids/other.json": b"[]"}
+    rows = (
+        "hotpotqa,,hotpot_dev_distractor_v1.json,URL/hotpot_dev_distractor_v1.json,3,,p\n"
+        "2wikimultihopqa,,dev.json,URL/ids.zip?dl=1,,,p\n"
+        "musique,,musique_ans_v1.0_dev.jsonl,,,,https://page\n"
     )
+    archive = zipped({"ids/dev.json": b"[2]", "ids/other.json": b"[]"})
+    publisher.files["/hotpot_dev_distractor_v1.json"] = b"[1]"
+    publisher.files["/ids.zip?dl=1"] = archive
+    by_hand = "musique_ans_v1.0_dev.jsonl (size unknown) by hand: https://page"
+    raw = tmp_path / "raw"
     for listing in (["--list"], []):
         assert command(rows, *listing) == 1
-        said = capsys.readouterr()
-        assert (
-            "musique_ans_v1.0_dev.jsonl (size unknown) by hand: https://page"
-            in said.out
-        )
-        assert "error: get the files of musique by hand, then ask again" in said.err
-        assert not listing or not (tmp_path / "raw").exists()
-    made = {path.name: path.read_bytes() for path in (tmp_path / "raw").rglob("*.*")}
+        printed = capsys.readouterr()
+        assert by_hand in printed.out
+        assert "error: get the files of musique by hand, then ask again" in printed.err
+        assert not listing or not raw.exists()
+    made = {path.name: path.read_bytes() for path in raw.rglob("*.*")}
     assert made == {"hotpot_dev_distractor_v1.json": b"[1]", "dev.json": b"[2]"}
-    asked = len(publisher.asked)
-    (tmp_path / "raw" / "musique_ans_v1.0_dev.jsonl").write_text("{}")
-    assert command(rows) == 0 and len(publisher.asked) == asked
+    requests = len(publisher.ranges)
+    (raw / "musique_ans_v1.0_dev.jsonl").write_text("{}")
+    assert command(rows) == 0 and len(publisher.ranges) == requests
     assert "has all files that sample needs" in capsys.readouterr().out
 
 
 def test_the_table_names_the_files_that_the_data_sets_read():
-    table, sets = fetch.read_downloads(), all_datasets()
+    table = fetch.read_downloads()
     named = {name for row in table for name in row.files.split()}
-    for name in set(sets) - {"own"}:
-        assert sets[name].files[0] in named
-        assert (
-            set(sets[name].full_corpus.files if sets[name].full_corpus else ()) <= named
-        ), name
+    for dataset in all_datasets().values():
+        corpus = dataset.full_corpus
+        assert dataset.name == "own" or dataset.files[0] in named
+        assert corpus is None or set(corpus.files) <= named, dataset.name
     for row in table:
         assert row.page.startswith("https://") and (not row.bytes or int(row.bytes) > 0)
         kind, _, digits = row.checksum.partition(":")
@@ -179,9 +168,7 @@ NEEDED = [
 
 
 @pytest.mark.parametrize(("names", "corpus", "folders"), NEEDED)
-def test_what_a_profile_needs_follows_data_sets_and_corpus(
-    tmp_path, names, corpus, folders
-):
+def test_a_profile_needs_its_data_sets_and_corpora(tmp_path, names, corpus, folders):
     changes = {"data_dir": str(tmp_path), "datasets": names.split(), "corpus": corpus}
     rows = fetch.missing(read_parameters("sample", changes), fetch.read_downloads())
     assert [f"{row.folder} {row.corpus}".strip() for row in rows] == folders

@@ -1,6 +1,4 @@
-"""Figures: notebooks run in order with a profile's parameters; errors, interrupts, what
-is kept.
-"""
+"""Figures: notebooks run with a profile's parameters; errors, interrupts; outputs."""
 
 import json
 import os
@@ -34,27 +32,23 @@ def notebooks(tmp_path, monkeypatch):
     def write(runs=(), **named):
         for name, cells in named.items():
             metadata = LANGUAGE | {"ircotlib": {"runs": [*runs]}}
-            nbformat.write(
-                NEW.new_notebook(cells=cells, metadata=metadata),
-                tmp_path / f"{name}.ipynb",
-            )
+            notebook = NEW.new_notebook(cells=cells, metadata=metadata)
+            nbformat.write(notebook, tmp_path / f"{name}.ipynb")
 
     return write
 
 
 def read_executed(tmp_path, name: str, *, of: str = "mini") -> list:
-    return nbformat.read(
-        tmp_path / f"data/executed/{of}/{name}.ipynb", as_version=4
-    ).cells
+    path = tmp_path / f"data/executed/{of}/{name}.ipynb"
+    return nbformat.read(path, as_version=4).cells
 
 
 def test_notebooks_that_read_runs_read_those_of_earlier_ones():
     names = all_notebooks()
     assert names == sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
     for name in names:
-        assert all(
-            earlier in names and earlier < name for earlier in about_notebook(name).runs
-        )
+        for earlier in about_notebook(name).runs:
+            assert earlier in names and earlier < name
 
 
 def test_figures_are_named_by_the_profile_unless_mini_and_choose_their_notebook():
@@ -62,47 +56,32 @@ def test_figures_are_named_by_the_profile_unless_mini_and_choose_their_notebook(
     assert made == "ircot_fig05_ood_recall.png"
     assert made_by("06_scale", "paper")[0].name == "ircot_fig08_scale_recall_paper.png"
     assert figures.choose_notebooks([], MINI) == all_notebooks()
-    assert figures.choose_notebooks(["ircot_fig09_scale_f1", "01_corpora"], MINI) == [
-        "01_corpora",
-        "06_scale",
-    ]
+    chosen = figures.choose_notebooks(["ircot_fig09_scale_f1", "01_corpora"], MINI)
+    assert chosen == ["01_corpora", "06_scale"]
 
 
-def test_notebooks_run_in_order_and_one_that_reads_runs_waits(
-    notebooks, tmp_path, capsys
-):
+def test_a_notebook_that_reads_runs_waits_for_them(notebooks, tmp_path, capsys):
     made = str(tmp_path / "made")
     wait = f"import time, pathlib\ntime.sleep(1)\npathlib.Path({made!r}).touch()"
     notebooks(a_04=[NEW.new_code_cell(wait)])
     look = f"import os, pathlib\nassert pathlib.Path({made!r}).exists()\nos.getpid()"
     notebooks(["a_04"], b_08=[NEW.new_code_cell(look)])
     figures.regenerate(MINI, ["a_04", "b_08"], {"seed": 0}, jobs=2)
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [
-        "a_04",
-        "b_08",
-    ]
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == ["a_04", "b_08"]
     cells = read_executed(tmp_path, "b_08")
-    assert (
-        'changes = {"seed": 0}' in cells[0].source
-        and 'profile = "mini"' in cells[0].source
-    )
+    assert 'changes = {"seed": 0}' in cells[0].source
+    assert 'profile = "mini"' in cells[0].source
     # its kernel
     assert not psutil.pid_exists(int(cells[-1].outputs[0].data["text/plain"]))
 
 
-def test_after_a_notebook_that_fails_none_begins_and_its_error_is_one_line(
-    notebooks, tmp_path
-):
-    notebooks(
-        a_04=[
-            NEW.new_code_cell("1"),
-            NEW.new_code_cell("raise ValueError('no such thing')"),
-        ]
-    )
+def test_after_a_notebook_that_fails_none_begins(notebooks, tmp_path):
+    fails = NEW.new_code_cell("raise ValueError('no such thing')")
+    notebooks(a_04=[NEW.new_code_cell("1"), fails])
     notebooks(["a_04"], b_08=[NEW.new_code_cell("1")])
-    with pytest.raises(
-        RuntimeError, match="notebook a_04, code cell 3: ValueError: no such thing; t"
-    ):
+    error = "notebook a_04, code cell 3: ValueError: no such thing; t"
+    with pytest.raises(RuntimeError, match=error):
         figures.regenerate(MINI, ["a_04", "b_08"], {})
     assert not (tmp_path / "data/executed/mini/b_08.ipynb").exists()
 
@@ -112,10 +91,9 @@ def test_the_kernel_is_that_of_this_interpreter_whatever_is_registered(
 ):
     registered = tmp_path / "kernels/python3/kernel.json"
     registered.parent.mkdir(parents=True)
-    named = {"display_name": "Python 3", "language": "python"}
-    registered.write_text(
-        json.dumps(named | {"argv": ["/usr/bin/false", "{connection_file}"]})
-    )
+    kernel = {"display_name": "Python 3", "language": "python"}
+    kernel |= {"argv": ["/usr/bin/false", "{connection_file}"]}
+    registered.write_text(json.dumps(kernel))
     monkeypatch.setenv("JUPYTER_PATH", str(tmp_path))
     notebooks(a=[NEW.new_code_cell("import sys\nsys.executable")])
     figures.regenerate(MINI, ["a"], {})
@@ -124,20 +102,14 @@ def test_the_kernel_is_that_of_this_interpreter_whatever_is_registered(
 
 
 def test_cells_about_mini_are_left_out_with_changes(notebooks, tmp_path):
-    tags = {"tags": ["mini"]}
-    cells = [
-        NEW.new_markdown_cell("**On `mini`** …", metadata=tags),
-        NEW.new_code_cell("1 + 1"),
-    ]
+    tagged = NEW.new_markdown_cell("**On `mini`** …", metadata={"tags": ["mini"]})
+    cells = [tagged, NEW.new_code_cell("1 + 1")]
     for changes, count in ({"workers": 2}, 2), ({"test": 7}, 1):
         notebooks(a=cells)
         p = read_parameters("mini", changes)
         figures.regenerate(p, ["a"], changes)
         made = read_executed(tmp_path, "a", of=f"mini/{p.trial}")
-        assert (
-            len([cell for cell in made if "injected" not in str(cell.metadata)])
-            == count
-        )
+        assert sum("injected" not in str(cell.metadata) for cell in made) == count
 
 
 COMMAND = """
@@ -177,24 +149,16 @@ def test_one_interrupt_ends_it_at_once_and_its_kernels_too(notebooks, tmp_path):
 
 def test_saved_notebooks_have_results_but_nothing_volatile(notebooks, tmp_path):
     tagged = {"execution": {"iopub.execute_input": "now"}, "tags": ["parameters"]}
-    widget = {
-        "application/vnd.jupyter.widget-view+json": {"model_id": "1"},
-        "text/plain": "bar",
-    }
+    view = {"application/vnd.jupyter.widget-view+json": {"model_id": "1"}}
     cell = NEW.new_code_cell("x", metadata=tagged)
-    written = {"stderr": "50%", "stdout": "42"}.items()
-    cell.outputs = [
-        NEW.new_output("stream", name=name, text=text) for name, text in written
-    ]
-    cell.outputs.append(NEW.new_output("display_data", widget))
+    for name, text in (("stderr", "50%"), ("stdout", "42")):
+        cell.outputs.append(NEW.new_output("stream", name=name, text=text))
+    cell.outputs.append(NEW.new_output("display_data", view | {"text/plain": "bar"}))
     injected = NEW.new_code_cell("y", metadata={"tags": ["injected-parameters"]})
-    kept = {
-        "ircotlib": {"makes": []},
-        "kernelspec": {"name": "python3", "display_name": "Python"},
-    }
-    notebook = NEW.new_notebook(
-        cells=[cell, injected], metadata=kept | {"papermill": {}}
-    )
+    kernel = {"name": "python3", "display_name": "Python"}
+    kept = {"ircotlib": {"makes": []}, "kernelspec": kernel}
+    metadata = kept | {"papermill": {}}
+    notebook = NEW.new_notebook(cells=[cell, injected], metadata=metadata)
     nbformat.write(notebook, tmp_path / "executed.ipynb")
     figures.save_executed("00_mine", tmp_path / "executed.ipynb")
     notebook = nbformat.read(tmp_path / "00_mine.ipynb", as_version=4)

@@ -1,6 +1,4 @@
-"""The records of data sets, and small files in the official formats; real ones:
-test_pooled.py.
-"""
+"""The records of data sets, and small files in the official formats."""
 
 import json
 import math
@@ -25,39 +23,32 @@ GRAVITY = [
 ]
 MACK = ["Mack Rides", ["Mack Rides is a German company."]]
 WALIBI = ["Walibi", ["Walibi is a park."]]
-HOTPOT = {"_id": "5a", "question": "In what country was Lost Gravity manufactured?"}
-HOTPOT |= {"answer": "Germany", "type": "bridge", "level": "hard"}
-HOTPOT["supporting_facts"] = [
-    ["Mack Rides", 0],
-    ["Lost Gravity", 0],
-    ["Lost Gravity", 1],
-]
-HOTPOT["context"] = [WALIBI, GRAVITY, MACK]
-WIKI = HOTPOT | {"type": "compositional", "evidences": [], "answer_id": "Q183"}
-YALE = {
-    "title": "Yale",
-    "paragraph_text": "Yale is in New Haven.",
-    "is_supporting": False,
+HOTPOT = {
+    "_id": "5a",
+    "question": "In what country was Lost Gravity manufactured?",
+    "answer": "Germany",
+    "type": "bridge",
+    "level": "hard",
+    "supporting_facts": [["Mack Rides", 0], ["Lost Gravity", 0], ["Lost Gravity", 1]],
+    "context": [WALIBI, GRAVITY, MACK],
 }
+WIKI = HOTPOT | {"type": "compositional", "evidences": [], "answer_id": "Q183"}
+YALE = {"title": "Yale", "paragraph_text": "In New Haven.", "is_supporting": False}
 DAVID = {"title": "Yale", "paragraph_text": "David Gelernter works at Yale. "}
 BOOK = {"title": "America-Lite", "paragraph_text": "It is by David Gelernter."}
+GOLD = {"is_supporting": True}
 MUSIQUE = {
     "id": "2hop__1_2",
     "question": "Who is the employer of its author?",
     "answer": "Yale",
+    "answer_aliases": ["Yale University", "Yale"],
+    "answerable": True,
+    "paragraphs": [YALE, DAVID | GOLD, BOOK | GOLD],
 }
-MUSIQUE |= {"answer_aliases": ["Yale University", "Yale"], "answerable": True}
-MUSIQUE["paragraphs"] = [
-    YALE,
-    DAVID | {"is_supporting": True},
-    BOOK | {"is_supporting": True},
-]
 
 
 def write(path, records):
-    """Write records in the official format that the file's name implies: JSON lines or
-    one list.
-    """
+    """Write records as JSON lines or as one list, whichever the file's name implies."""
     rows = [json.dumps(record, ensure_ascii=False) for record in records]
     lines = path.suffix == ".jsonl"
     text = "".join(f"{row}\n" for row in rows) if lines else f"[{', '.join(rows)}]"
@@ -67,24 +58,20 @@ def write(path, records):
 
 def test_hotpotqa_in_the_distractor_setting(tmp_path):
     [(question, context)] = read_hotpotqa(write(tmp_path / "dev.json", [HOTPOT]))
-    assert [paragraph.title for paragraph in context] == [
-        "Walibi",
-        "Lost Gravity",
-        "Mack Rides",
-    ]
+    walibi, gravity, mack = context
+    titles = (walibi.title, gravity.title, mack.title)
+    assert titles == ("Walibi", "Lost Gravity", "Mack Rides")
     assert (
-        context[1].text
-        == "Lost Gravity is a roller coaster. It was made by Mack Rides."
+        gravity.text == "Lost Gravity is a roller coaster. It was made by Mack Rides."
     )
+    assert (question.id, question.text) == ("5a", HOTPOT["question"])
+    assert (question.answers, question.kind) == (("Germany",), "bridge")
     # in the order of the supporting facts, each once
-    gold = (context[2].id, context[1].id)
-    stated = {"kind": "bridge", "steps": question.steps}
-    assert question == Question(
-        "5a", HOTPOT["question"], ("Germany",), gold, "hotpotqa", **stated
-    )
-    assert [step.gold for step in question.steps] == [gold[:1], gold[1:], gold[1:]]
-    stated = [sentence.strip() for sentence in (*MACK[1], *GRAVITY[1])]
-    assert [step.sentence for step in question.steps] == stated
+    assert question.gold == (mack.id, gravity.id)
+    golds = [step.gold for step in question.steps]
+    assert golds == [(mack.id,), (gravity.id,), (gravity.id,)]
+    sentences = [sentence.strip() for sentence in (*MACK[1], *GRAVITY[1])]
+    assert [step.sentence for step in question.steps] == sentences
 
 
 def test_2wikimultihopqa_joins_sentences_by_spaces_and_knows_aliases(tmp_path):
@@ -94,12 +81,8 @@ def test_2wikimultihopqa_joins_sentences_by_spaces_and_knows_aliases(tmp_path):
     (question, paragraphs), _ = read_2wikimultihopqa(path)
     assert paragraphs[0].text == "It is a coaster. It is by Mack Rides."
     assert (question.answers, question.kind) == (("Germany",), "compositional")
-    names = {
-        "Q_id": "Q183",
-        "aliases": ["FRG", "Germany", "BRD"],
-        "demonyms": ["German"],
-    }
-    (tmp_path / "id_aliases.json").write_text(json.dumps(names) + "\n")
+    names = {"aliases": ["FRG", "Germany", "BRD"], "demonyms": ["German"]}
+    (tmp_path / "id_aliases.json").write_text(json.dumps({"Q_id": "Q183"} | names))
     (question, _), (without, _) = read_2wikimultihopqa(path)
     assert question.answers == ("Germany", "BRD", "FRG", "German")
     assert without.answers == ("Germany",)
@@ -108,31 +91,25 @@ def test_2wikimultihopqa_joins_sentences_by_spaces_and_knows_aliases(tmp_path):
 def test_musique_leaves_out_unanswerable_questions(tmp_path):
     records = [MUSIQUE | {"id": "3hop1__9", "answerable": False}, MUSIQUE]
     [(question, context)] = read_musique(write(tmp_path / "dev.jsonl", records))
-    assert context[1].text == "David Gelernter works at Yale."
-    assert len({paragraph.id for paragraph in context}) == 3
-    answers, gold = ("Yale", "Yale University"), (context[1].id, context[2].id)
+    yale, david, book = context
+    assert david.text == "David Gelernter works at Yale." and david.id != yale.id
     assert question == Question(
-        "2hop__1_2", MUSIQUE["question"], answers, gold, "musique", "2hop"
+        id="2hop__1_2",
+        text=MUSIQUE["question"],
+        answers=("Yale", "Yale University"),
+        gold=(david.id, book.id),
+        dataset="musique",
+        kind="2hop",
     )
 
 
+LONE = {"supporting_facts": [["A", 0]]}
+TITLED = {"paragraphs": [{"title": "Y"}]}
 BROKEN = [
     (read_hotpotqa, [HOTPOT, {"_id": "5b"}], ", record 2, field context: Field req"),
-    (
-        read_hotpotqa,
-        [HOTPOT | {"supporting_facts": [["A", 0]]}],
-        "supporting_facts: .* 'A'",
-    ),
-    (
-        read_musique,
-        [MUSIQUE | {"paragraphs": [{"title": "Y"}]}],
-        "paragraphs.0.paragraph_text: ",
-    ),
-    (
-        read_musique,
-        [MUSIQUE | {"paragraphs": [YALE]}],
-        ":1: lacks supporting paragraphs",
-    ),
+    (read_hotpotqa, [HOTPOT | LONE], "supporting_facts: .* 'A'"),
+    (read_musique, [MUSIQUE | TITLED], "paragraphs.0.paragraph_text: "),
+    (read_musique, [MUSIQUE | {"paragraphs": [YALE]}], ":1: lacks supporting para"),
     (read_musique, [MUSIQUE, 5], r":2: found 5, expected one JSON object"),
 ]
 
@@ -141,20 +118,39 @@ BROKEN = [
 def test_a_record_out_of_format_is_named_with_its_field(
     tmp_path, read, records, message
 ):
-    path = write(
-        tmp_path / ("dev.jsonl" if read is read_musique else "dev.json"), records
-    )
+    name = "dev.jsonl" if read is read_musique else "dev.json"
+    path = write(tmp_path / name, records)
     with pytest.raises(DataError, match=f"^{path}.*{message}[^\n]*$"):
         read(path)
+
+
+def test_a_list_may_begin_with_a_byte_order_mark_and_have_long_integers(tmp_path):
+    path = write(tmp_path / "dev.json", [HOTPOT | {"level": 10**40}])
+    whole = path.read_bytes()
+    path.write_bytes(b"\xef\xbb\xbf\n " + whole)
+    assert [question.id for question, _ in read_hotpotqa(path)] == ["5a"]
+
+
+@pytest.mark.parametrize("text", ["[" * 99_999, '{"a":' * 99_999, '[{"a":' * 99_999])
+@pytest.mark.parametrize("name", ["hotpotqa", "musique", "iirc", "strategyqa"])
+def test_a_file_of_nothing_but_brackets_is_named_in_one_line(name, text, tmp_path):
+    """Questions, and the paragraphs in files beside them."""
+    dataset = find_dataset(name)
+    questions = tmp_path / dataset.files[0]
+    write(questions, [])
+    beside = {"iirc": "context_articles.json", "strategyqa": "dev_paragraphs.jsonl"}
+    for path in (tmp_path / beside.get(name, dataset.files[0]), questions):
+        path.write_text(text)
+        with pytest.raises(DataError, match=f"^{path}[^\n]*$"):
+            read = dataset.read if path == questions else dataset.read_paragraphs
+            list(read(questions))
 
 
 @pytest.mark.parametrize("name", sorted(set(all_datasets()) - {"own"}))
 def test_a_file_that_is_cut_off_is_named_in_one_line(name, laboratory, tmp_path):
     """Questions, and the paragraphs in files beside them."""
     shutil.copytree(laboratory / name, tmp_path, dirs_exist_ok=True)
-    for path in [
-        path for path in tmp_path.iterdir() if path.suffix in (".json", ".jsonl")
-    ]:
+    for path in [*tmp_path.glob("*.json"), *tmp_path.glob("*.jsonl")]:
         whole = path.read_bytes()
         for part in (0, 0.3, 0.99):
             path.write_bytes(whole[: int(part * len(whole))])
@@ -171,27 +167,20 @@ SAYS = {"title": "A", "text": "It is Ann."}
 
 def test_own_questions_have_aliases_and_gold_paragraphs_if_given(tmp_path):
     (tmp_path / "own").mkdir()
-    two = [
-        SAYS | {"is_supporting": True},
-        {"title": "B", "text": "b", "is_supporting": False},
-    ]
+    other_page = {"title": "B", "text": "b", "is_supporting": False}
     rows = [
-        OWN | {"paragraphs": two, "kind": "2hop"},
+        OWN | {"paragraphs": [SAYS | GOLD, other_page], "kind": "2hop"},
         OWN | {"id": "2", "paragraphs": [SAYS]},
     ]
-    write(tmp_path / "own/questions.jsonl", rows)
+    path = write(tmp_path / "own/questions.jsonl", rows)
     [one, other], paragraphs = read_dataset("own", tmp_path)
+    page = paragraphs[0]
     assert [paragraph.title for paragraph in paragraphs] == ["A", "B"]
-    assert (one.answers, one.gold, one.kind) == (
-        ("Ann", "A."),
-        (paragraphs[0].id,),
-        "2hop",
-    )
+    assert (one.answers, one.gold, one.kind) == (("Ann", "A."), (page.id,), "2hop")
     assert (other.gold, other.kind, other.dataset) == ((), "", "own")
-    assert score(one, Prediction("a.", (paragraphs[0],)))["recall"] == 1
-    assert math.isnan(score(other, Prediction("x", (paragraphs[0],)))["recall"])
-    examples = find_dataset("own").read(tmp_path / "own/questions.jsonl")
-    again = write_own(tmp_path / "again", examples)
+    assert score(one, Prediction("a.", (page,)))["recall"] == 1
+    assert math.isnan(score(other, Prediction("x", (page,)))["recall"])
+    again = write_own(tmp_path / "again", find_dataset("own").read(path))
     assert read_dataset("own", again) == ([one, other], paragraphs)
 
 
@@ -211,12 +200,17 @@ def test_a_wrong_line_of_own_questions_is_named(row, field, tmp_path):
         read_dataset("own", tmp_path)
 
 
+def test_a_question_that_comes_twice_is_refused(tmp_path):
+    write(tmp_path / "questions.jsonl", [OWN, OWN])
+    with pytest.raises(DataError, match="found 2 questions with the id '1'"):
+        read_dataset("own", tmp_path)
+
+
 MINE = '''"""My questions, as JSON lines of question, answers and paragraphs."""
 
 from ircotlib.data import Question, read_jsonl
-from ircotlib.datasets import Dataset
+from ircotlib.datasets import Dataset, make_paragraph
 from ircotlib.datasets.hotpotqa import ABSTRACTS
-from ircotlib.datasets import make_paragraph
 from ircotlib.metrics import exact_match, squad_f1
 
 
@@ -227,27 +221,24 @@ def read_mine(path):
         yield Question(f"mine-{number}", row["question"], answers, (), "mine"), context
 
 
+def letters(text, answers):
+    return len(text) / 100
+
+
 DATASET = Dataset(
     name="mine",
     title="My questions",
     files=("mine.jsonl",),
     source="my own disk",
     read=read_mine,
-    scores={"em": exact_match, "f1": squad_f1, "letters": lambda text, answers: len(text) / 100},
+    scores={"em": exact_match, "f1": squad_f1, "letters": letters},
     full_corpus=ABSTRACTS,
 )
 '''
+A, B, U = ["A", "It is Ann."], ["B", "b"], ["U", "In Ulm."]
 ROWS = [
-    {
-        "question": "Who?",
-        "answers": ["Ann", "A."],
-        "paragraphs": [["A", "It is Ann."], ["B", "b"]],
-    },
-    {
-        "question": "Where?",
-        "answers": ["Ulm"],
-        "paragraphs": [["B", "b"], ["U", "In Ulm."]],
-    },
+    {"question": "Who?", "answers": ["Ann", "A."], "paragraphs": [A, B]},
+    {"question": "Where?", "answers": ["Ulm"], "paragraphs": [B, U]},
 ]
 
 
@@ -259,10 +250,8 @@ def mine(tmp_path, plugins):
 
 
 def test_a_data_set_is_added_by_one_file(mine, tmp_path):
-    assert len(MINE.splitlines()) == 25
-    assert [*all_datasets()][-1] == "mine" and find_dataset(
-        "mine"
-    ).title == "My questions"
+    assert [*all_datasets()][-1] == "mine"
+    assert find_dataset("mine").title == "My questions"
     questions, paragraphs = read_dataset("mine", tmp_path)
     assert [question.text for question in questions] == ["Who?", "Where?"]
     assert [paragraph.title for paragraph in paragraphs] == ["A", "B", "U"]
@@ -271,17 +260,15 @@ def test_a_data_set_is_added_by_one_file(mine, tmp_path):
     with pytest.raises(DataError, match="found letters = 9.0, expected 0 to 1"):
         score(questions[0], Prediction("x" * 900))
     mine.unlink()
-    with pytest.raises(
-        FileNotFoundError, match="of mine: .* get mine.jsonl from my own disk"
-    ):
+    absent = "of mine: .* get mine.jsonl from my own disk"
+    with pytest.raises(FileNotFoundError, match=absent):
         read_dataset("mine", tmp_path)
 
 
 def test_data_sets_share_a_full_corpus(mine, tmp_path, monkeypatch):
     monkeypatch.setattr(files, "DATA", tmp_path / "data")
-    write_archive(
-        tmp_path, {"AA/wiki_00": [("Lost Gravity", ["Lost Gravity"]), ("B", ["B"])]}
-    )
+    pages = [("Lost Gravity", ["Lost Gravity"]), ("B", ["B"])]
+    write_archive(tmp_path, {"AA/wiki_00": pages})
     record = HOTPOT | {"supporting_facts": [["Lost Gravity", 0]]}
     write(tmp_path / "hotpot_dev_distractor_v1.json", [record])
     with pytest.warns(UserWarning, match="found 2 paragraphs, the paper 5,233,329"):
@@ -292,54 +279,37 @@ def test_data_sets_share_a_full_corpus(mine, tmp_path, monkeypatch):
     assert questions[0].gold == (other[0].id,)
 
 
-def test_a_corpus_that_a_data_set_lacks_is_an_error_before_it_is_read(
-    mine, tmp_path, monkeypatch
-):
-    none = replace(find_dataset("mine"), full_corpus=None)
-    monkeypatch.setattr(
-        sys.modules["ircotlib_plugins.questions_of_mine"], "DATASET", none
-    )
-    with pytest.raises(
-        ValueError, match="found corpus 'full' for mine, expected pooled"
-    ):
+def test_a_wrong_record_is_refused_before_files_are_read(mine, tmp_path, monkeypatch):
+    plugin = sys.modules[find_dataset("mine").read.__module__]
+    none = replace(plugin.DATASET, full_corpus=None)
+    monkeypatch.setattr(plugin, "DATASET", none)
+    no_corpus = "found corpus 'full' for mine, expected pooled"
+    with pytest.raises(ValueError, match=no_corpus):
         read_dataset("mine", tmp_path / "nowhere", "full")
     write(mine, [ROWS[0] | {"paragraphs": []}])
     with pytest.raises(ValueError, match="mine.jsonl: found no contexts"):
         read_dataset("mine", tmp_path)
-    twin = replace(find_dataset("mine"), name="musique")
-    monkeypatch.setattr(
-        sys.modules["ircotlib_plugins.questions_of_mine"], "DATASET", twin
-    )
+    monkeypatch.setattr(plugin, "DATASET", replace(none, name="musique"))
     with pytest.raises(ValueError, match="two data sets of .*have one name"):
         all_datasets()
 
 
-def test_a_question_that_comes_twice_is_refused(mine, tmp_path):
-    write(tmp_path / "questions.jsonl", [OWN, OWN])
-    with pytest.raises(DataError, match="found 2 questions with the id '1'"):
-        read_dataset("own", tmp_path)
-
-
 def test_a_prediction_gets_recall_the_scores_of_its_data_set_and_counts():
     question = Question("q", "Who?", ("yes",), ("a", "b"), "hotpotqa")
-    found = (Paragraph("b", "B", ""), Paragraph("c", "C", ""))
-    scores = score(question, Prediction("yes, both", found, ("One.", "Two.")))
-    expected = {
-        "recall": 0.5,
-        "f1": 0,
-        "em": 0,
-        "cover_em": 1,
-        "paragraphs": 2,
-        "steps": 2,
-    }
-    assert scores == expected and [*scores] == [*expected]
-    assert (find_dataset("zsre").covering, find_dataset("iirc").covering) == (
-        "cover_em",
-        "f1",
-    )
+    pages = (Paragraph("b", "B", ""), Paragraph("c", "C", ""))
+    scores = score(question, Prediction("yes, both", pages, ("One.", "Two.")))
+    assert [*scores.items()] == [
+        ("recall", 0.5),
+        ("f1", 0),
+        ("em", 0),
+        ("cover_em", 1),
+        ("paragraphs", 2),
+        ("steps", 2),
+    ]
+    assert find_dataset("zsre").covering == "cover_em"
+    assert find_dataset("iirc").covering == "f1"
     squad = replace(question, dataset="musique")
-    assert score(squad, Prediction("yes, both", found))["f1"] == pytest.approx(2 / 3)
-    with pytest.raises(
-        ValueError, match="data set 'squad', expected one of hotpotqa, 2wiki"
-    ):
+    assert score(squad, Prediction("yes, both", pages))["f1"] == pytest.approx(2 / 3)
+    unknown = "data set 'squad', expected one of hotpotqa, 2wiki"
+    with pytest.raises(ValueError, match=unknown):
         score(replace(question, dataset="squad"), Prediction("yes"))

@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from dataclasses import replace
 
 import pytest
@@ -10,23 +11,20 @@ from ircotlib.data import Prediction, Question
 from ircotlib.datasets import find_dataset, iirc, score
 from ircotlib.datasets.files import read_dataset
 from ircotlib.datasets.iirc import page_lines, page_paragraph, read_articles, read_iirc
-from ircotlib.errors import DataError
-from ircotlib.experiment.setup import open_setup, program_of
+from ircotlib.errors import DataError, Unavailable
+from ircotlib.experiment.plan import program_of
+from ircotlib.experiment.setup import open_setup
 from ircotlib.files import PROMPTS
 from ircotlib.parameters import read_parameters
 from ircotlib.systems import all_systems
 
 PASSAGE = "Fišer studied in Zagreb, at the academy and at the Mozarteum. "
 FOUNDED = (
-    "The academy was founded in 1829 as the school of the Musikverein, in the old town."
+    "The academy was founded in 1829 as the school of the Musikverein, in the town."
 )
-MOVED = (
-    "In 2014 the academy moved to a new building that was made for it, not far away."
-)
-MOZARTEUM = (
-    "The Mozarteum University is a school of music and the arts in Salzburg since 1841."
-)
-ABRAHAM = "Ábrahám is a name that people have, here and there – and in many countries of the world."
+MOVED = "In 2014 the academy moved to a new building that was made for it, not far off."
+MOZARTEUM = "The Mozarteum is a school of music and the arts in Salzburg since 1841."
+ABRAHAM = "Ábrahám is a name that people have, here and there – and in many countries."
 ARTICLES = {
     "academy of music, zagreb": '<a href="Zagreb">Zagreb</a> has it.\n\n'
     f"{FOUNDED}\n<ul>\n<li>Staff &amp; us</li></ul>\n{MOVED}\n{FOUNDED}",
@@ -37,19 +35,18 @@ ARTICLES = {
 
 
 def question(**fields):
-    academy, snippet = "Academy of Music, Zagreb", "founded in  1829\nas the school"
-    record = {"qid": "q_1", "question": "When was the academy founded?"}
-    record |= spans("1829") | context(
-        ("Fišer studied in Zagreb", "main"), (snippet, academy)
-    )
+    snippet = ("founded in  1829\nas the school", "Academy of Music, Zagreb")
+    record = {
+        "qid": "q_1",
+        "question": "When was the academy founded?",
+        **spans("1829"),
+        **context(("Fišer studied in Zagreb", "main"), snippet),
+    }
     return record | fields
 
 
 def context(*pairs):
-    entries = [
-        {"text": text, "passage": page, "indices": [0, 1]} for text, page in pairs
-    ]
-    return {"context": entries}
+    return {"context": [{"text": text, "passage": page} for text, page in pairs]}
 
 
 def answer(kind, **fields):
@@ -57,19 +54,12 @@ def answer(kind, **fields):
 
 
 def spans(*texts):
-    return answer(
-        "span", answer_spans=[{"text": text, "passage": "main"} for text in texts]
-    )
+    return answer("span", answer_spans=[{"text": text} for text in texts])
 
 
 def write(folder, *questions, articles=ARTICLES):
     folder.mkdir(exist_ok=True)
-    passage = {
-        "pid": "p_0",
-        "title": "Ivana Fišer",
-        "text": PASSAGE,
-        "questions": questions,
-    }
+    passage = {"title": "Ivana Fišer", "text": PASSAGE, "questions": questions}
     (folder / "dev.json").write_text(json.dumps([passage]))
     (folder / "context_articles.json").write_text(json.dumps(articles))
     return folder / "dev.json"
@@ -92,14 +82,11 @@ def test_a_question_has_its_main_passage_and_its_gold_paragraph(tmp_path):
 
 
 YEARS = answer("value", answer_value="53 ", answer_unit="years")
+TOWNS = spans("Cook, Ill.", "MalmÃ¶")
 ANSWERS = [  # and as the released program takes it
     (spans(" Croatia "), ("Croatia",), ("Croatia",)),
     (spans(" “Łódź” of the ﬁlm "), ("“Łódź” of the ﬁlm",), ('"Łódź" of the film',)),
-    (
-        spans("Cook, Ill.", "MalmÃ¶"),
-        ('["Cook, Ill.", "MalmÃ¶"]',),
-        ('["Cook, Ill.", "Malmö"]',),
-    ),
+    (TOWNS, ('["Cook, Ill.", "MalmÃ¶"]',), ('["Cook, Ill.", "Malmö"]',)),
     (YEARS, ("53", "53 years"), ("53",)),
     (answer("binary", answer_value="yes"), ("yes",), ("yes",)),
 ]
@@ -111,11 +98,8 @@ def test_an_answer_of_each_type(tmp_path, given, answers, released):
     [asked], [other] = read(path), read(path, released=True)
     assert (asked.answers, asked.kind) == (answers, given["answer"]["type"])
     assert other.answers == released
-    assert (
-        {iirc.exact_match(a, answers) for a in answers}
-        == {1}
-        == {iirc.f1(answers[0], answers)}
-    )
+    assert {iirc.exact_match(each, answers) for each in answers} == {1}
+    assert iirc.f1(answers[0], answers) == 1
 
 
 SCORED = [  # answers, a prediction, exact match and F1; both as in the released program
@@ -138,13 +122,21 @@ def test_a_prediction_is_scored(tmp_path, answers, prediction, scores, released_
         assert (scored["em"], scored["f1"]) == expected
 
 
+def test_ftfy_is_needed_only_for_what_it_may_correct(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ftfy", None)
+    assert read(write(tmp_path, question(**spans("It's 5\t(ca.)"))), released=True)
+    for text in ("Malmö", "R&amp;D", "a\rb"):
+        path = write(tmp_path, question(**spans(text)))
+        assert read(path)
+        with pytest.raises(Unavailable, match=r'pip install "ircotlib\[iirc\]"'):
+            read(path, released=True)
+
+
 def test_only_answerable_questions_are_read_and_all_get_ids(tmp_path):
     unanswered = [question(**answer(kind)) for kind in ("none", "bad")]
     nameless = question(qid=None)
-    path = write(
-        tmp_path, nameless, *unanswered, nameless, nameless | {"question": "Who?"}
-    )
-    first, again, other = (asked.id for asked in read(path))
+    asked = [nameless, *unanswered, nameless, nameless | {"question": "Who?"}]
+    first, again, other = (each.id for each in read(write(tmp_path, *asked)))
     assert first == again != other and re.fullmatch("iirc-[0-9a-f]{16}", first)
 
 
@@ -159,33 +151,29 @@ def test_gold_is_one_paragraph_for_each_context(tmp_path):
     first = question(**context(("some words", "Nothing")))
     second = question(qid="q_2", **context((PASSAGE, "main")))
     questions = read(write(tmp_path, first, second))
-    corpus = {
-        paragraph.id for paragraph in read_articles(tmp_path / "context_articles.json")
-    }
-    assert questions[0].gold == (page_paragraph("nothing", "some words").id,)
-    assert not corpus & set(questions[0].gold)
+    corpus = read_articles(tmp_path / "context_articles.json")
+    [gold] = questions[0].gold
+    assert gold == page_paragraph("nothing", "some words").id
+    assert gold not in [paragraph.id for paragraph in corpus]
     assert questions[1].gold == (questions[1].passage.id,)
 
 
 def test_paragraphs_are_the_lines_of_over_ten_words(tmp_path):
     paragraphs = list(read_articles(write(tmp_path)))
     academy = "academy of music, zagreb"
-    expected = {(academy, FOUNDED), (academy, MOVED), ("mozarteum", MOZARTEUM)}
-    assert {(p.title, p.text) for p in paragraphs} == expected | {("ábrahám", ABRAHAM)}
     # a repeated line counts once
-    assert len({p.id for p in paragraphs}) == len(paragraphs) == 4
+    assert sorted(p.text for p in paragraphs[:2]) == [MOVED, FOUNDED]
+    assert [p.text for p in paragraphs[2:]] == [MOZARTEUM, ABRAHAM]
     assert [p.title for p in paragraphs] == [academy] * 2 + ["mozarteum", "ábrahám"]
+    assert len({p.id for p in paragraphs}) == 4
     ten, eleven = " ".join("abcdefghij"), " ".join("abcdefghijk")
     path = write(tmp_path, articles={"T": f"{ten}\n {eleven} \n\n"})
     assert [p.text for p in read_articles(path)] == [eleven]
 
 
 def test_a_title_that_comes_twice_counts_once(tmp_path):
-    path, line = (
-        tmp_path / "context_articles.json",
-        "{} is a line with more than ten words in it",
-    )
-    one, two = line.format("one or"), line.format("two or")
+    path = tmp_path / "context_articles.json"
+    one, two = (f"{n} or is a line with more than ten words in it" for n in (1, 2))
     pages = [("Malmö", one), ("malmö", two), ("Lund", one), ("Lund", "")]
     texts = (f"{json.dumps(title)}: {json.dumps(text)}" for title, text in pages)
     path.write_text(f"{{{', '.join(texts)}}}")
@@ -199,10 +187,7 @@ HTML = [
     ("<p>one</p>\n<ul>\n<li>two < 3\n<li>three</ul>", "one\n\ntwo < 3\nthree"),
     ("a<!-- b\n c -->d<br/>e", "ade"),
     ("<style>p {}</style>a<script>if (1 < 2) b()</script>c", "ac"),
-    (
-        "a <![if x]> b <![endif]> <![CDATA[c]]>",
-        "a <![if x]> b <![endif]> <![CDATA[c]]>",
-    ),
+    ("a <![if x]> b <![CDATA[c]]>", "a <![if x]> b <![CDATA[c]]>"),
     ("</b></p>a<b>no <i>end", "ano end"),
 ]
 
@@ -213,21 +198,18 @@ def test_html_as_text(html, text):
 
 
 def test_missing_pages_and_files_of_another_kind_are_named(tmp_path):
-    pages = tmp_path / "context_articles.json"
-    with pytest.raises(
-        DataError, match="record 1: found no text in an answer of type span"
-    ):
-        read_iirc(write(tmp_path, question(**spans(" "))))
-    path = write(tmp_path, question(**context(("x", "Zadar"), ("x", "Split"))))
-    with pytest.raises(
-        DataError, match=f"^{path}: found no page 'split' in context_articles.json"
-    ):
+    path = write(tmp_path, question(**spans(" ")))
+    no_text = "record 1: found no text in an answer of type span"
+    with pytest.raises(DataError, match=f"^{path}, {no_text}"):
         read_iirc(path)
-    for content in ("[]", "{}"):
+    write(tmp_path, question(**context(("x", "Zadar"), ("x", "Split"))))
+    no_page = "found no page 'split' in context_articles.json"
+    with pytest.raises(DataError, match=f"^{path}: {no_page}"):
+        read_iirc(path)
+    pages = tmp_path / "context_articles.json"
+    for content in ("[]", "{}", "[1]", '{"a": 5}'):
         pages.write_text(content)
-        with pytest.raises(
-            DataError, match=f"^{pages}: found no page, expected one JSON object"
-        ):
+        with pytest.raises(DataError, match=f"^{pages}: found no page, expected one"):
             list(read_articles(pages))
 
 
@@ -236,22 +218,24 @@ def setup(shared, tmp_path, monkeypatch):
     """A setup of the small files with the authors' demonstrations."""
     monkeypatch.setattr("ircotlib.experiment.setup.DATA", tmp_path)
     write(tmp_path / "iirc", question(), question(qid="q_2"))
-    changes = {"data_dir": str(tmp_path), "dev": 0, "test": 2, "reader": "direct"}
-    changes |= {
+    changes = {
+        "data_dir": str(tmp_path),
+        "dev": 0,
+        "test": 2,
+        "reader": "direct",
         "model": "data/models/mini-large",
         "context_tokens": None,
         "distractors": [1],
-    }
-    changes |= {
         "demonstrations": str(shared / "ircot_prompts"),
         "most_demonstrations": 15,
     }
     return open_setup(read_parameters("mini", changes), "iirc", "04_ircot")
 
 
-@pytest.mark.parametrize(
-    ("system", "setting"), [("OneR", {"k": 2}), ("IRCoT", {"k": 2, "m": 2})]
-)
+SYSTEMS = [("OneR", {"k": 2}), ("IRCoT", {"k": 2, "m": 2})]
+
+
+@pytest.mark.parametrize(("system", "setting"), SYSTEMS)
 @pytest.mark.parametrize("style", ["flan_t5", "codex"])
 def test_titles_are_asked_for_as_by_the_authors(shared, setup, system, setting, style):
     setup = replace(setup, parameters=setup.parameters.change(style=style))
@@ -264,7 +248,8 @@ def test_titles_are_asked_for_as_by_the_authors(shared, setup, system, setting, 
     instruction = "Answer the following question.\n" if style == "flan_t5" else ""
     text = next(program(setup.test[0])).prompt.split("\n\n\n")
     assert len(bodies) == 15 and text[:-1] == bodies[16 - len(text) :] and len(text) > 5
-    asked = "The question is: 'When was the academy founded?'. Generate titles of 3 Wikipedia pages"
-    asked += " that have relevant information to answer this question.\nA:"
-    passage = f"Wikipedia Title: Ivana Fišer\n{PASSAGE.strip()}\n\n"
-    assert text[-1] == f"{passage}Q: {instruction}{asked}"
+    assert text[-1] == (
+        f"Wikipedia Title: Ivana Fišer\n{PASSAGE.strip()}\n\nQ: {instruction}"
+        "The question is: 'When was the academy founded?'. Generate titles of 3 "
+        "Wikipedia pages that have relevant information to answer this question.\nA:"
+    )

@@ -1,6 +1,4 @@
-"""StrategyQA, and KILT's tasks and pages: small files in the official formats, and real
-samples.
-"""
+"""StrategyQA, and KILT's tasks and pages: small files, and a real sample."""
 
 import json
 from dataclasses import replace
@@ -10,19 +8,17 @@ import pytest
 from ircotlib.data import Prediction, Question
 from ircotlib.datasets import find_dataset, score
 from ircotlib.datasets.files import read_dataset
-from ircotlib.datasets.searchain import (
-    ask_claim,
-    read_eli5,
-    read_fever,
-    read_pages,
-    read_slots,
-)
+from ircotlib.datasets.searchain import read_pages, read_slots
 from ircotlib.errors import DataError
 from ircotlib.metrics import cover_em, one_verdict, rouge_l
 
 PROVENANCE = [{"wikipedia_id": "12", "title": "Anarchism", "start_paragraph_id": 1}]
-OUTPUT = [{"answer": "Jane Austen", "provenance": PROVENANCE}, {"answer": "Austen"}]
-OUTPUT += [{"answer": "Jane Austen"}, {"provenance": PROVENANCE}]
+OUTPUT = [
+    {"answer": "Jane Austen", "provenance": PROVENANCE},
+    {"answer": "Austen"},
+    {"answer": "Jane Austen"},
+    {"provenance": PROVENANCE},
+]
 SLOT = {"id": "1", "input": "Emma [SEP] author", "output": OUTPUT, "meta": {}}
 
 
@@ -34,37 +30,34 @@ def write_lines(path, *records):
 def test_a_slot_is_asked_as_a_question_and_its_answers_counted_once(tmp_path):
     path = write_lines(tmp_path / "zsre.jsonl", SLOT, SLOT | {"id": "2"})
     (first, context), (second, _) = read_slots(path, "zsre")
-    asked = "What is the author of Emma?"
-    assert (
-        first == Question("1", asked, ("Jane Austen", "Austen"), (), "zsre")
-        and context == ()
-    )
-    assert second.id == "2"
+    answers = ("Jane Austen", "Austen")
+    assert first == Question("1", "What is the author of Emma?", answers, (), "zsre")
+    assert context == () and second.id == "2"
 
 
-def test_an_input_without_a_relation_is_named(tmp_path):
-    path = write_lines(tmp_path / "zsre.jsonl", SLOT | {"input": "Emma"})
-    with pytest.raises(ValueError, match=f"^{path}:1, field input: [^\n]+$"):
+WRONG = [
+    ({"input": "Emma"}, ":1, field input: "),
+    ({"output": [{}]}, ":1: found no output with an answer: is it a test set?"),
+]
+
+
+@pytest.mark.parametrize(("fields", "message"), WRONG)
+def test_a_line_without_a_relation_or_an_answer_is_named(tmp_path, fields, message):
+    path = write_lines(tmp_path / "zsre.jsonl", SLOT | fields)
+    with pytest.raises(DataError, match=f"^{path}{message}[^\n]*$"):
         list(read_slots(path, "zsre"))
 
 
 def test_pages_are_cut_into_passages_of_100_words_without_heads(tmp_path):
     words = [f"w{number}" for number in range(150)]
-    text = [
-        "Anarchism\n",
-        f"{' '.join(words)}\n",
-        "Section::::History.\n",
-        "BULLET::::- one two\n",
-    ]
+    text = ["Anarchism", " ".join(words), "Section::::History.", "BULLET::::- one two"]
     page = {
         "_id": "12",
         "wikipedia_id": "12",
         "wikipedia_title": "Anarchism",
-        "text": text,
+        "text": [f"{line}\n" for line in text],
     }
-    path = write_lines(
-        tmp_path / "kilt_knowledgesource.json", page, page | {"_id": "13"}
-    )
+    path = write_lines(tmp_path / "kilt.json", page, page | {"_id": "13"})
     first, second, third, _ = read_pages(path)
     assert (first.id, second.id, third.id) == ("12-0", "12-1", "13-0")
     assert first.title == "Anarchism" and first.text == " ".join(words[:100])
@@ -74,9 +67,8 @@ def test_pages_are_cut_into_passages_of_100_words_without_heads(tmp_path):
 def test_pages_beside_the_questions_are_a_corpus_and_none_is_an_error(tmp_path):
     (tmp_path / "zsre").mkdir()
     write_lines(tmp_path / "zsre/structured_zeroshot-dev-kilt.jsonl", SLOT)
-    with pytest.raises(
-        FileNotFoundError, match="looked for kilt_knowledgesource.json in .*; get "
-    ):
+    absent = "looked for kilt_knowledgesource.json in .*; get "
+    with pytest.raises(FileNotFoundError, match=absent):
         read_dataset("zsre", tmp_path)
     page = {"_id": "12", "wikipedia_title": "Emma", "text": ["Emma", "Short."]}
     for place in ("kilt_knowledgesource.json", "kilt/kilt_knowledgesource.json"):
@@ -87,90 +79,59 @@ def test_pages_beside_the_questions_are_a_corpus_and_none_is_an_error(tmp_path):
         assert [(p.id, p.title, p.text) for p in corpus] == [("12-0", place, "Short.")]
 
 
-def test_claims_of_both_formats_are_asked_alike(tmp_path):
-    kilt = {"id": "7", "input": "Emma is a novel.", "output": [{"answer": "SUPPORTS"}]}
-    claim = {"id": 7, "label": "SUPPORTS", "claim": "Emma is a novel.", "evidence": []}
-    other = {
-        "id": 8,
-        "label": "NOT ENOUGH INFO",
-        "claim": "Emma is long.",
-        "evidence": [],
-    }
-    [(found, _)] = read_fever(write_lines(tmp_path / "kilt.jsonl", kilt))
-    [(same, _)] = read_fever(write_lines(tmp_path / "fever.jsonl", claim, other))
-    assert found == same and found.answers == ("SUPPORTS",)
-    assert found.text == "Is it true that Emma is a novel (SUPPORTS or REFUTES)?"
-    with pytest.raises(
-        DataError, match="field label: Input should be 'SUPPORTS', .* 'MAYBE'"
-    ):
-        list(
-            read_fever(
-                write_lines(tmp_path / "wrong.jsonl", claim | {"label": "MAYBE"})
-            )
-        )
+def test_a_claim_is_asked_as_a_question_and_a_question_as_it_is(tmp_path):
+    line = {"id": "7", "input": "Emma is a novel.", "output": [{"answer": "SUPPORTS"}]}
+    path = write_lines(tmp_path / "kilt.jsonl", line)
+    [(claim, _)] = find_dataset("fever").read(path)
+    assert claim.text == "Is it true that Emma is a novel (SUPPORTS or REFUTES)?"
+    assert (claim.answers, claim.dataset) == (("SUPPORTS",), "fever")
+    [(question, _)] = find_dataset("eli5").read(path)
+    assert (question.text, question.dataset) == ("Emma is a novel.", "eli5")
 
 
 def test_strategyqa_has_verdicts_and_the_paragraphs_of_its_first_annotator(tmp_path):
-    first = [
+    steps = [
         [[["Emma-1", "Jane Austen-2"]]],
         ["operation"],
         [["Emma-1"], "no_evidence"],
     ]
-    evidence = [first, [[[["Persuasion-1"]]]]]
     record = {
         "qid": "a",
         "question": "Is Emma a poem?",
         "answer": False,
-        "evidence": evidence,
+        "evidence": [steps, [[[["Persuasion-1"]]]]],
     }
-    (tmp_path / "strategyqa_train.json").write_text(json.dumps([record]))
+    path = tmp_path / "strategyqa_train.json"
+    path.write_text(json.dumps([record]))
+    beside = tmp_path / "strategyqa_train_paragraphs.json"
     paragraphs = {"Emma-1": {"title": "Emma", "para_index": 1, "content": "A novel. "}}
-    (tmp_path / "strategyqa_train_paragraphs.json").write_text(json.dumps(paragraphs))
-    lacking = "paragraphs.json: found no 'Jane Austen-2', expected"
-    with pytest.raises(DataError, match=lacking):
+    beside.write_text(json.dumps(paragraphs))
+    with pytest.raises(DataError, match=f"^{beside}: found no 'Jane Austen-2', expect"):
         list(read_dataset("strategyqa", tmp_path)[1])
     paragraphs["2"] = {"title": "Jane Austen", "para_index": 2, "content": "A writer."}
-    (tmp_path / "strategyqa_train_paragraphs.json").write_text(json.dumps(paragraphs))
+    beside.write_text(json.dumps(paragraphs))
     [question], corpus = read_dataset("strategyqa", tmp_path)
-    assert question.text == "Is Emma a poem? (Yes or No)" and question.answers == (
-        "No",
-    )
+    assert question.text == "Is Emma a poem? (Yes or No)"
+    assert question.answers == ("No",)
     assert question.gold == ("Emma-1", "Jane Austen-2")
     paragraph, _ = corpus
-    assert (paragraph.id, paragraph.title, paragraph.text) == (
-        "Emma-1",
-        "Emma",
-        "A novel.",
-    )
-    path = tmp_path / "strategyqa_train.json"
+    found = (paragraph.id, paragraph.title, paragraph.text)
+    assert found == ("Emma-1", "Emma", "A novel.")
     [(without, _)] = find_dataset("strategyqa").read_with_corpus(path, ())
     assert without == replace(question, gold=())  # KILT's pages have other ids
-    for unread in (
-        Prediction("", reading="No."),
-        Prediction("", fault="x", reading="I say no."),
-    ):
-        # the whole text
-        assert score(question, unread) == score(question, Prediction("No."))
-    scores = score(question, Prediction("No."))
-    assert scores["cover_em"] == scores["accuracy"] == 1 and scores["recall"] == 0
+    right = score(question, Prediction("No."))
+    assert (right["cover_em"], right["accuracy"], right["recall"]) == (1, 1, 0)
+    # where no answer could be read, the whole text is scored
+    assert score(question, Prediction("", reading="No.")) == right
+    assert score(question, Prediction("", fault="x", reading="I say no.")) == right
 
 
-def test_real_samples_load_and_their_counts_hold(shared):
+def test_the_real_sample_of_strategyqa(shared):
     questions, corpus = read_dataset("strategyqa", shared)
-    corpus = list(corpus)
-    assert (len(questions), len(corpus)) == (229, 998)
-    assert sum(q.answers == ("Yes",) for q in questions) == 107
     known = {paragraph.id for paragraph in corpus}
-    assert sum(set(q.gold) <= known and bool(q.gold) for q in questions) == 227
-    fever = [q for q, _ in read_fever(shared / "fever" / "dev_300.jsonl")]
-    assert (len(fever), sum(q.answers == ("SUPPORTS",) for q in fever)) == (214, 99)
-    assert fever[0].text == ask_claim("Fox 2000 Pictures released the film Soul Food.")
-    eli5 = [q for q, _ in read_eli5(shared / "eli5" / "alce_200.json")]
-    assert len({q.id for q in eli5}) == len(eli5) == 200
-    assert (
-        find_dataset("eli5").scores["rouge_l"](eli5[0].answers[0], eli5[0].answers)
-        > 0.999
-    )
+    assert (len(questions), len(known)) == (229, 998)
+    assert sum(question.answers == ("Yes",) for question in questions) == 107
+    assert sum(bool(q.gold) and set(q.gold) <= known for q in questions) == 227
 
 
 def test_an_answer_is_covered_by_words_not_by_letters_and_two_verdicts_are_none():
@@ -184,8 +145,7 @@ def test_an_answer_is_covered_by_words_not_by_letters_and_two_verdicts_are_none(
 
 
 def test_rouge_l_is_the_f_of_the_longest_common_subsequence():
-    assert rouge_l(
-        "the cat sat on the mat", ["the cat lay on the mat"]
-    ) == pytest.approx(0.8)
+    cat = rouge_l("the cat sat on the mat", ["the cat lay on the mat"])
+    assert cat == pytest.approx(0.8)
     assert rouge_l("", ["a"]) == rouge_l(" . ", ["a"]) == rouge_l("b", ["a", "."]) == 0
     assert rouge_l("c b a", ["a b c"]) == pytest.approx(1 / 3, abs=0.01)

@@ -1,6 +1,4 @@
-"""Pooled corpora, samples of questions, finding files; with the real samples if
-present.
-"""
+"""Pooled corpora, samples of questions, finding files; with real samples if there."""
 
 from collections import Counter
 
@@ -26,15 +24,13 @@ def test_pool_keeps_each_title_and_text_once_in_first_seen_order():
 
 
 def make_questions(count):
-    return [
-        Question(f"q{number}", "?", ("a",), (), "musique") for number in range(count)
-    ]
+    return [Question(f"q{n}", "?", ("a",), (), "musique") for n in range(count)]
 
 
-@pytest.mark.parametrize(
-    ("count", "sizes"),
-    [(1000, (100, 500)), (599, (100, 499)), (210, (42, 168)), (4, (0, 4))],
-)
+SIZES = [(1000, (100, 500)), (599, (100, 499)), (210, (42, 168)), (4, (0, 4))]
+
+
+@pytest.mark.parametrize(("count", "sizes"), SIZES)
 def test_sizes_of_the_dev_and_test_sample(count, sizes):
     dev, test = sample_dev_test(make_questions(count))
     assert (len(dev), len(test)) == sizes
@@ -59,22 +55,40 @@ def test_files_are_found_by_official_name_in_either_folder(tmp_path):
         assert find_questions(dataset, str(tmp_path)) == folder / dataset.files[0]
 
 
-# of each real sample: the numbers of questions, paragraphs and kinds; id, answer and
-# titles of gold of its first question; the ids of its first and last paragraph
-WIKI_KINDS = "compositional 256 comparison 155 inference 74 bridge_comparison 172"
+# of each real sample, the numbers of questions, of paragraphs, and of questions by kind
+WIKI = {"compositional": 256, "comparison": 155, "inference": 74}
+HOPS = {"2hop": 155, "3hop1": 28, "3hop2": 4, "4hop1": 18, "4hop2": 1, "4hop3": 4}
 SAMPLES = {
-    "hotpotqa": (498, 4909, "bridge 382 comparison 116"),
-    "2wikimultihopqa": (657, 4311, WIKI_KINDS),
-    "musique": (210, 3298, "2hop 155 3hop1 28 3hop2 4 4hop1 18 4hop2 1 4hop3 4"),
+    "hotpotqa": (498, 4909, {"bridge": 382, "comparison": 116}),
+    "2wikimultihopqa": (657, 4311, WIKI | {"bridge_comparison": 172}),
+    "musique": (210, 3298, HOPS),
 }
+# id, answer and titles of gold of the first question; ids of the first and last page
 FIRST = {
-    "hotpotqa": "5abe953b5542993f32c2a170|superhero roles as the Marvel Comics|"
-    "The Newcomers (film)|Chris Evans (actor)|vaada-poda-nanbargal-e4879aa3|"
-    "pierrepont-noyes-9b88977c",
-    "2wikimultihopqa": "100c512a0bde11eba7f7acde48001122|Cork|Charles Mathew|James Charles Mathew|"
-    "anthony-robinson-unitarian-33bff9be|del-lord-c34de60a",
-    "musique": "2hop__574419_270105|Stanley|Mountrail County Courthouse|Van Hook Township, "
-    "Mountrail County, North Dakota|port-blair-4860bf62|european-central-bank-d56264d6",
+    "hotpotqa": [
+        "5abe953b5542993f32c2a170",
+        "superhero roles as the Marvel Comics",
+        ("The Newcomers (film)", "Chris Evans (actor)"),
+        "vaada-poda-nanbargal-e4879aa3",
+        "pierrepont-noyes-9b88977c",
+    ],
+    "2wikimultihopqa": [
+        "100c512a0bde11eba7f7acde48001122",
+        "Cork",
+        ("Charles Mathew", "James Charles Mathew"),
+        "anthony-robinson-unitarian-33bff9be",
+        "del-lord-c34de60a",
+    ],
+    "musique": [
+        "2hop__574419_270105",
+        "Stanley",
+        (
+            "Mountrail County Courthouse",
+            "Van Hook Township, Mountrail County, North Dakota",
+        ),
+        "port-blair-4860bf62",
+        "european-central-bank-d56264d6",
+    ],
 }
 
 
@@ -82,21 +96,14 @@ FIRST = {
 def test_the_real_samples(shared, name):
     questions, corpus = read_dataset(name, shared)
     titles = {paragraph.id: paragraph.title for paragraph in corpus}
-    kinds, listed = (
-        Counter(question.kind for question in questions),
-        SAMPLES[name][2].split(),
-    )
-    assert (len(questions), len(corpus)) == SAMPLES[name][:2] and len(titles) == len(
-        corpus
-    )
-    assert kinds == dict(zip(listed[::2], map(int, listed[1::2]), strict=True))
-    first = (
-        questions[0].id,
-        questions[0].answers[0],
-        *(titles[id] for id in questions[0].gold),
-    )
-    assert "|".join([*first, corpus[0].id, corpus[-1].id]) == FIRST[name]
+    kinds = Counter(question.kind for question in questions)
+    assert (len(questions), len(corpus), kinds) == SAMPLES[name]
+    assert len(titles) == len(corpus)
     assert all(question.gold for question in questions)
+    first = questions[0]
+    gold = tuple(titles[id] for id in first.gold)
+    ids = (corpus[0].id, corpus[-1].id)
+    assert [first.id, first.answers[0], gold, *ids] == FIRST[name]
 
 
 def test_what_only_the_real_samples_show(shared):

@@ -13,29 +13,23 @@ from ircotlib.program import LINE, SENTENCE, Generate, Retrieve, key
 
 
 def test_a_field_with_its_default_value_is_not_in_the_key():
-    assert key(Retrieve("q", 3, None, distinct=False), "f") == key(
-        Retrieve("q", 3), "f"
-    )
-    assert key(Retrieve("q", 3, distinct=True), "f") != key(Retrieve("q", 3), "f")
+    plain = key(Retrieve("q", 3), "f")
+    assert key(Retrieve("q", 3, None, distinct=False), "f") == plain
+    assert key(Retrieve("q", 3, distinct=True), "f") != plain
     assert key(Generate("p", None, 200), "f") == key(Generate("p"), "f")
 
 
 def test_a_key_is_the_content_of_the_call():
     same = Generate("a", stop=SENTENCE, max_tokens=5)
     assert key(Generate("a", SENTENCE, 5), "model") == key(same, "model")
-    calls = [Generate("a"), Generate("b"), Generate("a", LINE), Generate("a", SENTENCE)]
-    calls += [
-        Generate("a", max_tokens=5),
-        Retrieve("a", 2),
-        Retrieve("a", 3),
-        Retrieve("a", 2, ()),
+    calls = [
+        *(Generate("a"), Generate("b"), Generate("a", LINE), Generate("a", SENTENCE)),
+        *(Generate("a", max_tokens=5), Retrieve("a", 2), Retrieve("a", 3)),
+        *(Retrieve("a", 2, allowed) for allowed in ((), ("b", "c"), ("b,c",))),
+        Retrieve("é\ud800 \n", 2),  # a lone surrogate is also a string
     ]
-    calls += [Retrieve("a", 2, ("b", "c")), Retrieve("a", 2, ("b,c",))]
-    calls += [Retrieve("é\ud800 \n", 2)]  # a lone surrogate is also a string
-    different = {key(call, "model") for call in calls} | {
-        key(Generate("a"), "other model")
-    }
-    assert len(different) == len(calls) + 1
+    keys = {key(call, "model") for call in calls} | {key(calls[0], "other model")}
+    assert len(keys) == len(calls) + 1
 
 
 def test_a_key_never_changes():
@@ -71,12 +65,8 @@ with Calls(path) as calls:
 def test_processes_that_open_and_write_at_once(tmp_path):
     path = tmp_path / "calls.sqlite"
     command = [sys.executable, "-c", WRITER, str(path)]
-    writers = [
-        subprocess.Popen(
-            [*command, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        for name in "abc"
-    ]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    writers = [subprocess.Popen([*command, name], **pipes) for name in "abc"]
     for writer in writers:
         assert writer.stdout.readline() == "ready\n"
     for writer in writers:
@@ -89,9 +79,8 @@ def test_processes_that_open_and_write_at_once(tmp_path):
     assert len(stored) == 400
     # a batch is one transaction: never half of one writer's
     for start in range(0, 400, 10):
-        assert (
-            len({stored[f"{number:04d}"] for number in range(start, start + 10)}) == 1
-        )
+        batch = range(start, start + 10)
+        assert len({stored[f"{number:04d}"] for number in batch}) == 1
 
 
 def test_a_batch_that_fails_leaves_nothing(tmp_path):

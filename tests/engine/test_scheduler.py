@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,15 +18,14 @@ from ircotlib.program import SENTENCE, Generate, Outcome, Retrieve, Step
 
 
 class Upper:
-    """Generates the prompt in capitals, 4 shortest prompts at a time; remembers its
-    batches.
-    """
+    """Generates prompts in capitals, the 4 shortest at a time; keeps its batches."""
 
     answers = Generate
     fingerprint = "upper"
 
     def __init__(self, rows=4, seconds=0.0):
-        self.rows, self.seconds, self.batches = rows, seconds, []
+        self.rows, self.seconds = rows, seconds
+        self.batches = []
 
     def take(self, requests):
         lengths = [len(request.prompt) for request in requests]
@@ -33,12 +33,13 @@ class Upper:
 
     def answer(self, requests):
         time.sleep(self.seconds)
-        self.batches.append([request.prompt for request in requests])
-        for index, prompt in enumerate(request.prompt for request in requests):
-            cost = {"prompt_tokens": len(prompt), "tokens": 2}
-            yield index, json.dumps({"text": prompt.upper()} | cost)
+        prompts = [request.prompt for request in requests]
+        self.batches.append(prompts)
+        for index, prompt in enumerate(prompts):
+            reply = {"text": prompt.upper(), "prompt_tokens": len(prompt), "tokens": 2}
+            yield index, json.dumps(reply)
 
-    def decode(self, reply):
+    def decode(self, reply, request):
         return json.loads(reply)["text"]
 
 
@@ -56,31 +57,29 @@ class Words:
         for place, request in enumerate(requests):
             yield place, json.dumps(request.query.split()[: request.k])
 
-    def decode(self, reply):
-        return tuple(Paragraph(word, word, word) for word in json.loads(reply))
+    def decode(self, reply, request):
+        words = json.loads(reply)[: request.k]
+        return tuple(Paragraph(word, word, word) for word in words)
 
 
 def chain(question, steps):
     """Retrieve, then write and retrieve in turn, as IRCoT does."""
-    found, thoughts = list((yield Retrieve(question, 1))), []
+    paragraphs, thoughts = list((yield Retrieve(question, 1))), []
     while len(thoughts) < steps:
         thoughts.append((yield Generate(" ".join([question, *thoughts]), SENTENCE)))
-        found += yield Retrieve(thoughts[-1], 1)
-    return [paragraph.id for paragraph in found], thoughts
+        paragraphs += yield Retrieve(thoughts[-1], 1)
+    return [paragraph.id for paragraph in paragraphs], thoughts
 
 
 def results_of(outcomes):
     """The results by question, as JSON gives them back."""
-    return json.loads(
-        json.dumps({id: outcome.result for id, outcome in outcomes.items()})
-    )
+    results = {id: outcome.result for id, outcome in outcomes.items()}
+    return json.loads(json.dumps(results))
 
 
 def chains(count=10):
-    return {
-        f"q{number}": chain(f"question {number}", 1 + number % 3)
-        for number in range(count)
-    }
+    """Chains of 1, 2 and 3 steps in turn."""
+    return {f"q{n}": chain(f"question {n}", 1 + n % 3) for n in range(count)}
 
 
 def test_one_program_from_request_to_outcome():
@@ -106,41 +105,31 @@ def test_one_retrieval_serves_every_smaller_k():
         return [paragraph.id for paragraph in (yield Retrieve(query, k))]
 
     words, calls = Words(), Calls()
-    words.depth = 4
-    asked = {k: find("a b c d e f", k) for k in (2, 3, 4, 5)}
-    outcomes, counts = run(asked, [words], calls)
+    words.prepare = lambda request: replace(request, k=max(4, request.k))
+    programs = {k: find("a b c d e f", k) for k in (2, 3, 4, 5)}
+    outcomes, counts = run(programs, [words], calls)
     results = ["".join(outcome.result) for outcome in outcomes.values()]
     assert results == ["ab", "abc", "abcd", "abcde"]
-    assert [outcome.trace[0].request.k for outcome in outcomes.values()] == [2, 3, 4, 5]
-    assert [outcome.trace[0].cached for outcome in outcomes.values()] == [
-        False,
-        True,
-        True,
-        False,
-    ]
-    asked = counts["Retrieve"]
-    assert (asked["requests"], asked["computed"]) == (4, 2) and len(words.batches) == 1
+    steps = [outcome.trace[0] for outcome in outcomes.values()]
+    assert [step.request.k for step in steps] == [2, 3, 4, 5]
+    assert [step.cached for step in steps] == [False, True, True, False]
+    assert counts["Retrieve"]["requests"] == 4 and len(words.batches) == 1
+    assert counts["Retrieve"]["computed"] == 2
     again, counts = run({"q": find("a b c d e f", 1)}, [words], calls)
     assert again["q"].result == ["a"] and counts["Retrieve"]["computed"] == 0
-    del words.depth  # without it, each k is retrieved separately
-    assert (
-        run({"q": find("a b c d e f", 1)}, [words], calls)[1]["Retrieve"]["computed"]
-        == 1
-    )
+    del words.prepare  # without it, each k is retrieved separately
+    _, counts = run({"q": find("a b c d e f", 1)}, [words], calls)
+    assert counts["Retrieve"]["computed"] == 1
 
 
 @pytest.mark.parametrize("turned", [False, True])
 def test_batches_are_refilled_as_questions_end(turned):
     words, upper = Words(), Upper()
-    outcomes, counts = run(
-        chains(), [upper, words] if turned else [words, upper], Calls()
-    )
+    backends = [upper, words] if turned else [words, upper]
+    outcomes, counts = run(chains(), backends, Calls())
     assert list(outcomes) == [f"q{number}" for number in range(10)]
-    assert [len(outcome.result[1]) for outcome in outcomes.values()] == [
-        1,
-        2,
-        3,
-    ] * 3 + [1]
+    lengths = [len(outcome.result[1]) for outcome in outcomes.values()]
+    assert lengths == [1, 2, 3, 1, 2, 3, 1, 2, 3, 1]
     assert counts["Generate"]["computed"] == 19
     assert [len(batch) for batch in upper.batches] == [4, 4, 4, 4, 3]
     assert len(words.batches[0]) == 10  # all waiting requests at once
@@ -160,29 +149,19 @@ def test_a_second_run_asks_no_backend_and_reports_the_same_tokens(tmp_path):
     assert results_of(replayed) == results_of(outcomes)
     assert all(step.cached for outcome in replayed.values() for step in outcome.trace)
     for kind in ("Retrieve", "Generate"):
-        same = ("requests", "prompt_tokens", "tokens")
-        assert [recounts[kind][name] for name in same] == [
-            counts[kind][name] for name in same
-        ]
-        assert recounts[kind]["computed"] == 0
+        assert recounts[kind] == counts[kind] | {"computed": 0}
 
 
 def test_requests_that_the_cache_lacks_are_found_without_a_backend():
     calls, words, upper = Calls(), Words(), Upper()
     asked = Words(), Upper()
-    first = Retrieve("question 0", 1), Retrieve("question 1", 1)
-    assert find_missing(chains(2), asked, calls) == dict(
-        zip(("q0", "q1"), first, strict=True)
-    )
+    assert find_missing(chains(2), asked, calls) == ["q0", "q1"]
     run({"q0": chain("question 0", 1)}, [words, upper], calls)
-    longer = {"q0": chain("question 0", 2), **{"q1": chain("question 1", 2)}}
-    missing = find_missing(longer, asked, calls)
-    assert missing == {
-        "q0": Generate("question 0 QUESTION 0", SENTENCE),
-        "q1": first[1],
-    }
+    assert find_missing({"q0": chain("question 0", 1)}, asked, calls) == []
+    longer = {"q0": chain("question 0", 2), "q1": chain("question 1", 2)}
+    assert find_missing(longer, asked, calls) == ["q0", "q1"]
     run(chains(), [words, upper], calls)
-    assert find_missing(chains(), asked, calls) == {} == find_missing({}, asked, calls)
+    assert find_missing(chains(), asked, calls) == [] == find_missing({}, asked, calls)
     asked[1].fingerprint = None  # whose replies are never stored
     assert len(find_missing(chains(), asked, calls)) == 10
     assert asked[0].batches == asked[1].batches == []
@@ -214,9 +193,7 @@ def test_a_failing_backend_names_question_and_request_and_keeps_what_was_answere
 
 
 def run_slowly(path):
-    """The work of the processes in the tests below; prints how many requests were
-    computed.
-    """
+    """What the processes below do; prints how many requests were computed."""
     with Calls(path) as calls:
         outcomes, counts = run(chains(30), [Words(), Upper(seconds=0.03)], calls)
     print(json.dumps([counts["Generate"]["computed"], results_of(outcomes)]))
@@ -226,9 +203,8 @@ def start_running(path):
     code = f"from test_scheduler import run_slowly; run_slowly({str(path)!r})"
     folders = (str(Path(__file__).parents[up]) for up in range(3))
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(folders)}
-    return subprocess.Popen(
-        [sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True
-    )
+    command = [sys.executable, "-c", code]
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
 
 
 def expected():
@@ -253,11 +229,8 @@ def test_a_killed_run_continues_where_it_was(tmp_path):
         outcomes, counts = run(chains(30), [Words(), Upper()], calls)
         everything = len(calls)
     assert kept >= 50
-    assert (
-        counts["Generate"]["computed"] + counts["Retrieve"]["computed"]
-        == everything - kept
-        > 0
-    )
+    computed = counts["Generate"]["computed"] + counts["Retrieve"]["computed"]
+    assert computed == everything - kept > 0
     assert results_of(outcomes) == expected()[1]
 
 
@@ -268,9 +241,8 @@ def test_two_processes_run_on_one_cache(tmp_path):
     assert [result for _, result in printed] == [results, results]
     assert all(computed <= total for computed, _ in printed)
     with Calls(tmp_path / "calls.sqlite") as calls:
-        assert (
-            run(chains(30), [Words(), Upper()], calls)[1]["Generate"]["computed"] == 0
-        )
+        _, counts = run(chains(30), [Words(), Upper()], calls)
+    assert counts["Generate"]["computed"] == 0
 
 
 def test_a_request_that_fails_costs_only_its_question():
@@ -281,7 +253,7 @@ def test_a_request_that_fails_costs_only_its_question():
                 yield place, ValueError("too long") if bad else reply
 
     calls = Calls()
-    message = r"question 'q7': 1 of 10 questions failed, this one with: ValueError\('too long'\)"
+    message = r"'q7': 1 of 10 questions failed, this one with: ValueError\('too long'\)"
     with pytest.raises(RuntimeError, match=message):
         run(chains(), [Words(), Picky()], calls)
     words, upper = Words(), Upper()
@@ -293,7 +265,6 @@ def test_a_request_that_fails_costs_only_its_question():
 
 
 def test_a_request_that_no_backend_serves_is_an_error():
-    with pytest.raises(
-        TypeError, match="'q' asked a Generate, but the backends serve Retrieve$"
-    ):
+    message = "'q' asked a Generate, but the backends serve Retrieve$"
+    with pytest.raises(TypeError, match=message):
         run({"q": chain("question 1", 1)}, [Words()], Calls())

@@ -7,8 +7,8 @@ import pytest
 
 from ircotlib.errors import UserError
 from ircotlib.experiment.compare import compare, run_system
-from ircotlib.experiment.runs import read_about
 from ircotlib.experiment.setup import open_setup
+from ircotlib.experiment.stored import read_about
 from ircotlib.parameters import OOD
 from ircotlib.results.runs import has_runs, read_costs, read_runs
 from ircotlib.systems import all_systems

@@ -16,17 +16,12 @@ import pytest
 from ircotlib.data import DataError, Prediction, read_jsonl
 from ircotlib.experiment import setup as setups
 from ircotlib.experiment.compare import compare, run_system
-from ircotlib.experiment.runs import (
-    count_demonstrations,
-    find_cost,
-    find_folders,
-    read_about,
-    read_predictions,
-    replay,
-)
+from ircotlib.experiment.replay import replay
+from ircotlib.experiment.runs import count_demonstrations, find_cost
 from ircotlib.experiment.setup import open_setup
+from ircotlib.experiment.stored import find_folders, read_about, read_predictions
 from ircotlib.parameters import read_parameters
-from ircotlib.program import Generate, Outcome, Purposed, Retrieve, Step
+from ircotlib.program import Generate, Outcome, Prompt, Retrieve, Step
 from ircotlib.results.runs import read_runs
 from ircotlib.systems import all_systems, choose_systems
 
@@ -82,9 +77,7 @@ def test_a_run_replayed_from_its_folder_shows_its_prompts(p):
                 abs(setup.model.count_tokens(step.request.prompt) - step.prompt_tokens)
                 <= 1
             )
-    shown = [
-        outcome.trace[-1].request.prompt.demonstrations for outcome in outcomes.values()
-    ]
+    shown = [outcome.trace[-1].request.demonstrations for outcome in outcomes.values()]
     assert read_about(folder)["demonstrations_shown"] == round(sum(shown) / 4, 2) > 0
     assert list(replay(folder, [lines[1]["id"]])) == [lines[1]["id"]]
 
@@ -133,7 +126,7 @@ def test_predictions_are_kept_whatever_a_server_replied(p):
 
 def test_the_demonstrations_of_the_last_prompt_count():
     def outcome(*shown: int) -> Outcome:
-        prompts = [Purposed("p", demonstrations=count) for count in shown]
+        prompts = [Prompt("p", demonstrations=count) for count in shown]
         steps = [Step(Retrieve("q", 1), (), False)]
         return Outcome(
             "q", None, (*steps, *(Step(Generate(p), "", False) for p in prompts))

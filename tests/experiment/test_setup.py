@@ -5,8 +5,9 @@ programs.
 import pytest
 
 from ircot_laboratory import make
+from ircotlib.experiment.plan import program_of
 from ircotlib.experiment.runs import answer
-from ircotlib.experiment.setup import change_model, open_setup, program_of, runs_folder
+from ircotlib.experiment.setup import change_model, open_setup, runs_folder
 from ircotlib.parameters import OOD, SCALE
 from ircotlib.program import Generate, NearestTitle, Retrieve
 from ircotlib.systems import all_systems
@@ -68,12 +69,12 @@ def test_as_many_demonstrations_are_shown_as_fit_the_window_of_the_model(shown):
     found = [paragraph for paragraph, _ in opened.retriever.search(question.text, 8)]
     for stage in ("cot", "direct"):
         write = opened.prompt(stage, 1, 0)
-        short, long = write(question, ()), write(question, found)
+        short, long = write(question, ()).text, write(question, found).text
         assert long.count("\nA:") < short.count("\nA:") < 16
         lengths = [opened.model.count_tokens(text) for text in (short, long)]
         assert all(0.4 * WINDOW < length <= WINDOW - 200 for length in lengths)
     wide = open_setup(shown.change(context_tokens=None), "hotpotqa", "04_ircot")
-    assert wide.prompt("cot", 2, 1)(question, ()).count("\nA:") == 16
+    assert wide.prompt("cot", 2, 1)(question, ()).text.count("\nA:") == 16
     assert wide.prompt("cot", 2, 1).max_prompt_tokens == 5800
 
 
@@ -92,7 +93,9 @@ def test_demonstrations_of_another_data_set_are_another_experiment(shown):
     other = open_setup(
         shown, "hotpotqa", "07_ood", shown="2wikimultihopqa", grid_of=OOD
     )
-    one, two = (opened.prompt("cot", 1, 0)(own.dev[0], ()) for opened in (own, other))
+    one, two = (
+        opened.prompt("cot", 1, 0)(own.dev[0], ()).text for opened in (own, other)
+    )
     assert one != two and one.rpartition("\n\n\n")[2] == two.rpartition("\n\n\n")[2]
     assert own.runs != other.runs
 
@@ -107,7 +110,7 @@ def test_pages_of_iirc_are_asked_for_with_demonstrations_of_titles(shown):
             isinstance(asked, Generate) and asked.prompt.count("Generate titles of") > 3
         )
         assert opened.model.count_tokens(asked.prompt) <= WINDOW - 200
-        assert asked.prompt.purpose == "the reader names pages to look at"
+        assert asked.purpose == "the reader names pages to look at"
         found = program.send(f"{question.passage.title}, Nothing Like It")
         assert found == NearestTitle(question.passage.title)
         program.send((question.passage.title.lower(),))

@@ -14,8 +14,9 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from ircotlib.experiment import workers
 from ircotlib.experiment.compare import compare
-from ircotlib.experiment.runs import Run, find_folders, read_about
+from ircotlib.experiment.runs import Run
 from ircotlib.experiment.setup import open_setup
+from ircotlib.experiment.stored import find_folders, read_about
 from ircotlib.experiment.workers import claim_gpu, count_workers, is_missing, split
 from ircotlib.systems import all_systems
 

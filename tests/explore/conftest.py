@@ -25,14 +25,9 @@ def data(tmp_path_factory):
 def opened(data):
     """A setup with ten questions of a small laboratory."""
     data_dir = make_laboratory(data / "small", seed=5, size=600, questions=40)
-    changes = {
-        "data_dir": str(data_dir),
-        "dev": 4,
-        "test": 10,
-        "distractors": [],
-        "workers": 1,
-    }
-    changes |= {"datasets": ["hotpotqa"], "model": "data/models/mini-base"}
+    changes = {"dev": 4, "test": 10, "distractors": [], "workers": 1}
+    named = {"data_dir": str(data_dir), "datasets": ["hotpotqa"]}
+    changes |= named | {"model": "data/models/mini-base"}
     return open_setup(read_parameters("mini", changes), "hotpotqa", "04_ircot")
 
 

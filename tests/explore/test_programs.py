@@ -21,16 +21,11 @@ QUESTIONS = [
 
 def test_the_steps_and_the_score_are_printed(capsys):
     def retrieve(query, k):
-        pages = [
-            Paragraph(title, title, text)
-            for title, text in PAGES.items()
-            if title in query
-        ]
-        return pages[:k]
+        titles = [title for title in PAGES if title in query]
+        return [Paragraph(title, title, PAGES[title]) for title in titles[:k]]
 
-    setup = setup_of_functions(
-        read_parameters("mini"), retrieve, lambda prompt: prompt.split()[-1]
-    )
+    p = read_parameters("mini")
+    setup = setup_of_functions(p, retrieve, lambda prompt: prompt.split()[-1])
 
     def read(question):
         yield Generate("A first prompt, which is not shown")
@@ -39,10 +34,10 @@ def test_the_steps_and_the_score_are_printed(capsys):
         return Prediction(place)
 
     assert try_program(setup, read, QUESTIONS) == 50
-    assert capsys.readouterr().out.splitlines()[1:] == [
-        "1. the model writes → shown", "2. looks up “Where is Rome?” → Rome",
-        "3. the model writes → Italy", "read answers: Italy", "", "read: f1 50.0%, 2 questions",
-    ]  # fmt: skip
+    steps = ["writes → shown", "looks up “Where is Rome?” → Rome", "writes → Italy"]
+    last = ["read answers: Italy", "", "read: f1 50.0%, 2 questions"]
+    printed = capsys.readouterr().out.replace("the model ", "").splitlines()
+    assert printed[1:] == [f"{n}. {step}" for n, step in enumerate(steps, 1)] + last
 
     def vote(question):
         drawn = yield Sample("Say Italy", n=2)

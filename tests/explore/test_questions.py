@@ -12,8 +12,9 @@ import pytest
 from ircotlib import replay
 from ircotlib.datasets import Evidence
 from ircotlib.errors import DataError, UserError
-from ircotlib.experiment.runs import parameters_of, write_run
-from ircotlib.experiment.setup import open_recorded
+from ircotlib.experiment.replay import open_recorded
+from ircotlib.experiment.runs import Run
+from ircotlib.experiment.stored import parameters_of, read_predictions, write_run
 from ircotlib.explore import box
 from ircotlib.explore.questions import compare_runs, show_question
 from ircotlib.explore.report import write_report
@@ -21,6 +22,7 @@ from ircotlib.parameters import read_parameters
 from ircotlib.program import Generate
 from ircotlib.results import causes
 from ircotlib.results.causes import CAUSES, find_causes
+from ircotlib.systems import all_systems
 
 NOTHING = {"answer": "", "paragraphs": [], "thoughts": [], "reading": "", "nodes": []}
 NOTHING |= {"hops": [], "fault": "", "trace": []}
@@ -34,25 +36,12 @@ def copied(ran, tmp_path):
 
 
 def write_lines(folder, opened, lines, scores):
-    """Write a run by hand: fields of predictions.jsonl, and F1, of the first questions."""
-    about = {
-        "experiment": "by_hand",
-        "dataset": "hotpotqa",
-        "part": "test",
-        "system": "IRCoT QA",
-    }
-    about |= {
-        "setting": {},
-        "metric": "f1",
-        "shown": None,
-        "grid_of": "",
-        "questions": len(lines),
-    }
-    about |= {"parameters": opened.parameters.model_dump(mode="json")}
+    """Write a run by hand: fields of predictions.jsonl, and F1, of a few questions."""
+    run = Run(opened, all_systems()["IRCoT QA"], "test", {})
     ids = [question.id for question in opened.test[: len(lines)]]
     rows = [{"id": id} | NOTHING | line for id, line in zip(ids, lines, strict=True)]
     table = pd.DataFrame({"id": ids, "kind": "", "f1": scores, "recall": 1.0})
-    write_run(folder, rows, table.assign(paragraphs=0, steps=0), about)
+    write_run(folder, rows, table.assign(paragraphs=0, steps=0), run.identity)
     return folder
 
 
@@ -66,34 +55,25 @@ def edit(folder, **fields):
 def test_two_runs_are_compared_on_the_same_questions(opened, ran, tmp_path):
     table = compare_runs(ran["IRCoT QA"], ran["OneR QA"])
     a, b = (find_causes(ran[name]) for name in ("IRCoT QA", "OneR QA"))
-    assert list(table["id"]) == list(a["id"]) and list(table["score_a"]) == list(
-        a["f1"]
-    )
-    assert [*table["answer_b"]] == [*b["answer"]] and [*table["cause_b"]] == [
-        *b["cause"]
-    ]
+    assert list(table["id"]) == list(a["id"])
+    assert list(table["score_a"]) == list(a["f1"])
+    assert list(table["answer_b"]) == list(b["answer"])
+    assert list(table["cause_b"]) == list(b["cause"])
     wins, losses = ((sign * (a["f1"] - b["f1"]) > 0).sum() for sign in (1, -1))
     counts = table["outcome"].value_counts()
     assert (counts["win"], counts.get("loss", 0), counts.sum()) == (wins, losses, 10)
-    write_lines(
-        tmp_path / "a/b/c/a", opened, [{"answer": "a"}] * 3, [0.1 + 0.2, 1, None]
-    )
-    write_lines(tmp_path / "a/b/c/b", opened, [{"answer": "b"}] * 3, [0.3, 0, 0])
-    by_hand = compare_runs(tmp_path / "a/b/c/a", tmp_path / "a/b/c/b")
+    ours = write_lines(tmp_path / "a/b/c/a", opened, [{}] * 3, [0.1 + 0.2, 1, None])
+    theirs = write_lines(tmp_path / "a/b/c/b", opened, [{}] * 3, [0.3, 0, 0])
+    by_hand = compare_runs(ours, theirs)
     assert list(by_hand["outcome"]) == ["tie", "win", "not scored"]
 
 
-def test_facts_decide_where_they_are_known_else_gold_paragraphs(
-    opened, tmp_path, monkeypatch
-):
+def test_known_facts_decide_else_gold_paragraphs(opened, tmp_path, monkeypatch):
     q = opened.test
+    reading = "It is y. So the answer is: x."
     lines = [
         {"reading": "It is x.", "answer": "x", "trace": [{"retrieve": "x"}]},
-        {
-            "answer": "x",
-            "paragraphs": q[1].gold,
-            "reading": "It is y. So the answer is: x.",
-        },
+        {"answer": "x", "paragraphs": q[1].gold, "reading": reading},
         {"answer": q[2].answers[0]},
     ]
     run = write_lines(tmp_path / "a/b/c/run", opened, lines, [0, 0, 1])
@@ -106,8 +86,8 @@ def test_facts_decide_where_they_are_known_else_gold_paragraphs(
         monkeypatch.setattr(causes, "find_facts", lambda p, dataset, known=known: known)
         assert list(find_causes(run)["cause"]) == found
     # for q[1] it did not search
-    knew = find_causes(run, knew={q[0].id: True, q[1].id: True})
-    assert list(knew["cause"]) == ["misled by retrieval", "wrong decomposition", ""]
+    known = find_causes(run, "", {q[0].id: True, q[1].id: True})
+    assert list(known["cause"]) == ["misled by retrieval", "wrong decomposition", ""]
 
 
 def test_a_question_is_shown_with_its_exact_prompts(opened, ran):
@@ -115,31 +95,21 @@ def test_a_question_is_shown_with_its_exact_prompts(opened, ran):
     for question in opened.test[:3]:
         page = show_question(ran["IRCoT QA"], question.id)
         steps = outcomes[question.id].trace
-        prompts = [
-            step.request.prompt for step in steps if isinstance(step.request, Generate)
-        ]
+        asked = [s.request for s in steps if isinstance(s.request, Generate)]
         folded = re.findall("tokens</summary><pre>(.*?)</pre>", page, re.DOTALL)
-        assert [html.unescape(text) for text in folded] == prompts and len(prompts) > 1
+        assert [html.unescape(text) for text in folded] == [r.prompt for r in asked]
         said = html.unescape(page)
-        assert (
-            question.text in said
-            and f"gold answer: <b>{question.answers[0]}</b>" in said
-        )
+        assert len(folded) > 1 and question.text in said
+        assert f"gold answer: <b>{question.answers[0]}</b>" in said
         for id in question.gold:
             paragraph = opened.retriever.corpus.find(id)
-            assert (
-                f"★ gold paragraph: <b>{paragraph.title}.</b> {paragraph.text}" in said
-            )
+            head = f"★ gold paragraph: <b>{paragraph.title}.</b>"
+            assert f"{head} {paragraph.text}" in said
         answer = outcomes[question.id].result.answer
         assert f"answer: <b>{answer}</b> · f1 " in said and " gold paragraphs" in said
-        assert (
-            "<h4>IRCoT QA, k 2, mini-base</h4>" in said
-            and "when it was scored" not in said
-        )
-        assert (
-            " ★" in said.split("<h4>")[1]
-            and "IRCoT QA writes the next sentence" in said
-        )
+        assert "<h4>IRCoT QA, k 2, mini-base</h4>" in said
+        assert "when it was scored" not in said and " ★" in said.split("<h4>")[1]
+        assert "IRCoT QA writes the next sentence" in said
 
 
 def test_two_runs_stand_side_by_side(opened, ran):
@@ -154,17 +124,13 @@ def test_two_runs_stand_side_by_side(opened, ran):
 def test_a_replay_that_answers_otherwise_is_marked(opened, copied):
     edit(copied, answer="<b>Oz")
     page = html.unescape(show_question(copied, opened.test[0].id))
-    assert (
-        "when it was scored, it answered “<b>Oz”: the system's program is another one"
-        in page
-    )
+    before = "when it was scored, it answered “<b>Oz”"
+    assert f"{before}: the system's program is another one" in page
 
 
 @pytest.fixture
 def asked(httpserver, monkeypatch):
-    """The requests that a server gets, to which a run of others sends those who look at
-    it.
-    """
+    """A server, to which a run of others sends those who look at it."""
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
     monkeypatch.setenv("ELASTICSEARCH_API_KEY", "secret")
     httpserver.expect_request(re.compile(".*")).respond_with_json({})
@@ -197,9 +163,8 @@ def test_a_question_without_a_score_is_neither_right_nor_wrong(copied, displayed
     scores.to_csv(copied / "scores.csv", index=False)
     table = find_causes(copied)
     assert list(table["right"][:3]) == [None, True, False]
-    assert (
-        list(table["cause"][:2]) == ["not scored", ""] and table["cause"][2] in CAUSES
-    )
+    assert list(table["cause"][:2]) == ["not scored", ""]
+    assert table["cause"][2] in CAUSES
     assert show_question(copied, table["id"][0]).count("not scored") == 1
     box.explore_box([copied])
     for which, at in (("not scored", 0), ("right", 1), ("wrong", 2)):
@@ -215,14 +180,27 @@ def choose(explorer, **chosen):
     for name, label in chosen.items():
         widget = lists[name]
         widget.index = [text for text, _ in widget.options].index(label)
-    return {
-        name: [text for text, _ in widget.options] for name, widget in lists.items()
-    }
+    return {name: [text for text, _ in lists[name].options] for name in names}
 
 
-def test_the_box_shows_a_run_question_by_question_and_another_beside(
-    ran, displayed, copied
-):
+def test_clicks_in_the_box_read_the_causes_of_a_run_once(ran, displayed, monkeypatch):
+    read = []  # the runs whose causes are found
+
+    def read_and_note(folder, measure):
+        read.append(folder)
+        return read_predictions(folder, measure)
+
+    monkeypatch.setattr(causes, "read_predictions", read_and_note)
+    box.explore_box([ran["IRCoT QA"], ran["OneR QA"]])
+    [explorer] = displayed
+    for widget, at in ((explorer.question, 2), (explorer.chosen[3], 1)):
+        widget.index = at  # another question; the other run beside it
+        explorer.question.index = 1
+    assert explorer.page.value.count("<h4>") == 2
+    assert sorted(read) == sorted([ran["IRCoT QA"], ran["OneR QA"]])
+
+
+def test_the_box_shows_a_run_question_by_question(ran, displayed, copied):
     box.explore_box([*ran.values(), copied])
     [explorer] = displayed
     offered = choose(explorer)
@@ -238,30 +216,27 @@ def test_the_box_shows_a_run_question_by_question_and_another_beside(
     wrong = table[table["cause"] != ""]
     assert [id for _, id in explorer.question.options] == list(wrong["id"])
     explorer.text.value = "no question has this"
-    assert (
-        explorer.question.options == () and "No question is left" in explorer.page.value
-    )
+    assert "No question is left" in explorer.page.value
+    assert explorer.question.options == ()
     explorer.text.value = wrong["question"].iloc[0].upper()
     assert explorer.question.value == wrong["id"].iloc[0]
     explorer.text.value = ""
-    beside = next(name for name in offered["beside"] if name.startswith("OneR-QA"))
-    offered = choose(explorer, beside=beside)
+    named = {name.partition(" k=")[0]: name for name in offered["beside"]}
+    offered = choose(explorer, beside=named["OneR-QA"])
     both = compare_runs(ran["IRCoT QA"], ran["OneR QA"])
     assert offered["which"] == ["all", *both["outcome"].unique()]
     choose(explorer, which="win")
     assert len(explorer.question.options) == (both["outcome"] == "win").sum()
     assert explorer.page.value.count("<h4>") == 2
-    one_r = next(name for name in offered["beside"] if name.startswith("OneR k=3"))
-    choose(explorer, beside=one_r)
+    choose(explorer, beside=named["OneR"])
     assert explorer.page.value.startswith("found f1 on hotpotqa and recall on hotpotqa")
 
 
 def test_the_box_says_what_is_wrong_with_a_folder(ran, displayed, copied, monkeypatch):
     (copied / "scores.csv").unlink()
     box.explore_box([copied])
-    assert (
-        "scores.csv" in displayed[0].page.value and displayed[0].question.options == ()
-    )
+    assert "scores.csv" in displayed[0].page.value
+    assert displayed[0].question.options == ()
     with pytest.raises(UserError, match="there is no run to look at"):
         box.explore_box([])
     monkeypatch.setenv("IRCOT_BATCH", "1")
@@ -270,9 +245,7 @@ def test_the_box_says_what_is_wrong_with_a_folder(ran, displayed, copied, monkey
     assert len(displayed) == 1
 
 
-def test_the_ask_box_shows_what_is_asked_and_nothing_for_another_question(
-    displayed, monkeypatch
-):
+def test_the_ask_box_shows_only_what_was_asked_last(displayed, monkeypatch):
     asked = []
 
     def ask(p, text, systems):

@@ -1,6 +1,4 @@
-"""Reports: their content, the names of runs, and how a report behaves in a real
-browser.
-"""
+"""Reports: their content, the names of runs, a report in a real browser."""
 
 import gzip
 import html
@@ -14,8 +12,10 @@ import pytest
 
 from ircotlib.__main__ import main
 from ircotlib.experiment.compare import run_system
-from ircotlib.experiment.runs import Run, read_about, replay
+from ircotlib.experiment.replay import replay
+from ircotlib.experiment.runs import Run
 from ircotlib.experiment.setup import open_setup
+from ircotlib.experiment.stored import read_about
 from ircotlib.explore.report import label_runs, write_report
 from ircotlib.program import Generate
 from ircotlib.results.statistics import holm, p_against, paired_p
@@ -51,19 +51,12 @@ def test_the_table_has_means_intervals_and_what_is_not_significantly_worse(
     rows = dict(re.findall('<th scope="row">(.*?)</th>(.*?)</tr>', table, re.S))
     assert list(rows) == list(ran)  # in the order of tables
     names = ("NoR QA", "OneR QA", "IRCoT QA")
-    scores = {
-        name: pd.read_csv(ran[name] / "scores.csv").set_index("id")["f1"]
-        for name in names
-    }
+    tables = {name: pd.read_csv(ran[name] / "scores.csv") for name in names}
+    scores = {name: table.set_index("id")["f1"] for name, table in tables.items()}
     best = max(names, key=lambda name: scores[name].mean())
     others = [name for name in names if name != best]
-    p = dict(
-        zip(
-            others,
-            holm([paired_p(scores[best] - scores[n]) for n in others]),
-            strict=True,
-        )
-    )
+    p_of_others = holm([paired_p(scores[best] - scores[name]) for name in others])
+    p = dict(zip(others, p_of_others, strict=True))
     for name in names:
         mark = "best" if name == best else "near" if p[name] >= 0.05 else ""
         link = f"#data=hotpotqa&amp;run={name.replace(' ', '+')}"

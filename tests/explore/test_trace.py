@@ -13,18 +13,16 @@ from ircotlib.explore.ask import Answered
 from ircotlib.explore.markup import (
     answers_as_html,
     question_as_html,
-    tell,
+    step_in_words,
     trace_as_text,
 )
 from ircotlib.program import SENTENCE, Generate, Message, Outcome, Retrieve, Step
 
-MACK, PARK = (
-    Paragraph("mack", "Mack Rides", "A company."),
-    Paragraph("park", "<i>P", "A park."),
-)
+MACK = Paragraph("mack", "Mack Rides", "A company.")
+PARK = Paragraph("park", "<i>P", "A park.")
 CHAT = (Message("user", "<img onerror=x>"), Message("assistant", "Yes."))
 DRAWN = tuple(program.Sampled(text, None) for text in ("<b>a", "", "c"))
-ASKED = program.with_purpose("Q: <it>?\nA:", "Ada & Co writes")
+ASKED = program.Prompt("Q: <it>?\nA:", "Ada & Co writes")
 STEPS = [
     Step(Retrieve("Who made <it>?", 2), (MACK, PARK), cached=False),
     Step(Retrieve("nothing\nlike it", 2), (), cached=False),
@@ -38,43 +36,27 @@ STEPS = [
     Step(Generate("Q", None), "", False, 1, 9),
 ]
 NODES = (
-    Node(
-        "who?",
-        "Ida",
-        1,
-        1,
-        passage="park",
-        found="Ada",
-        feedback="verification",
-        mark=1,
-    ),
+    Node("who?", "Ida", 1, 1, False, None, "park", "Ada", 0.0, "verification", 1),
     Node("where?", "Ulm", 1, 2),
     Node("who?", "Ada", 2, 1, after=0),
     Node("when?", "", 2, 2, True, 2, "mack", "1780", 0.5, "completion", 2),
     Node("when?", "1780", 3, 1, after=3, passage="mack"),
 )
 HTML = {  # of some of these steps
-    0: "looks up “Who made &lt;it&gt;?”</em> → Mack Rides ★ · &lt;i&gt;P<details><summary>"
-    "paragraphs: 2</summary><pre>Mack Rides\nA company.\n\n&lt;i&gt;P\nA park.</pre></details>",
+    0: "looks up “Who made &lt;it&gt;?”</em> → Mack Rides ★ · &lt;i&gt;P<details>"
+    "<summary>paragraphs: 2</summary><pre>Mack Rides\nA company.\n\n&lt;i&gt;P"
+    "\nA park.</pre></details>",
     1: "looks up “nothing\nlike it”</em> → nothing",
-    2: 'Ada &amp; Co writes</em><div class="said">Mack\nmade it.</div>'
-    "<details><summary>prompt, 9 tokens</summary><pre>Q: &lt;it&gt;?\nA:</pre></details>",
+    2: 'Ada &amp; Co writes</em><div class="said">Mack\nmade it.</div><details>'
+    "<summary>prompt, 9 tokens</summary><pre>Q: &lt;it&gt;?\nA:</pre></details>",
     3: 'the model writes, drawn 3 times</em><div class="said">&lt;b&gt;a</div>'
     '<div class="said">–</div><div class="said">c</div>'
     "<details><summary>prompt, 7 tokens</summary><pre>user: &lt;img onerror=x&gt;"
     "\n\nassistant: Yes.</pre></details>",
     7: "“who &lt;b&gt;?” was not asked before</em>",
 }
-KINDS = [
-    "looked up",
-    "looked up",
-    "wrote",
-    "wrote",
-    "looked up",
-    "corrected",
-    "completed",
-]
-KINDS += ["compared", "compared", "wrote"]
+KINDS = ["looked up", "looked up", "wrote", "wrote", "looked up", "corrected"]
+KINDS += ["completed", "compared", "compared", "wrote"]
 TEXTS = """
 looks up “Who made <it>?” → Mack Rides · <i>P
 looks up “nothing like it” → nothing
@@ -87,10 +69,8 @@ reads “Mack Rides” for “when?” → nothing: completed
 “who?” was asked before: skipped
 the model writes → nothing
 """.strip().splitlines()
-EVIL = (
-    "<img src=x onerror=alert(1)> $\\href{javascript:a(1)}{x}$ </script>\x00\u202e"
-    + "x" * 15_000
-)
+EVIL = "<img src=x onerror=alert(1)> $\\href{javascript:a(1)}{x}$ </script>\x00\u202e"
+EVIL += "x" * 15_000
 
 
 def show(steps, nodes=(), gold=(), answer="", name="S", fault=""):
@@ -100,31 +80,24 @@ def show(steps, nodes=(), gold=(), answer="", name="S", fault=""):
 
 
 def test_a_step_is_described_in_html_and_in_one_line():
-    items = re.findall(
-        '<li class="([^"]*)">(.*?)</li>', show(STEPS, gold=["mack"]), re.DOTALL
-    )
+    page = show(STEPS, gold=["mack"])
+    items = re.findall('<li class="([^"]*)">(.*?)</li>', page, re.DOTALL)
     for at, shown in HTML.items():
         assert "".join(items[at][1].split()) == "".join(f"<em>{shown}".split())
-    kinds = [tell(step, nodes=NODES).kind for step in STEPS]
-    assert kinds == KINDS and [kind for kind, _ in items] == [
-        *KINDS[:5],
-        "read",
-        "read",
-        *KINDS[7:],
-    ]
-    told = [f"{n}. {text}" for n, text in enumerate(TEXTS, start=1)]
-    assert trace_as_text(STEPS, NODES).splitlines() == told
+    assert [step_in_words(step, nodes=NODES).kind for step in STEPS] == KINDS
+    without_nodes = [*KINDS[:5], "read", "read", *KINDS[7:]]
+    assert [kind for kind, _ in items] == without_nodes
+    lines = [f"{n}. {text}" for n, text in enumerate(TEXTS, start=1)]
+    assert trace_as_text(STEPS, NODES).splitlines() == lines
 
 
 def test_a_passage_that_no_node_of_searchain_was_compared_with_is_only_read():
     read = Step(program.Extract("who?", MACK), program.Extracted("Ada", 0.5), False)
-    assert tell(read, nodes=NODES) == (
-        "reads “Mack Rides” for “who?”",
-        ("Ada (not sure, 0.5)",),
-        "read",
-    )
+    words, parts, kind = step_in_words(read, nodes=NODES)
+    assert (words, kind) == ("reads “Mack Rides” for “who?”", "read")
+    assert parts == ("Ada (not sure, 0.5)",)
     last = Step(program.Extract("when?", MACK), program.Extracted("", 0.5), False)
-    assert tell(last, nodes=NODES[4:]).kind == "kept"
+    assert step_in_words(last, nodes=NODES[4:]).kind == "kept"
 
 
 def test_the_tree_has_each_chain_below_the_node_whose_feedback_it_follows():
@@ -152,18 +125,13 @@ def test_no_text_acts_as_markup_or_a_formula():
     paragraph = Paragraph("p", EVIL, EVIL)
     # as of a file of another's
     nodes = (Node(EVIL, EVIL, 1, 1, passage="p", mark=EVIL),)
-    steps = [
-        Step(Retrieve(EVIL, 1), (paragraph,), False),
-        Step(Generate(EVIL), EVIL, False),
-    ]
+    steps = [Step(Retrieve(EVIL, 1), (paragraph,), False)]
+    steps.append(Step(Generate(EVIL), EVIL, False))
     question = Question(EVIL, EVIL, (EVIL, EVIL), ("p",), "x", EVIL)
-    page = show(steps, nodes, ["p"], EVIL, EVIL, EVIL) + question_as_html(
-        question, [paragraph]
-    )
-    tags = {tag for tag in re.findall(r"<(\w+)", page)}
-    assert tags == {
-        *"b details div em h3 h4 li ol p pre s span style summary ul".split()
-    } - {"s"}
+    page = show(steps, nodes, ["p"], EVIL, EVIL, EVIL)
+    page += question_as_html(question, [paragraph])
+    tags = " ".join(sorted(set(re.findall(r"<(\w+)", page))))
+    assert tags == "b details div em h3 h4 li ol p pre span style summary ul"
     assert html.unescape(page).count(EVIL) >= 14
     assert page.startswith('<div class="ircot tex2jax_ignore mathjax_ignore">')
 

@@ -1,6 +1,4 @@
-"""The papers' protocol in small: a laboratory's downloads, as the profile `paper` reads
-them.
-"""
+"""The papers' protocol in small: a laboratory's downloads, as `paper` reads them."""
 
 import pytest
 
@@ -44,12 +42,11 @@ def test_the_full_corpus_of_each_data_set_is_read_and_searched(
     pages = {passage.text for page in written.pages.values() for passage in page}
     pooled = set()
     if full.drop_repeats:  # of the contexts of all splits, more than of one
-        pooled = {
-            paragraph.text for paragraph in files.read_dataset(dataset, downloads)[1]
-        }
+        _, paragraphs = files.read_dataset(dataset, downloads)
+        pooled = {paragraph.text for paragraph in paragraphs}
     assert pooled < texts < pages if pooled else texts == pages
     assert all(bool(question.gold) == (dataset in DATASETS) for question in opened.test)
-    hits = [opened.retriever.search(question.text, 15) for question in opened.test]
-    assert len(hits) == 8 and all(
-        paragraph.text in texts for some in hits for paragraph, _ in some
-    )
+    assert len(opened.test) == 8
+    for question in opened.test:
+        hits = opened.retriever.search(question.text, 15)
+        assert {paragraph.text for paragraph, _ in hits} <= texts

@@ -1,4 +1,4 @@
-"""The laboratory's judge: how often it is right, and its verdicts on single sentences."""
+"""The laboratory's judge: how often it is right, and verdicts on single sentences."""
 
 import pytest
 
@@ -17,28 +17,23 @@ from ircotlib.experiment.laboratory import find_facts
 from ircotlib.parameters import read_parameters
 
 FACTS = {
-    "Ada Holm": (
-        "person",
-        {"birthplace": "Aldton", "birth": "1920", "spouse": "Leo Ash"},
-    ),
-    "Leo Ash": (
-        "person",
-        {"father": "Max Ash", "birthplace": "Aldton", "birth": "1910"},
-    ),
-    "Max Ash": (
-        "person",
-        {"birthplace": "Burton", "birth": "1900", "father": "Old Ash"},
-    ),
-    "Red Moon": ("film", {"director": "Ada Holm", "release": "1950"}),
-    "Blue Moon": ("film", {"director": "Leo Ash", "release": "1940"}),
-    "Loud Owls": (
-        "band",
-        {"singer": "Ada Holm", "drummer": "Leo Ash", "pianist": "Max Ash"},
-    ),
-    "Aldton": ("city", {"country": "Ald Republic", "river": "Isk"}),
-    "Burton": ("city", {"country": "Bur Union"}),
+    "person Ada Holm": {"birthplace": "Aldton", "birth": "1920", "spouse": "Leo Ash"},
+    "person Leo Ash": {"father": "Max Ash", "birthplace": "Aldton", "birth": "1910"},
+    "person Max Ash": {"birthplace": "Burton", "birth": "1900", "father": "Old Ash"},
+    "film Red Moon": {"director": "Ada Holm", "release": "1950"},
+    "film Blue Moon": {"director": "Leo Ash", "release": "1940"},
+    "band Loud Owls": {
+        "singer": "Ada Holm",
+        "drummer": "Leo Ash",
+        "pianist": "Max Ash",
+    },
+    "city Aldton": {"country": "Ald Republic", "river": "Isk"},
+    "city Burton": {"country": "Bur Union"},
 }
-WORLD = {name: Entity(name, kind, "", facts) for name, (kind, facts) in FACTS.items()}
+WORLD = {}
+for described, facts in FACTS.items():
+    kind, _, name = described.partition(" ")
+    WORLD[name] = Entity(name, kind, "", facts)
 AGE = "How old was the director of Red Moon when Red Moon came out?"
 FIRST = "Which film came out first, Red Moon or Blue Moon?"
 BRIDGE = "Which film has the director who was born later, Red Moon or Blue Moon?"
@@ -108,6 +103,4 @@ def test_only_the_facts_of_the_laboratory_are_known():
     assert facts.judge_reference(chain[0], {title}) == "true"
     assert facts.judge_reference(chain[0], {riddle.answer}) == "false"
     evidence = facts.weigh(Attempt(tuple(chain), "\n".join(chain)), question)
-    assert evidence == Evidence(
-        written=True, asked=True, searched=False, retrieved=False
-    )
+    assert evidence == Evidence(True, asked=True, searched=False, retrieved=False)

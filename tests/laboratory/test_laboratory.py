@@ -1,6 +1,4 @@
-"""The laboratory: raw files that the official loaders can read, questions that can be
-answered but only with all of their paragraphs, and demonstrations.
-"""
+"""The laboratory: its files, demonstrations, and questions that need all paragraphs."""
 
 import os
 import subprocess
@@ -66,9 +64,7 @@ def test_loaders_give_back_questions_gold_and_the_pages_as_corpus(loaded, datase
         riddle = by_text[question.text]
         gold = gold_passages(world, riddle)
         assert question.answers[0] == riddle.answer
-        assert {p.text for p in shown(question, corpus)} == {
-            passage.text for passage in gold
-        }
+        assert {p.text for p in shown(question, corpus)} == {p.text for p in gold}
         if dataset == "iirc":
             assert question.passage.text == world.passage(*riddle.main).text
             assert question.kind == ("span" if riddle.kind == "span" else "value")
@@ -76,9 +72,8 @@ def test_loaders_give_back_questions_gold_and_the_pages_as_corpus(loaded, datase
             ids = {make_paragraph(passage.title, passage.text).id for passage in gold}
             assert set(question.gold) == ids and question.kind == riddle.kind
     texts = {(p.title, p.text) for page in world.pages.values() for p in page}
-    texts = (
-        {(title.lower(), text) for title, text in texts} if dataset == "iirc" else texts
-    )
+    if dataset == "iirc":
+        texts = {(title.lower(), text) for title, text in texts}
     assert {(paragraph.title, paragraph.text) for paragraph in corpus.values()} == texts
 
 
@@ -89,16 +84,11 @@ def test_questions_are_answered_by_all_their_paragraphs_and_not_by_fewer(
     for dataset in DATASETS:
         questions, corpus = read(request.getfixturevalue(laboratory), dataset)
         for question in questions[:150]:
-            paragraphs = shown(question, corpus)
-            assert answer(dataset, question.text, paragraphs) == question.answers[0], (
-                question
-            )
+            text, paragraphs = question.text, shown(question, corpus)
+            assert answer(dataset, text, paragraphs) == question.answers[0], question
             for missing in paragraphs:
                 fewer = [paragraph for paragraph in paragraphs if paragraph != missing]
-                assert answer(dataset, question.text, fewer) is None, (
-                    question,
-                    missing,
-                )
+                assert answer(dataset, text, fewer) is None, (question, missing)
 
 
 def test_nothing_in_the_whole_corpus_gives_another_answer(loaded, large):
@@ -113,14 +103,13 @@ def test_nothing_in_the_whole_corpus_gives_another_answer(loaded, large):
 
 
 def test_the_same_bytes_again_by_the_command(folder, tmp_path):
-    small = make_laboratory(
-        tmp_path / "small", seed=7, size=300, questions=40, downloads=True
-    )
-    command = [sys.executable, "-m", "ircotlib", "laboratory", str(tmp_path / "again")]
-    command += ["--seed=7", "--size=300", "--questions=40", "--downloads"]
+    small, again = tmp_path / "small", tmp_path / "again"
+    make_laboratory(small, seed=7, size=300, questions=40, downloads=True)
+    options = "--seed=7", "--size=300", "--questions=40", "--downloads"
+    command = [sys.executable, "-m", "ircotlib", "laboratory", str(again), *options]
     environment = os.environ | {"PYTHONHASHSEED": "1"}
     subprocess.run(command, check=True, capture_output=True, env=environment)
-    assert files_of(small) == files_of(tmp_path / "again")
+    assert files_of(small) == files_of(again)
     content = files_of(folder)
     assert len(content) == 1 + 6 + 66 + 7 + 1
     del content["laboratory.json"]
@@ -138,12 +127,11 @@ def test_other_files_are_not_overwritten(tmp_path):
 
 def test_kept_demonstrations_are_what_the_generator_makes(tmp_path):
     made = [(dataset, make_dataset(dataset)) for dataset in DATASETS]
-    written = {
-        str(path.relative_to(tmp_path))
-        for path in write_all_demonstrations(tmp_path, made)
-    }
+    written = write_all_demonstrations(tmp_path, made)
     assert files_of(PROMPTS / "laboratory") == files_of(tmp_path)
-    assert written == {*files_of(tmp_path)}
+    assert {str(path.relative_to(tmp_path)) for path in written} == {
+        *files_of(tmp_path)
+    }
 
 
 @pytest.mark.parametrize("laboratory", ["folder", "large"])
@@ -160,26 +148,22 @@ def test_demonstrations_are_not_among_the_questions_and_show_what_they_need(
         assert len(paths) == 8 and len(answers) == 20
         for path in paths:
             for shot in read_demonstrations(path):
+                gold = answers[shot.id]
                 assert shot.question not in asked
-                assert "_direct_" not in path.name or shot.answer == answers[shot.id]
-                expected = (
-                    None if path.name.startswith("no_context") else answers[shot.id]
-                )
+                assert "_direct_" not in path.name or shot.answer == gold
+                expected = None if path.name.startswith("no_context") else gold
                 assert answer(dataset, shot.question, shot.paragraphs) == expected
-        named = [
-            prompts / f"gold_with_{m}_distractors_context_cot_qa_flan_t5.txt"
-            for m in (1, 2, 3)
-        ]
-        for shots in zip(*map(read_demonstrations, named), strict=True):
+        name = "gold_with_{m}_distractors_context_cot_qa_flan_t5.txt"
+        files = [read_demonstrations(prompts / name.format(m=m)) for m in (1, 2, 3)]
+        for shots in zip(*files, strict=True):
             least, *more = [len(shot.paragraphs) for shot in shots]
             assert more == [least + 1, least + 2]
 
 
 def test_three_fixed_sets_of_fifteen_with_all_kinds(folder):
     for dataset in DATASETS:
-        examples = read_demonstrations(
-            folder / f"prompts/{dataset}/no_context_cot_qa_flan_t5.txt"
-        )
+        path = folder / f"prompts/{dataset}/no_context_cot_qa_flan_t5.txt"
+        examples = read_demonstrations(path)
         sets = demonstration_sets(examples, dataset, folder=folder / "prompts")
         assert [len({d.id for d in chosen}) for chosen in sets] == [15, 15, 15]
         assert len({tuple(d.id for d in chosen) for chosen in sets}) == 3

@@ -1,6 +1,4 @@
-"""Worked examples: each step asks for one fact by name, and each name comes from the
-question, the main passage or an earlier step.
-"""
+"""Worked examples: each step asks for one fact by a name that is known by then."""
 
 import pytest
 
@@ -17,29 +15,15 @@ def worked(dataset):
     return [(world, riddle, work_out(world, riddle)) for riddle in riddles]
 
 
-WORKED = [  # the kind, the question, its steps, and how it ends
-    (
-        "fever bridge_claim",
-        "Is it true that The founder of Torder Cinema was trained by Tilda Branby"
-        " (SUPPORTS or REFUTES)?",
-        [
-            ("Who is the founder of Torder Cinema?", "Rhea Wexby", ()),
-            ("Who was the mentor of Rhea Wexby?", "Walter Branman", (0,)),
-        ],
-        "Thus, it is Walter Branman, not Tilda Branby.",
-    ),
-]
-
-
-@pytest.mark.parametrize(("kind", "question", "steps", "end"), WORKED)
-def test_questions_are_worked_out_in_steps(kind, question, steps, end):
-    dataset, kind = kind.split()
-    world, riddles = make_dataset(dataset)
-    riddle = next(riddle for riddle in riddles if riddle.kind == kind)
-    one = work_out(world, riddle)
-    assert riddle.text == question
-    assert [(step.question, step.answer, step.after) for step in one.steps] == steps
-    assert " ".join(one.conclusion) == end
+def test_a_question_is_worked_out_in_steps():
+    _, riddle, one = next(w for w in worked("fever") if w[1].kind == "bridge_claim")
+    claim = "The founder of Torder Cinema was trained by Tilda Branby"
+    assert riddle.text == f"Is it true that {claim} (SUPPORTS or REFUTES)?"
+    assert [(step.question, step.answer, step.after) for step in one.steps] == [
+        ("Who is the founder of Torder Cinema?", "Rhea Wexby", ()),
+        ("Who was the mentor of Rhea Wexby?", "Walter Branman", (0,)),
+    ]
+    assert one.conclusion == ("Thus, it is Walter Branman, not Tilda Branby.",)
 
 
 @pytest.mark.parametrize("dataset", ALL_DATASETS)
@@ -71,8 +55,6 @@ def test_the_paragraph_of_a_step_is_found_by_its_question(dataset, tmp_path):
             found = [
                 paragraph.text for paragraph, _ in retriever.search(step.question, 5)
             ]
-            gold = world.passage(*step.fact).text
-            ranks.append(found.index(gold) if gold in found else 5)
-    assert max(ranks) < 5
+            ranks.append(found.index(world.passage(*step.fact).text))
     # a page of IIRC may have two paragraphs, and both begin with its name
     assert ranks.count(0) > (0.75 if dataset == "iirc" else 0.98) * len(ranks)

@@ -15,10 +15,7 @@ def worlds():
 
 @pytest.fixture(scope="module")
 def riddles(worlds):
-    return {
-        dataset: make_riddles(world, 600, dataset, 0)
-        for dataset, world in worlds.items()
-    }
+    return {d: make_riddles(world, 600, d, 0) for d, world in worlds.items()}
 
 
 def test_a_world_has_the_same_facts_in_every_data_set_and_others_with_another_seed(
@@ -38,9 +35,8 @@ def test_every_fact_is_stated_once_where_its_span_says(worlds):
             spans = [(passage, span) for passage in page for span in passage.spans]
             assert sorted(span.relation for _, span in spans) == sorted(entity.facts)
             for passage, span in spans:
-                assert (
-                    passage.text[span.start : span.end] == entity.facts[span.relation]
-                )
+                value = entity.facts[span.relation]
+                assert passage.text[span.start : span.end] == value
             assert len(page) <= (2 if dataset == "iirc" else 1)
             for passage in page:
                 assert passage.title == name and name in passage.text.split(".")[0]
@@ -63,11 +59,7 @@ def test_chains_state_their_facts_in_order_and_end_in_the_answer(worlds, riddles
 
 
 def facts_of(entities):
-    return {
-        (name, *fact)
-        for name, entity in entities.items()
-        for fact in entity.facts.items()
-    }
+    return {(e.name, *fact) for e in entities.values() for fact in e.facts.items()}
 
 
 def test_held_out_worlds_share_nothing_with_training_worlds_but_what_is_popular(worlds):
@@ -77,15 +69,9 @@ def test_held_out_worlds_share_nothing_with_training_worlds_but_what_is_popular(
         trained = make_world(1_000_000 + seed, size, held_out=False, variety=variety)
         held_out = make_world(seed, 2400)
         unpopular = held_out.entities.keys() - popular.keys()
-        entities = trained.entities.values()
-        assert not unpopular & {
-            value for e in entities for value in (e.name, *e.facts.values())
-        }
-        assert facts_of(trained.entities) & facts_of(held_out.entities) == facts_of(
-            popular
-        )
-        text = " ".join(
-            passage.text for page in trained.pages.values() for passage in page
-        )
+        facts = facts_of(trained.entities)
+        assert not unpopular & ({*trained.entities} | {value for *_, value in facts})
+        assert facts & facts_of(held_out.entities) == facts_of(popular)
+        text = " ".join(p.text for page in trained.pages.values() for p in page)
         assert not any(name in text for name in unpopular)
     assert all(map(is_held_out, worlds["iirc"].entities.keys() - popular.keys()))

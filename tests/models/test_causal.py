@@ -41,23 +41,15 @@ def test_texts_are_those_of_prompts_read_whole(prompts):
     small = LocalModel(CAUSAL, kept_tokens=500, batch_rows=7)
     shapes = note_shapes(kept.model)
     expected = ask(whole, requests)
-    assert (
-        ask(kept, requests) == expected and ask(small, requests[:15]) == expected[:15]
-    )
+    assert ask(kept, requests) == expected
+    assert ask(small, requests[:15]) == expected[:15]
     assert len(prompts) == 20 and len(set(expected)) > 12
-    assert (
-        len(whole.prefixes)
-        == 0
-        < len(small.prefixes)
-        <= 500
-        < len(kept.prefixes)
-        <= 32_768
-    )
+    sizes = [len(model.prefixes) for model in (whole, small, kept)]
+    assert sizes[0] == 0 < sizes[1] <= 500 < sizes[2] <= 32_768
     # a step on, the prompt grown at its end by what was written and found
     written = zip(prompts[:10], map(whole.decode, expected))
-    grown = [
-        Generate(f"{old} {text} {old[-150:]}", SENTENCE, 12) for old, text in written
-    ]
+    longer = [f"{prompt} {text} {prompt[-150:]}" for prompt, text in written]
+    grown = [Generate(prompt, SENTENCE, 12) for prompt in longer]
     shapes.clear()
     replies = ask(kept, grown)
     assert replies == ask(whole, grown)
@@ -67,15 +59,11 @@ def test_texts_are_those_of_prompts_read_whole(prompts):
     assert kept.take([Generate("Q: Who is it, and why?\nA:" * 2), grown[0]]) == [1]
 
 
-SMALL = {"hidden_size": 32, "vocab_size": 99}
-HEADS = SMALL | {
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "intermediate_size": 64,
-}
+SMALL = {"hidden_size": 32, "vocab_size": 99, "num_hidden_layers": 2}
+HEADS = SMALL | {"num_attention_heads": 4, "intermediate_size": 64}
 FEW_HEADS = HEADS | {"num_key_value_heads": 2}
-SIZES = {"gpt_neox": HEADS, "llama": FEW_HEADS}
-SIZES |= {"gpt2": {"n_embd": 32, "n_layer": 2, "n_head": 4, "vocab_size": 99}}
+GPT2 = {"n_embd": 32, "n_layer": 2, "n_head": 4, "vocab_size": 99}
+SIZES = {"gpt_neox": HEADS, "llama": FEW_HEADS, "gpt2": GPT2}
 
 
 def make(kind, **sizes):
@@ -111,9 +99,8 @@ def test_logits_are_those_of_prompts_read_whole(kind):
 
     start, prefixes = tokens(100), Prefixes(2_000)
     branches = [start + tokens(70), start[:50] + tokens(40), tokens(5)]
-    first = [branch + tokens(rng.randint(1, 60)) for branch in branches * 2] + [
-        branches[0]
-    ]
+    first = [branch + tokens(rng.randint(1, 60)) for branch in branches * 2]
+    first.append(branches[0])
     second = [prompt + tokens(rng.randint(0, 30)) for prompt in first] + [tokens(300)]
     for prompts in (first, second[::-1], [start[:16]], [start[:1], start[:33]]):
         sources = sorted([*range(len(prompts)), *rng.choices(range(len(prompts)), k=3)])
@@ -121,16 +108,13 @@ def test_logits_are_those_of_prompts_read_whole(kind):
         for kept in (prefixes, small):
             written, logits = write(model, prompts, kept, sources)
             assert written == expected
-            for row in logits:
-                torch.testing.assert_close(
-                    logits[row], others[row], rtol=1e-4, atol=1e-5
-                )
+            torch.testing.assert_close(logits, others, rtol=1e-4, atol=1e-5)
     assert 0 < len(small) <= 160 < len(prefixes) <= 2_000
 
 
 ROPE = {"rope_type": "dynamic", "factor": 2.0, "rope_theta": 10_000.0}
 REFUSED = {
-    "mamba": SMALL | {"num_hidden_layers": 2, "state_size": 8},
+    "mamba": SMALL | {"state_size": 8},
     "mistral": FEW_HEADS | {"sliding_window": 16},
     "llama": FEW_HEADS | {"rope_parameters": ROPE},
 }
@@ -142,9 +126,7 @@ def test_models_that_forget_or_stretch_their_positions_are_refused(tmp_path, kin
     sizes = REFUSED[kind] | {"vocab_size": len(tokenizer), "eos_token_id": 0}
     make(kind, **sizes).save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
-    with pytest.raises(
-        ValueError, match="expected one like Llama; set server for all others"
-    ):
+    with pytest.raises(ValueError, match="one like Llama; set server for all others"):
         ask_one(LocalModel(tmp_path), Generate("Q", None, 5))
 
 

@@ -1,6 +1,4 @@
-"""The extractive reader and the detection of repeated queries, with small untrained
-models.
-"""
+"""The extractive reader and repeated queries, with small untrained models."""
 
 import json
 from itertools import product
@@ -18,14 +16,12 @@ from ircotlib.program import Duplicate, Extract
 
 PARK = "Eddy Meeùs opened the PARK in 1975. It lies near Brussels."
 LONG = "Brussels lies near the park, and it opened in 1976. Who opened it? Eddy. " * 3
-QUERIES, TEXTS = (
-    ("Who opened the park?", "when did it open"),
-    ("It opened.", PARK, LONG),
-)
-ROWS = [
-    Extract(q, Paragraph("p", "Walibi Park", text))
-    for q, text in product(QUERIES, TEXTS)
-]
+QUERIES = ("Who opened the park?", "when did it open")
+TEXTS = ("It opened.", PARK, LONG)
+
+
+def row(query: str, text: str, title: str = "Walibi Park") -> Extract:
+    return Extract(query, Paragraph("p", title, text))
 
 
 @pytest.fixture(scope="module")
@@ -45,56 +41,47 @@ def extract(reader, requests):
 @pytest.mark.parametrize("longest", [1, 10])
 @pytest.mark.parametrize("which", ["folder", "older"])
 def test_it_reads_as_transformers_does_one_by_one(request, monkeypatch, which, longest):
-    """On the logits of the text only: transformers' `decode_best_spans` searches the
-    title too.
-    """
+    """On the logits of the text only: transformers' own decoding searches the title."""
     monkeypatch.setattr(extractor, "LONGEST", longest)
     path = request.getfixturevalue(which)
     tokenizer = DPRReaderTokenizer.from_pretrained(path)
     model = tiny.small_reader(len(tiny.bert_vocabulary()))
-    for asked, span in zip(ROWS, extract(Extractor(path), ROWS), strict=True):
+
+    def decoded(ids: list[int]) -> str:
+        return tokenizer.decode(ids).replace("##", "").replace(" ", "")
+
+    rows = [row(query, text) for query, text in product(QUERIES, TEXTS)]
+    for asked, span in zip(rows, extract(Extractor(path), rows), strict=True):
         texts = {"titles": asked.paragraph.title, "texts": asked.paragraph.text}
         inputs = tokenizer(asked.query, **texts, return_tensors="pt")
         with torch.no_grad():
             out = model(**inputs)
         assert span.confidence == pytest.approx(out.relevance_logits.item(), abs=2e-3)
         ids = inputs["input_ids"][0].tolist()
-        first = 1 + max(
-            at for at, token in enumerate(ids) if token == tokenizer.sep_token_id
-        )
-        logits = (
-            out.start_logits[0, first:].tolist(),
-            out.end_logits[0, first:].tolist(),
-        )
+        first = len(ids) - ids[::-1].index(tokenizer.sep_token_id)
+        logits = [
+            each[0, first:].tolist() for each in (out.start_logits, out.end_logits)
+        ]
         [(start, end)] = tokenizer._get_best_spans(*logits, longest, 1)
-        expected = tokenizer.decode(ids[first + start : first + end + 1]).replace(
-            "##", ""
-        )
-        plain = tokenizer.decode(
-            tokenizer(span.text, add_special_tokens=False)["input_ids"]
-        )
-        assert plain.replace("##", "").replace(" ", "") == expected.replace(" ", "")
+        read = tokenizer(span.text, add_special_tokens=False)["input_ids"]
+        assert decoded(read) == decoded(ids[first + start : first + end + 1])
         assert span.text in asked.paragraph.text
 
 
 def test_long_paragraphs_are_cut_and_long_queries_fail_alone(folder):
     reader = Extractor(folder)
-    room = 512 - len(reader.model[0]("who?", "Walibi Park")["input_ids"])
+    room = 512 - len(reader.tokenizer("who?", "Walibi Park")["input_ids"])
     texts = ["it " * room, "it " * room + "park " * 300, "it " * (room - 1), "", " \n "]
-    rows = [Extract("who?", Paragraph("p", "Walibi Park", text)) for text in texts]
-    long = Extract("who " * 600, Paragraph("p", "Walibi Park", PARK))
-    fault, *replies = ask(reader, [long, *rows])
-    assert (
-        isinstance(fault, ValueError)
-        and "reads 512" in str(fault)
-        and "\n" not in str(fault)
-    )
+    rows = [row("who?", text) for text in texts]
+    fault, *replies = ask(reader, [row("who " * 600, PARK), *rows])
+    assert isinstance(fault, ValueError) and "\n" not in str(fault)
+    assert "reads 512" in str(fault)
     whole, cut, shorter, *empty = map(reader.decode, replies)
     assert whole == cut != shorter and [span.text for span in empty] == ["", ""]
     # an answer is never of the query or the title, whatever these contain
     asked = (("park [SEP] 1975", "Eddy"), ("[SEP] [SEP]", "[SEP]"), ("", ""))
-    rows = [Extract(query, Paragraph("p", title, "NEAR it")) for query, title in asked]
-    assert {span.text for span in extract(reader, rows)} <= {"NEAR", "it", "NEAR it"}
+    spans = extract(reader, [row(query, "NEAR it", title) for query, title in asked])
+    assert {span.text for span in spans} <= {"NEAR", "it", "NEAR it"}
 
 
 def test_a_model_that_is_no_reader_is_refused(tmp_path):
@@ -104,10 +91,6 @@ def test_a_model_that_is_no_reader_is_refused(tmp_path):
         Extractor(tmp_path)
     # when it is asked
     assert "folder" not in vars(Extractor("facebook/dpr-reader-multiset-base"))
-
-
-def score(backend, query: str, *earlier: str) -> float:
-    return backend.decode(ask_one(backend, Duplicate(query, earlier)))
 
 
 def test_a_cross_encoder_gives_the_highest_score_of_the_pairs(tmp_path):
@@ -123,6 +106,6 @@ def test_a_cross_encoder_gives_the_highest_score_of_the_pairs(tmp_path):
     assert scores == pytest.approx([0.0, each[0], max(each), max(each[:2])], abs=1e-3)
     assert len({round(value, 3) for value in each}) == 3
     with pytest.raises(ValueError, match="3 scores per pair"):
-        score(open_duplicates(three), "a", "b")
+        ask_one(open_duplicates(three), Duplicate("a", ("b",)))
     with pytest.raises(FileNotFoundError, match="/nowhere/pairs"):
         open_duplicates("/nowhere/pairs")

@@ -25,18 +25,12 @@ def test_the_fingerprint_is_the_content(folders, tmp_path):
     fingerprint = LocalModel(folders["t5"]).fingerprint
     assert LocalModel(other, batch_tokens=10, batch_rows=2).fingerprint == fingerprint
     different = {fingerprint, LocalModel(other, dtype="bfloat16").fingerprint}
-    for name in (
-        "config.json",
-        "tokenizer.json",
-        "generation_config.json",
-        "model.safetensors",
-    ):
-        content = (other / name).read_bytes()
-        json_or_weights = (
-            b"\n" + content if name.endswith("json") else content[:-1] + b"1"
-        )
-        (other / name).write_bytes(json_or_weights)
+    for name in ("config.json", "tokenizer.json", "generation_config.json"):
+        (other / name).write_bytes(b"\n" + (other / name).read_bytes())
         different.add(LocalModel(other).fingerprint)
+    weights = other / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1] + b"1")
+    different.add(LocalModel(other).fingerprint)
     assert len(different) == 6
 
 
@@ -52,14 +46,11 @@ def test_a_folder_says_what_transformers_says(folders, name):
     folder, by_word = folders.get(name, MODELS / name), name != "gpt2"
     local, theirs = LocalModel(folder), AutoTokenizer.from_pretrained(folder)
     for text in TEXTS + prompts(4):
-        ids = theirs(text, split_special_tokens=True).input_ids
-        bare = theirs(
-            text, add_special_tokens=False, split_special_tokens=True
-        ).input_ids
-        assert (
-            local.tokens.encode(text) == ids
-            and local.tokens.encode(text, special=False) == bare
-        )
+        plain = {"split_special_tokens": True}
+        ids = theirs(text, **plain).input_ids
+        bare = theirs(text, **plain, add_special_tokens=False).input_ids
+        assert local.tokens.encode(text) == ids
+        assert local.tokens.encode(text, special=False) == bare
         assert local.tokens.decode(ids) == theirs.decode(ids, skip_special_tokens=True)
         assert local.count_tokens(text) == len(bare)
     assert local.tokens.by_word == by_word
@@ -94,10 +85,8 @@ def with_weights(target, **changes):
 
 
 NORM = "encoder.final_layer_norm.weight"
-MISFITS = {
-    f"{NORM} missing": {NORM: None},
-    "extra superfluous": {"extra": torch.ones(7)},
-}
+EXTRA = torch.ones(7)
+MISFITS = {f"{NORM} missing": {NORM: None}, "extra superfluous": {"extra": EXTRA}}
 
 
 @pytest.mark.parametrize("named", MISFITS)
@@ -106,6 +95,14 @@ def test_weights_that_do_not_fit_are_refused(tmp_path, named):
         ValueError, match=f"found {named}, expected exactly the weights"
     ):
         ask_one(with_weights(tmp_path, **MISFITS[named]), REQUEST)
+
+
+def test_buffers_of_older_files_are_ignored_and_adapters_refused(tmp_path):
+    local = with_weights(tmp_path, **{"h.0.attn.masked_bias": EXTRA})
+    assert isinstance(ask_one(local, REQUEST), str)
+    (local.folder / "adapter_config.json").write_text("{}")
+    with pytest.raises(ValueError, match="found an adapter; merge the adapter"):
+        ask_one(LocalModel(local.folder), REQUEST)
 
 
 @pytest.mark.parametrize("name", ["tokenizer.json", "config.json", "model.safetensors"])

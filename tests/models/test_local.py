@@ -1,6 +1,4 @@
-"""Models on this machine write what transformers' `generate` writes, whatever the
-batch.
-"""
+"""Models on this machine write what transformers does, whatever the batch."""
 
 import itertools
 import json
@@ -17,6 +15,7 @@ from transformers import AutoTokenizer, T5ForConditionalGeneration
 
 from ircotlib.errors import UserError
 from ircotlib.files import MODELS
+from ircotlib.models.folders import SMALL
 from ircotlib.models.local import LocalModel
 from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Generate, Message, Sample
 
@@ -41,9 +40,7 @@ def generated(folders):
 
 @pytest.mark.parametrize("stop", STOPS)
 def test_the_texts_are_those_of_generate_cut_at_the_stop(folder, generated, stop):
-    """And no row is computed after its stop; the rows of a batch are computed side by
-    side.
-    """
+    """And no row is computed after its stop; those of a batch side by side."""
     local, rows = LocalModel(folder), []
     local.model.register_forward_hook(lambda *given: rows.append(len(given[-1].logits)))
     replies = read(local, [Generate(prompt, stop, 30) for prompt in prompts()])
@@ -54,17 +51,13 @@ def test_the_texts_are_those_of_generate_cut_at_the_stop(folder, generated, stop
         assert reply["prompt_tokens"] == len(local.tokens.encode(prompt))
     # the random model does say different things, and stops at different places
     assert min(len({r[name] for r in replies}) for name in ("text", "tokens")) > 3
-    assert (
-        sum(rows) == sum(reply["tokens"] for reply in replies)
-        and len(rows) < sum(rows) / 2
-    )
+    assert sum(rows) == sum(reply["tokens"] for reply in replies)
+    assert len(rows) < sum(rows) / 2
 
 
 def test_the_batch_changes_nothing_and_a_reply_comes_when_its_row_ends(folder):
-    kinds = enumerate(zip(itertools.cycle(STOPS), prompts()))
-    requests = [
-        Generate(prompt, stop, 20 + number % 7) for number, (stop, prompt) in kinds
-    ]
+    lengths, stops = (itertools.cycle(each) for each in (range(20, 27), STOPS))
+    requests = [*map(Generate, prompts(), stops, lengths)]
     local = LocalModel(folder)
     alone = {request: ask_one(local, request) for request in requests}
     shuffled = random.Random(5).sample(requests, len(requests))
@@ -77,20 +70,14 @@ def test_the_batch_changes_nothing_and_a_reply_comes_when_its_row_ends(folder):
 def test_a_t5_encoder_reads_padded_prompts_as_transformers_does(folders):
     ours = LocalModel(folders["t5"]).model.encoder
     theirs = T5ForConditionalGeneration.from_pretrained(folders["t5"]).eval().encoder
-    assert (
-        ours.config._attn_implementation
-        == "row_by_row"
-        != theirs.config._attn_implementation
-    )
+    names = [model.config._attn_implementation for model in (ours, theirs)]
+    assert names[0] == "row_by_row" != names[1]
     ids = torch.randint(3, 300, (5, 40), generator=torch.Generator().manual_seed(0))
     mask = (torch.arange(40) < torch.tensor([[40], [39], [20], [3], [1]])).long()
     for padded in (mask, torch.ones_like(mask)):
         inputs = {"input_ids": ids, "attention_mask": padded}
         with torch.inference_mode():
-            states, expected = (
-                ours(**inputs)[0][padded == 1],
-                theirs(**inputs)[0][padded == 1],
-            )
+            states, expected = (m(**inputs)[0][padded == 1] for m in (ours, theirs))
         torch.testing.assert_close(states, expected, rtol=1e-4, atol=1e-4)
 
 
@@ -103,10 +90,8 @@ def test_numbers_too_large_for_the_dtype_are_no_reply(folders):
         for name, weight in local.model.named_parameters():
             if "mlp.down_proj" in name:
                 weight.data = weight.sign() * 60_000
-    for request in (
-        Generate(prompts()[0], None, 5),
-        Sample(prompts()[1], 3, 1.0, None, 5),
-    ):
+    first, second, *_ = prompts()
+    for request in (Generate(first, None, 5), Sample(second, 3, 1.0, None, 5)):
         assert isinstance(ask_one(small, request), str)
         error = ask_one(large, request)
         assert isinstance(error, UserError)
@@ -116,16 +101,9 @@ def test_numbers_too_large_for_the_dtype_are_no_reply(folders):
 def test_ignored_fields_of_a_models_generation_config_are_named(tmp_path):
     folder = copy(MODELS / "mini-causal", tmp_path / "m")
     assert LocalModel(folder).ignored == {}
-    own = {
-        "num_beams": 4,
-        "repetition_penalty": 1.3,
-        "forced_bos_token_id": 2,
-        "top_k": None,
-    }
-    change(folder / "generation_config.json", **own)
-    assert LocalModel(folder).ignored == {
-        name: value for name, value in own.items() if value
-    }
+    own = {"num_beams": 4, "repetition_penalty": 1.3, "forced_bos_token_id": 2}
+    change(folder / "generation_config.json", **own, top_k=None)
+    assert LocalModel(folder).ignored == own
 
 
 def test_batches_are_the_shortest_prompts_that_fit(folders):
@@ -135,12 +113,44 @@ def test_batches_are_the_shortest_prompts_that_fit(folders):
     assert local.take(requests) == [1, 3, 5]  # three rows
     assert local.take(requests[:3] + requests[4:5]) == [1, 0, 3]  # 3 x 11 tokens
     assert local.take(requests[2:3]) == [0]  # longer than a batch: alone
-    assert local.take([Sample("ka", 2), Sample("ka ka", 1), Sample("ka ka", 1)]) == [
-        0,
-        1,
-    ]
+    samples = [Sample("ka", 2), Sample("ka ka", 1), Sample("ka ka", 1)]
+    assert local.take(samples) == [0, 1]
     request = Generate(" ".join(["ka"] * 1200), None, 2)  # a T5 has no limit
     assert read(local, [request])[0]["prompt_tokens"] == 1201
+
+
+def test_a_prompt_that_waits_for_many_batches_is_encoded_once(folders, monkeypatch):
+    local = LocalModel(folders["gpt2"], batch_rows=100)
+    encode, encoded = local.tokens.encode, []
+
+    def count(text: str) -> list[int]:
+        encoded.append(text)
+        return encode(text)
+
+    monkeypatch.setattr(local.tokens, "encode", count)
+    requests = [Generate(f"ka {number}", None, 1) for number in range(1_500)]
+    assert len({*ask(local, requests)}) > 1
+    assert sorted(encoded) == sorted(request.prompt for request in requests)
+    assert not local._waiting  # nor is one kept that waits no more
+
+
+def test_one_thread_computes_a_small_model_and_those_of_the_process_others(
+    folders, monkeypatch
+):
+    threads = []
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        for kind, small in (("t5", SMALL), ("gpt2", SMALL), ("llama", 0)):
+            monkeypatch.setattr("ircotlib.models.weights.SMALL", small)
+            local = LocalModel(folders[kind])
+            note = lambda *_: threads.append(torch.get_num_threads())  # noqa: E731
+            local.model.register_forward_hook(note)
+            assert isinstance(ask_one(local, Generate("ka lo", None, 2)), str)
+            threads.append(torch.get_num_threads())
+    finally:
+        torch.set_num_threads(before)
+    assert threads == [1, 1, 3, 1, 1, 3, 3, 3, 3]
 
 
 @pytest.mark.parametrize("kind", ["gpt2", "llama"])
@@ -164,12 +174,10 @@ NONSENSE = {
 @pytest.mark.parametrize("named", NONSENSE)
 def test_requests_that_make_no_sense_fail_alone(folders, named):
     local, request = LocalModel(folders["gpt2"]), NONSENSE[named]
-    other = (
-        Sample("ka", 2, 1.0, None, 5) if isinstance(request, Sample) else Generate("ka")
-    )
+    others = {Sample: Sample("ka", 2, 1.0), Generate: Generate("ka")}
+    other = others[type(request)]
     assert sorted(local.take([request, other])) == [0, 1]
     fault, reply = ask(local, [request, replace(other, max_tokens=5)])
-    assert (
-        isinstance(fault, ValueError) and named in str(fault) and "\n" not in str(fault)
-    )
+    assert isinstance(fault, ValueError) and "\n" not in str(fault)
+    assert named in str(fault)
     assert json.loads(reply)["tokens"] <= 10

@@ -27,10 +27,8 @@ def local(request):
 @pytest.fixture(scope="module")
 def prompts(local):
     """Eight prompts about a laboratory, of different lengths."""
-    style, world = (
-        FLAN_T5 if local.is_encoder_decoder else GPT3,
-        make_world(11, 300, "hotpotqa"),
-    )
+    style = FLAN_T5 if local.is_encoder_decoder else GPT3
+    world = make_world(11, 300, "hotpotqa")
     tests = [draw_reading_test(world, "hotpotqa", n, 4, n, style) for n in (0, 1)]
     return [example.prompt for drawn in tests for _, example in drawn]
 
@@ -38,10 +36,10 @@ def prompts(local):
 def check_same(local, replies, expected):
     """Check that texts are equal, and log-probabilities too, up to rounding."""
     for reply, other in zip(replies, expected, strict=True):
-        (texts, logs), (others, other_logs) = (
-            zip(*local.decode(each)) for each in (reply, other)
-        )
-        assert texts == others and logs == pytest.approx(other_logs, rel=1e-4, abs=1e-5)
+        texts, logs = zip(*local.decode(reply))
+        other_texts, other_logs = zip(*local.decode(other))
+        assert texts == other_texts
+        assert logs == pytest.approx(other_logs, rel=1e-4, abs=1e-5)
 
 
 def test_the_batch_changes_nothing(local, prompts):
@@ -53,26 +51,19 @@ def test_the_batch_changes_nothing(local, prompts):
     check_same(local, ask(local, requests), alone)
     order = random.Random(5).sample(range(len(requests)), len(requests))
     small = LocalModel(local.folder, batch_tokens=2_000, batch_rows=5)
-    check_same(
-        small, ask(small, [requests[at] for at in order]), [alone[at] for at in order]
-    )
+    shuffled = [requests[at] for at in order]
+    check_same(small, ask(small, shuffled), [alone[at] for at in order])
     assert len({sample.text for reply in alone for sample in local.decode(reply)}) > 10
 
 
 def logits_of(local, prompt, written):
-    """The logits of transformers before each written token and after the last: tokens x
-    words.
-    """
-    ids, after = (
-        torch.tensor([local.tokens.encode(prompt)]),
-        torch.tensor([written]).long(),
-    )
+    """transformers' logits before each written token, and after all: tokens x words."""
+    ids = torch.tensor([local.tokens.encode(prompt)])
+    after = torch.tensor([written]).long()
     with torch.inference_mode():
         if local.is_encoder_decoder:
-            start = torch.zeros(1, 1, dtype=torch.long)
-            return local.model(
-                ids, decoder_input_ids=torch.cat([start, after], 1)
-            ).logits[0]
+            after = torch.cat([torch.zeros(1, 1, dtype=torch.long), after], 1)
+            return local.model(ids, decoder_input_ids=after).logits[0]
         return local.model(torch.cat([ids, after], 1)).logits[0, ids.shape[1] - 1 :]
 
 
@@ -88,10 +79,9 @@ def test_draws_have_the_distribution_of_the_model(local):
             for token, share in enumerate((logits / temperature).softmax(-1).tolist()):
                 expected[local.tokens.decode([token]).strip()] += 2000 * share
             common = [text for text, number in expected.items() if number >= 5]
-            counts = (
-                [drawn[text] for text in common],
-                [expected[text] for text in common],
-            )
+            counts = [
+                [counter[text] for text in common] for counter in (drawn, expected)
+            ]
             with_rare = ([*column, 2000 - sum(column)] for column in counts)
             return chisquare(*with_rare).pvalue
 
@@ -100,10 +90,8 @@ def test_draws_have_the_distribution_of_the_model(local):
 
 
 def test_log_probabilities_are_those_of_a_plain_pass_over_the_text(local, prompts):
-    request, last = (
-        Sample(prompts[5], 4, 1.5, None, 12),
-        local.model.generation_config.eos_token_id,
-    )
+    request = Sample(prompts[5], 4, 1.5, None, 12)
+    last = local.model.generation_config.eos_token_id
 
     def ends(row, tokens):
         return tokens[-1] == last or len(tokens) == 12

@@ -9,15 +9,14 @@ from serving import completion, copy_model, said, serve_model, status
 from tiny import read
 from werkzeug import Response
 
-openai = pytest.importorskip(
-    "openai", reason="needs the client: pip install -e '.[server]'"
-)
+openai = pytest.importorskip("openai", reason="needs: pip install -e '.[server]'")
 
 from ircotlib.engine.cache import Calls
 from ircotlib.engine.scheduler import run
 from ircotlib.errors import Unavailable, UserError
 from ircotlib.models.local import LocalModel
-from ircotlib.models.server import Price, ServerModel, find_price
+from ircotlib.models.prices import Price, find_price
+from ircotlib.models.server import ServerModel
 from ircotlib.program import (
     LINE,
     SENTENCE,
@@ -59,15 +58,11 @@ def test_the_content_of_requests(fake):
     assert fake.bodies == [usual | more for more in expected]
     fake.bodies.clear()
     fake.faults = {"q": [{"choices": completion("A")["choices"] * 3}] * 2}
-    for each, logprobs in ((backend, 1), (chats, True)):
+    only = {"messages": [{"role": "user", "content": "q"}]}
+    for each, logprobs, asked in ((backend, 1, prompt), (chats, True, only)):
         ask_one(each, Sample("q", 3, 0.5, SENTENCE, 9))
-        asked = (
-            prompt
-            if each is backend
-            else {"messages": [{"role": "user", "content": "q"}]}
-        )
-        drawn = {"temperature": 0.5, "n": 3, "logprobs": logprobs}
-        assert fake.bodies.pop() == usual | asked | drawn
+        drawn = usual | {"temperature": 0.5, "n": 3, "logprobs": logprobs}
+        assert fake.bodies.pop() == drawn | asked
     assert isinstance(ask_one(backend, Generate(messages)), ValueError)
 
 
@@ -105,29 +100,19 @@ def test_after_a_temporary_fault_the_request_is_repeated_and_no_fault_kept(fake,
     assert sorted(fake.asked) == sorted([*WORDS, "red", "red"])
 
 
-LIMIT = "This model's maximum context length is 4097 tokens. However, you sent 5000, n tokens"
-TOO_LARGE = (
-    "max_tokens is too large: 9000. This model supports at most 4096 completion tokens"
-)
-ONE = {  # the reply, how often it is asked for, and words of the error
-    "broken": (said("broken <b>\x1b[31m", 500, "text/html"), 3, "status 500, .*broken"),
-    "no choice": ({"choices": []}, 3, "in place of a text.*asked 3 times"),
-    "a filter": (half(finish_reason="content_filter"), 1, "found a refusal"),
-    "a refusal": (
-        completion(None, message={"refusal": "No."}),
-        1,
-        "found a refusal.*No",
-    ),
-    "too long": (
-        status(400, LIMIT, param="messages"),
-        1,
-        "status 400, .*length is 4097",
-    ),
-    "max_tokens": (status(400, TOO_LARGE, param="max_tokens"), 1, "is too large: 9000"),
-}
+LIMIT = "This model's maximum context length is 4097 tokens. You sent 5000, n tokens"
+TOO_LARGE = "max_tokens is too large: 9000. This model supports at most 4096 tokens"
+ONE = [  # the reply, how often it is asked for, and words of the error
+    (said("broken <b>\x1b[31m", 500, "text/html"), 3, "status 500, .*broken"),
+    ({"choices": []}, 3, "in place of a text.*asked 3 times"),
+    (half(finish_reason="content_filter"), 1, "found a refusal"),
+    (completion(None, message={"refusal": "No."}), 1, "found a refusal.*No"),
+    (status(400, LIMIT, param="messages"), 1, "status 400, .*length is 4097"),
+    (status(400, TOO_LARGE, param="max_tokens"), 1, "is too large: 9000"),
+]
 
 
-@pytest.mark.parametrize(("fault", "times", "words"), ONE.values(), ids=ONE)
+@pytest.mark.parametrize(("fault", "times", "words"), ONE)
 def test_a_refused_request_costs_only_its_question(fake, fault, times, words):
     fake.faults = {"blue": [fault] * 9}
     replies = ask(model(fake), [Generate(word, LINE, 90) for word in WORDS])
@@ -138,19 +123,15 @@ def test_a_refused_request_costs_only_its_question(fake, fault, times, words):
         raise replies[2]
 
 
-ALL = {
-    "401": (
-        status(401, "who are you"),
-        1,
-        "status 401, .*who are you.*see OPENAI_API_KEY",
-    ),
-    "away": (status(503, "away"), 3, ".*away.*all replies are kept"),
-    "reset": (reset, 3, "no connection .*all replies are kept"),
-    "hangs": (hang, 3, "no connection .*timed out.*all replies are kept"),
-}
+ALL = [
+    (status(401, "who are you"), 1, "status 401, .*who are you.*see OPENAI_API_KEY"),
+    (status(503, "away"), 3, ".*away.*all replies are kept"),
+    (reset, 3, "no connection .*all replies are kept"),
+    (hang, 3, "no connection .*timed out.*all replies are kept"),
+]
 
 
-@pytest.mark.parametrize(("fault", "times", "words"), ALL.values(), ids=ALL)
+@pytest.mark.parametrize(("fault", "times", "words"), ALL)
 def test_a_fault_of_all_requests_ends_the_run_and_a_rerun_continues(
     fake, fault, times, words
 ):
@@ -158,39 +139,29 @@ def test_a_fault_of_all_requests_ends_the_run_and_a_rerun_continues(
     with Calls() as calls:
         with pytest.raises(RuntimeError, match=f"ServerModel failed.*{words}") as error:
             send(model(fake), calls)
-        assert isinstance(error.value.__cause__, Unavailable) and "\n" not in str(
-            error.value
-        )
+        assert isinstance(error.value.__cause__, Unavailable)
+        assert "\n" not in str(error.value)
         assert fake.asked == ["red", *["green"] * times] and len(calls) == 1
         fake.faults = {}
         fake.bodies.clear()
-        assert send(model(fake), calls) == CAPITALS and fake.asked == [
-            "green",
-            "blue",
-            "black",
-        ]
+        assert send(model(fake), calls) == CAPITALS
+        assert fake.asked == ["green", "blue", "black"]
 
 
 FIELD = [
-    (
-        "logprobs",
-        status(403, "You are not allowed to request logprobs from this model"),
-    ),
-    ("n", status(400, "Field 'n': Value must be between 1 <= value <= 4, but got 5")),
-    (
-        "temperature",
-        status(400, "Unsupported value: 'temperature' does not support 0.7"),
-    ),
-    (
-        "max_tokens",
-        status(400, "'max_tokens' is not supported with it", param="max_tokens"),
-    ),
+    ("logprobs", 403, "You are not allowed to request logprobs from this model"),
+    ("stop", 400, "Unknown parameter: stop"),
+    ("n", 400, "Field 'n': Value must be between 1 <= value <= 4, but got 5"),
+    ("temperature", 422, "Unsupported value: 'temperature' does not support 0.7"),
+    ("max_tokens", 400, "'max_tokens' is not supported with it"),
 ]
 
 
-@pytest.mark.parametrize(("field", "fault"), FIELD, ids=str)
-def test_a_field_that_the_server_refuses_is_left_out_once(fake, capsys, field, fault):
-    fake.faults = {"all": [fault]}
+@pytest.mark.parametrize(("field", "number", "words"), FIELD)
+def test_a_field_that_the_server_refuses_is_left_out_once(
+    fake, capsys, field, number, words
+):
+    fake.faults = {"all": [status(number, words)]}
     backend = model(fake)
     drawn = backend.decode(ask_one(backend, Sample("a red\nsea", 5, 0.7, LINE, 9)))
     # cut here; asked one by one
@@ -205,18 +176,10 @@ def choice(text: str | None, **more) -> dict:
     return completion(text, **more)["choices"][0]
 
 
-def test_samples_come_in_the_order_of_their_indices_and_what_is_missing_is_asked_for(
-    fake,
-):
-    several = [
-        choice(text, index=at) for text, at in (("c", 2), ("a", 0), ("b", 1), ("d", 3))
-    ]
-    odd = [
-        choice("half", index=0, finish_reason="error"),
-        choice("b", index=1),
-        None,
-        "odd",
-    ]
+def test_samples_come_in_their_order_and_what_is_missing_is_asked_for(fake):
+    several = [choice(text, index="abcd".index(text)) for text in "cabd"]
+    broken = choice("half", index=0, finish_reason="error")
+    odd = [broken, choice("b", index=1), None, "odd"]
     fake.faults = {"all": [{"choices": each} for each in (several[:3], several, odd)]}
     backend = model(fake)
     drawn = [backend.decode(ask_one(backend, Sample("red", n))) for n in (3, 3, 2)]
@@ -226,39 +189,32 @@ def test_samples_come_in_the_order_of_their_indices_and_what_is_missing_is_asked
 
 
 TOKENS = ["Ro", "mé", " is", " old."]
+QUOTED = "<think>Romé is old.</think>"
 SPELT = [
     ("Romé is old.", TOKENS, -2.5),
-    (
-        "<think>Romé is old.</think>Romé is old.",
-        ["<think>Romé is old.</think>", *TOKENS],
-        -3.5,
-    ),
+    (f"{QUOTED}Romé is old.", [QUOTED, *TOKENS], -3.5),
     ("Romé is old.", ["Ro", "m\\xc3", "\\xa9 is", " old."], None),  # do not spell it
 ]
 
 
 @pytest.mark.parametrize(("spelt", "tokens", "mean"), SPELT)
-def test_samples_have_the_mean_log_probability_of_what_is_kept(
-    fake, spelt, tokens, mean
-):
+def test_samples_have_the_mean_log_probability_of_the_text(fake, spelt, tokens, mean):
     logs = [{"token": token, "logprob": -1.0 - at} for at, token in enumerate(tokens)]
     plain = {"tokens": ["ab", "\nc"], "token_logprobs": [-1, -2]}
     choices = choice(spelt, logprobs={"content": logs}), choice("ab\nc", logprobs=plain)
     fake.faults = {"all": [{"choices": [each]} for each in choices]}
     backend = model(fake, chat=True)
-    reply = ask_one(backend, Sample("Which?", 1, 0.5, SENTENCE, 60))
-    assert backend.decode(reply) == (Sampled("Romé is old.", mean),)
-    assert backend.decode(ask_one(backend, Sample("q", 1, 1, LINE, 9))) == (
-        Sampled("ab", -1.0),
-    )
+    stops = (SENTENCE, LINE)
+    replies = [ask_one(backend, Sample("Which?", 1, 0.5, stop, 60)) for stop in stops]
+    expected = Sampled("Romé is old.", mean), Sampled("ab", -1.0)
+    assert tuple(backend.decode(reply)[0] for reply in replies) == expected
 
 
-LEADING = [(LINE, ""), (SENTENCE, ""), (SENTENCE_OF_LINE, ""), (("\n",), "")]
-LEADING += [(("\n\n", "Q:"), "Q:")]
+LEADING = [LINE, SENTENCE, SENTENCE_OF_LINE, ("\n",), ("\n\n", "Q:")]
 
 
-@pytest.mark.parametrize(("stop", "sent"), LEADING, ids=str)
-def test_a_chat_may_begin_with_line_ends(fake, stop, sent):
+@pytest.mark.parametrize("stop", LEADING, ids=str)
+def test_a_chat_may_begin_with_line_ends(fake, stop):
     def said_before_its_text(body):
         text = "\n\n Ann Lee founded it.\n\nMore."
         ends = [at for mark in body.get("stop", ()) if (at := text.find(mark)) >= 0]
@@ -268,7 +224,7 @@ def test_a_chat_may_begin_with_line_ends(fake, stop, sent):
     backend = model(fake, chat=True)
     texts = [reply["text"] for reply in read(backend, [Generate("red", stop, 9)] * 2)]
     assert texts == ["Ann Lee founded it."] * 2
-    assert fake.bodies[1].get("stop", []) == ([sent] if sent else [])
+    assert fake.bodies[1].get("stop", []) == (["Q:"] if "Q:" in stop else [])
 
 
 def test_a_server_that_reads_less_than_was_sent_is_named_once(fake, capsys):
@@ -276,18 +232,14 @@ def test_a_server_that_reads_less_than_was_sent_is_named_once(fake, capsys):
     for prompt in ("red and blue " * 3, "red and blue " * 4, "green and black " * 99):
         assert ask_one(backend, Generate(prompt, LINE, 9))
     [line] = capsys.readouterr().err.splitlines()
-    assert line.startswith(
-        f"m: {backend.url} read 7 tokens of 9 or more that were sent"
-    )
+    assert f"m: {backend.url} read 7 tokens of 9 or more that were sent" in line
 
 
 def test_nothing_is_sent_once_the_budget_is_spent(fake):
     # a dollar for each token written: 2
     paid = {"price": Price(1.0, 1_000_000.0), "max_cost": 5.0}
-    with (
-        Calls() as calls,
-        pytest.raises(RuntimeError, match="spent 6 USD of max_cost 5.0; all"),
-    ):
+    spent = pytest.raises(RuntimeError, match="spent 6 USD of max_cost 5.0; all")
+    with Calls() as calls, spent:
         send(model(fake, **paid), calls)
     assert len(fake.asked) == 3
     with pytest.raises(UserError, match="no price"):
@@ -317,14 +269,12 @@ def test_a_key_that_cannot_be_sent_is_not_shown(fake, monkeypatch, value):
     assert "SECRET" not in shown and not fake.asked
 
 
-@pytest.mark.parametrize(
-    "url", ["http://example.org", "http://127.0.0.1:1", "https://a"]
-)
-def test_a_key_goes_in_clear_only_to_this_machine_and_no_proxy_gets_what_is_for_it(
+@pytest.mark.parametrize("url", ["http://a.org", "http://127.0.0.1:1", "https://a"])
+def test_a_key_goes_in_clear_only_to_this_machine_and_past_a_proxy(
     fake, monkeypatch, url
 ):
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
-    sent = "none" if url == "http://example.org" else "secret"
+    sent = "none" if url == "http://a.org" else "secret"
     assert ServerModel("m", url).client.api_key == sent
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("NO_PROXY", "")
@@ -333,44 +283,33 @@ def test_a_key_goes_in_clear_only_to_this_machine_and_no_proxy_gets_what_is_for_
 
 @pytest.mark.parametrize("url", ["127.0.0.1:8000", "http://u:pass@host"])
 def test_an_invalid_address_is_refused(url):
-    with pytest.raises(
-        UserError, match="not a valid address, expected one like http"
-    ) as error:
+    expected = "not a valid address, expected one like http"
+    with pytest.raises(UserError, match=expected) as error:
         ServerModel("m", url)
     assert "pass@" not in str(error.value)
-    assert (
-        ServerModel("m", "http://a/ ").url
-        == "http://a/v1"
-        != ServerModel("m", "http://a/x").url
-    )
+    assert ServerModel("m", "http://a/ ").url == "http://a/v1"
+    assert ServerModel("m", "http://a/x").url == "http://a/x"
 
 
-SHOWN = "Q: Who wrote it?\nA: It is a film. So the answer is: Ann Lee.\n\n\nQ: Who wrote it?\nA:"
+ASKED = "Q: Who wrote it?\nA:"
+SHOWN = f"{ASKED} It is a film. So the answer is: Ann Lee.\n\n\n{ASKED}"
 
 
 def test_texts_are_those_of_the_same_model_on_this_machine(tmp_path, monkeypatch):
     pytest.importorskip("uvicorn", reason="needs a server: pip install -e '.[dev]'")
     monkeypatch.setattr("ircotlib.models.server.TIMEOUT", 60.0)
     local = LocalModel(copy_model(tmp_path))
-    requests = [
-        Generate(SHOWN, stop, 25) for stop in (SENTENCE, LINE, (" is", " in"), None)
-    ]
+    stops = (SENTENCE, LINE, (" is", " in"), None)
+    requests = [Generate(SHOWN, stop, 25) for stop in stops]
     messages = (Message("system", SHOWN[:-20]), Message("user", SHOWN[-20:]))
     with serve_model(local.folder) as url:
-        ours, theirs = (
-            read(local, requests),
-            read(ServerModel(local.name, url), requests),
-        )
-        [chat] = read(
-            ServerModel(local.name, url, chat=True), [Generate(messages, LINE, 25)]
-        )
+        chats = ServerModel(local.name, url, chat=True)
+        theirs = read(ServerModel(local.name, url), requests)
+        [chat] = read(chats, [Generate(messages, LINE, 25)])
+    ours = read(local, requests)
     for reply, other in zip(ours, theirs, strict=True):
-        assert (
-            reply["text"] == other["text"]
-            and reply["prompt_tokens"] == other["prompt_tokens"]
-        )
+        assert reply["text"] == other["text"]
+        assert reply["prompt_tokens"] == other["prompt_tokens"]
         assert reply["tokens"] <= other["tokens"] <= 25
-    assert (
-        len({reply["text"] for reply in ours}) > 2
-        and chat["text"] == ours[1]["text"] != ""
-    )
+    assert len({reply["text"] for reply in ours}) > 2
+    assert chat["text"] == ours[1]["text"] != ""

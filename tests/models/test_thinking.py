@@ -11,45 +11,40 @@ from serving import Fake, completion, prompt_of, status
 
 pytest.importorskip("openai", reason="needs the client: pip install -e '.[server]'")
 
-from ircotlib.models.choices import split_thoughts
 from ircotlib.models.local import LocalModel
 from ircotlib.models.server import ServerModel
+from ircotlib.models.thoughts import split_thoughts
 from ircotlib.program import (
     LINE,
     SENTENCE,
     SENTENCE_OF_LINE,
     Generate,
-    Message,
     Sample,
     Sampled,
 )
 
 pytestmark = pytest.mark.usefixtures("quick")
 THOUGHTS = (
-    "Let me see.\n\nQ: Who is it? Ann or Ben?\nA: It may be Ann. So the answer is: Ben."
+    "Let me see.\n\nQ: Who is it? Ann or Ben?\nA: It may be Ann. The answer is: Ben."
 )
-NAMES = ("think", "thinking", "Think")
-# in the text itself
-TAGS = {name: (f"<{name}>\n", f"\n</{name}>\n\n") for name in NAMES}
-TAGS |= {
+ANALYSIS = "<|channel|>analysis<|message|>"
+FINAL = "<|end|><|start|>assistant<|channel|>final<|message|>"
+TAGS = {  # in the text itself
+    **{n: (f"<{n}>\n", f"\n</{n}>\n\n") for n in ("think", "thinking", "Think")},
     "THINK": ("[THINK]", "[/THINK]"),
     "empty": ("<think>\n\n</think>\n<think>", "</think>"),
+    "harmony without marks": ("analysis", "assistantfinal"),
+    "harmony": (ANALYSIS, FINAL),
 }
-TAGS |= {"harmony without marks": ("analysis", "assistantfinal")}
-HARMONY = (
-    "<|channel|>analysis<|message|>",
-    "<|end|><|start|>assistant<|channel|>final<|message|>",
-)
-TAGS |= {"harmony": HARMONY}
 # by a template
 OPENED = {"opened": ("", "\n</think>\n\n"), "opened in a line": ("", "</think>")}
 
 
 def beside(name: str, empty: str | None = None):
-    return lambda thoughts, text: {
-        "content": empty if text is None else text,
-        name: thoughts,
-    }
+    def message(thoughts: str, text: str | None) -> dict:
+        return {"content": empty if text is None else text, name: thoughts}
+
+    return message
 
 
 def parts(thoughts: str, text: str | None) -> dict:
@@ -59,12 +54,13 @@ def parts(thoughts: str, text: str | None) -> dict:
     return {"role": "assistant", "content": [*thinking, *texts]}
 
 
-FIELDS = {"reasoning_content": beside("reasoning_content"), "parts": parts}
-FIELDS |= {
+FIELDS = {
+    "reasoning_content": beside("reasoning_content"),
+    "parts": parts,
     "empty content": beside("reasoning_content", ""),
     "reasoning": beside("reasoning", "\n"),
+    "hidden": lambda thoughts, text: {"content": text or ""},
 }
-FIELDS |= {"hidden": lambda thoughts, text: {"content": text or ""}}
 
 
 class Thinker(Fake):
@@ -79,17 +75,13 @@ class Thinker(Fake):
 
     def answer(self, body: dict) -> dict:
         texts = self.texts.get(prompt_of(body), [("RED", -0.5)])
-        written = [
-            self.write(body, *texts[at % len(texts)]) for at in range(body.get("n", 1))
-        ]
-        usage = {
-            "prompt_tokens": 7,
-            "completion_tokens": sum(tokens for _, tokens in written),
-        }
+        drawn = [texts[at % len(texts)] for at in range(body.get("n", 1))]
+        written = [self.write(body, text, log) for text, log in drawn]
+        count = sum(tokens for _, tokens in written)
+        usage = {"prompt_tokens": 7, "completion_tokens": count}
         if self.way == "hidden":
-            usage["completion_tokens_details"] = {
-                "reasoning_tokens": len(self.thoughts.split())
-            }
+            details = {"reasoning_tokens": len(self.thoughts.split())}
+            usage["completion_tokens_details"] = details
         return {"choices": [choice for choice, _ in written], "usage": usage}
 
     def write(self, body: dict, text: str, log: float) -> tuple[dict, int]:
@@ -98,30 +90,24 @@ class Thinker(Fake):
         head = opening + self.thoughts + closing
         tokens = [(piece, -9.0) for piece in re.findall(r"\s*\S+|\s+$", head)]
         tokens += [(piece, log) for piece in re.findall(r"\s*\S+|\s+$", text)]
-        ends = [
-            at for stop in body.get("stop", ()) if (at := (head + text).find(stop)) >= 0
-        ]
-        whole = (head + text)[: min(ends, default=None)]
+        whole = head + text
+        ends = [at for stop in body.get("stop", ()) if (at := whole.find(stop)) >= 0]
+        whole = whole[: min(ends, default=None)]
         starts = accumulate((len(piece) for piece, _ in tokens), initial=0)
         kept = [token for token, at in zip(tokens, starts) if at < len(whole)]
-        choice = {
-            "finish_reason": "length" if len(kept) > body["max_tokens"] else "stop"
-        }
+        end = "length" if len(kept) > body["max_tokens"] else "stop"
         kept = kept[: body["max_tokens"]]
         whole = whole[: sum(len(piece) for piece, _ in kept)]
         if "messages" not in body:
-            logs = zip(
-                ("tokens", "token_logprobs"), zip(*kept, strict=True), strict=True
-            )
-            return choice | {"text": whole, "logprobs": dict(logs)}, len(kept)
-        choice["logprobs"] = {
-            "content": [{"token": t, "logprob": value} for t, value in kept]
-        }
+            tokens, logs = zip(*kept, strict=True)
+            logs = {"tokens": tokens, "token_logprobs": logs}
+            return {"finish_reason": end, "text": whole, "logprobs": logs}, len(kept)
+        logs = {"content": [{"token": t, "logprob": value} for t, value in kept]}
         message = {"content": whole}
         if self.way in FIELDS:
             thoughts, closed, text = whole.removeprefix(opening).partition(closing)
             message = FIELDS[self.way](thoughts, text if closed else None)
-        return choice | {"message": message}, len(kept)
+        return {"finish_reason": end, "message": message, "logprobs": logs}, len(kept)
 
 
 @pytest.fixture
@@ -138,11 +124,11 @@ KEPT = {
     SENTENCE: "It is Ann.",
     SENTENCE_OF_LINE: "It is Ann.",
     LINE: "It is Ann. She is old.",
+    ("No", " old"): "It is Ann. She is",
+    None: WRITTEN,
 }
-KEPT |= {("No", " old"): "It is Ann. She is", None: WRITTEN}
-WAYS = [(way, True) for way in (*TAGS, *OPENED, *FIELDS)] + [
-    (way, False) for way in TAGS
-]
+CHATS = [(way, True) for way in (*TAGS, *OPENED, *FIELDS)]
+WAYS = CHATS + [(way, False) for way in TAGS]
 
 
 @pytest.mark.parametrize(("way", "chat"), WAYS)
@@ -157,27 +143,20 @@ def test_only_the_text_is_kept_wherever_the_thoughts_are(
     for asked, stop in enumerate(stops, start=1):
         reply = json.loads(ask_one(backend, Generate(f"Who? {stop}", stop, most)))
         assert reply["text"] == KEPT[stop] and reply["tokens"] > len(THOUGHTS.split())
-        told = "" if way == "hidden" else THOUGHTS
-        assert "".join(reply.get("thoughts", [""])).strip() == told
+        seen = "" if way == "hidden" else THOUGHTS
+        assert "".join(reply.get("thoughts", [""])).strip() == seen
         # it is known to think after the first reply
         assert len(fake.asked) <= asked + 1
 
 
-SOME = [
-    ("think", True),
-    ("opened", True),
-    ("parts", True),
-    ("reasoning", True),
-    ("harmony", False),
-]
+SOME = [*((way, True) for way in ("think", "opened", "parts", "reasoning"))]
+SOME.append(("harmony", False))
 
 
 @pytest.mark.parametrize(("way", "chat"), SOME)
 def test_samples_have_the_mean_log_probability_of_their_texts_alone(thinker, way, chat):
-    fake, expected = (
-        thinker(way),
-        [("It is Ann.", -0.25), ("No.", -0.75), ("It is Ann.", -0.125)],
-    )
+    fake = thinker(way)
+    expected = [("It is Ann.", -0.25), ("No.", -0.75), ("It is Ann.", -0.125)]
     fake.texts = {"Who?": [(f"{text}\nIt", log) for text, log in expected]}
     backend = model(fake, chat=chat)
     reply = ask_one(backend, Sample("Who?", 3, 0.5, LINE, 60))
@@ -185,56 +164,42 @@ def test_samples_have_the_mean_log_probability_of_their_texts_alone(thinker, way
     assert len(json.loads(reply).get("thoughts", "...")) == 3
 
 
-@pytest.mark.parametrize(
-    ("way", "chat"), [*SOME[2:], ("hidden", True), ("think", False)]
-)
+ENDLESS = [*SOME[2:], ("hidden", True), ("think", False)]
+
+
+@pytest.mark.parametrize(("way", "chat"), ENDLESS)
 def test_thoughts_without_an_end_or_that_leave_no_room_are_no_text(thinker, way, chat):
     """Of the second text, the room for thoughts leaves 30 of 300 tokens."""
     fake = thinker(way, THOUGHTS * 250)
     error = ask_one(model(fake, chat=chat), Generate("red", LINE, 9))
     assert isinstance(error, ValueError) and "no whole text among them" in str(error)
-    fake.thoughts, fake.texts = (
-        " ".join(["so"] * 4_270),
-        {"red": [("It is Ann and " * 200, -0.5)]},
-    )
-    assert isinstance(
-        ask_one(model(fake, chat=chat), Generate("red", LINE, 300)), ValueError
-    )
+    fake.thoughts = " ".join(["so"] * 4_270)
+    fake.texts = {"red": [("It is Ann and " * 200, -0.5)]}
+    error = ask_one(model(fake, chat=chat), Generate("red", LINE, 300))
+    assert isinstance(error, ValueError)
 
 
 @pytest.mark.parametrize("stop", [None, ("Q:",), "refused"])
 def test_a_chat_model_that_does_not_think_is_asked_once_for_each_text(
     fake, stop, capsys
 ):
-    """Its first reply is cut off by the limit: it might be thoughts, so more is asked
-    for once.
-    """
+    """Its first reply is cut off, and might be thoughts: more is asked for once."""
     fake.faults = {"red": [completion("It is red", finish_reason="length")] * 2}
     if stop == "refused":
         fake.faults["red"][1] = status(400, "max_tokens is too large: 4004")
-    backend, words, stop = (
-        model(fake, chat=True),
-        ["red", "green", "blue"],
-        stop and ("Q:",),
-    )
+    backend, words = model(fake, chat=True), ["red", "green", "blue"]
+    stop = stop and ("Q:",)
     replies = ask(backend, [Generate(word, stop, 4) for word in words])
-    assert [backend.decode(reply) for reply in replies] == [
-        "It is red",
-        "GREEN",
-        "BLUE",
-    ]
+    assert [*map(backend.decode, replies)] == ["It is red", "GREEN", "BLUE"]
     assert fake.asked == ["red", *words] and capsys.readouterr().err == ""
     assert [body["max_tokens"] for body in fake.bodies] == [4, 4004, 4, 4]
-    assert ["stop" in body for body in fake.bodies] == [
-        False,
-        False,
-        bool(stop),
-        bool(stop),
-    ]
+    stops = ["stop" in body for body in fake.bodies]
+    assert stops == [False, False, bool(stop), bool(stop)]
 
 
 ANSWER, NOTHING = "It is Ann.", ""
-CHANNELS = "<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>final<|message|>"
+COMMAND = "<|START_THINKING|>a<|END_THINKING|>"
+OF_THOUGHT = "<|begin_of_thought|>a<|end_of_thought|>"
 SPLIT = {  # the text of what is written; None: all of it
     "The element <think> is no HTML.": None,
     "The tags <think> and </think> are unknown, she said.": None,
@@ -252,8 +217,8 @@ SPLIT = {  # the text of what is written; None: all of it
     "<seed:think>a</seed:think>It is Ann.": ANSWER,
     "<longcat_think>a</longcat_think>It is Ann.": ANSWER,
     "◁think▷a◁/think▷It is Ann.": ANSWER,
-    "<|START_THINKING|>a<|END_THINKING|><|START_RESPONSE|>It is Ann.<|END_RESPONSE|>": ANSWER,
-    "<|begin_of_thought|>a<|end_of_thought|>\n\n<|begin_of_solution|>\nIt is Ann.": ANSWER,
+    f"{COMMAND}<|START_RESPONSE|>It is Ann.<|END_RESPONSE|>": ANSWER,
+    f"{OF_THOUGHT}\n\n<|begin_of_solution|>\nIt is Ann.": ANSWER,
     "<think>a</think><answer>It is Ann.</answer>": ANSWER,
     "<think>a</think><|begin_of_box|>It is Ann.<|end_of_box|>": ANSWER,
     "<answer>It is Ann.</answer>": ANSWER,
@@ -264,9 +229,9 @@ SPLIT = {  # the text of what is written; None: all of it
     "<|inner_prefix|>a<|inner_suffix|>It is Ann.": ANSWER,
     "<|channel>thought\na<channel|>It is Ann.": ANSWER,
     "Here is my thought process:\na\nHere is my response:\nIt is Ann.": ANSWER,
-    f"{CHANNELS}It is Ann.<|return|>": ANSWER,
+    f"{ANALYSIS}a{FINAL}It is Ann.<|return|>": ANSWER,
     "<|channel|>final<|message|>It is Ann.": ANSWER,
-    "<|channel|>analysis<|message|>a": NOTHING,
+    f"{ANALYSIS}a": NOTHING,
     "analysisIt may be Ann.": NOTHING,
 }
 
@@ -280,12 +245,8 @@ def test_thoughts_are_separated_from_the_text_by_their_marks(written):
 def test_a_model_on_this_machine_that_thinks_is_refused(folders, monkeypatch):
     local = LocalModel(folders["gpt2"])
     written = local.tokens.encode("<think>Ben. No")
-    monkeypatch.setattr(
-        "ircotlib.models.decode.decode", lambda *_: iter([(0, written)])
-    )
+    decoded = iter([(0, written)])
+    monkeypatch.setattr("ircotlib.models.decode.decode", lambda *_: decoded)
     error = ask_one(local, Generate("Q", SENTENCE, 9))
-    assert isinstance(error, ValueError) and "wrote thoughts, '<think>Ben.'" in str(
-        error
-    )
-    error = ask_one(local, Generate((Message("user", "Q"),)))
-    assert isinstance(error, ValueError) and "found a chat of 1 messages" in str(error)
+    assert isinstance(error, ValueError)
+    assert "wrote thoughts, '<think>Ben.'" in str(error)

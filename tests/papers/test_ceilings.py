@@ -1,4 +1,4 @@
-"""The ceilings: what a reader that knows nothing by heart can ask, and what it finds."""
+"""The ceilings: what a reader that knows nothing by heart can ask and find."""
 
 import pandas as pd
 import pytest
@@ -29,9 +29,7 @@ FILLER = [Paragraph(f"x{n}", "", "") for n in range(20)]
 
 
 def follow(query: str, found: dict[str, str], k: int = 1, **how: bool):
-    """The queries of a reader, where each query in `found` gets the paragraph of that
-    id first.
-    """
+    """The queries of a reader; one in `found` gets the paragraph of that id first."""
     queries = []
 
     def search(text, k):
@@ -42,13 +40,9 @@ def follow(query: str, found: dict[str, str], k: int = 1, **how: bool):
 
 
 def test_an_answer_enters_a_query_once_its_paragraph_was_found():
-    found = {
-        STEPS[0].question: "dusk",
-        "Where was Ann Lee born?": "ann",
-        "Rome >> mayor": "rome",
-    }
-    queries, row = follow(SUBQUESTIONS, found)
-    assert queries == ["Who wrote Dusk?", "Where was Ann Lee born?", "Rome >> mayor"]
+    asked = ["Who wrote Dusk?", "Where was Ann Lee born?", "Rome >> mayor"]
+    queries, row = follow(SUBQUESTIONS, dict(zip(asked, ASKED.gold)))
+    assert queries == asked
     assert row == {"found": 1.0, "recall": 1.0, "paragraphs": 3, "retrievals": 3}
 
 
@@ -62,14 +56,11 @@ def test_what_was_not_found_is_named_by_its_sub_question():
 
 def test_a_sentence_has_its_answer_only_if_it_was_found_or_is_known_by_heart():
     queries, _ = follow(SENTENCES, {ASKED.text: "dusk"})
-    assert queries[:3] == [
-        ASKED.text,
-        "Who wrote Dusk: Ann Lee",
-        "Where was Ann Lee born?",
-    ]
+    written = "Who wrote Dusk: Ann Lee"
+    assert queries[:3] == [ASKED.text, written, "Where was Ann Lee born?"]
     queries, _ = follow(SENTENCES, {}, by_heart=True)
-    assert queries[1:] == ["Who wrote Dusk: Ann Lee", "Where was Ann Lee born: Rome",
-                           "Rome >> mayor: Bo Ray"]  # fmt: skip
+    later = ["Where was Ann Lee born: Rome", "Rome >> mayor: Bo Ray"]
+    assert queries[1:] == [written, *later]
 
 
 def test_the_question_alone_is_asked_once_and_no_more_than_the_cap_is_kept():
@@ -90,28 +81,21 @@ def test_what_can_be_found_in_musique(shared):
 
 
 def test_what_a_real_model_could_have_found(shared):
-    table = pd.read_csv(FIGURES / "real_anchor.csv")
-    counted = count_found(
-        read_parameters("sample", {"data_dir": str(shared)}).change(**FIXED), table
-    )
-    pd.testing.assert_frame_equal(
-        counted, pd.read_csv(SHIPPED / "data" / "real_found.csv")
-    )
+    p = read_parameters("sample", {"data_dir": str(shared)}).change(**FIXED)
+    counted = count_found(p, pd.read_csv(FIGURES / "real_anchor.csv"))
+    kept = pd.read_csv(SHIPPED / "data" / "real_found.csv")
+    pd.testing.assert_frame_equal(counted, kept)
 
 
 def test_further_paragraphs_are_searched_unless_their_title_is_there(tmp_path):
     there = Paragraph("", "Bo", "Bo was born in Rome.")
     write_own(tmp_path / "a", [(Question("1", "Who?", ("Bo",), (), "own"), [there])])
-    write_own(
-        tmp_path / "b", [Paragraph("", name, "Rome!") for name in ("Bo", "Al")], CORPUS
-    )
-    p = read_parameters(
-        "mini", {"data_dir": str(tmp_path / "a"), "further": str(tmp_path / "b")}
-    )
+    more = [Paragraph("", name, "Rome!") for name in ("Bo", "Al")]
+    write_own(tmp_path / "b", more, CORPUS)
+    folders = {"data_dir": str(tmp_path / "a"), "further": str(tmp_path / "b")}
+    p = read_parameters("mini", folders)
     *_, retriever = open_dataset(p, "own")
-    assert [page.text for page, _ in retriever.search("Rome", 3)] == [
-        "Rome!",
-        there.text,
-    ]
+    found = [page.text for page, _ in retriever.search("Rome", 3)]
+    assert found == ["Rome!", there.text]
     with pytest.raises(UserError, match="expected pooled"):
         p.change(corpus="full")

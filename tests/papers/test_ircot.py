@@ -1,6 +1,4 @@
-"""IRCoT's tables with our numbers, its Tables 2 and 5, and the values that its claims
-compare.
-"""
+"""IRCoT's tables with our numbers, its Tables 2 and 5, and what its claims compare."""
 
 from itertools import product
 
@@ -31,38 +29,28 @@ from ircotlib.results.runs import read_reported
 def scored(
     system, f1, dataset="hotpotqa", reader="cot", metric="f1", sets=1, **columns
 ):
-    """The runs of a system: one score per question; the second and fourth have another
-    kind.
-    """
+    """The runs of a system: one score per question; every second has another kind."""
     kinds = {"hotpotqa": ("comparison", "bridge"), "musique": ("3hop1", "2hop")}
     kind = [kinds.get(dataset, ("a", "b"))[number % 2] for number in range(len(f1))]
     named = {"dataset": dataset, "system": system, "reader": reader, "metric": metric}
     named |= {"model": "folder/ours", "demonstrations": dataset, "style": "flan_t5"}
-    row = {
-        "id": [f"q{n}" for n in range(len(f1))],
-        "kind": kind,
-        "recall": 0.5,
-        "f1": f1,
-    }
-    one = pd.DataFrame(row).assign(em=lambda t: (t["f1"] == 1) * 1.0, **named | columns)
-    of_sets = [
-        one.assign(f1=one["f1"] * (1 - n / 10), demonstration_set=n)
-        for n in range(sets)
-    ]
-    return pd.concat(of_sets, ignore_index=True)
+    table = pd.DataFrame({"id": [f"q{n}" for n in range(len(f1))], "f1": f1})
+    table = table.assign(kind=kind, recall=0.5, **named | columns)
+    table["em"] = (table["f1"] == 1) * 1.0
+    tables = [table.assign(demonstration_set=number) for number in range(sets)]
+    for number, of_set in enumerate(tables):
+        of_set["f1"] *= 1 - number / 10
+    return pd.concat(tables, ignore_index=True)
 
 
-RUNS = [
+PARTS = [
     scored("OneR QA", [1, 0, 0.5, 0.5]),
     scored("OneR", [1, 0, 0.5, 0.5], metric="recall"),
-]
-RUNS += [
     scored("IRCoT QA", [1, 1, 0, 0.5]),
     scored("IRCoT QA", [1, 0, 1, 0], dataset="musique"),
+    scored("IRCoT QA w/o reader", [1, 0, 0, 0]),
 ]
-RUNS = pd.concat(
-    [*RUNS, scored("IRCoT QA w/o reader", [1, 0, 0, 0])], ignore_index=True
-)
+RUNS = pd.concat(PARTS, ignore_index=True)
 
 
 def rows_of(table, *columns, **wanted):
@@ -74,15 +62,8 @@ def rows_of(table, *columns, **wanted):
 
 def test_published_systems_stand_beside_ours_on_the_same_kinds_of_question():
     table = compare_published(RUNS, "Table 1")
-    shown = (
-        "system",
-        "paper EM",
-        "paper F1",
-        "ours EM",
-        "ours F1",
-        "difference F1",
-        "n",
-    )
+    shown = ["system", "paper EM", "paper F1", "ours EM", "ours F1"]
+    shown += ["difference F1", "n"]
     assert rows_of(table, *shown, dataset="hotpotqa", questions="all") == [
         ("InterAug", 30.3, None, None, None, None, None),
         ("RECITE", 37.1, 48.4, None, None, None, None),
@@ -92,20 +73,12 @@ def test_published_systems_stand_beside_ours_on_the_same_kinds_of_question():
         ("IRCoT QA w/o reader", None, None, 25.0, 25.0, None, 4),
     ]  # and no OneR, which answers nothing
     of_kind = rows_of(table, *shown, dataset="hotpotqa", questions="bridge")
-    assert len(of_kind) == 4 and of_kind[1] == (
-        "IRCoT QA",
-        45.8,
-        58.5,
-        50.0,
-        75.0,
-        16.5,
-        2,
-    )
+    assert of_kind[1] == ("IRCoT QA", 45.8, 58.5, 50.0, 75.0, 16.5, 2)
+    assert len(of_kind) == 4
     places = list(dict.fromkeys(rows_of(table, "dataset", "questions")))
     assert places == [("hotpotqa", "bridge"), ("hotpotqa", "all"), ("musique", "2hop")]
-    assert ("musique", "all") in rows_of(
-        compare_published(RUNS, "Table 3"), "dataset", "questions"
-    )
+    table = compare_published(RUNS, "Table 3")
+    assert ("musique", "all") in rows_of(table, "dataset", "questions")
 
 
 def test_for_other_data_sets_the_tables_are_empty():
@@ -115,50 +88,35 @@ def test_for_other_data_sets_the_tables_are_empty():
 
 
 def test_ours_stands_beside_the_paper_with_the_same_reader_or_none():
-    runs = pd.concat(
-        [scored("OneR QA", [1, 0], sets=3), scored("IRCoT QA", [1, 1], style="codex")]
-    )
+    of_oner = scored("OneR QA", [1, 0], sets=3)
+    runs = pd.concat([of_oner, scored("IRCoT QA", [1, 1], style="codex")])
     table = compare_readers(runs, "Table 4")
-    shown = (
-        "reader",
-        "model",
-        "paper",
-        "paper deviation",
-        "ours",
-        "ours deviation",
-        "difference",
-    )
-    assert rows_of(table, *shown, system="OneR QA") == [
+    shown = ["reader", "model", "paper", "paper deviation", "ours", "ours deviation"]
+    assert rows_of(table, *shown, "difference", system="OneR QA") == [
         ("direct", "Flan-T5-XXL", 49.7, 0.5, None, None, None),
         ("direct", "GPT3", 50.7, 0.1, None, None, None),
         ("cot", "Flan-T5-XXL", 43.1, 0.7, 45.0, 5.0, 1.9),
         ("cot", "GPT3", 53.6, 0.7, None, None, None),  # no model was prompted as GPT3
     ]
-    assert rows_of(table, "ours", system="IRCoT QA") == [
-        (None,),
-        (None,),
-        (None,),
-        (100.0,),
-    ]
+    ours = rows_of(table, "ours", system="IRCoT QA")
+    assert ours == [(None,), (None,), (None,), (100.0,)]
     assert len(table) == 12 and set(table["dataset"]) == {"hotpotqa"}
     table = compare_readers(RUNS, "Table 6")
     assert rows_of(table, "reader", "model", "ours", dataset="hotpotqa") == [
-        ("direct", "Flan-T5-XXL", None), (None, "Flan-T5-XXL", 25.0), ("cot", "GPT3", None),
+        ("direct", "Flan-T5-XXL", None),
+        (None, "Flan-T5-XXL", 25.0),
+        ("cot", "GPT3", None),
         (None, "GPT3", None),
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize("name", ["table1", "table3", "table4", "table6"])
 def test_the_kept_tables_have_every_number_of_the_paper(name):
     table = pd.read_csv(FIGURES / f"ircot_{name}.csv")
-    columns = [
-        column for column in ("paper", "paper EM", "paper F1") if column in table
-    ]
+    columns = table.columns.intersection(["paper", "paper EM", "paper F1"])
     kept = sorted(table[columns].stack().dropna())
-    assert (
-        kept == sorted(read_reported(source=f"Table {name[-1]}")["value"])
-        and len(kept) > 15
-    )
+    reported = read_reported(source=f"Table {name[-1]}")["value"]
+    assert kept == sorted(reported) and len(kept) > 15
 
 
 RIGHT, LATE, EARLY = (1, 1), (0.5, 0), (0, 0)  # recall and score
@@ -203,30 +161,24 @@ def opened(laboratory, tmp_path, monkeypatch):
     first four questions; with the second demonstration set, no system is right.
     """
     monkeypatch.setattr(setup, "DATA", tmp_path)
-    changes = {
-        "data_dir": str(laboratory),
-        "dev": 0,
-        "test": 6,
-        "datasets": ["musique"],
-    }
-    opened = open_setup(
-        read_parameters("mini", changes), "musique", "04_ircot", with_model=False
-    )
+    changes = {"data_dir": str(laboratory), "datasets": ["musique"]}
+    p = read_parameters("mini", changes).change(dev=0, test=6)
+    opened = open_setup(p, "musique", "04_ircot", with_model=False)
     counts = {"NoR QA": 0, "OneR QA": 1, "OneR": 1, "IRCoT QA": 9}
     for number, (system, count) in product((0, 1), counts.items()):
         right = 4 if system == "IRCoT QA" and number == 0 else 0
         lines = [line_of(q, count, n < right) for n, q in enumerate(opened.test)]
-        recall = [
-            len(line["paragraphs"]) / len(q.gold) for line, q in zip(lines, opened.test)
+        scores = [
+            (len(line["paragraphs"]) / len(q.gold), int(n < right))
+            for n, (line, q) in enumerate(zip(lines, opened.test))
         ]
-        scores = [(recall, int(n < right)) for n, recall in enumerate(recall)]
         folder = opened.runs / "test" / f"{system} {number}"
         write_run(folder, opened, lines, scores, system, {"demonstration_set": number})
     return opened
 
 
 def line_of(question, count, right):
-    """Fields of predictions.jsonl: the gold paragraphs are found one after the other."""
+    """Fields of predictions.jsonl: gold paragraphs are found one after the other."""
     gold = list(question.gold[:count])
     queries = [question.text, *(f"A | {n}." for n in range(1, len(gold)))]
     trace = [{"retrieve": q, "k": 1, "found": [id]} for q, id in zip(queries, gold)]
@@ -248,57 +200,45 @@ def test_a_table_shows_three_systems_on_the_first_and_the_second_question(opened
         table = show_cases(compared, p, source)
         assert list(table)[:-2] == CASE and list(table["system"]) == list(SYSTEMS)
         (question,) = [q for q in opened.test if q.id == order[rank]]
-        assert set(table["id"]) == {question.id} and set(table["question"]) == {
-            question.text
-        }
+        assert set(table["id"]) == {question.id}
+        assert set(table["question"]) == {question.text}
         nor, oner, own = table.to_dict("records")
         titles = [opened.retriever.corpus.find(id).title for id in question.gold]
         assert own["gold paragraphs"] == " · ".join(titles)
-        assert (nor["retrieved"], oner["retrieved"]) == (
-            "",
-            f"the question → {titles[0]} ★",
-        )
+        assert nor["retrieved"] == ""
+        assert oner["retrieved"] == f"the question → {titles[0]} ★"
         assert own["retrieved"].splitlines()[1] == f"“A | 1.” → {titles[1]} ★"
-        assert (own["answer"], own["recall"], own["score"]) == (
-            question.answers[0],
-            100,
-            100,
-        )
+        assert own["answer"] == question.answers[0]
+        assert (own["recall"], own["score"]) == (100, 100)
         assert (oner["recall"], oner["score"]) == (round(100 / len(titles), 1), 0)
         assert oner["chain"] == "It is so. So the answer is: <b>*x*</b>."
         assert table["paper's answer"].notna().all()
     assert show_cases(compared[compared["system"] != "NoR QA"], p, "Table 5").empty
 
 
-SIZES = {"data/models/mini-base": "flan_t5", "data/models/mini-xl": "flan_t5"}
-SIZES |= {"data/models/mini-xxl": "flan_t5", "data/models/mini-causal": "codex"}
+NAMES = ("mini-base", "mini-xl", "mini-xxl")
+SIZES = {f"data/models/{name}": "flan_t5" for name in NAMES}
+SIZES["data/models/mini-causal"] = "codex"
 
 
 @pytest.fixture
 def everything(monkeypatch):
-    """read_runs of all experiments, by hand; `asked` lists them, those in `gone` are
-    missing.
-    """
+    """read_runs of all experiments, listed in `asked`; those in `gone` are missing."""
     asked, gone = [], set()
 
     def read_runs(p, experiment, shown=None, grid_of=None):
         if experiment in gone:
             raise FileNotFoundError(f"make them: --only {experiment}")
         asked.append((experiment, p.model, p.reader, p.datasets, shown))
-        columns = {
-            "model": p.model,
-            "reader": p.reader,
-            "style": SIZES.get(p.model, p.style),
-        }
-        columns |= {"demonstrations": shown or p.datasets[0], "dataset": p.datasets[0]}
+        columns = {"model": p.model, "reader": p.reader, "dataset": p.datasets[0]}
+        columns["style"] = SIZES.get(p.model, p.style)
+        columns["demonstrations"] = shown or p.datasets[0]
+        columns["demonstrations_shown"] = 3 if shown else 0.0
         systems = ["NoR QA", "OneR QA", "IRCoT QA", "DecomP"]
-        rows = [scored(name, [n / 4, 1], **columns) for n, name in enumerate(systems)]
-        found = [
-            scored(n, [1, 1], metric="recall", **columns) for n in ("OneR", "IRCoT")
-        ]
-        return pd.concat([*rows, *found]).assign(
-            demonstrations_shown=3 if shown else 0.0
-        )
+        runs = [scored(name, [n / 4, 1], **columns) for n, name in enumerate(systems)]
+        for name in ("OneR", "IRCoT"):
+            runs.append(scored(name, [1, 1], metric="recall", **columns))
+        return pd.concat(runs)
 
     monkeypatch.setattr(ircot, "read_runs", read_runs)
     monkeypatch.setattr(ircot, "has_runs", lambda p, experiment: False)
@@ -309,44 +249,33 @@ def test_what_ircots_claims_compare(everything):
     asked, _ = everything
     p = read_parameters("mini", {"datasets": ["musique", "iirc"], "models": [*SIZES]})
     runs, missing = read_ircot(p)
-    assert missing == [] and asked[0] == (
-        "04_ircot",
-        p.model,
-        "cot",
-        ["musique", "iirc"],
-        None,
-    )
+    assert missing == []
+    assert asked[0] == ("04_ircot", p.model, "cot", ["musique", "iirc"], None)
     assert {row[3] == ["musique"] for row in asked if row[0] != "04_ircot"} == {True}
     values = measure_ircot(p, runs)
     sides = values.groupby("measured")["side"].agg(set)
-    models = values.groupby("measured")["model"].agg(
-        lambda names: [*dict.fromkeys(names)]
-    )
+    models = values.groupby("measured")["model"].agg(lambda names: [*names.unique()])
     assert models["scores"] == models["scores with the direct reader"] == [p.model]
     assert models["scores of both models"] == [p.model, p.gpt3]
     readers = sides["both readers, prompted as Flan-T5-XXL"]
     assert {"OneR QA: cot", "OneR QA: direct"} < readers
-    assert (
-        models["sizes"] == [*SIZES] and models["sizes but the smallest"] == [*SIZES][1:]
-    )
+    assert models["sizes"] == [*SIZES]
+    assert models["sizes but the smallest"] == [*SIZES][1:]
     [two] = models["IRCoT QA with the smaller of two models"]
     assert two == "data/models/mini-xl against data/models/mini-xxl"
     assert {"IRCoT, largest", "IRCoT, smallest"} < sides["largest and smallest model"]
     assert sides["published systems"] == {"IRCoT QA: em", "IRCoT QA: f1"}
 
 
-def test_runs_that_are_missing_are_left_out_with_the_command_that_makes_them(
-    everything,
-):
+def test_missing_runs_are_left_out_with_the_command_that_makes_them(everything):
     asked, gone = everything
     gone |= {"06_scale", "07_ood"}
     p = read_parameters("mini", {"datasets": ["musique", "iirc"]})
     runs, missing = read_ircot(p)
     assert missing == ["make them: --only 06_scale", "make them: --only 07_ood"]
     assert set(runs["experiment"]) == {"04_ircot", EXPERIMENT}
-    assert not {"sizes", "other demonstrations"} & set(
-        measure_ircot(p, runs)["measured"]
-    )
+    measured = set(measure_ircot(p, runs)["measured"])
+    assert measured.isdisjoint({"sizes", "other demonstrations"})
     gone.add("04_ircot")
     with pytest.raises(FileNotFoundError, match="--only 04_ircot"):
         read_ircot(p)
@@ -358,18 +287,12 @@ def test_runs_that_are_missing_are_left_out_with_the_command_that_makes_them(
 
 def test_other_demonstrations_count_if_they_were_another_data_sets_and_were_shown():
     p = read_parameters("mini", {"datasets": ["musique"]})
-    rows = [
-        ("iirc", 3.0, 1),
-        ("musique", 3.0, 2),
-        ("hotpotqa", 0.98, 3),
-        ("fever", None, 4),
-    ]
-    runs = pd.concat(
-        scored(
-            "OneR", [n / 4], "musique", demonstrations=shown, demonstrations_shown=count
-        )
-        for shown, count, n in rows
-    )
+    counts = {"iirc": 3.0, "musique": 3.0, "hotpotqa": 0.98, "fever": None}
+    tables = []
+    for shown, count in counts.items():
+        columns = {"demonstrations": shown, "demonstrations_shown": count}
+        tables.append(scored("OneR", [0.5], "musique", **columns))
+    runs = pd.concat(tables)
     values = measure_ircot(p, runs.assign(experiment="07_ood", model=p.model))
     of_other = values[values["measured"] == "other demonstrations"]
     # retrieval alone shows none

@@ -1,6 +1,4 @@
-"""The examples of prompts/own, of every system and family, read by the system's own
-program.
-"""
+"""The examples of prompts/own, of every system and family, read by its program."""
 
 import pytest
 from replying import FAMILIES, own_demonstrations
@@ -23,9 +21,7 @@ OF_PARTS = ("self_ask/read", "decomp/singlehop", "verify_and_edit/answer")
 
 
 def pool(family):
-    """The questions that systems show, in order, and those that only out of
-    distribution are.
-    """
+    """The questions that systems show, in order, and those out of distribution."""
     text = (OWN / f"questions.{family}.txt").read_text(encoding="utf-8")
     shown, _, others = text.partition("\n")[2].partition("# ")
     return shown.splitlines(), others.splitlines()[1:]
@@ -46,48 +42,39 @@ def test_every_system_shows_the_first_questions_of_the_pool(family):
         assert list(blocks) == own_demonstrations(system, stage, family)
         if f"{system}/{stage}" not in OF_PARTS:
             numbers = [asked(family, block) for block in blocks]
-            assert numbers[:8] == [*range(len(blocks[:8]))] and numbers == sorted(
-                {*numbers}
-            ), path
+            assert numbers[:8] == [*range(len(blocks[:8]))], path
+            assert numbers == sorted({*numbers}), path
     shown = read_demonstrations(OWN / family / "demonstrations.txt")
     assert [example.question for example in shown] == pool(family)[0][: len(shown)]
 
 
 def test_every_data_set_has_a_family_and_keeps_its_first_questions_longest():
     """Demonstrations that do not fit are dropped from the front."""
-    assert {dataset.example_family for dataset in all_datasets().values()} == set(
-        FAMILIES
-    )
+    families = {name: data.example_family for name, data in all_datasets().items()}
+    assert {*families.values()} == {*FAMILIES}
     for name, dataset in all_datasets().items():
-        shown = find_demonstrations(
-            OWN, name, "cot", "codex", 1, 0, dataset.example_family
-        )
-        first = pool(dataset.example_family)[0][: len(shown)]
+        shown = find_demonstrations(OWN, name, "cot", "codex", 1, 0, families[name])
+        first = pool(families[name])[0][: len(shown)]
         assert [example.question for example in shown] == first[::-1]
         template = read_template("cot", "cot")
         assert find_examples("prompts/own", "cot", "cot", dataset, template)
 
 
 def test_counts_are_those_of_searchains_table_11():
-    datasets = (
-        "hotpotqa musique 2wikimultihopqa strategyqa zsre trex fever eli5".split()
-    )
-    most, two = [4, 4, 4, 6, 4, 4, 2, 2], [2] * 8
+    datasets = ("hotpotqa", "musique", "2wikimultihopqa", "strategyqa")
+    datasets += ("zsre", "trex", "fever", "eli5")
+    most = [4, 4, 4, 6, 4, 4, 2, 2]
     table = {
-        "Direct Prompting": [0] * 8,
-        "Direct Retrieval": [0] * 8,
-        "Verify-and-Edit": two,
-    }
-    table |= dict.fromkeys(("ReAct", "ReAct -> CoT-SC"), [6, *most[1:]])
-    table |= {
+        **dict.fromkeys(("Direct Prompting", "Direct Retrieval"), [0] * 8),
+        **dict.fromkeys(("ReAct", "ReAct -> CoT-SC"), [6, *most[1:]]),
         "DSP": [16, 8, 8, 8, 8, 8, 2, 2],
+        **dict.fromkeys(("Verify-and-Edit", "SearChain"), [2] * 8),
+        **dict.fromkeys(
+            ("SearChain w/o Verification", "SearChain w/o Completion"), [2] * 8
+        ),
         "SearChain w/o IR": [2, 2, 2, 6, 2, 2, 2, 2],
+        **dict.fromkeys(("InterAug", "DecomP"), [None] * 8),  # not in it: all of a file
     }
-    table |= {
-        f"SearChain{less}": two for less in ("", " w/o Verification", " w/o Completion")
-    }
-    # not in that table: all of a file
-    table |= dict.fromkeys(("InterAug", "DecomP"), [None] * 8)
     for name, system in all_systems().items():
         counts = [system.count_examples(find_dataset(dataset)) for dataset in datasets]
         expected = table.get(name, most) if system.study == "SearChain" else [None] * 8
@@ -96,9 +83,7 @@ def test_counts_are_those_of_searchains_table_11():
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("stage", ["chain", "without_ir"])
-def test_searchains_examples_are_chains_whose_final_content_cites_each_pair(
-    stage, family
-):
+def test_searchains_examples_are_chains_that_cite_each_pair(stage, family):
     for number, block in enumerate(own_demonstrations("searchain", stage, family)):
         chain = read_chain(block)
         assert chain.fault == "" and len(chain.nodes) > 1

@@ -1,6 +1,4 @@
-"""Why answers are wrong: every cause, on a question of two facts, by facts and by
-paragraphs.
-"""
+"""Why answers are wrong: every cause, on a question of two facts."""
 
 import pandas as pd
 import pytest
@@ -17,16 +15,14 @@ from ircotlib.results.causes import (
     weigh_gold,
 )
 
-FILM = Entity(
-    "Silent Harbor", "film", "drama", {"director": "Ada Moss", "release": "1950"}
-)
+ABOUT = {"director": "Ada Moss", "release": "1950"}
+FILM = Entity("Silent Harbor", "film", "drama", ABOUT)
 PERSON = Entity("Ada Moss", "person", "x", {"birthplace": "Varn", "birth": "1910"})
 WORLD = World({entity.name: entity for entity in (FILM, PERSON)}, {})
 FACTS = Fact("Silent Harbor", "director"), Fact("Ada Moss", "birthplace")
 TEXT = "Where was the director of Silent Harbor born?"
-RIDDLE = Riddle(
-    "hotpotqa", "bridge", TEXT, "Varn", tuple(Thought("", f) for f in FACTS)
-)
+THOUGHTS = tuple(Thought("", fact) for fact in FACTS)
+RIDDLE = Riddle("hotpotqa", "bridge", TEXT, "Varn", THOUGHTS)
 PAGE = Paragraph("1", "Silent Harbor", "Silent Harbor was directed by Ada Moss.")
 NEXT = Paragraph("2", "Ada Moss", "Ada Moss was born in Varn.")
 SILENT = Paragraph("2", "Ada Moss", "Ada Moss is a cook.")
@@ -37,20 +33,15 @@ def attempt(*steps, answer="Lund", queries=(TEXT,), found=(PAGE,), parsed=True):
     return Attempt(steps, "\n".join([*steps, answer]), queries, found, parsed)
 
 
+WED = "Ada Moss was married to Bel."
 BY_FACTS = {
     "nothing could be read": (attempt(answer="", parsed=False), "not parsed"),
     "both facts, another answer": (attempt(FIRST, NEXT.text), "wrong conclusion"),
     "stops after one step": (attempt(FIRST, answer="Ada Moss"), "wrong decomposition"),
-    "asks for another fact": (
-        attempt(FIRST, "Ada Moss was married to Bel."),
-        CAUSES[3],
-    ),
+    "asks for another fact": (attempt(FIRST, WED), "wrong decomposition"),
     "the second page is missing": (attempt(FIRST, BORN), "not retrieved"),
     "its page was there": (attempt(FIRST, BORN, found=(PAGE, NEXT)), "misread"),
-    "its page states it not": (
-        attempt(FIRST, BORN, found=(PAGE, SILENT)),
-        "not retrieved",
-    ),
+    "not in its page": (attempt(FIRST, BORN, found=(PAGE, SILENT)), "not retrieved"),
     "never searched": (attempt(FIRST, BORN, queries=(), found=()), "made up"),
 }
 
@@ -61,15 +52,13 @@ def test_the_first_rule_that_applies_decides_the_cause(tried, cause):
 
 
 def test_retrieval_misleads_where_the_model_knew():
+    searched = attempt(FIRST, BORN)
     alone = attempt(FIRST, BORN, queries=(), found=())
-    for tried, cause in (
-        (attempt(FIRST, BORN), "misled by retrieval"),
-        (alone, "made up"),
-    ):
-        assert cause_of(tried, weigh(tried, RIDDLE, WORLD), knew=True) == cause
-    assert {cause for _, cause in BY_FACTS.values()} | {"misled by retrieval"} == set(
-        CAUSES
-    )
+    for tried, cause in (searched, "misled by retrieval"), (alone, "made up"):
+        evidence = weigh(tried, RIDDLE, WORLD)
+        assert cause_of(tried, evidence, known_without_retrieval=True) == cause
+    causes = {cause for _, cause in BY_FACTS.values()}
+    assert causes | {"misled by retrieval"} == set(CAUSES)
 
 
 def line(**fields):
@@ -77,29 +66,22 @@ def line(**fields):
     return nothing | {"fault": "", "trace": [{"retrieve": TEXT}]} | fields
 
 
-CHAIN = {
-    "thoughts": ["Ada lives in Old Kirk."],
-    "reading": "It is Rome. So the answer is: Rome.",
-}
+READING = "It is Rome. So the answer is: Rome."
+CHAIN = {"thoughts": ["Ada lives in Old Kirk."], "reading": READING}
+OTHER = {"reading": "It is Oslo."}
 SPANS = ['["Rome", "Old Kirk"]', '["Rome", "Oslo"]']
 WHOLE = {"answer": "It is in Old Kirk", "reading": "It is in Old Kirk"}
 BY_GOLD = [
-    (
-        "made up",
-        {"trace": [], "reading": "It is Oslo. So the answer is: Rome."},
-        "12",
-        (),
-    ),
-    ("not retrieved", {"reading": "It is Oslo."}, "Oz", ("g",)),
-    ("misread", {"reading": "It is Oslo."}, "Oz", ()),
+    ("made up", {"trace": [], "reading": "It is Oslo. The answer is: Rome."}, "12", ()),
+    ("not retrieved", OTHER, "Oz", ("g",)),
+    ("misread", OTHER, "Oz", ()),
     ("not parsed", WHOLE, "Kirk", ()),
     ("not parsed", {"answer": "One. Two.", "thoughts": ["One.", "Two."]}, "Kirk", ()),
     ("misread", {"reading": "Rome", "direct": True}, "Kirk", ()),
     ("wrong conclusion", CHAIN, "Kirk", ("g",)),
     ("wrong conclusion", CHAIN, SPANS[0], ()),
     ("misread", CHAIN, SPANS[1], ()),
-    # no gold paragraph, so none is missed
-    ("misread", {"reading": "It is Oslo."}, "Oz", None),
+    ("misread", OTHER, "Oz", None),  # no gold paragraph, so none is missed
 ]
 
 
@@ -116,12 +98,10 @@ def test_without_facts_gold_answers_and_paragraphs_decide_the_cause(
 
 
 def test_attempts_are_read_from_what_was_written():
-    chain = read_attempt(
-        line(answer="Lund", reading=f"{FIRST} {BORN} The answer is Lund.")
-    )
-    assert (
-        chain.steps == (FIRST, BORN) and chain.parsed and "answer is Lund" in chain.text
-    )
+    reading = f"{FIRST} {BORN} The answer is Lund."
+    chain = read_attempt(line(answer="Lund", reading=reading))
+    assert chain.steps == (FIRST, BORN) and chain.parsed
+    assert "answer is Lund" in chain.text
     trace = [{"retrieve": "Ada Moss", "k": 1, "found": ["2"]}, {"generate": "x"}]
     lines = ["Thought 1: I search Ada Moss.", "Action 1: Search[Ada Moss]"]
     lines += ["Observation 1: Ada Moss was born in Varn.", "Action 2: Finish[Lund]"]
@@ -131,21 +111,20 @@ def test_attempts_are_read_from_what_was_written():
     assert "Varn" not in acted.text  # what it was shown, it did not write
     listed = read_attempt(line(thoughts=[f"1. {FIRST}", f"2. {BORN}"], answer="Lund"))
     assert listed.steps == (FIRST, BORN)
-    concludes = read_attempt(
-        line(thoughts=[FIRST, "So the answer is: Malmö."], answer="Lund")
-    )
+    thoughts = [FIRST, "So the answer is: Malmö."]
+    concludes = read_attempt(line(thoughts=thoughts, answer="Lund"))
     assert concludes.steps == (FIRST,) and "Malmö" in concludes.text
 
 
 LUND = {"answer": "Lund", "reading": f"{BORN} The answer is Lund."}
-PARSED = [(False, {"answer": BORN, "reading": BORN}), (False, {"answer": ""})]
-PARSED += [
-    (
-        False,
-        {"answer": BORN, "thoughts": [FIRST, BORN], "reading": f"Thought 2: {BORN}"},
-    )
+LAST = {"answer": BORN, "thoughts": [FIRST, BORN], "reading": f"Thought 2: {BORN}"}
+PARSED = [
+    (False, {"answer": BORN, "reading": BORN}),
+    (False, {"answer": ""}),
+    (False, LAST),
+    (True, LUND),
+    (True, {"answer": "Lund", "reading": "Lund", "fault": ""}),
 ]
-PARSED += [(True, LUND), (True, {"answer": "Lund", "reading": "Lund", "fault": ""})]
 
 
 @pytest.mark.parametrize(("parsed", "fields"), PARSED)
@@ -155,17 +134,16 @@ def test_if_the_answer_is_the_whole_text_it_could_not_be_read(parsed, fields):
 
 def test_causes_are_counted_of_all_answers_in_the_order_of_the_records():
     causes = {"IRCoT QA": ("", "made up", "made up", "misread"), "NoR QA": ("made up",)}
-    runs = [
-        pd.DataFrame({"cause": each, "system": name}) for name, each in causes.items()
-    ]
     named = {"profile": "mini", "dataset": "hotpotqa", "model": "m", "metric": "f1"}
-    runs = [run.assign(**named) for run in runs]
+    runs = [
+        pd.DataFrame({"cause": each}).assign(system=name, **named)
+        for name, each in causes.items()
+    ]
     returns_paragraphs = runs[0].assign(system="OneR", metric="recall")
     table = count_causes([*runs, returns_paragraphs])
     assert list(table["cause"]) == [*CAUSES, *CAUSES]
-    assert list(table["answers"]) == [1] * 7 + [4] * 7 and set(table["system"][:7]) == {
-        "NoR QA"
-    }
+    assert list(table["answers"]) == [1] * 7 + [4] * 7
+    assert list(table["system"]) == ["NoR QA"] * 7 + ["IRCoT QA"] * 7
     assert list(table["n"]) == [0] * 6 + [1] + [0] * 5 + [1, 2]
     assert list(table["share"])[-2:] == [25, 50]
     assert list(count_causes([returns_paragraphs])) == list(table)

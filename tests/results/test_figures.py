@@ -26,9 +26,8 @@ ROWS = [
     ("hotpotqa", "IRCoT", 97.5, 96.0, 99.0, 90.5),
     ("musique", "IRCoT", 70.0, 60.0, 80.0, 60.0),
 ]
-TABLE = pd.DataFrame(
-    ROWS, columns=["dataset", "system", "mean", "low", "high", "reported"]
-)
+COLUMNS = ["dataset", "system", "mean", "low", "high", "reported"]
+TABLE = pd.DataFrame(ROWS, columns=COLUMNS)
 
 
 @pytest.fixture(autouse=True)
@@ -52,10 +51,9 @@ def legend(figure):
 
 def marks(axis):
     """Where the dots of a panel are: (x, row)."""
-    dots = [
-        line.get_xydata().tolist() for line in axis.lines if line.get_marker() == "o"
-    ]
-    return [tuple(dot) for [dot] in dots if dot[0] == dot[0]]
+    dots = [line for line in axis.lines if line.get_marker() == "o"]
+    places = [tuple(dot.get_xydata()[0].tolist()) for dot in dots]
+    return [(x, row) for x, row in places if not np.isnan(x)]
 
 
 def test_dots_are_the_table_with_intervals_and_the_papers_values():
@@ -65,29 +63,23 @@ def test_dots_are_the_table_with_intervals_and_the_papers_values():
     assert figure.legends[0].get_title().get_text() == "Recall"
     assert marks(hotpotqa) == [(50, 0), (97.5, 1), (90.5, 1)]
     assert marks(musique) == [(70, 1), (60, 1)]
-    intervals = [
-        tuple(line.get_xdata()) for line in hotpotqa.lines if len(line.get_xdata()) == 2
-    ]
-    assert intervals[:2] == [(45, 57), (96, 99)]
+    ends = [tuple(line.get_xdata()) for line in hotpotqa.lines]
+    assert [end for end in ends if len(end) == 2][:2] == [(45, 57), (96, 99)]
     assert texts(hotpotqa.get_yticklabels()) == ["OneR", "IRCoT"]
     weights = [label.get_fontweight() for label in hotpotqa.get_yticklabels()]
     assert weights == ["normal", "bold"] and hotpotqa.get_xlabel() == "recall, %"
     assert legend(figure) == ["one retrieval", "step by step", "in the paper", "chance"]
     assert list(musique.lines[-1].get_xdata()) == [50, 50]
     alone = draw_dots(TABLE.drop(columns="reported"), "t", "%", names=["IRCoT", "OneR"])
-    assert "in the paper" not in legend(alone) and marks(alone.axes[0]) == [
-        (50, 1),
-        (97.5, 0),
-    ]
+    assert "in the paper" not in legend(alone)
+    assert marks(alone.axes[0]) == [(50, 1), (97.5, 0)]
 
 
 def test_a_line_for_each_system_through_models_of_one_style():
     sizes = [("s", "flan_t5", 20), ("m", "flan_t5", 60), ("gpt", "codex", 40)]
     rows = [(name, *size) for name in ("OneR QA", "IRCoT QA") for size in sizes]
-    table = pd.DataFrame(rows, columns=["system", "size", "style", "mean"]).assign(
-        dataset="iirc"
-    )
-    table = table.assign(low=table["mean"] - 5, high=table["mean"] + 5)
+    table = pd.DataFrame(rows, columns=["system", "size", "style", "mean"])
+    table = table.assign(low=table["mean"] - 5, high=table["mean"] + 5, dataset="iirc")
     figure = draw_lines(table, "By size", "F1, %", "size", part="style", xlabel="model")
     [axis] = figure.axes
     assert [list(line.get_ydata()) for line in axis.lines] == [[20, 60], [40]] * 2
@@ -97,30 +89,24 @@ def test_a_line_for_each_system_through_models_of_one_style():
     assert names == {"OneR QA": 40, "IRCoT QA": pytest.approx(50.3)}
     shapes = {line.get_marker() for line in axis.lines}
     assert len(shapes) == 2  # lines differ in more than their colour
-    other = draw_lines(
-        table.assign(k=1), "By size", "F1, %", "k", line="style", ylim=(0, 50)
-    )
+    table["k"] = 1
+    other = draw_lines(table, "By size", "F1, %", "k", line="style", ylim=(0, 50))
     assert texts(other.axes[0].texts) == ["codex", "flan_t5"]  # the lowest first
     assert other.axes[0].get_ylim() == (0, 50)
 
 
-MEANS = {
-    "retriever": "BM25",
-    "system": ["CoT", "SearChain", "DSP"],
-    "mean": [5.0, 9.0, 5.0],
-}
-MEANS |= {"tokens": [99.0, 20.0, 9.0]}
-MEANS |= {
-    "low": 4.0,
-    "high": 10.0,
-    "p_holm": [0.01, np.nan, 0.2],
-    "gold": [7.0, 10.0, np.nan],
-}
-APART = pd.DataFrame(MEANS).assign(dataset="fever", reported=1.0)
+ROWS = [  # system, mean, tokens, p_holm, gold
+    ("CoT", 5.0, 99.0, 0.01, 7.0),
+    ("SearChain", 9.0, 20.0, np.nan, 10.0),
+    ("DSP", 5.0, 9.0, 0.2, np.nan),
+]
+MEANS = pd.DataFrame(ROWS, columns=["system", "mean", "tokens", "p_holm", "gold"])
+MEANS = MEANS.assign(retriever="BM25", low=4.0, high=10.0)
+APART = MEANS.assign(dataset="fever", reported=1.0)
 
 
 def test_means_have_the_best_first_and_marks_what_does_not_differ_from_searchain():
-    figure = draw_means(pd.DataFrame(MEANS), APART, "t")
+    figure = draw_means(MEANS, APART, "t")
     left, middle, right = figure.axes
     # of equals the cheaper one
     assert texts(left.get_yticklabels()) == ["SearChain", "DSP", "CoT"]
@@ -174,24 +160,17 @@ def test_saved_twice_the_bytes_are_the_same(tmp_path, monkeypatch):
         monkeypatch.setattr(files, "FIGURES", folder)
         save_figure(draw_dots(TABLE, "t", "recall, %"), TABLE, "dots")
         p = read_parameters("paper", {"seed": 3})
-        save_figure(
-            draw_means(pd.DataFrame(MEANS), APART, "t"),
-            TABLE,
-            "front",
-            p,
-            "model m, n = 1",
-        )
+        means = draw_means(MEANS, APART, "t")
+        save_figure(means, TABLE, "front", p, "model m, n = 1")
         save_figure(None, TABLE, "alone")
-        written = [path for path in folder.rglob("*") if path.is_file()]
-        saved.append(
-            {str(path.relative_to(folder)): path.read_bytes() for path in written}
-        )
+        files_of = [path for path in folder.rglob("*") if path.is_file()]
+        saved.append({str(f.relative_to(folder)): f.read_bytes() for f in files_of})
     assert saved[0] == saved[1]
-    names = [f"{name}.{end}" for name in ("dots", "trials/seed=3/front_paper") for end in
-             ("csv", "png", "svg")]  # fmt: skip
+    drawn = ("dots", "trials/seed=3/front_paper")
+    names = [f"{name}.{end}" for name in drawn for end in ("csv", "png", "svg")]
     assert sorted(saved[0]) == ["alone.csv", *sorted(names)]
-    said = saved[0]["trials/seed=3/front_paper.svg"].decode()
-    assert "profile paper, model m, n = 1; with seed=3" in said
+    text = saved[0]["trials/seed=3/front_paper.svg"].decode()
+    assert "profile paper, model m, n = 1; with seed=3" in text
     assert b"profile" not in saved[0]["dots.svg"]
 
 

@@ -1,6 +1,4 @@
-"""Intervals and exact tests beside those of scipy, what is equal, and many tests at
-once.
-"""
+"""Intervals and exact tests beside scipy's, what is equal, and many tests at once."""
 
 import itertools
 import math
@@ -24,30 +22,26 @@ from ircotlib.results.statistics import (
 
 def test_the_bootstrap_is_that_of_scipy_and_stays_the_same():
     values = np.sort(np.random.default_rng(2).integers(-1, 2, size=60) / 3)
-    options = {
-        "n_resamples": 10_000,
-        "method": "percentile",
-        "rng": np.random.default_rng(0),
-    }
-    expected = bootstrap((values,), np.mean, **options)
+    options = {"n_resamples": 10_000, "method": "percentile"}
+    rng = np.random.default_rng(0)
+    expected = bootstrap((values,), np.mean, rng=rng, **options)
     means = statistics.resampled_means(values)
     assert means == pytest.approx(expected.bootstrap_distribution, abs=1e-11)
-    assert bootstrap_interval(values) == pytest.approx(
-        expected.confidence_interval, abs=1e-11
-    )
+    interval = pytest.approx(expected.confidence_interval, abs=1e-11)
+    assert bootstrap_interval(values) == interval
     together = statistics.resampled_means(np.array([values[::-1], values - 1]).T)
     assert together == pytest.approx(np.array([means, means - 1]).T)
 
 
-@pytest.mark.parametrize(
-    ("right", "n", "expected"),
-    [
-        (0, 3, (0, 70.8)),
-        (0, 25, (0, 13.7)),
-        (4, 4, (39.8, 100)),
-        (13, 40, (18.6, 49.1)),
-    ],
-)
+SHARES = [
+    (0, 3, (0, 70.8)),
+    (0, 25, (0, 13.7)),
+    (4, 4, (39.8, 100)),
+    (13, 40, (18.6, 49.1)),
+]
+
+
+@pytest.mark.parametrize(("right", "n", "expected"), SHARES)
 def test_the_interval_of_a_share_is_exact(right, n, expected):
     """It is not of no width where all are right or wrong (Clopper & Pearson 1934)."""
     ends = mean_interval([1] * right + [0] * (n - right))
@@ -68,7 +62,8 @@ def test_no_values_and_nan_have_no_interval():
 
 @pytest.mark.parametrize("counts", [(6, 0, 14), (9, 3, 88), (0, 0, 5), (40, 71, 9)])
 def test_of_right_and_wrong_answers_p_is_that_of_the_sign_test(counts):
-    differences, (wins, losses, _) = np.repeat([100.0, -100.0, 0.0], counts), counts
+    wins, losses, _ = counts
+    differences = np.repeat([100.0, -100.0, 0.0], counts)
     p = binomtest(wins, wins + losses).pvalue if wins + losses else 1
     assert paired_p(differences) == pytest.approx(p, rel=1e-12)
 
@@ -78,13 +73,10 @@ def test_p_of_other_scores_is_that_of_all_signs(monkeypatch):
     for n in (2, 4, 11):
         f1 = random.choice([0, 1 / 3, 0.5, 2 / 3, 0.8, 1], (2, n))
         for differences in (f1[0] - f1[1], random.normal(0.3, 1, n)):
-            steps = np.rint(
-                differences / (abs(differences).max() or 1) * statistics.STEPS
-            )
-            sums = [
-                abs(steps @ signs) for signs in itertools.product((1, -1), repeat=n)
-            ]
-            expected = np.mean(np.array(sums) >= abs(steps.sum()))
+            largest = abs(differences).max() or 1
+            steps = np.rint(differences / largest * statistics.STEPS)
+            signs = np.array(list(itertools.product((1, -1), repeat=n)))
+            expected = np.mean(abs(signs @ steps) >= abs(steps.sum()))
             assert paired_p(differences) == pytest.approx(expected, rel=1e-12)
             assert paired_p(random.permutation(differences)) == paired_p(differences)
     values = random.choice([-1, -0.5, 0, 0.4, 1], 200)
@@ -97,10 +89,10 @@ def test_p_of_other_scores_is_that_of_all_signs(monkeypatch):
 def test_p_of_different_questions_is_that_of_all_groups():
     random = np.random.default_rng(6)
     a, b = random.integers(1, 6, 5), random.integers(2, 7, 8)
-    exact = permutation_test(
+    test = permutation_test(
         (a, b), lambda x, y: x.mean() - y.mean(), n_resamples=np.inf
-    ).pvalue
-    assert unpaired_p(a, b) == unpaired_p(b, a) == pytest.approx(exact)
+    )
+    assert unpaired_p(a, b) == unpaired_p(b, a) == pytest.approx(test.pvalue)
     many = [1] * 30 + [0] * 20, [1] * 20 + [0] * 40  # more ways than are drawn
     assert unpaired_p(*many) == pytest.approx(0.0072, abs=0.003)
     assert unpaired_p([1.0], [0.0] * 40) == 1
@@ -111,11 +103,8 @@ def test_scores_that_differ_by_rounding_are_equal():
     noise = [0.1 + 0.2 - 0.3] * 12
     assert noise[0] and paired_p(noise) == 1 and paired_p([0.3, *noise]) == 1
     # `sum` adds exactly from Python 3.12
-    means = [(0.1 + 0.2 + 0.3) / 3, (0.3 + 0.2 + 0.1) / 3]
-    assert (
-        means[0] != means[1]
-        and paired_difference(*([mean] * 12 for mean in means)).p == 1
-    )
+    a, b = (0.1 + 0.2 + 0.3) / 3, (0.3 + 0.2 + 0.1) / 3
+    assert a != b and paired_difference([a] * 12, [b] * 12).p == 1
 
 
 def test_scores_that_differ_by_less_than_3_points_are_equal():
@@ -126,9 +115,8 @@ def test_scores_that_differ_by_less_than_3_points_are_equal():
     random = np.random.default_rng(12)
     # what is 3 points better seldom is
     for n, worse in ((100, 0), (100, 0.05), (400, 0.02)):
-        draws = random.multinomial(
-            n, [0.03 + worse, worse, 1 - 0.03 - 2 * worse], size=1_000
-        )
+        chances = [0.03 + worse, worse, 1 - 0.03 - 2 * worse]
+        draws = random.multinomial(n, chances, size=1_000)
         values = [np.repeat([100.0, -100.0, 0.0], counts) for counts in draws]
         assert np.mean([is_equal(of) for of in values]) < 0.07
 
@@ -136,18 +124,13 @@ def test_scores_that_differ_by_less_than_3_points_are_equal():
 def test_holm_as_computed_by_hand():
     by_hand = np.array([0.03, 0.06, 0.06, 0.02])  # 4 × .005, 3 × .01, 2 × .03, .06
     assert list(holm([0.01, 0.04, 0.03, 0.005])) == pytest.approx(by_hand)
-    assert (
-        list(holm([0.2, 0.6, 0.9])) == pytest.approx([0.6, 1, 1]) and len(holm([])) == 0
-    )
+    assert list(holm([0.2, 0.6, 0.9])) == pytest.approx([0.6, 1, 1])
+    assert len(holm([])) == 0
 
 
 def test_a_mean_of_no_demonstrations_has_no_deviation():
-    rows = [
-        ("a", "NoR QA", 9),
-        ("b", "NoR QA", 7),
-        ("a", "OneR", None),
-        ("a", "OneR QA", 0.25),
-    ]
+    rows = [("a", "NoR QA", 9), ("b", "NoR QA", 7)]
+    rows += [("a", "OneR", None), ("a", "OneR QA", 0.25)]
     scores = pd.DataFrame(rows, columns=["dataset", "system", "demonstrations_shown"])
     scores = scores.assign(id="q", f1=0.5, metric="f1", demonstration_set=0)
     sets = pd.concat([scores, scores.assign(demonstration_set=1, f1=0.3)])

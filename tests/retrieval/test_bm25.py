@@ -1,6 +1,4 @@
-"""The embedded BM25: against a brute force, on real questions, through kills, changes
-and ties.
-"""
+"""The embedded BM25: against a brute force; through kills, changes and ties."""
 
 import json
 import math
@@ -14,7 +12,7 @@ import corpora
 import pytest
 import tantivy
 from asking import ask, ask_one
-from corpora import positions_in, random_paragraphs, random_text, titled
+from corpora import positions_in, random_paragraphs, random_text, titled, write_in
 
 from ircotlib.data import Paragraph
 from ircotlib.errors import DataError
@@ -26,59 +24,45 @@ from ircotlib.retrieval.corpus import Corpus, write_corpus
 
 
 def kept_length(length: int) -> int:
-    """Lucene keeps lengths in one byte: exact to 39, then four significant bits above
-    24.
-    """
+    """Lucene's byte for a length: exact to 39, then four bits of what is above 24."""
     rest = max(length - 24, 0)
     shift = max(rest.bit_length() - 4, 0)
     return length - rest + (rest >> shift << shift)
 
 
-def brute_force(
-    paragraphs: list[Paragraph], query: str, k: int
-) -> list[tuple[int, float]]:
+def brute_force(paragraphs: list, query: str, k: int) -> list[tuple[int, float]]:
     totals = Counter()
     for field in ("title", "text"):
-        counts = [
-            Counter(analyze(getattr(paragraph, field))) for paragraph in paragraphs
-        ]
+        counts = [Counter(analyze(getattr(each, field))) for each in paragraphs]
         mean = sum(count.total() for count in counts) / len(counts)
         for term in analyze(query):
-            having = [
-                position for position, count in enumerate(counts) if term in count
-            ]
+            having = {n: count for n, count in enumerate(counts) if term in count}
             idf = math.log(1 + (len(counts) - len(having) + 0.5) / (len(having) + 0.5))
-            for position in having:
-                often, length = (
-                    counts[position][term],
-                    kept_length(counts[position].total()),
-                )
-                share = often / (often + 1.2 * (0.25 + 0.75 * length / mean))
-                totals[position] += idf * 2.2 * share
+            for position, count in having.items():
+                length = kept_length(count.total())
+                part = 1.2 * (0.25 + 0.75 * length / mean)
+                totals[position] += idf * 2.2 * count[term] / (count[term] + part)
     return sorted(totals.items(), key=lambda hit: (-round(hit[1], 3), hit[0]))[:k]
 
 
-@pytest.fixture(scope="module")
-def backend(tmp_path_factory) -> BM25:
-    """A backend over 300 random paragraphs."""
-    return open_over(tmp_path_factory.mktemp("random"), random_paragraphs(300))
-
-
 def open_over(folder: Path, paragraphs: list[Paragraph]) -> BM25:
-    return BM25(write_corpus(folder / "corpus", paragraphs), folder / "index")
+    return BM25(write_in(folder, paragraphs), folder / "index")
 
 
 def ranked(backend: BM25, *request) -> list[tuple[int, float]]:
     return [tuple(hit) for hit in json.loads(ask_one(backend, Retrieve(*request)))]
 
 
+@pytest.fixture(scope="module")
+def backend(tmp_path_factory) -> BM25:
+    return open_over(tmp_path_factory.mktemp("random"), random_paragraphs(300))
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_scores_and_order_are_those_of_a_brute_force(backend, seed):
     query = random_text(random.Random(seed), 12)  # some words more than once
-    hits, expected = (
-        ranked(backend, query, 25),
-        dict(brute_force([*backend.corpus], query, 25)),
-    )
+    hits = ranked(backend, query, 25)
+    expected = dict(brute_force([*backend.corpus], query, 25))
     assert [position for position, _ in hits] == list(expected)
     assert dict(hits) == pytest.approx(expected, abs=0.00051)
 
@@ -87,9 +71,10 @@ def test_scores_and_order_are_those_of_a_brute_force(backend, seed):
 def test_of_equal_texts_only_the_best_counts_if_asked(tmp_path, k):
     backend = open_over(tmp_path, corpora.repeated_paragraphs())
     titles = tuple(dict.fromkeys(p.title for p in list(backend.corpus)[::3]))
-    queries = [p.text for p in list(backend.corpus)[::7]]
     requests = [
-        Retrieve(query, k, t, True) for query in queries for t in (None, titles)
+        Retrieve(paragraph.text, k, within, True)
+        for paragraph in list(backend.corpus)[::7]
+        for within in (None, titles)
     ]
     shortened = 0
     for request, reply in zip(requests, ask(backend, requests), strict=True):
@@ -102,9 +87,7 @@ def test_of_equal_texts_only_the_best_counts_if_asked(tmp_path, k):
 
 
 def test_allowed_titles_leave_out_the_others_and_change_no_score(backend, tmp_path):
-    titles = tuple(
-        dict.fromkeys(paragraph.title for paragraph in list(backend.corpus)[::5])
-    )
+    titles = tuple(dict.fromkeys(p.title for p in list(backend.corpus)[::5]))
     everything = ranked(backend, "bano coru dulo", 300)
     expected = [hit for hit in everything if backend.corpus[hit[0]].title in titles]
     assert 0 < len(expected) < len(everything)
@@ -112,11 +95,9 @@ def test_allowed_titles_leave_out_the_others_and_change_no_score(backend, tmp_pa
     assert ranked(backend, "bano coru dulo", 3, titles) == expected[:3]
     assert ranked(backend, "bano", 5, ()) == []
     other = open_over(tmp_path, titled("It", "it", "It ", "The It", "", text="clown"))
-    replies = ask(
-        other, [Retrieve("clown", 9, (paragraph.title,)) for paragraph in other.corpus]
-    )
-    # letter by letter
-    assert list(map(positions_in, replies)) == [[0], [1], [2], [3], [4]]
+    for position, paragraph in enumerate(other.corpus):  # letter by letter
+        reply = ask_one(other, Retrieve("clown", 9, (paragraph.title,)))
+        assert positions_in(reply) == [position]
 
 
 TITLES = ["Paris", "Paris, Texas", "London", "Paris", "It", "The Texas Rangers"]
@@ -142,13 +123,14 @@ def test_nearest_titles_are_the_same_then_in_any_case(
 
 def build_in_pieces(self, folder: Path, paragraphs) -> None:
     """Build the same index from documents in another order, in segments of 40."""
-    index, made = tantivy.Index(bm25.SCHEMA, str(folder)), list(enumerate(paragraphs))
-    random.Random(9).shuffle(made)
-    for start in range(0, len(made), 40):
+    index = tantivy.Index(bm25.SCHEMA, str(folder))
+    shuffled = list(enumerate(paragraphs))
+    random.Random(9).shuffle(shuffled)
+    for start in range(0, len(shuffled), 40):
         writer = index.writer(num_threads=1)
-        for position, p in made[start : start + 40]:
-            fields = {"title": join_terms(p.title), "text": join_terms(p.text)}
-            fields |= {"position": position}
+        for position, p in shuffled[start : start + 40]:
+            terms = {"title": join_terms(p.title), "text": join_terms(p.text)}
+            fields = terms | {"position": position}
             writer.add_document(tantivy.Document.from_dict(fields, bm25.SCHEMA))
         writer.commit()
         writer.wait_merging_threads()
@@ -158,9 +140,7 @@ def test_ties_stand_in_the_order_of_the_corpus_however_the_index_was_built(
     tmp_path, monkeypatch
 ):
     once = random_paragraphs(60, most=6)
-    tied = [
-        Paragraph(f"{turn}-{p.id}", p.title, p.text) for turn in range(8) for p in once
-    ]
+    tied = [replace(p, id=f"{turn}-{p.id}") for turn in range(8) for p in once]
     whole = open_over(tmp_path, tied)
     monkeypatch.setattr(BM25, "_build", build_in_pieces)
     pieces = BM25(whole.corpus, tmp_path / "pieces")
@@ -176,56 +156,76 @@ def test_ties_stand_in_the_order_of_the_corpus_however_the_index_was_built(
     assert positions_in(ask_one(same, Retrieve("word", 5))) == [0, 1, 2, 3, 4]
 
 
-def test_an_index_is_built_once_for_each_corpus_and_analyzer(tmp_path, monkeypatch):
-    corpus, builds, build = (
-        write_corpus(tmp_path / "c", random_paragraphs(900)),
-        [],
-        BM25._build,
-    )
-    monkeypatch.setattr(BM25, "_build", lambda *of: builds.append(1) or build(*of))
+@pytest.fixture
+def builds(monkeypatch) -> list[Path]:
+    """The folders in which an index was built."""
+    folders, build = [], BM25._build
+
+    def noted(self, folder, paragraphs):
+        folders.append(folder)
+        build(self, folder, paragraphs)
+
+    monkeypatch.setattr(BM25, "_build", noted)
+    return folders
+
+
+def test_an_index_is_built_once_for_each_corpus_and_analyzer(
+    tmp_path, builds, monkeypatch
+):
+    corpus, index = write_in(tmp_path, random_paragraphs(900)), tmp_path / "index"
     with ThreadPoolExecutor(4) as pool:
-        jobs = [
-            pool.submit(BM25, Corpus(corpus.folder), tmp_path / "index")
-            for _ in range(4)
-        ]
+        jobs = [pool.submit(BM25, Corpus(corpus.folder), index) for _ in range(4)]
         opened = [job.result() for job in jobs]
-    assert (
-        len({ask_one(one, Retrieve("bano", 5)) for one in opened}) == len(builds) == 1
-    )
+    replies = {ask_one(each, Retrieve("bano", 5)) for each in opened}
+    assert len(replies) == len(builds) == 1
     monkeypatch.setattr(bm25, "FINGERPRINT", "another analyzer")
-    opened += [BM25(corpus, tmp_path / "index")]
-    opened += [open_over(tmp_path, random_paragraphs(51))]
-    assert len({one.fingerprint for one in opened}) == len(builds) == 3
-    with pytest.raises(
-        DataError, match="c: found files but no index.json; name another"
-    ):
-        BM25(corpus, corpus.folder)  # never replaced
-    assert len(Corpus(corpus.folder)) == 900
+    opened += [BM25(corpus, index), open_over(tmp_path, random_paragraphs(51))]
+    assert len({each.fingerprint for each in opened}) == len(builds) == 3
 
 
-BUILD_AND_HANG = """
+@pytest.mark.parametrize("left", ["*.json", "*"])
+def test_what_a_kill_left_of_an_index_is_built_again_but_other_files_stay(
+    tmp_path, builds, left
+):
+    backend = open_over(tmp_path, random_paragraphs(40))
+    for path in (tmp_path / "index").glob(left):
+        path.unlink()
+    again = BM25(backend.corpus, tmp_path / "index")
+    assert ranked(again, "bano", 9) == ranked(backend, "bano", 9) and len(builds) == 2
+    with pytest.raises(DataError, match="s: found files but no index.json; name"):
+        BM25(backend.corpus, backend.corpus.folder)
+    assert len(Corpus(backend.corpus.folder)) == 40
+
+
+BUILD = """
+import shutil
 from ircotlib.retrieval import bm25
-bm25.track = hang
+
+def remove_one_and_hang(folder):
+    next(folder.glob("*.term")).unlink()
+    list(hang([]))
+
+{} = {}
 bm25.BM25(Corpus(sys.argv[1]), sys.argv[2])
 """
+HANG = [("bm25.track", "hang"), ("shutil.rmtree", "remove_one_and_hang")]
 
 
-def test_an_error_or_a_kill_in_mid_build_leaves_the_old_index(tmp_path, monkeypatch):
+@pytest.mark.parametrize("hang", HANG)
+def test_an_error_or_a_kill_leaves_the_old_index_or_none(tmp_path, monkeypatch, hang):
     def broken(paragraphs, label):
         yield next(iter(paragraphs))
         raise OSError("no space left")
 
+    index = tmp_path / "index"
     backend = open_over(tmp_path, random_paragraphs(40))
     new = write_corpus(tmp_path / "new", random_paragraphs(400))
     with monkeypatch.context() as patch, pytest.raises(OSError, match="no space left"):
         patch.setattr(bm25, "track", broken)
-        BM25(new, tmp_path / "index")
+        BM25(new, index)
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {"corpus", "new", "index", "index.lock"}
-    corpora.run_and_kill(BUILD_AND_HANG, new.folder, tmp_path / "index")
-    for each in (
-        BM25(backend.corpus, tmp_path / "index"),
-        BM25(new, tmp_path / "index"),
-    ):
+    corpora.run_and_kill(BUILD.format(*hang), new.folder, index)
+    for each in (BM25(backend.corpus, index), BM25(new, index)):
         fresh = BM25(each.corpus, tmp_path / "fresh")
         assert ranked(each, "bano dulo", 9) == ranked(fresh, "bano dulo", 9) != []

@@ -31,7 +31,8 @@ def test_paragraphs_come_back_as_they_were_written(tmp_path):
 
 def test_the_same_corpus_is_left_as_it_is_and_another_replaces_it(tmp_path):
     """A process that is reading the old corpus can continue to read it."""
-    corpus, before = write_corpus(tmp_path, PARAGRAPHS), (tmp_path / FILE).stat()
+    corpus = write_corpus(tmp_path, PARAGRAPHS)
+    before = (tmp_path / FILE).stat()
     assert write_corpus(tmp_path, iter(PARAGRAPHS)).fingerprint == corpus.fingerprint
     assert (tmp_path / FILE).stat() == before
     other = write_corpus(tmp_path, PARAGRAPHS[::-1])
@@ -40,19 +41,21 @@ def test_the_same_corpus_is_left_as_it_is_and_another_replaces_it(tmp_path):
 
 
 def test_threads_that_read_at_once_get_the_paragraphs_that_they_ask_for(tmp_path):
-    """On Python 3.12 and later, threads that share a connection without turns mix up
-    their rows.
-    """
+    """Without turns, those that share a connection mix up rows (Python 3.12)."""
     paragraphs = [Paragraph(f"p{n}", f"Title {n}", f"Text {n}.") for n in range(12_000)]
-    corpus, together = write_corpus(tmp_path, paragraphs), threading.Barrier(8)
+    corpus = write_corpus(tmp_path, paragraphs)
+    together = threading.Barrier(8)
 
     def read(thread: int) -> list:
         numbers = random.Random(thread).choices(range(12_000), k=2_500)
         together.wait()
         if thread == 7:
             return [] if list(corpus) == paragraphs else ["all"]
-        by_id = ((n, corpus.find(f"p{n}") if n % 2 else corpus[n]) for n in numbers)
-        return [n for n, found in by_id if found != paragraphs[n]]
+        return [
+            n
+            for n in numbers
+            if paragraphs[n] != (corpus.find(f"p{n}") if n % 2 else corpus[n])
+        ]
 
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(read, range(8))) == [[]] * 8
@@ -61,7 +64,7 @@ def test_threads_that_read_at_once_get_the_paragraphs_that_they_ask_for(tmp_path
 
 WRITE_AND_HANG = """
 from ircotlib.data import Paragraph
-write_corpus(sys.argv[1], hang(Paragraph(f"p{number}", "", "") for number in range(400)))
+write_corpus(sys.argv[1], hang(Paragraph(f"p{n}", "", "") for n in range(400)))
 """
 
 
@@ -73,12 +76,10 @@ def test_errors_and_kills_leave_the_old_corpus(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"corpus\.sqlite not found"):
         Corpus(tmp_path)
     write_corpus(tmp_path, PARAGRAPHS)
-    with pytest.raises(DataError, match=f"{tmp_path}: found no paragraphs"):
-        write_corpus(tmp_path, [])
-    with pytest.raises(
-        DataError, match=f"{tmp_path}: found two paragraphs with the id 'a'; drop"
-    ):
-        write_corpus(tmp_path, [*PARAGRAPHS, Paragraph("a", "Other", "text")])
+    twice = [*PARAGRAPHS, Paragraph("a", "Other", "text")]
+    for wrong, message in (([], "no paragraphs"), (twice, "two paragraphs .* 'a'; d")):
+        with pytest.raises(DataError, match=f"{tmp_path}: found {message}"):
+            write_corpus(tmp_path, wrong)
     with pytest.raises(OSError, match="the raw file ends here"):
         write_corpus(tmp_path, broken())
     run_and_kill(WRITE_AND_HANG, tmp_path)

@@ -1,6 +1,4 @@
-"""Every system of SearChain's study ends with a prediction, no matter what a model
-writes.
-"""
+"""Every system of SearChain's study ends with a prediction, whatever a model writes."""
 
 import random
 
@@ -16,42 +14,13 @@ CORPUS = [
     Paragraph(str(i), f"Page {i}", f"Page {i} [is] {{one}}. It is old.")
     for i in range(9)
 ]
-PIECES = [
-    "",
-    "Oslo",
-    "\n",
-    "The answer is",
-    "The answer is Oslo.",
-    " answer is: ",
-    "→",
-    "[EOQ]",
-]
-PIECES += [
-    "Action 1: ",
-    "\nAction 2: ",
-    "Search[Page 1]",
-    "Lookup[old]",
-    "Finish[]",
-    "Finish[a]",
-]
-PIECES += [
-    "[WikiSearch(Page 2)",
-    "]",
-    "The best choice is 2",
-    "best choice is 99",
-    "First, ",
-]
-PIECES += [
-    "\nSearch Query: a",
-    "\nAnswer: b",
-    "(select) [retrieve_odqa] a",
-    "{question}",
-    "...",
-]
-PIECES += [
-    '(select) [multihop_titleqa] Titles: ["Page 1", 2]. Question: c',
-    "(select) [x] y",
-]
+PIECES = ["", "Oslo", "\n", "The answer is", "The answer is Oslo.", " answer is: ", "→"]
+PIECES += ["[EOQ]", "Action 1: ", "\nAction 2: ", "Search[Page 1]", "Lookup[old]"]
+PIECES += ["Finish[]", "Finish[a]", "[WikiSearch(Page 2)", "]", "The best choice is 2"]
+PIECES += ["best choice is 99", "First, ", "\nSearch Query: a", "\nAnswer: b"]
+PIECES += ["(select) [retrieve_odqa] a", "{question}", "..."]
+PIECES += ['(select) [multihop_titleqa] Titles: ["Page 1", 2]. Question: c']
+PIECES += ["(select) [x] y"]
 MODULES = ("direct_retrieval", "react", "dsp", "verify_and_edit", "toolformer")
 MODULES += ("tree_of_thought", "interaug", "decomp")
 SYSTEMS = [s for s in choose_systems(study=SEARCHAIN) if s.module in MODULES]

@@ -37,23 +37,14 @@ def reading(asked, *paragraphs):
 
 
 def test_sub_questions_are_answered_and_then_the_question():
-    replies = [CALLS[0], (GRIEG, LUND), '["Norway"]']
-    replies += [
-        CALLS[1],
-        (OSLO,),
-        '["Oslo city"]',
-        CALLS[2],
-        "It is. So the answer is: Oslo.",
-    ]
+    replies = [CALLS[0], (GRIEG, LUND), '["Norway"]', CALLS[1], (OSLO,)]
+    replies += ['["Oslo city"]', CALLS[2], "It is. So the answer is: Oslo."]
     requests, result = send(decomp(QUESTION, prompts=PROMPTS), [*replies, "[EOQ]"])
     born, capital = "Where was Grieg born?", "What is Norway's capital?"
     expected = [decomposing(0), Retrieve(born, 4), reading(born, GRIEG, LUND)]
     expected += [decomposing(2), Retrieve(capital, 4), reading(capital, OSLO)]
-    expected += [
-        decomposing(4),
-        reading("Grieg's capital?", GRIEG, OSLO),
-        decomposing(6),
-    ]
+    expected += [decomposing(4), reading("Grieg's capital?", GRIEG, OSLO)]
+    expected += [decomposing(6)]
     assert requests == expected
     assert (result.answer, result.fault, result.thoughts) == ("Oslo", "", tuple(LINES))
     assert result.paragraphs == (GRIEG, LUND, OSLO)
@@ -77,12 +68,7 @@ def test_answers_are_read_from_a_list_a_chain_or_the_whole_reply(reply, answers)
 
 @pytest.mark.parametrize(
     "line",
-    [
-        "",
-        "(project) [x] Who?",
-        CALLS[2].replace("Titles", ""),
-        CALLS[2].replace('"]', "]"),
-    ],
+    ["", "(project) [x]", CALLS[2].replace("Titles", ""), CALLS[2].replace('"]', "]")],
 )
 def test_a_line_that_is_no_call_ends_it(line):
     replies = [CALLS[0], (GRIEG,), "Norway", line]
@@ -109,11 +95,8 @@ CALLED = (
 
 
 def test_a_call_is_answered_and_the_text_goes_on():
-    replies = [
-        "He is from [WikiSearch(Grieg (composer))",
-        (BORN,),
-        "Norway. The answer is Oslo.",
-    ]
+    replies = ["He is from [WikiSearch(Grieg (composer))", (BORN,)]
+    replies += ["Norway. The answer is Oslo."]
     requests, result = send(toolformer(QUESTION, prompts=TOOLS), replies)
     assert requests == [
         Generate(ASK, ("→", "\n"), 200),
@@ -126,9 +109,8 @@ def test_a_call_is_answered_and_the_text_goes_on():
 
 
 def test_a_text_without_a_call_or_an_answer():
-    requests, result = send(
-        toolformer(QUESTION, prompts=TOOLS), ["Oslo. The answer is Oslo"]
-    )
+    text = "Oslo. The answer is Oslo"
+    requests, result = send(toolformer(QUESTION, prompts=TOOLS), [text])
     assert len(requests) == 1 and (result.answer, result.paragraphs) == ("Oslo", ())
     for text in ("It may be [WikiSearch Grieg", ""):
         _, result = send(toolformer(QUESTION, prompts=TOOLS), [text])
@@ -140,9 +122,7 @@ def test_a_text_without_a_call_or_an_answer():
 
 
 def test_interaugs_answer_counts_the_more_the_better_its_paragraph_ranks():
-    """log p(answer) + log(1 / rank): an answer from the second must be twice as
-    probable.
-    """
+    """log p(answer) + log(1 / rank): the second's must be twice as probable."""
     program = partial(interaug, QUESTION, prompts=writers("interaug", "read"))
     for first, second, best in ((-1.0, -0.4, "Rome"), (-1.0, -0.2, "Norway")):
         replies = [drawn("Rome", scores=[first]), drawn("Norway", scores=[second])]

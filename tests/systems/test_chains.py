@@ -17,8 +17,8 @@ TEXT = """[Query 1]: Who is the performer of Spirit if...?
 [Answer 1]: Kevin Drew
 [Query 2]: Where was Kevin Drew born?
 [Answer 2]: Toronto
-[Final Content]: Kevin Drew performed it [1]. He was born in Toronto [2]. So the final answer is \
-Toronto."""
+[Final Content]: Kevin Drew performed it [1]. He was born in Toronto [2]. So the \
+final answer is Toronto."""
 FINAL = TEXT.rpartition("]: ")[2]
 PAIRS = [("Who is the performer of Spirit if...?", "Kevin Drew")]
 PAIRS += [("Where was Kevin Drew born?", "Toronto")]
@@ -131,7 +131,7 @@ def test_a_malformed_chain_is_read_as_far_as_it_can_be(text, read, final, fault)
 
 
 def test_the_released_program_reads_lines():
-    copied = "[Query 1]: a?\n[Unsolved Query]: a?\n[Query 2]: c?\n[Answer 2]: d\n[Final Content]: e"
+    copied = in_full("Q1 a?\nU a?\nQ2 c?\nA2 d\nF e")
     chain = read_released_chain(copied, 2)
     assert chain.nodes == (
         Node("a?", "[Answer 2]: d", 2, 1),  # that of another query
@@ -158,11 +158,8 @@ def test_the_released_program_reads_lines():
     ],
 )
 def test_the_answer_of_a_final_content(final, short, long):
-    chains = [
-        Chain((), "first", "no query"),
-        Chain((), final, ""),
-        Chain((), "", "no query"),
-    ]
+    chains = [Chain((), "first", "no query"), Chain((), final, "")]
+    chains += [Chain((), "", "no query")]
     assert conclude(chains[1:2]) == (short, final, "")
     assert conclude(chains[1:2], long_form=True) == (long, final, "")
     assert conclude([*chains, chains[2]])[1] == (final or "first")

@@ -29,31 +29,21 @@ def test_cot_takes_the_answer_of_its_chain():
     requests, result = send(cot(QUESTION, prompts=stages("cot")), [CHAIN])
     assert requests == [Generate(f"cot|{ASKED}||", NEXT, 256)]
     assert (result.answer, result.reading, result.fault) == ("Oslo", CHAIN, "")
-    assert result.thoughts == (
-        CHAIN[:32],
-        "Its capital is Oslo.",
-        "The answer is Oslo.",
-    )
+    facts = CHAIN[:32], "Its capital is Oslo."
+    assert result.thoughts == (*facts, "The answer is Oslo.")
     _, result = send(cot(QUESTION, prompts=stages("cot")), ["So the answer is: "])
-    assert (result.answer, result.fault) == (
-        "So the answer is: ",
-        "no answer in the chain",
-    )
+    assert result.answer == "So the answer is: "
+    assert result.fault == "no answer in the chain"
 
 
 def test_cot_sc_takes_the_answer_of_most_chains():
-    chains = [
-        "So the answer is: Bergen.",
-        "I cannot tell.",
-        CHAIN,
-        "The answer is oslo.",
-    ]
+    chains = ["So the answer is: Bergen.", "I cannot tell.", CHAIN]
+    chains += ["The answer is oslo."]
     drawn = tuple(Sampled(chain, None) for chain in chains)
     requests, result = send(cot_sc(QUESTION, prompts=stages("cot")), [drawn])
     assert requests == [Sample(f"cot|{ASKED}||", 40, 0.7, NEXT, 256)]
-    assert (result.answer, result.reading) == ("Oslo", CHAIN) and len(
-        result.thoughts
-    ) == 3
+    assert (result.answer, result.reading) == ("Oslo", CHAIN)
+    assert len(result.thoughts) == 3
     assert result.fault == "no answer in 1 of 4 chains"
 
 
@@ -89,13 +79,10 @@ def test_auto_cot_shows_an_example_of_each_cluster():
     requests, result = send(system(QUESTION), ["A.", "a", "B.", "b", CHAIN])
     first, second = (request.prompt.split("|")[1] for request in requests[:4:2])
     assert {first.split()[0], second.split()[0]} == {"on", "who"}
-    examples = [
-        f"chain|{first}||A. The answer is a.",
-        f"chain|{second}||B. The answer is b.",
-    ]
-    assert requests[4] == Generate(
-        f"ask|{ASKED}|||" + "\n\n\n".join(examples), NEXT, 256
-    )
+    examples = [f"chain|{first}||A. The answer is a."]
+    examples += [f"chain|{second}||B. The answer is b."]
+    prompt = f"ask|{ASKED}|||" + "\n\n\n".join(examples)
+    assert requests[4] == Generate(prompt, NEXT, 256)
     assert result.answer == "Oslo"
 
 

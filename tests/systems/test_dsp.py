@@ -48,13 +48,8 @@ CAIRO, NILES = "Question: Sea of Cairo?\n", "Question: Sea of the Nile?\n"
 def test_it_demonstrates_searches_twice_and_predicts():
     failed = ["It is.\nSearch Query: Cairo", (NILE,), "No.\nSearch Query: Sea", (NILE,)]
     failed += ["So.\nAnswer: Red Sea"]  # no paragraph has it
-    done = [
-        "A.\nSearch Query: Kenya",
-        (NAIROBI,),
-        "B.\nSearch Query: Nile sea",
-        (NILE, NAIROBI),
-    ]
-    done += ["C.\nAnswer: the Sea"]
+    done = ["A.\nSearch Query: Kenya", (NAIROBI,), "B.\nSearch Query: Nile sea"]
+    done += [(NILE, NAIROBI), "C.\nAnswer: the Sea"]
     hops = [
         drawn(
             "D.\nSearch Query: Kenya", "E.\nSearch Query: capital", scores=[-2.0, -1.0]
@@ -102,11 +97,8 @@ def test_it_demonstrates_searches_twice_and_predicts():
     three = f"{both}{NILES}{STEPS} C.\nAnswer: the Sea{RULE}"
     shown = f"{pair}{PREDICT}{three}{LABEL}{ANN_IS}{NAIROBIS}Summary: F.\n"
     assert requests[18:] == [Sample(f"{OUTRO}{shown}{ASKED}{STEPS}", 3, 0.7, END, 150)]
-    assert (result.answer, result.reading, result.fault) == (
-        "Ann.",
-        "H.\nAnswer: Ann.",
-        "",
-    )
+    assert (result.answer, result.reading) == ("Ann.", "H.\nAnswer: Ann.")
+    assert result.fault == ""
     assert result.paragraphs == (NAIROBI, NILE, ANN)
     assert result.thoughts == ("E.\nSearch Query: capital", "F.\nSearch Query: Ann")
 

@@ -1,6 +1,4 @@
-"""IRCoT, OneR and NoR, run with replies by hand; requests are compared letter by
-letter.
-"""
+"""IRCoT, OneR and NoR, with replies by hand; requests are compared by letters."""
 
 import json
 from dataclasses import replace
@@ -21,14 +19,8 @@ from ircotlib.systems.ircot import (
 from ircotlib.systems.oner import nor_qa, oner
 
 PROMPTS = {"cot": write}
-TURNS = [
-    (LOST, PARK),
-    THOUGHTS[0],
-    (MACK, LOST),
-    THOUGHTS[1],
-    (WALD, MACK),
-    THOUGHTS[2],
-]
+TURNS = [(LOST, PARK), THOUGHTS[0], (MACK, LOST), THOUGHTS[1], (WALD, MACK)]
+TURNS += [THOUGHTS[2]]
 MANY = [Paragraph(str(i), chr(65 + i) * 9, chr(65 + i) * 40) for i in range(40)]
 
 
@@ -44,28 +36,21 @@ def test_ircot_interleaves_and_stops_at_the_answer():
             f"{ASKED} | lost park mack wald | {' '.join(THOUGHTS[:2])}", SENTENCE, 200
         ),
     ]
-    assert (result.paragraphs, result.thoughts) == (
-        (LOST, PARK, MACK, WALD),
-        tuple(THOUGHTS),
-    )
+    assert result.paragraphs == (LOST, PARK, MACK, WALD)
+    assert result.thoughts == tuple(THOUGHTS)
 
 
 def test_ircot_writes_eight_sentences_of_at_most_200_tokens_and_keeps_15_paragraphs():
-    """The paper's constants: §3.1 footnotes 4 and 5; nothing is retrieved after the
-    last one.
-    """
-    pairs = [
-        (tuple(MANY[5 * step : 5 * step + 5]), f"Fact {step}.") for step in range(8)
-    ]
-    replies = [reply for pair in pairs for reply in pair]
+    """§3.1, footnotes 4 and 5; nothing is retrieved after the last one."""
+    replies = []
+    for step in range(8):
+        replies += [tuple(MANY[5 * step : 5 * step + 5]), f"Fact {step}."]
     requests, result = send(ircot(QUESTION, prompts=PROMPTS, k=5), replies)
     assert [type(request) for request in requests] == [Retrieve, Generate] * 8
     assert len(result.thoughts) == 8
     # a full set does not stop the loop; the oldest stay
     assert result.paragraphs == tuple(MANY[:15])
-    assert {
-        request.max_tokens for request in requests if isinstance(request, Generate)
-    } == {200}
+    assert {request.max_tokens for request in requests[1::2]} == {200}
 
 
 def test_an_empty_sentence_ends_ircot():
@@ -78,14 +63,11 @@ def test_ircot_with_the_query_of_the_released_program():
     replies = [(LOST,), "Who made it is Mack Rides.", (MACK,), "Thus, it is German."]
     replies += [(PARK,), "So the answer is: Germany."]
     requests, _ = send(ircot(QUESTION, prompts=PROMPTS, k=1, released=True), replies)
-    queries = [request.query for request in requests if isinstance(request, Retrieve)]
-    # the question without question words too; "Thus, ..." re-issues the factual
-    # sentence before
+    queries = [request.query for request in requests[::2]]
+    # the question too; "Thus, ..." asks for the factual sentence before it again
     first = "In country was Lost Gravity manufactured?"
     assert queries == [first, "made it Mack Rides.", "made it Mack Rides."]
-    assert all(
-        request.distinct for request in requests if isinstance(request, Retrieve)
-    )
+    assert all(request.distinct for request in requests[::2])
 
 
 def test_ircot_ends_where_the_paper_or_the_released_program_does():
@@ -101,6 +83,16 @@ def test_collect_keeps_order_and_drops_near_duplicates_and_long_paragraphs():
     long = Paragraph("long", "Long", "word " * 601)
     assert collect((PARK,), (LOST, near, long, PARK, MACK), 15) == (PARK, LOST, MACK)
     assert collect((PARK,), (LOST, MACK), 2) == (PARK, LOST)
+
+
+def test_paragraphs_are_near_duplicates_only_if_title_and_text_are_alike():
+    same_title = Paragraph("t", LOST.title, MACK.text)
+    same_text = Paragraph("x", "Walibi Holland", LOST.text)
+    assert collect((LOST,), (same_title, same_text), 15) == (
+        LOST,
+        same_title,
+        same_text,
+    )
 
 
 def test_nor_shows_no_paragraph_and_a_chain_without_answer_is_the_answer():
@@ -122,10 +114,8 @@ IIRC = replace(QUESTION, passage=RIDE)
 PAGES = ("mack rides", "waldkirch")
 TITLES = ["Mack Rides", "Waldkirch (town)", "Mack rides"]
 NAMED = [json.dumps(TITLES), ("mack rides",), ("waldkirch",), ("mack rides",)]
-NAMING = [
-    Generate(f"3 titles for {ASKED} | ride | ", LINE, 200),
-    *map(NearestTitle, TITLES),
-]
+NAMING = [Generate(f"3 titles for {ASKED} | ride | ", LINE, 200)]
+NAMING += [*map(NearestTitle, TITLES)]
 
 
 def test_without_titles_the_whole_corpus_is_searched():
@@ -134,19 +124,24 @@ def test_without_titles_the_whole_corpus_is_searched():
         assert (requests[0], requests[-1]) == (NAMING[0], Retrieve(IIRC.text, 5, None))
 
 
+def test_the_main_passage_is_one_of_fifteen_paragraphs():
+    replies = ["[]", tuple(MANY[:15])]
+    _, result = send(within_pages(partial(oner, k=15)), replies)
+    assert result.paragraphs == (RIDE, *MANY[:14])
+
+
 READ = {
     '["Rome", "Malmö, Sweden"]': "Rome|Malmö, Sweden",
     '[1900, "Rome"]': "1900|Rome",
+    "Rome, Lund": "Rome|Lund",  # between commas, as Flan-T5 is shown it
+    "Malmö, Sweden": "Malmö|Sweden",  # the comma of a title parts it
+    '["Rome", "Lund': "Rome|Lund",  # cut off
+    '"Rome", "Lund"': "Rome|Lund",
+    '"Rome"': "Rome",  # JSON, but no list
+    "1900": "1900",
+    '[" Rome "]': "Rome",
+    '["Rome", ""], ': "Rome",
 }
-# between commas; as Flan-T5 is shown it: the comma of a title parts it; cut off
-READ |= {
-    "Rome, Lund": "Rome|Lund",
-    "Malmö, Sweden": "Malmö|Sweden",
-    '["Rome", "Lund': "Rome|Lund",
-}
-# JSON, but no list
-READ |= {'"Rome", "Lund"': "Rome|Lund", '"Rome"': "Rome", "1900": "1900"}
-READ |= {'[" Rome "]': "Rome", '["Rome", ""], ': "Rome"}
 
 
 @pytest.mark.parametrize(("text", "titles"), READ.items())
@@ -155,14 +150,9 @@ def test_titles_are_read_as_json_or_between_commas(text, titles):
     assert read_titles("[]") == read_titles("") == []
 
 
-def test_retrievals_are_within_pages_and_the_main_passage_counts_towards_the_15_paragraphs():
-    replies = [
-        *NAMED,
-        tuple(MANY[:8]),
-        "One.",
-        tuple(MANY[8:16]),
-        "So the answer is: 3.",
-    ]
+def test_retrievals_are_within_pages_and_the_main_passage_is_one_of_15_paragraphs():
+    replies = [*NAMED, tuple(MANY[:8]), "One.", tuple(MANY[8:16])]
+    replies += ["So the answer is: 3."]
     requests, result = send(within_pages(partial(ircot, prompts=PROMPTS, k=8)), replies)
     assert requests[:4] == NAMING and result.paragraphs == (RIDE, *MANY[:14])
     assert requests[4::2] == [Retrieve(ASKED, 8, PAGES), Retrieve("One.", 8, PAGES)]

@@ -3,9 +3,9 @@
 import pytest
 from replying import CAPITAL as QUESTION
 from replying import CAPITAL_ASKED as ASKED
-from replying import OSLO
+from replying import OSLO, TextWriter
 
-from ircotlib.prompting.prompt import Prompt, read_template
+from ircotlib.prompting.prompt import read_template
 
 SHOWN = "Grieg was Norwegian.\n\nAnswer 2: Oslo is the capital of Norway."
 PLAN = "Plan:\n1. Find the country of Grieg.\n2. Find its capital."
@@ -14,7 +14,7 @@ PLAN = "Plan:\n1. Find the country of Grieg.\n2. Find its capital."
 def rendered(stage, *given, **fields):
     """The prompt of "system/stage" with one demonstration."""
     template = read_template(*stage.split("/"))
-    return Prompt(["<shown>"], len, template, 10_000)(QUESTION, *given, **fields)
+    return TextWriter(["<shown>"], len, template, 10_000)(QUESTION, *given, **fields)
 
 
 TRIGGER = "Let's first understand the problem and devise a plan to solve the problem. "

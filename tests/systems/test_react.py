@@ -52,17 +52,14 @@ def test_invalid_actions_are_observed_and_seven_actions_are_the_most():
 def test_actions_are_read_whole():
     assert read_action("Search[The [REC] film]") == ("search", "The [REC] film")
     assert read_action("finish[ Rome ]") == ("finish", "Rome")
-    assert read_action("Finish[cities [1]\nRome [2]]") == (
-        "finish",
-        "cities [1]\nRome [2]",
-    )
+    inner = "cities [1]\nRome [2]"
+    assert read_action(f"Finish[{inner}]") == ("finish", inner)
     another = "Question: Who?\nThought 1: I search.\nAction 1: Search[him]"
     assert read_action(f"Finish[Rome]\n\n\n{another}") == ("finish", "Rome")
     made_up = "Finish[a]\nThought 2: Hm.\nAction 2: Finish[b]"
     assert read_action(made_up) == ("finish", "a")
-    assert {read_action(action) for action in ("Lookup[a]b", "Ask[a]", "")} == {
-        ("", "")
-    }
+    for action in ("Lookup[a]b", "Ask[a]", ""):
+        assert read_action(action) == ("", "")
 
 
 def test_another_text_is_looked_up_from_the_first_sentence_again():
@@ -81,10 +78,7 @@ def test_where_it_does_not_finish_21_chains_vote():
     sampled = requests[-1]
     assert isinstance(sampled, Sample) and (sampled.n, sampled.temperature) == (21, 0.7)
     assert sampled.prompt == "Q: Where was the maker of Jaws born?\nA:"
-    assert (result.answer, result.paragraphs, result.fault) == (
-        "Cincinnati",
-        (JAWS,),
-        "",
-    )
+    assert (result.answer, result.paragraphs) == ("Cincinnati", (JAWS,))
+    assert result.fault == ""
     assert result.thoughts[:2] == ("Thought 1: A.", "Action 1: Search[Jaws (film)]")
     assert result.thoughts[-1].endswith("The answer is Cincinnati.")

@@ -27,7 +27,7 @@ BUSES = Paragraph(
 PERFORMER = "Who is the performer of Spirit if...?"
 STAGES = all_systems()["SearChain"].stages
 PROMPTS = writers("searchain", *STAGES, "without_ir")
-FIRST = PROMPTS["chain"](QUESTION)
+FIRST = PROMPTS["chain"](QUESTION).text
 
 
 def write(*pairs, final="", unsolved=""):
@@ -50,9 +50,10 @@ def leave(place):
 
 def told(can, query, answer, passage):
     return (
-        f'According to the Reference, the answer for "{query}" should be "{answer}", you can {can}'
-        " your answer and continue constructing the reasoning chain for [Question]:"
-        f' "{QUESTION.text}".\nReference:\nWikipedia Title: {passage.title}\n{passage.text}'
+        f'According to the Reference, the answer for "{query}" should be "{answer}", '
+        f"you can {can} your answer and continue constructing the reasoning chain for "
+        f'[Question]: "{QUESTION.text}".\nReference:\n'
+        f"Wikipedia Title: {passage.title}\n{passage.text}"
     )
 
 
@@ -70,13 +71,14 @@ FEEDBACK = [told("change", PERFORMER, "Kevin Drew", SPIRIT)]
 FEEDBACK += [told("change", KEVIN, "Toronto", DREW)]
 FEEDBACK += [told("give", leave("Toronto"), "Toronto Coach Terminal", BUSES)]
 TRACING = (
-    f'You can try to generate the final answer for [Question]: "{QUESTION.text}" by referring to'
-    " the [Query]-[Answer] pairs, starting with [Final Content]. Mark what comes from a pair with"
-    f" its number, as [1].\n[Query 1]: {PERFORMER}\n[Answer 1]: Kevin Drew\n[Query 2]:"
-    f" {born('Kevin Drew')}\n[Answer 2]: Toronto\n[Query 3]: {leave('Toronto')}\n[Answer 3]:"
-    " Toronto Coach Terminal"
+    f'You can try to generate the final answer for [Question]: "{QUESTION.text}" by '
+    "referring to the [Query]-[Answer] pairs, starting with [Final Content]. Mark "
+    f"what comes from a pair with its number, as [1].\n[Query 1]: {PERFORMER}\n[Answer "
+    f"1]: Kevin Drew\n[Query 2]: {born('Kevin Drew')}\n[Answer 2]: Toronto\n[Query 3]: "
+    f"{leave('Toronto')}\n[Answer 3]: Toronto Coach Terminal"
 )
-FINAL = "Kevin Drew performs it [1]. He is of Toronto [2]. So the final answer is Toronto [3]."
+FINAL = "Kevin Drew performs it [1]. He is of Toronto [2]. "
+FINAL += "So the final answer is Toronto [3]."
 REPLIES = [CHAINS[0], (SPIRIT,), Extracted("Kevin Drew", 4.0)]
 REPLIES += [CHAINS[1], 0.9, 0.1, (DREW,), Extracted("Toronto", 1.6)]
 REPLIES += [CHAINS[2], 0.6, 0.1, (BUSES,), Extracted("Toronto Coach Terminal", -3.0)]
@@ -88,9 +90,7 @@ def shown(*said):
 
 
 def test_the_example_of_the_paper():
-    """Figures 20 and 21: two nodes are verified, one is completed, then the path is
-    traced.
-    """
+    """Figures 20 and 21: two nodes are verified, one completed, the path traced."""
     requests, result = send(searchain(QUESTION, prompts=PROMPTS), REPLIES)
     said = [text for turn in zip(CHAINS, [*FEEDBACK, TRACING]) for text in turn]
     place, bus = KEVIN, leave("Toronto")
@@ -108,9 +108,8 @@ def test_the_example_of_the_paper():
         Generate(shown(*said), END, 512),
     ]
     assert (result.answer, result.reading, result.fault) == ("Toronto", FINAL, "")
-    assert result.paragraphs == (SPIRIT, DREW, BUSES) and result.thoughts == tuple(
-        CHAINS
-    )
+    assert result.paragraphs == (SPIRIT, DREW, BUSES)
+    assert result.thoughts == tuple(CHAINS)
     # the tree, and its correct path
     verified = ("spirit", "Kevin Drew", 4.0, "verification", 1)
     corrected = ("drew", "Toronto", 1.6, "verification", 2)
@@ -160,18 +159,10 @@ def test_a_node_is_verified_where_the_reader_is_sure(span, confidence, feedback)
 
 
 def test_the_program_lets_an_empty_span_pass_and_traces_nothing():
-    replies = [
-        SHORT,
-        (SPIRIT,),
-        Extracted("", 9.0),
-        0.0,
-        (DREW,),
-        Extracted("Toronto", 9.0),
-    ]
-    replies += [write((KEVIN, "Toronto")), 1.0]
-    requests, result = send(
-        searchain(QUESTION, prompts=PROMPTS, released=True), replies
-    )
+    replies = [SHORT, (SPIRIT,), Extracted("", 9.0), 0.0, (DREW,)]
+    replies += [Extracted("Toronto", 9.0), write((KEVIN, "Toronto")), 1.0]
+    program = searchain(QUESTION, prompts=PROMPTS, released=True)
+    requests, result = send(program, replies)
     assert kinds(requests) == "GREDREGD"
     assert [node.feedback for node in result.nodes] == ["", "verification", ""]
     # the last final content that was written
@@ -180,25 +171,28 @@ def test_the_program_lets_an_empty_span_pass_and_traces_nothing():
 
 EXAMPLES = own_demonstrations("searchain", "chain", "multihop")
 INSTRUCTION = (
-    f'Construct a global reasoning chain for this complex [Question] : " {ASKED} " You should'
-    " generate a query to the search engine based on what you already know at each step of the"
-    " reasoning chain, starting with [Query].\nIf you know the answer for [Query], generate it"
-    " starting with [Answer].\nYou can try to generate the final answer for the [Question] by"
-    " referring to the [Query]-[Answer] pairs, starting with [Final Content].\nIf you don't know"
-    " the answer, generate a query to search engine based on what you already know and do not know,"
-    " starting with [Unsolved Query].\nFor example:\n"
+    f'Construct a global reasoning chain for this complex [Question] : " {ASKED} " You '
+    "should generate a query to the search engine based on what you already know at "
+    "each step of the reasoning chain, starting with [Query].\nIf you know the answer "
+    "for [Query], generate it starting with [Answer].\nYou can try to generate the "
+    "final answer for the [Question] by referring to the [Query]-[Answer] pairs, "
+    "starting with [Final Content].\nIf you don't know the answer, generate a query "
+    "to search engine based on what you already know and do not know, starting with "
+    "[Unsolved Query].\nFor example:\n"
 )
 CORRECTED = (
-    f'According to this Reference, the answer for "[Query]: {PERFORMER}" should be "[Answer]:Kevin'
-    ' Drew",\nyou can change your answer based on the Reference and continue constructing the'
-    f" reasoning chain to give the final answer for [Question]:{ASKED}\nReference: [Reference]:"
-    f"Wikipedia Title: {SPIRIT.title}\n{SPIRIT.text}"
+    f'According to this Reference, the answer for "[Query]: {PERFORMER}" should be '
+    '"[Answer]:Kevin Drew",\nyou can change your answer based on the Reference and '
+    "continue constructing the reasoning chain to give the final answer for "
+    f"[Question]:{ASKED}\nReference: [Reference]:Wikipedia Title: "
+    f"{SPIRIT.title}\n{SPIRIT.text}"
 )
 COMPLETED = (
     f'According to this Reference, the answer for "[Unsolved Query]: {KEVIN}" should be'
-    ' "[Answer]:",\nyou can give your answer based on the Reference and continue constructing the'
-    f" reasoning chain to give the final answer for [Question]：{ASKED}\nReference: [Reference]:"
-    f"Wikipedia Title: {DREW.title}\n{DREW.text}"
+    ' "[Answer]:",\nyou can give your answer based on the Reference and continue '
+    "constructing the reasoning chain to give the final answer for "
+    f"[Question]：{ASKED}\nReference: [Reference]:Wikipedia Title: "
+    f"{DREW.title}\n{DREW.text}"
 )
 
 
@@ -213,11 +207,8 @@ def test_a_chat_model_is_sent_the_words_and_the_roles_of_the_program():
     program = searchain(QUESTION, prompts=prompts, released=True, chat=True)
     requests, result = send(program, replies)
     opening = INSTRUCTION + "\n\n\n".join(EXAMPLES) + f"\n\n[Question]: {ASKED}"
-    chat = [
-        Message("user", opening),
-        Message("assistant", first),
-        Message("user", CORRECTED),
-    ]
+    chat = [Message("user", opening), Message("assistant", first)]
+    chat += [Message("user", CORRECTED)]
     chat += [Message("assistant", second), Message("user", COMPLETED)]
     asked = [request for request in requests if isinstance(request, Generate)]
     assert asked == [Generate(tuple(chat[:n]), END, 512) for n in (1, 3, 5)]
@@ -239,9 +230,8 @@ def test_a_long_answer_is_verified_by_its_overlap_with_the_passage():
     replies = [chain, (SPIRIT,), Extracted("Casey", 9.0)]
     replies += ["[Final Content]: All of it [1]. The answer is this."]
     requests, result = send(searchain(QUESTION, **setting), replies)
-    assert (
-        kinds(requests) == "GREG" and result.answer == "All of it. The answer is this."
-    )
+    assert kinds(requests) == "GREG"
+    assert result.answer == "All of it. The answer is this."
     program = searchain(QUESTION, **setting, overlap=0.85)
     requests, _ = send(program, [*replies[:3], chain, 1.0, "x"])
     assert kinds(requests) == "GREGDG" and 'should be "Casey"' in requests[3].prompt
@@ -296,11 +286,8 @@ def test_without_verification_and_without_completion():
 def test_unreadable_parts_of_a_chain_are_reported():
     program = searchain(QUESTION, prompts=PROMPTS)
     _, result = send(program, ["I think Rome. The answer is Rome."])
-    assert (result.answer, result.fault, result.nodes) == (
-        "Rome",
-        "reply 1: no query",
-        (),
-    )
+    assert (result.answer, result.fault) == ("Rome", "reply 1: no query")
+    assert result.nodes == ()
     replies = [SHORT, (SPIRIT,), Extracted("Kevin", 9.0), 1.0, ""]
     _, result = send(searchain(QUESTION, prompts=PROMPTS), replies)
     assert (result.answer, result.fault) == ("Rome", "reply 2: no final content")
@@ -311,7 +298,5 @@ def test_a_node_for_which_nothing_is_found_passes():
     requests, result = send(searchain(QUESTION, prompts=PROMPTS), [asked, (), ROME])
     no_pairs = TRACING.partition("\n[Query 1]")[0]
     assert kinds(requests) == "GRG" and requests[2].prompt == shown(asked, no_pairs)
-    assert (
-        result.nodes == (Node(PERFORMER, "", 1, 1, unsolved=True),)
-        and result.answer == "Rome"
-    )
+    assert result.nodes == (Node(PERFORMER, "", 1, 1, unsolved=True),)
+    assert result.answer == "Rome"

@@ -91,9 +91,8 @@ def test_samples_are_limited_and_the_style_limits_the_texts_of_ircots_systems():
     systems = all_systems()
     assert systems["DSP"].draw_at_most(5) == {"n": 5, "queries": 5}
     assert systems["Tree-of-Thought w/ IR"].draw_at_most(4) == {"n": 4, "votes": 4}
-    assert (
-        systems["DSP"].draw_at_most(None) == systems["InterAug"].draw_at_most(5) == {}
-    )
+    assert systems["DSP"].draw_at_most(None) == {}
+    assert systems["InterAug"].draw_at_most(5) == {}
     assert systems["ReAct -> CoT-SC"].tokens == {"tokens": 100, "max_tokens": 256}
     assert systems["IRCoT QA"].tokens == systems["OneR QA"].tokens == {}
 
@@ -117,21 +116,14 @@ def test_a_file_in_the_folder_is_a_system(plugins):
     (plugins / "mine.py").write_text(MINE)
     mine = all_systems()["Two steps"]
     assert list(all_systems())[-1] == "Two steps" and choose_systems()[-1] is mine
-    assert (mine.module, mine.reads, mine.stages) == (
-        "mine",
-        True,
-        {"ask": "asks again"},
-    )
-    assert (
-        mine.grid == {"k": (2, 4)}
-        and mine.count_examples(find_dataset("fever")) is None
-    )
+    assert (mine.module, mine.reads) == ("mine", True)
+    assert mine.stages == {"ask": "asks again"}
+    assert mine.grid == {"k": (2, 4)}
+    assert mine.count_examples(find_dataset("fever")) is None
     assert choose_systems(["IRCoT", "Two steps"])[1] is mine
     assert "mine_k" in grid_names()
-    with pytest.raises(
-        ValueError, match="unknown system 'Three', expected some of NoR QA, "
-    ):
-        choose_systems(["Three"])
+    with pytest.raises(ValueError, match="unknown system 'Two step', expected Two st"):
+        choose_systems(["Two step"])
     (plugins / "mine2.py").write_text(MINE)
     import_plugins.cache_clear()
     with pytest.raises(ValueError, match="found two systems named 'Two steps'"):

@@ -13,8 +13,8 @@ OSLO = Paragraph("o", "Oslo", "Oslo is Norway's capital.")
 SEEN = "Wikipedia Title: Grieg\nGrieg was born in Norway.\n\n"
 MORE = "Wikipedia Title: Oslo\nOslo is Norway's capital.\n\n"
 ASK = "Question: What is Grieg's capital?"
-DECIDE = "Which of these choices leads to the right answer? Look at each of them, then end with"
-DECIDE += ' "The best choice is s", where s is the number of the choice.'
+DECIDE = "Which of these choices leads to the right answer? Look at each of them, then "
+DECIDE += 'end with "The best choice is s", where s is the number of the choice.'
 NORWAY, SWEDEN = "He is from Norway.", "He is from Sweden."
 
 
@@ -34,16 +34,9 @@ def best(*numbers):
 
 
 def test_thoughts_are_proposed_voted_on_and_retrieved_with():
-    replies = [
-        (GRIEG,),
-        drawn(SWEDEN, NORWAY, NORWAY, "", SWEDEN),
-        best(2, "Choice 2", 1, 7, "?"),
-    ]
-    replies += [
-        (OSLO, GRIEG),
-        drawn("The answer is Oslo.", "It is Bergen."),
-        best(1, 1, 2),
-    ]
+    replies = [(GRIEG,), drawn(SWEDEN, NORWAY, NORWAY, "", SWEDEN)]
+    replies += [best(2, "Choice 2", 1, 7, "?"), (OSLO, GRIEG)]
+    replies += [drawn("The answer is Oslo.", "It is Bergen."), best(1, 1, 2)]
     requests, result = send(tree_of_thought(QUESTION, prompts=PROMPTS), replies)
     both = f"Thought 1: {NORWAY}\nThought 2: "
     assert requests == [
@@ -54,11 +47,8 @@ def test_thoughts_are_proposed_voted_on_and_retrieved_with():
         proposing(SEEN + MORE, NORWAY),
         voting(SEEN + MORE, f"{both}The answer is Oslo.", f"{both}It is Bergen."),
     ]
-    assert (result.answer, result.paragraphs, result.fault) == (
-        "Oslo",
-        (GRIEG, OSLO),
-        "",
-    )
+    assert (result.answer, result.paragraphs) == ("Oslo", (GRIEG, OSLO))
+    assert result.fault == ""
     assert result.thoughts == (NORWAY, "The answer is Oslo.")
 
 
@@ -74,18 +64,10 @@ def test_two_states_are_kept_and_one_with_its_answer_waits():
 
 
 def test_votes_that_name_no_choice_and_no_answer_at_the_greatest_depth():
-    replies = [
-        (),
-        drawn(NORWAY, SWEDEN),
-        drawn("Hm.", "No choice."),
-        (),
-        drawn("It is cold."),
-    ]
-    requests, result = send(
-        tree_of_thought(QUESTION, prompts=PROMPTS, depth=2), replies
-    )
+    replies = [(), drawn(NORWAY, SWEDEN), drawn("Hm.", "No choice."), ()]
+    replies += [drawn("It is cold.")]
+    program = tree_of_thought(QUESTION, prompts=PROMPTS, depth=2)
+    requests, result = send(program, replies)
     assert requests[3] == Retrieve(NORWAY, 3)  # the first one
-    assert (result.answer, result.fault) == (
-        "It is cold.",
-        "no vote that names a choice",
-    )
+    assert result.answer == "It is cold."
+    assert result.fault == "no vote that names a choice"

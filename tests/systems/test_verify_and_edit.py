@@ -31,11 +31,8 @@ def test_chains_that_agree_are_kept():
     chains = drawn(LUND, *agreeing)
     requests, result = send(verify_and_edit(QUESTION, prompts=PROMPTS), [chains])
     assert requests == [Sample(ASK, 5, 0.7, ("\n",), 144)]
-    assert (result.answer, result.reading, result.fault) == (
-        "Oslo",
-        "A. The answer is Oslo.",
-        "",
-    )
+    assert (result.answer, result.reading) == ("Oslo", "A. The answer is Oslo.")
+    assert result.fault == ""
 
 
 def test_chains_that_disagree_are_edited():
@@ -43,9 +40,8 @@ def test_chains_that_disagree_are_edited():
     replies += [" Where was Grieg born?".strip(), (GRIEG,), "Grieg was born in Norway."]
     replies += ["What is its capital?", (OSLO, GRIEG), "It is Oslo."]
     replies += ["The answer is Oslo."]
-    requests, result = send(
-        verify_and_edit(QUESTION, prompts=PROMPTS, shown=1), replies
-    )
+    program = verify_and_edit(QUESTION, prompts=PROMPTS, shown=1)
+    requests, result = send(program, replies)
     reason = "Overall Question: What is Grieg's capital?\nReason: "
     capital = "The capital of Norway is Oslo."
     edited = "First, Grieg was born in Norway. Second, It is Oslo."
@@ -62,15 +58,12 @@ def test_chains_that_disagree_are_edited():
         Generate(f"{capital}\nQuestion: What is its capital?\nAnswer:", LINE, 70),
         Generate(f"{ASK} {edited}", LINE, 70),
     ]
-    assert (result.answer, result.paragraphs, result.fault) == (
-        "Oslo",
-        (GRIEG, OSLO),
-        "",
-    )
+    assert (result.answer, result.paragraphs) == ("Oslo", (GRIEG, OSLO))
+    assert result.fault == ""
     assert " ".join(result.thoughts) == edited
 
 
-def test_without_scores_the_first_of_the_majority_and_an_edited_chain_without_an_answer():
+def test_without_scores_the_first_of_the_majority_and_a_chain_without_an_answer():
     replies = [drawn(*CHAINS), "", (), "Nothing.", "I cannot say."]
     requests, result = send(verify_and_edit(QUESTION, prompts=PROMPTS), replies)
     assert "Reason: it is so." in requests[1].prompt
@@ -83,10 +76,8 @@ def test_without_scores_the_first_of_the_majority_and_an_edited_chain_without_an
 RATIONALE = "The Oberoi Group is a hotel company headquartered in Mumbai."
 DELHI = "The Oberoi Group is a hotel company with its head office in Delhi."
 SHORT = ["The hotel is in Mumbai.", "It is a company.", "The company is in India."]
-HOTELS = [
-    Paragraph("s", "Hotels", " ".join(SHORT)),
-    Paragraph("o", "Oberoi", f"{DELHI} It is."),
-]
+HOTELS = [Paragraph("s", "Hotels", " ".join(SHORT))]
+HOTELS += [Paragraph("o", "Oberoi", f"{DELHI} It is.")]
 
 
 def test_evidence_is_what_says_the_same_not_what_is_short():
@@ -102,13 +93,8 @@ def test_evidence_is_ranked_by_the_vectors_of_a_model_where_there_is_one():
         return [[1.0, float("India" in text or text == RATIONALE)] for text in texts]
 
     assert nearest(RATIONALE, HOTELS, 2, embed) == [SHORT[2], SHORT[0]]
-    replies = [
-        drawn(RATIONALE, "B.", "C."),
-        "Where is it?",
-        tuple(HOTELS),
-        "In India.",
-        "x",
-    ]
+    replies = [drawn(RATIONALE, "B.", "C."), "Where is it?", tuple(HOTELS), "In India."]
+    replies += ["x"]
     program = verify_and_edit(QUESTION, prompts=PROMPTS, shown=1, embed=embed)
     requests, _ = send(program, replies)
     assert requests[3].prompt == f"{SHORT[2]}\nQuestion: Where is it?\nAnswer:"

@@ -1,6 +1,4 @@
-"""The shipped agent: a plain model with a record of its training, and as good as that
-says.
-"""
+"""The shipped agent: a plain model with a record, as good as that says."""
 
 import json
 import random
@@ -38,12 +36,11 @@ def test_it_is_a_plain_llama_with_the_words_of_the_laboratory_and_a_record(model
     vocabulary = AutoTokenizer.from_pretrained(FOLDER).get_vocab()
     assert vocabulary == make_agent_tokenizer().get_vocab()
     assert len(vocabulary) == model.config.vocab_size
-    about = json.loads((FOLDER / "training.json").read_text())
-    first, *_, last = map(
-        json.loads, (FOLDER / "training.jsonl").read_text().splitlines()
-    )
-    assert about["parameters"] == model.num_parameters()
-    assert last["step"] == about["steps"] and about["seconds"] < 4 * 3600
+    record = json.loads((FOLDER / "training.json").read_text())
+    curves = (FOLDER / "training.jsonl").read_text().splitlines()
+    first, *_, last = map(json.loads, curves)
+    assert record["parameters"] == model.num_parameters()
+    assert last["step"] == record["steps"] and record["seconds"] < 4 * 3600
     assert last["writing"] < first["writing"] and last["turns"] > first["turns"]
 
 

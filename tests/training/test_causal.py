@@ -1,4 +1,4 @@
-"""The causal model: its prompts, its attention and losses, and the text that it writes."""
+"""The causal model: its prompts, attention and losses, and the text that it writes."""
 
 import random
 
@@ -42,28 +42,21 @@ def one_thread():
 
 @pytest.fixture(scope="module")
 def worlds():
-    return {
-        dataset: make_world(1_000_004, 300, dataset, held_out=False)
-        for dataset in DATASETS
-    }
+    return {d: make_world(1_000_004, 300, d, held_out=False) for d in DATASETS}
 
 
 @pytest.fixture(scope="module")
 def few(worlds):
-    """Short chains and conclusions, some with a demonstration, in the form of GPT-3's
-    prompts.
-    """
+    """Short chains and conclusions as in GPT-3's prompts, some with a demonstration."""
     rng, drawn = random.Random(1), []
     for dataset, world in worlds.items():
         plans = [Plan(3, n == 0, style=GPT3) for n in range(4)]
         drawn += [draw_prompt_example(world, dataset, rng, plan) for plan in plans]
     for dataset in CONCLUDED:
-        drawn += [
-            draw_conclusion(worlds[dataset], rng, dataset, GPT3) for _ in range(4)
-        ]
-    by_length = sorted(
-        (e for e in drawn if e.target), key=lambda example: len(example.prompt)
-    )
+        world = worlds[dataset]
+        drawn += [draw_conclusion(world, rng, dataset, GPT3) for _ in range(4)]
+    whole = [example for example in drawn if example.target]
+    by_length = sorted(whole, key=lambda example: len(example.prompt))
     return encode_causal(by_length[:16:2], TOKENIZER)
 
 
@@ -74,47 +67,36 @@ def start() -> Training:
 
 
 def test_prompts_are_gpt3s_and_only_demonstrations_ask_for_a_direct_answer(worlds):
-    rng, drawn = random.Random(0), {}
-    for n in (0, 1):
-        plan = Plan(2, n, style=GPT3)
-        drawn[n] = [
-            draw_prompt_example(worlds["musique"], "musique", rng, plan)
-            for _ in range(20)
-        ]
-    none, direct = (
-        [e for e in drawn[n] if e.target and e.target[-1] != "."] for n in (0, 1)
+    rng, world = random.Random(0), worlds["musique"]
+    without, below = (
+        [draw_prompt_example(world, "musique", rng, plan) for _ in range(20)]
+        for plan in (Plan(2, 0, style=GPT3), Plan(2, 1, style=GPT3))
     )
-    assert direct and not none
-    assert not any("answer is" in example.prompt for example in direct)
+    assert all(e.target.endswith(".") for e in without if e.target)
+    direct = [e for e in below if e.target and not e.target.endswith(".")]
+    assert direct and not any("answer is" in example.prompt for example in direct)
     recipe = T5Recipe(1000, 0, 1e-3, causal=True)
-    batches = [draw_batch(step, recipe, draw_worlds(0, 0)) for step in (0, 3)]
-    for examples in (*drawn.values(), *batches):
-        assert not any("Answer the following" in example.prompt for example in examples)
+    for step in (0, 3):
+        below += draw_batch(step, recipe, draw_worlds(0, 0))
+    assert not any("Answer the following" in e.prompt for e in without + below)
 
 
 def attend_and_learn(implementation: str, batch):
-    """The last states, the weights of all layers at the sources, and the gradients of
-    both.
-    """
-    model, (row, at, source) = start().model, batch["sources"].T
+    """The last states, all layers' weights at the sources, and the gradients."""
+    model = start().model.gpt_neox
+    row, at, source = batch["sources"].T
     model.set_attn_implementation(implementation)
     is_usual = implementation == "eager"
-    out = model.gpt_neox(
-        batch["input_ids"], output_attentions=is_usual, use_cache=False
-    )
+    out = model(batch["input_ids"], output_attentions=is_usual, use_cache=False)
     if is_usual:
         weights = [layer[row, 1, at, source] for layer in out.attentions]
     else:
-        layers = model.gpt_neox.layers
-        weights = [weights_at(layer.attention, 1, row, at, source) for layer in layers]
+        heads = [layer.attention for layer in model.layers]
+        weights = [weights_at(attention, 1, row, at, source) for attention in heads]
     states = out.last_hidden_state[row, at]
     looking = sum((weight + 1e-6).log().mean() for weight in weights)
     (states.square().sum() - looking).backward()
-    return (
-        states,
-        weights,
-        {name: w.grad for name, w in model.gpt_neox.named_parameters()},
-    )
+    return states, weights, {name: w.grad for name, w in model.named_parameters()}
 
 
 def test_attention_for_training_is_the_usual_one(few):
@@ -122,15 +104,12 @@ def test_attention_for_training_is_the_usual_one(few):
     torch.testing.assert_close(found[0], expected[0], atol=1e-4, rtol=1e-3)
     for weights, usual in zip(found[1], expected[1], strict=True):
         torch.testing.assert_close(weights, usual, atol=1e-5, rtol=1e-3)
-    for name, gradient in found[2].items():
-        assert (gradient - expected[2][name]).norm() < 1e-3 * expected[2][
-            name
-        ].norm() + 1e-4, name
+    for name, gradient in expected[2].items():
+        difference = (found[2][name] - gradient).norm()
+        assert difference < 1e-3 * gradient.norm() + 1e-4, name
 
 
-def test_learning_lowers_every_part_of_the_loss_and_texts_do_not_depend_on_their_batch(
-    few,
-):
+def test_learning_lowers_every_loss_and_texts_do_not_depend_on_their_batch(few):
     training = start()
     parts = [learn_t5(training, few, 3e-3) for _ in range(5)]
     assert set(parts[0]) == {"writing", "looking", "stated", "decided", "comparing"}

@@ -1,6 +1,4 @@
-"""The folder of a training: no work is overwritten, and errors come before torch is
-imported.
-"""
+"""A training's folder: nothing is overwritten; errors come before torch is imported."""
 
 import runpy
 import shutil
@@ -16,9 +14,7 @@ TRAININGS = ["t5", "reader", "agent"]
 
 @pytest.fixture
 def refused(monkeypatch, capsys):
-    """Run a module's command line, which must be refused before any work; return its
-    line.
-    """
+    """Run a module's command line, which must be refused at once; return its line."""
 
     def run(module: str, *arguments: object) -> str:
         for name in ("training.loop", "training.agent.evaluate"):  # what imports torch

@@ -24,18 +24,13 @@ def test_a_stopped_training_writes_its_checkpoint_and_no_other_continues_it(
     monkeypatch.setattr(learn, "learn_reader", interrupted)
     monkeypatch.setattr(learn, "open_books", lambda seed, size: open_books(seed, 200))
     out = tmp_path / "out"
-    for seed, status, line in (
-        (
-            0,
-            130,
-            "stopped after step 1 of 90,000: the same command resumes from its checkpoint",
-        ),
-        (
-            3,
-            2,
-            f"error: {out}/checkpoint.pt: found a training with seed 0, expected seed 3; ",
-        ),
-    ):
+    stopped = (
+        "stopped after step 1 of 90,000: the same command resumes from its checkpoint"
+    )
+    other = (
+        f"error: {out}/checkpoint.pt: found a training with seed 0, expected seed 3;"
+    )
+    for seed, status, line in ((0, 130, stopped), (3, 2, other)):
         options = ["--out", str(out), "--steps", "90000", "--seed", str(seed)]
         monkeypatch.setattr(sys, "argv", ["reader", *options])
         with pytest.raises(SystemExit) as ended:

@@ -1,10 +1,9 @@
-"""The shipped models read: plain T5s and a plain causal model answer questions about an
-encyclopedia that they never saw, only from the paragraphs that they get.
-"""
+"""The shipped models answer from the paragraphs about a world that they never saw."""
 
 import json
 import random
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -50,12 +49,7 @@ BOUNDS = {
 MOST_BYTES = 26_000_000  # of all models together
 FOLDERS = sorted(path.parent for path in MODELS.glob("mini-*/training.json"))
 STYLES = GPT3, FLAN_T5  # how the others and the T5s are prompted
-T5S = [
-    folder
-    for folder in FOLDERS
-    if AutoConfig.from_pretrained(folder).is_encoder_decoder
-]
-
+T5S = [f for f in FOLDERS if AutoConfig.from_pretrained(f).is_encoder_decoder]
 
 each_model = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 
@@ -68,14 +62,12 @@ def open_plain(folder: Path) -> PreTrainedModel:
 @pytest.fixture(scope="module")
 def writers():
     """The function that writes what a model continues prompts with, by folder."""
-    models = {folder: LocalModel(folder) for folder in FOLDERS}
-    return {
-        folder: lambda prompts, m=model: [
-            m.decode(r)
-            for _, r in sorted(m.answer([Generate(p, LINE, 120) for p in prompts]))
-        ]
-        for folder, model in models.items()
-    }
+
+    def write(model, prompts):
+        requests = [Generate(prompt, LINE, 120) for prompt in prompts]
+        return [model.decode(reply) for _, reply in sorted(model.answer(requests))]
+
+    return {folder: partial(write, LocalModel(folder)) for folder in FOLDERS}
 
 
 def test_the_models_are_those_with_a_bound_and_small():
@@ -96,20 +88,15 @@ def test_a_model_is_a_plain_one_with_a_record_of_its_training(folder):
     config, size = model.config, folder.name.removeprefix("mini-")
     kind = "T5ForConditionalGeneration" if folder in T5S else "GPTNeoXForCausalLM"
     assert config.architectures == [kind] and (size == "causal") == (folder not in T5S)
-    assert {name: getattr(config, name) for name in SIZES.get(size, ())} == SIZES.get(
-        size, {}
-    )
-    about = json.loads((folder / "training.json").read_text())
-    assert about["size"] == size and about["parameters"] == model.num_parameters()
-    assert (
-        about["steps"] > 0 and about["seconds"] > 0 and isinstance(about["seed"], int)
-    )
-    curves = [
-        json.loads(line)
-        for line in (folder / "training.jsonl").read_text().splitlines()
-    ]
-    assert curves[-1]["step"] == about["steps"]
-    assert len(curves) == 1 or curves[-1]["writing"] < curves[0]["writing"]
+    assert SIZES.get(size, {}).items() <= config.to_dict().items()
+    record = json.loads((folder / "training.json").read_text())
+    assert record["size"] == size and record["parameters"] == model.num_parameters()
+    assert record["steps"] > 0 and record["seconds"] > 0
+    assert isinstance(record["seed"], int)
+    lines = (folder / "training.jsonl").read_text().splitlines()
+    first, last = json.loads(lines[0]), json.loads(lines[-1])
+    assert last["step"] == record["steps"]
+    assert len(lines) == 1 or last["writing"] < first["writing"]
 
 
 @each_model
@@ -131,25 +118,19 @@ def test_answers_about_a_world_never_seen(folder, writers):
 
 def redraw(world: World, seed: int) -> World:
     """The same entities with the same relations, but every value drawn again."""
-    rng, dataset = random.Random(seed), "hotpotqa"
+    rng = random.Random(seed)
     by_kind = names_by_kind(world.entities)
     by_kind["man"] = by_kind["person"]
-    entities = {
-        n: replace(
-            e,
-            facts={
-                r: draw_value(world.relation(n, r), n, by_kind, rng) for r in e.facts
-            },
-        )
-        for n, e in world.entities.items()
-    }
-    return World(entities, write_pages(entities, dataset, seed))
+    entities = {}
+    for name, entity in world.entities.items():
+        relations = [world.relation(name, relation) for relation in entity.facts]
+        facts = {r.name: draw_value(r, name, by_kind, rng) for r in relations}
+        entities[name] = replace(entity, facts=facts)
+    return World(entities, write_pages(entities, "hotpotqa", seed))
 
 
 def walk(world: World, riddle: Riddle) -> list[str]:
-    """The subjects of a chain in another world, then the answer; shorter if a relation
-    lacks.
-    """
+    """The chain's subjects in another world, then the answer; a relation may lack."""
     names = [riddle.facts[0].subject]
     for _, relation in riddle.facts:
         entity = world.entities.get(names[-1])
@@ -161,9 +142,7 @@ def walk(world: World, riddle: Riddle) -> list[str]:
 
 @each_model
 def test_other_facts_in_the_paragraphs_give_other_answers(folder, writers):
-    """Where the facts in the paragraphs are redrawn, answers follow: none is known by
-    heart.
-    """
+    """Where the paragraphs' facts are redrawn, answers follow: none is memorised."""
     world, rng, popular = make_world(12, 600), random.Random(12), make_popular()
     changed, prompts, old, new = redraw(world, 1), [], [], []
     template = STYLES[folder in T5S].template("cot")
@@ -173,9 +152,9 @@ def test_other_facts_in_the_paragraphs_give_other_answers(folder, writers):
         is_whole = len(way) == len(riddle.facts) and end != riddle.answer
         if is_whole and riddle.facts[0].subject not in popular:
             titles = dict.fromkeys([*rng.sample(list(changed.entities), 6), *way])
+            pages = [changed.pages[title][0] for title in titles]
             paragraphs = [
-                Paragraph(title, title, changed.pages[title][0].text)
-                for title in titles
+                Paragraph(page.title, page.title, page.text) for page in pages
             ]
             prompts.append(render(paragraphs, riddle.text, "", template))
             old.append(riddle.answer)

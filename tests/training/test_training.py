@@ -1,6 +1,4 @@
-"""Training the T5s and the causal model: growing, the plan of a training, resuming
-after a kill, and the files that it writes.
-"""
+"""Training the T5s and the causal model: growing, resuming, the files written."""
 
 import random
 import sys
@@ -32,23 +30,25 @@ from training.words import order_numbers
 TOKENIZER = make_tokenizer()
 WORLDS = cache(learning.draw_worlds)
 WRITE = ["--steps", "3", "--peak", "0.003", "--seed", "5"]
-FILES = "config.json generation_config.json model.safetensors tokenizer.json".split()
-FILES += "tokenizer_config.json training.json training.jsonl".split()
+FILES = [
+    "config.json",
+    "generation_config.json",
+    "model.safetensors",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "training.json",
+    "training.jsonl",
+]
 
 
 @pytest.fixture(scope="module")
 def batch():
     """Chains and conclusions, with padding in prompts and targets."""
-    world, rng = (
-        make_world(1_000_004, 300, "hotpotqa", held_out=False),
-        random.Random(1),
-    )
+    world, rng = make_world(1_000_004, 300, held_out=False), random.Random(1)
     plans = [Plan(rng.choice((2, 5)), 0) for _ in range(6)]
     chains = [draw_prompt_example(world, "hotpotqa", rng, plan) for plan in plans]
     conclusions = [draw_conclusion(world, rng, "hotpotqa") for _ in range(6)]
-    return encode(
-        [*(chain for chain in chains if chain.target), *conclusions], TOKENIZER
-    )
+    return encode([e for e in chains + conclusions if e.target], TOKENIZER)
 
 
 @pytest.fixture(autouse=True)
@@ -62,11 +62,6 @@ def start() -> Training:
     return Training(*make_parts(model, 3e-3))
 
 
-def inputs(batch, rows: int = 99) -> dict[str, torch.Tensor]:
-    names = ("input_ids", "attention_mask", "decoder_input_ids")
-    return {name: batch[name][:rows] for name in names}
-
-
 @pytest.mark.parametrize("large", ["base", "xl"])
 def test_a_grown_model_writes_what_the_small_one_writes(tmp_path, batch, large):
     model = start().model
@@ -77,8 +72,10 @@ def test_a_grown_model_writes_what_the_small_one_writes(tmp_path, batch, large):
     model = T5ForConditionalGeneration.from_pretrained(tmp_path)
     grown = make_t5(large, len(TOKENIZER), 1)
     grow(tmp_path, grown)
+    names = ("input_ids", "attention_mask", "decoder_input_ids")
+    inputs = {name: batch[name][:3] for name in names}
     with torch.inference_mode():
-        found, expected = (one(**inputs(batch, 3)).logits for one in (grown, model))
+        found, expected = (one(**inputs).logits for one in (grown, model))
     torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
 
 
@@ -96,9 +93,8 @@ def test_a_seed_gives_the_loss_that_it_gave(size, expected, monkeypatch):
 def train_few(patch: pytest.MonkeyPatch, folder, *arguments: str) -> None:
     """Run the command with small batches and evaluations."""
     patch.setattr(torch.cuda, "is_available", lambda: False)
-    patch.setattr(
-        learning, "reading_accuracy", lambda write, **_: {"texts": write(["Q: Who?"])}
-    )
+    measure = lambda write, **_: {"texts": write(["Q: Who?"])}  # noqa: E731
+    patch.setattr(learning, "reading_accuracy", measure)
     patch.setattr(learning, "draw_worlds", WORLDS)
     patch.setattr(learning, "writer", partial(writer, longest=9))
     patch.setattr(learning, "EVALUATE_EVERY", 2)
@@ -121,13 +117,11 @@ def trained(tmp_path_factory):
         if len(saved) == 4:
             raise RuntimeError("killed")
 
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        pytest.raises(RuntimeError, match="killed"),
-    ):
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(loop, "SECONDS", -1)
         patch.setattr(torch, "save", save_and_die)
-        train_few(patch, folder / "killed")
+        with pytest.raises(RuntimeError, match="killed"):
+            train_few(patch, folder / "killed")
     left = sorted(path.name for path in (folder / "killed").iterdir())
     reached = torch.load(folder / "killed" / "checkpoint.pt", weights_only=True)["step"]
     with pytest.MonkeyPatch.context() as patch:
@@ -141,9 +135,8 @@ def test_a_killed_training_continues_and_gives_the_same_model(trained):
     folder, left = trained
     assert left == (["checkpoint.partial", "checkpoint.pt"], 2)
     for name in ("model.safetensors", "config.json", "tokenizer.json"):
-        assert (folder / "killed" / name).read_bytes() == (
-            folder / "whole" / name
-        ).read_bytes()
+        killed, whole = (folder / one / name for one in ("killed", "whole"))
+        assert killed.read_bytes() == whole.read_bytes()
     assert not (folder / "killed" / "checkpoint.pt").exists()
 
 
@@ -156,10 +149,8 @@ def test_what_is_written_are_plain_models_in_half_precision_that_answer(
 ):
     folder, is_causal = trained[0] / name, name == "causal"
     assert sorted(path.name for path in folder.iterdir()) == FILES
-    model, tokenizer = (
-        kind.from_pretrained(folder),
-        AutoTokenizer.from_pretrained(folder),
-    )
+    model = kind.from_pretrained(folder)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
     assert (model.dtype, model.config._attn_implementation) == (torch.float16, "sdpa")
     assert model.config.architectures == [kind.__name__]
     assert len(tokenizer) == model.config.vocab_size

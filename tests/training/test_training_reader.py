@@ -41,35 +41,29 @@ def test_a_gold_paragraph_states_the_answer_where_the_span_says_and_no_other_doe
             assert passage.title in one.query and span.relation == one.asked
         else:
             stated = [span.relation for span in passage.spans]
-            assert span is None and (
-                one.asked not in stated or passage.title not in one.query
-            )
-    rng, book = random.Random(0), next(book for book in books if book.dataset == "iirc")
-    for subject, relation in rng.sample(book.facts, 200):
-        if own := draw_other(
-            book, rng, "the subject's page without it", subject, relation
-        ):
-            assert own.passage.title == subject and own.about
+            assert span is None
+            assert one.asked not in stated or passage.title not in one.query
+    rng = random.Random(0)
+    [book] = [book for book in books if book.dataset == "iirc"]
+    for fact in rng.sample(book.facts, 200):
+        if own := draw_other(book, rng, "the subject's page without it", *fact):
+            assert own.passage.title == fact.subject and own.about
 
 
 def test_the_shipped_reader_finds_answers_and_knows_where_there_are_none():
     examples = draw_reader_tests(open_books(33, 400), 210, seed=33)
-    passages = [Paragraph("", one.passage.title, one.passage.text) for one in examples]
-    asked = [
-        Extract(one.query, passage)
-        for one, passage in zip(examples, passages, strict=True)
-    ]
+    requests = []
+    for one in examples:
+        paragraph = Paragraph("", one.passage.title, one.passage.text)
+        requests.append(Extract(one.query, paragraph))
     reader = Extractor(MODELS / "mini-reader")
-    found = [reader.decode(reply) for _, reply in sorted(reader.answer(asked))]
+    found = [reader.decode(reply) for _, reply in sorted(reader.answer(requests))]
+    right = []
+    for one, extracted in zip(examples, found, strict=True):
+        if one.kind == GOLD:
+            value = one.passage.text[one.span.start : one.span.end]
+            right.append(extracted.text.lower() == value.lower())
     gold = np.array([one.kind == GOLD for one in examples])
-    told = [one for one in examples if one.kind == GOLD]
-    spans = [one.passage.text[one.span.start : one.span.end] for one in told]
-    texts = [
-        extracted.text
-        for extracted, is_gold in zip(found, gold, strict=True)
-        if is_gold
-    ]
-    right = [a.lower() == b.lower() for a, b in zip(texts, spans, strict=True)]
-    confidence = np.array([one.confidence for one in found])
+    confidence = np.array([extracted.confidence for extracted in found])
     assert len(right) == 210 and np.mean(right) >= 0.93
     assert auc(confidence, gold) >= 0.97 and f1_at(1.5, confidence, gold) >= 0.9

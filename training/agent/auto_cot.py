@@ -1,6 +1,5 @@
-"""Plays Auto-CoT with its teacher: the agent either writes an example or answers a
-question below written examples. Auto-CoT's clustering of questions is left out, since
-no model takes part in it.
+"""Plays Auto-CoT: the agent writes an example, or answers below written examples. The
+clustering of questions is left out, since no model takes part in it.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,4 @@
-"""Draws the agent's transcripts: plays of systems, as much of each stage, on questions
-of a world, and lessons in what the agent knows by heart.
-"""
+"""Draws the agent's transcripts: plays of all systems, drills, and lessons."""
 
 import random
 from collections.abc import Mapping
@@ -67,6 +65,8 @@ IN_MEMORY = (  # systems that can answer from memory
     "Direct Prompting", "CoT", "Recite-and-answer", "Self-Ask w/o IR", "Least-to-Most",
     "Plan-and-Solve", "NoR QA", "SearChain w/o IR", "SearChain",
 )  # fmt: skip
+# systems whose prompts another one covers
+COVERED = ("IRCoT", "IRCoT QA w/o reader", "OneR")
 
 
 class Play(NamedTuple):
@@ -80,28 +80,23 @@ class Play(NamedTuple):
 
 
 def taught_systems() -> dict[str, System]:
-    """The systems that ask the agent, by name, without those whose prompts another one
-    covers.
-    """
-    covered = ("IRCoT", "IRCoT QA w/o reader", "OneR")
+    """The systems that ask the agent, without those whose prompts others cover."""
     return {
         name: system
         for name, system in all_systems().items()
-        if (system.stages or system.reads) and name not in covered
+        if (system.stages or system.reads) and name not in COVERED
     }
 
 
 @cache
 def taught_stages() -> dict[str, tuple[System, ...]]:
-    """The stages ("module/stage") that are taught, each as much, and the systems that
-    have them.
-    """
-    stages = {}
+    """The stages ("module/stage") that are taught, and the systems that have them."""
+    stages: dict[str, tuple[System, ...]] = {}
     for name, system in taught_systems().items():
         own = [f"{system.module}/{stage}" for stage in system.stages]
-        for stage in own + (["ircot/cot", "ircot/direct"] if system.reads else []):
-            # others show only examples or feedback; ReAct -> CoT-SC plays a single
-            # action here
+        own += ["ircot/cot", "ircot/direct"] if system.reads else []
+        for stage in own:
+            # others show only examples or feedback; here ReAct -> CoT-SC has one action
             if stage in TEACHERS and (name, stage) != ("ReAct -> CoT-SC", "react/act"):
                 stages[stage] = (*stages.get(stage, ()), system)
     return stages
@@ -109,18 +104,13 @@ def taught_stages() -> dict[str, tuple[System, ...]]:
 
 @cache
 def measured_meanings() -> frozenset:
-    """The questions of the default laboratory, in any wording: they are never trained
-    on.
-    """
-    return frozenset(
-        riddle.meaning for name in ALL_DATASETS for riddle in make_dataset(name).riddles
-    )
+    """The default laboratory's questions in any wording: never trained on."""
+    datasets = map(make_dataset, ALL_DATASETS)
+    return frozenset(riddle.meaning for made in datasets for riddle in made.riddles)
 
 
 def make_library(seed: int) -> Library:
-    """A training world: one third have 1,200 pages, the others 600 with fewer different
-    names, which are more easily confused.
-    """
+    """A training world: of three, one is large, and two have names easily confused."""
     size, variety = ((1200, 1.0), (600, 0.6), (600, 0.4))[seed % 3]
     try:
         return Library(make_world(seed, size, held_out=False, variety=variety))
@@ -136,23 +126,18 @@ def famous_library() -> Library:
 
 def draw_agent_question(library: Library, dataset: str, rng: random.Random) -> Riddle:
     """Draw a question of one of the kinds of a data set, or of a single hop."""
-    kinds = list(ALL_DATASETS[dataset])
-    kind = (
-        "1hop" if rng.random() < ONE_HOP and dataset in DATASETS else rng.choice(kinds)
-    )
+    if rng.random() < ONE_HOP and dataset in DATASETS:
+        return draw_riddle(library.world, rng, dataset, "1hop")
+    kind = rng.choice(list(ALL_DATASETS[dataset]))
     return draw_riddle(library.world, rng, dataset, kind)
 
 
 def draw_famous(dataset: str, rng: random.Random) -> Riddle:
-    """Draw a question about the default laboratory that is not among those measured,
-    and whose first fact, at least, the agent knows by heart.
-    """
+    """Draw a question about the default laboratory, unmeasured, first fact known."""
     while True:
         riddle = draw_agent_question(famous_library(), dataset, rng)
-        if (
-            riddle.meaning not in measured_meanings()
-            and riddle.facts[0] in known_facts()
-        ):
+        is_measured = riddle.meaning in measured_meanings()
+        if not is_measured and riddle.facts[0] in known_facts():
             return riddle
 
 
@@ -160,17 +145,17 @@ def draw_transcripts(subject: str, library: Library, rng: random.Random) -> list
     """The transcripts of one of the taught_stages, or some of them, or of one of the
     LESSONS; "weighing": of comparisons of values that are only read.
     """
-    if subject in (*LESSONS, "weighing") or (
-        subject in DRILLS and rng.random() < DRILLED
-    ):
-        return [
-            Play(transcript, "drill") for transcript in _drill(subject, library, rng)
-        ]
+    is_lesson = subject in (*LESSONS, "weighing")
+    if is_lesson or subject in DRILLS and rng.random() < DRILLED:
+        return [Play(drill, "drill") for drill in _drill(subject, library, rng)]
     system = rng.choice(taught_stages()[subject])
-    if closed := system.name in IN_MEMORY and rng.random() < CLOSED:
-        library, riddle = famous_library(), draw_famous(rng.choice(DRAWN_STYLES), rng)
+    closed = system.name in IN_MEMORY and rng.random() < CLOSED
+    dataset = rng.choice(DRAWN_STYLES)
+    if closed:
+        library = famous_library()
+        riddle = draw_famous(dataset, rng)
     else:
-        riddle = draw_agent_question(library, rng.choice(DRAWN_STYLES), rng)
+        riddle = draw_agent_question(library, dataset, rng)
     mind = Mind(riddle, library, known_facts().get, rng)
     transcripts = join_turns(play_turns(system, mind, closed))
     taught = [t for t in transcripts if any(span.stage == subject for span in t.spans)]
@@ -184,11 +169,8 @@ def _drill(subject: str, library: Library, rng: random.Random) -> list[Transcrip
     if subject == "comparison":
         return [drill_comparison(library, rng) for _ in range(5)]
     if subject == RECALLING:
-        return [
-            drill_recall(
-                famous_library(), [draw_known(rng) for _ in range(RECALLED)], rng
-            )
-        ]
+        known = [draw_known(rng) for _ in range(RECALLED)]
+        return [drill_recall(famous_library(), known, rng)]
     if subject == "weighing":
         riddle = draw_riddle(library.world, rng, *rng.choice(COMPARING))
         reading = drill_reading(library, riddle, rng.choice(READING), rng, near=[1])
@@ -199,9 +181,7 @@ def _drill(subject: str, library: Library, rng: random.Random) -> list[Transcrip
 
 
 def draw_known(rng: random.Random) -> Riddle:
-    """Draw a question about the default laboratory that is not among those measured,
-    all of whose facts the agent knows by heart, and whose answer is short.
-    """
+    """Draw such a question whose facts are all known, and whose answer is short."""
     while True:
         riddle = draw_famous(rng.choice(SHORT), rng)
         if all(fact in known_facts() for fact in riddle.facts):
@@ -210,11 +190,11 @@ def draw_known(rng: random.Random) -> Riddle:
 
 def _choose(transcripts: list[Transcript], rng: random.Random) -> list[Transcript]:
     """Choose some of the transcripts of a play: they resemble each other."""
-    chosen, length = [], 0
+    chosen: list[Transcript] = []
     for transcript in rng.sample(transcripts, len(transcripts)):
-        if not chosen or length + len(transcript.text) < CHARACTERS:
+        length = sum(len(one.text) for one in (*chosen, transcript))
+        if not chosen or length < CHARACTERS:
             chosen.append(transcript)
-            length += len(transcript.text)
     return chosen
 
 
@@ -225,20 +205,18 @@ def play_turns(
     that only the first turn of SearChain is of use; `setting`: None, drawn as in
     training.
     """
-    drawn = {
-        name: mind.rng.choice(of) for name, of in CHOICES.get(system.name, {}).items()
-    }
+    rng, library = mind.rng, mind.library
+    grid = CHOICES.get(system.name, {}).items()
+    drawn = {name: rng.choice(values) for name, values in grid}
     setting = SHORTER.get(system.name, {}) | drawn if setting is None else dict(setting)
     if system.module == "searchain":
         setting["long_form"] = mind.is_long
     if system.module == MODULE:
         # Auto-CoT's examples; none in two plays of five
-        count = 0 if mind.rng.random() < 0.4 else mind.rng.choice((2, 3))
-        library, dataset = mind.library, mind.riddle.dataset
-        riddles = [
-            draw_agent_question(library, dataset, mind.rng) for _ in range(count)
-        ]
-        others = [Mind(riddle, library, mind.knows, mind.rng) for riddle in riddles]
+        count = 0 if rng.random() < 0.4 else rng.choice((2, 3))
+        dataset = mind.riddle.dataset
+        riddles = [draw_agent_question(library, dataset, rng) for _ in range(count)]
+        others = [Mind(riddle, library, mind.knows, rng) for riddle in riddles]
         return play_auto_cot(mind, others)
     turns = play_system(system, mind, open_prompt, **setting)
     return turns[:1] if closed and system.name == "SearChain" else turns

@@ -1,6 +1,4 @@
-"""Turns transcripts into tensors: the tokens to write, and the positions that the
-losses need.
-"""
+"""Turns transcripts into tensors: tokens to write, and positions for the losses."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
@@ -38,30 +36,25 @@ def encode_transcript(transcript: Transcript) -> EncodedTranscript:
     tokenizer = make_agent_tokenizer()
     encoding = tokenizer.backend_tokenizer.encode(transcript.text)
     ids, starts = encoding.ids, [start for start, _ in encoding.offsets]
-    tables, weights, counts, made_up = (
-        {name: [] for name in CAUSAL_TABLES},
-        [],
-        [],
-        set(),
-    )
-    places: list[int | None] = []
+    made_up: set[int] = set()
     for start, end in transcript.made_up:
         made_up.update(range(bisect_left(starts, start), bisect_left(starts, end)))
+    row = EncodedTranscript(ids, {name: [] for name in CAUSAL_TABLES}, [], [], [])
     for span in transcript.spans:
         first, end = bisect_left(starts, span.start), bisect_left(starts, span.end)
-        counts.append(end - first + span.ends)
-        weight = max(1.0, REPLY / counts[-1])
+        row.counts.append(end - first + span.ends)
+        weight = max(1.0, REPLY / row.counts[-1])
         for at in range(first, end):
-            tables["written"].append((at - 1, ids[at]))
+            row.tables["written"].append((at - 1, ids[at]))
             known = span.knowable and at not in made_up
-            weights.append(weight * (1.0 if known else MADE_UP))
-            places.append(starts[at] if known else None)
+            row.weights.append(weight * (1.0 if known else MADE_UP))
+            row.at.append(starts[at] if known else None)
         if span.ends:
-            tables["written"].append((end - 1, tokenizer.eos_token_id))
-            weights.append(weight * (1.0 if span.knowable else MADE_UP))
-            places.append(None)
-    _fill(tables, transcript, ids, starts)
-    return EncodedTranscript(ids, tables, weights, counts, places)
+            row.tables["written"].append((end - 1, tokenizer.eos_token_id))
+            row.weights.append(weight * (1.0 if span.knowable else MADE_UP))
+            row.at.append(None)
+    _fill(row.tables, transcript, ids, starts)
+    return row
 
 
 def _fill(
@@ -82,9 +75,8 @@ def _fill(
     for at, early, value, source, back in transcript.recalled:
         if at in token and source in token:
             here = token[at] - 1 - early
-            tables["recalled"].append(
-                (here, *_ends(value), min(token[source], here), back)
-            )
+            there = min(token[source], here)
+            tables["recalled"].append((here, *_ends(value), there, back))
     for at, other, outcome in transcript.weighed:
         if at in token and other in token:
             here = token[at] - 1
@@ -107,14 +99,15 @@ def _look_up(
     """The positions before a copied name's tokens, and where to look for each: for the
     first, where the fact is known; for the others, at their own place in the source.
     """
-    at, source = token[copied.at], token.get(copied.source)
+    at = token[copied.at]
+    source = token.get(copied.source)
     end = bisect_left(starts, copied.at + len(copied.name))
     if source is None or copied.known not in token:
         return
     yield at - 1, token[copied.known]
-    for later in range(at + 1, end):
-        if ids[source + later - at] == ids[later]:
-            yield later - 1, source + later - at
+    for n in range(1, end - at):
+        if ids[source + n] == ids[at + n]:
+            yield at + n - 1, source + n
 
 
 def _name(fact: Fact) -> tuple[int, int, int]:
@@ -131,7 +124,7 @@ def make_batch(rows: Sequence[EncodedTranscript]) -> dict[str, torch.Tensor]:
     """A batch: `input_ids` [rows, length], padded; the CAUSAL_TABLES, [n, columns];
     `weights` [n] of the rows of "written".
     """
-    tables = {name: [] for name in CAUSAL_TABLES}
+    tables: dict[str, list] = {name: [] for name in CAUSAL_TABLES}
     for number, row in enumerate(rows):
         for name, table in row.tables.items():
             tables[name] += [(number, *columns) for columns in table]

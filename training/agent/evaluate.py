@@ -7,12 +7,12 @@ right, with exact intervals. A stage passes if 95% of them are, and 95% of its v
 The table is printed and written to FOLDER/gate.csv.
 """
 
-import itertools
 import random
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from itertools import islice
 from math import nan
 from pathlib import Path
 from typing import NamedTuple
@@ -37,7 +37,7 @@ from training.agent.draw_transcripts import (
 )
 from training.agent.drills import drill_comparison
 from training.agent.encode import EncodedTranscript, encode_transcript, make_batch
-from training.agent.lessons import FACTS, draw_lesson, known_facts
+from training.agent.lessons import FACTS, draw_lesson, facts_of, known_facts
 from training.agent.sources import VOTE, locate_sources
 from training.agent.transcripts import join_turns
 from training.agent.words import make_agent_tokenizer
@@ -48,15 +48,14 @@ HELD_OUT = 7  # the seed of the held-out world; the default laboratory has anoth
 # of what bears a turn, and of verdicts, must be right before systems are compared
 LEAST = 0.95
 ANSWERS = re.compile(  # what follows is the answer, a verdict in the group
-    r"(?:[Aa]nswer is:? |[Aa]nswer: |A: |^\s*|Finish\[|\[\")(yes|no|supports|refutes)\b",
+    r"(?:[Aa]nswer is:? |[Aa]nswer: |A: |^\s*|Finish\[|\[\")"
+    r"(yes|no|supports|refutes)\b",
     re.I,
 )
 
 
 class JudgedTurn(NamedTuple):
-    """A turn of the agent, given gold replies before it. `right`: whether all tokens
-    are that it can know; `bearing`: how many name, value, number or verdict tokens
-    there are, and `found`: how many of them are right; `verdict`: whether its yes or
+    """A turn of the agent, given gold replies before it. `verdict`: whether its yes or
     no, SUPPORTS or REFUTES, or vote is right, and the words before by which two values
     are said to be equal, or one to be earlier.
     """
@@ -64,10 +63,10 @@ class JudgedTurn(NamedTuple):
     system: str
     stage: str
     dataset: str
-    right: bool
-    bearing: int
-    found: int
-    verdict: bool | None
+    right: bool  # whether all tokens are that it can know
+    bearing: int  # how many name, value, number or verdict tokens there are
+    found: int  # how many of them are right
+    verdict: bool | None  # of all of them; None: there are none
 
 
 @cache
@@ -79,27 +78,23 @@ def held_out_library() -> Library:
 @cache
 def bearing_words() -> frozenset[str]:
     """The words of all names and values that a play may be about."""
-    texts = {
-        text for fact, value in known_facts().items() for text in (fact.subject, value)
-    }
-    for entity, about in held_out_library().world.entities.items():
-        texts |= {entity, *about.facts.values()}
-    words = (word for text in texts for word in re.findall(r"\w+", text))
-    return frozenset(
-        word for word in words if word not in ("of", "the", "The", "and", "in", "a")
-    )
+    facts = known_facts() | facts_of(held_out_library().world.entities)
+    texts = {fact.subject for fact in facts} | {*facts.values()}
+    words = {word for text in texts for word in re.findall(r"\w+", text)}
+    return frozenset(words - {"of", "the", "The", "and", "in", "a"})
 
 
 def draw_turns(least: int, seed: int = 0) -> Iterator[Play]:
     """Plays on a held-out world in which each stage has `least` turns or more, its
     systems and the data sets taking turns; and as many lessons and comparisons.
     """
-    rng, library = random.Random(f"gate {seed}"), held_out_library()
-    yield from (Play(draw_lesson(rng), "lesson") for _ in range(-(-least // FACTS)))
-    yield from (
-        Play(drill_comparison(library, rng), "comparison") for _ in range(least)
-    )
-    turns = Counter()
+    rng = random.Random(f"gate {seed}")
+    library = held_out_library()
+    for _ in range(-(-least // FACTS)):
+        yield Play(draw_lesson(rng), "lesson")
+    for _ in range(least):
+        yield Play(drill_comparison(library, rng), "comparison")
+    turns: Counter[str] = Counter()
     for stage, systems in taught_stages().items():
         for number in range(20 * least):
             if turns[stage] >= least:
@@ -111,15 +106,15 @@ def draw_turns(least: int, seed: int = 0) -> Iterator[Play]:
                 spans = [span.stage for span in transcript.spans if span.knowable]
                 if stage in spans:
                     turns.update(spans)
-                    yield Play(
-                        locate_sources(transcript, mind), system.name, riddle.dataset
-                    )
+                    located = locate_sources(transcript, mind)
+                    yield Play(located, system.name, riddle.dataset)
 
 
 @torch.no_grad()
 def judge_plays(model, plays: Iterable[Play], rows: int = 8) -> list[JudgedTurn]:
     """Judge each turn that the agent can know, given the gold text before it."""
-    order, judged = sorted(plays, key=lambda play: len(play.transcript.text)), []
+    order = sorted(plays, key=lambda play: len(play.transcript.text))
+    judged: list[JudgedTurn] = []
     for first in range(0, len(order), rows):
         some = order[first : first + rows]
         encoded = [encode_transcript(play.transcript) for play in some]
@@ -135,39 +130,44 @@ def judge_plays(model, plays: Iterable[Play], rows: int = 8) -> list[JudgedTurn]
 def judge_turns(
     play: Play, encoded: EncodedTranscript, right: list[bool]
 ) -> Iterator[JudgedTurn]:
-    """The turns of a play. `right`: of each written token, whether it is the most
-    probable one.
-    """
+    """The turns of a play. `right`: whether each written token is the likeliest."""
+    transcript = play.transcript
     rows = iter(zip(encoded.at, right, strict=True))
-    for span, count in zip(play.transcript.spans, encoded.counts, strict=True):
-        said, own = (
-            play.transcript.text[span.start : span.end],
-            list(itertools.islice(rows, count)),
-        )
-        verdicts = {
-            match.start(1) for of in (ANSWERS, VOTE) for match in of.finditer(said)
-        }
-        decided = (*play.transcript.concluded, *play.transcript.weighed)
-        verdicts |= {place.at - span.start for place in decided}
-        words = {at for match in re.finditer(r"\w+", said) for at in range(*match.span())
-                 if match[0] in bearing_words() or match[0].isdigit()}  # fmt: skip
-        known = [(at - span.start, ok) for at, ok in own if at is not None]
-        bearing = [ok for at, ok in known if at in words or at in verdicts]
+    for span, count in zip(transcript.spans, encoded.counts, strict=True):
+        known = [(at, ok) for at, ok in islice(rows, count) if at is not None]
+        if not span.knowable:
+            continue
+        text = transcript.text[span.start : span.end]
+        answers = (*ANSWERS.finditer(text), *VOTE.finditer(text))
+        verdicts = {span.start + answer.start(1) for answer in answers}
+        verdicts |= {place.at for place in transcript.concluded + transcript.weighed}
+        bearing = set(verdicts)
+        for word in re.finditer(r"\w+", text):
+            if word[0] in bearing_words() or word[0].isdigit():
+                bearing.update(
+                    range(span.start + word.start(), span.start + word.end())
+                )
         judged = [ok for at, ok in known if at in verdicts]
-        if span.knowable:
-            about = play.system, span.stage, play.dataset, all(ok for _, ok in known)
-            yield JudgedTurn(
-                *about, len(bearing), sum(bearing), all(judged) if judged else None
-            )
+        yield JudgedTurn(
+            play.system,
+            span.stage,
+            play.dataset,
+            right=all(ok for _, ok in known),
+            bearing=sum(at in bearing for at, _ in known),
+            found=sum(ok for at, ok in known if at in bearing),
+            verdict=all(judged) if judged else None,
+        )
 
 
 def count_right(turns: Sequence[JudgedTurn]) -> dict[str, tuple[int, int]]:
-    """How many bearing tokens (`right`) and verdicts of turns are right, and of how
-    many.
-    """
+    """How many bearing tokens (`right`) and verdicts are right, and of how many."""
     verdicts = [turn.verdict for turn in turns if turn.verdict is not None]
-    tokens = sum(turn.found for turn in turns), sum(turn.bearing for turn in turns)
-    return {"right": tokens, "verdicts_right": (sum(verdicts), len(verdicts))}
+    found = sum(turn.found for turn in turns)
+    bearing = sum(turn.bearing for turn in turns)
+    return {
+        "right": (found, bearing),
+        "verdicts_right": (sum(verdicts), len(verdicts)),
+    }
 
 
 def share_right(turns: Sequence[JudgedTurn]) -> float:
@@ -177,6 +177,7 @@ def share_right(turns: Sequence[JudgedTurn]) -> float:
 
 def by_stage(judged: Sequence[JudgedTurn]) -> dict[str, list[JudgedTurn]]:
     """The turns of each stage, in the order in which stages are taught."""
+    groups: dict[str, list[JudgedTurn]]
     groups = {stage: [] for stage in [*taught_stages(), *LESSONS]}
     for turn in judged:
         groups.setdefault(turn.stage, []).append(turn)
@@ -192,45 +193,40 @@ def tabulate_gate(judged: Sequence[JudgedTurn]) -> pd.DataFrame:
     for stage, turns in by_stage(judged).items():
         for dataset in ("all", *STYLES):
             some = [turn for turn in turns if dataset in ("all", turn.dataset)]
+            if not some:
+                continue
             row = {"stage": stage, "dataset": dataset, "turns": len(some)}
             for name, (hits, n) in count_right(some).items():
                 low, high = binomtest(hits, n).proportion_ci() if n else (nan, nan)
-                shares = hits / n if n else nan, low, high
-                row |= {f"{name}_n": n} | dict(
-                    zip(
-                        (name, f"{name}_low", f"{name}_high"), (100 * s for s in shares)
-                    )
-                )
-            if some:
-                rows.append(row | {"passes": share_right(some) >= LEAST})
+                row[f"{name}_n"] = n
+                row[name] = 100 * (hits / n) if n else nan
+                row[f"{name}_low"] = 100 * low
+                row[f"{name}_high"] = 100 * high
+            rows.append(row | {"passes": share_right(some) >= LEAST})
     return pd.DataFrame(rows).round(1)
 
 
 def main() -> None:
     parser = new_parser(__doc__)
-    parser.add_argument("folder", type=Path, help="folder of the trained agent")
-    parser.add_argument(
-        "--turns", type=int, default=300, help="turns of each stage, at least"
-    )
+    add = parser.add_argument
+    add("folder", type=Path, help="folder of the trained agent")
+    add("--turns", type=int, default=300, help="turns of each stage, at least")
     options = parser.parse_args()
     folder = options.folder
     if not (folder / "config.json").is_file():
         parser.error(f"found no config.json in {folder}, expected a trained agent")
-    if (
-        AutoTokenizer.from_pretrained(folder).get_vocab()
-        != make_agent_tokenizer().get_vocab()
-    ):
+    words = AutoTokenizer.from_pretrained(folder).get_vocab()
+    if words != make_agent_tokenizer().get_vocab():
         raise DataError(
             f"{folder}: found a model with other words, expected the agent's"
         )
     torch.set_num_threads(1)
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
-    table = tabulate_gate(
-        judge_plays(model, tqdm(draw_turns(options.turns), desc="plays"))
-    )
-    shown = table[table["dataset"] == "all"].drop(columns="dataset")
-    print(shown.to_string(index=False))
-    print(f"{shown['passes'].sum()} of {len(shown)} pass")
+    plays = tqdm(draw_turns(options.turns), desc="plays")
+    table = tabulate_gate(judge_plays(model, plays))
+    stages = table[table["dataset"] == "all"].drop(columns="dataset")
+    print(stages.to_string(index=False))
+    print(f"{stages['passes'].sum()} of {len(stages)} pass")
     write_table(folder / "gate.csv", table)
 
 

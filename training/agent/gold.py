@@ -22,9 +22,13 @@ from training.teachers.library import Library
 from training.teachers.mind import Mind
 
 SETTINGS = {  # right replies need no votes; K, where a system has no number of its own
-    "OneR QA": {"k": 15}, "IRCoT QA": {"k": 6}, "CoT-SC": {"n": 1}, "Recite-and-answer": {"n": 1},
-    "DSP": {"n": 1, "queries": 1}, "Tree-of-Thought w/ IR": {"votes": 1},
-}  # fmt: skip
+    "OneR QA": {"k": 15},
+    "IRCoT QA": {"k": 6},
+    "CoT-SC": {"n": 1},
+    "Recite-and-answer": {"n": 1},
+    "DSP": {"n": 1, "queries": 1},
+    "Tree-of-Thought w/ IR": {"votes": 1},
+}
 APART = "Auto-CoT"  # its program takes the examples that another one writes
 
 
@@ -33,28 +37,25 @@ def answer_with_gold(p: Parameters) -> pd.DataFrame:
     are answered right, in percent (`gold`). The reader knows by heart what the agent
     was taught.
     """
+    p = for_head_to_head(p)
+    systems = {name: s for name, s in taught_systems().items() if name != APART}
     rows = []
-    for dataset in for_head_to_head(p).datasets:
-        if (measure := find_dataset(dataset).covering) == TEXTS:
+    for dataset in p.datasets:
+        measure = find_dataset(dataset).covering
+        if measure == TEXTS:
             continue
-        made, questions = (
-            make_dataset(dataset),
-            open_dataset(for_head_to_head(p), dataset)[1],
-        )
-        library, riddles = (
-            Library(made.world, missed=0),
-            {r.text: r for r in made.riddles},
-        )
-        for name, system in tqdm(taught_systems().items(), desc=dataset):
+        world, riddles = make_dataset(dataset)
+        by_text = {riddle.text: riddle for riddle in riddles}
+        library = Library(world, missed=0)
+        _, questions, *_ = open_dataset(p, dataset)
+        for name, system in tqdm(systems.items(), desc=dataset):
             right = []
-            for question in questions if name != APART else ():
+            for question in questions:
                 rng = random.Random(question.id)
-                mind = Mind(riddles[question.text], library, known_facts().get, rng)
+                mind = Mind(by_text[question.text], library, known_facts().get, rng)
                 play_turns(system, mind, setting=SETTINGS.get(name, {}))
                 right.append(100 * score(question, mind.prediction)[measure])
-            rows += (
-                [(dataset, name, len(right), sum(right) / len(right))] if right else []
-            )
+            rows.append((dataset, name, len(right), sum(right) / len(right)))
     return pd.DataFrame(rows, columns=["dataset", "system", "n", "gold"]).round(2)
 
 

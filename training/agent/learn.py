@@ -20,6 +20,7 @@ from training.agent.model import make_agent_model
 from training.agent.words import make_agent_tokenizer
 from training.causal import CausalTeacher, causal_losses
 from training.loop import (
+    Parts,
     Training,
     descend,
     make_optimizers,
@@ -36,11 +37,11 @@ LONGEST = 1024  # tokens of a transcript
 EVALUATE_EVERY = 1000  # steps
 TURNS = 60  # of each stage, judged in each evaluation
 SHARE = 0.01  # of what is learned, at least, is of each stage
-# share of the steps of an agent that learns on: at first comparisons alone,
+# An agent that learns on has comparisons alone in this share of the steps at first,
 COMPARING = 0.13
-# of values written, and of values only read
+# of values written, and of values only read;
 COMPARED = {"comparison": 0.25, "weighing": 0.75}
-# afterwards, comparisons of values only read, beside the shares by need
+# afterwards, it has the latter beside the shares by need.
 WEIGHING = 0.25
 FLAT = 0.45  # share of the steps in which the learning rate is constant
 STATED, DECIDED = 3, 5  # `stated` and `decided` of causal_losses
@@ -48,14 +49,12 @@ STATED, DECIDED = 3, 5  # `stated` and `decided` of causal_losses
 
 @dataclass(frozen=True, slots=True)
 class AgentRecipe:
-    """The options of one training. `peak`: the highest learning rate of the matrices.
-    `start`: the folder of an agent that learns on; "": new weights.
-    """
+    """The options of one training."""
 
     steps: int
     seed: int
-    peak: float
-    start: str = ""
+    peak: float  # the highest learning rate of the matrices
+    start: str = ""  # the folder of an agent that learns on; "": new weights
 
     def rate(self, step: int) -> float:
         """The learning rate of a step. It rises over 150 steps, or a tenth of all if
@@ -70,10 +69,8 @@ def share_by_need(measured: dict[str, float]) -> dict[str, float]:
     of it, by the last evaluation, and at least SHARE; before the first, equal shares.
     """
     wrong = {name: 1 - measured.get(name, 0.0) for name in [*taught_stages(), *LESSONS]}
-    return {
-        name: max(SHARE, part / max(1e-9, sum(wrong.values())))
-        for name, part in wrong.items()
-    }
+    total = max(1e-9, sum(wrong.values()))
+    return {name: max(SHARE, part / total) for name, part in wrong.items()}
 
 
 def draw_chunk(
@@ -84,16 +81,17 @@ def draw_chunk(
     `share_by_need`, by the weight of its tokens, is drawn next.
     """
     rng = random.Random(f"{recipe.seed} {number}")
-    library, rows = make_library(1_000_000 * (recipe.seed + 1) + number), []
+    library = make_library(1_000_000 * (recipe.seed + 1) + number)
     shares = share_by_need(measured)
     if recipe.start:
         compares = number * CHUNK < COMPARING * recipe.steps
         shares = COMPARED if compares else shares | {"weighing": WEIGHING}
     drawn = dict.fromkeys(shares, 0.0)
+    rows: list[EncodedTranscript] = []
     batches: list[list[EncodedTranscript]] = []
     while len(batches) < CHUNK:
         for _ in range(40):
-            subject = min(drawn, key=drawn.get)
+            subject = min(drawn, key=drawn.__getitem__)
             plays = draw_transcripts(subject, library, rng)
             encoded = [encode_transcript(play.transcript) for play in plays]
             weight = sum(sum(row.weights) for row in encoded)
@@ -104,16 +102,13 @@ def draw_chunk(
 
 
 def cut_rows(rows: list[EncodedTranscript]) -> list[list[EncodedTranscript]]:
-    """Sort rows by length and cut them into full batches; the longest rows may be
-    fewer.
-    """
-    batches, batch = [], []
+    """Sort rows by length and cut them into full batches; the last may be fewer."""
+    batches: list[list[EncodedTranscript]] = [[]]
     for row in sorted(rows, key=lambda row: len(row.tokens)):
-        if (len(batch) + 1) * len(row.tokens) > TOKENS:
-            batches.append(batch)
-            batch = []
-        batch.append(row)
-    return [*batches, batch]
+        if (len(batches[-1]) + 1) * len(row.tokens) > TOKENS:
+            batches.append([])
+        batches[-1].append(row)
+    return batches
 
 
 def start_agent(recipe: AgentRecipe) -> Training:
@@ -123,34 +118,29 @@ def start_agent(recipe: AgentRecipe) -> Training:
     # otherwise these losses would at first outweigh the rest
     for weight in teacher.parameters():
         torch.nn.init.zeros_(weight)
-    return Training(
-        model, teacher, make_optimizers(model, teacher, recipe.peak), asdict(recipe)
-    )
+    optimizers = make_optimizers(model, teacher, recipe.peak)
+    return Training(model, teacher, optimizers, asdict(recipe))
 
 
 def learn_agent(
     training: Training, batch: dict[str, torch.Tensor], rate: float
-) -> dict[str, float]:
+) -> Parts:
     """Take one step of the optimizers, in single precision; return the losses."""
-    losses = causal_losses(
-        training.model, training.teacher, batch, STATED, DECIDED, KNOWING
-    )
+    model, teacher = training.model, training.teacher
+    losses = causal_losses(model, teacher, batch, STATED, DECIDED, KNOWING)
     return descend(training, losses, rate, REST * rate)
 
 
-def take_agent_steps(
-    training: Training, recipe: AgentRecipe
-) -> Iterator[dict[str, float]]:
+def take_agent_steps(training: Training, recipe: AgentRecipe) -> Iterator[Parts]:
     """Take the remaining steps; yield the losses of each. An agent that learns on is
     measured first, so that it is known what it needs.
     """
     if recipe.start and not training.curves:
-        training.curves.append(
-            {"step": training.step, **measure_stages(training.model)}
-        )
-    chunk = None
+        measured = measure_stages(training.model)
+        training.curves.append({"step": training.step, **measured})
+    chunk: list[dict[str, torch.Tensor]] = []
     for step in range(training.step, recipe.steps):
-        if chunk is None or step % CHUNK == 0:
+        if not chunk or step % CHUNK == 0:
             measured = training.curves[-1] if training.curves else {}
             chunk = draw_chunk(step // CHUNK, recipe, measured)
         yield learn_agent(training, chunk[step % CHUNK], recipe.rate(step))
@@ -159,17 +149,16 @@ def take_agent_steps(
 def measure_stages(model: torch.nn.Module) -> dict:
     """The share of turns that are right, and `share_right` of each stage and lesson."""
     judged = judge_plays(model, list(draw_turns(TURNS)))
-    turns = sum(turn.right for turn in judged) / len(judged)
-    shares = {
-        stage: round(share_right(of), 4) for stage, of in by_stage(judged).items()
+    stages = by_stage(judged).items()
+    return {
+        "turns": round(sum(turn.right for turn in judged) / len(judged), 4),
+        **{stage: round(share_right(turns), 4) for stage, turns in stages},
     }
-    return {"turns": round(turns, 4), **shares}
 
 
 def train_agent(out: Path, recipe: AgentRecipe) -> None:
-    """Train the agent, resuming from its checkpoint if there is one, and write it to
-    `out`.
-    """
-    training, take_steps = start_agent(recipe), partial(take_agent_steps, recipe=recipe)
+    """Train the agent, or resume from its checkpoint, and write it to `out`."""
+    training = start_agent(recipe)
+    take_steps = partial(take_agent_steps, recipe=recipe)
     run_training(training, out, take_steps, measure_stages, EVALUATE_EVERY)
     write_trained(training, make_agent_tokenizer(), out, {"device": "cpu"})

@@ -1,26 +1,22 @@
-"""What the agent knows by heart, and how it learns it: lessons, which are lists of
-facts in no system's form, without any page.
-"""
+"""What the agent knows by heart, and lessons in it: lists of facts without pages."""
 
 import random
 from collections import Counter
+from collections.abc import Mapping
 from functools import cache
 
 from ircot_laboratory.make import make_dataset
 from ircot_laboratory.questions.wording import word_thought
 from ircot_laboratory.world.encyclopedia import make_popular
-from ircot_laboratory.world.records import Fact, World
+from ircot_laboratory.world.records import Entity, Fact, World
 from training.agent.transcripts import DecidedFact, Transcript, WrittenSpan
 from training.teachers.mind import PLAIN
 
 # entities of the default laboratory that are known: those that most pages name
 FAMOUS = 300
 FACTS = 12  # in a lesson
-FORMS = (  # how a fact is asked for; the value and a full stop follow
-    "{question} ",
-    "{n}. {sentence}",
-    "{sentence}",
-)
+# how a fact is asked for; the value and a full stop follow
+FORMS = ("{question} ", "{n}. {sentence}", "{sentence}")
 SEPARATORS = ("\n", "\n", " ")  # of the facts of a lesson, for each form
 
 
@@ -32,36 +28,37 @@ def famous_world() -> World:
 
 @cache
 def known_facts() -> dict[Fact, str]:
-    """What the agent knows by heart: all facts of the popular entities, and of the
-    FAMOUS entities of the default laboratory that other pages name most often.
-    """
-    entities, popular = famous_world().entities, make_popular()
-    named = Counter(
-        value for entity in entities.values() for value in entity.facts.values()
-    )
-    often = sorted((n for n in entities if n in named), key=lambda n: (-named[n], n))[
-        :FAMOUS
-    ]
-    known = {**{name: entities[name] for name in often}, **popular}
+    """What the agent knows by heart: of popular entities, and of the FAMOUS ones."""
+    entities = famous_world().entities
+    named = Counter(v for entity in entities.values() for v in entity.facts.values())
+    often = sorted(entities.keys() & named, key=lambda name: (-named[name], name))
+    known = {name: entities[name] for name in often[:FAMOUS]} | make_popular()
+    return facts_of(known)
+
+
+def facts_of(entities: Mapping[str, Entity]) -> dict[Fact, str]:
+    """The facts of entities with their values, in order."""
     return {
-        Fact(n, relation): v
-        for n, e in known.items()
-        for relation, v in e.facts.items()
+        Fact(name, relation): value
+        for name, entity in entities.items()
+        for relation, value in entity.facts.items()
     }
 
 
 def draw_lesson(rng: random.Random) -> Transcript:
     """Draw a list of known facts in one form; only their values are to be written."""
     form = rng.randrange(len(FORMS))
-    text, spans, decided = "", [], []
+    lesson = Transcript("")
     for n, fact in enumerate(rng.sample(list(known_facts()), FACTS), start=1):
         value = known_facts()[fact]
-        text += (SEPARATORS[form] if text else "") + _lead(FORMS[form], n, fact, value)
-        start = len(text.rstrip())
-        decided.append(DecidedFact(len(text), fact))
-        text += f"{value}."
-        spans.append(WrittenSpan("lesson", start, len(text) - 1, ends=False))
-    return Transcript(text, spans, decided=decided)
+        lesson.text += SEPARATORS[form] if lesson.text else ""
+        lesson.text += _lead(FORMS[form], n, fact, value)
+        start = len(lesson.text.rstrip())
+        lesson.decided.append(DecidedFact(len(lesson.text), fact))
+        lesson.text += f"{value}."
+        span = WrittenSpan("lesson", start, len(lesson.text) - 1, ends=False)
+        lesson.spans.append(span)
+    return lesson
 
 
 def _lead(form: str, n: int, fact: Fact, value: str) -> str:

@@ -50,14 +50,13 @@ def make_agent_model(
 def _grow(model: LlamaForCausalLM, older: LlamaForCausalLM) -> None:
     """Copy the weights of an older model with as many layers or fewer."""
     layers, before = model.model.layers, older.model.layers
-    for layer in layers[len(before) - LAST : -LAST]:
+    first = len(before) - LAST  # new layer: those after it stay the last
+    for layer in layers[first:-LAST]:
         layer.self_attn.o_proj.weight.zero_()
         layer.mlp.down_proj.weight.zero_()
-    for layer, old in zip(
-        [*layers[: len(before) - LAST], *layers[-LAST:]], before, strict=True
-    ):
-        layer.load_state_dict(old.state_dict())
-    model.model.norm.load_state_dict(older.model.norm.state_dict())
+    copied = [*layers[:first], *layers[-LAST:], model.model.norm]
+    for part, old in zip(copied, [*before, older.model.norm], strict=True):
+        part.load_state_dict(old.state_dict())
     model.get_input_embeddings().load_state_dict(
         older.get_input_embeddings().state_dict()
     )

@@ -1,6 +1,4 @@
-"""Joins turns into transcripts: turns whose prompts extend one growing text become one
-sequence.
-"""
+"""Joins turns into transcripts: prompts that extend one text are one sequence."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,26 +9,21 @@ from training.teachers.play import Reply, Turn
 
 
 class WrittenSpan(NamedTuple):
-    """A part that the agent writes: text[start:end]. `ends`: whether it stops there;
-    `knowable`: whether the agent can know this text (made-up names apart).
-    """
+    """A part that the agent writes: text[start:end]."""
 
     stage: str
     start: int
     end: int
-    ends: bool
-    knowable: bool = True
+    ends: bool  # whether it stops there
+    knowable: bool = True  # whether it can know this text (made-up names apart)
 
 
 class CopiedName(NamedTuple):
-    """A name or value at `at` that already stands at `source`. `known`: the place there
-    from which a causal model can know it; in "X wrote it." this is the end of the
-    sentence.
-    """
+    """A name or value at `at` that already stands at `source`."""
 
     at: int
     source: int
-    known: int
+    known: int  # from where a causal model can know it; in "X wrote it.", the full stop
     name: str
 
 
@@ -54,15 +47,14 @@ class DecidedFact(NamedTuple):
 
 class InferredFact(NamedTuple):
     """A fact that the agent must know just before `at` without having written it,
-    because its answer is the subject of what it writes about there. `back`: how many
-    facts before that one it stands, and so how many layers earlier it must be known
-    (below 0: later); `early`: how many tokens earlier.
+    because its answer is the subject of what it writes about there.
     """
 
     at: int
     fact: Fact
+    # by how many facts it precedes that one, and so by how many layers; below 0: later
     back: int
-    early: int = 0
+    early: int = 0  # by how many tokens
 
 
 class RecalledValue(NamedTuple):
@@ -93,9 +85,7 @@ class ComparedPair(NamedTuple):
 
 
 class ConcludedAt(NamedTuple):
-    """A place just before which the agent must know how two values compare, and the
-    later value.
-    """
+    """Just before `at`, it must be known how two values compare; the later one."""
 
     at: int
     source: int
@@ -105,15 +95,12 @@ class ConcludedAt(NamedTuple):
 class Transcript:
     """A text, the spans that the agent writes, and where their words come from; all
     positions are in characters.
-
-    `reply`: the last reply; `stop`: the stop text that ended it. `made_up`: the start
-    and end of each made-up name where it is first written.
     """
 
     text: str
     spans: list[WrittenSpan] = field(default_factory=list)
-    stop: str = ""
-    reply: Reply | None = None
+    stop: str = ""  # the text that ended the last reply
+    reply: Reply | None = None  # the last one
     copied: list[CopiedName] = field(default_factory=list)
     stated: list[StatedFact] = field(default_factory=list)
     decided: list[DecidedFact] = field(default_factory=list)
@@ -123,6 +110,7 @@ class Transcript:
     asked: list[ComparedPair] = field(default_factory=list)
     recalled: list[RecalledValue] = field(default_factory=list)
     weighed: list[ComparedPair] = field(default_factory=list)
+    # the start and end of each made-up name where it is first written
     made_up: list[tuple[int, int]] = field(default_factory=list)
 
 
@@ -142,17 +130,16 @@ POSITIONS = {
 
 
 def join_turns(turns: Sequence[Turn]) -> list[Transcript]:
-    """The transcripts of a play: a turn whose prompt begins with an earlier transcript
-    extends it; any other begins a new one.
-    """
+    """A play's transcripts: a prompt that begins with an earlier one extends that."""
     transcripts: list[Transcript] = []
     for turn in turns:
-        grows = (t for t in reversed(transcripts) if turn.prompt.startswith(t.text))
-        before = next(grows, None)
-        if before is None:
-            before = Transcript(turn.prompt)
-            transcripts.append(before)
-        _write_turn(before, turn)
+        for transcript in reversed(transcripts):
+            if turn.prompt.startswith(transcript.text):
+                break
+        else:
+            transcript = Transcript(turn.prompt)
+            transcripts.append(transcript)
+        _write_turn(transcript, turn)
     for transcript in transcripts:
         _finish(transcript)
     return transcripts
@@ -164,26 +151,26 @@ def _write_turn(transcript: Transcript, turn: Turn) -> None:
         transcript.spans[-1] = last._replace(end=last.end + len(transcript.stop))
     whole = _after(turn.reply.text)
     received = whole[: whole.index(turn.received) + len(turn.received)]
-    text = turn.prompt + received
-    ends = turn.reply.ends and not turn.stop and received == whole.rstrip()
+    transcript.text = turn.prompt + received
+    transcript.stop = turn.stop
+    transcript.reply = turn.reply
     span = WrittenSpan(
-        turn.stage, len(turn.prompt), len(text), ends, turn.reply.knowable
+        turn.stage,
+        start=len(turn.prompt),
+        end=len(transcript.text),
+        ends=turn.reply.ends and not turn.stop and received == whole.rstrip(),
+        knowable=turn.reply.knowable,
     )
     transcript.spans.append(span)
-    transcript.text, transcript.stop, transcript.reply = text, turn.stop, turn.reply
 
 
 def _after(reply: str) -> str:
-    """A reply as it follows its prompt: after its own line break, otherwise after a
-    space.
-    """
+    """A reply as it follows its prompt: after its own line break, else a space."""
     return reply if reply.startswith("\n") else f" {reply}"
 
 
 def _finish(transcript: Transcript) -> None:
-    """Extend the last span to the whole reply, even if the program received only part
-    of it.
-    """
+    """Extend the last span to the whole reply, also if only a part was received."""
     last = transcript.spans[-1]
     transcript.text = transcript.text[: last.start] + _after(transcript.reply.text)
     ends = transcript.reply.ends
@@ -191,19 +178,15 @@ def _finish(transcript: Transcript) -> None:
 
 
 def join_transcripts(transcripts: Sequence[Transcript], between: str) -> Transcript:
-    """One transcript of several that do not depend on each other, with a text between
-    them.
-    """
+    """One transcript of several independent ones, with a text between them."""
     whole = Transcript("")
     for transcript in transcripts:
         whole.text += between if whole.text else ""
-        shift = len(whole.text)
+        at = len(whole.text)
         whole.text += transcript.text
-        whole.made_up += [
-            (start + shift, end + shift) for start, end in transcript.made_up
-        ]
+        whole.made_up += [(at + start, at + end) for start, end in transcript.made_up]
         for name, fields in POSITIONS.items():
             for member in getattr(transcript, name):
-                moved = {field: getattr(member, field) + shift for field in fields}
+                moved = {field: at + getattr(member, field) for field in fields}
                 getattr(whole, name).append(member._replace(**moved))
     return whole

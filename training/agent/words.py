@@ -1,6 +1,4 @@
-"""The agent's tokenizer: one token for each word, line break, or mark of a system's
-format.
-"""
+"""The agent's tokenizer: a token for each word, line break, or mark of a format."""
 
 import re
 from collections.abc import Iterator
@@ -18,8 +16,8 @@ from ircot_laboratory.questions.searchain import (
 from ircot_laboratory.world.relations import read_table
 from ircotlib.datasets.searchain import ask_claim
 from ircotlib.files import PROMPTS
-from ircotlib.prompting.prompt import Prompt, read_template
-from training.words import list_words
+from ircotlib.prompting.prompt import PromptWriter, read_template
+from training.words import list_words, split_words
 
 STYLE, WINDOW, WRITTEN = "agent", 1024, 200
 # token -> the text that it stands for; a text before any other that it begins with
@@ -68,27 +66,24 @@ MARKS = {
 }
 BREAKS = {"‖": "\n\n", "|": "\n"}
 WORDS = (
-    "Yes No yes no SUPPORTS REFUTES unknown Similar Could not find Result No more results Invalid"
-    " action Thought Action Observation Choice Summary Rationale Find Compare titles answer Titles"
-    " Plan Solution First Second Third Fourth Fifth Sixth Seventh Eighth Then Finally QS QC A Q"
-    " Answer Query Reference Does not say the page of look up know I it that this"
-    " : , . ? ! ' - ( ) [ ] { } / \" # & ; = + →"
+    "Yes No yes no SUPPORTS REFUTES unknown Similar Could not find Result No more"
+    " results Invalid action Thought Action Observation Choice Summary Rationale Find"
+    " Compare titles answer Titles Plan Solution First Second Third Fourth Fifth Sixth"
+    " Seventh Eighth Then Finally QS QC A Q Answer Query Reference Does not say the"
+    " page of look up know I it that this : , . ? ! ' - ( ) [ ] { } / \" # & ; = + →"
 )
 
 
 @cache
 def make_agent_tokenizer() -> PreTrainedTokenizerFast:
-    """Known words are decoded to the text encoded; a year is two tokens; others are
-    <unk>.
-    """
+    """Known words are decoded as they were, others are <unk>; a year is two tokens."""
     vocabulary = dict.fromkeys(["<pad>", "</s>", "<unk>", *BREAKS, *MARKS, *_words()])
     numbered = {word: number for number, word in enumerate(vocabulary)}
     model = WordPiece(numbered, unk_token="<unk>", continuing_subword_prefix="##")
     tokenizer = Tokenizer(model)
-    shown = {**MARKS, **BREAKS}
-    tokenizer.normalizer = normalizers.Sequence(
-        [normalizers.Replace(text, f" {token} ") for token, text in shown.items()]
-    )
+    marks = (MARKS | BREAKS).items()
+    shorter = [normalizers.Replace(text, f" {token} ") for token, text in marks]
+    tokenizer.normalizer = normalizers.Sequence(shorter)
     split = [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Punctuation()]
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(split)
     tokenizer.decoder = decoders.Sequence([*_decoders()])
@@ -111,12 +106,10 @@ def _decoders() -> Iterator:
 
 def _words() -> Iterator[str]:
     """All words of the encyclopedia and of the agent's prompts, in a fixed order."""
-    templates = [
-        path.read_text(encoding="utf-8")
-        for path in sorted(PROMPTS.glob("*/*.agent.txt"))
-    ]
+    paths = sorted(PROMPTS.glob("*/*.agent.txt"))
+    templates = [path.read_text(encoding="utf-8") for path in paths]
     for text in (WORDS, *_table_texts(), *templates):
-        yield from re.findall(r"\w+|[^\w\s]", re.sub(r"\{\w+\}", " ", text))
+        yield from split_words(text)
     yield from list_words()
 
 
@@ -128,16 +121,13 @@ def _table_texts() -> Iterator[str]:
 
 
 @cache
-def open_prompt(system: str, stage: str) -> Prompt:
+def open_prompt(system: str, stage: str) -> PromptWriter:
     """The prompt writer of a stage: the same as a setup opens for the agent."""
-    return Prompt(
-        (), _count_long, read_template(system, stage, STYLE), WINDOW - WRITTEN
-    )
+    template = read_template(system, stage, STYLE)
+    return PromptWriter((), _count_long, template, WINDOW - WRITTEN)
 
 
 def _count_long(text: str) -> int:
-    """The tokens of a long text; for a short one, which fits any limit, a quick
-    estimate.
-    """
+    """The tokens of a long text; an estimate for a short one, which always fits."""
     encode = make_agent_tokenizer().backend_tokenizer.encode
     return len(encode(text).ids) if len(text) > 2500 else len(text) // 4

@@ -18,7 +18,7 @@ from ircot_laboratory.questions.wording import (
     word_thought,
 )
 from ircot_laboratory.world.encyclopedia import draw_value, names_by_kind
-from ircot_laboratory.world.records import Passage, Span, World
+from ircot_laboratory.world.records import Fact, Passage, Span, World
 from ircot_laboratory.world.relations import KINDS, RELATIONS, Relation
 from training.worlds import draw_alike
 
@@ -59,19 +59,18 @@ class ReaderExample:
 
 
 class Encyclopedia:
-    """A world in the form of a data set, with its facts, and the facts that name each
-    entity.
-    """
+    """A world in the form of a data set, its facts, and those that name an entity."""
 
     def __init__(self, world: World, dataset: str):
-        self.world, self.dataset = world, dataset
+        self.world = world
+        self.dataset = dataset
         self.by_kind = names_by_kind(world.entities)
-        self.facts = [
-            (e.name, name) for e in world.entities.values() for name in e.facts
-        ]
-        self.naming = defaultdict(list)  # the facts whose value an entity is
-        for name, relation in self.facts:
-            self.naming[world.value(name, relation)].append((name, relation))
+        entities = world.entities.values()
+        self.facts = [Fact(e.name, relation) for e in entities for relation in e.facts]
+        # the facts whose value an entity is
+        self.naming: dict[str, list[Fact]] = defaultdict(list)
+        for fact in self.facts:
+            self.naming[world.value(*fact)].append(fact)
 
 
 def draw_reader_example(book: Encyclopedia, rng: random.Random) -> ReaderExample:
@@ -89,23 +88,24 @@ def draw_gold(
     book: Encyclopedia, rng: random.Random, subject: str, relation: str
 ) -> ReaderExample:
     """Draw a query for a fact, with the paragraph that states it."""
-    passage, query = (
-        book.world.passage(subject, relation),
-        word_query(book, rng, subject, relation),
-    )
-    telling = _find_telling(book, query, subject)
-    span = passage.span(relation)
+    passage = book.world.passage(subject, relation)
+    query = word_query(book, rng, subject, relation)
     return ReaderExample(
-        book.dataset, query, passage, GOLD, relation, True, span, telling
+        book.dataset,
+        query,
+        passage,
+        GOLD,
+        asked=relation,
+        about=True,
+        span=passage.span(relation),
+        telling=_find_telling(query, subject),
     )
 
 
 def draw_other(
     book: Encyclopedia, rng: random.Random, kind: str, subject: str, relation: str
 ) -> ReaderExample | None:
-    """A query with a paragraph of a kind that does not state its answer; None if there
-    is none.
-    """
+    """A query with a paragraph that does not state its answer, if there is one."""
     query, asked = "", relation
     if kind == "a hop of a longer question":
         query, asked, passage = _draw_hop(book, rng)
@@ -115,11 +115,13 @@ def draw_other(
         passage = _draw_page(book, rng, kind, subject, relation)
     if passage is None:
         return None
-    worded = query or word_query(book, rng, subject, asked)
-    telling = 0 if query else _find_telling(book, worded, subject)
+    telling = 0
+    if not query:
+        query = word_query(book, rng, subject, asked)
+        telling = _find_telling(query, subject)
     about = passage.title == subject
     return ReaderExample(
-        book.dataset, worded, passage, kind, asked, about, None, telling
+        book.dataset, query, passage, kind, asked, about, telling=telling
     )
 
 
@@ -145,43 +147,31 @@ def _draw_page(
         names = [draw_alike(world, subject, rng) for _ in range(6)]
         same = [name for name in names if relation in entities[name].facts]
         name = rng.choice(same or names)
-    return (
-        rng.choice(world.pages[name])
-        if name != subject and name in world.pages
-        else None
-    )
+    if name == subject or name not in world.pages:
+        return None
+    return rng.choice(world.pages[name])
 
 
 def _draw_own(
     book: Encyclopedia, rng: random.Random, subject: str, relation: str
 ) -> tuple[str, Passage | None]:
-    """The other paragraph of the page; or this one, and a relation that the subject
-    lacks.
-    """
-    entity, stated = book.world.entities[subject], book.world.passage(subject, relation)
-    if others := [
-        passage for passage in book.world.pages[subject] if passage is not stated
-    ]:
-        return relation, others[0]
-    absent = [
-        other.name for other in RELATIONS[entity.kind] if other.name not in entity.facts
-    ]
+    """The page's other paragraph; or this one, and a relation the subject lacks."""
+    stated = book.world.passage(subject, relation)
+    for passage in book.world.pages[subject]:
+        if passage is not stated:
+            return relation, passage
+    entity = book.world.entities[subject]
+    absent = [r.name for r in RELATIONS[entity.kind] if r.name not in entity.facts]
     return (rng.choice(absent), stated) if absent else (relation, None)
 
 
 def _draw_hop(
     book: Encyclopedia, rng: random.Random
 ) -> tuple[str, str, Passage | None]:
-    """A question of several hops, its last relation, and the paragraph of an earlier
-    hop.
-    """
-    kinds = [
-        kind
-        for kind in DATASETS[book.dataset]
-        if HOPS.get(kind, 1) > 1 and kind != "span"
-    ]
-    if not kinds:
+    """A question of several hops, its last relation, and an earlier hop's paragraph."""
+    if book.dataset == "iirc":  # whose main passage has the first hop
         return "", "", None
+    kinds = [kind for kind in DATASETS[book.dataset] if HOPS.get(kind, 1) > 1]
     riddle = draw_riddle(book.world, rng, book.dataset, rng.choice(kinds))
     passage = book.world.passage(*rng.choice(riddle.facts[:-1]))
     last = riddle.facts[-1].relation
@@ -196,12 +186,15 @@ def word_query(
     of a data set, as a noun phrase, or as a sentence of a chain whose value may be
     wrong.
     """
-    asked, entity = book.world.relation(subject, relation), book.world.entities[subject]
-    noun, often = KINDS[entity.kind].noun, 0.3 if entity.kind in WORKS else 0.05
+    asked = book.world.relation(subject, relation)
+    entity = book.world.entities[subject]
+    noun = KINDS[entity.kind].noun
     x = subject
-    if rng.random() < often:  # "the film X", as data sets name works
+    if rng.random() < (0.3 if entity.kind in WORKS else 0.05):
+        # "the film X", as data sets name works
         x = rng.choice((f"the {noun} ", f"{noun} ")) + subject
-    draw, dataset = rng.random(), rng.choice(list(DATASETS))
+    draw = rng.random()
+    dataset = rng.choice(list(DATASETS))
     if draw < 0.75:
         question = rng.choice(list(_questions(asked, x, dataset)))
         return question.removesuffix("?") if rng.random() < 0.1 else question
@@ -213,10 +206,8 @@ def word_query(
     return word_thought(dataset, asked, entity, value)
 
 
-def _find_telling(book: Encyclopedia, query: str, subject: str) -> int:
-    """The end of the word that asks for a relation of the subject; 0 in a sentence of a
-    chain.
-    """
+def _find_telling(query: str, subject: str) -> int:
+    """The end of the word that asks for a relation; 0 in a sentence of a chain."""
     if query.endswith("."):
         return 0
     start = find_telling_word(query, subject)

@@ -1,6 +1,4 @@
-"""Measures how well an extractive reader finds answers in worlds of the laboratory, and
-how well its confidence distinguishes the paragraph that states the answer from others.
-"""
+"""Measures whether an extractive reader finds answers, and knows when it does."""
 
 import random
 from collections.abc import Sequence
@@ -21,9 +19,8 @@ from training.reader.draw_examples import (
 
 def open_books(seed: int, size: int, held_out: bool = True) -> list[Encyclopedia]:
     """The world of a seed in the form of each data set."""
-    return [
-        Encyclopedia(make_world(seed, size, d, held_out=held_out), d) for d in DATASETS
-    ]
+    worlds = {d: make_world(seed, size, d, held_out=held_out) for d in DATASETS}
+    return [Encyclopedia(world, dataset) for dataset, world in worlds.items()]
 
 
 def draw_reader_tests(
@@ -33,20 +30,18 @@ def draw_reader_tests(
     turn. For each there are two examples: a query with its gold paragraph, and one with
     another paragraph, of all kinds in turn.
     """
-    rng, drawn, popular = random.Random(f"reading {seed}"), [], make_popular()
+    rng = random.Random(f"reading {seed}")
+    drawn: list[ReaderExample] = []
     while len(drawn) < 2 * facts:
         number = len(drawn) // 2
-        book, kind = (
-            books[number % len(books)],
-            OTHERS[number // len(books) % len(OTHERS)],
-        )
-        subject, relation = rng.choice(book.facts)
-        kind = rng.choice(OTHERS) if book.dataset == "iirc" else kind
-        other = None
-        if subject not in popular:
-            other = draw_other(book, rng, kind, subject, relation)
-        if other:
-            drawn += [draw_gold(book, rng, subject, relation), other]
+        book = books[number % len(books)]
+        kind = OTHERS[number // len(books) % len(OTHERS)]
+        fact = rng.choice(book.facts)
+        if book.dataset == "iirc":  # it lacks a kind: in turn, it would wait forever
+            kind = rng.choice(OTHERS)
+        if fact.subject not in make_popular():
+            if other := draw_other(book, rng, kind, *fact):
+                drawn += [draw_gold(book, rng, *fact), other]
     return drawn
 
 
@@ -64,21 +59,16 @@ def measure_answers(
 
 
 def auc(confidence: np.ndarray, gold: np.ndarray) -> float:
-    """The area under the ROC curve: how often gold has higher confidence; ties count
-    half.
-    """
+    """Area under the ROC curve: how often gold is more confident; ties count half."""
     above = confidence[gold][:, None] - confidence[~gold]
     return float(np.mean((above > 0) + 0.5 * (above == 0)))
 
 
 def f1_at(threshold: float, confidence: np.ndarray, gold: np.ndarray) -> float:
-    """F1 of predicting an answer where confidence is above a threshold (SearChain
-    A.4.1).
-    """
+    """F1 of predicting answers where confidence is above this (SearChain A.4.1)."""
     predicted = confidence > threshold
-    return (
-        2 * float((predicted & gold).sum()) / max(1, int(predicted.sum() + gold.sum()))
-    )
+    both = float((predicted & gold).sum())
+    return 2 * both / max(1, int(predicted.sum() + gold.sum()))
 
 
 def best_threshold(confidence: np.ndarray, examples: Sequence[ReaderExample]) -> float:

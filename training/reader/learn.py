@@ -1,6 +1,4 @@
-"""Trains the extractive reader, or resumes from its checkpoint: __main__.py is the
-command.
-"""
+"""Trains the extractive reader, or resumes; __main__.py is the command."""
 
 import random
 from collections.abc import Iterator
@@ -11,7 +9,7 @@ from pathlib import Path
 import torch
 
 from ircot_laboratory.questions.questions import DATASETS
-from training.loop import Training, adamw, descend, run_training, write_trained
+from training.loop import Parts, Training, adamw, descend, run_training, write_trained
 from training.rate import learning_rate
 from training.reader.draw_examples import Encyclopedia, draw_reader_example
 from training.reader.evaluate import (
@@ -41,9 +39,7 @@ WARM_UP, FLAT = 100, 0.6
 
 @dataclass(frozen=True, slots=True)
 class ReaderRecipe:
-    """The options of one training. `peak`: the highest learning rate; `rows`: examples
-    per step.
-    """
+    """The options of a training; `peak`: highest learning rate; `rows`: per step."""
 
     steps: int
     seed: int = 0
@@ -57,39 +53,33 @@ class ReaderRecipe:
 
 def start_reader(recipe: ReaderRecipe) -> Training:
     """A training at step 0, with new weights."""
-    model, teacher = (
-        make_reader(len(make_reader_tokenizer()), recipe.seed),
-        ReaderTeacher(),
-    )
+    model = make_reader(len(make_reader_tokenizer()), recipe.seed)
+    teacher = ReaderTeacher()
     optimizer = adamw([*model.parameters(), *teacher.parameters()], recipe.peak)
     return Training(model, teacher, [optimizer], asdict(recipe))
 
 
 def learn_reader(
     training: Training, batch: dict[str, torch.Tensor], rate: float
-) -> dict[str, float]:
+) -> Parts:
     """Take one step of the optimizer; return the losses."""
-    return descend(
-        training, reader_losses(training.model, training.teacher, batch), rate
-    )
+    losses = reader_losses(training.model, training.teacher, batch)
+    return descend(training, losses, rate)
 
 
-def take_reader_steps(
-    training: Training, recipe: ReaderRecipe
-) -> Iterator[dict[str, float]]:
+def take_reader_steps(training: Training, recipe: ReaderRecipe) -> Iterator[Parts]:
     """Take the remaining steps; yield the losses of each."""
-    tokenizer, books = make_reader_tokenizer(), []
+    tokenizer = make_reader_tokenizer()
+    books: list[Encyclopedia] = []
     for step in range(training.step, recipe.steps):
         if not books or step % STEPS_PER_WORLD == 0:
             worlds = draw_worlds(step, recipe.seed)
             books = [Encyclopedia(worlds[dataset], dataset) for dataset in DATASETS]
         rng = random.Random(f"reader {recipe.seed} {step}")
-        examples = [
-            draw_reader_example(rng.choice(books), rng) for _ in range(recipe.rows)
-        ]
-        yield learn_reader(
-            training, encode_reader_examples(examples, tokenizer), recipe.rate(step)
-        )
+        rows = range(recipe.rows)
+        examples = [draw_reader_example(rng.choice(books), rng) for _ in rows]
+        batch = encode_reader_examples(examples, tokenizer)
+        yield learn_reader(training, batch, recipe.rate(step))
 
 
 @torch.no_grad()
@@ -107,9 +97,7 @@ def calibrate(model) -> float:
 
 
 def train_reader(out: Path, recipe: ReaderRecipe) -> None:
-    """Train the reader, resuming from its checkpoint if there is one, and write it to
-    `out`.
-    """
+    """Train the reader, or resume from its checkpoint, and write it to `out`."""
     training = start_reader(recipe)
     tests = draw_reader_tests(open_books(seed=1, size=600), 200, seed=1)
 

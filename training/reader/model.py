@@ -1,6 +1,4 @@
-"""The shipped extractive reader: a small DPR reader, its word-level tokenizer, its
-examples as tensors, and the losses that teach it.
-"""
+"""The extractive reader: a small DPR reader, its tokenizer, tensors and losses."""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,8 +13,7 @@ from training.words import list_words
 
 WIDTH, LAYERS, HEADS = 64, 3, 4
 WAVES = (1.5, 1.0, 0.6, 0.35, 0.2, 0.1, 0.05, 0.02)  # of positions, in radians per word
-# the number of dimensions that hold positions, also that of a head
-POSITIONS = 2 * len(WAVES)
+POSITIONS = 2 * len(WAVES)  # dimensions that hold positions; as many as a head has
 POSITION = WIDTH - POSITIONS  # the first of them
 SHARPNESS = 3.0  # of the initial attention to words at an offset
 # layer -> head -> the offset, in words, that the head attends to initially
@@ -24,6 +21,8 @@ BESIDE = {0: {0: -1, 1: -2, 2: 2, 3: 3}, 1: {2: -3, 3: 1}}
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 ROWS = 64  # examples read at a time
 NOWHERE = -100  # start and end if there is no answer; cross_entropy ignores it
+PLACES = ("start", "end", "asked", "stated", "looks")  # tensors of encoded examples
+INPUTS = ("input_ids", "attention_mask")  # those that the model reads
 
 
 def make_reader_tokenizer() -> DPRReaderTokenizerFast:
@@ -36,7 +35,7 @@ def make_reader_tokenizer() -> DPRReaderTokenizerFast:
 
 
 def make_reader(vocabulary: int, seed: int) -> DPRReader:
-    """Make an untrained reader whose heads attend to equal words, or to words near by."""
+    """Make an untrained reader whose heads attend to equal words, or to near ones."""
     torch.manual_seed(seed)
     config = DPRConfig(
         vocab_size=vocabulary,
@@ -59,11 +58,8 @@ def _initialise(bert: nn.Module) -> None:
     waves in the last ones. Heads attend to equal words (mimetic initialisation,
     Trockman and Kolter 2023); those of BESIDE attend to the words at an offset.
     """
-    embeddings = bert.embeddings
-    words, positions = (
-        embeddings.word_embeddings.weight,
-        embeddings.position_embeddings.weight,
-    )
+    words = bert.embeddings.word_embeddings.weight
+    positions = bert.embeddings.position_embeddings.weight
     words[:, :POSITION].normal_()
     words[:, POSITION:].zero_()
     angles = torch.arange(len(positions))[:, None] * torch.tensor(WAVES)
@@ -75,23 +71,21 @@ def _initialise(bert: nn.Module) -> None:
         attention.query.weight.copy_(attention.key.weight)
         layer.attention.output.dense.weight.copy_(0.7 * attention.value.weight.T)
         for head, offset in BESIDE.get(number, {}).items():
-            _look_beside(
-                attention, slice(head * POSITIONS, (head + 1) * POSITIONS), offset
-            )
+            rows = slice(head * POSITIONS, (head + 1) * POSITIONS)
+            _look_beside(attention, rows, offset)
 
 
 def _look_beside(attention: nn.Module, rows: slice, offset: int) -> None:
-    """Make a head attend `offset` words ahead: its query is its own position, rotated."""
+    """Make a head attend `offset` words ahead: the query is the position, rotated."""
     angles = torch.tensor(WAVES) * offset
-    turn = torch.block_diag(angles.cos().diag(), angles.cos().diag())
-    turn[: len(WAVES), len(WAVES) :] = angles.sin().diag()
-    turn[len(WAVES) :, : len(WAVES)] = -angles.sin().diag()
-    for weight, matrix in (
-        (attention.query.weight, turn),
-        (attention.key.weight, torch.eye(POSITIONS)),
+    sin, cos = angles.sin().diag(), angles.cos().diag()
+    turn = torch.cat([torch.cat([cos, sin], 1), torch.cat([-sin, cos], 1)])
+    for layer, matrix in (
+        (attention.query, turn),
+        (attention.key, torch.eye(POSITIONS)),
     ):
-        weight[rows] = 0
-        weight[rows, POSITION:] = SHARPNESS * matrix
+        layer.weight[rows] = 0
+        layer.weight[rows, POSITION:] = SHARPNESS * matrix
 
 
 class ReaderTeacher(nn.Module):
@@ -116,36 +110,27 @@ def encode_reader_examples(
     `looks` [looks, 5]: layer, row, head, and the positions from which and to which the
     head should attend.
     """
-    heads = tokenizer([e.query for e in examples], [e.passage.title for e in examples])[
-        "input_ids"
-    ]
-    texts = [e.passage.text for e in examples]
+    titles = [example.passage.title for example in examples]
+    heads = tokenizer([example.query for example in examples], titles)["input_ids"]
+    texts = [example.passage.text for example in examples]
     bodies = tokenizer(texts, add_special_tokens=False, return_offsets_mapping=True)
     ids = [head + body for head, body in zip(heads, bodies["input_ids"], strict=True)]
     batch = dict(tokenizer.pad({"input_ids": ids}, return_tensors="pt"))
-    starts, ends, stated, looks = [], [], [], []
+    places: dict[str, list] = {name: [] for name in PLACES}
     for row, example in enumerate(examples):
         first, offsets = len(heads[row]), bodies["offset_mapping"][row]
         opening = {begin: first + n for n, (begin, _) in enumerate(offsets)}
         closing = {end: first + n for n, (_, end) in enumerate(offsets)}
         span = example.span
-        starts.append(opening[span.start] if span else NOWHERE)
-        ends.append(closing[span.end] if span else NOWHERE)
+        places["start"].append(opening[span.start] if span else NOWHERE)
+        places["end"].append(closing[span.end] if span else NOWHERE)
+        places["asked"].append(RELATION_NAMES.index(example.asked))
         for fact in example.passage.spans:
-            stated.append(
-                (row, opening[fact.start], RELATION_NAMES.index(fact.relation))
-            )
+            relation = RELATION_NAMES.index(fact.relation)
+            places["stated"].append((row, opening[fact.start], relation))
         for layer, *look in _find_looks(example, tokenizer, heads[row], opening):
-            looks.append((layer, row, *look))
-    asked = [RELATION_NAMES.index(example.asked) for example in examples]
-    named = {
-        "start": starts,
-        "end": ends,
-        "stated": stated,
-        "asked": asked,
-        "looks": looks,
-    }
-    batch |= {name: torch.tensor(values) for name, values in named.items()}
+            places["looks"].append((layer, row, *look))
+    batch |= {name: torch.tensor(values) for name, values in places.items()}
     batch["about"] = torch.tensor([float(example.about) for example in examples])
     return batch
 
@@ -183,26 +168,27 @@ def reader_losses(
     has the answer; attention; and the teacher's predictions. Unlike DPR's training,
     which ranks several paragraphs, this judges each pair of query and paragraph alone.
     """
-    inputs = {name: batch[name] for name in ("input_ids", "attention_mask")}
+    inputs = {name: batch[name] for name in INPUTS}
     out = model(
         **inputs, output_hidden_states=True, output_attentions=True, return_dict=True
     )
     *_, before, last = out.hidden_states
-    hidden = (batch["attention_mask"] == 0) * -1e4
-    (row, at, relation), asked = batch["stated"].T, batch["asked"]
-    entropy, binary = (
-        nn.functional.cross_entropy,
-        nn.functional.binary_cross_entropy_with_logits,
-    )
+    padding = (batch["attention_mask"] == 0) * -1e4
+    row, at, relation = batch["stated"].T
+    asked = batch["asked"]
+    entropy = nn.functional.cross_entropy
+    binary = nn.functional.binary_cross_entropy_with_logits
     gold = (batch["start"] != NOWHERE).float()
+    start = entropy(out.start_logits + padding, batch["start"])
+    end = entropy(out.end_logits + padding, batch["end"])
+    asked_at_cls = entropy(teacher.asked(before[:, 0]), asked)
+    asked_at_values = entropy(teacher.asked(before[row, at]), asked[row])
     weights = torch.stack(out.attentions)[tuple(batch["looks"].T)]
     return {
-        "span": entropy(out.start_logits + hidden, batch["start"])
-        + entropy(out.end_logits + hidden, batch["end"]),
+        "span": start + end,
         "relevance": 2 * binary(out.relevance_logits, gold),
         "stated": 0.5 * entropy(teacher.stated(before[row, at]), relation),
-        "asked": 0.5 * entropy(teacher.asked(before[:, 0]), asked)
-        + 0.5 * entropy(teacher.asked(before[row, at]), asked[row]),
+        "asked": 0.5 * asked_at_cls + 0.5 * asked_at_values,
         "looking": -weights.clamp_min(1e-6).log().mean(),
         "about": 0.5 * binary(teacher.about(last[:, 0])[:, 0], batch["about"]),
     }
@@ -215,15 +201,14 @@ def read_reader_examples(
     """The reader's confidence in each example [n], and whether its most likely start
     and end are those of the answer [n]; False where the paragraph has no answer.
     """
-    tokenizer, confidence, right = make_reader_tokenizer(), [], []
+    tokenizer = make_reader_tokenizer()
+    confidence, right = [], []
     for first in range(0, len(examples), ROWS):
         batch = encode_reader_examples(examples[first : first + ROWS], tokenizer)
-        inputs = {name: batch[name] for name in ("input_ids", "attention_mask")}
-        out = model.float()(**inputs, return_dict=True)
-        hidden = (batch["attention_mask"] == 0) * -1e4
-        start, end = (
-            (side + hidden).argmax(1) for side in (out.start_logits, out.end_logits)
-        )
+        out = model.float()(**{name: batch[name] for name in INPUTS}, return_dict=True)
+        padding = (batch["attention_mask"] == 0) * -1e4
+        start = (out.start_logits + padding).argmax(1)
+        end = (out.end_logits + padding).argmax(1)
         hit = (start == batch["start"]) & (end == batch["end"])
         right.append((hit & (batch["start"] != NOWHERE)).numpy())
         confidence.append(out.relevance_logits.numpy())

@@ -19,27 +19,18 @@ def main() -> None:
     add = parser.add_argument
     add_out(parser)
     add("--size", choices=[*SIZES, "causal"], default="base")
-    add(
-        "--steps",
-        type=int,
-        default=2600,
-        help="fits the size base; larger sizes need more",
-    )
-    add(
-        "--start",
-        type=Path,
-        help="folder of a trained model of the same or a smaller size",
-    )
+    add("--steps", type=int, default=2600, help="larger sizes need more than base")
+    add("--start", type=Path, help="folder of a trained model as large, or smaller")
     add("--seed", type=int, default=0)
-    peak = "highest learning rate; larger sizes need a lower one"
-    add("--peak", type=float, default=1e-2, help=peak)
+    add("--peak", type=float, default=1e-2, help="learning rate; lower if larger")
     options = parser.parse_args()
-    if options.start and options.size == "causal":
+    is_causal = options.size == "causal"
+    if options.start and is_causal:
         parser.error("a causal model is trained from scratch: leave out --start")
     from training.loop import run_command  # importing torch takes seconds
     from training.t5.learn import train_t5
 
-    is_grown, is_causal = options.start is not None, options.size == "causal"
+    is_grown = options.start is not None
     recipe = T5Recipe(options.steps, options.seed, options.peak, is_grown, is_causal)
     run_command(train_t5, options.out, options.size, recipe, options.start)
 

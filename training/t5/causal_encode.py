@@ -19,23 +19,20 @@ def encode_causal(examples: list[PromptExample], tokenizer) -> dict[str, torch.T
     batch = encode(examples, tokenizer)
     # without </s>: the target follows
     lengths = (batch["attention_mask"].sum(1) - 1).tolist()
-    targets = [
-        [token for token in ids[1:] if token]
-        for ids in batch["decoder_input_ids"].tolist()
+    prompts = batch["input_ids"].tolist()
+    targets = batch["decoder_input_ids"].tolist()
+    rows = [
+        prompt[:length] + [token for token in target[1:] if token]
+        for prompt, length, target in zip(prompts, lengths, targets, strict=True)
     ]
-    prompts = zip(batch["input_ids"].tolist(), lengths, targets, strict=True)
-    rows = [ids[:length] + target for ids, length, target in prompts]
-    stated = batch["stated"].tolist()
-    known = {
-        (row, at): _known_at(rows[row], at, lengths[row], stop)
-        for row, at, *_ in stated
-    }
+    known, stated = {}, []
+    for row, at, _, *names in batch["stated"].tolist():
+        known[row, at] = _known_at(rows[row], at, lengths[row], stop)
+        stated.append((row, known[row, at], *names, rows[row][at]))
     tables = {
         "written": _find_written(batch["labels"], lengths),
         "sources": _find_sources(batch, rows, lengths, known, asked),
-        "stated": (
-            (r, known[r, at], *names, rows[r][at]) for r, at, _, *names in stated
-        ),
+        "stated": stated,
         "decided": _find_decided(batch, lengths),
         "compared": _find_compared(batch["compared"].tolist(), lengths),
     }
@@ -43,11 +40,11 @@ def encode_causal(examples: list[PromptExample], tokenizer) -> dict[str, torch.T
 
 
 def _known_at(ids: list[int], at: int, end: int, stop: int) -> int:
-    """Where a fact becomes known: "Its author was X." at X, "X wrote it." only after
-    it.
-    """
-    last = ids.index(stop, at) if stop in ids[at:end] else at
-    return last if last - at > 2 else at
+    """Where a fact is known: "Its author was X." at X, "X wrote it." only after it."""
+    if stop not in ids[at:end]:
+        return at
+    full_stop = ids.index(stop, at)
+    return full_stop if full_stop - at > 2 else at  # a value has two tokens
 
 
 def _find_written(labels: torch.Tensor, lengths: list[int]) -> Iterator[tuple]:
@@ -86,7 +83,8 @@ def _find_sources(
     read = {(row, at) for row, at, *_ in batch["decided"].tolist()}
     for row, (ids, length) in enumerate(zip(rows, lengths, strict=True)):
         question = length - ids[length - 1 :: -1].index(asked)
-        last, sources = None, batch["sources"][row].tolist()
+        sources = batch["sources"][row].tolist()
+        last = None  # the position for the token before
         for at, source in enumerate(sources):
             if source < 0:
                 last = None
@@ -104,9 +102,7 @@ def _find_sources(
 
 
 def _last_mention(ids: list[int], at: int, first: int, source: int) -> int:
-    """The last earlier position, from `first` on, of the two tokens at `at`; else
-    `source`.
-    """
+    """Where from `first` on the two tokens at `at` stood last; else `source`."""
     for earlier in range(at - 2, first - 1, -1):
         if ids[earlier : earlier + 2] == ids[at : at + 2]:
             return earlier

@@ -1,6 +1,4 @@
-"""The causal language model that stands in for GPT-3: a plain GPT-NeoX, initialised so
-that it can learn to read.
-"""
+"""The causal model in place of GPT-3: a GPT-NeoX that can learn to read."""
 
 import torch
 from torch import nn
@@ -13,8 +11,7 @@ WIDTH, HEADS, LAYERS, FEED_FORWARD = 128, 4, 6, 256
 # dimensions of a head with rotary positions, and the base of their angles
 ROTARY, BASE = 8, 1000
 POSITIONS = 8192
-# how much, in nats, a head initialised as "previous word" prefers that word to its
-# neighbours
+# by how many nats a head initialised as "previous word" prefers that to its neighbours
 PEAK = 4.0
 NEAR = 3  # the number of first layers whose heads are initialised like that
 
@@ -52,7 +49,7 @@ def make_causal_model(vocabulary: int, seed: int) -> GPTNeoXForCausalLM:
 
 @torch.no_grad()
 def _initialise(model: GPTNeoXForCausalLM) -> None:
-    """Embeddings and feed-forward layers as in T5, whose output is scaled by the width."""
+    """Embeddings and feed-forward layers as in T5; it scales outputs by the width."""
     model.gpt_neox.embed_in.weight.normal_()
     model.gpt_neox.final_layer_norm.weight.fill_(WIDTH**-0.5)
     for number, layer in enumerate(model.gpt_neox.layers):
@@ -65,9 +62,8 @@ def _initialise_attention(attention: nn.Module, near: bool) -> None:
     """Mimetic initialisation (Trockman and Kolter 2023) of the dimensions without
     positions. `near`: head h also attends to the word h + 1 places back.
     """
-    query, key, value = attention.query_key_value.weight.view(
-        HEADS, 3, HEAD_WIDTH, WIDTH
-    ).unbind(1)
+    layer = attention.query_key_value
+    query, key, value = layer.weight.view(HEADS, 3, HEAD_WIDTH, WIDTH).unbind(1)
     for part in (query, key, value):
         part.normal_(std=WIDTH**-0.5)
     key[:, ROTARY:] *= (HEAD_WIDTH / (HEAD_WIDTH - ROTARY)) ** 0.5
@@ -78,9 +74,7 @@ def _initialise_attention(attention: nn.Module, near: bool) -> None:
     if near:
         angles = BASE ** (-torch.arange(0, ROTARY, 2) / ROTARY)
         size = (PEAK * HEAD_WIDTH**0.5 / (1 - angles.cos()).sum()) ** 0.5
-        query, key, _ = attention.query_key_value.bias.view(
-            HEADS, 3, HEAD_WIDTH
-        ).unbind(1)
+        query, key, _ = layer.bias.view(HEADS, 3, HEAD_WIDTH).unbind(1)
         back = (torch.arange(HEADS)[:, None] + 1) * angles
         query[:, :ROTARY] = size * torch.cat([back.cos(), -back.sin()], 1)
         key[:, : ROTARY // 2] = size

@@ -1,6 +1,4 @@
-"""Draws the examples that a shipped model is trained on: questions, paragraphs with
-distractors, demonstrations, and chains that are partly written.
-"""
+"""Draws training examples: questions, paragraphs, demonstrations, begun chains."""
 
 import random
 from dataclasses import replace
@@ -42,22 +40,17 @@ def draw_batch(
     if recipe.is_conclusion(step):
         return _draw_conclusions(step, recipe, rng)
     plan = replace(recipe.plan(step, rng), style=recipe.style)
-    tokens = (
-        QUESTION + plan.paragraphs * PARAGRAPH + plan.demonstrations * DEMONSTRATION
-    )
-    datasets = rng.choices(recipe.datasets(step), k=max(2, PROMPT_TOKENS // tokens))
-    examples = [
-        draw_prompt_example(worlds[dataset], dataset, rng, plan) for dataset in datasets
-    ]
+    shown = plan.paragraphs * PARAGRAPH + plan.demonstrations * DEMONSTRATION
+    count = max(2, PROMPT_TOKENS // (QUESTION + shown))
+    datasets = rng.choices(recipe.datasets(step), k=count)
+    examples = [draw_prompt_example(worlds[d], d, rng, plan) for d in datasets]
     return [example for example in examples if example.target]
 
 
 def _draw_conclusions(
     step: int, recipe: T5Recipe, rng: random.Random
 ) -> list[PromptExample]:
-    """Conclusions about a world of this step's own, half of the time only differences
-    of years.
-    """
+    """Conclusions about a world of this step's own, often differences of years."""
     world = make_training_world(recipe.seed, FRESH + step, "iirc", 1.0)
     datasets = [d for d in recipe.datasets(step) for _ in CONCLUDED.get(d, ())]
     if "iirc" in datasets and rng.random() < 0.5:
@@ -69,9 +62,7 @@ def _draw_conclusions(
 def draw_training_question(
     world: World, rng: random.Random, dataset: str, dialect: str | None = None
 ) -> Riddle:
-    """Draw a training question of a data set: of one hop, or of one of its kinds. All
-    kinds are equally frequent, since the longer ones are harder to learn.
-    """
+    """Draw a question of one hop or of any kind, all equally: long ones are hard."""
     one_hop = dataset != "iirc" and rng.random() < ONE_HOP
     kind = "1hop" if one_hop else rng.choice(list(DATASETS[dataset]))
     return draw_riddle(world, rng, dataset, kind, dialect)
@@ -100,9 +91,8 @@ def draw_context(
     for _ in range(8 * count):
         if len(chosen) >= count:
             break
-        passage = rng.choice(
-            world.pages[_draw_distractor(world, rng.choice(titles), rng)]
-        )
+        title = _draw_distractor(world, rng.choice(titles), rng)
+        passage = rng.choice(world.pages[title])
         if passage not in later:
             chosen.setdefault(passage)
             titles.append(passage.title)
@@ -112,11 +102,8 @@ def draw_context(
 
 
 def _draw_distractor(world: World, anchor: str, rng: random.Random) -> str:
-    values = [
-        value
-        for value in world.entities[anchor].facts.values()
-        if value in world.entities
-    ]
+    facts = world.entities[anchor].facts
+    values = [value for value in facts.values() if value in world.entities]
     draw = rng.random()
     if draw < 0.35 and values:
         return rng.choice(values)
@@ -139,9 +126,8 @@ def draw_prompt_example(
     dialect = rng.choice(list(DATASETS)) if is_other else dataset
     share = rng.random()
     riddle = draw_training_question(world, rng, dataset, dialect)
-    shots = [
-        draw_training_question(world, rng, dialect) for _ in range(plan.demonstrations)
-    ]
+    count = range(plan.demonstrations)
+    shots = [draw_training_question(world, rng, dialect) for _ in count]
     if share < 0.06:
         return _draw_closed_book(world, rng, dataset, dialect, shots, plan.style)
     if share < 0.16 and (plan.style.template("direct").instruction or shots):
@@ -182,11 +168,11 @@ def show_titles(
     world: World, riddle: Riddle, shots: list[Riddle], style: Style
 ) -> PromptExample:
     """Three titles below demonstrations, which ask for the true number of titles."""
-    shown = [
-        make_titles(world, question, len(question.linked), style) for question in shots
-    ]
-    texts = [f"{shot.prompt} {shot.target}{BETWEEN_DEMONSTRATIONS}" for shot in shown]
-    return make_titles(world, riddle, 3, style, "".join(texts))
+    above = ""
+    for shot in shots:
+        shown = make_titles(world, shot, len(shot.linked), style)
+        above += f"{shown.prompt} {shown.target}{BETWEEN_DEMONSTRATIONS}"
+    return make_titles(world, riddle, 3, style, above)
 
 
 def _draw_closed_book(
@@ -214,7 +200,8 @@ def draw_demonstrations(
     direct: bool = False,
 ) -> str:
     """Demonstrations with their paragraphs and up to two distractors."""
-    text, instruction = "", style.template("direct" if direct else "cot").instruction
+    text = ""
+    instruction = style.template("direct" if direct else "cot").instruction
     for riddle in shots:
         count = len(needed_passages(world, riddle)) + rng.choice((0, 1, 2))
         context = draw_context(world, riddle, len(riddle.thoughts), count, rng, style)
@@ -246,9 +233,7 @@ def draw_conclusion(
 def draw_difference(
     world: World, rng: random.Random, style: Style = FLAN_T5
 ) -> PromptExample:
-    """Draw a difference of two years: the years are the chain so far, and there is no
-    question. The example is short, so that the model sees all pairs of years often.
-    """
+    """Draw a difference of two years alone, so that all pairs are often seen."""
     riddle = draw_riddle(world, rng, "iirc", "age")
     short = replace(riddle, text="", thoughts=riddle.thoughts[1:], compared=(0, 1))
     return _conclude(world, rng, short, style)

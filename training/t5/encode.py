@@ -1,4 +1,4 @@
-"""Turns training examples into tensors: tokens, and the positions that the losses need."""
+"""Turns training examples into tensors: tokens, and positions for the losses."""
 
 import torch
 
@@ -32,26 +32,22 @@ def encode(examples: list[PromptExample], tokenizer) -> dict[str, torch.Tensor]:
     batch["decoder_input_ids"] = pad([[0, *ids[:-1]] for ids, _ in targets], 8)
     for name, empty in (("labels", IGNORED), ("sources", -1), ("asked", -1)):
         batch[name] = torch.full_like(batch["decoder_input_ids"], empty)
-    tables = {name: [] for name in T5_TABLES}
+    tables: dict[str, list] = {name: [] for name in T5_TABLES}
     for row, example in enumerate(examples):
-        (_, starts), (target, out_starts) = prompts[row], targets[row]
+        _, starts = prompts[row]
+        target, out_starts = targets[row]
         silent = sum(start < example.silent for start in out_starts)
         # a cut chain does not end there
         end = len(target) if example.complete else len(target) - 1
         batch["labels"][row, silent:end] = torch.tensor(target[silent:end])
         for at, source, length in example.copies:
-            for offset in range(length):
-                if at + offset in out_starts and source + offset in starts:
-                    batch["sources"][row, out_starts[at + offset]] = starts[
-                        source + offset
-                    ]
+            for n in range(length):
+                if at + n in out_starts and source + n in starts:
+                    batch["sources"][row, out_starts[at + n]] = starts[source + n]
         for at, source, length in example.asked:
-            sentence = [
-                place
-                for start, place in out_starts.items()
-                if at <= start < at + length
-            ]
-            batch["asked"][row, sentence] = starts[source]
+            for n in range(at, at + length):
+                if n in out_starts:
+                    batch["asked"][row, out_starts[n]] = starts[source]
         _fill_tables(tables, row, example, starts, out_starts, tokenizer)
     return batch | make_tables(tables, T5_TABLES)
 
@@ -79,10 +75,8 @@ def _fill_tables(
         return (*words, RELATION_NAMES.index(fact.relation))
 
     # the decoder's inputs are shifted one to the right
-    inputs = {
-        PROMPT: starts,
-        TARGET: {at: position + 1 for at, position in out_starts.items()},
-    }
+    shifted = {at: position + 1 for at, position in out_starts.items()}
+    inputs = {PROMPT: starts, TARGET: shifted}
     for at, named, fact in example.stated:
         tables["stated"].append((row, starts[at], starts[named], *name(fact)))
     for at, fact in example.decided:

@@ -1,9 +1,8 @@
-"""Measures how well a shipped model reads: first sentences, answers and whole chains on
-a held-out world, with all needed paragraphs in the prompt.
-"""
+"""Measures how well a model reads, with all needed paragraphs in the prompt."""
 
 import random
 from collections.abc import Callable
+from statistics import fmean
 
 from ircot_laboratory.questions.questions import DATASETS, make_riddles
 from ircot_laboratory.world.encyclopedia import make_world
@@ -30,11 +29,11 @@ def draw_reading_test(
     """Questions with their prompts, which have about `paragraphs` paragraphs, all
     needed ones among them, and no demonstrations; none of the chain is given.
     """
-    rng, tests = random.Random(f"reading {dataset} {seed}"), []
+    rng = random.Random(f"reading {dataset} {seed}")
+    tests = []
     for riddle in make_riddles(world, questions, dataset, seed):
-        context = draw_context(
-            world, riddle, len(riddle.thoughts), paragraphs, rng, style
-        )
+        known = len(riddle.thoughts)
+        context = draw_context(world, riddle, known, paragraphs, rng, style)
         example = make_chain(world, riddle, context, done=0, style=style)
         tests.append((riddle, example))
     return tests
@@ -54,40 +53,28 @@ def reading_accuracy(
         world = make_world(seed, size, dataset)
         tests += draw_reading_test(world, dataset, PARAGRAPHS, questions, seed, style)
     texts = write([example.prompt for _, example in tests])
-    pairs = [(text, riddle) for text, (riddle, _) in zip(texts, tests, strict=True)]
-    answered = [answer_from_chain(text) == riddle.answer for text, riddle in pairs]
-    by_kind = {}
-    for right, (_, riddle) in zip(answered, pairs, strict=True):
-        by_kind.setdefault(riddle.kind, []).append(right)
-    return {
-        "first": _share(
-            [text.startswith(riddle.thoughts[0].text) for text, riddle in pairs]
-        ),
-        "answer": _share(answered),
-        "whole": _share([text == riddle.chain for text, riddle in pairs]),
-        **{kind: _share(rights) for kind, rights in by_kind.items()},
-    }
+    right: dict[str, list[bool]] = {"first": [], "answer": [], "whole": []}
+    for text, (riddle, _) in zip(texts, tests, strict=True):
+        is_right = answer_from_chain(text) == riddle.answer
+        right["first"].append(text.startswith(riddle.thoughts[0].text))
+        right["answer"].append(is_right)
+        right["whole"].append(text == riddle.chain)
+        right.setdefault(riddle.kind, []).append(is_right)
+    return {name: round(fmean(rights), 3) for name, rights in right.items()}
 
 
 def writer(model, tokenizer, rows: int = 40, longest: int = 90) -> Write:
-    """Greedy decoding with a model in training: `rows` prompts at a time, at most
-    `longest` tokens after each.
-    """
+    """Greedy decoding: `rows` prompts at a time, at most `longest` tokens each."""
 
     def ends(_: int, written: list[int]) -> bool:
         return written[-1] == tokenizer.eos_token_id or len(written) == longest
 
     def write(prompts: list[str]) -> list[str]:
-        texts, ids = [], tokenizer(prompts)["input_ids"]
+        ids = tokenizer(prompts)["input_ids"]
+        written: list[list[int]] = []
         for at in range(0, len(ids), rows):
-            written = sorted(decode(model, ids[at : at + rows], ends))  # by row
-            texts += tokenizer.batch_decode(
-                [tokens for _, tokens in written], skip_special_tokens=True
-            )
-        return texts
+            replies = sorted(decode(model, ids[at : at + rows], ends))  # by row
+            written += [tokens for _, tokens in replies]
+        return tokenizer.batch_decode(written, skip_special_tokens=True)
 
     return write
-
-
-def _share(outcomes: list[bool]) -> float:
-    return round(sum(outcomes) / len(outcomes), 3)

@@ -1,12 +1,10 @@
-"""Makes training examples from an encyclopedia: a prompt as the systems write it, the
-target, and where each word of the target comes from.
-"""
+"""Makes training examples: prompt, target, and where each word comes from."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ircot_laboratory.world.encyclopedia import make_popular
-from ircot_laboratory.world.records import Passage, Riddle, Thought, World
+from ircot_laboratory.world.records import Fact, Passage, Riddle, Thought, World
 from ircotlib.prompting.prompt import FLAN_T5, Style, read_template
 from training.t5.sources import (
     ComparedValues,
@@ -30,11 +28,7 @@ from training.t5.sources import (
 
 @dataclass(frozen=True, slots=True)
 class PromptExample:
-    """One training example; positions are in characters.
-
-    `silent`: the length of the beginning of the target that is given, not learned.
-    `complete`: whether the target reaches the end of the chain.
-    """
+    """One training example; positions are in characters."""
 
     prompt: str
     target: str
@@ -44,21 +38,17 @@ class PromptExample:
     compared: tuple[ComparedValues, ...] = ()
     about: tuple[SubjectOf, ...] = ()
     asked: tuple[LookedUp, ...] = ()
-    silent: int = 0
-    complete: bool = True
+    silent: int = 0  # how much of the target, from its start, is given, not learned
+    complete: bool = True  # whether the target reaches the end of the chain
 
 
 def needed_passages(
     world: World, riddle: Riddle, known: int | None = None
 ) -> list[Passage]:
-    """The paragraphs of the facts that the first `known` thoughts state (all thoughts
-    if None), each once, in order; the main passage comes last.
-    """
-    thoughts = riddle.thoughts[:known]
+    """The paragraphs of the first `known` thoughts (None: all); the main one last."""
     main = [world.passage(*riddle.main)] if riddle.main else []
-    passages = dict.fromkeys(
-        world.passage(*thought.fact) for thought in thoughts if thought.fact
-    )
+    facts = [thought.fact for thought in riddle.thoughts[:known] if thought.fact]
+    passages = dict.fromkeys(world.passage(*fact) for fact in facts)
     return [*(passage for passage in passages if passage not in main), *main]
 
 
@@ -111,30 +101,20 @@ def make_chain(
     `silent`: how many sentences at the beginning of the target are given, not learned;
     these need no paragraphs.
     """
-    thoughts, popular = riddle.thoughts, make_popular()
+    thoughts = riddle.thoughts
     instruction = style.template("cot").instruction
     prompt = write_example_prompt(riddle, context, done, instruction, above=above)
-    end = len(thoughts)
-    for n in range(max(done, silent), len(thoughts)):
-        fact = thoughts[n].fact
-        shown = fact is None or world.passage(*fact) in prompt.passages
-        if not shown and fact.subject not in popular:
-            end = n
-            break
-    target, starts = _join(thoughts[done:end])
-    chain, chain_starts = _join(thoughts[:done])
-    before = len(prompt.text) - len(chain)
-    in_prompt = {n: before + chain_starts[n] for n in range(done) if thoughts[n].fact}
-    in_target = {n: starts[n - done] for n in range(done, end) if thoughts[n].fact}
-    last = len(thoughts) - 2
-    conclusion = starts[last - done] if done <= last < end else None
-    draft = Draft(world, riddle, prompt, target, in_prompt, in_target, conclusion)
+    end = max(done, silent)
+    while end < len(thoughts) and _is_known(thoughts[end].fact, world, prompt):
+        end += 1
+    draft = _draft_chain(world, riddle, prompt, done, end)
     silent_length = len(_join(thoughts[done : done + silent])[0]) + 1 if silent else 0
     compared = tuple(find_comparisons(draft))
-    copies = find_copies(target, silent_length, find_sources(world, riddle, prompt))
+    sources = find_sources(world, riddle, prompt)
+    copies = find_copies(draft.target, silent_length, sources)
     return PromptExample(
         prompt=prompt.text,
-        target=target,
+        target=draft.target,
         copies=(*copies, *copy_difference(draft, compared)),
         stated=(*find_stated(prompt), *find_stated_so_far(draft)),
         decided=tuple(find_decided(draft, silent)),
@@ -144,6 +124,28 @@ def make_chain(
         silent=silent_length,
         complete=end == len(thoughts),
     )
+
+
+def _draft_chain(
+    world: World, riddle: Riddle, prompt: PromptText, done: int, end: int
+) -> Draft:
+    """A chain whose thoughts up to `done` are in the prompt; up to `end`, a target."""
+    thoughts = riddle.thoughts
+    target, starts = _join(thoughts[done:end])
+    chain, chain_starts = _join(thoughts[:done])
+    before = len(prompt.text) - len(chain)
+    in_prompt = {n: before + chain_starts[n] for n in range(done) if thoughts[n].fact}
+    in_target = {n: starts[n - done] for n in range(done, end) if thoughts[n].fact}
+    last = len(thoughts) - 2
+    conclusion = starts[last - done] if done <= last < end else None
+    return Draft(world, riddle, prompt, target, in_prompt, in_target, conclusion)
+
+
+def _is_known(fact: Fact | None, world: World, prompt: PromptText) -> bool:
+    """Whether a fact, if any, is in the prompt or popular."""
+    if fact is None or fact.subject in make_popular():
+        return True
+    return world.passage(*fact) in prompt.passages
 
 
 def _join(thoughts: Sequence[Thought]) -> tuple[str, list[int]]:
@@ -167,7 +169,8 @@ def write_example_prompt(
     `lower`: write the titles of "iirc" other than the main passage's in lower case, as
     in the official files; demonstrations keep their case.
     """
-    prompt, passages = above, {}
+    prompt = above
+    passages = {}
     for passage in context:
         is_link = riddle.main and passage.title != riddle.main.subject
         title = passage.title.lower() if is_link and lower else passage.title

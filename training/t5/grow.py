@@ -1,4 +1,4 @@
-"""Grows a trained model into a wider one with the same output, to be trained further."""
+"""Grows a trained model into a wider one with the same output, to be trained on."""
 
 from pathlib import Path
 
@@ -21,16 +21,16 @@ def grow(start: Path, model: T5ForConditionalGeneration) -> int:
     vocabulary differ.
     """
     small = T5ForConditionalGeneration.from_pretrained(start).float()
-    found, expected = (
-        f"{config.num_layers} layers and {config.vocab_size} words"
-        for config in (small.config, model.config)
-    )
-    if found != expected:
+    before, wanted = small.config, model.config
+    if (before.num_layers, before.vocab_size) != (wanted.num_layers, wanted.vocab_size):
         raise ValueError(
-            f"{start}: found {found}, expected {expected}, those of the model to grow"
+            f"{start}: found {before.num_layers} layers and {before.vocab_size} words, "
+            f"expected {wanted.num_layers} layers and {wanted.vocab_size} words, "
+            "those of the model to grow"
         )
-    widening = small.config.d_model / model.config.d_model
-    old, new = small.state_dict(), dict(model.named_parameters())
+    widening = before.d_model / wanted.d_model
+    old = small.state_dict()
+    new = dict(model.named_parameters())
     for name, weight in new.items():
         if "layer_norm" in name:
             weight.fill_(old[name].mean() * widening**0.5)
@@ -41,4 +41,4 @@ def grow(start: Path, model: T5ForConditionalGeneration) -> int:
             weight[tuple(slice(n) for n in old[name].shape)] = old[name]
     # T5 scales the tied output by the width
     new["decoder.final_layer_norm.weight"].mul_(widening**-0.5)
-    return small.config.d_model
+    return before.d_model

@@ -1,6 +1,4 @@
-"""Trains a T5 or the causal model, or resumes from its checkpoint; __main__.py is the
-command.
-"""
+"""Trains a T5 or the causal model, or resumes; __main__.py is the command."""
 
 import json
 from collections.abc import Iterator
@@ -11,8 +9,10 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from ircot_laboratory.world.records import World
 from training.causal import CausalTeacher, causal_losses
 from training.loop import (
+    Parts,
     Training,
     descend,
     make_optimizers,
@@ -37,26 +37,23 @@ EVALUATE_EVERY = 2000  # steps
 def start_t5(
     size: str, recipe: T5Recipe, start: Path | None = None, device: str = "cpu"
 ) -> Training:
-    """A training at step 0, from scratch or from the trained model in the folder
-    `start`.
-    """
+    """A training at step 0, from scratch or from the trained model in `start`."""
     tokenizer = make_tokenizer()
     if recipe.causal:
         model = make_causal_model(len(tokenizer), recipe.seed)
     else:
         model = make_t5(size, len(tokenizer), recipe.seed)
-    old_width, started = grow(start, model) if start else 0, None
+    old_width = 0
+    begun = None
+    if start:
+        old_width = grow(start, model)
+        begun = {"folder": start.name}
+        if (start / "training.json").is_file():
+            begun = json.loads((start / "training.json").read_text())
     if old_width < model.config.hidden_size:
         order_numbers(model, tokenizer, old_width)
-    if start:
-        record = start / "training.json"
-        started = (
-            json.loads(record.read_text())
-            if record.is_file()
-            else {"folder": start.name}
-        )
-    made_of = {"size": size, **asdict(recipe), "start": started}
-    return Training(*make_parts(model.to(device), recipe.peak), made_of)
+    options = {"size": size, **asdict(recipe), "start": begun}
+    return Training(*make_parts(model.to(device), recipe.peak), options)
 
 
 def make_parts(model: nn.Module, peak: float) -> tuple[nn.Module, nn.Module, list]:
@@ -66,9 +63,7 @@ def make_parts(model: nn.Module, peak: float) -> tuple[nn.Module, nn.Module, lis
     return model, teacher, make_optimizers(model, teacher, peak)
 
 
-def learn_t5(
-    training: Training, batch: dict[str, torch.Tensor], rate: float
-) -> dict[str, float]:
+def learn_t5(training: Training, batch: dict[str, torch.Tensor], rate: float) -> Parts:
     """Take one step of the optimizers; return the losses."""
     model = training.model
     batch = {name: tensor.to(model.device) for name, tensor in batch.items()}
@@ -78,26 +73,22 @@ def learn_t5(
     return descend(training, losses, rate, rate)
 
 
-def take_t5_steps(training: Training, recipe: T5Recipe) -> Iterator[dict[str, float]]:
+def take_t5_steps(training: Training, recipe: T5Recipe) -> Iterator[Parts]:
     """Take the remaining steps; yield the losses of each."""
-    tokenizer, write_batch = (
-        make_tokenizer(),
-        encode_causal if recipe.causal else encode,
-    )
-    worlds = None
+    tokenizer = make_tokenizer()
+    make_tensors = encode_causal if recipe.causal else encode
+    worlds: dict[str, World] = {}
     for step in range(training.step, recipe.steps):
-        if worlds is None or step % STEPS_PER_WORLD == 0:
+        if not worlds or step % STEPS_PER_WORLD == 0:
             worlds = draw_worlds(step, recipe.seed)
-        batch = write_batch(draw_batch(step, recipe, worlds), tokenizer)
+        batch = make_tensors(draw_batch(step, recipe, worlds), tokenizer)
         kind = "conclusion " if recipe.is_conclusion(step) else ""
         losses = learn_t5(training, batch, recipe.rate(step))
         yield {kind + name: loss for name, loss in losses.items()}
 
 
 def train_t5(out: Path, size: str, recipe: T5Recipe, start: Path | None = None) -> None:
-    """Train one model, resuming from its checkpoint if there is one, and write it to
-    `out`. Uses a GPU if there is one.
-    """
+    """Train a model, or resume, on a GPU if there is one, and write it to `out`."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
     training = start_t5(size, recipe, start, device)
     # only a T5's prompts end with </s>
@@ -107,7 +98,6 @@ def train_t5(out: Path, size: str, recipe: T5Recipe, start: Path | None = None) 
         write = writer(model, tokenizer)
         return reading_accuracy(write, questions=40, seed=1, style=recipe.style)
 
-    run_training(
-        training, out, partial(take_t5_steps, recipe=recipe), measure, EVALUATE_EVERY
-    )
+    take_steps = partial(take_t5_steps, recipe=recipe)
+    run_training(training, out, take_steps, measure, EVALUATE_EVERY)
     write_trained(training, tokenizer, out, {"device": device})

@@ -1,17 +1,9 @@
-"""The shipped T5s, initialised so that they can learn to copy, and their word-level
-tokenizer.
-"""
+"""The shipped T5s, initialised so that they can learn to copy, and their tokenizer."""
 
 import torch
-from tokenizers import (
-    Regex,
-    Tokenizer,
-    decoders,
-    normalizers,
-    pre_tokenizers,
-    processors,
-)
+from tokenizers import Regex, Tokenizer, decoders, normalizers, processors
 from tokenizers.models import WordPiece
+from tokenizers.pre_tokenizers import Punctuation, Sequence, WhitespaceSplit
 from transformers import PreTrainedTokenizerFast, T5Config, T5ForConditionalGeneration
 
 from training.t5.recipe import SIZES
@@ -38,18 +30,15 @@ def make_tokenizer(ends: bool = True) -> PreTrainedTokenizerFast:
     shorter = [normalizers.Replace(phrase, token) for phrase, token in SHORTER.items()]
     lines = normalizers.Replace(Regex(r"\n\s*"), " | ")
     tokenizer.normalizer = normalizers.Sequence([*shorter, lines])
-    split = [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Punctuation()]
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(split)
+    tokenizer.pre_tokenizer = Sequence([WhitespaceSplit(), Punctuation()])
     by_word = [(" :", ":"), (" '", "'"), (Regex("^ s$"), "s")]
     words = decoders.WordPiece(prefix="##", cleanup=True)
     joined = [decoders.Fuse(), decoders.Replace(" - ", "-")]
     replaced = [decoders.Replace(*pair) for pair in by_word]
     tokenizer.decoder = decoders.Sequence([words, *replaced, *joined])
     if ends:
-        end = [("</s>", 1)]
-        tokenizer.post_processor = processors.TemplateProcessing(
-            "$A </s>", special_tokens=end
-        )
+        ending = processors.TemplateProcessing("$A </s>", special_tokens=[("</s>", 1)])
+        tokenizer.post_processor = ending
     special = {"pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special)
 
@@ -79,9 +68,7 @@ def make_t5(size: str, vocabulary: int, seed: int) -> T5ForConditionalGeneration
 
 @torch.no_grad()
 def _initialise_attention(attention: torch.nn.Module) -> None:
-    """Mimetic initialisation (Trockman and Kolter 2023); some heads begin as "previous
-    word".
-    """
+    """Mimetic (Trockman and Kolter 2023); some heads begin as "previous word"."""
     width = attention.k.weight.shape[1]
     attention.k.weight.normal_(std=width**-0.5)
     attention.q.weight.copy_(attention.k.weight * HEAD_WIDTH**-0.5)

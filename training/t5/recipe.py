@@ -1,4 +1,4 @@
-"""Decides the learning rate, and what the examples of each step of a training are like."""
+"""Decides the learning rate, and what the examples of each step are like."""
 
 import random
 from dataclasses import dataclass
@@ -9,35 +9,12 @@ from training.rate import learning_rate
 
 # stand in for Flan-T5 base, large, XL and XXL; about 0.25, 0.35, 1.3 and 2.7 million
 # parameters
+DEPTH = {"num_layers": 4, "num_decoder_layers": 3}
 SIZES = {
-    "base": {
-        "d_model": 48,
-        "num_heads": 2,
-        "num_layers": 4,
-        "num_decoder_layers": 3,
-        "d_ff": 96,
-    },
-    "large": {
-        "d_model": 64,
-        "num_heads": 2,
-        "num_layers": 4,
-        "num_decoder_layers": 3,
-        "d_ff": 128,
-    },
-    "xl": {
-        "d_model": 128,
-        "num_heads": 4,
-        "num_layers": 4,
-        "num_decoder_layers": 3,
-        "d_ff": 256,
-    },
-    "xxl": {
-        "d_model": 192,
-        "num_heads": 6,
-        "num_layers": 4,
-        "num_decoder_layers": 3,
-        "d_ff": 384,
-    },
+    "base": {"d_model": 48, "num_heads": 2, "d_ff": 96, **DEPTH},
+    "large": {"d_model": 64, "num_heads": 2, "d_ff": 128, **DEPTH},
+    "xl": {"d_model": 128, "num_heads": 4, "d_ff": 256, **DEPTH},
+    "xxl": {"d_model": 192, "num_heads": 6, "d_ff": 384, **DEPTH},
 }
 EASY = 0.04  # the first 4% of the steps have few paragraphs
 ONE_DATASET = 0.15  # the first 15% have one data set and no demonstrations
@@ -50,31 +27,23 @@ FLAT = 0.6  # after 60% of the steps, the learning rate falls
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What the examples of a step are like: the numbers of paragraphs and of
-    demonstrations.
-
-    `begun`: the share of chains that are partly written; `style`: how the model is
-    prompted.
-    """
+    """What the examples of a step are like."""
 
     paragraphs: int
     demonstrations: int
-    begun: float = 0.37
-    style: Style = FLAN_T5
+    begun: float = 0.37  # the share of chains that are partly written
+    style: Style = FLAN_T5  # how the model is prompted
 
 
 @dataclass(frozen=True, slots=True)
 class T5Recipe:
-    """The options of one training. `peak`: the highest learning rate. `grown`: whether
-    it starts from a trained model. `causal`: whether the model is causal, and so
-    prompted like GPT-3, without instructions.
-    """
+    """The options of one training."""
 
     steps: int
     seed: int
-    peak: float
-    grown: bool = False
-    causal: bool = False
+    peak: float  # the highest learning rate
+    grown: bool = False  # whether it starts from a trained model
+    causal: bool = False  # prompted like GPT-3, without instructions
 
     @property
     def style(self) -> Style:
@@ -96,19 +65,19 @@ class T5Recipe:
         if not self.grown and step < EASY * self.steps:
             return Plan(rng.choice((2, 3)), 0)
         late = self.grown or step >= LATE * self.steps
-        begun = 0.7 if late else 0.37
-        if len(self.datasets(step)) > 1 and rng.random() < (0.5 if late else 0.25):
-            paragraphs = rng.choice((2, 4, 8, 12) if late else (2, 3, 4))
-            shown = rng.choice(MANY if self.causal else FEW) if late else 1
-            return Plan(paragraphs, shown, begun)
-        return Plan(
-            rng.choice((2, 4, 8, 12, 14) if late else (2, 3, 4, 6, 8)), 0, begun
-        )
+        share = 0.5 if late else 0.25
+        demonstrated = len(self.datasets(step)) > 1 and rng.random() < share
+        if not late and demonstrated:
+            return Plan(rng.choice((2, 3, 4)), 1)
+        if not late:
+            return Plan(rng.choice((2, 3, 4, 6, 8)), 0)
+        if demonstrated:
+            paragraphs = rng.choice((2, 4, 8, 12))
+            return Plan(paragraphs, rng.choice(MANY if self.causal else FEW), 0.7)
+        return Plan(rng.choice((2, 4, 8, 12, 14)), 0, 0.7)
 
     def datasets(self, step: int) -> list[str]:
-        """The data sets of a step's examples. MuSiQue, with the longest chains, is
-        there twice.
-        """
+        """A step's data sets; MuSiQue, with the longest chains, is there twice."""
         all_of_them = self.grown or step >= ONE_DATASET * self.steps
         return [*DATASETS, "musique"] if all_of_them else ["hotpotqa"]
 

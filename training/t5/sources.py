@@ -29,9 +29,7 @@ class LookedUp(NamedTuple):
 
 
 class StatedValue(NamedTuple):
-    """Where a fact's value begins in the prompt (in the chain so far, its last word),
-    and where its subject is first mentioned.
-    """
+    """Where the prompt has a fact's value (in a chain, its last word), and subject."""
 
     at: int
     named: int
@@ -39,9 +37,7 @@ class StatedValue(NamedTuple):
 
 
 class DecidedValue(NamedTuple):
-    """Where the target states a value, or where a conclusion names a subject; and the
-    fact.
-    """
+    """Where the target states a value, or a conclusion names a subject; the fact."""
 
     at: int
     fact: Fact
@@ -100,25 +96,20 @@ class Draft(NamedTuple):
         return self.riddle.thoughts[n].text.rindex(self.value(n))
 
     def value_place(self, n: int) -> Place | None:
-        """Where the last word of the value stands; None if neither text has the
-        thought.
-        """
+        """Where the value's last word stands; None if neither text has it."""
         for side, starts in ((PROMPT, self.in_prompt), (TARGET, self.in_target)):
             if n in starts:
-                return Place(
-                    side, starts[n] + self.value_start(n) + last_word(self.value(n))
-                )
+                start = starts[n] + self.value_start(n)
+                return Place(side, start + last_word(self.value(n)))
         return None
 
 
 def find_sources(world: World, riddle: Riddle, prompt: PromptText) -> dict[str, int]:
-    """Find where each name and value can be copied from: the question or a paragraph."""
-    subjects = dict.fromkeys(fact.subject for fact in riddle.facts)
-    sources = {
-        name: prompt.question + riddle.text.index(name)
-        for name in subjects
-        if name in riddle.text
-    }
+    """Where each name and value can be copied from: the question or a paragraph."""
+    sources: dict[str, int] = {}
+    for subject, _ in riddle.facts:
+        if subject in riddle.text:
+            sources[subject] = prompt.question + riddle.text.index(subject)
     for fact in riddle.facts:
         passage = world.passage(*fact)
         if passage in prompt.passages:
@@ -139,17 +130,12 @@ def find_copies(target: str, start: int, sources: dict[str, int]) -> Iterator[Lo
 def copy_difference(
     draft: Draft, compared: Sequence[ComparedValues]
 ) -> Iterator[LookedUp]:
-    """Let a difference of years be copied from the later year, if that is in the
-    prompt.
-    """
+    """A difference of years is copied from the later year, if the prompt has it."""
     answer = draft.riddle.answer
     at = draft.target.find(f" {answer} years") + 1
-    if (
-        draft.riddle.kind == "age"
-        and at
-        and compared
-        and compared[0].value.side == PROMPT
-    ):
+    if draft.riddle.kind != "age" or not at:
+        return
+    if compared and compared[0].value.side == PROMPT:
         yield LookedUp(at, compared[0].value.at, len(answer))
 
 
@@ -158,9 +144,8 @@ def find_stated(prompt: PromptText) -> Iterator[StatedValue]:
     for passage, at in prompt.passages.items():
         named = at + passage.text.index(passage.title)
         for span in passage.spans:
-            yield StatedValue(
-                at + span.start, named, Fact(passage.title, span.relation)
-            )
+            fact = Fact(passage.title, span.relation)
+            yield StatedValue(at + span.start, named, fact)
 
 
 def find_stated_so_far(draft: Draft) -> Iterator[StatedValue]:
@@ -171,28 +156,23 @@ def find_stated_so_far(draft: Draft) -> Iterator[StatedValue]:
 
 
 def find_decided(draft: Draft, silent: int) -> Iterator[DecidedValue]:
-    """Find the values that the target states, except in the first `silent` sentences,
-    and the names in the conclusion of a comparison or a count.
-    """
+    """Find the values that the target states (not silently), and names it concludes."""
     riddle, world = draft.riddle, draft.world
     for n, at in draft.in_target.items():
         if n >= silent:
             yield DecidedValue(at + draft.value_start(n), draft.fact(n))
-    if riddle.compared and draft.conclusion is not None:
-        stated = [thought.fact for thought in riddle.thoughts if thought.fact]
-        named = {
-            fact.subject: fact
-            for fact in reversed(stated)
-            if fact.subject == riddle.answer or world.value(*fact) == riddle.sought
-        }
-        for subject, fact in named.items():
-            yield DecidedValue(draft.target.index(subject, draft.conclusion), fact)
+    if not riddle.compared or draft.conclusion is None:
+        return
+    named = {}
+    for fact in reversed([thought.fact for thought in riddle.thoughts if thought.fact]):
+        if fact.subject == riddle.answer or world.value(*fact) == riddle.sought:
+            named[fact.subject] = fact  # the first of several
+    for subject, fact in named.items():
+        yield DecidedValue(draft.target.index(subject, draft.conclusion), fact)
 
 
 def find_subjects(draft: Draft) -> Iterator[SubjectOf]:
-    """Find where each value in the target begins, and where its subject was last
-    mentioned: in the target, otherwise in the question or the chain so far.
-    """
+    """Find the values in the target, and where their subjects were mentioned last."""
     for n, start in draft.in_target.items():
         at, subject = start + draft.value_start(n), draft.fact(n).subject
         in_target = draft.target.rfind(subject, 0, at)
@@ -212,24 +192,19 @@ def find_asked(draft: Draft) -> Iterator[LookedUp]:
 
 
 def find_comparisons(draft: Draft) -> Iterator[ComparedValues]:
-    """Find the comparisons of the values that the question compares, if the example has
-    both.
-    """
-    riddle = draft.riddle
+    """Find the values that the question compares, if the example has both."""
+    riddle, sought = draft.riddle, draft.riddle.sought
     values = [draft.value(n) for n in riddle.compared]
     places = [draft.value_place(n) for n in riddle.compared]
-    if riddle.sought:
-        at = (
-            draft.prompt.question
-            + riddle.text.rindex(riddle.sought)
-            + last_word(riddle.sought)
-        )
+    if sought:
+        at = draft.prompt.question + riddle.text.rindex(sought) + last_word(sought)
         for place, value in zip(places, values, strict=True):
             if place:
-                outcome = compare(riddle.sought, value)
+                outcome = compare(sought, value)
                 yield ComparedValues(place, Place(PROMPT, at), outcome)
     elif values and all(places):
-        (a, b), outcome = values, compare(*values)
+        a, b = values
+        outcome = compare(a, b)
         if riddle.kind == "age":
             outcome = YEARS_AFTER + int(b) - int(a)
         yield ComparedValues(places[1], places[0], outcome)

@@ -12,11 +12,10 @@ from ircot_laboratory.world.relations import RELATION_NAMES
 from training.causal import looking_loss, naming_loss
 from training.positions import OUTCOMES, PROMPT, TARGET
 
-# the encoder layer whose heads 0 and 1 attend from a value to the two words of its
-# subject
+# the encoder layer whose heads 0 and 1 attend from a value to its subject's two words
 BELONGING = 2
-# the layer, of the encoder and of the decoder, and also the head in it, that attends
-# from one compared value to the other
+# the layer, of encoder and decoder, and the head of it that attend from one compared
+# value to the other
 COMPARING = 1
 
 
@@ -30,11 +29,13 @@ class T5Teacher(nn.Module):
 
     def __init__(self, width: int):
         super().__init__()
-        self.words = nn.ModuleList(nn.Linear(width, 2 * width) for _ in range(2))
-        self.relation = nn.ModuleList(
-            nn.Linear(width, len(RELATION_NAMES)) for _ in range(2)
-        )
-        self.outcome = nn.ModuleList(nn.Linear(width, OUTCOMES) for _ in range(2))
+
+        def pair(columns: int) -> nn.ModuleList:
+            return nn.ModuleList(nn.Linear(width, columns) for _ in range(2))
+
+        self.words = pair(2 * width)
+        self.relation = pair(len(RELATION_NAMES))
+        self.outcome = pair(OUTCOMES)
 
 
 def t5_losses(
@@ -55,38 +56,30 @@ def t5_losses(
             heads = teacher.words[side], teacher.relation[side]
             here = states[side][table[:, 0], table[:, 1]]
             losses[name] = 0.5 * naming_loss(*heads, here, table[:, -3:], embedding)
-    if len(batch["compared"]):
-        losses["comparing"] = 0.5 * _comparing_loss(
-            teacher, out, states, batch["compared"]
-        )
+    if len(table := batch["compared"]):
+        losses["comparing"] = 0.5 * _comparing_loss(teacher, out, states, table)
     return losses
 
 
 def _looking_losses(
     model, out, batch: dict[str, torch.Tensor]
 ) -> dict[str, torch.Tensor]:
-    """The losses of supervised attention: to a source, to what asks for it, to a
-    subject.
-    """
+    """Supervised attention: to a source, to what asks for it, to a subject."""
     losses = {}
     rows, columns = (batch["sources"] >= 0).nonzero(as_tuple=True)
     if len(rows):
         sources = batch["sources"][rows, columns]
-        weights = [
-            layer[rows, 0, columns, sources] for layer in out.cross_attentions[-2:]
-        ]
+        layers = out.cross_attentions[-2:]
+        weights = [weights[rows, 0, columns, sources] for weights in layers]
         losses["looking"] = looking_loss(weights)
-        losses["carrying"] = 0.5 * _carrying_loss(
-            model,
-            out.encoder_last_hidden_state[rows, sources],
-            batch["input_ids"][rows, sources],
-        )
+        seen = out.encoder_last_hidden_state[rows, sources]
+        words = batch["input_ids"][rows, sources]
+        losses["carrying"] = 0.5 * _carrying_loss(model, seen, words)
     rows, columns = (batch["asked"] >= 0).nonzero(as_tuple=True)
     if len(rows):
         asked = batch["asked"][rows, columns]
-        losses["asking"] = looking_loss(
-            [out.cross_attentions[0][rows, 1, columns, asked]]
-        )
+        weights = [out.cross_attentions[0][rows, 1, columns, asked]]
+        losses["asking"] = looking_loss(weights)
     if len(batch["stated"]):
         row, at, named = batch["stated"].T[:3]
         encoder = out.encoder_attentions[BELONGING]
@@ -95,41 +88,36 @@ def _looking_losses(
     if len(about := batch["about"]):
         # In the target, the second layer looks at both words of the subject; in the
         # prompt, the first layer looks at its last word.
-        weights, side = [], about[:, 2]
-        if len(of_target := about[side == TARGET]):
-            row, at, _, subject = of_target.T
-            weights += [
-                out.decoder_attentions[1][row, n, at, subject + n] for n in (0, 1)
-            ]
-        if len(of_prompt := about[side == PROMPT]):
-            row, at, _, subject = of_prompt.T
-            weights += [out.cross_attentions[0][row, 0, at, subject + 1]]
+        weights = []
+        side = about[:, 2]
+        if len(in_target := about[side == TARGET]):
+            row, at, _, subject = in_target.T
+            layer = out.decoder_attentions[1]
+            weights += [layer[row, n, at, subject + n] for n in (0, 1)]
+        if len(in_prompt := about[side == PROMPT]):
+            row, at, _, subject = in_prompt.T
+            weights.append(out.cross_attentions[0][row, 0, at, subject + 1])
         losses["about"] = 0.5 * looking_loss(weights)
     return losses
 
 
 def _carrying_loss(model, seen: torch.Tensor, words: torch.Tensor) -> torch.Tensor:
-    """The loss of predicting words [n] from what head 0 of the last two layers takes
-    from them.
-    """
+    """The loss of predicting words [n] from what head 0 of the last layers brings."""
     loss = torch.zeros((), device=seen.device)
     for block in model.decoder.block[-2:]:
         attention = block.layer[1].EncDecAttention
         width = attention.key_value_proj_dim
         brought = seen @ attention.v.weight[:width].T @ attention.o.weight[:, :width].T
-        written = model.lm_head(
-            model.decoder.final_layer_norm(brought) * model.model_dim**-0.5
-        )
-        loss = loss + 0.5 * nn.functional.cross_entropy(written.float(), words)
+        scaled = model.decoder.final_layer_norm(brought) * model.model_dim**-0.5
+        written = model.lm_head(scaled).float()
+        loss = loss + 0.5 * nn.functional.cross_entropy(written, words)
     return loss
 
 
 def _comparing_loss(
     teacher: T5Teacher, out, states: tuple, compared: torch.Tensor
 ) -> torch.Tensor:
-    """The losses of attending from a value to the other one, and of predicting the
-    outcome.
-    """
+    """The losses of attending to the other value, and of predicting the outcome."""
     attentions = {  # by the sides of the two values
         (PROMPT, PROMPT): out.encoder_attentions[COMPARING],
         (TARGET, TARGET): out.decoder_attentions[COMPARING],

@@ -25,9 +25,8 @@ def react_act(mind: Mind, situation: Situation) -> str:
         return notes["written"].partition(f"\nAction {action[1]}: ")[2]
     number = int(re.match(r"Thought (\d+):", lines[-1])[1])
     if number > 1 and lines[-2].partition(": ")[2].startswith("Invalid action"):
-        notes["written"] = re.sub(
-            r"\bAction \d+:", f"Action {number}:", notes["written"]
-        )
+        again = f"Action {number}:"
+        notes["written"] = re.sub(r"\bAction \d+:", again, notes["written"])
     else:
         notes["written"] = _think_and_act(mind, lines, number)
     return notes["written"]
@@ -39,22 +38,22 @@ def _think_and_act(mind: Mind, lines: list[str], number: int) -> str:
         mind.forget()
         notes |= {"step": 0, "looked up": False}
         return _search(mind, number, "")
-    n, observation = notes["step"], lines[-2].partition(": ")[2]
+    n = notes["step"]
+    observation = lines[-2].partition(": ")[2]
     page = mind.retrieved[-1:]
     if not observation.startswith("Could not find"):
         if page and mind.shown(observation, mind.fact(n), page[0]):
             return _settle(mind, number, page)
-        word, on_page = LOOKED_FOR.get(mind.fact(n).relation), page and page[0].title
-        if word and not notes["looked up"] and on_page == mind.subject(n):
+        word = LOOKED_FOR.get(mind.fact(n).relation)
+        on_page = bool(page) and page[0].title == mind.subject(n)
+        if word and on_page and not notes["looked up"]:
             notes["looked up"] = True
             return f"I need to find {mind.phrase(n)}.\nAction {number}: Lookup[{word}]"
     return _settle(mind, number, ())
 
 
 def _settle(mind: Mind, number: int, page) -> str:
-    """State what the page says (what the reader knows or makes up, without one), and go
-    on.
-    """
+    """State what the page says (what is known or made up, without one); go on."""
     n = mind.notes["step"]
     mind.settle(n, page)
     mind.notes |= {"step": n + 1, "looked up": False}

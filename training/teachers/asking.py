@@ -6,11 +6,9 @@ import re
 from training.teachers.closed import write_chain_and_answer
 from training.teachers.mind import Mind, Situation
 
-FOLLOW_UP, ANSWERED, FINAL = (
-    "Follow up:",
-    "Intermediate answer:",
-    "So the final answer is:",
-)
+FOLLOW_UP = "Follow up:"
+ANSWERED = "Intermediate answer:"
+FINAL = "So the final answer is:"
 
 
 def self_ask_ask(mind: Mind, situation: Situation) -> str:
@@ -21,9 +19,8 @@ def self_ask_ask(mind: Mind, situation: Situation) -> str:
     asked = so_far.count(FOLLOW_UP)
     if not so_far:
         mind.forget()
-    for n, answer in enumerate(
-        re.findall(rf"{ANSWERED} (.+)\.$", so_far, re.MULTILINE)
-    ):
+    answers = re.findall(rf"{ANSWERED} (.+)\.$", so_far, re.MULTILINE)
+    for n, answer in enumerate(answers):
         mind.accept(n, answer)
     if so_far.endswith(FINAL):
         return _final(mind)
@@ -55,9 +52,7 @@ def self_ask_read(mind: Mind, situation: Situation) -> str:
 
 
 def decomp_decompose(mind: Mind, situation: Situation) -> str:
-    """The next call: a sub-question; after the last one the question itself; finally
-    the end.
-    """
+    """The next call: a sub-question, then the question itself, then the end."""
     asked = situation.so_far.count("\nA:")
     answers = re.findall(r'"answer": \["(.*)"\]', situation.so_far)
     if asked == 0:
@@ -69,14 +64,12 @@ def decomp_decompose(mind: Mind, situation: Situation) -> str:
     alone = len(mind.steps) == 1 and mind.steps[0].answer == mind.riddle.answer
     if asked > len(mind.steps) or alone:
         return "[EOQ]"
-    chosen = {}
-    for n, titles in enumerate(re.findall(r'"titles": (\[.*?\])', situation.so_far)):
-        # the page of the step's subject, otherwise the first page
-        titles = json.loads(titles)
-        chosen[
-            mind.subject(n) if mind.subject(n) in titles else next(iter(titles), "")
-        ] = None
-    listed = json.dumps([*filter(None, chosen)])
+    chosen: list[str] = []
+    for n, found in enumerate(re.findall(r'"titles": (\[.*?\])', situation.so_far)):
+        titles = json.loads(found)
+        own = [title for title in titles if title == mind.subject(n)]
+        chosen += (own or titles)[:1]  # the page of the step's subject, else the first
+    listed = json.dumps([*filter(None, dict.fromkeys(chosen))])
     return f"(select) [multihop_titleqa] Titles: {listed}. Question: {mind.riddle.text}"
 
 
@@ -93,9 +86,7 @@ def decomp_multihop(mind: Mind, situation: Situation) -> str:
 
 
 def toolformer_write(mind: Mind, situation: Situation) -> str:
-    """A call of the search for the first step; after its result, a chain and its
-    answer.
-    """
+    """A call of the search for the first step; then a chain and its answer."""
     if not situation.so_far:
         return f"[WikiSearch({mind.ask(0)})→"
     return write_chain_and_answer(mind, mind.retrieved)

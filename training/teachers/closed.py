@@ -1,6 +1,4 @@
-"""Teaches answers at once, from memory or paragraphs, and stages without retrieval:
-CoT, Auto-CoT, Recite-and-answer.
-"""
+"""Teaches answers at once, and CoT, Auto-CoT and Recite-and-answer."""
 
 from ircotlib.systems.auto_cot import SO
 from training.teachers.mind import Mind, Reply, Situation
@@ -8,10 +6,10 @@ from training.teachers.mind import Mind, Reply, Situation
 
 def give_answer(mind: Mind, lead: str = "The answer is") -> str:
     """The sentence that gives the answer, or a long answer after a colon."""
-    answer = mind.conclude()[1]
-    return (
-        f"{lead.removesuffix(':')}: {answer}" if mind.is_long else f"{lead} {answer}."
-    )
+    _, answer = mind.conclude()
+    if mind.is_long:
+        return f"{lead.removesuffix(':')}: {answer}"
+    return f"{lead} {answer}."
 
 
 def write_chain(mind: Mind, paragraphs=()) -> list[str]:
@@ -24,17 +22,14 @@ def write_chain(mind: Mind, paragraphs=()) -> list[str]:
 def write_chain_and_answer(
     mind: Mind, paragraphs=(), lead: str = "The answer is"
 ) -> str:
-    """A chain and its answer. A long answer is the chain itself, and is written only
-    once.
-    """
+    """A chain and its answer; a long answer is the chain itself, written once."""
     chain = write_chain(mind, paragraphs)
-    return " ".join([*([] if mind.is_long else chain), give_answer(mind, lead)])
+    answer = give_answer(mind, lead)
+    return answer if mind.is_long else " ".join([*chain, answer])
 
 
 def answer_alone(mind: Mind) -> Reply:
-    """The answer alone. It is not knowable if it depends on made-up values that are not
-    written.
-    """
+    """The answer alone; not knowable if it depends on made-up values not written."""
     return Reply(mind.conclude()[1], knowable=not mind.made_up)
 
 
@@ -60,7 +55,8 @@ def recite_recite(mind: Mind, situation: Situation) -> str:
     """Two passages, each with half of the steps."""
     sentences = mind.settle_all()
     half = (len(sentences) + 1) // 2
-    first, second = (" ".join(part) for part in (sentences[:half], sentences[half:]))
+    first = " ".join(sentences[:half])
+    second = " ".join(sentences[half:])
     return f"{first}\n\nAnswer 2: {second or first}"
 
 
@@ -72,7 +68,7 @@ def recite_answer(mind: Mind, situation: Situation) -> str:
 
 
 def accept_sentence(mind: Mind, n: int, text: str) -> bool:
-    """Believe and return whether a text states step n in one of the reader's sentences."""
+    """Believe a text that states step n as the reader does; return whether it does."""
     for sentence, value in mind.sentences.items():
         if mind.worded[sentence] == (n, mind.fact(n)) and sentence in text:
             mind.accept(n, value)

@@ -1,9 +1,7 @@
-"""What follows from the values that a question compares: conclusions, answers, and what
-they would be if the values compared the other way.
-"""
+"""What follows from compared values, and if they compared the other way."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -15,28 +13,21 @@ from ircot_laboratory.questions.searchain import (
     SUPPORTS,
     YES,
 )
-from ircot_laboratory.questions.wording import AGE, COUNT, list_names
-from ircot_laboratory.questions.wording import NOBODY as NO_MEMBERS
+from ircot_laboratory.questions.wording import AGE, word_count
 from ircot_laboratory.questions.worked import WorkedExample
 from ircot_laboratory.world.records import Fact, Riddle
 
-OTHERWISE = {
-    "before": "after",
-    "the same country": "different countries",
-    "the same school": "different schools",
-    "the same city": "different cities",
-    "the same river": "different rivers",
-    "the same company": "different companies",
-}
-OTHERWISE |= {b: a for a, b in OTHERWISE.items()}
-OPPOSITE = {
-    "yes": "no",
-    "no": "yes",
-    YES: NO,
-    NO: YES,
-    SUPPORTS: REFUTES,
-    REFUTES: SUPPORTS,
-}
+OPPOSED = (  # in conclusions
+    ("before", "after"),
+    ("the same country", "different countries"),
+    ("the same school", "different schools"),
+    ("the same city", "different cities"),
+    ("the same river", "different rivers"),
+    ("the same company", "different companies"),
+)
+OTHERWISE = dict(OPPOSED) | {b: a for a, b in OPPOSED}
+ANSWERS = (("yes", "no"), (YES, NO), (SUPPORTS, REFUTES))
+OPPOSITE = dict(ANSWERS) | {b: a for a, b in ANSWERS}
 
 
 class ComparedConclusion(NamedTuple):
@@ -78,18 +69,11 @@ def conclude_from(
         gold = [worked.steps[n].answer for n in steps]
         return outcomes if _order(gold) == _order(values) else outcomes[::-1]
     if riddle.kind == "count":
-        names = [fact.subject for fact in facts]
-        born = [
-            name
-            for name, value in zip(names, values, strict=True)
-            if value == riddle.sought
-        ]
-        n, were = str(len(born)), "was" if len(born) == 1 else "were"
-        those = list_names(born) or NO_MEMBERS.format(n=n)
-        return [
-            (COUNT.thought.format(those=those, were=were, place=riddle.sought), n)
-        ] * 2
-    [value], texts = values, CLAIM_THOUGHTS
+        places = zip(facts, values, strict=True)
+        born = [fact.subject for fact, value in places if value == riddle.sought]
+        return [(word_count(born, riddle.sought), str(len(born)))] * 2
+    [value] = values
+    texts = CLAIM_THOUGHTS
     if riddle.kind == "place":
         row = PLACE[worked.steps[steps[0]].fact.relation]
         texts = {answer: row[answer.lower()] for answer in (YES, NO)}
@@ -99,9 +83,7 @@ def conclude_from(
 
 
 def _order(values: Sequence[str]) -> int:
-    """1 if the first of two years is earlier, or if two names are the same; otherwise
-    0.
-    """
+    """1 if the first of two years is earlier, or if two names are the same; else 0."""
     a, b = values
     return int(a < b) if a.isdigit() else int(a == b)
 
@@ -111,11 +93,14 @@ def rename(text: str, names: dict[str, str]) -> str:
     return _any_of(tuple(names)).sub(lambda match: names[match[0]], text)
 
 
-@lru_cache(maxsize=10_000)  # the same names are looked for in each reply to a question
-def _any_of(names: tuple[str, ...]) -> re.Pattern:
+def pattern_of(names: Iterable[str]) -> re.Pattern:
     """A pattern of any of these names, the longest first."""
     pattern = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
     return re.compile(rf"\b(?:{pattern})\b")
+
+
+# the same names are looked for in each reply to a question
+_any_of = lru_cache(maxsize=10_000)(pattern_of)
 
 
 def turn_round(text: str, answer: str, riddle: Riddle) -> tuple[str, str]:

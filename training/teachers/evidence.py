@@ -6,24 +6,19 @@ from training.teachers.mind import UNKNOWN, Mind, Reply, Situation
 
 
 def verify_and_edit_cot(mind: Mind, situation: Situation) -> str:
-    """A chain "First, ... Second, ..." with its answer; after an edited one, only the
-    answer.
-    """
+    """A chain "First, ... Second, ..." and its answer; after an edit, the answer."""
     if situation.thoughts:
         for n in range(len(mind.steps)):
             accept_sentence(mind, n, situation.so_far)
         return give_answer(mind)
-    sentences = zip(ORDINALS, mind.settle_all(), strict=False)
-    return " ".join(
-        [*(f"{word}, {text}" for word, text in sentences), give_answer(mind)]
-    )
+    numbered = zip(ORDINALS, mind.settle_all(), strict=False)
+    sentences = [f"{ordinal}, {sentence}" for ordinal, sentence in numbered]
+    return " ".join([*sentences, give_answer(mind)])
 
 
 def verify_and_edit_question(mind: Mind, situation: Situation) -> str:
-    """The question that a sentence of the chain answers; for its conclusion, the whole
-    question.
-    """
-    sentence = str(situation.fields["sentence"])
+    """The question that a sentence answers; for a conclusion, the whole question."""
+    sentence = situation.fields["sentence"]
     if sentence not in mind.worded:
         mind.notes["conclusion"] = sentence
         return mind.riddle.text
@@ -60,10 +55,9 @@ def interaug_read(mind: Mind, situation: Situation) -> Reply | str:
     answer.
     """
     mind.forget()
-    evidence = situation.fields["evidence"].split()
-    paragraph = next(
-        p for p in mind.retrieved if p.text.split()[: len(evidence)] == evidence
-    )
+    words = situation.fields["evidence"].split()
+    retrieved = mind.retrieved
+    paragraph = next(p for p in retrieved if p.text.split()[: len(words)] == words)
     if all(mind.settle(n, [paragraph], guess=False) for n in range(len(mind.steps))):
         return answer_alone(mind)
     mind.forget()
@@ -82,17 +76,18 @@ def dsp_search(mind: Mind, situation: Situation) -> str:
     """A rationale with what is known so far, and the query for the next step: the first
     one that is neither in the summary, nor read, nor known.
     """
-    paragraphs, sentences, n = situation.paragraphs, [], 0
-    summary = str(situation.fields["summary"])
+    paragraphs = situation.paragraphs
+    summary = situation.fields["summary"]
+    sentences: list[str] = []
     if not paragraphs:
         mind.forget()
-    while n < len(mind.steps) and paragraphs:
+    while len(sentences) < len(mind.steps) and paragraphs:
+        n = len(sentences)
         if not accept_sentence(mind, n, summary):
             if not mind.settle(n, paragraphs, guess=False):
                 break
         sentences.append(mind.say(n))
-        n += 1
-    n = min(n, len(mind.steps) - 1)
+    n = min(len(sentences), len(mind.steps) - 1)
     rationale = " ".join([*sentences, f"We need to find {mind.phrase(n)}."])
     return f"{rationale}\nSearch Query: {mind.ask(n)}"
 
@@ -101,7 +96,7 @@ def dsp_predict(mind: Mind, situation: Situation) -> str:
     """A rationale from the summary and the paragraphs, and the answer."""
     mind.forget()
     for n in range(len(mind.steps)):
-        if not accept_sentence(mind, n, str(situation.fields["summary"])):
+        if not accept_sentence(mind, n, situation.fields["summary"]):
             mind.settle(n, situation.paragraphs)
     sentences = mind.say_all()
     conclusion, answer = mind.conclude()

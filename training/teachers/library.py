@@ -1,6 +1,4 @@
-"""A world with everything that a program asks for but the replies of a model: retrieval
-as in a run, and an extractive reader with errors like those of the shipped one.
-"""
+"""A world that answers all requests but a model's, with errors as in a run."""
 
 import random
 import tempfile
@@ -12,14 +10,7 @@ from ircot_laboratory.world.encyclopedia import names_by_kind
 from ircot_laboratory.world.records import Fact, Passage, World
 from ircotlib.data import Paragraph
 from ircotlib.metrics import as_compared
-from ircotlib.program import (
-    Duplicate,
-    Extract,
-    Extracted,
-    NearestTitle,
-    Request,
-    Retrieve,
-)
+from ircotlib.program import Duplicate, Extract, Extracted, NearestTitle, Retrieve
 from ircotlib.retrieval.bm25 import BM25
 from ircotlib.retrieval.corpus import write_corpus
 
@@ -38,14 +29,10 @@ class Library:
     """
 
     def __init__(self, world: World, missed: float = MISSED):
-        self.world, self.by_kind, self.missed = (
-            world,
-            names_by_kind(world.entities),
-            missed,
-        )
-        self._passages = {
-            passage.text: passage for page in world.pages.values() for passage in page
-        }
+        self.world = world
+        self.missed = missed
+        self.by_kind = names_by_kind(world.entities)
+        self._passages = {p.text: p for page in world.pages.values() for p in page}
 
     @cached_property
     def backend(self) -> BM25:
@@ -67,27 +54,23 @@ class Library:
 
     def answer(
         self,
-        request: Request,
+        request: Retrieve | NearestTitle | Duplicate | Extract,
         fact_asked: Callable[[str], Fact | None],
         rng: random.Random,
     ) -> object:
-        """The reply to a request. `fact_asked`: maps a query to the fact that it asks
-        for.
-        """
+        """The reply to a request; `fact_asked`: the fact that a query asks for."""
         match request:
             case Retrieve():
                 missed = request.titles is None and rng.random() < self.missed
-                hits = self.backend.search(
-                    request.query, request.k + missed, request.titles
-                )
+                count = request.k + missed
+                hits = self.backend.search(request.query, count, request.titles)
                 return tuple(paragraph for paragraph, _ in hits)[missed:]
             case NearestTitle():
                 [(_, reply)] = self.backend.answer([request])
                 return self.backend.decode(reply)
             case Duplicate():
-                return float(
-                    as_compared(request.query) in map(as_compared, request.earlier)
-                )
+                earlier = map(as_compared, request.earlier)
+                return float(as_compared(request.query) in earlier)
             case Extract():
                 passage = self.passage(request.paragraph)
                 return self._extract(passage, fact_asked(request.query), rng)
@@ -95,10 +78,8 @@ class Library:
     def _extract(
         self, passage: Passage, fact: Fact | None, rng: random.Random
     ) -> Extracted:
-        """The fact's value if the passage states it; otherwise a wrong value or none."""
-        stated = {
-            span.relation: passage.text[span.start : span.end] for span in passage.spans
-        }
+        """The fact's value if the passage states it; else a wrong value or none."""
+        stated = {s.relation: passage.text[s.start : s.end] for s in passage.spans}
         if fact and passage.title == fact.subject and fact.relation in stated:
             if rng.random() >= MISREAD:
                 return Extracted(stated[fact.relation], rng.gauss(*SURE))

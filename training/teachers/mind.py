@@ -5,7 +5,7 @@ by heart, or makes up. The teachers write its replies from these beliefs.
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ircot_laboratory.official.contexts import find_sentence
 from ircot_laboratory.questions.wording import word_thought
@@ -41,7 +41,7 @@ class Situation(NamedTuple):
     question: Question
     paragraphs: tuple[Paragraph, ...]
     thoughts: tuple[str, ...]
-    fields: Mapping[str, object]
+    fields: Mapping[str, str]
 
     @property
     def so_far(self) -> str:
@@ -50,64 +50,52 @@ class Situation(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What a careful reader writes. `ends`: whether it stops after that. `taught`:
-    whether a model is trained on this reply; a mistake that it should only learn to
-    deal with is not taught. `knowable`: whether the reply follows from what was shown
-    or is known by heart.
-    """
+    """What a careful reader writes."""
 
     text: str
-    ends: bool = True
+    ends: bool = True  # whether it stops after that
+    # whether a model learns it, unlike a mistake that it should only learn to deal with
     taught: bool = True
-    knowable: bool = True
+    knowable: bool = True  # whether it follows from what was shown or known by heart
 
 
 class Belief(NamedTuple):
-    """The value of a fact that the reader has settled on. `passage`: where it has read
-    it, or None if it knows it by heart or has made it up.
-    """
+    """The value of a fact that the reader has settled on."""
 
     value: str
     fact: Fact
-    passage: Passage | None = None
+    passage: Passage | None = None  # where it has read it, if it has
     made_up: bool = False
 
 
 @dataclass
 class Mind:
     """A careful reader at work on one question, whose steps are those of its worked
-    example. `knows(fact)` returns the value that it knows by heart, or None.
-
-    It says that it does not know only about persons, where it can: an arbitrary rule
-    that can be learned.
-
-    `values`: the answer that it believes each step to have; `made_up`: the steps whose
-    answers it made up; `beliefs`: all that it has ever settled on, in order. `worded`:
-    the step and the fact of each question and sentence that it has written;
-    `sentences`: the value in each sentence; `phrases`: the fact of each noun phrase.
-    `conclusions`: what it has concluded from comparisons. `seen`: the passages that its
-    prompts have shown. `retrieved`: the paragraphs that its program retrieved last;
-    `feedback`: the situation of SearChain's last feedback; `notes`: what a teacher
-    keeps from turn to turn; `prediction`: what its program returned.
+    example. It says that it does not know only about persons, where it can: an
+    arbitrary rule that can be learned.
     """
 
     riddle: Riddle
     library: Library
-    knows: Callable[[Fact], str | None]
+    knows: Callable[[Fact], str | None]  # the value that it knows by heart, if any
     rng: random.Random
     worked: WorkedExample = field(init=False)
+    # the answer that it believes each step to have; the steps whose answers it made up
     values: dict[int, str] = field(default_factory=dict)
     made_up: set[int] = field(default_factory=set)
+    # all that it has ever settled on, in order
     beliefs: list[Belief] = field(default_factory=list)
+    # what it has written: the step and fact of each question and sentence, the value in
+    # each sentence, and the fact of each noun phrase
     worded: dict[str, tuple[int, Fact]] = field(default_factory=dict)
     sentences: dict[str, str] = field(default_factory=dict)
     phrases: dict[str, Fact] = field(default_factory=dict)
     conclusions: list[ComparedConclusion] = field(default_factory=list)
-    seen: dict[Passage, None] = field(default_factory=dict)
-    retrieved: Sequence[Paragraph] = ()
-    feedback: Situation | None = None
-    notes: dict[str, object] = field(default_factory=dict)
-    prediction: Prediction | None = None
+    seen: dict[Passage, None] = field(default_factory=dict)  # shown by its prompts
+    retrieved: Sequence[Paragraph] = ()  # by its program, last
+    feedback: Situation | None = None  # the last one of SearChain's
+    notes: dict[str, Any] = field(default_factory=dict)  # of a teacher, between turns
+    prediction: Prediction | None = None  # what its program returned
 
     def __post_init__(self):
         self.worked = work_out(self.library.world, self.riddle, PLAIN)
@@ -128,34 +116,22 @@ class Mind:
         return self.riddle.dataset == LONG
 
     def forget(self, first: int = 0) -> None:
-        """Discard the answers of step `first` and all later ones; without it, start
-        over.
-        """
-        self.values = {
-            step: value for step, value in self.values.items() if step < first
-        }
-        self.made_up = {step for step in self.made_up if step < first}
+        """Discard the answers of step `first` and all later ones; by default, all."""
+        self.values = {n: value for n, value in self.values.items() if n < first}
+        self.made_up = {n for n in self.made_up if n < first}
 
     def subject(self, n: int) -> str:
-        """The entity that step n asks about, according to what the reader believes so
-        far.
-        """
-        step = self.steps[n]
-        return (
-            self.values.get(step.after[-1], step.fact.subject)
-            if step.after
-            else step.fact[0]
-        )
+        """The entity that step n asks about, as the reader believes so far."""
+        subject = self.steps[n].fact.subject
+        after = self.steps[n].after
+        return self.values.get(after[-1], subject) if after else subject
 
     def relation(self, n: int) -> Relation:
         """The relation that step n asks for, as the reader understands it."""
-        subject, relation = self.steps[n].fact
-        return self.library.world.relation(subject, relation)
+        return self.library.world.relation(*self.steps[n].fact)
 
     def fact(self, n: int) -> Fact:
-        """The fact that step n asks for, with the subject that the reader believes it
-        to have.
-        """
+        """The fact that step n asks for, with the subject as believed so far."""
         return Fact(self.subject(n), self.steps[n].fact.relation)
 
     def ask(self, n: int) -> str:
@@ -189,22 +165,32 @@ class Mind:
         reader knows, otherwise, if `guess`, a made-up value. Return whether the answer
         was read or known.
         """
-        fact, passages = self.fact(n), self.read(paragraphs)
-        for passage in passages:
-            if value := value_in(passage, fact):
-                return self._believe(n, Belief(value, fact, passage))
-        if value := self.knows(fact):
-            return self._believe(n, Belief(value, fact))
-        if guess:
-            self._believe(n, Belief(self._make_up(n), fact, made_up=True))
-        return False
+        belief = None
+        fact = self.fact(n)
+        if passage := self._find_passage(fact, paragraphs):
+            belief = Belief(value_in(passage, fact), fact, passage)
+        elif value := self.knows(fact):
+            belief = Belief(value, fact)
+        elif guess:
+            belief = Belief(self._make_up(n), fact, made_up=True)
+        if belief:
+            self.accept(n, belief.value)
+            self.beliefs.append(belief)
+        if belief and belief.made_up:
+            self.made_up.add(n)
+        return bool(belief) and not belief.made_up
+
+    def _find_passage(
+        self, fact: Fact, paragraphs: Sequence[Paragraph]
+    ) -> Passage | None:
+        """Read paragraphs, and return the first passage that states a fact, if any."""
+        stating = (p for p in self.read(paragraphs) if value_in(p, fact))
+        return next(stating, None)
 
     def settle_all(
         self, paragraphs: Sequence[Paragraph] = (), first: int = 0
     ) -> list[str]:
-        """Settle anew on answers to the steps from `first` on, and return their
-        sentences.
-        """
+        """Settle anew on the steps from `first` on; return their sentences."""
         sentences = []
         for n in range(first, len(self.steps)):
             self.settle(n, paragraphs)
@@ -212,9 +198,7 @@ class Mind:
         return sentences
 
     def _make_up(self, n: int) -> str:
-        """Make up a value of the right kind: half of the time the one a yes-no question
-        names.
-        """
+        """Make up a value; half of the time, the one that the question names."""
         rng = self.rng
         is_sought = self.riddle.sought and n in self.compared
         if is_sought and rng.random() < 0.5:
@@ -226,19 +210,11 @@ class Mind:
 
     def draw_value(self, n: int) -> str:
         """Draw any value that the relation of step n can have."""
-        return draw_value(
-            self.relation(n), self.subject(n), self.library.by_kind, self.rng
-        )
-
-    def _believe(self, n: int, belief: Belief) -> bool:
-        self.accept(n, belief.value)
-        self.beliefs.append(belief)
-        if belief.made_up:
-            self.made_up.add(n)
-        return True
+        by_kind = self.library.by_kind
+        return draw_value(self.relation(n), self.subject(n), by_kind, self.rng)
 
     def accept(self, n: int, value: str) -> None:
-        """Believe an answer to step n that comes from elsewhere, such as from feedback."""
+        """Believe an answer to step n that comes from elsewhere, as from feedback."""
         self.values[n] = value
         self.made_up.discard(n)
 
@@ -249,25 +225,21 @@ class Mind:
         return passages
 
     def stated_value(self, n: int, paragraphs: Sequence[Paragraph]) -> str | None:
-        """The answer to step n that the reader believes paragraphs to state, or None."""
-        fact, passages = self.fact(n), self.read(paragraphs)
-        values = [value for passage in passages if (value := value_in(passage, fact))]
-        return values[0] if values else None
+        """The answer to step n that paragraphs state, as the reader sees it, if any."""
+        passage = self._find_passage(self.fact(n), paragraphs)
+        return value_in(passage, self.fact(n)) if passage else None
 
     def shown(self, text: str, fact: Fact, paragraph: Paragraph) -> str | None:
-        """The sentence of a paragraph that states a fact, if a part of the paragraph
-        has it.
-        """
+        """The sentence that states a fact, if this part of the paragraph has it."""
         passage = self.library.passage(paragraph)
         if value_in(passage, fact) is None:
             return None
-        sentence = find_sentence(passage, fact.relation)[1][0].strip()
+        _, match = find_sentence(passage, fact.relation)
+        sentence = match[0].strip()
         return sentence if sentence in text else None
 
     def conclude(self) -> tuple[str, str]:
-        """The concluding sentences, "" if there are none, and the answer, from what it
-        believes.
-        """
+        """The conclusion, "" if there is none, and the answer, from its beliefs."""
         names = {step.answer: self.values[n] for n, step in enumerate(self.steps)}
         thus = rename(" ".join(self.worked.conclusion), names)
         if self.is_long:

@@ -25,11 +25,8 @@ def nested_question(mind: Mind, n: int) -> str:
 def least_to_most_decompose(mind: Mind, situation: Situation) -> str:
     """A list of sub-questions, without the last step if that is the question itself."""
     count = len(mind.steps)
-    if (
-        count > 1
-        and mind.steps[-1].answer == mind.riddle.answer
-        and not mind.worked.conclusion
-    ):
+    ends = mind.steps[-1].answer == mind.riddle.answer and not mind.worked.conclusion
+    if count > 1 and ends:
         count -= 1
     return _number([nested_question(mind, n) for n in range(count)])
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ircot_laboratory.world.records import Fact
 from ircotlib.data import Question
-from ircotlib.program import Generate, Program, Purposed, Retrieve, Sample, Sampled
+from ircotlib.program import Generate, Program, Retrieve, Sample, Sampled
 from ircotlib.systems import System, WritePrompt
 from ircotlib.systems.ircot import read_paragraphs
 from ircotlib.text import cut
@@ -21,39 +21,38 @@ OpenPrompt = Callable[[str, str], WritePrompt]  # of a system's stage
 
 
 class Turn(NamedTuple):
-    """A prompt, and the reply to be written after it. `received`: the part of the reply
-    that the program received; `stop`: the stop text that ended it, "" if none did.
-    """
+    """A prompt, and the reply to be written after it."""
 
     stage: str
     prompt: str
     reply: Reply
-    received: str
-    stop: str
+    received: str  # the part of it that the program received
+    stop: str  # the stop text that ended it, "" if none did
 
 
-class Posed(Purposed):
-    """A prompt that knows its situation."""
+class Posed(str):
+    """The text of a prompt that knows its situation. Programs take it for a Prompt."""
 
     situation: Situation
+
+    @property
+    def text(self) -> "Posed":
+        return self
 
 
 def pose_prompts(
     mind: Mind, system: str, stage: str, write: WritePrompt
 ) -> WritePrompt:
-    """The prompt writer of a stage, which makes Posed prompts of those that `write`
-    makes.
-    """
+    """The prompt writer of a stage: the prompts that `write` makes, as Posed ones."""
 
     def pose(question, paragraphs=(), thoughts=(), **fields):
-        posed = Posed(write(question, paragraphs, thoughts, **fields))
+        posed = Posed(write(question, paragraphs, thoughts, **fields).text)
         shown = tuple(dict.fromkeys(paragraphs))
-        posed.situation = Situation(
-            system, stage, question, shown, tuple(thoughts), fields
-        )
+        situation = Situation(system, stage, question, shown, tuple(thoughts), fields)
+        posed.situation = situation
         mind.read(shown)
         if system == "searchain" and stage not in ("chain", "without_ir"):
-            mind.feedback = posed.situation
+            mind.feedback = situation
         return posed
 
     return pose
@@ -72,24 +71,22 @@ def play_system(
         return pose_prompts(mind, module, stage, open_prompt(module, stage))
 
     def read(question, paragraphs):
-        return read_paragraphs(
-            question, paragraphs, writer("ircot", kind), kind == "cot"
-        )
+        prompt = writer("ircot", kind)
+        return read_paragraphs(question, paragraphs, prompt, kind == "cot")
 
-    offered = {
-        "prompts": {stage: writer(system.module, stage) for stage in system.stages}
-    }
-    offered |= {"read": read}
-    taken = {name: value for name, value in offered.items() if name in system.defaults}
-    return play_program(system.program(question_of(mind), **taken, **setting), mind)
+    if "prompts" in system.defaults:
+        prompts = {stage: writer(system.module, stage) for stage in system.stages}
+        setting["prompts"] = prompts
+    if "read" in system.defaults:
+        setting["read"] = read
+    return play_program(system.program(question_of(mind), **setting), mind)
 
 
 def question_of(mind: Mind) -> Question:
     """A mind's riddle as a question."""
     riddle = mind.riddle
-    return Question(
-        "training", riddle.text, (riddle.answer,), (), riddle.dataset, riddle.kind
-    )
+    answers = (riddle.answer,)
+    return Question("training", riddle.text, answers, (), riddle.dataset, riddle.kind)
 
 
 def play_program(program: Program, mind: Mind) -> list[Turn]:

@@ -26,15 +26,11 @@ def ircot_cot(mind: Mind, situation: Situation) -> Reply:
 
 
 def _next_step(mind: Mind, situation: Situation) -> int:
-    """The first step that was not stated, or wrongly; what was stated after it no
-    longer counts.
-    """
-    stated = [
-        mind.worded[text][0] for text in situation.thoughts if text in mind.worded
-    ]
+    """The first step not stated or stated wrongly; what was after it is forgotten."""
+    stated = [text for text in situation.thoughts if text in mind.worded]
     if not stated:
         return 0
-    following = stated[-1] + 1
+    following = mind.worded[stated[-1]][0] + 1
     mind.forget(following)
     for n in range(following):
         true = mind.stated_value(n, situation.paragraphs)

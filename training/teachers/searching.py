@@ -9,27 +9,23 @@ PAIR = re.compile(r"^\[Query (\d+)\]: (.+)\n\[Answer \1\]: (.+)$", re.MULTILINE)
 
 
 def searchain_chain(mind: Mind, situation: Situation) -> str:
-    """A whole chain; after feedback, its rest from that query on; after tracing, the
-    content.
-    """
+    """A chain; after feedback, its rest from there; after tracing, the content."""
     if not situation.so_far:
         mind.forget()
         return "\n" + _write_rest(mind, 0, [])
     feedback = mind.feedback
     if feedback.stage == "tracing":
-        return "\n\n" + _trace(mind, str(feedback.fields["pairs"]))
+        return "\n\n" + _trace(mind, feedback.fields["pairs"])
     # Repeat the query with the answer that the passage states, if it reads that again,
     # then go on. If not, or if it states none, the reader takes the answer in the
     # feedback, or keeps its own.
-    n, offered = (
-        mind.worded[str(feedback.fields["query"])][0],
-        str(feedback.fields["found"]),
-    )
+    n, _ = mind.worded[feedback.fields["query"]]
+    answer = feedback.fields["found"]
     mind.forget(n + 1)
-    if mind.stated_value(n, mind.retrieved) or (n not in mind.values and not offered):
+    if mind.stated_value(n, mind.retrieved) or (n not in mind.values and not answer):
         mind.settle(n, mind.retrieved)
     elif n not in mind.values:
-        mind.accept(n, offered)
+        mind.accept(n, answer)
     return "\n\n" + _write_rest(mind, n + 1, [_pair(mind, n)])
 
 
@@ -42,9 +38,7 @@ def searchain_without_retrieval(mind: Mind, situation: Situation) -> str:
 def _write_rest(
     mind: Mind, first: int, lines: list[str], may_give_up: bool = True
 ) -> str:
-    """The chain from a step on, below the lines; it ends with an unsolved query or the
-    content.
-    """
+    """The chain from a step on, below `lines`, to an unsolved query or the content."""
     for n in range(first, len(mind.steps)):
         known = not may_give_up or mind.settle(n, guess=False)
         # it says so only about persons
@@ -67,9 +61,9 @@ def _mark(sentence: str, mark: int) -> str:
 
 def _final_content(mind: Mind, sentences: Sequence[str]) -> str:
     conclusion, answer = mind.conclude()
-    parts = [*sentences, *([conclusion] if conclusion else [])]
-    parts += [] if mind.is_long else [f"So the final answer is {answer}."]
-    return f"[Final Content]: {' '.join(parts)}"
+    ending = "" if mind.is_long else f"So the final answer is {answer}."
+    content = " ".join(filter(None, [*sentences, conclusion, ending]))
+    return f"[Final Content]: {content}"
 
 
 def _trace(mind: Mind, pairs: str) -> str:

@@ -17,17 +17,16 @@ def tree_of_thought_propose(mind: Mind, situation: Situation) -> Reply:
     """The next thought: a sentence of the chain, or the answer. Of the thoughts drawn
     for a state, in random order, one is right and taught; the others may be wrong.
     """
-    thoughts, notes = _find_thoughts(situation.so_far), mind.notes
+    notes = mind.notes
     if notes.get("state") != situation.so_far:
+        thoughts = _find_thoughts(situation.so_far)
         right, is_known = _next_thought(mind, thoughts, situation.paragraphs)
         others = [_draw_thought(mind, thoughts, right) for _ in range(1, DRAWN)]
         drawn = [Reply(right), *(Reply(text, taught=False) for text in others)]
         mind.rng.shuffle(drawn)
-        notes |= {
-            "state": situation.so_far,
-            "drawn": drawn,
-            "right": right if is_known else None,
-        }
+        notes["state"] = situation.so_far
+        notes["drawn"] = drawn
+        notes["right"] = right if is_known else None
     return notes["drawn"].pop()
 
 
@@ -77,7 +76,7 @@ def tree_of_thought_vote(mind: Mind, situation: Situation) -> str:
     right one is not known, the thought of choice 1 and a vote for it. A thought that
     gives the answer is put in other words: written alone, it ends a reply.
     """
-    choices = str(situation.fields["choices"]).split("\n\n")
+    choices = situation.fields["choices"].split("\n\n")
     right = mind.notes["right"] or _find_thoughts(choices[0])[-1]
     best = [n for n, choice in enumerate(choices, start=1) if choice.endswith(right)]
     thought = right.replace("The answer is", "It is", 1)

@@ -1,9 +1,7 @@
-"""Requests to a model: checked and cut into batches; and the replies to them as they
-are stored.
-"""
+"""Requests to a model, checked and cut into batches; and replies as they are stored."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import inf
 
 from ircotlib.program import Generate, Sample, Sampled
@@ -20,31 +18,36 @@ def count_rows(request: Request) -> int:
 def check(request: Request) -> None:
     """Raise ValueError unless stop, max_tokens, n and temperature make sense."""
     check_stop(request.stop)
-    if min(request.max_tokens, count_rows(request)) < 1:
-        found = f"found max_tokens {request.max_tokens} and n {count_rows(request)}"
-        raise ValueError(f"{found}, expected at least 1")
-    if not 0 < getattr(request, "temperature", 1) < inf:
+    rows = count_rows(request)
+    if min(request.max_tokens, rows) < 1:
         raise ValueError(
-            f"found temperature {request.temperature}, expected one above 0"
+            f"found max_tokens {request.max_tokens} and n {rows}, expected at least 1"
         )
+    # not 0, which is what Generate is for; nor NaN
+    if isinstance(request, Sample) and not 0 < request.temperature < inf:
+        value = request.temperature
+        raise ValueError(f"found temperature {value}, expected one above 0")
 
 
 def cut_batches(
     lengths: Sequence[int],
     rows: int,
-    tokens: int,
-    counts: Sequence | None = None,
-    order=None,
+    tokens: float,
+    counts: Sequence[int] | None = None,
+    order: Iterable[int] | None = None,
 ) -> list[list[int]]:
     """The indices of all lengths, in batches: as many in each as `rows` and `tokens`,
     padding included, allow, and at least one. `counts`: the rows of each; `order`: by
     default by length.
+
+    >>> cut_batches([9, 4, 50, 4], rows=3, tokens=40)  # 3 rows of 9; 50 is alone
+    [[1, 3, 0], [2]]
     """
-    batches = []
+    if order is None:
+        order = sorted(range(len(lengths)), key=lengths.__getitem__)
+    batches: list[list[int]] = []
     filled = longest = 0  # of the last batch: its rows, and the tokens of its longest
-    for index in (
-        sorted(range(len(lengths)), key=lengths.__getitem__) if order is None else order
-    ):
+    for index in order:
         count = 1 if counts is None else counts[index]
         filled += count
         longest = max(longest, lengths[index])
@@ -59,21 +62,23 @@ def write_reply(request: Request, prompt_tokens: int, texts: Sequence[tuple]) ->
     """The reply as JSON. `texts`: each with its mean log-probability, kept for a
     Sample, the number of tokens computed for it, its end included, and perhaps the
     thoughts before it.
+
+    >>> write_reply(Sample("Q", 2), 7, [("Ann", -0.5, 2), ("Ben", -1.0, 3)])
+    '{"samples": [["Ann", -0.5], ["Ben", -1.0]], "prompt_tokens": 7, "tokens": 5}'
     """
     samples = [(text, mean) for text, mean, *_ in texts]
-    content = (
-        {"samples": samples} if isinstance(request, Sample) else {"text": samples[0][0]}
-    )
     thoughts = ["".join(more) for _, _, _, *more in texts]
-    content |= {"thoughts": thoughts} if any(thoughts) else {}
-    content |= {
-        "prompt_tokens": prompt_tokens,
-        "tokens": sum(tokens for _, _, tokens, *_ in texts),
-    }
+    content: dict[str, object] = {"text": samples[0][0]}
+    if isinstance(request, Sample):
+        content = {"samples": samples}
+    if any(thoughts):
+        content["thoughts"] = thoughts
+    content["prompt_tokens"] = prompt_tokens
+    content["tokens"] = sum(tokens for _, _, tokens, *_ in texts)
     return json.dumps(content, ensure_ascii=False)
 
 
-def read_reply(reply: str) -> str | tuple[Sampled, ...]:
+def read_reply(reply: str, request: Request | None = None) -> str | tuple[Sampled, ...]:
     """The text of a reply; for a Sample, its samples in order."""
     content = json.loads(reply)
     if "samples" in content:

@@ -1,6 +1,4 @@
-"""Commands that show: the systems, a question's answers and steps, and runs as one
-page.
-"""
+"""Commands that show: the systems, a question's answers and steps, runs as a page."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,8 +8,7 @@ from ircotlib.options import add_profile, new_parser, read_changed
 
 
 def systems(arguments: Sequence[str] | None = None) -> None:
-    """Lists the systems: the paper that compares them, the parameters to tune, the
-    prompts' stages.
+    """Lists the systems: who compares them, parameters to tune, stages of prompts.
 
     ircotlib systems | grep SearChain
     """
@@ -19,32 +16,28 @@ def systems(arguments: Sequence[str] | None = None) -> None:
 
     new_parser(systems.__doc__, "ircotlib systems").parse_args(arguments)
     for system in all_systems().values():
-        tuned = [f"{name}={','.join(map(str, v))}" for name, v in system.grid.items()]
-        stages = ", ".join(system.stages)
-        print(
-            f"{system.name:<28} {system.study:<10} {' '.join(tuned):<28} {stages}".rstrip()
-        )
+        grid = [f"{name}={','.join(map(str, v))}" for name, v in system.grid.items()]
+        line = f"{system.name:<28} {system.study:<10} {' '.join(grid):<28} "
+        print((line + ", ".join(system.stages)).rstrip())
 
 
 def ask(arguments: Sequence[str] | None = None) -> None:
     """Asks systems a question about the corpus, by default the laboratory's
     encyclopedia, and shows every step and the answers.
 
-    ircotlib ask "Who founded the Foreign Quarry label?" --system SearChain --system
-    ReAct
+    ircotlib ask "Who founded the Foreign Quarry label?" --system SearChain
     """
-    from ircotlib.explore.ask import DEFAULT
-    from ircotlib.explore.ask import ask as answer
+    from ircotlib.explore import ask as asking
 
     parser = new_parser(ask.__doc__, "ircotlib ask")
     parser.add_argument("question", help="in quotes")
-    system = f"ask this system (default: {', '.join(DEFAULT)}); may be repeated"
+    system = f"ask this system (default: {', '.join(asking.DEFAULT)}); may be repeated"
     parser.add_argument(
         "--system", action="append", default=[], metavar="NAME", help=system
     )
     add_profile(parser)
     options = parser.parse_args(arguments)
-    for answered in answer(read_changed(options), options.question, options.system):
+    for answered in asking.ask(read_changed(options), options.question, options.system):
         print(f"{answered}\n", flush=True)
 
 
@@ -57,15 +50,12 @@ def report(arguments: Sequence[str] | None = None) -> None:
     from ircotlib.explore.report import write_report
 
     parser = new_parser(report.__doc__, "ircotlib report")
-    runs = (
-        "folders of runs, or folders that hold some; only runs on test questions count"
-    )
+    runs = "folders of runs, or of several; only runs on test questions count"
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUNS", help=runs)
     parser.add_argument("out", type=Path, metavar="OUT.html", help="the page to write")
     options = parser.parse_args(arguments)
-    if options.out.suffix != ".html":
-        raise UserError(
-            f"found {options.out}, expected the page's name, which ends in .html"
-        )
-    count = write_report(options.runs, options.out)
-    print(f"{options.out}: {count} runs, {options.out.stat().st_size:,} bytes")
+    out = options.out
+    if out.suffix != ".html":
+        raise UserError(f"found {out}, expected the page's name, which ends in .html")
+    count = write_report(options.runs, out)
+    print(f"{out}: {count} runs, {out.stat().st_size:,} bytes")

@@ -1,0 +1,78 @@
+"""What answers the requests of programs: the protocols that retrievers, models and
+extractive readers follow, built in or your own (docs/models.md, docs/data.md).
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol
+
+from ircotlib.data import Paragraph
+
+# the index of a request in its batch, and its reply as JSON, or the error that it had
+Replies = Iterator[tuple[int, str | Exception]]
+
+
+class Backend(Protocol):
+    """Answers all requests of some classes. One that also has `take(requests)`, which
+    gives the indices of those to answer next as one batch, has its turn after the
+    others: generation is dear, and more of its requests are waiting then.
+    """
+
+    @property
+    def answers(self) -> type | tuple[type, ...]:
+        """The class of its requests, or several."""
+
+    @property
+    def fingerprint(self) -> str | None:
+        """A text that changes whenever its replies may change: the call cache keeps
+        replies by request and fingerprint. None: no reply is kept.
+        """
+
+    def answer(self, requests: Sequence[Any]) -> Replies:
+        """Yield the reply to each of some requests of one class, in any order, as soon
+        as it is there. An error is of its request alone; one that is raised ends the
+        run. A reply that is a JSON object may count "prompt_tokens" (read), "tokens"
+        (written) and hold "thoughts".
+        """
+
+    def decode(self, reply: str, request: Any) -> Any:
+        """What the program that made a request is sent for a reply to it."""
+
+
+class Model(Backend, Protocol):
+    """Answers Generate and, perhaps, Sample."""
+
+    def count_tokens(self, text: str) -> int:
+        """The length of a text in its tokens, without special ones: prompts are cut to
+        fit its window by this.
+        """
+
+
+class Pages(Protocol):
+    """A corpus: the paragraphs by position and by id, KeyError for others."""
+
+    fingerprint: str
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[Paragraph]: ...
+
+    def __getitem__(self, position: int) -> Paragraph: ...
+
+    def find(self, id: str) -> Paragraph: ...
+
+
+class Searcher(Backend, Protocol):
+    """A retriever: answers Retrieve and NearestTitle. `embed`: the vectors of texts,
+    one row each, for programs that choose examples by them; None: they count words.
+    """
+
+    corpus: Any  # Pages, or None without a corpus
+    embed: Callable[[Sequence[str]], Any] | None
+
+    def search(self, query: str, k: int) -> list[tuple[Paragraph, float]]:
+        """The k best paragraphs with their scores, best first."""
+
+    def prepare(self, request: Any) -> Any:
+        """The request that is answered and kept in place of one, so that one deeper
+        retrieval serves all smaller k.
+        """

@@ -1,0 +1,150 @@
+"""What a system does on a setup with one setting: its programs, built once."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from ircotlib.data import Paragraph, Prediction, Question
+from ircotlib.errors import UserError
+from ircotlib.experiment.setup import Setup
+from ircotlib.program import Program
+from ircotlib.prompting import demonstrations as sets
+from ircotlib.prompting.prompt import PromptWriter
+from ircotlib.systems import System
+from ircotlib.systems.ircot import READER, read_paragraphs, with_main_passage
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A system on a setup with one setting: k, m and whatever else its program takes,
+    and demonstration_set, 0 to 2 (IRCoT §4.1: K, M). `find_plan` finds it.
+    """
+
+    setup: Setup
+    system: System
+    setting: Mapping
+
+    def programs(self, questions: Iterable[Question]) -> dict[str, Program]:
+        """A program for each question, by its id."""
+        return {question.id: self.program(question) for question in questions}
+
+    def program(self, question: Question) -> Program:
+        """The program that answers a question. If that has a main passage, only pages
+        that the model names first are searched (IRCoT App. B).
+        """
+        program = self.system.program(question, **self.arguments)
+        if not hasattr(program, "send"):
+            raise UserError(
+                f"{self.system.name}: its program returned {program!r:.60}, expected a "
+                "generator: let it `yield` its requests and return a Prediction"
+            )
+        checked = ends_in_prediction(self.system, question, program)
+        if question.passage is None:  # all but IIRC
+            return checked
+        return with_main_passage(
+            question,
+            checked,
+            lambda: self.title_writer,
+            max_tokens=self.setup.style.generation_tokens,
+        )
+
+    @cached_property
+    def arguments(self) -> dict[str, object]:
+        """The keywords of the system's program: of all that a setup has to give, those
+        that it takes; and the setting. A missing prompt file is found here.
+        """
+        setup, system = self.setup, self.system
+        p = setup.parameters
+        given: dict[str, object] = {
+            "prompts": {stage: self.writer(stage, system) for stage in system.stages},
+            "read": self.read,
+            "others": tuple(setup.test),
+            "max_steps": p.max_steps,
+            "sentence": setup.style.sentence,
+            "released": p.released,
+            "chat": p.chat,
+            "max_tokens": setup.style.generation_tokens,
+            **setup.dataset.program_arguments,
+            **setup.tokens(system),
+            **system.draw_at_most(p.samples),
+        }
+        embed = getattr(setup.retriever, "embed", None)
+        if embed is not None:  # else programs count words
+            given["embed"] = embed
+        examples = system.count_examples(setup.dataset)
+        if examples is not None:
+            given["examples"] = examples
+        if system.reads:
+            self.reading_writer  # noqa: B018
+        own = {name: value for name, value in self.setting.items() if name not in SHOWN}
+        return {n: value for n, value in given.items() if n in system.defaults} | own
+
+    def read(self, question: Question, paragraphs: Sequence[Paragraph]) -> Program:
+        """The reader (IRCoT §3.2), direct for Flan-T5, cot for GPT3 (App. E)."""
+        return read_paragraphs(
+            question,
+            paragraphs,
+            self.reading_writer,
+            chain=self.setup.parameters.reader == "cot",
+            max_tokens=self.setup.style.generation_tokens,
+        )
+
+    @cached_property
+    def reading_writer(self) -> PromptWriter:
+        """Writes the reader's prompts."""
+        return self.writer(self.setup.parameters.reader, READER)
+
+    @cached_property
+    def title_writer(self) -> PromptWriter:
+        """Writes the prompts that ask for pages; made only where one is asked for."""
+        return self.writer("titles", READER)
+
+    def writer(self, stage: str, system: System) -> PromptWriter:
+        without = sets.NO_DEMONSTRATIONS
+        if self.setup.demonstrated:
+            without = sets.NO_PARAGRAPHS
+        m = self.setting.get("m", without)  # distractors (IRCoT §4.1: M)
+        number = self.setting.get("demonstration_set", 0)
+        prompt = self.setup.prompt(stage, m, number, system)
+        return replace(prompt, purpose=f"{system.name} {system.stages[stage]}")
+
+
+SHOWN = ("m", "demonstration_set")  # what prompts show; no keywords of programs
+
+
+def find_plan(setup: Setup, system: System, setting: Mapping) -> Plan:
+    """The plan of a system with a setting on a setup: there is only one of each."""
+    key = system.name, id(system.program), json.dumps(setting, default=repr)
+    if key not in setup.plans:
+        setup.plans[key] = Plan(setup, system, dict(setting))
+    return setup.plans[key]
+
+
+def program_of(
+    setup: Setup, system: System, **setting: object
+) -> Callable[[Question], Program]:
+    """The program of a system with a setting, to be called with a question."""
+    return find_plan(setup, system, setting).program
+
+
+def ends_in_prediction(system: System, question: Question, program: Program) -> Program:
+    """The program; what it returns is checked while it can be said where."""
+    result = yield from program
+    if not isinstance(result, Prediction):
+        raise UserError(
+            f"{system.name} returned {result!r:.60} for question {question.id!r}, "
+            "expected a Prediction"
+        )
+    if isinstance(result.thoughts, str):
+        raise UserError(
+            f"{system.name}, question {question.id!r}: thoughts are the text "
+            f"{result.thoughts!r:.60}, expected a tuple of texts"
+        )
+    for paragraph in result.paragraphs:
+        if not isinstance(paragraph, Paragraph):
+            raise UserError(
+                f"{system.name}, question {question.id!r}: found {paragraph!r:.60} "
+                "among the paragraphs, expected what Retrieve gave"
+            )
+    return result

@@ -1,0 +1,130 @@
+"""Runs that are looked at again, with every prompt: their replies come from the call
+cache, and nobody is asked for others, whatever a run.json names.
+"""
+
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ircotlib.data import Prediction
+from ircotlib.datasets import find_dataset
+from ircotlib.engine import scheduler
+from ircotlib.errors import DataError
+from ircotlib.experiment.runs import Run
+from ircotlib.experiment.setup import (
+    BACKENDS,
+    Setup,
+    find_calls,
+    find_source,
+    open_corpus,
+)
+from ircotlib.experiment.stored import AGAIN, parameters_of, read_about, read_scores
+from ircotlib.models import MODELS, find_model, open_model
+from ircotlib.models.batches import read_reply
+from ircotlib.models.folders import find_folder
+from ircotlib.models.local import Tokens
+from ircotlib.parameters import Parameters
+from ircotlib.program import Duplicate, Extract, Extracted, Generate, Outcome, Sample
+from ircotlib.retrieval import stand_in
+from ircotlib.systems import find_system
+
+LOST = (
+    "the call cache of this machine lacks replies, or the model's tokenizer is not here"
+)
+
+
+class Recorded(NamedTuple):
+    """Stands for a backend whose replies are in the call cache, and never asked for."""
+
+    answers: type | tuple[type, ...]
+    fingerprint: str
+    decode: Callable[[str, Any], Any]
+    tokenizer: Callable[[str], int] | None = None
+
+    def answer(self, requests: Sequence) -> Iterator[tuple[int, str | Exception]]:
+        raise NotImplementedError
+
+    def count_tokens(self, text: str) -> int:
+        return self.tokenizer(text) if self.tokenizer else 0
+
+
+def replay(
+    folder: Path, ids: Collection[str] | None = None
+) -> dict[str, Outcome[Prediction]]:
+    """Replay a run, or the questions `ids` of it, from its folder and the call cache;
+    return the outcomes by question id, with prompts in their traces. DataError if
+    replies are missing: no model, server or index is asked.
+    """
+    outcomes = replay_known(folder, ids)
+    asked = read_scores(folder)["id"] if ids is None else ids
+    missing = [id for id in asked if id not in outcomes]
+    if missing:
+        raise DataError(f"{folder}: question {missing[0]!r}: {LOST}; {AGAIN}")
+    return outcomes
+
+
+def replay_known(
+    folder: Path, ids: Collection[str] | None = None
+) -> dict[str, Outcome[Prediction]]:
+    """As `replay`; questions with a missing reply are left out, and all if the model's
+    tokenizer, with which prompts are cut to fit, is not on this machine.
+    """
+    about = read_about(folder)
+    setup = open_recorded(parameters_of(about), about)
+    if setup is None or setup.calls is None:
+        return {}
+    run = Run(setup, find_system(about["system"]), about["part"], about["setting"])
+    asked = [each for each in run.questions if ids is None or each.id in ids]
+    return scheduler.replay(run.plan.programs(asked), setup.backends, setup.calls)
+
+
+def open_recorded(p: Parameters, about: Mapping) -> Setup | None:
+    """The setup of a run with the run.json `about`: replies in the call cache are
+    found, and no model, server or index is opened. None if the model's tokenizer is not
+    here.
+    """
+    tokenizer = find_tokenizer(p)
+    if tokenizer is None:
+        return None
+    dataset = about["dataset"]
+    dev, test, corpus = open_corpus(p, dataset)
+    index_folder = find_source(p, dataset).index_folder
+    kept = {name: about.get(f"{name}_fingerprint") for name in BACKENDS}
+    extractor = duplicates = None
+    if kept["extractor"]:
+        extractor = Recorded(Extract, kept["extractor"], Extracted.read)
+    if kept["duplicates"]:
+        duplicates = Recorded(Duplicate, kept["duplicates"], read_score)
+    return Setup(
+        p,
+        find_dataset(dataset),
+        about["experiment"],
+        shown=about["shown"] and find_dataset(about["shown"]),
+        grid_of=about["grid_of"],
+        dev=dev,
+        test=test,
+        retriever=stand_in(corpus, index_folder, p.retriever, kept["retriever"]),
+        calls=find_calls(),
+        model=Recorded((Generate, Sample), str(kept["model"]), read_reply, tokenizer),
+        extractor=extractor,
+        duplicates=duplicates,
+    )
+
+
+def read_score(reply: str, request: Duplicate) -> float:
+    """The reply to a Duplicate."""
+    return json.loads(reply)
+
+
+def find_tokenizer(p: Parameters) -> Callable[[str], int] | None:
+    """What counts the tokens of the model that the parameters name: its tokenizer, read
+    from this machine, or None if that is not here; a server's, which is an estimate; or
+    your own.
+    """
+    if p.server or find_model(p.model, served=False) not in MODELS:
+        return open_model(p.change(max_cost=None)).count_tokens
+    try:
+        return Tokens(find_folder(p.model, weights=(), here=True)).count
+    except FileNotFoundError:
+        return None

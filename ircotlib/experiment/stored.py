@@ -1,0 +1,227 @@
+"""The folder of a run: how it is written and removed, found, and read as tables.
+
+    run.json            what the run is, its parameters, versions, counts and seconds
+    predictions.jsonl   a line for each question: the prediction, its steps without
+                        prompts
+    scores.csv          a row for each question
+
+A folder is written beside its place and renamed, and run.json is removed first: no kill
+leaves a run that seems complete.
+"""
+
+import json
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, fields
+from pathlib import Path
+
+import pandas as pd
+
+from ircotlib import program
+from ircotlib.data import Paragraph, Question, read_jsonl, write_jsonl
+from ircotlib.datasets import find_dataset
+from ircotlib.errors import DataError
+from ircotlib.experiment.setup import open_corpus
+from ircotlib.files import DATA, locked, write_table
+from ircotlib.parameters import Parameters, read_parameters
+from ircotlib.program import Outcome, Step
+from ircotlib.retrieval.corpus import Corpus
+from ircotlib.systems import RECALL
+
+# the fields of predictions.jsonl that tables have as they are
+WRITTEN = ("answer", "thoughts", "reading", "nodes", "fault", "trace")
+PARTIAL = ".partial"  # ends the name of a folder that is being written
+AGAIN = "run its notebook again: cached calls cost nothing"
+
+
+def write_run(
+    folder: Path, predictions: Iterable[dict], scores: pd.DataFrame, about: dict
+) -> None:
+    """Write the folder of a run beside an earlier one, and then replace that
+    completely. `about`: the content of run.json.
+    """
+    experiment = folder.parents[1]
+    partial = Path(f"{experiment}{PARTIAL}")
+    with locked(Path(f"{experiment}.lock")):
+        shutil.rmtree(partial, ignore_errors=True)  # of a process that was killed
+        write_jsonl(partial / "predictions.jsonl", predictions)
+        write_table(partial / "scores.csv", scores)
+        text = json.dumps(about, indent=1) + "\n"
+        (partial / "run.json").write_text(text, encoding="utf-8")
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        remove_run(folder)
+        partial.rename(folder)
+
+
+def remove_run(folder: Path) -> None:
+    """Remove a run; first its run.json, without which it is none."""
+    (folder / "run.json").unlink(missing_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def clear_runs(systems: Iterable[Path], kept: Iterable[Path]) -> None:
+    """Remove the other runs of the same systems, on the same questions of the same
+    setups. `systems`: the folders that runs of these systems would have without a
+    setting.
+    """
+    keep = set(kept)
+    for of_system in set(systems):
+        with locked(Path(f"{of_system.parents[1]}.lock")):
+            for folder in of_system.parent.glob("*"):
+                same_system = folder.name.split(" ")[0] == of_system.name
+                if same_system and folder not in keep:
+                    remove_run(folder)
+
+
+def prediction_line(outcome: Outcome) -> dict:
+    """One line of predictions.jsonl: a prediction, and its trace without prompts."""
+    prediction = outcome.result
+    row = {field.name: getattr(prediction, field.name) for field in fields(prediction)}
+    row["paragraphs"] = [paragraph.id for paragraph in prediction.paragraphs]
+    row["nodes"] = [asdict(node) for node in prediction.nodes]
+    return {"id": outcome.id, **row, "trace": [step_line(s) for s in outcome.trace]}
+
+
+def step_line(step: Step) -> dict:
+    """One step of a trace, without its prompt."""
+    tokens = {"prompt_tokens": step.prompt_tokens, "tokens": step.tokens}
+    match step.request:
+        case program.Retrieve(query, k, titles):
+            within = {} if titles is None else {"titles": titles}
+            ids = [paragraph.id for paragraph in step.reply]
+            return {"retrieve": query, "k": k, **within, "found": ids}
+        case program.NearestTitle(title):
+            return {"nearest title": title, "found": step.reply}
+        case program.Extract(query, paragraph):
+            return {"extract": query, "from": paragraph.id, **step.reply._asdict()}
+        case program.Duplicate(query, earlier):
+            return {"duplicate": query, "of": earlier, "score": step.reply}
+        case program.Generate(stop=stop):
+            return {"generate": step.reply, "stop": stop, **tokens}
+        case program.Sample(stop=stop, temperature=temperature):
+            # from the seventh decimal on, the means depend on the other rows of their
+            # batch
+            pairs = [(text, mean and round(mean, 2)) for text, mean in step.reply]
+            drawn = [{"text": text, "log_probability": mean} for text, mean in pairs]
+            return {"sample": drawn, "temperature": temperature, "stop": stop, **tokens}
+    raise TypeError(f"unknown request {step.request!r}")
+
+
+def find_folders(folder: Path = DATA / "runs") -> list[Path]:
+    """The folders of all finished runs below a folder, sorted."""
+    found = [path.parent for path in Path(folder).rglob("run.json")]
+    return sorted(path for path in found if not path.name.endswith(PARTIAL))
+
+
+def read_about(folder: Path) -> dict:
+    """Read run.json from a run's folder; DataError, in one line, if there is none."""
+    path = Path(folder) / "run.json"
+    try:
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path}: found no finished run ({error}); {AGAIN}") from None
+
+
+def read_scores(folder: Path) -> pd.DataFrame:
+    """A run's scores.csv: the id and kind of each question, as texts, and its scores;
+    recall is NaN for a question without gold paragraphs.
+    """
+    as_they_stand = {"id": str, "kind": str}  # 007 and NA are ids
+    return pd.read_csv(Path(folder) / "scores.csv", converters=as_they_stand)
+
+
+def parameters_of(about: Mapping) -> Parameters:
+    """The parameters of a run, checked again."""
+    return read_parameters(about["parameters"]["profile"], about["parameters"])
+
+
+def open_questions(about: Mapping) -> tuple[dict[str, Question], Corpus]:
+    """The questions of a run's data set by id, and the corpus, from its run.json."""
+    dev, test, corpus = open_corpus(parameters_of(about), about["dataset"])
+    return {question.id: question for question in (*dev, *test)}, corpus
+
+
+def columns_of(about: Mapping) -> dict:
+    """The columns that describe a run in its table of scores, from its run.json."""
+    parameters = about["parameters"]
+    return {
+        "profile": parameters["profile"],
+        "model": parameters["model"],
+        "style": parameters["style"],
+        "reader": parameters["reader"],
+        "dataset": about["dataset"],
+        "system": about["system"],
+        "demonstrations": about["shown"] or about["dataset"],
+        "metric": about["metric"],
+        "demonstrations_shown": about.get("demonstrations_shown"),
+        "k": None,
+        "m": None,
+        "demonstration_set": None,
+        **about["setting"],
+    }
+
+
+def read_predictions(folder: Path, measure: str = "") -> pd.DataFrame:
+    """The questions of a run, one row each: question, gold `answers`, the ids
+    `collected`, `gold_found` and `gold_missed`, the fields WRITTEN, scores, what
+    describes the run, and `right`: whether the score by `measure`, or else the run's
+    own, is 1; None for a question without one.
+    """
+    about = read_about(folder)
+    metric = measure or about["metric"]
+    run = columns_of(about) | {"metric": metric}
+    scores = {row["id"]: row for row in read_scores(folder).to_dict("records")}
+    questions, _ = open_questions(about)
+    rows = []
+    for line in read_jsonl(Path(folder) / "predictions.jsonl"):
+        id = line["id"]
+        question = questions.get(id)
+        if question is None or metric not in scores[id]:
+            raise DataError(
+                f"{folder}: found the question {id!r} and the measure {metric!r}, "
+                f"which {about['dataset']} does not have; {AGAIN}"
+            )
+        collected = tuple(line["paragraphs"])
+        score = scores[id][metric]
+        rows.append(
+            {
+                "id": id,
+                "question": question.text,
+                "answers": question.answers,
+                **{name: line[name] for name in WRITTEN},
+                "collected": collected,
+                "gold_found": tuple(g for g in question.gold if g in collected),
+                "gold_missed": tuple(g for g in question.gold if g not in collected),
+                **scores[id],
+                "kind": question.kind,
+                **run,
+                "right": None if pd.isna(score) else bool(score >= 1),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def share_measure(runs: pd.DataFrame) -> pd.Series:
+    """The measure by which runs are compared, one for each row: on a data set, that of
+    all that answer, or its first if they differ; recall for those that only retrieve.
+    """
+    shared = runs["metric"].copy()
+    answers = runs[runs["metric"] != RECALL]
+    for dataset, metrics in answers.groupby("dataset")["metric"]:
+        if metrics.nunique() > 1:
+            shared[metrics.index] = find_dataset(dataset).measure
+    return shared
+
+
+def find_paragraph(id: str, question: Question, corpus: Corpus) -> Paragraph:
+    """A paragraph of a prediction, or a gold one: the question's main passage, or of
+    the corpus. A gold id that the corpus lacks (IIRC) stands for its paragraph.
+    """
+    if question.passage and question.passage.id == id:
+        return question.passage
+    try:
+        return corpus.find(id)
+    except KeyError:
+        if id not in question.gold:
+            raise
+        return Paragraph(id, id, "")

@@ -1,0 +1,70 @@
+"""A model of your own as a backend: an object with a method that writes."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ircotlib.errors import UserError
+from ircotlib.models.batches import Request, read_reply, write_reply
+from ircotlib.program import Generate, Sample
+from ircotlib.text import cut
+
+
+class OwnModel:
+    """Answers Generate and Sample with the methods of `own`, an object that has
+
+    - `write(prompt, max_tokens)`: the continuation of a prompt, which is a text or, for
+      a chat, a tuple of messages; it is cut at the stop here;
+    - perhaps `draw(prompt, n, temperature, max_tokens)`: n sampled texts; without it,
+      systems that sample fail with an error that says so;
+    - perhaps `count_tokens(text)`; without it, a token is taken to have four letters;
+    - perhaps `fingerprint`: a text that changes whenever its replies may change, under
+      which they are kept; without it none is kept.
+    """
+
+    answers = Generate, Sample
+    decode = staticmethod(read_reply)
+    parameters = 0  # how many it has is not known
+
+    def __init__(self, own: Any):
+        if not callable(getattr(own, "write", None)):
+            raise UserError(
+                f"{type(own).__name__}: found no method `write`, expected a model with "
+                "write(prompt, max_tokens) (docs/models.md)"
+            )
+        self.own = own
+        self.fingerprint: str | None = getattr(own, "fingerprint", None)
+
+    def count_tokens(self, text: str) -> int:
+        if hasattr(self.own, "count_tokens"):
+            return self.own.count_tokens(text)
+        return len(text) // 4 + 1
+
+    def answer(
+        self, requests: Sequence[Request]
+    ) -> Iterator[tuple[int, str | Exception]]:
+        """Yield the index of each request and its reply, one after the other."""
+        for index, request in enumerate(requests):
+            if isinstance(request, Sample) and not hasattr(self.own, "draw"):
+                name = type(self.own).__name__
+                yield (
+                    index,
+                    UserError(f"{name} draws no samples: give it the method `draw`"),
+                )
+                continue
+            yield index, self._reply(request)
+
+    def _reply(self, request: Request) -> str:
+        if isinstance(request, Sample):
+            written = self.own.draw(
+                request.prompt, request.n, request.temperature, request.max_tokens
+            )
+        else:
+            written = [self.own.write(request.prompt, request.max_tokens)]
+        for text in written:
+            if not isinstance(text, str):
+                raise TypeError(
+                    f"{type(self.own).__name__} wrote {text!r:.60}, expected a text"
+                )
+        texts = [cut(text, request.stop) for text in written]
+        rows = [(text, None, self.count_tokens(text)) for text in texts]
+        return write_reply(request, self.count_tokens(str(request.prompt)), rows)

@@ -1,0 +1,176 @@
+"""What a model wrote: the text of a server's choice, without the thoughts before it."""
+
+import re
+from collections.abc import Mapping
+from math import isfinite
+from statistics import StatisticsError, fmean
+from typing import Any, NamedTuple
+
+from ircotlib.program import Generate, Sample
+from ircotlib.text import cut, stop_end, without_echo
+
+# how thoughts begin and end; whose form that is; and whether a closing mark counts
+# alone, since a template may have written the opening one into the prompt
+_THINK = r"(?i:think(?:ing)?|thoughts?|reasoning)"
+MARKS = (
+    (rf"<(?:\w+[:_])?{_THINK}>", rf"</(?:\w+[:_])?{_THINK}>", "most models", True),
+    (r"\[THINK\]", r"\[/THINK\]", "Magistral", True),
+    ("◁think▷", "◁/think▷", "Kimi", True),
+    (rf"<\|(?i:start|begin)_(?:of_)?{_THINK}\|>", rf"<\|(?i:end)_(?:of_)?{_THINK}\|>",
+        "Command", True),
+    (r"<\|inner_prefix\|>", r"<\|inner_suffix\|>", "Apertus", True),
+    (r"<\|channel>thought", r"<channel\|>", "Gemma", False),
+    ("Here is my thought process:", "Here is my response:", "Granite", False),
+    # Harmony, with its marks or, as some servers have it, without them
+    (r"(?:<\|start\|>assistant)?<\|channel\|>|analysis(?=[A-Z])",
+        r"<\|channel\|>final[^<]*(?:<\|constrain\|>[^<]*)?<\|message\|>|assistantfinal",
+        "gpt-oss", False),
+)  # fmt: skip
+_OPEN = "|".join(opening for opening, *_ in MARKS)
+_PAIRED = "|".join(closing for _, closing, _, lone in MARKS if not lone)
+_LONE = "|".join(closing for _, closing, _, lone in MARKS if lone)
+_LONE = rf"(?<![`\"'“‘(])(?:{_LONE})"  # one that is quoted is a word of the text
+OPENING = re.compile(rf"\s*(?:{_OPEN})")
+CLOSING = re.compile(f"{_LONE}|{_PAIRED}")
+# nor does one within a sentence count: "The element </think> is unknown."
+LONE_CLOSING = re.compile(rf"(?<!\w ){_LONE}|{_LONE}(?! ?[a-z.,;:)])")
+# what some models write around their text, and marks in the thoughts
+_MARK = r"(?:<\|/?\w+\|>|</?(?:\w+_)?(?:answer|response|solution|output)>)"
+AROUND = re.compile(rf"^\s*(?:{_MARK}\s*)+|(?:\s*{_MARK})+\s*$")
+_CHANNEL = r"<\|channel\|>\w+[^<]*<\|message\|>|<\|start\|>assistant|<\|\w+\|>"
+WITHIN = re.compile(f"{_CHANNEL}|{_OPEN}|{_LONE}|{_PAIRED}")
+# where a message has its thoughts, beside the text
+THOUGHTS = ("reasoning_content", "reasoning", "thinking",
+            "reasoning_details", "thinking_blocks")  # fmt: skip
+# where a part of a message has its text
+VALUES = ("text", "thinking", "reasoning", "refusal", "summary", "content")
+# in the reasons that servers give for a text's end
+LIMIT = re.compile("length|max_.*tokens")
+FILTER = re.compile("filter|safety|refusal|prohibited")
+_FAILED = "error|abort|cancel|time.?d?.?out|fail|interrupt|overload|insufficient"
+FAILED = re.compile(_FAILED)
+
+
+class Failed(RuntimeError):
+    """A reply without a text, which may have one if it is asked for again."""
+
+
+class Written(NamedTuple):
+    """What a model wrote, as it is kept."""
+
+    text: str | None  # None: there are only thoughts
+    thoughts: str
+    mean: float | None = None  # log-probability of the text's tokens, if it is known
+    cut: bool = False  # by a limit
+    stopped: bool = False  # before that, by its stop
+
+
+def split_thoughts(written: str) -> tuple[str, str | None]:
+    """The thoughts and the text that a model wrote; the text is None if thoughts do not
+    end. Thoughts are at the beginning, or end with a lone closing mark; the text
+    follows the last one.
+
+    >>> split_thoughts("<think>Ann or Ben?</think> It is Ann.")
+    ('Ann or Ben?', 'It is Ann.')
+    >>> split_thoughts("<think>Ann or")
+    ('Ann or', None)
+    """
+    opened = OPENING.match(written)
+    closing = CLOSING if opened else LONE_CLOSING
+    ends = [mark.end() for mark in closing.finditer(written)]
+    if not ends and not opened:
+        return "", AROUND.sub("", written)
+    end = ends[-1] if ends else len(written)
+    thoughts = WITHIN.sub("", written[:end]).strip()
+    text = written[end:]
+    if not ends or OPENING.match(text):
+        return thoughts, None
+    return thoughts, AROUND.sub("", text).lstrip()
+
+
+def read_choice(choice: Mapping, request: Generate | Sample, chat: bool) -> Written:
+    """What a choice of a completion or a chat holds for a request, without oddities
+    beside it. Raises ValueError for a refusal, and Failed if there is no text.
+    """
+    message = choice.get("message")
+    if not isinstance(message, dict):
+        message = {}
+    ends = f"{choice.get('finish_reason')} {choice.get('native_finish_reason')}".lower()
+    if choice.get("error") or message.get("error") or FAILED.search(ends):
+        raise Failed(f"the server failed to write a text: {choice!r:.200}")
+    texts, thoughts, refusal = _read_parts(message, choice.get("text"))
+    if refusal or FILTER.search(ends):
+        words = repr(refusal or choice)
+        raise ValueError(f"found a refusal, expected a text: {words:.200}")
+    within, text = split_thoughts("".join(texts))
+    thoughts = f"{thoughts}\n{within}".strip()
+    limited = bool(LIMIT.search(ends))
+    if text and thoughts:
+        text = text.lstrip()
+    if text is None or (not text and (thoughts or limited)):
+        return Written(None, thoughts)
+    if not texts:
+        raise Failed(f"found a choice without a text: {choice!r:.200}")
+    if chat:  # as a completion of the prompt would be
+        prompt = request.prompt
+        text = without_echo(
+            text, prompt if isinstance(prompt, str) else prompt[-1].text
+        )
+    kept = cut(text, request.stop)
+    stopped = stop_end(text, request.stop, complete=False) is not None
+    mean = mean_log_probability(choice.get("logprobs"), text, kept)
+    return Written(kept, thoughts, mean, limited, stopped)
+
+
+def _read_parts(message: Mapping, completed: object) -> tuple[list[str], str, str]:
+    """The texts, the thoughts and the refusal of a message, or of a completed text."""
+    texts = []
+    beside = (text_of(message.get(name)) for name in THOUGHTS)
+    thoughts = next(filter(None, beside), "")  # servers repeat them in several fields
+    refusal = text_of(message.get("refusal"))
+    content = message.get("content", completed)
+    for part in content if isinstance(content, list) else [content]:
+        # the names of its fields tell it, too
+        kind = str(part.get("type") or [*part]) if isinstance(part, dict) else ""
+        if re.search("think|thought|reason", kind):
+            thoughts += text_of(part)
+        elif "refusal" in kind:
+            refusal += text_of(part)
+        elif isinstance(part, str | dict):
+            texts.append(text_of(part))
+    return texts, thoughts, refusal
+
+
+def text_of(value: object) -> str:
+    """The text of a value, of all its parts, or of the first of VALUES that has one."""
+    if isinstance(value, dict):
+        return next(filter(None, (text_of(value.get(name)) for name in VALUES)), "")
+    if isinstance(value, list):
+        return "".join(map(text_of, value))
+    return value if isinstance(value, str) else ""
+
+
+def mean_log_probability(logs: Any, text: str, kept: str) -> float | None:
+    """The mean over the tokens of the kept part of a text. `logs`: JSON of any form;
+    None if its tokens do not spell the text, or one is odd.
+    """
+    try:
+        if "content" in logs:  # of a chat
+            tokens = [(token["token"], token["logprob"]) for token in logs["content"]]
+        else:
+            tokens = [*zip(logs["tokens"], logs["token_logprobs"], strict=True)]
+        spelt = "".join(token for token, _ in tokens)
+        # the last time that it is spelt: thoughts may quote it
+        first = 0 if spelt.startswith(text) else spelt.rindex(text)
+        first += text.index(kept)
+        values = []
+        offset = 0
+        for token, value in tokens:
+            if offset < first + len(kept) and offset + len(token) > first:
+                values.append(float(value))
+            offset += len(token)
+        # the same from Python 3.12 on, where `sum` rounds otherwise
+        mean = fmean(values)
+        return mean if isfinite(mean) else None
+    except (KeyError, TypeError, ValueError, StatisticsError):
+        return None

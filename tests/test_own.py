@@ -1,0 +1,246 @@
+"""A model and a retriever of one's own, in a plug-in or a cell; first mistakes."""
+
+import sys
+
+import pytest
+
+from ircotlib import (
+    Generate,
+    Paragraph,
+    Prediction,
+    Question,
+    Retrieve,
+    Sample,
+    System,
+    all_systems,
+    answer,
+    answer_all,
+    choose_systems,
+    compare,
+    open_setup,
+    own_model,
+    own_retriever,
+    read_parameters,
+    setup_of_functions,
+    system,
+)
+from ircotlib.errors import UserError
+from ircotlib.experiment.replay import replay
+from ircotlib.experiment.stored import find_folders
+from ircotlib.program import NearestTitle
+
+MODEL = '''
+import re
+from ircotlib import own_model
+
+@own_model("last-line")
+class LastLine:
+    """Answers with the title of the first paragraph that it is shown."""
+
+    fingerprint = "last line 1"
+
+    def write(self, prompt: str, max_tokens: int) -> str:
+        titles = re.findall("Wikipedia Title: (.*)", prompt)
+        return f"It is {titles[0] if titles else 'Rome'}. So the answer is: Rome."
+
+    def count_tokens(self, text: str) -> int:
+        return len(text.split())
+'''
+RETRIEVER = '''
+from ircotlib import own_retriever
+
+@own_retriever("words")
+class Words:
+    """Ranks paragraphs by the number of words that they share with the query."""
+
+    fingerprint = "words 1"
+
+    def __init__(self, corpus):
+        self.pages = list(corpus)
+        self.words = [set(f"{p.title} {p.text}".lower().split()) for p in self.pages]
+
+    def search(self, query: str, k: int):
+        asked = set(query.lower().split())
+        shared = [len(asked & words) for words in self.words]
+        order = sorted(range(len(self.pages)), key=lambda n: -shared[n])
+        return [self.pages[n] for n in order[:k]]
+'''
+DRAWS = {"CoT-SC", "ReAct -> CoT-SC", "Verify-and-Edit", "Tree of Thought", "DSP"}
+DRAWS |= {"Recite-and-Answer", "CoT-SC -> ReAct"}
+
+
+@pytest.fixture
+def p(plugins, tmp_path, monkeypatch, laboratory):
+    """The parameters of a small experiment with both plug-ins."""
+    monkeypatch.setattr("ircotlib.experiment.setup.DATA", tmp_path / "data")
+    (plugins / "mine.py").write_text(MODEL)
+    (plugins / "found.py").write_text(RETRIEVER)
+    changes = {
+        "data_dir": str(laboratory),
+        "model": "last-line",
+        "retriever": "words",
+        "datasets": ["hotpotqa"],
+        "distractors": [],
+        "dev": 0,
+        "test": 3,
+    }
+    return read_parameters("mini", changes)
+
+
+def test_both_of_ones_own_run_all_systems_that_need_no_samples(p):
+    setup = open_setup(p, "hotpotqa", "own")
+    failed = set()
+    for each in all_systems().values():
+        setting = setup.choose(each, k=2, m=1)
+        try:
+            outcomes = answer_all(setup, each, setup.test, **setting)
+        except RuntimeError as error:
+            assert "LastLine draws no samples: give it the method `draw`" in str(error)
+            failed.add(each.name)
+            continue
+        steps = [step for outcome in outcomes.values() for step in outcome.trace]
+        assert all(isinstance(one.result, Prediction) for one in outcomes.values())
+        if any(isinstance(step.request, Generate) for step in steps):
+            assert any("is" in str(step.reply) for step in steps), each.name
+        assert not any(isinstance(step.request, Sample) for step in steps)
+    assert 0 < len(failed) <= 8, failed
+    assert not failed & {"IRCoT QA", "SearChain", "ReAct", "Auto-CoT", "Self-Ask"}
+    found = compare([setup], ["ircot qa", "OneR QA"], settings=[{"k": 2}])
+    assert set(found.scores["system"]) == {"IRCoT QA", "OneR QA"}
+    for folder in find_folders(setup.runs):
+        assert all(step.cached for out in replay(folder).values() for step in out.trace)
+
+
+def test_replies_without_a_fingerprint_are_not_kept_and_titles_are_the_nearest(p):
+    setup = open_setup(p, "hotpotqa", "own")
+    retriever = setup.retriever
+    page = retriever.corpus[7]
+    [(_, reply)] = retriever.answer([NearestTitle(page.title.lower(), 2)])
+    assert retriever.decode(reply)[0] == page.title
+    [(_, reply)] = retriever.answer([Retrieve(page.text, 3, (page.title,))])
+    assert {found.title for found in retriever.decode(reply)} == {page.title}
+    setup.model.fingerprint = None
+    before = len(setup.calls)
+    answer(setup, "NoR QA", setup.test[0])
+    assert len(setup.calls) == before
+
+
+def in_cell(thing):
+    """A class or program as if it were declared in a cell of a notebook."""
+    thing.__module__ = "__main__"
+    return thing
+
+
+@pytest.fixture
+def cells(monkeypatch):
+    """What cells declare, which is forgotten after the test."""
+    for name in ("SYSTEMS", "MODELS", "RETRIEVERS"):
+        monkeypatch.setattr(sys.modules["__main__"], name, [], raising=False)
+
+
+def test_what_a_cell_declares_is_found_and_declared_again_replaces(cells, p):
+    for said in ("Oslo", "Bergen"):
+
+        class Says:
+            text = said
+
+            def write(self, prompt, max_tokens):
+                return self.text
+
+        own_model("says")(in_cell(Says))
+
+        def my_system(question, *, prompts, k, said=said):
+            yield Retrieve(question.text, k)
+            return Prediction((yield Generate(said)))
+
+        system("My system", k=(2, 3))(in_cell(my_system))
+    assert [s.name for s in choose_systems("my SYSTEM")] == ["My system"]
+    changed = read_parameters("mini", {**p.model_dump(), "model": "says", "agent": ""})
+    setup = open_setup(changed, "hotpotqa", "own")
+    outcome = answer(setup, "My system", setup.test[0], k=2)
+    assert outcome.result.answer == "Bergen"
+    found = compare([setup], "my system", settings=[{"k": 3}])
+    assert list(found.scores["k"]) == [3, 3, 3]
+
+
+def test_functions_run_every_system():
+    def retrieve(query, k):
+        return [Paragraph("p", "Rome", "Rome is in Italy.")][:k]
+
+    setup = setup_of_functions(
+        read_parameters("mini"),
+        retrieve,
+        lambda prompt: "Rome is old. So the answer is: Rome.",
+        lambda query, paragraph: ("Rome", 3.0),
+    )
+    question = Question("q", "Where is it?", ("Rome",), (), "musique")
+    for each in all_systems().values():
+        setting = setup.choose(each, k=2, m=1)
+        outcome = answer(setup, each, question, **setting)
+        assert isinstance(outcome.result, Prediction)
+
+
+def no_yield(question):
+    return Prediction("Rome")
+
+
+def returns_text(question):
+    yield Retrieve(question.text, 2)
+    return "Rome"
+
+
+def returns_nothing(question):
+    yield Retrieve(question.text, 2)
+
+
+def no_k(question):
+    yield Retrieve(question.text)
+
+
+def text_as_thoughts(question):
+    yield Retrieve(question.text, 2)
+    return Prediction("Rome", thoughts="abc")
+
+
+def texts_as_paragraphs(question):
+    found = yield Retrieve(question.text, 2)
+    return Prediction("Rome", tuple(page.text for page in found))
+
+
+MISTAKES = {
+    no_yield: r"Mine: its program returned Prediction.* expected a generator: let",
+    returns_text: "Mine returned 'Rome' for question .*, expected a Prediction",
+    returns_nothing: "Mine returned None for question .*, expected a Prediction",
+    no_k: "missing 1 required positional argument: 'k'",
+    text_as_thoughts: "Mine, question .*: thoughts are the text 'abc', expected a",
+    texts_as_paragraphs: "Mine, question .*: found '.*among the paragraphs, expec",
+}
+
+
+@pytest.mark.parametrize("program", MISTAKES, ids=lambda program: program.__name__)
+def test_first_mistakes_get_a_sentence(p, program):
+    setup = open_setup(p, "hotpotqa", "own")
+    with pytest.raises((UserError, RuntimeError), match=MISTAKES[program]):
+        answer_all(setup, System("Mine", program), setup.test)
+
+
+def test_wrong_names_and_grids_get_a_sentence(p):
+    with pytest.raises(UserError, match=r"found k=3, expected .* such as k=\(3,\)"):
+        system("Mine", k=3)(no_yield)
+    with pytest.raises(
+        UserError, match="unknown system 'IRCot Q', expected .*IRCoT QA"
+    ):
+        choose_systems(["IRCot Q"])
+    for declare, says in (
+        (own_model, "no method `write`"),
+        (own_retriever, "`search`"),
+    ):
+        declare("empty")(in_cell(type("Empty", (), {"__init__": lambda *of: None})))
+        named = "model" if declare is own_model else "retriever"
+        try:
+            changed = read_parameters("mini", {**p.model_dump(), named: "empty"})
+            with pytest.raises(UserError, match=f"Empty: found .*{says}"):
+                open_setup(changed, "hotpotqa", "own")
+        finally:
+            for name in ("MODELS", "RETRIEVERS"):
+                vars(sys.modules["__main__"]).pop(name, None)
