@@ -27,10 +27,11 @@ from ircotlib.models.local import Tokens
 from ircotlib.parameters import Parameters
 from ircotlib.program import Duplicate, Extract, Extracted, Generate, Outcome, Sample
 from ircotlib.retrieval import stand_in
-from ircotlib.systems import find_system
+from ircotlib.systems import all_systems
 
 LOST = (
-    "the call cache of this machine lacks replies, or the model's tokenizer is not here"
+    "the call cache of this machine lacks replies, or the system or the model's "
+    "tokenizer is not here"
 )
 
 
@@ -67,14 +68,15 @@ def replay(
 def replay_known(
     folder: Path, ids: Collection[str] | None = None
 ) -> dict[str, Outcome[Prediction]]:
-    """As `replay`; questions with a missing reply are left out, and all if the model's
-    tokenizer, with which prompts are cut to fit, is not on this machine.
+    """As `replay`; questions with a missing reply are left out, and all if the system,
+    or the model's tokenizer, with which prompts are cut to fit, is not here.
     """
     about = read_about(folder)
+    system = all_systems().get(about["system"])
     setup = open_recorded(parameters_of(about), about)
-    if setup is None or setup.calls is None:
+    if system is None or setup is None or setup.calls is None:
         return {}
-    run = Run(setup, find_system(about["system"]), about["part"], about["setting"])
+    run = Run(setup, system, about["part"], about["setting"])
     asked = [each for each in run.questions if ids is None or each.id in ids]
     return scheduler.replay(run.plan.programs(asked), setup.backends, setup.calls)
 

@@ -157,6 +157,18 @@ def test_looking_at_a_run_of_others_asks_nobody(
     assert open_recorded(parameters_of(about), about).backends[0].fingerprint
 
 
+def test_a_run_of_a_system_that_is_not_here_is_shown_without_its_steps(
+    copied, tmp_path
+):
+    """Such as one that is declared in a notebook, which other processes lack."""
+    about = json.loads((copied / "run.json").read_text())
+    about["system"] = "Of a notebook"
+    (copied / "run.json").write_text(json.dumps(about))
+    assert write_report([copied], tmp_path / "page.html") == 1
+    id = find_causes(copied)["id"][0]
+    assert "or the system or the model" in show_question(copied, id)
+
+
 def test_a_question_without_a_score_is_neither_right_nor_wrong(copied, displayed):
     scores = pd.read_csv(copied / "scores.csv", dtype={"id": str})
     scores.loc[:2, "f1"] = [float("nan"), 1, 0]
