@@ -100,6 +100,15 @@ def test_demonstrations_of_another_data_set_are_another_experiment(shown):
     assert own.runs != other.runs
 
 
+def test_each_demonstration_set_has_prompts_of_its_own(shown):
+    opened = open_setup(shown, "hotpotqa", "04_ircot")
+    system, question = all_systems()["NoR QA"], opened.dev[0]
+    programs = [program_of(opened, system, demonstration_set=n) for n in (0, 1, 2, 0)]
+    prompts = [next(program(question)).prompt for program in programs]
+    assert len(set(prompts)) == 3 and prompts[3] == prompts[0]
+    assert programs[3] == programs[0]  # a plan is made once
+
+
 def test_pages_of_iirc_are_asked_for_with_demonstrations_of_titles(shown):
     opened = open_setup(shown, "iirc", "04_ircot")
     question = opened.test[0]

@@ -169,6 +169,16 @@ def builds(monkeypatch) -> list[Path]:
     return folders
 
 
+def test_one_deep_retrieval_serves_every_smaller_k(tmp_path):
+    backend = open_over(tmp_path, random_paragraphs(40))
+    request = Retrieve("bano coru dulo", 3)
+    deep = backend.prepare(request)
+    assert deep == replace(request, k=15) and backend.prepare(deep) == deep
+    reply = ask_one(backend, deep)
+    found = backend.decode(reply, deep)
+    assert len(found) > 3 and backend.decode(reply, request) == found[:3]
+
+
 def test_an_index_is_built_once_for_each_corpus_and_analyzer(
     tmp_path, builds, monkeypatch
 ):
