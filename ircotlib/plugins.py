@@ -26,6 +26,11 @@ def find_records(package: str, name: str) -> list[Any]:
     return [record for module in modules for record in getattr(module, name, ())]
 
 
+def declare(name: str, record: Any, module: str) -> None:
+    """Add a record to the list of this name in the module that declares it."""
+    vars(sys.modules[module]).setdefault(name, []).append(record)
+
+
 @cache
 def import_plugins(package: str) -> tuple[ModuleType, ...]:
     """The package and, of systems and data sets, its modules; then plug-ins."""

@@ -233,8 +233,8 @@ class Engine:
         assert task.request is not None
         kind = type(task.request)
         reply = self.served[kind].decode(stored, task.request)
-        fields = json.loads(stored)
-        counted = fields if isinstance(fields, dict) else {}
+        # only an object counts tokens: a list of paragraphs is not parsed twice
+        counted = json.loads(stored) if stored.lstrip().startswith("{") else {}
         step = Step(
             task.request,
             reply,

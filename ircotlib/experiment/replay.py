@@ -2,8 +2,8 @@
 cache, and nobody is asked for others, whatever a run.json names.
 """
 
-import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ from ircotlib.experiment.setup import (
 from ircotlib.experiment.stored import AGAIN, parameters_of, read_about, read_scores
 from ircotlib.models import MODELS, find_model, open_model
 from ircotlib.models.batches import read_reply
+from ircotlib.models.extractor import read_score
 from ircotlib.models.folders import find_folder
 from ircotlib.models.local import Tokens
 from ircotlib.parameters import Parameters
@@ -114,11 +115,6 @@ def open_recorded(p: Parameters, about: Mapping) -> Setup | None:
     )
 
 
-def read_score(reply: str, request: Duplicate) -> float:
-    """The reply to a Duplicate."""
-    return json.loads(reply)
-
-
 def find_tokenizer(p: Parameters) -> Callable[[str], int] | None:
     """What counts the tokens of the model that the parameters name: its tokenizer, read
     from this machine, or None if that is not here; a server's, which is an estimate; or
@@ -127,6 +123,9 @@ def find_tokenizer(p: Parameters) -> Callable[[str], int] | None:
     if p.server or find_model(p.model, served=False) not in MODELS:
         return open_model(p.change(max_cost=None)).count_tokens
     try:
-        return Tokens(find_folder(p.model, weights=(), here=True)).count
+        return open_tokens(find_folder(p.model, weights=(), here=True)).count
     except FileNotFoundError:
         return None
+
+
+open_tokens = cache(Tokens)  # once for all runs that are looked at

@@ -4,7 +4,6 @@ extractive reader. To add a kind, add a record to MODELS, here or in a plug-in, 
 """
 
 import re
-import sys
 from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
@@ -12,7 +11,7 @@ from typing import Any, NamedTuple
 from ircotlib.backends import Model
 from ircotlib.errors import UserError
 from ircotlib.models.own import OwnModel
-from ircotlib.plugins import CELLS, find_records
+from ircotlib.plugins import CELLS, declare, find_records
 
 
 class ModelKind(NamedTuple):
@@ -61,7 +60,7 @@ def own_model(name: str) -> Callable[[type], type]:
     def register(made: type) -> type:
         make = cache(made)
         kind = ModelKind(re.escape(name), lambda p: make(), module=made.__module__)
-        vars(sys.modules[made.__module__]).setdefault("MODELS", []).append(kind)
+        declare("MODELS", kind, made.__module__)
         return made
 
     return register

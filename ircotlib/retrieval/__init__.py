@@ -3,7 +3,6 @@ add a kind, add a record to RETRIEVERS, here or in a plug-in, or use `own_retrie
 """
 
 import re
-import sys
 from collections.abc import Callable
 from pathlib import Path, PurePath
 from pkgutil import resolve_name
@@ -12,7 +11,7 @@ from typing import Any, NamedTuple
 from ircotlib.backends import Pages, Searcher
 from ircotlib.errors import UserError
 from ircotlib.keys import ADDRESS
-from ircotlib.plugins import CELLS, find_records
+from ircotlib.plugins import CELLS, declare, find_records
 from ircotlib.retrieval.own import OwnRetriever
 from ircotlib.retrieval.ranking import Ranked
 
@@ -55,7 +54,7 @@ def own_retriever(name: str) -> Callable[[type], type]:
             open=lambda corpus, folder, text: made(corpus),
             module=made.__module__,
         )
-        vars(sys.modules[made.__module__]).setdefault("RETRIEVERS", []).append(kind)
+        declare("RETRIEVERS", kind, made.__module__)
         return made
 
     return register

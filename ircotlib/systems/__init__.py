@@ -7,7 +7,6 @@ a row of data/systems.csv. To add a system, add a file (docs/systems.md).
 import csv
 import difflib
 import inspect
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -16,7 +15,7 @@ from typing import Any
 from ircotlib.datasets import Dataset
 from ircotlib.errors import UserError
 from ircotlib.files import SHIPPED, check_name
-from ircotlib.plugins import CELLS, find_records
+from ircotlib.plugins import CELLS, declare, find_records
 from ircotlib.program import Program, Prompt
 
 TABLE = SHIPPED / "data" / "systems.csv"
@@ -171,7 +170,7 @@ def system(
     def register(program: Callable[..., Program]) -> Callable[..., Program]:
         row = shipped().get(name, {})
         record = System(name, program, stages, grid, inner, tuned_by, **row)
-        vars(sys.modules[program.__module__]).setdefault("SYSTEMS", []).append(record)
+        declare("SYSTEMS", record, program.__module__)
         return program
 
     return register
