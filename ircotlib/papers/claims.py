@@ -1,13 +1,13 @@
-"""The claims of both papers (data/claims.csv), tested on our measurements.
+"""What both papers claim of two systems (data/claims.csv), as differences of ours.
 
-A row of the file is a claim, or a part of one: of each of its `pairs`, the first side
-has higher values than the second, or lower by less than a `margin`, wherever both were
-`measured` (`where`: on these data sets only). `paired`: both are of the same questions.
-`printed`: where the paper has numbers of both. A claim is not counted if the choice of
-its questions (`settled`) or the training of the shipped models (`taught`) decides it.
+A row of the file names `pairs`: the first side has higher values than the second,
+wherever both were `measured` (`where`: on these data sets only). `printed`: where the
+paper has numbers of both. A comparison is not counted, which means not tested, if one
+of its sides is `built_in`: the laboratory's questions are made so that it must be
+better; or `taught`: the training of the shipped models decides it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,26 +16,12 @@ import pandas as pd
 from ircotlib.errors import UserError
 from ircotlib.files import CLAIMS
 from ircotlib.results.runs import read_reported
-from ircotlib.results.statistics import (
-    EQUAL,
-    LEVEL,
-    SAME,
-    holm,
-    is_equal,
-    paired_difference,
-    unpaired_p,
-)
+from ircotlib.results.statistics import LEVEL, holm, paired_difference
 
 PLACE = ["dataset", "model", "demonstrations"]
-VALUES = ["measured", *PLACE, "side", "metric", "id", "value"]
 CLAIM = ["section", "source", "claim"]  # what identifies a claim of a paper
-TESTED = ["p", "p_holm", "verdict", "n", "note"]
-COMPARED = [
-    *("comparison", *PLACE, "paper", "unit", "metric"),
-    *("ours", "low", "high", "margin"),
-]
-EQUAL_WITHIN = f"equal within {EQUAL:g} points"
-VERDICTS = ["holds", "does not hold", EQUAL_WITHIN, "cannot tell", "not counted"]
+TESTED = ["n", "p", "p_holm"]
+COMPARED = ["comparison", *PLACE, "metric", "paper", "mean", "low", "high", *TESTED]
 SHIPPED = "data/models/"  # begins the names of the shipped models
 # IRCoT App. E: readers that are not in its figures
 WORSE_READERS = {"Flan-T5-XXL": "cot", "GPT3": "direct"}
@@ -43,14 +29,13 @@ DOES = {
     "recall": "finds {} points more than",
     "factual": "has {} points fewer false chains than",
 }
-DIGITS = {"ours": 2, "low": 2, "high": 2, "p": 4, "p_holm": 4}
+DIGITS = {"mean": 2, "low": 2, "high": 2, "p": 4, "p_holm": 4}
 Pair = Sequence[str]  # the better side and the worse, as claimed
 
 
 def read_claims(paper: str = "") -> pd.DataFrame:
     """The rows of data/claims.csv, of one paper or both; `pairs` as lists of two."""
     claims = pd.read_csv(CLAIMS, dtype=str, keep_default_na=False)
-    claims["margin"] = claims["margin"].astype(float)
     claims["pairs"] = [
         [pair.split(" > ") for pair in cell.split("; ")] for cell in claims["pairs"]
     ]
@@ -71,15 +56,10 @@ def values_of(
 
 
 def compare_sides(
-    values: pd.DataFrame,
-    pairs: Iterable[Pair],
-    by: Sequence[str] = PLACE,
-    paired: bool = True,
-    margin: float = 0.0,
+    values: pd.DataFrame, pairs: Iterable[Pair], by: Sequence[str] = PLACE
 ) -> Iterator[dict[str, Any]]:
-    """Test each pair at each place (values of the columns `by`) where both sides have
-    values: on the questions that both have (`paired`), or on those of each, then
-    without an interval.
+    """The difference of each pair at each place (values of the columns `by`) where both
+    sides have values, on the questions that both have.
     """
     for place, group in values.groupby(list(by), sort=False):
         sides = {
@@ -94,141 +74,60 @@ def compare_sides(
                     f"found {better} scored by {metrics[better]}, {worse} by "
                     f"{metrics[worse]}, expected one measure for both"
                 )
-            compare = _compare_paired if paired else _compare_unpaired
+            ours, theirs = sides[better].align(sides[worse], join="inner")
             yield {
                 **dict(zip(by, place, strict=True)),
                 "comparison": f"{better} > {worse}",
                 "metric": metrics[better],
-                **compare(
-                    sides[better].astype(float), sides[worse].astype(float), margin
-                ),
+                **paired_difference(ours.astype(float), theirs)._asdict(),
+                "n": len(ours),
             }
-
-
-def _compare_paired(a: pd.Series, b: pd.Series, margin: float) -> dict[str, Any]:
-    a, b = a.align(b, join="inner")
-    test = paired_difference(a + margin, b)
-    return {
-        "mean": a.mean() - b.mean(),
-        "low": test.low - margin,
-        "high": test.high - margin,
-        "p": test.p,
-        "n": len(a),
-        "equal": is_equal(a - b),
-    }
-
-
-def _compare_unpaired(a: pd.Series, b: pd.Series, margin: float) -> dict[str, Any]:
-    test = {"mean": a.mean() - b.mean(), "p": unpaired_p(a + margin, b)}
-    return test | {"low": np.nan, "high": np.nan, "n": len(a) + len(b), "equal": False}
-
-
-def decide(p: pd.Series, differences: pd.Series, equal: pd.Series) -> np.ndarray:
-    """The verdicts on claims of positive differences. `p`: corrected for all that are
-    judged; NaN: not counted.
-    """
-    undecided = np.where(equal.astype(bool), EQUAL_WITHIN, "cannot tell")
-    cases = [p.isna(), p >= LEVEL, differences > 0]
-    return np.select(cases, ["not counted", undecided, "holds"], "does not hold")
 
 
 def compare_claims(
     scores: pd.DataFrame, by: Sequence[str] = ("dataset",)
 ) -> pd.DataFrame:
-    """Test each pair of systems that a claim names, wherever both were run, in points:
-    separately for each value of the columns `by`, and each by itself, uncorrected.
+    """The difference of each pair of systems that a claim names, in points, wherever
+    both were run: separately for each value of the columns `by`. `p_holm`: corrected
+    for all places of a pair.
     """
     claimed = [tuple(pair) for pairs in read_claims()["pairs"] for pair in pairs]
     tests = compare_sides(values_of(scores, by=by), dict.fromkeys(claimed), by)
-    columns = [*by, "comparison", "metric", "mean", "low", "high", "p", "n", "equal"]
+    columns = [*by, "comparison", "metric", "mean", "low", "high", "n", "p"]
     table = pd.DataFrame(tests, columns=columns)
-    table["verdict"] = decide(table["p"], table["mean"], table["equal"])
-    table = table.rename(columns={"comparison": "claim"})
-    return table.round({"mean": 2, "low": 2, "high": 2})
+    table["p_holm"] = table.groupby("comparison")["p"].transform(holm)
+    return table.rename(columns={"comparison": "claim"}).round(DIGITS)
 
 
-def judge_claims(paper: str, values: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Two tables: a paper's claims with their verdicts, and their comparisons, a row
-    for each pair of sides at each place. `values`: columns VALUES. What was not
-    measured is in neither.
-
-    A claim holds if all its comparisons hold; its p is the largest of theirs. It does
-    not hold if one is refuted; its p is the smallest of those against it, times the
-    number of comparisons. p is exact and two-sided. `p_holm`, corrected for all counted
-    claims or comparisons of the paper, decides. An open comparison is equal if two
-    one-sided tests at the 5% level, uncorrected, show a difference of less than 3
-    points (`is_equal`); an open claim, if all its comparisons are. This is not tested
-    where they are not in points, are not paired, or have a margin.
+def list_comparisons(
+    paper: str, values: pd.DataFrame, built_in: Collection[str] = ()
+) -> pd.DataFrame:
+    """A paper's claims beside our differences, in points: a row for each pair of sides
+    at each place, with its 95% interval. `values`: of `values_of`; what was not
+    measured has no row. `built_in`: the data sets of a laboratory. Those that are
+    counted have the p of the paired test, and `p_holm`, corrected for all of them.
     """
-    rows = [
-        row
-        for claim in read_claims(paper).to_dict("records")
-        for row in _test(claim, values)
-    ]
-    if not rows:
-        return (pd.DataFrame(columns=[*CLAIM, "verdict"]),) * 2
-    table = pd.DataFrame(rows)
-    beyond = table["ours"] + table["margin"]
-    table["beyond"] = beyond.where(abs(beyond) >= SAME, 0.0)
-    table = _decide_corrected(table)
-    claims = _decide_corrected(
-        pd.DataFrame(
-            dict(zip(CLAIM, names, strict=True)) | _judge(comparisons)
-            for names, comparisons in table.groupby(CLAIM, sort=False)
-        )
-    )
-    table = table.assign(note=table["not_counted"]).round(DIGITS)
-    table[["ours", "low", "high"]] += 0.0  # no -0.0
-    claims = claims.round(DIGITS)[[*CLAIM, *VERDICTS, *TESTED]]
-    return claims, table[[*CLAIM, *COMPARED, *TESTED]]
-
-
-def _decide_corrected(table: pd.DataFrame) -> pd.DataFrame:
-    """Verdicts by p corrected for all rows that are counted."""
-    p = holm(table["p"].dropna()).reindex(table.index)
-    return table.assign(p_holm=p, verdict=decide(p, table["beyond"], table["equal"]))
-
-
-def _test(claim: Mapping[str, Any], values: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """The comparisons of a row of data/claims.csv; one without a test if the claim is
-    settled.
-    """
-    named = {name: claim[name] for name in (*CLAIM, "unit", "margin", "note")}
-    if claim["settled"]:
-        yield named | {"not_counted": claim["settled"], "p": np.nan, "equal": False}
-        return
-    chosen = values[values["measured"] == claim["measured"]]
-    if claim["where"]:
-        chosen = chosen[chosen["dataset"].isin(claim["where"].split())]
-    paired = claim["paired"] == "yes"
-    for row in compare_sides(chosen, claim["pairs"], PLACE, paired, claim["margin"]):
-        row |= named | {"ours": row["mean"], "not_counted": "", "paper": ""}
-        if claim["taught"] and row["model"].startswith(SHIPPED):
-            row |= {"not_counted": claim["taught"], "p": np.nan}
-        if claim["unit"] != "points" or claim["margin"]:
-            row["equal"] = False
-        if claim["printed"]:
+    rows = []
+    for claim in read_claims(paper).to_dict("records"):
+        chosen = values[values["measured"] == claim["measured"]]
+        if claim["where"]:
+            chosen = chosen[chosen["dataset"].isin(claim["where"].split())]
+        for row in compare_sides(chosen, claim["pairs"]):
+            row |= {name: claim[name] for name in (*CLAIM, "note")}
+            row["not_counted"] = ""
+            if row["dataset"] in built_in:
+                row["not_counted"] = claim["built_in"]
+            if row["model"].startswith(SHIPPED):
+                row["not_counted"] = row["not_counted"] or claim["taught"]
+            if row["not_counted"]:
+                row["p"] = np.nan
             row["paper"] = print_differences(
-                claim["paper"], claim["printed"], row["comparison"], row["dataset"]
+                paper, claim["printed"], row["comparison"], row["dataset"]
             )
-        yield row
-
-
-def _judge(comparisons: pd.DataFrame) -> dict[str, Any]:
-    """What the comparisons of a claim say together (see `judge_claims`)."""
-    counted = comparisons.dropna(subset="p")
-    against = counted[counted["beyond"] < 0]
-    refuted = len(against) > 0
-    p = min(1, len(counted) * against["p"].min()) if refuted else counted["p"].max()
-    notes = dict.fromkeys([*comparisons["not_counted"], *comparisons["note"]])
-    return {
-        **{name: int((comparisons["verdict"] == name).sum()) for name in VERDICTS},
-        "p": p,
-        "beyond": -1 if refuted else 1,
-        "equal": counted["equal"].all(),
-        "n": comparisons["n"].min(),
-        "note": "; ".join(note for note in notes if note),
-    }
+            rows.append(row)
+    table = pd.DataFrame(rows, columns=[*CLAIM, *COMPARED, "not_counted", "note"])
+    table["p_holm"] = holm(table["p"].dropna()).reindex(table.index)
+    return table.round(DIGITS)
 
 
 def print_differences(paper: str, source: str, comparison: str, dataset: str) -> str:
@@ -252,8 +151,8 @@ def print_differences(paper: str, source: str, comparison: str, dataset: str) ->
 
 
 def say_claim(claims: pd.DataFrame, claim: str) -> str:
-    """A claim of `compare_claims` in words: by how much in all places, and what the
-    tests say; "" if it was not tested.
+    """A claim of `compare_claims` in words: by how much, from the smallest difference
+    to the largest, and how many are significant; "" if it was not measured.
     """
     rows = claims[claims["claim"] == claim]
     if rows.empty:
@@ -262,14 +161,17 @@ def say_claim(claims: pd.DataFrame, claim: str) -> str:
     points = rows["mean"].round().astype(int)
     ends = " to ".join(dict.fromkeys([str(points.min()), str(points.max())]))
     does = DOES.get(rows["metric"].max(), "answers {} points better than").format(ends)
-    counts = [f"{name} in {n}" for name, n in rows["verdict"].value_counts().items()]
-    return f"{better} {does} {worse} ({', '.join(counts)} of {len(rows)} tests)."
+    significant = int((rows["p_holm"] < LEVEL).sum())
+    return (
+        f"{better} {does} {worse} (p < {LEVEL}, corrected, in {significant} "
+        f"of {len(rows)} comparisons)."
+    )
 
 
 def conclude_claims(claims: pd.DataFrame) -> str:
     """A line for each claim of `compare_claims` (`say_claim`)."""
     if claims.empty:
         return "No two of these systems are compared by a paper."
-    head = f"Exact paired tests on each data set, uncorrected, p < {LEVEL}.\n"
-    lines = [f"- {say_claim(claims, name)}" for name in claims["claim"].unique()]
-    return "\n".join([head, *lines])
+    return "\n".join(
+        f"- {say_claim(claims, name)}" for name in claims["claim"].unique()
+    )

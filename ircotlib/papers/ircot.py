@@ -18,7 +18,6 @@ from ircotlib.files import REPORTED_CASES
 from ircotlib.papers.claims import values_of
 from ircotlib.parameters import OOD, SCALE, Parameters
 from ircotlib.prompting.prompt import GPT3
-from ircotlib.results.head_to_head import EXPERIMENT, for_head_to_head
 from ircotlib.results.runs import (
     beside,
     find_runs,
@@ -227,16 +226,14 @@ def read_ircot(p: Parameters) -> tuple[pd.DataFrame, list[str]]:
             add("06_scale", (made or styles)[0], grid_of=SCALE)
         for each, shown in product((p, *second), datasets):
             add("07_ood", each.out_of_distribution(), shown=shown, grid_of=OOD)
-        add(EXPERIMENT, for_head_to_head(p).change(datasets=datasets))
     return pd.concat(tables, ignore_index=True), [*missing.values()]
 
 
 def measure_ircot(p: Parameters, runs: pd.DataFrame) -> pd.DataFrame:
-    """The values that IRCoT's claims compare (`judge_claims`), of `read_ircot`."""
-    main, other, published, sizes = (
-        runs[runs["experiment"] == name]
-        for name in ("04_ircot", "07_ood", EXPERIMENT, "06_scale")
-    )
+    """The values that IRCoT's claims compare (`list_comparisons`), of `read_ircot`."""
+    main = runs[runs["experiment"] == "04_ircot"]
+    sizes = runs[runs["experiment"] == "06_scale"]
+    other = runs[runs["experiment"] == "07_ood"]
     own = main[main["model"] == p.model]
     is_reader = own["reader"] == p.reader
     style = "GPT3" if p.style == GPT3.name else "Flan-T5-XXL"
@@ -244,6 +241,7 @@ def measure_ircot(p: Parameters, runs: pd.DataFrame) -> pd.DataFrame:
     # only runs that showed demonstrations; unknown for those that only retrieve
     shown = ~(other["demonstrations_shown"].astype(float) < 1)
     elsewhere = other["dataset"] != other["demonstrations"]
+    smallest = [*sizes[sizes["style"] == p.style]["model"].unique()][:1]
     tables = {
         "scores": own[is_reader],
         "scores of both models": main[main["reader"] == p.reader],
@@ -253,34 +251,10 @@ def measure_ircot(p: Parameters, runs: pd.DataFrame) -> pd.DataFrame:
         ),
         "chains without an error": judge_chains(p),
         "other demonstrations": other[shown & elsewhere],
-        "published systems": list_published(published),
         "sizes": sizes,
-        **_compare_sizes(sizes, p),
+        "sizes but the smallest": sizes[~sizes["model"].isin(smallest)],
     }
     return pd.concat([values_of(table, measured) for measured, table in tables.items()])
-
-
-def _compare_sizes(sizes: pd.DataFrame, p: Parameters) -> dict[str, pd.DataFrame]:
-    """What the claims about Figures 8 and 9 compare, beside all `sizes`."""
-    # from small to large
-    models = list(sizes[sizes["style"] == p.style]["model"].unique())
-    but_smallest = sizes[~sizes["model"].isin(models[:1])]
-    if len(models) < 2:
-        return {"sizes but the smallest": but_smallest}
-    smallest, smaller, largest = models[0], *models[-2:]
-    is_ircot = sizes["system"] == "IRCoT QA"
-    two = sizes[sizes["model"] == is_ircot.map({True: smaller, False: largest})]
-    ends = sizes["model"].map({largest: ", largest", smallest: ", smallest"})
-    of_ends = sizes.assign(
-        system=sizes["system"] + ends, model=f"{largest} against {smallest}"
-    )
-    return {
-        "sizes but the smallest": but_smallest,
-        "IRCoT QA with the smaller of two models": two.assign(
-            model=f"{smaller} against {largest}"
-        ),
-        "largest and smallest model": of_ends[ends.notna()],
-    }
 
 
 def judge_chains(p: Parameters) -> pd.DataFrame:
@@ -303,19 +277,3 @@ def judge_chains(p: Parameters) -> pd.DataFrame:
             tables.append(list_judged(items, verdicts).assign(model=each.model))
     chains = pd.concat(tables)
     return chains.assign(demonstrations=chains["dataset"])
-
-
-def list_published(runs: pd.DataFrame) -> pd.DataFrame:
-    """The head to head, by the measures and on the questions for which IRCoT's Table 1
-    prints a number of a system. A side is a system and a measure, such as "DecomP: f1".
-    """
-    tables = [runs[:0]]
-    for printed in read_reported(source="Table 1").itertuples():
-        dataset, kind = KINDS.get(printed.dataset, (printed.dataset, ALL))
-        rows = runs[(runs["dataset"] == dataset) & (runs["system"] == printed.name)]
-        if kind != ALL:
-            rows = rows[rows["kind"] == kind]
-        side = f"{printed.name}: {printed.metric}"
-        rows = rows.assign(system=side, dataset=printed.dataset, metric=printed.metric)
-        tables.append(rows)
-    return pd.concat(tables)

@@ -18,9 +18,10 @@ from ircotlib.experiment.replay import replay
 from ircotlib.experiment.setup import Setup, open_corpus
 from ircotlib.experiment.stored import read_predictions
 from ircotlib.metrics import cover_em
+from ircotlib.papers.claims import values_of
 from ircotlib.parameters import Parameters
 from ircotlib.program import Generate, Outcome, Retrieve, Sample
-from ircotlib.results.head_to_head import EXPERIMENT, KNEW, measures_of
+from ircotlib.results.head_to_head import EXPERIMENT, KNEW, first_measures, measures_of
 from ircotlib.results.runs import KEYS, beside, find_test_runs, read_reported
 from ircotlib.results.statistics import mean_interval, per_question
 from ircotlib.systems import System
@@ -159,6 +160,24 @@ def measure_effects(runs: Runs) -> Iterator[Measured]:
         for system in systems_of("Table 3(b)", runs, dataset):
             misled = ~runs[dataset, system]["right"][knew]
             yield Measured(dataset, system, "misled_by_ir", misled)
+
+
+def measure_claimed(
+    scores: pd.DataFrame, runs: Runs, other: pd.DataFrame
+) -> pd.DataFrame:
+    """The values that SearChain's claims compare (`list_comparisons`): of the head to
+    head (`scores`, and its `runs`), and of a second model (`other`).
+    """
+    tables = [
+        values_of(scores.assign(metric=first_measures), "scores"),
+        values_of(other.assign(metric=first_measures), "scores of the second model"),
+    ]
+    for row in measure_effects(runs):
+        table = pd.DataFrame({"id": row.values.index, "value": 100.0 * row.values})
+        place = {"dataset": row.dataset, "demonstrations": row.dataset}
+        named = {"measured": row.metric, "metric": row.metric, "side": row.system}
+        tables.append(table.assign(**place, **named, model=scores["model"].iloc[0]))
+    return pd.concat(tables, ignore_index=True)
 
 
 def count_steps(run: pd.DataFrame, system: str) -> pd.Series:

@@ -14,6 +14,7 @@ from ircotlib.results.runs import KEYS, beside, read_costs, read_reported
 from ircotlib.results.statistics import (
     holm,
     p_against,
+    paired_interval,
     paired_p,
     per_question,
     resampled_means,
@@ -167,15 +168,14 @@ def compare_means(runs: pd.DataFrame) -> pd.DataFrame:
     if rival in systems and others:
         differences = [each[others].sub(each[rival], axis=0) for each in scores]
         # each data set counts as much as the others, however many questions it has
-        weighed = pd.concat([each / len(each) for each in differences])
-        mean = sum(each.mean() for each in differences) / len(differences)
-        p = weighed.apply(paired_p)
-        table.loc[others, "difference"] = mean
-        table.loc[others, ["difference_low", "difference_high"]] = _interval(
-            differences
-        )
-        table.loc[others, "p"] = p
-        table.loc[others, "p_holm"] = holm(p)
+        weights = np.concatenate([[1 / len(each)] * len(each) for each in differences])
+        joined = pd.concat(differences)
+        for name in others:
+            low, high = paired_interval(joined[name], weights)
+            table.loc[name, ["difference_low", "difference_high"]] = low, high
+            table.loc[name, "difference"] = np.average(joined[name], weights=weights)
+            table.loc[name, "p"] = paired_p(joined[name] * weights)
+        table["p_holm"] = holm(table["p"].dropna())
     table["same_as"] = [same.get(name, "") for name in systems]
     return table.round(DIGITS).rename_axis("system").reset_index()
 

@@ -16,11 +16,10 @@ Values: TypeAlias = Sequence[float] | np.ndarray | pd.Series
 RESAMPLES = 10_000
 LEVEL = 0.05
 SAME = 1e-9  # scores that differ by less are equal: 0.1 + 0.2 and 0.3
-EQUAL = 3.0  # points; smaller differences count as none (ours)
 # differences are rounded to so many steps of the largest: halves to tenths stay
 STEPS = 2520
 EXACT = 4_000_000_000  # additions of the exact paired test, which take a second
-DRAWS = 19_999  # of signs or groups, where there are too many to count
+DRAWS = 19_999  # of signs, where there are too many to count
 BY = ("profile", "dataset", "model", "system", "metric")
 
 
@@ -82,8 +81,38 @@ def _read_values(values: Values) -> np.ndarray:
 def paired_difference(a: Values, b: Values) -> Difference:
     """How much higher `a` scores than `b` on the same questions in order (ours)."""
     differences = np.array([x - y for x, y in zip(a, b, strict=True)], dtype=float)
-    low, high = bootstrap_interval(differences)
+    low, high = paired_interval(differences)
     return Difference(float(differences.mean()), low, high, paired_p(differences))
+
+
+def paired_interval(
+    differences: Values, weights: Values | None = None
+) -> tuple[float, float]:
+    """The 95% interval for a mean difference that inverts the test of `paired_p`: all
+    means that it does not reject, by DRAWS random signs. `weights`: of the questions.
+
+    The signs divide the questions in two parts, and a mean is as far from 0 as the true
+    one exactly if it is between the means of the two parts (Hartigan 1969).
+    """
+    values = _read_values(differences)
+    shares = np.ones(len(values)) if weights is None else np.asarray(weights, float)
+    order = np.lexsort((shares, values))  # that of the questions must not matter
+    weighed = np.stack([values * shares, shares])[:, order]
+    # a row for each choice of signs: the sums of the questions that get a plus
+    parts = np.array_split(_choose(len(values)), 20)  # as floats, all need much memory
+    sums = np.concatenate([part.astype(float) @ weighed.T for part in parts])
+    total = weighed.sum(1)
+    with np.errstate(invalid="ignore"):  # a part may be empty
+        means = np.stack([part[:, 0] / part[:, 1] for part in (sums, total - sums)])
+    low = np.quantile(np.fmin(*means), LEVEL)
+    high = np.quantile(np.fmax(*means), 1 - LEVEL)
+    return float(low.round(12)), float(high.round(12))
+
+
+@lru_cache(maxsize=2)  # 20 kB a question
+def _choose(n: int) -> np.ndarray:
+    """Which of n questions get a plus, a row for each of DRAWS choices."""
+    return np.random.default_rng(0).random((DRAWS, n), dtype=np.float32) < 0.5
 
 
 def paired_p(differences: Values) -> float:
@@ -103,8 +132,7 @@ def paired_p(differences: Values) -> float:
     # least as far from 0 as ours
     smaller = min(steps[steps > 0].sum(), -steps[steps < 0].sum())
     if len(steps) * smaller > EXACT:
-        rng = np.random.default_rng(0)
-        sums = np.array([rng.choice((-1, 1), len(steps)) @ steps for _ in range(DRAWS)])
+        sums = 2 * (_choose(len(steps)) @ steps) - steps.sum()
         as_far = int((abs(sums) >= abs(steps.sum())).sum())
         return (1 + as_far) / (1 + DRAWS)  # ours is one of the ways, so never 0
     # chances[s]: that the differences which get one of the signs add up to s
@@ -115,33 +143,6 @@ def paired_p(differences: Values) -> float:
         chances[size : largest + 1] += chances[: max(0, largest + 1 - size)]
         chances[: largest + 1] /= 2
     return float(min(1, 2 * chances.sum()))
-
-
-def unpaired_p(a: Values, b: Values) -> float:
-    """The two-sided p for equal means on different questions: twice the share of all
-    ways, or DRAWS of them, to divide the values that differ as much in this direction
-    (Fisher 1935).
-    """
-    from scipy.stats import permutation_test
-
-    groups = [np.sort(_read_values(values)) for values in (a, b)]
-    if min(map(len, groups)) < 2:
-        return 1.0
-    options = {"vectorized": True, "n_resamples": DRAWS, "batch": 999, "rng": 0}
-
-    def difference(a: np.ndarray, b: np.ndarray, axis: int) -> np.ndarray:
-        return a.mean(axis) - b.mean(axis)
-
-    return float(permutation_test(groups, difference, **options).pvalue)
-
-
-def is_equal(differences: Values) -> bool:
-    """Whether paired scores differ on average by less than EQUAL points: two one-sided
-    tests at 5%, with a win and a loss of all 100 points added (Bonett & Price 2012).
-    """
-    values = np.append(_read_values(differences), [100.0, -100.0])
-    error = values.std(ddof=1) / len(values) ** 0.5
-    return bool(abs(values.mean()) + 1.645 * error < EQUAL)
 
 
 def holm(p: Values | Mapping[str, float]) -> pd.Series:

@@ -1,7 +1,5 @@
 """SearChain's tables with our numbers, and what its claims compare, by hand."""
 
-from itertools import product
-
 import pandas as pd
 import pytest
 from written import node, run
@@ -10,7 +8,7 @@ from ircotlib import program
 from ircotlib.data import Node, Paragraph
 from ircotlib.datasets import find_dataset
 from ircotlib.papers import searchain
-from ircotlib.papers.claims import judge_claims
+from ircotlib.papers.claims import list_comparisons
 from ircotlib.papers.searchain import (
     ALPHAS,
     TABLE,
@@ -21,13 +19,13 @@ from ircotlib.papers.searchain import (
     count_words,
     knowledge_of,
     measure_answers,
+    measure_claimed,
     measure_conflicts,
     measure_effects,
     measure_knowledge,
     measure_references,
     measure_steps,
 )
-from ircotlib.papers.searchain_claims import measure_searchain
 from ircotlib.parameters import read_parameters
 from ircotlib.program import (
     Generate,
@@ -252,47 +250,22 @@ def test_what_searchains_claims_compare():
     answers = {"SearChain": [1] * 40, "DSP": [0] * 36 + [1] * 4}
     answers |= {"SearChain w/o IR": [0] * 38 + [1] * 2, "CoT": [1] * 20 + [0] * 20}
     runs = {("musique", name): run(right) for name, right in answers.items()}
-    whole, alone = runs["musique", "SearChain"], runs["musique", "SearChain w/o IR"]
+    whole = runs["musique", "SearChain"]
     whole["nodes"] = [(node(1, "completion"),)] * 40
     for id in ("q38", "q39"):
         whole.at[id, "nodes"] = (node(1),)
-    for of_system in runs.values():
-        of_system["kind"] = ["2hop", "3hop"] * 20
-    alone["nodes"] = [(node(1),), (node(1), node(2))] * 20
-    forms = product((f"q{n}" for n in range(9)), "ab", [2], (1, 2))
-    forms = pd.DataFrame(forms, columns=["id", "panel", "hops", "i"])
-    forms["right"] = (forms["panel"] == "a") & (forms["i"] == 1)
-    eli5 = [("a", ALPHAS[0.35], 0.5), ("b", ALPHAS[0.35], 0.6)]
-    eli5 += [("a", ALPHAS[0.4], 0.5), ("b", ALPHAS[0.4], 0.65)]
-    eli5 = pd.DataFrame(eli5, columns=["id", "system", "rouge_l"])
-    eli5["dataset"] = "eli5"
     scores = pd.concat({name: one for (_, name), one in runs.items()})
     scores = scores.rename_axis(["system", "id"]).reset_index()
     scores = scores.assign(cover_em=scores["score"], dataset="musique", model="gpt-x")
     scores["demonstrations"] = "musique"
     second = scores.assign(model="vicuna")
-    values = measure_searchain(scores, runs, forms, second, eli5)
-    claims, table = judge_claims("searchain", values)
-    assert len(claims) == 16 and set(table["model"].dropna()) == {"gpt-x", "vicuna"}
-    rows = table.set_index("comparison")
-    assert rows.at["SearChain w/o IR > CoT", "verdict"].tolist()[0] == "does not hold"
-    misled = rows.loc["DSP > SearChain"]
-    assert (misled["ours"], misled["n"], misled["metric"]) == (100, 20, "misled_by_ir")
-    helped = rows.loc["SearChain > SearChain w/o IR"]
-    assert (helped["ours"], helped["n"]) == (100, 38)
-    other = rows.loc["elsewhere > where IR helps"]
-    assert (other["ours"], other["n"]) == (100, 40)
-    assert other["p"] == pytest.approx(2 / 780, abs=1e-4)
-    own = rows.loc["the model's own > half"]
-    assert (own["ours"], own["verdict"]) == (-45, "does not hold")
-    taken = table[table["claim"] == "SearChain w/o IR takes more steps than others"]
-    hops = dict(zip(taken["dataset"], taken["ours"], strict=True))
-    assert hops == {"musique_2hop": 1, "musique_3hop": 2}
-    assert rows.at["musique_3hop > musique_2hop", "ours"] == 1
-    form = rows.loc["knowledge in the prompt > sub-questions alone"]
-    assert (form["ours"], form["n"]) == (100, 9)
-    assert form["p"] == pytest.approx(2 * 0.5**9, abs=1e-4)
-    assert rows.at["last 1 by heart > last 2 by heart", "ours"] == 100
-    rouge = table[table["source"] == "Table 10"]
-    assert list(rouge["ours"]) == [-2.5, 2.5] and set(rouge["margin"]) == {1}
+    table = list_comparisons("searchain", measure_claimed(scores, runs, second))
+    assert set(table["model"]) == {"gpt-x", "vicuna"}
+    rows = table.set_index(["comparison", "source"])
+    alone = rows.loc["SearChain w/o IR > CoT", "(1), Table 1"]
+    assert (alone["mean"], alone["n"]) == (-45, 40) and alone["p"] < 0.001
+    misled = rows.loc["DSP > SearChain", "(2), Table 3(b)"]
+    assert (misled["mean"], misled["n"], misled["metric"]) == (100, 20, "misled_by_ir")
+    helped = rows.loc["SearChain > SearChain w/o IR", "(1), Table 3(a)"]
+    assert (helped["mean"], helped["n"]) == (100, 38)
     assert list(table[table["source"] == "Table 9"]["paper"]) == ["+1.53 (Vicuna-13B)"]
