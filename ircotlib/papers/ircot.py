@@ -93,7 +93,8 @@ def compare_readers(runs: pd.DataFrame, source: str) -> pd.DataFrame:
     shown = "demonstrations_shown"
     ours = ours.reindex(columns=[*keys, "ours", "ours deviation", shown, "n"])
     columns = [*keys, "paper", "paper deviation", "ours", "ours deviation", shown]
-    return _finish(beside(papers, ours, keys), [*columns, "difference", "n"], runs)
+    table = _finish(beside(papers, ours, keys), [*columns, "difference", "n"], runs)
+    return table.rename(columns={"model": "prompted as"})
 
 
 def _on_the_same(

@@ -41,7 +41,7 @@ HELPED = "cover_em_where_ir_helps"
 # the unit of a paper's numbers, where they are no percentages
 SCALES = {"reasoning_steps": 1, "amp": 1, "accuracy_where_parts_known": 1}
 # the last two, the 95% interval of ours, are there only of means of questions
-TABLE = [*KEYS, "model", "paper", "ours", "difference", "n", "low", "high"]
+TABLE = [*KEYS, "paper's model", "paper", "ours", "difference", "n", "low", "high"]
 # by data set and system, from `read_all_runs`
 Runs = Mapping[tuple[str, str], pd.DataFrame]
 
@@ -74,7 +74,8 @@ def compare_reported(rows: Iterable[Measured | Counted], *sources: str) -> pd.Da
     papers = pd.concat([read_reported("searchain", source=name) for name in sources])
     here = {*all_datasets(), "all", "unspecified"}
     papers = papers[papers["dataset"].str.partition("_")[0].isin(here)]
-    papers = papers.assign(paper=papers["value"])[[*KEYS, "name", "model", "paper"]]
+    papers = papers.rename(columns={"model": "paper's model", "value": "paper"})
+    papers = papers[[*KEYS, "name", "paper's model", "paper"]]
     columns = [*KEYS, "ours", "n", "low", "high"]
     ours = pd.DataFrame(map(_describe, rows), columns=columns).sort_values(KEYS)
     table = beside(papers, ours, rest=True)

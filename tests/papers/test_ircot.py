@@ -90,7 +90,14 @@ def test_ours_stands_beside_the_paper_with_the_same_reader_or_none():
     of_oner = scored("OneR QA", [1, 0], sets=3)
     runs = pd.concat([of_oner, scored("IRCoT QA", [1, 1], style="codex")])
     table = compare_readers(runs, "Table 4")
-    shown = ["reader", "model", "paper", "paper deviation", "ours", "ours deviation"]
+    shown = [
+        "reader",
+        "prompted as",
+        "paper",
+        "paper deviation",
+        "ours",
+        "ours deviation",
+    ]
     assert rows_of(table, *shown, "difference", system="OneR QA") == [
         ("direct", "Flan-T5-XXL", 49.7, 0.5, None, None, None),
         ("direct", "GPT3", 50.7, 0.1, None, None, None),
@@ -101,7 +108,7 @@ def test_ours_stands_beside_the_paper_with_the_same_reader_or_none():
     assert ours == [(None,), (None,), (None,), (100.0,)]
     assert len(table) == 12 and set(table["dataset"]) == {"hotpotqa"}
     table = compare_readers(RUNS, "Table 6")
-    assert rows_of(table, "reader", "model", "ours", dataset="hotpotqa") == [
+    assert rows_of(table, "reader", "prompted as", "ours", dataset="hotpotqa") == [
         ("direct", "Flan-T5-XXL", None),
         (None, "Flan-T5-XXL", 25.0),
         ("cot", "GPT3", None),
