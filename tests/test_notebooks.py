@@ -142,12 +142,10 @@ def test_all_kept_figures_are_made_by_a_notebook_or_a_benchmark():
         for path in made_by(name, profile)
     }
     kept = {*FIGURES.glob("*.*")}
-    beside = {path for path in kept if path.suffix in (".svg", ".pdf", ".tex")}
+    beside = {path for path in kept if path.suffix in (".svg", ".pdf")}
     others = {path.name for path in kept - beside - made}
     assert others <= BENCHES | {"real_anchor.csv", "real_anchor_compared.csv"}
-    assert {
-        path.with_suffix(".md" if path.suffix == ".tex" else ".png") for path in beside
-    } < kept
+    assert {path.with_suffix(".png") for path in beside} < kept
 
 
 @pytest.mark.parametrize("name", PATHS)

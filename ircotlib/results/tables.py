@@ -17,17 +17,7 @@ WORDS = {
 }  # fmt: skip
 # columns whose cells hold such words, or names of data sets and models
 NAMES = ("dataset", "demonstrations", "metric", "model", "reader")
-SIGNS = {
-    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    "→": r"$\rightarrow$", "★": r"$\star$", "✓": r"$\checkmark$", "Ω": r"$\Omega$",
-    "≤": r"$\leq$", "≥": r"$\geq$", "±": r"$\pm$", "·": r"$\cdot$",
-    "−": "$-$", "<": "$<$", ">": "$>$", "\n": r"\newline ",
-}  # fmt: skip
-LATEX = str.maketrans(SIGNS | {sign: f"\\{sign}" for sign in "&%$#_{}"})
 MARKDOWN = str.maketrans({"|": r"\|", "*": r"\*", "\n": "<br>"})
-PACKAGES = r"% needs \usepackage{booktabs,longtable,amssymb} and [T1]{fontenc}"
-WRAPPED = 28  # letters; columns with longer cells are wrapped in LaTeX
-ROWS = 45  # a table with more may break between pages in LaTeX
 
 
 def title_of(name: object) -> str:
@@ -128,13 +118,10 @@ def _text(column: str, value, digits: int) -> str:
 
 
 def save_table(table: pd.DataFrame, name: str, caption: str, p: Parameters) -> None:
-    """Write NAME.csv, and NAME.md and NAME.tex with a caption (`figure_path`)."""
+    """Write NAME.csv, and NAME.md with a caption (`figure_path`)."""
     write_table(figure_path(f"{name}.csv", p.profile, p.trial), table)
-    markdown = f"{caption}\n\n{as_markdown(table)}\n"
-    latex = as_latex(table, caption, name)
-    for ending, text in {"md": markdown, "tex": latex}.items():
-        with writing(figure_path(f"{name}.{ending}", p.profile, p.trial)) as new:
-            new.write_text(text, encoding="utf-8")
+    with writing(figure_path(f"{name}.md", p.profile, p.trial)) as new:
+        new.write_text(f"{caption}\n\n{as_markdown(table)}\n", encoding="utf-8")
 
 
 def as_markdown(table: pd.DataFrame) -> str:
@@ -142,41 +129,3 @@ def as_markdown(table: pd.DataFrame) -> str:
     texts = as_texts(table).map(lambda text: text.translate(MARKDOWN))
     rows = [list(texts), ["---"] * len(texts.columns), *texts.to_numpy().tolist()]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
-
-
-def as_latex(table: pd.DataFrame, caption: str, name: str) -> str:
-    """A table in LaTeX, with booktabs; one of more than ROWS may span pages."""
-    texts = as_texts(table)
-    latex = (
-        texts.map(escape_latex)
-        .rename(columns=escape_latex)
-        .to_latex(
-            index=False,
-            escape=False,
-            caption=escape_latex(caption),
-            label=f"tab:{name.replace('_', '-')}",
-            position="t",
-            column_format="".join(_latex_column(texts[column]) for column in texts),
-            longtable=len(texts) > ROWS,
-        )
-    )
-    return f"{PACKAGES}\n{latex}"
-
-
-def _latex_column(cells: pd.Series) -> str:
-    """How a column stands: wrapped if it is long, numbers at the right."""
-    longest = cells.map(len).max()
-    letters = "".join(cells)
-    if longest > WRAPPED or "\n" in letters:
-        return f"p{{{min(longest, 60) / 12:.1f}cm}}"
-    return "l" if any(map(str.isalpha, letters)) else "r"
-
-
-def escape_latex(text: str) -> str:
-    r"""A text as LaTeX prints it, also one that begins with a bracket or a star.
-
-    >>> print(escape_latex("[1] 5%"))
-    {}[1] 5\%
-    """
-    before = "{}" if text[:1] in ("[", "*") else ""
-    return before + text.translate(LATEX)

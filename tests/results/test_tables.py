@@ -6,7 +6,6 @@ import pytest
 from ircotlib import files
 from ircotlib.parameters import read_parameters
 from ircotlib.results.tables import (
-    as_latex,
     as_markdown,
     as_texts,
     pivot,
@@ -100,10 +99,10 @@ ROWS = [
 TABLE = pd.DataFrame(ROWS, columns=["first", "dataset", "p_holm", "system", "ours"])
 
 
-def test_a_table_is_kept_as_csv_markdown_and_latex(tmp_path, monkeypatch):
+def test_a_table_is_kept_as_csv_and_markdown(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "FIGURES", tmp_path)
     save_table(TABLE, "table", "What it is.", read_parameters("mini"))
-    names = ["table.csv", "table.md", "table.tex"]
+    names = ["table.csv", "table.md"]
     assert sorted(path.name for path in tmp_path.iterdir()) == names
     written = pd.read_csv(tmp_path / "table.csv")
     pd.testing.assert_frame_equal(written, TABLE, check_dtype=False)
@@ -118,17 +117,3 @@ def test_markdown_has_names_and_even_decimals():
         "| [Query 1] of 5 Ω ≤ 6 | MuSiQue | < 0.001 | A \\| B & C_D | -1.0 |",
         "| \\*starred\\* | IIRC | 0.500 | 50% → x<br>y | 2.0 |",
     ]
-
-
-def test_latex_escapes_signs_and_rows_that_begin_with_a_bracket_or_a_star():
-    text = as_latex(TABLE, "50% & more", "a_b")
-    rows = [line for line in text.splitlines() if line.endswith(r"\\")]
-    assert rows == [
-        r"first & data set & p (Holm) & system & ours \\",
-        r"{}[Query 1] of 5 $\Omega$ $\leq$ 6 & MuSiQue & $<$ 0.001 "
-        r"& A | B \& C\_D & -1.0 \\",
-        r"{}*starred* & IIRC & 0.500 & 50\% $\rightarrow$ x\newline y & 2.0 \\",
-    ]
-    assert r"\caption{50\% \& more}" in text and r"\label{tab:a-b}" in text
-    long = as_latex(pd.concat([TABLE] * 30), "c", "t")
-    assert r"\begin{longtable}" in long and r"\begin{table}" not in long
