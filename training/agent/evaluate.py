@@ -204,10 +204,15 @@ def write_freely(folder: Path, plays: Iterable[Play]) -> dict[str, list[bool]]:
                 requests.append(Generate(text[: span.start], max_tokens=count))
     model = open_model(read_parameters("mini", {"model": str(folder)}))
     right: dict[str, list[bool]] = {}
-    for number, reply in tqdm(model.answer(requests), total=len(requests)):
-        gold = golds[number]
-        written = bearing_of(str(model.decode(reply, requests[number])))
-        right.setdefault(stages[number], []).append(written[: len(gold)] == gold)
+    # in parts, since a model keeps the prompts of all that it is asked at once
+    parts = [range(len(requests))[n : n + 200] for n in range(0, len(requests), 200)]
+    for part in tqdm(parts, desc="replies, 200 at a time"):
+        for number, reply in model.answer([requests[n] for n in part]):
+            gold = golds[part[number]]
+            written = bearing_of(str(model.decode(reply, requests[part[number]])))
+            right.setdefault(stages[part[number]], []).append(
+                written[: len(gold)] == gold
+            )
     return right
 
 
