@@ -23,7 +23,7 @@ export PYTHON_CHECK
 READY = .venv/ready
 
 figures: $(READY)          ## every figure and table, offline, on the mini profile (PROFILE=sample for another)
-	.venv/bin/ircotlib figures --profile $(PROFILE)
+	.venv/bin/ircotlib figures --profile $(PROFILE) $(if $(filter mini,$(PROFILE)),--jobs 2)
 
 quick: $(READY)            ## every figure from 10 questions at most: what there is, in minutes
 	.venv/bin/ircotlib figures --profile quick --jobs 2
@@ -55,7 +55,7 @@ bench: $(READY)            ## the benchmarks of speed
 	.venv/bin/python -m bench.systems
 
 notebooks: $(READY)        ## run the mini profile and keep the executed notebooks
-	.venv/bin/ircotlib figures --save
+	.venv/bin/ircotlib figures --save --jobs 2
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c "$$PYTHON_CHECK"
