@@ -16,7 +16,14 @@ from ircotlib.models.causal import can_reuse
 from ircotlib.parameters import read_parameters
 from training.agent import gold
 from training.agent.draw_transcripts import LESSONS, Play
-from training.agent.evaluate import by_stage, draw_turns, judge_plays, share_right
+from training.agent.evaluate import (
+    JudgedTurn,
+    by_stage,
+    draw_turns,
+    judge_plays,
+    tabulate_gate,
+    write_freely,
+)
 from training.agent.lessons import draw_lesson
 from training.agent.words import make_agent_tokenizer
 from training.teachers import TEACHERS
@@ -45,12 +52,28 @@ def test_it_is_a_plain_llama_with_the_words_of_the_laboratory_and_a_record(model
 
 
 def test_its_gate_is_kept_and_says_what_it_can_do(model):
-    whole = GATE[GATE["dataset"] == "all"].set_index("stage")
-    assert set(whole.index) == {*TEACHERS, *LESSONS} and whole["turns"].min() >= 300
+    stages = GATE.set_index("stage")
+    assert set(stages.index) == {*TEACHERS, *LESSONS} and stages["replies"].min() > 20
     judged = by_stage(judge_plays(model, draw_turns(8, seed=1)))
-    now = mean(share_right(judged[stage]) for stage in whole.index)
-    then = whole[["right", "verdicts_right"]].min(axis=1).mean() / 100
-    assert now == pytest.approx(then, abs=0.06)
+    turns = [turn for of_stage in judged.values() for turn in of_stage]
+    now = 100 * sum(turn.found for turn in turns) / sum(turn.bearing for turn in turns)
+    assert now == pytest.approx(stages["tokens right"].mean(), abs=3)
+
+
+def test_a_stage_passes_or_fails_by_whole_replies_if_its_interval_can_tell(model):
+    turn = JudgedTurn("CoT", "cot/cot", "musique", True, 10, 9, None)
+    verdicts = {}
+    for right in (100, 85, 50):
+        written = {"cot/cot": [True] * right + [False] * (100 - right)}
+        [row] = tabulate_gate([turn], written).to_dict("records")
+        assert (row["tokens right"], row["replies right"]) == (90, right)
+        verdicts[right] = row["gate"]
+    assert verdicts == {100: "passes", 85: "undecided", 50: "fails"}
+    # what the shipped agent writes freely: of few replies to one prompt, most are right
+    plays = [play for play in draw_turns(3) if play.system == "Self-Ask"][:4]
+    written = write_freely(FOLDER, plays)
+    replies = [right for of_stage in written.values() for right in of_stage]
+    assert len(replies) > 4 and mean(replies) > 0.6
 
 
 def test_it_knows_the_facts_it_was_taught(model):
