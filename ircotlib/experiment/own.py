@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 from ircotlib.data import Paragraph, Question
@@ -12,13 +13,6 @@ from ircotlib.models.own import OwnModel
 from ircotlib.parameters import Parameters
 from ircotlib.program import Extract, Extracted
 from ircotlib.retrieval.own import OwnRetriever
-
-
-class Methods:
-    """Functions as the methods of an object."""
-
-    def __init__(self, **functions: Callable):
-        vars(self).update(functions)
 
 
 class OwnExtractor:
@@ -58,14 +52,10 @@ def setup_of_functions(
     demonstrations are shown. `questions`: all that will be asked, for systems that
     choose examples among them (Auto-CoT).
     """
-
-    def write(prompt: str, max_tokens: int) -> str:
-        return generate(prompt)
-
-    def draw(prompt: str, n: int, temperature: float, max_tokens: int) -> list[str]:
-        return [generate(prompt) for _ in range(n)]
-
-    writing: dict[str, Any] = {"write": write, "draw": draw}
+    writing: dict[str, Any] = {
+        "write": lambda prompt, max_tokens: generate(prompt),
+        "draw": lambda prompt, n, *_: [generate(prompt) for _ in range(n)],
+    }
     if count_tokens is not None:
         writing["count_tokens"] = count_tokens
     return Setup(
@@ -73,9 +63,9 @@ def setup_of_functions(
         find_dataset(dataset),
         "functions",
         test=questions,
-        retriever=OwnRetriever(Methods(search=retrieve)),
+        retriever=OwnRetriever(SimpleNamespace(search=retrieve)),
         calls=Calls(),
-        model=OwnModel(Methods(**writing)),
+        model=OwnModel(SimpleNamespace(**writing)),
         extractor=None if extract is None else OwnExtractor(extract),
         duplicates=None if extract is None else open_duplicates(p.duplicates),
     )

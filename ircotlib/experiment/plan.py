@@ -30,8 +30,8 @@ class Plan:
         return {question.id: self.program(question) for question in questions}
 
     def program(self, question: Question) -> Program:
-        """The program that answers a question. If that has a main passage, only pages
-        that the model names first are searched (IRCoT App. B).
+        """The program that answers a question, within pages if that has a main passage
+        (IRCoT App. B).
         """
         program = self.system.program(question, **self.arguments)
         if not hasattr(program, "send"):
@@ -51,8 +51,8 @@ class Plan:
 
     @cached_property
     def arguments(self) -> dict[str, object]:
-        """The keywords of the system's program: of all that a setup has to give, those
-        that it takes; and the setting. A missing prompt file is found here.
+        """The keywords of the system's program: its setting and, of all that a setup
+        has to give, what it takes. A missing prompt file is found here.
         """
         setup, system = self.setup, self.system
         p = setup.parameters
@@ -92,19 +92,18 @@ class Plan:
 
     @cached_property
     def reading_writer(self) -> PromptWriter:
-        """Writes the reader's prompts."""
         return self.writer(self.setup.parameters.reader, READER)
 
     @cached_property
     def title_writer(self) -> PromptWriter:
-        """Writes the prompts that ask for pages; made only where one is asked for."""
+        """Asks for pages; made only where one is asked for."""
         return self.writer("titles", READER)
 
     def writer(self, stage: str, system: System) -> PromptWriter:
         without = sets.NO_DEMONSTRATIONS
         if self.setup.demonstrated:
             without = sets.NO_PARAGRAPHS
-        m = self.setting.get("m", without)  # distractors (IRCoT §4.1: M)
+        m = self.setting.get("m", without)  # distractors (IRCoT §4.1)
         number = self.setting.get("demonstration_set", 0)
         prompt = self.setup.prompt(stage, m, number, system)
         return replace(prompt, purpose=f"{system.name} {system.stages[stage]}")

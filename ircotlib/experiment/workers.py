@@ -1,13 +1,11 @@
-"""Answers shares of the questions of runs in several processes. The process that waits
-for them stores the replies and replays the runs, with the same results for any number
-of workers.
+"""Answers shares of the questions of runs in several processes. The one that waits for
+them stores the replies, and replays the runs: with the same results for any number.
 """
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
-from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,19 +31,15 @@ RAY = "ray"  # in place of a number of workers: those of a Ray cluster
 
 
 class Share(NamedTuple):
-    """What a worker is sent: `Run.identity`, the ids of the questions to answer, and
-    the replies that are known, by key.
-    """
+    """What a worker is sent."""
 
-    identity: dict
-    ids: list[str]
-    known: dict[str, str]
+    identity: dict  # `Run.identity`
+    ids: list[str]  # of the questions to answer
+    known: dict[str, str]  # replies, by key
 
 
 class WorkerReplies(dict):
-    """The call cache of a worker. Of the replies in `stored` it keeps what is asked
-    for.
-    """
+    """A worker's call cache; of the replies in `stored` it keeps what is asked for."""
 
     def __init__(
         self, known: Mapping[str, str] | None = None, stored: Replies | None = None
@@ -66,8 +60,7 @@ class WorkerReplies(dict):
 
 def prefill_cache(runs: Sequence[Run]) -> Iterator[Run]:
     """Yield runs, in their order, when workers have answered the questions of each as
-    far as they can; at once with fewer than two workers, or if the run is in the call
-    cache.
+    far as they can; at once if there are no two workers, or nothing is to be asked.
     """
     setups = {id(run.setup): run.setup for run in runs}.values()
     count = min(map(count_workers, setups), default=1)
@@ -94,8 +87,7 @@ def prefill_cache(runs: Sequence[Run]) -> Iterator[Run]:
 
 def count_workers(setup: Setup) -> int:
     """How many processes answer questions: one per GPU or, for a small model without
-    one, per core. One where a server answers, or if another process could not open the
-    same setup.
+    one, per core. One where a server answers, or if others cannot open the same setup.
     """
     p = setup.parameters
     if p.server or setup.model is None:
@@ -123,9 +115,7 @@ def count_workers(setup: Setup) -> int:
 
 
 def is_missing(run: Run) -> bool:
-    """Whether workers know a run's system, and a few of its questions are not in the
-    cache.
-    """
+    """Whether workers know a run's system, and a few questions are not in the cache."""
     known = all_systems().get(run.system.name) is run.system
     if not known or run.system.program.__module__ == CELLS:
         return False
@@ -140,9 +130,7 @@ def split(questions: Sequence[Question], count: int) -> list[Sequence[Question]]
 
 
 def make_share(run: Run, questions: Sequence[Question]) -> Share:
-    """A share of a run: questions not wholly in the call cache, and those replies that
-    are.
-    """
+    """A share of a run: the questions that lack a reply in the call cache."""
     known = WorkerReplies(stored=run.setup.calls)
     programs = run.plan.programs(questions)
     missing = find_missing(programs, run.setup.backends, known)
@@ -152,9 +140,7 @@ def make_share(run: Run, questions: Sequence[Question]) -> Share:
 def call_workers(
     shares: Sequence[Share], count: int, workers: int | str
 ) -> list[dict[str, str]]:
-    """The replies to shares, each answered by a process of this machine or of a Ray
-    cluster.
-    """
+    """The replies to shares, each answered by a process here or of a Ray cluster."""
     options: dict[str, Any] = {"backend": "loky"}
     if workers == RAY:
         from ray.util.joblib import register_ray
@@ -167,8 +153,8 @@ def call_workers(
 
 
 def answer_share(share: Share) -> dict[str, str]:
-    """What a worker does: answer some questions of a run; return the replies that were
-    not known. Errors are left to the process that waits, which meets them again.
+    """What a worker does: answer questions of a run; return the replies that were not
+    known. Errors are left to the process that waits, which meets them again.
     """
     claim_gpu()
     # on this machine; a node of a cluster was sent what it lacks
@@ -183,9 +169,7 @@ def answer_share(share: Share) -> dict[str, str]:
 
 @cache
 def list_ray() -> dict[str, float]:
-    """The resources of the Ray cluster that RAY_ADDRESS names, or of one on this
-    machine.
-    """
+    """The resources of the Ray cluster that RAY_ADDRESS names, or of one made here."""
     import ray
 
     ray.init(ignore_reinit_error=True)
@@ -193,15 +177,13 @@ def list_ray() -> dict[str, float]:
 
 
 def list_gpus() -> list[str]:
-    """The GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them: up to the
-    first that is none, such as -1.
-    """
+    """The GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them."""
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if visible is None:
         devices = Path("/dev").glob("nvidia[0-9]*")
         return [str(number) for number, _ in enumerate(devices)]
     names = [name.strip() for name in visible.split(",")]
-    return list(takewhile(lambda name: name not in ("", "-1"), names))
+    return [name for name in names if name not in ("", "-1")]  # -1: none
 
 
 @cache
