@@ -1,7 +1,7 @@
 """What a system does on a setup with one setting: its programs, built once."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -77,8 +77,11 @@ class Plan:
             given["examples"] = examples
         if system.reads:
             self.reading_writer  # noqa: B018
-        own = {name: value for name, value in self.setting.items() if name not in SHOWN}
-        return {n: value for n, value in given.items() if n in system.defaults} | own
+        arguments = {n: value for n, value in given.items() if n in system.defaults}
+        arguments |= self.setting
+        for shown in ("m", "demonstration_set"):  # by prompts
+            arguments.pop(shown, None)
+        return arguments
 
     def read(self, question: Question, paragraphs: Sequence[Paragraph]) -> Program:
         """The reader (IRCoT §3.2), direct for Flan-T5, cot for GPT3 (App. E)."""
@@ -109,22 +112,12 @@ class Plan:
         return replace(prompt, purpose=f"{system.name} {system.stages[stage]}")
 
 
-SHOWN = ("m", "demonstration_set")  # what prompts show; no keywords of programs
-
-
 def find_plan(setup: Setup, system: System, setting: Mapping) -> Plan:
     """The plan of a system with a setting on a setup: there is only one of each."""
     key = system.name, id(system.program), json.dumps(setting, default=repr)
     if key not in setup.plans:
         setup.plans[key] = Plan(setup, system, dict(setting))
     return setup.plans[key]
-
-
-def program_of(
-    setup: Setup, system: System, **setting: object
-) -> Callable[[Question], Program]:
-    """The program of a system with a setting, to be called with a question."""
-    return find_plan(setup, system, setting).program
 
 
 def ends_in_prediction(system: System, question: Question, program: Program) -> Program:

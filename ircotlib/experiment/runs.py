@@ -19,15 +19,9 @@ import pandas as pd
 from ircotlib.data import Prediction, Question
 from ircotlib.datasets import score
 from ircotlib.engine import scheduler
-from ircotlib.engine.cache import Replies
 from ircotlib.experiment.plan import Plan, find_plan
-from ircotlib.experiment.setup import BACKENDS, Setup, open_setup
-from ircotlib.experiment.stored import (
-    columns_of,
-    parameters_of,
-    prediction_line,
-    write_run,
-)
+from ircotlib.experiment.setup import BACKENDS, Setup
+from ircotlib.experiment.stored import columns_of, prediction_line, write_run
 from ircotlib.files import show_progress
 from ircotlib.models.prices import find_price
 from ircotlib.parameters import Parameters
@@ -69,7 +63,7 @@ class Run(NamedTuple):
 
     @property
     def identity(self) -> dict:
-        """What distinguishes it from others, as in run.json; `open_run` reads it."""
+        """What distinguishes it from others, as in run.json."""
         setup = self.setup
         return {
             "experiment": setup.experiment,
@@ -82,20 +76,6 @@ class Run(NamedTuple):
             "grid_of": setup.grid_of,
             "parameters": setup.parameters.model_dump(mode="json"),
         }
-
-
-def open_run(identity: Mapping, calls: Replies | None = None) -> Run:
-    """The run that a `Run.identity` describes. `calls`: see `open_setup`."""
-    setup = open_setup(
-        parameters_of(identity),
-        identity["dataset"],
-        identity["experiment"],
-        shown=identity["shown"],
-        grid_of=identity["grid_of"],
-        calls=calls,
-    )
-    system = find_system(identity["system"])
-    return Run(setup, system, identity["part"], identity["setting"])
 
 
 def run_one(run: Run) -> pd.DataFrame:

@@ -68,6 +68,17 @@ class Setup:
     plans: dict = field(default_factory=dict, compare=False, repr=False)  # of plan.py
 
     @property
+    def opened_by(self) -> dict[str, Any]:
+        """The arguments of `open_setup` that another process opens it with."""
+        return {
+            "p": self.parameters,
+            "dataset": self.dataset.name,
+            "experiment": self.experiment,
+            "shown": self.shown_name,
+            "grid_of": self.grid_of,
+        }
+
+    @property
     def runs(self) -> Path:
         """The folder of its runs."""
         folder = runs_folder(
@@ -219,7 +230,7 @@ def open_setup(
     if with_model:  # first, so that their errors come before an index is built
         models = {
             "model": open_model(p),
-            "extractor": open_extractor(p.extractor) if p.extractor else None,
+            "extractor": find_extractor(p),
             "duplicates": open_duplicates(p.duplicates),
         }
     dev, test, retriever = open_dataset(p, dataset)
@@ -240,6 +251,11 @@ def open_setup(
 open_calls = cache(Calls)
 open_extractor = cache(extractor.Extractor)
 open_duplicates = cache(extractor.open_duplicates)
+
+
+def find_extractor(p: Parameters) -> Backend | None:
+    """The extractive reader that the parameters name, if any (SearChain §3.3)."""
+    return open_extractor(p.extractor) if p.extractor else None
 
 
 def find_calls() -> Calls:

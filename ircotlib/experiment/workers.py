@@ -17,12 +17,12 @@ from ircotlib.data import Question
 from ircotlib.engine.cache import Replies
 from ircotlib.engine.scheduler import find_missing
 from ircotlib.engine.scheduler import run as run_programs
-from ircotlib.experiment.runs import Run, open_run
+from ircotlib.experiment.runs import Run
 from ircotlib.experiment.setup import Setup, open_calls, open_setup
 from ircotlib.files import DATA
 from ircotlib.models.folders import SMALL
 from ircotlib.plugins import CELLS
-from ircotlib.systems import all_systems
+from ircotlib.systems import all_systems, find_system
 
 # questions of a share: fewer would not fill the batches of a small model
 FEWEST, MOST = 20, 100
@@ -33,7 +33,8 @@ RAY = "ray"  # in place of a number of workers: those of a Ray cluster
 class Share(NamedTuple):
     """What a worker is sent."""
 
-    identity: dict  # `Run.identity`
+    setup: dict[str, Any]  # `Setup.opened_by`
+    run: tuple[str, str, dict]  # its system, part and setting
     ids: list[str]  # of the questions to answer
     known: dict[str, str]  # replies, by key
 
@@ -96,14 +97,7 @@ def count_workers(setup: Setup) -> int:
         return 1
     if models.is_in_cell(p.model) or retrieval.is_in_cell(p.retriever):
         return 1
-    same = open_setup(
-        p,
-        setup.dataset.name,
-        setup.experiment,
-        shown=setup.shown_name,
-        grid_of=setup.grid_of,
-    )
-    if same != setup:
+    if open_setup(**setup.opened_by) != setup:
         return 1
     if p.workers == RAY:
         return int(list_ray().get("GPU") or list_ray()["CPU"])
@@ -134,7 +128,8 @@ def make_share(run: Run, questions: Sequence[Question]) -> Share:
     known = WorkerReplies(stored=run.setup.calls)
     programs = run.plan.programs(questions)
     missing = find_missing(programs, run.setup.backends, known)
-    return Share(run.identity, missing, dict(known))
+    identity = run.system.name, run.part, run.setting
+    return Share(run.setup.opened_by, identity, missing, dict(known))
 
 
 def call_workers(
@@ -160,7 +155,9 @@ def answer_share(share: Share) -> dict[str, str]:
     # on this machine; a node of a cluster was sent what it lacks
     path = DATA / "calls.sqlite"
     replies = WorkerReplies(share.known, open_calls(path) if path.exists() else None)
-    run = open_run(share.identity, replies)
+    name, part, setting = share.run
+    setup = open_setup(**share.setup, calls=replies)
+    run = Run(setup, find_system(name), part, setting)
     asked = [question for question in run.questions if question.id in share.ids]
     with suppress(RuntimeError):
         run_programs(run.plan.programs(asked), run.setup.backends, replies)
