@@ -74,16 +74,17 @@ def tune(pairs: Sequence[tuple[System, Setup]], sets: int) -> Compared:
     ]
     tuned = [run for grid in grids if len(grid) > 1 for run in grid]
     scores = dict(zip([run.folder for run in tuned], run_all(tuned), strict=True))
-    tests: list[Run] = []
-    chosen: list[dict] = []
+    chosen: list[Run] = []
     tables: list[pd.DataFrame] = []
     for grid in grids:
-        best = grid[0]
-        if len(grid) > 1:  # for each reader, too (§4.1)
-            best, table = find_best(grid, scores)
-            tables.append(table)
-        named = {"dataset": best.setup.dataset.name, "system": best.system.name}
-        chosen.append({**named, "k": None, "m": None, **best.setting})
+        if len(grid) == 1:
+            chosen += grid
+            continue
+        best, table = find_best(grid, scores)  # for each reader, too (§4.1)
+        chosen.append(best)
+        tables.append(table)
+    tests: list[Run] = []
+    for grid, best in zip(grids, chosen, strict=True):
         tested = in_sets(best, sets)
         remove_others([run.folder for run in (*grid, *tested)])
         tests += tested
@@ -92,8 +93,14 @@ def tune(pairs: Sequence[tuple[System, Setup]], sets: int) -> Compared:
     return Compared(
         scores=join_scores(run_all(tests)),
         tuning=pd.concat(tables, ignore_index=True),
-        chosen=pd.DataFrame(chosen),
+        chosen=pd.DataFrame([name_run(run) for run in chosen]),
     )
+
+
+def name_run(run: Run) -> dict:
+    """A row of `Compared.chosen`."""
+    named = {"dataset": run.setup.dataset.name, "system": run.system.name}
+    return {**named, "k": None, "m": None, **run.setting}
 
 
 def in_sets(best: Run, sets: int) -> list[Run]:

@@ -1,9 +1,9 @@
 """What a system does on a setup with one setting: its programs, built once."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from ircotlib.data import Paragraph, Prediction, Question
 from ircotlib.errors import UserError
@@ -58,8 +58,9 @@ class Plan:
         p = setup.parameters
         given: dict[str, object] = {
             "prompts": {stage: self.writer(stage, system) for stage in system.stages},
-            "read": self.read,
             "others": tuple(setup.test),
+            "embed": getattr(setup.retriever, "embed", None),  # or they count words
+            "examples": system.count_examples(setup.dataset),
             "max_steps": p.max_steps,
             "sentence": setup.style.sentence,
             "released": p.released,
@@ -69,33 +70,22 @@ class Plan:
             **setup.tokens(system),
             **system.draw_at_most(p.samples),
         }
-        embed = getattr(setup.retriever, "embed", None)
-        if embed is not None:  # else programs count words
-            given["embed"] = embed
-        examples = system.count_examples(setup.dataset)
-        if examples is not None:
-            given["examples"] = examples
-        if system.reads:
-            self.reading_writer  # noqa: B018
-        arguments = {n: value for n, value in given.items() if n in system.defaults}
-        arguments |= self.setting
+        if system.reads:  # IRCoT §3.2; direct for Flan-T5, cot for GPT3 (App. E)
+            given["read"] = partial(
+                read_paragraphs,
+                prompt=self.writer(p.reader, READER),
+                chain=p.reader == "cot",
+                max_tokens=setup.style.generation_tokens,
+            )
+        arguments = {
+            name: value
+            for name, value in given.items()
+            if name in system.defaults and value is not None
+        }
+        arguments.update(self.setting)
         for shown in ("m", "demonstration_set"):  # by prompts
             arguments.pop(shown, None)
         return arguments
-
-    def read(self, question: Question, paragraphs: Sequence[Paragraph]) -> Program:
-        """The reader (IRCoT §3.2), direct for Flan-T5, cot for GPT3 (App. E)."""
-        return read_paragraphs(
-            question,
-            paragraphs,
-            self.reading_writer,
-            chain=self.setup.parameters.reader == "cot",
-            max_tokens=self.setup.style.generation_tokens,
-        )
-
-    @cached_property
-    def reading_writer(self) -> PromptWriter:
-        return self.writer(self.setup.parameters.reader, READER)
 
     @cached_property
     def title_writer(self) -> PromptWriter:

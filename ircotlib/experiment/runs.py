@@ -66,14 +66,11 @@ class Run(NamedTuple):
         """What distinguishes it from others, as in run.json."""
         setup = self.setup
         return {
-            "experiment": setup.experiment,
-            "dataset": setup.dataset.name,
+            **setup.identity,
             "part": self.part,
             "system": self.system.name,
             "setting": self.setting,
             "metric": self.system.measure(setup.dataset),
-            "shown": setup.shown_name,
-            "grid_of": setup.grid_of,
             "parameters": setup.parameters.model_dump(mode="json"),
         }
 

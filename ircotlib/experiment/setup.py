@@ -68,12 +68,11 @@ class Setup:
     plans: dict = field(default_factory=dict, compare=False, repr=False)  # of plan.py
 
     @property
-    def opened_by(self) -> dict[str, Any]:
-        """The arguments of `open_setup` that another process opens it with."""
+    def identity(self) -> dict[str, Any]:
+        """What `open_setup` is told besides the parameters."""
         return {
-            "p": self.parameters,
-            "dataset": self.dataset.name,
             "experiment": self.experiment,
+            "dataset": self.dataset.name,
             "shown": self.shown_name,
             "grid_of": self.grid_of,
         }
@@ -119,14 +118,11 @@ class Setup:
         return bool(values) and self.style.demonstrated
 
     def tokens(self, system: System) -> dict[str, int]:
-        """The limits of generations in tokens: for IRCoT's systems the style's
-        (released program); for others at most the style's `chain_tokens` or half the
-        window (ours).
-        """
-        if not system.tokens:
+        """The limits of generations in tokens."""
+        if not system.tokens:  # of IRCoT's systems (released program)
             return {"max_tokens": self.style.generation_tokens}
         least: Mapping[str, Any] = self.dataset.program_arguments
-        most = min(self.style.chain_tokens, self.window // 2)
+        most = min(self.style.chain_tokens, self.window // 2)  # ours
         return {
             name: min(max(tokens, least.get(name, 0)), most)
             for name, tokens in system.tokens.items()
@@ -160,14 +156,14 @@ class Setup:
         p = self.parameters
         dataset = self.shown or self.dataset
         template = read_template(system.module, stage, self.style.name)
-        if not self.style.demonstrated or system.count_examples(dataset) == 0:
+        most = system.count_examples(dataset)
+        if not self.style.demonstrated or most == 0:
             return template, []
         if system.demonstrated_by != SETS:
             examples = sets.find_examples(
                 p.demonstrations, system.module, stage, dataset, template
             )
-            examples = examples[: system.count_examples(dataset)]
-            return template, list(examples[: p.most_demonstrations])
+            return template, list(examples[:most][: p.most_demonstrations])
         if m is sets.NO_DEMONSTRATIONS:
             return template, []
         demonstrations = sets.find_demonstrations(

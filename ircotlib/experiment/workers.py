@@ -21,6 +21,7 @@ from ircotlib.experiment.runs import Run
 from ircotlib.experiment.setup import Setup, open_calls, open_setup
 from ircotlib.files import DATA
 from ircotlib.models.folders import SMALL
+from ircotlib.parameters import Parameters
 from ircotlib.plugins import CELLS
 from ircotlib.systems import all_systems, find_system
 
@@ -33,7 +34,8 @@ RAY = "ray"  # in place of a number of workers: those of a Ray cluster
 class Share(NamedTuple):
     """What a worker is sent."""
 
-    setup: dict[str, Any]  # `Setup.opened_by`
+    parameters: Parameters
+    setup: dict[str, Any]  # `Setup.identity`
     run: tuple[str, str, dict]  # its system, part and setting
     ids: list[str]  # of the questions to answer
     known: dict[str, str]  # replies, by key
@@ -42,10 +44,8 @@ class Share(NamedTuple):
 class WorkerReplies(dict):
     """A worker's call cache; of the replies in `stored` it keeps what is asked for."""
 
-    def __init__(
-        self, known: Mapping[str, str] | None = None, stored: Replies | None = None
-    ):
-        super().__init__(known or {})
+    def __init__(self, known: Mapping[str, str], stored: Replies | None):
+        super().__init__(known)
         self.stored = stored
 
     def get_many(self, keys: Iterable[str]) -> dict[str, str]:
@@ -97,7 +97,7 @@ def count_workers(setup: Setup) -> int:
         return 1
     if models.is_in_cell(p.model) or retrieval.is_in_cell(p.retriever):
         return 1
-    if open_setup(**setup.opened_by) != setup:
+    if open_setup(p, **setup.identity) != setup:
         return 1
     if p.workers == RAY:
         return int(list_ray().get("GPU") or list_ray()["CPU"])
@@ -125,11 +125,11 @@ def split(questions: Sequence[Question], count: int) -> list[Sequence[Question]]
 
 def make_share(run: Run, questions: Sequence[Question]) -> Share:
     """A share of a run: the questions that lack a reply in the call cache."""
-    known = WorkerReplies(stored=run.setup.calls)
-    programs = run.plan.programs(questions)
-    missing = find_missing(programs, run.setup.backends, known)
-    identity = run.system.name, run.part, run.setting
-    return Share(run.setup.opened_by, identity, missing, dict(known))
+    setup = run.setup
+    known = WorkerReplies({}, setup.calls)
+    missing = find_missing(run.plan.programs(questions), setup.backends, known)
+    named = run.system.name, run.part, run.setting
+    return Share(setup.parameters, setup.identity, named, missing, dict(known))
 
 
 def call_workers(
@@ -156,11 +156,11 @@ def answer_share(share: Share) -> dict[str, str]:
     path = DATA / "calls.sqlite"
     replies = WorkerReplies(share.known, open_calls(path) if path.exists() else None)
     name, part, setting = share.run
-    setup = open_setup(**share.setup, calls=replies)
+    setup = open_setup(share.parameters, **share.setup, calls=replies)
     run = Run(setup, find_system(name), part, setting)
     asked = [question for question in run.questions if question.id in share.ids]
     with suppress(RuntimeError):
-        run_programs(run.plan.programs(asked), run.setup.backends, replies)
+        run_programs(run.plan.programs(asked), setup.backends, replies)
     return {key: reply for key, reply in replies.items() if key not in share.known}
 
 
