@@ -17,7 +17,7 @@ import pandas as pd
 from ircotlib.data import Prediction, Question
 from ircotlib.engine.cache import Calls
 from ircotlib.engine.scheduler import run
-from ircotlib.experiment.plan import program_of
+from ircotlib.experiment.plan import find_plan
 from ircotlib.experiment.setup import Setup, change_model, open_setup
 from ircotlib.models.local import LocalModel
 from ircotlib.models.prefixes import Prefixes
@@ -102,7 +102,7 @@ def measure_batching() -> pd.DataFrame:
     setup = open_setup(p, DATASET, "setup")
     make_model = partial(LocalModel, name)
     ways = {"full batches": (make_model, questions), "one at a time": (make_model, 1)}
-    build = program_of(setup, all_systems()[SYSTEM], k=K, m=M)
+    build = find_plan(setup, all_systems()[SYSTEM], {"k": K, "m": M}).program
     return measure(setup, SYSTEM, build, ways)
 
 
@@ -113,7 +113,7 @@ def measure_reading(name: str, questions: int) -> list[pd.DataFrame]:
     setup = open_setup(p, DATASET, "setup")
     prompt = setup.prompt("cot", m=M)
     programs = {
-        SYSTEM: program_of(setup, all_systems()[SYSTEM], k=K, m=M),
+        SYSTEM: find_plan(setup, all_systems()[SYSTEM], {"k": K, "m": M}).program,
         "a growing transcript": lambda question: transcript(question, prompt=prompt),
     }
     models = {

@@ -13,7 +13,7 @@ import pandas as pd
 
 from ircotlib.engine.cache import Calls
 from ircotlib.engine.scheduler import run
-from ircotlib.experiment.plan import program_of
+from ircotlib.experiment.plan import find_plan
 from ircotlib.experiment.setup import Setup, open_setup
 from ircotlib.options import new_parser
 from ircotlib.parameters import read_parameters
@@ -25,7 +25,7 @@ from ircotlib.systems import System
 
 def time_system(setup: Setup, system: System) -> float:
     """The seconds per question that a system takes for all test questions at once."""
-    build = program_of(setup, system, **setup.settings(system)[0])
+    build = find_plan(setup, system, setup.settings(system)[0]).program
     with Calls() as calls:
         started = time.perf_counter()
         programs = {question.id: build(question) for question in setup.test}

@@ -171,7 +171,6 @@ def test_functions_run_every_system():
         read_parameters("mini"),
         retrieve,
         lambda prompt: "Rome is old. So the answer is: Rome.",
-        lambda query, paragraph: ("Rome", 3.0),
     )
     question = Question("q", "Where is it?", ("Rome",), (), "musique")
     for each in all_systems().values():

@@ -13,12 +13,12 @@ from ircotlib.errors import UserError
 from ircotlib.experiment.plan import find_plan
 from ircotlib.experiment.runs import Run, run_one
 from ircotlib.experiment.setup import Setup
-from ircotlib.experiment.stored import clear_runs, share_measure
+from ircotlib.experiment.stored import remove_others, share_measure
 from ircotlib.experiment.workers import prefill_cache
 from ircotlib.files import track
 from ircotlib.systems import RECALL, SETS, System, find_system
 
-TUNED = ["dataset", "system", "metric"]
+TUNED = ["dataset", "system", "metric", "k", "m"]
 # the columns of any table of scores, which one without runs has, too
 SCORES = [
     *("id", "kind", "recall", "profile", "model", "style", "reader", "dataset"),
@@ -28,14 +28,11 @@ SCORES = [
 
 
 class Compared(NamedTuple):
-    """The results of a comparison. `scores`: one row per question of each run.
-    `tuning`: the means of all settings on the dev questions. `chosen`: the best one for
-    each data set and system.
-    """
+    """The results of a comparison."""
 
-    scores: pd.DataFrame
-    tuning: pd.DataFrame
-    chosen: pd.DataFrame
+    scores: pd.DataFrame  # a row per question of each run
+    tuning: pd.DataFrame  # the means of all settings on the dev questions
+    chosen: pd.DataFrame  # the best one for each data set and system
 
 
 def compare(
@@ -59,40 +56,55 @@ def compare(
         )
     for system, setup in pairs:
         find_plan(setup, system, {}).arguments  # noqa: B018  missing prompts come first
-    if settings is not None:
-        tests = [
-            Run(setup, system, "test", setting)
-            for setup, system, setting in product(setups, records, settings)
-            if suits(system, setup)
-        ]
-        return Compared(join_scores(run_all(tests)), pd.DataFrame(), pd.DataFrame())
+    if settings is None:
+        return tune(pairs, sets)
+    tests = [
+        Run(setup, system, "test", setting)
+        for setup, system, setting in product(setups, records, settings)
+        if suits(system, setup)
+    ]
+    return Compared(join_scores(run_all(tests)), pd.DataFrame(), pd.DataFrame())
+
+
+def tune(pairs: Sequence[tuple[System, Setup]], sets: int) -> Compared:
+    """Run every setting on the dev questions, and the best on the test ones (§4.1)."""
     grids = [
         [Run(setup, system, "dev", setting) for setting in setup.settings(system)]
         for system, setup in pairs
     ]
-    tried = [run for grid in grids if len(grid) > 1 for run in grid]
-    scores = dict(zip([run.folder for run in tried], run_all(tried), strict=True))
-    chosen = [find_best(grid, scores) for grid in grids]  # for each reader, too (§4.1)
-    tests = []
-    for grid, (best, _) in zip(grids, chosen, strict=True):
+    tuned = [run for grid in grids if len(grid) > 1 for run in grid]
+    scores = dict(zip([run.folder for run in tuned], run_all(tuned), strict=True))
+    chosen: list[Run] = []
+    tables: list[pd.DataFrame] = []
+    for grid in grids:
+        if len(grid) == 1:
+            chosen += grid
+            continue
+        best, table = find_best(grid, scores)  # for each reader, too (§4.1)
+        chosen.append(best)
+        tables.append(table)
+    tests: list[Run] = []
+    for grid, best in zip(grids, chosen, strict=True):
         tested = in_sets(best, sets)
-        without = [run._replace(setting={}).folder for run in (grid[0], tested[0])]
-        clear_runs(without, kept=[run.folder for run in (*grid, *tested)])
+        remove_others([run.folder for run in (*grid, *tested)])
         tests += tested
-    tables = [pd.DataFrame(columns=TUNED), *(table for _, table in chosen)]
-    # an empty table would make the numbers of the others objects
-    tables = [table for table in tables if len(table)] or tables
+    if not tables:
+        tables = [pd.DataFrame(columns=[*TUNED, "value", "paragraphs"])]
     return Compared(
         scores=join_scores(run_all(tests)),
         tuning=pd.concat(tables, ignore_index=True),
-        chosen=pd.DataFrame([name_setting(best) for best, _ in chosen]),
+        chosen=pd.DataFrame([name_run(run) for run in chosen]),
     )
 
 
+def name_run(run: Run) -> dict:
+    """A row of `Compared.chosen`."""
+    named = {"dataset": run.setup.dataset.name, "system": run.system.name}
+    return {**named, "k": None, "m": None, **run.setting}
+
+
 def in_sets(best: Run, sets: int) -> list[Run]:
-    """The runs of a setting on the test questions: one for each demonstration set, if
-    its prompts show one of them.
-    """
+    """The test runs of a setting: one for each demonstration set that prompts show."""
     shows_sets = best.system.reads or best.system.demonstrated_by == SETS
     if not (best.setup.demonstrated and shows_sets):
         return [best._replace(part="test")]
@@ -102,23 +114,10 @@ def in_sets(best: Run, sets: int) -> list[Run]:
     ]
 
 
-def name_setting(run: Run) -> dict:
-    """A row of `Compared.chosen`."""
-    return {
-        "dataset": run.setup.dataset.name,
-        "system": run.system.name,
-        "k": None,
-        "m": None,
-        **run.setting,
-    }
-
-
 def run_system(
     setup: Setup, system: System | str, part: str = "test", **setting: object
 ) -> pd.DataFrame:
-    """Run a system with a setting (`Run`) and keep the run; return one row per
-    question.
-    """
+    """Run a system with a setting, and keep the run; return one row per question."""
     [scores] = run_all([Run(setup, find_system(system), part, setting)])
     return scores
 
@@ -129,9 +128,7 @@ def run_all(runs: Sequence[Run]) -> list[pd.DataFrame]:
 
 
 def suits(system: System, setup: Setup) -> bool:
-    """Whether a system can be compared on a setup: not one tuned by recall without
-    gold.
-    """
+    """Whether a system's measure is known on a setup: recall needs gold paragraphs."""
     return system.tuned_by != RECALL or any(question.gold for question in setup.test)
 
 
@@ -139,14 +136,9 @@ def find_best(
     grid: list[Run], scores: Mapping[Path, pd.DataFrame]
 ) -> tuple[Run, pd.DataFrame]:
     """The best of the runs that tune a system, and the table of their means (IRCoT
-    §4.1). Ties go to the earlier setting, that is to the smaller K. A grid of a single
-    setting is not run.
+    §4.1). Ties go to the earlier setting, that is to the smaller K.
     """
     setup, system = grid[0].setup, grid[0].system
-    parameters = dict.fromkeys(["k", "m", *grid[0].setting])
-    columns = [*TUNED, *parameters, "value", "paragraphs"]
-    if len(grid) == 1:
-        return grid[0], pd.DataFrame(columns=columns)
     if not setup.dev:
         raise UserError(
             f"{setup.dataset.name} has no dev questions, which the {len(grid)} "
@@ -160,6 +152,7 @@ def find_best(
     table = pd.DataFrame(rows).assign(
         dataset=setup.dataset.name, system=system.name, metric=metric
     )
+    columns = dict.fromkeys([*TUNED, *grid[0].setting, "value", "paragraphs"])
     return grid[int(table[metric].argmax())], table.reindex(columns=columns)
 
 

@@ -13,19 +13,16 @@ from ircotlib.parameters import Parameters
 
 
 def in_world(p: Parameters, seed: int, size: int, questions: int) -> Parameters:
-    """The parameters with the data and demonstrations of a laboratory, which is made
-    when they are opened: an encyclopedia of `size` pages, and as many questions for
-    each data set.
+    """The parameters with a laboratory of `size` pages and so many questions for each
+    data set, which is made when it is opened.
     """
     folder = DATA / "laboratories" / f"{seed}-{size}-{questions}"
-    there = {"data_dir": str(folder), "demonstrations": str(folder / "prompts")}
-    return p.change(**there, corpus="pooled")
+    prompts = str(folder / "prompts")
+    return p.change(data_dir=str(folder), demonstrations=prompts, corpus="pooled")
 
 
 def data_folder(data_dir: str, data: Path) -> Path | str:
-    """The official files: `data_dir` or, if that is "", the laboratory, made if
-    missing.
-    """
+    """The folder of the official files, or of a laboratory, made if it is missing."""
     from ircot_laboratory.make import make_laboratory
 
     folder = Path(data_dir)
@@ -40,9 +37,8 @@ def data_folder(data_dir: str, data: Path) -> Path | str:
 
 
 def find_facts(p: Parameters, dataset: str) -> Facts | None:
-    """The facts of a data set; None if the data are not a laboratory's, so that they
-    are not known. Raises UserError for a laboratory of another version, whose facts are
-    others.
+    """The facts of a laboratory's data set; None for other data, whose are not known.
+    UserError for a laboratory of another version.
     """
     from ircot_laboratory.make import ABOUT, QUESTIONS, SEED, SIZE, hash_generator
 

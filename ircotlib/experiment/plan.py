@@ -1,9 +1,9 @@
 """What a system does on a setup with one setting: its programs, built once."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from ircotlib.data import Paragraph, Prediction, Question
 from ircotlib.errors import UserError
@@ -30,8 +30,8 @@ class Plan:
         return {question.id: self.program(question) for question in questions}
 
     def program(self, question: Question) -> Program:
-        """The program that answers a question. If that has a main passage, only pages
-        that the model names first are searched (IRCoT App. B).
+        """The program that answers a question, within pages if that has a main passage
+        (IRCoT App. B).
         """
         program = self.system.program(question, **self.arguments)
         if not hasattr(program, "send"):
@@ -51,15 +51,16 @@ class Plan:
 
     @cached_property
     def arguments(self) -> dict[str, object]:
-        """The keywords of the system's program: of all that a setup has to give, those
-        that it takes; and the setting. A missing prompt file is found here.
+        """The keywords of the system's program: its setting and, of all that a setup
+        has to give, what it takes. A missing prompt file is found here.
         """
         setup, system = self.setup, self.system
         p = setup.parameters
         given: dict[str, object] = {
             "prompts": {stage: self.writer(stage, system) for stage in system.stages},
-            "read": self.read,
             "others": tuple(setup.test),
+            "embed": getattr(setup.retriever, "embed", None),  # or they count words
+            "examples": system.count_examples(setup.dataset),
             "max_steps": p.max_steps,
             "sentence": setup.style.sentence,
             "released": p.released,
@@ -69,48 +70,36 @@ class Plan:
             **setup.tokens(system),
             **system.draw_at_most(p.samples),
         }
-        embed = getattr(setup.retriever, "embed", None)
-        if embed is not None:  # else programs count words
-            given["embed"] = embed
-        examples = system.count_examples(setup.dataset)
-        if examples is not None:
-            given["examples"] = examples
-        if system.reads:
-            self.reading_writer  # noqa: B018
-        own = {name: value for name, value in self.setting.items() if name not in SHOWN}
-        return {n: value for n, value in given.items() if n in system.defaults} | own
-
-    def read(self, question: Question, paragraphs: Sequence[Paragraph]) -> Program:
-        """The reader (IRCoT §3.2), direct for Flan-T5, cot for GPT3 (App. E)."""
-        return read_paragraphs(
-            question,
-            paragraphs,
-            self.reading_writer,
-            chain=self.setup.parameters.reader == "cot",
-            max_tokens=self.setup.style.generation_tokens,
-        )
-
-    @cached_property
-    def reading_writer(self) -> PromptWriter:
-        """Writes the reader's prompts."""
-        return self.writer(self.setup.parameters.reader, READER)
+        if system.reads:  # IRCoT §3.2; direct for Flan-T5, cot for GPT3 (App. E)
+            given["read"] = partial(
+                read_paragraphs,
+                prompt=self.writer(p.reader, READER),
+                chain=p.reader == "cot",
+                max_tokens=setup.style.generation_tokens,
+            )
+        arguments = {
+            name: value
+            for name, value in given.items()
+            if name in system.defaults and value is not None
+        }
+        arguments.update(self.setting)
+        for shown in ("m", "demonstration_set"):  # by prompts
+            arguments.pop(shown, None)
+        return arguments
 
     @cached_property
     def title_writer(self) -> PromptWriter:
-        """Writes the prompts that ask for pages; made only where one is asked for."""
+        """Asks for pages; made only where one is asked for."""
         return self.writer("titles", READER)
 
     def writer(self, stage: str, system: System) -> PromptWriter:
         without = sets.NO_DEMONSTRATIONS
         if self.setup.demonstrated:
             without = sets.NO_PARAGRAPHS
-        m = self.setting.get("m", without)  # distractors (IRCoT §4.1: M)
+        m = self.setting.get("m", without)  # distractors (IRCoT §4.1)
         number = self.setting.get("demonstration_set", 0)
         prompt = self.setup.prompt(stage, m, number, system)
         return replace(prompt, purpose=f"{system.name} {system.stages[stage]}")
-
-
-SHOWN = ("m", "demonstration_set")  # what prompts show; no keywords of programs
 
 
 def find_plan(setup: Setup, system: System, setting: Mapping) -> Plan:
@@ -119,13 +108,6 @@ def find_plan(setup: Setup, system: System, setting: Mapping) -> Plan:
     if key not in setup.plans:
         setup.plans[key] = Plan(setup, system, dict(setting))
     return setup.plans[key]
-
-
-def program_of(
-    setup: Setup, system: System, **setting: object
-) -> Callable[[Question], Program]:
-    """The program of a system with a setting, to be called with a question."""
-    return find_plan(setup, system, setting).program
 
 
 def ends_in_prediction(system: System, question: Question, program: Program) -> Program:

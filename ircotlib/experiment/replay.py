@@ -16,7 +16,7 @@ from ircotlib.experiment.setup import (
     BACKENDS,
     Setup,
     find_calls,
-    find_source,
+    index_folder,
     open_corpus,
 )
 from ircotlib.experiment.stored import AGAIN, parameters_of, read_about, read_scores
@@ -54,9 +54,8 @@ class Recorded(NamedTuple):
 def replay(
     folder: Path, ids: Collection[str] | None = None
 ) -> dict[str, Outcome[Prediction]]:
-    """Replay a run, or the questions `ids` of it, from its folder and the call cache;
-    return the outcomes by question id, with prompts in their traces. DataError if
-    replies are missing: no model, server or index is asked.
+    """Replay a run, or its questions `ids`: their outcomes, with prompts in the traces.
+    DataError if replies are missing: no model, server or index is asked.
     """
     outcomes = replay_known(folder, ids)
     asked = read_scores(folder)["id"] if ids is None else ids
@@ -69,8 +68,8 @@ def replay(
 def replay_known(
     folder: Path, ids: Collection[str] | None = None
 ) -> dict[str, Outcome[Prediction]]:
-    """As `replay`; questions with a missing reply are left out, and all if the system,
-    or the model's tokenizer, with which prompts are cut to fit, is not here.
+    """As `replay`, but without the questions whose replies are missing; these are all
+    if the system, or the tokenizer by which prompts are cut, is not here.
     """
     about = read_about(folder)
     system = all_systems().get(about["system"])
@@ -83,42 +82,34 @@ def replay_known(
 
 
 def open_recorded(p: Parameters, about: Mapping) -> Setup | None:
-    """The setup of a run with the run.json `about`: replies in the call cache are
-    found, and no model, server or index is opened. None if the model's tokenizer is not
-    here.
+    """The setup of a run with the run.json `about`, in which nothing can answer; None
+    if the model's tokenizer is not here.
     """
     tokenizer = find_tokenizer(p)
     if tokenizer is None:
         return None
-    dataset = about["dataset"]
-    dev, test, corpus = open_corpus(p, dataset)
-    index_folder = find_source(p, dataset).index_folder
-    kept = {name: about.get(f"{name}_fingerprint") for name in BACKENDS}
-    extractor = duplicates = None
-    if kept["extractor"]:
-        extractor = Recorded(Extract, kept["extractor"], Extracted.read)
-    if kept["duplicates"]:
-        duplicates = Recorded(Duplicate, kept["duplicates"], read_score)
+    dev, test, corpus = open_corpus(p, about["dataset"])
+    kept = {name: str(about.get(f"{name}_fingerprint")) for name in BACKENDS}
+    folder = index_folder(corpus)
     return Setup(
         p,
-        find_dataset(dataset),
+        find_dataset(about["dataset"]),
         about["experiment"],
         shown=about["shown"] and find_dataset(about["shown"]),
         grid_of=about["grid_of"],
         dev=dev,
         test=test,
-        retriever=stand_in(corpus, index_folder, p.retriever, kept["retriever"]),
+        retriever=stand_in(corpus, folder, p.retriever, kept["retriever"]),
         calls=find_calls(),
-        model=Recorded((Generate, Sample), str(kept["model"]), read_reply, tokenizer),
-        extractor=extractor,
-        duplicates=duplicates,
+        model=Recorded((Generate, Sample), kept["model"], read_reply, tokenizer),
+        extractor=Recorded(Extract, kept["extractor"], Extracted.read),
+        duplicates=Recorded(Duplicate, kept["duplicates"], read_score),
     )
 
 
 def find_tokenizer(p: Parameters) -> Callable[[str], int] | None:
-    """What counts the tokens of the model that the parameters name: its tokenizer, read
-    from this machine, or None if that is not here; a server's, which is an estimate; or
-    your own.
+    """What counts the tokens of the model that the parameters name: that of a server
+    or your own, or a tokenizer that is on this machine; else None.
     """
     if p.server or find_model(p.model, served=False) not in MODELS:
         return open_model(p.change(max_cost=None)).count_tokens

@@ -1,6 +1,5 @@
 """A run: a system with a setting on the questions of a setup. Here it is carried out;
-stored.py has its folder, replay.py looks at it again. Answers of which no run is kept
-are here, too.
+stored.py has its folder, replay.py looks at it again.
 """
 
 import platform
@@ -20,15 +19,9 @@ import pandas as pd
 from ircotlib.data import Prediction, Question
 from ircotlib.datasets import score
 from ircotlib.engine import scheduler
-from ircotlib.engine.cache import Replies
 from ircotlib.experiment.plan import Plan, find_plan
-from ircotlib.experiment.setup import BACKENDS, Setup, open_setup
-from ircotlib.experiment.stored import (
-    columns_of,
-    parameters_of,
-    prediction_line,
-    write_run,
-)
+from ircotlib.experiment.setup import BACKENDS, Setup
+from ircotlib.experiment.stored import columns_of, prediction_line, write_run
 from ircotlib.files import show_progress
 from ircotlib.models.prices import find_price
 from ircotlib.parameters import Parameters
@@ -37,14 +30,8 @@ from ircotlib.systems import System, find_system
 
 # packages on which replies and scores may depend
 VERSIONS = (
-    "ircotlib",
-    "torch",
-    "transformers",
-    "tokenizers",
-    "tantivy",
-    "regex",
-    "numpy",
-    "pandas",
+    *("ircotlib", "torch", "transformers", "tokenizers"),
+    *("tantivy", "regex", "numpy", "pandas"),
 )
 
 
@@ -76,39 +63,21 @@ class Run(NamedTuple):
 
     @property
     def identity(self) -> dict:
-        """What distinguishes it from others, as in run.json; `open_run` reads it."""
+        """What distinguishes it from others, as in run.json."""
         setup = self.setup
         return {
-            "experiment": setup.experiment,
-            "dataset": setup.dataset.name,
+            **setup.identity,
             "part": self.part,
             "system": self.system.name,
             "setting": self.setting,
             "metric": self.system.measure(setup.dataset),
-            "shown": setup.shown_name,
-            "grid_of": setup.grid_of,
             "parameters": setup.parameters.model_dump(mode="json"),
         }
 
 
-def open_run(identity: Mapping, calls: Replies | None = None) -> Run:
-    """The run that a `Run.identity` describes. `calls`: see `open_setup`."""
-    setup = open_setup(
-        parameters_of(identity),
-        identity["dataset"],
-        identity["experiment"],
-        shown=identity["shown"],
-        grid_of=identity["grid_of"],
-        calls=calls,
-    )
-    system = find_system(identity["system"])
-    return Run(setup, system, identity["part"], identity["setting"])
-
-
 def run_one(run: Run) -> pd.DataFrame:
     """Answer and score the questions of a run, write its folder, and return one row per
-    question with the columns that describe the run. Run again, it is replayed from the
-    call cache.
+    question with the columns that describe the run.
     """
     setup = run.setup
     assert setup.calls is not None
@@ -119,13 +88,19 @@ def run_one(run: Run) -> pd.DataFrame:
         outcomes, counts = scheduler.run(
             programs, setup.backends, setup.calls, progress, note=without_prompt
         )
+    # by which replies are found again
+    fingerprints = {
+        f"{name}_fingerprint": getattr(setup, name).fingerprint
+        for name in BACKENDS
+        if getattr(setup, name) is not None
+    }
     about = {
         **run.identity,
         "questions": len(outcomes),
         "counts": counts,
         **installed(),
         "seconds": round(time.monotonic() - started, 2),
-        **fingerprints_of(setup),
+        **fingerprints,
         "generation_config_ignored": getattr(setup.model, "ignored", {}),
         **find_cost(setup.parameters, counts, len(outcomes)),
         "demonstrations_shown": count_demonstrations(outcomes.values()),
@@ -149,8 +124,8 @@ def answer(
 def answer_all(
     setup: Setup, system: System | str, questions: Sequence[Question], **setting: object
 ) -> dict[str, Outcome[Prediction]]:
-    """Answer questions in one batch; return the outcomes by question id. No run is
-    kept. `setting`: see `Run`; `Setup.choose` chooses what is in a system's grid.
+    """Answer questions in one batch, of which no run is kept; return the outcomes by
+    question id. `setting`: see `Run`, and `Setup.choose`.
     """
     assert setup.calls is not None
     plan = find_plan(setup, find_system(system), setting)
@@ -172,19 +147,8 @@ def installed() -> dict[str, str]:
     return {"python": platform.python_version(), **packages}
 
 
-def fingerprints_of(setup: Setup) -> dict[str, str | None]:
-    """The fingerprints of a setup's backends, by which replies are found again."""
-    return {
-        f"{name}_fingerprint": getattr(setup, name).fingerprint
-        for name in BACKENDS
-        if getattr(setup, name) is not None
-    }
-
-
 def find_cost(p: Parameters, counts: Mapping[str, Mapping], questions: int) -> dict:
-    """What a run behind a server costs, in USD, cached or not; None if the price is not
-    known.
-    """
+    """The USD that a run's requests to a server cost, cached or not; None: unknown."""
     if not p.server:
         return {}
     price = find_price(p.model, p.prices)
@@ -197,9 +161,7 @@ def find_cost(p: Parameters, counts: Mapping[str, Mapping], questions: int) -> d
 
 
 def count_demonstrations(outcomes: Iterable[Outcome]) -> float | None:
-    """How many demonstrations or examples the last prompt of a question shows, on
-    average.
-    """
+    """How many demonstrations a question's last prompt shows, on average."""
     last = []
     for outcome in outcomes:
         requests = [step.request for step in outcome.trace]

@@ -3,8 +3,6 @@ call cache. Here it is opened as the parameters name it.
 
     read_parameters  ->  open_setup  ->  Setup  ->  find_plan  ->  programs
 
-`open_setup` opens the model first, so that its errors come before an index is built;
-then questions and corpus (`open_source`), the index (`open_index`) and the call cache.
 What several setups share is opened once per process. What a system does on a setup is
 a `Plan` (plan.py). replay.py has setups in which nothing can answer, to look at runs.
 """
@@ -16,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
@@ -70,6 +68,16 @@ class Setup:
     plans: dict = field(default_factory=dict, compare=False, repr=False)  # of plan.py
 
     @property
+    def identity(self) -> dict[str, Any]:
+        """What `open_setup` is told besides the parameters."""
+        return {
+            "experiment": self.experiment,
+            "dataset": self.dataset.name,
+            "shown": self.shown_name,
+            "grid_of": self.grid_of,
+        }
+
+    @property
     def runs(self) -> Path:
         """The folder of its runs."""
         folder = runs_folder(
@@ -79,7 +87,6 @@ class Setup:
 
     @property
     def shown_name(self) -> str | None:
-        """The name of `shown`."""
         return None if self.shown is None else self.shown.name
 
     @property
@@ -90,9 +97,7 @@ class Setup:
 
     @property
     def scored_as(self) -> Dataset:
-        """The record by which answers are scored: with `released`, that of IRCoT's
-        program.
-        """
+        """By which answers are scored: with `released`, as by IRCoT's program."""
         return find_dataset(self.dataset.name, self.parameters.released)
 
     @property
@@ -107,31 +112,24 @@ class Setup:
 
     @property
     def demonstrated(self) -> bool:
-        """Whether prompts of IRCoT's systems show demonstrations; others have their
-        examples.
-        """
+        """Whether prompts of IRCoT's systems show demonstrations."""
         p = self.parameters
         values = p.demonstrations and p.grid("", "m", [], self.grid_of)
         return bool(values) and self.style.demonstrated
 
     def tokens(self, system: System) -> dict[str, int]:
-        """The limits of generations in tokens: for IRCoT's systems the style's
-        (released program); for others at most the style's `chain_tokens` or half the
-        window (ours).
-        """
-        if not system.tokens:
+        """The limits of generations in tokens."""
+        if not system.tokens:  # of IRCoT's systems (released program)
             return {"max_tokens": self.style.generation_tokens}
         least: Mapping[str, Any] = self.dataset.program_arguments
-        most = min(self.style.chain_tokens, self.window // 2)
+        most = min(self.style.chain_tokens, self.window // 2)  # ours
         return {
             name: min(max(tokens, least.get(name, 0)), most)
             for name, tokens in system.tokens.items()
         }
 
     def grid(self, system: System) -> dict[str, list]:
-        """The grid over which a system is tuned; without M if prompts show no
-        demonstrations.
-        """
+        """The values over which a system is tuned; none of an M that is not shown."""
         grid = {
             name: self.parameters.grid(system.module, name, list(own), self.grid_of)
             for name, own in system.grid.items()
@@ -158,14 +156,14 @@ class Setup:
         p = self.parameters
         dataset = self.shown or self.dataset
         template = read_template(system.module, stage, self.style.name)
-        if not self.style.demonstrated or system.count_examples(dataset) == 0:
+        most = system.count_examples(dataset)
+        if not self.style.demonstrated or most == 0:
             return template, []
         if system.demonstrated_by != SETS:
             examples = sets.find_examples(
                 p.demonstrations, system.module, stage, dataset, template
             )
-            examples = examples[: system.count_examples(dataset)]
-            return template, list(examples[: p.most_demonstrations])
+            return template, list(examples[:most][: p.most_demonstrations])
         if m is sets.NO_DEMONSTRATIONS:
             return template, []
         demonstrations = sets.find_demonstrations(
@@ -187,9 +185,7 @@ class Setup:
         demonstration_set: int = 0,
         system: System = READER,
     ) -> PromptWriter:
-        """The prompt writer of a stage. `m`: distractors, NO_PARAGRAPHS or
-        NO_DEMONSTRATIONS.
-        """
+        """A stage's prompt writer. `m`: distractors, or a word of `demonstrations`."""
         assert self.model is not None
         template, shown = self.examples(stage, m, demonstration_set, system)
         limits = self.tokens(system).values()
@@ -207,13 +203,9 @@ class Setup:
 def runs_folder(
     p: Parameters, experiment: str, shown: str | None = None, grid_of: str = MAIN
 ) -> Path:
-    """The folder of an experiment's runs; its name has a hash of the parameters that
-    decide the outcome (all but NO_RUN).
-    """
+    """The folder of an experiment's runs, with a hash of what decides their outcome."""
     check_name("experiment", experiment)
-    values = {
-        name: value for name, value in p.model_dump().items() if name not in NO_RUN
-    }
+    values = p.model_dump(exclude=set(NO_RUN))
     values |= {"server": bool(p.server), "shown": shown, "grid_of": grid_of}
     name = f"{experiment}-{digest(json.dumps(values, sort_keys=True), 8)}"
     return DATA / "runs" / p.profile / name
@@ -229,14 +221,12 @@ def open_setup(
     with_model: bool = True,
     calls: Replies | None = None,
 ) -> Setup:
-    """Open all that an experiment on one data set needs (IRCoT §4). `calls`: None for
-    the call cache of this machine.
-    """
+    """Open all that an experiment on one data set needs (IRCoT §4)."""
     models: dict[str, Any] = {}
     if with_model:  # first, so that their errors come before an index is built
         models = {
             "model": open_model(p),
-            "extractor": open_extractor(p.extractor) if p.extractor else None,
+            "extractor": find_extractor(p),
             "duplicates": open_duplicates(p.duplicates),
         }
     dev, test, retriever = open_dataset(p, dataset)
@@ -259,31 +249,9 @@ open_extractor = cache(extractor.Extractor)
 open_duplicates = cache(extractor.open_duplicates)
 
 
-def open_corpus(
-    p: Parameters, dataset: str
-) -> tuple[list[Question], list[Question], Corpus]:
-    """Dev and test questions (IRCoT §4), and the corpus; no index of it is opened."""
-    source = find_source(p, dataset)
-    dev, test = sample_dev_test(source.questions, p.dev, p.test or sys.maxsize, p.seed)
-    return dev, test, source.corpus
-
-
-def open_dataset(
-    p: Parameters, dataset: str
-) -> tuple[list[Question], list[Question], Searcher]:
-    """Dev and test questions (IRCoT §4), and the index of the corpus, built if it is
-    missing.
-    """
-    dev, test, corpus = open_corpus(p, dataset)
-    folder = find_source(p, dataset).index_folder
-    # the kind, too: a notebook may declare one of its own again
-    kind = find_retriever(p.retriever)
-    return dev, test, open_index(corpus, folder, p.retriever, kind)
-
-
-def find_source(p: Parameters, dataset: str) -> "Source":
-    """The data of a data set, as the parameters name them."""
-    return open_source(DATA, dataset, p.data_dir, p.corpus, p.released, p.further)
+def find_extractor(p: Parameters) -> Backend | None:
+    """The extractive reader that the parameters name, if any (SearChain §3.3)."""
+    return open_extractor(p.extractor) if p.extractor else None
 
 
 def find_calls() -> Calls:
@@ -291,56 +259,70 @@ def find_calls() -> Calls:
     return open_calls(DATA / "calls.sqlite")
 
 
+def open_dataset(
+    p: Parameters, dataset: str
+) -> tuple[list[Question], list[Question], Searcher]:
+    """Dev and test questions (IRCoT §4), and the index, built if it is missing."""
+    dev, test, corpus = open_corpus(p, dataset)
+    # the kind, too: a notebook may declare one of its own again
+    return dev, test, open_index(corpus, p.retriever, find_retriever(p.retriever))
+
+
+def open_corpus(
+    p: Parameters, dataset: str
+) -> tuple[list[Question], list[Question], Corpus]:
+    """Dev and test questions (IRCoT §4), and the corpus; no index of it is opened."""
+    questions, corpus = open_source(
+        DATA, dataset, p.data_dir, p.corpus, p.released, p.further
+    )
+    dev, test = sample_dev_test(questions, p.dev, p.test or sys.maxsize, p.seed)
+    return dev, test, corpus
+
+
 @cache
-def open_index(corpus: Corpus, folder: Path, text: str, kind: object) -> Searcher:
+def open_index(corpus: Corpus, text: str, kind: object) -> Searcher:
     """The retriever that a text names over a corpus, once per process."""
-    return open_retriever(corpus, folder, text)
+    return open_retriever(corpus, index_folder(corpus), text)
 
 
-class Source(NamedTuple):
-    """All questions of a data set, its corpus, and the folder of the corpus's index."""
-
-    questions: list[Question]
-    corpus: Corpus
-    index_folder: Path
+def index_folder(corpus: Corpus) -> Path:
+    """Where the index of a corpus is."""
+    return DATA / "indexes" / corpus.folder.name
 
 
 @cache
 def open_source(
     data: Path, dataset: str, data_dir: str, corpus: str, released: bool, further: str
-) -> Source:
-    """Read a data set, and store its corpus in the folder `data`."""
+) -> tuple[list[Question], Corpus]:
+    """All questions of a data set, and its corpus, which is kept in `data`."""
     folder = data_folder(data_dir, data)
     questions, paragraphs = read_dataset(dataset, folder, corpus, released)
     if corpus == "full":
         assert isinstance(paragraphs, Corpus)
-        return Source(questions, paragraphs, data / "indexes" / paragraphs.folder.name)
+        return questions, paragraphs
     name = f"{(ROOT / folder).resolve().name}-{dataset}"
     if further:
         name += f"-{digest(further, 6)}"
         # one with a title that is there would tell the same, and count as not gold
         titles = {paragraph.title for paragraph in paragraphs}
         pages = read_dataset("own", further)[1]
-        paragraphs = [
-            *paragraphs,
-            *(page for page in pages if page.title not in titles),
-        ]
-    stored = write_corpus(data / "corpora" / name, paragraphs)
-    return Source(questions, stored, data / "indexes" / name)
+        new = [page for page in pages if page.title not in titles]
+        paragraphs = [*paragraphs, *new]
+    return questions, write_corpus(data / "corpora" / name, paragraphs)
 
 
 def change_model(p: Parameters, name: str) -> Parameters:
-    """The parameters with another model; a causal model is prompted as GPT3 was (IRCoT
-    §4.1).
-    """
+    """These with another model; a causal one is prompted as GPT3 was (IRCoT §4.1)."""
     changed = p.change(model=name)
-    folder = None if p.server else find_config(name)
-    is_causal = p.server or (folder is not None and not is_encoder_decoder(folder))
-    return changed.change(style=GPT3.name) if is_causal else changed
+    if not p.server:
+        folder = find_config(name)
+        if folder is None or is_encoder_decoder(folder):
+            return changed
+    return changed.change(style=GPT3.name)
 
 
 def both_models(p: Parameters) -> list[Parameters]:
-    """The parameters, and those with the model in GPT3's place, if there is one (IRCoT
-    §4.1).
-    """
-    return [p, change_model(p, p.gpt3)] if p.gpt3 else [p]
+    """These and, if it is named, those with the model in GPT3's place (IRCoT §4.1)."""
+    if not p.gpt3:
+        return [p]
+    return [p, change_model(p, p.gpt3)]

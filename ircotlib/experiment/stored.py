@@ -1,9 +1,8 @@
 """The folder of a run: how it is written and removed, found, and read as tables.
 
-    run.json            what the run is, its parameters, versions, counts and seconds
-    predictions.jsonl   a line for each question: the prediction, its steps without
-                        prompts
-    scores.csv          a row for each question
+    run.json           what the run is, its parameters, versions, counts and seconds
+    predictions.jsonl  a line a question: the prediction, and its steps without prompts
+    scores.csv         a row a question
 
 A folder is written beside its place and renamed, and run.json is removed first: no kill
 leaves a run that seems complete.
@@ -11,7 +10,7 @@ leaves a run that seems complete.
 
 import json
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
 
@@ -28,8 +27,6 @@ from ircotlib.program import Outcome, Step
 from ircotlib.retrieval.corpus import Corpus
 from ircotlib.systems import RECALL
 
-# the fields of predictions.jsonl that tables have as they are
-WRITTEN = ("answer", "thoughts", "reading", "nodes", "fault", "trace")
 PARTIAL = ".partial"  # ends the name of a folder that is being written
 AGAIN = "run its notebook again: cached calls cost nothing"
 
@@ -37,9 +34,7 @@ AGAIN = "run its notebook again: cached calls cost nothing"
 def write_run(
     folder: Path, predictions: Iterable[dict], scores: pd.DataFrame, about: dict
 ) -> None:
-    """Write the folder of a run beside an earlier one, and then replace that
-    completely. `about`: the content of run.json.
-    """
+    """Write a run beside an earlier one, then replace that. `about`: its run.json."""
     experiment = folder.parents[1]
     partial = Path(f"{experiment}{PARTIAL}")
     with locked(Path(f"{experiment}.lock")):
@@ -59,18 +54,18 @@ def remove_run(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def clear_runs(systems: Iterable[Path], kept: Iterable[Path]) -> None:
-    """Remove the other runs of the same systems, on the same questions of the same
-    setups. `systems`: the folders that runs of these systems would have without a
-    setting.
-    """
-    keep = set(kept)
-    for of_system in set(systems):
-        with locked(Path(f"{of_system.parents[1]}.lock")):
-            for folder in of_system.parent.glob("*"):
-                same_system = folder.name.split(" ")[0] == of_system.name
-                if same_system and folder not in keep:
+def remove_others(kept: Collection[Path]) -> None:
+    """Remove the runs of the same systems on the same questions but for these."""
+    for parent, system in {(each.parent, system_of(each)) for each in kept}:
+        with locked(Path(f"{parent.parent}.lock")):
+            for folder in parent.glob("*"):
+                if system_of(folder) == system and folder not in kept:
                     remove_run(folder)
+
+
+def system_of(folder: Path) -> str:
+    """The system of a run, as it is in the folder's name (`Run.folder`)."""
+    return folder.name.split(" ")[0]
 
 
 def prediction_line(outcome: Outcome) -> dict:
@@ -99,10 +94,11 @@ def step_line(step: Step) -> dict:
         case program.Generate(stop=stop):
             return {"generate": step.reply, "stop": stop, **tokens}
         case program.Sample(stop=stop, temperature=temperature):
-            # from the seventh decimal on, the means depend on the other rows of their
-            # batch
-            pairs = [(text, mean and round(mean, 2)) for text, mean in step.reply]
-            drawn = [{"text": text, "log_probability": mean} for text, mean in pairs]
+            # after the sixth decimal, means depend on the other rows of their batch
+            drawn = [
+                {"text": text, "log_probability": mean and round(mean, 2)}
+                for text, mean in step.reply
+            ]
             return {"sample": drawn, "temperature": temperature, "stop": stop, **tokens}
     raise TypeError(f"unknown request {step.request!r}")
 
@@ -123,9 +119,7 @@ def read_about(folder: Path) -> dict:
 
 
 def read_scores(folder: Path) -> pd.DataFrame:
-    """A run's scores.csv: the id and kind of each question, as texts, and its scores;
-    recall is NaN for a question without gold paragraphs.
-    """
+    """A run's scores.csv; recall is NaN for a question without gold paragraphs."""
     as_they_stand = {"id": str, "kind": str}  # 007 and NA are ids
     return pd.read_csv(Path(folder) / "scores.csv", converters=as_they_stand)
 
@@ -143,12 +137,9 @@ def open_questions(about: Mapping) -> tuple[dict[str, Question], Corpus]:
 
 def columns_of(about: Mapping) -> dict:
     """The columns that describe a run in its table of scores, from its run.json."""
-    parameters = about["parameters"]
+    named = ("profile", "model", "style", "reader")
     return {
-        "profile": parameters["profile"],
-        "model": parameters["model"],
-        "style": parameters["style"],
-        "reader": parameters["reader"],
+        **{name: about["parameters"][name] for name in named},
         "dataset": about["dataset"],
         "system": about["system"],
         "demonstrations": about["shown"] or about["dataset"],
@@ -163,10 +154,11 @@ def columns_of(about: Mapping) -> dict:
 
 def read_predictions(folder: Path, measure: str = "") -> pd.DataFrame:
     """The questions of a run, one row each: question, gold `answers`, the ids
-    `collected`, `gold_found` and `gold_missed`, the fields WRITTEN, scores, what
+    `collected`, `gold_found` and `gold_missed`, what was written, scores, what
     describes the run, and `right`: whether the score by `measure`, or else the run's
     own, is 1; None for a question without one.
     """
+    written = ("answer", "thoughts", "reading", "nodes", "fault", "trace")
     about = read_about(folder)
     metric = measure or about["metric"]
     run = columns_of(about) | {"metric": metric}
@@ -183,27 +175,26 @@ def read_predictions(folder: Path, measure: str = "") -> pd.DataFrame:
             )
         collected = tuple(line["paragraphs"])
         score = scores[id][metric]
-        rows.append(
-            {
-                "id": id,
-                "question": question.text,
-                "answers": question.answers,
-                **{name: line[name] for name in WRITTEN},
-                "collected": collected,
-                "gold_found": tuple(g for g in question.gold if g in collected),
-                "gold_missed": tuple(g for g in question.gold if g not in collected),
-                **scores[id],
-                "kind": question.kind,
-                **run,
-                "right": None if pd.isna(score) else bool(score >= 1),
-            }
-        )
+        row = {
+            "id": id,
+            "question": question.text,
+            "answers": question.answers,
+            **{name: line[name] for name in written},
+            "collected": collected,
+            "gold_found": tuple(g for g in question.gold if g in collected),
+            "gold_missed": tuple(g for g in question.gold if g not in collected),
+            **scores[id],
+            "kind": question.kind,
+            **run,
+            "right": None if pd.isna(score) else bool(score >= 1),
+        }
+        rows.append(row)
     return pd.DataFrame(rows)
 
 
 def share_measure(runs: pd.DataFrame) -> pd.Series:
-    """The measure by which runs are compared, one for each row: on a data set, that of
-    all that answer, or its first if they differ; recall for those that only retrieve.
+    """The measure of each row: on a data set, that of all that answer, or its first if
+    they differ; recall for those that only retrieve.
     """
     shared = runs["metric"].copy()
     answers = runs[runs["metric"] != RECALL]
@@ -214,8 +205,8 @@ def share_measure(runs: pd.DataFrame) -> pd.Series:
 
 
 def find_paragraph(id: str, question: Question, corpus: Corpus) -> Paragraph:
-    """A paragraph of a prediction, or a gold one: the question's main passage, or of
-    the corpus. A gold id that the corpus lacks (IIRC) stands for its paragraph.
+    """A paragraph of a prediction, or a gold one, whose text is "" if the corpus lacks
+    it (IIRC).
     """
     if question.passage and question.passage.id == id:
         return question.passage

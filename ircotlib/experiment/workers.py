@@ -1,13 +1,11 @@
-"""Answers shares of the questions of runs in several processes. The process that waits
-for them stores the replies and replays the runs, with the same results for any number
-of workers.
+"""Answers shares of the questions of runs in several processes. The one that waits for
+them stores the replies, and replays the runs: with the same results for any number.
 """
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
-from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,12 +17,13 @@ from ircotlib.data import Question
 from ircotlib.engine.cache import Replies
 from ircotlib.engine.scheduler import find_missing
 from ircotlib.engine.scheduler import run as run_programs
-from ircotlib.experiment.runs import Run, open_run
+from ircotlib.experiment.runs import Run
 from ircotlib.experiment.setup import Setup, open_calls, open_setup
 from ircotlib.files import DATA
 from ircotlib.models.folders import SMALL
+from ircotlib.parameters import Parameters
 from ircotlib.plugins import CELLS
-from ircotlib.systems import all_systems
+from ircotlib.systems import all_systems, find_system
 
 # questions of a share: fewer would not fill the batches of a small model
 FEWEST, MOST = 20, 100
@@ -33,24 +32,20 @@ RAY = "ray"  # in place of a number of workers: those of a Ray cluster
 
 
 class Share(NamedTuple):
-    """What a worker is sent: `Run.identity`, the ids of the questions to answer, and
-    the replies that are known, by key.
-    """
+    """What a worker is sent."""
 
-    identity: dict
-    ids: list[str]
-    known: dict[str, str]
+    parameters: Parameters
+    setup: dict[str, Any]  # `Setup.identity`
+    run: tuple[str, str, dict]  # its system, part and setting
+    ids: list[str]  # of the questions to answer
+    known: dict[str, str]  # replies, by key
 
 
 class WorkerReplies(dict):
-    """The call cache of a worker. Of the replies in `stored` it keeps what is asked
-    for.
-    """
+    """A worker's call cache; of the replies in `stored` it keeps what is asked for."""
 
-    def __init__(
-        self, known: Mapping[str, str] | None = None, stored: Replies | None = None
-    ):
-        super().__init__(known or {})
+    def __init__(self, known: Mapping[str, str], stored: Replies | None):
+        super().__init__(known)
         self.stored = stored
 
     def get_many(self, keys: Iterable[str]) -> dict[str, str]:
@@ -66,8 +61,7 @@ class WorkerReplies(dict):
 
 def prefill_cache(runs: Sequence[Run]) -> Iterator[Run]:
     """Yield runs, in their order, when workers have answered the questions of each as
-    far as they can; at once with fewer than two workers, or if the run is in the call
-    cache.
+    far as they can; at once if there are no two workers, or nothing is to be asked.
     """
     setups = {id(run.setup): run.setup for run in runs}.values()
     count = min(map(count_workers, setups), default=1)
@@ -94,8 +88,7 @@ def prefill_cache(runs: Sequence[Run]) -> Iterator[Run]:
 
 def count_workers(setup: Setup) -> int:
     """How many processes answer questions: one per GPU or, for a small model without
-    one, per core. One where a server answers, or if another process could not open the
-    same setup.
+    one, per core. One where a server answers, or if others cannot open the same setup.
     """
     p = setup.parameters
     if p.server or setup.model is None:
@@ -104,14 +97,7 @@ def count_workers(setup: Setup) -> int:
         return 1
     if models.is_in_cell(p.model) or retrieval.is_in_cell(p.retriever):
         return 1
-    same = open_setup(
-        p,
-        setup.dataset.name,
-        setup.experiment,
-        shown=setup.shown_name,
-        grid_of=setup.grid_of,
-    )
-    if same != setup:
+    if open_setup(p, **setup.identity) != setup:
         return 1
     if p.workers == RAY:
         return int(list_ray().get("GPU") or list_ray()["CPU"])
@@ -123,9 +109,7 @@ def count_workers(setup: Setup) -> int:
 
 
 def is_missing(run: Run) -> bool:
-    """Whether workers know a run's system, and a few of its questions are not in the
-    cache.
-    """
+    """Whether workers know a run's system, and a few questions are not in the cache."""
     known = all_systems().get(run.system.name) is run.system
     if not known or run.system.program.__module__ == CELLS:
         return False
@@ -140,21 +124,18 @@ def split(questions: Sequence[Question], count: int) -> list[Sequence[Question]]
 
 
 def make_share(run: Run, questions: Sequence[Question]) -> Share:
-    """A share of a run: questions not wholly in the call cache, and those replies that
-    are.
-    """
-    known = WorkerReplies(stored=run.setup.calls)
-    programs = run.plan.programs(questions)
-    missing = find_missing(programs, run.setup.backends, known)
-    return Share(run.identity, missing, dict(known))
+    """A share of a run: the questions that lack a reply in the call cache."""
+    setup = run.setup
+    known = WorkerReplies({}, setup.calls)
+    missing = find_missing(run.plan.programs(questions), setup.backends, known)
+    named = run.system.name, run.part, run.setting
+    return Share(setup.parameters, setup.identity, named, missing, dict(known))
 
 
 def call_workers(
     shares: Sequence[Share], count: int, workers: int | str
 ) -> list[dict[str, str]]:
-    """The replies to shares, each answered by a process of this machine or of a Ray
-    cluster.
-    """
+    """The replies to shares, each answered by a process here or of a Ray cluster."""
     options: dict[str, Any] = {"backend": "loky"}
     if workers == RAY:
         from ray.util.joblib import register_ray
@@ -167,25 +148,25 @@ def call_workers(
 
 
 def answer_share(share: Share) -> dict[str, str]:
-    """What a worker does: answer some questions of a run; return the replies that were
-    not known. Errors are left to the process that waits, which meets them again.
+    """What a worker does: answer questions of a run; return the replies that were not
+    known. Errors are left to the process that waits, which meets them again.
     """
     claim_gpu()
     # on this machine; a node of a cluster was sent what it lacks
     path = DATA / "calls.sqlite"
     replies = WorkerReplies(share.known, open_calls(path) if path.exists() else None)
-    run = open_run(share.identity, replies)
+    name, part, setting = share.run
+    setup = open_setup(share.parameters, **share.setup, calls=replies)
+    run = Run(setup, find_system(name), part, setting)
     asked = [question for question in run.questions if question.id in share.ids]
     with suppress(RuntimeError):
-        run_programs(run.plan.programs(asked), run.setup.backends, replies)
+        run_programs(run.plan.programs(asked), setup.backends, replies)
     return {key: reply for key, reply in replies.items() if key not in share.known}
 
 
 @cache
 def list_ray() -> dict[str, float]:
-    """The resources of the Ray cluster that RAY_ADDRESS names, or of one on this
-    machine.
-    """
+    """The resources of the Ray cluster that RAY_ADDRESS names, or of one made here."""
     import ray
 
     ray.init(ignore_reinit_error=True)
@@ -193,15 +174,13 @@ def list_ray() -> dict[str, float]:
 
 
 def list_gpus() -> list[str]:
-    """The GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them: up to the
-    first that is none, such as -1.
-    """
+    """The GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them."""
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if visible is None:
         devices = Path("/dev").glob("nvidia[0-9]*")
         return [str(number) for number, _ in enumerate(devices)]
     names = [name.strip() for name in visible.split(",")]
-    return list(takewhile(lambda name: name not in ("", "-1"), names))
+    return [name for name in names if name not in ("", "-1")]  # -1: none
 
 
 @cache

@@ -26,8 +26,7 @@ Prompts = Mapping[str, WritePrompt]  # by stage
 IRCOT, SEARCHAIN = "IRCoT", "SearChain"
 ANSWER, RECALL = "answer", "recall"
 SETS, EXAMPLES = "sets", "examples"  # what prompts show
-# families of systems, by how they look for paragraphs; plug-ins that name none are in
-# OWN
+# families of systems, by how they look for paragraphs; OWN: of one without a family
 CLOSED, ONCE, STEPWISE = "no retrieval", "one retrieval", "step by step"
 CHAINED, OWN = "SearChain", "other"
 # of data sets
@@ -38,32 +37,28 @@ DRAWN = ("n", "votes", "queries")
 
 @dataclass(frozen=True)
 class System:
-    """A program under its paper's name. From `study` on: its row of data/systems.csv,
-    if any. `program(question, ...)` gets those of these keywords that it has:
-    `prompts`, prompt writers by stage; `read(question, paragraphs)`, the reader; its
-    setting; and what a setup offers to all.
+    """A program under its paper's name. From `study` on: its row of data/systems.csv.
+    `program(question, ...)` gets those of these keywords that it has: `prompts`, prompt
+    writers by stage; `read(question, paragraphs)`, the reader; its setting; and what a
+    setup has for all (`Plan.arguments`).
     """
 
     name: str
     program: Callable[..., Program]
     # what the model does in each
     stages: Mapping[str, str] = field(default_factory=dict)
-    # the parameters to tune, with the paper's values; m: the number of distractors
-    # (IRCoT §4.1)
+    # what is tuned, with the paper's values; m: the number of distractors (IRCoT §4.1)
     grid: Mapping[str, Sequence] = field(default_factory=dict)
     # the program to which it passes all keywords that it does not take itself
     inner: Callable[..., Program] | None = None
-    # by which score; RECALL of a system that only returns paragraphs
-    tuned_by: str = ANSWER
+    tuned_by: str = ANSWER  # or RECALL: it only returns paragraphs
 
     study: str = IRCOT  # the paper whose experiments it is part of
-    # or SETS; `examples`: how many, by family, or by data
-    demonstrated_by: str = EXAMPLES
-    # set where it differs; {}: all
+    demonstrated_by: str = EXAMPLES  # or SETS
+    # how many examples, by family or data set; {}: all
     examples: Mapping[str, int] = field(default_factory=dict)
     reported_names: tuple[str, ...] = ()  # in data/reported.csv
-    # and which shade of its colour, 0 (darkest) to 2
-    family: tuple[str, int] = (OWN, 0)
+    family: tuple[str, int] = (OWN, 0)  # and a shade of its colour, 0 (darkest) to 2
     order: int = 1000  # its place in tables and figures
 
     def __post_init__(self) -> None:
@@ -101,24 +96,19 @@ class System:
         }
 
     def draw_at_most(self, most: int | None) -> dict[str, int]:
-        """Its keywords that ask for more than `most` texts at a time, set to `most`;
-        None: none.
-        """
+        """Its keywords that ask for more than `most` texts at a time, set to that."""
         if most is None:
             return {}
         return {name: most for name in DRAWN if most < self.defaults.get(name, 0)}
 
     def count_examples(self, dataset: Dataset) -> int | None:
-        """How many examples its prompts show on a data set (SearChain, Table 11); None:
-        all.
-        """
-        return self.examples.get(
-            dataset.name, self.examples.get(dataset.example_family)
-        )
+        """How many examples its prompts show (SearChain, Table 11); None: all."""
+        of_family = self.examples.get(dataset.example_family)
+        return self.examples.get(dataset.name, of_family)
 
     def measure(self, dataset: Dataset) -> str:
-        """The measure of its results: recall if it only retrieves; that of SearChain's
-        study, if the data set has it (SearChain §4.1); else the data set's first score.
+        """The measure of its results: recall if it only retrieves; else the data set's,
+        for SearChain's study that of SearChain §4.1.
         """
         if self.tuned_by == RECALL:
             return RECALL
@@ -159,13 +149,9 @@ def system(
     the model does there ("asks itself the next question"), or a parameter that is
     tuned, with its values.
     """
-    stages: dict[str, str] = {}
-    grid: dict[str, Sequence] = {}
-    for keyword, value in stages_and_grid.items():
-        if isinstance(value, str):
-            stages[keyword] = value
-        else:
-            grid[keyword] = value
+    given = stages_and_grid.items()
+    stages = {name: does for name, does in given if isinstance(does, str)}
+    grid = {name: values for name, values in given if not isinstance(values, str)}
 
     def register(program: Callable[..., Program]) -> Callable[..., Program]:
         row = shipped().get(name, {})
@@ -177,21 +163,20 @@ def system(
 
 
 def all_systems() -> dict[str, System]:
-    """The systems of this folder, of plug-ins and of a notebook's cells by name, in the
-    order of tables and figures.
+    """The systems by name, in the order of tables and figures: of this folder, of
+    plug-ins, and of a notebook's cells.
     """
-    found = find_records("systems", "SYSTEMS")
-    # a cell that runs again declares its systems again: the last ones count
-    in_cells = {each.name: each for each in found if each.program.__module__ == CELLS}
-    systems = [each for each in found if each.program.__module__ != CELLS]
-    systems += in_cells.values()
-    systems.sort(key=lambda each: (each.order, each.name))
-    names = [each.name for each in systems]
-    for name in names:
-        check_name("system", name.replace("/", ""))  # as in Run.folder
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise UserError(f"found two systems named {twice[0]!r}: rename one")
-    return dict(zip(names, systems, strict=True))
+    found: dict[str, System] = {}
+    records = find_records("systems", "SYSTEMS")
+    for each in sorted(records, key=lambda each: (each.order, each.name)):
+        check_name("system", each.name.replace("/", ""))  # as in Run.folder
+        other = found.get(each.name, each)
+        modules = {other.program.__module__, each.program.__module__}
+        # a cell that runs again declares its systems again: the last ones count
+        if other is not each and modules != {CELLS}:
+            raise UserError(f"found two systems named {each.name!r}: rename one")
+        found[each.name] = each
+    return found
 
 
 def find_system(name: str | System) -> System:
@@ -210,8 +195,8 @@ def find_system(name: str | System) -> System:
 def choose_systems(
     names: str | Sequence[str | System] = (), study: str = IRCOT
 ) -> list[System]:
-    """The systems of these names, or of one name, in the order of tables; without names
-    all of a study. Raises UserError for an unknown name.
+    """The systems of these names, or of one, in the order of tables; without names all
+    of a study. Raises UserError for an unknown name.
     """
     named = [names] if isinstance(names, str) and names else names
     if not named:

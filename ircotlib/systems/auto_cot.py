@@ -49,18 +49,14 @@ def auto_cot(
     seed: int = 0,  # of k-means (ours)
     max_tokens: int = 256,  # of a chain (released program)
 ) -> Program:
-    """Let the model write one example for each cluster of the data set's questions,
-    zero-shot; then answer with these examples and the same "Let's think step by step."
-    (Zhang 2023 §4).
+    """Let the model write an example for each cluster of the data set's questions,
+    `others`, zero-shot; then answer with these, step by step (Zhang 2023 §4).
 
-    `others`: all questions of the data set, which ask for the same examples.
-    `embed(texts)`: one vector per text: that of a dense retriever's model where there
-    is one; otherwise TF-IDF, which needs no model; the authors' is
-    `SentenceTransformer("all-MiniLM-L6-v2").encode`.
+    Differs from the paper: `embed(texts)`, one vector per text, is of a dense
+    retriever's model, or else TF-IDF; not all-MiniLM-L6-v2.
     """
     zero_shot = prompts["chain"]
-    # without a data set there is only the question that is asked
-    others = others or (question,)
+    others = others or (question,)  # without a data set
     texts = tuple(other.text for other in others)
     blocks: list[str] = []
     for cluster in cluster_texts(texts, examples, embed, seed):

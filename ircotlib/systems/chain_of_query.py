@@ -8,9 +8,8 @@ from typing import NamedTuple
 from ircotlib.data import Node
 from ircotlib.metrics import as_compared
 
-# How marks, such as [Query 1]:, are found (ours): two of these are enough: brackets, a
-# colon, the start of a line; case and bold do not matter, and [Final Answer] means
-# [Final Content].
+# Of brackets, a colon and the start of a line, two make a mark, such as [Query 1]:
+# (ours); case and bold do not matter.
 START = r"^[ \t]*(?:[-*#>]+[ \t]*|\d+[.)][ \t]+)?"  # a list's sign may come before it
 NAMES = r"unsolved query|query|final (?:content|answer)|answer|question"
 MARK = re.compile(
@@ -48,41 +47,10 @@ def read_chain(text: str, round: int = 1) -> Chain:
     """Read as much of a chain of query as can be read (SearChain §3.2, Figure 3).
 
     Text before the first mark is dropped; a text without marks is one final content. A
-    query is one line, an answer ends at a blank line; the last final content counts. An
-    answer belongs to the last query of its number that has no answer yet, else to the
-    query right above it. A query without an answer is unsolved. An unsolved query that
-    repeats the query above it is the same node, solved if an answer follows, as in the
-    paper's examples; any other takes no answer. A [Question] below a query begins
-    another example, so the rest is dropped, unless the final content follows directly
-    (both as there).
+    query is one line, an answer ends at a blank line; the last final content counts. A
+    query without an answer is unsolved.
     """
-    queries: list[Query] = []
-    finals: list[str] = []
-    faults: list[str] = []
-    pieces = split_at_marks(text)
-    for position, (mark, number, words) in enumerate(pieces):
-        if mark == "question":
-            following = pieces[position + 1 : position + 2]
-            final_follows = bool(following) and following[0][0].startswith("final")
-            if finals or (queries and not final_follows):
-                break
-        elif mark.startswith("final"):  # [Final Content] (§3.3, Tracing)
-            finals.append(words)
-        elif mark == "answer":
-            query = awaiting(queries, number)
-            if query is None:
-                faults.append("an answer without a query")
-            else:
-                paragraph = re.split(r"\n\s*\n", words)[0]
-                query.answer = bare(" ".join(paragraph.split()))
-        elif query_text := bare(words.partition("\n")[0]):
-            unsolved = mark == "unsolved query"
-            above = queries[-1].text if queries and not queries[-1].answer else ""
-            repeats = above and as_compared(above) == as_compared(query_text)
-            if not (unsolved and repeats):
-                queries.append(Query(query_text, number, unsolved))
-        else:
-            faults.append("a query without text")
+    queries, finals, faults = read_marks(split_at_marks(text))
     if not queries and not finals:
         finals = [text.strip()]
     if not queries:
@@ -99,8 +67,45 @@ def read_chain(text: str, round: int = 1) -> Chain:
     return Chain(tuple(nodes), finals[-1] if finals else "", fault)
 
 
+def read_marks(
+    marks: Sequence[tuple[str, str, str]],
+) -> tuple[list[Query], list[str], list[str]]:
+    """The queries, final contents and faults below the marks of `split_at_marks`."""
+    queries: list[Query] = []
+    finals: list[str] = []
+    faults: list[str] = []
+    for position, (mark, number, words) in enumerate(marks):
+        if mark == "question":
+            # another example begins, unless a final content follows (paper's examples)
+            following = marks[position + 1 : position + 2]
+            final_follows = bool(following) and following[0][0].startswith("final")
+            if finals or (queries and not final_follows):
+                break
+        elif mark.startswith("final"):  # [Final Content] (§3.3, Tracing)
+            finals.append(words)
+        elif mark == "answer":
+            query = awaiting(queries, number)
+            if query is None:
+                faults.append("an answer without a query")
+            else:
+                paragraph = re.split(r"\n\s*\n", words)[0]
+                query.answer = bare(" ".join(paragraph.split()))
+        elif query_text := bare(words.partition("\n")[0]):
+            # one that repeats the query above is the same node (paper's examples)
+            unsolved = mark == "unsolved query"
+            above = queries[-1].text if queries and not queries[-1].answer else ""
+            repeats = above and as_compared(above) == as_compared(query_text)
+            if not (unsolved and repeats):
+                queries.append(Query(query_text, number, unsolved))
+        else:
+            faults.append("a query without text")
+    return queries, finals, faults
+
+
 def awaiting(queries: Sequence[Query], number: str) -> Query | None:
-    """The query to which an answer of this number belongs (see `read_chain`)."""
+    """The query that an answer belongs to: the last one of its number that has none
+    yet, else the one right above it.
+    """
     waiting = [query for query in queries if not query.answer and not query.unsolved]
     of_number = [query for query in waiting if number and query.number == number]
     if of_number:
@@ -110,13 +115,13 @@ def awaiting(queries: Sequence[Query], number: str) -> Query | None:
 
 def read_released_chain(text: str, round: int = 1) -> Chain:
     """Read a chain as the released program does: a query is any line with "Query" and
-    "]:", its answer the next line with "Answer", even another query's. Ours reads the
-    final content too.
+    "]:", its answer the next line with "Answer", even another query's. The final
+    content is read as ours.
     """
     lines = text.split("\n")
     nodes: list[Node] = []
     for number, line in enumerate(lines, start=1):
-        if "Query" in line and "]:" in line:  # released program
+        if "Query" in line and "]:" in line:
             mark, query = line.split("]")[:2]
             query = query.removeprefix(":").strip()
             answer = next((below for below in lines[number:] if "Answer" in below), "")

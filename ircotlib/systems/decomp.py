@@ -35,11 +35,9 @@ def decomp(
     """Write sub-questions until [EOQ], and answer each by retrieval and reading, or by
     reading paragraphs found before (DecomP, released program).
 
-    A sub-question is answered directly, with a JSON list, and the question itself by a
-    chain of thought (released program). One record stands for both of the paper's sets
-    of numbers, because the text of 2022 is not available. Differs from the released
-    program: k paragraphs are retrieved by title and text together, not half by each;
-    titles name paragraphs found before.
+    Differs from the released program: k paragraphs are retrieved by title and text
+    together, not half by each; titles name paragraphs found before. One record stands
+    for both of the paper's sets of numbers: the text of 2022 is not available.
     """
     lines: list[str] = []  # what was written so far: "QS: " a call, "A: " its result
     seen: dict[Paragraph, None] = {}  # all paragraphs, in order
@@ -54,7 +52,6 @@ def decomp(
             break
         stage, text, titles = read_call(line)
         if stage == "singlehop":  # retrieve, then read (released program)
-            # there half by title, half by text (released program)
             paragraphs = yield Retrieve(text, k)
             seen |= dict.fromkeys(paragraphs)
         elif stage == "multihop":  # read the paragraphs of titles (released program)
@@ -79,7 +76,7 @@ def decomp(
 
 
 def read_call(line: str) -> tuple[str, str, list]:
-    """The stage, question and titles of a call; "" for the stage if it is none.
+    """The stage, question and titles of a call; for no call, the stage is "".
 
     >>> read_call('(select) [multihop_titleqa] Titles: ["Oslo"]. Question: How big?')
     ('multihop', 'How big?', ['Oslo'])

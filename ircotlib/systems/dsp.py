@@ -17,9 +17,8 @@ QUERY, ANSWER = "\nSearch Query:", "\nAnswer:"  # the last fields (program)
 END = ("\n\n",)  # of a completion
 BETWEEN = "\n\n---\n\n"  # program
 PAIR = re.compile(r"^Question: (.+)\nAnswer: (.+)$", re.MULTILINE)
-# What the prompt of the first hop and those of later ones have besides their template:
-# the label above paragraphs, the opening of a rationale (both the program's), and the
-# words of the format for the two
+# What fills the template of the first hop, and of later ones: the label above
+# paragraphs, the opening of a rationale (both the program's), and the format of the two
 CONTEXT = "Context:\n"
 FIRST = {
     "label": "",
@@ -84,8 +83,7 @@ def dsp(
 ) -> Program:
     """Annotate examples, search in hops, let sampled answers vote (DSP §2).
 
-    The prompt of the stage "demonstrate" has the examples as questions and answers. An
-    example whose answer is in no paragraph (yes, SUPPORTS) is seldom annotated, and a
+    Examples whose answer is in no paragraph (yes, SUPPORTS) are seldom annotated, and a
     search shows only annotated ones. Differs from the program: ranks are fused, not
     ColBERT's scores; without log-probabilities the summary is that of the first sample;
     it is a field of its own, not the first paragraph; a field is a line, and paragraphs
@@ -98,20 +96,18 @@ def dsp(
     searched = yield from search(question, solved, setting)
     *stages, last = yield from predict(question, searched, pairs, solved, setting)
 
-    answer = last.written
     seen = dict.fromkeys(p for stage in [*stages, last] for p in stage.context)
     thoughts = tuple(f"{stage.rationale}{QUERY} {stage.written}" for stage in stages)
-    reading = f"{last.rationale}{ANSWER} {answer}"
-    fault = "" if answer else "no answer"
-    return Prediction(answer, tuple(seen), thoughts, reading, fault=fault)
+    reading = f"{last.rationale}{ANSWER} {last.written}"
+    fault = "" if last.written else "no answer"
+    return Prediction(last.written, tuple(seen), thoughts, reading, fault=fault)
 
 
 def demonstrate(
     question: Question, pairs: Pairs, annotated: int, setting: Setting
 ) -> Program:
-    """Annotate at most `annotated` pairs, by searching and predicting with the others
-    as examples; return those whose gold answer is in a paragraph and is predicted (DSP
-    §2; program).
+    """Search and predict for pairs, with the others as examples; return the stages of
+    those whose gold answer is in a paragraph and is predicted (DSP §2; program).
     """
     greedy = setting._replace(queries=1, n=1, depth=2, k=2, annotating=True)  # program
     solved: list[tuple[str, Stages]] = []
@@ -131,9 +127,7 @@ def demonstrate(
 
 def search(question: Question, solved: Solved, setting: Setting) -> Program:
     """Retrieve in hops, each with sampled queries; return their stages and one with the
-    paragraphs of the last hop, which has written nothing yet (DSP §2). Each from the
-    third on is also shown the summary of the one before it; when annotating, all
-    earlier paragraphs instead (program).
+    paragraphs of the last hop, which has written nothing yet (DSP §2).
     """
     stage = Stage(())  # of the next hop
     hops: list[Stage] = []
@@ -150,9 +144,9 @@ def search(question: Question, solved: Solved, setting: Setting) -> Program:
         if setting.queries > 1:  # a greedy query is alone (program)
             queries.append(question.text)
         retrieved = yield from retrieve_fused(queries, setting)
-        if setting.annotating:  # multihop_search_v1 (program)
+        if setting.annotating:  # all earlier paragraphs are shown (program)
             stage = Stage(tuple(dict.fromkeys((*stage.context, *retrieved))))
-        else:  # multihop_search_v2: a summary stands for the paragraphs of earlier hops
+        else:  # from the third hop on, a summary stands for earlier ones (program)
             summary = f"Summary: {rationale}\n" if hop and rationale else ""
             stage = Stage(retrieved, summary)
     return *hops, stage
@@ -172,11 +166,11 @@ def predict(
     question: Question, searched: Stages, pairs: Pairs, solved: Solved, setting: Setting
 ) -> Program:
     """Let sampled answers vote; return the stages, the last with the answer and its
-    rationale (DSP §2). The prompt shows the pairs that are not annotated above its
-    format (program).
+    rationale (DSP §2).
     """
     *hops, last = searched
     annotated = [(text, stages[-1]) for text, stages in solved]
+    # pairs that are not annotated are shown above the format (program)
     others = [pair for pair in pairs if pair[0] not in dict(annotated)]
     bare = [f"Question: {text}\nAnswer: {answer}" for text, answer in others]
     fields = {
@@ -206,9 +200,8 @@ def show_stages(
 
 
 def complete_field(write: WritePrompt, field: str, n: int, setting: Setting) -> Program:
-    """Sample n texts and return pairs of a rationale and the field written after it,
-    the most probable first. If none has the field, the first rationale is continued
-    greedily (program).
+    """Pairs of a rationale and the field written after it, of n samples, the most
+    probable first; if none has the field, the first is continued greedily (program).
     """
     max_tokens = setting.max_tokens
     if n == 1:  # greedy (program)

@@ -21,13 +21,13 @@ def interaug(
     length: int = 6,  # sentences of a paragraph (paper)
     tokens: int = 50,  # of an answer (ours; not in the paper)
 ) -> Program:
-    """Sample answers from each paragraph; take the most probable (Lazaridou 2022).
+    """Sample answers from each paragraph; take the most probable (Lazaridou 2022): by
+    p(answer | question, paragraph) p(paragraph | question) (paper), with 1 / rank for
+    the second factor (ours).
 
-    Answers are ranked by p(answer | question, paragraph) p(paragraph | question)
-    (paper), with 1 / rank for the second factor, which no retriever here gives (ours).
-    If log-probabilities are not known, the majority is taken; ties go to the better
-    paragraph (ours). Differs from the paper: the corpus replaces Google; the other
-    factors of its product of experts are not used.
+    Without log-probabilities, the majority is taken; ties go to the better paragraph
+    (ours). Differs from the paper: the corpus replaces Google; the other factors of its
+    product of experts are not used.
     """
     paragraphs = yield Retrieve(question.text, k)  # there by Google (paper)
     drawn = []  # with the rank of its paragraph

@@ -17,13 +17,12 @@ def least_to_most(
     max_questions: int = 8,  # sub-questions (ours)
     max_tokens: int = 256,  # ours
 ) -> Program:
-    """List sub-questions, then answer each, and last the question itself, with the
-    earlier ones and their answers in the prompt (Zhou 2022 §2). The prompts are ours:
-    the paper has none for this.
+    """List sub-questions, then answer each, and last the question itself, with all
+    earlier answers in the prompt (Zhou 2022 §2). The prompts are ours.
     """
     listed = yield Generate(prompts["decompose"](question), NEXT, max_tokens)
     parts = [item for item in list_items(listed) if item != question.text]
-    questions = [*parts[:max_questions], question.text]  # itself comes last (§2)
+    questions = [*parts[:max_questions], question.text]
     first = replace(question, text=questions[0])
     text = reading = ""  # text: what follows the first question in the prompt
     thoughts: list[str] = []

@@ -23,10 +23,8 @@ def plan_and_solve(
     answer_tokens: int = 32,  # released program
 ) -> Program:
     """Write a plan and its solution in one generation; if that has no answer, ask for
-    it in a second one (Wang 2023 §2, released program).
-
-    Differs from the paper, which shows no examples; SearChain does (Table 11), and so
-    do we; and from the released program, which looks for a yes or no inside the answer.
+    it in a second one (Wang 2023 §2, released program). Differs from the paper: it
+    shows no examples, but SearChain does (Table 11); its program looks for a yes or no.
     """
     text = yield Generate(prompts["solve"](question), NEXT, max_tokens)
     write = partial(prompts["solve"], question, ())

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from ircotlib.data import Paragraph, Prediction, Question
 from ircotlib.program import LINE, Generate, NearestTitle, Program, Retrieve
@@ -31,19 +32,18 @@ def react(
     Wikipedia; the instruction is below the examples, in our words; nothing written
     below an action counts.
     """
+    ask = partial(prompts["act"], question)
     page = OpenPage(())
     seen: dict[Paragraph, None] = {}  # all paragraphs, in order
     lines: list[str] = []  # of thoughts, actions and observations
     for step in range(1, max_actions + 1):
-        thought, action = yield from think_and_act(
-            question, prompts["act"], lines, step, tokens
-        )
+        thought, action = yield from think_and_act(ask, lines, step, tokens)
         lines += [f"Thought {step}: {thought}", f"Action {step}: {action}"]
         verb, argument = read_action(action)
         if verb == "finish":  # Finish[answer] (§3.1)
             fault = "" if argument else "Finish without an answer"
-            written = tuple(lines)
-            return Prediction(argument, tuple(seen), written, lines[-1], fault=fault)
+            reading = lines[-1]
+            return Prediction(argument, tuple(seen), tuple(lines), reading, fault=fault)
         if verb == "search":  # Search[entity] (§3.1)
             paragraphs, observed = yield from search_page(argument)
             seen |= dict.fromkeys(paragraphs)
@@ -59,23 +59,19 @@ def react(
 
 
 def think_and_act(
-    question: Question,
-    prompt: WritePrompt,
-    lines: Sequence[str],
-    step: int,
-    tokens: int,
+    ask: WritePrompt, lines: Sequence[str], step: int, tokens: int
 ) -> Program:
     """The next thought and action, in a second generation if need be (program)."""
     so_far = "\n".join([*lines, f"Thought {step}:"])
     stop = (f"\nObservation {step}:",)  # released program
-    written = yield Generate(prompt(question, thoughts=(so_far,)), stop, tokens)
+    written = yield Generate(ask(thoughts=(so_far,)), stop, tokens)
     thought, mark, action = written.partition(f"\nAction {step}: ")  # released program
     if mark:
         return thought.strip(), ACTION.sub(r"\1[\2]", action.strip(), count=1)
     # the first line is the thought; the action is asked for alone (released program)
     thought = written.partition("\n")[0].strip()
     so_far = f"{so_far} {thought}\nAction {step}:"
-    return thought, (yield Generate(prompt(question, thoughts=(so_far,)), LINE, tokens))
+    return thought, (yield Generate(ask(thoughts=(so_far,)), LINE, tokens))
 
 
 def read_action(action: str) -> tuple[str, str]:
@@ -133,9 +129,7 @@ def react_cot_sc(
     max_tokens: int = 256,  # of a chain of CoT-SC (ours)
     **setting,
 ) -> Program:
-    """Take ReAct's answer, or CoT-SC's if ReAct gives none (ReAct §3.2). What ReAct
-    retrieved and wrote stays in the prediction. `setting`: other keywords of `react`.
-    """
+    """Take ReAct's answer, or CoT-SC's if ReAct gives none (ReAct §3.2)."""
     acted = yield from react(question, prompts=prompts, **setting)
     if acted.answer:  # else ReAct did not finish within its actions (§3.2)
         return acted

@@ -22,9 +22,8 @@ def recite_and_answer(
     """Sample n recitations, answer from each greedily, take the majority answer (§3).
 
     Differs from the released program: examples have recitations and come before the
-    question's, so that prompts share a prefix (there they have none, and come after
-    it); answers are compared normalised (there as they are), and of ties the first wins
-    (there the shortest).
+    question's (there they have none, and come after it); answers are compared
+    normalised, and of ties the first wins, not the shortest.
     """
     prompt = prompts["recite"](question)
     drawn = yield Sample(prompt, n, temperature, END, recite_tokens)

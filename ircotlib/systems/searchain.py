@@ -61,9 +61,9 @@ def searchain(
     """Write chains and compare their nodes with passages until no node needs feedback,
     then trace the correct path (SearChain Algorithm 1, Main).
 
-    `released`: follow the authors' program where it differs: chains are read by lines,
-    an unsolved query is compared each time, an empty span agrees with every answer,
-    nothing is traced, and a chat is sent the program's wording and messages.
+    `released`: as the authors' program: chains are read by lines, an unsolved query is
+    compared each time, an empty span agrees with every answer, nothing is traced, and a
+    chat is sent the program's wording and messages.
     """
     rules = Rules(confidence, overlap, long_form, verify, complete, released)
     read = read_released_chain if released else read_chain
@@ -72,13 +72,11 @@ def searchain(
     chains: list[Chain] = []
     passages: dict[str, Paragraph] = {}  # by id: those of nodes
     messages: list[str | Prompt] = []  # from the model and to it, in turn
-    thoughts: list[str] = []  # those from the model
     ir = partial(compare_with_passage, passages=passages, rules=rules)
     for round in range(1, max_rounds + 1):  # Algorithm 1, Main
         prompt = converse(prompts, question, messages, in_chat)
         text = yield Generate(prompt, END, max_tokens)
         messages.append(text)
-        thoughts.append(text)
         chains.append(read(text, round))  # CoQ = ChainGenerate(Q, F)
         # F = Traverse(CoQ)
         node = yield from traverse(chains[-1].nodes, tree, ir, same, released)
@@ -87,17 +85,15 @@ def searchain(
         passage = passages[node.passage]
         messages.append(give_feedback(prompts, question, node, passage, in_chat))
     nodes = link(tree)
+    thoughts = tuple(each for each in messages if isinstance(each, str))
     # Tracing(T, R) (§3.3), also if R is empty and no chain has a final content (ours)
     ended = any(chain.final for chain in chains)
     if not released and (any(node.mark for node in nodes) or not ended):
-        messages.append(ask_to_trace(prompts, question, nodes))
-        text = yield Generate(converse(prompts, question, messages), END, max_tokens)
-        final = read_chain(text).final
-        chains.append(Chain((), final, "" if final else "no final content"))
+        traced = yield from trace(prompts, question, nodes, messages, max_tokens)
+        chains.append(traced)
     answer, final, fault = conclude(chains, long_form)
-    return Prediction(
-        answer, tuple(passages.values()), tuple(thoughts), final, nodes, fault
-    )
+    found = tuple(passages.values())
+    return Prediction(answer, found, thoughts, final, nodes, fault)
 
 
 @system("SearChain w/o Verification", inner=searchain, **STAGES)
@@ -130,10 +126,9 @@ def searchain_without_ir(
 def traverse(
     chain: Sequence[Node], tree: list[Node], ir: Callable, same: float, released: bool
 ) -> Program:
-    """Add the nodes of a chain to the tree, and compare them with passages in order,
-    except queries processed before. Return the first that needs feedback; None for
-    "Finish" (Algorithm 1, Traverse). `same`: the score above which a query counts as
-    processed; if `released`, no unsolved one.
+    """Add the nodes of a chain to the tree, and compare those that were not processed
+    before; return the first that needs feedback, None for "Finish" (Algorithm 1,
+    Traverse).
     """
     for number, node in enumerate(chain, start=1):  # "foreach (q_i, a_i) in CoQ"
         processed = dict.fromkeys(other.query for other in tree if other.passage)  # M
@@ -153,8 +148,8 @@ def traverse(
 def compare_with_passage(
     node: Node, passages: dict[str, Paragraph], rules: "Rules"
 ) -> Program:
-    """Retrieve the best passage for a node and extract an answer from it; return the
-    node with both and its feedback, as it is if nothing is found (Algorithm 1, IR).
+    """Retrieve a passage for a node and extract an answer from it; return the node with
+    both and its feedback, as it is if nothing is found (Algorithm 1, IR).
     """
     retrieved = yield Retrieve(node.query, 1)  # Top-1 document d_i
     if not retrieved:
@@ -178,11 +173,10 @@ class Rules(NamedTuple):
 
 
 def check(node: Node, passage: Paragraph, rules: Rules) -> str:
-    """The kind of feedback that a node needs; "" for "Pass" (SearChain §3.3). What is
-    turned off passes; an unsolved node then has no answer to trace (ours: the paper
-    leaves it open).
-    """
-    if node.unsolved:  # whatever the reader's confidence (§3.3, Completion)
+    """The kind of feedback that a node needs; "" for "Pass" (SearChain §3.3)."""
+    # whatever the reader's confidence (§3.3, Completion); one that passes has no answer
+    # to trace (ours: the paper leaves it open)
+    if node.unsolved:
         return COMPLETION if rules.complete else ""
     if rules.long_form:  # §3.3, (2); the paper does not say which ROUGE
         agrees = rouge_l(node.answer, [passage.text]) > rules.overlap
@@ -202,14 +196,11 @@ def recorded(node: Node) -> str:
 
 
 def link(nodes: Sequence[Node], path: Sequence[Node] = ()) -> tuple[Node, ...]:
-    """Link the nodes of all chains, in order, to the tree of reasoning (SearChain
-    Figure 1; Algorithm 1, T): each gets the node it comes `after` and its `mark` on the
-    correct path.
-
-    `path`: the correct path, if not those that were compared with a passage and have an
-    answer (Algorithm 1, R). Of nodes with equal queries the last counts, in the place
-    of the first (ours: Algorithm 1 records both).
+    """The tree of reasoning (SearChain Figure 1; Algorithm 1, T): each node of all
+    chains gets the one it comes `after`, and its `mark` on the correct `path`.
     """
+    # R: compared with a passage, and answered; of equal queries the last counts, in the
+    # place of the first (ours: Algorithm 1 records both)
     answered = [node for node in nodes if node.passage and recorded(node)]
     last_of_each = {as_compared(node.query): node for node in answered}
     correct: Iterable[Node] = path or last_of_each.values()
@@ -238,13 +229,22 @@ def give_feedback(
     return write(question, query=node.query, found=node.found, reference=reference)
 
 
-def ask_to_trace(prompts: Prompts, question: Question, nodes: Sequence[Node]) -> Prompt:
-    """The message that asks for a final content from the correct path (§3.3)."""
+def trace(
+    prompts: Prompts,
+    question: Question,
+    nodes: Sequence[Node],
+    messages: Sequence[str | Prompt],
+    max_tokens: int,
+) -> Program:
+    """Ask for a final content from the correct path (SearChain §3.3, Tracing)."""
     path = sorted((node for node in nodes if node.mark), key=lambda node: node.mark)
     pairs = [
         f"[Query {n.mark}]: {n.query}\n[Answer {n.mark}]: {recorded(n)}" for n in path
     ]
-    return prompts["tracing"](question, pairs="\n".join(pairs))
+    asked = prompts["tracing"](question, pairs="\n".join(pairs))
+    prompt = converse(prompts, question, [*messages, asked])
+    final = read_chain((yield Generate(prompt, END, max_tokens))).final
+    return Chain((), final, "" if final else "no final content")
 
 
 def converse(
@@ -254,10 +254,9 @@ def converse(
     in_chat: bool = False,
 ) -> Prompt | Chat:
     """The prompt of a question with all messages so far, from the model and to it
-    (released program), with the purpose of the last message. If that is too long, the
-    first messages are left out (`packing.CUTS`); none of a chat. Differs from the
-    released program: the lines of a chat's messages are not indented, and its examples
-    are those of the stage "chain".
+    (released program). If it is too long, the first ones are left out; none of a chat.
+    Differs from the released program: a chat's messages are not indented, and its
+    examples are those of the stage "chain".
     """
     texts = [each.text if isinstance(each, Prompt) else each for each in messages]
     if in_chat:
@@ -274,9 +273,7 @@ def converse(
 
 def conclude(chains: Sequence[Chain], long_form: bool = False) -> tuple[str, str, str]:
     """The answer, the last final content, and what could not be read of the replies.
-
-    The answer, without marks, is what follows "answer is", if that is there; in long
-    form all of it.
+    The answer is what follows "answer is", if that is there; in long form all of it.
     """
     final = next((chain.final for chain in reversed(chains) if chain.final), "")
     faults = [f"reply {n}: {c.fault}" for n, c in enumerate(chains, start=1) if c.fault]

@@ -21,9 +21,8 @@ def toolformer(
     max_tokens: int = 200,  # ours
 ) -> Program:
     """Write until "[WikiSearch(query)→", insert the result and "]", and continue
-    (ToolFormer §2). Without "The answer is" the whole text except for the calls is the
-    answer. Differs from the paper: the model is prompted with examples, not trained
-    (SearChain §4.1, footnote 2).
+    (ToolFormer §2). Differs from the paper: the model is prompted with examples, not
+    trained (SearChain §4.1, footnote 2).
     """
     so_far = ""  # what the prompt ends with: the text, its calls and their results
     written = []  # the text without them

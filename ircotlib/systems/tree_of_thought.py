@@ -47,9 +47,8 @@ def tree_of_thought(
     k: int = 3,  # paragraphs per retrieval (ours; not in the paper)
     max_tokens: int = 1000,  # released program
 ) -> Program:
-    """Propose n thoughts for each state, vote, keep the b best, and retrieve with the
-    question and these, until the first state gives the answer (ToT Algorithm 1; the
-    queries are ours).
+    """Propose n thoughts for each state, vote, keep the b best, and retrieve with them
+    (ours), until the first state gives the answer (ToT Algorithm 1).
     """
     draw = partial(Sample, temperature=temperature, max_tokens=max_tokens)
     ask = partial(prompts["propose"], question)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from math import ceil
 
 from ircotlib.data import Paragraph, Prediction, Question
@@ -46,9 +47,8 @@ def verify_and_edit(
     the most probable chain that gives it, or the first one if probabilities are not
     known (Zhao 2023).
 
-    `embed(texts)`: one vector per text, by which evidence is chosen: that of a dense
-    retriever's model; otherwise ours, which needs no model. Differs from the paper: its
-    model is paraphrase-MiniLM-L6-v2, whatever retrieves.
+    Differs from the paper: `embed(texts)`, one vector per text, by which evidence is
+    chosen, is of a dense retriever's model, or else ours; not paraphrase-MiniLM-L6-v2.
     """
     drawn = yield Sample(prompts["cot"](question), n, temperature, ("\n",), max_tokens)
     answers = [answer_from_chain(sampled.text) or "" for sampled in drawn]
@@ -64,17 +64,12 @@ def verify_and_edit(
         return Prediction(agreed, (), tuple(sentences(chain)), chain)
     seen: dict[Paragraph, None] = {}  # all paragraphs, in order
     edited: list[str] = []
+    choose = partial(nearest, n=shown, embed=embed)
     for ordinal, sentence in zip(ORDINALS, rationale(chain), strict=False):
-        # a verifying question (paper)
-        prompt = prompts["question"](question, sentence=sentence)
-        query = (yield Generate(prompt, LINE, edit_tokens)) or sentence
-        paragraphs = yield Retrieve(query, k)
+        answer, paragraphs = yield from edit(
+            question, sentence, prompts, k, choose, edit_tokens
+        )
         seen |= dict.fromkeys(paragraphs)
-        evidence = " ".join(nearest(sentence, paragraphs, shown, embed))
-        # its answer from the evidence, in place of the sentence (paper)
-        verifying = replace(question, text=query, passage=None)
-        prompt = prompts["answer"](verifying, evidence=evidence)
-        answer = yield Generate(prompt, LINE, edit_tokens)
         edited.append(f"{ordinal}, {answer}")
     # the model concludes from the edited chain (paper)
     prompt = prompts["cot"](question, thoughts=edited)
@@ -83,6 +78,26 @@ def verify_and_edit(
     fault = "" if answer else 'no "The answer is" after the edited chain'
     chain = tuple(edited)
     return Prediction(answer or reading, tuple(seen), chain, reading, fault=fault)
+
+
+def edit(
+    question: Question,
+    sentence: str,
+    prompts: Prompts,
+    k: int,
+    choose: Callable[..., list[str]],
+    max_tokens: int,
+) -> Program:
+    """What stands in place of a sentence, and the paragraphs that were retrieved: the
+    answer to a verifying question, from evidence (paper).
+    """
+    prompt = prompts["question"](question, sentence=sentence)
+    query = (yield Generate(prompt, LINE, max_tokens)) or sentence
+    paragraphs = yield Retrieve(query, k)
+    evidence = " ".join(choose(sentence, paragraphs))
+    verifying = replace(question, text=query, passage=None)
+    prompt = prompts["answer"](verifying, evidence=evidence)
+    return (yield Generate(prompt, LINE, max_tokens)), paragraphs
 
 
 def rationale(chain: str) -> list[str]:

@@ -12,7 +12,7 @@ from ircotlib.datasets import find_dataset, iirc, score
 from ircotlib.datasets.files import read_dataset
 from ircotlib.datasets.iirc import page_lines, page_paragraph, read_articles, read_iirc
 from ircotlib.errors import DataError, Unavailable
-from ircotlib.experiment.plan import program_of
+from ircotlib.experiment.plan import find_plan
 from ircotlib.experiment.setup import open_setup
 from ircotlib.files import PROMPTS
 from ircotlib.parameters import read_parameters
@@ -239,7 +239,8 @@ SYSTEMS = [("OneR", {"k": 2}), ("IRCoT", {"k": 2, "m": 2})]
 @pytest.mark.parametrize("style", ["flan_t5", "codex"])
 def test_titles_are_asked_for_as_by_the_authors(shared, setup, system, setting, style):
     setup = replace(setup, parameters=setup.parameters.change(style=style))
-    program = program_of(setup, all_systems()[system], **setting, demonstration_set=1)
+    shown = setting | {"demonstration_set": 1}
+    program = find_plan(setup, all_systems()[system], shown).program
     prompts = shared / "ircot_prompts/iirc"
     file = (prompts / f"no_context_open_llm_retrieval_{style}.txt").read_text()
     blocks = [block.split("\n", 1) for block in file.split("\n\n\n")]
