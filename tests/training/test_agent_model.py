@@ -73,7 +73,7 @@ def test_a_stage_passes_or_fails_by_whole_replies_if_its_interval_can_tell(model
     plays = [play for play in draw_turns(3) if play.system == "Self-Ask"][:4]
     written = write_freely(FOLDER, plays)
     replies = [right for of_stage in written.values() for right in of_stage]
-    assert len(replies) > 4 and mean(replies) > 0.6
+    assert len(replies) >= 4 and mean(replies) > 0.6
 
 
 def test_it_knows_the_facts_it_was_taught(model):
