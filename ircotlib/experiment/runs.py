@@ -126,7 +126,6 @@ def run_one(run: Run) -> pd.DataFrame:
         **installed(),
         "seconds": round(time.monotonic() - started, 2),
         **fingerprints_of(setup),
-        "generation_config_ignored": getattr(setup.model, "ignored", {}),
         **find_cost(setup.parameters, counts, len(outcomes)),
         "demonstrations_shown": count_demonstrations(outcomes.values()),
     }

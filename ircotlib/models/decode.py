@@ -15,6 +15,7 @@ from transformers import DynamicCache
 from transformers.cache_utils import EncoderDecoderCache
 from transformers.modeling_outputs import BaseModelOutput
 
+from ircotlib.errors import UserError
 from ircotlib.models.causal import Continued, Decoder, Prompts, causal
 from ircotlib.models.prefixes import Prefixes
 from ircotlib.models.weights import is_small, one_thread
@@ -80,9 +81,9 @@ def decode(
     choose: Callable[[list[int], Tensor], list[int]] = most_probable,
     sources: Sequence[int] | None = None,
     prefixes: Prefixes | None = None,
-) -> Iterator[tuple[int, list[int] | None]]:
+) -> Iterator[tuple[int, list[int]]]:
     """Continue prompts token by token; when `ends(row, tokens so far)` is true, yield
-    the row and its tokens; None once its logits are not finite (float16 overflows).
+    the row and its tokens. Raises UserError if logits are not finite.
 
     `sources`: the prompt of each row; None: one row per prompt. `choose(rows, logits)`:
     the next token of each row; logits: (rows, vocabulary).
@@ -101,13 +102,17 @@ def decode(
             logits = next(decoder) if sent is None else decoder.send(sent)
             logits = logits[indices]
             tokens = choose(live, logits)
-            finite = logits.amax(-1).isfinite().tolist()  # not if one of them is NaN
+            is_sound = logits.amax(-1).isfinite().all()  # no overflow, thus no NaN
+        if not is_sound:
+            raise UserError(
+                f"found numbers too large for {model.dtype} in a model; set dtype to"
+                " bfloat16 or float32"
+            )
         for row, token in zip(live, tokens, strict=True):
             written[row].append(token)
-        sound = {row for row, is_sound in zip(live, finite, strict=True) if is_sound}
-        ended = {row for row in live if row not in sound or ends(row, written[row])}
+        ended = {row for row in live if ends(row, written[row])}
         for row in sorted(ended):
-            yield row, written[row] if row in sound else None
+            yield row, written[row]
         # rows that ended leave: without it, all takes 1.07 times as long
         going = close_up([row not in ended for row in live])
         live = [live[index] for index in going]
@@ -122,7 +127,6 @@ def _seq2seq(model, prompts: Prompts) -> Decoder:
     mask = pad_sequence([torch.ones_like(row) for row in rows], True).to(model.device)
     encoded = model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
     start = model.generation_config.decoder_start_token_id
-    start = model.config.decoder_start_token_id if start is None else start
     ids = torch.full_like(ids[:, :1], start)  # B, 1: what the decoder reads first
     decoder = model.config.get_text_config(decoder=True)
     cache = EncoderDecoderCache(*(DynamicCache(config=decoder) for _ in range(2)))

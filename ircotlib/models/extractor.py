@@ -16,12 +16,12 @@ from ircotlib.models.batches import cut_batches
 from ircotlib.program import Duplicate, Extract, Extracted
 
 # raised when a change here makes the same model reply differently
-READER, TEXTS, PAIRS = 1, 2, 1
-UNUSED = r"\.pooler\."  # BERT's pooler is in DPR's checkpoints, but no reader uses it
+READER = 1
+TEXTS = 2
+PAIRS = 1
 LONGEST = 10  # tokens of an answer, as in DPR's own program; SearChain does not say
-ROWS, TOKENS = 64, 16_384  # of a batch: paragraphs, and tokens, padding included
-
-
+ROWS = 64  # of a batch: paragraphs,
+TOKENS = 16_384  # and tokens, padding included
 # token ids, how many of them are not of the text, and where each token of the text
 # begins and ends in it
 Encoded = tuple[list[int], int, list[tuple[int, int]]]
@@ -56,7 +56,7 @@ class Extractor(folders.Folder):
 
         from ircotlib.models.weights import read_weights
 
-        return read_weights(DPRReader, self.folder, None, torch.float64, UNUSED)
+        return read_weights(DPRReader, self.folder, None, torch.float64)
 
     def answer(
         self, requests: Sequence[Extract]
@@ -80,9 +80,8 @@ class Extractor(folders.Folder):
             for index, (span, confidence) in zip(batch, spans, strict=True):
                 _, head, places = inputs[index]
                 if head >= limit:
-                    fault = f"found a query and a title of {head} tokens"
-                    fault = f"{fault}, {self.name} reads {limit}; shorten them"
-                    yield index, ValueError(fault)
+                    found = f"found a query and a title of {head} tokens"
+                    yield index, ValueError(f"{found}, expected less than {limit}")
                     continue
                 text = ""
                 if span:
@@ -94,11 +93,14 @@ class Extractor(folders.Folder):
     def _encode(self, request: Extract, limit: int) -> Encoded:
         """[CLS] query [SEP] title [SEP] text, cut at the limit."""
         paragraph = request.paragraph
-        quiet = {"verbose": False}  # about long inputs
-        head = self.tokenizer(request.query, paragraph.title, **quiet)["input_ids"]
-        options = quiet | {"add_special_tokens": False, "return_offsets_mapping": True}
-        body = self.tokenizer(paragraph.text, **options)
-        return (head + body["input_ids"])[:limit], len(head), body["offset_mapping"]
+        head = self.tokenizer(request.query, paragraph.title, verbose=False).input_ids
+        body = self.tokenizer(
+            paragraph.text,
+            add_special_tokens=False,
+            return_offsets_mapping=True,
+            verbose=False,  # about long inputs
+        )
+        return (head + body.input_ids)[:limit], len(head), body["offset_mapping"]
 
     def _read_spans(
         self, batch: Sequence[Encoded]
@@ -170,15 +172,14 @@ class ScoredPairs(folders.Folder):
 
     @cached_property
     def model(self):
-        """The model itself; one of another kind would get random weights."""
+        """The model itself."""
         need("sentence_transformers", "dense")
         from sentence_transformers import CrossEncoder
 
-        kind = str(folders.read_json(self.folder, folders.CONFIG).get("architectures"))
         model = CrossEncoder(str(self.folder), model_kwargs={"dtype": "float32"})
-        if "ForSequenceClassification" not in kind or model.num_labels != 1:
+        if model.num_labels != 1:
             raise DataError(
-                f"{self.name}: found {kind}, {model.num_labels} scores per pair; name a"
+                f"{self.name}: found {model.num_labels} scores per pair; name a"
                 " cross-encoder for duplicate questions"
             )
         return model

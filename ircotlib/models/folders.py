@@ -23,7 +23,6 @@ WEIGHT_FILES = ("*.safetensors", "*.safetensors.index.json")
 OLDER = (*WEIGHT_FILES, "pytorch_model.bin")
 OTHER_PROGRAMS = ["onnx/*", "openvino/*"]  # folders on the hub with the same model
 REMEDY = "write or download the folder again"
-HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 # parameters; in smaller models, a second core makes a batch a fifth faster on an idle
 # machine, and halves its speed on a busy one
 SMALL = 10_000_000
@@ -32,9 +31,9 @@ SMALL = 10_000_000
 def find_folder(
     name: str | Path, *, weights=WEIGHT_FILES, texts=TEXT_FILES, here: bool = False
 ) -> Path:
-    """The folder of this name, or that into which the Hugging Face hub's model of this
-    name is downloaded; `here`: was downloaded. `weights`, `texts`: patterns of its
-    files. Raises FileNotFoundError.
+    """The folder of this name, or of the hub's model of this name, which is downloaded
+    unless it must be `here`. `weights`, `texts`: patterns of its files. Raises
+    FileNotFoundError.
     """
     folder = Path(resolve(str(name)))
     if not folder.is_dir():
@@ -68,7 +67,7 @@ class Folder:
 
     def __init__(self, name: str | Path):
         self.name = str(name)
-        if not HUB_NAME.fullmatch(self.name):
+        if not re.fullmatch(r"[\w.-]+/[\w.-]+", self.name):  # the hub's form
             self.folder  # noqa: B018  raises at once if the folder is missing
 
     @cached_property

@@ -2,7 +2,6 @@
 and Sample. torch and transformers are imported only when a reply must be computed.
 """
 
-import re
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -14,19 +13,23 @@ from tokenizers import Tokenizer
 
 from ircotlib.errors import UserError
 from ircotlib.files import need
-from ircotlib.models import batches, folders
-from ircotlib.models.batches import Request, count_rows
+from ircotlib.models import folders
+from ircotlib.models.batches import (
+    Request,
+    check,
+    count_rows,
+    cut_batches,
+    read_reply,
+    write_reply,
+)
 from ircotlib.models.prefixes import Prefixes, name_blocks
 from ircotlib.models.thoughts import split_thoughts
-from ircotlib.program import Generate, Message, Sample
+from ircotlib.program import Chat, Generate, Sample
 from ircotlib.text import cut, stop_end
 
-# in a model's own generation_config
-FOLLOWED = re.compile("_|output_|use_cache|.*version|(bos|eos|pad|decoder_start)_token")
 # raised when a change here, in decode.py or of sentence_end changes replies; the second
 # is of models whose sentences end only when the next token is known
 DECODER_VERSION, LOOKING_AHEAD = 3, 4
-Prompt = str | tuple[Message, ...]
 Encoded = tuple[Sequence[int], list[bytes]]  # tokens, and the names of their blocks
 
 
@@ -41,8 +44,6 @@ class Tokens:
         self._all.encode_special_tokens = True
         self._all.no_truncation()
         self._all.no_padding()
-        added = self._all.get_added_tokens_decoder().items()
-        self._special = {id: token.content for id, token in added if token.special}
         # pieces of prompts are counted again and again
         self.count = lru_cache(1 << 16)(lambda text: len(self.encode(text, False)))
 
@@ -53,22 +54,8 @@ class Tokens:
         return "n.com" not in text.lower()
 
     def encode(self, text: str, special: bool = True) -> list[int]:
-        """The token ids of a text; `special`: with those that the tokenizer adds to a
-        prompt. A special token's name in it, such as "</s>", is text like all other.
-        """
-        ids = self._all.encode(text, add_special_tokens=special).ids
-        added = self._all.encode("", add_special_tokens=special).ids
-        if sum(id in self._special for id in ids) <= len(added):
-            return ids
-        names = [name for name in self._special.values() if name in text]
-        if not names:  # such as unknown letters
-            return ids
-        # a vocabulary such as T5's has the name as a word, too: its first letter is
-        # read alone
-        pairs = [(re.escape(name[0]), re.escape(name[1:])) for name in names]
-        inside = "|".join(rf"(?<={first})(?={others})" for first, others in pairs)
-        options = {"is_pretokenized": True, "add_special_tokens": special}
-        return self._all.encode(re.split(inside, text), **options).ids
+        """The token ids of a text; `special`: with those that the tokenizer adds."""
+        return self._all.encode(text, add_special_tokens=special).ids
 
     def decode(self, tokens: Sequence[int]) -> str:
         """The text of tokens, without special ones."""
@@ -87,7 +74,7 @@ class LocalModel:
     """
 
     answers = Generate, Sample
-    decode = staticmethod(batches.read_reply)
+    decode = staticmethod(read_reply)
     name: str = field(kw_only=False)
     device: str | None = None
     dtype: str = "float32"
@@ -105,15 +92,15 @@ class LocalModel:
         self.limit = inf
         if not self.is_encoder_decoder:
             config = folders.read_json(self.folder, folders.CONFIG)
-            limits = config.get("max_position_embeddings"), config.get("n_positions")
-            self.limit = next(filter(None, limits), inf)
-        own = folders.read_json(self.folder, "generation_config.json")
-        self.ignored = {n: v for n, v in own.items() if v and not FOLLOWED.match(n)}
+            limit = config.get("max_position_embeddings") or config.get("n_positions")
+            self.limit = limit or inf
         self.tokens = Tokens(self.folder)
         self.count_tokens = self.tokens.count
         version = DECODER_VERSION if self.tokens.by_word else LOOKING_AHEAD
         self.fingerprint = folders.hash_files(self.folder, version, self.dtype)
-        self._waiting: dict[Prompt, Encoded] = {}  # prompts that are not answered yet
+        self._waiting: dict[
+            str | Chat, Encoded
+        ] = {}  # prompts that are not answered yet
 
     @cached_property
     def model(self):
@@ -128,16 +115,12 @@ class LocalModel:
         unread = []
         whole = []
         for request in requests:
-            try:
-                tokens, blocks = self._encode(request.prompt)
-            except ValueError:  # which `answer` then reports
-                tokens, blocks = [], []
+            tokens, blocks = self._encode(request.prompt)
             whole.append(len(tokens))
             unread.append(len(tokens) - self.prefixes.known(tokens, blocks))
         counts = [max(1, count_rows(request)) for request in requests]
         order = sorted(range(len(requests)), key=lambda at: (unread[at], whole[at]))
-        size = {"rows": self.batch_rows, "tokens": self.batch_tokens}
-        return batches.cut_batches(whole, **size, counts=counts, order=order)[0]
+        return cut_batches(whole, self.batch_rows, self.batch_tokens, counts, order)[0]
 
     def answer(
         self, requests: Sequence[Request]
@@ -163,24 +146,24 @@ class LocalModel:
         # of each row, one for every text: the place of its request
         sources = [at for at, each in enumerate(asked) for _ in range(count_rows(each))]
         samples = [request for request in asked if isinstance(request, Sample)]
-        draws = Draws(samples) if samples else None
-        logs = draws.log_probabilities if draws else None
+        draws = Draws(samples)
 
         def ends(row: int, tokens: list[int]) -> bool:
             return self._ends(asked[sources[row]], tokens)
 
-        choose = draws or most_probable
-        texts: list[dict[int, list[int] | None]] = [{} for _ in asked]  # by row
+        choose = draws if samples else most_probable
+        texts: list[dict[int, list[int]]] = [{} for _ in asked]  # by row
         for row, tokens in decode(model, prompts, ends, choose, sources, self.prefixes):
             at = sources[row]
             texts[at][row] = tokens
             if len(texts[at]) == count_rows(asked[at]):
+                logs = draws.log_probabilities
                 reply = self._reply(asked[at], len(prompts[at]), texts[at], logs)
                 yield indices[at], reply
 
     def _check(self, request: Request) -> Sequence[int]:
         """The tokens of a prompt. Raises ValueError if it cannot be answered."""
-        batches.check(request)
+        check(request)
         tokens, _ = self._encode(request.prompt)
         if not tokens:
             raise UserError("found a prompt without a token, expected at least one")
@@ -192,12 +175,10 @@ class LocalModel:
             )
         return tokens
 
-    def _encode(self, prompt: Prompt) -> Encoded:
+    def _encode(self, prompt: str | Chat) -> Encoded:
         """A prompt's tokens and blocks, kept while it waits, for many batches."""
         if not isinstance(prompt, str):
-            raise UserError(
-                f"found a chat of {len(prompt)} messages, expected a text; set server"
-            )
+            raise UserError("found a chat, expected a text; set server, or chat=false")
         if prompt not in self._waiting:
             tokens = array("i", self.tokens.encode(prompt))  # 4 bytes each
             blocks = name_blocks(tokens) if self.prefixes.limit else []
@@ -207,30 +188,25 @@ class LocalModel:
     def _ends(self, request: Request, tokens: list[int]) -> bool:
         """Whether a text is complete after these tokens."""
         last = self.model.generation_config.eos_token_id  # or several
-        is_last = tokens[-1] in last if isinstance(last, list) else tokens[-1] == last
-        if is_last or len(tokens) >= request.max_tokens:
+        lasts = last if isinstance(last, list) else [last]
+        if tokens[-1] in lasts or len(tokens) >= request.max_tokens:
             return True
         if request.stop is None:  # saves the decoding
             return False
-        text, by_word = self.tokens.decode(tokens), self.tokens.by_word
-        end = stop_end(text, request.stop, complete=False, by_word=by_word)
+        text = self.tokens.decode(tokens)
+        end = stop_end(text, request.stop, complete=False, by_word=self.tokens.by_word)
         return end is not None
 
     def _reply(
         self,
         request: Request,
         prompt_tokens: int,
-        rows: dict[int, list[int] | None],
-        logs: Sequence[float] | None,
+        rows: dict[int, list[int]],
+        logs: Sequence[float],
     ) -> str | ValueError:
-        """The reply with the tokens of its rows, and the rows' log-probabilities."""
+        """The reply with the tokens of its rows; `logs`: of all rows that are drawn."""
         texts = []
         for row, tokens in sorted(rows.items()):
-            if tokens is None:
-                return UserError(
-                    f"{self.name}: found numbers too large for {self.dtype} after"
-                    f" {prompt_tokens} tokens; set dtype to bfloat16 or float32"
-                )
             written = cut(self.tokens.decode(tokens), request.stop)
             thoughts, text = split_thoughts(written)
             if thoughts or text is None:
@@ -239,4 +215,4 @@ class LocalModel:
                 )
             mean = logs[row] / len(tokens) if logs else None
             texts.append((text, mean, len(tokens)))
-        return batches.write_reply(request, prompt_tokens, texts)
+        return write_reply(request, prompt_tokens, texts)

@@ -44,27 +44,17 @@ class OwnModel:
     ) -> Iterator[tuple[int, str | Exception]]:
         """Yield the index of each request and its reply, one after the other."""
         for index, request in enumerate(requests):
-            if isinstance(request, Sample) and not hasattr(self.own, "draw"):
+            prompt = request.prompt
+            if isinstance(request, Generate):
+                written = [self.own.write(prompt, request.max_tokens)]
+            elif hasattr(self.own, "draw"):
+                written = self.own.draw(
+                    prompt, request.n, request.temperature, request.max_tokens
+                )
+            else:
                 name = type(self.own).__name__
-                yield (
-                    index,
-                    UserError(f"{name} draws no samples: give it the method `draw`"),
-                )
-                continue
-            yield index, self._reply(request)
-
-    def _reply(self, request: Request) -> str:
-        if isinstance(request, Sample):
-            written = self.own.draw(
-                request.prompt, request.n, request.temperature, request.max_tokens
-            )
-        else:
-            written = [self.own.write(request.prompt, request.max_tokens)]
-        for text in written:
-            if not isinstance(text, str):
-                raise TypeError(
-                    f"{type(self.own).__name__} wrote {text!r:.60}, expected a text"
-                )
-        texts = [cut(text, request.stop) for text in written]
-        rows = [(text, None, self.count_tokens(text)) for text in texts]
-        return write_reply(request, self.count_tokens(str(request.prompt)), rows)
+                raise UserError(f"{name} draws no samples: give it the method `draw`")
+            texts = [cut(text, request.stop) for text in written]
+            rows = [(text, None, self.count_tokens(text)) for text in texts]
+            read = self.count_tokens(str(prompt))
+            yield index, write_reply(request, read, rows)

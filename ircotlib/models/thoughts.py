@@ -2,53 +2,36 @@
 
 import re
 from collections.abc import Mapping
-from math import isfinite
-from statistics import StatisticsError, fmean
+from itertools import accumulate
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from ircotlib.program import Generate, Sample
 from ircotlib.text import cut, stop_end, without_echo
 
-# how thoughts begin and end; whose form that is; and whether a closing mark counts
-# alone, since a template may have written the opening one into the prompt
-_THINK = r"(?i:think(?:ing)?|thoughts?|reasoning)"
+_THINK = r"(?:\w+[:_])?(?:think(?:ing)?|thoughts?|reasoning)"
+# how thoughts begin and end; other marks of a model are one more line
 MARKS = (
-    (rf"<(?:\w+[:_])?{_THINK}>", rf"</(?:\w+[:_])?{_THINK}>", "most models", True),
-    (r"\[THINK\]", r"\[/THINK\]", "Magistral", True),
-    ("◁think▷", "◁/think▷", "Kimi", True),
-    (rf"<\|(?i:start|begin)_(?:of_)?{_THINK}\|>", rf"<\|(?i:end)_(?:of_)?{_THINK}\|>",
-        "Command", True),
-    (r"<\|inner_prefix\|>", r"<\|inner_suffix\|>", "Apertus", True),
-    (r"<\|channel>thought", r"<channel\|>", "Gemma", False),
-    ("Here is my thought process:", "Here is my response:", "Granite", False),
-    # Harmony, with its marks or, as some servers have it, without them
-    (r"(?:<\|start\|>assistant)?<\|channel\|>|analysis(?=[A-Z])",
-        r"<\|channel\|>final[^<]*(?:<\|constrain\|>[^<]*)?<\|message\|>|assistantfinal",
-        "gpt-oss", False),
-)  # fmt: skip
-_OPEN = "|".join(opening for opening, *_ in MARKS)
-_PAIRED = "|".join(closing for _, closing, _, lone in MARKS if not lone)
-_LONE = "|".join(closing for _, closing, _, lone in MARKS if lone)
-_LONE = rf"(?<![`\"'“‘(])(?:{_LONE})"  # one that is quoted is a word of the text
-OPENING = re.compile(rf"\s*(?:{_OPEN})")
-CLOSING = re.compile(f"{_LONE}|{_PAIRED}")
-# nor does one within a sentence count: "The element </think> is unknown."
-LONE_CLOSING = re.compile(rf"(?<!\w ){_LONE}|{_LONE}(?! ?[a-z.,;:)])")
-# what some models write around their text, and marks in the thoughts
+    (rf"<{_THINK}>", rf"</{_THINK}>"),  # most models
+    (r"\[THINK\]", r"\[/THINK\]"),  # Magistral
+    ("◁think▷", "◁/think▷"),  # Kimi
+    (rf"<\|(?:start|begin)_(?:of_)?{_THINK}\|>", rf"<\|end_(?:of_)?{_THINK}\|>"),
+    (r"<\|inner_prefix\|>", r"<\|inner_suffix\|>"),  # Apertus
+    (r"<\|channel>thought", r"<channel\|>"),  # Gemma
+    ("Here is my thought process:", "Here is my response:"),  # Granite
+    (
+        r"<\|channel\|>analysis<\|message\|>",  # gpt-oss
+        r"(?:<\|end\|><\|start\|>assistant)?<\|channel\|>final<\|message\|>",
+    ),
+)
+OPENING = re.compile("|".join(opening for opening, _ in MARKS), re.IGNORECASE)
+CLOSING = re.compile("|".join(closing for _, closing in MARKS), re.IGNORECASE)
+# what some models write around their text
 _MARK = r"(?:<\|/?\w+\|>|</?(?:\w+_)?(?:answer|response|solution|output)>)"
 AROUND = re.compile(rf"^\s*(?:{_MARK}\s*)+|(?:\s*{_MARK})+\s*$")
-_CHANNEL = r"<\|channel\|>\w+[^<]*<\|message\|>|<\|start\|>assistant|<\|\w+\|>"
-WITHIN = re.compile(f"{_CHANNEL}|{_OPEN}|{_LONE}|{_PAIRED}")
 # where a message has its thoughts, beside the text
-THOUGHTS = ("reasoning_content", "reasoning", "thinking",
-            "reasoning_details", "thinking_blocks")  # fmt: skip
-# where a part of a message has its text
-VALUES = ("text", "thinking", "reasoning", "refusal", "summary", "content")
-# in the reasons that servers give for a text's end
-LIMIT = re.compile("length|max_.*tokens")
-FILTER = re.compile("filter|safety|refusal|prohibited")
-_FAILED = "error|abort|cancel|time.?d?.?out|fail|interrupt|overload|insufficient"
-FAILED = re.compile(_FAILED)
+THOUGHTS = ("reasoning_content", "reasoning", "thinking")
+FAILED = ("error", "abort")  # why a text ended that is worth nothing
 
 
 class Failed(RuntimeError):
@@ -67,49 +50,52 @@ class Written(NamedTuple):
 
 def split_thoughts(written: str) -> tuple[str, str | None]:
     """The thoughts and the text that a model wrote; the text is None if thoughts do not
-    end. Thoughts are at the beginning, or end with a lone closing mark; the text
-    follows the last one.
+    end. Thoughts are at the beginning, and the text follows their last closing mark.
 
     >>> split_thoughts("<think>Ann or Ben?</think> It is Ann.")
     ('Ann or Ben?', 'It is Ann.')
     >>> split_thoughts("<think>Ann or")
     ('Ann or', None)
     """
-    opened = OPENING.match(written)
-    closing = CLOSING if opened else LONE_CLOSING
-    ends = [mark.end() for mark in closing.finditer(written)]
-    if not ends and not opened:
+    opened = OPENING.match(written.lstrip())
+    ends = [mark.end() for mark in CLOSING.finditer(written)]
+    # a template may have written the opening mark into the prompt, and none is here
+    if not opened and (not ends or OPENING.search(written, 0, ends[0])):
         return "", AROUND.sub("", written)
     end = ends[-1] if ends else len(written)
-    thoughts = WITHIN.sub("", written[:end]).strip()
-    text = written[end:]
+    text = written[end:].lstrip()
+    thoughts = CLOSING.sub("", OPENING.sub("", written[:end])).strip()
     if not ends or OPENING.match(text):
         return thoughts, None
     return thoughts, AROUND.sub("", text).lstrip()
 
 
 def read_choice(choice: Mapping, request: Generate | Sample, chat: bool) -> Written:
-    """What a choice of a completion or a chat holds for a request, without oddities
-    beside it. Raises ValueError for a refusal, and Failed if there is no text.
+    """What a choice of a completion or a chat holds for a request. Raises ValueError
+    for a refusal, and Failed if there is no text.
     """
-    message = choice.get("message")
-    if not isinstance(message, dict):
-        message = {}
-    ends = f"{choice.get('finish_reason')} {choice.get('native_finish_reason')}".lower()
-    if choice.get("error") or message.get("error") or FAILED.search(ends):
+    message = choice.get("message") or {}
+    end = choice.get("finish_reason")
+    if end in FAILED:
         raise Failed(f"the server failed to write a text: {choice!r:.200}")
-    texts, thoughts, refusal = _read_parts(message, choice.get("text"))
-    if refusal or FILTER.search(ends):
-        words = repr(refusal or choice)
-        raise ValueError(f"found a refusal, expected a text: {words:.200}")
-    within, text = split_thoughts("".join(texts))
+    if message.get("refusal") or end == "content_filter":
+        raise ValueError(f"found a refusal, expected a text: {choice!r:.200}")
+    content = message.get("content") if chat else choice.get("text")
+    beside = (text_of(message.get(name)) for name in THOUGHTS)
+    thoughts = next(filter(None, beside), "")  # servers repeat them in several fields
+    written = ""
+    for part in content if isinstance(content, list) else [content]:
+        if isinstance(part, dict) and "thinking" in part:
+            thoughts += text_of(part)
+        else:
+            written += text_of(part)
+    within, text = split_thoughts(written)
     thoughts = f"{thoughts}\n{within}".strip()
-    limited = bool(LIMIT.search(ends))
     if text and thoughts:
         text = text.lstrip()
-    if text is None or (not text and (thoughts or limited)):
+    if text is None or (not text and (thoughts or end == "length")):
         return Written(None, thoughts)
-    if not texts:
+    if content is None:
         raise Failed(f"found a choice without a text: {choice!r:.200}")
     if chat:  # as a completion of the prompt would be
         prompt = request.prompt
@@ -119,58 +105,36 @@ def read_choice(choice: Mapping, request: Generate | Sample, chat: bool) -> Writ
     kept = cut(text, request.stop)
     stopped = stop_end(text, request.stop, complete=False) is not None
     mean = mean_log_probability(choice.get("logprobs"), text, kept)
-    return Written(kept, thoughts, mean, limited, stopped)
+    return Written(kept, thoughts, mean, end == "length", stopped)
 
 
-def _read_parts(message: Mapping, completed: object) -> tuple[list[str], str, str]:
-    """The texts, the thoughts and the refusal of a message, or of a completed text."""
-    texts = []
-    beside = (text_of(message.get(name)) for name in THOUGHTS)
-    thoughts = next(filter(None, beside), "")  # servers repeat them in several fields
-    refusal = text_of(message.get("refusal"))
-    content = message.get("content", completed)
-    for part in content if isinstance(content, list) else [content]:
-        # the names of its fields tell it, too
-        kind = str(part.get("type") or [*part]) if isinstance(part, dict) else ""
-        if re.search("think|thought|reason", kind):
-            thoughts += text_of(part)
-        elif "refusal" in kind:
-            refusal += text_of(part)
-        elif isinstance(part, str | dict):
-            texts.append(text_of(part))
-    return texts, thoughts, refusal
-
-
-def text_of(value: object) -> str:
-    """The text of a value, of all its parts, or of the first of VALUES that has one."""
-    if isinstance(value, dict):
-        return next(filter(None, (text_of(value.get(name)) for name in VALUES)), "")
-    if isinstance(value, list):
-        return "".join(map(text_of, value))
-    return value if isinstance(value, str) else ""
+def text_of(content: Any) -> str:
+    """The text of a message's content: a text, a part that has one, or several."""
+    if isinstance(content, list):
+        return "".join(map(text_of, content))
+    if isinstance(content, dict):
+        return text_of(content.get("thinking") or content.get("text"))
+    return content or ""
 
 
 def mean_log_probability(logs: Any, text: str, kept: str) -> float | None:
     """The mean over the tokens of the kept part of a text. `logs`: JSON of any form;
-    None if its tokens do not spell the text, or one is odd.
+    None if its tokens do not spell the text.
     """
     try:
         if "content" in logs:  # of a chat
             tokens = [(token["token"], token["logprob"]) for token in logs["content"]]
         else:
-            tokens = [*zip(logs["tokens"], logs["token_logprobs"], strict=True)]
-        spelt = "".join(token for token, _ in tokens)
-        # the last time that it is spelt: thoughts may quote it
-        first = 0 if spelt.startswith(text) else spelt.rindex(text)
-        first += text.index(kept)
-        values = []
-        offset = 0
-        for token, value in tokens:
-            if offset < first + len(kept) and offset + len(token) > first:
-                values.append(float(value))
-            offset += len(token)
+            tokens = list(zip(logs["tokens"], logs["token_logprobs"], strict=True))
+        # the last time that the text is spelt: thoughts may quote it
+        first = "".join(token for token, _ in tokens).rindex(text) + text.index(kept)
+        ends = accumulate(len(token) for token, _ in tokens)
+        within = [
+            value
+            for (token, value), end in zip(tokens, ends, strict=True)
+            if end > first and end - len(token) < first + len(kept)
+        ]
         # the same from Python 3.12 on, where `sum` rounds otherwise
-        mean = fmean(values)
-        return mean if isfinite(mean) else None
-    except (KeyError, TypeError, ValueError, StatisticsError):
+        return fmean(within)
+    except (KeyError, TypeError, ValueError):
         return None

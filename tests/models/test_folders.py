@@ -10,7 +10,7 @@ from transformers import AutoTokenizer
 
 from ircotlib.files import MODELS
 from ircotlib.models.folders import hash_files
-from ircotlib.models.local import LocalModel, Tokens
+from ircotlib.models.local import LocalModel
 from ircotlib.program import SENTENCE, Generate
 
 SHIPPED = ("mini-base", "mini-causal", "agent")
@@ -60,21 +60,6 @@ def test_a_folder_says_what_transformers_says(folders, name):
     assert local.fingerprint == hash_files(folder, 3 if by_word else 4, "float32")
 
 
-@pytest.mark.parametrize("name", ["mini-base", "mini-causal", *KINDS])
-def test_the_names_of_special_tokens_are_text_in_a_prompt(folders, name):
-    folder = folders.get(name, MODELS / name)
-    tokens, theirs = Tokens(folder), AutoTokenizer.from_pretrained(folder)
-    special = [token for token in theirs.added_tokens_decoder.values() if token.special]
-    assert special
-    for token in special:
-        if token.content == theirs.unk_token:  # what unknown letters become
-            continue
-        text = f"Q: Who wrote{token.content} {token.content}ka lo. {token.content}\nA:"
-        ids, number = tokens.encode(text), theirs.convert_tokens_to_ids(token.content)
-        assert ids.count(number) == tokens.encode("ka").count(number)
-        assert name != "gpt2" or tokens.decode(ids) == text
-
-
 def with_weights(target, **changes):
     """A shipped model with tensors replaced, added, or left out (None)."""
     folder = copy(MODELS / "mini-base", target)
@@ -85,20 +70,15 @@ def with_weights(target, **changes):
 
 
 NORM = "encoder.final_layer_norm.weight"
-EXTRA = torch.ones(7)
-MISFITS = {f"{NORM} missing": {NORM: None}, "extra superfluous": {"extra": EXTRA}}
 
 
-@pytest.mark.parametrize("named", MISFITS)
-def test_weights_that_do_not_fit_are_refused(tmp_path, named):
-    with pytest.raises(
-        ValueError, match=f"found {named}, expected exactly the weights"
-    ):
-        ask_one(with_weights(tmp_path, **MISFITS[named]), REQUEST)
+def test_missing_weights_are_refused(tmp_path):
+    with pytest.raises(ValueError, match=f"found {NORM} missing in the weights"):
+        ask_one(with_weights(tmp_path, **{NORM: None}), REQUEST)
 
 
-def test_buffers_of_older_files_are_ignored_and_adapters_refused(tmp_path):
-    local = with_weights(tmp_path, **{"h.0.attn.masked_bias": EXTRA})
+def test_weights_that_no_model_reads_are_ignored_and_adapters_refused(tmp_path):
+    local = with_weights(tmp_path, extra=torch.ones(7))
     assert isinstance(ask_one(local, REQUEST), str)
     (local.folder / "adapter_config.json").write_text("{}")
     with pytest.raises(ValueError, match="found an adapter; merge the adapter"):

@@ -33,7 +33,6 @@ TAGS = {  # in the text itself
     **{n: (f"<{n}>\n", f"\n</{n}>\n\n") for n in ("think", "thinking", "Think")},
     "THINK": ("[THINK]", "[/THINK]"),
     "empty": ("<think>\n\n</think>\n<think>", "</think>"),
-    "harmony without marks": ("analysis", "assistantfinal"),
     "harmony": (ANALYSIS, FINAL),
 }
 # by a template
@@ -203,7 +202,6 @@ OF_THOUGHT = "<|begin_of_thought|>a<|end_of_thought|>"
 SPLIT = {  # the text of what is written; None: all of it
     "The element <think> is no HTML.": None,
     "The tags <think> and </think> are unknown, she said.": None,
-    "`</think>` ends the thoughts.": None,
     "In the analysis channel he says so.": None,
     "analysis shows that it is Ann.": None,
     "<b>It</b> [THINK about] it.": None,
@@ -213,6 +211,7 @@ SPLIT = {  # the text of what is written; None: all of it
     "<think>a</think>\n<think>b</think> It is Ann.": ANSWER,
     "<think>a <think>b</think> c</think>It is Ann.": ANSWER,
     "<think>I close it with `</think>` then.</think>It is Ann.": ANSWER,
+    "It may be Ann, or so.</think>It is Ann.": ANSWER,
     "<think>a</think>\n<think>b": NOTHING,
     "<seed:think>a</seed:think>It is Ann.": ANSWER,
     "<longcat_think>a</longcat_think>It is Ann.": ANSWER,
@@ -232,7 +231,6 @@ SPLIT = {  # the text of what is written; None: all of it
     f"{ANALYSIS}a{FINAL}It is Ann.<|return|>": ANSWER,
     "<|channel|>final<|message|>It is Ann.": ANSWER,
     f"{ANALYSIS}a": NOTHING,
-    "analysisIt may be Ann.": NOTHING,
 }
 
 
