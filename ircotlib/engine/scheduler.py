@@ -218,7 +218,7 @@ class Engine:
         return task
 
     def decode(self, task: Task, stored: str, cached: bool) -> Any:
-        """What a program is sent for a stored reply; its trace and the costs count it."""
+        """What a program is sent for a stored reply, which is added to its trace."""
         assert task.request is not None
         kind = type(task.request)
         reply = self.served[kind].decode(stored, task.request)

@@ -12,7 +12,7 @@ Request = Generate | Sample
 
 def count_rows(request: Request) -> int:
     """How many texts a request asks for."""
-    return request.n if isinstance(request, Sample) else 1
+    return getattr(request, "n", 1)
 
 
 def check(request: Request) -> None:
@@ -59,9 +59,8 @@ def cut_batches(
 
 
 def write_reply(request: Request, prompt_tokens: int, texts: Sequence[tuple]) -> str:
-    """The reply as JSON. `texts`: each with its mean log-probability, kept for a
-    Sample, the number of tokens computed for it, its end included, and perhaps the
-    thoughts before it.
+    """The reply as JSON. `texts`: each with its mean log-probability, the number of
+    tokens computed for it, its end included, and perhaps the thoughts before it.
 
     >>> write_reply(Sample("Q", 2), 7, [("Ann", -0.5, 2), ("Ben", -1.0, 3)])
     '{"samples": [["Ann", -0.5], ["Ben", -1.0]], "prompt_tokens": 7, "tokens": 5}'

@@ -1,7 +1,6 @@
 """Batched decoding: a prompt is read once for all its texts, and a row leaves the batch
-after its last token. transformers' `generate` takes 2.2 to 3.7 times as long. The other
-prompts in a batch change a text only where rounding decides between two tokens: rarely
-in float32, more often in bfloat16.
+after its last token. transformers' `generate` takes 2.2 to 3.7 times as long. Other
+prompts in the batch change a text only where rounding decides between two tokens.
 """
 
 import hashlib
@@ -39,11 +38,10 @@ def most_probable(rows: Sequence[int], logits: Tensor) -> list[int]:
 
 
 class Draws:
-    """Samples from softmax(logits / temperature), for `decode`, in n rows of each
-    request. Each row has its own random numbers, from its request and its number, so
-    that a draw does not depend on the other rows: each token's logit gets one (the
-    Gumbel-max trick), and the largest sum wins. `log_probabilities`: for each row, the
-    sum over the tokens so far, at temperature 1.
+    """Samples from softmax(logits / temperature), in n rows of each request. Each row
+    has its own random numbers, from its request and its number: each token's logit gets
+    one (the Gumbel-max trick), and the largest sum wins. `log_probabilities`: for each
+    row, the sum over the tokens so far, at temperature 1.
     """
 
     def __init__(self, requests: Sequence[Sample]):

@@ -1,6 +1,5 @@
 """SearChain's own models: the extractive reader, a DPR reader, as a backend of Extract
 (§3.3); and backends of Duplicate, which detect queries asked before (released program).
-torch and transformers are imported only when a reply must be computed.
 """
 
 import json
@@ -56,21 +55,19 @@ class Extractor(folders.Folder):
 
         from ircotlib.models.weights import read_weights
 
-        return read_weights(DPRReader, self.folder, None, torch.float64)
+        return read_weights(DPRReader, self.folder, torch.float64)
 
     def answer(
         self, requests: Sequence[Extract]
     ) -> Iterator[tuple[int, str | ValueError]]:
-        """Yield the index of each request and its reply: JSON of the text, which is the
-        span of at most LONGEST tokens of the paragraph, without its title, with the
-        highest sum of start and end logits, and of the confidence, the raw relevance
-        logit. A paragraph too long for the model is cut at its end; query and title
-        that are too long give a ValueError.
+        """Yield the index of each request and its reply, JSON of the text: the span of
+        at most LONGEST tokens of the paragraph with the highest sum of start and end
+        logits; and of the confidence, the raw relevance logit. A long paragraph is cut
+        at its end; query and title that are too long give a ValueError.
 
         Differs from the released program: that passes the paragraphs as titles, takes
-        the most probable start and the most probable end anywhere, so that the answer
-        may be empty or part of the query, and decodes it from its tokens, in lower
-        case.
+        the most probable start and end anywhere, so that the answer may be empty or
+        part of the query, and decodes it from its tokens, in lower case.
         """
         config = folders.read_json(self.folder, folders.CONFIG)
         limit = config.get("max_position_embeddings", 512)

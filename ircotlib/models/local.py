@@ -64,36 +64,31 @@ class Tokens:
 
 @dataclass(eq=False, kw_only=True)
 class LocalModel:
-    """A T5 or a causal model on this machine; one that thinks needs a server.
-
-    `name`: as for `find_folder`. `device`: None is the GPU if there is one.
-    `batch_tokens`, `batch_rows`: the size of a batch, in prompt tokens, padding
-    included, and in prompts; the defaults suit small models on a CPU. `kept_tokens`:
-    the size of a causal model's prefix cache, with the memory of a batch of as many
-    tokens. The fingerprint is of files and dtype.
+    """A T5 or a causal model on this machine, on its GPU if there is one. A model that
+    thinks needs a server. The fingerprint is of files and dtype.
     """
 
     answers = Generate, Sample
     decode = staticmethod(read_reply)
     name: str = field(kw_only=False)
-    device: str | None = None
     dtype: str = "float32"
-    batch_tokens: int = 32_768
+    batch_tokens: int = 32_768  # of prompts, padding included; suits a small model
     batch_rows: int = 128
-    kept_tokens: int = 32_768
+    kept_tokens: int = 32_768  # of the prefix cache of a causal model
 
     def __post_init__(self) -> None:
         self.name = str(self.name)
         self.folder = folders.find_folder(self.name)
         self.is_encoder_decoder = folders.is_encoder_decoder(self.folder)
         self.parameters = folders.count_parameters(self.folder)
-        self.prefixes = Prefixes(0 if self.is_encoder_decoder else self.kept_tokens)
         # tokens that it reads and writes in total; a T5 has no limit
         self.limit = inf
+        self.prefixes = Prefixes(0)
         if not self.is_encoder_decoder:
             config = folders.read_json(self.folder, folders.CONFIG)
             limit = config.get("max_position_embeddings") or config.get("n_positions")
             self.limit = limit or inf
+            self.prefixes = Prefixes(self.kept_tokens)
         self.tokens = Tokens(self.folder)
         self.count_tokens = self.tokens.count
         version = DECODER_VERSION if self.tokens.by_word else LOOKING_AHEAD
@@ -108,7 +103,7 @@ class LocalModel:
         need("torch", "local")
         from ircotlib.models.weights import read_model
 
-        return read_model(self.folder, self.is_encoder_decoder, self.device, self.dtype)
+        return read_model(self.folder, self.is_encoder_decoder, self.dtype)
 
     def take(self, requests: Sequence[Request]) -> list[int]:
         """The indices of the next batch: of the prompts with the least to read."""
@@ -125,10 +120,9 @@ class LocalModel:
     def answer(
         self, requests: Sequence[Request]
     ) -> Iterator[tuple[int, str | ValueError]]:
-        """Yield the index of each request of a batch (`take`), all of one class, and
-        its reply (`write_reply`) once that is complete, or a ValueError. A sample
-        depends only on its request and its number; its log-probability is that at
-        temperature 1, of all tokens computed for it.
+        """Yield the index of each request of a batch, all of one class, and its reply
+        once that is complete, or a ValueError. A sample depends only on its request and
+        its number; its log-probability is at temperature 1, of all its tokens.
         """
         model = self.model  # before any other import of torch
         from ircotlib.models.decode import Draws, decode, most_probable

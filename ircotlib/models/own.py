@@ -23,7 +23,6 @@ class OwnModel:
 
     answers = Generate, Sample
     decode = staticmethod(read_reply)
-    parameters = 0  # how many it has is not known
 
     def __init__(self, own: Any):
         if not callable(getattr(own, "write", None)):

@@ -23,7 +23,6 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import nan
 from threading import Event, Lock
 from typing import NamedTuple
 
@@ -68,17 +67,14 @@ class Reply(NamedTuple):
 
 @dataclass(eq=False, kw_only=True)
 class ServerModel:
-    """A model behind a server. `chat`: prompts are sent as chats, a text as the only
-    message; otherwise they are completed. `in_flight`: requests at a time. `max_cost`:
-    the most that may be spent, in USD, apart from requests then in flight. The
-    fingerprint depends on the name and `chat`, not on the address. Raises UserError for
-    an invalid address.
+    """A model behind a server, which completes prompts or, with `chat`, gets them as
+    messages. `in_flight`: requests at a time. `max_cost`: the most that may be spent,
+    in USD, apart from requests then in flight. The fingerprint does not depend on the
+    address. Raises UserError for an invalid one.
     """
 
     answers = Generate, Sample
     decode = staticmethod(read_reply)
-    is_encoder_decoder = False
-    parameters = nan  # unknown
     name: str = field(kw_only=False)
     server: str = field(kw_only=False)
     chat: bool = False
@@ -98,10 +94,10 @@ class ServerModel:
         # not known yet; but what completes prompts marks where its thoughts begin
         self.thinks: bool | None = None
         self.taken: set[str] = set()  # fields that the server has taken
+        self.left_out: set[str] = set()  # and those that it refuses
         if not self.chat:
             self.thinks = False
-            self.taken = {"max_tokens"}  # has no newer name
-        self.left_out: set[str] = set()  # fields that it refuses
+            self.taken.add("max_tokens")  # a completion's has no newer name
         self.spent = 0.0  # USD
         self.warned = False  # that the server cuts prompts
         self._turn = Lock()  # to change `thinks` and `spent`
@@ -203,11 +199,10 @@ class ServerModel:
 
     def _is_whole(self, written: Written, request: Request, reply: Reply) -> bool:
         """Whether nothing but a text's stop or its max_tokens has cut it."""
-        if written.text is None:
-            return False
+        if written.text is None or not written.cut or written.stopped:
+            return written.text is not None
         tokens = self.count_tokens(written.text) if reply.thinks else reply.tokens
-        enough = 2 * tokens >= request.max_tokens  # roughly: counts differ
-        return not written.cut or written.stopped or enough
+        return 2 * tokens >= request.max_tokens  # roughly: counts differ
 
     def _send(self, request: Request, n: int, room: bool) -> Reply:
         """A reply; one without a text is asked for again, after a pause."""
@@ -216,15 +211,14 @@ class ServerModel:
             try:
                 return self._read(self._try(path, body), request)
             except Failed as error:
-                failure = self._in_line(error)
+                failure = f"{self.url}: {self._in_line(error)}"
                 time.sleep(pause)
-        times = len(PAUSES) + 1
-        raise Failed(f"{self.url}: {failure}; it was asked {times} times")
+        raise Failed(f"{failure}; it was asked {len(PAUSES) + 1} times")
 
     def _try(self, path: str, body: dict) -> dict:
-        """The body of a reply, without fields that the server has refused. If it
-        refuses others, by whatever words, it is asked without those that it has not
-        taken yet: each alone, then the first two, and so on. Raises its first refusal.
+        """The body of a reply. If the server refuses what is sent, in whatever words,
+        it is asked without the fields that it has not taken yet: each alone, then the
+        first two, and so on. Raises its first refusal if none helps.
         """
         known = self.taken | self.left_out
         unsure = [name for name in OPTIONAL if name in body and name not in known]
@@ -270,9 +264,8 @@ class ServerModel:
             if status in (400, 422):  # a field, or such as a prompt that is too long
                 raise Refused(fault) from None
             if status in (401, 402, 403, 404):
-                message = f"{fault}; see {KEY}, model, server and chat"
-                raise Unavailable(message) from None
-            if status > 502 or status in (408, 409, 429):
+                fault = f"{fault}; see {KEY}, model, server and chat"
+            if status > 502 or status in (401, 402, 403, 404, 408, 409, 429):
                 raise Unavailable(f"{fault}; {KEPT}") from None
             raise ValueError(fault) from None  # 500 may be of this prompt alone
         except ValueError as broken:
@@ -295,20 +288,17 @@ class ServerModel:
                 body["n"] = n
         stops: list[str] = []
         if isinstance(request.stop, tuple):
-            # a chat may begin with empty lines
-            stops = [text for text in request.stop if text.strip() or not self.chat]
-        elif request.stop in (LINE, SENTENCE_OF_LINE) and not self.chat:
-            stops = ["\n"]  # which a chat may have after a fence, or another first line
+            stops = list(request.stop)
+        elif request.stop in (LINE, SENTENCE_OF_LINE):
+            stops = ["\n"]
+        if self.chat:  # it may begin with empty lines or a fence
+            stops = [text for text in stops if text.strip()]
         if stops and self.thinks is False and not room:  # no thoughts that it might end
             body["stop"] = stops[:MOST_STOPS]
         if self.chat:
             chat = (Message("user", prompt),) if isinstance(prompt, str) else prompt
             body["messages"] = [{"role": role, "content": text} for role, text in chat]
             return "/chat/completions", body
-        if not isinstance(prompt, str):
-            raise ValueError(
-                f"found a prompt of {len(prompt)} messages; set chat=true to send it"
-            )
         body["prompt"] = prompt
         return "/completions", body
 

@@ -1,6 +1,5 @@
-"""Reads the weights of a model, and refuses any that do not fit it; and what makes
-small models faster on a CPU than transformers does: one thread, the attention of T5's
-encoder, the forward pass of a Llama.
+"""Reads the weights of a model; and what makes small models faster on a CPU than
+transformers does: one thread, the attention of T5's encoder, a Llama's forward pass.
 
 Shapes: B rows, L columns that are read, T columns of the cache or the prompt, H heads
 of width D.
@@ -28,10 +27,10 @@ from ircotlib.models.causal import can_reuse
 from ircotlib.models.folders import REMEDY, SMALL, naming_file
 
 
-def read_model(folder: Path, encoder_decoder: bool, device: str | None, dtype: str):
+def read_model(folder: Path, encoder_decoder: bool, dtype: str):
     """The model in a folder. Raises UserError for a kind that cannot be batched."""
     kind = AutoModelForSeq2SeqLM if encoder_decoder else AutoModelForCausalLM
-    model = read_weights(kind, folder, device, getattr(torch, dtype))
+    model = read_weights(kind, folder, getattr(torch, dtype))
     if not encoder_decoder and not can_reuse(model):
         raise UserError(
             f"{folder}: found a model with recurrent states, a sliding window or"
@@ -45,9 +44,9 @@ def read_model(folder: Path, encoder_decoder: bool, device: str | None, dtype: s
     return model
 
 
-def read_weights(kind, folder: Path, device: str | None, dtype: torch.dtype):
-    """A model of a transformers class on its device. Raises DataError if weights are
-    missing: transformers would draw random ones.
+def read_weights(kind, folder: Path, dtype: torch.dtype):
+    """A model of a transformers class, on the GPU if there is one. Raises DataError if
+    weights are missing: transformers would draw random ones.
     """
     if (folder / "adapter_config.json").exists():  # ignored, or not, as peft is there
         raise DataError(f"{folder}: found an adapter; merge the adapter into the model")
@@ -60,7 +59,7 @@ def read_weights(kind, folder: Path, device: str | None, dtype: torch.dtype):
     if info["missing_keys"]:
         name = min(info["missing_keys"])
         raise DataError(f"{folder}: found {name} missing in the weights; {REMEDY}")
-    return model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")).eval()
+    return model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
 
 
 def is_small(model) -> bool:
@@ -82,10 +81,9 @@ def one_thread(only: bool) -> Iterator[None]:
 def row_by_row_attention(
     module, query, key, value, lengths, *, scaling=None, position_bias=None, **_
 ) -> tuple[Tensor, None]:
-    """Attention of a T5 encoder, (B, T, H, D), computed row by row and without padding:
-    without it, a small T5 takes 2.0 times as long. "sdpa" adds bias and mask in every
-    layer, in a matrix (B, H, T, T); the bias alone is one matrix (1, H, T, T) for all
-    rows. `lengths`: of rows, if padded.
+    """Attention of a T5 encoder, (B, T, H, D), row by row and without padding: without
+    it, a small T5 takes 2.0 times as long. "sdpa" adds bias and mask in every layer, in
+    a matrix (B, H, T, T); the bias alone is one, (1, H, T, T). `lengths`: of rows.
     """
     attend = partial(scaled_dot_product_attention, scale=scaling)
     if lengths is None:
