@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from ircotlib.backends import Model
+from ircotlib.errors import UserError
 from ircotlib.models.own import OwnModel
 from ircotlib.plugins import CELLS, declare, find_records
 
@@ -76,12 +77,10 @@ def find_model(name: str, served: bool) -> ModelKind:
     """The kind of a model. Of kinds in a notebook the last that was declared counts."""
     records = reversed(find_records("models", "MODELS"))
     own = [kind for kind in records if kind not in MODELS]
-    fitting = (
-        kind
-        for kind in (*own, *MODELS)
-        if kind.served == served and re.fullmatch(kind.pattern, name)
-    )
-    return next(fitting)  # those here match all names
+    for kind in (*own, *MODELS):
+        if kind.served == served and re.fullmatch(kind.pattern, name):
+            return kind
+    raise UserError(f"unknown model {name!r}")
 
 
 def open_model(p: Any) -> Model:

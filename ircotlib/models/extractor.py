@@ -119,7 +119,8 @@ class Extractor(folders.Folder):
         spans = []
         for row, (ids, head, _) in enumerate(batch):
             text = row, slice(head, len(ids))  # without query, title and padding
-            start, end = out.start_logits[text].cpu(), out.end_logits[text].cpu()
+            start = out.start_logits[text].cpu()
+            end = out.end_logits[text].cpu()
             n = len(start)
             # first × last: in this order, and at most LONGEST tokens
             allowed = torch.ones(n, n, dtype=torch.bool).triu().tril(LONGEST - 1)

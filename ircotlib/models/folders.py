@@ -96,23 +96,19 @@ def count_parameters(folder: Path) -> int:
     from safetensors import safe_open
 
     count = 0
-    for path in list_files(folder, "*.safetensors"):
+    for path in folder.glob("*.safetensors"):
         with naming_file(path, "safetensors"), safe_open(path, "numpy") as tensors:
             for name in tensors.keys():
                 count += prod(tensors.get_slice(name).get_shape())
     return count
 
 
-def list_files(folder: Path, *patterns: str) -> list[Path]:
-    """The files whose names match one of the patterns, sorted by name."""
-    paths = {path for pattern in patterns for path in folder.glob(pattern)}
-    return sorted(path for path in paths if path.is_file())
-
-
 def hash_files(folder: Path, version: int, dtype: str, weights=WEIGHT_FILES) -> str:
     """A hash of what decides a model's text: files, the decoder's version and dtype."""
     content = hashlib.blake2b(f"{version} {dtype}".encode(), digest_size=16)
-    for path in list_files(folder, *TEXT_FILES, *weights):
+    patterns = (*TEXT_FILES, *weights)
+    paths = {path for pattern in patterns for path in folder.glob(pattern)}
+    for path in sorted(path for path in paths if path.is_file()):
         content.update(f"\n{path.name} {hash_file(path)}".encode())
     return content.hexdigest()
 
@@ -142,8 +138,7 @@ def naming_file(path: Path, content: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        # lack of memory is no fault of the file
-        if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+        if type(error).__name__ == "OutOfMemoryError":  # no fault of the file
             raise
         raise DataError(
             f"{path}: cannot be read as {content} ({plain(str(error))}); {REMEDY}"

@@ -14,8 +14,7 @@ class OwnModel:
 
     - `write(prompt, max_tokens)`: the continuation of a prompt, which is a text or, for
       a chat, a tuple of messages; it is cut at the stop here;
-    - perhaps `draw(prompt, n, temperature, max_tokens)`: n sampled texts; without it,
-      systems that sample fail with an error that says so;
+    - for systems that sample, `draw(prompt, n, temperature, max_tokens)`: n texts;
     - perhaps `count_tokens(text)`; without it, a token is taken to have four letters;
     - perhaps `fingerprint`: a text that changes whenever its replies may change, under
       which they are kept; without it none is kept.

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from itertools import accumulate
 from statistics import fmean
 from typing import Any, NamedTuple
 
@@ -99,9 +98,8 @@ def read_choice(choice: Mapping, request: Generate | Sample, chat: bool) -> Writ
         raise Failed(f"found a choice without a text: {choice!r:.200}")
     if chat:  # as a completion of the prompt would be
         prompt = request.prompt
-        text = without_echo(
-            text, prompt if isinstance(prompt, str) else prompt[-1].text
-        )
+        last = prompt if isinstance(prompt, str) else prompt[-1].text
+        text = without_echo(text, last)
     kept = cut(text, request.stop)
     stopped = stop_end(text, request.stop, complete=False) is not None
     mean = mean_log_probability(choice.get("logprobs"), text, kept)
@@ -128,13 +126,13 @@ def mean_log_probability(logs: Any, text: str, kept: str) -> float | None:
             tokens = list(zip(logs["tokens"], logs["token_logprobs"], strict=True))
         # the last time that the text is spelt: thoughts may quote it
         first = "".join(token for token, _ in tokens).rindex(text) + text.index(kept)
-        ends = accumulate(len(token) for token, _ in tokens)
-        within = [
-            value
-            for (token, value), end in zip(tokens, ends, strict=True)
-            if end > first and end - len(token) < first + len(kept)
-        ]
+        values = []
+        at = 0
+        for token, value in tokens:
+            if at < first + len(kept) and at + len(token) > first:
+                values.append(value)
+            at += len(token)
         # the same from Python 3.12 on, where `sum` rounds otherwise
-        return fmean(within)
+        return fmean(values)
     except (KeyError, TypeError, ValueError):
         return None
