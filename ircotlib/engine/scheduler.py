@@ -15,7 +15,7 @@ A task goes round in this loop until its program returns:
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,8 +54,7 @@ def run(
     progress: Callable[[int, int], None] = lambda ended, total: None,
     note: Callable[[Step], Step] = lambda step: step,
 ) -> tuple[dict[str, Outcome], Costs]:
-    """Run programs to their ends; return their outcomes by question id, and their COSTS
-    by class of request.
+    """Run programs to their ends; return outcomes by question id, COSTS by request.
 
     `progress(ended, total)` is called after every batch. `note`: what traces keep of
     each step. If a request fails, only its question fails: RuntimeError, with question
@@ -77,10 +76,8 @@ def find_missing(
     programs: Programs, backends: Sequence[Backend], calls: Replies
 ) -> list[str]:
     """The ids of the programs that wait for a reply that is not in the cache."""
-    engine = Engine(backends, calls)
-    tasks = engine.start(programs)
-    engine.replay(tasks)
-    return [task.id for task in tasks if not task.ended]
+    ended = replay(programs, backends, calls)
+    return [id for id in programs if id not in ended]
 
 
 def replay(
@@ -109,7 +106,8 @@ class Engine:
         self.served: dict[type, Any] = {}  # the backend of each class of request
         # in turn: retrieval, which answers all; then models, which take one batch
         for backend in sorted(backends, key=lambda backend: hasattr(backend, "take")):
-            for kind in classes_of(backend):
+            kinds = backend.answers
+            for kind in kinds if isinstance(kinds, tuple) else (kinds,):
                 self.served[kind] = backend
         self.costs = {kind.__name__: dict.fromkeys(COSTS, 0) for kind in self.served}
 
@@ -123,11 +121,8 @@ class Engine:
         progress(sum(task.ended for task in tasks), len(tasks))
         while not all(task.ended for task in tasks):
             for kind in self.served:
-                waiting = [
-                    task
-                    for task in tasks
-                    if not task.ended and type(task.request) is kind
-                ]
+                live = [task for task in tasks if not task.ended]
+                waiting = [task for task in live if type(task.request) is kind]
                 if waiting:
                     self.replay(self.answer(kind, waiting))  # those that got a reply
                     progress(sum(task.ended for task in tasks), len(tasks))
@@ -162,9 +157,7 @@ class Engine:
             task.key = key(task.prepared, backend.fingerprint)
 
     def answer(self, kind: type, waiting: list[Task]) -> list[Task]:
-        """Have a backend answer a batch of requests, each once; return the tasks that
-        continue.
-        """
+        """Have a backend answer a batch, each once; return the tasks that continue."""
         backend = self.served[kind]
         batch = list({task.key: task for task in waiting}.values())  # equal ones once
         try:
@@ -211,9 +204,7 @@ class Engine:
     def advance(
         self, task: Task, stored: str | None = None, cached: bool = False
     ) -> Task:
-        """Send a program the stored reply, or None to begin, and run it to its next
-        request.
-        """
+        """Send a program the stored reply, or None to begin, up to its next request."""
         try:
             reply = None if stored is None else self.decode(task, stored, cached)
             task.request = task.program.send(reply)
@@ -227,9 +218,7 @@ class Engine:
         return task
 
     def decode(self, task: Task, stored: str, cached: bool) -> Any:
-        """What a program is sent for a stored reply, which is added to its trace and
-        the costs.
-        """
+        """What a program is sent for a stored reply, which is added to its trace."""
         assert task.request is not None
         kind = type(task.request)
         reply = self.served[kind].decode(stored, task.request)
@@ -252,17 +241,11 @@ class Engine:
         return reply
 
 
-def classes_of(backend: Backend) -> Iterable[type]:
-    """The classes of requests that a backend answers."""
-    answers = backend.answers
-    return answers if isinstance(answers, tuple) else (answers,)
-
-
 def describe(failure: str, tasks: Sequence[Task], error: object) -> str:
-    """A failure in one line: the question, how many others failed with it, and the
-    request.
-    """
-    others = f" (and {len(tasks) - 1} others with it)" if len(tasks) > 1 else ""
+    """A failure in one line: the question, how many others, and the request."""
+    others = ""
+    if len(tasks) > 1:
+        others = f" (and {len(tasks) - 1} others with it)"
     asked = repr(tasks[0].request)
     if len(asked) > 300:  # the question is near its end
         asked = f"{asked[:80]} … {asked[-210:]}"

@@ -15,18 +15,30 @@ from ircotlib.plugins import CELLS, declare, find_records
 
 
 class ModelKind(NamedTuple):
-    """A kind of model. `pattern`: matches the values of the parameter `model` that name
-    one. `open`: called with the parameters. `served`: whether `server` must be set.
-    """
+    """A kind of model."""
 
-    pattern: str
-    open: Callable[[Any], Any]
-    served: bool = False
+    pattern: str  # matches the values of the parameter `model` that name one
+    open: Callable[[Any], Any]  # called with the parameters
+    served: bool = False  # whether `server` must be set
     module: str = ""  # that declares it
 
 
-def open_served(p: Any) -> Model:
-    """The model behind the server that parameters name."""
+# models are opened once per process: setups that share one are then the same
+@cache
+def _open_local(name: str, dtype: str) -> Model:
+    from ircotlib.models.local import LocalModel
+
+    return LocalModel(name, dtype=dtype)
+
+
+@cache
+def _open_server(name: str, **options: Any) -> Model:
+    from ircotlib.models.server import ServerModel
+
+    return ServerModel(name, **options)
+
+
+def _open_served(p: Any) -> Model:
     from ircotlib.models.prices import find_price
 
     return _open_server(
@@ -39,15 +51,10 @@ def open_served(p: Any) -> Model:
     )
 
 
-def open_local(p: Any) -> Model:
-    """The model in the folder, or with the id on the hub, that parameters name."""
-    return _open_local(p.model, dtype=p.dtype)
-
-
 # tried in turn, after those of plug-ins and cells
 MODELS = (
-    ModelKind(".+", open_served, served=True),
-    ModelKind(".+", open_local),
+    ModelKind(".+", _open_served, served=True),
+    ModelKind(".+", lambda p: _open_local(p.model, p.dtype)),
 )
 
 
@@ -68,8 +75,8 @@ def own_model(name: str) -> Callable[[type], type]:
 
 def find_model(name: str, served: bool) -> ModelKind:
     """The kind of a model. Of kinds in a notebook the last that was declared counts."""
-    kinds = [*reversed(find_records("models", "MODELS"))]
-    own = [kind for kind in kinds if kind not in MODELS]
+    records = reversed(find_records("models", "MODELS"))
+    own = [kind for kind in records if kind not in MODELS]
     for kind in (*own, *MODELS):
         if kind.served == served and re.fullmatch(kind.pattern, name):
             return kind
@@ -80,21 +87,6 @@ def open_model(p: Any) -> Model:
     """The model that parameters name, on this machine, behind a server, or your own."""
     model = find_model(p.model, bool(p.server)).open(p)
     return model if hasattr(model, "answer") else _wrap(model)
-
-
-# each once per process: a model is large, and setups that share it are the same
-@cache
-def _open_local(name: str, **options: Any) -> Model:
-    from ircotlib.models.local import LocalModel
-
-    return LocalModel(name, **options)
-
-
-@cache
-def _open_server(name: str, **options: Any) -> Model:
-    from ircotlib.models.server import ServerModel
-
-    return ServerModel(name, **options)
 
 
 _wrap = cache(OwnModel)

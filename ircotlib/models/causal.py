@@ -148,9 +148,8 @@ def _forward(model, ids, mask, positions, cache: Cache) -> Tensor:
 
 
 def can_reuse(model) -> bool:
-    """Whether prompts and prefixes can share this model's cache, row by row: it keeps
-    all keys and values (no sliding window, no recurrent states), whose positions do not
-    depend on the length.
+    """Whether this model's cache keeps all keys and values (no sliding window, no
+    recurrent states), whose positions do not depend on the length.
     """
     if "past_key_values" not in signature(type(model).forward).parameters:
         return False
@@ -162,8 +161,7 @@ def can_reuse(model) -> bool:
 
 class GrowingLayer(DynamicLayer):
     """Keys and values with spare room, so that a token is added without copying the
-    others. Without it and `OwnLayer`s, which groups of prompts fill, the head to head
-    takes 1.2 times as long.
+    others: without it and `OwnLayer`s, the head to head takes 1.2 times as long.
     """
 
     keys: Tensor

@@ -1,6 +1,5 @@
 """SearChain's own models: the extractive reader, a DPR reader, as a backend of Extract
 (§3.3); and backends of Duplicate, which detect queries asked before (released program).
-torch and transformers are imported only when a reply must be computed.
 """
 
 import json
@@ -16,12 +15,12 @@ from ircotlib.models.batches import cut_batches
 from ircotlib.program import Duplicate, Extract, Extracted
 
 # raised when a change here makes the same model reply differently
-READER, TEXTS, PAIRS = 1, 2, 1
-UNUSED = r"\.pooler\."  # BERT's pooler is in DPR's checkpoints, but no reader uses it
+READER = 1
+TEXTS = 2
+PAIRS = 1
 LONGEST = 10  # tokens of an answer, as in DPR's own program; SearChain does not say
-ROWS, TOKENS = 64, 16_384  # of a batch: paragraphs, and tokens, padding included
-
-
+ROWS = 64  # of a batch: paragraphs,
+TOKENS = 16_384  # and tokens, padding included
 # token ids, how many of them are not of the text, and where each token of the text
 # begins and ends in it
 Encoded = tuple[list[int], int, list[tuple[int, int]]]
@@ -56,21 +55,19 @@ class Extractor(folders.Folder):
 
         from ircotlib.models.weights import read_weights
 
-        return read_weights(DPRReader, self.folder, None, torch.float64, UNUSED)
+        return read_weights(DPRReader, self.folder, torch.float64)
 
     def answer(
         self, requests: Sequence[Extract]
     ) -> Iterator[tuple[int, str | ValueError]]:
-        """Yield the index of each request and its reply: JSON of the text, which is the
-        span of at most LONGEST tokens of the paragraph, without its title, with the
-        highest sum of start and end logits, and of the confidence, the raw relevance
-        logit. A paragraph too long for the model is cut at its end; query and title
-        that are too long give a ValueError.
+        """Yield the index of each request and its reply, JSON of the text: the span of
+        at most LONGEST tokens of the paragraph with the highest sum of start and end
+        logits; and of the confidence, the raw relevance logit. A long paragraph is cut
+        at its end; query and title that are too long give a ValueError.
 
         Differs from the released program: that passes the paragraphs as titles, takes
-        the most probable start and the most probable end anywhere, so that the answer
-        may be empty or part of the query, and decodes it from its tokens, in lower
-        case.
+        the most probable start and end anywhere, so that the answer may be empty or
+        part of the query, and decodes it from its tokens, in lower case.
         """
         config = folders.read_json(self.folder, folders.CONFIG)
         limit = config.get("max_position_embeddings", 512)
@@ -80,9 +77,8 @@ class Extractor(folders.Folder):
             for index, (span, confidence) in zip(batch, spans, strict=True):
                 _, head, places = inputs[index]
                 if head >= limit:
-                    fault = f"found a query and a title of {head} tokens"
-                    fault = f"{fault}, {self.name} reads {limit}; shorten them"
-                    yield index, ValueError(fault)
+                    found = f"found a query and a title of {head} tokens"
+                    yield index, ValueError(f"{found}, expected less than {limit}")
                     continue
                 text = ""
                 if span:
@@ -94,11 +90,14 @@ class Extractor(folders.Folder):
     def _encode(self, request: Extract, limit: int) -> Encoded:
         """[CLS] query [SEP] title [SEP] text, cut at the limit."""
         paragraph = request.paragraph
-        quiet = {"verbose": False}  # about long inputs
-        head = self.tokenizer(request.query, paragraph.title, **quiet)["input_ids"]
-        options = quiet | {"add_special_tokens": False, "return_offsets_mapping": True}
-        body = self.tokenizer(paragraph.text, **options)
-        return (head + body["input_ids"])[:limit], len(head), body["offset_mapping"]
+        head = self.tokenizer(request.query, paragraph.title, verbose=False).input_ids
+        body = self.tokenizer(
+            paragraph.text,
+            add_special_tokens=False,
+            return_offsets_mapping=True,
+            verbose=False,  # about long inputs
+        )
+        return (head + body.input_ids)[:limit], len(head), body["offset_mapping"]
 
     def _read_spans(
         self, batch: Sequence[Encoded]
@@ -120,7 +119,8 @@ class Extractor(folders.Folder):
         spans = []
         for row, (ids, head, _) in enumerate(batch):
             text = row, slice(head, len(ids))  # without query, title and padding
-            start, end = out.start_logits[text].cpu(), out.end_logits[text].cpu()
+            start = out.start_logits[text].cpu()
+            end = out.end_logits[text].cpu()
             n = len(start)
             # first × last: in this order, and at most LONGEST tokens
             allowed = torch.ones(n, n, dtype=torch.bool).triu().tril(LONGEST - 1)
@@ -170,15 +170,14 @@ class ScoredPairs(folders.Folder):
 
     @cached_property
     def model(self):
-        """The model itself; one of another kind would get random weights."""
+        """The model itself."""
         need("sentence_transformers", "dense")
         from sentence_transformers import CrossEncoder
 
-        kind = str(folders.read_json(self.folder, folders.CONFIG).get("architectures"))
         model = CrossEncoder(str(self.folder), model_kwargs={"dtype": "float32"})
-        if "ForSequenceClassification" not in kind or model.num_labels != 1:
+        if model.num_labels != 1:
             raise DataError(
-                f"{self.name}: found {kind}, {model.num_labels} scores per pair; name a"
+                f"{self.name}: found {model.num_labels} scores per pair; name a"
                 " cross-encoder for duplicate questions"
             )
         return model

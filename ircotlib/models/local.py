@@ -77,19 +77,18 @@ class Tokens:
 
 @dataclass(eq=False, kw_only=True)
 class LocalModel:
-    """A T5 or a causal model on this machine; one that thinks needs a server.
+    """A T5 or a causal model on this machine, on its GPU if there is one; one that
+    thinks needs a server.
 
-    `name`: as for `find_folder`. `device`: None is the GPU if there is one.
-    `batch_tokens`, `batch_rows`: the size of a batch, in prompt tokens, padding
-    included, and in prompts; the defaults suit small models on a CPU. `kept_tokens`:
-    the size of a causal model's prefix cache, with the memory of a batch of as many
-    tokens. The fingerprint is of files and dtype.
+    `name`: as for `find_folder`. `batch_tokens`, `batch_rows`: the size of a batch, in
+    prompt tokens, padding included, and in prompts; the defaults suit small models on a
+    CPU. `kept_tokens`: the size of a causal model's prefix cache, with the memory of a
+    batch of as many tokens. The fingerprint is of files and dtype.
     """
 
     answers = Generate, Sample
     decode = staticmethod(batches.read_reply)
     name: str = field(kw_only=False)
-    device: str | None = None
     dtype: str = "float32"
     batch_tokens: int = 32_768
     batch_rows: int = 128
@@ -121,7 +120,7 @@ class LocalModel:
         need("torch", "local")
         from ircotlib.models.weights import read_model
 
-        return read_model(self.folder, self.is_encoder_decoder, self.device, self.dtype)
+        return read_model(self.folder, self.is_encoder_decoder, self.dtype)
 
     def take(self, requests: Sequence[Request]) -> list[int]:
         """The indices of the next batch: of the prompts with the least to read."""

@@ -36,8 +36,7 @@ class Prefixes:
 
     def known(self, prompt: Sequence[int], names: Sequence[bytes] | None = None) -> int:
         """How many of a prompt's first tokens are in the cache; never all, since the
-        last one must be read to get the logits after it. `names`: of its blocks, if
-        they are known already.
+        last one must be read. `names`: of its blocks, if they are known already.
         """
         names = name_blocks(prompt) if names is None else names
         return min(BLOCK * self._count_known(names), max(0, len(prompt) - 1))

@@ -6,14 +6,13 @@ A request passes through these methods of `ServerModel`, each of which calls the
 - `_write`: asks until no text of a Sample is missing, and writes the reply
 - `_ask`: asks again, with room for thoughts, if a first reply looks like thoughts
 - `_send`: asks again, after PAUSES, for a reply that came without a text (`Failed`)
-- `_post`: asks again without each field that the server refuses (`_refuse`)
-- `_body` makes what is sent; `_read`, with `thoughts.read_choice`, reads what comes
+- `_try`: asks again without OPTIONAL fields if the server refuses what it is sent
+- `_post`: one request (made by `_body`); `openai` repeats it if the server is busy
 
-`openai` repeats what a busy server refused. A ValueError or `Failed` costs one request;
-Unavailable ends the run: nothing more is sent, and what is in flight is kept. Threads
-share what replies show: `thinks` and `spent`, which change under `_turn`; `left_out`
-and `warned`, which do no harm twice. A new object finds all of it out anew. The call
-cache keeps texts, thoughts and tokens, and never a failure.
+A ValueError or `Failed` costs one request; Unavailable ends the run: nothing more is
+sent, and what is in flight is kept. Threads share what replies show: `thinks` and
+`spent`, which change under `_turn`; `taken`, `left_out` and `warned`, which do no harm
+twice. No failure is kept in the call cache.
 """
 
 import hashlib
@@ -24,7 +23,6 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import nan
 from threading import Event, Lock
 from typing import NamedTuple
 
@@ -48,18 +46,17 @@ THINKING = 4_000  # tokens for the thoughts of a model that thinks, beyond max_t
 # English text has 3.5 to 4.5 with today's vocabularies; the rest is margin
 BYTES_PER_TOKEN = 3
 MOST_STOPS = 4  # that OpenAI's servers take; all are applied here, too
+SEE = f"see {KEY}, model, server and chat"
 KEPT = "all replies are kept: run the same command again to continue"
-# Optional fields, and how an error that refuses each reads. Without the first three
-# nothing is lost: texts are cut here, and more are asked for. The others may only have
-# a wrong value.
-_REFUSED = "unsupported|n[o']t (?:be )?(?:support|allow|permit|accept)|unknown|extra"
-FIELDS = {
-    "logprobs": r"(?<![a-z])logprobs",
-    "stop": r"(?<![a-z])stop",
-    "n": r"['`\"]n['`\"]|\bn [>=]",
-    "temperature": rf"(?s)\A(?=.*(?:{_REFUSED})).*(?<![a-z])temperature",
-    "max_tokens": rf"(?s)\A(?=.*(?:{_REFUSED})).*(?<![a-z])max_tokens",
-}
+# Fields that a server may refuse, those first without which nothing is lost: more texts
+# are asked for, and all are cut here. A chat's max_tokens gets its newer name.
+OPTIONAL = ("n", "logprobs", "stop", "temperature", "max_tokens")
+
+
+class Refused(ValueError):
+    """The server does not take a request as it is; with its status."""
+
+    status = 400
 
 
 class Reply(NamedTuple):
@@ -73,17 +70,14 @@ class Reply(NamedTuple):
 
 @dataclass(eq=False, kw_only=True)
 class ServerModel:
-    """A model behind a server. `chat`: prompts are sent as chats, a text as the only
-    message; otherwise they are completed. `in_flight`: requests at a time. `max_cost`:
-    the most that may be spent, in USD, apart from requests then in flight. The
-    fingerprint depends on the name and `chat`, not on the address. Raises UserError for
-    an invalid address.
+    """A model behind a server, which completes prompts or, with `chat`, gets them as
+    messages. `in_flight`: requests at a time. `max_cost`: the most that may be spent,
+    in USD, apart from requests then in flight. The fingerprint does not depend on the
+    address. Raises UserError for an invalid one.
     """
 
     answers = Generate, Sample
     decode = staticmethod(read_reply)
-    is_encoder_decoder = False
-    parameters = nan  # unknown
     name: str = field(kw_only=False)
     server: str = field(kw_only=False)
     chat: bool = False
@@ -100,9 +94,13 @@ class ServerModel:
         interface = "chat" if self.chat else "completions"
         identity = f"server {VERSIONS[interface]} {interface} {self.name}".encode()
         self.fingerprint = hashlib.blake2b(identity, digest_size=16).hexdigest()
-        # None: not known yet. What completes prompts marks where its thoughts begin
-        self.thinks: bool | None = None if self.chat else False
-        self.left_out: set[str] = set()  # fields that the server does not take
+        # not known yet; but what completes prompts marks where its thoughts begin
+        self.thinks: bool | None = None
+        self.taken: set[str] = set()  # fields that the server has taken
+        self.left_out: set[str] = set()  # and those that it refuses
+        if not self.chat:
+            self.thinks = False
+            self.taken.add("max_tokens")  # a completion's has no newer name
         self.spent = 0.0  # USD
         self.warned = False  # that the server cuts prompts
         self._turn = Lock()  # to change `thinks` and `spent`
@@ -204,99 +202,114 @@ class ServerModel:
 
     def _is_whole(self, written: Written, request: Request, reply: Reply) -> bool:
         """Whether nothing but a text's stop or its max_tokens has cut it."""
-        if written.text is None:
-            return False
+        if written.text is None or not written.cut or written.stopped:
+            return written.text is not None
         tokens = self.count_tokens(written.text) if reply.thinks else reply.tokens
-        enough = 2 * tokens >= request.max_tokens  # roughly: counts differ
-        return not written.cut or written.stopped or enough
+        return 2 * tokens >= request.max_tokens  # roughly: counts differ
 
     def _send(self, request: Request, n: int, room: bool) -> Reply:
         """A reply; one without a text is asked for again, after a pause."""
+        path, body = self._body(request, n, room)
         for pause in (*PAUSES, 0.0):
             try:
-                return self._read(self._post(request, n, room), request)
+                return self._read(self._try(path, body), request)
             except Failed as error:
-                failure = self._in_line(error)
+                failure = f"{self.url}: {self._in_line(error)}"
                 time.sleep(pause)
-        times = len(PAUSES) + 1
-        raise Failed(f"{self.url}: {failure}; it was asked {times} times")
+        raise Failed(f"{failure}; it was asked {len(PAUSES) + 1} times")
 
-    def _post(self, request: Request, n: int, room: bool) -> dict:
-        """The body of a reply, asked for without the fields that the server refuses."""
+    def _try(self, path: str, body: dict) -> dict:
+        """The body of a reply. If the server refuses what is sent, in whatever words,
+        it is asked without the fields that it has not taken yet: each alone, then the
+        first two, and so on. Raises its first refusal if none helps.
+        """
+        known = self.taken | self.left_out
+        unsure = [name for name in OPTIONAL if name in body and name not in known]
+        alone = [[name] for name in unsure]
+        together = [unsure[:count] for count in range(2, len(unsure) + 1)]
+        refusals = []
+        for names in ([], *alone, *together):
+            left_out = {*self.left_out, *names}
+            sent = {name: body[name] for name in body if name not in left_out}
+            if "max_tokens" in left_out:
+                sent["max_completion_tokens"] = body["max_tokens"]
+            try:
+                reply = self._post(path, sent)
+            except Refused as refusal:
+                refusals.append(refusal)
+                continue
+            if names:
+                without = f"{self.name} is asked without {', '.join(names)}"
+                print(f"{without}: {refusals[0]}", file=sys.stderr)
+            self.taken.update(sent)
+            self.left_out.update(names)
+            return reply
+        if refusals[0].status == 403:
+            raise Unavailable(f"{refusals[0]}; {SEE}")
+        raise refusals[0]
+
+    def _post(self, path: str, body: dict) -> dict:
+        """The body of a reply. Errors are unchained: openai's may hold a key."""
         import openai
 
-        while True:
-            if self.max_cost is not None and self.spent >= self.max_cost:
-                raise Unavailable(
-                    f"spent {self.spent:.3g} USD of max_cost {self.max_cost}; "
-                    f"{KEPT}, with a new budget"
-                )
-            path, body = self._body(request, n, room)
-            try:
-                reply = self.client.post(path, cast_to=object, body=body)
-            except openai.APIConnectionError as failure:
-                reason = self._in_line(failure.__cause__ or failure)
-                message = f"{self.url}: no connection ({reason}); {KEPT}"
-                raise Unavailable(message) from None
-            except openai.APIStatusError as error:
-                refusal = error  # raised below, unchained: its message may hold a key
-            except ValueError as broken:
-                raise Failed(f"the reply is not JSON ({broken})") from None
-            else:
-                sound = isinstance(reply, dict) and not reply.get("error")
-                if sound and reply.get("choices"):
-                    return reply
-                raise Failed(f"found an error in place of a text: {reply!r:.200}")
-            self._refuse(refusal.status_code, refusal.body or refusal.message, body)
+        if self.max_cost is not None and self.spent >= self.max_cost:
+            raise Unavailable(
+                f"spent {self.spent:.3g} USD of max_cost {self.max_cost}; "
+                f"{KEPT}, with a new budget"
+            )
+        try:
+            reply = self.client.post(path, cast_to=object, body=body)
+        except openai.APIConnectionError as failure:
+            reason = self._in_line(failure.__cause__ or failure)
+            raise Unavailable(f"{self.url}: no connection ({reason}); {KEPT}") from None
+        except openai.APIStatusError as error:
+            status = error.status_code
+            words = self._in_line(error.body or error.message)
+            fault = f"{self.url}: status {status}, {words}"
+            # a field, or such as a prompt that is too long; 403 also of a wrong key
+            if status in (400, 403, 422):
+                refused = Refused(fault)
+                refused.status = status
+                raise refused from None
+            if status in (401, 402, 404):
+                raise Unavailable(f"{fault}; {SEE}") from None
+            too_large = status == 429 and "too large" in words.lower()  # this prompt
+            if status > 502 or (status in (408, 409, 429) and not too_large):
+                raise Unavailable(f"{fault}; {KEPT}") from None
+            raise ValueError(fault) from None  # 500 may be of this prompt alone
+        except ValueError as broken:
+            raise Failed(f"the reply is not JSON ({broken})") from None
+        if isinstance(reply, dict) and reply.get("choices") and not reply.get("error"):
+            return reply
+        raise Failed(f"found an error in place of a text: {reply!r:.200}")
 
     def _body(self, request: Request, n: int, room: bool) -> tuple[str, dict]:
         """The endpoint's path, and what is sent there."""
+        prompt = request.prompt
         body: dict[str, object] = {
             "model": self.name,
             "max_tokens": request.max_tokens + (THINKING if room else 0),
             "temperature": getattr(request, "temperature", 0),
         }
         if isinstance(request, Sample):
-            body["logprobs"] = True if self.chat else 1
+            body["logprobs"] = self.chat or 1  # of a completion: of how many tokens
             if n > 1:
                 body["n"] = n
         stops: list[str] = []
         if isinstance(request.stop, tuple):
-            # a chat may begin with empty lines
-            stops = [text for text in request.stop if text.strip() or not self.chat]
-        elif request.stop in (LINE, SENTENCE_OF_LINE) and not self.chat:
-            stops = ["\n"]  # which a chat may have after a fence, or another first line
+            stops = list(request.stop)
+        elif request.stop in (LINE, SENTENCE_OF_LINE):
+            stops = ["\n"]
+        if self.chat:  # it may begin with empty lines or a fence
+            stops = [text for text in stops if text.strip()]
         if stops and self.thinks is False and not room:  # no thoughts that it might end
             body["stop"] = stops[:MOST_STOPS]
-        if "max_tokens" in self.left_out:
-            body["max_completion_tokens"] = body["max_tokens"]  # its newer name
-        body = {name: body[name] for name in body if name not in self.left_out}
-        prompt = request.prompt
         if self.chat:
             chat = (Message("user", prompt),) if isinstance(prompt, str) else prompt
-            messages = [{"role": role, "content": text} for role, text in chat]
-            return "/chat/completions", body | {"messages": messages}
-        if not isinstance(prompt, str):
-            raise ValueError(
-                f"found a prompt of {len(prompt)} messages; set chat=true to send it"
-            )
-        return "/completions", body | {"prompt": prompt}
-
-    def _refuse(self, status: int, error: object, body: dict) -> None:
-        """Leave out the field that an error is about, or raise what the error means."""
-        fault = f"{self.url}: status {status}, {self._in_line(error)}"
-        words = str(error).lower()
-        for name, pattern in FIELDS.items() if status in (400, 403, 422) else ():
-            if name in body and re.search(pattern, words):
-                print(f"{self.name} is asked without {name}: {fault}", file=sys.stderr)
-                self.left_out.add(name)
-                return
-        if status in (401, 402, 403, 404):
-            raise Unavailable(f"{fault}; see {KEY}, model, server and chat")
-        if status > 502 or (status in (408, 409, 429) and "too large" not in words):
-            raise Unavailable(f"{fault}; {KEPT}")
-        # such as a prompt that is too long; 500 may be of it alone
-        raise ValueError(fault)
+            body["messages"] = [{"role": role, "content": text} for role, text in chat]
+            return "/chat/completions", body
+        body["prompt"] = prompt
+        return "/completions", body
 
     def _read(self, body: dict, request: Request) -> Reply:
         """The texts of a reply in the order of their indices; its tokens are paid."""

@@ -7,7 +7,6 @@ import random
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 from ircotlib.data import Demonstration, Paragraph, parse_json, read_text
@@ -24,8 +23,14 @@ NO_PARAGRAPHS = 0  # questions and answers alone, as NoR QA's reader sees them
 ONE_FILE = "demonstrations.txt"  # chains with gold paragraphs; every stage uses them
 SETS_FILE = "demonstration_sets.json"
 METADATA = re.compile(r"# METADATA:(.*)\n?")
-FORM = '# METADATA: {"qid": ...}, '
+FORM = '# METADATA: {"qid": ...} with another id, '
 FORM += f"paragraphs that begin with {TITLE!r}, one Q: and one A:"
+# above the question in the authors' files for Flan-T5 (App. G)
+INSTRUCTIONS = {
+    style.template(stage).instruction
+    for style in STYLES.values()
+    for stage in ("cot", "direct")
+}
 
 
 def find_demonstrations(
@@ -44,19 +49,18 @@ def find_demonstrations(
     demonstrations = read_demonstrations(path)
     if path.name == ONE_FILE and stage == "titles":
         template = STYLES[style].template(stage)
-        demonstrations = [_ask_for_titles(shown, template) for shown in demonstrations]
+        for number_of, shown in enumerate(demonstrations):
+            # all paragraphs but the first, the main passage, are named (IRCoT App. B)
+            main, *others = shown.paragraphs
+            asked = template.ask(shown.question, n=len(others))
+            titles = ", ".join(paragraph.title for paragraph in others)
+            demonstrations[number_of] = replace(
+                shown, paragraphs=(main,), question=asked, answer=titles
+            )
     elif path.name == ONE_FILE:
         pool = [p for shown in demonstrations for p in shown.paragraphs]
         demonstrations = [_vary(path, d, pool, stage, m) for d in demonstrations]
     return demonstration_sets(demonstrations, path.parent.name, path.parents[1])[number]
-
-
-def _ask_for_titles(shown: Demonstration, template: Template) -> Demonstration:
-    """Naming pages: all paragraphs but the first, the main passage (IRCoT App. B)."""
-    main, *others = shown.paragraphs
-    asked = template.ask(shown.question, n=len(others))
-    titles = ", ".join(paragraph.title for paragraph in others)
-    return replace(shown, paragraphs=(main,), question=asked, answer=titles)
 
 
 def _vary(
@@ -74,9 +78,10 @@ def _vary(
             f"{path}, {shown.id!r}: found {len(others)} paragraphs of other questions, "
             f"expected {m}: set fewer `distractors`"
         )
-    distractors = draw.sample(list(others.values()), m)
-    paragraphs = [*shown.paragraphs, *distractors] if m != NO_PARAGRAPHS else []
-    draw.shuffle(paragraphs)
+    paragraphs = []
+    if m != NO_PARAGRAPHS:
+        paragraphs = [*shown.paragraphs, *draw.sample(list(others.values()), m)]
+        draw.shuffle(paragraphs)
     # IRCoT §3.2: a direct reader is shown the answers that end the same chains
     answer = shown.answer if stage == "cot" else answer_from_chain(shown.answer)
     if answer is None:
@@ -128,17 +133,17 @@ def read_demonstrations(path: Path) -> list[Demonstration]:
     ends = [*(head.start() for head in heads[1:]), len(text)]
     for head, end in zip(heads, ends, strict=True):
         body = text[head.end() : end].strip()
-        where = f"{path}, line {text.count(chr(10), 0, head.start()) + 1}"
         try:
-            example = _read_one(str(json.loads(head[1])["qid"]), body)
+            id = str(json.loads(head[1])["qid"])
+            if id in demonstrations:
+                raise ValueError
+            demonstrations[id] = _read_one(id, body)
         except (ValueError, KeyError, TypeError):
             start = f"{head[0]}{body}"[:90]
-            raise DataError(f"{where}: found {start!r}, expected {FORM}") from None
-        if example.id in demonstrations:
+            line = text.count("\n", 0, head.start()) + 1
             raise DataError(
-                f"{where}: found the id {example.id!r} again, expected it once"
-            )
-        demonstrations[example.id] = example
+                f"{path}, line {line}: found {start!r}, expected {FORM}"
+            ) from None
     return list(demonstrations.values())
 
 
@@ -147,9 +152,8 @@ def _read_one(id: str, body: str) -> Demonstration:
     if re.findall(r"^[QA]: ", body, re.MULTILINE) != ["Q: ", "A: "]:
         raise ValueError
     context, question, answer = re.split(r"^Q: |\nA: ", body, flags=re.MULTILINE)
-    # the authors' files for Flan-T5 have the instruction above the question (App. G)
     first, _, rest = question.partition("\n")
-    if rest and first in _instructions():
+    if rest and first in INSTRUCTIONS:
         question = rest
     paragraphs = re.split(rf"(?:^|\n\n){TITLE}", context.strip())
     if paragraphs[0] or not question.strip() or not answer.strip():
@@ -161,24 +165,16 @@ def _read_one(id: str, body: str) -> Demonstration:
     return Demonstration(id, tuple(shown), question, answer)
 
 
-@cache
-def _instructions() -> set[str | None]:
-    stages = ("cot", "direct")
-    return {s.template(stage).instruction for s in STYLES.values() for stage in stages}
-
-
 def demonstration_sets(
-    demonstrations: Sequence[Demonstration],
-    dataset: str = "",
-    folder: Path | None = None,
+    demonstrations: Sequence[Demonstration], dataset: str = "", folder: Path = PROMPTS
 ) -> list[list[Demonstration]]:
     """The three sets of a data set (IRCoT §4.1: 15 of 20 annotated questions): of
     `folder`/demonstration_sets.json, or the authors' in prompts/, or drawn.
     """
     by_id = {demonstration.id: demonstration for demonstration in demonstrations}
-    path = PROMPTS / SETS_FILE
-    if folder and (folder / SETS_FILE).exists():
-        path = folder / SETS_FILE
+    path = folder / SETS_FILE
+    if not path.exists():
+        path = PROMPTS / SETS_FILE
     fixed = parse_json(path.read_bytes(), str(path))
     sets = fixed.get(dataset) if isinstance(fixed, dict) else []
     if sets is None:
@@ -220,16 +216,15 @@ def read_examples(path: Path, template: Template) -> tuple[str, ...]:
     head, _, below = text.partition("\n")
     if head.startswith("# "):
         text = below.strip("\n")
+    examples = tuple(part.strip("\n") for part in text.split(BETWEEN_DEMONSTRATIONS))
     # from the line that asks to where the model goes on
     asks = template.text.rfind("\n", 0, template.text.index("{question}")) + 1
     words = template.text[asks:].partition("{so_far}")[0].rstrip()
-    between_fields = [re.escape(part) for part in FIELD.split(words)[::2]]
-    form = re.compile("^" + ".+".join(between_fields), re.MULTILINE)
-    examples = text.split(BETWEEN_DEMONSTRATIONS)
+    form = "^" + ".+".join(map(re.escape, FIELD.split(words)[::2]))
     for number, example in enumerate(examples, start=1):
-        if not form.search(example):
+        if not re.search(form, example, re.MULTILINE):
             raise DataError(
-                f"{path}, example {number}: found {example.strip()[:60]!r}, expected "
-                f"{words!r} in it, as in its template"
+                f"{path}, example {number}: found {example[:60]!r}, expected {words!r} "
+                "in it, as in its template"
             )
-    return tuple(example.strip("\n") for example in examples)
+    return examples

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-JOIN = 4  # the most tokens that joining two texts can add, with a margin
+JOIN = 4  # the most tokens that joining a text to another can add, with a margin
 DEMONSTRATION, ABOVE, WRITTEN, BELOW = "demonstration", "above", "written", "below"
 
 
@@ -38,11 +38,6 @@ CUTS: tuple[tuple[str, Callable[[str], list[str]]], ...] = (
 )
 
 
-def surely_fit(total: int, count: int, limit: int) -> bool:
-    """Whether `count` texts of `total` tokens surely fit `limit` as one text."""
-    return total + JOIN * (count - 1) <= limit
-
-
 def fit(
     segments: Sequence[Segment], limit: int, count_tokens: Callable[[str], int]
 ) -> list[Segment] | None:
@@ -62,7 +57,7 @@ def fit(
         total = sum(count_tokens(piece.text) for piece in pieces)
         while True:
             # where a token or two per join could matter, the joined text is counted
-            if surely_fit(total, len(pieces), limit):
+            if total + JOIN * (len(pieces) - 1) <= limit:
                 return pieces
             if total <= limit and count_tokens(join(pieces)) <= limit:
                 return pieces

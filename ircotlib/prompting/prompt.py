@@ -2,21 +2,14 @@
 into a context window (IRCoT §3.1, §3.2, §4.1, App. G).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from ircotlib.data import Demonstration, Paragraph, Question
 from ircotlib.errors import DataError
 from ircotlib.program import SENTENCE, SENTENCE_OF_LINE, Prompt
-from ircotlib.prompting.packing import (
-    ABOVE,
-    DEMONSTRATION,
-    Segment,
-    fit,
-    join,
-    surely_fit,
-)
+from ircotlib.prompting.packing import ABOVE, DEMONSTRATION, JOIN, Segment, fit, join
 from ircotlib.prompting.templates import BETWEEN_PARAGRAPHS, Template, read_template
 
 TITLE = "Wikipedia Title: "
@@ -48,18 +41,14 @@ class Style:
 
 
 # windows: §4.1; tokens that they generate: released program
-FLAN_T5 = Style(
-    "flan_t5", context_tokens=6000, generation_tokens=200, passage_last=True
-)
-GPT3 = Style(
-    "codex", context_tokens=8000, generation_tokens=300, sentence=SENTENCE_OF_LINE
-)
+FLAN_T5 = Style("flan_t5", 6000, generation_tokens=200, passage_last=True)
+GPT3 = Style("codex", 8000, generation_tokens=300, sentence=SENTENCE_OF_LINE)
 # a small model that was trained on the formats of all systems and needs no
 # demonstrations (ours); its longest training texts are a sentence of 52 tokens and a
 # chain of queries of 146
 AGENT = Style(
     "agent",
-    context_tokens=1024,
+    1024,
     generation_tokens=80,
     sentence=SENTENCE_OF_LINE,
     demonstrated=False,
@@ -74,11 +63,9 @@ def render_paragraph(paragraph: Paragraph, max_words: int | None = 350) -> str:
     retrieved texts to 350 words, at single spaces, and leaves those of demonstrations
     whole (None).
     """
-    text = (
-        paragraph.text
-        if max_words is None
-        else " ".join(paragraph.text.split(" ")[:max_words])
-    )
+    text = paragraph.text
+    if max_words is not None:
+        text = " ".join(text.split(" ")[:max_words])
     # a line break would begin another part
     title = " ".join(paragraph.title.splitlines())
     return f"{TITLE}{title}\n{text.strip()}"
@@ -91,9 +78,7 @@ def render(
     template: Template = PLAIN,
     max_words: int | None = 350,
 ) -> str:
-    """Paragraphs, question and the answer so far as one example of a prompt (IRCoT App.
-    G).
-    """
+    """Paragraphs, question and answer so far as one example of a prompt (App. G)."""
     context = [
         Segment(render_paragraph(p, max_words) + BETWEEN_PARAGRAPHS) for p in paragraphs
     ]
@@ -101,9 +86,7 @@ def render(
 
 
 def render_demonstration(shown: Demonstration | str, template: Template = PLAIN) -> str:
-    """A demonstration as one example, its paragraphs not cut (IRCoT §3.1), or a text as
-    it is.
-    """
+    """A demonstration with whole paragraphs (IRCoT §3.1), or a text as it is."""
     if isinstance(shown, str):
         return shown
     return render(shown.paragraphs, shown.question, shown.answer, template, None)
@@ -138,12 +121,12 @@ class PromptWriter:
         **fields: object,
     ) -> Prompt:
         """Write the prompt; the thoughts follow "A: ", joined by spaces."""
-        segments = self._example(question, paragraphs, " ".join(thoughts), fields)
+        segments = self._example(question, paragraphs, " ".join(thoughts), **fields)
         example = join(segments).rstrip()
         limit = self.max_prompt_tokens
         if not self.demonstrations:  # most of the parts are counted already
             total = sum(self._count(segment.text) for segment in segments)
-            if surely_fit(total, len(segments), limit):
+            if total + JOIN * (len(segments) - 1) <= limit:
                 return Prompt(example, self.purpose)
         if self._count(example) <= limit:
             kept = self._with_demonstrations(Segment(example))
@@ -159,18 +142,12 @@ class PromptWriter:
         return Prompt(join(fitting).strip("\n").rstrip(), self.purpose)
 
     def _example(
-        self,
-        question: Question,
-        paragraphs: Sequence[Paragraph],
-        so_far: str,
-        fields: Mapping[str, object],
+        self, question: Question, paragraphs: Sequence[Paragraph], so_far: str, **fields
     ) -> list[Segment]:
         """The segments of the test example."""
         # IRCoT App. B: the main passage is always there, whatever was retrieved
         main = [] if question.passage is None else [question.passage]
-        others = [
-            paragraph for paragraph in paragraphs if paragraph != question.passage
-        ]
+        others = [other for other in paragraphs if other != question.passage]
         context = [
             Segment(
                 render_paragraph(paragraph) + BETWEEN_PARAGRAPHS,
@@ -190,14 +167,12 @@ class PromptWriter:
             kept = fit(parts, self.max_prompt_tokens, self._count)
             assert kept is not None  # the example alone fits
             return kept
-        # their program: the parts' own lengths, without the blank lines between, below
-        # the limit
-        lengths = [self._count(part.text.strip()) for part in parts[:-1]]
-        lengths.append(self._count(example.text))
-        first = 0
-        while first < len(parts) - 1 and sum(lengths[first:]) >= self.max_prompt_tokens:
-            first += 1
-        return parts[first:]
+        # their program: below the limit, without the blank lines between parts
+        total = self._count(example.text)
+        total += sum(self._count(part.text.strip()) for part in parts[:-1])
+        while len(parts) > 1 and total >= self.max_prompt_tokens:
+            total -= self._count(parts.pop(0).text.strip())
+        return parts
 
     @cached_property
     def _count(self) -> Callable[[str], int]:
@@ -205,7 +180,5 @@ class PromptWriter:
 
     @cached_property
     def _demonstrated(self) -> list[Segment]:
-        texts = (
-            render_demonstration(shown, self.template) for shown in self.demonstrations
-        )
+        texts = [render_demonstration(d, self.template) for d in self.demonstrations]
         return [Segment(text + BETWEEN_DEMONSTRATIONS, DEMONSTRATION) for text in texts]

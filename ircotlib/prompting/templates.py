@@ -42,8 +42,7 @@ class Template:
     @property
     def instruction(self) -> str | None:
         """The instruction above each question (IRCoT App. G); None if there is none."""
-        match = INSTRUCTION.search(self.text)
-        return match[1] if match else None
+        return next(iter(INSTRUCTION.findall(self.text)), None)
 
     def ask(self, question: str, /, **fields: object) -> str:
         """The question in the stage's wording, which may have other fields."""

@@ -5,7 +5,7 @@ import traceback
 
 import pytest
 from asking import ask, ask_one
-from serving import completion, copy_model, said, serve_model, status
+from serving import Fake, completion, copy_model, said, serve_model, status
 from tiny import read
 from werkzeug import Response
 
@@ -63,7 +63,6 @@ def test_the_content_of_requests(fake):
         ask_one(each, Sample("q", 3, 0.5, SENTENCE, 9))
         drawn = usual | {"temperature": 0.5, "n": 3, "logprobs": logprobs}
         assert fake.bodies.pop() == drawn | asked
-    assert isinstance(ask_one(backend, Generate(messages)), ValueError)
 
 
 def hang(body):
@@ -148,28 +147,58 @@ def test_a_fault_of_all_requests_ends_the_run_and_a_rerun_continues(
         assert fake.asked == ["green", "blue", "black"]
 
 
-FIELD = [
-    ("logprobs", 403, "You are not allowed to request logprobs from this model"),
-    ("stop", 400, "Unknown parameter: stop"),
-    ("n", 400, "Field 'n': Value must be between 1 <= value <= 4, but got 5"),
-    ("temperature", 422, "Unsupported value: 'temperature' does not support 0.7"),
-    ("max_tokens", 400, "'max_tokens' is not supported with it"),
-]
+# the fields that a server refuses, and the tries until it is asked without them
+FIELDS = {
+    ("n",): 1,
+    ("logprobs",): 2,
+    ("stop",): 3,
+    ("temperature",): 4,
+    ("max_tokens",): 4,  # of a chat, which has no stop at first
+    ("temperature", "max_tokens"): 7,
+}
 
 
-@pytest.mark.parametrize(("field", "number", "words"), FIELD)
-def test_a_field_that_the_server_refuses_is_left_out_once(
-    fake, capsys, field, number, words
+class Picky(Fake):
+    """A server that refuses fields, and does not say why."""
+
+    refused: tuple[str, ...] = ()
+
+    def answer(self, body: dict):
+        if body.keys() & set(self.refused):
+            return status(400 if "n" in body else 422, "Bad request")
+        return super().answer(body)
+
+
+@pytest.mark.parametrize("refused", FIELDS)
+def test_fields_that_the_server_refuses_are_left_out_from_then_on(
+    httpserver, capsys, refused
 ):
-    fake.faults = {"all": [status(number, words)]}
-    backend = model(fake)
-    drawn = backend.decode(ask_one(backend, Sample("a red\nsea", 5, 0.7, LINE, 9)))
+    fake = Picky(httpserver)
+    fake.refused = refused
+    backend = model(fake, chat="max_tokens" in refused)
+    request = Sample("a red\nsea", 5, 0.7, LINE, 9)
     # cut here; asked one by one
-    assert [sample.text for sample in drawn] == ["A RED"] * 5
-    first, *others = fake.bodies
-    assert field in first and not any(field in body for body in others)
-    assert ("max_completion_tokens" in others[-1]) == (field == "max_tokens")
-    assert capsys.readouterr().err.count(f"asked without {field}") == 1
+    assert [text for text, _ in backend.decode(ask_one(backend, request))] == [
+        "A RED"
+    ] * 5
+    tries = FIELDS[refused]
+    assert len(fake.bodies) == tries + 5 and backend.left_out >= set(refused)
+    assert len(refused) > 1 or backend.left_out == set(refused)
+    named = {"max_tokens", "max_completion_tokens"}
+    assert all(len(body.keys() & named) == 1 for body in fake.bodies)
+    ask_one(backend, request)
+    assert len(fake.bodies) == tries + 10
+    assert capsys.readouterr().err.count("asked without") == 1
+
+
+def test_the_first_refusal_is_raised_and_what_was_taken_is_not_left_out(fake):
+    fake.faults = {"red": [status(400, f"fault {n}") for n in range(9)]}
+    backend = model(fake)
+    requests = [Generate(word, LINE, 9) for word in ("red", "green", "red", "blue")]
+    first, _, second, _ = ask(backend, requests)
+    assert "fault 0" in str(first) and backend.left_out == set()
+    assert fake.asked == [*["red"] * 4, "green", "red", "blue"]
+    assert "fault 4" in str(second)
 
 
 def choice(text: str | None, **more) -> dict:
@@ -179,7 +208,7 @@ def choice(text: str | None, **more) -> dict:
 def test_samples_come_in_their_order_and_what_is_missing_is_asked_for(fake):
     several = [choice(text, index="abcd".index(text)) for text in "cabd"]
     broken = choice("half", index=0, finish_reason="error")
-    odd = [broken, choice("b", index=1), None, "odd"]
+    odd = [broken, choice("b", index=1)]
     fake.faults = {"all": [{"choices": each} for each in (several[:3], several, odd)]}
     backend = model(fake)
     drawn = [backend.decode(ask_one(backend, Sample("red", n))) for n in (3, 3, 2)]
