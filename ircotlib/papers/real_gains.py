@@ -101,6 +101,8 @@ def compare_gains(scores: pd.DataFrame) -> pd.DataFrame:
             a, b = both
             has_two = both.index.str.startswith("2")
             sides = both[has_two], both[~has_two]
+            if sides[0].empty or sides[1].empty:
+                continue
             tests = [paired_difference(side[a], side[b]) for side in sides]
             p = unpaired_p(*(side[a] - side[b] for side in sides))
             row = {"model": model, "contrast": contrast, "a": a, "b": b}
@@ -171,9 +173,10 @@ def say_where(hops: pd.DataFrame) -> str:
     places = []
     for model in dict.fromkeys(hops["model"]):
         of_model = rows[rows["model"] == model].set_index("hops")["better"]
-        shown = [f"with {name}" for name in (TWO, MORE) if of_model[name]]
+        better_with = [name for name in (TWO, MORE) if of_model.get(name, False)]
+        shown = [f"with {name}" for name in better_with]
         undecided = [
-            f"not shown with {name}" for name in (TWO, MORE) if not of_model[name]
+            f"not shown with {name}" for name in (TWO, MORE) if name not in better_with
         ]
         parts = [" and ".join(shown), *undecided] if shown else undecided
         places.append(f"for {model} {', '.join(parts)}")
@@ -185,8 +188,13 @@ def draw_hops(hops: pd.DataFrame, title: str) -> Figure:
     Hollow: parts of a row that is tested as a whole.
     """
     models = list(dict.fromkeys(hops["model"]))
-    rows = [(model, group) for model in models for group in ("", *HOPS)]
     counts = hops.groupby(["model", "hops"])["n"].max()
+    rows = [
+        (model, group)
+        for model in models
+        for group in ("", *HOPS)
+        if not group or (model, group) in counts.index
+    ]
     labels = [
         f"{group} (n = {counts[model, group]})" if group else model
         for model, group in rows

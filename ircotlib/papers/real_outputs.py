@@ -49,7 +49,8 @@ def import_outputs(*folders: Path | str) -> tuple[pd.DataFrame, list[str]]:
 
 def read_outputs(folder: Path | str = "") -> tuple[pd.DataFrame, list[str]]:
     """The kept scores, and those of a folder (`import_outputs`) with its notes."""
-    scores, notes = pd.read_csv(KEPT, dtype={"id": str}), []
+    scores = pd.read_csv(KEPT, dtype={"id": str})
+    notes: list[str] = []
     if folder:
         imported, notes = import_outputs(folder)
         scores = pd.concat([scores, imported])
@@ -59,7 +60,7 @@ def read_outputs(folder: Path | str = "") -> tuple[pd.DataFrame, list[str]]:
 
 def refuse_repeated(scores: pd.DataFrame) -> pd.DataFrame:
     """The scores, in the order of data sets. Raises UserError if a question has two."""
-    repeated = scores[scores.duplicated([*TOGETHER, "id"])]
+    repeated = scores[scores.duplicated(["dataset", "system", "model", "id"])]
     if len(repeated):
         names = ", ".join(repeated[TOGETHER].iloc[0])
         raise UserError(

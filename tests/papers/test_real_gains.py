@@ -175,6 +175,18 @@ def test_sentences_follow_the_tests(hops):
     assert "IRCoT beats no retrieval on questions of two hops; of three and" in readme
 
 
+def test_outputs_that_lack_questions_or_systems_are_compared_where_they_can_be(scores):
+    few = tiny([1.0, 0.5, 0.0], [])
+    alone = few[few["system"] == "NoR QA"].assign(model="of one system")
+    every = pd.concat([scores, few, alone])
+    hops, gains = compare_hops(every), compare_gains(every)
+    assert list(hops["hops"][hops["model"] == "m"]) == [TWO]
+    assert {*gains["model"]} == {LLAMA, DAVINCI}
+    assert "for m not shown with 2 hops, not shown with" in say_where(hops)
+    labels = draw_hops(hops, "").axes[0].get_yticklabels()
+    assert [label.get_text() for label in labels[-2:]] == ["m", "2 hops (n = 3)"]
+
+
 def test_all_panels_have_the_same_rows(hops):
     figure = draw_hops(hops, "title")
     assert len(figure.axes) == 3
@@ -227,9 +239,12 @@ def test_the_page_says_what_the_small_model_did():
     rows = rows.set_index(["dataset", "metric", "system"]).sort_index()
     mean = rows.loc["all", "mean"]
     text = " ".join(page.split())
+    assert "(on MuSiQue 12 and 14 of 100)" in text
+    musique = pd.read_csv(SHIPPED / "data" / "real_found.csv").set_index("dataset")
+    assert musique.loc["musique", ["found", "stated", "n"]].tolist() == [12, 14, 100]
     assert f"paragraphs of {found['found']} of {found['n']} questions" in text
-    assert f"of {found['stated']}; of its {found['found']} it answers" in text
-    assert f"it answers {found['right']} right" in text
+    assert f"of {found['stated']} (on" in text
+    assert f"of its {found['found']} it answers {found['right']} right" in text
     assert found["found"] == rows.loc[("all", SHOWN, "IRCoT QA"), "n"]
     recall, beside = mean["recall"], "OneR QA, as many as "
     for name in ("Self-Ask", "SearChain"):
