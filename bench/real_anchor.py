@@ -200,7 +200,7 @@ def count_found(p: Parameters, table: pd.DataFrame) -> pd.DataFrame:
             collected: set[str] = set()
             for query in islice(state_steps(question, collected), most):
                 hits = setup.retriever.search(query, k)
-                collected |= {paragraph.id for paragraph, _ in hits}
+                collected.update(paragraph.id for paragraph, _ in hits)
             stated += collected.issuperset(question.gold)
         n, share = kept.loc[(SHOWN, "IRCoT QA", name), ["n", "mean"]]
         row = {

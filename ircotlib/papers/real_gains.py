@@ -171,7 +171,7 @@ def say_where(hops: pd.DataFrame) -> str:
     better = (hops["p_holm"] < LEVEL) & (hops["difference"] > 0)
     rows = hops[hops["contrast"] == f"{AGAIN} − {NEVER}"].assign(better=better)
     places = []
-    for model in dict.fromkeys(hops["model"]):
+    for model in dict.fromkeys(rows["model"]):
         of_model = rows[rows["model"] == model].set_index("hops")["better"]
         better_with = [name for name in (TWO, MORE) if of_model.get(name, False)]
         shown = [f"with {name}" for name in better_with]
