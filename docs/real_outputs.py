@@ -18,10 +18,9 @@ import pandas as pd
 
 from ircotlib.data import parse_json
 from ircotlib.datasets import find_dataset
-from ircotlib.files import SHIPPED, writing
-from ircotlib.papers.real_outputs import describe_folder, import_outputs
+from ircotlib.files import writing
+from ircotlib.papers.real_outputs import KEPT, describe_folder, import_outputs
 
-KEPT = SHIPPED / "data" / "real_outputs.csv.gz"
 COLUMNS = ["dataset", "split", "model", "system", "id", "steps", "em", "f1", "cover_em"]
 # what ProbTree retrieves: nothing; five paragraphs for the question and three for a
 # sub-question, all read at once; three for a sub-question, whose answers are read

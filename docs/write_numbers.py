@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from ircotlib.papers import real_gains
 from ircotlib.papers.claims import VERDICTS
 from ircotlib.systems import all_systems
 
@@ -43,9 +44,17 @@ def verdicts(paper: str) -> str:
     return f"{len(table)} claims, {', '.join(parts)}"
 
 
+def hops() -> str:
+    """What retrieval step by step adds to Llama's answers on MuSiQue, by hops."""
+    table = pd.read_csv(ROOT / "figures" / "real_outputs_hops.csv")
+    contrast = f"{real_gains.AGAIN} − {real_gains.NEVER}"
+    return real_gains.say_hops(table, "Llama-3.1-8B-Instruct", contrast)
+
+
 def write(text: str) -> str:
     """The page with the current numbers."""
     numbers = {
+        "hops": hops(),
         "classes": classes(),
         "ircot": verdicts("ircot"),
         "searchain": verdicts("searchain"),

@@ -1,5 +1,5 @@
 """What real models wrote, scored: folders of IRCoT's released program
-(github.com/StonyBrookNLP/ircot); and what the papers claim, tested on it.
+(github.com/StonyBrookNLP/ircot), and the scores that are kept of some.
 """
 
 import re
@@ -10,12 +10,11 @@ import pandas as pd
 from ircotlib.data import parse_json, read_text
 from ircotlib.datasets import all_datasets, find_dataset
 from ircotlib.errors import DataError, UserError
+from ircotlib.files import SHIPPED
 from ircotlib.models.thoughts import split_thoughts
-from ircotlib.papers.claims import compare_claims, decide, print_differences
-from ircotlib.papers.ircot import ALL
 from ircotlib.results.runs import in_order
-from ircotlib.results.statistics import holm
 
+KEPT = SHIPPED / "data" / "real_outputs.csv.gz"  # docs/real_outputs.py makes it
 PREDICTIONS = "prediction__*_to_*__*.json"
 NAMED = re.compile(r"prediction__(.+)_to_(.+?)__(.+)\.json")
 PREFIXES = {"ircot_qa_": "IRCoT QA", "oner_qa_": "OneR QA", "nor_qa_": "NoR QA"}
@@ -45,16 +44,29 @@ def import_outputs(*folders: Path | str) -> tuple[pd.DataFrame, list[str]]:
             f"{PREDICTIONS} in folders"
         )
         raise UserError("; ".join([message, *notes]))
-    table = pd.concat(tables, ignore_index=True)
-    twice = table[table.duplicated([*TOGETHER, "id"])]
-    if len(twice):
-        names = ", ".join(twice[TOGETHER].iloc[0])
+    return refuse_repeated(pd.concat(tables, ignore_index=True)), notes
+
+
+def read_outputs(folder: Path | str = "") -> tuple[pd.DataFrame, list[str]]:
+    """The kept scores, and those of a folder (`import_outputs`) with its notes."""
+    scores = pd.read_csv(KEPT, dtype={"id": str})
+    notes: list[str] = []
+    if folder:
+        imported, notes = import_outputs(folder)
+        scores = pd.concat([scores, imported])
+    scores["model"] = scores["model"].str.rpartition("/")[2]
+    return refuse_repeated(scores), notes
+
+
+def refuse_repeated(scores: pd.DataFrame) -> pd.DataFrame:
+    """The scores, in the order of data sets. Raises UserError if a question has two."""
+    repeated = scores[scores.duplicated(["dataset", "system", "model", "id"])]
+    if len(repeated):
+        names = ", ".join(repeated[TOGETHER].iloc[0])
         raise UserError(
             f"found two outputs of {names} on the same questions: import one"
         )
-    table = table.assign(profile="imported", demonstration_set=0)
-    table["demonstrations"] = table["dataset"]
-    return in_order(table, "dataset", all_datasets()), notes
+    return in_order(scores, "dataset", all_datasets())
 
 
 def score_predictions(path: Path) -> tuple[pd.DataFrame, list[str]]:
@@ -123,26 +135,3 @@ def read_answers(path: Path) -> dict[str, str]:
     if not answers:
         raise DataError(f"{path}: found no answers, expected one for each question id")
     return answers
-
-
-def judge_outputs(scores: pd.DataFrame, metric: str = "f1") -> pd.DataFrame:
-    """IRCoT's claims about answers (§5, App. E) on each data set: on all questions, and
-    by `split`. `p_holm`, corrected for all of one name, decides. `paper`: differences
-    of F1 (Table 4).
-    """
-    models = scores["model"].unique()
-    if len(models) > 1:
-        raise UserError(
-            f"found outputs of {', '.join(models)}, expected those of one model"
-        )
-    every = pd.concat([scores.assign(split=ALL), scores]).assign(metric=metric)
-    table = compare_claims(every, ["split", "dataset"])
-    table["p_holm"] = table.groupby("split")["p"].transform(holm)
-    table["verdict"] = decide(table["p_holm"], table["mean"], table["equal"])
-    table["paper"] = [
-        print_differences("ircot", "Table 4", claim, dataset)
-        for claim, dataset in zip(table["claim"], table["dataset"], strict=True)
-    ]
-    first = ["split", "dataset", "claim", "metric", "n", "difference", "low", "high"]
-    table = table.rename(columns={"mean": "difference"})
-    return table[[*first, "p", "p_holm", "verdict", "paper"]]

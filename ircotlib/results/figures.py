@@ -116,7 +116,8 @@ def save_figure(
     if figure is None:
         return
     finding, _, origin = about.rpartition("\n")
-    if p and not origin.startswith("profile "):
+    # outputs that were made elsewhere have no profile
+    if p and not origin.startswith(("profile ", "outputs ")):
         origin = f"profile {p.profile}, {origin}".removesuffix(", ")
     if p and p.trial:
         origin += f"; with {p.trial.removeprefix('trials/')}"

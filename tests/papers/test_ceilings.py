@@ -3,12 +3,11 @@
 import pandas as pd
 import pytest
 
-from bench.real_anchor import FIXED, count_found
 from ircotlib.data import GoldStep, Paragraph, Question
 from ircotlib.datasets.own import CORPUS, write_own
 from ircotlib.errors import UserError
 from ircotlib.experiment.setup import open_dataset
-from ircotlib.files import FIGURES, SHIPPED
+from ircotlib.files import FIGURES
 from ircotlib.papers.steps import (
     QUESTION,
     SENTENCES,
@@ -78,13 +77,6 @@ def test_what_can_be_found_in_musique(shared):
     kept = pd.read_csv(FIGURES / "sample_found.csv").set_index([*found.index.names])
     assert len(found) == 37 and table["id"].nunique() == 210
     pd.testing.assert_frame_equal(found, kept.loc[found.index, ["found", "recall"]])
-
-
-def test_what_a_real_model_could_have_found(shared):
-    p = read_parameters("sample", {"data_dir": str(shared)}).change(**FIXED)
-    counted = count_found(p, pd.read_csv(FIGURES / "real_anchor.csv"))
-    kept = pd.read_csv(SHIPPED / "data" / "real_found.csv")
-    pd.testing.assert_frame_equal(counted, kept)
 
 
 def test_further_paragraphs_are_searched_unless_their_title_is_there(tmp_path):

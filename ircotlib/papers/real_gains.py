@@ -1,0 +1,223 @@
+"""Where retrieval helps real models (IRCoT §5, App. E): one difference at a time, on
+the same questions, by data set, by the number of hops, and beside the paper's.
+"""
+
+from collections.abc import Iterator, Sequence
+from math import hypot, nan, sqrt
+
+import pandas as pd
+
+from ircotlib.results.figures import (
+    CHANCE,
+    DOT,
+    HOLLOW,
+    LINE_COLORS,
+    ROW,
+    Figure,
+    Line2D,
+    finish,
+    make_panels,
+)
+from ircotlib.results.runs import in_order, read_reported
+from ircotlib.results.statistics import (
+    LEVEL,
+    Difference,
+    holm,
+    paired_difference,
+    unpaired_p,
+)
+
+NEVER, ONCE, AGAIN = "no retrieval", "read at once", "step by step"
+SEARCHES = {  # how a system searches; of sub-questions: ProbTree (docs/real_outputs.py)
+    "NoR QA": NEVER,
+    "OneR QA": ONCE,
+    "sub-questions, read at once": ONCE,
+    "IRCoT QA": AGAIN,
+    "sub-questions, one by one": AGAIN,
+}
+CONTRASTS = ((AGAIN, NEVER), (ONCE, NEVER), (AGAIN, ONCE))
+TWO, MORE = "2 hops", "3 and 4 hops"
+HOPS = (TWO, MORE, "3 hops", "4 hops")
+READERS = {"Flan-T5-XXL": "direct", "GPT3": "cot"}  # in the paper's figures (App. E)
+PAPERS_N = 500  # test questions of a data set (IRCoT §4.1)
+
+
+def pair_searches(
+    answers: pd.DataFrame, metric: str
+) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Each of CONTRASTS that a model's answers have, with the scores of both systems in
+    percent, a column each, on the questions that both answered.
+    """
+    systems = {SEARCHES[name]: name for name in answers["system"] if name in SEARCHES}
+    values = 100 * answers.pivot(index="id", columns="system", values=metric)
+    for first, second in CONTRASTS:
+        if first in systems and second in systems:
+            both = values[[systems[first], systems[second]]].dropna()
+            yield f"{first} − {second}", both
+
+
+def compare_searches(
+    scores: pd.DataFrame, by: Sequence[str], metric: str = "f1"
+) -> pd.DataFrame:
+    """CONTRASTS in points of `metric`, `a` minus `b` on the same questions, for each
+    model and value of the columns `by`. `steps`: of `a`, a question's mean, where they
+    are known. `p_holm`: corrected for all of a model.
+    """
+    rows = []
+    for (model, *group), answers in scores.groupby(["model", *by], sort=False):
+        for contrast, both in pair_searches(answers, metric):
+            a, b = both
+            test = paired_difference(both[a], both[b])
+            row = {"model": model, **dict(zip(by, group, strict=True))}
+            row |= {"contrast": contrast, "a": a, "b": b, "n": len(both)}
+            row["steps"] = answers.loc[answers["system"] == a, "steps"].mean()
+            rows.append(row | test._asdict())
+    table = pd.DataFrame(rows).rename(columns={"mean": "difference"})
+    return table.assign(p_holm=table.groupby("model")["p"].transform(holm))
+
+
+def compare_hops(scores: pd.DataFrame) -> pd.DataFrame:
+    """`compare_searches` on MuSiQue's questions of TWO hops and of MORE, six tests a
+    model; and, beside these, on those of 3 and of 4 hops alone, without `p_holm`.
+    """
+    musique = scores[scores["dataset"] == "musique"]
+    hops = musique["id"].str[0] + " hops"  # ids begin with their number
+    groups = hops.where(hops == TWO, MORE)
+    tested = compare_searches(musique.assign(hops=groups), ["hops"])
+    alone = compare_searches(musique.assign(hops=hops)[hops != TWO], ["hops"])
+    table = in_order(pd.concat([tested, alone.assign(p_holm=nan)]), "hops", HOPS)
+    names = [f"{first} − {second}" for first, second in CONTRASTS]
+    return in_order(in_order(table, "contrast", names), "model", scores["model"])
+
+
+def compare_gains(scores: pd.DataFrame) -> pd.DataFrame:
+    """By how many points of F1 each of CONTRASTS is larger with TWO hops than with MORE
+    (MuSiQue). p: from permuting which questions have two; `p_holm`: of a model's three.
+    """
+    rows = []
+    musique = scores[scores["dataset"] == "musique"]
+    for model, answers in musique.groupby("model", sort=False):
+        for contrast, both in pair_searches(answers, "f1"):
+            a, b = both
+            has_two = both.index.str.startswith("2")
+            sides = both[has_two], both[~has_two]
+            if sides[0].empty or sides[1].empty:
+                continue
+            tests = [paired_difference(side[a], side[b]) for side in sides]
+            p = unpaired_p(*(side[a] - side[b] for side in sides))
+            row = {"model": model, "contrast": contrast, "a": a, "b": b}
+            rows.append(row | subtract(*tests)._replace(p=p)._asdict())
+    table = pd.DataFrame(rows).rename(columns={"mean": "difference"})
+    return table.assign(p_holm=table.groupby("model")["p"].transform(holm))
+
+
+def subtract(a: Difference, b: Difference) -> Difference:
+    """a minus b, two independent estimates, with its 95% interval: the distances to the
+    ends of their own intervals, squared and added (Zou & Donner 2008). p is NaN.
+
+    >>> subtract(Difference(9, 6, 12, nan), Difference(5, 1, 9, nan))
+    Difference(mean=4, low=-1.0, high=9.0, p=nan)
+    """
+    mean = a.mean - b.mean
+    low = mean - hypot(a.mean - a.low, b.high - b.mean)
+    high = mean + hypot(a.high - a.mean, b.mean - b.low)
+    return Difference(mean, low, high, nan)
+
+
+def compare_with_paper(differences: pd.DataFrame) -> pd.DataFrame:
+    """The rows of `compare_searches` of F1 by data set beside those of IRCoT's Table 4,
+    a row for each of its models (READERS): `ours_minus_paper`, with its interval. The
+    paper prints no interval: its questions are taken to vary as ours do, and to be
+    others, though some are the same.
+    """
+    printed = read_reported(source="Table 4", metric="f1")
+    printed = printed[printed["note"] == printed["model"].map(READERS)]
+    values = printed.set_index(["model", "dataset", "name"])["value"]
+    rows = []
+    for row in differences.to_dict("records"):
+        ours = Difference(row["difference"], row["low"], row["high"], nan)
+        wider = sqrt(row["n"] / PAPERS_N)
+        for model in READERS:
+            sides = [(model, row["dataset"], row[side]) for side in "ab"]
+            if not {*sides} <= {*values.index}:
+                continue
+            paper = values[sides[0]] - values[sides[1]]
+            low = paper - wider * (ours.mean - ours.low)
+            high = paper + wider * (ours.high - ours.mean)
+            change = subtract(ours, Difference(paper, low, high, nan))
+            beside = {"paper_model": model, "paper": paper}
+            beside |= {"ours_minus_paper": change.mean}
+            beside |= {"ours_minus_low": change.low, "ours_minus_high": change.high}
+            rows.append(row | beside)
+    return pd.DataFrame(rows)
+
+
+def say_hops(hops: pd.DataFrame, model: str, contrast: str) -> str:
+    """A contrast of `compare_hops` in words, with TWO hops and with MORE."""
+    same = (hops["model"] == model) & (hops["contrast"] == contrast)
+    rows = hops[same].set_index("hops").loc[[TWO, MORE]]
+    parts = []
+    for name, row in rows.iterrows():
+        verdict = "better" if row["difference"] > 0 else "worse"
+        if row["p_holm"] >= LEVEL:
+            verdict = "no difference is shown"
+        ends = f"{row['difference']:+.1f} [{row['low']:.1f}, {row['high']:.1f}]"
+        parts.append(f"{verdict} with {name} ({ends})")
+    return ", ".join(parts)
+
+
+def say_where(hops: pd.DataFrame) -> str:
+    """Where AGAIN is better than NEVER by the tests of `compare_hops`, by model."""
+    better = (hops["p_holm"] < LEVEL) & (hops["difference"] > 0)
+    rows = hops[hops["contrast"] == f"{AGAIN} − {NEVER}"].assign(better=better)
+    places = []
+    for model in dict.fromkeys(rows["model"]):
+        of_model = rows[rows["model"] == model].set_index("hops")["better"]
+        better_with = [name for name in (TWO, MORE) if of_model.get(name, False)]
+        shown = [f"with {name}" for name in better_with]
+        undecided = [
+            f"not shown with {name}" for name in (TWO, MORE) if name not in better_with
+        ]
+        parts = [" and ".join(shown), *undecided] if shown else undecided
+        places.append(f"for {model} {', '.join(parts)}")
+    return f"Retrieval step by step is better than none: {'; '.join(places)}."
+
+
+def draw_hops(hops: pd.DataFrame, title: str) -> Figure:
+    """The table of `compare_hops`: a panel for each contrast, and the same rows in all.
+    Hollow: parts of a row that is tested as a whole.
+    """
+    models = list(dict.fromkeys(hops["model"]))
+    counts = hops.groupby(["model", "hops"])["n"].max()
+    rows = [
+        (model, group)
+        for model in models
+        for group in ("", *HOPS)
+        if not group or (model, group) in counts.index
+    ]
+    labels = [
+        f"{group} (n = {counts[model, group]})" if group else model
+        for model, group in rows
+    ]
+    figure, panels = make_panels(hops, "contrast", 0.5 + ROW * len(rows), 3, True)
+    for axis, contrasts in panels:
+        for row in contrasts.to_dict("records"):
+            y = rows.index((row["model"], row["hops"]))
+            color = LINE_COLORS[models.index(row["model"]) % len(LINE_COLORS)]
+            tested = row["hops"] in (TWO, MORE)
+            mark = DOT if tested else HOLLOW | {"mec": color}
+            ends = [row["low"], row["high"]]
+            axis.plot(ends, [y, y], color=color, linewidth=1.5 if tested else 0.8)
+            axis.plot(row["difference"], y, color=color, **mark)
+        axis.axvline(0, **CHANCE)
+        axis.grid(False, axis="y")
+        axis.set(xlabel="points of F1", ylim=(len(rows) - 0.4, -0.6))
+        axis.set_yticks(range(len(rows)), labels)
+        axis.set_xlim(hops["low"].min() - 2, hops["high"].max() + 2)
+    for label, (_, group) in zip(panels[0][0].get_yticklabels(), rows, strict=True):
+        label.set_fontweight("normal" if group else "bold")
+    handles = [
+        Line2D([], [], label="tested; with 95% intervals", color="black", **DOT),
+        Line2D([], [], label="3 hops and 4 hops apart, not tested", **HOLLOW),
+    ]
+    return finish(figure, title, handles)
