@@ -15,16 +15,21 @@ from jinja2 import Environment, FileSystemLoader
 from markupsafe import escape
 
 from ircotlib.annotate import judgements
-from ircotlib.annotate.factuality import FIGURE_7, Item, Verdicts, read_items
-from ircotlib.annotate.judgements import ANNOTATIONS, JUDGE, Judgement, Verdict
+from ircotlib.annotate.factuality import FIGURE_7, Item, read_items
+from ircotlib.annotate.judgements import ANNOTATIONS, Judgement
 from ircotlib.parameters import Parameters
 
 # key -> the label of its button
-BUTTONS = {"t": "True (t)", "f": "False (f)", "u": "Unsure (u)", "z": "Undo (z)"}
-BUTTONS |= {"ArrowLeft": "◀ sentence", "ArrowRight": "sentence ▶"}
-VERDICTS: dict[str, Verdict] = {"t": "true", "f": "false", "u": "unsure"}
+BUTTONS = {
+    "t": "True (t)",
+    "f": "False (f)",
+    "u": "Unsure (u)",
+    "z": "Undo (z)",
+    "ArrowLeft": "◀ sentence",
+    "ArrowRight": "sentence ▶",
+}
+VERDICTS = {"t": "true", "f": "false", "u": "unsure"}
 STEPS = {"ArrowLeft": -1, "ArrowRight": 1}
-UNNAMED = f"type your name first: letters, digits, - and _, not {JUDGE}"
 # everything given to a template is text, and is escaped there
 PAGES = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True)
 
@@ -44,12 +49,14 @@ class AnnotateBox(VBox):
     def __init__(
         self, items: Sequence[Item], annotator: str = "", folder: Path = ANNOTATIONS
     ):
-        self.items, self.folder = items, folder
+        self.items = items
+        self.folder = folder
         self.sentences = [(item, n) for item in items for n in range(item.facts)]
         self.places = [(item.id, n) for item, n in self.sentences]
         self.name = Text(annotator, description="Your name", continuous_update=False)
         self.name.placeholder = "ada, then Enter"
-        self.status, self.page = Label(), Page()
+        self.status = Label()
+        self.page = Page()
         self.buttons = {key: Button(description=text) for key, text in BUTTONS.items()}
         for key, button in self.buttons.items():
             button.on_click(lambda _, key=key: self.press(key))
@@ -63,24 +70,26 @@ class AnnotateBox(VBox):
 
     def resume(self) -> None:
         """Go to the first sentence that this annotator has not judged."""
-        judged = self.read()
+        judged = judgements.read_verdicts(self.name.value, self.folder)
         left = (at for at, place in enumerate(self.places) if place not in judged)
         self.at = next(left, 0)  # the place of the sentence that is shown
         self.show()
         self.page.send("named")  # the focus leaves the name as soon as it is accepted
 
-    def read(self) -> Verdicts:
-        """What the annotator has judged; nothing without the name of a person."""
-        if not judgements.is_person(self.name.value):
-            return {}
-        return judgements.read_verdicts(self.name.value, self.folder)
-
     def press(self, key: str) -> None:
+        """Go to another sentence, or write or take back a verdict."""
+        name = self.name.value
         try:
             if key in STEPS:
                 self.at = max(0, min(self.at + STEPS[key], len(self.sentences) - 1))
-            elif judgements.is_person(self.name.value):
-                self.judge(key)
+            elif key in VERDICTS and self.sentences and judgements.is_person(name):
+                judgement = Judgement(name, *self.places[self.at], VERDICTS[key])
+                judgements.write_judgement(judgement, self.folder)
+                self.at += 1
+            elif key == "z" and judgements.is_person(name):
+                undone = judgements.undo(name, self.folder)
+                if undone in self.places:
+                    self.at = self.places.index(undone)
             if self.at < len(self.sentences):
                 self.show()
             else:
@@ -89,33 +98,20 @@ class AnnotateBox(VBox):
             self.status.value = f"NOT KEPT: {error}"
         self.page.send("heard")
 
-    def judge(self, key: str) -> None:
-        """Write or take back a verdict, in the annotator's name."""
-        name = self.name.value
-        if key in VERDICTS and self.sentences:
-            judgement = Judgement(name, *self.places[self.at], VERDICTS[key])
-            judgements.write_judgement(judgement, self.folder)
-            self.at += 1
-        elif key == "z":
-            undone = judgements.undo(name, self.folder)
-            if undone in self.places:
-                self.at = self.places.index(undone)
-
     def show(self) -> None:
         """Show the sentence, or what is wrong with the name."""
         name = self.name.value
-        judged = self.read()
+        judged = judgements.read_verdicts(name, self.folder)
         done = len(judged.keys() & {*self.places})
-        self.status.value = f"{done} of {len(self.places)} sentences"
-        if 0 < done == len(self.places):
-            self.status.value += ": all done, thank you"
         self.page.named = judgements.is_person(name)
         if not self.page.named:
             self.status.value = (
-                f"found the name {name!r}; {UNNAMED}" if name else UNNAMED
+                f"type your name first: letters, digits, - and _; found {name!r}"
             )
-        for key, button in self.buttons.items():
-            button.disabled = not self.page.named and key not in STEPS
+        elif 0 < done == len(self.places):
+            self.status.value = f"{done} of {done} sentences: all done, thank you"
+        else:
+            self.status.value = f"{done} of {len(self.places)} sentences"
         if not self.sentences:
             self.page.page = "<p>There is nothing to judge.</p>"
             return

@@ -49,10 +49,8 @@ class Item:
     facts: int  # how many sentences are judged, from the first
 
 
-# a text, its fragments, the paragraphs that it read, and how many fragments are judged
+# a text, its sentences, the paragraphs that it read, and how many sentences are judged
 Written = tuple[str, tuple[str, ...], tuple[Paragraph, ...], int]
-# reads it from a run.json and a line of predictions.jsonl; also given: finds paragraphs
-Read = Callable[[dict, dict, Callable[[str], Paragraph]], Written | None]
 
 
 def read_items(p: Parameters) -> list[Item]:
@@ -80,9 +78,12 @@ def chain_of(reading: str, thoughts: Sequence[str], reader: str) -> str:
     return reading if reader == "cot" and reading else " ".join(thoughts)
 
 
-def draw_items(p: Parameters, experiment: str, read: Read) -> list[Item]:
+def draw_items(
+    p: Parameters, experiment: str, read: Callable[..., Written | None]
+) -> list[Item]:
     """The texts to judge from an experiment's test runs, in random order: of `p.judged`
-    questions of each data set (40 in IRCoT §5), the same ones for each system.
+    questions of each data set (40 in IRCoT §5), the same ones for each system. `read`:
+    reads one from a run.json, a line of predictions.jsonl, and what finds paragraphs.
     """
     items = []
     for folder, about in find_runs(p, experiment).items():
@@ -162,12 +163,13 @@ def read_references(
         fragments, rest = cut_after_marks(row["reading"], marks)
         if not fragments:
             return None
-        pages = []
-        for mark in marks:
-            page = find(passages[mark])
-            pages.append(replace(page, title=f"[{mark}] {page.title}"))
-        texts = (*fragments, rest) if rest else tuple(fragments)
-        return f"references: {row['reading']}", texts, tuple(pages), len(fragments)
+        pages = {mark: find(passages[mark]) for mark in marks}
+        numbered = tuple(
+            replace(page, title=f"[{mark}] {page.title}")
+            for mark, page in pages.items()
+        )
+        texts = tuple(filter(None, (*fragments, rest)))
+        return f"references: {row['reading']}", texts, numbered, len(fragments)
 
     return draw_items(p, experiment, read)
 
@@ -209,7 +211,7 @@ def accuracy_of_marks(
     ]
     table = pd.DataFrame(rows, columns=[*BY, "judged_by", "verdict"])
     table["AMP"] = table["verdict"] == "true"
+    table["marks"] = 1
     table["unsure"] = table["verdict"] == "unsure"
-    groups = table.groupby([*BY, "judged_by"], sort=False)
-    columns = {"AMP": ("AMP", "mean"), "marks": ("AMP", "size")}
-    return groups.agg(**columns, unsure=("unsure", "sum")).reset_index()
+    groups = table.drop(columns="verdict").groupby([*BY, "judged_by"], sort=False)
+    return groups.agg({"AMP": "mean", "marks": "sum", "unsure": "sum"}).reset_index()

@@ -2,16 +2,12 @@
 
 import json
 import re
-import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
 
-import pandas as pd
-from pydantic import TypeAdapter, ValidationError
-from pydantic.dataclasses import dataclass
 from sklearn.metrics import cohen_kappa_score
 
 from ircotlib.annotate.factuality import Item, Verdicts
@@ -21,11 +17,9 @@ from ircotlib.files import DATA
 
 ANNOTATIONS = DATA / "annotations"
 JUDGE = "judge"  # a program that judges, as the laboratory has one, beside the people
-ADJUDICATOR = "adjudicator"  # the annotator whose verdict overrides all others
-Verdict = Literal["true", "false", "unsure"]
 
 
-@dataclass(frozen=True, config={"strict": True})
+@dataclass(frozen=True)
 class Judgement:
     """One click: a verdict on a sentence of an item, counted from 0. None takes back
     the sentence's last click that stands, so that the one before it counts again.
@@ -34,15 +28,12 @@ class Judgement:
     annotator: str
     item: str
     sentence: int
-    verdict: Verdict | None
+    verdict: str | None  # "true", "false", "unsure"
     time: str = ""
 
     @property
     def place(self) -> tuple[str, int]:
         return self.item, self.sentence
-
-
-LINE = TypeAdapter(Judgement)
 
 
 def is_person(annotator: str) -> bool:
@@ -67,25 +58,19 @@ def write_judgement(judgement: Judgement, folder: Path = ANNOTATIONS) -> None:
 
 
 def read_clicks(annotator: str, folder: Path = ANNOTATIONS) -> list[Judgement]:
-    """The clicks that stand, in order. A line that is no judgement, as a killed process
-    may leave it, is left out with a warning.
-    """
-    path = Path(folder) / f"{annotator}.jsonl"
-    content = path.read_bytes() if path.exists() else b""
+    """The clicks that stand, in order; none without the name of a person."""
     standing: list[Judgement] = []
-    for line in filter(None, content.split(b"\n")):
-        try:
-            click = LINE.validate_json(line)
-        except ValidationError:
-            message = f"{path}: left out {line[:60]!r}, expected a judgement"
-            warnings.warn(message, stacklevel=2)
-            continue
-        if click.verdict:
-            standing.append(click)
-            continue
-        same = [at for at, each in enumerate(standing) if each.place == click.place]
-        if same:
-            del standing[same[-1]]
+    path = Path(folder) / f"{annotator}.jsonl"
+    if not is_person(annotator) or not path.exists():
+        return standing
+    for line in path.read_text().splitlines():
+        with suppress(ValueError):  # empty, or half a line: its sentence is still open
+            click = Judgement(**json.loads(line))
+            same = [n for n, each in enumerate(standing) if each.place == click.place]
+            if click.verdict:
+                standing.append(click)
+            elif same:
+                del standing[same[-1]]
     return standing
 
 
@@ -110,12 +95,9 @@ def undo(annotator: str, folder: Path = ANNOTATIONS) -> tuple[str, int] | None:
 
 
 def read_judgements(folder: Path = ANNOTATIONS) -> dict[str, Verdicts]:
-    """The verdicts of all annotators; what several settle on, under joined names."""
+    """The verdicts of each person."""
     names = sorted(path.stem for path in Path(folder).glob("*.jsonl"))
-    judged = {name: read_verdicts(name, folder) for name in names if is_person(name)}
-    if len(judged) > 1:
-        judged[" + ".join(judged)] = settle(judged)
-    return judged
+    return {name: read_verdicts(name, folder) for name in names if is_person(name)}
 
 
 def judge_all(items: Sequence[Item], judge: Callable[[str, Question], str]) -> Verdicts:
@@ -125,16 +107,6 @@ def judge_all(items: Sequence[Item], judge: Callable[[str, Question], str]) -> V
         for item in items
         for n, sentence in enumerate(item.sentences[: item.facts])
     }
-
-
-def settle(judged: Mapping[str, Verdicts]) -> Verdicts:
-    """One verdict a sentence: the adjudicator's, or else one that all share."""
-    given: dict[tuple[str, int], set[str]] = {}
-    for verdicts in judged.values():
-        for sentence, verdict in verdicts.items():
-            given.setdefault(sentence, set()).add(verdict)
-    agreed = {sentence: min(each) for sentence, each in given.items() if len(each) == 1}
-    return agreed | judged.get(ADJUDICATOR, {})
 
 
 def agreement(a: Verdicts, b: Verdicts) -> tuple[float, float, int]:
@@ -151,20 +123,3 @@ def agreement(a: Verdicts, b: Verdicts) -> tuple[float, float, int]:
     if len({*ours, *theirs}) > 1:
         kappa = cohen_kappa_score(ours, theirs)
     return kappa, same, len(shared)
-
-
-def disagreements(
-    items: Sequence[Item], judged: Mapping[str, Verdicts]
-) -> pd.DataFrame:
-    """The sentences not settled, with each annotator's verdict, for an adjudicator."""
-    settled = settle(judged)
-    rows = []
-    for item in items:
-        for n, text in enumerate(item.sentences[: item.facts]):
-            at = item.id, n
-            given = {who: each[at] for who, each in judged.items() if at in each}
-            if given and at not in settled:
-                row = {"item": item.id, "question": item.question.text, "sentence": n}
-                rows.append(row | {"text": text} | given)
-    columns = None if rows else ["item", "question", "sentence", "text"]
-    return pd.DataFrame(rows, columns=columns)

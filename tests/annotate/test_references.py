@@ -11,6 +11,7 @@ from ircot_laboratory.world.records import Entity
 from ircotlib.annotate import box
 from ircotlib.annotate import factuality as references
 from ircotlib.annotate.factuality import Item, accuracy_of_marks, read_references
+from ircotlib.annotate.judgements import read_verdicts
 from ircotlib.data import Node, Paragraph, Question
 from ircotlib.experiment.compare import run_system
 from ircotlib.experiment.runs import Run
@@ -95,7 +96,8 @@ def test_references_of_a_run_are_read_with_their_passages_and_judged(
     box.annotate_box(p, "ada", read_references, tmp_path)
     for key in "tfu":
         displayed[0].press(key)
-    [row] = accuracy_of_marks(items, {"ada": displayed[0].read()}).to_dict("records")
+    judged = {"ada": read_verdicts("ada", tmp_path)}
+    [row] = accuracy_of_marks(items, judged).to_dict("records")
     named = {"dataset": "hotpotqa", "system": "SearChain", "judged_by": "ada"}
     assert row == named | {"AMP": pytest.approx(1 / 3), "marks": 3, "unsure": 1}
     assert accuracy_of_marks(items, {"ada": {}}).empty
