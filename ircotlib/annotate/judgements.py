@@ -12,7 +12,6 @@ from sklearn.metrics import cohen_kappa_score
 
 from ircotlib.annotate.factuality import Item, Verdicts
 from ircotlib.data import Question
-from ircotlib.errors import UserError
 from ircotlib.files import DATA
 
 ANNOTATIONS = DATA / "annotations"
@@ -43,15 +42,10 @@ def is_person(annotator: str) -> bool:
 
 
 def write_judgement(judgement: Judgement, folder: Path = ANNOTATIONS) -> None:
-    """Append a judgement to its annotator's file, dated now."""
-    name = judgement.annotator
-    if not is_person(name):
-        raise UserError(
-            f"found the annotator's name {name!r}, expected letters, digits, - and _"
-        )
+    """Append a judgement to the file of its annotator (`is_person`), dated now."""
     row = asdict(judgement) | {"time": datetime.now(UTC).isoformat(timespec="seconds")}
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    with (Path(folder) / f"{name}.jsonl").open("a") as file:
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / f"{judgement.annotator}.jsonl").open("a") as file:
         # one write, so that lines of several windows never mix; it begins with the line
         # break, because a kill may have left half a line
         file.write(f"\n{json.dumps(row)}")
@@ -60,7 +54,7 @@ def write_judgement(judgement: Judgement, folder: Path = ANNOTATIONS) -> None:
 def read_clicks(annotator: str, folder: Path = ANNOTATIONS) -> list[Judgement]:
     """The clicks that stand, in order; none without the name of a person."""
     standing: list[Judgement] = []
-    path = Path(folder) / f"{annotator}.jsonl"
+    path = folder / f"{annotator}.jsonl"
     if not is_person(annotator) or not path.exists():
         return standing
     for line in path.read_text().splitlines():
@@ -75,12 +69,9 @@ def read_clicks(annotator: str, folder: Path = ANNOTATIONS) -> list[Judgement]:
 
 
 def read_verdicts(annotator: str, folder: Path = ANNOTATIONS) -> Verdicts:
-    """The last verdict on each sentence, in the order of clicks (see `read_clicks`)."""
-    verdicts: Verdicts = {}
-    for click in read_clicks(annotator, folder):
-        verdicts.pop(click.place, None)  # it comes last now
-        verdicts[click.place] = str(click.verdict)
-    return verdicts
+    """The last verdict on each sentence."""
+    clicks = read_clicks(annotator, folder)
+    return {click.place: str(click.verdict) for click in clicks}
 
 
 def undo(annotator: str, folder: Path = ANNOTATIONS) -> tuple[str, int] | None:
@@ -96,7 +87,7 @@ def undo(annotator: str, folder: Path = ANNOTATIONS) -> tuple[str, int] | None:
 
 def read_judgements(folder: Path = ANNOTATIONS) -> dict[str, Verdicts]:
     """The verdicts of each person."""
-    names = sorted(path.stem for path in Path(folder).glob("*.jsonl"))
+    names = sorted(path.stem for path in folder.glob("*.jsonl"))
     return {name: read_verdicts(name, folder) for name in names if is_person(name)}
 
 

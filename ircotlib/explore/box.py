@@ -16,10 +16,10 @@ from ipywidgets import HTML, Button, Dropdown, HBox, Select, Text, VBox
 from markupsafe import escape
 
 from ircotlib.errors import UserError
-from ircotlib.experiment.stored import parameters_of, read_about
+from ircotlib.experiment.stored import read_about
 from ircotlib.explore.ask import DEFAULT, ask
 from ircotlib.explore.markup import answers_as_html
-from ircotlib.explore.questions import compare_runs, show_question
+from ircotlib.explore.questions import compare_runs, name_experiment, show_question
 from ircotlib.parameters import Parameters
 from ircotlib.results.causes import UNSCORED, find_causes
 from ircotlib.systems import all_systems
@@ -28,7 +28,6 @@ FIT = {"width": "max-content", "min_width": "300px", "max_width": "95%"}
 WIDE = {"width": "95%"}
 ROW = {"flex_flow": "row wrap"}
 LISTS = ("Experiment", "Data set", "Run", "Beside", "Which")
-SEARCHED = ["question", "answers", "answer", "answer_a", "answer_b"]
 ERRORS = (OSError, ValueError, RuntimeError)  # an empty question, a damaged run
 
 
@@ -44,23 +43,22 @@ class Explorer(VBox):
     """Choose an experiment, a data set, a run, another one beside it, a question."""
 
     def __init__(self, folders: Sequence[Path]):
-        name = cache(name_experiment)
+        one_each = {folder.parents[2]: folder for folder in folders}
+        named = {at: name_experiment(read_about(one)) for at, one in one_each.items()}
         self.runs = pd.DataFrame({"folder": list(folders)})
-        self.runs["experiment"] = [name(folder.parents[2]) for folder in folders]
+        self.runs["experiment"] = [named[folder.parents[2]] for folder in folders]
         self.runs["data"] = [", ".join(folder.parts[-3:-1]) for folder in folders]
         self.runs["name"] = [folder.name for folder in folders]
         # once a run, however many of its questions are shown
         self.find = cache(find_causes)
         self.chosen = [Dropdown(description=name, layout=FIT) for name in LISTS]
-        self.text = Text(description="Text", continuous_update=False)
-        self.text.placeholder = "in question or answer, then Enter"
         self.question = Select(rows=8, layout=WIDE)
         self.page = HTML(layout=WIDE)
-        choices = HBox([*self.chosen, self.text], layout=ROW)
+        choices = HBox(self.chosen, layout=ROW)
         super().__init__([choices, self.question, self.page, Keys()])
         self.add_class("ircot-box")
         self.filling = False
-        for widget in (*self.chosen, self.text, self.question):
+        for widget in (*self.chosen, self.question):
             widget.observe(self.fill, "value")
         self.fill()
 
@@ -92,7 +90,7 @@ class Explorer(VBox):
         return run.value, beside.value
 
     def offer_questions(self, run: Path, other: Path | None) -> str:
-        """Offer the questions that pass both filters; return the chosen one as HTML."""
+        """Offer the questions that pass the filter; return the chosen one as HTML."""
         if other:
             table = compare_runs(run, other, self.find)
             marks = table["outcome"]
@@ -106,9 +104,6 @@ class Explorer(VBox):
         passes = (marks == which.value) | (which.value == "all")
         if which.value == "wrong":
             passes = ~marks.isin(["right", UNSCORED])
-        searched = table[table.columns.intersection(SEARCHED)].astype(str)
-        texts = searched.agg("\n".join, axis=1).str.casefold()
-        passes &= texts.str.contains(self.text.value.casefold(), regex=False)
         labels = (marks + ": " + table["question"])[passes]
         offer(self.question, zip(labels, table["id"][passes], strict=True))
         if self.question.value is None:
@@ -122,14 +117,6 @@ def offer(widget: Dropdown | Select, options: Iterable[tuple[str, object]]) -> N
     widget.options = list(options)
     places = {value: place for place, (_, value) in enumerate(widget.options)}
     widget.index = places.get(before, 0 if places else None)
-
-
-def name_experiment(folder: Path) -> str:
-    """An experiment in words: its notebook, and what its parameters change."""
-    about = read_about(next(folder.rglob("run.json")).parent)
-    shown = about["shown"] and f"shown {about['shown']}"
-    words = [about["experiment"], about["grid_of"], shown]
-    return " ".join(filter(None, [*words, parameters_of(about).command_line()]))
 
 
 def explore_box(folders: Sequence[Path]) -> None:

@@ -14,6 +14,7 @@ from ircotlib.experiment.stored import (
     AGAIN,
     find_paragraph,
     open_questions,
+    parameters_of,
     read_about,
     share_measure,
 )
@@ -40,6 +41,13 @@ def list_runs(folders: Iterable[Path]) -> pd.DataFrame:
     return runs.assign(metric=share_measure) if rows else runs
 
 
+def name_experiment(about: Mapping) -> str:
+    """A run's experiment in words: its notebook, and what its parameters change."""
+    shown = about["shown"] and f"shown {about['shown']}"
+    words = [about["experiment"], about["grid_of"], shown]
+    return " ".join(filter(None, [*words, parameters_of(about).command_line()]))
+
+
 def compare_runs(
     folder_a: Path, folder_b: Path, find: FindCauses = find_causes
 ) -> pd.DataFrame:
@@ -47,23 +55,22 @@ def compare_runs(
     by one measure. `outcome`: "win", "loss" or "tie" of the first run, or "not scored".
     """
     runs = list_runs([folder_a, folder_b])
-    a, b = map(find, runs["folder"], runs["metric"])
-    a, b = a.set_index("id"), b.set_index("id")
     of_a, of_b = runs["metric"] + " on " + runs["dataset"]
-    shared = [id for id in a.index if id in b.index]
-    if of_a != of_b or not shared:
+    if of_a != of_b:
         raise UserError(
             f"found {of_a} and {of_b}, expected the same questions and measure"
         )
-    table = a.loc[shared, ["question", "kind", "answers", "metric"]]
-    columns = {"answer": "answer", runs["metric"][0]: "score", "cause": "cause"}
-    for suffix, run in (("_a", a), ("_b", b)):
-        of_run = run.loc[shared, [*columns]].rename(columns=columns)
-        table = table.join(of_run.add_suffix(suffix))
+    metric = runs["metric"][0]
+    a, b = (
+        find(run, metric).rename(columns={metric: "score"}) for run in runs["folder"]
+    )
+    of_run = ["answer", "score", "cause"]
+    a = a[["id", "question", "kind", "answers", "metric", *of_run]]
+    table = a.merge(b[["id", *of_run]], on="id", suffixes=("_a", "_b"))
     # rounded: means that differ only in the order of their sums are equal
     signs = np.sign((table["score_a"] - table["score_b"]).round(9))
     outcomes = signs.map({1: "win", -1: "loss", 0: "tie"}).fillna(UNSCORED)
-    return table.assign(outcome=outcomes).reset_index()
+    return table.assign(outcome=outcomes)
 
 
 def show_question(
@@ -74,14 +81,9 @@ def show_question(
     """
     answers = []
     for run in list_runs(filter(None, (folder, other))).to_dict("records"):
-        table = find(run["folder"], run["metric"])
-        rows = table[table["id"] == id].to_dict("records")
-        if not rows:
-            raise UserError(
-                f"{run['folder']}: found no question {id!r} among {len(table)}"
-            )
+        table = find(run["folder"], run["metric"]).set_index("id", drop=False)
         outcome = replay_known(run["folder"], [id]).get(id)
-        answers.append(show_answer(run["name"], rows[0], outcome))
+        answers.append(show_answer(run["name"], table.loc[id].to_dict(), outcome))
     questions, corpus = open_questions(read_about(folder))
     return side_by_side(answers, show_gold(questions[id], corpus))
 

@@ -6,7 +6,7 @@ import gzip
 import hashlib
 import json
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -18,7 +18,6 @@ from tqdm import tqdm
 from ircotlib.datasets import all_datasets, find_dataset
 from ircotlib.errors import UserError
 from ircotlib.experiment.replay import replay_known
-from ircotlib.experiment.runs import VERSIONS
 from ircotlib.experiment.stored import (
     find_folders,
     open_questions,
@@ -26,7 +25,12 @@ from ircotlib.experiment.stored import (
     read_about,
 )
 from ircotlib.explore.markup import HERE, PAGES, STYLE
-from ircotlib.explore.questions import list_runs, show_answer, show_gold
+from ircotlib.explore.questions import (
+    list_runs,
+    name_experiment,
+    show_answer,
+    show_gold,
+)
 from ircotlib.files import writing
 from ircotlib.results.causes import find_causes
 from ircotlib.results.runs import count_requests, in_order
@@ -35,7 +39,6 @@ from ircotlib.results.tables import title_of
 from ircotlib.systems import all_systems
 
 SET = "demonstration_set"
-LABORATORY = "the laboratory, a fictional encyclopedia"
 COLUMN = "dataset == @dataset and metric == @metric"  # of a table of results
 
 
@@ -59,7 +62,6 @@ def write_report(places: Sequence[Path], file: Path) -> int:
     page = PAGES.get_template("report.html").render(
         systems=list(map(title_of, runs["system"].unique())),
         datasets=list(map(title_of, groups)),
-        made_of=list_facts(runs["about"]),
         again="\n".join(dict.fromkeys(again)),
         columns=columns,
         results=results,
@@ -89,8 +91,8 @@ def list_test_runs(places: Sequence[Path]) -> pd.DataFrame:
     runs = in_order(list_runs(tests), "system", all_systems())
     runs = in_order(runs, "dataset", all_datasets())
     runs["about"] = runs["folder"].map(abouts)
-    runs["label"] = label_runs(runs["about"])
     runs["set"] = [about["setting"].get(SET, 0) for about in runs["about"]]
+    runs["label"] = label_runs(runs)
     many = runs.groupby(["dataset", "label"])["set"].transform("nunique") > 1
     runs["name"] = runs["label"] + runs["set"].map(", set {}".format).where(many, "")
     if len(twice := runs[runs.duplicated(["dataset", "name"])]):
@@ -99,27 +101,17 @@ def list_test_runs(places: Sequence[Path]) -> pd.DataFrame:
     return runs
 
 
-def label_runs(abouts: Sequence[Mapping]) -> list[str]:
-    """Name runs by their systems, and several of one system on a data set also by what
-    differs in their experiments, settings and parameters: "ReAct, K 4".
+def label_runs(runs: pd.DataFrame) -> pd.Series:
+    """Name runs by their systems; a system of which a data set has several runs also by
+    their experiments and, where these are the same, by their folders.
     """
-    facts = []
-    for about in abouts:
-        own = {"experiment": about["experiment"], **about["setting"]}
-        own["shown"] = about["shown"]
-        # its own come first, and count: a run's K, not that of its parameters
-        facts.append(own | about["parameters"] | own)
-    labels = [about["system"] for about in abouts]
-    for name in dict.fromkeys(name for fact in facts for name in fact if name != SET):
-        alike: dict[tuple, set] = {}  # the values of runs that have one label by now
-        for label, about, fact in zip(labels, abouts, facts, strict=True):
-            place = label, about["dataset"], about["setting"].get(SET)
-            alike.setdefault(place, set()).add(str(fact.get(name)))
-        differing = {label for (label, *_), values in alike.items() if len(values) > 1}
-        word = name.upper() if len(name) == 1 else name.replace("_", " ")
-        for at, (label, fact) in enumerate(zip(labels, facts, strict=True)):
-            if label in differing and fact.get(name) is not None:
-                labels[at] += f", {word} {Path(str(fact[name])).name}"
+    labels = runs["system"]
+    experiments = runs["about"].map(name_experiment)
+    folders = runs["folder"].map(lambda folder: folder.name)  # such as "ReAct k=4"
+    for more in (experiments, folders):
+        named = runs.assign(label=labels)
+        several = named.duplicated(["dataset", "set", "label"], keep=False)
+        labels = labels.mask(labels.isin(labels[several]), labels + ", " + more)
     return labels
 
 
@@ -187,14 +179,6 @@ def tabulate_results(table: pd.DataFrame, runs: pd.DataFrame) -> tuple[list[str]
         }
         for label, row in rows.items():
             row.append(cells.get(label, "–"))
-    average = means.groupby("label")["mean"].agg(["mean", "size"])
-    whole = average["mean"][average["size"] == len(columns)]
-    if len(columns) > 1 and len(whole):
-        heads.append("mean")
-        for label, row in rows.items():
-            row.append(f"{whole[label]:.1f}" if label in whole else "–")
-        # the best mean first; those that lack a data set last
-        rows = dict(sorted(rows.items(), key=lambda item: -whole.get(item[0], -1)))
     return heads, list(rows.items())
 
 
@@ -205,23 +189,3 @@ def tabulate_costs(runs: pd.DataFrame) -> list[tuple[str, list[str]]]:
     means = means[["tokens_in", "tokens_out", "calls", "retrievals"]]
     texts = means.map(lambda n: f"{n:,.0f}" if n >= 100 else f"{n:.3g}")
     return [(label, list(row)) for label, row in texts.iterrows()]
-
-
-def list_facts(abouts: Iterable[Mapping]) -> dict[str, set[str]]:
-    """The data, models and settings that runs used, by their names on the page."""
-    used: dict[str, set[str]] = {}
-    for about in abouts:
-        p = about["parameters"]
-        fingerprint = about.get("model_fingerprint", "")[:8]
-        facts = {
-            "profile": p["profile"],
-            "model": f"{Path(p['model']).name} {fingerprint}",
-            "retriever": p["retriever"],
-            "data": Path(p["data_dir"]).name or LABORATORY,
-            "questions a data set": about["questions"],
-            "seed": p["seed"],
-            **{name: about[name] for name in VERSIONS if name in about},
-        }
-        for name, value in facts.items():
-            used.setdefault(name, set()).add(str(value).strip())
-    return used

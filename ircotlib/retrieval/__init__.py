@@ -91,9 +91,8 @@ def retriever_name(text: str) -> str:
 def stand_in(
     corpus: Pages, folder: Path, text: str, fingerprint: str | None
 ) -> Searcher:
-    """What a replay has in place of the retriever that a text names: it decodes the
-    replies of that with this fingerprint, and no index or server is opened. A plug-in's
-    decodes its own replies.
+    """What a replay has in place of a retriever: it decodes the replies of that with
+    this fingerprint, and no index or server is opened; a plug-in's decodes its own.
     """
     if find_retriever(text) not in RETRIEVERS:
         return open_retriever(corpus, folder, text)

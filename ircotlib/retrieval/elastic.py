@@ -23,10 +23,8 @@ KEY = "ELASTICSEARCH_API_KEY"  # only for servers that may have a key
 
 
 class Elasticsearch(Ranked):
-    """The index of a corpus on a server.
-
-    If it is missing or incomplete, it is loaded first, by one of the processes that
-    share `folder`. Raises UserError for a wrong key in the environment.
+    """The index of a corpus on a server. If it is missing or incomplete, it is loaded
+    first, by one of the processes that share `folder`.
     """
 
     def __init__(self, corpus: Corpus, folder: Path | str, url: str):
@@ -105,16 +103,14 @@ class Elasticsearch(Ranked):
             "text": text,
             "position": {"type": "integer"},
         }
-        # the server's defaults, raised to the size of a larger corpus
-        settings = {
-            "max_terms_count": max(65_536, len(self.corpus)),  # titles of a filter
-            "max_result_window": max(10_000, len(self.corpus)),  # hits
-            "refresh_interval": "-1",
-        }
         self._client.indices.delete(index=name, ignore_unavailable=True)
         self._client.indices.create(
             index=name,
-            settings=settings,
+            settings={
+                "refresh_interval": "-1",
+                # hits: the server's default, raised to the size of a larger corpus
+                "max_result_window": max(10_000, len(self.corpus)),
+            },
             mappings={"dynamic": "strict", "properties": fields},
         )
         documents = (

@@ -14,12 +14,9 @@ NEAR = 10  # paragraphs among whose titles the nearest ones to a title are
 
 
 class OwnRetriever:
-    """Answers Retrieve and NearestTitle with an object that has
-
-    - `search(query, k)`: at most k paragraphs of the corpus, best first;
-    - perhaps `embed(texts)`: their vectors, one row each;
-    - perhaps `fingerprint`: a text that changes whenever its replies may change, under
-      which they are kept; without it none is kept.
+    """Answers Retrieve and NearestTitle with an object that has `search(query, k)`: at
+    most k paragraphs of the corpus, best first. Perhaps `embed` and `fingerprint`, too
+    (`Searcher`); without a fingerprint no reply is kept.
 
     Requests that are only for some titles search three times as deep and leave out the
     other pages. The titles nearest to a title are those of what a search for it finds,

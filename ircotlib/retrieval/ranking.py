@@ -114,9 +114,7 @@ class Ranked:
                 paragraph = self.corpus[position]
                 if isinstance(request, NearestTitle):
                     same = paragraph.title
-                elif (
-                    request.distinct
-                ):  # the program leaves out texts equal but for case
+                elif request.distinct:  # the program's: texts are equal but for case
                     same = paragraph.text.lower()
                 else:  # the paper keeps repeats
                     same = paragraph.id

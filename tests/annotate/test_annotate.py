@@ -100,10 +100,14 @@ def test_the_last_judgement_counts_and_undo_takes_it_back(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["", "../ada", "a b", "-x", "judge", "Judge"])
-def test_an_invalid_name_is_refused(name, tmp_path):
-    with pytest.raises(ValueError, match="the annotator's name"):
-        click(name, "a", 0, "true", tmp_path)
-    assert not list(tmp_path.iterdir())
+def test_nothing_is_written_or_read_under_another_name(name, tmp_path):
+    folder = tmp_path / "annotations"
+    folder.mkdir()
+    (tmp_path / "ada.jsonl").write_text("{}")
+    form = annotate_box.AnnotateBox(ITEMS, name, folder)
+    press(form, "t", "z")
+    assert form.status.value.startswith("type your name first")
+    assert not list(folder.iterdir())
 
 
 @pytest.mark.parametrize("cut", [1, 5, 40, -1])

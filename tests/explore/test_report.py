@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from base64 import b64decode
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -17,6 +18,7 @@ from ircotlib.experiment.runs import Run
 from ircotlib.experiment.setup import open_setup
 from ircotlib.experiment.stored import read_about
 from ircotlib.explore.report import label_runs, write_report
+from ircotlib.parameters import read_parameters
 from ircotlib.program import Generate
 from ircotlib.results.statistics import holm, p_against, paired_p
 from ircotlib.systems import all_systems
@@ -97,45 +99,37 @@ def test_a_mean_opens_its_questions_with_their_steps_and_prompts(
     assert len(lines) < sum(len(each["html"]) for each in did.values())
 
 
-def about(system, dataset="hotpotqa", experiment=HEAD, shown=None, p=(), **setting):
-    """A run's run.json."""
-    parameters = {"seed": 0, "model": "data/models/mini-xxl"} | dict(p)
-    named = {
-        "system": system,
-        "dataset": dataset,
-        "experiment": experiment,
-        "shown": shown,
-    }
-    return named | {"setting": setting, "parameters": parameters}
+def list_named(*runs, **changes):
+    """Runs by system, data set and setting; those of an odd place have `changes`."""
+    rows = []
+    for number, (system, dataset, setting) in enumerate(runs):
+        p = read_parameters("mini", changes if number % 2 else {})
+        about = {"experiment": HEAD, "grid_of": "", "shown": None, "setting": setting}
+        row = {"system": system, "dataset": dataset, "about": about}
+        row["folder"] = Path("a") / " ".join([system, *map(str, setting.values())])
+        about["parameters"] = p.model_dump()
+        rows.append(row | {"set": setting.get("demonstration_set", 0)})
+    return label_runs(pd.DataFrame(rows)).tolist()
 
 
-LARGE = {"model": "b/large"}
-NAMED = {
-    "ReAct | ReAct": [about("ReAct"), about("ReAct", "musique", k=4)],
-    "ReAct | ReAct, K 4": [about("ReAct"), about("ReAct", k=4)],
-    "A | A, K 4 | A, K 6": [about("A"), about("A", k=4), about("A", "musique", k=6)],
-    "IRCoT, K 2 | IRCoT, K 4": [about("IRCoT", k=2), about("IRCoT", k=4)],
-    f"A, experiment {HEAD} | A, experiment 12": [
-        about("A"),
-        about("A", experiment="12"),
-    ],
-    "A, K 13 | A, K 15": [about("A", p={"k": 4}, k=13), about("A", p={"k": 4}, k=15)],
-    "CoT, model mini-xxl | CoT, model large": [about("CoT"), about("CoT", p=LARGE)],
-    "CoT | CoT, shown musique": [about("CoT"), about("CoT", shown="musique")],
-    "IRCoT | IRCoT": [about("IRCoT", demonstration_set=n) for n in range(2)],
-}
-
-
-@pytest.mark.parametrize("labels", NAMED)
-def test_runs_of_one_system_are_named_by_their_differences(labels):
-    assert " | ".join(label_runs(NAMED[labels])) == labels
+def test_runs_of_one_system_are_named_by_their_differences():
+    one, two = ("ReAct", "hotpotqa", {}), ("ReAct", "musique", {"k": 4})
+    assert list_named(one, two, ("CoT", "musique", {})) == ["ReAct", "ReAct", "CoT"]
+    sets = [("IRCoT", "iirc", {"demonstration_set": n}) for n in range(2)]
+    assert list_named(*sets) == ["IRCoT", "IRCoT"]
+    whole = f"ReAct, {HEAD} --profile mini"
+    seeds = [whole, f"{whole} --set seed=7", whole]
+    assert list_named(one, one, two, seed=7) == seeds
+    other = ("ReAct", "hotpotqa", {"k": 4})
+    named = [f"{whole}, ReAct", f"{whole}, ReAct 4", f"{whole}, ReAct 4"]
+    assert list_named(one, other, two) == named
 
 
 def test_errors_are_one_line(data, ran, tmp_path, capsys):
-    shutil.copytree(ran["NoR QA"], tmp_path / "copy")
+    shutil.copytree(ran["NoR QA"], tmp_path / "NoR-QA")
     for places, file, found in [
         (["nothing"], "new.html", "nothing: found no run on test questions"),
-        ([ran["NoR QA"], tmp_path / "copy"], "new.html", "found this run twice"),
+        ([ran["NoR QA"], tmp_path / "NoR-QA"], "new.html", "found this run twice"),
         (["runs"], "new.ipynb", "new.ipynb, expected the page's name"),
     ]:
         assert main(["report", *map(str, places), str(tmp_path / file)]) == 2
