@@ -21,13 +21,13 @@ from ircotlib.explore.ask import DEFAULT, ask
 from ircotlib.explore.markup import answers_as_html
 from ircotlib.explore.questions import compare_runs, name_experiment, show_question
 from ircotlib.parameters import Parameters
-from ircotlib.results.causes import UNSCORED, find_causes
+from ircotlib.results.causes import find_causes
 from ircotlib.systems import all_systems
 
 FIT = {"width": "max-content", "min_width": "300px", "max_width": "95%"}
 WIDE = {"width": "95%"}
 ROW = {"flex_flow": "row wrap"}
-LISTS = ("Experiment", "Data set", "Run", "Beside", "Which")
+LISTS = ("Experiment", "Data set", "Run", "Beside")
 ERRORS = (OSError, ValueError, RuntimeError)  # an empty question, a damaged run
 
 
@@ -76,7 +76,7 @@ class Explorer(VBox):
 
     def offer_runs(self) -> tuple[Path, Path | None]:
         """Offer runs, from the experiment down; return the chosen one and the other."""
-        experiment, data, run, beside, _ = self.chosen
+        experiment, data, run, beside = self.chosen
         runs = self.runs
         for column, dropdown in (("experiment", experiment), ("data", data)):
             names = runs[column].unique()
@@ -90,24 +90,18 @@ class Explorer(VBox):
         return run.value, beside.value
 
     def offer_questions(self, run: Path, other: Path | None) -> str:
-        """Offer the questions that pass the filter; return the chosen one as HTML."""
+        """Offer the questions by outcome or cause; return the chosen one as HTML."""
         if other:
             table = compare_runs(run, other, self.find)
-            marks = table["outcome"]
-            filters = ["all", *marks.unique()]
+            table["mark"] = table["outcome"]
         else:
             table = self.find(run, read_about(run)["metric"])
-            marks = table["cause"].replace("", "right")
-            filters = ["all", *marks.unique(), "wrong"]
-        which = self.chosen[-1]
-        offer(which, zip(filters, filters, strict=True))
-        passes = (marks == which.value) | (which.value == "all")
-        if which.value == "wrong":
-            passes = ~marks.isin(["right", UNSCORED])
-        labels = (marks + ": " + table["question"])[passes]
-        offer(self.question, zip(labels, table["id"][passes], strict=True))
-        if self.question.value is None:
-            return "No question is left: choose another filter."
+            table = table.assign(mark=table["cause"].replace("", "right"))
+        if table.empty:
+            return "These runs share no question."
+        table = table.sort_values("mark", kind="stable")
+        labels = table["mark"] + ": " + table["question"]
+        offer(self.question, zip(labels, table["id"], strict=True))
         return show_question(run, self.question.value, other, self.find)
 
 
