@@ -95,7 +95,8 @@ def count_workers(setup: Setup) -> int:
         return 1
     if any(backend.fingerprint is None for backend in setup.backends):
         return 1
-    if models.is_in_cell(p.model) or retrieval.is_in_cell(p.retriever):
+    in_cell = retrieval.find_retriever(p.retriever).module == CELLS
+    if in_cell or models.is_in_cell(p.model):  # no other process knows them
         return 1
     if open_setup(p, **setup.identity) != setup:
         return 1

@@ -11,20 +11,18 @@ from typing import Any, NamedTuple
 from ircotlib.backends import Pages, Searcher
 from ircotlib.errors import UserError
 from ircotlib.keys import ADDRESS
-from ircotlib.plugins import CELLS, declare, find_records
+from ircotlib.plugins import declare, find_records
 from ircotlib.retrieval.own import OwnRetriever
 from ircotlib.retrieval.ranking import Ranked
 
 
 class Retriever(NamedTuple):
-    """A kind of retriever. `pattern`: matches the texts that name it; a group in it is
-    the model. `example`: such a text. `open`: called with a corpus, a folder for its
-    index, and the text.
-    """
+    """A kind of retriever."""
 
-    pattern: str
-    example: str
+    pattern: str  # matches the texts that name it; a group in it is the model
+    example: str  # of such a text
     title: str
+    # called with a corpus, a folder for its index, and the text
     open: Callable[[Any, Path, str], Any] | str
     module: str = ""  # that declares it
 
@@ -82,11 +80,6 @@ def check_retriever(text: str) -> str:
     return text
 
 
-def is_in_cell(text: str) -> bool:
-    """Whether a retriever is declared in a notebook: no other process knows it."""
-    return find_retriever(text).module == CELLS
-
-
 def retriever_name(text: str) -> str:
     """The name of a retriever in figures, without where its model or server is."""
     retriever = find_retriever(text)
@@ -98,9 +91,8 @@ def retriever_name(text: str) -> str:
 def stand_in(
     corpus: Pages, folder: Path, text: str, fingerprint: str | None
 ) -> Searcher:
-    """What a replay has in place of the retriever that a text names: it decodes the
-    replies of that with this fingerprint, and no index or server is opened. A plug-in's
-    decodes its own replies.
+    """What a replay has in place of a retriever: it decodes the replies of that with
+    this fingerprint, and no index or server is opened; a plug-in's decodes its own.
     """
     if find_retriever(text) not in RETRIEVERS:
         return open_retriever(corpus, folder, text)

@@ -125,24 +125,6 @@ def stem(word: str) -> str:
     """
     if len(word) <= 2:  # not in the paper: the author's program
         return word
-    word = _step_1(word)
-    word = _replace(word, STEP_2, 1)
-    word = _replace(word, STEP_3, 1)
-    if not word.endswith("ion"):
-        word = _replace(word, STEP_4, 2)
-    elif word[-4:-3] in ("s", "t") and _measure(word[:-3]) > 1:
-        word = word[:-3]
-    if word.endswith("e"):  # 5a
-        measure = _measure(word[:-1])
-        if measure > 1 or measure == 1 and not _is_short(word[:-1]):
-            word = word[:-1]
-    if word.endswith("ll") and _measure(word[:-1]) > 1:  # 5b
-        word = word[:-1]
-    return word
-
-
-def _step_1(word: str) -> str:
-    """The word without plural, "ed" and "ing"."""
     if word.endswith(("sses", "ies")):  # 1a
         word = word[:-2]
     elif word.endswith("s") and not word.endswith("ss"):
@@ -156,6 +138,18 @@ def _step_1(word: str) -> str:
             word = _complete(rest)
     if word.endswith("y") and "v" in _form(word[:-1]):  # 1c
         word = word[:-1] + "i"
+    word = _replace(word, STEP_2, 1)
+    word = _replace(word, STEP_3, 1)
+    if not word.endswith("ion"):
+        word = _replace(word, STEP_4, 2)
+    elif word[-4:-3] in ("s", "t") and _measure(word[:-3]) > 1:
+        word = word[:-3]
+    if word.endswith("e"):  # 5a
+        measure = _measure(word[:-1])
+        if measure > 1 or measure == 1 and not _is_short(word[:-1]):
+            word = word[:-1]
+    if word.endswith("ll") and _measure(word[:-1]) > 1:  # 5b
+        word = word[:-1]
     return word
 
 
@@ -180,11 +174,7 @@ def _replace(word: str, suffixes: dict[str, str], least: int) -> str:
 
 
 def _measure(word: str) -> int:
-    """The paper's m: how often a consonant follows a vowel.
-
-    >>> [_measure(word) for word in ("tree", "trouble", "private", "sky")]
-    [0, 1, 2, 0]
-    """
+    """The paper's m: how often a consonant follows a vowel, twice in "private"."""
     return _form(word).count("vc")
 
 

@@ -1,8 +1,6 @@
 """The embedded index: BM25 over titles and texts, as in Elasticsearch (IRCoT §4.1)."""
 
 import json
-import os
-import re
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,7 +10,6 @@ import tantivy
 from tantivy import Query
 
 from ircotlib.data import Paragraph
-from ircotlib.errors import DataError
 from ircotlib.files import locked, track, writing
 from ircotlib.program import NearestTitle, Retrieve
 from ircotlib.retrieval.analyzer import FINGERPRINT, analyze, join_terms
@@ -26,7 +23,6 @@ SCORING = (  # in fingerprints
 MUST = tantivy.Occur.Must
 SHOULD = tantivy.Occur.Should
 MADE_OF = "index.json"  # beside tantivy's files: what the index was made of
-TANTIVYS = re.compile(r"(\.managed|meta)\.json|\.tantivy-\w+\.lock|[0-9a-f]{32}\.\w+")
 # fields for terms that our own analyzer made, joined by spaces; k1 1.2, b 0.75 and
 # lengths in one byte are tantivy's own, as in Lucene's BM25Similarity
 _FIELDS = tantivy.SchemaBuilder()
@@ -40,10 +36,10 @@ SCHEMA = _FIELDS.add_unsigned_field("position", fast=True).build()
 class BM25(Ranked):
     """The index of a corpus in a folder.
 
-    If it is missing, or of another corpus or version, it is built first, by one of
-    several processes. Raises DataError if the folder has files that are not an index's.
-    Differs from Elasticsearch: a title or a text without any term ("It") counts towards
-    the number of documents and the mean length, too.
+    If it is missing, or of another corpus or version, one of several processes builds
+    it first, in place of the folder. Differs from Elasticsearch: a title or a text
+    without any term ("It") counts towards the number of documents and the mean length,
+    too.
     """
 
     def __init__(self, corpus: Corpus, folder: Path | str, text: str = "embedded"):
@@ -57,14 +53,15 @@ class BM25(Ranked):
         self.corpus = corpus
         self.fingerprint = digest(SCORING, made_of)
         folder = Path(folder)
+        made = folder / MADE_OF
         with locked(Path(f"{folder}.lock")):
-            if _read_made_of(folder) != made_of:
+            if not made.is_file() or json.loads(made.read_text()) != made_of:
                 with writing(folder) as new:
                     new.mkdir()
                     self._build(new, track(corpus, f"index of {folder.name}"))
                     (new / MADE_OF).write_text(json.dumps(made_of))
                     # first, so that a kill leaves no part of the old index as whole
-                    (folder / MADE_OF).unlink(missing_ok=True)
+                    made.unlink(missing_ok=True)
         self._searcher = tantivy.Index.open(str(folder)).searcher()
 
     def queries_of(self, request: Retrieve | NearestTitle) -> list[Query]:
@@ -129,12 +126,3 @@ class BM25(Ranked):
             writer.commit()
         finally:  # its threads write, even after an error
             writer.wait_merging_threads()
-
-
-def _read_made_of(folder: Path) -> dict | None:
-    """What an index was made of; None if there is none, or what a kill left of one."""
-    if (folder / MADE_OF).is_file():
-        return json.loads((folder / MADE_OF).read_text())
-    if folder.exists() and not all(map(TANTIVYS.fullmatch, os.listdir(folder))):
-        raise DataError(f"{folder}: found files but no {MADE_OF}; name another folder")
-    return None

@@ -21,10 +21,8 @@ BLOCK = 1_000  # paragraphs that are read at a time
 
 
 class Corpus:
-    """The paragraphs that write_corpus wrote to a folder, a sequence in their order.
-
-    `fingerprint`: a hash of all. Several threads may read it. Raises FileNotFoundError
-    if there are none.
+    """The paragraphs that write_corpus wrote to a folder, a sequence in their order,
+    for several threads. `fingerprint`: a hash of all. Raises FileNotFoundError.
     """
 
     def __init__(self, folder: Path | str):
@@ -70,10 +68,9 @@ class Corpus:
 
 
 def write_corpus(folder: Path | str, paragraphs: Iterable[Paragraph]) -> Corpus:
-    """Write paragraphs as a corpus, in their order, and open it.
-
-    If the same one is there, or after an error, nothing changes. Raises DataError if
-    there are no paragraphs or two share an id.
+    """Write paragraphs as a corpus, in their order, and open it. If the same one is
+    there, or after an error, nothing changes. Raises DataError if there are no
+    paragraphs or two share an id.
     """
     path = Path(folder) / FILE
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -103,15 +100,13 @@ def _write(path: Path, paragraphs: Iterable[Paragraph], folder: Path | str) -> s
                 file.execute("INSERT INTO paragraphs VALUES (?, ?, ?, ?)", values)
             except sqlite3.IntegrityError:
                 raise DataError(
-                    f"{folder}: found two paragraphs with the id {p.id!r}; "
-                    "drop one, or number them"
+                    f"{folder}: found two paragraphs with the id {p.id!r}; drop one"
                 ) from None
             count += 1
         if not count:
             raise DataError(f"{folder}: found no paragraphs, expected at least one")
-        header = (count, content.hexdigest()[:16])
-        file.execute(
-            "CREATE TABLE about AS SELECT ? AS count, ? AS fingerprint", header
-        )
+        fingerprint = content.hexdigest()[:16]
+        header = "CREATE TABLE about AS SELECT ? AS count, ? AS fingerprint"
+        file.execute(header, (count, fingerprint))
         file.commit()
-    return header[1]
+    return fingerprint

@@ -14,21 +14,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ircotlib.backends import Replies
 from ircotlib.errors import DataError
 from ircotlib.files import locked, need, track, writing
 from ircotlib.models import folders
 from ircotlib.program import NearestTitle, Retrieve
 from ircotlib.retrieval.bm25 import BM25
 from ircotlib.retrieval.corpus import Corpus
-from ircotlib.retrieval.ranking import (
-    SPARE,
-    Hits,
-    Ranked,
-    Replies,
-    Search,
-    digest,
-    fuse,
-)
+from ircotlib.retrieval.ranking import SPARE, Hits, Ranked, Search, digest, fuse
 
 # fmt: off
 TOKENS = 256   # read of a query or paragraph (dense only: ColBERT has its own limit)
@@ -48,12 +41,6 @@ class Vectors(NamedTuple):
 
     rows: np.ndarray  # (vectors, width), float16
     starts: np.ndarray  # the row where each paragraph begins, and the number of rows
-
-    def of_some(self, positions: Sequence[int]) -> "Vectors":
-        """The vectors of the paragraphs at some positions."""
-        spans = [np.arange(self.starts[p], self.starts[p + 1]) for p in positions]
-        rows = np.concatenate([[], *spans]).astype(int)
-        return Vectors(self.rows[rows], np.cumsum([0, *map(len, spans)]))
 
 
 class Encoder:
@@ -102,9 +89,8 @@ class Encoder:
 
 
 def open_vectors(folder: Path, corpus: Corpus, encoder: Encoder) -> Vectors:
-    """The vectors of a corpus, memory-mapped from a folder.
-
-    One of several processes makes them if they are missing.
+    """The vectors of a corpus, memory-mapped from a folder. If they are missing, one of
+    several processes makes them.
     """
     with locked(Path(f"{folder}.lock")):
         if not (folder / "starts.npy").is_file():
@@ -123,22 +109,15 @@ def _write_vectors(folder: Path, corpus: Corpus, encoder: Encoder) -> None:
         while block := list(islice(paragraphs, 16 * BATCH)):
             texts = [". ".join(filter(None, (p.title, p.text))) for p in block]
             vectors = encoder.embed(texts, "document")
-            rows = np.concatenate(vectors).astype(np.float16)
-            if not (np.isfinite(rows).all() and all(map(len, vectors))):
-                raise DataError(
-                    f"{encoder.folder}: found no vector of a text, or a number too "
-                    "large for float16; take another model"
-                )
-            rows.tofile(file)
+            np.concatenate(vectors).astype(np.float16).tofile(file)
             lengths += map(len, vectors)
     np.save(folder / "starts.npy", np.cumsum(lengths))
 
 
 def score(queries: list[np.ndarray], vectors: Vectors):
-    """The score of each paragraph for each query: a tensor (queries, paragraphs).
-
-    It is the dot product of their vectors; or MaxSim, the sum over the query's vectors
-    of the best dot product with one of the paragraph's (ColBERT).
+    """The score of each paragraph for each query, a tensor (queries, paragraphs): the
+    dot product of their vectors; or MaxSim, the sum over the query's vectors of the
+    best dot product with one of the paragraph's (ColBERT).
     """
     import torch
 
@@ -161,17 +140,17 @@ def score(queries: list[np.ndarray], vectors: Vectors):
 
 
 class Dense(Ranked):
-    """Answers Retrieve from the vectors of a corpus.
+    """Answers Retrieve from the vectors of a corpus. Every paragraph has a score.
 
     `words`: BM25 over the same corpus, which finds the paragraphs with a title.
     `embed(texts)`, for programs: (texts, width); None if there is a vector per token.
-    Differs from BM25: every paragraph has a score.
     """
 
     def __init__(self, words: BM25, encoder: Encoder, vectors: Vectors):
         self.corpus = words.corpus
         self.fingerprint = digest(words.fingerprint, encoder.fingerprint, DECIMALS)
-        self.embed = None if encoder.late else self._embed
+        if not encoder.late:
+            self.embed = lambda texts: np.vstack(encoder.embed(list(texts)))
         self._words = words
         self._encoder = encoder
         self._vectors = vectors
@@ -181,19 +160,18 @@ class Dense(Ranked):
         if isinstance(requests[0], NearestTitle):
             return self._words.answer(requests)
         texts = list(dict.fromkeys(request.query for request in requests))
-        vectors = self._encoder.embed(texts)
+        vectors = dict(zip(texts, self._encoder.embed(texts), strict=True))
         most = max(request.k for request in requests) + SPARE
-        nearest = self._nearest(vectors, None, most)
-        asked = dict(zip(texts, zip(vectors, nearest, strict=True), strict=True))
+        nearest = self._nearest(list(vectors.values()), None, most)
+        hits = dict(zip(texts, nearest, strict=True))
 
         def find_nearest(query: tuple[str, list[int] | None], size: int) -> Hits:
             text, within = query
-            vector, hits = asked[text]
             if within is None and size <= most:
-                return hits[:size]
-            return self._nearest([vector], within, size)[0]
+                return hits[text][:size]
+            return self._nearest([vectors[text]], within, size)[0]
 
-        return super().answer(requests, find or find_nearest)
+        return super().answer(requests, find_nearest)
 
     def queries_of(self, request: Search) -> list[tuple[str, list[int] | None]]:
         """The text, and the positions of the paragraphs with its titles; None: all."""
@@ -202,21 +180,16 @@ class Dense(Ranked):
             return [(request.query, None)]
         return [(request.query, self._words.positions_of(request.titles))]
 
-    def _embed(self, texts: Sequence[str]) -> np.ndarray:
-        return np.vstack(self._encoder.embed(list(texts)))
-
     def _nearest(
         self, queries: list[np.ndarray], within: list[int] | None, k: int
     ) -> list[Hits]:
         """The k nearest of all paragraphs to each query, or of those at positions."""
-        positions: Sequence[int] = range(len(self.corpus))
-        vectors = self._vectors
-        if within is not None:
-            positions = within
-            vectors = vectors.of_some(within)
+        positions: Sequence[int] = range(len(self.corpus)) if within is None else within
         nearest = []
         for start in range(0, len(queries), BATCH):
-            scores = score(queries[start : start + BATCH], vectors)
+            scores = score(queries[start : start + BATCH], self._vectors)
+            if within is not None:
+                scores = scores[:, within]
             best = scores.topk(min(k, len(positions)))
             # The last bits of a product depend on what else is in the matrix. So scores
             # are rounded, and equal ones are in the order of the corpus: `Ranked` sorts
@@ -240,30 +213,23 @@ class Hybrid(Dense):
             yield from self._words.answer(requests)
             return
         deep = [replace(request, k=max(FUSED, request.k)) for request in requests]
-        by_words = self._words.answer(deep)
-        by_vectors = super().answer(deep, find)
-        for (index, words), (_, vectors) in zip(by_words, by_vectors, strict=True):
-            yield index, self._fuse(requests[index], [words, vectors])
-
-    def _fuse(self, request: Retrieve, replies: list) -> str:
-        rankings = [
-            [position for position, _ in json.loads(reply)] for reply in replies
-        ]
-        fused = sorted(fuse(rankings).items(), key=lambda hit: (-hit[1], hit[0]))
-        best: dict = {}
-        for position, total in fused:
-            # of two equal texts each may lead one ranking
-            text = self.corpus[position].text.lower()
-            same = text if request.distinct else position
-            best.setdefault(same, (position, round(total, DECIMALS)))
-        return json.dumps([*best.values()][: request.k])
+        replies = zip(self._words.answer(deep), super().answer(deep), strict=True)
+        for (index, words), (_, vectors) in replies:
+            request = requests[index]
+            hits = [json.loads(str(reply)) for reply in (words, vectors)]
+            scores = fuse([position for position, _ in ranking] for ranking in hits)
+            best: dict = {}
+            for position in sorted(scores, key=lambda p: (-scores[p], p)):
+                # of two equal texts each may lead one ranking
+                text = self.corpus[position].text.lower()
+                same = text if request.distinct else position
+                best.setdefault(same, (position, round(scores[position], DECIMALS)))
+            yield index, json.dumps([*best.values()][: request.k])
 
 
 def open_dense(corpus: Corpus, folder: Path, retriever: str) -> Dense:
-    """Open "dense:MODEL", "colbert:MODEL" or "hybrid:MODEL" over a corpus.
-
-    Its vectors are in a folder whose name begins with that of `folder`, where BM25's
-    index is.
+    """Open "dense:MODEL", "colbert:MODEL" or "hybrid:MODEL" over a corpus. Its vectors
+    are beside `folder`, where BM25's index is.
     """
     kind, _, model = retriever.partition(":")
     encoder = _open_encoder(model, kind == "colbert")

@@ -1,14 +1,12 @@
 """Elasticsearch, which ranks as the embedded BM25 does (IRCoT §4.1)."""
 
 import os
-from base64 import b64encode
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ircotlib.errors import DataError, Unavailable, UserError
+from ircotlib.errors import Unavailable
 from ircotlib.files import locked, need, track
 from ircotlib.keys import may_have_key, read_key
 from ircotlib.program import NearestTitle, Retrieve
@@ -18,22 +16,28 @@ from ircotlib.retrieval.ranking import Hits, Ranked, digest
 
 need("elasticsearch", "elasticsearch")
 import elasticsearch
-from elasticsearch.helpers import BulkIndexError, streaming_bulk
+from elasticsearch.helpers import streaming_bulk
 
 VERSION = 2  # of the fields of an index
+KEY = "ELASTICSEARCH_API_KEY"  # only for servers that may have a key
 
 
 class Elasticsearch(Ranked):
-    """The index of a corpus on a server.
-
-    If it is missing or incomplete, it is loaded first, by one of the processes that
-    share `folder`. Raises UserError for a wrong key in the environment.
+    """The index of a corpus on a server. If it is missing or incomplete, it is loaded
+    first, by one of the processes that share `folder`.
     """
 
     def __init__(self, corpus: Corpus, folder: Path | str, url: str):
         self.corpus = corpus
         self._index = f"ircot-{corpus.fingerprint}-{VERSION}"
-        self._client = elasticsearch.Elasticsearch(url, **client_options(url))
+        self._client = elasticsearch.Elasticsearch(
+            url,
+            api_key=(may_have_key(url) and read_key(KEY)) or None,
+            ca_certs=os.environ.get("ELASTICSEARCH_CA"),  # type: ignore[arg-type]  # a file
+            max_retries=10,
+            retry_on_timeout=True,
+            request_timeout=60,  # seconds
+        )
         lucene = self._client.info()["version"]["lucene_version"]
         self.fingerprint = digest(
             SCORING, corpus.fingerprint, VERSION, "Lucene", lucene
@@ -82,13 +86,9 @@ class Elasticsearch(Ranked):
         return [(position, round(float(np.float32(s)), 3)) for s, position in hits]
 
     def _is_whole(self) -> bool:
-        indices = self._client.indices
-        if not indices.exists(index=self._index):
+        if not self._client.indices.exists(index=self._index):
             return False
-        indices.refresh(index=self._index)
-        mappings = indices.get_mapping(index=self._index)[self._index]["mappings"]
-        if mappings.get("_meta") != {"version": VERSION}:
-            return False
+        self._client.indices.refresh(index=self._index)
         return self._client.count(index=self._index)["count"] == len(self.corpus)
 
     def _load(self) -> None:
@@ -103,33 +103,19 @@ class Elasticsearch(Ranked):
             "text": text,
             "position": {"type": "integer"},
         }
-        mappings = {
-            "dynamic": "strict",
-            "_meta": {"version": VERSION},
-            "properties": fields,
-        }
-        # the server's defaults, raised to the size of a larger corpus
-        settings = {
-            "max_terms_count": max(65_536, len(self.corpus)),  # titles of a filter
-            "max_result_window": max(10_000, len(self.corpus)),  # hits
-            "refresh_interval": "-1",
-        }
-        indices = self._client.indices
-        indices.delete(index=name, ignore_unavailable=True)
-        indices.create(index=name, settings=settings, mappings=mappings)
-        documents = self._documents()
-        try:
-            for _ in streaming_bulk(self._client, documents, index=name, max_retries=5):
-                pass
-        except BulkIndexError as error:
-            raise DataError(f"{name}: {error} {error.errors!s:.500}") from None
-        if not self._is_whole():
-            raise Unavailable(f"index {name}: incomplete after loading; run it again")
-
-    def _documents(self) -> Iterator[dict]:
-        for position, p in enumerate(track(self.corpus, f"index {self._index}")):
-            # created, never overwritten: a deleted copy would count in the scores
-            yield {
+        self._client.indices.delete(index=name, ignore_unavailable=True)
+        self._client.indices.create(
+            index=name,
+            settings={
+                "refresh_interval": "-1",
+                # hits: the server's default, raised to the size of a larger corpus
+                "max_result_window": max(10_000, len(self.corpus)),
+            },
+            mappings={"dynamic": "strict", "properties": fields},
+        )
+        documents = (
+            {
+                # never overwritten: a deleted copy would count in the scores
                 "_op_type": "create",
                 "_id": str(position),
                 "position": position,
@@ -137,30 +123,18 @@ class Elasticsearch(Ranked):
                 "lower_title": p.title.lower(),
                 "text": p.text,
             }
-
-
-def client_options(url: str) -> dict[str, Any]:
-    """How a server is asked: patiently, and with the credentials of the environment.
-
-    ELASTICSEARCH_API_KEY, or ELASTICSEARCH_USER and ELASTICSEARCH_PASSWORD, are only
-    for servers that may have a key; ELASTICSEARCH_CA is a certificate's file.
-    """
-    options: dict[str, Any] = {
-        "max_retries": 10,
-        "retry_on_timeout": True,
-        "request_timeout": 60,  # seconds
-        "ca_certs": os.environ.get("ELASTICSEARCH_CA") or None,
-    }
-    if not may_have_key(url):
-        return options
-    user = read_key("ELASTICSEARCH_USER", password=True)
-    password = read_key("ELASTICSEARCH_PASSWORD", password=True)
-    if user and not password:
-        raise UserError("ELASTICSEARCH_PASSWORD: not set; ELASTICSEARCH_USER needs it")
-    options["api_key"] = read_key("ELASTICSEARCH_API_KEY") or None
-    if user:  # encoded here: the client refuses other characters than ASCII
-        options["basic_auth"] = b64encode(f"{user}:{password}".encode()).decode()
-    return options
+            for position, p in enumerate(track(self.corpus, f"index {name}"))
+        )
+        loading = streaming_bulk(
+            self._client, documents, index=name, max_retries=5, raise_on_error=False
+        )
+        for _ in loading:
+            pass
+        if not self._is_whole():
+            raise Unavailable(
+                f"index {name}: incomplete after loading: see the server's log, and "
+                "run it again"
+            )
 
 
 def _any(text: str, *fields: str) -> dict[str, Any]:

@@ -96,8 +96,8 @@ class Ranked:
     def _best_of_each(
         self, request: Search, find: Callable[[int], Hits], n: int
     ) -> dict[str, tuple[int, float]]:
-        """The best hit for each title or text, best first: at least n, if there are as
-        many. Differs from IRCoT's released program, which keeps the worst of equal
+        """The best hit for each title, text or id, best first: at least n, if there are
+        as many. Differs from IRCoT's released program, which keeps the worst of equal
         texts in 100 hits, and finds titles by BM25 alone, which may rank others above
         the same title.
         """
@@ -111,18 +111,17 @@ class Ranked:
                 sure = [hit for hit in hits if hit[1] > hits[-1][1]]
             best: dict[str, tuple[int, float]] = {}
             for position, score in sorted(sure, key=lambda hit: (-hit[1], hit[0])):
-                same = self._counts_as(self.corpus[position], request)
+                paragraph = self.corpus[position]
+                if isinstance(request, NearestTitle):
+                    same = paragraph.title
+                elif request.distinct:  # the program's: texts are equal but for case
+                    same = paragraph.text.lower()
+                else:  # the paper keeps repeats
+                    same = paragraph.id
                 best.setdefault(same, (position, score))
             if len(best) >= n or len(hits) < size:
                 return best
             size *= 4
-
-    def _counts_as(self, paragraph: Paragraph, request: Search) -> str:
-        """What only the best of several hits may share."""
-        if isinstance(request, NearestTitle):
-            return paragraph.title
-        # the paper keeps repeats; its program leaves out texts equal but for case
-        return paragraph.text.lower() if request.distinct else paragraph.id
 
 
 def digest(*made_of: object) -> str:
