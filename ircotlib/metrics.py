@@ -87,19 +87,6 @@ def squad_f1(prediction: str, answer: str) -> float:
     return _word_f1(predicted.split(), normalise_answer(answer).split(), empty=1.0)
 
 
-def even_bare(score: Score) -> Score:
-    """A score that compares a text as it is if normalising leaves nothing (ours)."""
-
-    @against_best
-    @wraps(score)
-    def compare(prediction: str, answer: str) -> float:
-        if normalise_answer(prediction) and normalise_answer(answer):
-            return score(prediction, [answer])
-        return float(as_compared(prediction) == as_compared(answer))
-
-    return compare
-
-
 @against_best
 def cover_em(prediction: str, answer: str) -> float:
     """1.0 if the answer occurs in the prediction as whole words, both normalised

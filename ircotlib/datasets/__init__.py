@@ -1,6 +1,6 @@
 """What the modules that read data sets have in common (docs/data.md).
 
-Each of them ends with `DATASET = Dataset(...)`, or with a tuple DATASETS of records.
+Each of them ends with the list DATASETS of its records.
 """
 
 import re
@@ -15,12 +15,10 @@ from typing import NamedTuple, Protocol
 from ircotlib.data import Paragraph, Prediction, Question
 from ircotlib.errors import DataError
 from ircotlib.files import check_name
-from ircotlib.metrics import paragraph_recall
-from ircotlib.plugins import import_plugins
+from ircotlib.metrics import Score, paragraph_recall
+from ircotlib.plugins import find_records
 
 QuestionContext = tuple[Question, Sequence[Paragraph]]  # a question and its paragraphs
-# of a prediction and the gold answers, 0 to 1
-Score = Callable[[str, Sequence[str]], float]
 COVER_EM = "cover_em"  # the name of a score
 
 
@@ -147,12 +145,10 @@ def sample_dev_test(
 
 
 def all_datasets() -> dict[str, Dataset]:
-    """The data sets of this folder and of plug-ins by name, sorted by `order`."""
-    records: list[Dataset] = []
-    for module in import_plugins("datasets"):
-        records += getattr(module, "DATASETS", ())
-        if hasattr(module, "DATASET"):
-            records.append(module.DATASET)
+    """The data sets of this folder, of plug-ins and of a notebook's cells by name,
+    sorted by `order`.
+    """
+    records = find_records("datasets", "DATASETS")
     records.sort(key=lambda record: (record.order, record.name))
     named = {record.name: record for record in records}
     if len(named) < len(records):

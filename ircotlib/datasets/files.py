@@ -28,20 +28,18 @@ def read_dataset(
     splits, and HotpotQA's has all of Wikipedia's abstracts.
     """
     dataset = find_dataset(name, released)
-    full_corpus = dataset.full_corpus
-    if corpus == "full" and full_corpus is not None:
-        path = find_questions(dataset, ROOT / data_dir)
-        made = make_full_corpus(full_corpus, data_dir)
+    if corpus == "full" and dataset.full_corpus is None:
+        raise DataError(f"found corpus 'full' for {name}, expected pooled")
+    path = find_questions(dataset, ROOT / data_dir)
+    if corpus == "full" and dataset.full_corpus is not None:
+        made = make_full_corpus(dataset.full_corpus, data_dir)
         if dataset.read_with_corpus is None:
             return _check_questions(dataset.read(path), path), made
         return _check_questions(dataset.read_with_corpus(path, made), path), made
-    if corpus != "pooled":
-        offered = "pooled" if full_corpus is None else "pooled or full"
-        raise DataError(f"found corpus {corpus!r} for {name}, expected {offered}")
-    path = find_questions(dataset, ROOT / data_dir)
     examples = list(dataset.read(path))
-    # a corpus of your own needs no questions: they are asked later
-    questions = [] if path.name == CORPUS else _check_questions(examples, path)
+    questions: list[Question] = []
+    if path.name != CORPUS:  # which needs no questions: they are asked later
+        questions = _check_questions(examples, path)
     if dataset.read_paragraphs is not None:
         return questions, dataset.read_paragraphs(path)
     paragraphs = pool(context for _, context in examples)
@@ -76,9 +74,7 @@ def _check_questions(
             )
     [(id, count)] = Counter(question.id for question in questions).most_common(1)
     if count > 1:
-        raise DataError(
-            f"{path}: found {count} questions with the id {id!r}, expected one"
-        )
+        raise DataError(f"{path}: found {count} questions with the id {id!r}")
     return questions
 
 

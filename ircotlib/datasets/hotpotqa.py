@@ -25,15 +25,19 @@ from ircotlib.metrics import cover_em, exact_match, hotpotqa_f1
 # of folders AA, AB, ... with wiki_00.bz2 to wiki_99.bz2
 FOLDER = "enwiki-20171001-pages-meta-current-withlinks-abstracts"
 ARCHIVE = f"{FOLDER}.tar.bz2"
-# JSON lines, in the same archive as 2WikiMultihopQA's questions
-ALIASES = "id_aliases.json"
+ALIASES = "id_aliases.json"  # JSON lines, beside 2WikiMultihopQA's questions
 HOTPOTQA = "https://hotpotqa.github.io"
-DUMP = f"{HOTPOTQA}/wiki-readme.html"
 WIKI = "https://github.com/Alab-NII/2wikimultihop"
 
 
 class _Contexts(Record):
     context: list[tuple[String, list[String]]]  # titles and sentences
+
+    def paragraphs(self, separator: str) -> tuple[Paragraph, ...]:
+        return tuple(
+            make_paragraph(title, separator.join(sentences).strip())
+            for title, sentences in self.context
+        )
 
 
 class _Asking(_Contexts):
@@ -109,7 +113,7 @@ def _read_question(
     separator: str,
     corpus_ids: Mapping[str, str] | None = None,
 ) -> QuestionContext:
-    context = _read_context(record, separator)
+    context = record.paragraphs(separator)
     if corpus_ids is None:  # the first of several with the same title
         corpus_ids = {paragraph.title: paragraph.id for paragraph in reversed(context)}
     for title in record.supporting_titles:
@@ -129,13 +133,6 @@ def _read_question(
         steps=_supporting_steps(record, corpus_ids),
     )
     return question, context
-
-
-def _read_context(record: _Contexts, separator: str) -> tuple[Paragraph, ...]:
-    return tuple(
-        make_paragraph(title, separator.join(sentences).strip())
-        for title, sentences in record.context
-    )
 
 
 def _supporting_steps(
@@ -161,10 +158,7 @@ def read_abstracts(archive: Path) -> Iterator[Paragraph]:
     Those without a sentence are kept: the paper's count has them (IRCoT App. A).
     """
     try:
-        with (
-            bz2.open(archive) as stream,
-            tarfile.open(fileobj=stream, mode="r|") as tar,
-        ):
+        with tarfile.open(archive, "r:bz2") as tar:
             for member in filter(tarfile.TarInfo.isfile, tar):
                 shard = tar.extractfile(member)
                 assert shard is not None  # only a folder or a link would have none
@@ -179,8 +173,8 @@ def read_abstracts(archive: Path) -> Iterator[Paragraph]:
 def read_2wikimultihopqa(path: Path) -> list[QuestionContext]:
     """The questions of a file with their context paragraphs, in order (IRCoT §4).
 
-    If id_aliases.json is beside it, answers are followed by their aliases and demonyms:
-    its official scorer, too, takes the best of them.
+    Answers are followed by their aliases and demonyms in id_aliases.json, if it is
+    there: the official scorer takes the best of them.
     """
     aliases: dict[str | None, set[str]] = {}
     names = Path(path).with_name(ALIASES)
@@ -232,11 +226,15 @@ def _evident_steps(record: _Asking, gold: tuple[str, ...]) -> tuple[GoldStep, ..
 def read_contexts(path: Path) -> Iterator[Paragraph]:
     """The paragraphs of contexts, also those of a test set, which has no answers."""
     for record, _ in read_records(path, _Contexts):
-        yield from _read_context(record, " ")
+        yield from record.paragraphs(" ")
 
 
 ABSTRACTS = FullCorpus(
-    "hotpotqa", (ARCHIVE,), DUMP, count=5_233_329, read=read_abstracts
+    name="hotpotqa",
+    files=(ARCHIVE,),
+    source=f"{HOTPOTQA}/wiki-readme.html",
+    count=5_233_329,
+    read=read_abstracts,
 )
 CONTEXTS = FullCorpus(
     name="2wikimultihopqa",
@@ -249,7 +247,7 @@ CONTEXTS = FullCorpus(
 )
 # 2WikiMultihopQA's scorer is a copy of HotpotQA's
 SCORES = {"f1": hotpotqa_f1, "em": exact_match, "cover_em": cover_em}
-DATASETS = (
+DATASETS = [
     Dataset(
         name="hotpotqa",
         title="HotpotQA",
@@ -271,4 +269,4 @@ DATASETS = (
         full_corpus=CONTEXTS,
         order=2,
     ),
-)
+]

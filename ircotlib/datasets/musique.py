@@ -98,20 +98,23 @@ def read_paragraphs(path: Path) -> Iterator[Paragraph]:
         yield from (entry.paragraph for entry in record.paragraphs)
 
 
-DATASET = Dataset(
+CONTEXTS = FullCorpus(
     name="musique",
-    title="MuSiQue",
-    files=("musique_ans_v1.0_dev.jsonl", "dev_210.jsonl"),
+    files=tuple(f"musique_{part}.jsonl" for part in PARTS),
     source=SOURCE,
-    read=read_musique,
-    scores={"f1": squad_f1, "em": exact_match, "cover_em": cover_em},
-    full_corpus=FullCorpus(
-        name="musique",
-        files=tuple(f"musique_{part}.jsonl" for part in PARTS),
-        source=SOURCE,
-        count=139_416,
-        read=read_paragraphs,
-        drop_repeats=True,
-    ),
-    order=3,
+    count=139_416,
+    read=read_paragraphs,
+    drop_repeats=True,
 )
+DATASETS = [
+    Dataset(
+        name="musique",
+        title="MuSiQue",
+        files=("musique_ans_v1.0_dev.jsonl", "dev_210.jsonl"),
+        source=SOURCE,
+        read=read_musique,
+        scores={"f1": squad_f1, "em": exact_match, "cover_em": cover_em},
+        full_corpus=CONTEXTS,
+        order=3,
+    )
+]

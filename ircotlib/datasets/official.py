@@ -23,7 +23,7 @@ class Record(BaseModel):
     """The fields that are read from a record; other fields are ignored."""
 
 
-R = TypeVar("R", bound=Record)
+R = TypeVar("R", bound=BaseModel)
 
 
 def find_file(
