@@ -46,11 +46,9 @@ class Dataset:
     read: Callable[[Path], Iterable[QuestionContext]]
     scores: Mapping[str, Score]  # of an answer, by name
     full_corpus: FullCorpus | None = None
-    # as `read`, but gold paragraphs are those of the full corpus; None: the gold ids of
-    # the contexts are valid there
-    read_with_corpus: (
-        Callable[[Path, Iterable[Paragraph]], Iterable[QuestionContext]] | None
-    ) = None
+    # as `read`, but gold paragraphs are those of the full corpus, its second argument;
+    # None: the gold ids of the contexts are valid there
+    read_with_corpus: Callable[..., Iterable[QuestionContext]] | None = None
     # a corpus that comes with the questions; None: pooled from their contexts
     read_paragraphs: Callable[[Path], Iterable[Paragraph]] | None = None
     has_gold: bool = True  # whether questions name gold paragraphs
@@ -145,18 +143,15 @@ def sample_dev_test(
 
 
 def all_datasets() -> dict[str, Dataset]:
-    """The data sets of this folder, of plug-ins and of a notebook's cells by name,
-    sorted by `order`.
-    """
+    """The data sets, also of plug-ins and of cells, by name, sorted by `order`."""
     records = find_records("datasets", "DATASETS")
     records.sort(key=lambda record: (record.order, record.name))
-    named = {record.name: record for record in records}
-    if len(named) < len(records):
-        names = [record.name for record in records]
-        raise DataError(f"two data sets of {names} have one name: rename one")
-    for name in named:
+    names = [record.name for record in records]
+    for name in names:
         check_name("data set", name)
-    return named
+        if names.count(name) > 1:
+            raise DataError(f"found two data sets named {name!r}: rename one")
+    return dict(zip(names, records, strict=True))
 
 
 def find_dataset(name: str, released: bool = False) -> Dataset:
@@ -172,9 +167,8 @@ def find_dataset(name: str, released: bool = False) -> Dataset:
 def score(
     question: Question, prediction: Prediction, dataset: Dataset | None = None
 ) -> dict[str, float]:
-    """Recall, the answer's scores, and counts of paragraphs and steps (IRCoT §4.1).
-
-    Recall is NaN without gold paragraphs. Raises DataError for a score outside 0 to 1.
+    """Recall (NaN without gold paragraphs), the answer's scores, and counts of
+    paragraphs and steps (IRCoT §4.1).
     """
     dataset = dataset or find_dataset(question.dataset)
     retrieved = [paragraph.id for paragraph in prediction.paragraphs]
@@ -182,9 +176,7 @@ def score(
     answer = prediction.answer or prediction.reading
     scores = {"recall": paragraph_recall(retrieved, question.gold)}
     for name, measure in dataset.scores.items():
-        value = scores[name] = measure(answer, question.answers)
-        if not 0 <= value <= 1:
-            raise DataError(f"{question.id}: found {name} = {value}, expected 0 to 1")
+        scores[name] = measure(answer, question.answers)
     scores["paragraphs"] = len(prediction.paragraphs)
     scores["steps"] = len(prediction.thoughts)
     return scores

@@ -22,10 +22,10 @@ def read_dataset(
     """The development questions of a data set, and its corpus (IRCoT §4, App. A).
 
     `data_dir`: absolute, or relative to the repository. `corpus`: "full" as in the
-    paper, or "pooled" from the questions' contexts (of all of a file of paragraphs, if
-    they come in one, such as IIRC's pages). `released`: as IRCoT's released program
-    reads them. Differs from the paper, unless "full": its corpora are pooled from all
-    splits, and HotpotQA's has all of Wikipedia's abstracts.
+    paper, or "pooled" from the questions' contexts (or a file of paragraphs, such as
+    IIRC's pages). `released`: as IRCoT's released program reads them. Differs from the
+    paper, unless "full": its corpora are pooled from all splits, and HotpotQA's has all
+    of Wikipedia's abstracts.
     """
     dataset = find_dataset(name, released)
     if corpus == "full" and dataset.full_corpus is None:

@@ -192,7 +192,7 @@ def read_2wikimultihopqa(path: Path) -> list[QuestionContext]:
 
 
 def _evident_steps(record: _Asking, gold: tuple[str, ...]) -> tuple[GoldStep, ...]:
-    """The evidences as steps, in our words; () if a part of one is blank.
+    """The evidences as steps, in our words.
 
     Several objects of one relation are one answer. The n-th gold paragraph is of the
     n-th subject or, if their numbers differ, of the n-th evidence.
@@ -200,8 +200,6 @@ def _evident_steps(record: _Asking, gold: tuple[str, ...]) -> tuple[GoldStep, ..
     objects: dict[tuple[str, str], list[str]] = {}
     for evidence in record.evidences:
         subject, relation, value = map(str.strip, evidence)
-        if not (subject and relation and value):
-            return ()
         objects.setdefault((subject, relation), []).append(value)
     subjects = list(dict.fromkeys(subject for subject, _ in objects))
     steps: list[GoldStep] = []

@@ -29,8 +29,8 @@ class _Entry(Record):
 
 class _Step(Record):
     paragraph_support_idx: int | None = None
-    question: String = ""
-    answer: String = ""
+    question: Text
+    answer: Text
 
 
 class _Contexts(Record):
@@ -63,8 +63,6 @@ def _read_question(record: _Asking, where: str) -> QuestionContext:
     places = {step.paragraph_support_idx for step in steps} - {None}
     if not supporting or not places <= by_place.keys():
         raise DataError(f"{where}: lacks supporting paragraphs, or those of some steps")
-    if not all(step.question.strip() and step.answer.strip() for step in steps):
-        steps = []
     question = Question(
         id=record.id,
         text=record.question,

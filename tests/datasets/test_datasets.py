@@ -271,8 +271,6 @@ def test_a_data_set_is_added_by_one_file(mine, tmp_path):
     assert [paragraph.title for paragraph in paragraphs] == ["A", "B", "U"]
     scores = score(questions[0], Prediction("Ann B", (paragraphs[1],), ("Hm.",)))
     assert math.isnan(scores["recall"]) and scores["letters"] == 0.05
-    with pytest.raises(DataError, match="found letters = 9.0, expected 0 to 1"):
-        score(questions[0], Prediction("x" * 900))
     mine.unlink()
     absent = "of mine: .* get mine.jsonl from my own disk"
     with pytest.raises(FileNotFoundError, match=absent):
@@ -304,7 +302,7 @@ def test_a_wrong_record_is_refused_before_files_are_read(mine, tmp_path, monkeyp
     with pytest.raises(ValueError, match="mine.jsonl: found no contexts"):
         read_dataset("mine", tmp_path)
     monkeypatch.setattr(plugin, "DATASETS", [replace(none, name="musique")])
-    with pytest.raises(ValueError, match="two data sets of .*have one name"):
+    with pytest.raises(ValueError, match="found two data sets named 'musique'"):
         all_datasets()
 
 
