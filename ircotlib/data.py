@@ -136,7 +136,7 @@ def _damaged(where: str, error: Exception) -> DataError:
 def read_text(path: Path) -> str:
     """The text of a file in UTF-8, its line ends line feeds. Raises DataError."""
     try:
-        return whole(Path(path).read_text(encoding="utf-8-sig", errors="surrogatepass"))
+        return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: {error}: save it in UTF-8, or get it again") from None
 

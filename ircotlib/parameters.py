@@ -107,8 +107,7 @@ class Parameters(BaseModel):
     test: Count | None  # questions to report on (IRCoT §4: 500); None: all the others
     seed: int = 0  # for drawing dev and test questions
     # which models read and write
-    # a folder or hub id; with `server`, its name there
-    model: Annotated[str, Field(min_length=1)]
+    model: Name  # a folder or hub id; with `server`, its name there
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     # 04, 07, 08: a model in GPT3's place, beside `model` (IRCoT §4.1); "": none
     gpt3: str = ""
@@ -116,16 +115,14 @@ class Parameters(BaseModel):
     agent: str = ""
     # extractive reader (SearChain §3.3): a folder or a hub id; "": none
     extractor: str = ""
-    # cross-encoder that detects duplicate queries; "": equal texts
-    duplicates: str = ""
+    duplicates: str = ""  # cross-encoder for duplicate queries; "": equal texts
     # one for each GPU or core; a Ray cluster's
     workers: Literal["auto", "ray"] | Count = "auto"
     # a server, and what it may cost
     server: Server = ""  # address of an OpenAI-compatible server; "": a local model
     chat: bool = False  # use the server's chat interface, not completions
     in_flight: Count = 8  # parallel requests to the server
-    # USD per million tokens in and out; None: data/prices.csv
-    prices: Prices | None = None
+    prices: Prices | None = None  # USD per 1M tokens in, out; None: data/prices.csv
     max_cost: Price | None = None  # USD that a process may spend on the server
     # how models are prompted
     style: Annotated[str, _one_of(lambda: STYLES)]  # of prompting (IRCoT App. G)
@@ -136,8 +133,7 @@ class Parameters(BaseModel):
     # which systems, and how they run
     systems: Systems = []  # some systems by name; empty: all
     distractors: Counts = [1, 2, 3]  # M (IRCoT §4.1); empty: IRCoT's systems show none
-    # in a prompt (IRCoT §4.1: sets of 15; DSP: up to 16)
-    most_demonstrations: Count = 16
+    most_demonstrations: Count = 16  # in a prompt (IRCoT §4.1: sets of 15; DSP: 16)
     # 04_ircot: of the mean (IRCoT §4.1)
     demonstration_sets: Annotated[int, Field(ge=1, le=3)] = 3
     released: bool = False  # follow IRCoT's program where it differs from the paper
@@ -145,20 +141,16 @@ class Parameters(BaseModel):
     samples: Count | None = None  # most texts sampled at a time; None: as in its paper
     # single notebooks
     k: Count = 4  # 00_programs, 01_corpora, 05_searchain: paragraphs of each retrieval
-    # 02_index, 12; empty: only `retriever`
-    retrievers: Annotated[list[Retriever], Once] = []
-    # 01_corpora: seed, size, questions
-    worlds: list[World] = [[0, 2400, 600], [7, 1200, 200]]
+    retrievers: Annotated[list[Retriever], Once] = []  # 02, 12; empty: `retriever`
+    worlds: list[World] = [[0, 2400, 600], [7, 1200, 200]]  # 01: seed, size, questions
     measured: Count = 20  # 01_corpora: questions of each data set that are measured on
     models: Annotated[Names, Field(min_length=1)]  # 06_scale: compared
     scale_distractors: Counts | None = None  # 06_scale; None: as `distractors`
     ood_distractors: Counts | None = None  # 07_ood; None: as `distractors`
     ood_test: Count | None = None  # 07_ood: test questions; None: as `test`
-    # 08_factuality: questions of each data set whose chains are judged
-    judged: Count = 40
+    judged: Count = 40  # 08_factuality: questions of each data set
     head_to_head: Datasets = EIGHT  # 11_head_to_head: its data sets
-    # 11_head_to_head: questions; None: as `test`
-    head_to_head_test: Count | None = None
+    head_to_head_test: Count | None = None  # its questions; None: as `test`
     second_model: str = ""  # 99_figures: for SearChain's Table 9; "": none
     _trial: str = ""
 

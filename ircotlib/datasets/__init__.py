@@ -1,6 +1,5 @@
-"""What the modules that read data sets have in common (docs/data.md).
-
-Each of them ends with the list DATASETS of its records.
+"""What the modules that read data sets have in common (docs/data.md). Each of them ends
+with DATASETS, the list of its records.
 """
 
 import re
@@ -120,7 +119,6 @@ def make_paragraph(title: str, text: str) -> Paragraph:
 
 def pool(contexts: Iterable[Sequence[Paragraph]]) -> list[Paragraph]:
     """The paragraphs of all contexts, each title and text once, as they first occur.
-
     Differs from the paper, which also pools those of other splits (IRCoT App. A).
     """
     corpus: dict[tuple[str, str], Paragraph] = {}
@@ -132,9 +130,8 @@ def pool(contexts: Iterable[Sequence[Paragraph]]) -> list[Paragraph]:
 def sample_dev_test(
     questions: Iterable[Question], dev: int = 100, test: int = 500, seed: int = 0
 ) -> tuple[list[Question], list[Question]]:
-    """Sample questions to tune on and others to test on (IRCoT §4: 100 and 500).
-
-    A hash of seed and id draws them. Of fewer, up to a fifth is for tuning.
+    """Sample questions to tune on and others to test on (IRCoT §4: 100 and 500), by a
+    hash of seed and id. Of fewer, up to a fifth is for tuning.
     """
     drawn = sorted(questions, key=lambda q: (digest(f"{seed} {q.id}", 32), q.id))
     if len(drawn) < dev + test:

@@ -51,9 +51,8 @@ def read_dataset(
 
 
 def find_questions(dataset: Dataset, data_dir: str | Path) -> Path:
-    """The file of a data set's development questions, or of a sample of them.
-
-    Looks in `data_dir`/<its name>, then in `data_dir`. Raises FileNotFoundError.
+    """The file of development questions, or of a sample of them: in `data_dir`/<name of
+    the data set>, else in `data_dir`. Raises FileNotFoundError.
     """
     folders = (Path(data_dir) / dataset.name, Path(data_dir))
     title = f"questions of {dataset.name}"
@@ -85,9 +84,8 @@ def full_corpus_folder(corpus: FullCorpus, data_dir: str | Path) -> Path:
 
 
 def make_full_corpus(corpus: FullCorpus, data_dir: str | Path) -> Corpus:
-    """Open a full corpus, or write it completely or not at all (IRCoT App. A).
-
-    Warns if the number of paragraphs differs from the paper's.
+    """Open a full corpus, or make it (IRCoT App. A). Warns if the number of paragraphs
+    differs from the paper's.
     """
     folder = full_corpus_folder(corpus, data_dir)
     with locked(folder.with_name(f"{folder.name}.lock")):
@@ -108,7 +106,6 @@ def make_full_corpus(corpus: FullCorpus, data_dir: str | Path) -> Corpus:
 
 def read_full_corpus(corpus: FullCorpus, data_dir: str | Path) -> Iterator[Paragraph]:
     """The paragraphs of a full corpus, from `data_dir`/<its name> or `data_dir`.
-
     Differs from the released program: texts are stripped, sentences joined as they are.
     """
     title = f"full corpus of {corpus.name}"

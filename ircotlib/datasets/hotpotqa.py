@@ -72,10 +72,12 @@ def read_hotpotqa(
 ) -> list[QuestionContext]:
     """The questions of a file with their context paragraphs, in order (IRCoT §4).
 
-    `corpus`: the full corpus, whose paragraphs may differ from contexts in text: gold
-    ones are found by title. None: those of the context are gold.
+    Gold are those of the context or, by title, those of the full `corpus`, whose texts
+    may differ.
     """
-    corpus_ids = None if corpus is None else find_gold_ids(path, corpus)
+    corpus_ids = None
+    if corpus is not None:
+        corpus_ids = find_gold_ids(path, corpus)
     return [
         _read_question(record, where, "hotpotqa", "", corpus_ids)
         for record, where in read_records(path, _Asking)
@@ -83,10 +85,8 @@ def read_hotpotqa(
 
 
 def find_gold_ids(path: Path, corpus: Iterable[Paragraph]) -> dict[str, str]:
-    """The ids of gold paragraphs by title, from one pass over the corpus.
-
-    They are of the first paragraph with a title or, without one, with the title in
-    another encoding ("&amp;" for "&", accents apart).
+    """The ids of gold paragraphs by title, from one pass over the corpus: of the first
+    with a title or, without one, with it in another encoding ("&amp;", accents apart).
     """
     plain: dict[str, str] = {}
     for record, _ in read_records(path, _Asking):

@@ -32,7 +32,7 @@ SOURCE = "https://allenai.org/data/iirc"
 MAIN = "main"  # the name of the main passage in the contexts of a question
 TAG = re.compile("</?[A-Za-z][^<>]*>")
 WITHOUT_LIST_MARKS = str.maketrans("", "", '"[]')
-# ASCII without control characters and HTML's entities, in which ftfy corrects nothing
+# ASCII without control characters and HTML's entities: ftfy corrects nothing there
 NOTHING_TO_MEND = re.compile(r"[\t\n -%'-~]*")
 
 
@@ -78,12 +78,11 @@ class _Pages(RootModel[dict[str, str]]):
 def read_iirc(path: Path, released: bool = False) -> list[QuestionContext]:
     """The answerable questions of a file (IRCoT §4), without contexts.
 
-    Several spans are one answer, written as a JSON list; a value with a unit is two,
-    without and with it. `released`: values have no units, and ftfy corrects all texts.
-    Gold is, for each context, the paragraph of its page that contains it or is the most
-    similar (of a page without paragraphs, one that is in no corpus), and the main
-    passage only if nothing else is. Differs from the released program: there, recall is
-    0 if only the main passage is gold.
+    Several spans are one answer, as a JSON list; a value with a unit is two, without
+    and with it. `released`: values have no units, and ftfy corrects all texts. Gold is,
+    for each context, the paragraph of its page that contains it or is the most similar
+    (of an empty page, one that is in no corpus), and the main passage only if nothing
+    else is. Differs from the released program, whose recall is then 0.
     """
     answerable = [
         (entry, asked, _read_answers(asked.answer, where, released))
@@ -143,9 +142,9 @@ def _read_answers(answer: _Answer, where: str, released: bool) -> tuple[str, ...
 
 
 def _one_answer(spans: list[str]) -> str:
-    # as a list also if one span would be read as a list, such as "Salem [sic]"
-    is_text = len(spans) == 1 and not _is_list(spans[0])
-    return spans[0] if is_text else json.dumps(spans, ensure_ascii=False)
+    if len(spans) == 1 and not _is_list(spans[0]):  # not "Salem [sic]"
+        return spans[0]
+    return json.dumps(spans, ensure_ascii=False)
 
 
 def _is_list(text: str) -> bool:
@@ -211,8 +210,8 @@ def exact_match(prediction: str, answer: str) -> float:
 def f1(prediction: str, answer: str) -> float:
     """The F1 of the words of spans, paired for the greatest sum (DROP's scorer).
 
-    The sum is divided by the number of spans on the longer side and rounded to two
-    decimals. A word counts once, unlike in SQuAD's scorer.
+    The sum is divided by the number of spans on the longer side, and has two decimals.
+    A word counts once, unlike in SQuAD's scorer.
     """
     from scipy.optimize import linear_sum_assignment  # takes a while to import
 

@@ -1,7 +1,5 @@
-"""The data sets that SearChain adds to IRCoT's, in official files.
-
-They are StrategyQA (Geva et al. 2021), and KILT's tasks zsRE, T-REx, FEVER and ELI5,
-with the pages for them (Petroni et al. 2021).
+"""The data sets that SearChain adds to IRCoT's, in official files: StrategyQA (Geva et
+al. 2021), and KILT's zsRE, T-REx, FEVER and ELI5, and its pages (Petroni et al. 2021).
 """
 
 from collections.abc import Callable, Iterator
@@ -97,17 +95,14 @@ def read_kilt(
         texts = (output.answer.strip() for output in record.output)
         answers = tuple(dict.fromkeys(filter(None, texts)))
         if not answers:
-            raise DataError(
-                f"{where}: found no output with an answer: is it a test set?"
-            )
+            raise DataError(f"{where}: found no answer in output: is it a test set?")
         text = ask(record.input.strip())
         yield Question(record.id, text, answers, (), dataset), ()
 
 
 def read_pages(path: Path) -> Iterator[Paragraph]:
     """The pages of KILT's knowledge source as passages, without headings and bullets.
-
-    Differs from KILT's own passages: those are whole sentences of at most 100 tokens.
+    Differs from KILT's own passages, whole sentences of at most 100 tokens.
     """
     for page, _ in read_records(path, _Page):
         lines = (line for line in page.text[1:] if not line.startswith("Section::::"))
@@ -127,7 +122,6 @@ def read_beside(path: Path) -> Iterator[Paragraph]:
 
 def read_strategyqa(path: Path) -> Iterator[QuestionContext]:
     """The questions of a file; gold are the paragraphs that the first annotator named.
-
     Steps are the facts: the file's sub-questions have no answers.
     """
     for record, _ in read_records(path, _YesOrNo):

@@ -37,7 +37,7 @@ def test_a_slot_is_asked_as_a_question_and_its_answers_counted_once(tmp_path):
 
 def test_a_line_without_an_answer_is_named(tmp_path):
     path = write_lines(tmp_path / "zsre.jsonl", SLOT | {"output": [{}]})
-    no_answer = ":1: found no output with an answer: is it a test set"
+    no_answer = ":1: found no answer in output: is it a test set"
     with pytest.raises(DataError, match=f"^{path}{no_answer}"):
         list(find_dataset("zsre").read(path))
 
