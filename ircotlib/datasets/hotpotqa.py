@@ -118,9 +118,7 @@ def _read_question(
         corpus_ids = {paragraph.title: paragraph.id for paragraph in reversed(context)}
     for title in record.supporting_titles:
         if title not in corpus_ids:
-            raise DataError(
-                f"{where}, field supporting_facts: found no paragraph {title!r}"
-            )
+            raise DataError(f"{where}, supporting_facts: found no paragraph {title!r}")
     # whole paragraphs are gold, not the sentences that the file names (IRCoT §4.1)
     gold = dict.fromkeys(corpus_ids[title] for title in record.supporting_titles)
     question = Question(
