@@ -4,7 +4,6 @@ ircotlib figures      every figure and table, from the notebooks
 ircotlib ask          a question of your own, to any of the systems
 ircotlib systems      lists the systems
 ircotlib fetch        downloads the official files that a profile needs
-ircotlib import       imports questions and corpora of your own
 ircotlib laboratory   makes another laboratory
 ircotlib report       puts runs on one page to share, which works offline
 
@@ -26,7 +25,6 @@ COMMANDS = {
     "ask": "ircotlib.command.views:ask",
     "systems": "ircotlib.command.views:systems",
     "fetch": "ircotlib.command.fetch:main",
-    "import": "ircotlib.command.import_data:main",
     "laboratory": "ircot_laboratory.make:main",
     "report": "ircotlib.command.views:report",
 }

@@ -12,9 +12,9 @@ Replies = Iterator[tuple[int, str | Exception]]
 
 
 class Backend(Protocol):
-    """Answers all requests of some classes. One that also has `take(requests)`, which
-    gives the indices of those to answer next as one batch, has its turn after the
-    others: generation is dear, and more of its requests are waiting then.
+    """Answers all requests of some classes. One with `take(requests)`, the indices of
+    those to answer next as one batch, has its turn after the others: generation is
+    dear, and more of its requests are waiting then.
     """
 
     @property
@@ -23,15 +23,15 @@ class Backend(Protocol):
 
     @property
     def fingerprint(self) -> str | None:
-        """A text that changes whenever its replies may change: the call cache keeps
-        replies by request and fingerprint. None: no reply is kept.
+        """A text that changes whenever its replies may: the call cache keeps replies by
+        it and the request. None: no reply is kept.
         """
 
     def answer(self, requests: Sequence[Any]) -> Replies:
-        """Yield the reply to each of some requests of one class, in any order, as soon
-        as it is there. An error is of its request alone; one that is raised ends the
-        run. A reply that is a JSON object may count "prompt_tokens" (read), "tokens"
-        (written) and hold "thoughts".
+        """Yield the replies to requests of one class, in any order, each as soon as
+        it is there. An error is of its request alone; one that is raised ends the run.
+        A reply that is a JSON object may have "prompt_tokens" (read), "tokens"
+        (written) and "thoughts".
         """
 
     def decode(self, reply: str, request: Any) -> Any:
@@ -42,9 +42,7 @@ class Model(Backend, Protocol):
     """Answers Generate and, perhaps, Sample."""
 
     def count_tokens(self, text: str) -> int:
-        """The length of a text in its tokens, without special ones: prompts are cut to
-        fit its window by this.
-        """
+        """The length of a text in tokens, without special ones, to fit the window."""
 
 
 class Pages(Protocol):
@@ -73,6 +71,4 @@ class Searcher(Backend, Protocol):
         """The k best paragraphs with their scores, best first."""
 
     def prepare(self, request: Any) -> Any:
-        """The request that is answered and kept in place of one, so that one deeper
-        retrieval serves all smaller k.
-        """
+        """The request that is answered in place of one: one k serves all smaller."""

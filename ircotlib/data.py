@@ -1,6 +1,5 @@
-"""The records of the workbench, and files of them: JSON lines, and CSV."""
+"""The records of the workbench, and files of them: JSON lines."""
 
-import csv
 import dataclasses
 import json
 from collections.abc import Iterable, Iterator
@@ -137,7 +136,7 @@ def _damaged(where: str, error: Exception) -> DataError:
 def read_text(path: Path) -> str:
     """The text of a file in UTF-8, its line ends line feeds. Raises DataError."""
     try:
-        return whole(Path(path).read_text(encoding="utf-8-sig", errors="surrogatepass"))
+        return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: {error}: save it in UTF-8, or get it again") from None
 
@@ -145,21 +144,3 @@ def read_text(path: Path) -> str:
 def whole(text: str) -> str:
     """A text without lone halves of surrogate pairs, which UTF-8 cannot hold."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "ignore")
-
-
-def read_cells(path: Path, delimiter: str) -> Iterator[tuple[dict[str, str], str]]:
-    """The rows of a table in UTF-8 by column, each with its place, `path:line`."""
-    with Path(path).open(encoding="utf-8-sig", newline="") as file:
-        rows = csv.DictReader(file, delimiter=delimiter, strict=True)
-        try:
-            columns = len(rows.fieldnames or ())
-            for row in rows:
-                # None: the name of further cells, and the value of missing ones
-                if None in row or None in row.values() or len(row) < columns:
-                    raise csv.Error(
-                        "found more or fewer cells than columns, or two columns of one "
-                        "name: put texts in quotes, and name each column once"
-                    )
-                yield row, f"{path}:{rows.line_num}"
-        except (ValueError, csv.Error) as error:  # ValueError: not UTF-8
-            raise DataError(f"{path}:{rows.line_num}: {error}") from None

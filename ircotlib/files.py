@@ -1,6 +1,4 @@
-"""Paths of files; files that are locked, or written completely or not at all; progress;
-extras.
-"""
+"""Paths; files that are locked, or written completely or not at all; progress."""
 
 import os
 import re
@@ -49,42 +47,33 @@ MODELS = SHIPPED / "data" / "models"  # the shipped ones
 
 def environment() -> dict[str, str]:
     """The variables with which a process in another folder has the same home."""
-    home = {"HOME": ROOT, "DATA": DATA, "FIGURES": FIGURES, "PLUGINS": PLUGINS}
-    given = {f"IRCOT_{name}": str(folder) for name, folder in home.items()}
-    if "IRCOT_PLUGINS" not in os.environ:
-        del given["IRCOT_PLUGINS"]
-    return given
+    home = {"IRCOT_HOME": ROOT, "IRCOT_DATA": DATA, "IRCOT_FIGURES": FIGURES}
+    if "IRCOT_PLUGINS" in os.environ:
+        home["IRCOT_PLUGINS"] = PLUGINS
+    return {name: str(folder) for name, folder in home.items()}
 
 
 def resolve(path: str) -> str:
-    """Make a path below ROOT, or of what is shipped, absolute; return anything else as
-    it is.
-    """
+    """A path that is below ROOT, or shipped, made absolute; all else as it is."""
     path = os.path.expanduser(path)
-    there = (
-        folder / path for folder in (ROOT, SHIPPED) if path and (folder / path).exists()
-    )
-    return str(next(there, path))
+    for folder in (ROOT, SHIPPED):
+        if path and (folder / path).exists():
+            return str(folder / path)
+    return path
 
 
 def check_name(kind: str, name: str) -> None:
     """Raise UserError for a name that cannot be a folder's everywhere."""
-    if not (
-        name[:1].isalnum()
-        and name.isprintable()
-        and "/" not in name
-        and len(name) <= 60
-    ):
-        expected = (
-            "expected a letter or digit, then 59 printable characters at most, and no /"
+    fits = name[:1].isalnum() and name.isprintable() and len(name) <= 60
+    if not fits or "/" in name:
+        raise UserError(
+            f"found the {kind} {name!r:.99}, expected a letter or digit, then 59"
+            " printable characters at most, and no /"
         )
-        raise UserError(f"found the {kind} {name!r:.99}, {expected}")
 
 
 def figure_path(file: str, profile: str = "mini", trial: str = "") -> Path:
-    """Where a figure or table is; unless the profile is mini, its name includes the
-    profile's.
-    """
+    """Where a figure or table is; its name includes the profile's, unless mini."""
     stem, end = file.rsplit(".", 1)
     if profile != "mini" and "<profile>" not in stem:
         stem += f"_{profile}"
@@ -92,14 +81,12 @@ def figure_path(file: str, profile: str = "mini", trial: str = "") -> Path:
 
 
 def name_trial(changed: Mapping[str, object]) -> str:
-    """The folder, below the profile's, of figures made with changed parameters; ""
-    without any.
-    """
-    texts = {
-        n: "+".join(map(str, v)) if isinstance(v, list) else v
-        for n, v in changed.items()
-    }
-    whole = ",".join(f"{name}={texts[name]}" for name in sorted(texts))
+    """The folder of figures made with changed parameters; "" without any."""
+    texts = []
+    for name, value in sorted(changed.items()):
+        text = "+".join(map(str, value)) if isinstance(value, list) else value
+        texts.append(f"{name}={text}")
+    whole = ",".join(texts)
     short = re.sub(r"[^\w.,=+-]+", "-", whole, flags=re.ASCII)[:60]
     if short != whole:
         content = whole.encode("utf-8", "surrogatepass")
@@ -109,9 +96,7 @@ def name_trial(changed: Mapping[str, object]) -> str:
 
 @contextmanager
 def writing(path: Path) -> Iterator[Path]:
-    """Write a file or folder completely or not at all: yield a path that replaces it at
-    the end.
-    """
+    """Write a file or folder wholly or not at all: yields a path that replaces it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_name(f"{path.name}.{token_hex(4)}.partial")
     try:
@@ -142,9 +127,7 @@ def write_table(path: Path, table) -> None:
 
 
 def track(items: Iterable, label: str, total: int | None = None) -> Iterable:
-    """The items, with a bar that counts them; none in a batch run, where nobody would
-    see it.
-    """
+    """The items, with a bar that counts them, but in a batch run, which nobody sees."""
     return tqdm(items, label, total, leave=False, disable="IRCOT_BATCH" in os.environ)
 
 
@@ -152,9 +135,7 @@ def track(items: Iterable, label: str, total: int | None = None) -> Iterable:
 def show_progress(
     label: str, total: int | None
 ) -> Iterator[Callable[[int, int], None]]:
-    """Yield a callable progress(done, total) that moves a bar, if there is one
-    (`track`).
-    """
+    """Yield a callable progress(done, total) that moves a bar, if any (`track`)."""
     quiet = "IRCOT_BATCH" in os.environ
     with tqdm(desc=label, total=total, leave=False, disable=quiet) as bar:
         yield lambda done, total: bar.update(done - bar.n)

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from ircotlib.errors import UserError
 
-# a server's: no user, password or query, which errors and folders would show
+# of a server, without user, password or query, which errors and folders would show
 ADDRESS = r"https?://[^\s,@?#]+"
 KEY = "OPENAI_API_KEY"  # the environment variable with the key of a model's server
 
@@ -38,20 +38,10 @@ def check_server(address: str) -> str:
 
 
 def read_key(name: str, password: bool = False) -> str:
-    """A key from the environment, "" if there is none; UserError hides it.
-
-    A key is sent as it is in a header, so it is visible ASCII. A `password`, or a user,
-    may have any printable characters, and spaces at its ends.
+    """A key from the environment, "" if there is none; UserError hides it. A
+    `password`, or a user, may have spaces at its ends.
     """
-    text = os.environ.get(name, "")
-    if password:
-        text = text.strip("\r\n")
-        if not text.isprintable():
-            raise UserError(f"{name}: not all printable characters; correct it")
-        return text
-    text = text.strip()
-    if not re.fullmatch("[!-~]*", text):
-        raise UserError(
-            f"{name}: the key is not all visible ASCII characters; correct it"
-        )
+    text = os.environ.get(name, "").strip("\r\n" if password else None)
+    if not text.isprintable():
+        raise UserError(f"{name}: not all printable characters; correct it")
     return text

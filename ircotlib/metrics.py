@@ -60,6 +60,19 @@ def against_best(score: Callable[[str, str], float]) -> Score:
     return best
 
 
+def even_bare(score: Score) -> Score:
+    """A score that compares a text as it is if normalising leaves nothing (ours)."""
+
+    @against_best
+    @wraps(score)
+    def compare(prediction: str, answer: str) -> float:
+        if normalise_answer(prediction) and normalise_answer(answer):
+            return score(prediction, [answer])
+        return float(as_compared(prediction) == as_compared(answer))
+
+    return compare
+
+
 @against_best
 def exact_match(prediction: str, answer: str) -> float:
     """1.0 if both are equal once normalised (official scorers of the data sets)."""
@@ -85,19 +98,6 @@ def squad_f1(prediction: str, answer: str) -> float:
     """The word F1 (official scorer of MuSiQue, which is SQuAD's)."""
     predicted = normalise_answer(prediction)
     return _word_f1(predicted.split(), normalise_answer(answer).split(), empty=1.0)
-
-
-def even_bare(score: Score) -> Score:
-    """A score that compares a text as it is if normalising leaves nothing (ours)."""
-
-    @against_best
-    @wraps(score)
-    def compare(prediction: str, answer: str) -> float:
-        if normalise_answer(prediction) and normalise_answer(answer):
-            return score(prediction, [answer])
-        return float(as_compared(prediction) == as_compared(answer))
-
-    return compare
 
 
 @against_best

@@ -20,10 +20,9 @@ TEXTS = (*PATHS, "retriever", "server", "style")  # taken as they are written
 
 def new_parser(description: str | None, program: str | None = None) -> ArgumentParser:
     """An option parser. `program`: its name in the usage line."""
+    text = inspect.cleandoc(description or "")
     return ArgumentParser(
-        program,
-        description=inspect.cleandoc(description or ""),
-        formatter_class=RawDescriptionHelpFormatter,
+        program, description=text, formatter_class=RawDescriptionHelpFormatter
     )
 
 

@@ -1,10 +1,7 @@
-"""The parameters of the notebooks: a profile's (profiles/NAME.yaml), and changes of
-them.
-"""
+"""The parameters of the notebooks: a profile's (profiles/NAME.yaml), and changes."""
 
 import difflib
 import json
-import re
 import shlex
 from collections.abc import Callable, Collection
 from typing import Annotated, Literal
@@ -30,9 +27,6 @@ from ircotlib.systems import all_systems, find_system
 
 def read_value(text: str) -> object:
     """The value of a YAML text. Raises UserError, in one line."""
-    # YAML 1.1 reads 030 as octal and 1:30 to base 60
-    if odd := re.search(r"(?<![^\s,\[])(?:0|\d+:)\d+(?![^\s,\]])", text):
-        raise UserError(f"found the number {odd[0]}, expected a decimal one")
     try:
         return yaml.safe_load(text)
     except (yaml.YAMLError, ValueError) as error:  # ValueError: as 2024-99-99
@@ -40,19 +34,16 @@ def read_value(text: str) -> object:
 
 
 # SearChain §4.1
-# SearChain §4.1
 EIGHT = [
     *("hotpotqa", "musique", "2wikimultihopqa", "strategyqa"),
     *("zsre", "trex", "fever", "eli5"),
 ]
 # the grids of 04_ircot, 06_scale and 07_ood
 MAIN, SCALE, OOD = "", "scale_", "ood_"
-# these replace the profile's values, which are for local models, if the model is behind
-# a server
+# these replace the profile's values, which are for local models, behind a server
 SERVED = {"style": GPT3.name, "reader": "cot", "context_tokens": None, "gpt3": ""}
 WITHOUT_EFFECT = ["workers", "in_flight", "prices", "max_cost"]  # on any outcome
-# and those that choose which runs are made, or what is made of them: no part of a run's
-# name
+# no part of a run's name: also those that choose runs, or what is made of them
 NO_RUN = [
     *WITHOUT_EFFECT,
     *("profile", "server", "datasets", "systems", "models", "gpt3", "agent"),
@@ -94,7 +85,7 @@ Prices = Annotated[list[Price], Field(min_length=2, max_length=2)]
 
 
 class Parameters(BaseModel):
-    """All parameters, and the grids of systems: `<system's file>_<parameter>`, as in
+    """All parameters, and grids of systems: `<system's file>_<parameter>`, such as
     `ircot_k`; with "scale_" or "ood_" before it, for 06_scale or 07_ood.
     """
 
@@ -116,8 +107,7 @@ class Parameters(BaseModel):
     test: Count | None  # questions to report on (IRCoT §4: 500); None: all the others
     seed: int = 0  # for drawing dev and test questions
     # which models read and write
-    # a folder or hub id; with `server`, its name there
-    model: Annotated[str, Field(min_length=1)]
+    model: Name  # a folder or hub id; with `server`, its name there
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     # 04, 07, 08: a model in GPT3's place, beside `model` (IRCoT §4.1); "": none
     gpt3: str = ""
@@ -125,16 +115,14 @@ class Parameters(BaseModel):
     agent: str = ""
     # extractive reader (SearChain §3.3): a folder or a hub id; "": none
     extractor: str = ""
-    # cross-encoder that detects duplicate queries; "": equal texts
-    duplicates: str = ""
+    duplicates: str = ""  # cross-encoder for duplicate queries; "": equal texts
     # one for each GPU or core; a Ray cluster's
     workers: Literal["auto", "ray"] | Count = "auto"
     # a server, and what it may cost
     server: Server = ""  # address of an OpenAI-compatible server; "": a local model
     chat: bool = False  # use the server's chat interface, not completions
     in_flight: Count = 8  # parallel requests to the server
-    # USD per million tokens in and out; None: data/prices.csv
-    prices: Prices | None = None
+    prices: Prices | None = None  # USD per 1M tokens in, out; None: data/prices.csv
     max_cost: Price | None = None  # USD that a process may spend on the server
     # how models are prompted
     style: Annotated[str, _one_of(lambda: STYLES)]  # of prompting (IRCoT App. G)
@@ -145,8 +133,7 @@ class Parameters(BaseModel):
     # which systems, and how they run
     systems: Systems = []  # some systems by name; empty: all
     distractors: Counts = [1, 2, 3]  # M (IRCoT §4.1); empty: IRCoT's systems show none
-    # in a prompt (IRCoT §4.1: sets of 15; DSP: up to 16)
-    most_demonstrations: Count = 16
+    most_demonstrations: Count = 16  # in a prompt (IRCoT §4.1: sets of 15; DSP: 16)
     # 04_ircot: of the mean (IRCoT §4.1)
     demonstration_sets: Annotated[int, Field(ge=1, le=3)] = 3
     released: bool = False  # follow IRCoT's program where it differs from the paper
@@ -154,20 +141,16 @@ class Parameters(BaseModel):
     samples: Count | None = None  # most texts sampled at a time; None: as in its paper
     # single notebooks
     k: Count = 4  # 00_programs, 01_corpora, 05_searchain: paragraphs of each retrieval
-    # 02_index, 12; empty: only `retriever`
-    retrievers: Annotated[list[Retriever], Once] = []
-    # 01_corpora: seed, size, questions
-    worlds: list[World] = [[0, 2400, 600], [7, 1200, 200]]
+    retrievers: Annotated[list[Retriever], Once] = []  # 02, 12; empty: `retriever`
+    worlds: list[World] = [[0, 2400, 600], [7, 1200, 200]]  # 01: seed, size, questions
     measured: Count = 20  # 01_corpora: questions of each data set that are measured on
     models: Annotated[Names, Field(min_length=1)]  # 06_scale: compared
     scale_distractors: Counts | None = None  # 06_scale; None: as `distractors`
     ood_distractors: Counts | None = None  # 07_ood; None: as `distractors`
     ood_test: Count | None = None  # 07_ood: test questions; None: as `test`
-    # 08_factuality: questions of each data set whose chains are judged
-    judged: Count = 40
+    judged: Count = 40  # 08_factuality: questions of each data set
     head_to_head: Datasets = EIGHT  # 11_head_to_head: its data sets
-    # 11_head_to_head: questions; None: as `test`
-    head_to_head_test: Count | None = None
+    head_to_head_test: Count | None = None  # its questions; None: as `test`
     second_model: str = ""  # 99_figures: for SearChain's Table 9; "": none
     _trial: str = ""
 
@@ -186,10 +169,10 @@ class Parameters(BaseModel):
     def _check_values(self):
         written = STYLES[self.style].generation_tokens
         if self.context_tokens is not None and self.context_tokens <= written:
-            expected = (
-                f"expected more than {written}, which {self.style} keeps for the reply"
+            raise ValueError(
+                f"context_tokens: found {self.context_tokens}, expected more than "
+                f"{written}, which {self.style} keeps for the reply"
             )
-            raise ValueError(f"context_tokens: found {self.context_tokens}, {expected}")
         if self.further and self.corpus == "full":
             raise ValueError("found `further` with `corpus` full, expected pooled")
         return self
@@ -214,19 +197,15 @@ class Parameters(BaseModel):
         return self.change(reader="direct" if self.reader == "cot" else "cot")
 
     def for_agent(self) -> "Parameters":
-        """The parameters for SearChain's systems: if there is a local `agent`, it is
-        the model.
-        """
+        """The parameters for SearChain's systems: a local `agent` is the model."""
         if self.server or not self.agent:
             return self
         return self.change(model=self.agent, style=AGENT.name, context_tokens=None)
 
     def command_line(self) -> str:
         """The options of `ircotlib figures` that give these parameters."""
-        profile, command = (
-            read_parameters(self.profile).model_dump(),
-            f"--profile {self.profile}",
-        )
+        profile = read_parameters(self.profile).model_dump()
+        command = f"--profile {self.profile}"
         for name, value in self.model_dump().items():
             if value != profile.get(name):
                 text = f"{name}={json.dumps(value, ensure_ascii=False)}"
@@ -234,25 +213,23 @@ class Parameters(BaseModel):
         return command
 
     def grid(self, module: str, name: str, paper: list, of: str = MAIN) -> list:
-        """The values to try: those set, else the paper's; unless set for OOD, it has
-        the first.
-        """
+        """The values to try: those set, else the paper's; not tuned for OOD."""
         if name == "m":
-            chosen = getattr(self, f"{of}distractors", None)
+            chosen = getattr(self, f"{of}distractors")
             return self.distractors if chosen is None else chosen
         extra = self.model_extra or {}
         values = extra.get(f"{module}_{name}", list(paper))
-        return extra.get(f"{of}{module}_{name}", values[:1] if of == OOD else values)
+        if of == OOD:
+            values = values[:1]
+        return extra.get(f"{of}{module}_{name}", values)
 
 
 def grid_names() -> list[str]:
-    own = {
-        f"{s.module}_{name}"
-        for s in all_systems().values()
-        for name in s.grid
-        if name != "m"
-    }
-    return sorted(f"{of}{name}" for of in (MAIN, SCALE, OOD) for name in own)
+    names: set[str] = set()
+    for system in all_systems().values():
+        for name in system.grid.keys() - {"m"}:
+            names.update(f"{of}{system.module}_{name}" for of in (MAIN, SCALE, OOD))
+    return sorted(names)
 
 
 def check(values: dict) -> Parameters:
@@ -260,13 +237,11 @@ def check(values: dict) -> Parameters:
     try:
         return Parameters(**values)
     except ValidationError as error:
-        said = [
-            (".".join(map(str, each["loc"])), each["msg"]) for each in error.errors()
-        ]
-        found = [
-            f"{name}: {msg.removeprefix('Value error, ')}".lstrip(": ")
-            for name, msg in said
-        ]
+        found = []
+        for each in error.errors():
+            name = ".".join(map(str, each["loc"]))
+            message = each["msg"].removeprefix("Value error, ")
+            found.append(f"{name}: {message}".lstrip(": "))
         raise UserError("; ".join(found)) from None
 
 
@@ -275,21 +250,18 @@ def read_parameters(profile: str, changes: dict | None = None) -> Parameters:
     of_profile = read_profile(profile)
     given = dict(changes or {})
     if given.get("profile", profile) != profile:
-        raise UserError(
-            "profile: cannot be changed like a parameter; name it with --profile"
-        )
+        raise UserError("profile: not a parameter; name it with --profile")
     model = given.get("model", of_profile.model)
     if given.get("server"):
         given = {**SERVED, "models": [model], **given}
     if model != of_profile.model:
         given = {"agent": "", **given}  # it answers in SearChain's study, too
     parameters = of_profile.change(**given)
-    changed = {
-        name: getattr(parameters, name)
-        for name in changes or {}
-        if name not in WITHOUT_EFFECT
-        and getattr(parameters, name) != getattr(of_profile, name, None)
-    }
+    changed = {}
+    for name in (changes or {}).keys() - {*WITHOUT_EFFECT}:
+        value = getattr(parameters, name)
+        if value != getattr(of_profile, name, None):
+            changed[name] = value
     parameters._trial = name_trial(changed)
     return parameters
 
@@ -301,11 +273,12 @@ def read_profile(profile: str) -> Parameters:
     if not path.is_file():
         known = ", ".join(sorted(path.stem for path in PROFILES.glob("*.yaml")))
         raise UserError(f"unknown profile {profile!r}, expected one of {known}")
-    expected = "expected lines as in profiles/mini.yaml"
     try:
         values = read_value(path.read_text(encoding="utf-8"))
         if not isinstance(values, dict):
             raise UserError(f"found {values!r:.60}")
         return check({**values, "profile": profile})
     except (UserError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: {error}, {expected}") from None
+        raise UserError(
+            f"{path}: {error}, expected lines as in profiles/mini.yaml"
+        ) from None

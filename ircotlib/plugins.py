@@ -19,9 +19,7 @@ CELLS = "__main__"  # the module of a notebook's cells, or of a script
 
 
 def find_records(package: str, name: str) -> list[Any]:
-    """The records in the lists of this name: of the package's modules, of plug-ins, and
-    of this notebook's cells.
-    """
+    """The records in lists of this name: our modules', plug-ins', this notebook's."""
     modules = (*import_plugins(package), sys.modules[CELLS])
     return [record for module in modules for record in getattr(module, name, ())]
 
@@ -34,11 +32,13 @@ def declare(name: str, record: Any, module: str) -> None:
 @cache
 def import_plugins(package: str) -> tuple[ModuleType, ...]:
     """The package and, of systems and data sets, its modules; then plug-ins."""
-    own = [import_module(f"ircotlib.{package}")]
+    modules = [import_module(f"ircotlib.{package}")]
     if package in ("systems", "datasets"):
-        names = [module.name for module in pkgutil.iter_modules(own[0].__path__)]
-        own += [import_module(f"ircotlib.{package}.{name}") for name in names]
-    return (*own, *map(_import_file, sorted(plugin_folder().glob("*.py"))))
+        for module in pkgutil.iter_modules(modules[0].__path__):
+            modules.append(import_module(f"ircotlib.{package}.{module.name}"))
+    for path in sorted(plugin_folder().glob("*.py")):
+        modules.append(_import_file(path))
+    return tuple(modules)
 
 
 def plugin_folder() -> Path:

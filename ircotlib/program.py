@@ -1,12 +1,10 @@
-"""Requests, their replies, and programs: generators, each of which answers ONE
-question.
-"""
+"""Requests, their replies, and programs: generators that answer ONE question each."""
 
 import hashlib
 import json
 from collections.abc import Generator
 from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from ircotlib.data import Paragraph
 
@@ -39,22 +37,17 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Retrieve:
-    """Asks for the k best paragraphs for a query, best first. `titles`: only of these
-    pages. `distinct`: of texts that differ only in case, only the best (IRCoT,
-    program).
-    """
+    """Asks for the k best paragraphs for a query, best first."""
 
     query: str
     k: int
-    titles: tuple[str, ...] | None = None
-    distinct: bool = False
+    titles: tuple[str, ...] | None = None  # only of these pages
+    distinct: bool = False  # of texts equal but for case, the best (IRCoT, program)
 
 
 @dataclass(frozen=True, slots=True)
 class NearestTitle:
-    """Asks for the at most n titles of the corpus nearest to a title, in order (IRCoT
-    App. B).
-    """
+    """Asks for the n titles of the corpus nearest to a title (IRCoT App. B)."""
 
     title: str
     n: int = 1
@@ -62,20 +55,16 @@ class NearestTitle:
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """Asks for a paragraph's answer to a query (SearChain §3.3). The reply is an
-    Extracted.
-    """
+    """Asks for a paragraph's answer to a query, an Extracted (SearChain §3.3)."""
 
     query: str
     paragraph: Paragraph
 
 
 class Extracted(NamedTuple):
-    """The answer extracted from a paragraph, "" if it holds none, and the reader's
-    confidence.
-    """
+    """The answer extracted from a paragraph, and the reader's confidence."""
 
-    text: str
+    text: str  # "" if the paragraph holds none
     confidence: float
 
     @classmethod
@@ -86,9 +75,7 @@ class Extracted(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
-    """Asks how surely a query repeats an earlier one, from 0 to 1 (SearChain, released
-    program).
-    """
+    """Asks how surely a query repeats an earlier one, 0 to 1 (SearChain's program)."""
 
     query: str
     earlier: tuple[str, ...]
@@ -96,26 +83,15 @@ class Duplicate:
 
 @dataclass(frozen=True, slots=True)
 class Generate:
-    """Asks for the continuation of a prompt by greedy decoding. The reply is the text,
-    stripped. `purpose`, `demonstrations`: those of the Prompt that it was made with.
+    """Asks for the continuation of a prompt by greedy decoding; the reply is stripped.
+    `purpose`, `demonstrations`: those of the Prompt that it was made with.
     """
 
-    prompt: str | Chat
+    prompt: Any  # a text or a Chat; a Prompt is replaced by its fields
     stop: Stop = None
     max_tokens: int = 200
     purpose: str = field(default="", compare=False, repr=False)
     demonstrations: int = field(default=0, compare=False, repr=False)
-
-    if TYPE_CHECKING:
-
-        def __init__(
-            self,
-            prompt: Prompt | str | Chat,
-            stop: Stop = None,
-            max_tokens: int = 200,
-            purpose: str = "",
-            demonstrations: int = 0,
-        ) -> None: ...
 
     def __post_init__(self) -> None:
         _unpack(self)
@@ -125,26 +101,13 @@ class Generate:
 class Sample:
     """Asks for n sampled continuations of a prompt. The reply: n Sampled, or fewer."""
 
-    prompt: str | Chat
+    prompt: Any  # as that of Generate
     n: int
     temperature: float = 0.7
     stop: Stop = None
     max_tokens: int = 200
     purpose: str = field(default="", compare=False, repr=False)
     demonstrations: int = field(default=0, compare=False, repr=False)
-
-    if TYPE_CHECKING:
-
-        def __init__(
-            self,
-            prompt: Prompt | str | Chat,
-            n: int,
-            temperature: float = 0.7,
-            stop: Stop = None,
-            max_tokens: int = 200,
-            purpose: str = "",
-            demonstrations: int = 0,
-        ) -> None: ...
 
     def __post_init__(self) -> None:
         _unpack(self)
@@ -160,24 +123,16 @@ def _unpack(request: Generate | Sample) -> None:
 
 
 class Sampled(NamedTuple):
-    """One sampled text, stripped, and the mean log-probability of its tokens, None if
-    unknown.
-    """
+    """One sampled text, stripped."""
 
     text: str
-    log_probability: float | None
+    log_probability: float | None  # the mean of its tokens; None: unknown
 
 
 Request = Retrieve | NearestTitle | Extract | Duplicate | Generate | Sample
-Reply = (
-    tuple[Paragraph, ...]
-    | tuple[str, ...]
-    | Extracted
-    | float
-    | str
-    | tuple[Sampled, ...]
-)
-Program = Generator[Request, Any, Any]  # it is sent the Reply that its request asks for
+# It is sent: for Retrieve paragraphs, for NearestTitle titles, for Sample Sampled texts
+# (all as tuples), for Extract an Extracted, for Duplicate a number, else a text.
+Program = Generator[Request, Any, Any]
 Result = TypeVar("Result")
 
 
@@ -186,7 +141,7 @@ class Step:
     """One request of a program and its reply."""
 
     request: Request
-    reply: Any  # the Reply that the request asks for
+    reply: Any
     cached: bool  # from the cache, or computed for another program, too
     prompt_tokens: int = 0  # that the model read, cached or not
     tokens: int = 0  # that it wrote
@@ -207,8 +162,7 @@ CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=asdi
 
 def key(request: Request, fingerprint: str) -> str:
     """The cache key of a request: a hash of its kind, its backend's fingerprint and its
-    fields. Those with their default value are left out: a new field changes no earlier
-    keys.
+    fields, without defaults: a new field changes no earlier keys.
     """
     kept = {
         field.name: getattr(request, field.name)

@@ -22,15 +22,13 @@ BEFORE_NUMBER = ("No", "Nos", "no", "nos", "Op", "op", "Fig", "pp", "Art", "Ep",
 MAY_END = ("Atty", "Brig", "Ens", "Geo", "Insp", "Pres", "Sec", "Sta", "Sto", "Supt",
     "Inc", "INC", "LTD", "Pty", "Co", "Corp", "Bros", "Esq", "Dept", "Univ", "Ave",
     "Hwy", "al", "etc")  # fmt: skip
-# Words that begin a sentence. These do so even after a name: Panic! (at the Disco)
-AFTER_NAMES = ("He", "She", "It", "They", "I", "We", "A", "An", "The", "This", "That",
+# words that begin a sentence
+OPENERS = ("He", "She", "It", "They", "I", "We", "A", "An", "The", "This", "That",
     "These", "Those", "There", "His", "Her", "Its", "Their", "So", "Thus", "Therefore",
     "Hence", "Then", "However", "Also", "And", "But", "Or", "When", "While", "After",
     "Before", "Since", "Because", "If", "As", "Although", "Both", "Neither", "Either",
-    "Who", "What", "Which", "Where")  # fmt: skip
-OPENERS = (*AFTER_NAMES, "In", "On", "At", "By", "For", "Of", "From", "With", "You")
-SAYING = ("said", "says", "asked", "asks", "cried", "cries", "replied", "replies",
-    "shouted", "shouts")  # fmt: skip
+    "Who", "What", "Which", "Where", "In", "On", "At", "By", "For", "Of", "From",
+    "With", "You")  # fmt: skip
 # IRCoT's program: these words are left out of queries; such a sentence, or a sum, is no
 # query
 QUESTION_WORDS = ("who", "what", "when", "where", "why", "which", "how", "does", "is")
@@ -45,7 +43,6 @@ _FIRST_WORD = re.compile(r"(\w+)(\W?)")
 _ABBREVIATION = re.compile(
     r"(?:[^\W\d_]{1,2}\.)*[^\W\d_]|[B-DF-HJ-NP-TV-XZ][b-df-hj-np-tv-xz]+"
 )
-_WORD_OR_NUMBER = re.compile(r"\s*(?:[^\W\d_]+|\d*)")
 _NUMBER = r"\d[\d,]*(?:\.\d+)?"
 _SUM = re.compile(rf"{_NUMBER} [+-] {_NUMBER} = {_NUMBER}")
 _FENCE = re.compile(r"^\s*```\w*\s*|\s*```\s*$")
@@ -114,10 +111,8 @@ class Follows(Enum):
 
     ANYTHING = auto()  # an ordinary word is before it: "a company."
     NOTHING = auto()  # it never ends there: "Mr.", or "1." of a list
-    OPENER = auto()  # one of OPENERS: "in the U.S.", "Wait...", "(died aft."
-    OPENER_AFTER_NAME = auto()  # one of AFTER_NAMES: "Panic!"
+    OPENER = auto()  # one of OPENERS: "in the U.S.", "Wait...", "Yahoo!"
     NO_NUMBER = auto()  # no number and no small letter: "No.", "Jan."
-    NO_SAYING = auto()  # no "X said" and no small letter: "Who?" in quotation marks
     NO_SMALL_LETTER = auto()  # "in 1989.", or a quotation or bracket is still open
 
 
@@ -159,15 +154,12 @@ def _what_must_follow(text: str, start: int, piece: str, stop: str) -> Follows:
     word = _BEFORE_WORD.split(piece)[-1].lstrip("'‘†")
     if stop[0] == "." and (word in NEVER_END or _LIST_NUMBER.fullmatch(text, 0, start)):
         return Follows.NOTHING
-    if ")" not in stop and _short_in_bracket(text, start):
-        return Follows.OPENER
     if stop.startswith(("...", "…")) and not word[:1].islower():
         return Follows.OPENER if word else Follows.NOTHING
-    if not stop.strip("!") and word[:1].isupper():
-        return Follows.OPENER_AFTER_NAME
+    if not stop.strip("!") and word[:1].isupper():  # Yahoo! Inc.
+        return Follows.OPENER
     if stop[0] != "." or stop.startswith(".."):
-        quoted = stop[-1] in '"”'
-        return Follows.NO_SAYING if quoted else Follows.NO_SMALL_LETTER
+        return Follows.NO_SMALL_LETTER
     if word in BEFORE_NUMBER:
         return Follows.NO_NUMBER
     if word in MAY_END or _ABBREVIATION.fullmatch(word):
@@ -182,23 +174,6 @@ def _what_must_follow(text: str, start: int, piece: str, stop: str) -> Follows:
     return Follows.NO_SMALL_LETTER if is_open else Follows.ANYTHING
 
 
-def _short_in_bracket(text: str, end: int) -> bool:
-    """Whether a bracket open at `end` has one word or number, or ends in a short word.
-
-    >>> [_short_in_bracket(text, 9) for text in ("Bob (1548", "(died aft", "he is old")]
-    [True, True, False]
-    """
-    opening = text.rfind("(", 0, end)
-    if opening < 0:
-        return False
-    inside = text[opening + 1 : end]
-    if _WORD_OR_NUMBER.fullmatch(inside):
-        return True
-    rest = inside.rstrip(string.ascii_lowercase)
-    is_short = 1 <= len(inside) - len(rest) <= 4 and not re.match(r"\w", rest[-1:])
-    return is_short and ")" not in rest[:-1]
-
-
 def _follow(
     rule: Follows, text: str, at: int, complete: bool, by_word: bool
 ) -> bool | None:
@@ -208,21 +183,15 @@ def _follow(
     if rule is Follows.ANYTHING:
         return True if by_word or text[at - 1].isspace() else None
     first = _FIRST_WORD.search(text, at)
-    if rule in (Follows.OPENER, Follows.OPENER_AFTER_NAME):
+    if rule is Follows.OPENER:
         if not complete and (first is None or not first[2]):
             return None  # the word may go on
-        openers = OPENERS if rule is Follows.OPENER else AFTER_NAMES
-        return first is not None and first[1] in openers and first[2] != "."
+        return first is not None and first[1] in OPENERS and first[2] != "."
     if first is None:
         return True if complete else None
     if first[0][0].isdigit() and (rule is Follows.NO_NUMBER or text[at] == "("):
         return False  # No. 5, "Help!" (1965)
-    if first[0][0].islower():
-        return False
-    if rule is not Follows.NO_SAYING:
-        return True
-    _, said, rest = (text[at:] + "  ").split(" ", 2)  # "Who?" Ann asked
-    return said.strip(".,;:") not in SAYING if complete or rest.strip() else None
+    return not first[0][0].islower()
 
 
 def sentences(text: str) -> list[str]:

@@ -36,7 +36,8 @@ def read(path):
         page = Paragraph(f"p{number}", answer, f"{answer} is the answer to: {text}")
         yield Question(str(number), text, (answer,), (page.id,), "NAME"), (page,)
 
-DATASET = Dataset("NAME", "NAME", ("lines.txt",), "here", read, {"em": exact_match})
+named = Dataset("NAME", "NAME", ("lines.txt",), "here", read, {"em": exact_match})
+DATASETS = [named]
 """
 RETRIEVER = """
 from ircotlib.retrieval import Retriever, open_retriever

@@ -24,7 +24,6 @@ from ircotlib.parameters import Parameters
 
 def download(address: str, path: Path, checksum: str = "") -> None:
     """Download a file by curl; after a kill, the next call continues `path`.partial.
-
     `checksum`: "sha256:…", "md5:…" or "".
     """
     partial = path.with_name(f"{path.name}.partial")
@@ -55,15 +54,14 @@ def unpack(archive: Path, names: Sequence[str], folder: Path) -> None:
                 shutil.unpack_archive(archive, everything)
             else:
                 shutil.unpack_archive(archive, everything, filter="data")
+            files = {path.name: path for path in Path(everything).rglob("*")}
+            for name in names:
+                files[name].replace(folder / name)
+        except KeyError as error:
+            raise DataError(f"{archive}: lacks {error}; get it again") from None
         except Exception as error:  # the libraries of archives raise errors of any kind
             message = f"{archive}: {error}: delete it, and get it again"
             raise DataError(message) from None
-        files = {path.name: path for path in Path(everything).rglob("*")}
-        absent = sorted(set(names) - set(files))
-        if absent:
-            raise DataError(f"{archive}: lacks {', '.join(absent)}; get it again")
-        for name in names:
-            files[name].replace(folder / name)
     archive.unlink()
 
 
@@ -93,30 +91,20 @@ def read_downloads(path: Path = DOWNLOADS) -> list[Download]:
 def missing(p: Parameters, table: Sequence[Download]) -> Iterator[Download]:
     """The downloads that data sets and their corpora need and `data_dir` lacks."""
     data_dir = Path(resolve(p.data_dir))
-    corpora: dict[str, Path] = {}  # those in use, made or not, by the folder of files
+    needed = {(name, "") for name in p.datasets}
     for dataset in map(find_dataset, p.datasets):
         corpus = dataset.full_corpus
         # data sets without gold have no paragraphs but those of the full corpus
         if corpus and (p.corpus == "full" or not dataset.has_gold):
-            corpora[corpus.name] = full_corpus_folder(corpus, data_dir)
+            if not full_corpus_folder(corpus, data_dir).is_dir():  # not made yet
+                needed.add((corpus.name, "full"))
     for row in table:
-        needed = row.folder in p.datasets
-        if row.corpus:
-            needed = row.folder in corpora and not corpora[row.folder].is_dir()
-        nearer = data_dir / row.folder
-        paths = [(nearer / name, data_dir / name) for name in row.files.split()]
-        if needed and not all(one.is_file() or other.is_file() for one, other in paths):
-            yield row
-
-
-def fetch(row: Download, folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / Path(urlsplit(row.address).path).name
-    files = row.files.split()
-    if not path.is_file():  # an archive that is there was not unpacked
-        download(row.address, path, row.checksum)
-    if path.name not in files:
-        unpack(path, files, folder)
+        if (row.folder, row.corpus) in needed:
+            folders = (data_dir / row.folder, data_dir)
+            for name in row.files.split():
+                if not any((folder / name).is_file() for folder in folders):
+                    yield row
+                    break
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -126,9 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     p = read_changed(options)
     if not p.data_dir:
-        raise UserError(
-            f"{p.profile} makes its data, and has no data_dir: set data_dir"
-        )
+        raise UserError(f"{p.profile} makes its data: set data_dir")
     if not Path(resolve(p.demonstrations)).is_dir():
         prompts = "the folder prompts/ of https://github.com/StonyBrookNLP/ircot"
         print(f"by hand: {prompts}, into {p.demonstrations}")
@@ -136,8 +122,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for row in rows:
         folder = ROOT / resolve(p.data_dir) / row.folder
         print(f"{row}, into {folder}", flush=True)
-        if row.address and not options.list:
-            fetch(row, folder)
+        if options.list or not row.address:
+            continue
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / Path(urlsplit(row.address).path).name
+        if not path.is_file():  # an archive that is there was not unpacked
+            download(row.address, path, row.checksum)
+        if path.name not in row.files.split():
+            unpack(path, row.files.split(), folder)
     if not rows:
         print(f"{p.data_dir} has all files that {p.profile} needs")
     by_hand = ", ".join(row.folder for row in rows if not row.address)

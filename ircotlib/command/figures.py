@@ -36,8 +36,8 @@ def all_notebooks() -> list[str]:
 def about_notebook(notebook: str) -> SimpleNamespace:
     """The figures that it `makes`, by name, and the notebooks whose `runs` it reads."""
     content = json.loads((NOTEBOOKS / f"{notebook}.ipynb").read_text(encoding="utf-8"))
-    about = content["metadata"].get("ircotlib", {})
-    return SimpleNamespace(makes=about.get("makes", []), runs=about.get("runs", []))
+    about = {"makes": [], "runs": []} | content["metadata"].get("ircotlib", {})
+    return SimpleNamespace(**about)
 
 
 def made_by(notebook: str, profile: str, trial: str = "") -> list[Path]:
@@ -131,8 +131,8 @@ def regenerate(
             notebook, seconds = future.result()
             tqdm.write(f"{notebook:<20} {seconds:6.1f} s   {folder / notebook}.ipynb")
             for path in made_by(notebook, p.profile, p.trial):
-                wrote = path.exists() and path.stat().st_mtime_ns >= started
-                tqdm.write(f"{'':<20} {'wrote' if wrote else 'not made':<11}{path}")
+                if path.exists() and path.stat().st_mtime_ns >= started:
+                    tqdm.write(f"{'':<20} wrote {path}")
             if save:
                 save_executed(notebook, folder / f"{notebook}.ipynb")
     except KeyboardInterrupt:
@@ -169,9 +169,8 @@ def tags(cell) -> list[str]:
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = new_parser(__doc__, "ircotlib figures")
     add_profile(parser)
-    only = "a notebook or a figure"
     parser.add_argument(
-        "--only", action="append", default=[], metavar="NAME", help=only
+        "--only", action="append", default=[], help="notebook or figure"
     )
     save = "keep the executed notebooks, stripped, in notebooks/"
     parser.add_argument("--save", action="store_true", help=save)
@@ -182,5 +181,5 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.save and (options.profile != "mini" or changes):
         raise UserError("--save: only for the profile mini, without --set")
     p = read_parameters(options.profile, changes)
-    notebooks = choose_notebooks(options.only, p)
-    regenerate(p, notebooks, changes, options.save, options.jobs)
+    names = choose_notebooks(options.only, p)
+    regenerate(p, names, changes, options.save, options.jobs)

@@ -32,9 +32,7 @@ def ask(arguments: Sequence[str] | None = None) -> None:
     parser = new_parser(ask.__doc__, "ircotlib ask")
     parser.add_argument("question", help="in quotes")
     system = f"ask this system (default: {', '.join(asking.DEFAULT)}); may be repeated"
-    parser.add_argument(
-        "--system", action="append", default=[], metavar="NAME", help=system
-    )
+    parser.add_argument("--system", action="append", default=[], help=system)
     add_profile(parser)
     options = parser.parse_args(arguments)
     for answered in asking.ask(read_changed(options), options.question, options.system):

@@ -1,6 +1,5 @@
-"""What the modules that read data sets have in common (docs/data.md).
-
-Each of them ends with `DATASET = Dataset(...)`, or with a tuple DATASETS of records.
+"""What the modules that read data sets have in common (docs/data.md). Each of them ends
+with DATASETS, the list of its records.
 """
 
 import re
@@ -15,12 +14,10 @@ from typing import NamedTuple, Protocol
 from ircotlib.data import Paragraph, Prediction, Question
 from ircotlib.errors import DataError
 from ircotlib.files import check_name
-from ircotlib.metrics import paragraph_recall
-from ircotlib.plugins import import_plugins
+from ircotlib.metrics import Score, paragraph_recall
+from ircotlib.plugins import find_records
 
 QuestionContext = tuple[Question, Sequence[Paragraph]]  # a question and its paragraphs
-# of a prediction and the gold answers, 0 to 1
-Score = Callable[[str, Sequence[str]], float]
 COVER_EM = "cover_em"  # the name of a score
 
 
@@ -48,11 +45,9 @@ class Dataset:
     read: Callable[[Path], Iterable[QuestionContext]]
     scores: Mapping[str, Score]  # of an answer, by name
     full_corpus: FullCorpus | None = None
-    # as `read`, but gold paragraphs are those of the full corpus; None: the gold ids of
-    # the contexts are valid there
-    read_with_corpus: (
-        Callable[[Path, Iterable[Paragraph]], Iterable[QuestionContext]] | None
-    ) = None
+    # as `read`, but gold paragraphs are those of the full corpus, its second argument;
+    # None: the gold ids of the contexts are valid there
+    read_with_corpus: Callable[..., Iterable[QuestionContext]] | None = None
     # a corpus that comes with the questions; None: pooled from their contexts
     read_paragraphs: Callable[[Path], Iterable[Paragraph]] | None = None
     has_gold: bool = True  # whether questions name gold paragraphs
@@ -124,7 +119,6 @@ def make_paragraph(title: str, text: str) -> Paragraph:
 
 def pool(contexts: Iterable[Sequence[Paragraph]]) -> list[Paragraph]:
     """The paragraphs of all contexts, each title and text once, as they first occur.
-
     Differs from the paper, which also pools those of other splits (IRCoT App. A).
     """
     corpus: dict[tuple[str, str], Paragraph] = {}
@@ -136,9 +130,8 @@ def pool(contexts: Iterable[Sequence[Paragraph]]) -> list[Paragraph]:
 def sample_dev_test(
     questions: Iterable[Question], dev: int = 100, test: int = 500, seed: int = 0
 ) -> tuple[list[Question], list[Question]]:
-    """Sample questions to tune on and others to test on (IRCoT §4: 100 and 500).
-
-    A hash of seed and id draws them. Of fewer, up to a fifth is for tuning.
+    """Sample questions to tune on and others to test on (IRCoT §4: 100 and 500), by a
+    hash of seed and id. Of fewer, up to a fifth is for tuning.
     """
     drawn = sorted(questions, key=lambda q: (digest(f"{seed} {q.id}", 32), q.id))
     if len(drawn) < dev + test:
@@ -147,20 +140,15 @@ def sample_dev_test(
 
 
 def all_datasets() -> dict[str, Dataset]:
-    """The data sets of this folder and of plug-ins by name, sorted by `order`."""
-    records: list[Dataset] = []
-    for module in import_plugins("datasets"):
-        records += getattr(module, "DATASETS", ())
-        if hasattr(module, "DATASET"):
-            records.append(module.DATASET)
+    """The data sets, also of plug-ins and of cells, by name, sorted by `order`."""
+    records = find_records("datasets", "DATASETS")
     records.sort(key=lambda record: (record.order, record.name))
-    named = {record.name: record for record in records}
-    if len(named) < len(records):
-        names = [record.name for record in records]
-        raise DataError(f"two data sets of {names} have one name: rename one")
-    for name in named:
+    names = [record.name for record in records]
+    for name in names:
         check_name("data set", name)
-    return named
+        if names.count(name) > 1:
+            raise DataError(f"found two data sets named {name!r}: rename one")
+    return dict(zip(names, records, strict=True))
 
 
 def find_dataset(name: str, released: bool = False) -> Dataset:
@@ -176,9 +164,8 @@ def find_dataset(name: str, released: bool = False) -> Dataset:
 def score(
     question: Question, prediction: Prediction, dataset: Dataset | None = None
 ) -> dict[str, float]:
-    """Recall, the answer's scores, and counts of paragraphs and steps (IRCoT §4.1).
-
-    Recall is NaN without gold paragraphs. Raises DataError for a score outside 0 to 1.
+    """Recall (NaN without gold paragraphs), the answer's scores, and counts of
+    paragraphs and steps (IRCoT §4.1).
     """
     dataset = dataset or find_dataset(question.dataset)
     retrieved = [paragraph.id for paragraph in prediction.paragraphs]

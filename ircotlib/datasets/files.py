@@ -22,26 +22,24 @@ def read_dataset(
     """The development questions of a data set, and its corpus (IRCoT §4, App. A).
 
     `data_dir`: absolute, or relative to the repository. `corpus`: "full" as in the
-    paper, or "pooled" from the questions' contexts (of all of a file of paragraphs, if
-    they come in one, such as IIRC's pages). `released`: as IRCoT's released program
-    reads them. Differs from the paper, unless "full": its corpora are pooled from all
-    splits, and HotpotQA's has all of Wikipedia's abstracts.
+    paper, or "pooled" from the questions' contexts (or a file of paragraphs, such as
+    IIRC's pages). `released`: as IRCoT's released program reads them. Differs from the
+    paper, unless "full": its corpora are pooled from all splits, and HotpotQA's has all
+    of Wikipedia's abstracts.
     """
     dataset = find_dataset(name, released)
-    full_corpus = dataset.full_corpus
-    if corpus == "full" and full_corpus is not None:
-        path = find_questions(dataset, ROOT / data_dir)
-        made = make_full_corpus(full_corpus, data_dir)
+    if corpus == "full" and dataset.full_corpus is None:
+        raise DataError(f"found corpus 'full' for {name}, expected pooled")
+    path = find_questions(dataset, ROOT / data_dir)
+    if corpus == "full" and dataset.full_corpus is not None:
+        made = make_full_corpus(dataset.full_corpus, data_dir)
         if dataset.read_with_corpus is None:
             return _check_questions(dataset.read(path), path), made
         return _check_questions(dataset.read_with_corpus(path, made), path), made
-    if corpus != "pooled":
-        offered = "pooled" if full_corpus is None else "pooled or full"
-        raise DataError(f"found corpus {corpus!r} for {name}, expected {offered}")
-    path = find_questions(dataset, ROOT / data_dir)
     examples = list(dataset.read(path))
-    # a corpus of your own needs no questions: they are asked later
-    questions = [] if path.name == CORPUS else _check_questions(examples, path)
+    questions: list[Question] = []
+    if path.name != CORPUS:  # which needs no questions: they are asked later
+        questions = _check_questions(examples, path)
     if dataset.read_paragraphs is not None:
         return questions, dataset.read_paragraphs(path)
     paragraphs = pool(context for _, context in examples)
@@ -53,9 +51,8 @@ def read_dataset(
 
 
 def find_questions(dataset: Dataset, data_dir: str | Path) -> Path:
-    """The file of a data set's development questions, or of a sample of them.
-
-    Looks in `data_dir`/<its name>, then in `data_dir`. Raises FileNotFoundError.
+    """The file of development questions, or of a sample of them: in `data_dir`/<name of
+    the data set>, else in `data_dir`. Raises FileNotFoundError.
     """
     folders = (Path(data_dir) / dataset.name, Path(data_dir))
     title = f"questions of {dataset.name}"
@@ -76,9 +73,7 @@ def _check_questions(
             )
     [(id, count)] = Counter(question.id for question in questions).most_common(1)
     if count > 1:
-        raise DataError(
-            f"{path}: found {count} questions with the id {id!r}, expected one"
-        )
+        raise DataError(f"{path}: found {count} questions with the id {id!r}")
     return questions
 
 
@@ -89,9 +84,8 @@ def full_corpus_folder(corpus: FullCorpus, data_dir: str | Path) -> Path:
 
 
 def make_full_corpus(corpus: FullCorpus, data_dir: str | Path) -> Corpus:
-    """Open a full corpus, or write it completely or not at all (IRCoT App. A).
-
-    Warns if the number of paragraphs differs from the paper's.
+    """Open a full corpus, or make it (IRCoT App. A). Warns if the number of paragraphs
+    differs from the paper's.
     """
     folder = full_corpus_folder(corpus, data_dir)
     with locked(folder.with_name(f"{folder.name}.lock")):
@@ -112,7 +106,6 @@ def make_full_corpus(corpus: FullCorpus, data_dir: str | Path) -> Corpus:
 
 def read_full_corpus(corpus: FullCorpus, data_dir: str | Path) -> Iterator[Paragraph]:
     """The paragraphs of a full corpus, from `data_dir`/<its name> or `data_dir`.
-
     Differs from the released program: texts are stripped, sentences joined as they are.
     """
     title = f"full corpus of {corpus.name}"

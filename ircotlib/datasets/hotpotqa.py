@@ -25,15 +25,19 @@ from ircotlib.metrics import cover_em, exact_match, hotpotqa_f1
 # of folders AA, AB, ... with wiki_00.bz2 to wiki_99.bz2
 FOLDER = "enwiki-20171001-pages-meta-current-withlinks-abstracts"
 ARCHIVE = f"{FOLDER}.tar.bz2"
-# JSON lines, in the same archive as 2WikiMultihopQA's questions
-ALIASES = "id_aliases.json"
+ALIASES = "id_aliases.json"  # JSON lines, beside 2WikiMultihopQA's questions
 HOTPOTQA = "https://hotpotqa.github.io"
-DUMP = f"{HOTPOTQA}/wiki-readme.html"
 WIKI = "https://github.com/Alab-NII/2wikimultihop"
 
 
 class _Contexts(Record):
     context: list[tuple[String, list[String]]]  # titles and sentences
+
+    def paragraphs(self, separator: str) -> tuple[Paragraph, ...]:
+        return tuple(
+            make_paragraph(title, separator.join(sentences).strip())
+            for title, sentences in self.context
+        )
 
 
 class _Asking(_Contexts):
@@ -68,10 +72,12 @@ def read_hotpotqa(
 ) -> list[QuestionContext]:
     """The questions of a file with their context paragraphs, in order (IRCoT §4).
 
-    `corpus`: the full corpus, whose paragraphs may differ from contexts in text: gold
-    ones are found by title. None: those of the context are gold.
+    Gold are those of the context or, by title, those of the full `corpus`, whose texts
+    may differ.
     """
-    corpus_ids = None if corpus is None else find_gold_ids(path, corpus)
+    corpus_ids = None
+    if corpus is not None:
+        corpus_ids = find_gold_ids(path, corpus)
     return [
         _read_question(record, where, "hotpotqa", "", corpus_ids)
         for record, where in read_records(path, _Asking)
@@ -79,10 +85,8 @@ def read_hotpotqa(
 
 
 def find_gold_ids(path: Path, corpus: Iterable[Paragraph]) -> dict[str, str]:
-    """The ids of gold paragraphs by title, from one pass over the corpus.
-
-    They are of the first paragraph with a title or, without one, with the title in
-    another encoding ("&amp;" for "&", accents apart).
+    """The ids of gold paragraphs by title, from one pass over the corpus: of the first
+    with a title or, without one, with it in another encoding ("&amp;", accents apart).
     """
     plain: dict[str, str] = {}
     for record, _ in read_records(path, _Asking):
@@ -109,14 +113,12 @@ def _read_question(
     separator: str,
     corpus_ids: Mapping[str, str] | None = None,
 ) -> QuestionContext:
-    context = _read_context(record, separator)
+    context = record.paragraphs(separator)
     if corpus_ids is None:  # the first of several with the same title
         corpus_ids = {paragraph.title: paragraph.id for paragraph in reversed(context)}
     for title in record.supporting_titles:
         if title not in corpus_ids:
-            raise DataError(
-                f"{where}, field supporting_facts: found no paragraph {title!r}"
-            )
+            raise DataError(f"{where}, supporting_facts: found no paragraph {title!r}")
     # whole paragraphs are gold, not the sentences that the file names (IRCoT §4.1)
     gold = dict.fromkeys(corpus_ids[title] for title in record.supporting_titles)
     question = Question(
@@ -129,13 +131,6 @@ def _read_question(
         steps=_supporting_steps(record, corpus_ids),
     )
     return question, context
-
-
-def _read_context(record: _Contexts, separator: str) -> tuple[Paragraph, ...]:
-    return tuple(
-        make_paragraph(title, separator.join(sentences).strip())
-        for title, sentences in record.context
-    )
 
 
 def _supporting_steps(
@@ -161,10 +156,7 @@ def read_abstracts(archive: Path) -> Iterator[Paragraph]:
     Those without a sentence are kept: the paper's count has them (IRCoT App. A).
     """
     try:
-        with (
-            bz2.open(archive) as stream,
-            tarfile.open(fileobj=stream, mode="r|") as tar,
-        ):
+        with tarfile.open(archive, "r:bz2") as tar:
             for member in filter(tarfile.TarInfo.isfile, tar):
                 shard = tar.extractfile(member)
                 assert shard is not None  # only a folder or a link would have none
@@ -179,8 +171,8 @@ def read_abstracts(archive: Path) -> Iterator[Paragraph]:
 def read_2wikimultihopqa(path: Path) -> list[QuestionContext]:
     """The questions of a file with their context paragraphs, in order (IRCoT §4).
 
-    If id_aliases.json is beside it, answers are followed by their aliases and demonyms:
-    its official scorer, too, takes the best of them.
+    Answers are followed by their aliases and demonyms in id_aliases.json, if it is
+    there: the official scorer takes the best of them.
     """
     aliases: dict[str | None, set[str]] = {}
     names = Path(path).with_name(ALIASES)
@@ -198,7 +190,7 @@ def read_2wikimultihopqa(path: Path) -> list[QuestionContext]:
 
 
 def _evident_steps(record: _Asking, gold: tuple[str, ...]) -> tuple[GoldStep, ...]:
-    """The evidences as steps, in our words; () if a part of one is blank.
+    """The evidences as steps, in our words.
 
     Several objects of one relation are one answer. The n-th gold paragraph is of the
     n-th subject or, if their numbers differ, of the n-th evidence.
@@ -206,8 +198,6 @@ def _evident_steps(record: _Asking, gold: tuple[str, ...]) -> tuple[GoldStep, ..
     objects: dict[tuple[str, str], list[str]] = {}
     for evidence in record.evidences:
         subject, relation, value = map(str.strip, evidence)
-        if not (subject and relation and value):
-            return ()
         objects.setdefault((subject, relation), []).append(value)
     subjects = list(dict.fromkeys(subject for subject, _ in objects))
     steps: list[GoldStep] = []
@@ -232,11 +222,15 @@ def _evident_steps(record: _Asking, gold: tuple[str, ...]) -> tuple[GoldStep, ..
 def read_contexts(path: Path) -> Iterator[Paragraph]:
     """The paragraphs of contexts, also those of a test set, which has no answers."""
     for record, _ in read_records(path, _Contexts):
-        yield from _read_context(record, " ")
+        yield from record.paragraphs(" ")
 
 
 ABSTRACTS = FullCorpus(
-    "hotpotqa", (ARCHIVE,), DUMP, count=5_233_329, read=read_abstracts
+    name="hotpotqa",
+    files=(ARCHIVE,),
+    source=f"{HOTPOTQA}/wiki-readme.html",
+    count=5_233_329,
+    read=read_abstracts,
 )
 CONTEXTS = FullCorpus(
     name="2wikimultihopqa",
@@ -249,7 +243,7 @@ CONTEXTS = FullCorpus(
 )
 # 2WikiMultihopQA's scorer is a copy of HotpotQA's
 SCORES = {"f1": hotpotqa_f1, "em": exact_match, "cover_em": cover_em}
-DATASETS = (
+DATASETS = [
     Dataset(
         name="hotpotqa",
         title="HotpotQA",
@@ -271,4 +265,4 @@ DATASETS = (
         full_corpus=CONTEXTS,
         order=2,
     ),
-)
+]

@@ -5,11 +5,12 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from html.parser import HTMLParser
+from html import unescape
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
+from pydantic import RootModel
 from rapidfuzz import fuzz
 
 from ircotlib.data import Paragraph, Question, parse_json
@@ -17,21 +18,21 @@ from ircotlib.datasets import (
     Dataset,
     FullCorpus,
     QuestionContext,
-    Score,
     digest,
     make_paragraph,
 )
-from ircotlib.datasets.official import AGAIN, Record, String, Text, read_records
+from ircotlib.datasets.official import AGAIN, Record, String, Text, check, read_records
 from ircotlib.errors import DataError
 from ircotlib.files import need
-from ircotlib.metrics import against_best
+from ircotlib.metrics import Score, against_best
 from ircotlib.text import ARTICLE, NO_PUNCTUATION
 
 ARTICLES = "context_articles.json"  # the pages, in the folder of the questions
 SOURCE = "https://allenai.org/data/iirc"
 MAIN = "main"  # the name of the main passage in the contexts of a question
+TAG = re.compile("</?[A-Za-z][^<>]*>")
 WITHOUT_LIST_MARKS = str.maketrans("", "", '"[]')
-# ASCII without control characters and HTML's entities, in which ftfy corrects nothing
+# ASCII without control characters and HTML's entities: ftfy corrects nothing there
 NOTHING_TO_MEND = re.compile(r"[\t\n -%'-~]*")
 
 
@@ -70,15 +71,18 @@ class _Passage(Record):
     questions: list[_Asking]
 
 
+class _Pages(RootModel[dict[str, str]]):
+    """The HTML of pages, by title."""
+
+
 def read_iirc(path: Path, released: bool = False) -> list[QuestionContext]:
     """The answerable questions of a file (IRCoT §4), without contexts.
 
-    Several spans are one answer, written as a JSON list; a value with a unit is two,
-    without and with it. `released`: values have no units, and ftfy corrects all texts.
-    Gold is, for each context, the paragraph of its page that contains it or is the most
-    similar (of a page without paragraphs, one that is in no corpus), and the main
-    passage only if nothing else is. Differs from the released program: there, recall is
-    0 if only the main passage is gold.
+    Several spans are one answer, as a JSON list; a value with a unit is two, without
+    and with it. `released`: values have no units, and ftfy corrects all texts. Gold is,
+    for each context, the paragraph of its page that contains it or is the most similar
+    (of an empty page, one that is in no corpus), and the main passage only if nothing
+    else is. Differs from the released program, whose recall is then 0.
     """
     answerable = [
         (entry, asked, _read_answers(asked.answer, where, released))
@@ -138,9 +142,9 @@ def _read_answers(answer: _Answer, where: str, released: bool) -> tuple[str, ...
 
 
 def _one_answer(spans: list[str]) -> str:
-    # as a list also if one span would be read as a list, such as "Salem [sic]"
-    is_text = len(spans) == 1 and not _is_list(spans[0])
-    return spans[0] if is_text else json.dumps(spans, ensure_ascii=False)
+    if len(spans) == 1 and not _is_list(spans[0]):  # not "Salem [sic]"
+        return spans[0]
+    return json.dumps(spans, ensure_ascii=False)
 
 
 def _is_list(text: str) -> bool:
@@ -176,18 +180,14 @@ def read_pages(
 
     `wanted`: only the pages with these titles. Of equal titles, the first page counts.
     """
-    path = Path(path).with_name(ARTICLES)
-    # an object as a tuple of pairs, since titles may be equal
-    pages = parse_json(path.read_bytes(), str(path), tuple)
-    if not isinstance(pages, tuple) or {type(html) for _, html in pages} != {str}:
-        raise DataError(
-            f"{path}: found no page, expected one JSON object {{title: HTML}}: {AGAIN}"
-        )
+    path = path.with_name(ARTICLES)
+    pages = check(parse_json(path.read_bytes(), str(path)), _Pages, str(path)).root
     seen = set()
-    for name, html in pages:
+    for name, html in pages.items():
         title = name.strip().lower()
         if title not in seen and (wanted is None or title in wanted):
-            lines = dict.fromkeys(line.strip() for line in page_lines(html))
+            text = unescape(TAG.sub("", html))
+            lines = dict.fromkeys(line.strip() for line in text.split("\n"))
             long = [line for line in lines if len(line.split()) > 10]
             yield title, [page_paragraph(title, line) for line in long]
         seen.add(title)
@@ -197,28 +197,6 @@ def page_paragraph(title: str, text: str) -> Paragraph:
     """A paragraph with 16 digits of hashes: with 8, two of two million may be equal."""
     paragraph = make_paragraph(title, text)
     return replace(paragraph, id=paragraph.id + digest(f"{text}\n{title}", 8))
-
-
-def page_lines(html: str) -> list[str]:
-    """The lines of a page as text, without tags, scripts and styles (IRCoT App. A).
-
-    >>> page_lines('<a href="Zagreb">Zagreb</a> has\\nR&amp;D.<!-- No. -->')
-    ['Zagreb has', 'R&D.']
-    """
-    parser = _Text()
-    parser.feed(html.replace("<![", "&lt;!["))  # a marked section would be refused
-    parser.close()
-    return "".join(parser.pieces).split("\n")
-
-
-class _Text(HTMLParser):
-    def reset(self) -> None:
-        super().reset()
-        self.pieces: list[str] = []
-
-    def handle_data(self, data: str) -> None:
-        if self.cdata_elem not in ("script", "style"):
-            self.pieces.append(data)
 
 
 @against_best
@@ -232,8 +210,8 @@ def exact_match(prediction: str, answer: str) -> float:
 def f1(prediction: str, answer: str) -> float:
     """The F1 of the words of spans, paired for the greatest sum (DROP's scorer).
 
-    The sum is divided by the number of spans on the longer side and rounded to two
-    decimals. A word counts once, unlike in SQuAD's scorer.
+    The sum is divided by the number of spans on the longer side, and has two decimals.
+    A word counts once, unlike in SQuAD's scorer.
     """
     from scipy.optimize import linear_sum_assignment  # takes a while to import
 
@@ -320,4 +298,4 @@ _PAPER = Dataset(
 )
 _RELEASED = {name: partial(score_as_released, score) for name, score in SCORES.items()}
 _AS_RELEASED = replace(_PAPER, read=partial(read_iirc, released=True), scores=_RELEASED)
-DATASET = replace(_PAPER, as_released=_AS_RELEASED)
+DATASETS = [replace(_PAPER, as_released=_AS_RELEASED)]

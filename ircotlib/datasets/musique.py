@@ -29,8 +29,8 @@ class _Entry(Record):
 
 class _Step(Record):
     paragraph_support_idx: int | None = None
-    question: String = ""
-    answer: String = ""
+    question: Text
+    answer: Text
 
 
 class _Contexts(Record):
@@ -63,8 +63,6 @@ def _read_question(record: _Asking, where: str) -> QuestionContext:
     places = {step.paragraph_support_idx for step in steps} - {None}
     if not supporting or not places <= by_place.keys():
         raise DataError(f"{where}: lacks supporting paragraphs, or those of some steps")
-    if not all(step.question.strip() and step.answer.strip() for step in steps):
-        steps = []
     question = Question(
         id=record.id,
         text=record.question,
@@ -98,20 +96,23 @@ def read_paragraphs(path: Path) -> Iterator[Paragraph]:
         yield from (entry.paragraph for entry in record.paragraphs)
 
 
-DATASET = Dataset(
+CONTEXTS = FullCorpus(
     name="musique",
-    title="MuSiQue",
-    files=("musique_ans_v1.0_dev.jsonl", "dev_210.jsonl"),
+    files=tuple(f"musique_{part}.jsonl" for part in PARTS),
     source=SOURCE,
-    read=read_musique,
-    scores={"f1": squad_f1, "em": exact_match, "cover_em": cover_em},
-    full_corpus=FullCorpus(
-        name="musique",
-        files=tuple(f"musique_{part}.jsonl" for part in PARTS),
-        source=SOURCE,
-        count=139_416,
-        read=read_paragraphs,
-        drop_repeats=True,
-    ),
-    order=3,
+    count=139_416,
+    read=read_paragraphs,
+    drop_repeats=True,
 )
+DATASETS = [
+    Dataset(
+        name="musique",
+        title="MuSiQue",
+        files=("musique_ans_v1.0_dev.jsonl", "dev_210.jsonl"),
+        source=SOURCE,
+        read=read_musique,
+        scores={"f1": squad_f1, "em": exact_match, "cover_em": cover_em},
+        full_corpus=CONTEXTS,
+        order=3,
+    )
+]

@@ -1,7 +1,4 @@
-"""Official files: found in a user's folder, and read as records.
-
-Records are checked by pydantic; errors name the file, the record and the field.
-"""
+"""Official files: found in a user's folder, and read as records (pydantic)."""
 
 from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
@@ -23,15 +20,14 @@ class Record(BaseModel):
     """The fields that are read from a record; other fields are ignored."""
 
 
-R = TypeVar("R", bound=Record)
+R = TypeVar("R", bound=BaseModel)
 
 
 def find_file(
     title: str, names: Sequence[str], folders: Sequence[Path], source: str
 ) -> Path:
-    """The first file with one of these names in one of the folders.
-
-    Raises FileNotFoundError, which says what to get from `source`.
+    """The first file with one of these names in one of the folders. FileNotFoundError
+    says what to get from `source`.
     """
     for path in (folder / name for folder in folders for name in names):
         if path.is_file():

@@ -1,54 +1,56 @@
-"""A user's own questions and paragraphs: JSON lines and tables (docs/data.md)."""
+"""A user's own questions and paragraphs as JSON lines (docs/data.md)."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import Field, StrictInt
+from pydantic import BeforeValidator, Field, StrictInt
 
-from ircotlib.data import Paragraph, Question, read_cells, read_lines, write_jsonl
+from ircotlib.data import Paragraph, Question, write_jsonl
 from ircotlib.datasets import Dataset, QuestionContext, digest, make_paragraph, pool
-from ircotlib.datasets.official import Record, String, Text, check, read_records
-from ircotlib.errors import DataError, UserError
+from ircotlib.datasets.official import Record, String, Text, read_records
+from ircotlib.errors import DataError
 from ircotlib.files import writing
 from ircotlib.metrics import even_bare, exact_match, squad_f1
 
 NAME = "own"
 FILE = "questions.jsonl"
 CORPUS = "corpus.jsonl"  # paragraphs beside the questions, or alone, to be asked about
-TABLES = {".csv": ",", ".tsv": "\t"}  # the text between two cells
+AnswerList = BeforeValidator(lambda given: [given] if isinstance(given, str) else given)
 
 
 class _Page(Record):
     title: String
     text: String
-
-
-class _Entry(_Page):
-    is_supporting: bool = False
+    is_supporting: bool = False  # in a question's context
 
 
 class _Asking(Record):
-    id: Text | StrictInt  # True is no id
+    id: Text | StrictInt = ""  # True is no id
     question: Text
-    answers: list[Text] = Field(min_length=1)
-    paragraphs: list[_Entry] = []
+    answers: Annotated[list[Text], AnswerList, Field(min_length=1)]
+    paragraphs: list[_Page] = []
     kind: String = ""
 
 
 def read_own(path: Path) -> Iterator[QuestionContext]:
     """The questions of a file with their contexts; further answers are aliases."""
-    if Path(path).name != CORPUS:
+    if path.name != CORPUS:
         for record, _ in read_records(path, _Asking):
             yield _read_question(record)
 
 
 def _read_question(record: _Asking) -> QuestionContext:
-    context = [make_paragraph(entry.title, entry.text) for entry in record.paragraphs]
+    context = [make_paragraph(page.title, page.text) for page in record.paragraphs]
     pairs = zip(context, record.paragraphs, strict=True)
-    gold = dict.fromkeys(page.id for page, entry in pairs if entry.is_supporting)
-    answers = dict.fromkeys(record.answers)
+    gold = [paragraph.id for paragraph, page in pairs if page.is_supporting]
     question = Question(
-        str(record.id), record.question, tuple(answers), tuple(gold), NAME, record.kind
+        id=str(record.id) or f"{NAME}-{digest(record.question, 16)}",
+        text=record.question,
+        answers=tuple(dict.fromkeys(record.answers)),
+        gold=tuple(dict.fromkeys(gold)),
+        dataset=NAME,
+        kind=record.kind,
     )
     return question, tuple(context)
 
@@ -56,7 +58,7 @@ def _read_question(record: _Asking) -> QuestionContext:
 def read_paragraphs(path: Path) -> list[Paragraph]:
     """The paragraphs of the questions' contexts, and those beside them, each once."""
     contexts = [context for _, context in read_own(path)]
-    beside = Path(path).with_name(CORPUS)
+    beside = path.with_name(CORPUS)
     if beside.is_file():
         rows = read_records(beside, _Page)
         contexts.append([make_paragraph(row.title, row.text) for row, _ in rows])
@@ -66,34 +68,6 @@ def read_paragraphs(path: Path) -> list[Paragraph]:
             f"{path}: found no paragraphs in it or in {CORPUS} beside it (docs/data.md)"
         )
     return paragraphs
-
-
-def read_table(
-    path: Path, columns: Mapping[str, str]
-) -> Iterator[QuestionContext | Paragraph]:
-    """The questions, or else the paragraphs, of a file of JSON lines or a table.
-
-    `columns`: for names of FILE or CORPUS, the columns that have another name here.
-    """
-    names = {name: name for name in (*_Asking.model_fields, *_Page.model_fields)}
-    names.update(columns)
-    ending = path.suffix.lower()
-    rows = read_cells(path, TABLES[ending]) if ending in TABLES else read_lines(path)
-    for row, where in rows:
-        for column in columns.values():
-            if column not in row:
-                raise UserError(
-                    f"{where}: found no column {column!r}, only {', '.join(row)}"
-                )
-        known = {name: row[column] for name, column in names.items() if column in row}
-        if "question" not in known:
-            page = check(known, _Page, where)
-            yield make_paragraph(page.title, page.text)
-            continue
-        if isinstance(known.get("answers"), str):
-            known["answers"] = [known["answers"]]
-        known.setdefault("id", f"{NAME}-{digest(str(known['question']), 16)}")
-        yield _read_question(check(known, _Asking, where))
 
 
 def write_own(
@@ -124,7 +98,7 @@ def _as_row(record: QuestionContext | Paragraph) -> dict:
     }
 
 
-DATASET = Dataset(
+OWN = Dataset(
     name=NAME,
     title="own questions",
     files=(FILE, CORPUS),
@@ -134,3 +108,4 @@ DATASET = Dataset(
     scores={"f1": even_bare(squad_f1), "em": even_bare(exact_match)},
     order=90,
 )
+DATASETS = [OWN]

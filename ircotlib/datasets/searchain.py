@@ -1,20 +1,24 @@
-"""The data sets that SearChain adds to IRCoT's, in official files.
-
-They are StrategyQA (Geva et al. 2021), and KILT's tasks zsRE, T-REx, FEVER and ELI5,
-with the pages for them (Petroni et al. 2021).
+"""The data sets that SearChain adds to IRCoT's, in official files: StrategyQA (Geva et
+al. 2021), and KILT's zsRE, T-REx, FEVER and ELI5, and its pages (Petroni et al. 2021).
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, RootModel
 
-from ircotlib.data import GoldStep, Paragraph, Question, parse_json, read_lines
-from ircotlib.datasets import Dataset, FullCorpus, QuestionContext, official
-from ircotlib.datasets.official import Record, String, Text, find_file, read_records
+from ircotlib.data import GoldStep, Paragraph, Question, parse_json
+from ircotlib.datasets import Dataset, FullCorpus, QuestionContext
+from ircotlib.datasets.official import (
+    Record,
+    String,
+    Text,
+    check,
+    find_file,
+    read_records,
+)
 from ircotlib.errors import DataError
 from ircotlib.metrics import cover_em, exact_match, one_verdict, rouge_l
 
@@ -22,15 +26,14 @@ KILT = "https://github.com/facebookresearch/KILT"
 STRATEGYQA = "https://allenai.org/data/strategyqa (in strategyqa_dataset.zip)"
 PAGES = "kilt_knowledgesource.json"  # 35 GB
 PARAGRAPHS = ("strategyqa_train_paragraphs.json", "dev_paragraphs.jsonl")
-# between the subject and the relation of zsRE's and T-REx's inputs
-SEPARATOR = " [SEP] "
+SEPARATOR = " [SEP] "  # of subject and relation, in zsRE's and T-REx's inputs
 WORDS = 100  # in a passage, as DPR splits Wikipedia (SearChain §4.1)
 # ours: answers are long, which SearChain compares by ROUGE (§3.3)
 LONG = {"long_form": True, "max_tokens": 512, "tokens": 512, "answer_tokens": 512}
 
 
 def ask_relation(text: str) -> str:
-    """The question for a subject and a relation (ours).
+    """The question for a subject and a relation of zsRE or T-REx (ours).
 
     >>> ask_relation("Emma [SEP] author")
     'What is the author of Emma?'
@@ -59,10 +62,6 @@ class _Asking(Record):
     output: list[_Output]
 
 
-class _Slot(_Asking):
-    input: Annotated[str, Field(pattern=r"(?s)\S \[SEP\] .*\S")]
-
-
 class _Page(Record):
     id: Text = Field(alias="_id")
     wikipedia_title: String
@@ -84,31 +83,26 @@ class _Paragraph(Record):
     contents: String = ""  # as the sample calls it
 
 
+class _Paragraphs(RootModel[dict[str, _Paragraph]]):
+    """By their ids."""
+
+
 def read_kilt(
-    path: Path,
-    dataset: str,
-    ask: Callable[[str], str] = str,
-    kind: type[_Asking] = _Asking,
+    path: Path, dataset: str, ask: Callable[[str], str] = str
 ) -> Iterator[QuestionContext]:
     """A task's questions without gold: KILT's evidence is a place on a page."""
-    for record, where in read_records(path, kind):
+    for record, where in read_records(path, _Asking):
         texts = (output.answer.strip() for output in record.output)
         answers = tuple(dict.fromkeys(filter(None, texts)))
         if not answers:
-            raise DataError(
-                f"{where}: found no output with an answer: is it a test set?"
-            )
+            raise DataError(f"{where}: found no answer in output: is it a test set?")
         text = ask(record.input.strip())
         yield Question(record.id, text, answers, (), dataset), ()
 
 
-read_slots = partial(read_kilt, ask=ask_relation, kind=_Slot)
-
-
 def read_pages(path: Path) -> Iterator[Paragraph]:
     """The pages of KILT's knowledge source as passages, without headings and bullets.
-
-    Differs from KILT's own passages: those are whole sentences of at most 100 tokens.
+    Differs from KILT's own passages, whole sentences of at most 100 tokens.
     """
     for page, _ in read_records(path, _Page):
         lines = (line for line in page.text[1:] if not line.startswith("Section::::"))
@@ -128,7 +122,6 @@ def read_beside(path: Path) -> Iterator[Paragraph]:
 
 def read_strategyqa(path: Path) -> Iterator[QuestionContext]:
     """The questions of a file; gold are the paragraphs that the first annotator named.
-
     Steps are the facts: the file's sub-questions have no answers.
     """
     for record, _ in read_records(path, _YesOrNo):
@@ -161,10 +154,13 @@ def _named(evidence: object) -> Iterator[str]:
 def read_paragraphs(path: Path) -> Iterator[Paragraph]:
     """The paragraphs that annotators named, from the file beside the questions."""
     file = find_file("paragraphs of StrategyQA", PARAGRAPHS, [path.parent], STRATEGYQA)
-    read = read_lines if file.suffix == ".jsonl" else _read_object
+    if file.suffix == ".jsonl":
+        records = [record for record, _ in read_records(file, _Paragraph)]
+    else:  # the official file is one JSON object
+        content = parse_json(file.read_bytes(), str(file))
+        records = [*check(content, _Paragraphs, str(file)).root.values()]
     lacking = {id for question, _ in read_strategyqa(path) for id in question.gold}
-    for row, where in read(file):
-        record = official.check(row, _Paragraph, where)
+    for record in records:
         id = f"{record.title}-{record.para_index}"
         lacking.discard(id)
         yield Paragraph(id, record.title, (record.content or record.contents).strip())
@@ -172,14 +168,6 @@ def read_paragraphs(path: Path) -> Iterator[Paragraph]:
         raise DataError(
             f"{file}: found no {min(lacking)!r}, expected all evidence of {path}"
         )
-
-
-def _read_object(file: Path) -> Iterator[tuple[object, str]]:
-    """The paragraphs of a file that is one JSON object, each with its place."""
-    paragraphs = parse_json(file.read_bytes(), str(file))
-    if isinstance(paragraphs, dict):
-        for id, row in paragraphs.items():
-            yield row, f"{file}, {id}"
 
 
 # nobody has counted passages cut in this way
@@ -198,7 +186,7 @@ def _slot_filling(name: str, title: str, file: str, order: int) -> Dataset:
         name=name,
         title=title,
         files=(file,),
-        read=partial(read_slots, dataset=name),
+        read=partial(read_kilt, dataset=name, ask=ask_relation),
         scores={"cover_em": cover_em, "em": exact_match},
         example_family="slotfilling",
         order=order,
@@ -207,7 +195,7 @@ def _slot_filling(name: str, title: str, file: str, order: int) -> Dataset:
 
 _yes_or_no = partial(one_verdict, verdicts=("Yes", "No"))
 _supports_or_refutes = partial(one_verdict, verdicts=("SUPPORTS", "REFUTES"))
-DATASETS = (
+DATASETS = [
     Dataset(
         name="strategyqa",
         title="StrategyQA",
@@ -244,4 +232,4 @@ DATASETS = (
         program_arguments=LONG,
         order=9,
     ),
-)
+]

@@ -2,10 +2,12 @@
 
 import json
 import math
+import re
 import shutil
 import sys
 from dataclasses import replace
 
+import pandas
 import pytest
 
 from ircotlib.data import Paragraph, Prediction, Question
@@ -184,6 +186,17 @@ def test_own_questions_have_aliases_and_gold_paragraphs_if_given(tmp_path):
     assert read_dataset("own", again) == ([one, other], paragraphs)
 
 
+def test_questions_from_a_table_need_no_ids_and_have_one_answer(tmp_path):
+    row = "question,answers\nWho?,NA\nWhen?,1950\n"
+    (tmp_path / "asked.csv").write_text(row)
+    table = pandas.read_csv(tmp_path / "asked.csv", dtype=str, keep_default_na=False)
+    path = tmp_path / "questions.jsonl"
+    table.to_json(path, orient="records", lines=True)
+    (who, _), (when, _) = find_dataset("own").read(path)
+    assert (who.text, who.answers, when.answers) == ("Who?", ("NA",), ("1950",))
+    assert re.fullmatch("own-[0-9a-f]{16}", who.id) and who.id != when.id
+
+
 WRONG_OWN = [
     ({"answers": []}, "answers"),
     ({"answers": ["Ann", 5]}, "answers.1"),
@@ -225,7 +238,7 @@ def letters(text, answers):
     return len(text) / 100
 
 
-DATASET = Dataset(
+mine = Dataset(
     name="mine",
     title="My questions",
     files=("mine.jsonl",),
@@ -234,6 +247,7 @@ DATASET = Dataset(
     scores={"em": exact_match, "f1": squad_f1, "letters": letters},
     full_corpus=ABSTRACTS,
 )
+DATASETS = [mine]
 '''
 A, B, U = ["A", "It is Ann."], ["B", "b"], ["U", "In Ulm."]
 ROWS = [
@@ -281,16 +295,16 @@ def test_data_sets_share_a_full_corpus(mine, tmp_path, monkeypatch):
 
 def test_a_wrong_record_is_refused_before_files_are_read(mine, tmp_path, monkeypatch):
     plugin = sys.modules[find_dataset("mine").read.__module__]
-    none = replace(plugin.DATASET, full_corpus=None)
-    monkeypatch.setattr(plugin, "DATASET", none)
+    none = replace(plugin.mine, full_corpus=None)
+    monkeypatch.setattr(plugin, "DATASETS", [none])
     no_corpus = "found corpus 'full' for mine, expected pooled"
     with pytest.raises(ValueError, match=no_corpus):
         read_dataset("mine", tmp_path / "nowhere", "full")
     write(mine, [ROWS[0] | {"paragraphs": []}])
     with pytest.raises(ValueError, match="mine.jsonl: found no contexts"):
         read_dataset("mine", tmp_path)
-    monkeypatch.setattr(plugin, "DATASET", replace(none, name="musique"))
-    with pytest.raises(ValueError, match="two data sets of .*have one name"):
+    monkeypatch.setattr(plugin, "DATASETS", [replace(none, name="musique")])
+    with pytest.raises(ValueError, match="found two data sets named 'musique'"):
         all_datasets()
 
 

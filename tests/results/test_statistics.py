@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binomtest, bootstrap
+from scipy.stats import binomtest, bootstrap, permutation_test
 
 from ircotlib.results import statistics
 from ircotlib.results.statistics import (
@@ -16,6 +16,7 @@ from ircotlib.results.statistics import (
     paired_difference,
     paired_interval,
     paired_p,
+    unpaired_p,
 )
 
 
@@ -83,6 +84,18 @@ def test_p_of_other_scores_is_that_of_all_signs(monkeypatch):
     monkeypatch.setattr(statistics, "EXACT", 0)  # too many to count: some of the signs
     assert exact != paired_p(values) == pytest.approx(exact, abs=0.01)
     assert paired_p([1.0] * 60 + [-1.0]) == 1 / (1 + statistics.DRAWS)  # is never 0
+
+
+def test_p_of_different_questions_is_that_of_all_groups():
+    random = np.random.default_rng(6)
+    a, b = random.integers(1, 6, 5), random.integers(2, 7, 8)
+    test = permutation_test(
+        (a, b), lambda x, y: x.mean() - y.mean(), n_resamples=np.inf
+    )
+    assert unpaired_p(a, b) == unpaired_p(b, a) == pytest.approx(test.pvalue)
+    many = [1] * 30 + [0] * 20, [1] * 20 + [0] * 40  # more ways than are drawn
+    assert unpaired_p(*many) == pytest.approx(0.0072, abs=0.003)
+    assert unpaired_p([1.0], [0.0] * 40) == 1
 
 
 def test_scores_that_differ_by_rounding_are_equal():
