@@ -19,8 +19,8 @@ from ircotlib.experiment.stored import read_predictions
 from ircotlib.files import SHIPPED, write_table
 from ircotlib.metrics import paragraph_recall
 from ircotlib.options import add_profile, new_parser, parse_changes
+from ircotlib.papers.ask_or_state import finds_all, states
 from ircotlib.papers.claims import EQUAL_WITHIN
-from ircotlib.papers.steps import SENTENCES, find_gold
 from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.results import statistics
 from ircotlib.results.figures import save_figure
@@ -187,8 +187,9 @@ def compare_pair(tables: dict[str, pd.DataFrame], metric: str, a: str, b: str) -
 
 
 def count_found(p: Parameters, table: pd.DataFrame) -> pd.DataFrame:
-    """Of how many questions a perfect reader could find all gold paragraphs with IRCoT
-    QA's queries and paragraphs; of how many it did, and was right (in `measure`).
+    """Of how many questions a reader that makes no mistake, and only states, finds all
+    gold paragraphs with IRCoT QA's queries and paragraphs; of how many it did, and was
+    right (in `measure`).
     """
     rows = []
     kept = table.set_index(["metric", "system", "dataset"])
@@ -196,13 +197,13 @@ def count_found(p: Parameters, table: pd.DataFrame) -> pd.DataFrame:
     for name in p.datasets:
         setup = open_setup(p, name, "found", with_model=False)
         asked = [replace(q, steps=q.steps[: most - 1]) for q in setup.test]
-        seek = lambda *at: [page for page, _ in setup.retriever.search(*at)]  # noqa: E731
-        best = [find_gold(q, seek, k, SENTENCES, cap=k * most)["found"] for q in asked]
+        seek = lambda query: [page for page, _ in setup.retriever.search(query, k)]  # noqa: E731
+        best = [finds_all(q, states, seek, k, cap=k * most) for q in asked]
         n, share = kept.loc[(SHOWN, "IRCoT QA", name), ["n", "mean"]]
         row = {
             "dataset": name,
             "n": len(best),
-            "could_be_found": round(sum(best)),
+            "could_be_found": sum(best),
             "found": round(n),
             "right": round(n * share / 100),
         }
