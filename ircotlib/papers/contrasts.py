@@ -149,7 +149,9 @@ def draw_units(shares: pd.DataFrame) -> Figure:
     """
     shares = searched_first(shares)
     figure, axes = subplots(1, 2, figsize=(PAGE, 3.8), sharey=True)
-    styles = dict(zip(dict.fromkeys(shares["dataset"]), ("-", "--", ":"), strict=False))
+    styles = dict(
+        zip(dict.fromkeys(shares["dataset"]), ("-", "--", ":", "-."), strict=False)
+    )
     for axis, (unit, queries) in zip(axes, DRAWN.items(), strict=True):
         of_unit = shares[(shares["unit"] == unit) & (shares["k"] != 5)]
         colors = dict(zip(queries, LINE_COLORS, strict=False))
