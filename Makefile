@@ -54,8 +54,9 @@ bench: $(READY)            ## the benchmarks of speed
 	.venv/bin/python -m bench.retrieval
 	.venv/bin/python -m bench.systems
 
-notebooks: $(READY)        ## run the mini profile and keep the executed notebooks
+notebooks: $(READY)        ## keep the executed notebooks: of mini, and of sample if its questions are in data/raw
 	.venv/bin/ircotlib figures --save --jobs 2
+	test ! -d data/raw || .venv/bin/ircotlib figures --save --profile sample
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c "$$PYTHON_CHECK"

@@ -22,7 +22,7 @@ from ircotlib.experiment.stored import read_predictions
 from ircotlib.files import SHIPPED, write_table
 from ircotlib.metrics import paragraph_recall
 from ircotlib.options import add_profile, new_parser, parse_changes
-from ircotlib.papers.steps import parts_of
+from ircotlib.papers.knowledge import parts_of
 from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.results import statistics
 from ircotlib.results.figures import save_figure

@@ -7,7 +7,9 @@ from pathlib import Path
 import pandas as pd
 
 from ircotlib.papers import real_gains
+from ircotlib.papers.ask_or_state import RESOLVED, SENTENCE
 from ircotlib.papers.claims import VERDICTS
+from ircotlib.results.tables import title_of
 from ircotlib.systems import all_systems
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -34,6 +36,23 @@ def classes() -> str:
     )
 
 
+def ask() -> str:
+    """What a sub-question and a sentence find of later hops, by data set and K."""
+    shares = pd.read_csv(ROOT / "figures" / "ask_or_state_sample.csv")
+    found = shares.set_index(["query", "k", "dataset"])["mean"]
+    tests = pd.read_csv(ROOT / "figures" / "ask_or_state_contrasts_sample.csv")
+    tests = tests[(tests["second"] == SENTENCE) & (tests["k"] == tests["second_k"])]
+    parts = []
+    for test in tests.sort_values("dataset", ascending=False).itertuples():
+        both = [found[query, test.k, test.dataset] for query in (RESOLVED, SENTENCE)]
+        parts.append(
+            f"{both[0]:.0f}% and {both[1]:.0f}% on {title_of(test.dataset)} with K = "
+            f"{test.k} ({test.difference:+.1f} points by question [{test.low:.1f}, "
+            f"{test.high:.1f}])"
+        )
+    return f"They find the next gold paragraph of later hops: {', '.join(parts)}."
+
+
 def verdicts(paper: str) -> str:
     """The number of a paper's claims with each verdict."""
     table = pd.read_csv(ROOT / "figures" / f"{paper}_claims.csv")
@@ -55,6 +74,7 @@ def write(text: str) -> str:
     """The page with the current numbers."""
     numbers = {
         "hops": hops(),
+        "ask": ask(),
         "classes": classes(),
         "ircot": verdicts("ircot"),
         "searchain": verdicts("searchain"),

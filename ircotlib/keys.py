@@ -37,11 +37,13 @@ def check_server(address: str) -> str:
     return address
 
 
-def read_key(name: str, password: bool = False) -> str:
-    """A key from the environment, "" if there is none; UserError hides it. A
-    `password`, or a user, may have spaces at its ends.
+def read_key(name: str) -> str:
+    """A key from the environment, "" if there is none; UserError hides it. It is sent
+    as it is in a header, so it is visible ASCII.
     """
-    text = os.environ.get(name, "").strip("\r\n" if password else None)
-    if not text.isprintable():
-        raise UserError(f"{name}: not all printable characters; correct it")
+    text = os.environ.get(name, "").strip()
+    if not re.fullmatch("[!-~]*", text):
+        raise UserError(
+            f"{name}: the key is not all visible ASCII characters; correct it"
+        )
     return text

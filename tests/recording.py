@@ -23,11 +23,13 @@ from ircotlib.systems import ANSWER, SEARCHAIN, System, choose_systems
 
 FILE = Path(__file__).with_name("requests.jsonl.xz")
 QUESTIONS = 20
+# what the profile had when the requests were recorded
+RECORDED = {"dev": 30, "samples": 5}
 
 
 def parameters() -> dict[str, Parameters]:
     """The parameters by model: the agent's and mini-xxl's."""
-    p = read_parameters("mini").change(workers=1, test=QUESTIONS)
+    p = read_parameters("mini").change(workers=1, test=QUESTIONS, **RECORDED)
     return {"agent": p.for_agent().change(datasets=EIGHT), "mini-xxl": p}
 
 

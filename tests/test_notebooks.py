@@ -1,9 +1,9 @@
 """Every notebook runs, and makes the figures and tables that are kept.
 
 All run with the profile quick, for two data sets and few questions. nbval then compares
-the marked cells: those that ask no model with the kept ones, of the profile mini; the
-others with those of the run before, from its replies. What systems answer is held by
-tests/test_requests.py.
+the marked cells: those that ask no model with the kept ones, of the profile mini or, on
+real questions, sample; the others with those of the run before, from its replies. What
+systems answer is held by tests/test_requests.py.
 """
 
 import ast
@@ -20,9 +20,10 @@ from ircotlib.parameters import read_parameters
 from ircotlib.systems import all_systems
 
 PATHS = {name: NOTEBOOKS / f"{name}.ipynb" for name in all_notebooks()}
-WITHOUT_MODEL = ("02_index", "12_real_text")
+WITHOUT_MODEL = ("02_index",)
 # that ask no model before their last marked cell
 BEGINNINGS = ("00_programs", "01_corpora", "03_prompts")
+REAL_TEXT = "12_real_text"
 MARK = "NBVAL_CHECK_OUTPUT"
 FEW = {"datasets": ["musique", "hotpotqa"], "head_to_head": ["musique", "eli5"]}
 FEW |= {"models": ["data/models/mini-base", "data/models/mini-causal"], "ircot_k": [2]}
@@ -35,9 +36,6 @@ FEW |= {
 }
 BENCHES = {"bench_batching.csv", "bench_systems.csv", "retrieval_scale.csv"}
 BENCHES |= {"head_to_head_second.csv"}  # of the second agent (docs/laboratory.md)
-# docs/results.md
-FOUND_BY = [f"sample_found_by_{name}" for name in ("retriever", "corpus")]
-BENCHES |= {f"{name}{end}.csv" for name in FOUND_BY for end in ("", "_compared")}
 
 
 def run_figures(folder, *options: str, changes: dict = {}) -> str:
@@ -126,6 +124,25 @@ def test_marked_cells_give_the_same_again_from_the_same_replies(executed):
     assert len(others) > 5
     [folder] = (executed / "data/executed/quick/trials").iterdir()
     nbval(executed, [folder / f"{name}.ipynb" for name in others])
+
+
+def test_on_real_questions_marked_cells_and_files_are_the_kept_ones(shared, tmp_path):
+    """Of 12_real_text, whose outputs are kept for the profile sample."""
+    notebook = nbformat.read(PATHS[REAL_TEXT], as_version=4)
+    there = f'{{"data_dir": "{shared}"}}'
+    [parameters] = [
+        cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])
+    ]
+    assert parameters.source.startswith('profile = "sample"')
+    parameters.source += f"\nchanges = {there}"
+    path = tmp_path / f"{REAL_TEXT}.ipynb"
+    nbformat.write(notebook, path)
+    nbval(tmp_path, [path])
+    trial = read_parameters("sample", {"data_dir": str(shared)}).trial
+    for kept in made_by(REAL_TEXT, about_notebook(REAL_TEXT).kept):
+        if kept.suffix == ".csv":
+            made = tmp_path / "figures" / trial / kept.name
+            assert made.read_bytes() == kept.read_bytes(), kept.name
 
 
 def code_of(name: str) -> list:

@@ -34,10 +34,12 @@ def all_notebooks() -> list[str]:
 
 
 def about_notebook(notebook: str) -> SimpleNamespace:
-    """The figures that it `makes`, by name, and the notebooks whose `runs` it reads."""
+    """The figures that it `makes`, by name, the notebooks whose `runs` it reads, and
+    the profile with whose outputs it is `kept`.
+    """
     content = json.loads((NOTEBOOKS / f"{notebook}.ipynb").read_text(encoding="utf-8"))
-    about = {"makes": [], "runs": []} | content["metadata"].get("ircotlib", {})
-    return SimpleNamespace(**about)
+    about = {"makes": [], "runs": [], "kept": "mini"}
+    return SimpleNamespace(**about | content["metadata"].get("ircotlib", {}))
 
 
 def made_by(notebook: str, profile: str, trial: str = "") -> list[Path]:
@@ -172,14 +174,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--only", action="append", default=[], help="notebook or figure"
     )
-    save = "keep the executed notebooks, stripped, in notebooks/"
+    save = "keep the executed notebooks of this profile, stripped, in notebooks/"
     parser.add_argument("--save", action="store_true", help=save)
     parser.add_argument("--jobs", type=int, default=1, help="notebooks at a time")
     options = parser.parse_args(arguments)
     need("papermill", "lab")
     changes = parse_changes(options.set)
-    if options.save and (options.profile != "mini" or changes):
-        raise UserError("--save: only for the profile mini, without --set")
     p = read_parameters(options.profile, changes)
     names = choose_notebooks(options.only, p)
+    if options.save:
+        names = [n for n in names if about_notebook(n).kept == p.profile]
+        if changes or not names:
+            raise UserError(
+                "--save: only without --set, and with the profile with which notebooks "
+                "are kept (mini; 12_real_text: sample)"
+            )
     regenerate(p, names, changes, options.save, options.jobs)

@@ -32,7 +32,7 @@ from ircotlib.files import need
 from ircotlib.keys import KEY, check_server, is_here, may_have_key, read_key
 from ircotlib.models.batches import Request, check, count_rows, read_reply, write_reply
 from ircotlib.models.prices import Price
-from ircotlib.models.thoughts import Failed, Written, read_choice
+from ircotlib.models.thoughts import Failed, Written, count_of, read_choice
 from ircotlib.program import LINE, SENTENCE_OF_LINE, Generate, Message, Sample
 from ircotlib.text import plain
 
@@ -56,7 +56,7 @@ OPTIONAL = ("n", "logprobs", "stop", "temperature", "max_tokens")
 class Refused(ValueError):
     """The server does not take a request as it is; with its status."""
 
-    status = 400
+    status = 0
 
 
 class Reply(NamedTuple):
@@ -316,15 +316,15 @@ class ServerModel:
         texts = []
         fault: Exception = Failed(f"found no choice in a reply: {body!r:.200}")
         choices = [choice for choice in body["choices"] if isinstance(choice, dict)]
-        for choice in sorted(choices, key=lambda choice: _count(choice, "index")):
+        for choice in sorted(choices, key=lambda choice: count_of(choice, "index")):
             try:
                 texts.append(read_choice(choice, request, self.chat))
             except (Failed, ValueError) as error:
                 fault = error
         usage = body.get("usage")
-        read = _count(usage, "prompt_tokens")
-        written = _count(usage, "completion_tokens")
-        written = max(written, _count(usage, "total_tokens") - read)  # or no thoughts
+        read = count_of(usage, "prompt_tokens")
+        written = count_of(usage, "completion_tokens")
+        written = max(written, count_of(usage, "total_tokens") - read)  # or no thoughts
         sent = self.count_tokens(str(request.prompt))
         if 0 < read < sent // 2 and not self.warned:  # text never has so few
             remedy = "give it a larger window, or lower context_tokens"
@@ -349,9 +349,3 @@ class ServerModel:
         if self.client.api_key != NO_KEY:
             text = text.replace(self.client.api_key, "…")
         return plain(text)[:300]
-
-
-def _count(content: object, name: str) -> int:
-    """A field of JSON that counts something; 0 if it is missing or another thing."""
-    value = content.get(name) if isinstance(content, dict) else 0
-    return value if type(value) is int and value > 0 else 0

@@ -174,3 +174,9 @@ def mean_log_probability(logs: Any, text: str, kept: str) -> float | None:
         return mean if isfinite(mean) else None
     except (KeyError, TypeError, ValueError, StatisticsError):
         return None
+
+
+def count_of(content: object, name: str) -> int:
+    """A field of JSON that counts something; 0 if it is missing or another thing."""
+    value = content.get(name) if isinstance(content, dict) else 0
+    return value if type(value) is int and value > 0 else 0

@@ -17,6 +17,7 @@ figures --seed 1 | --seed
 figures --only 98_nothing | 98_nothing, expected one of 00_
 figures --profile ../../escape | the profile '../../escape'
 figures --save --set test=4 | --save
+figures --save --profile quick | --save
 figures --set seed | found --set 'seed'
 figures --set seed=x | seed: Input should be a valid integer
 figures --set server=http://u:secret@host | server: not a valid address

@@ -37,7 +37,7 @@ def test_tuning_takes_the_best_and_of_equals_the_smaller(p):
 def test_tuning_without_dev_questions_is_an_error(p):
     setup = open_setup(p.change(dev=0), "hotpotqa", "04_ircot")
     with pytest.raises(
-        UserError, match="hotpotqa has no dev questions, which the 3 settings"
+        UserError, match="hotpotqa has no dev questions, which the 2 settings"
     ):
         compare([setup], [S["OneR"]])
 

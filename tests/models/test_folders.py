@@ -85,20 +85,15 @@ def with_weights(target, **changes):
 
 
 NORM = "encoder.final_layer_norm.weight"
-EXTRA = torch.ones(7)
-MISFITS = {f"{NORM} missing": {NORM: None}, "extra superfluous": {"extra": EXTRA}}
 
 
-@pytest.mark.parametrize("named", MISFITS)
-def test_weights_that_do_not_fit_are_refused(tmp_path, named):
-    with pytest.raises(
-        ValueError, match=f"found {named}, expected exactly the weights"
-    ):
-        ask_one(with_weights(tmp_path, **MISFITS[named]), REQUEST)
+def test_a_missing_weight_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=f"found {NORM} missing in the weights"):
+        ask_one(with_weights(tmp_path, **{NORM: None}), REQUEST)
 
 
-def test_buffers_of_older_files_are_ignored_and_adapters_refused(tmp_path):
-    local = with_weights(tmp_path, **{"h.0.attn.masked_bias": EXTRA})
+def test_superfluous_weights_are_ignored_and_adapters_refused(tmp_path):
+    local = with_weights(tmp_path, **{"h.0.attn.masked_bias": torch.ones(7)})
     assert isinstance(ask_one(local, REQUEST), str)
     (local.folder / "adapter_config.json").write_text("{}")
     with pytest.raises(ValueError, match="found an adapter; merge the adapter"):

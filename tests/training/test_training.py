@@ -160,7 +160,7 @@ def test_what_is_written_are_plain_models_in_half_precision_that_answer(
     written = written[ids.input_ids.shape[1] if is_causal else 1 :]
     text = tokenizer.decode(written, skip_special_tokens=True).strip()
     requests = [Generate(prompt, max_tokens=9) for prompt in ("Q: Who?\nA:", asked)]
-    local = LocalModel(folder, device="cpu")
+    local = LocalModel(folder)
     replies = [local.decode(reply) for _, reply in sorted(local.answer(requests))]
     assert replies[1] == text and (text or not is_causal)
     # what a causal model continues does not end

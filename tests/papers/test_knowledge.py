@@ -8,9 +8,14 @@ from replying import send
 
 from ircotlib.data import GoldStep, Question
 from ircotlib.engine.cache import Calls
-from ircotlib.papers import steps as by_steps
+from ircotlib.papers import knowledge
+from ircotlib.papers.knowledge import (
+    compare_forms,
+    count_forms,
+    measure_known,
+    parts_of,
+)
 from ircotlib.papers.searchain import TABLE, compare_reported
-from ircotlib.papers.steps import compare_forms, count_forms, measure_known, parts_of
 from ircotlib.program import LINE, Generate, Outcome
 from ircotlib.results.runs import read_reported
 
@@ -46,7 +51,7 @@ BEFORE = [
 
 @pytest.mark.parametrize(("given", "answered", "before"), BEFORE)
 def test_a_question_below_its_parts(given, answered, before):
-    steps = by_steps.answer_given_parts(QUESTION, given, answered, write, max_tokens=9)
+    steps = knowledge.answer_given_parts(QUESTION, given, answered, write, max_tokens=9)
     requests, result = send(steps, ["Varn"])
     assert requests == [Generate(f"{before}Q: {QUESTION.text}\nA: ", LINE, 9)]
     assert result.answer == "Varn"
@@ -65,7 +70,7 @@ def test_only_what_is_known_is_asked(monkeypatch):
         answer = type("P", (), {"answer": "Varn"})
         return {id: Outcome(id, answer, ()) for id in programs}, {}
 
-    monkeypatch.setattr(by_steps, "run", run)
+    monkeypatch.setattr(knowledge, "run", run)
     table = compare_forms(setup, pd.Series(knows))
     rows = [tuple(row) for row in table[["id", "panel", "i", "right"]].to_numpy()]
     of_r = [("r", panel, i, False) for panel in "ab" for i in (1, 2)]
