@@ -8,7 +8,6 @@ import pandas as pd
 
 from ircotlib.papers import real_gains
 from ircotlib.papers.ask_or_state import RESOLVED, SENTENCE
-from ircotlib.papers.claims import VERDICTS
 from ircotlib.results.tables import title_of
 from ircotlib.systems import all_systems
 
@@ -25,14 +24,13 @@ def classes() -> str:
     kinds = {name: system.family[0] for name, system in all_systems().items()}
     kinds["SearChain"] = "step by step"
     kinds["SearChain w/o IR"] = "no retrieval"
-    kinds["Plan-and-Solve w/ IR"] = "one retrieval"  # it plans all before it searches
     table["class"] = table["system"].map(kinds).map(CLASSES)
     table = table[~table["system"].isin(PARTS)]
     ranges = table.groupby("class")["mean"].agg(["min", "max"]).round().astype(int)
     texts = {name: f"{row['min']} to {row['max']}%" for name, row in ranges.iterrows()}
     return (
-        f"They answer {texts[AGAIN]} of the questions with open answers, "
-        f"systems that {ONCE} {texts[ONCE]}, and systems that {NEVER} {texts[NEVER]}."
+        f"systems that {AGAIN} answer {texts[AGAIN]} of the questions with open "
+        f"answers, those that {ONCE} {texts[ONCE]}, those that {NEVER} {texts[NEVER]}"
     )
 
 
@@ -46,21 +44,19 @@ def ask() -> str:
     for test in tests.sort_values("dataset", ascending=False).itertuples():
         both = [found[query, test.k, test.dataset] for query in (RESOLVED, SENTENCE)]
         parts.append(
-            f"{both[0]:.0f}% and {both[1]:.0f}% on {title_of(test.dataset)} with K = "
-            f"{test.k} ({test.difference:+.1f} points by question [{test.low:.1f}, "
-            f"{test.high:.1f}])"
+            f"{both[0]:.0f} and {both[1]:.0f}% on {title_of(test.dataset)} with K = "
+            f"{test.k} ({test.difference:+.1f} points "
+            f"[{test.low:.1f}, {test.high:.1f}])"
         )
-    return f"They find the next gold paragraph of later hops: {', '.join(parts)}."
+    return ", ".join(parts)
 
 
-def verdicts(paper: str) -> str:
-    """The number of a paper's claims with each verdict."""
-    table = pd.read_csv(ROOT / "figures" / f"{paper}_claims.csv")
-    counts = table["verdict"].value_counts()
-    words = ["hold", "do not", "show no difference", "are open", "are not counted"]
-    named = zip(VERDICTS, words, strict=True)
-    parts = [f"{counts[name]} {word}" for name, word in named if name in counts]
-    return f"{len(table)} claims, {', '.join(parts)}"
+def chains() -> str:
+    """How often a sentence of Llama's brings in a missing page, if it names it."""
+    sentences = pd.read_csv(ROOT / "data" / "real_chains.csv.gz")
+    named = sentences.groupby("names")["brings"].agg(["mean", "size"])
+    share = {names: f"{100 * row['mean']:.1f}%" for names, row in named.iterrows()}
+    return f"{share[1]} of cases, any other sentence in {share[0]}"
 
 
 def hops() -> str:
@@ -73,11 +69,10 @@ def hops() -> str:
 def write(text: str) -> str:
     """The page with the current numbers."""
     numbers = {
-        "hops": hops(),
         "ask": ask(),
+        "chains": chains(),
+        "hops": hops(),
         "classes": classes(),
-        "ircot": verdicts("ircot"),
-        "searchain": verdicts("searchain"),
     }
     for name, number in numbers.items():
         begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"

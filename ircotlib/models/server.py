@@ -43,8 +43,7 @@ TIMEOUT = 300.0  # seconds without a byte
 RETRIES = 6  # by openai: 0.5 s to 8 s later, or when Retry-After says, within 120 s
 PAUSES = (1.0, 4.0)  # seconds, before asking again for a reply that came without a text
 THINKING = 4_000  # tokens for the thoughts of a model that thinks, beyond max_tokens
-# English text has 3.5 to 4.5 with today's vocabularies; the rest is margin
-BYTES_PER_TOKEN = 3
+BYTES_PER_TOKEN = 3  # English text has 3.5 to 4.5 today; the rest is margin
 MOST_STOPS = 4  # that OpenAI's servers take; all are applied here, too
 SEE = f"see {KEY}, model, server and chat"
 KEPT = "all replies are kept: run the same command again to continue"
