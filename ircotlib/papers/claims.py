@@ -25,10 +25,12 @@ COMPARED = ["comparison", *PLACE, "metric", "paper", "mean", "low", "high", *TES
 SHIPPED = "data/models/"  # begins the names of the shipped models
 # IRCoT App. E: readers that are not in its figures
 WORSE_READERS = {"Flan-T5-XXL": "cot", "GPT3": "direct"}
-DOES = {
-    "recall": "finds {} points more than",
-    "factual": "has {} points fewer false chains than",
+# how a difference above or below 0 is said, by measure; others: of answers
+SAID = {
+    "recall": ("finds", "more", "less"),
+    "factual": ("has", "fewer false chains", "more false chains"),
 }
+ANSWERS = ("answers", "better", "worse")
 DIGITS = {"mean": 2, "low": 2, "high": 2, "p": 4, "p_holm": 4}
 Pair = Sequence[str]  # the better side and the worse, as claimed
 
@@ -158,12 +160,17 @@ def say_claim(claims: pd.DataFrame, claim: str) -> str:
     if rows.empty:
         return ""
     better, worse = claim.split(" > ")
-    points = rows["mean"].round().astype(int)
-    ends = " to ".join(dict.fromkeys([str(points.min()), str(points.max())]))
-    does = DOES.get(rows["metric"].max(), "answers {} points better than").format(ends)
+    verb, more, less = SAID.get(rows["metric"].max(), ANSWERS)
+    least, most = rows["mean"].round().astype(int).agg(["min", "max"])
+    if least >= 0:
+        amount = f"{least} to {most} points {more}"
+    elif most < 0:
+        amount = f"{-most} to {-least} points {less}"
+    else:
+        amount = f"from {-least} points {less} to {most} points {more}"
     significant = int((rows["p_holm"] < LEVEL).sum())
     return (
-        f"{better} {does} {worse} (p < {LEVEL}, corrected, in {significant} "
+        f"{better} {verb} {amount} than {worse} (p < {LEVEL}, corrected, in {significant} "
         f"of {len(rows)} comparisons)."
     )
 

@@ -171,7 +171,7 @@ def draw_units(shares: pd.DataFrame) -> Figure:
         ticks = of_unit["k"].unique()
         axis.set_xscale("log", base=2)
         axis.set_xticks(ticks, ticks)
-        axis.set(ylim=(-3, 103), xlabel="K: paragraphs of a query", title=LABELS[unit])
+        axis.set(ylim=(-3, 103), xlabel="K: paragraphs per query", title=LABELS[unit])
     marks = [
         Line2D([], [], color="black", linestyle=style, label=title_of(name))
         for name, style in styles.items()

@@ -74,7 +74,7 @@ def compare_reported(rows: Iterable[Measured | Counted], *sources: str) -> pd.Da
     papers = pd.concat([read_reported("searchain", source=name) for name in sources])
     here = {*all_datasets(), "all", "unspecified"}
     papers = papers[papers["dataset"].str.partition("_")[0].isin(here)]
-    papers = papers[[*KEYS, "name", "model", "value"]]
+    papers = papers.assign(system=papers["name"])[[*KEYS, "name", "model", "value"]]
     papers = papers.rename(columns={"model": "paper's model", "value": "paper"})
     columns = [*KEYS, "ours", "n", "low", "high"]
     ours = pd.DataFrame(map(_describe, rows), columns=columns).sort_values(KEYS)

@@ -221,4 +221,4 @@ def describe(scores: pd.DataFrame, profile: str) -> str:
     made_with = f"model {models[0]}" if len(models) == 1 else f"{len(models)} models"
     counts = sorted(set(scores.groupby("dataset")["id"].nunique()))
     n = " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1])))
-    return f"profile {profile}, {made_with}, n = {n} test questions a data set"
+    return f"profile {profile}, {made_with}, n = {n} test questions per data set"

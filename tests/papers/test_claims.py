@@ -167,7 +167,7 @@ def test_a_claim_is_printed_with_the_number_of_significant_differences():
     six = {"IRCoT QA": [1] * 6 + [0] * 34, "OneR QA": [0] * 40}  # p is 1/32, then 1/16
     runs = [runs_of(), runs_of(turned, dataset="musique"), runs_of(six, dataset="iirc")]
     assert conclude_claims(compare_claims(pd.concat(runs))) == (
-        "- IRCoT QA answers -50 to 50 points better than OneR QA "
+        "- IRCoT QA answers from 50 points worse to 50 points better than OneR QA "
         "(p < 0.05, corrected, in 3 of 3 comparisons)."
     )
     less = compare_claims(pd.concat([runs_of(six), runs_of(six, dataset="iirc")]))
