@@ -170,8 +170,8 @@ def say_claim(claims: pd.DataFrame, claim: str) -> str:
         amount = f"from {-least} points {less} to {most} points {more}"
     significant = int((rows["p_holm"] < LEVEL).sum())
     return (
-        f"{better} {verb} {amount} than {worse} (p < {LEVEL}, corrected, in {significant} "
-        f"of {len(rows)} comparisons)."
+        f"{better} {verb} {amount} than {worse} "
+        f"(p < {LEVEL}, corrected, in {significant} of {len(rows)} comparisons)."
     )
 
 
