@@ -151,7 +151,7 @@ class Parameters(BaseModel):
     judged: Count = 40  # 08_factuality: questions of each data set
     head_to_head: Datasets = EIGHT  # 11_head_to_head: its data sets
     head_to_head_test: Count | None = None  # its questions; None: as `test`
-    second_model: str = ""  # 99_figures: for SearChain's Table 9; "": none
+    second_model: str = ""  # 99_tables: for SearChain's Table 9; "": none
     _trial: str = ""
 
     @model_validator(mode="before")
