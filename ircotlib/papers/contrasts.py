@@ -193,24 +193,18 @@ def say_finding(shares: pd.DataFrame, contrasts: pd.DataFrame) -> str:
     stated = contrasts[contrasts["second"].isin([SENTENCE, STATES])]
     decided = (stated["p_holm"] < LEVEL) & (stated["difference"] > 0)
     open_at_4 = stated[~decided & (stated["second_k"] == 4)]["dataset"].unique()
-    concluded = "that a sentence must ask to work as a query is not shown here"
-    if decided[stated["k"] == 1].all():
-        concluded = (
-            "a sentence works as a query when it asks (names or guesses what is "
-            "missing), not when it states"
-        )
-        if len(open_at_4):
-            concluded += f"; on {' and '.join(map(title_of, open_at_4))} only with few "
-            concluded += "paragraphs a query"
     sets = " and ".join(map(title_of, names))
+    if decided[stated["k"] == 1].all():
+        concluded = "A sentence works as a query when it asks, not when it states"
+        if len(open_at_4):
+            concluded += f" (with K = 4 not shown on {title_of(open_at_4[0])})"
+    else:
+        concluded = "That a sentence must ask to work as a query is not shown here"
     return (
-        f"On {sets}, the next sub-question has the next gold paragraph among its first "
-        f"four for {say(HOP, RESOLVED)} of later hops, and as its first for "
-        f"{say(HOP, RESOLVED, 1)}; the sentence that states the hop before, for "
-        f"{say(HOP, SENTENCE)}, and {say(HOP, SENTENCE, 1)}. With K = 4, a reader that "
-        f"asks finds all gold paragraphs of {say(QUESTION, ASKS)} of the questions, "
-        f"one that guesses what is missing of {say(QUESTION, GUESSES)}, one that only "
-        f"states of {say(QUESTION, STATES)}: {concluded}."
+        f"{concluded}: on {sets}, the next sub-question finds the next gold paragraph "
+        f"first for {say(HOP, RESOLVED, 1)} of later hops, among four for "
+        f"{say(HOP, RESOLVED)}; the sentence before it, for {say(HOP, SENTENCE, 1)} "
+        f"and {say(HOP, SENTENCE)}."
     )
 
 

@@ -208,11 +208,10 @@ def test_the_finding_concludes_only_what_tests_show():
         return contrasts.say_finding(shares, tests)
 
     clear = conclude(asking=1, stating=0, k4=0)
-    assert "first four for 100% of later hops" in clear
-    assert clear.endswith("works as a query when it asks (names or guesses what is "
-                          "missing), not when it states.")  # fmt: skip
-    assert "MuSiQue only with few paragraphs" in conclude(asking=1, stating=0, k4=1)
-    assert conclude(asking=0, stating=0, k4=0).endswith("is not shown here.")
+    assert "paragraph first for 100% of later hops, among four for 100%" in clear
+    assert clear.startswith("A sentence works as a query when it asks, not when it ")
+    assert "K = 4 not shown on MuSiQue" in conclude(asking=1, stating=0, k4=1)
+    assert "is not shown here: on" in conclude(asking=0, stating=0, k4=0)
 
 
 def test_contrasts_are_those_that_were_stated():
