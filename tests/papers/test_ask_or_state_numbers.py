@@ -98,7 +98,7 @@ def test_what_is_kept_of_other_retrievers_has_the_same_contrasts_of_bm25():
     dense = every[every["retriever"].str.startswith("dense") & (every["k"] == 4)]
     of_musique = dense[dense["dataset"] == "musique"].iloc[0]
     ends = of_musique[["difference", "low", "high"]].tolist()
-    assert ends == pytest.approx([40.1, 33.7, 46.8], abs=0.2)
+    assert ends == pytest.approx([40.1, 33.7, 46.8], abs=0.35)
 
 
 @pytest.fixture(scope="module")
