@@ -131,7 +131,7 @@ class Parameters(BaseModel):
     seed: int = 0  # for drawing dev and test questions
     # which models read and write
     model: Name  # a folder or hub id; with `server`, its name there
-    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
+    dtype: Literal["float32", "bfloat16", "float16"] = "float32"  # of its weights
     # 04, 07, 08: a model in GPT3's place, beside `model` (IRCoT §4.1); "": none
     gpt3: str = ""
     # folder of the model for SearChain's systems; "", or if `model` is set: that

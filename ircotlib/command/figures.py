@@ -28,6 +28,8 @@ from ircotlib.parameters import Parameters, read_parameters
 KEEP = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_")
 IN_BATCH = dict.fromkeys(KEEP, "4000000000")
 IN_BATCH["IRCOT_BATCH"] = "1"  # no widgets, no progress bars
+# of a process that removes what the workers of a kernel leave
+IN_BATCH["PYTHONWARNINGS"] = "ignore:resource_tracker"
 VIEW = "application/vnd.jupyter.widget-view+json"
 
 

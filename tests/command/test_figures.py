@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -125,13 +126,20 @@ def test_a_file_that_is_no_notebook_is_named(notebooks, tmp_path, text):
         figures.choose_notebooks([], MINI)
 
 
-def test_workers_of_a_notebook_leave_nothing_in_memory(notebooks):
-    before = set(os.listdir("/dev/shm"))
-    work = "from joblib import Parallel, delayed\nimport numpy\n"
-    work += "sums = Parallel(2)(delayed(sum)(numpy.ones(10**6)) for _ in range(2))"
+def test_workers_of_a_notebook_leave_nothing_in_memory(notebooks, tmp_path, capfd):
+    work = "from joblib import Parallel, delayed\nimport numpy, os\n"
+    work += (
+        "Parallel(2)(delayed(sum)(numpy.ones(10**6)) for _ in range(2))\nos.getpid()"
+    )
     notebooks(a_04=[NEW.new_code_cell(work)])
     figures.regenerate(MINI, ["a_04"], {})
-    assert set(os.listdir("/dev/shm")) <= before
+    kernel = read_executed(tmp_path, "a_04")[-1].outputs[0].data["text/plain"]
+    deadline = time.monotonic() + 30
+    of_kernel = re.compile(f"[-_]{kernel}[-_]")
+    while left := list(filter(of_kernel.search, os.listdir("/dev/shm"))):
+        assert time.monotonic() < deadline, left
+        time.sleep(0.1)
+    assert "leaked" not in capfd.readouterr().err
 
 
 def test_the_kernel_is_that_of_this_interpreter_whatever_is_registered(

@@ -286,7 +286,8 @@ def test_a_run_of_another_version_is_left_out_with_a_line(
     assert words.startswith(f"left out {copied}: ") and "\n" not in words
     assert "unknown parameter 'renamed'" in words and len(words) < 300
     box.explore_box([copied])
-    assert "unknown parameter 'renamed'" in displayed[0].page.value
+    shown = html.unescape(displayed[0].page.value)
+    assert "unknown parameter 'renamed'" in shown
 
 
 @pytest.mark.parametrize("error", [KeyError("x"), sqlite3.DatabaseError("no <b>")])
