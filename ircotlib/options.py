@@ -55,8 +55,11 @@ def describe_error(error: BaseException) -> str:
         return words
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if frame.filename.startswith(PACKAGE)]
-    ours = own[-1:] == frames[-1:] and isinstance(error, ValueError | RuntimeError)
-    if ours or getattr(error, "filename", None):  # of a file that cannot be read
+    ours = own[-1:] == frames[-1:] and not getattr(error, "errno", None)
+    # a sentence that our code raised; or the system's, which has the path of a file
+    if ours and isinstance(error, ValueError | RuntimeError | OSError):
+        return words
+    if getattr(error, "filename", None):
         return words
     place = "".join(f"{frame.filename}:{frame.lineno}; " for frame in own[-1:])
     kind = type(error).__name__

@@ -275,6 +275,8 @@ def check(values: dict) -> Parameters:
         for each in error.errors():
             name = ".".join(map(str, each["loc"]))
             message = each["msg"].removeprefix("Value error, ")
+            if each["type"] == "list_type":
+                message += ", such as [4] or [hotpotqa, musique]"
             found.append(f"{name}: {message}".lstrip(": "))
         raise UserError("; ".join(found)) from None
 

@@ -15,7 +15,7 @@ from ircotlib.systems import all_systems
 WRONG = [
     ({"test": True}, "test: .* valid integer"),
     ({"dev": "x"}, "dev: .* valid integer"),
-    ({"datasets": "hotpotqa"}, "datasets: .* valid list"),
+    ({"datasets": "hotpotqa"}, r"datasets: .* valid list, such as \[4\] or"),
     ({"datasets": ["x"]}, "datasets.0: found 'x', expected one of hotpotqa, "),
     ({"datasets": []}, "datasets: .* at least 1 item"),
     ({"prices": [1]}, "prices: .* at least 2 items"),

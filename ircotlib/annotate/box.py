@@ -68,7 +68,7 @@ class AnnotateBox(VBox):
         try:
             act(*given)
         except Exception as error:  # such as a full disk
-            self.status.value = f"NOT KEPT: {describe_error(error)}"
+            self.status.value = f"NOT KEPT in {self.folder}: {describe_error(error)}"
         self.page.send("heard")
 
     def resume(self) -> None:

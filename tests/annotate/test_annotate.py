@@ -248,7 +248,7 @@ def test_the_form_says_when_a_judgement_cannot_be_written(open_form, tmp_path):
     form = open_form("ada")
     (tmp_path / "ada.jsonl").mkdir()  # no file can be opened there
     press(form, "t")
-    assert form.status.value.startswith("NOT KEPT: ") and form.at == 0
+    assert form.status.value.startswith(f"NOT KEPT in {tmp_path}: ") and form.at == 0
     assert "ada.jsonl" in form.status.value
     (tmp_path / "ada.jsonl").rmdir()
     press(form, "t")

@@ -40,6 +40,7 @@ ask Who? --sytem X | --sytem X
 ask Who? --system SearChains | unknown system 'SearChains'
 ask Who? --set model=TMP/empty | TMP/empty: found
 ask ' ' | found no question
+ask Who? --set datasets=[own] --set data_dir=TMP/empty | error: no questions of
 systems x | unrecognized
 laboratory | a folder or --prompts
 """
