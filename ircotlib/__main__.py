@@ -3,11 +3,13 @@
 ircotlib figures      every figure and table, from the notebooks
 ircotlib ask          a question of your own, to any of the systems
 ircotlib systems      lists the systems
+ircotlib parameters   lists the parameters that --set changes
 ircotlib fetch        downloads the official files that a profile needs
 ircotlib laboratory   makes another laboratory
 ircotlib report       puts runs on one page to share, which works offline
 
-ircotlib COMMAND --help says more, with an example.
+ircotlib COMMAND --help says more, with an example. With IRCOT_TRACEBACK=1, an error
+shows its traceback.
 """
 
 import os
@@ -15,6 +17,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.metadata import version
 from multiprocessing import active_children
 
 from ircotlib.errors import UserError
@@ -24,6 +27,7 @@ COMMANDS = {
     "figures": "ircotlib.command.figures:main",
     "ask": "ircotlib.command.views:ask",
     "systems": "ircotlib.command.views:systems",
+    "parameters": "ircotlib.command.views:parameters",
     "fetch": "ircotlib.command.fetch:main",
     "laboratory": "ircot_laboratory.make:main",
     "report": "ircotlib.command.views:report",
@@ -37,6 +41,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if command in ("-h", "--help"):
         print(__doc__.strip())
         return 0
+    if command == "--version":
+        print(version("ircotlib"))
+        return 0
     if command not in COMMANDS:
         known = ", ".join(COMMANDS)
         return say_error(f"unknown command {command!r}, expected one of {known}", 2)
@@ -44,11 +51,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         module, _, function = COMMANDS[command].partition(":")
         return getattr(import_module(module), function)(rest) or 0
-    except UserError as error:
-        return say_error(error, 2)
-    except (ValueError, RuntimeError, OSError, ImportError) as error:
-        return say_error(error, 1)
+    except Exception as error:  # of whatever library
+        return say_error(error, 2 if isinstance(error, UserError) else 1)
     except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one stops nothing here
         words = "interrupted: what was done is kept; the same command resumes"
         print(f"\n{words}", file=sys.stderr)
         for worker in active_children():  # those of a report; kernels are killed by now

@@ -48,7 +48,7 @@ MODELS = SHIPPED / "data" / "models"  # the shipped ones
 def environment() -> dict[str, str]:
     """The variables with which a process in another folder has the same home."""
     home = {"IRCOT_HOME": ROOT, "IRCOT_DATA": DATA, "IRCOT_FIGURES": FIGURES}
-    if "IRCOT_PLUGINS" in os.environ:
+    if os.environ.get("IRCOT_PLUGINS"):
         home["IRCOT_PLUGINS"] = PLUGINS
     return {name: str(folder) for name, folder in home.items()}
 

@@ -3,19 +3,21 @@
 import inspect
 import os
 import sys
+import traceback
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from pathlib import Path
 
-from ircotlib.errors import UserError
+from ircotlib.errors import DataError, Unavailable, UserError
 from ircotlib.files import ROOT
-from ircotlib.parameters import Parameters, read_parameters, read_value
+from ircotlib.parameters import Parameters, all_profiles, read_parameters, read_value
 from ircotlib.text import plain
 
 # texts that can be folders
 PATHS = ["data_dir", "further", "demonstrations", "model", "agent", "second_model"]
 PATHS += ["gpt3", "extractor", "duplicates"]
 TEXTS = (*PATHS, "retriever", "server", "style")  # taken as they are written
+PACKAGE = str(Path(__file__).parent)
 
 
 def new_parser(description: str | None, program: str | None = None) -> ArgumentParser:
@@ -28,8 +30,8 @@ def new_parser(description: str | None, program: str | None = None) -> ArgumentP
 
 def add_profile(parser: ArgumentParser, default: str = "mini") -> None:
     """Add the options --profile and --set, which name the parameters."""
-    profile = f"mini, sample, paper or released (profiles/); without it {default}"
-    change = "change a parameter (docs/runs.md); may be repeated"
+    profile = f"{', '.join(all_profiles())} (profiles/); without it {default}"
+    change = "change a parameter (ircotlib parameters); may be repeated"
     parser.add_argument("--profile", default=default, help=profile)
     parser.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE", help=change
@@ -41,9 +43,33 @@ def read_changed(options: Namespace) -> Parameters:
     return read_parameters(options.profile, parse_changes(options.set))
 
 
+def describe_error(error: BaseException) -> str:
+    """Any error in one line of plain text, for commands and widgets. What a library
+    says gets the error's kind, and which of our lines met it. With IRCOT_TRACEBACK=1
+    the traceback is printed, too.
+    """
+    if os.environ.get("IRCOT_TRACEBACK"):
+        traceback.print_exception(error)
+    words = plain(str(error))
+    if isinstance(error, UserError | DataError | Unavailable):
+        return words
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if frame.filename.startswith(PACKAGE)]
+    ours = own[-1:] == frames[-1:] and not getattr(error, "errno", None)
+    # a sentence that our code raised; or the system's, which has the path of a file
+    if ours and isinstance(error, ValueError | RuntimeError | OSError):
+        return words
+    if getattr(error, "filename", None):
+        return words
+    place = "".join(f"{frame.filename}:{frame.lineno}; " for frame in own[-1:])
+    kind = type(error).__name__
+    return f"{kind}: {words} ({place}IRCOT_TRACEBACK=1 shows the traceback)"
+
+
 def say_error(error: BaseException | str, status: int) -> int:
     """Print an error in one line of plain text; return the exit status."""
-    print(f"error: {plain(str(error))}", file=sys.stderr)
+    words = error if isinstance(error, str) else describe_error(error)
+    print(f"error: {plain(words)}", file=sys.stderr)
     return status
 
 

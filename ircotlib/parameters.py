@@ -2,6 +2,7 @@
 
 import difflib
 import json
+import re
 import shlex
 from collections.abc import Callable, Collection
 from typing import Annotated, Literal
@@ -25,10 +26,29 @@ from ircotlib.retrieval import check_retriever
 from ircotlib.systems import all_systems, find_system
 
 
+class Loader(yaml.SafeLoader):
+    """Reads YAML with the numbers of JSON: 1e-1 is one; 12:30, 017, 1_000 are texts."""
+
+    yaml_implicit_resolvers = {
+        first: [
+            (tag, form) for tag, form in forms if not tag.endswith((":int", ":float"))
+        ]
+        for first, forms in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+
+INTEGER = "-?(0|[1-9][0-9]*)"
+DECIMAL = rf"{INTEGER}(\.[0-9]+)?([eE][-+]?[0-9]+)?"
+for _tag, _form in (("int", INTEGER), ("float", DECIMAL)):
+    Loader.add_implicit_resolver(
+        f"tag:yaml.org,2002:{_tag}", re.compile(f"{_form}$"), [*"-0123456789"]
+    )
+
+
 def read_value(text: str) -> object:
     """The value of a YAML text. Raises UserError, in one line."""
     try:
-        return yaml.safe_load(text)
+        return yaml.load(text, Loader)
     except (yaml.YAMLError, ValueError) as error:  # ValueError: as 2024-99-99
         raise UserError(f"not valid YAML ({' '.join(str(error).split())})") from None
 
@@ -55,7 +75,8 @@ NO_RUN = [
 def _one_of(names: Callable[[], Collection[str]]) -> AfterValidator:
     def check(name: str) -> str:
         if name not in names():
-            raise ValueError(f"found {name!r}, expected one of {', '.join(names())}")
+            near = difflib.get_close_matches(name, names()) or names()
+            raise ValueError(f"found {name!r}, expected one of {', '.join(near)}")
         return name
 
     return AfterValidator(check)
@@ -77,6 +98,7 @@ DatasetName = Annotated[str, _one_of(all_datasets)]
 Datasets = Annotated[list[DatasetName], Once, Field(min_length=1)]
 SystemName = Annotated[str, AfterValidator(lambda name: find_system(name).name)]
 Systems = Annotated[list[SystemName], Once]
+StyleName = Annotated[str, _one_of(lambda: STYLES)]
 Server = Annotated[str, AfterValidator(lambda url: url and check_server(url))]
 Retriever = Annotated[str, AfterValidator(check_retriever)]
 World = Annotated[list[Number], Field(min_length=3, max_length=3)]
@@ -85,8 +107,9 @@ Prices = Annotated[list[Price], Field(min_length=2, max_length=2)]
 
 
 class Parameters(BaseModel):
-    """All parameters, and grids of systems: `<system's file>_<parameter>`, such as
-    `ircot_k`; with "scale_" or "ood_" before it, for 06_scale or 07_ood.
+    """All parameters, which `ircotlib parameters` lists, and grids of systems:
+    `<system's file>_<parameter>`, such as `ircot_k`; with "scale_" or "ood_" before it,
+    for 06_scale or 07_ood.
     """
 
     model_config = ConfigDict(
@@ -102,13 +125,13 @@ class Parameters(BaseModel):
     corpus: Literal["pooled", "full"] = "pooled"
     # pooled: a folder of own paragraphs to search, too (docs/data.md); "": none
     further: str = ""
-    retriever: Retriever = "embedded"
+    retriever: Retriever = "embedded"  # BM25 on this machine; others: docs/data.md
     dev: Number  # questions to tune on (IRCoT §4: 100)
     test: Count | None  # questions to report on (IRCoT §4: 500); None: all the others
     seed: int = 0  # for drawing dev and test questions
     # which models read and write
     model: Name  # a folder or hub id; with `server`, its name there
-    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
+    dtype: Literal["float32", "bfloat16", "float16"] = "float32"  # of its weights
     # 04, 07, 08: a model in GPT3's place, beside `model` (IRCoT §4.1); "": none
     gpt3: str = ""
     # folder of the model for SearChain's systems; "", or if `model` is set: that
@@ -125,7 +148,7 @@ class Parameters(BaseModel):
     prices: Prices | None = None  # USD per 1M tokens in, out; None: data/prices.csv
     max_cost: Price | None = None  # USD that a process may spend on the server
     # how models are prompted
-    style: Annotated[str, _one_of(lambda: STYLES)]  # of prompting (IRCoT App. G)
+    style: StyleName  # of prompting (IRCoT App. G)
     reader: Literal["cot", "direct"]  # IRCoT App. E: direct for Flan-T5, cot for GPT3
     # folder of prompt files in the authors' format (prompts/README.md)
     demonstrations: str
@@ -178,7 +201,18 @@ class Parameters(BaseModel):
         return self
 
     def change(self, **changes: object) -> "Parameters":
+        """These with changes. Another model answers in SearChain's study, too, and
+        behind a server the values for local models do not hold, unless they are given.
+        """
+        model = changes.get("model", self.model)
+        served = changes.get("server") and not self.server
+        if served:
+            changes = {**SERVED, "models": [model], **changes}
+        if model != self.model:
+            changes = {"agent": "", **changes}
         changed = check(self.model_dump() | changes)
+        if served and "model" not in changes:
+            raise UserError("server: set `model`, too, to the server's name for it")
         changed._trial = self._trial
         return changed
 
@@ -241,6 +275,8 @@ def check(values: dict) -> Parameters:
         for each in error.errors():
             name = ".".join(map(str, each["loc"]))
             message = each["msg"].removeprefix("Value error, ")
+            if each["type"] == "list_type":
+                message += ", such as [4] or [hotpotqa, musique]"
             found.append(f"{name}: {message}".lstrip(": "))
         raise UserError("; ".join(found)) from None
 
@@ -248,17 +284,12 @@ def check(values: dict) -> Parameters:
 def read_parameters(profile: str, changes: dict | None = None) -> Parameters:
     """The parameters of a profile with some changes. Raises UserError, in one line."""
     of_profile = read_profile(profile)
-    given = dict(changes or {})
+    given = changes or {}
     if given.get("profile", profile) != profile:
         raise UserError("profile: not a parameter; name it with --profile")
-    model = given.get("model", of_profile.model)
-    if given.get("server"):
-        given = {**SERVED, "models": [model], **given}
-    if model != of_profile.model:
-        given = {"agent": "", **given}  # it answers in SearChain's study, too
     parameters = of_profile.change(**given)
     changed = {}
-    for name in (changes or {}).keys() - {*WITHOUT_EFFECT}:
+    for name in given.keys() - {*WITHOUT_EFFECT}:
         value = getattr(parameters, name)
         if value != getattr(of_profile, name, None):
             changed[name] = value
@@ -266,12 +297,18 @@ def read_parameters(profile: str, changes: dict | None = None) -> Parameters:
     return parameters
 
 
+def all_profiles() -> list[str]:
+    return sorted(path.stem for path in PROFILES.glob("*.yaml"))
+
+
 def read_profile(profile: str) -> Parameters:
     """The parameters in a profile's file."""
+    all_systems()  # an error of a plug-in comes first: it is not the profile's
+    all_datasets()
     check_name("profile", profile)
     path = PROFILES / f"{profile}.yaml"
     if not path.is_file():
-        known = ", ".join(sorted(path.stem for path in PROFILES.glob("*.yaml")))
+        known = ", ".join(all_profiles())
         raise UserError(f"unknown profile {profile!r}, expected one of {known}")
     try:
         values = read_value(path.read_text(encoding="utf-8"))

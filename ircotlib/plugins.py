@@ -19,9 +19,23 @@ CELLS = "__main__"  # the module of a notebook's cells, or of a script
 
 
 def find_records(package: str, name: str) -> list[Any]:
-    """The records in lists of this name: our modules', plug-ins', this notebook's."""
-    modules = (*import_plugins(package), sys.modules[CELLS])
-    return [record for module in modules for record in getattr(module, name, ())]
+    """The records in lists of this name: our modules', plug-ins', this notebook's. Two
+    systems or data sets have two names; of a cell that runs again, the last ones count.
+    """
+    found: dict[object, tuple[Any, ModuleType]] = {}
+    for module in (*import_plugins(package), sys.modules[CELLS]):
+        for record in getattr(module, name, ()):
+            named = getattr(record, "name", record)
+            known, other = found.get(named, (record, module))
+            if known is not record and {module.__name__, other.__name__} != {CELLS}:
+                # a notebook has no file
+                file, first = (getattr(m, "__file__", CELLS) for m in (module, other))
+                raise UserError(
+                    f"{file}: found two {package} named {named!r}, the other in "
+                    f"{first}: rename one"
+                )
+            found[named] = record, module
+    return [record for record, _ in found.values()]
 
 
 def declare(name: str, record: Any, module: str) -> None:
@@ -36,17 +50,17 @@ def import_plugins(package: str) -> tuple[ModuleType, ...]:
     if package in ("systems", "datasets"):
         for module in pkgutil.iter_modules(modules[0].__path__):
             modules.append(import_module(f"ircotlib.{package}.{module.name}"))
-    for path in sorted(plugin_folder().glob("*.py")):
+    folder = plugin_folder()
+    if os.environ.get("IRCOT_PLUGINS") and not folder.is_dir():
+        raise UserError(f"IRCOT_PLUGINS: {folder} is not a folder: correct or unset it")
+    for path in sorted(folder.glob("*.py")):
         modules.append(_import_file(path))
     return tuple(modules)
 
 
 def plugin_folder() -> Path:
     """The folder `plugins`, or the one that IRCOT_PLUGINS names."""
-    folder = files.folder_from_env("IRCOT_PLUGINS", files.PLUGINS)
-    if "IRCOT_PLUGINS" in os.environ and not folder.is_dir():
-        raise UserError(f"IRCOT_PLUGINS: {folder} is not a folder: correct or unset it")
-    return folder
+    return files.folder_from_env("IRCOT_PLUGINS", files.PLUGINS)
 
 
 def _import_file(path: Path) -> ModuleType:
@@ -58,7 +72,7 @@ def _import_file(path: Path) -> ModuleType:
         sys.modules[name] = module = module_from_spec(spec)
         try:
             spec.loader.exec_module(module)
-        except Exception as error:  # whatever a plug-in does wrong
+        except (Exception, SystemExit) as error:  # whatever a plug-in does wrong
             del sys.modules[name]
             raise UserError(
                 f"{path}: {type(error).__name__}: {error}: correct it"

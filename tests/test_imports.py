@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+import ircotlib
 from ircotlib.files import ROOT
 
 # fmt: off
@@ -98,15 +99,23 @@ print(*absent)
         ("from ircotlib.explore.box import explore_box", "anywidget", "lab"),
         ("command('figures', '--profile', 'quick')", "papermill", "lab"),
         ("command('ask', 'Who?')", "torch", "local"),
-        ("command('ask', 'Who?', '--set', 'server=http://h:9')", "openai", "server"),
+        ("command('ask', 'Who?', *SERVED)", "openai", "server"),
     ],
 )
 def test_a_missing_package_is_one_line_with_its_extra(code, package, extra):
-    define = "import ircotlib.__main__ as m\ncommand = lambda *of: sys.exit(m.main(of))"
+    define = "SERVED = '--set', 'server=http://h:9', '--set', 'model=x'\n"
+    define += (
+        "import ircotlib.__main__ as m\ncommand = lambda *of: sys.exit(m.main(of))"
+    )
     done = execute(f"{PLAIN}{define}\n{code}", cwd=ROOT)
     message = f'{package} is not installed: pip install "ircotlib[{extra}]"'
     assert done.returncode == 1, done.stderr
     assert message in done.stderr.splitlines()[-1]
+
+
+def test_only_the_front_door_is_listed():
+    assert dir(ircotlib) == ircotlib.__all__
+    assert {"ask", "compare", "Parameters"} < {*dir(ircotlib)}
 
 
 def test_the_package_imports_nothing_until_a_name_is_used():

@@ -75,10 +75,10 @@ def run(tmp_path):
     return run
 
 
-def execute(*words: str, **environment: str) -> subprocess.CompletedProcess:
+def execute(*words: str, cwd=None, **environment) -> subprocess.CompletedProcess:
     env = os.environ | {"PYTHONPATH": str(ROOT)} | environment
     command = [sys.executable, *words]
-    return subprocess.run(command, env=env, capture_output=True, text=True)
+    return subprocess.run(command, env=env, cwd=cwd, capture_output=True, text=True)
 
 
 def write(folder, name: str, **files: str) -> None:
@@ -98,7 +98,7 @@ def test_systems_data_sets_and_retrievers_in_a_folder_are_loaded(run, tmp_path):
 
 
 PROBLEMS = {  # a name of a system, and what the error says of it
-    "CoT": "found two systems named 'CoT': rename one",
+    "CoT": "mine.py: found two systems named 'CoT', the other in ",
     "..": "found the system '..', expected a letter or digit",
     "a\\x1b[2J": "found the system 'a\\x1b[2J'",
     '" + nothing + "': "mine.py: NameError: name 'nothing' is not defined",
@@ -113,3 +113,43 @@ def test_an_error_in_a_plug_in_is_one_line(tmp_path, name):
     done = execute("-m", "ircotlib", "systems", IRCOT_PLUGINS=folder)
     assert done.returncode == 2 and done.stderr.count("\n") == 1
     assert done.stderr.startswith("error: ") and problem in done.stderr
+
+
+BROKEN = {  # a plug-in, and what the error says of it
+    "def half(:": "mine.py: SyntaxError: invalid syntax",
+    "import not_here": "mine.py: ModuleNotFoundError: No module named 'not_here'",
+    "DATASETS = [1 / 0]": "mine.py: ZeroDivisionError: division by zero",
+    "raise SystemExit": "mine.py: SystemExit: ",
+    "from ircotlib.datasets import find_dataset as f\n"
+    "from dataclasses import replace\n"
+    "DATASETS = [replace(f('fever'), name='iirc')]": "two datasets named 'iirc', the",
+}
+
+
+@pytest.mark.parametrize("text", BROKEN)
+def test_a_broken_plug_in_is_named_and_no_profile(tmp_path, text):
+    (tmp_path / "mine.py").write_text(text)
+    for profile in ("mini", "quick"):
+        command = "-m", "ircotlib", "figures", "--profile", profile
+        done = execute(*command, IRCOT_PLUGINS=str(tmp_path))
+        assert done.returncode == 2 and done.stderr.count("\n") == 1
+        assert done.stderr.startswith(f"error: {tmp_path / 'mine.py'}: ")
+        assert BROKEN[text] in done.stderr and ".yaml" not in done.stderr
+
+
+def test_a_folder_of_plug_ins_that_is_none_is_refused(tmp_path):
+    (tmp_path / "file").touch()
+    for place in ("/nowhere", str(tmp_path / "file"), "nowhere", "~/nowhere"):
+        done = execute("-m", "ircotlib", "systems", IRCOT_PLUGINS=place)
+        assert done.returncode == 2 and done.stderr.count("\n") == 1
+        assert done.stderr.startswith("error: IRCOT_PLUGINS: /")
+        assert "is not a folder: correct or unset it" in done.stderr
+    # one that is there, named in whatever way
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/none.py").write_text("SYSTEMS = [nothing]")
+    for place in ("mine", "./mine/", "~/mine"):
+        own = {"IRCOT_PLUGINS": place, "HOME": str(tmp_path)}
+        done = execute("-m", "ircotlib", "systems", cwd=tmp_path, **own)
+        assert f"{tmp_path / 'mine/none.py'}: NameError" in done.stderr
+    # as if it were not set
+    assert execute("-m", "ircotlib", "systems", IRCOT_PLUGINS="").returncode == 0

@@ -17,6 +17,7 @@ from markupsafe import escape
 from ircotlib.annotate import judgements
 from ircotlib.annotate.factuality import FIGURE_7, Item, Verdicts, read_items
 from ircotlib.annotate.judgements import ANNOTATIONS, JUDGE, Judgement, Verdict
+from ircotlib.options import describe_error
 from ircotlib.parameters import Parameters
 
 # key -> the label of its button
@@ -52,14 +53,23 @@ class AnnotateBox(VBox):
         self.status, self.page = Label(), Page()
         self.buttons = {key: Button(description=text) for key, text in BUTTONS.items()}
         for key, button in self.buttons.items():
-            button.on_click(lambda _, key=key: self.press(key))
-        self.page.on_msg(lambda _, key, __: self.press(key))
-        self.name.observe(lambda _: self.resume(), "value")
-        self.name.on_msg(lambda *_: self.resume())  # Enter, the same name once more
+            button.on_click(lambda _, key=key: self.attempt(self.press, key))
+        self.page.on_msg(lambda _, key, __: self.attempt(self.press, key))
+        self.name.observe(lambda _: self.attempt(self.resume), "value")
+        # Enter, the same name once more
+        self.name.on_msg(lambda *_: self.attempt(self.resume))
         buttons = HBox(list(self.buttons.values()))
         super().__init__([HBox([self.name, self.status]), buttons, self.page])
         self.add_class("ircot-annotate")
         self.resume()
+
+    def attempt(self, act: Callable, *given: str) -> None:
+        """What a click or a key does; what is wrong stands in the form."""
+        try:
+            act(*given)
+        except Exception as error:  # such as a full disk
+            self.status.value = f"NOT KEPT in {self.folder}: {describe_error(error)}"
+        self.page.send("heard")
 
     def resume(self) -> None:
         """Go to the first sentence that this annotator has not judged."""
@@ -76,18 +86,14 @@ class AnnotateBox(VBox):
         return judgements.read_verdicts(self.name.value, self.folder)
 
     def press(self, key: str) -> None:
-        try:
-            if key in STEPS:
-                self.at = max(0, min(self.at + STEPS[key], len(self.sentences) - 1))
-            elif judgements.is_person(self.name.value):
-                self.judge(key)
-            if self.at < len(self.sentences):
-                self.show()
-            else:
-                self.resume()  # at the first that was skipped
-        except OSError as error:
-            self.status.value = f"NOT KEPT: {error}"
-        self.page.send("heard")
+        if key in STEPS:
+            self.at = max(0, min(self.at + STEPS[key], len(self.sentences) - 1))
+        elif judgements.is_person(self.name.value):
+            self.judge(key)
+        if self.at < len(self.sentences):
+            self.show()
+        else:
+            self.resume()  # at the first that was skipped
 
     def judge(self, key: str) -> None:
         """Write or take back a verdict, in the annotator's name."""
@@ -140,5 +146,5 @@ def annotate_box(
     try:
         items = [item for item in read(p) if not systems or item.system in systems]
         display(AnnotateBox(items, annotator, folder))
-    except (OSError, ValueError) as error:
-        display(HTML(escape(error)))
+    except Exception as error:  # such as a damaged run
+        display(HTML(escape(describe_error(error))))

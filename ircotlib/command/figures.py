@@ -7,17 +7,19 @@ It can be interrupted and run again: all replies are kept in the call cache.
 """
 
 import asyncio
+import difflib
 import json
 import os
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from graphlib import TopologicalSorter
 from pathlib import Path
 from types import SimpleNamespace
 
 from tqdm import tqdm
 
-from ircotlib.errors import UserError
+from ircotlib.errors import DataError, UserError
 from ircotlib.files import DATA, NOTEBOOKS, environment, figure_path, need, writing
 from ircotlib.options import add_profile, new_parser, parse_changes
 from ircotlib.parameters import Parameters, read_parameters
@@ -26,6 +28,8 @@ from ircotlib.parameters import Parameters, read_parameters
 KEEP = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_")
 IN_BATCH = dict.fromkeys(KEEP, "4000000000")
 IN_BATCH["IRCOT_BATCH"] = "1"  # no widgets, no progress bars
+# of a process that removes what the workers of a kernel leave
+IN_BATCH["PYTHONWARNINGS"] = "ignore:resource_tracker"
 VIEW = "application/vnd.jupyter.widget-view+json"
 
 
@@ -37,9 +41,13 @@ def about_notebook(notebook: str) -> SimpleNamespace:
     """The figures that it `makes`, by name, the notebooks whose `runs` it reads, and
     the profile with whose outputs it is `kept`.
     """
-    content = json.loads((NOTEBOOKS / f"{notebook}.ipynb").read_text(encoding="utf-8"))
+    path = NOTEBOOKS / f"{notebook}.ipynb"
     about = {"makes": [], "runs": [], "kept": "mini"}
-    return SimpleNamespace(**about | content["metadata"].get("ircotlib", {}))
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return SimpleNamespace(**about | content["metadata"].get("ircotlib", {}))
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(f"{path}: found no notebook ({error!r}): restore it") from None
 
 
 def made_by(notebook: str, profile: str, trial: str = "") -> list[Path]:
@@ -57,7 +65,8 @@ def choose_notebooks(only: Sequence[str], p: Parameters) -> list[str]:
     known = sorted(set().union(*names.values()))
     for name in only:
         if name not in known:
-            raise UserError(f"found --only {name}, expected one of {', '.join(known)}")
+            near = ", ".join(difflib.get_close_matches(name, known) or names)
+            raise UserError(f"found --only {name}, expected one of {near}")
     return [notebook for notebook in names if not only or names[notebook] & {*only}]
 
 
@@ -99,8 +108,14 @@ def run_notebook(
             f"notebook {notebook}, code cell {error.exec_count}: {error.ename}: "
             f"{error.evalue}; traceback in {executed}"
         ) from error
+    except (RuntimeError, OSError) as error:  # its kernel was killed; the disk is full
+        raise RuntimeError(
+            f"notebook {notebook}: {error}; the cells until then are in {executed}: "
+            "is there too little memory, or disk?"
+        ) from error
     finally:
-        ending = kernel.shutdown_kernel(now=True)  # a coroutine, declared as Awaitable
+        # not at once: its workers clean up; a coroutine, declared as Awaitable
+        ending = kernel.shutdown_kernel()
         asyncio.run(ending)  # type: ignore[arg-type]
     return time.monotonic() - started
 
@@ -108,7 +123,9 @@ def run_notebook(
 def regenerate(
     p: Parameters, names: list[str], changes: dict, save: bool = False, jobs: int = 1
 ) -> None:
-    """Run notebooks, `jobs` at a time; those that read runs wait for those that run."""
+    """Run notebooks, `jobs` at a time; those that read runs come after, and wait for,
+    those that run.
+    """
     started = time.time_ns()
     folder = DATA / "executed" / p.profile / p.trial
     # no kernel reads or writes the user's own settings and history
@@ -124,8 +141,9 @@ def regenerate(
         executed = folder / f"{notebook}.ipynb"
         return notebook, run_notebook(notebook, p, changes, executed, kernels)
 
+    read = {name: about_notebook(name).runs for name in names}
     pool = ThreadPoolExecutor(jobs)
-    for notebook in names:
+    for notebook in filter(names.count, TopologicalSorter(read).static_order()):
         running[notebook] = pool.submit(run, notebook)
     try:
         done = as_completed(running.values())

@@ -1,10 +1,13 @@
 """Commands that show: the systems, a question's answers and steps, runs as a page."""
 
+import inspect
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import dedent
 
 from ircotlib.errors import UserError
 from ircotlib.options import add_profile, new_parser, read_changed
+from ircotlib.parameters import Parameters
 
 
 def systems(arguments: Sequence[str] | None = None) -> None:
@@ -19,6 +22,17 @@ def systems(arguments: Sequence[str] | None = None) -> None:
         grid = [f"{name}={','.join(map(str, v))}" for name, v in system.grid.items()]
         line = f"{system.name:<28} {system.study:<10} {' '.join(grid):<28} "
         print((line + ", ".join(system.stages)).rstrip())
+
+
+def parameters(arguments: Sequence[str] | None = None) -> None:
+    """Lists the parameters: name, values, default, and what each is for.
+
+    ircotlib parameters | grep retriever
+    """
+    new_parser(parameters.__doc__, "ircotlib parameters").parse_args(arguments)
+    source = inspect.getsource(Parameters)
+    start, end = source.index("    # what is asked"), source.index("    _trial")
+    print(dedent(source[start:end]).strip())
 
 
 def ask(arguments: Sequence[str] | None = None) -> None:

@@ -143,12 +143,9 @@ def all_datasets() -> dict[str, Dataset]:
     """The data sets, also of plug-ins and of cells, by name, sorted by `order`."""
     records = find_records("datasets", "DATASETS")
     records.sort(key=lambda record: (record.order, record.name))
-    names = [record.name for record in records]
-    for name in names:
-        check_name("data set", name)
-        if names.count(name) > 1:
-            raise DataError(f"found two data sets named {name!r}: rename one")
-    return dict(zip(names, records, strict=True))
+    for record in records:
+        check_name("data set", record.name)
+    return {record.name: record for record in records}
 
 
 def find_dataset(name: str, released: bool = False) -> Dataset:

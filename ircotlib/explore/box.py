@@ -15,11 +15,11 @@ from IPython.display import display
 from ipywidgets import HTML, Button, Dropdown, HBox, Select, Text, VBox
 from markupsafe import escape
 
-from ircotlib.errors import UserError
 from ircotlib.experiment.stored import parameters_of, read_about
 from ircotlib.explore.ask import DEFAULT, ask
 from ircotlib.explore.markup import answers_as_html
 from ircotlib.explore.questions import compare_runs, show_question
+from ircotlib.options import describe_error
 from ircotlib.parameters import Parameters
 from ircotlib.results.causes import UNSCORED, find_causes
 from ircotlib.systems import all_systems
@@ -29,7 +29,6 @@ WIDE = {"width": "95%"}
 ROW = {"flex_flow": "row wrap"}
 LISTS = ("Experiment", "Data set", "Run", "Beside", "Which")
 SEARCHED = ["question", "answers", "answer", "answer_a", "answer_b"]
-ERRORS = (OSError, ValueError, RuntimeError)  # an empty question, a damaged run
 
 
 class Keys(AnyWidget):
@@ -71,8 +70,9 @@ class Explorer(VBox):
         self.filling = True
         try:
             self.page.value = self.offer_questions(*self.offer_runs())
-        except ERRORS as error:
-            self.question.options, self.page.value = [], escape(error)
+        except Exception as error:  # of whatever library
+            self.question.options = []
+            self.page.value = escape(describe_error(error))
         finally:
             self.filling = False
 
@@ -125,20 +125,24 @@ def offer(widget: Dropdown | Select, options: Iterable[tuple[str, object]]) -> N
 
 
 def name_experiment(folder: Path) -> str:
-    """An experiment in words: its notebook, and what its parameters change."""
-    about = read_about(next(folder.rglob("run.json")).parent)
-    shown = about["shown"] and f"shown {about['shown']}"
-    words = [about["experiment"], about["grid_of"], shown]
-    return " ".join(filter(None, [*words, parameters_of(about).command_line()]))
+    """An experiment in words: its notebook, and what its parameters change. One that
+    cannot be read has its folder's name, and says why when it is chosen.
+    """
+    try:
+        about = read_about(next(folder.rglob("run.json")).parent)
+        shown = about["shown"] and f"shown {about['shown']}"
+        words = [about["experiment"], about["grid_of"], shown]
+        return " ".join(filter(None, [*words, parameters_of(about).command_line()]))
+    except Exception:
+        return folder.name
 
 
 def explore_box(folders: Sequence[Path]) -> None:
     """Show a widget to view runs question by question; in a batch run, nothing."""
     if os.environ.get("IRCOT_BATCH"):
         return
-    if not folders:
-        raise UserError("there is no run to look at: run 04_ircot first")
-    display(Explorer(folders))
+    explorer = HTML("there is no run to look at: run 04_ircot first")
+    display(Explorer(folders) if folders else explorer)
 
 
 def ask_box(p: Parameters, text: str = "") -> None:
@@ -154,12 +158,13 @@ def ask_box(p: Parameters, text: str = "") -> None:
 
     def answer(_=None) -> None:
         wanted = list(dict.fromkeys(filter(None, (first.value, second.value))))
+        page.value = "asking …"
         try:
             answered = {each.system: each for each in ask(p, question.value, wanted)}
             outcomes = {name: answered[name].outcome for name in wanted}
             page.value = answers_as_html(outcomes)
-        except ERRORS as error:
-            page.value = escape(error)
+        except Exception as error:  # of whatever library
+            page.value = escape(describe_error(error))
 
     def submit(_widget, message, _buffers) -> None:
         if message.get("event") == "submit":  # Enter

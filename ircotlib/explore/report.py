@@ -5,8 +5,10 @@ its steps. It works from disk, without a server or a network.
 import gzip
 import hashlib
 import json
+import warnings
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -28,6 +30,7 @@ from ircotlib.experiment.stored import (
 from ircotlib.explore.markup import HERE, PAGES, STYLE
 from ircotlib.explore.questions import list_runs, show_answer, show_gold
 from ircotlib.files import writing
+from ircotlib.options import describe_error
 from ircotlib.results.causes import find_causes
 from ircotlib.results.runs import count_requests, in_order
 from ircotlib.results.statistics import LEVEL, p_against, summarise
@@ -79,7 +82,14 @@ def list_test_runs(places: Sequence[Path]) -> pd.DataFrame:
     """The runs of a report in the order of tables: folder, `about`, the `metric` of
     their data set, `label` in tables, `name`, with the demonstration set if several.
     """
-    abouts = {f: read_about(f) for place in places for f in find_folders(place)}
+    abouts = {}
+    for folder in chain.from_iterable(map(find_folders, places)):
+        try:
+            about = read_about(folder)
+            parameters_of(about)
+            abouts[folder] = about
+        except Exception as error:  # damaged, or of another version
+            warnings.warn(f"left out {folder}: {describe_error(error)}", stacklevel=2)
     tests = [folder for folder, about in abouts.items() if about["part"] == "test"]
     if not tests:
         raise UserError(

@@ -66,6 +66,7 @@ def subplots(*shape: int, **settings: Any) -> tuple[Figure, Any]:
     """A figure and its axes, as `matplotlib.pyplot.subplots`, in one style."""
     import seaborn  # takes a second
 
+    plt.rcdefaults()  # whatever a user's matplotlibrc says, such as text.usetex
     seaborn.set_theme("paper", "whitegrid", font_scale=0.8, rc=STYLE)
     return plt.subplots(*shape, layout="constrained", **settings)
 

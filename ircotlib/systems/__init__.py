@@ -15,7 +15,7 @@ from typing import Any
 from ircotlib.datasets import Dataset
 from ircotlib.errors import UserError
 from ircotlib.files import SHIPPED, check_name
-from ircotlib.plugins import CELLS, declare, find_records
+from ircotlib.plugins import declare, find_records
 from ircotlib.program import Program, Prompt
 
 TABLE = SHIPPED / "data" / "systems.csv"
@@ -166,17 +166,11 @@ def all_systems() -> dict[str, System]:
     """The systems by name, in the order of tables and figures: of this folder, of
     plug-ins, and of a notebook's cells.
     """
-    found: dict[str, System] = {}
     records = find_records("systems", "SYSTEMS")
-    for each in sorted(records, key=lambda each: (each.order, each.name)):
-        check_name("system", each.name.replace("/", ""))  # as in Run.folder
-        other = found.get(each.name, each)
-        modules = {other.program.__module__, each.program.__module__}
-        # a cell that runs again declares its systems again: the last ones count
-        if other is not each and modules != {CELLS}:
-            raise UserError(f"found two systems named {each.name!r}: rename one")
-        found[each.name] = each
-    return found
+    records.sort(key=lambda record: (record.order, record.name))
+    for record in records:
+        check_name("system", record.name.replace("/", ""))  # as in Run.folder
+    return {record.name: record for record in records}
 
 
 def find_system(name: str | System) -> System:

@@ -2,13 +2,14 @@
 
 import json
 import math
+from unittest.mock import Mock
 
 import pytest
 
 from ircot_laboratory.make import make_laboratory
 from ircotlib import compare
 from ircotlib.annotate import box as annotate_box
-from ircotlib.annotate import factuality
+from ircotlib.annotate import factuality, judgements
 from ircotlib.annotate.factuality import Item, count_errors, list_judged, read_items
 from ircotlib.annotate.judgements import (
     Judgement,
@@ -98,8 +99,13 @@ def test_the_last_judgement_counts_and_undo_takes_it_back(tmp_path):
     assert read_verdicts("ada", tmp_path) == {("a", 0): "true", ("a", 1): "true"}
     assert [undo("ada", tmp_path) for _ in range(3)] == [("a", 1), ("a", 0), None]
     assert read_verdicts("ada", tmp_path) == {}
+    # in two windows of one name
+    click("ada", "a", 0, "true", tmp_path)
+    click("ada", "a", 0, "unsure", tmp_path)
+    assert undo("ada", tmp_path) == ("a", 0)
+    assert read_verdicts("ada", tmp_path) == {("a", 0): "true"}
     # no line is ever changed
-    assert len((tmp_path / "ada.jsonl").read_text().splitlines()) == 9
+    assert len((tmp_path / "ada.jsonl").read_text().splitlines()) == 12
 
 
 @pytest.mark.parametrize("name", ["", "../ada", "a b", "-x", "judge", "Judge"])
@@ -242,11 +248,29 @@ def test_the_form_says_when_a_judgement_cannot_be_written(open_form, tmp_path):
     form = open_form("ada")
     (tmp_path / "ada.jsonl").mkdir()  # no file can be opened there
     press(form, "t")
-    assert form.status.value.startswith("NOT KEPT: ") and form.at == 0
+    assert form.status.value.startswith(f"NOT KEPT in {tmp_path}: ") and form.at == 0
     assert "ada.jsonl" in form.status.value
     (tmp_path / "ada.jsonl").rmdir()
     press(form, "t")
     assert form.at == 1
+
+
+def test_what_is_wrong_stands_in_the_form_whatever_key_was_pressed(
+    open_form, tmp_path, monkeypatch
+):
+    form = open_form()
+    (tmp_path / "leo.jsonl").mkdir()
+    form.name.value = "leo"  # whose judgements cannot be read
+    assert "leo.jsonl" in form.status.value
+    form.name.value = "ada"
+    assert form.status.value == "0 of 3 sentences"
+    full = OSError(28, "No space left on device")
+    monkeypatch.setattr(judgements, "write_judgement", Mock(side_effect=full))
+    for key in ("t", "z", "ArrowRight"):
+        form.status.value = ""
+        press(form, key)
+        assert "No space left" in form.status.value or key != "t"
+        assert form.status.value
 
 
 def test_the_page_shows_all_and_escapes_what_was_written(open_form):

@@ -2,31 +2,45 @@
 
 import json
 import shlex
+import sqlite3
+from importlib.metadata import version
 from unittest import mock
 
 import pytest
 
 from ircotlib.__main__ import COMMANDS, main
 from ircotlib.errors import DataError, Unavailable, UserError
+from ircotlib.parameters import Parameters
 from ircotlib.systems import all_systems
+
+
+class BadRequest(Exception):
+    """As libraries of servers raise: of no class that is known here."""
+
 
 # a command line, and words of its error
 WRONG = """
 figure | 'figure', expected one of figures, ask
 figures --seed 1 | --seed
 figures --only 98_nothing | 98_nothing, expected one of 00_
+figures --only ircot_fig4 | expected one of ircot_fig
+figures --only 4_ircot | expected one of 04_ircot
 figures --profile ../../escape | the profile '../../escape'
 figures --save --set test=4 | --save
 figures --save --profile quick | --save
 figures --set seed | found --set 'seed'
 figures --set seed=x | seed: Input should be a valid integer
 figures --set server=http://u:secret@host | server: not a valid address
+ask Who? --set server=http://h:1/v1?key=secret | server: not a valid address
+fetch --set retriever=http://u:secret@host | retriever: unknown retriever
+ask Who? --set server=http://127.0.0.1:1 | server: set `model`, too
 figures --set 'dtype=!!python/object/apply:os.system [id]' | not valid YAML
 ask | required: question
 ask Who? --sytem X | --sytem X
 ask Who? --system SearChains | unknown system 'SearChains'
 ask Who? --set model=TMP/empty | TMP/empty: found
 ask ' ' | found no question
+ask Who? --set datasets=[own] --set data_dir=TMP/empty | error: no questions of
 systems x | unrecognized
 laboratory | a folder or --prompts
 """
@@ -60,6 +74,53 @@ def test_the_help_of_a_command_names_it_and_shows_an_example(capsys, name):
     assert any(line.startswith(f"ircotlib {name}") for line in lines)
     assert main(["--help"]) == main([]) == 0
     assert f"\nircotlib {name} " in capsys.readouterr().out
+
+
+def test_the_help_names_every_profile(capsys):
+    with pytest.raises(SystemExit):
+        main(["figures", "--help"])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "--profile PROFILE mini, paper, quick, released, sample (profiles/)" in shown
+
+
+def test_the_version_is_the_installed_one(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"{version('ircotlib')}\n"
+
+
+def test_parameters_are_listed_with_defaults_and_meanings(capsys):
+    assert main(["parameters"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    for name in Parameters.model_fields.keys() - {"profile"}:
+        [at] = [n for n, line in enumerate(lines) if line.startswith(f"{name}: ")]
+        assert "  # " in lines[at] or lines[at - 1].startswith("# ")
+    assert "seed: int = 0  # for drawing dev and test questions" in lines
+
+
+FAILURES = {  # an error of a library, and the line that is printed
+    KeyError("gone"): "KeyError: 'gone' (",
+    sqlite3.DatabaseError("file is not a database"): "DatabaseError: file is not a d",
+    OSError(28, "No space left on device", "/full/x"): "[Errno 28] No space left on de",
+    OSError(28, "No space left on device"): "OSError: [Errno 28] No space left on dev",
+    MemoryError(): "MemoryError: (",
+    UnicodeDecodeError("utf-8", b"\xff", 0, 1, "bad"): "UnicodeDecodeError: 'utf-8' co",
+    BadRequest("400, bad\nrequest"): "BadRequest: 400, bad request (",
+}
+
+
+@pytest.mark.parametrize("error", FAILURES, ids=repr)
+def test_any_error_of_a_library_is_a_line(monkeypatch, capsys, error):
+    fails = mock.Mock(side_effect=error)
+    monkeypatch.setattr("ircotlib.systems.all_systems", fails)
+    assert main(["systems"]) == 1
+    words = capsys.readouterr().err
+    assert words.startswith(f"error: {FAILURES[error]}") and words.count("\n") == 1
+    # the path of a file, or else where it was met
+    assert "/full/x" in words or "command/views.py:" in words
+    monkeypatch.setenv("IRCOT_TRACEBACK", "1")
+    assert main(["systems"]) == 1
+    words = capsys.readouterr().err
+    assert "Traceback (most" in words and f"\nerror: {FAILURES[error]}" in words
 
 
 def test_the_exit_status_distinguishes_wrong_options_from_failures(monkeypatch, capsys):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 
 from ircotlib.command import figures
 from ircotlib.command.figures import about_notebook, all_notebooks, made_by
+from ircotlib.errors import DataError
 from ircotlib.files import NOTEBOOKS, ROOT
 from ircotlib.parameters import read_parameters
 
@@ -86,6 +88,60 @@ def test_after_a_notebook_that_fails_none_begins(notebooks, tmp_path):
     assert not (tmp_path / "data/executed/mini/b_08.ipynb").exists()
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_notebook_that_reads_runs_of_a_later_one_is_put_behind_it(
+    notebooks, capsys, jobs
+):
+    cell = [NEW.new_code_cell("1")]
+    notebooks(["c_08"], a_04=cell)
+    notebooks(["b_05", "not_here"], c_08=cell)
+    notebooks(b_05=cell)
+    figures.regenerate(MINI, ["a_04", "b_05", "c_08"], {}, jobs=jobs)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == ["b_05", "c_08", "a_04"]
+
+
+def test_notebooks_that_read_each_others_runs_are_refused(notebooks):
+    for runs in (["b_05"], ["a_04"]):
+        notebooks(runs, a_04=[])
+        notebooks(["a_04"], b_05=[])
+        with pytest.raises(ValueError, match="nodes are in a cycle.*'a_04'"):
+            figures.regenerate(MINI, ["a_04", "b_05"], {})
+
+
+@pytest.mark.parametrize("end", ["os.kill(os.getpid(), 9)", "os._exit(3)"])
+def test_a_kernel_that_dies_is_named_by_its_notebook(notebooks, tmp_path, end):
+    cells = [NEW.new_code_cell("6 * 7"), NEW.new_code_cell(f"import os\n{end}")]
+    notebooks(a_04=cells)
+    error = f"notebook a_04: Kernel died; .* are in {tmp_path}/data/executed"
+    with pytest.raises(RuntimeError, match=error):
+        figures.regenerate(MINI, ["a_04"], {})
+    assert read_executed(tmp_path, "a_04")[1].outputs[0].data["text/plain"] == "42"
+
+
+@pytest.mark.parametrize("text", ["<<<<<<< HEAD", "[]", "{}"])
+def test_a_file_that_is_no_notebook_is_named(notebooks, tmp_path, text):
+    (tmp_path / "05_mine.ipynb").write_text(text)
+    with pytest.raises(DataError, match="05_mine.ipynb: found no notebook"):
+        figures.choose_notebooks([], MINI)
+
+
+def test_workers_of_a_notebook_leave_nothing_in_memory(notebooks, tmp_path, capfd):
+    work = "from joblib import Parallel, delayed\nimport numpy, os\n"
+    work += (
+        "Parallel(2)(delayed(sum)(numpy.ones(10**6)) for _ in range(2))\nos.getpid()"
+    )
+    notebooks(a_04=[NEW.new_code_cell(work)])
+    figures.regenerate(MINI, ["a_04"], {})
+    kernel = read_executed(tmp_path, "a_04")[-1].outputs[0].data["text/plain"]
+    deadline = time.monotonic() + 30
+    of_kernel = re.compile(f"[-_]{kernel}[-_]")
+    while left := list(filter(of_kernel.search, os.listdir("/dev/shm"))):
+        assert time.monotonic() < deadline, left
+        time.sleep(0.1)
+    assert "leaked" not in capfd.readouterr().err
+
+
 def test_the_kernel_is_that_of_this_interpreter_whatever_is_registered(
     notebooks, tmp_path, monkeypatch
 ):
@@ -118,14 +174,17 @@ from pathlib import Path
 from ircotlib.__main__ import main
 from ircotlib.command import figures
 figures.NOTEBOOKS, figures.DATA = Path(sys.argv[1]), Path(sys.argv[1]) / "data"
-sys.exit(main(["figures"]))
+sys.exit(main(["figures", "--jobs", "2"]))
 """
 
 
 def test_one_interrupt_ends_it_at_once_and_its_kernels_too(notebooks, tmp_path):
-    begun = tmp_path / "begun"
+    begun, ends = tmp_path / "begun", tmp_path / "ends"
     wait = f"import pathlib, time\npathlib.Path({str(begun)!r}).touch()\ntime.sleep(60)"
-    notebooks(**{"00_waits": [NEW.new_code_cell(wait)]})
+    note = f"import os, pathlib, time\nat = pathlib.Path({str(ends)!r})\n"
+    note += "at.write_text(str(os.getpid()))\ntime.sleep(60)"
+    cells = {"00_waits": wait, "01_ends": note}
+    notebooks(**{name: [NEW.new_code_cell(text)] for name, text in cells.items()})
     env = os.environ | {"PYTHONPATH": str(ROOT)}
     # else ignored in background
     heeded = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
@@ -134,10 +193,11 @@ def test_one_interrupt_ends_it_at_once_and_its_kernels_too(notebooks, tmp_path):
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **options)
     deadline = time.monotonic() + 60
     try:
-        while not begun.exists():
+        while not begun.exists() or not ends.exists():
             assert process.poll() is None and time.monotonic() < deadline
             time.sleep(0.1)
         kernels = psutil.Process(process.pid).children(recursive=True)
+        os.kill(int(ends.read_text()), signal.SIGKILL)  # at the same time
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
     finally:

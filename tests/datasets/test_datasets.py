@@ -304,7 +304,7 @@ def test_a_wrong_record_is_refused_before_files_are_read(mine, tmp_path, monkeyp
     with pytest.raises(ValueError, match="mine.jsonl: found no contexts"):
         read_dataset("mine", tmp_path)
     monkeypatch.setattr(plugin, "DATASETS", [replace(none, name="musique")])
-    with pytest.raises(ValueError, match="found two data sets named 'musique'"):
+    with pytest.raises(ValueError, match="found two datasets named 'musique'"):
         all_datasets()
 
 

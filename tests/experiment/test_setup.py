@@ -172,9 +172,11 @@ def test_parameters_change_the_folder_unless_they_change_no_outcome(p):
         "demonstrations": "elsewhere",
         "data_dir": "elsewhere",
     }
-    changes |= {"server": "http://host:1"}
     for name, value in changes.items():
         folders.add(runs_folder(p.change(**{name: value}), "04_ircot"))
+    # as it is, but behind a server
+    served = p.change(**p.model_dump() | {"server": "http://host:1"})
+    folders.add(runs_folder(served, "04_ircot"))
     folders.add(runs_folder(p, "06_scale"))
     folders.add(runs_folder(p, "04_ircot", grid_of=SCALE))
     assert len(folders) == 15

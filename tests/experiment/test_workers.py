@@ -103,7 +103,7 @@ def test_each_gpu_or_core_gets_a_worker(p, monkeypatch):
     assert count_workers(setup) == 1
     for changes, count in (
         ({"workers": 5}, 5),
-        ({"workers": 5, "server": "http://h:9"}, 1),
+        ({"workers": 5, "server": "http://h:9", "model": "x"}, 1),
     ):
         assert count_workers(replace(setup, parameters=p.change(**changes))) == count
     changed = replace(setup, parameters=p.change(workers=5), test=setup.test[:1])

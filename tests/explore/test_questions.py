@@ -4,7 +4,9 @@ import html
 import json
 import re
 import shutil
+import sqlite3
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pandas as pd
 import pytest
@@ -249,18 +251,65 @@ def test_the_box_says_what_is_wrong_with_a_folder(ran, displayed, copied, monkey
     box.explore_box([copied])
     assert "scores.csv" in displayed[0].page.value
     assert displayed[0].question.options == ()
-    with pytest.raises(UserError, match="there is no run to look at"):
-        box.explore_box([])
+    box.explore_box([])
+    assert displayed[1].value == "there is no run to look at: run 04_ircot first"
     monkeypatch.setenv("IRCOT_BATCH", "1")
     box.explore_box([copied])
     box.ask_box(read_parameters("mini"))
-    assert len(displayed) == 1
+    assert len(displayed) == 2
+
+
+DAMAGED = ("{}", "[]", "null", '{"part": "test"', '{"parameters": {"profile": "mini"}}')
+
+
+@pytest.mark.parametrize("text", DAMAGED)
+def test_a_run_json_that_is_none_is_a_line_in_the_box(ran, displayed, copied, text):
+    (copied / "run.json").write_text(text)
+    box.explore_box([copied, ran["OneR QA"]])
+    [explorer] = displayed
+    names = choose(explorer)["experiment"]
+    assert names[0] == "04_ircot-1a" and names[1].startswith("04_ircot --")
+    assert explorer.page.value and "<h4>" not in explorer.page.value
+    choose(explorer, experiment=names[1])
+    assert "<h4>" in explorer.page.value
+
+
+def test_a_run_of_another_version_is_left_out_with_a_line(
+    ran, displayed, copied, tmp_path
+):
+    about = json.loads((copied / "run.json").read_text())
+    about["parameters"]["renamed"] = about["parameters"].pop("seed")
+    (copied / "run.json").write_text(json.dumps(about))
+    with pytest.warns(UserWarning) as warned:
+        assert write_report([copied, ran["OneR QA"]], tmp_path / "page.html") == 1
+    [words] = [str(each.message) for each in warned]
+    assert words.startswith(f"left out {copied}: ") and "\n" not in words
+    assert "unknown parameter 'renamed'" in words and len(words) < 300
+    box.explore_box([copied])
+    shown = html.unescape(displayed[0].page.value)
+    assert "unknown parameter 'renamed'" in shown
+
+
+@pytest.mark.parametrize("error", [KeyError("x"), sqlite3.DatabaseError("no <b>")])
+def test_whatever_a_library_raises_stands_in_the_boxes(
+    ran, displayed, monkeypatch, error
+):
+    for name in ("find_causes", "ask"):
+        monkeypatch.setattr(box, name, Mock(side_effect=error))
+    box.explore_box([ran["OneR QA"]])
+    box.ask_box(read_parameters("mini"), "Who?")
+    explorer, asked = displayed
+    asked.children[1].children[2].click()
+    for shown in (explorer.page.value, asked.children[2].value):
+        assert shown.startswith(f"{type(error).__name__}: ")
+        assert "explore/box.py:" in shown and "<b>" not in shown
 
 
 def test_the_ask_box_shows_only_what_was_asked_last(displayed, monkeypatch):
     asked = []
 
     def ask(p, text, systems):
+        assert page.value == "asking …"
         asked.append((text, systems))
         if not text:
             raise UserError("found <no> question")

@@ -4,6 +4,7 @@ import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
+from cycler import cycler
 from matplotlib import pyplot
 
 matplotlib.use("Agg")
@@ -154,6 +155,11 @@ def test_a_tree_has_a_column_a_chain_that_begins_below_the_node_with_the_feedbac
     assert texts(draw_tree([], "Where?").axes[0].texts) == ["no query could be read"]
 
 
+# what a user's matplotlibrc may say
+USERS = {"text.usetex": True, "font.size": 30, "savefig.bbox": "tight"}
+USERS |= {"svg.fonttype": "path", "axes.prop_cycle": cycler(color="r")}
+
+
 def test_saved_twice_the_bytes_are_the_same(tmp_path, monkeypatch):
     saved = []
     for folder in (tmp_path / "a", tmp_path / "b"):
@@ -165,6 +171,8 @@ def test_saved_twice_the_bytes_are_the_same(tmp_path, monkeypatch):
         save_figure(None, TABLE, "alone")
         files_of = [path for path in folder.rglob("*") if path.is_file()]
         saved.append({str(f.relative_to(folder)): f.read_bytes() for f in files_of})
+        pyplot.rcParams.update(USERS)
+    pyplot.rcdefaults()
     assert saved[0] == saved[1]
     drawn = ("dots", "trials/seed=3/front_paper")
     names = [f"{name}.{end}" for name in drawn for end in ("csv", "png", "svg")]
