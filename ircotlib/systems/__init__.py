@@ -70,6 +70,11 @@ class System:
                 )
 
     @property
+    def folder(self) -> str:
+        """Its name in the folders of its runs."""
+        return self.name.replace(" ", "-").replace("/", "")
+
+    @property
     def module(self) -> str:
         """The name of its file, of its folder in prompts/ and of its parameters."""
         return self.program.__module__.rpartition(".")[2]
@@ -166,17 +171,22 @@ def all_systems() -> dict[str, System]:
     """The systems by name, in the order of tables and figures: of this folder, of
     plug-ins, and of a notebook's cells.
     """
-    found: dict[str, System] = {}
+    found: dict[str, System] = {}  # by their folders, in whatever case
     records = find_records("systems", "SYSTEMS")
     for each in sorted(records, key=lambda each: (each.order, each.name)):
-        check_name("system", each.name.replace("/", ""))  # as in Run.folder
-        other = found.get(each.name, each)
+        check_name("system", each.folder)
+        other = found.get(each.folder.casefold(), each)
         modules = {other.program.__module__, each.program.__module__}
+        if other.name != each.name:
+            raise UserError(
+                f"found two systems named {other.name!r} and {each.name!r}, whose runs "
+                "would be in one folder: rename one"
+            )
         # a cell that runs again declares its systems again: the last ones count
         if other is not each and modules != {CELLS}:
             raise UserError(f"found two systems named {each.name!r}: rename one")
-        found[each.name] = each
-    return found
+        found[each.folder.casefold()] = each
+    return {each.name: each for each in found.values()}
 
 
 def find_system(name: str | System) -> System:
