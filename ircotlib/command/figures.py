@@ -100,7 +100,7 @@ def run_notebook(
             f"{error.evalue}; traceback in {executed}"
         ) from error
     finally:
-        ending = kernel.shutdown_kernel(now=True)  # a coroutine, declared as Awaitable
+        ending = kernel.shutdown_kernel()  # a coroutine, declared as Awaitable
         asyncio.run(ending)  # type: ignore[arg-type]
     return time.monotonic() - started
 
