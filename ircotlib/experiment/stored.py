@@ -150,8 +150,13 @@ def read_about(folder: Path) -> dict:
 
 def read_scores(folder: Path) -> pd.DataFrame:
     """A run's scores.csv; recall is NaN for a question without gold paragraphs."""
-    as_they_stand = {"id": str, "kind": str}  # 007 and NA are ids
-    return pd.read_csv(Path(folder) / "scores.csv", converters=as_they_stand)
+    table = pd.read_csv(
+        Path(folder) / "scores.csv",
+        dtype={"id": str, "kind": str},  # as they stand: 007 and NA are ids
+        keep_default_na=False,
+        na_values=[""],
+    )
+    return table.fillna({"id": "", "kind": ""})
 
 
 def parameters_of(about: Mapping) -> Parameters:

@@ -11,6 +11,7 @@ from contextlib import closing
 from dataclasses import replace
 from multiprocessing import get_context
 
+import pandas as pd
 import pytest
 
 from ircotlib.data import DataError, Prediction, read_jsonl
@@ -146,6 +147,15 @@ def test_a_run_of_another_version_is_read_without_what_is_not_known_here(p):
     about["parameters"] |= {"most_samples": 5, "gone_k": [3]}
     (folder / "run.json").write_text(json.dumps(about))
     assert read_predictions(folder).equals(before) and len(replay(folder)) == 4
+
+
+def test_ids_and_kinds_of_a_run_are_texts_as_they_stand(tmp_path):
+    ids = ["007", "NA", "1e5", "", "nan", "True", "1.0"]
+    table = pd.DataFrame({"id": ids, "kind": ids[::-1], "f1": 0.5, "recall": None})
+    stored.write_table(tmp_path / "scores.csv", table)
+    read = stored.read_scores(tmp_path)
+    assert list(read["id"]) == ids and list(read["kind"]) == ids[::-1]
+    assert read["recall"].isna().all()
 
 
 def test_a_disk_that_is_full_names_the_run(p, monkeypatch):

@@ -195,7 +195,9 @@ def write_own(folder, answer="Oslo", text="Ann lives in Oslo."):
 
 def test_questions_that_are_edited_are_read_again(p, tmp_path):
     """In the same kernel, and of the same size."""
-    p = p.change(data_dir=str(tmp_path), datasets=["own"], dev=0)
+    folder = tmp_path / "raw[1] *"
+    folder.mkdir()
+    p = p.change(data_dir=str(folder), datasets=["own"], dev=0)
 
     def opened():
         setup = open_setup(p, "own", "mine", with_model=False)
@@ -203,7 +205,7 @@ def test_questions_that_are_edited_are_read_again(p, tmp_path):
         [(page, _)] = setup.retriever.search("Ann", 1)
         return question, page.text, setup.retriever
 
-    write_own(tmp_path)
+    write_own(folder)
     question, text, first = opened()
     assert (question.id, question.answers, text) == (
         "007",
@@ -211,14 +213,14 @@ def test_questions_that_are_edited_are_read_again(p, tmp_path):
         "Ann lives in Oslo.",
     )
     assert opened()[2] is first  # once, as long as nothing changes
-    write_own(tmp_path, answer="Rome")
+    write_own(folder, answer="Rome")
     assert opened()[0].answers == ("Rome",)
-    write_own(tmp_path, answer="Rome", text="Ann lives in Rome.")
+    write_own(folder, answer="Rome", text="Ann lives in Rome.")
     assert opened()[1] == "Ann lives in Rome."
-    before = (tmp_path / "questions.jsonl").stat()
-    write_own(tmp_path, answer="Lund", text="Ann lives in Rome.")
+    before = (folder / "questions.jsonl").stat()
+    write_own(folder, answer="Lund", text="Ann lives in Rome.")
     times = before.st_atime_ns, before.st_mtime_ns
-    os.utime(tmp_path / "questions.jsonl", ns=times)  # as `cp -p` does
+    os.utime(folder / "questions.jsonl", ns=times)  # as `cp -p` does
     assert opened()[0].answers == ("Lund",)
-    (tmp_path / "corpus.jsonl").write_text('{"title": "Bo", "text": "Bo is old."}')
+    (folder / "corpus.jsonl").write_text('{"title": "Bo", "text": "Bo is old."}')
     assert len(opened()[2].corpus) == 2
