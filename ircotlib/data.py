@@ -111,8 +111,9 @@ def read_objects(lines: Iterable[bytes], path: str) -> Iterator[tuple[dict, str]
     number = 0
     try:
         for number, line in enumerate(lines, start=1):
-            if line.strip():
-                row = json.loads(line.decode("utf-8-sig"))
+            text = line.decode("utf-8-sig").strip()
+            if text:
+                row = json.loads(text)
                 if not isinstance(row, dict):
                     raise ValueError(f"found {row!r:.60}, expected one JSON object")
                 yield row, f"{path}:{number}"

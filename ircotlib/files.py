@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import blake2b
@@ -13,7 +14,7 @@ from secrets import token_hex
 from filelock import FileLock
 from tqdm.auto import tqdm
 
-from ircotlib.errors import Unavailable, UserError
+from ircotlib.errors import DataError, Unavailable, UserError
 
 HERE = Path(__file__).resolve()
 # notebooks, profiles, prompts, tables and models: beside the package in a clone, in it
@@ -43,6 +44,10 @@ REPORTED_CASES = SHIPPED / "data" / "reported_cases.csv"
 DOWNLOADS = SHIPPED / "data" / "downloads.csv"  # where the official files are
 PRICES = SHIPPED / "data" / "prices.csv"  # of models behind servers
 MODELS = SHIPPED / "data" / "models"  # the shipped ones
+
+
+# how SQLite's errors begin that say nothing against the file
+WHOLE = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_READONLY", "SQLITE_PERM")
 
 
 def environment() -> dict[str, str]:
@@ -100,16 +105,38 @@ def writing(path: Path) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_name(f"{path.name}.{token_hex(4)}.partial")
     try:
-        yield new
+        with named(path):
+            yield new
         if path.is_dir() and new.is_dir():
             shutil.rmtree(path)
         new.replace(path)
-    except OSError as error:
-        if error.errno and not error.filename:  # a full disk
-            error.filename = str(path)
-        raise
     finally:
         shutil.rmtree(new) if new.is_dir() else new.unlink(missing_ok=True)
+
+
+@contextmanager
+def named(path: Path) -> Iterator[None]:
+    """Errors without a file's name, as of a full disk, get this one."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno and not error.filename:
+            error.filename = str(path)
+        raise
+
+
+@contextmanager
+def database(path: Path | str | None) -> Iterator[None]:
+    """Errors of SQLite name the path of the database, which can be made again."""
+    try:
+        yield
+    except (sqlite3.IntegrityError, sqlite3.ProgrammingError):  # the caller's
+        raise
+    except sqlite3.Error as error:
+        advice = ": make room, if the disk is full, or delete it: it is made again"
+        if error.sqlite_errorname.startswith(WHOLE):
+            advice = ""
+        raise DataError(f"{path}: {error}{advice}") from error
 
 
 @contextmanager

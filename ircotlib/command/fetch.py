@@ -21,18 +21,33 @@ from ircotlib.files import DOWNLOADS, ROOT, resolve
 from ircotlib.options import add_profile, new_parser, read_changed
 from ircotlib.parameters import Parameters
 
+REPLY = "%{http_code} %header{content-range}"  # as curl writes it
+NOTHING_LEFT = "416"  # such as after the last byte
+NO_RANGES = 33  # curl's status where a server sends files only as a whole
+
 
 def download(address: str, path: Path, checksum: str = "") -> None:
-    """Download a file by curl; after a kill, the next call continues `path`.partial.
-    `checksum`: "sha256:…", "md5:…" or "".
+    """Download a file by curl; after a kill, the next call continues `path`.partial, or
+    begins anew if that is not possible. `checksum`: "sha256:…", "md5:…" or "".
     """
     partial = path.with_name(f"{path.name}.partial")
-    command = ["curl", "-fL", "--retry", "5", "-C", "-", "-o", str(partial), address]
-    status = subprocess.run(command, check=False).returncode
-    if status:
+    ended = subprocess.run(
+        ["curl", "-#fL", "-C", "-", "-o", str(partial), "-w", REPLY, address],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    code, _, size = ended.stdout.partition(" ")
+    if partial.exists() and (code == NOTHING_LEFT or ended.returncode == NO_RANGES):
+        if size != f"bytes */{partial.stat().st_size}":  # it is not whole, but too long
+            partial.unlink()
+            return download(address, path, checksum)
+    elif ended.returncode:
+        advice = "the same command continues where it stopped"
+        if code.startswith("4"):
+            advice = f"HTTP {code}: get the file by hand (docs/data.md)"
         raise Unavailable(
-            f"{address}: curl ended with status {status};"
-            " the same command continues where it stopped"
+            f"{address}: curl ended with status {ended.returncode}; {advice}"
         )
     kind, _, expected = checksum.partition(":")
     if expected:
@@ -54,14 +69,21 @@ def unpack(archive: Path, names: Sequence[str], folder: Path) -> None:
                 shutil.unpack_archive(archive, everything)
             else:
                 shutil.unpack_archive(archive, everything, filter="data")
-            files = {path.name: path for path in Path(everything).rglob("*")}
             for name in names:
-                files[name].replace(folder / name)
-        except KeyError as error:
-            raise DataError(f"{archive}: lacks {error}; get it again") from None
+                paths = list(Path(everything).rglob(name))
+                depth = min((len(path.parts) for path in paths), default=0)
+                # not those of a Mac, deeper in a folder __MACOSX
+                nearest = [path for path in paths if len(path.parts) == depth]
+                if len(nearest) > 1:
+                    raise DataError(f"has {len(nearest)} files {name!r}")
+                if not nearest:
+                    raise DataError(f"lacks {name!r}")
+                nearest[0].replace(folder / name)
         except Exception as error:  # the libraries of archives raise errors of any kind
-            message = f"{archive}: {error}: delete it, and get it again"
-            raise DataError(message) from None
+            raise DataError(
+                f"{archive}: {error}: delete it, and get it again, or take the files "
+                "out of it by hand"
+            ) from None
     archive.unlink()
 
 
@@ -133,5 +155,5 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not rows:
         print(f"{p.data_dir} has all files that {p.profile} needs")
     by_hand = ", ".join(row.folder for row in rows if not row.address)
-    if by_hand:
+    if by_hand and not options.list:
         raise Unavailable(f"get the files of {by_hand} by hand, then ask again")

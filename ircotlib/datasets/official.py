@@ -53,8 +53,9 @@ def check(value: object, kind: type[R], where: str) -> R:
 def read_records(path: Path, kind: type[R]) -> Iterator[tuple[R, str]]:
     """The records of a file of one JSON list or of JSON lines, each with its place."""
     with open(path, "rb") as file:
-        start = file.read(99).removeprefix(BOM_UTF8).lstrip()
-    if not start.startswith(b"["):
+        lines = (line.removeprefix(BOM_UTF8).strip() for line in file)
+        first = next(filter(None, lines), b"")
+    if not first.startswith(b"["):
         for row, where in read_lines(path):
             yield check(row, kind, where), where
         return

@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Protocol
 
-from ircotlib.files import locked
+from ircotlib.files import database, locked
 
 TABLE = """
     CREATE TABLE IF NOT EXISTS calls (key TEXT PRIMARY KEY, reply TEXT NOT NULL)
@@ -33,7 +33,8 @@ class Replies(Protocol):
 
 class Calls(AbstractContextManager):
     """An open call cache. `path`: a file, which several processes may use at once, and
-    which stays intact if they are killed; None: in memory.
+    which stays intact if they are killed; None: in memory. The last replies are in the
+    file PATH-wal beside it. Raises DataError for a damaged file or a full disk.
     """
 
     def __init__(self, path: Path | str | None = None):
@@ -41,7 +42,9 @@ class Calls(AbstractContextManager):
         self._turn = Lock()
         # SQLite does not wait by itself when two processes turn the log on for the same
         # new file
-        with locked(Path(f"{path}.lock")) if path else nullcontext():
+        lock = locked(Path(f"{path}.lock")) if path else nullcontext()
+        self._path = path
+        with lock, database(path):
             self._file = sqlite3.connect(
                 path or ":memory:",
                 timeout=60,
@@ -51,8 +54,8 @@ class Calls(AbstractContextManager):
             # others can read while one writes
             self._file.execute("PRAGMA journal_mode=WAL")
             self._file.execute(TABLE)
-        # survives a crash of the process; a power cut may cost the last batches
-        self._file.execute("PRAGMA synchronous=NORMAL")
+            # survives a crash of the process; a power cut may cost the last batches
+            self._file.execute("PRAGMA synchronous=NORMAL")
 
     def __exit__(self, *_) -> None:
         self._file.close()
@@ -63,14 +66,14 @@ class Calls(AbstractContextManager):
 
     def get_many(self, keys: Iterable[str]) -> dict[str, str]:
         """The stored replies by key; keys without one are left out."""
-        with self._turn:
+        with self._turn, database(self._path):
             return dict(self._file.execute(GET, (json.dumps(list(keys)),)).fetchall())
 
     def put_many(self, replies: Mapping[str, str]) -> dict[str, str]:
         """Store replies by key; return those that are now stored. A key keeps its first
         reply, with which two processes that answer the same request continue.
         """
-        with self._turn, self._file:
+        with self._turn, database(self._path), self._file:
             self._file.execute("BEGIN IMMEDIATE")
             self._file.executemany(PUT, replies.items())
         return self.get_many(replies)

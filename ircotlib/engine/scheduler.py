@@ -21,6 +21,7 @@ from typing import Any
 
 from ircotlib.backends import Backend
 from ircotlib.engine.cache import Replies
+from ircotlib.errors import DataError
 from ircotlib.program import Outcome, Program, Request, Step, key
 
 COSTS = ("requests", "computed", "prompt_tokens", "tokens")
@@ -221,9 +222,14 @@ class Engine:
         """What a program is sent for a stored reply, which is added to its trace."""
         assert task.request is not None
         kind = type(task.request)
-        reply = self.served[kind].decode(stored, task.request)
-        # only an object counts tokens: a list of paragraphs is not parsed twice
-        counted = json.loads(stored) if stored.lstrip().startswith("{") else {}
+        try:
+            reply = self.served[kind].decode(stored, task.request)
+            # only an object counts tokens: a list of paragraphs is not parsed twice
+            counted = json.loads(stored) if stored.lstrip().startswith("{") else {}
+        except Exception as error:  # whatever a damaged reply does to its reader
+            advice = ": delete the call cache, it is made again" * cached
+            message = f"cannot read the reply {stored!r:.60}: {error!r}{advice}"
+            raise DataError(message) from error
         step = Step(
             task.request,
             reply,

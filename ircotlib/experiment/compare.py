@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from ircotlib.data import Question
 from ircotlib.errors import UserError
 from ircotlib.experiment.plan import find_plan
 from ircotlib.experiment.runs import Run, run_one
@@ -49,7 +50,7 @@ def compare(
     """
     named = [systems] if isinstance(systems, str) else systems
     records = [find_system(each) for each in named]
-    pairs = [pair for pair in product(records, setups) if suits(*pair)]
+    pairs = [pair for pair in product(records, setups) if suits(pair[0], pair[1].test)]
     if records and setups and not pairs:
         raise UserError(
             "nothing to run: choose a data set, and a system that suits its data"
@@ -61,7 +62,7 @@ def compare(
     tests = [
         Run(setup, system, "test", setting)
         for setup, system, setting in product(setups, records, settings)
-        if suits(system, setup)
+        if suits(system, setup.test)
     ]
     return Compared(join_scores(run_all(tests)), pd.DataFrame(), pd.DataFrame())
 
@@ -72,6 +73,13 @@ def tune(pairs: Sequence[tuple[System, Setup]], sets: int) -> Compared:
         [Run(setup, system, "dev", setting) for setting in setup.settings(system)]
         for system, setup in pairs
     ]
+    for (system, setup), grid in zip(pairs, grids, strict=True):
+        needed = "dev questions with gold paragraphs" if setup.dev else "dev questions"
+        if len(grid) > 1 and not (setup.dev and suits(system, setup.dev)):
+            raise UserError(
+                f"{setup.dataset.name} has no {needed}, which the {len(grid)} settings "
+                f"of {system.name} need: set dev, or a grid of one value"
+            )
     tuned = [run for grid in grids if len(grid) > 1 for run in grid]
     scores = dict(zip([run.folder for run in tuned], run_all(tuned), strict=True))
     chosen: list[Run] = []
@@ -127,9 +135,9 @@ def run_all(runs: Sequence[Run]) -> list[pd.DataFrame]:
     return [run_one(run) for run in track(prefill_cache(runs), "runs", len(runs))]
 
 
-def suits(system: System, setup: Setup) -> bool:
-    """Whether a system's measure is known on a setup: recall needs gold paragraphs."""
-    return system.tuned_by != RECALL or any(question.gold for question in setup.test)
+def suits(system: System, questions: Sequence[Question]) -> bool:
+    """Whether a system's measure is known: recall needs gold paragraphs."""
+    return system.tuned_by != RECALL or any(question.gold for question in questions)
 
 
 def find_best(
@@ -139,11 +147,6 @@ def find_best(
     §4.1). Ties go to the earlier setting, that is to the smaller K.
     """
     setup, system = grid[0].setup, grid[0].system
-    if not setup.dev:
-        raise UserError(
-            f"{setup.dataset.name} has no dev questions, which the {len(grid)} "
-            f"settings of {system.name} need: set dev, or a grid of one value"
-        )
     metric = system.measure(setup.dataset)
     rows = []
     for run in grid:

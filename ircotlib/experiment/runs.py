@@ -56,9 +56,8 @@ class Run(NamedTuple):
     @property
     def folder(self) -> Path:
         """Its folder, inside that of its experiment and parameters."""
-        system = self.system.name.replace(" ", "-")
         setting = [f"{name}={value}" for name, value in self.setting.items()]
-        name = " ".join([system, *setting]).replace("/", "")
+        name = " ".join([self.system.folder, *setting]).replace("/", "")
         return self.setup.runs / self.part / name
 
     @property

@@ -21,7 +21,7 @@ import pandas as pd
 from ircotlib.backends import Backend, Model, Searcher
 from ircotlib.data import Question
 from ircotlib.datasets import Dataset, digest, find_dataset, sample_dev_test
-from ircotlib.datasets.files import read_dataset
+from ircotlib.datasets.files import list_files, read_dataset
 from ircotlib.engine.cache import Calls, Replies
 from ircotlib.experiment.laboratory import data_folder
 from ircotlib.files import DATA, ROOT, check_name
@@ -272,8 +272,13 @@ def open_corpus(
     p: Parameters, dataset: str
 ) -> tuple[list[Question], list[Question], Corpus]:
     """Dev and test questions (IRCoT §4), and the corpus; no index of it is opened."""
+    folder = ROOT / data_folder(p.data_dir, DATA)
+    # a kernel reads again what was edited, or declared again in a cell
+    made_of = [find_dataset(dataset).read, *list_files(dataset, folder)]
+    if p.further:
+        made_of += list_files("own", ROOT / p.further)
     questions, corpus = open_source(
-        DATA, dataset, p.data_dir, p.corpus, p.released, p.further
+        DATA, dataset, folder, p.corpus, p.released, p.further, tuple(made_of)
     )
     dev, test = sample_dev_test(questions, p.dev, p.test or sys.maxsize, p.seed)
     return dev, test, corpus
@@ -292,15 +297,22 @@ def index_folder(corpus: Corpus) -> Path:
 
 @cache
 def open_source(
-    data: Path, dataset: str, data_dir: str, corpus: str, released: bool, further: str
+    data: Path,
+    dataset: str,
+    folder: Path,
+    corpus: str,
+    released: bool,
+    further: str,
+    made_of: tuple,
 ) -> tuple[list[Question], Corpus]:
-    """All questions of a data set, and its corpus, which is kept in `data`."""
-    folder = data_folder(data_dir, data)
+    """All questions of a data set, and its corpus, which is kept in `data`; read once
+    per process from what `made_of` describes.
+    """
     questions, paragraphs = read_dataset(dataset, folder, corpus, released)
     if corpus == "full":
         assert isinstance(paragraphs, Corpus)
         return questions, paragraphs
-    name = f"{(ROOT / folder).resolve().name}-{dataset}"
+    name = f"{folder.resolve().name}-{dataset}"
     if further:
         name += f"-{digest(further, 6)}"
         # one with a title that is there would tell the same, and count as not gold

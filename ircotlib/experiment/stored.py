@@ -13,16 +13,18 @@ import shutil
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
+from typing import Any, cast
 
 import pandas as pd
 
 from ircotlib import program
-from ircotlib.data import Paragraph, Question, read_jsonl, write_jsonl
+from ircotlib.data import Paragraph, Question, parse_json, read_jsonl, write_jsonl
 from ircotlib.datasets import find_dataset
+from ircotlib.datasets.official import Record, check
 from ircotlib.errors import DataError
 from ircotlib.experiment.setup import open_corpus
-from ircotlib.files import DATA, locked, write_table
-from ircotlib.parameters import Parameters, read_parameters
+from ircotlib.files import DATA, locked, named, write_table
+from ircotlib.parameters import Parameters, grid_names, read_parameters
 from ircotlib.program import Outcome, Step
 from ircotlib.retrieval.corpus import Corpus
 from ircotlib.systems import RECALL
@@ -31,13 +33,39 @@ PARTIAL = ".partial"  # ends the name of a folder that is being written
 AGAIN = "run its notebook again: cached calls cost nothing"
 
 
+class _Named(Record):
+    """The parameters by which runs are told apart."""
+
+    profile: str
+    model: str
+    style: str
+    reader: str
+    retriever: str
+    data_dir: str
+    seed: int
+
+
+class _About(Record):
+    """What a run.json must have to be one."""
+
+    experiment: str
+    dataset: str
+    shown: str | None
+    grid_of: str
+    part: str
+    system: str
+    setting: dict[str, Any]
+    metric: str
+    parameters: _Named
+
+
 def write_run(
     folder: Path, predictions: Iterable[dict], scores: pd.DataFrame, about: dict
 ) -> None:
     """Write a run beside an earlier one, then replace that. `about`: its run.json."""
     experiment = folder.parents[1]
     partial = Path(f"{experiment}{PARTIAL}")
-    with locked(Path(f"{experiment}.lock")):
+    with locked(Path(f"{experiment}.lock")), named(folder):
         shutil.rmtree(partial, ignore_errors=True)  # of a process that was killed
         write_jsonl(partial / "predictions.jsonl", predictions)
         write_table(partial / "scores.csv", scores)
@@ -113,20 +141,30 @@ def read_about(folder: Path) -> dict:
     """Read run.json from a run's folder; DataError, in one line, if there is none."""
     path = Path(folder) / "run.json"
     try:
-        return json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
+        about = parse_json(path.read_bytes(), path.name)
+        check(about, _About, path.name)
+    except (OSError, DataError) as error:
         raise DataError(f"{path}: found no finished run ({error}); {AGAIN}") from None
+    return cast(dict, about)
 
 
 def read_scores(folder: Path) -> pd.DataFrame:
     """A run's scores.csv; recall is NaN for a question without gold paragraphs."""
-    as_they_stand = {"id": str, "kind": str}  # 007 and NA are ids
-    return pd.read_csv(Path(folder) / "scores.csv", converters=as_they_stand)
+    table = pd.read_csv(
+        Path(folder) / "scores.csv",
+        dtype={"id": str, "kind": str},  # as they stand: 007 and NA are ids
+        keep_default_na=False,
+        na_values=[""],
+    )
+    return table.fillna({"id": "", "kind": ""})
 
 
 def parameters_of(about: Mapping) -> Parameters:
-    """The parameters of a run, checked again."""
-    return read_parameters(about["parameters"]["profile"], about["parameters"])
+    """The parameters of a run, checked again, without those of other versions."""
+    known = {*Parameters.model_fields, *grid_names()}
+    given = about["parameters"].items()
+    kept = {name: value for name, value in given if name in known}
+    return read_parameters(kept["profile"], kept)
 
 
 def open_questions(about: Mapping) -> tuple[dict[str, Question], Corpus]:

@@ -3,9 +3,11 @@ them stores the replies, and replays the runs: with the same results for any num
 """
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -181,7 +183,8 @@ def list_gpus() -> list[str]:
         devices = Path("/dev").glob("nvidia[0-9]*")
         return [str(number) for number, _ in enumerate(devices)]
     names = [name.strip() for name in visible.split(",")]
-    return [name for name in names if name not in ("", "-1")]  # -1: none
+    # as in CUDA: what follows -1, or another name that is no GPU's, does not count
+    return list(takewhile(re.compile(r"\d+|(GPU|MIG)-.+").fullmatch, names))
 
 
 @cache

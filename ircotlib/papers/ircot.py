@@ -31,6 +31,7 @@ from ircotlib.systems import RECALL, all_systems
 from ircotlib.text import sentences
 
 ALL = "all"
+DIGITS = 1  # of a number in the paper
 # data sets of data/reported.csv that are one kind of the questions of one of ours
 KINDS = {"hotpotqa_bridge": ("hotpotqa", "bridge"), "musique_2hop": ("musique", "2hop")}
 # in the order of the columns of Tables 2 and 5
@@ -58,8 +59,8 @@ def compare_published(runs: pd.DataFrame, source: str) -> pd.DataFrame:
     of_kinds = answers.assign(questions=answers["kind"])
     answers = pd.concat([answers.assign(questions=ALL), of_kinds])
     answers = answers.merge(papers[["dataset", "questions"]].drop_duplicates())
-    em = summarise(answers.assign(metric="em"), keys)
-    f1 = summarise(answers.assign(metric="f1"), keys)
+    em = summarise(answers.assign(metric="em"), keys, DIGITS)
+    f1 = summarise(answers.assign(metric="f1"), keys, DIGITS)
     models = answers.groupby("system")["model"].first()
     ours = em[[*keys, "n"]].assign(**{"ours EM": em["mean"], "ours F1": f1["mean"]})
     ours["our model"] = ours["system"].map(models.map(lambda name: Path(name).name))
@@ -88,7 +89,7 @@ def compare_readers(runs: pd.DataFrame, source: str) -> pd.DataFrame:
         reader=answers["reader"].where(read),
         model=is_gpt3.map({True: "GPT3", False: "Flan-T5-XXL"}),
     )
-    ours = summarise(answers, keys)
+    ours = summarise(answers, keys, DIGITS)
     ours = ours.rename(columns={"mean": "ours", "deviation": "ours deviation"})
     shown = "demonstrations_shown"
     ours = ours.reindex(columns=[*keys, "ours", "ours deviation", shown, "n"])
@@ -108,13 +109,12 @@ def _on_the_same(
 def _finish(
     table: pd.DataFrame, columns: list[str], runs: pd.DataFrame
 ) -> pd.DataFrame:
-    """These columns, rounded as printed, with the differences of what is printed."""
-    table = table.round(1)
+    """These columns, with the differences of what is printed."""
     for column in columns:
         if column.startswith("difference"):
             ours = table[column.replace("difference", "ours")]
             paper = table[column.replace("difference", "paper")]
-            table[column] = (ours - paper).round(1)
+            table[column] = (ours - paper).round(DIGITS)
     return in_order(table[columns], "dataset", runs["dataset"]).astype({"n": "Int64"})
 
 

@@ -53,7 +53,8 @@ def pair_searches(
     for first, second in CONTRASTS:
         if first in systems and second in systems:
             both = values[[systems[first], systems[second]]].dropna()
-            yield f"{first} − {second}", both
+            if len(both):
+                yield f"{first} − {second}", both
 
 
 def compare_searches(

@@ -8,30 +8,37 @@ from pathlib import Path
 import pandas as pd
 
 from ircotlib.data import parse_json, read_text
-from ircotlib.datasets import all_datasets, find_dataset
+from ircotlib.datasets import all_datasets
+from ircotlib.datasets.files import find_questions
 from ircotlib.errors import DataError, UserError
-from ircotlib.files import SHIPPED
+from ircotlib.files import ROOT, SHIPPED, resolve
 from ircotlib.models.thoughts import split_thoughts
+from ircotlib.papers.real_gains import SEARCHES
 from ircotlib.results.runs import in_order
 
 KEPT = SHIPPED / "data" / "real_outputs.csv.gz"  # docs/real_outputs.py makes it
 PREDICTIONS = "prediction__*_to_*__*.json"
 NAMED = re.compile(r"prediction__(.+)_to_(.+?)__(.+)\.json")
 PREFIXES = {"ircot_qa_": "IRCoT QA", "oner_qa_": "OneR QA", "nor_qa_": "NoR QA"}
-MODEL = re.compile(r'"(?:model_name|engine)":\s*"([^"]+)"')  # in a configuration
+# in a configuration
+MODEL = re.compile(r'"(?:model_name|engine)":\s*"([^"]+)"')
+CORPUS = re.compile(r"""corpus_name["']?\s*[:=]\s*["']([^"']+)""")
 TOGETHER = ["dataset", "system", "model", "split"]  # of questions answered together
 
 
-def import_outputs(*folders: Path | str) -> tuple[pd.DataFrame, list[str]]:
+def import_outputs(
+    *folders: Path | str, data_dir: str = ""
+) -> tuple[pd.DataFrame, list[str]]:
     """The scores of real outputs, a row for each question, by the gold answers beside
-    them, and what was left out, a line each. `folders`: of IRCoT's released program, or
-    that hold some. Raises UserError if nothing is scored.
+    them, or else of the questions in `data_dir`, and what was left out or is odd, a
+    line each. `folders`: of IRCoT's released program, or that hold some. Raises
+    UserError if nothing is scored.
     """
     tables, notes = [], []
     for folder in folders:
         for path in sorted(Path(folder).rglob(PREDICTIONS)):
             try:
-                scores, notes_of_path = score_predictions(path)
+                scores, notes_of_path = score_predictions(path, data_dir)
             except (DataError, OSError) as error:
                 notes.append(f"{error}: left out")
                 continue
@@ -39,28 +46,37 @@ def import_outputs(*folders: Path | str) -> tuple[pd.DataFrame, list[str]]:
             if len(scores):
                 tables.append(scores)
     if not tables:
-        message = (
-            "found no outputs that can be scored, expected gold answers and "
-            f"{PREDICTIONS} in folders"
+        raise UserError(
+            f"found no outputs that can be scored, expected gold answers and "
+            f"{PREDICTIONS} in {', '.join(map(str, folders))}"
+            f"{'; '.join(['', *notes[:1]])}"
         )
-        raise UserError("; ".join([message, *notes]))
     return refuse_repeated(pd.concat(tables, ignore_index=True)), notes
 
 
-def read_outputs(folder: Path | str = "") -> tuple[pd.DataFrame, list[str]]:
-    """The kept scores, and those of a folder (`import_outputs`) with its notes."""
+def read_outputs(
+    folder: Path | str = "", data_dir: str = ""
+) -> tuple[pd.DataFrame, list[str]]:
+    """The kept scores, and those of a folder (`import_outputs`) with its notes. Models
+    are named without their owners, unless two would have one name.
+    """
     scores = pd.read_csv(KEPT, dtype={"id": str})
     notes: list[str] = []
     if folder:
-        imported, notes = import_outputs(folder)
+        imported, notes = import_outputs(folder, data_dir=data_dir)
         scores = pd.concat([scores, imported])
-    scores["model"] = scores["model"].str.rpartition("/")[2]
+    short = scores["model"].str.rpartition("/")[2]
+    alone = scores["model"].groupby(short).transform("nunique") == 1
+    scores["model"] = short.where(alone, scores["model"])
     return refuse_repeated(scores), notes
 
 
 def refuse_repeated(scores: pd.DataFrame) -> pd.DataFrame:
-    """The scores, in the order of data sets. Raises UserError if a question has two."""
-    repeated = scores[scores.duplicated(["dataset", "system", "model", "id"])]
+    """The scores, in the order of data sets. Raises UserError if a question has two of
+    one model and one way to search.
+    """
+    searches = scores.assign(search=scores["system"].replace(SEARCHES))
+    repeated = scores[searches.duplicated(["dataset", "search", "model", "id"])]
     if len(repeated):
         names = ", ".join(repeated[TOGETHER].iloc[0])
         raise UserError(
@@ -69,19 +85,35 @@ def refuse_repeated(scores: pd.DataFrame) -> pd.DataFrame:
     return in_order(scores, "dataset", all_datasets())
 
 
-def score_predictions(path: Path) -> tuple[pd.DataFrame, list[str]]:
+def score_predictions(path: Path, data_dir: str = "") -> tuple[pd.DataFrame, list[str]]:
     """The scores of a file of predictions, and notes on what is odd in it."""
     names, golds = describe_folder(path)
-    measures = find_dataset(names[0]).scores
+    dataset = all_datasets().get(names[0])
+    if dataset is None or "f1" not in dataset.scores:
+        raise DataError(
+            f"{path}: found the data set {names[0]!r}, expected one whose answers have "
+            "an F1, such as hotpotqa"
+        )
     answers = read_answers(path)
+    if not golds and data_dir:
+        questions = dataset.read(find_questions(dataset, ROOT / resolve(data_dir)))
+        golds = {question.id: [*question.answers] for question, _ in questions}
     known = [id for id in answers if any(map(str.strip, golds.get(id, ())))]
     scores = pd.DataFrame({"id": known, "answer": [answers[id] for id in known]})
-    for name, measure in measures.items():
+    for name, measure in dataset.scores.items():
         scores[name] = [measure(answers[id], golds[id]) for id in known]
-    scores = scores.assign(**dict(zip(TOGETHER, names)), metric=next(iter(measures)))
+    scores = scores.assign(**dict(zip(TOGETHER, names)), metric=dataset.measure)
     notes = []
     if fewer := len(answers) - len(known):
-        notes.append(f"{path}: {fewer} questions have no gold answer: left out")
+        notes.append(
+            f"{path}: {fewer} questions have no gold answer: left out; put it beside "
+            "the file, or set data_dir"
+        )
+    others = {path.name.split("_")[2], *CORPUS.findall(read_config(path))}
+    if others := (others & all_datasets().keys()) - {dataset.name}:
+        notes.append(
+            f"{path}: its prompts or its corpus are of {', '.join(sorted(others))}"
+        )
     if thought := sum(split_thoughts(text)[0] != "" for text in answers.values()):
         notes.append(f"{path}: {thought} answers have thoughts, which are scored, too")
     return scores, notes
@@ -99,16 +131,23 @@ def describe_folder(path: Path) -> tuple[list[str], dict[str, list[str]]]:
     if not named or not systems:  # the other folders predict titles
         raise DataError(f"{folder}: the name must begin with {', '.join(PREFIXES)}")
     _, dataset, split = named.groups()
-    configs = sorted(folder.glob(f"config__*_{split}.jsonnet"))
-    models = MODEL.findall("".join(map(read_text, configs)))
+    models = MODEL.findall(read_config(path))
     names = [dataset, *systems, models[0] if models else "not stated", split]
     beside = path.with_name(path.name.replace("prediction", "ground_truth", 1))
     if not beside.exists():
         return names, {}
     golds = dict(_pairs(beside))
-    return names, {
-        id: gold if isinstance(gold, list) else [gold] for id, gold in golds.items()
-    }
+    for id, gold in golds.items():
+        texts = gold if isinstance(gold, list) else [gold]
+        golds[id] = [text for text in texts if isinstance(text, str)]
+    return names, golds
+
+
+def read_config(path: Path) -> str:
+    """The configuration beside a file of predictions, "" if there is none."""
+    name = path.with_suffix(".jsonnet").name.replace("prediction", "config", 1)
+    config = path.with_name(name)
+    return read_text(config) if config.is_file() else ""
 
 
 def _pairs(path: Path) -> tuple:

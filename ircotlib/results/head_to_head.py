@@ -147,7 +147,7 @@ def average(table: pd.DataFrame) -> pd.DataFrame:
 
 def compare_means(runs: pd.DataFrame) -> pd.DataFrame:
     """By system: the 95% interval of the mean of `average` (bootstrap over each data
-    set's questions), the difference to SearChain, its interval, exact p, and p
+    set's questions), the difference to SearChain, its interval, p, and p
     corrected (Holm); and `same_as`: the system that answers each question as well,
     which is compared in its place.
     """

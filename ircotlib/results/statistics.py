@@ -18,7 +18,8 @@ LEVEL = 0.05
 SAME = 1e-9  # scores that differ by less are equal: 0.1 + 0.2 and 0.3
 # differences are rounded to so many steps of the largest: halves to tenths stay
 STEPS = 2520
-EXACT = 4_000_000_000  # additions of the exact paired test, which take a second
+# additions of the paired test that counts all signs, which take a second
+EXACT = 4_000_000_000
 DRAWS = 19_999  # of signs, where there are too many to count
 BY = ("profile", "dataset", "model", "system", "metric")
 
@@ -39,8 +40,10 @@ def bootstrap_interval(values: Values) -> tuple[float, float]:
 
 
 def resampled_means(values: np.ndarray, seed: int = 0) -> np.ndarray:
-    """RESAMPLES means of each column over questions drawn for all columns at once."""
-    # sorted, since the order of the questions must not matter
+    """RESAMPLES means of each column over drawn questions: each column's own, which say
+    nothing of two columns together.
+    """
+    # sorted one by one, since the order of the questions must not matter
     ordered = np.sort(values, axis=0)
     n = len(ordered)
     parts = np.array_split(_draw(n, seed), 20)  # as floats, all would need much memory
@@ -116,8 +119,9 @@ def _choose(n: int) -> np.ndarray:
 
 
 def paired_p(differences: Values) -> float:
-    """The exact two-sided p-value for differences as often above as below 0: the share
-    of all ways to choose their signs whose sum is at least as far from 0 (Fisher 1935).
+    """The two-sided p-value for differences as often above as below 0: the share of all
+    ways to choose their signs whose sum is at least as far from 0 (Fisher 1935). It is
+    of the differences in STEPS of the largest: of right and wrong answers, as they are.
     Where counting takes more than a second, it is of DRAWS random signs, with a
     standard error of 0.0015 at p = 0.05.
 
@@ -188,10 +192,12 @@ def per_question(runs: pd.DataFrame, metric: str) -> pd.Series:
     return runs.groupby("id")[metric].mean().dropna().sort_index()
 
 
-def summarise(scores: pd.DataFrame, by: Sequence[str] = BY) -> pd.DataFrame:
+def summarise(
+    scores: pd.DataFrame, by: Sequence[str] = BY, digits: int = 2
+) -> pd.DataFrame:
     """The mean of each group in percent by the measure `metric` names, with its 95%
-    interval. `deviation`: of the demonstration sets' means (IRCoT §4.1), NaN where none
-    is shown.
+    interval, rounded. `deviation`: of the demonstration sets' means (IRCoT §4.1), NaN
+    where none is shown.
     """
     by = list(dict.fromkeys([*by, "metric"]))
     shown = scores.columns.intersection(["demonstrations_shown"])
@@ -210,7 +216,7 @@ def summarise(scores: pd.DataFrame, by: Sequence[str] = BY) -> pd.DataFrame:
         row["deviation"] = float("nan") if none_shown else (100 * sets).std()
         rows.append(row | counts | {"n": len(values)})
     columns = [*by, "mean", "low", "high", "deviation", *shown, "n"]
-    return pd.DataFrame(rows, columns=columns).round(2)
+    return pd.DataFrame(rows, columns=columns).round(digits)
 
 
 def describe(scores: pd.DataFrame, profile: str) -> str:

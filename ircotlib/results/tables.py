@@ -8,6 +8,7 @@ import pandas as pd
 from ircotlib.datasets import all_datasets
 from ircotlib.files import figure_path, write_table, writing
 from ircotlib.parameters import Parameters
+from ircotlib.systems import all_systems
 
 # what columns and measures are called, where that is not their name with spaces
 WORDS = {
@@ -21,7 +22,8 @@ MARKDOWN = str.maketrans({"|": r"\|", "*": r"\*", "\n": "<br>"})
 
 
 def title_of(name: object) -> str:
-    """A name as people write it: a measure's, a data set's, or one with spaces.
+    """A name as people write it: a measure's, a data set's, or one with spaces; that of
+    a system as it stands.
 
     >>> [title_of(name) for name in ("f1", "musique_2hop", "words_in", "n_gram-model")]
     ['F1', 'MuSiQue, 2hop', 'words in', 'n gram-model']
@@ -32,6 +34,8 @@ def title_of(name: object) -> str:
     datasets = {key: record.title for key, record in all_datasets().items()}
     if name in WORDS or name in datasets:
         return WORDS.get(name) or datasets[name]
+    if name in all_systems():  # as it stands
+        return name
     dataset, _, kind = name.partition("_")
     if dataset in datasets and kind:  # questions of one kind: musique_2hop
         return f"{datasets[dataset]}, {kind.replace('_', ' ')}"

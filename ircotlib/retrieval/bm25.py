@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
@@ -36,10 +37,10 @@ SCHEMA = _FIELDS.add_unsigned_field("position", fast=True).build()
 class BM25(Ranked):
     """The index of a corpus in a folder.
 
-    If it is missing, or of another corpus or version, one of several processes builds
-    it first, in place of the folder. Differs from Elasticsearch: a title or a text
-    without any term ("It") counts towards the number of documents and the mean length,
-    too.
+    If it is missing, damaged, or of another corpus or version, one of several processes
+    builds it first, in place of the folder. Differs from Elasticsearch: a title or a
+    text without any term ("It") counts towards the number of documents and the mean
+    length, too.
     """
 
     def __init__(self, corpus: Corpus, folder: Path | str, text: str = "embedded"):
@@ -55,14 +56,17 @@ class BM25(Ranked):
         folder = Path(folder)
         made = folder / MADE_OF
         with locked(Path(f"{folder}.lock")):
-            if not made.is_file() or json.loads(made.read_text()) != made_of:
-                with writing(folder) as new:
-                    new.mkdir()
-                    self._build(new, track(corpus, f"index of {folder.name}"))
-                    (new / MADE_OF).write_text(json.dumps(made_of))
-                    # first, so that a kill leaves no part of the old index as whole
-                    made.unlink(missing_ok=True)
-        self._searcher = tantivy.Index.open(str(folder)).searcher()
+            with suppress(OSError, ValueError):  # missing, or damaged
+                if made.read_text() == json.dumps(made_of):
+                    self._searcher = tantivy.Index.open(str(folder)).searcher()
+                    return
+            with writing(folder) as new:
+                new.mkdir()
+                self._build(new, track(corpus, f"index of {folder.name}"))
+                (new / MADE_OF).write_text(json.dumps(made_of))
+                # first, so that a kill leaves no part of the old index as whole
+                made.unlink(missing_ok=True)
+            self._searcher = tantivy.Index.open(str(folder)).searcher()
 
     def queries_of(self, request: Retrieve | NearestTitle) -> list[Query]:
         """The query; for a title (App. B): it, it in any case, any of its terms."""

@@ -3,7 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -12,7 +12,7 @@ from threading import Lock
 
 from ircotlib.data import Paragraph
 from ircotlib.errors import DataError
-from ircotlib.files import locked
+from ircotlib.files import database, locked
 
 FILE = "corpus.sqlite"
 COLUMNS = "position INTEGER PRIMARY KEY, id TEXT UNIQUE, title TEXT, text TEXT"
@@ -22,7 +22,8 @@ BLOCK = 1_000  # paragraphs that are read at a time
 
 class Corpus:
     """The paragraphs that write_corpus wrote to a folder, a sequence in their order,
-    for several threads. `fingerprint`: a hash of all. Raises FileNotFoundError.
+    for several threads. `fingerprint`: a hash of all. Raises FileNotFoundError, and
+    DataError for a damaged file.
     """
 
     def __init__(self, folder: Path | str):
@@ -35,6 +36,7 @@ class Corpus:
         # rows from Python 3.12 on
         self._turn = Lock()
         read_only = f"{path.absolute().as_uri()}?immutable=1"
+        self._path = path
         self._file = sqlite3.connect(read_only, uri=True, check_same_thread=False)
         header = "SELECT count, fingerprint FROM about"
         [(self._count, self.fingerprint)] = self._select(header)
@@ -63,7 +65,7 @@ class Corpus:
         return Paragraph(*rows[0])
 
     def _select(self, query: str, *values: int | str) -> list[tuple]:
-        with self._turn:
+        with self._turn, database(self._path):
             return self._file.execute(query, values).fetchall()
 
 
@@ -78,9 +80,12 @@ def write_corpus(folder: Path | str, paragraphs: Iterable[Paragraph]) -> Corpus:
         new = Path(partial) / FILE
         fingerprint = _write(new, paragraphs, folder)
         with locked(path.with_name("corpus.lock")):
-            # others may read the same one at this moment, on other machines, too
-            if not path.is_file() or Corpus(folder).fingerprint != fingerprint:
-                new.replace(path)
+            with suppress(FileNotFoundError, DataError):  # missing or damaged
+                corpus = Corpus(folder)
+                # others may read the same one at this moment, on other machines, too
+                if corpus.fingerprint == fingerprint:
+                    return corpus
+            new.replace(path)
             return Corpus(folder)
 
 
@@ -88,7 +93,7 @@ def _write(path: Path, paragraphs: Iterable[Paragraph], folder: Path | str) -> s
     """Write the file of a corpus; return its fingerprint. Errors name the folder."""
     content = sha256()
     count = 0
-    with closing(sqlite3.connect(path)) as file:
+    with database(path), closing(sqlite3.connect(path)) as file:
         # faster; a half-written file is never opened
         file.execute("PRAGMA journal_mode = OFF")
         file.execute(f"CREATE TABLE paragraphs ({COLUMNS})")

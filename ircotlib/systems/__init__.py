@@ -70,6 +70,11 @@ class System:
                 )
 
     @property
+    def folder(self) -> str:
+        """Its name in the folders of its runs."""
+        return self.name.replace(" ", "-").replace("/", "")
+
+    @property
     def module(self) -> str:
         """The name of its file, of its folder in prompts/ and of its parameters."""
         return self.program.__module__.rpartition(".")[2]
@@ -168,8 +173,15 @@ def all_systems() -> dict[str, System]:
     """
     records = find_records("systems", "SYSTEMS")
     records.sort(key=lambda record: (record.order, record.name))
+    folders: dict[str, str] = {}  # the names of systems by folder, in whatever case
     for record in records:
-        check_name("system", record.name.replace("/", ""))  # as in Run.folder
+        check_name("system", record.folder)
+        other = folders.setdefault(record.folder.casefold(), record.name)
+        if other != record.name:
+            raise UserError(
+                f"found two systems named {other!r} and {record.name!r}, whose runs "
+                "would be in one folder: rename one"
+            )
     return {record.name: record for record in records}
 
 

@@ -4,6 +4,7 @@ import hashlib
 import io
 import tarfile
 import threading
+import time
 import zipfile
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
@@ -23,8 +24,10 @@ SHA = f"sha256:{hashlib.sha256(DATA).hexdigest()}"
 
 @pytest.fixture
 def publisher():
-    """A server; `cut`: bytes after which the next transfer breaks off."""
-    state = SimpleNamespace(files={}, cut=None, ranges=[])
+    """A server; `cut`: bytes after which the next transfer breaks off; `whole`: it
+    sends files only as a whole.
+    """
+    state = SimpleNamespace(files={}, cut=None, ranges=[], whole=False)
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
@@ -34,6 +37,13 @@ def publisher():
                 return self.send_error(404)
             whole = state.files[self.path]
             start = int(wanted[len("bytes=") : -1]) if wanted else 0
+            if state.whole:
+                start = 0
+            if start >= len(whole):
+                self.send_response(416)
+                self.send_header("Content-Range", f"bytes */{len(whole)}")
+                self.send_header("Content-Length", "0")
+                return self.end_headers()
             rest = whole[start:]
             self.send_response(206 if start else 200)
             self.send_header("Content-Length", str(len(rest)))
@@ -66,6 +76,47 @@ def test_a_transfer_that_broke_off_is_resumed_and_checked(publisher, tmp_path):
     with pytest.raises(DataError, match=wrong):
         download(f"{publisher.url}/b.json", tmp_path / "b.json", SHA)
     assert not (tmp_path / "b.json").exists()
+
+
+@pytest.mark.parametrize("checksum", ["", SHA])
+@pytest.mark.parametrize("ranges", [True, False])
+@pytest.mark.parametrize(
+    ("part", "requests"),
+    [
+        (DATA, 1),  # whole, but for its name
+        (DATA + b"12", 2),  # too long
+        (b"", 1),
+        (DATA[:5000], 1),
+    ],
+    ids=["whole", "long", "empty", "half"],
+)
+def test_a_part_is_continued_taken_or_begun_anew(
+    publisher, tmp_path, part, requests, ranges, checksum
+):
+    publisher.files["/a.json"] = DATA
+    publisher.whole = not ranges
+    (tmp_path / "a.json.partial").write_bytes(part)
+    download(f"{publisher.url}/a.json", tmp_path / "a.json", checksum)
+    assert (tmp_path / "a.json").read_bytes() == DATA
+    if not ranges and len(part) not in (0, len(DATA)):
+        requests = 2
+    assert len(publisher.ranges) == requests
+    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
+
+
+def test_a_file_that_is_not_there_and_no_network_are_said_at_once(publisher, tmp_path):
+    (tmp_path / "a.json.partial").write_bytes(b"half")
+    for address, says in (
+        (f"{publisher.url}/a.json", "/a.json: .*HTTP 404: get the file by hand"),
+        ("http://127.0.0.1:9/a.json", "9/a.json: curl ended with status 7; the same"),
+        ("http://nowhere.invalid/a.json", "a.json: curl ended with status 6; the same"),
+    ):
+        started = time.monotonic()
+        with pytest.raises(Unavailable, match=says):
+            download(address, tmp_path / "a.json")
+        assert time.monotonic() - started < 10
+    assert len(publisher.ranges) == 1
+    assert (tmp_path / "a.json.partial").read_bytes() == b"half"
 
 
 def zipped(files: dict) -> bytes:
@@ -102,6 +153,19 @@ def test_only_the_named_files_leave_an_archive(pack, name, tmp_path):
         assert not (tmp_path.parents[1] / "escape").exists()
 
 
+DEEPER = {"ids/dev.json": b"[2]", "__MACOSX/ids/dev.json": b"other"}
+
+
+@pytest.mark.parametrize("files", [DEEPER, dict(reversed(DEEPER.items()))])
+def test_of_two_files_of_one_name_the_nearest_leaves_an_archive(files, tmp_path):
+    (tmp_path / "a.zip").write_bytes(zipped(files))
+    unpack(tmp_path / "a.zip", ["dev.json"], tmp_path)
+    assert (tmp_path / "dev.json").read_bytes() == b"[2]"
+    (tmp_path / "a.zip").write_bytes(zipped({"b/dev.json": b"", "a/dev.json": b""}))
+    with pytest.raises(DataError, match="a.zip: has 2 files 'dev.json': .* by hand"):
+        unpack(tmp_path / "a.zip", ["dev.json"], tmp_path)
+
+
 TABLE = "folder,corpus,files,address,bytes,checksum,page\n"
 
 
@@ -131,12 +195,12 @@ def test_the_command_gets_what_has_an_address(command, publisher, tmp_path, caps
     publisher.files["/ids.zip?dl=1"] = archive
     by_hand = "musique_ans_v1.0_dev.jsonl (size unknown) by hand: https://page"
     raw = tmp_path / "raw"
-    for listing in (["--list"], []):
-        assert command(rows, *listing) == 1
-        printed = capsys.readouterr()
-        assert by_hand in printed.out
-        assert "error: get the files of musique by hand, then ask again" in printed.err
-        assert not listing or not raw.exists()
+    assert command(rows, "--list") == 0
+    assert by_hand in capsys.readouterr().out and not raw.exists()
+    assert command(rows) == 1
+    printed = capsys.readouterr()
+    assert by_hand in printed.out
+    assert "error: get the files of musique by hand, then ask again" in printed.err
     made = {path.name: path.read_bytes() for path in raw.rglob("*.*")}
     assert made == {"hotpot_dev_distractor_v1.json": b"[1]", "dev.json": b"[2]"}
     requests = len(publisher.ranges)

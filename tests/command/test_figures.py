@@ -78,6 +78,27 @@ def test_a_notebook_that_reads_runs_waits_for_them(notebooks, tmp_path, capsys):
     assert not psutil.pid_exists(int(cells[-1].outputs[0].data["text/plain"]))
 
 
+WORK = """
+import os
+from joblib import Parallel, delayed
+for _ in range(2):
+    Parallel(2, backend="loky")(delayed(abs)(n) for n in range(4))
+os.getpid()
+"""
+
+
+@pytest.mark.skipif(not os.path.isdir("/dev/shm"), reason="needs /dev/shm")
+def test_the_workers_of_a_notebook_leave_nothing_in_memory(notebooks, tmp_path):
+    notebooks(a=[NEW.new_code_cell(WORK)])
+    figures.regenerate(MINI, ["a"], {})
+    pid = read_executed(tmp_path, "a")[-1].outputs[0].data["text/plain"]
+    left = re.compile(f"(joblib_.*_folder_|sem.loky-){pid}[_-]")
+    deadline = time.monotonic() + 5
+    while names := list(filter(left.match, os.listdir("/dev/shm"))):
+        assert time.monotonic() < deadline, names
+        time.sleep(0.1)
+
+
 def test_after_a_notebook_that_fails_none_begins(notebooks, tmp_path):
     fails = NEW.new_code_cell("raise ValueError('no such thing')")
     notebooks(a_04=[NEW.new_code_cell("1"), fails])

@@ -126,11 +126,15 @@ def test_a_record_out_of_format_is_named_with_its_field(
         read(path)
 
 
-def test_a_list_may_begin_with_a_byte_order_mark_and_have_long_integers(tmp_path):
-    path = write(tmp_path / "dev.json", [HOTPOT | {"level": 10**40}])
-    whole = path.read_bytes()
-    path.write_bytes(b"\xef\xbb\xbf\n " + whole)
-    assert [question.id for question, _ in read_hotpotqa(path)] == ["5a"]
+MARK = b"\xef\xbb\xbf"
+
+
+@pytest.mark.parametrize("before", [MARK, MARK + b"\n ", b" " * 120, b"\n\t" * 5000])
+@pytest.mark.parametrize("name", ["dev.json", "dev.jsonl"])
+def test_a_byte_order_mark_and_space_may_come_first(tmp_path, name, before):
+    path = write(tmp_path / name, [HOTPOT | {"level": 10**40}, HOTPOT | {"_id": "5b"}])
+    path.write_bytes(before + path.read_bytes())
+    assert [question.id for question, _ in read_hotpotqa(path)] == ["5a", "5b"]
 
 
 @pytest.mark.parametrize("text", ["[" * 99_999, '{"a":' * 99_999, '[{"a":' * 99_999])
@@ -271,8 +275,11 @@ def test_a_data_set_is_added_by_one_file(mine, tmp_path):
     assert [paragraph.title for paragraph in paragraphs] == ["A", "B", "U"]
     scores = score(questions[0], Prediction("Ann B", (paragraphs[1],), ("Hm.",)))
     assert math.isnan(scores["recall"]) and scores["letters"] == 0.05
-    with pytest.raises(DataError, match="found letters = 9.0, expected 0 to 1"):
+    with pytest.raises(DataError, match="mine-1: found letters = 9.0, expected 0 to 1"):
         score(questions[0], Prediction("x" * 900))
+    unknown = replace(find_dataset("mine"), scores={"none": lambda *of: math.nan})
+    with pytest.raises(DataError, match="mine-1: found none = nan, expected 0 to 1"):
+        score(questions[0], Prediction("x"), unknown)
     mine.unlink()
     absent = "of mine: .* get mine.jsonl from my own disk"
     with pytest.raises(FileNotFoundError, match=absent):

@@ -1,6 +1,7 @@
 """The call cache: keys by content, first reply wins, several processes."""
 
 import hashlib
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from ircotlib.engine.cache import Calls
+from ircotlib.errors import DataError
 from ircotlib.program import LINE, SENTENCE, Generate, Retrieve, key
 
 
@@ -98,3 +100,72 @@ def test_threads_share_a_cache_as_those_of_widgets_do(tmp_path):
         assert list(threads.map(calls.put_many, batches)) == batches
         assert list(threads.map(calls.get_many, batches)) == batches
         assert len(calls) == 800
+
+
+REPLIES = {f"{number:04d}": "a reply" * 9 for number in range(300)}
+OTHER = "CREATE TABLE calls (name TEXT)"
+
+
+def test_the_files_of_a_cache_that_is_open_are_a_whole_copy(tmp_path):
+    with Calls(tmp_path / "calls.sqlite") as calls:
+        calls.put_many(REPLIES)
+        (tmp_path / "copy").mkdir()
+        for path in tmp_path.glob("calls.sqlite*"):
+            shutil.copy(path, tmp_path / "copy")
+        connection = sqlite3.connect(tmp_path / "calls.sqlite")
+        connection.execute(f"VACUUM INTO '{tmp_path}/vacuumed'")  # docs/runs.md
+        connection.close()
+        for name in ("copy/calls.sqlite", "vacuumed"):
+            with Calls(tmp_path / name) as copy:
+                assert copy.get_many(REPLIES) == REPLIES
+
+
+def damage(path, how):
+    """Put another thing in the place of a database."""
+    whole = path.read_bytes()
+    path.unlink()
+    if how == "a folder":
+        path.mkdir()
+    elif how == "another schema":
+        connection = sqlite3.connect(path)
+        connection.execute(OTHER)
+        connection.close()
+    elif how == "garbage in the middle":
+        path.write_bytes(whole[:4096] + b"?" * (len(whole) - 4096))
+    else:
+        cut = {"garbage": b"?" * 9999, "cut": whole[:5000], "cut soon": whole[:90]}
+        path.write_bytes(cut[how])
+
+
+HOW = ["garbage", "cut", "cut soon", "garbage in the middle", "a folder"]
+
+
+@pytest.mark.parametrize("how", [*HOW, "another schema"])
+def test_a_damaged_cache_is_named_in_one_line(tmp_path, how):
+    path = tmp_path / "calls.sqlite"
+    with Calls(path) as calls:
+        calls.put_many(REPLIES)
+    damage(path, how)
+    named = f"^{path}: [^\n]*: make room, .* or delete it: it is made again$"
+    with pytest.raises(DataError, match=named), Calls(path) as calls:
+        calls.get_many(REPLIES)
+
+
+def test_an_empty_file_is_a_new_cache_and_a_full_disk_is_named(tmp_path):
+    path = tmp_path / "calls.sqlite"
+    path.touch()
+    with Calls(path) as calls:
+        calls.put_many({"a": "1"})
+        calls._file.execute("PRAGMA max_page_count = 3")
+        with pytest.raises(DataError, match=f"{path}: database or disk is full: make"):
+            calls.put_many(REPLIES)
+        assert calls.get_many(["a", *REPLIES]) == {"a": "1"}
+
+
+def test_a_cache_that_another_process_holds_is_not_to_be_deleted(tmp_path):
+    path = tmp_path / "calls.sqlite"
+    with Calls(path) as calls, Calls(path) as other:
+        other._file.execute("BEGIN IMMEDIATE")
+        calls._file.execute("PRAGMA busy_timeout = 0")
+        with pytest.raises(DataError, match=f"^{path}: database is locked$"):
+            calls.put_many({"a": "1"})

@@ -268,3 +268,17 @@ def test_a_request_that_no_backend_serves_is_an_error():
     message = "'q' asked a Generate, but the backends serve Retrieve$"
     with pytest.raises(TypeError, match=message):
         run({"q": chain("question 1", 1)}, [Words()], Calls())
+
+
+@pytest.mark.parametrize("damaged", ["", "[1, 2]", '{"texts": 5}', "[" * 99_999, b"?"])
+def test_a_damaged_reply_blames_the_call_cache(damaged):
+    def ask(question):
+        return (yield Generate(question))
+
+    with Calls() as calls:
+        run({"q": ask("Who?")}, [Upper()], calls)
+        calls._file.execute("UPDATE calls SET reply = ?", (damaged,))
+        blamed = "question 'q': .*cannot read the reply .*delete the call cache"
+        with pytest.raises(RuntimeError, match=blamed) as error:
+            run({"q": ask("Who?")}, [Upper()], calls)
+        assert "\n" not in str(error.value)

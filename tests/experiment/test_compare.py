@@ -40,6 +40,11 @@ def test_tuning_without_dev_questions_is_an_error(p):
         UserError, match="hotpotqa has no dev questions, which the 2 settings"
     ):
         compare([setup], [S["OneR"]])
+    setup = open_setup(p, "hotpotqa", "04_ircot")
+    bare = replace(setup, dev=[replace(question, gold=()) for question in setup.dev])
+    with pytest.raises(UserError, match="no dev questions with gold .* of OneR need"):
+        compare([bare], [S["OneR QA"], S["OneR"]])
+    assert not setup.runs.exists() and len(setup.calls) == 0  # before any run
 
 
 def test_systems_are_tuned_and_run_with_every_demonstration_set(p):

@@ -11,13 +11,15 @@ from contextlib import closing
 from dataclasses import replace
 from multiprocessing import get_context
 
+import pandas as pd
 import pytest
 
 from ircotlib.data import DataError, Prediction, read_jsonl
 from ircotlib.experiment import setup as setups
+from ircotlib.experiment import stored
 from ircotlib.experiment.compare import compare, run_system
 from ircotlib.experiment.replay import replay
-from ircotlib.experiment.runs import count_demonstrations, find_cost
+from ircotlib.experiment.runs import Run, count_demonstrations, find_cost
 from ircotlib.experiment.setup import open_setup
 from ircotlib.experiment.stored import find_folders, read_about, read_predictions
 from ircotlib.parameters import read_parameters
@@ -108,6 +110,64 @@ def test_the_predictions_of_a_run_are_a_table_with_questions_and_scores(p):
         DataError, match="run.json: found no finished run .*; run its notebook"
     ):
         read_predictions(folder)
+
+
+NONE = ["", "{}", "[]", "null", "[" * 99_999, '{"a":' * 99_999, "\xff", "7"]
+WITHOUT = ["system", "setting", "parameters", "dataset", "parameters.model"]
+OF_OTHER_TYPES = [("setting", "k=2"), ("parameters", []), ("system", None)]
+
+
+@pytest.mark.parametrize("wrong", [*NONE, *WITHOUT, *OF_OTHER_TYPES], ids=repr)
+def test_a_run_json_that_is_none_is_named_in_one_line(p, tmp_path, wrong):
+    setup = open_setup(p, "hotpotqa", "04_ircot", with_model=False)
+    about = Run(setup, S["OneR"], "test", {"k": 2}).identity
+    field = wrong
+    if isinstance(wrong, tuple):
+        field, about[wrong[0]] = wrong[0], wrong[1]
+    elif wrong == "parameters.model":
+        del about["parameters"]["model"]
+    elif wrong in about:
+        del about[wrong]
+    text = wrong if wrong in NONE else json.dumps(about)
+    field = "" if wrong in NONE else f"field {field}"
+    (tmp_path / "run.json").write_text(text, encoding="latin-1")
+    named = f"^{tmp_path}/run.json: found no finished run [^\n]*{field}[^\n]*; run its"
+    with pytest.raises(DataError, match=named) as error:
+        read_about(tmp_path)
+    assert len(str(error.value)) < 400 + len(str(tmp_path))
+
+
+def test_a_run_of_another_version_is_read_without_what_is_not_known_here(p):
+    setup = open_setup(p, "hotpotqa", "04_ircot")
+    run_system(setup, S["OneR"], k=2)
+    [folder] = (setup.runs / "test").iterdir()
+    before = read_predictions(folder)
+    about = json.loads((folder / "run.json").read_text())
+    del about["parameters"]["samples"]
+    about["parameters"] |= {"most_samples": 5, "gone_k": [3]}
+    (folder / "run.json").write_text(json.dumps(about))
+    assert read_predictions(folder).equals(before) and len(replay(folder)) == 4
+
+
+def test_ids_and_kinds_of_a_run_are_texts_as_they_stand(tmp_path):
+    ids = ["007", "NA", "1e5", "", "nan", "True", "1.0"]
+    table = pd.DataFrame({"id": ids, "kind": ids[::-1], "f1": 0.5, "recall": None})
+    stored.write_table(tmp_path / "scores.csv", table)
+    read = stored.read_scores(tmp_path)
+    assert list(read["id"]) == ids and list(read["kind"]) == ids[::-1]
+    assert read["recall"].isna().all()
+
+
+def test_a_disk_that_is_full_names_the_run(p, monkeypatch):
+    def fill(path, records):
+        with open("/dev/full", "w") as full:
+            full.write("x" * 99_999)
+
+    setup = open_setup(p, "hotpotqa", "04_ircot")
+    monkeypatch.setattr(stored, "write_jsonl", fill)
+    with pytest.raises(OSError, match=f"No space left .*{setup.runs.parent}"):
+        run_system(setup, S["OneR"], k=2)
+    assert not find_folders(setup.runs)
 
 
 def test_predictions_are_kept_whatever_a_server_replied(p):

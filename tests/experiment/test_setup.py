@@ -2,6 +2,9 @@
 programs.
 """
 
+import json
+import os
+
 import pytest
 
 from ircot_laboratory import make
@@ -184,3 +187,42 @@ def test_parameters_change_the_folder_unless_they_change_no_outcome(p):
         datasets=["musique"], systems=["OneR"], measured=3, workers=2, prices=[1, 2]
     )
     assert runs_folder(same, "04_ircot") == runs_folder(p, "04_ircot")
+
+
+def write_own(folder, answer="Oslo", text="Ann lives in Oslo."):
+    page = {"title": "Ann", "text": text, "is_supporting": True}
+    row = {"id": "007", "question": "Where?", "answers": answer, "paragraphs": [page]}
+    (folder / "questions.jsonl").write_text(json.dumps(row) + "\n")
+
+
+def test_questions_that_are_edited_are_read_again(p, tmp_path):
+    """In the same kernel, and of the same size."""
+    folder = tmp_path / "raw[1] *"
+    folder.mkdir()
+    p = p.change(data_dir=str(folder), datasets=["own"], dev=0)
+
+    def opened():
+        setup = open_setup(p, "own", "mine", with_model=False)
+        [question] = setup.test
+        [(page, _)] = setup.retriever.search("Ann", 1)
+        return question, page.text, setup.retriever
+
+    write_own(folder)
+    question, text, first = opened()
+    assert (question.id, question.answers, text) == (
+        "007",
+        ("Oslo",),
+        "Ann lives in Oslo.",
+    )
+    assert opened()[2] is first  # once, as long as nothing changes
+    write_own(folder, answer="Rome")
+    assert opened()[0].answers == ("Rome",)
+    write_own(folder, answer="Rome", text="Ann lives in Rome.")
+    assert opened()[1] == "Ann lives in Rome."
+    before = (folder / "questions.jsonl").stat()
+    write_own(folder, answer="Lund", text="Ann lives in Rome.")
+    times = before.st_atime_ns, before.st_mtime_ns
+    os.utime(folder / "questions.jsonl", ns=times)  # as `cp -p` does
+    assert opened()[0].answers == ("Lund",)
+    (folder / "corpus.jsonl").write_text('{"title": "Bo", "text": "Bo is old."}')
+    assert len(opened()[2].corpus) == 2

@@ -17,7 +17,13 @@ from ircotlib.experiment.compare import compare
 from ircotlib.experiment.runs import Run
 from ircotlib.experiment.setup import open_setup
 from ircotlib.experiment.stored import find_folders, read_about
-from ircotlib.experiment.workers import claim_gpu, count_workers, is_missing, split
+from ircotlib.experiment.workers import (
+    claim_gpu,
+    count_workers,
+    is_missing,
+    list_gpus,
+    split,
+)
 from ircotlib.systems import all_systems
 
 S = all_systems()
@@ -33,6 +39,11 @@ def small_shares(monkeypatch, p):
     get_reusable_executor().shutdown(wait=True)
     yield
     get_reusable_executor().shutdown(wait=True)
+
+
+# -1 is none, and ends the list (CUDA's guide, "Environment Variables")
+VISIBLE = {"-1": [], "0, 3": ["0", "3"], "1,-1,2": ["1"], "none": [], "0,,1": ["0"]}
+VISIBLE["GPU-8932f937,MIG-1/2/0"] = ["GPU-8932f937", "MIG-1/2/0"]
 
 
 def make_runs(p) -> dict[str, bytes]:
@@ -97,6 +108,9 @@ def test_each_gpu_or_core_gets_a_worker(p, monkeypatch):
     for lock in (first, second):
         lock.release()
     claim_gpu.cache_clear()
+    for visible, gpus in VISIBLE.items():
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+        assert list_gpus() == gpus
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     assert count_workers(setup) == cpu_count()
     monkeypatch.setattr(workers, "SMALL", 1)

@@ -80,6 +80,16 @@ def test_published_systems_stand_beside_ours_on_the_same_kinds_of_question():
     assert ("musique", "all") in rows_of(table, "dataset", "questions")
 
 
+def test_numbers_are_rounded_once():
+    """82.051 is 82.1, though 82.05 may become 82.0."""
+    runs = scored("IRCoT QA", [0.82051] * 2)
+    table = compare_published(runs, "Table 1")
+    ours = rows_of(table, "ours F1", system="IRCoT QA", questions="all")
+    assert ours == [(82.1,)]
+    table = compare_readers(scored("IRCoT QA", [0.34049] * 2), "Table 4")
+    assert 34.0 in table["ours"].to_list()
+
+
 def test_for_other_data_sets_the_tables_are_empty():
     mine = scored("IRCoT QA", [1, 0], dataset="mine", metric="em").drop(columns="f1")
     for table in (compare_published(mine, "Table 1"), compare_readers(mine, "Table 4")):

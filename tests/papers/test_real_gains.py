@@ -63,6 +63,17 @@ def test_means_by_hops(scores):
     assert means.to_dict() == {"IRCoT QA": 32.8, "OneR QA": 23.8, "NoR QA": 22.2}
 
 
+def test_systems_that_answered_other_questions_are_not_compared():
+    """And two that answered the same ones are, without a third."""
+    apart = tiny([1.0, 0.5], [0.5])
+    apart["id"] += apart["system"]
+    both = pd.concat([apart, tiny([1.0, 0.5], [0.5]).assign(model="other")])
+    table = compare_searches(both, ["dataset"])
+    assert table[["model", "a", "b", "n"]].to_numpy().tolist() == [
+        ["other", "IRCoT QA", "NoR QA", 3]
+    ]
+
+
 @pytest.mark.parametrize(
     ("model", "contrast", "group", "n", "expected"),
     [

@@ -1,6 +1,7 @@
 """Outputs of real models: the formats by hand, and those in ../shared if present."""
 
 import json
+import re
 from statistics import mean
 
 import pandas as pd
@@ -83,6 +84,75 @@ def test_outputs_of_your_own_come_after_the_kept_ones(tmp_path):
         "musique",
     ]
     assert list(scores["model"].tail(2)) == ["code-davinci-002"] * 2
+
+
+def test_models_that_would_have_one_name_are_named_with_their_owners(tmp_path):
+    folder = lay(tmp_path, "nor_qa_mine_musique____x", "musique")
+    config = '{"model_name": "me/Llama-3.1-8B-Instruct"}'
+    next(folder.glob("config__*")).write_text(config)
+    scores, _ = read_outputs(tmp_path)
+    assert set(scores["model"]) == {
+        "meta-llama/Llama-3.1-8B-Instruct",
+        "me/Llama-3.1-8B-Instruct",
+        "text-davinci-003",
+    }
+    next(folder.glob("config__*")).write_text(
+        '{"model_name": "meta-llama/Llama-3.1-8B"}'
+    )
+    assert "Llama-3.1-8B" in set(read_outputs(tmp_path)[0]["model"])
+
+
+def test_two_systems_of_a_model_that_search_alike_are_refused(tmp_path):
+    kept = read_outputs()[0]
+    of_gpt3 = kept[
+        (kept["model"] == "text-davinci-003") & (kept["dataset"] == "musique")
+    ]
+    id = of_gpt3["id"].iloc[0]
+    answers = {"prediction": {id: "A"}, "ground_truth": {id: ["A"]}}
+    folder = lay(tmp_path, "ircot_qa_mine_musique____x", "musique", **answers)
+    next(folder.glob("config__*")).write_text('{"engine": "text-davinci-003"}')
+    with pytest.raises(UserError, match="two outputs of musique, .*text-davinci-003"):
+        read_outputs(tmp_path)
+
+
+def test_gold_answers_are_those_of_the_questions_if_none_are_beside(tmp_path):
+    folder = lay(
+        tmp_path / "outputs", "nor_qa_x_own____x", "own", prediction={"1": "A"}
+    )
+    next(folder.glob("ground_truth__*")).unlink()
+    advice = (
+        "1 questions have no gold answer: left out; put it beside .* or set data_dir"
+    )
+    with pytest.raises(UserError, match=f"in {tmp_path}/outputs; .*{advice}"):
+        import_outputs(tmp_path / "outputs")
+    with pytest.raises(UserError, match="no questions of own: .*: left out"):
+        import_outputs(tmp_path / "outputs", data_dir=str(tmp_path))
+    row = {"id": "1", "question": "Who?", "answers": ["B", "a."]}
+    (tmp_path / "questions.jsonl").write_text(json.dumps(row))
+    scores, notes = import_outputs(tmp_path / "outputs", data_dir=str(tmp_path))
+    assert list(scores["em"]) == [1] and notes == []
+
+
+def test_outputs_of_other_data_sets_are_noted_with_their_file(tmp_path):
+    lay(tmp_path, "nor_qa_x_hotpotqa____x")
+    lay(tmp_path, "nor_qa_x_multihop____x", "multihop")
+    lay(tmp_path, "nor_qa_x_zsre____x", "zsre")
+    folder = lay(tmp_path, "ircot_qa_x_musique____x", "musique")
+    config = "local retrieval_corpus_name = 'hotpotqa'; "
+    next(folder.glob("config__*")).write_text(config + CONFIG)
+    folder = lay(tmp_path, "oner_qa_x_musique____x", "musique")
+    for path in folder.iterdir():
+        path.rename(path.with_name(path.name.replace("musique_to", "iirc_to")))
+    scores, notes = import_outputs(tmp_path)
+    says = {
+        "ircot_qa_x_musique": "its prompts or its corpus are of hotpotqa",
+        "nor_qa_x_multihop": "found the data set 'multihop', expected one .*: left out",
+        "nor_qa_x_zsre": "found the data set 'zsre', expected one .*: left out",
+        "oner_qa_x_musique": "its prompts or its corpus are of iirc",
+    }
+    for note, (name, text) in zip(sorted(notes), says.items(), strict=True):
+        assert re.fullmatch(f"{tmp_path}/{name}____x/prediction__.*: {text}", note)
+    assert set(scores["dataset"]) == {"hotpotqa", "musique"}
 
 
 OTHER = ("[]", "{}", '["a"]', '{"q": 1}', '{"q": {"a": "b"}}', '{"q": "a", "q": "b"}')

@@ -44,6 +44,16 @@ def test_names_are_those_that_people_write(name, title):
     assert title_of(name) == title
 
 
+NAMES = ("musique_reader", "low_resource", "TCP/IP", "own_words")
+
+
+def test_names_of_systems_stay(monkeypatch):
+    known = dict.fromkeys(NAMES)
+    monkeypatch.setattr("ircotlib.results.tables.all_systems", lambda: known)
+    assert tuple(map(title_of, NAMES)) == NAMES
+    assert (title_of("low"), title_of("musique_2hop")) == ("95% from", "MuSiQue, 2hop")
+
+
 def test_cells_are_short_and_none_is_nan():
     table = pd.DataFrame(
         {

@@ -192,11 +192,15 @@ def test_an_index_is_built_once_for_each_corpus_and_analyzer(
     assert len({each.fingerprint for each in opened}) == len(builds) == 3
 
 
-@pytest.mark.parametrize("left", ["*.json", "*"])
-def test_what_a_kill_left_of_an_index_is_built_again(tmp_path, builds, left):
+@pytest.mark.parametrize("left", ["*.json", "*", "*.term", "*.idx", "meta.json"])
+@pytest.mark.parametrize("content", [None, b"", b"[" * 99_999])
+def test_what_is_left_of_an_index_is_built_again(tmp_path, builds, left, content):
+    """After a kill, and after an error of the disk."""
     backend = open_over(tmp_path, random_paragraphs(40))
     for path in (tmp_path / "index").glob(left):
         path.unlink()
+        if content is not None:
+            path.write_bytes(content)
     again = BM25(backend.corpus, tmp_path / "index")
     assert ranked(again, "bano", 9) == ranked(backend, "bano", 9) and len(builds) == 2
 

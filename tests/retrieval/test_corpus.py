@@ -84,3 +84,23 @@ def test_errors_and_kills_leave_the_old_corpus(tmp_path):
         write_corpus(tmp_path, broken())
     run_and_kill(WRITE_AND_HANG, tmp_path)
     assert list(Corpus(tmp_path)) == PARAGRAPHS
+
+
+@pytest.mark.parametrize("content", [b"", b"?" * 9999, b"SQLite format 3\0"])
+def test_a_damaged_corpus_is_named_and_made_again(tmp_path, content):
+    write_corpus(tmp_path, PARAGRAPHS)
+    (tmp_path / FILE).write_bytes(content)
+    named = rf"^{tmp_path / FILE}: [^\n]*delete it: it is made again$"
+    with pytest.raises(DataError, match=named):
+        Corpus(tmp_path)
+    assert list(write_corpus(tmp_path, PARAGRAPHS)) == PARAGRAPHS
+
+
+def test_a_corpus_that_is_damaged_behind_its_first_page_is_named(tmp_path):
+    paragraphs = [Paragraph(f"p{n}", f"Title {n}", "Text. " * 99) for n in range(500)]
+    corpus = write_corpus(tmp_path, paragraphs)
+    whole = (tmp_path / FILE).read_bytes()
+    (tmp_path / FILE).write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(DataError, match="corpus.sqlite: database disk image is malf"):
+        list(Corpus(tmp_path))
+    assert corpus[0] == paragraphs[0]

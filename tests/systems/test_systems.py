@@ -128,3 +128,11 @@ def test_a_file_in_the_folder_is_a_system(plugins):
     import_plugins.cache_clear()
     with pytest.raises(ValueError, match="found two systems named 'Two steps'"):
         all_systems()
+    (plugins / "mine2.py").unlink()
+    for number, name in enumerate(("Two-steps", "two steps", "Two/ steps")):
+        path = plugins / f"other{number}.py"
+        path.write_text(MINE.replace("Two steps", name))
+        import_plugins.cache_clear()
+        with pytest.raises(ValueError, match=f"two systems .*{name!r}.* one folder"):
+            all_systems()
+        path.unlink()
