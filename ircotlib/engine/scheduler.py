@@ -21,7 +21,7 @@ from typing import Any
 
 from ircotlib.backends import Backend
 from ircotlib.engine.cache import Replies
-from ircotlib.program import Outcome, Program, Request, Step, key
+from ircotlib.program import Outcome, Program, Request, Sample, Step, key
 
 COSTS = ("requests", "computed", "prompt_tokens", "tokens")
 Costs = dict[str, dict[str, int]]  # by class of request
@@ -208,6 +208,12 @@ class Engine:
         try:
             reply = None if stored is None else self.decode(task, stored, cached)
             task.request = task.program.send(reply)
+            for name in ("query", "title", "prompt"):  # or a chat
+                text = getattr(task.request, name, "")
+                if not isinstance(text, str | tuple):
+                    # said at the program's own line
+                    fault = f"found the {name} {text!r:.60}, expected a text"
+                    task.program.throw(TypeError(fault))
         except StopIteration as end:
             task.ended = True
             task.result = end.value
@@ -222,6 +228,8 @@ class Engine:
         assert task.request is not None
         kind = type(task.request)
         reply = self.served[kind].decode(stored, task.request)
+        if isinstance(task.request, Sample) and not reply:
+            raise ValueError(f"found none of {task.request.n} texts")
         # only an object counts tokens: a list of paragraphs is not parsed twice
         counted = json.loads(stored) if stored.lstrip().startswith("{") else {}
         step = Step(

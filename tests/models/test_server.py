@@ -51,7 +51,8 @@ def test_the_content_of_requests(fake):
         ask_one(backend, request)
     for stop in (("Q:",), ("Q:",), SENTENCE_OF_LINE):  # the first might end thoughts
         ask_one(chats, Generate(messages, stop, 9))
-    usual, prompt = {"model": "m", "temperature": 0, "max_tokens": 9}, {"prompt": "q"}
+    usual = {"model": "m", "temperature": 0, "max_tokens": 9, "stream": False}
+    prompt = {"prompt": "q"}
     chat = {"messages": [{"role": role, "content": text} for role, text in messages]}
     expected = [prompt | {"stop": ["\n"]}, prompt | {"stop": [*"abcd"]}]
     expected += [chat, chat | {"stop": ["Q:"]}, chat]
