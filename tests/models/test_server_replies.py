@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from asking import ask, ask_one
-from serving import completion, said, status
+from serving import Fake, completion, said, status
 from werkzeug import Response
 
 pytest.importorskip("openai", reason="needs: pip install -e '.[server]'")
@@ -132,6 +132,23 @@ def test_a_refusal_in_any_form_leaves_the_field_out_and_shows_its_words(
     assert [each.get("n") for each in fake.bodies] == [3, None, None, None]
     said_so = capsys.readouterr().err
     assert "asked without n: " in said_so and "one at a time" in said_so
+
+
+class Forbids(Fake):
+    """A server that may not tell log-probabilities."""
+
+    def answer(self, body: dict):
+        if "logprobs" in body:
+            return status(403, "You are not allowed to request logprobs")
+        return super().answer(body)
+
+
+def test_a_forbidden_field_is_left_out(httpserver):
+    backend = model(Forbids(httpserver), chat=True)
+    for _ in range(2):
+        drawn = backend.decode(ask_one(backend, Sample("red", 1)))
+        assert drawn == (("RED", None),)
+    assert backend.left_out == {"logprobs"}
 
 
 def test_a_key_is_hidden_before_an_error_is_cut(fake, monkeypatch):
