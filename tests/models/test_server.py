@@ -254,6 +254,10 @@ def test_a_chat_may_begin_with_line_ends(fake, stop):
     backend = model(fake, chat=True)
     texts = [reply["text"] for reply in read(backend, [Generate("red", stop, 9)] * 2)]
     assert texts == ["Ann Lee founded it."] * 2
+    for before in ("\r\n\r\n", "---\n", "\u200b\n\n", "```\n\n", "<think></think>\n"):
+        fake.faults = {"red": [completion(f"{before}Ann Lee founded it.\n\nMore.")]}
+        [reply] = read(backend, [Generate("red", stop, 9)])
+        assert reply["text"] == "Ann Lee founded it."
     assert fake.bodies[1].get("stop", []) == (["Q:"] if "Q:" in stop else [])
 
 
