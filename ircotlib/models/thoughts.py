@@ -12,10 +12,9 @@ from ircotlib.text import cut, stop_end, without_echo
 
 # how thoughts begin and end; whose form that is; and whether a closing mark counts
 # alone, since a template may have written the opening one into the prompt
-_THINK = r"(?i:think(?:ing)?|thoughts?|reasoning)"
-# in the name of a tag; and a heading, or bold type in its place
 _THINKS = r"(?i:think|thought|reason|reflect|analy|scratch|monolog|deliberat|rationale)"
-_NAME = rf"[\w:-]*{_THINKS}[\w:-]*"
+_NAME = rf"[\w:-]*{_THINKS}[\w:-]*"  # of a tag
+# a heading, or bold type in its place
 _HEADING = r"(?:\*\*|#+ )(?i:{}):?(?:\*\*:?|(?=\s*\n))"
 MARKS = (
     (rf"<{_NAME}(?: [^<>]*)?>", rf"</{_NAME}>", "most models", True),
@@ -24,8 +23,7 @@ MARKS = (
         _HEADING.format("(?:final )?(?:answer|response|output)"), "headings", False),
     (r"\[THINK\]", r"\[/THINK\]", "Magistral", True),
     ("◁think▷", "◁/think▷", "Kimi", True),
-    (rf"<\|(?i:start|begin)_(?:of_)?{_THINK}\|>", rf"<\|(?i:end)_(?:of_)?{_THINK}\|>",
-        "Command", True),
+    (rf"<\|(?i:start|begin)_{_NAME}\|>", rf"<\|(?i:end)_{_NAME}\|>", "Command", True),
     (r"<\|inner_prefix\|>", r"<\|inner_suffix\|>", "Apertus", True),
     (r"<\|channel>thought", r"<channel\|>", "Gemma", False),
     ("Here is my thought process:", "Here is my response:", "Granite", False),

@@ -1,8 +1,7 @@
 """What servers send: other types, tails, redirects, counts, and errors of all forms."""
 
 import json
-import sys
-from concurrent.futures import ThreadPoolExecutor
+import time
 
 import pytest
 from asking import ask, ask_one
@@ -88,18 +87,17 @@ def test_a_count_of_tokens_that_is_none_loses_no_text(fake, count):
     assert 0 < backend.spent < 1
 
 
+class Slow(Price):
+    def of(self, prompt_tokens, tokens):
+        time.sleep(0.002)
+        return super().of(prompt_tokens, tokens)
+
+
 def test_what_eight_threads_spend_is_counted_whole(fake):
-    backend = model(fake, price=Price(0.0, 1e6), max_cost=1e6, in_flight=8)
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        body = completion("RED")
-        with ThreadPoolExecutor(8) as pool:
-            for _ in pool.map(lambda _: backend._read(body, RED), range(2_000)):
-                pass
-    finally:
-        sys.setswitchinterval(before)
-    assert backend.spent == 4_000  # two tokens each
+    backend = model(fake, price=Slow(0.0, 1e6), max_cost=1e6, in_flight=8)
+    prompts = [f"red {number}" for number in range(40)]
+    assert len(ask(backend, [Generate(prompt, LINE, 9) for prompt in prompts])) == 40
+    assert backend.spent == 80  # two tokens each
 
 
 def test_a_wrong_key_that_is_forbidden_ends_the_run_after_few_requests(fake):
