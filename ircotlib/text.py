@@ -43,10 +43,13 @@ _FIRST_WORD = re.compile(r"(\w+)(\W?)")
 _ABBREVIATION = re.compile(
     r"(?:[^\W\d_]{1,2}\.)*[^\W\d_]|[B-DF-HJ-NP-TV-XZ][b-df-hj-np-tv-xz]+"
 )
-_NUMBER = r"\d[\d,]*(?:\.\d+)?"
+_NUMBER = r"(?:\d[\d,]*\.?\d+|\d)"  # IRCoT's program: it ends in a digit
 _SUM = re.compile(rf"{_NUMBER} [+-] {_NUMBER} = {_NUMBER}")
-_FENCE = re.compile(r"^\s*```\w*\s*|\s*```\s*$")
-_ANSWER = re.compile(r".* answer is:? (.*)")  # IRCoT's program, but for its full stop
+_FENCE = re.compile(r"^\s*```\w*\s*|(?<!\s)\s*```\s*$")
+_RULE = re.compile(r"^(?:[^\w\n({[]*\n)+")  # lines without a word, or a JSON list
+_BELOW = re.compile(r"(answer is:)\s*\n\s*(?=\S)")
+# IRCoT's program, but for its full stop; from the beginning of each line
+_ANSWER = re.compile(r"^.* answer is:? (.*)", re.MULTILINE)
 # SQuAD's scorer, which HotpotQA's and MuSiQue's copy: ASCII punctuation only
 ARTICLE = re.compile(r"\b(a|an|the)\b")
 NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -81,13 +84,15 @@ def cut(text: str, stop: Stop) -> str:
 
 def without_echo(text: str, prompt: str) -> str:
     """A chat model's reply without what a continuation of the prompt would not have:
-    line breaks before it, a code fence or quotation marks around it, bold type, and the
-    prompt's last line, or a part of it (ours).
+    empty lines and rules before it, line breaks after "answer is:", a code fence or
+    quotation marks around it, bold type, and the prompt's last line, or a part of it
+    (ours).
 
     >>> without_echo("**A: It is Oslo.**", "Q: What is it?\\nA:")
     'It is Oslo.'
     """
-    text = _FENCE.sub("", text).replace("**", "").lstrip()
+    text = _RULE.sub("", _FENCE.sub("", text).replace("**", "")).lstrip()
+    text = _BELOW.sub(r"\1 ", text)
     if len(text) > 1 and text[0] == text[-1] == '"' and text.count('"') == 2:
         text = text[1:-1]
     label, colon, so_far = prompt.rstrip().rpartition("\n")[2].partition(":")

@@ -27,6 +27,7 @@ from ircotlib import (
 from ircotlib.errors import UserError
 from ircotlib.experiment.replay import replay
 from ircotlib.experiment.stored import find_folders
+from ircotlib.models.own import OwnModel
 from ircotlib.program import NearestTitle
 
 MODEL = '''
@@ -125,6 +126,21 @@ def test_replies_without_a_fingerprint_are_not_kept_and_titles_are_the_nearest(p
     assert len(setup.calls) == before
 
 
+class DrawsNone:
+    def write(self, prompt, max_tokens):
+        return "Rome"
+
+    def draw(self, prompt, n, temperature, max_tokens):
+        return []
+
+
+def test_samples_that_are_none_are_an_error_of_their_question():
+    requests = [Sample("a", 3), Generate("b")]
+    replies = [reply for _, reply in OwnModel(DrawsNone()).answer(requests)]
+    assert str(replies[0]) == "DrawsNone drew none of 3 texts"
+    assert isinstance(replies[1], str)
+
+
 def in_cell(thing):
     """A class or program as if it were declared in a cell of a notebook."""
     thing.__module__ = "__main__"
@@ -206,7 +222,18 @@ def texts_as_paragraphs(question):
     return Prediction("Rome", tuple(page.text for page in found))
 
 
+def no_query(question):
+    yield Retrieve(None, 2)
+
+
+def no_answer(question):
+    yield Retrieve(question.text, 2)
+    return Prediction(None)
+
+
 MISTAKES = {
+    no_query: "Mine failed for question .*found the query None, expected a text",
+    no_answer: "Mine, question .*: found the answer None, expected a text",
     no_yield: r"Mine: its program returned Prediction.* expected a generator: let",
     returns_text: "Mine returned 'Rome' for question .*, expected a Prediction",
     returns_nothing: "Mine returned None for question .*, expected a Prediction",

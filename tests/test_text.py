@@ -3,12 +3,21 @@
 import ast
 import json
 import re
+import time
 from itertools import product
 
 import pytest
 
+from ircotlib.models.thoughts import split_thoughts
 from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE
-from ircotlib.text import cut, sentence_end, sentences, stop_end
+from ircotlib.text import (
+    answer_from_chain,
+    cut,
+    sentence_end,
+    sentences,
+    stop_end,
+    without_echo,
+)
 
 # Texts with "|" at every place where a sentence ends and another begins.
 TEXTS = """
@@ -158,6 +167,22 @@ def test_other_stops_are_errors(stop):
             stop_end("Rome", stop, complete)
     with pytest.raises(ValueError):
         cut("Rome", stop)
+
+
+def test_texts_without_an_end_take_time_in_proportion():
+    long = {
+        "no end": "Dr. " * 20_000,
+        "open": '("' + "an end. then " * 10_000,
+        "no answer": "It is " * 20_000,
+        "space": "a" + "\n" * 40_000 + "b",
+        "many": "It is. " * 10_000,
+    }
+    started = time.process_time()
+    for text in long.values():
+        assert sentences(text)
+        assert answer_from_chain(text) is None
+        assert without_echo(text, "Q:") and split_thoughts(text)[1]
+    assert time.process_time() - started < 3
 
 
 def annotated_chains(folder):

@@ -66,7 +66,13 @@ REASONING += [
     "It had 460 + 387 = 847 losses.",
     "He lived 1,542.5 - 1,483 = 59.5 years.",
 ]
-FACTS = ["Sony made it.", "That is a film.", "Thusly named.", "1990 - 1991 was long."]
+FACTS = [
+    "It has 12 + 12, = 7 parts.",
+    "Sony made it.",
+    "That is a film.",
+    "Thusly named.",
+    "1990 - 1991 was long.",
+]
 
 
 def test_reasoning_is_no_query():

@@ -22,7 +22,7 @@ from typing import Any
 from ircotlib.backends import Backend
 from ircotlib.engine.cache import Replies
 from ircotlib.errors import DataError
-from ircotlib.program import Outcome, Program, Request, Step, key
+from ircotlib.program import Outcome, Program, Request, Sample, Step, key
 
 COSTS = ("requests", "computed", "prompt_tokens", "tokens")
 Costs = dict[str, dict[str, int]]  # by class of request
@@ -209,6 +209,12 @@ class Engine:
         try:
             reply = None if stored is None else self.decode(task, stored, cached)
             task.request = task.program.send(reply)
+            for name in ("query", "title", "prompt"):  # or a chat
+                text = getattr(task.request, name, "")
+                if not isinstance(text, str | tuple):
+                    # said at the program's own line
+                    fault = f"found the {name} {text!r:.60}, expected a text"
+                    task.program.throw(TypeError(fault))
         except StopIteration as end:
             task.ended = True
             task.result = end.value
@@ -230,6 +236,8 @@ class Engine:
             advice = ": delete the call cache, it is made again" * cached
             message = f"cannot read the reply {stored!r:.60}: {error!r}{advice}"
             raise DataError(message) from error
+        if isinstance(task.request, Sample) and not reply:
+            raise ValueError(f"found none of {task.request.n} texts")
         step = Step(
             task.request,
             reply,

@@ -112,11 +112,22 @@ def find_plan(setup: Setup, system: System, setting: Mapping) -> Plan:
 
 def ends_in_prediction(system: System, question: Question, program: Program) -> Program:
     """The program; what it returns is checked while it can be said where."""
-    result = yield from program
+    try:
+        result = yield from program
+    except Exception as error:
+        raised = f"{type(error).__name__}: {error}"
+        raise RuntimeError(
+            f"{system.name} failed for question {question.id!r}: {raised}"
+        ) from error
     if not isinstance(result, Prediction):
         raise UserError(
             f"{system.name} returned {result!r:.60} for question {question.id!r}, "
             "expected a Prediction"
+        )
+    if not isinstance(result.answer, str):
+        raise UserError(
+            f"{system.name}, question {question.id!r}: found the answer "
+            f"{result.answer!r:.60}, expected a text"
         )
     if isinstance(result.thoughts, str):
         raise UserError(

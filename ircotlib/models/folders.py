@@ -14,8 +14,9 @@ from ircotlib.files import resolve
 from ircotlib.text import plain
 
 CONFIG = "config.json"
+ADAPTER = "adapter_config.json"  # ignored, or not, as the package peft is there
 TEXT_FILES = (
-    CONFIG, "generation_config.json", "tokenizer*", "special_tokens_map.json",
+    CONFIG, ADAPTER, "generation_config.json", "tokenizer*", "special_tokens_map.json",
     "added_tokens.json", "chat_template*", "vocab*", "merges.txt", "*.model",
 )  # fmt: skip
 WEIGHT_FILES = ("*.safetensors", "*.safetensors.index.json")
@@ -34,7 +35,7 @@ def find_folder(
 ) -> Path:
     """The folder of this name, or that into which the Hugging Face hub's model of this
     name is downloaded; `here`: was downloaded. `weights`, `texts`: patterns of its
-    files. Raises FileNotFoundError.
+    files. Raises FileNotFoundError, and DataError for an adapter.
     """
     folder = Path(resolve(str(name)))
     if not folder.is_dir():
@@ -53,6 +54,8 @@ def find_folder(
                 f" ({plain(str(error))})"
             ) from error
         folder = Path(path)
+    if (folder / ADAPTER).is_file():
+        raise DataError(f"{folder}: found an adapter; merge the adapter into the model")
     if not (folder / CONFIG).is_file():
         raise FileNotFoundError(
             f"{folder}: found no {CONFIG}; write the folder with save_pretrained, of"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tokenizers import Tokenizer
 
-from ircotlib.errors import UserError
+from ircotlib.errors import DataError, UserError
 from ircotlib.files import need
 from ircotlib.models import batches, folders
 from ircotlib.models.batches import Request, count_rows
@@ -35,6 +35,9 @@ class Tokens:
 
     def __init__(self, folder: Path):
         path = folder / "tokenizer.json"
+        if not path.is_file():
+            remedy = "save the tokenizer with AutoTokenizer's save_pretrained"
+            raise DataError(f"{path}: found no fast tokenizer; {remedy}")
         with folders.naming_file(path, "a tokenizer"):
             self._all = Tokenizer.from_file(str(path))
         # text in a prompt is never a special token

@@ -44,27 +44,27 @@ class OwnModel:
     ) -> Iterator[tuple[int, str | Exception]]:
         """Yield the index of each request and its reply, one after the other."""
         for index, request in enumerate(requests):
-            if isinstance(request, Sample) and not hasattr(self.own, "draw"):
-                name = type(self.own).__name__
-                yield (
-                    index,
-                    UserError(f"{name} draws no samples: give it the method `draw`"),
-                )
-                continue
-            yield index, self._reply(request)
+            try:
+                reply: str | Exception = self._reply(request)
+            except UserError as error:
+                reply = error
+            yield index, reply
 
     def _reply(self, request: Request) -> str:
+        name = type(self.own).__name__
         if isinstance(request, Sample):
+            if not hasattr(self.own, "draw"):
+                raise UserError(f"{name} draws no samples: give it the method `draw`")
             written = self.own.draw(
                 request.prompt, request.n, request.temperature, request.max_tokens
             )
+            if not written:
+                raise UserError(f"{name} drew none of {request.n} texts")
         else:
             written = [self.own.write(request.prompt, request.max_tokens)]
         for text in written:
             if not isinstance(text, str):
-                raise TypeError(
-                    f"{type(self.own).__name__} wrote {text!r:.60}, expected a text"
-                )
+                raise TypeError(f"{name} wrote {text!r:.60}, expected a text")
         texts = [cut(text, request.stop) for text in written]
         rows = [(text, None, self.count_tokens(text)) for text in texts]
         return write_reply(request, self.count_tokens(str(request.prompt)), rows)

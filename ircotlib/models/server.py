@@ -16,7 +16,6 @@ twice. No failure is kept in the call cache.
 """
 
 import hashlib
-import re
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -32,12 +31,12 @@ from ircotlib.files import need
 from ircotlib.keys import KEY, check_server, is_here, may_have_key, read_key
 from ircotlib.models.batches import Request, check, count_rows, read_reply, write_reply
 from ircotlib.models.prices import Price
-from ircotlib.models.thoughts import Failed, Written, count_of, read_choice
+from ircotlib.models.thoughts import Failed, Written, read_body, read_choices, tokens_of
 from ircotlib.program import LINE, SENTENCE_OF_LINE, Generate, Message, Sample
 from ircotlib.text import plain
 
 # raised when a change here or in text.py makes the same server reply differently
-VERSIONS = {"completions": 3, "chat": 4}
+VERSIONS = {"completions": 3, "chat": 5}
 NO_KEY = "none"  # the key that is sent if KEY is not set
 TIMEOUT = 300.0  # seconds without a byte
 RETRIES = 6  # by openai: 0.5 s to 8 s later, or when Retry-After says, within 120 s
@@ -113,8 +112,11 @@ class ServerModel:
         return openai.OpenAI(
             base_url=self.url,
             api_key=(may_have_key(self.url) and read_key(KEY)) or NO_KEY,
-            # a proxy must not see requests to this machine
-            http_client=openai.DefaultHttpxClient(trust_env=not is_here(self.url)),
+            http_client=openai.DefaultHttpxClient(
+                # a proxy must not see requests to this machine
+                trust_env=not is_here(self.url),
+                event_hooks={"response": [self._refuse_redirect]},
+            ),
             timeout=openai.Timeout(TIMEOUT, connect=10.0),
             max_retries=RETRIES,
         )
@@ -226,8 +228,10 @@ class ServerModel:
         unsure = [name for name in OPTIONAL if name in body and name not in known]
         alone = [[name] for name in unsure]
         together = [unsure[:count] for count in range(2, len(unsure) + 1)]
-        refusals = []
+        refusals: list[Refused] = []
         for names in ([], *alone, *together):
+            if len(names) > 1 and refusals[0].status == 403:
+                break  # perhaps for a wrong key
             left_out = {*self.left_out, *names}
             sent = {name: body[name] for name in body if name not in left_out}
             if "max_tokens" in left_out:
@@ -257,7 +261,7 @@ class ServerModel:
                 f"{KEPT}, with a new budget"
             )
         try:
-            reply = self.client.post(path, cast_to=object, body=body)
+            return read_body(self.client.post(path, cast_to=str, body=body))
         except openai.APIConnectionError as failure:
             reason = self._in_line(failure.__cause__ or failure)
             raise Unavailable(f"{self.url}: no connection ({reason}); {KEPT}") from None
@@ -276,11 +280,12 @@ class ServerModel:
             if status > 502 or (status in (408, 409, 429) and not too_large):
                 raise Unavailable(f"{fault}; {KEPT}") from None
             raise ValueError(fault) from None  # 500 may be of this prompt alone
-        except ValueError as broken:
-            raise Failed(f"the reply is not JSON ({broken})") from None
-        if isinstance(reply, dict) and reply.get("choices") and not reply.get("error"):
-            return reply
-        raise Failed(f"found an error in place of a text: {reply!r:.200}")
+
+    def _refuse_redirect(self, response) -> None:
+        """Raise Unavailable for a redirect after which a POST would become a GET."""
+        if response.status_code in (301, 302, 303):
+            address = self._in_line(response.headers.get("location"))
+            raise Unavailable(f"{self.url}: moved to {address}; set server to it")
 
     def _body(self, request: Request, n: int, room: bool) -> tuple[str, dict]:
         """The endpoint's path, and what is sent there."""
@@ -289,6 +294,7 @@ class ServerModel:
             "model": self.name,
             "max_tokens": request.max_tokens + (THINKING if room else 0),
             "temperature": getattr(request, "temperature", 0),
+            "stream": False,  # some servers stream if it is not said
         }
         if isinstance(request, Sample):
             body["logprobs"] = self.chat or 1  # of a completion: of how many tokens
@@ -312,18 +318,8 @@ class ServerModel:
 
     def _read(self, body: dict, request: Request) -> Reply:
         """The texts of a reply in the order of their indices; its tokens are paid."""
-        texts = []
-        fault: Exception = Failed(f"found no choice in a reply: {body!r:.200}")
-        choices = [choice for choice in body["choices"] if isinstance(choice, dict)]
-        for choice in sorted(choices, key=lambda choice: count_of(choice, "index")):
-            try:
-                texts.append(read_choice(choice, request, self.chat))
-            except (Failed, ValueError) as error:
-                fault = error
-        usage = body.get("usage")
-        read = count_of(usage, "prompt_tokens")
-        written = count_of(usage, "completion_tokens")
-        written = max(written, count_of(usage, "total_tokens") - read)  # or no thoughts
+        texts, fault = read_choices(body["choices"], request, self.chat)
+        read, written, hidden = tokens_of(body.get("usage"))
         sent = self.count_tokens(str(request.prompt))
         if 0 < read < sent // 2 and not self.warned:  # text never has so few
             remedy = "give it a larger window, or lower context_tokens"
@@ -337,10 +333,9 @@ class ServerModel:
             with self._turn:
                 self.spent += self.price.of(read, written)
         if not texts:
-            raise fault
-        hidden = re.search(r"'reasoning_tokens': [1-9]", str(usage))
-        thinks = hidden or any(text.thoughts or text.text is None for text in texts)
-        return Reply(texts, read, written, bool(thinks))
+            raise type(fault)(self._in_line(fault))
+        thinks = any(text.thoughts or text.text is None for text in texts)
+        return Reply(texts, read, written, hidden or thinks)
 
     def _in_line(self, words: object) -> str:
         """A message in one line and without the key, which some servers repeat."""

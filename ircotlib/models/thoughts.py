@@ -1,7 +1,8 @@
 """What a model wrote: the text of a server's choice, without the thoughts before it."""
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import isfinite
 from statistics import StatisticsError, fmean
 from typing import Any, NamedTuple
@@ -11,13 +12,18 @@ from ircotlib.text import cut, stop_end, without_echo
 
 # how thoughts begin and end; whose form that is; and whether a closing mark counts
 # alone, since a template may have written the opening one into the prompt
-_THINK = r"(?i:think(?:ing)?|thoughts?|reasoning)"
+_THINKS = r"(?i:think|thought|reason|reflect|analy|scratch|monolog|deliberat|rationale)"
+_NAME = rf"[\w:-]*{_THINKS}[\w:-]*"  # of a tag
+# a heading, or bold type in its place
+_HEADING = r"(?:\*\*|#+ )(?i:{}):?(?:\*\*:?|(?=\s*\n))"
 MARKS = (
-    (rf"<(?:\w+[:_])?{_THINK}>", rf"</(?:\w+[:_])?{_THINK}>", "most models", True),
+    (rf"<{_NAME}(?: [^<>]*)?>", rf"</{_NAME}>", "most models", True),
+    (rf"<details[^<]*(?:<summary[^<]*)?{_THINKS}", "</details>", "Open WebUI", False),
+    (_HEADING.format("thinking(?: process)?"),
+        _HEADING.format("(?:final )?(?:answer|response|output)"), "headings", False),
     (r"\[THINK\]", r"\[/THINK\]", "Magistral", True),
     ("◁think▷", "◁/think▷", "Kimi", True),
-    (rf"<\|(?i:start|begin)_(?:of_)?{_THINK}\|>", rf"<\|(?i:end)_(?:of_)?{_THINK}\|>",
-        "Command", True),
+    (rf"<\|(?i:start|begin)_{_NAME}\|>", rf"<\|(?i:end)_{_NAME}\|>", "Command", True),
     (r"<\|inner_prefix\|>", r"<\|inner_suffix\|>", "Apertus", True),
     (r"<\|channel>thought", r"<channel\|>", "Gemma", False),
     ("Here is my thought process:", "Here is my response:", "Granite", False),
@@ -26,17 +32,19 @@ MARKS = (
         r"<\|channel\|>final[^<]*(?:<\|constrain\|>[^<]*)?<\|message\|>|assistantfinal",
         "gpt-oss", False),
 )  # fmt: skip
-_OPEN = "|".join(opening for opening, *_ in MARKS)
+_OPEN = "|".join(f"({opening})" for opening, *_ in MARKS)
 _PAIRED = "|".join(closing for _, closing, _, lone in MARKS if not lone)
 _LONE = "|".join(closing for _, closing, _, lone in MARKS if lone)
 _LONE = rf"(?<![`\"'“‘(])(?:{_LONE})"  # one that is quoted is a word of the text
 OPENING = re.compile(rf"\s*(?:{_OPEN})")
-CLOSING = re.compile(f"{_LONE}|{_PAIRED}")
+CLOSING = [
+    re.compile(_LONE if lone else f"{_LONE}|{closing}") for _, closing, _, lone in MARKS
+]
 # nor does one within a sentence count: "The element </think> is unknown."
 LONE_CLOSING = re.compile(rf"(?<!\w ){_LONE}|{_LONE}(?! ?[a-z.,;:)])")
 # what some models write around their text, and marks in the thoughts
 _MARK = r"(?:<\|/?\w+\|>|</?(?:\w+_)?(?:answer|response|solution|output)>)"
-AROUND = re.compile(rf"^\s*(?:{_MARK}\s*)+|(?:\s*{_MARK})+\s*$")
+AROUND = re.compile(rf"^\s*(?:{_MARK}\s*)+|(?:(?<!\s)\s*{_MARK})+\s*$")
 _CHANNEL = r"<\|channel\|>\w+[^<]*<\|message\|>|<\|start\|>assistant|<\|\w+\|>"
 WITHIN = re.compile(f"{_CHANNEL}|{_OPEN}|{_LONE}|{_PAIRED}")
 # where a message has its thoughts, beside the text
@@ -46,6 +54,7 @@ THOUGHTS = ("reasoning_content", "reasoning", "thinking",
 VALUES = ("text", "thinking", "reasoning", "refusal", "summary", "content")
 # in the reasons that servers give for a text's end
 LIMIT = re.compile("length|max_.*tokens")
+CALL = re.compile("tool|function")
 FILTER = re.compile("filter|safety|refusal|prohibited")
 _FAILED = "error|abort|cancel|time.?d?.?out|fail|interrupt|overload|insufficient"
 FAILED = re.compile(_FAILED)
@@ -76,7 +85,9 @@ def split_thoughts(written: str) -> tuple[str, str | None]:
     ('Ann or', None)
     """
     opened = OPENING.match(written)
-    closing = CLOSING if opened else LONE_CLOSING
+    closing = LONE_CLOSING
+    if opened and opened.lastindex:
+        closing = CLOSING[opened.lastindex - 1]  # of the mark that opens them
     ends = [mark.end() for mark in closing.finditer(written)]
     if not ends and not opened:
         return "", AROUND.sub("", written)
@@ -88,29 +99,46 @@ def split_thoughts(written: str) -> tuple[str, str | None]:
     return thoughts, AROUND.sub("", text).lstrip()
 
 
+def read_choices(
+    choices: Sequence, request: Generate | Sample, chat: bool
+) -> tuple[list[Written], Exception]:
+    """What all choices hold, in the order of their indices, and the last fault."""
+    texts = []
+    fault: Exception = Failed("found no choice in a reply")
+    found = [choice for choice in choices if isinstance(choice, dict)]
+    for choice in sorted(found, key=lambda choice: count_of(choice, "index")):
+        try:
+            texts.append(read_choice(choice, request, chat))
+        except (Failed, ValueError) as error:
+            fault = error
+    return texts, fault
+
+
 def read_choice(choice: Mapping, request: Generate | Sample, chat: bool) -> Written:
     """What a choice of a completion or a chat holds for a request, without oddities
-    beside it. Raises ValueError for a refusal, and Failed if there is no text.
+    beside it. Raises ValueError for a refusal or a call of a tool, and Failed if there
+    is no text.
     """
     message = choice.get("message")
     if not isinstance(message, dict):
         message = {}
     ends = f"{choice.get('finish_reason')} {choice.get('native_finish_reason')}".lower()
     if choice.get("error") or message.get("error") or FAILED.search(ends):
-        raise Failed(f"the server failed to write a text: {choice!r:.200}")
+        raise Failed(f"the server failed to write a text: {choice!r}")
     texts, thoughts, refusal = _read_parts(message, choice.get("text"))
     if refusal or FILTER.search(ends):
-        words = repr(refusal or choice)
-        raise ValueError(f"found a refusal, expected a text: {words:.200}")
+        raise ValueError(f"found a refusal, expected a text: {refusal or choice!r}")
     within, text = split_thoughts("".join(texts))
     thoughts = f"{thoughts}\n{within}".strip()
     limited = bool(LIMIT.search(ends))
     if text and thoughts:
         text = text.lstrip()
+    if not (text or "").strip() and (CALL.search(ends) or message.get("tool_calls")):
+        raise ValueError(f"found a call of a tool, expected a text: {choice!r}")
     if text is None or (not text and (thoughts or limited)):
         return Written(None, thoughts)
     if not texts:
-        raise Failed(f"found a choice without a text: {choice!r:.200}")
+        raise Failed(f"found a choice without a text: {choice!r}")
     if chat:  # as a completion of the prompt would be
         prompt = request.prompt
         text = without_echo(
@@ -177,6 +205,28 @@ def mean_log_probability(logs: Any, text: str, kept: str) -> float | None:
 
 
 def count_of(content: object, name: str) -> int:
-    """A field of JSON that counts something; 0 if it is missing or another thing."""
+    """A field of JSON that counts something; 0 if it is missing or no such count."""
     value = content.get(name) if isinstance(content, dict) else 0
-    return value if type(value) is int and value > 0 else 0
+    return value if type(value) is int and 0 < value < 10**12 else 0
+
+
+def tokens_of(usage: object) -> tuple[int, int, bool]:
+    """Tokens read and written, 0 if not said; and whether some are unseen thoughts."""
+    read = count_of(usage, "prompt_tokens")
+    total = count_of(usage, "total_tokens")  # the other count may lack the thoughts
+    written = max(count_of(usage, "completion_tokens"), total - read)
+    hidden = re.search(r"'reasoning_tokens': [1-9]", str(usage))
+    return read, written, hidden is not None
+
+
+def read_body(written: str) -> dict:
+    """The first JSON object in a reply, whatever is around it. Raises Failed if it is
+    none with choices.
+    """
+    try:
+        body, _ = json.JSONDecoder().raw_decode(written, max(written.find("{"), 0))
+    except (ValueError, RecursionError) as broken:
+        raise Failed(f"found no JSON object ({broken}) in {written}") from None
+    if isinstance(body, dict) and body.get("choices") and not body.get("error"):
+        return body
+    raise Failed(f"found an error in place of a text: {body!r}")

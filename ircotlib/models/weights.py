@@ -48,8 +48,6 @@ def read_weights(kind, folder: Path, dtype: torch.dtype):
     """A model of a transformers class, on the GPU if there is one. Raises DataError if
     weights are missing: transformers would draw random ones.
     """
-    if (folder / "adapter_config.json").exists():  # ignored, or not, as peft is there
-        raise DataError(f"{folder}: found an adapter; merge the adapter into the model")
     logging.disable_progress_bar()
     logging.set_verbosity_error()  # the error below says what is wrong with the weights
     with naming_file(folder, "a model"):

@@ -31,8 +31,6 @@ CLOSED, ONCE, STEPWISE = "no retrieval", "one retrieval", "step by step"
 CHAINED, OWN = "SearChain", "other"
 # of data sets
 FAMILIES = ("hotpotqa", "multihop", "strategyqa", "slotfilling", "fever", "eli5")
-# keywords of programs: how many texts are sampled at a time
-DRAWN = ("n", "votes", "queries")
 
 
 @dataclass(frozen=True)
@@ -52,6 +50,8 @@ class System:
     # the program to which it passes all keywords that it does not take itself
     inner: Callable[..., Program] | None = None
     tuned_by: str = ANSWER  # or RECALL: it only returns paragraphs
+    draws: Sequence[str] = ()  # its keywords: how many texts are sampled at a time
+    limits: Sequence[str] = ()  # and tokens of a generation, beside max_tokens
 
     study: str = IRCOT  # the paper whose experiments it is part of
     demonstrated_by: str = EXAMPLES  # or SETS
@@ -94,17 +94,19 @@ class System:
         """Limits of its generations in tokens; none if prompts show IRCoT's sets."""
         if self.demonstrated_by == SETS:
             return {}
-        return {
-            name: default
-            for name, default in self.defaults.items()
-            if name.endswith("tokens") and isinstance(default, int)
-        }
+        return self._numbers("max_tokens", *self.limits)
 
     def draw_at_most(self, most: int | None) -> dict[str, int]:
         """Its keywords that ask for more than `most` texts at a time, set to that."""
         if most is None:
             return {}
-        return {name: most for name in DRAWN if most < self.defaults.get(name, 0)}
+        asked = self._numbers(*self.draws)
+        return {name: most for name, count in asked.items() if most < count}
+
+    def _numbers(self, *names: str) -> dict[str, int]:
+        """Those of its keywords that have a number as default."""
+        defaults = {name: self.defaults.get(name) for name in names}
+        return {name: n for name, n in defaults.items() if isinstance(n, int)}
 
     def count_examples(self, dataset: Dataset) -> int | None:
         """How many examples its prompts show (SearChain, Table 11); None: all."""
@@ -148,11 +150,14 @@ def system(
     *,
     inner: Callable[..., Program] | None = None,
     tuned_by: str = ANSWER,
+    draws: Sequence[str] = (),
+    limits: Sequence[str] = (),
     **stages_and_grid: str | Sequence,
 ) -> Callable:
-    """Register the program below. Each keyword is a stage that has prompts, with what
-    the model does there ("asks itself the next question"), or a parameter that is
-    tuned, with its values.
+    """Register the program below. Each further keyword is a stage that has prompts,
+    with what the model does there ("asks itself the next question"), or a parameter
+    that is tuned, with its values. `draws`, `limits`: see `System`; a profile's
+    `samples` and the model's window lower the program's defaults.
     """
     given = stages_and_grid.items()
     stages = {name: does for name, does in given if isinstance(does, str)}
@@ -160,7 +165,9 @@ def system(
 
     def register(program: Callable[..., Program]) -> Callable[..., Program]:
         row = shipped().get(name, {})
-        record = System(name, program, stages, grid, inner, tuned_by, **row)
+        record = System(
+            name, program, stages, grid, inner, tuned_by, draws, limits, **row
+        )
         declare("SYSTEMS", record, program.__module__)
         return program
 

@@ -24,7 +24,7 @@ def read_answer(chain: str) -> Prediction:
     return Prediction(answer or chain, (), tuple(sentences(chain)), chain, fault=fault)
 
 
-@system("CoT-SC", cot="writes a chain of thought")
+@system("CoT-SC", draws=("n",), cot="writes a chain of thought")
 def cot_sc(
     question: Question,
     *,

@@ -58,7 +58,7 @@ def decomp(
             paragraphs = tuple(p for p in seen if p.title in titles)
         else:  # a step that cannot be parsed ends with "" (released program)
             fault = f"no call: {line[:60]!r}"
-            answer, reading = "", line
+            answer = reading = ""  # nor is another text scored
             break
         sub_question = replace(question, text=text, passage=None)
         prompt = prompts[stage](sub_question, paragraphs)

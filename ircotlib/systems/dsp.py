@@ -64,6 +64,7 @@ Solved = Sequence[tuple[str, Stages]]  # annotated questions and their stages
 
 @system(
     "DSP",
+    draws=("n", "queries"),
     demonstrate="reads its examples",
     search="writes a search query",
     predict="writes an answer",

@@ -10,7 +10,7 @@ from ircotlib.text import sentences
 
 
 # k: of the paper; on mini 15 do as well
-@system("InterAug", k=(50,), read="answers from one paragraph")
+@system("InterAug", limits=("tokens",), k=(50,), read="answers from one paragraph")
 def interaug(
     question: Question,
     *,

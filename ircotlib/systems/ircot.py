@@ -32,7 +32,9 @@ def ircot(
 
     Nothing is retrieved after the last sentence. `released`: as in the authors'
     program, queries are those of `query_from`, the chain ends as in `gives_answer`, and
-    equal texts count once.
+    equal texts count once. Differs from the paper, with or without `released`: near
+    duplicates and paragraphs of more than 600 words are left out, as in that program;
+    but there also a paragraph with the title of one and the text of another.
     """
     write_query = query_from if released else last_sentence  # as it is (§3.1)
     # the base set: K paragraphs with the question as the query (§3.1)
@@ -136,10 +138,13 @@ def with_main_passage(
     first retrieval the model names pages, and all retrievals are within the nearest
     titles of the corpus. The main passage comes first in every reply, counts towards
     `max_paragraphs`, and is among the prediction's paragraphs. `ask_for_titles()`:
-    makes the prompt writer; only called if the program retrieves. Differs from the
-    released program, which retrieves nothing if there are no such titles; ours
-    retrieves from the whole corpus, and the paper does not say.
+    makes the prompt writer; only called if the program retrieves. Where a program names
+    pages itself (ReAct), a reply has those of them that are among these, and the main
+    passage if it is one. Differs from the released program, which retrieves nothing if
+    there are no such titles; ours retrieves from the whole corpus, and the paper does
+    not say.
     """
+    assert question.passage is not None
     reply: object = None
     titles: tuple[str, ...] | None = ()  # not asked for yet; None: the whole corpus
     while True:
@@ -160,9 +165,15 @@ def with_main_passage(
                 nearest += yield NearestTitle(title)  # found by BM25 (App. B, ii)
             titles = tuple(dict.fromkeys(nearest)) or None
         # only within these pages (App. B, ii)
-        paragraphs = yield replace(request, titles=titles)
+        own = request.titles  # of pages that the program names, as ReAct does
+        within = titles
+        if own is not None:
+            within = tuple(each for each in own if titles is None or each in titles)
+        paragraphs = yield replace(request, titles=within)
         # always part of the input, whatever was retrieved (App. B, i)
-        reply = (question.passage, *paragraphs)[:max_paragraphs]
+        if own is None or question.passage.title in own:
+            paragraphs = (question.passage, *paragraphs)
+        reply = paragraphs[:max_paragraphs]
 
 
 def read_titles(text: str) -> list[str]:

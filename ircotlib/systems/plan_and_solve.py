@@ -14,7 +14,11 @@ SOLUTION = "\nSolution:"  # comes after the plan in our examples
 SO = " Therefore, the answer is"  # released program
 
 
-@system("Plan-and-Solve", solve="writes a plan and carries it out")
+@system(
+    "Plan-and-Solve",
+    limits=("answer_tokens",),
+    solve="writes a plan and carries it out",
+)
 def plan_and_solve(
     question: Question,
     *,
@@ -31,7 +35,12 @@ def plan_and_solve(
     return (yield from conclude(text, write, answer_tokens))
 
 
-@system("Plan-and-Solve w/ IR", solve="writes a plan", read="carries the plan out")
+@system(
+    "Plan-and-Solve w/ IR",
+    limits=("answer_tokens",),
+    solve="writes a plan",
+    read="carries the plan out",
+)
 def plan_and_solve_with_ir(
     question: Question,
     *,

@@ -18,7 +18,7 @@ ACTION = re.compile(
 )
 
 
-@system("ReAct", act="thinks and acts")
+@system("ReAct", limits=("tokens",), act="thinks and acts")
 def react(
     question: Question,
     *,
@@ -36,14 +36,16 @@ def react(
     page = OpenPage(())
     seen: dict[Paragraph, None] = {}  # all paragraphs, in order
     lines: list[str] = []  # of thoughts, actions and observations
+    fault = f"no Finish in {max_actions} actions"
     for step in range(1, max_actions + 1):
         thought, action = yield from think_and_act(ask, lines, step, tokens)
         lines += [f"Thought {step}: {thought}", f"Action {step}: {action}"]
         verb, argument = read_action(action)
-        if verb == "finish":  # Finish[answer] (§3.1)
-            fault = "" if argument else "Finish without an answer"
-            reading = lines[-1]
-            return Prediction(argument, tuple(seen), tuple(lines), reading, fault=fault)
+        if verb == "finish" and argument:  # Finish[answer] (§3.1)
+            return Prediction(argument, tuple(seen), tuple(lines), lines[-1])
+        if verb == "finish":
+            fault = "Finish without an answer"
+            break
         if verb == "search":  # Search[entity] (§3.1)
             paragraphs, observed = yield from search_page(argument)
             seen |= dict.fromkeys(paragraphs)
@@ -54,8 +56,8 @@ def react(
         else:  # released program
             observed = f"Invalid action: {action}"
         lines.append(f"Observation {step}: {observed}")
-    fault = f"no Finish in {max_actions} actions"  # the answer is "" (released program)
-    return Prediction("", tuple(seen), tuple(lines), thought, fault=fault)
+    # the answer is "" (released program): there is no text that could be scored
+    return Prediction("", tuple(seen), tuple(lines), fault=fault)
 
 
 def think_and_act(
@@ -117,6 +119,8 @@ class OpenPage:
 @system(
     "ReAct -> CoT-SC",
     inner=react,
+    draws=("n",),
+    limits=("tokens",),
     act="thinks and acts",
     cot="writes a chain of thought",
 )

@@ -9,7 +9,13 @@ from ircotlib.text import answer_from_chain
 END = ("\n\n\n", "\nQuestion:")  # of a recitation (released program)
 
 
-@system("Recite-and-answer", recite="recites a passage", answer="answers from it")
+@system(
+    "Recite-and-answer",
+    draws=("n",),
+    limits=("recite_tokens",),
+    recite="recites a passage",
+    answer="answers from it",
+)
 def recite_and_answer(
     question: Question,
     *,

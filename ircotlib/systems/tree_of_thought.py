@@ -32,6 +32,7 @@ class State(NamedTuple):
 
 @system(
     "Tree-of-Thought w/ IR",
+    draws=("n", "votes"),
     propose="proposes a thought",
     vote="votes for the best thought",
 )

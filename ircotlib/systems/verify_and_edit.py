@@ -26,6 +26,8 @@ def count_letters(texts: Sequence[str]):
 
 @system(
     "Verify-and-Edit",
+    draws=("n",),
+    limits=("edit_tokens", "answer_tokens"),
     cot="writes a chain of thought",
     question="asks a question that verifies a sentence",
     answer="answers it from the evidence",

@@ -10,11 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from replying import QUESTION, stages
 
 from ircotlib.data import Paragraph
 from ircotlib.engine.cache import Calls
 from ircotlib.engine.scheduler import find_missing, run
-from ircotlib.program import SENTENCE, Generate, Outcome, Retrieve, Step
+from ircotlib.program import SENTENCE, Generate, Outcome, Retrieve, Sample, Step
+from ircotlib.systems.cot import cot_sc
 
 
 class Upper:
@@ -167,6 +169,30 @@ def test_requests_that_the_cache_lacks_are_found_without_a_backend():
     assert asked[0].batches == asked[1].batches == []
     with pytest.raises(RuntimeError, match="failed after 0 replies"):
         find_missing({"q": failing()}, asked, calls)
+
+
+@pytest.mark.parametrize("request_", [Retrieve(None, 2), Generate(None), Sample(3, 2)])
+def test_a_request_without_a_text_is_said_at_the_first_question(request_):
+    def asks(request):
+        yield request
+
+    words, upper = Words(), Upper()
+    upper.answers = Generate, Sample
+    message = r"question 'q0': failed after 0 replies: TypeError.*found the (qu|pr)"
+    with pytest.raises(RuntimeError, match=message):
+        run({"q0": asks(request_), "q1": chain("a", 1)}, [words, upper], Calls())
+    assert words.batches == upper.batches == []
+
+
+def test_a_sample_without_a_text_is_an_error_of_its_question():
+    class Silent(Upper):
+        answers = Sample
+
+        def decode(self, reply, request):
+            return ()
+
+    with pytest.raises(RuntimeError, match="question 'q': .*found none of 3 texts"):
+        run({"q": cot_sc(QUESTION, prompts=stages("cot"), n=3)}, [Silent()], Calls())
 
 
 def failing():

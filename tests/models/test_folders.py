@@ -96,8 +96,26 @@ def test_superfluous_weights_are_ignored_and_adapters_refused(tmp_path):
     local = with_weights(tmp_path, **{"h.0.attn.masked_bias": torch.ones(7)})
     assert isinstance(ask_one(local, REQUEST), str)
     (local.folder / "adapter_config.json").write_text("{}")
-    with pytest.raises(ValueError, match="found an adapter; merge the adapter"):
-        ask_one(LocalModel(local.folder), REQUEST)
+    for _ in range(2):  # also without the model that it adapts
+        with pytest.raises(ValueError, match="found an adapter; merge the adapter"):
+            LocalModel(local.folder)
+        (local.folder / "config.json").unlink(missing_ok=True)
+
+
+def test_buffers_of_old_files_are_ignored(folders, tmp_path):
+    folder = copy(folders["gpt2"], tmp_path)
+    tensors = load_file(folder / "model.safetensors")
+    tensors["transformer.h.0.attn.masked_bias"] = torch.tensor(-1e4)
+    save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+    expected = ask_one(LocalModel(folders["gpt2"]), REQUEST)
+    assert ask_one(LocalModel(folder), REQUEST) == expected
+
+
+def test_a_folder_without_a_fast_tokenizer_says_how_to_make_one(folders, tmp_path):
+    folder = copy(folders["gpt2"], tmp_path)
+    (folder / "tokenizer.json").unlink()
+    with pytest.raises(ValueError, match="tokenizer.json: found no .*AutoTokenizer"):
+        LocalModel(folder)
 
 
 @pytest.mark.parametrize("name", ["tokenizer.json", "config.json", "model.safetensors"])

@@ -51,7 +51,8 @@ def test_the_content_of_requests(fake):
         ask_one(backend, request)
     for stop in (("Q:",), ("Q:",), SENTENCE_OF_LINE):  # the first might end thoughts
         ask_one(chats, Generate(messages, stop, 9))
-    usual, prompt = {"model": "m", "temperature": 0, "max_tokens": 9}, {"prompt": "q"}
+    usual = {"model": "m", "temperature": 0, "max_tokens": 9, "stream": False}
+    prompt = {"prompt": "q"}
     chat = {"messages": [{"role": role, "content": text} for role, text in messages]}
     expected = [prompt | {"stop": ["\n"]}, prompt | {"stop": [*"abcd"]}]
     expected += [chat, chat | {"stop": ["Q:"]}, chat]
@@ -253,6 +254,10 @@ def test_a_chat_may_begin_with_line_ends(fake, stop):
     backend = model(fake, chat=True)
     texts = [reply["text"] for reply in read(backend, [Generate("red", stop, 9)] * 2)]
     assert texts == ["Ann Lee founded it."] * 2
+    for before in ("\r\n\r\n", "---\n", "\u200b\n\n", "```\n\n", "<think></think>\n"):
+        fake.faults = {"red": [completion(f"{before}Ann Lee founded it.\n\nMore.")]}
+        [reply] = read(backend, [Generate("red", stop, 9)])
+        assert reply["text"] == "Ann Lee founded it."
     assert fake.bodies[1].get("stop", []) == (["Q:"] if "Q:" in stop else [])
 
 

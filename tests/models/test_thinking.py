@@ -200,6 +200,7 @@ def test_a_chat_model_that_does_not_think_is_asked_once_for_each_text(
 ANSWER, NOTHING = "It is Ann.", ""
 COMMAND = "<|START_THINKING|>a<|END_THINKING|>"
 OF_THOUGHT = "<|begin_of_thought|>a<|end_of_thought|>"
+DETAILS = '<details type="reasoning" done="true">\n<summary>5 s</summary>\n'
 SPLIT = {  # the text of what is written; None: all of it
     "The element <think> is no HTML.": None,
     "The tags <think> and </think> are unknown, she said.": None,
@@ -216,6 +217,21 @@ SPLIT = {  # the text of what is written; None: all of it
     "<think>a</think>\n<think>b": NOTHING,
     "<seed:think>a</seed:think>It is Ann.": ANSWER,
     "<longcat_think>a</longcat_think>It is Ann.": ANSWER,
+    "<scratchpad>a</scratchpad>It is Ann.": ANSWER,
+    "<reflection>\na\n</reflection>\n\nIt is Ann.": ANSWER,
+    "<analysis>a</analysis>It is Ann.": ANSWER,
+    "<inner-monologue>a</inner-monologue>It is Ann.": ANSWER,
+    "It may be\n</scratchpad>\nIt is Ann.": ANSWER,
+    "<analysis>a": NOTHING,
+    f"{DETAILS}a</details>\nIt is Ann.": ANSWER,
+    "<details><summary>Thinking</summary>a</details>It is Ann.": ANSWER,
+    "<details>a</details>It is Ann.": None,
+    "**Thinking:** a\n\n**Answer:** It is Ann.": ANSWER,
+    "## Thinking\na\n## Final Answer\nIt is Ann.": ANSWER,
+    "**Thinking:** It may be Ann.": NOTHING,
+    "**Thinking about it**, it is Ann.": None,
+    "**Thought 1:** I search.": None,
+    "<think>a</think>It is Ann. **Answer:** Ann.": "It is Ann. **Answer:** Ann.",
     "◁think▷a◁/think▷It is Ann.": ANSWER,
     f"{COMMAND}<|START_RESPONSE|>It is Ann.<|END_RESPONSE|>": ANSWER,
     f"{OF_THOUGHT}\n\n<|begin_of_solution|>\nIt is Ann.": ANSWER,

@@ -17,6 +17,7 @@ from ircotlib.systems.ircot import (
     with_main_passage,
 )
 from ircotlib.systems.oner import nor_qa, oner
+from ircotlib.systems.react import react
 
 PROMPTS = {"cot": write}
 TURNS = [(LOST, PARK), THOUGHTS[0], (MACK, LOST), THOUGHTS[1], (WALD, MACK)]
@@ -116,6 +117,34 @@ TITLES = ["Mack Rides", "Waldkirch (town)", "Mack rides"]
 NAMED = [json.dumps(TITLES), ("mack rides",), ("waldkirch",), ("mack rides",)]
 NAMING = [Generate(f"3 titles for {ASKED} | ride | ", LINE, 200)]
 NAMING += [*map(NearestTitle, TITLES)]
+
+
+def act(*actions):
+    """The replies of a model that takes these actions, in ReAct."""
+    steps = enumerate(actions, start=1)
+    return [f"Hm.\nAction {step}: {action}" for step, action in steps]
+
+
+# the page that ReAct searches, the pages that the model names, what is observed
+SEARCHES = [
+    ("Mack Rides", '["Mack Rides"]', (MACK,), MACK.text),
+    ("Mack Rides", "[]", (MACK,), MACK.text),
+    ("Walibi", '["Mack Rides"]', (), RIDE.text),
+    ("Waldkirch", '["Mack Rides"]', (), "Could not find Waldkirch. Similar"),
+]
+
+
+@pytest.mark.parametrize(("title", "named", "found", "observed"), SEARCHES)
+def test_a_page_that_react_searches_is_within_the_pages(title, named, found, observed):
+    search, finish = act(f"Search[{title}]", "Finish[Germany]")
+    names = json.loads(named)
+    replies = [search, (title,), named, *[(name,) for name in names], found, finish]
+    program = within_pages(partial(react, prompts={"act": write}))
+    requests, result = send(program, replies)
+    within = (title,) if title in names or not names else ()
+    assert requests[-2] == Retrieve(title, 1, within)
+    assert result.thoughts[2].startswith(f"Observation 1: {observed}")
+    assert result.paragraphs == (RIDE, *found)
 
 
 def test_without_titles_the_whole_corpus_is_searched():

@@ -44,9 +44,10 @@ def test_invalid_actions_are_observed_and_seven_actions_are_the_most():
     assert result.thoughts[2] == "Observation 1: Invalid action: Think[more]"
     assert requests[1] == thinking(*result.thoughts[:3], step=2)
     assert (result.answer, result.fault) == ("", "no Finish in 7 actions")
-    assert result.reading == "Hm."  # which is scored
+    assert result.reading == ""  # no thought is scored
     _, result = send(react(QUESTION, prompts=PROMPTS), ["So.\nAction 1: Finish[]"])
     assert (result.answer, result.fault) == ("", "Finish without an answer")
+    assert result.reading == ""  # it has a 1
 
 
 def test_actions_are_read_whole():

@@ -97,6 +97,36 @@ def test_samples_are_limited_and_the_style_limits_the_texts_of_ircots_systems():
     assert systems["IRCoT QA"].tokens == systems["OneR QA"].tokens == {}
 
 
+OWN_KEYWORDS = """
+from ircotlib.data import Prediction
+from ircotlib.program import Sample
+from ircotlib.systems import system
+
+
+def own(question, *, n=100, votes=50, keep_tokens=3, max_tokens=9):
+    yield Sample(question.text, n, max_tokens=max_tokens)
+
+
+system("Own")(own)
+system("Own, declared", draws=("n",), limits=("keep_tokens",))(own)
+"""
+
+
+def test_only_what_is_declared_is_limited(plugins):
+    (plugins / "keywords.py").write_text(OWN_KEYWORDS)
+    own, declared = all_systems()["Own"], all_systems()["Own, declared"]
+    assert own.draw_at_most(5) == {} and own.tokens == {"max_tokens": 9}
+    assert declared.draw_at_most(5) == {"n": 5}
+    assert declared.tokens == {"max_tokens": 9, "keep_tokens": 3}
+    for each in all_systems().values():  # of the papers, all are declared
+        keywords = each.defaults
+        asked = {name for name in ("n", "votes", "queries") if name in keywords}
+        tokens = {name for name in keywords if name.endswith("tokens")}
+        if not each.name.startswith("Own") and each.name != "InterAug":
+            assert {*each.draws} == asked, each.name
+            assert {"max_tokens", *each.limits} >= tokens, each.name
+
+
 MINE = """
 from ircotlib.data import Prediction
 from ircotlib.program import Retrieve
