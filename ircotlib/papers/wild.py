@@ -29,7 +29,7 @@ from ircotlib.systems import rewrites as axes
 from ircotlib.systems.rewrites import CHAIN, NO_CAP, REWRITES, rewritten
 
 RELEASED = "IRCoT QA"  # with K = 4
-SINGLE = {  # one axis each
+SINGLE: dict[str, dict] = {  # one axis each
     **{f"{n} rounds": {"rounds": n} for n in (2, 3, 5)},
     "query: question + sentence": {"query": axes.AFTER_QUESTION},
     "query: question + all thoughts": {"query": axes.AFTER_THOUGHTS},
@@ -98,6 +98,7 @@ def play(
         if isinstance(request, Retrieve):
             reply = search(request.query)[: request.k]
             continue
+        assert isinstance(request, Generate)
         kept.clear()
         kept.update(paragraph.id for paragraph in request.prompt)
         seen |= kept
@@ -199,9 +200,12 @@ def draw_losses(losses: pd.DataFrame, labels: dict[str, str]) -> Figure:
 
 
 def say_costs(losses: pd.DataFrame) -> str:
-    """The largest significant loss of each column, and how many there are, in words."""
+    """The single change that loses most significantly in each column, and how many do,
+    in words.
+    """
     parts = []
-    for column, rows in losses.groupby("column", sort=False):
+    single = losses[~losses["change"].isin([*REWRITES])]
+    for column, rows in single.groupby("column", sort=False):
         lost = rows[(rows["p_holm"] < LEVEL) & (rows["lost"] > 0)]
         text = f"{column}: no loss is shown"
         if len(lost):
@@ -209,7 +213,7 @@ def say_costs(losses: pd.DataFrame) -> str:
             text = (
                 f"{column}: most by “{most['change']}”, {most['lost']:.1f} points "
                 f"[{most['low']:.1f}, {most['high']:.1f}]; {len(lost)} of "
-                f"{len(rows) - 1} changes lose"
+                f"{len(rows) - 1} single changes lose"
             )
         parts.append(text)
     return ". ".join(parts)

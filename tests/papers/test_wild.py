@@ -70,7 +70,10 @@ def test_losses_are_paired_and_the_largest_comes_first():
     assert list(losses["lost"].round(1)) == [0, 100, 8.3]
     assert losses["p_holm"].iloc[1] == pytest.approx(2 * 2**-11, abs=1e-4)
     said = wild.say_costs(losses)
-    assert said == "x: most by “much”, 100.0 points [100.0, 100.0]; 1 of 2 changes lose"
+    assert (
+        said
+        == "x: most by “much”, 100.0 points [100.0, 100.0]; 1 of 2 single changes lose"
+    )
     figure = wild.draw_losses(losses, {"x": "points"})
     assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == [
         "much",
