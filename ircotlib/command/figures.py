@@ -205,6 +205,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if changes or not names:
             raise UserError(
                 "--save: only without --set, and with the profile with which notebooks "
-                "are kept (mini; 12_real_text: sample)"
+                "are kept (mini; 12 and 14: sample)"
             )
     regenerate(p, names, changes, options.save, options.jobs)

@@ -11,7 +11,8 @@ from ircotlib.parameters import Parameters
 
 
 def systems(arguments: Sequence[str] | None = None) -> None:
-    """Lists the systems: who compares them, parameters to tune, stages of prompts.
+    """Lists the systems: who compares them, parameters to tune, stages of prompts, and
+    their papers. Last are IRCoT as others run it, and newer methods.
 
     ircotlib systems | grep SearChain
     """
@@ -20,8 +21,8 @@ def systems(arguments: Sequence[str] | None = None) -> None:
     new_parser(systems.__doc__, "ircotlib systems").parse_args(arguments)
     for system in all_systems().values():
         grid = [f"{name}={','.join(map(str, v))}" for name, v in system.grid.items()]
-        line = f"{system.name:<28} {system.study:<10} {' '.join(grid):<28} "
-        print((line + ", ".join(system.stages)).rstrip())
+        line = f"{system.name:<28} {system.study:<13} {' '.join(grid):<28} "
+        print(f"{line}{', '.join(system.stages):<8} {system.paper}".rstrip())
 
 
 def parameters(arguments: Sequence[str] | None = None) -> None:

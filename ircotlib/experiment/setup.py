@@ -155,7 +155,7 @@ class Setup:
         """The template of a stage and what its prompts show; see `prompt`."""
         p = self.parameters
         dataset = self.shown or self.dataset
-        template = read_template(system.module, stage, self.style.name)
+        template = read_template(system.templates, stage, self.style.name)
         most = system.count_examples(dataset)
         if not self.style.demonstrated or most == 0:
             return template, []

@@ -22,8 +22,10 @@ TABLE = SHIPPED / "data" / "systems.csv"
 # prompt(question, paragraphs, thoughts=(), **fields)
 WritePrompt = Callable[..., Prompt]
 Prompts = Mapping[str, WritePrompt]  # by stage
-# the papers whose experiments systems are part of
+# the papers whose experiments systems are part of; systems of the other two groups run
+# only where they are named
 IRCOT, SEARCHAIN = "IRCoT", "SearChain"
+WILD, NEWER = "in the wild", "newer methods"
 ANSWER, RECALL = "answer", "recall"
 SETS, EXAMPLES = "sets", "examples"  # what prompts show
 # families of systems, by how they look for paragraphs; OWN: of one without a family
@@ -53,7 +55,8 @@ class System:
     draws: Sequence[str] = ()  # its keywords: how many texts are sampled at a time
     limits: Sequence[str] = ()  # and tokens of a generation, beside max_tokens
 
-    study: str = IRCOT  # the paper whose experiments it is part of
+    study: str = IRCOT  # the paper whose experiments it is part of, or a group
+    paper: str = ""  # authors or project, year, link
     demonstrated_by: str = EXAMPLES  # or SETS
     # how many examples, by family or data set; {}: all
     examples: Mapping[str, int] = field(default_factory=dict)
@@ -76,8 +79,13 @@ class System:
 
     @property
     def module(self) -> str:
-        """The name of its file, of its folder in prompts/ and of its parameters."""
+        """The name of its file and of its parameters."""
         return self.program.__module__.rpartition(".")[2]
+
+    @property
+    def templates(self) -> str:
+        """The folder of its templates: IRCoT's if its prompts show IRCoT's sets."""
+        return "ircot" if self.demonstrated_by == SETS else self.module
 
     @cached_property
     def defaults(self) -> dict[str, Any]:
@@ -136,9 +144,12 @@ def shipped() -> dict[str, dict[str, Any]]:
             counts = {name: int(row[name]) for name in FAMILIES if row[name]}
             records[row["name"]] = {
                 "study": row["study"],
+                "paper": row["paper"],
                 "demonstrated_by": row["demonstrated_by"] or EXAMPLES,
                 "examples": counts,
-                "reported_names": tuple(row["reported_names"].split("; ")),
+                "reported_names": tuple(
+                    filter(None, row["reported_names"].split("; "))
+                ),
                 "family": (row["family"], int(row["shade"])),
                 "order": order,
             }

@@ -10,13 +10,18 @@ from ircotlib.plugins import import_plugins
 from ircotlib.prompting.templates import read_template
 from ircotlib.systems import (
     ANSWER,
+    IRCOT,
+    NEWER,
     OWN,
     RECALL,
+    SEARCHAIN,
     SETS,
+    WILD,
     all_systems,
     choose_systems,
     shipped,
 )
+from ircotlib.systems.rewrites import REWRITES
 
 
 def test_the_grids_are_the_papers():
@@ -59,19 +64,25 @@ def test_the_constants_of_the_papers(name):
 
 def test_every_system_is_a_row_of_the_table_and_known_to_the_papers():
     systems, reported = all_systems(), set(pandas.read_csv(REPORTED)["system"])
-    assert list(systems) == list(shipped()) and len(systems) == 29
+    assert list(systems) == list(shipped()) and len(systems) == 29 + 16
     for system in systems.values():
         # of which gains are reported
         assert {*system.reported_names} <= reported | {"OneR"}
         assert system.tuned_by in (ANSWER, RECALL) and system.family[0] != OWN
         for stage in system.stages:
-            read_template(system.module, stage)
+            read_template(system.templates, stage)
+        assert system.paper and system.study in (IRCOT, SEARCHAIN, WILD, NEWER)
     assert [name for name, s in systems.items() if s.tuned_by == RECALL] == [
         "OneR",
         "IRCoT",
     ]
     by_sets = [name for name, s in systems.items() if s.demonstrated_by == SETS]
-    assert by_sets == ["IRCoT", "IRCoT QA w/o reader", "IRCoT QA"]
+    assert by_sets == ["IRCoT", "IRCoT QA w/o reader", "IRCoT QA", *REWRITES]
+
+
+def test_a_link_leads_to_each_paper_or_project():
+    for name, system in all_systems().items():
+        assert ", https://" in system.paper or name == "Gold QA", name
 
 
 def test_measures_are_those_of_the_papers():

@@ -9,7 +9,7 @@ from ircot_laboratory.make import make_dataset
 from ircot_laboratory.questions.questions import ALL_DATASETS, DATASETS, draw_riddle
 from ircot_laboratory.world.encyclopedia import make_world
 from ircot_laboratory.world.records import Riddle
-from ircotlib.systems import System, all_systems
+from ircotlib.systems import IRCOT, SEARCHAIN, System, all_systems
 from training.agent.auto_cot import MODULE, play_auto_cot
 from training.agent.drills import (
     COMPARING,
@@ -84,7 +84,9 @@ def taught_systems() -> dict[str, System]:
     return {
         name: system
         for name, system in all_systems().items()
-        if (system.stages or system.reads) and name not in COVERED
+        if (system.stages or system.reads)
+        and name not in COVERED
+        and system.study in (IRCOT, SEARCHAIN)
     }
 
 

@@ -1,0 +1,120 @@
+"""IRCoT as other projects run it: one program, and what each project sets otherwise.
+
+A row of REWRITES has the settings that differ from IRCoT QA's. All use IRCoT's prompts
+and demonstrations. Differs from the projects, whose prompts are their own, most with
+one demonstration or none; "by score" is by best rank, since requests give no scores;
+near duplicates are kept once; nothing is retrieved after the last thought.
+"""
+
+from collections.abc import Sequence
+from itertools import chain
+
+from ircotlib.data import Paragraph, Prediction, Question
+from ircotlib.program import LINE, SENTENCE, Generate, Program, Retrieve
+from ircotlib.systems import Prompts, system
+from ircotlib.systems.ircot import COT, M, collect
+from ircotlib.text import answer_from_chain, gives_answer
+
+# the next query: the first sentence of a reply (IRCoT §3.1), or all of the reply
+ALONE, REPLY = "sentence", "reply"
+AFTER_QUESTION, AFTER_THOUGHTS = "question+sentence", "question+thoughts"
+# kept are the first found (IRCoT §3.1), the last found, those of the last retrieval, or
+# those of the best ranks, in this order or with the best one last
+FIRST, NEWEST, REPLACED = "first", "newest", "replaced"
+BEST_FIRST, WORST_FIRST, NO_CAP = "best-first", "worst-first", 1000
+# who answers: the reader (IRCoT §3.2), the chain (IRCoT App. F), its last thought, or
+# what the model writes after the words that announce the answer, if it did not
+READER, CHAIN, LAST_THOUGHT, FORCED = "reader", "chain", "last-thought", "forced"
+FORCE = "So the answer is:"
+
+BY_CHAIN = {"max_paragraphs": NO_CAP, "answer": CHAIN}
+BY_SCORE = {"query": REPLY, "kept": BEST_FIRST}
+FLASHRAG = {"k": 5, "kept": WORST_FIRST, **BY_CHAIN}
+REWRITES: dict[str, dict] = {
+    "FlashRAG IRCoT (2 rounds)": {"rounds": 2, **FLASHRAG},  # its class
+    "FlashRAG IRCoT (5 rounds)": {"rounds": 5, **FLASHRAG},  # its example script
+    # as it is meant: its second retrieval is never used; it has no limit (20: ours)
+    "PyTerrier-RAG IRCoT": {
+        **{"k": 10, "rounds": 20, "max_paragraphs": 10, "answer": LAST_THOUGHT},
+        **BY_SCORE,
+    },
+    "UltraRAG IRCoT": {"k": 5, "rounds": 3, **BY_CHAIN},  # k: ours
+    # k, rounds: ours
+    "HippoRAG 2 IRCoT": {"k": 5, "rounds": 3, "max_paragraphs": 5, **BY_SCORE},
+    "AutoRAG-Research IRCoT": {"k": 4, "kept": NEWEST},
+    "GFM-RAG IRCoT": {"k": 10, "rounds": 2, "max_paragraphs": 10, **BY_SCORE},
+    "PIKE-RAG IRCoT": {"k": 4, "rounds": 5, "max_paragraphs": NO_CAP, "answer": FORCED},
+    "s3 IRCoT": {"k": 3, "rounds": 4, "query": REPLY, **BY_CHAIN},  # answer: ours
+    "FS-RAG": {"k": 3, "kept": REPLACED, **BY_CHAIN},  # rounds: ours
+    "Memento IRCoT": {"k": 4, "rounds": 4, **BY_CHAIN},  # k: ours
+}
+
+
+def rewritten(
+    question: Question,
+    *,
+    prompts: Prompts,
+    read,
+    k: int = 4,  # tuned in IRCoT (§4.1)
+    rounds: int = 8,  # thoughts at most (IRCoT §3.1, footnote 4)
+    query: str = ALONE,
+    kept: str = FIRST,
+    max_paragraphs: int = 15,  # IRCoT footnote 5
+    answer: str = READER,
+    max_tokens: int = 200,  # of one generation (IRCoT, released program)
+    sentence: str = SENTENCE,
+) -> Program:
+    """IRCoT QA with these settings; with the defaults, IRCoT QA itself."""
+    stop = LINE if query == REPLY else sentence
+    found = [(yield Retrieve(question.text, k))]
+    thoughts: list[str] = []
+    while True:
+        paragraphs = keep(found, kept, max_paragraphs)
+        prompt = prompts["cot"](question, paragraphs, thoughts)
+        thought = yield Generate(prompt, stop, max_tokens)
+        thoughts += [thought] if thought else []
+        if not thought or gives_answer(thought) or len(thoughts) == rounds:
+            break
+        before = [question.text] if query in (AFTER_QUESTION, AFTER_THOUGHTS) else []
+        before += thoughts[:-1] if query == AFTER_THOUGHTS else []
+        found.append((yield Retrieve(" ".join([*before, thought]), k)))
+    text = reading = " ".join(thoughts)
+    if answer == READER:
+        given, reading = yield from read(question, paragraphs)
+    elif answer == LAST_THOUGHT:
+        given = "".join(thoughts[-1:])
+    else:
+        given = answer_from_chain(text)
+    if given is None and answer == FORCED:
+        prompt = prompts["cot"](question, paragraphs, [*thoughts, FORCE])
+        given = yield Generate(prompt, LINE, max_tokens)
+    given = text if given is None else given  # without an answer: all (IRCoT §3.2)
+    return Prediction(given, paragraphs, tuple(thoughts), reading)
+
+
+def keep(
+    found: Sequence[Sequence[Paragraph]], kept: str, most: int
+) -> tuple[Paragraph, ...]:
+    """The paragraphs of all retrievals so far that the next prompt shows, in order."""
+    if kept == REPLACED:
+        found = found[-1:]
+    every = collect((), list(chain(*found)), most if kept == FIRST else NO_CAP)
+    if kept == NEWEST:
+        return every[-most:]
+    if kept in (BEST_FIRST, WORST_FIRST):  # of equal ranks, the earlier first
+
+        def rank(page: Paragraph) -> int:
+            return min(each.index(page) for each in found if page in each)
+
+        every = tuple(sorted(every, key=rank))
+    return every[:most][:: -1 if kept == WORST_FIRST else 1]
+
+
+def register(name: str, row: dict) -> None:
+    @system(name, inner=rewritten, cot=COT, m=M)
+    def rewrite(question: Question, **given) -> Program:
+        return (yield from rewritten(question, **row | given))
+
+
+for name, row in REWRITES.items():
+    register(name, row)
