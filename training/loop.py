@@ -20,6 +20,7 @@ from torch import nn
 from tqdm import tqdm
 from transformers import PreTrainedModel
 
+from ircotlib.errors import DataError
 from ircotlib.options import say_error
 from training.folder import CHECKPOINT
 
@@ -59,13 +60,13 @@ class Training:
         partial.replace(path)
 
     def restore(self, path: Path) -> None:
-        """Resume from a checkpoint; ValueError if it is damaged or of other options."""
+        """Resume from a checkpoint; DataError if it is damaged or of other options."""
         try:
             state = torch.load(path, weights_only=True, map_location=self.model.device)
         # a damaged file can make torch raise almost any of them
         except Exception as error:
             reason = str(error).partition("\n")[0]
-            raise ValueError(
+            raise DataError(
                 f"{path}: not a valid checkpoint ({reason}); delete it to start again"
             ) from None
         before, now = state["recipe"], self.recipe
@@ -75,7 +76,7 @@ class Training:
                 ", ".join(f"{name} {recipe.get(name)}" for name in names)
                 for recipe in (before, now)
             )
-            raise ValueError(
+            raise DataError(
                 f"{path}: found a training with {begun}, expected {asked}; "
                 "give the options that it was begun with, or another --out"
             )

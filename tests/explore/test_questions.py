@@ -284,10 +284,10 @@ def test_a_run_of_another_version_is_left_out_with_a_line(
         assert write_report([copied, ran["OneR QA"]], tmp_path / "page.html") == 1
     [words] = [str(each.message) for each in warned]
     assert words.startswith(f"left out {copied}: ") and "\n" not in words
-    assert "unknown parameter 'renamed'" in words and len(words) < 300
+    assert "seed: Field required" in words and len(words) < 500
     box.explore_box([copied])
     shown = html.unescape(displayed[0].page.value)
-    assert "unknown parameter 'renamed'" in shown
+    assert "seed: Field required" in shown
 
 
 @pytest.mark.parametrize("error", [KeyError("x"), sqlite3.DatabaseError("no <b>")])
