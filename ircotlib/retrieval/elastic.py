@@ -13,6 +13,7 @@ from ircotlib.program import NearestTitle, Retrieve
 from ircotlib.retrieval.bm25 import SCORING
 from ircotlib.retrieval.corpus import Corpus
 from ircotlib.retrieval.ranking import Hits, Ranked, digest
+from ircotlib.text import plain
 
 need("elasticsearch", "elasticsearch")
 import elasticsearch
@@ -38,13 +39,25 @@ class Elasticsearch(Ranked):
             retry_on_timeout=True,
             request_timeout=60,  # seconds
         )
-        lucene = self._client.info()["version"]["lucene_version"]
+        self._url = url
+        try:
+            lucene = self._client.info()["version"]["lucene_version"]
+            with locked(Path(f"{folder}.lock")):
+                if not self._is_whole():
+                    self._load()
+        except (elasticsearch.ApiError, elasticsearch.TransportError) as error:
+            raise self._unavailable(error) from error
         self.fingerprint = digest(
             SCORING, corpus.fingerprint, VERSION, "Lucene", lucene
         )
-        with locked(Path(f"{folder}.lock")):
-            if not self._is_whole():
-                self._load()
+
+    def _unavailable(self, error: Exception) -> Unavailable:
+        """What is wrong with the server: none there, no key, another version."""
+        return Unavailable(
+            f"{self._url}: {plain(str(error))[:300]}; see {KEY}, start a server of the "
+            f"version of the client ({elasticsearch.__versionstr__}), or set retriever "
+            "to embedded"
+        )
 
     def queries_of(self, request: Retrieve | NearestTitle) -> list[dict]:
         """The queries, as those of BM25."""
@@ -81,6 +94,8 @@ class Elasticsearch(Ranked):
         # only this query: it has too many words
         except elasticsearch.BadRequestError as error:
             raise ValueError(str(error)) from error
+        except (elasticsearch.ApiError, elasticsearch.TransportError) as error:
+            raise self._unavailable(error) from error
         hits = [hit["sort"] for hit in reply.get("hits", {}).get("hits", ())]
         # as 32-bit numbers: the server writes only as many digits as those need
         return [(position, round(float(np.float32(s)), 3)) for s, position in hits]

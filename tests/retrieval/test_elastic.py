@@ -16,10 +16,11 @@ from ircotlib.datasets import pool
 from ircotlib.datasets.musique import read_musique
 from ircotlib.engine.cache import Calls
 from ircotlib.engine.scheduler import run
-from ircotlib.errors import UserError
+from ircotlib.errors import Unavailable, UserError
 from ircotlib.program import NearestTitle, Retrieve
 from ircotlib.retrieval.analyzer import analyze
 from ircotlib.retrieval.bm25 import BM25
+from ircotlib.retrieval.corpus import write_corpus
 
 needs = "needs pip install -e '.[dev]'"
 elasticsearch = pytest.importorskip("elasticsearch", reason=needs)
@@ -169,7 +170,7 @@ def test_when_a_server_dies_another_answers_the_rest(open_both, start_node, tmp_
     with Calls() as calls:
         with pytest.raises(RuntimeError, match="Elasticsearch failed") as error:
             run(programs(), [dying], calls, lambda *_: len(calls) and node.kill())
-        assert isinstance(error.value.__cause__, elasticsearch.ConnectionError)
+        assert isinstance(error.value.__cause__, Unavailable)
         before = len(calls)
         _, costs = run(programs(), [server], calls)
         assert costs["Retrieve"]["computed"] == len(calls) - before > 0 < before
@@ -185,7 +186,7 @@ def test_a_key_comes_from_the_environment(tmp_path, httpserver, monkeypatch):
     corpus = write_in(tmp_path, titled("Paris"))
 
     def sent() -> str:
-        with pytest.raises(elasticsearch.ApiError):  # it has nothing but a version
+        with pytest.raises(Unavailable):  # it has nothing but a version
             Elasticsearch(corpus, tmp_path / "index", httpserver.url_for(""))
         return httpserver.log[0][0].headers.get("Authorization", "")
 
@@ -202,6 +203,12 @@ def test_a_key_comes_from_the_environment(tmp_path, httpserver, monkeypatch):
 def test_a_server_that_cannot_be_reached_is_one_line(tmp_path, monkeypatch):
     monkeypatch.setenv("ELASTICSEARCH_API_KEY", "dont-tell-4711")
     corpus = write_in(tmp_path, titled("Paris"))
-    with pytest.raises(elasticsearch.ConnectionError, match="refused") as error:
+    with pytest.raises(Unavailable, match="refused") as error:
         Elasticsearch(corpus, tmp_path / "index", HERE)
     assert "\n" not in str(error.value) and "dont-tell" not in str(error.value)
+
+
+def test_a_server_that_is_none_is_named_with_what_to_do(tmp_path):
+    corpus = write_corpus(tmp_path / "corpus", [Paragraph("1", "A", "It is Ann.")])
+    with pytest.raises(Unavailable, match="^http://127.0.0.1:9: .* to embedded"):
+        Elasticsearch(corpus, tmp_path / "index", "http://127.0.0.1:9")
