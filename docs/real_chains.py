@@ -13,6 +13,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pandas as pd
@@ -41,15 +42,21 @@ def read_steps(lines: list[str]) -> Iterator[tuple[list[str], str]]:
             yield titles, line.removeprefix("A: ")
 
 
+def read_sentences(lines: list[str]) -> Iterator[tuple[list[str], str, list[str]]]:
+    """Each sentence after which the program retrieves, between the titles that the
+    question has been collected before and after it.
+    """
+    chain = ""
+    for (before, whole), (after, _) in pairwise(read_steps(lines)):
+        yield before, whole[len(chain) :], after
+        chain = whole
+
+
 def count_sentences(lines: list[str], gold: list[str]) -> Iterator[tuple]:
     """Of each sentence while a gold page is missing: its number, from 1, whether it
     names the title of a missing page, and whether it brings a missing page.
     """
-    steps = list(read_steps(lines))
-    chain = ""
-    for number, ((before, whole), (after, _)) in enumerate(zip(steps, steps[1:]), 1):
-        sentence = whole[len(chain) :]
-        chain = whole
+    for number, (before, sentence, after) in enumerate(read_sentences(lines), 1):
         missing = {title for title in gold if title not in before}
         if missing:
             names = any(is_named(title, sentence) for title in missing)
@@ -69,14 +76,19 @@ def is_named(title: str, sentence: str) -> bool:
     return plain[0] in plain[1]
 
 
-def main(folder: str) -> None:
+def read_chains(folder: str) -> Iterator[tuple[str, str, list[str], list[str]]]:
+    """Of each question: its id and text, the gold titles, the lines of its chain."""
     [path] = Path(folder).glob(CHAINS)
     golds = parse_json((path.parents[1] / "gold_titles.json").read_bytes(), str(path))
-    rows = []
     for block in QUESTION.split(read_text(path))[1:]:
-        id, _, *lines = block.splitlines()
-        counted = count_sentences(lines, golds[id]["gold_titles"])
-        rows += [(id, *row) for row in counted]
+        id, text, *lines = block.splitlines()
+        yield id, text, golds[id]["gold_titles"], lines
+
+
+def main(folder: str) -> None:
+    rows = []
+    for id, _, gold, lines in read_chains(folder):
+        rows += [(id, *row) for row in count_sentences(lines, gold)]
     table = pd.DataFrame(rows, columns=["id", "step", "names", "brings"])
     with writing(KEPT) as new:
         how = {"method": "gzip", "mtime": 0}

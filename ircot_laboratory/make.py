@@ -11,7 +11,7 @@ command writes the demonstrations of the default laboratory into prompts/laborat
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
@@ -172,6 +172,7 @@ def _write_dataset(folder: Path, made: Made, dataset: str, seed: int) -> None:
         write_jsonl(folder / TASKS[dataset], records)
 
 
+@cache  # once per process: a notebook asks for it with each data set
 def hash_generator() -> str:
     """A hash of all that writes a laboratory: one of another hash is made again."""
     content = blake2b(digest_size=8)

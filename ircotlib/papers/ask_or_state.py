@@ -21,7 +21,7 @@ import pandas as pd
 from ircotlib.data import GoldStep, Paragraph, Question
 from ircotlib.datasets.musique import RELATION
 from ircotlib.errors import UserError
-from ircotlib.experiment.setup import open_corpus, open_setup
+from ircotlib.experiment.setup import open_corpus, open_dataset
 from ircotlib.papers.knowledge import PLACE, fill
 from ircotlib.parameters import Parameters
 from ircotlib.retrieval import retriever_name
@@ -169,8 +169,8 @@ def measure(p: Parameters) -> pd.DataFrame:
     whether the hop before is worded in natural words, not as a relation ("Ada Moss >>
     father").
     """
-    used = [name for name in p.datasets if read_asked(p, name)]
-    if not used:
+    asked = {name: read_asked(p, name) for name in p.datasets}
+    if not any(asked.values()):
         raise UserError(
             f"found no sub-questions in {', '.join(p.datasets)}, expected a data set "
             "that has them: add musique or 2wikimultihopqa to `datasets`"
@@ -180,20 +180,25 @@ def measure(p: Parameters) -> pd.DataFrame:
     if p.further:
         searched.append((retrievers[0], p.further, FURTHER))
     tables = []
+    used = [name for name, questions in asked.items() if questions]
     for dataset, (retriever, further, corpus) in product(used, searched):
-        every = p.change(retriever=retriever, further=further)
-        questions = read_asked(every, dataset)
-        setup = open_setup(every, dataset, "ask_or_state", with_model=False)
-        assert setup.retriever is not None
-
-        @cache
-        def search(query: str, searcher=setup.retriever) -> list[Paragraph]:
-            return [paragraph for paragraph, _ in searcher.search(query, CAP)]
-
+        questions = asked[dataset]
+        search = open_search(p.change(retriever=retriever, further=further), dataset)
         for table in (measure_hops(questions, search), measure_all(questions, search)):
             names = (dataset, retriever_name(retriever), corpus)
             tables.append(table.assign(**dict(zip(GROUP, names, strict=True))))
     return pd.concat(tables, ignore_index=True)
+
+
+def open_search(p: Parameters, dataset: str) -> Search:
+    """The search of a data set's retriever; each query is looked up once."""
+    *_, searcher = open_dataset(p, dataset)
+
+    @cache
+    def search(query: str) -> list[Paragraph]:
+        return [paragraph for paragraph, _ in searcher.search(query, CAP)]
+
+    return search
 
 
 def read_asked(p: Parameters, dataset: str) -> list[Question]:

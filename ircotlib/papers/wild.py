@@ -5,19 +5,24 @@ laboratory by a model.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
 from itertools import product
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ircotlib.data import Paragraph, Question
+from ircotlib.data import Question
 from ircotlib.datasets import score
 from ircotlib.engine import scheduler
 from ircotlib.experiment.plan import find_plan
 from ircotlib.experiment.setup import open_setup
-from ircotlib.papers.ask_or_state import DRAWS, Search, read_asked, states_or_guesses
+from ircotlib.papers.ask_or_state import (
+    DRAWS,
+    Search,
+    open_search,
+    read_asked,
+    states_or_guesses,
+)
 from ircotlib.parameters import Parameters
 from ircotlib.program import Generate, Program, Retrieve
 from ircotlib.results.figures import CHANCE, DOT, LINE_COLORS, PAGE, finish, subplots
@@ -61,14 +66,8 @@ def measure_reader(p: Parameters) -> pd.DataFrame:
         questions = read_asked(p, dataset)
         if not questions:  # HotpotQA
             continue
-        searcher = open_setup(p, dataset, "wild", with_model=False).retriever
-        assert searcher is not None
+        search = open_search(p, dataset)
         answers = sorted({step.answer for q in questions for step in q.steps})
-
-        @cache
-        def search(query: str, searcher=searcher) -> list[Paragraph]:
-            return [paragraph for paragraph, _ in searcher.search(query, 10)]
-
         for question, name in product(questions, [RELEASED, *READABLE]):
             change = SINGLE.get(name, {})
             plays = [

@@ -169,12 +169,12 @@ def compare_means(runs: pd.DataFrame) -> pd.DataFrame:
         differences = [each[others].sub(each[rival], axis=0) for each in scores]
         # each data set counts as much as the others, however many questions it has
         weights = np.concatenate([[1 / len(each)] * len(each) for each in differences])
-        joined = pd.concat(differences)
+        weighed = pd.concat(differences)
         for name in others:
-            low, high = paired_interval(joined[name], weights)
+            low, high = paired_interval(weighed[name], weights)
             table.loc[name, ["difference_low", "difference_high"]] = low, high
-            table.loc[name, "difference"] = np.average(joined[name], weights=weights)
-            table.loc[name, "p"] = paired_p(joined[name] * weights)
+            table.loc[name, "difference"] = np.average(weighed[name], weights=weights)
+            table.loc[name, "p"] = paired_p(weighed[name] * weights)
         table["p_holm"] = holm(table["p"].dropna())
     table["same_as"] = [same.get(name, "") for name in systems]
     return table.round(DIGITS).rename_axis("system").reset_index()

@@ -31,10 +31,11 @@ class Elasticsearch(Ranked):
     def __init__(self, corpus: Corpus, folder: Path | str, url: str):
         self.corpus = corpus
         self._index = f"ircot-{corpus.fingerprint}-{VERSION}"
+        certificate: Any = os.environ.get("ELASTICSEARCH_CA")  # a file
         self._client = elasticsearch.Elasticsearch(
             url,
             api_key=(may_have_key(url) and read_key(KEY)) or None,
-            ca_certs=os.environ.get("ELASTICSEARCH_CA"),  # type: ignore[arg-type]  # a file
+            ca_certs=certificate,
             max_retries=10,
             retry_on_timeout=True,
             request_timeout=60,  # seconds

@@ -25,24 +25,26 @@ BEST_FIRST, WORST_FIRST, NO_CAP = "best-first", "worst-first", 1000
 # who answers: the reader (IRCoT §3.2), the chain (IRCoT App. F), its last thought, or
 # what the model writes after the words that announce the answer, if it did not
 READER, CHAIN, LAST_THOUGHT, FORCED = "reader", "chain", "last-thought", "forced"
-FORCE = "So the answer is:"
 
+QUERIES = {  # of the question and the thoughts so far
+    **dict.fromkeys((ALONE, REPLY), lambda question, thoughts: thoughts[-1]),
+    AFTER_QUESTION: lambda question, thoughts: f"{question} {thoughts[-1]}",
+    AFTER_THOUGHTS: lambda question, thoughts: " ".join([question, *thoughts]),
+}
 BY_CHAIN = {"max_paragraphs": NO_CAP, "answer": CHAIN}
 BY_SCORE = {"query": REPLY, "kept": BEST_FIRST}
+TEN_BEST = {"k": 10, "max_paragraphs": 10, **BY_SCORE}
 FLASHRAG = {"k": 5, "kept": WORST_FIRST, **BY_CHAIN}
 REWRITES: dict[str, dict] = {
     "FlashRAG IRCoT (2 rounds)": {"rounds": 2, **FLASHRAG},  # its class
     "FlashRAG IRCoT (5 rounds)": {"rounds": 5, **FLASHRAG},  # its example script
     # as it is meant: its second retrieval is never used; it has no limit (20: ours)
-    "PyTerrier-RAG IRCoT": {
-        **{"k": 10, "rounds": 20, "max_paragraphs": 10, "answer": LAST_THOUGHT},
-        **BY_SCORE,
-    },
+    "PyTerrier-RAG IRCoT": {"rounds": 20, "answer": LAST_THOUGHT, **TEN_BEST},
     "UltraRAG IRCoT": {"k": 5, "rounds": 3, **BY_CHAIN},  # k: ours
     # k, rounds: ours
     "HippoRAG 2 IRCoT": {"k": 5, "rounds": 3, "max_paragraphs": 5, **BY_SCORE},
     "AutoRAG-Research IRCoT": {"k": 4, "kept": NEWEST},
-    "GFM-RAG IRCoT": {"k": 10, "rounds": 2, "max_paragraphs": 10, **BY_SCORE},
+    "GFM-RAG IRCoT": {"rounds": 2, **TEN_BEST},
     "PIKE-RAG IRCoT": {"k": 4, "rounds": 5, "max_paragraphs": NO_CAP, "answer": FORCED},
     "s3 IRCoT": {"k": 3, "rounds": 4, "query": REPLY, **BY_CHAIN},  # answer: ours
     "FS-RAG": {"k": 3, "kept": REPLACED, **BY_CHAIN},  # rounds: ours
@@ -75,9 +77,7 @@ def rewritten(
         thoughts += [thought] if thought else []
         if not thought or gives_answer(thought) or len(thoughts) == rounds:
             break
-        before = [question.text] if query in (AFTER_QUESTION, AFTER_THOUGHTS) else []
-        before += thoughts[:-1] if query == AFTER_THOUGHTS else []
-        found.append((yield Retrieve(" ".join([*before, thought]), k)))
+        found.append((yield Retrieve(QUERIES[query](question.text, thoughts), k)))
     text = reading = " ".join(thoughts)
     if answer == READER:
         given, reading = yield from read(question, paragraphs)
@@ -86,7 +86,7 @@ def rewritten(
     else:
         given = answer_from_chain(text)
     if given is None and answer == FORCED:
-        prompt = prompts["cot"](question, paragraphs, [*thoughts, FORCE])
+        prompt = prompts["cot"](question, paragraphs, [*thoughts, "So the answer is:"])
         given = yield Generate(prompt, LINE, max_tokens)
     given = text if given is None else given  # without an answer: all (IRCoT §3.2)
     return Prediction(given, paragraphs, tuple(thoughts), reading)

@@ -3,7 +3,6 @@
 import pandas as pd
 import pytest
 
-from bench.real_anchor import FIXED, count_found
 from ircotlib.errors import UserError
 from ircotlib.files import FIGURES, SHIPPED
 from ircotlib.papers import ask_or_state, contrasts
@@ -134,10 +133,3 @@ def test_data_sets_without_sub_questions_are_an_error(shared):
     p = read_parameters("sample", {"data_dir": str(shared)})
     with pytest.raises(UserError, match="no sub-questions in hotpotqa"):
         measure(p.change(datasets=["hotpotqa"]))
-
-
-def test_what_a_real_model_could_have_found(shared):
-    p = read_parameters("sample", {"data_dir": str(shared)}).change(**FIXED)
-    counted = count_found(p, pd.read_csv(FIGURES / "real_anchor.csv"))
-    kept = pd.read_csv(SHIPPED / "data" / "real_found.csv")
-    pd.testing.assert_frame_equal(counted, kept)

@@ -12,7 +12,7 @@ from ircotlib.papers import wild
 from ircotlib.papers.wild import NEVER, RELEASED, SINGLE
 from ircotlib.parameters import read_parameters
 from ircotlib.systems import rewrites
-from ircotlib.systems.rewrites import REWRITES
+from ircotlib.systems.rewrites import QUERIES, REWRITES
 
 PAGES = {name: Paragraph(name, name.title(), f"About {name}.") for name in "abcdef"}
 STEPS = (
@@ -122,7 +122,9 @@ def test_real_queries_are_kept_as_they_are_made(shared, tmp_path, monkeypatch):
 
 
 def test_a_thought_is_asked_with_in_each_form():
-    assert real_queries.write_queries("Who?", ["A.", "B."]) == {
+    written = {form: write("Who?", ["A.", "B."]) for form, write in QUERIES.items()}
+    assert written.pop(rewrites.REPLY) == "B."
+    assert written == {
         rewrites.ALONE: "B.",
         rewrites.AFTER_QUESTION: "Who? B.",
         rewrites.AFTER_THOUGHTS: "Who? A. B.",
