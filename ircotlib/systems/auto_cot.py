@@ -31,7 +31,8 @@ def count_words(texts: Sequence[str]):
     """The TF-IDF vectors of texts, one row per text."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    return TfidfVectorizer(token_pattern=r"\w+").fit_transform(texts)
+    # a text without a word, such as "?", is a word of its own
+    return TfidfVectorizer(token_pattern=r"\w+|^\W+$").fit_transform(texts)
 
 
 @system(

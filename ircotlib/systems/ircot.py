@@ -158,12 +158,8 @@ def with_main_passage(
             reply = yield request
             continue
         if titles == ():  # before the first retrieval, whatever the system (App. B, ii)
-            prompt = ask_for_titles()(question, n=pages)
-            written = yield Generate(prompt, LINE, max_tokens)
-            nearest: list[str] = []
-            for title in read_titles(written):
-                nearest += yield NearestTitle(title)  # found by BM25 (App. B, ii)
-            titles = tuple(dict.fromkeys(nearest)) or None
+            write = ask_for_titles()
+            titles = (yield from name_pages(question, write, pages, max_tokens)) or None
         # only within these pages (App. B, ii)
         own = request.titles  # of pages that the program names, as ReAct does
         within = titles
@@ -174,6 +170,17 @@ def with_main_passage(
         if own is None or question.passage.title in own:
             paragraphs = (question.passage, *paragraphs)
         reply = paragraphs[:max_paragraphs]
+
+
+def name_pages(
+    question: Question, write: WritePrompt, pages: int, max_tokens: int
+) -> Program:
+    """The titles of the corpus nearest to those that the model names (App. B, ii)."""
+    written = yield Generate(write(question, n=pages), LINE, max_tokens)
+    nearest: list[str] = []
+    for title in read_titles(written):
+        nearest += yield NearestTitle(title)  # found by BM25 (App. B, ii)
+    return tuple(dict.fromkeys(nearest))
 
 
 def read_titles(text: str) -> list[str]:

@@ -8,7 +8,12 @@ from replying import send, stages
 
 from ircotlib.data import Prediction, Question
 from ircotlib.program import LINE, Generate, Sample, Sampled
-from ircotlib.systems.auto_cot import auto_cot, cluster_texts, write_example
+from ircotlib.systems.auto_cot import (
+    auto_cot,
+    cluster_texts,
+    count_words,
+    write_example,
+)
 from ircotlib.systems.cot import cot, cot_sc
 from ircotlib.systems.direct import NEXT, direct_prompting
 
@@ -84,6 +89,12 @@ def test_auto_cot_shows_an_example_of_each_cluster():
     prompt = f"ask|{ASKED}|||" + "\n\n\n".join(examples)
     assert requests[4] == Generate(prompt, NEXT, 256)
     assert result.answer == "Oslo"
+
+
+def test_auto_cot_takes_a_question_without_a_word():
+    texts = ("?", "who wrote it", "who wrote that")
+    assert sorted(map(sorted, cluster_texts(texts, 2, count_words, 0))) == [[0], [1, 2]]
+    assert cluster_texts(("?",), 4, count_words, 0) == [[0]]
 
 
 def test_clusters_are_of_any_vectors_and_those_nearest_the_centre_come_first():
