@@ -35,7 +35,7 @@ from ircotlib.results.causes import find_causes
 from ircotlib.results.runs import count_requests, in_order
 from ircotlib.results.statistics import LEVEL, p_against, summarise
 from ircotlib.results.tables import title_of
-from ircotlib.systems import all_systems
+from ircotlib.systems import all_systems, shipped
 
 SET = "demonstration_set"
 LABORATORY = "the laboratory, a fictional encyclopedia"
@@ -66,6 +66,7 @@ def write_report(places: Sequence[Path], file: Path) -> int:
         again="\n".join(dict.fromkeys(again)),
         columns=columns,
         results=results,
+        papers=dict(zip(runs["label"], runs["paper"], strict=True)),
         costs=tabulate_costs(runs),
         packed=[{"index": pack(index)}, *packed],
         script=Markup(script),
@@ -80,7 +81,8 @@ def write_report(places: Sequence[Path], file: Path) -> int:
 
 def list_test_runs(places: Sequence[Path]) -> pd.DataFrame:
     """The runs of a report in the order of tables: folder, `about`, the `metric` of
-    their data set, `label` in tables, `name`, with the demonstration set if several.
+    their data set, `label` in tables, the system's `paper`, and `name`, with the
+    demonstration set if several.
     """
     abouts = {}
     for folder in chain.from_iterable(map(find_folders, places)):
@@ -100,6 +102,8 @@ def list_test_runs(places: Sequence[Path]) -> pd.DataFrame:
     runs = in_order(runs, "dataset", all_datasets())
     runs["about"] = runs["folder"].map(abouts)
     runs["label"] = label_runs(runs["about"])
+    rows = [shipped().get(about["system"], {}) for about in runs["about"]]
+    runs["paper"] = [row.get("paper", "") for row in rows]  # "": a system of your own
     runs["set"] = [about["setting"].get(SET, 0) for about in runs["about"]]
     many = runs.groupby(["dataset", "label"])["set"].transform("nunique") > 1
     runs["name"] = runs["label"] + runs["set"].map(", set {}".format).where(many, "")

@@ -1,4 +1,4 @@
-"""Least-to-Most: lists sub-questions, then answers one after the other (Zhou 2022)."""
+"""Least-to-Most: lists sub-questions, then answers one after the other (Zhou 2023)."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ def least_to_most(
     max_tokens: int = 256,  # ours
 ) -> Program:
     """List sub-questions, then answer each, and last the question itself, with all
-    earlier answers in the prompt (Zhou 2022 §2). The prompts are ours.
+    earlier answers in the prompt (Zhou 2023 §2). The prompts are ours.
     """
     listed = yield Generate(prompts["decompose"](question), NEXT, max_tokens)
     parts = [item for item in list_items(listed) if item != question.text]

@@ -19,15 +19,15 @@ def resp(
     question: Question,
     *,
     prompts: Prompts,
-    k: int = 3,
+    k: int = 3,  # its paper
     rounds: int = 3,  # ours
     max_tokens: int = 200,  # of a note (ours)
 ) -> Program:
-    """Note what was found for the question and for each sub-question, until the notes
-    answer the question; then answer from them alone.
+    """Note what supports the question, and how the notes answer each sub-question,
+    until they answer the question; then answer from them alone.
 
-    Differs from the paper in its wordings, which are ours; the note on a sub-question
-    sees what was found beside the notes.
+    Differs from the paper in its wordings, which are ours; a sub-question that was
+    asked before ends the loop.
     """
     asked: list[str] = []
     notes: list[str] = []  # what supports the question, and sub-questions' answers
@@ -39,10 +39,11 @@ def resp(
         seen |= dict.fromkeys(pages)
         prompt = prompts["support"](question, pages)
         notes.append((yield Generate(prompt, LINE, max_tokens)))  # global evidence
-        part = replace(question, text=sub_question)
-        prompt = prompts["solve"](part, pages, notes="\n".join(notes))
-        solved = yield Generate(prompt, LINE, max_tokens)  # local pathway
-        notes.append(f"{sub_question} {solved}")
+        if number > 1:  # the first one is the question, which the judge answers
+            part = replace(question, text=sub_question)
+            prompt = prompts["solve"](part, notes="\n".join(notes))
+            solved = yield Generate(prompt, LINE, max_tokens)  # local pathway
+            notes.append(f"{sub_question} {solved}")
         if number == rounds:
             break
         memory = "\n".join(notes)

@@ -3,7 +3,7 @@
 A row of REWRITES has the settings that differ from IRCoT QA's. All use IRCoT's prompts
 and demonstrations. Differs from the projects, whose prompts are their own, most with
 one demonstration or none; "by score" is by best rank, since requests give no scores;
-near duplicates are kept once; nothing is retrieved after the last thought.
+near duplicates are kept once; a model that writes nothing ends the loop.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,8 @@ from ircotlib.text import answer_from_chain, gives_answer
 ALONE, REPLY = "sentence", "reply"
 AFTER_QUESTION, AFTER_THOUGHTS = "question+sentence", "question+thoughts"
 # kept are the first found (IRCoT §3.1), the last found, those of the last retrieval, or
-# those of the best ranks, in this order or with the best one last
+# those of the best ranks, in this order or, once there are several retrievals, with the
+# best one last
 FIRST, NEWEST, REPLACED = "first", "newest", "replaced"
 BEST_FIRST, WORST_FIRST, NO_CAP = "best-first", "worst-first", 1000
 # who answers: the reader (IRCoT §3.2), the chain (IRCoT App. F), its last thought, or
@@ -34,21 +35,31 @@ QUERIES = {  # of the question and the thoughts so far
 BY_CHAIN = {"max_paragraphs": NO_CAP, "answer": CHAIN}
 BY_SCORE = {"query": REPLY, "kept": BEST_FIRST}
 TEN_BEST = {"k": 10, "max_paragraphs": 10, **BY_SCORE}
-FLASHRAG = {"k": 5, "kept": WORST_FIRST, **BY_CHAIN}
+FLASHRAG = {"k": 5, "kept": WORST_FIRST, "search_last": True, **BY_CHAIN}
 REWRITES: dict[str, dict] = {
     "FlashRAG IRCoT (2 rounds)": {"rounds": 2, **FLASHRAG},  # its class
     "FlashRAG IRCoT (5 rounds)": {"rounds": 5, **FLASHRAG},  # its example script
     # as it is meant: its second retrieval is never used; it has no limit (20: ours)
     "PyTerrier-RAG IRCoT": {"rounds": 20, "answer": LAST_THOUGHT, **TEN_BEST},
     "UltraRAG IRCoT": {"k": 5, "rounds": 3, **BY_CHAIN},  # k: ours
-    # k, rounds: ours
-    "HippoRAG 2 IRCoT": {"k": 5, "rounds": 3, "max_paragraphs": 5, **BY_SCORE},
-    "AutoRAG-Research IRCoT": {"k": 4, "kept": NEWEST},
-    "GFM-RAG IRCoT": {"rounds": 2, **TEN_BEST},
+    # k, rounds: ours (its main.py: 200, of which the reader gets 5; and 3 steps, the
+    # first of which only retrieves)
+    "HippoRAG 2 IRCoT": {
+        **{"k": 5, "rounds": 2, "max_paragraphs": 5, "search_last": True},
+        **BY_SCORE,
+    },
+    "AutoRAG-Research IRCoT": {"k": 4, "kept": NEWEST, "search_last": True},
+    # rounds: its configuration (its script: 3; its README for MuSiQue: 4)
+    "GFM-RAG IRCoT": {"rounds": 2, "search_last": True, **TEN_BEST},
     "PIKE-RAG IRCoT": {"k": 4, "rounds": 5, "max_paragraphs": NO_CAP, "answer": FORCED},
-    "s3 IRCoT": {"k": 3, "rounds": 4, "query": REPLY, **BY_CHAIN},  # answer: ours
-    "FS-RAG": {"k": 3, "kept": REPLACED, **BY_CHAIN},  # rounds: ours
-    "Memento IRCoT": {"k": 4, "rounds": 4, **BY_CHAIN},  # k: ours
+    "s3 IRCoT": {
+        **{"k": 3, "rounds": 4, "query": REPLY, "max_paragraphs": NO_CAP},
+        "search_last": True,
+    },
+    # rounds: ours (there, 100 tokens in all)
+    "FS-RAG": {"k": 3, "kept": REPLACED, **BY_CHAIN},
+    # k: that of MuSiQue (HotpotQA 14, 2WikiMQA 16)
+    "Memento IRCoT": {"k": 8, "rounds": 4, **BY_CHAIN},
 }
 
 
@@ -62,6 +73,7 @@ def rewritten(
     query: str = ALONE,
     kept: str = FIRST,
     max_paragraphs: int = 15,  # IRCoT footnote 5
+    search_last: bool = False,  # whether the last thought searches, too
     answer: str = READER,
     max_tokens: int = 200,  # of one generation (IRCoT, released program)
     sentence: str = SENTENCE,
@@ -70,14 +82,15 @@ def rewritten(
     stop = LINE if query == REPLY else sentence
     found = [(yield Retrieve(question.text, k))]
     thoughts: list[str] = []
-    while True:
-        paragraphs = keep(found, kept, max_paragraphs)
-        prompt = prompts["cot"](question, paragraphs, thoughts)
+    while len(thoughts) < rounds:
+        prompt = prompts["cot"](question, keep(found, kept, max_paragraphs), thoughts)
         thought = yield Generate(prompt, stop, max_tokens)
         thoughts += [thought] if thought else []
-        if not thought or gives_answer(thought) or len(thoughts) == rounds:
+        if not thought or gives_answer(thought):
             break
-        found.append((yield Retrieve(QUERIES[query](question.text, thoughts), k)))
+        if search_last or len(thoughts) < rounds:
+            found.append((yield Retrieve(QUERIES[query](question.text, thoughts), k)))
+    paragraphs = keep(found, kept, max_paragraphs)
     text = reading = " ".join(thoughts)
     if answer == READER:
         given, reading = yield from read(question, paragraphs)
@@ -98,16 +111,21 @@ def keep(
     """The paragraphs of all retrievals so far that the next prompt shows, in order."""
     if kept == REPLACED:
         found = found[-1:]
+    if kept == NEWEST:  # what was dropped is new again when it is found again
+        newest: tuple[Paragraph, ...] = ()
+        for retrieved in found:
+            newest = collect(newest, retrieved, NO_CAP)[-most:]
+        return newest
     every = collect((), list(chain(*found)), most if kept == FIRST else NO_CAP)
-    if kept == NEWEST:
-        return every[-most:]
     if kept in (BEST_FIRST, WORST_FIRST):  # of equal ranks, the earlier first
 
         def rank(page: Paragraph) -> int:
             return min(each.index(page) for each in found if page in each)
 
         every = tuple(sorted(every, key=rank))
-    return every[:most][:: -1 if kept == WORST_FIRST else 1]
+    shown = every[:most]
+    # FlashRAG: the first retrieval stands as it was found
+    return shown[::-1] if kept == WORST_FIRST and len(found) > 1 else shown
 
 
 def register(name: str, row: dict) -> None:

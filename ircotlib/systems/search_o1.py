@@ -10,8 +10,8 @@ from ircotlib.systems import Prompts, system
 QUERY, END_QUERY = "<|begin_search_query|>", "<|end_search_query|>"
 RESULT, END_RESULT = "<|begin_search_result|>", "<|end_search_result|>"
 READ, NONE = "**Final Information**", "No helpful information found."
-LIMIT = "The maximum search limit is exceeded. You are not allowed to search."
-AGAIN = "You have searched this query. Please refer to previous results."
+LIMIT = "No search is left: go on without one."
+AGAIN = "This was looked up before: its result stands above."
 
 
 @system("Search-o1", reason="reasons and searches", read="reads what was found")
@@ -22,10 +22,12 @@ def search_o1(
     k: int = 10,  # as all numbers here: released program
     max_searches: int = 10,  # with several hops
     max_turns: int = 15,
-    max_tokens: int = 8192,  # of a turn
+    max_tokens: int = 8192,  # of a turn (20,480 with QwQ)
 ) -> Program:
-    """Go on with the text; what it searches is read for it, and put below it. Differs
-    from the released program, which samples, and searches the web; wordings are ours.
+    """Go on with the text; what it searches is read for it, and put below it.
+
+    Differs from the released program, which samples, searches the web, and shows up to
+    3,000 characters around what was found on a page; wordings are ours.
     """
     text = ""
     found: dict[str, tuple[Paragraph, ...]] = {}  # by query
@@ -36,25 +38,30 @@ def search_o1(
         query = reply.rpartition(QUERY)[2].strip()
         if QUERY not in reply or not query:  # it is finished
             break
-        result = AGAIN if query in found else LIMIT
+        text += END_QUERY
+        result = AGAIN if len(found) < max_searches else LIMIT
         if query not in found and len(found) < max_searches:
             found[query] = yield Retrieve(query, k)
             asked, steps = replace(question, text=query), show_steps(text)
             prompt = prompts["read"](asked, found[query], steps=steps)
             read = yield Generate(prompt, max_tokens=max_tokens)  # Reason-in-Documents
-            result = " ".join(read.partition(READ)[2].split()) or NONE
-        text += f"{END_QUERY}\n\n{RESULT}{result}{END_RESULT}\n\n"
-    answer = "".join(findall(r"\\boxed\{(.*?)\}", text)[-1:])  # the last one
+            information = read.rpartition(READ)[2] if READ in read else ""
+            result = " ".join(information.split()) or NONE
+        text += f"\n\n{RESULT}{result}{END_RESULT}\n\n"
+    # the last one; some models write \boxed{\text{...}}
+    answer = "".join(findall(r"\\boxed\{(?:\\text\{)?(.*?)\}", text)[-1:])
     pages = tuple(dict.fromkeys(page for each in found.values() for page in each))
     fault = "" if answer else "no boxed answer"
     return Prediction(answer, pages, tuple(text.splitlines()), reply, fault=fault)
 
 
 def show_steps(text: str) -> str:
-    """The first step, the last 4, and those of searches; "..." between them."""
+    """The first step, the last 3, and those of searches; "..." between them. The
+    released program counts 4, but the last of them is always empty.
+    """
     lines = [line for line in text.splitlines() if line.strip()]
     steps = [f"Step {n}: {line}" for n, line in enumerate(lines, start=1)]
-    kept = [QUERY in step or RESULT in step for step in steps[1:-4]]
-    between = [step if keep else "..." for step, keep in zip(steps[1:-4], kept)]
+    kept = [QUERY in step or RESULT in step for step in steps[1:-3]]
+    between = [step if keep else "..." for step, keep in zip(steps[1:-3], kept)]
     once = [step for step, after in zip(between, [*between[1:], ""]) if step != after]
-    return "\n\n".join([*steps[:1], *once, *steps[1:][-4:]])
+    return "\n\n".join([*steps[:1], *once, *steps[1:][-3:]])

@@ -27,8 +27,9 @@ def search_r1(
 ) -> Program:
     """Go on with the text until it answers; what it searches is put below it.
 
-    Differs from the paper: the model is not trained for it, the instruction is ours,
-    and what a search finds is cut to 350 words a paragraph, not to 500 tokens.
+    Differs from the paper: the model is not trained for it, and writes greedily;
+    wordings are ours; and what a search finds is cut to 350 words a paragraph, not to
+    500 tokens in all.
     """
     text = ""
     seen: dict[Paragraph, None] = {}  # all paragraphs, in order
@@ -56,4 +57,4 @@ def write_documents(pages: Sequence[Paragraph], max_words: int = 350) -> str:
         f"Doc {n}(Title: {page.title}) {' '.join(page.text.split()[:max_words])}"
         for n, page in enumerate(pages, start=1)
     ]
-    return "\n".join(["<information>" + "\n".join(lines), "</information>"])
+    return "<information>" + "\n".join(lines) + "</information>"

@@ -71,7 +71,7 @@ def test_search_r1_puts_what_it_finds_below_its_search():
     text = (
         f"{replies[0]}</search>\n\n"
         f"<information>Doc 1(Title: Lost Gravity) {LOST.text}\n"
-        f"Doc 2(Title: Mack Rides) {MACK.text}\n</information>\n\n"
+        f"Doc 2(Title: Mack Rides) {MACK.text}</information>\n\n"
     )
     stop = ("</search>", "</answer>")
     assert requests == [
@@ -101,13 +101,13 @@ def test_search_o1_reads_what_it_finds_in_a_second_call():
     replies = [
         f"First, the maker.\n{QUERY} maker",
         (LOST,),
-        "It helps.\n**Final Information**\nMack Rides\nmade it.",
-        r"So it is \boxed{Rome}, no, \boxed{Germany}.",
+        "I write **Final Information**.\n**Final Information**\nMack Rides\nmade it.",
+        r"So it is \boxed{Rome}, no, \boxed{\text{Germany}}.",
     ]
     requests, result = send(search_o1(QUESTION, prompts=REASON), replies)
     stop = ("<|end_search_query|>",)
     asked, read = REASON["read"].template.text.split("{steps}")
-    steps = f"Step 1: First, the maker.\n\nStep 2: {QUERY} maker"
+    steps = f"Step 1: First, the maker.\n\nStep 2: {QUERY} maker<|end_search_query|>"
     read = read.replace("{paragraphs}", f"Wikipedia Title: Lost Gravity\n{LOST.text}")
     read = read.replace("{question}", "maker").replace("{so_far}", "").rstrip()
     result_text = (
@@ -130,17 +130,18 @@ def test_search_o1_searches_no_query_twice_and_at_most_ten():
         AGAIN in requests[-1].prompt and "No helpful information" in requests[3].prompt
     )
     assert result.fault == "no boxed answer"
-    replies = [r for n in range(10) for r in (f"{QUERY}{n}", (), "no")]
-    requests, _ = send(
-        search_o1(QUESTION, prompts=REASON), [*replies, f"{QUERY}10", "It is late."]
-    )
-    assert LIMIT in requests[-1].prompt
+    searches = [r for n in range(10) for r in (f"{QUERY}{n}", (), "no")]
+    for query in ("10", "9"):  # also if it repeats one
+        replies = [*searches, f"{QUERY}{query}", "It is late."]
+        requests, _ = send(search_o1(QUESTION, prompts=REASON), replies)
+        assert LIMIT in requests[-1].prompt and AGAIN not in requests[-1].prompt
 
 
 def test_steps_are_shortened():
-    assert show_steps("a\n\nb\nc\nd\ne").count("Step") == 5
+    assert show_steps("a\n\nb\nc\nd").count("Step") == 4
+    assert show_steps("a\nb\nc\nd\ne").count("Step") == 4
     lines = ["a", "b", "c", f"{QUERY}d", "e", "f", "g", "h", "i"]
-    numbers = [1, "...", 4, "...", 6, 7, 8, 9]
+    numbers = [1, "...", 4, "...", 7, 8, 9]
     shown = show_steps("\n".join(lines)).split("\n\n")
     assert [line.partition(":")[0] for line in shown] == [
         n if n == "..." else f"Step {n}" for n in numbers
@@ -151,20 +152,19 @@ RESP = ("support", "solve", "judge", "plan", "answer")
 
 
 def test_resp_answers_from_its_notes():
-    replies = [(LOST,), "Mack made it.", "by Mack.", "No.", "Where is Mack?", (MACK,)]
+    replies = [(LOST,), "Mack made it.", "No.", "Where is Mack?", (MACK,)]
     replies += ["Mack is German.", "in Germany.", "Yes.", "Germany"]
     requests, result = send(resp(QUESTION, prompts=stages(*RESP)), replies)
-    first = f"Mack made it.\n{ASKED} by Mack."
+    first = "Mack made it."
     second = f"{first}\nMack is German.\nWhere is Mack? in Germany."
     assert requests == [
         Retrieve(ASKED, 3),
         Generate(f"support|{ASKED}|lost|", LINE, 200),
-        Generate(f"solve|{ASKED}|lost||Mack made it.", LINE, 200),
         Generate(f"judge|{ASKED}|||{first}", LINE, 5),
         Generate(f"plan|{ASKED}|||{first}|{ASKED}", LINE, 200),
         Retrieve("Where is Mack?", 3),
         Generate(f"support|{ASKED}|mack|", LINE, 200),
-        Generate(f"solve|Where is Mack?|mack||{first}\nMack is German.", LINE, 200),
+        Generate(f"solve|Where is Mack?|||{first}\nMack is German.", LINE, 200),
         Generate(f"judge|{ASKED}|||{second}", LINE, 5),
         Generate(f"answer|{ASKED}|||{second}", LINE, 200),
     ]
@@ -172,13 +172,11 @@ def test_resp_answers_from_its_notes():
 
 
 def test_resp_stops_at_a_question_that_was_asked_and_after_three_rounds():
-    replies = [(LOST,), "a", "b", "no", ASKED, "Rome"]
+    replies = [(LOST,), "a", "no", ASKED, "Rome"]
     requests, result = send(resp(QUESTION, prompts=stages(*RESP)), replies)
     assert requests[-1].prompt.startswith("answer|") and result.answer == "Rome"
-    rounds = [reply for n in range(2) for reply in ((), "a", "b", "no", f"{n}?")]
-    requests, _ = send(
-        resp(QUESTION, prompts=stages(*RESP)), [*rounds, (), "a", "b", "c"]
-    )
+    replies = [(), "a", "no", "1?", (), "a", "b", "no", "2?", (), "a", "b", "c"]
+    requests, _ = send(resp(QUESTION, prompts=stages(*RESP)), replies)
     assert [type(each) for each in requests].count(Retrieve) == 3
 
 
@@ -188,7 +186,7 @@ def test_resps_prompts_hold_what_they_are_given(stage):
     text = writers("resp", stage)[stage](QUESTION, (LOST,), **fields).text
     assert f"Question: {ASKED}\n" in text
     assert ("<notes>" in text) is (stage != "support")
-    assert (LOST.text in text) is (stage in ("support", "solve"))
+    assert (LOST.text in text) is (stage == "support")
     assert ("<asked>" in text) is (stage == "plan")
 
 

@@ -74,22 +74,46 @@ def test_what_is_kept_and_in_which_order():
     assert keep(found, BEST_FIRST, NO_CAP) == (a, b, c, d)
     assert keep([(a, b), (d, a)], BEST_FIRST, 2) == (a, d)
     assert keep([(a, b), (d, a)], WORST_FIRST, NO_CAP) == (b, d, a)
+    # the first retrieval stands as it was found (FlashRAG)
+    assert keep([(a, b)], WORST_FIRST, NO_CAP) == (a, b)
     assert keep([(), (a,)], REPLACED, NO_CAP) == (a,)
+    # a is dropped, and is the newest when it is found again
+    assert keep([(a, b), (c,), (a,)], NEWEST, 2) == (c, a)
+
+
+def test_the_last_thought_searches_if_the_axis_says_so():
+    turns = [*TURNS[:4], (WALD, MACK), READING]
+    requests, result = run(turns, rounds=2, search_last=True)
+    assert requests[4:] == [
+        Retrieve(THOUGHTS[1], 4),
+        Generate(prompt("lost park mack wald"), LINE, 200),
+    ]
+    assert (result.answer, result.thoughts) == ("Germany", tuple(THOUGHTS[:2]))
+    # not one that gives the answer
+    turns = [(LOST,), THOUGHTS[2], READING]
+    assert len(run(turns, rounds=2, search_last=True)[0]) == 3
 
 
 @pytest.mark.parametrize("rounds", [2, 5])
 def test_flashrag(rounds):
-    """All paragraphs, worst first; the answer is from the chain, or all of it."""
+    """All paragraphs, from the second prompt on worst first; the last thought searches;
+    the answer is from the chain, or all of it.
+    """
     turns = [tuple(MANY[:5]), "One.", tuple(MANY[5:10]), "Two.", tuple(MANY[10:15])]
-    turns += ["Three.", tuple(MANY[15:20]), "Four.", tuple(MANY[19:24]), "Five."]
+    turns += ["Three.", tuple(MANY[15:20]), "Four.", tuple(MANY[19:24]), "Five.", ()]
     name = f"FlashRAG IRCoT ({rounds} rounds)"
-    requests, result = row(name, turns[: 2 * rounds])
-    assert requests[0] == Retrieve(ASKED, 5) and requests[2] == Retrieve("One.", 5)
-    assert requests[3] == Generate(prompt("9 4 8 3 7 2 6 1 5 0", ["One."]), SENTENCE)
+    requests, result = row(name, turns[: 2 * rounds + 1])
+    assert requests[:4] == [
+        Retrieve(ASKED, 5),
+        Generate(prompt("0 1 2 3 4"), SENTENCE),
+        Retrieve("One.", 5),
+        Generate(prompt("9 4 8 3 7 2 6 1 5 0", ["One."]), SENTENCE),
+    ]
+    assert requests[-1] == Retrieve({2: "Two.", 5: "Five."}[rounds], 5)
     assert result.answer == " ".join(
         ["One.", "Two.", "Three.", "Four.", "Five."][:rounds]
     )
-    assert len(result.paragraphs) == (10 if rounds == 2 else 24)
+    assert len(result.paragraphs) == (15 if rounds == 2 else 24)
     assert row(name, [(LOST,), "So the answer is: Bern."])[1].answer == "Bern"
 
 
@@ -117,27 +141,38 @@ def test_ultrarag_writes_twice_searches_and_writes_once_more():
 
 
 @pytest.mark.parametrize(
-    ("name", "k", "most", "rounds"),
-    [("HippoRAG 2 IRCoT", 5, 5, 3), ("GFM-RAG IRCoT", 10, 10, 2)],
+    ("name", "k"), [("HippoRAG 2 IRCoT", 5), ("GFM-RAG IRCoT", 10)]
 )
-def test_the_first_k_by_score_are_shown_and_read(name, k, most, rounds):
-    turns = [tuple(MANY[:k]), "It is old. Or not.", tuple(MANY[k : 2 * k]), "Yes."]
-    turns += [tuple(MANY[k : 2 * k]), "No."] if rounds == 3 else []
-    requests, result = row(name, [*turns, READING])
-    assert requests[2] == Retrieve("It is old. Or not.", k)
+def test_the_first_k_by_score_are_shown_and_read(name, k):
+    """Two thoughts, each of which searches; whole replies; then the reader."""
+    turns = [tuple(MANY[:k]), "It is old. Or not.", tuple(MANY[k : 2 * k])]
+    turns += ["Yes.", (MANY[2 * k], *MANY[:2]), READING]
+    requests, result = row(name, turns)
     both = [str(n) for pair in zip(range(k), range(k, 2 * k)) for n in pair]
-    assert requests[3].prompt == prompt(" ".join(both[:most]), ["It is old. Or not."])
-    assert requests[-1].prompt == prompt(" ".join(both[:most]))
-    assert (result.answer, len(result.paragraphs)) == ("Germany", most)
+    shown = " ".join(both[:k])
+    read = " ".join(["0", str(k), str(2 * k), *both[2:]][:k])
+    assert requests == [
+        Retrieve(ASKED, k),
+        Generate(prompt(" ".join(map(str, range(k)))), LINE),
+        Retrieve("It is old. Or not.", k),
+        Generate(prompt(shown, ["It is old. Or not."]), LINE),
+        Retrieve("Yes.", k),
+        Generate(prompt(read), LINE),
+    ]
+    assert (result.answer, len(result.paragraphs)) == ("Germany", k)
 
 
 def test_autorag_research_forgets_the_oldest():
     turns = [
         reply for n in range(5) for reply in (tuple(MANY[4 * n : 4 * n + 4]), "A.")
     ]
-    requests, result = row("AutoRAG-Research IRCoT", [*turns, *[(), "B."] * 3, READING])
-    assert requests[0].k == 4 and len(requests) == 17
-    assert result.paragraphs == tuple(MANY[5:20])  # of 20, the last 15
+    turns += [(MANY[0],), "B.", (), "B.", (), "C.", (MANY[1],), READING]
+    requests, result = row("AutoRAG-Research IRCoT", turns)
+    # eight thoughts, and the last one searches, too
+    assert [type(each) for each in requests] == [*[Retrieve, Generate] * 9]
+    assert requests[0].k == 4 and requests[-2] == Retrieve("C.", 4)
+    # of 20, the last 15; the two that it forgot and found again are the newest
+    assert result.paragraphs == (*MANY[7:20], MANY[0], MANY[1])
     assert result.answer == "Germany"
 
 
@@ -150,9 +185,18 @@ def test_pike_rag_forces_an_answer():
     assert row("PIKE-RAG IRCoT", [(LOST,), THOUGHTS[2]])[1].answer == "Germany"
 
 
-def test_s3_asks_with_whole_replies_in_four_rounds():
-    requests, _ = row("s3 IRCoT", [(LOST,), "It is old. Or not."] * 4)
-    assert requests[2] == Retrieve("It is old. Or not.", 3) and len(requests) == 8
+def test_s3_asks_with_whole_replies_in_four_rounds_and_reads_all_it_found():
+    turns = [
+        reply
+        for n in range(4)
+        for reply in (tuple(MANY[3 * n : 3 * n + 3]), "It is old. Or not.")
+    ]
+    requests, result = row("s3 IRCoT", [*turns, tuple(MANY[12:15]), READING])
+    assert requests[1].stop == LINE
+    assert requests[2] == requests[8] == Retrieve("It is old. Or not.", 3)
+    everything = " ".join(map(str, range(15)))
+    assert requests[9] == Generate(prompt(everything), LINE) and len(requests) == 10
+    assert result.answer == "Germany"
 
 
 def test_fs_rag_shows_the_last_retrieval_alone():
@@ -169,7 +213,9 @@ def test_memento_has_no_cap_and_four_rounds():
     turns = [
         reply for n in range(4) for reply in (tuple(MANY[6 * n : 6 * n + 6]), "A.")
     ]
-    assert len(row("Memento IRCoT", turns)[1].paragraphs) == 24
+    requests, result = row("Memento IRCoT", turns)
+    assert requests[0].k == 8 and len(requests) == 8
+    assert len(result.paragraphs) == 24
 
 
 def test_they_run_only_where_they_are_named():
