@@ -1,13 +1,11 @@
 """IRCoT as other projects run it: one program, and what each project sets otherwise.
 
-A row of REWRITES has the settings that differ from IRCoT QA's. All use IRCoT's prompts
-and demonstrations. Differs from the projects, whose prompts are their own, most with
-one demonstration or none; "by score" is by best rank, since requests give no scores;
-near duplicates are kept once; a model that writes nothing ends the loop.
+A row of REWRITES has the settings that differ from IRCoT QA's, whose prompts all use.
+Differs from the projects, which have prompts of their own; "by score" is by best rank,
+since requests give no scores; near duplicates are kept once; no reply ends the loop.
 """
 
 from collections.abc import Sequence
-from itertools import chain
 
 from ircotlib.data import Paragraph, Prediction, Question
 from ircotlib.program import LINE, SENTENCE, Generate, Program, Retrieve
@@ -18,9 +16,7 @@ from ircotlib.text import answer_from_chain, gives_answer
 # the next query: the first sentence of a reply (IRCoT §3.1), or all of the reply
 ALONE, REPLY = "sentence", "reply"
 AFTER_QUESTION, AFTER_THOUGHTS = "question+sentence", "question+thoughts"
-# kept are the first found (IRCoT §3.1), the last found, those of the last retrieval, or
-# those of the best ranks, in this order or, once there are several retrievals, with the
-# best one last
+# kept: the first found (IRCoT §3.1), the last, the last retrieval's, the best ranks'
 FIRST, NEWEST, REPLACED = "first", "newest", "replaced"
 BEST_FIRST, WORST_FIRST, NO_CAP = "best-first", "worst-first", 1000
 # who answers: the reader (IRCoT §3.2), the chain (IRCoT App. F), its last thought, or
@@ -33,33 +29,23 @@ QUERIES = {  # of the question and the thoughts so far
     AFTER_THOUGHTS: lambda question, thoughts: " ".join([question, *thoughts]),
 }
 BY_CHAIN = {"max_paragraphs": NO_CAP, "answer": CHAIN}
-BY_SCORE = {"query": REPLY, "kept": BEST_FIRST}
-TEN_BEST = {"k": 10, "max_paragraphs": 10, **BY_SCORE}
-FLASHRAG = {"k": 5, "kept": WORST_FIRST, "search_last": True, **BY_CHAIN}
+TEN_BEST = {"k": 10, "max_paragraphs": 10, "query": REPLY, "kept": BEST_FIRST}
+LAST = {"search_last": True}
+FLASHRAG = {"k": 5, "kept": WORST_FIRST, **BY_CHAIN, **LAST}
 REWRITES: dict[str, dict] = {
     "FlashRAG IRCoT (2 rounds)": {"rounds": 2, **FLASHRAG},  # its class
     "FlashRAG IRCoT (5 rounds)": {"rounds": 5, **FLASHRAG},  # its example script
     # as it is meant: its second retrieval is never used; it has no limit (20: ours)
     "PyTerrier-RAG IRCoT": {"rounds": 20, "answer": LAST_THOUGHT, **TEN_BEST},
     "UltraRAG IRCoT": {"k": 5, "rounds": 3, **BY_CHAIN},  # k: ours
-    # k, rounds: ours (its main.py: 200, of which the reader gets 5; and 3 steps, the
-    # first of which only retrieves)
-    "HippoRAG 2 IRCoT": {
-        **{"k": 5, "rounds": 2, "max_paragraphs": 5, "search_last": True},
-        **BY_SCORE,
-    },
-    "AutoRAG-Research IRCoT": {"k": 4, "kept": NEWEST, "search_last": True},
-    # rounds: its configuration (its script: 3; its README for MuSiQue: 4)
-    "GFM-RAG IRCoT": {"rounds": 2, "search_last": True, **TEN_BEST},
+    # k, rounds: ours (its main.py: 200, of which the reader gets 5; two thoughts)
+    "HippoRAG 2 IRCoT": {"rounds": 2, **TEN_BEST, **LAST, "k": 5, "max_paragraphs": 5},
+    "AutoRAG-Research IRCoT": {"k": 4, "kept": NEWEST, **LAST},
+    "GFM-RAG IRCoT": {"rounds": 2, **TEN_BEST, **LAST},  # rounds: its configuration
     "PIKE-RAG IRCoT": {"k": 4, "rounds": 5, "max_paragraphs": NO_CAP, "answer": FORCED},
-    "s3 IRCoT": {
-        **{"k": 3, "rounds": 4, "query": REPLY, "max_paragraphs": NO_CAP},
-        "search_last": True,
-    },
-    # rounds: ours (there, 100 tokens in all)
-    "FS-RAG": {"k": 3, "kept": REPLACED, **BY_CHAIN},
-    # k: that of MuSiQue (HotpotQA 14, 2WikiMQA 16)
-    "Memento IRCoT": {"k": 8, "rounds": 4, **BY_CHAIN},
+    "s3 IRCoT": {"k": 3, "rounds": 4, "query": REPLY, "max_paragraphs": NO_CAP, **LAST},
+    "FS-RAG": {"k": 3, "kept": REPLACED, **BY_CHAIN},  # rounds: ours
+    "Memento IRCoT": {"k": 8, "rounds": 4, **BY_CHAIN},  # k: on MuSiQue
 }
 
 
@@ -109,23 +95,19 @@ def keep(
     found: Sequence[Sequence[Paragraph]], kept: str, most: int
 ) -> tuple[Paragraph, ...]:
     """The paragraphs of all retrievals so far that the next prompt shows, in order."""
-    if kept == REPLACED:
-        found = found[-1:]
-    if kept == NEWEST:  # what was dropped is new again when it is found again
-        newest: tuple[Paragraph, ...] = ()
-        for retrieved in found:
-            newest = collect(newest, retrieved, NO_CAP)[-most:]
-        return newest
-    every = collect((), list(chain(*found)), most if kept == FIRST else NO_CAP)
+    shown: tuple[Paragraph, ...] = ()
+    for retrieved in found[-1:] if kept == REPLACED else found:
+        shown = collect(shown, retrieved, most if kept == FIRST else NO_CAP)
+        if kept == NEWEST:  # what is dropped is new again when it is found again
+            shown = shown[-most:]
+
+    def rank(page: Paragraph) -> int:
+        return min(each.index(page) for each in found if page in each)
+
     if kept in (BEST_FIRST, WORST_FIRST):  # of equal ranks, the earlier first
-
-        def rank(page: Paragraph) -> int:
-            return min(each.index(page) for each in found if page in each)
-
-        every = tuple(sorted(every, key=rank))
-    shown = every[:most]
-    # FlashRAG: the first retrieval stands as it was found
-    return shown[::-1] if kept == WORST_FIRST and len(found) > 1 else shown
+        shown = tuple(sorted(shown, key=rank))[:most]
+    merged = kept == WORST_FIRST and len(found) > 1  # FlashRAG turns nothing before
+    return shown[::-1] if merged else shown
 
 
 def register(name: str, row: dict) -> None:

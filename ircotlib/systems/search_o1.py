@@ -24,10 +24,8 @@ def search_o1(
     max_turns: int = 15,
     max_tokens: int = 8192,  # of a turn (20,480 with QwQ)
 ) -> Program:
-    """Go on with the text; what it searches is read for it, and put below it.
-
-    Differs from the released program, which samples, searches the web, and shows up to
-    3,000 characters around what was found on a page; wordings are ours.
+    """Go on with the text; what it searches is read for it, and put below it. Differs
+    from the released program, which samples, and reads 3,000 letters of each web page.
     """
     text = ""
     found: dict[str, tuple[Paragraph, ...]] = {}  # by query
@@ -38,30 +36,25 @@ def search_o1(
         query = reply.rpartition(QUERY)[2].strip()
         if QUERY not in reply or not query:  # it is finished
             break
-        text += END_QUERY
         result = AGAIN if len(found) < max_searches else LIMIT
         if query not in found and len(found) < max_searches:
             found[query] = yield Retrieve(query, k)
-            asked, steps = replace(question, text=query), show_steps(text)
-            prompt = prompts["read"](asked, found[query], steps=steps)
+            asked = replace(question, text=query)
+            prompt = prompts["read"](asked, found[query], steps=show_steps(text))
             read = yield Generate(prompt, max_tokens=max_tokens)  # Reason-in-Documents
-            information = read.rpartition(READ)[2] if READ in read else ""
-            result = " ".join(information.split()) or NONE
-        text += f"\n\n{RESULT}{result}{END_RESULT}\n\n"
-    # the last one; some models write \boxed{\text{...}}
-    answer = "".join(findall(r"\\boxed\{(?:\\text\{)?(.*?)\}", text)[-1:])
+            _, mark, information = read.rpartition(READ)
+            result = (mark and " ".join(information.split())) or NONE
+        text += f"{END_QUERY}\n\n{RESULT}{result}{END_RESULT}\n\n"
+    answer = "".join(findall(r"\\boxed\{(?:\\text\{)?(.*?)\}", text)[-1:])  # the last
     pages = tuple(dict.fromkeys(page for each in found.values() for page in each))
     fault = "" if answer else "no boxed answer"
     return Prediction(answer, pages, tuple(text.splitlines()), reply, fault=fault)
 
 
 def show_steps(text: str) -> str:
-    """The first step, the last 3, and those of searches; "..." between them. The
-    released program counts 4, but the last of them is always empty.
-    """
-    lines = [line for line in text.splitlines() if line.strip()]
+    """The first step, the last 3 (there 4, one of them empty), and those of searches."""
+    lines = [line for line in f"{text}{END_QUERY}".splitlines() if line.strip()]
     steps = [f"Step {n}: {line}" for n, line in enumerate(lines, start=1)]
-    kept = [QUERY in step or RESULT in step for step in steps[1:-3]]
-    between = [step if keep else "..." for step, keep in zip(steps[1:-3], kept)]
+    between = [s if QUERY in s or RESULT in s else "..." for s in steps[1:-3]]
     once = [step for step, after in zip(between, [*between[1:], ""]) if step != after]
     return "\n\n".join([*steps[:1], *once, *steps[1:][-3:]])
