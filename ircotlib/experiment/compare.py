@@ -55,8 +55,8 @@ def compare(
     percent. `chosen`: the best settings. With `settings`, these run, and nothing is
     tuned.
 
-    Earlier runs of the same systems are replaced. Where no question has gold paragraphs,
-    systems tuned by recall are left out; UserError if that leaves none.
+    Earlier runs of the same systems are replaced. Where no question has gold
+    paragraphs, systems tuned by recall are left out; UserError if that leaves none.
     """
     named = [systems] if isinstance(systems, str) else systems
     records = [find_system(each) for each in named]
