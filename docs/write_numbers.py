@@ -24,6 +24,7 @@ def classes() -> str:
     kinds = {name: system.family[0] for name, system in all_systems().items()}
     kinds["SearChain"] = "step by step"
     kinds["SearChain w/o IR"] = "no retrieval"
+    kinds["Plan-and-Solve w/ IR"] = "one retrieval"  # all queries in one round
     table["class"] = table["system"].map(kinds).map(CLASSES)
     table = table[~table["system"].isin(PARTS)]
     ranges = table.groupby("class")["mean"].agg(["min", "max"]).round().astype(int)
