@@ -45,7 +45,7 @@ def ask() -> str:
     for test in tests.sort_values("dataset", ascending=False).itertuples():
         both = [found[query, test.k, test.dataset] for query in (RESOLVED, SENTENCE)]
         parts.append(
-            f"{both[0]:.0f} and {both[1]:.0f}% on {title_of(test.dataset)} with K = "
+            f"{both[0]:.0f}% against {both[1]:.0f}% on {title_of(test.dataset)}, K = "
             f"{test.k} ({test.difference:+.1f} points "
             f"[{test.low:.1f}, {test.high:.1f}])"
         )
