@@ -24,6 +24,7 @@ def classes() -> str:
     kinds = {name: system.family[0] for name, system in all_systems().items()}
     kinds["SearChain"] = "step by step"
     kinds["SearChain w/o IR"] = "no retrieval"
+    kinds["Plan-and-Solve w/ IR"] = "one retrieval"  # all queries in one round
     table["class"] = table["system"].map(kinds).map(CLASSES)
     table = table[~table["system"].isin(PARTS)]
     ranges = table.groupby("class")["mean"].agg(["min", "max"]).round().astype(int)
@@ -44,7 +45,7 @@ def ask() -> str:
     for test in tests.sort_values("dataset", ascending=False).itertuples():
         both = [found[query, test.k, test.dataset] for query in (RESOLVED, SENTENCE)]
         parts.append(
-            f"{both[0]:.0f} and {both[1]:.0f}% on {title_of(test.dataset)} with K = "
+            f"{both[0]:.0f}% against {both[1]:.0f}% on {title_of(test.dataset)}, K = "
             f"{test.k} ({test.difference:+.1f} points "
             f"[{test.low:.1f}, {test.high:.1f}])"
         )

@@ -63,7 +63,6 @@ from .papers.claims import conclude_claims as conclude_claims
 from .papers.claims import say_claim as say_claim
 from .results.figures import draw_dots as draw_dots
 from .results.figures import draw_lines as draw_lines
-from .results.figures import finish as finish
 from .results.figures import save_figure as save_figure
 from .results.figures import subplots as subplots
 from .results.runs import read_reported as read_reported

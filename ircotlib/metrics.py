@@ -11,6 +11,8 @@ from ircotlib.text import normalise_answer
 Score = Callable[[str, Sequence[str]], float]
 # HotpotQA's scorer gives no partial credit if either side is one of these
 WHOLE_ANSWERS = frozenset({"yes", "no", "noanswer"})
+# what a score has of the function that it is made of
+NAMED = ("__module__", "__name__", "__qualname__", "__doc__")
 # these marks make no difference around a word
 OPENING = "\"'([{¿¡"
 CLOSING = "\"')]}.,;:!?…"
@@ -51,12 +53,13 @@ def majority(answers: Sequence[str]) -> str:
 def against_best(score: Callable[[str, str], float]) -> Score:
     """The score of a prediction against the best of several answers."""
 
-    @wraps(score)
+    @wraps(score, assigned=NAMED)
     def best(prediction: str, answers: Sequence[str]) -> float:
         if isinstance(answers, str):  # its letters would count as answers
             raise TypeError(f"found the gold answers {answers!r}, expected a list")
         return max(score(prediction, answer) for answer in answers)
 
+    del best.__wrapped__  # else help() and editors show the signature of `score`
     return best
 
 

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SLOW = (
     "notebooks", "elastic", "workers", "browser", "requests", "laboratory_searchain",
     "laboratory", "runs", "imports", "training", "models", "agent_training", "server",
-    "figures", "dense", "report", "questions", "real_outputs", "real_gains",
+    "readme", "figures", "dense", "report", "questions", "real_outputs", "real_gains",
 )
 # fmt: on
 

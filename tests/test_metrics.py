@@ -1,5 +1,6 @@
 """Scores of answers on pairs that follow the official scorers, each for one rule."""
 
+import inspect
 import math
 import random
 from itertools import permutations
@@ -152,3 +153,9 @@ def test_paragraph_recall():
     assert paragraph_recall([], ["a", "b", "c"]) == 0
     assert paragraph_recall(("c", "a"), ("a", "b", "c", "a")) == pytest.approx(2 / 3)
     assert math.isnan(paragraph_recall(["a"], []))
+
+
+@pytest.mark.parametrize("name", ["cover_em", "exact_match", "squad_f1", "rouge_l"])
+def test_help_shows_how_a_score_is_called(name):
+    given = inspect.signature(getattr(metrics, name)).parameters
+    assert [*given] == ["prediction", "answers"]

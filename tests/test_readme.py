@@ -1,21 +1,30 @@
-"""README, docs and disk agree: links, commands, folders, numbers; examples run."""
+"""README, docs and disk agree: links, names, folders, numbers. All code in the pages
+runs here as it stands there, or stands in NOT_HERE with the reason.
+"""
 
-import json
 import re
 import shlex
+import subprocess
+import sys
+from importlib.util import find_spec
 
 import nbformat
+import pandas
 import pytest
 
 from docs import write_numbers
-from ircotlib.__main__ import COMMANDS
+from ircotlib import answer, open_setup
+from ircotlib.__main__ import COMMANDS, main
 from ircotlib.command.figures import all_notebooks, choose_notebooks
-from ircotlib.data import Question
+from ircotlib.data import Paragraph, Question
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.files import read_dataset
+from ircotlib.engine.cache import Calls
 from ircotlib.files import PROFILES, ROOT
 from ircotlib.parameters import Parameters, grid_names, read_parameters
-from ircotlib.program import Retrieve
+from ircotlib.program import SENTENCE, Generate, Retrieve
+from ircotlib.prompting.demonstrations import read_demonstrations, read_examples
+from ircotlib.prompting.prompt import read_template
 from ircotlib.systems import all_systems
 
 NAMES = ["README.md", "CONTRIBUTING.md", "prompts/README.md"]
@@ -25,13 +34,38 @@ KNOWN = {*Parameters.model_fields, *grid_names()}
 README, TEXT = PAGES["README.md"], "\n".join(PAGES.values())
 
 
-def code_of(page: str) -> str:
-    """The first Python in a page."""
-    return re.search(r"(?ms)^```python\n(.*?)^```$", PAGES[page])[1]
+# fenced code, or lines that are indented by four spaces below an empty line
+BLOCK = re.compile(r"(?ms)^```\w*\n(.*?)^```$|(?<=\n\n)((?: {4}.*?\n|\n(?=\n* {4}))+)")
+FENCED, INDENTED = 1, 2
+# commands that do not run here, by their beginning, and why
+NOT_HERE = {
+    "ircotlib figures": "takes minutes; tests/test_notebooks.py runs it",
+    "ircotlib fetch --profile sample --set data_dir=FOLDER": "downloads",
+    "ircotlib fetch --profile paper --set data_dir=FOLDER": "downloads",
+    "pip": "installs, or downloads",
+    "ray": "needs other machines",
+    "unzip": "of a download",
+    "python - <<'END'": "of a download",
+}
+
+
+def blocks_of(page: str) -> list[str]:
+    """The blocks of code in a page."""
+    found = BLOCK.finditer(PAGES[page])
+    return [one[FENCED] or re.sub("(?m)^    ", "", one[INDENTED]) for one in found]
+
+
+BLOCKS = {page: blocks_of(page) for page in PAGES}
+
+
+def code(begin: str) -> str:
+    """The block of code that begins so."""
+    [found] = [b for of in BLOCKS.values() for b in of if b.startswith(begin)]
+    return found
 
 
 def test_the_readme_is_short_and_leads_to_every_page_and_notebook():
-    assert len(README.splitlines()) <= 112 and len(PAGES) == 3 + 8
+    assert len(README.splitlines()) <= 112
     linked = set(re.findall(r"\]\((docs/[^)#]+\.md)[)#]", README))
     assert linked == {name for name in PAGES if name.startswith("docs/")}
     rows = re.findall(r"^\| \[(\w+)\]\(notebooks/(\w+)\.ipynb\)", README, re.MULTILINE)
@@ -50,16 +84,17 @@ def headings(text: str) -> set[str]:
 
 def texts_of(name: str) -> list[str]:
     """A page, or the texts of a notebook."""
-    if name in PAGES:
-        return [PAGES[name]]
+    if name.endswith(".md"):
+        return [(ROOT / name).read_text(encoding="utf-8")]
     cells = nbformat.read(ROOT / name, as_version=4).cells
     return [cell.source for cell in cells if cell.cell_type == "markdown"]
 
 
 NOTEBOOKS = [f"notebooks/{name}.ipynb" for name in all_notebooks()]
+OTHERS = ["CHANGELOG.md", "training/agent/README.md", "docs/site/index.md"]
 
 
-@pytest.mark.parametrize("name", [*PAGES, *NOTEBOOKS])
+@pytest.mark.parametrize("name", [*PAGES, *OTHERS, *NOTEBOOKS])
 def test_links_lead_somewhere(name):
     for link in re.findall(r"\]\(([^)\s]+)\)", "\n".join(texts_of(name))):
         path, _, anchor = link.partition("#")
@@ -72,23 +107,72 @@ def test_links_lead_somewhere(name):
 
 
 def test_the_folders_of_the_readme_are_on_the_disk():
-    listed = re.findall(r"^    (\w+)/ ", README, re.MULTILINE)
+    listed = re.findall(r"(?m)^(\w+)/ ", code("notebooks/ "))
     made = re.compile(r"[._].*|dist|node_modules|.*\.egg-info")
     folders = {path.name for path in ROOT.iterdir() if path.is_dir()}
     assert {*listed} == {name for name in folders if not made.fullmatch(name)}
 
 
-def commands() -> list[list[str]]:
-    """The commands of ircotlib in the pages, as lists of arguments."""
-    text = TEXT.replace("\\\n", " ")
-    lines = re.findall(r"^    (?:[A-Z_]+=\S+ )?(ircotlib [^\n`]*)", text, re.MULTILINE)
-    return [shlex.split(line.partition("  #")[0], comments=True)[1:] for line in lines]
+# what runs or downloads writes, and folders of a user's own
+MADE = ("data/annotations", "data/calls", "data/executed", "data/laboratories")
+MADE += ("data/raw", "data/runs", "figures/trials", "prompts/two_step", "notebooks/NN_")
 
 
-@pytest.mark.parametrize("words", commands(), ids=" ".join)
-def test_commands_can_be_given(words):
-    command, *rest = words
-    assert command in COMMANDS
+@pytest.mark.parametrize("name", [*PAGES, *NOTEBOOKS])
+def test_files_and_commands_in_the_text_are_there(name):
+    text = "\n".join(texts_of(name))
+    folders = (
+        "bench|data|docker|docs|figures|ircotlib|notebooks|profiles|prompts|training"
+    )
+    for path in re.findall(rf"`((?:{folders})/[\w./-]+)`", text):
+        there = (ROOT / path).exists() or path.rstrip("/") in PAGES[ARCHITECTURE]
+        assert there or path.startswith(MADE), path
+    targets = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in re.findall("`make ([a-z]+)", text):
+        assert f"\n{target}: " in targets, target
+    for module in re.findall(r"`python -m ([\w.]+)", text):
+        assert find_spec(module), module
+
+
+ARCHITECTURE = "docs/architecture.md"
+
+
+def test_names_are_in_the_files_that_the_architecture_page_links_them_to():
+    page = PAGES[ARCHITECTURE]
+    named = re.findall(r"\[`(\w+)`\]\(([^)#]+\.py)\)", page)
+    named += re.findall(r"`(\w+)` in \[[^]]+\]\(([^)#]+\.py)\)", page)
+    assert len(named) > 20
+    named.remove(("backends", "../ircotlib/backends.py"))  # the file itself
+    for name, path in named:
+        assert name in (ROOT / "docs" / path).read_text(encoding="utf-8"), name
+
+
+def lines_of(block: str) -> list[str]:
+    """The commands of a block, without their comments."""
+    lines = block.replace("\\\n", " ").splitlines()
+    return [re.sub(r"^[A-Z_]+=\S+ |  +#.*", "", line).strip() for line in lines]
+
+
+COMMAND = re.compile(r"(ircotlib|make|pip|python|ray|unzip) ")
+LINES = sorted(
+    {
+        line
+        for blocks in BLOCKS.values()
+        for block in blocks
+        for line in lines_of(block)
+        if COMMAND.match(line)
+    }
+)
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_commands_can_be_given(line):
+    command, *rest = shlex.split(line)
+    if command == "make":  # only says what it would run
+        subprocess.run(["make", "-n", *rest], cwd=ROOT, check=True, capture_output=True)
+    if command != "ircotlib":
+        return
+    assert rest[0] in COMMANDS
     options = list(zip(rest, rest[1:], strict=False))
     profile = dict(options).get("--profile", "mini")
     assert (PROFILES / f"{profile}.yaml").is_file()
@@ -99,22 +183,146 @@ def test_commands_can_be_given(words):
             assert choose_notebooks([value], read_parameters("mini"))
 
 
+def runs_here(line: str) -> bool:
+    return "--list" in line or not line.startswith(("make", *NOT_HERE))
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """The data folder of what runs in this process."""
+    folder = tmp_path_factory.mktemp("pages")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ircotlib.experiment.setup.DATA", folder / "data")
+        patch.setattr("ircotlib.experiment.workers.count_workers", lambda *_: 1)
+        yield folder / "data"
+
+
+@pytest.mark.parametrize("line", [*filter(runs_here, LINES)])
+def test_commands_run(line, data, tmp_path, monkeypatch, capsys):
+    command, *rest = shlex.split(line)
+    monkeypatch.chdir(tmp_path)
+    if command == "python":  # a copy of the call cache
+        with Calls(tmp_path / "data" / "calls.sqlite") as calls:
+            calls.put_many({"00": "a reply"})
+            subprocess.run([sys.executable, *rest], check=True)
+        with Calls(tmp_path / "copy.sqlite") as copy:
+            assert copy.get_many(["00"]) == {"00": "a reply"}
+        return
+    assert main([str(tmp_path) if word == "FOLDER" else word for word in rest]) == 0
+    printed = capsys.readouterr().out
+    assert printed
+    if rest[0] == "ask":  # the README shows some of its lines, with … for what it omits
+        for shown in code("2. IRCoT QA writes").splitlines():
+            form = ".*".join(map(re.escape, shown.rstrip("… ").split("…")))
+            assert re.search(f"(?m)^{form}", printed), shown
+
+
+def test_all_code_is_checked():
+    """Each block is a list of commands, or begins as one that a test here reads."""
+    with open(__file__, encoding="utf-8") as file:
+        begins = re.findall(r"\bcode\(['\"](.+?)['\"]\)", file.read())
+    begins.append("pip download")  # commands and a program, of a download
+    for page, blocks in BLOCKS.items():
+        for block in blocks:
+            commands = all(map(COMMAND.match, lines_of(block)))
+            assert commands or block.startswith(tuple(begins)), (page, block)
+    text = "\n".join(map("\n".join, BLOCKS.values()))
+    assert all(f"\n{begin}" in text for begin in NOT_HERE)
+
+
+def test_the_run_of_the_docs(data, capsys):
+    exec(code("from ircotlib import all_systems"), {})
+    recall, f1 = re.findall(r"(?m)^(\w+) +[01]\.\d+$", capsys.readouterr().out)
+    assert (recall, f1) == ("recall", "f1")
+    form = code("data/runs/").strip().removeprefix("data/runs/").rstrip("/")
+    form = form.replace("<hash>", "*").replace("<profile>", "mini")
+    form = form.replace("<notebook>", "mine").replace("<dataset>", "musique")
+    form = form.replace("<dev or test>", "test").replace("<system>", "IRCoT-QA")
+    [folder] = (data / "runs").glob(form)
+    listed = re.findall(r"(?m)^\| `(\w+\.\w+)` \|", PAGES["docs/runs.md"])
+    assert {path.name for path in folder.iterdir()} == {*listed}
+
+
+def test_the_questions_of_the_docs_are_read(tmp_path, monkeypatch):
+    folder = tmp_path / "FOLDER" / "own"
+    folder.mkdir(parents=True)
+    (folder / "questions.jsonl").write_text(code('{"id": "1"'))
+    [question], corpus = read_dataset("own", folder)
+    assert question.answers == ("Ann", "A.") and len(list(corpus)) == 1
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "asked.csv").write_text("asked,gold\nWho?,007\n")
+    (folder / "corpus.jsonl").write_text('{"title": "A", "text": "It is Ann."}\n')
+    exec(code("table = pandas"), {"pandas": pandas})
+    [question], _ = read_dataset("own", folder)
+    assert (question.text, question.answers) == ("Who?", ("007",))
+
+
 def test_the_data_set_of_the_docs_can_be_added(tmp_path, plugins):
-    (plugins / "mine.py").write_text(code_of("docs/data.md"))
-    paragraphs = [["A", "It is Ann."], ["B", "b"]]
-    asked = {"question": "Who?", "answers": ["Ann"], "gold": [0]}
-    line = json.dumps(asked | {"paragraphs": paragraphs})
-    (tmp_path / "mine.jsonl").write_text(line + "\n")
-    questions, corpus = read_dataset("mine", tmp_path)
-    assert [question.text for question in questions] == ["Who?"]
-    assert len(list(corpus)) == 2
+    (plugins / "mine.py").write_text(code('"""My questions'))
+    [line] = re.findall(r"A line of `mine.jsonl` is `([^`]+)`", PAGES["docs/data.md"])
+    (tmp_path / "mine.jsonl").write_text(" ".join(line.split()))
+    [question], corpus = read_dataset("mine", tmp_path)
+    assert question.text == "Who?" and question.gold == (next(iter(corpus)).id,)
     assert find_dataset("mine").scores["f1"]("It is Ann", ["Ann"]) > 0
 
 
+LIBRARY = """
+class my_library:
+    def build(corpus):
+        class Index:
+            def best_paragraphs(self, query, k):
+                return list(corpus)[:k]
+        return Index()
+
+    def complete(prompt, max_tokens):
+        return "Mount Etna erupts. So the answer is: Rome."
+"""
+
+
+def test_the_model_and_the_retriever_of_the_docs_run_a_system(
+    data, plugins, laboratory
+):
+    (plugins / "model.py").write_text(LIBRARY + code("from ircotlib import own_model"))
+    own = LIBRARY + code("from ircotlib import own_retriever")
+    (plugins / "retriever.py").write_text(own)
+    changes = {"model": "mine", "style": "codex", "retriever": "mine"}
+    changes |= {"data_dir": str(laboratory), "dev": 0, "test": 1}
+    setup = open_setup(read_parameters("mini", changes), "musique", "own")
+    result = answer(setup, "IRCoT QA", setup.test[0], k=2, m=1).result
+    assert result.answer == "Rome" and len(result.paragraphs) == 2
+
+
 def test_the_system_of_the_docs_can_be_added(plugins):
-    (plugins / "two_step.py").write_text(code_of("docs/systems.md"))
-    system = all_systems()["Two-step QA"]
+    (plugins / "two_step.py").write_text(code('"""Two-step'))
+    two_step_qa = all_systems()["Two-step QA"].program
     question = Question("1", "Who?", ("Ann",), (), "musique")
-    assert next(system.program(question, read=None, k=2)) == Retrieve("Who?", 2)
+    known = {"question": question, "paragraph": Paragraph("a", "A", "It is Ann.")}
+    exec(code("program = "), known | {"Retrieve": Retrieve, "two_step_qa": two_step_qa})
     p = read_parameters("mini", {"two_step_k": [3]})
     assert p.grid("two_step", "k", [2]) == [3]
+    line = code("thought = yield")
+    names = {"Generate": Generate, "SENTENCE": SENTENCE}
+    exec(f"def program(question, first, prompts):\n    {line}", names)
+    asked = names["program"](question, (), {"ask": lambda question, first: "Who?"})
+    assert next(asked) == Generate("Who?", SENTENCE)
+
+
+def test_the_prompts_of_their_page_are_read(tmp_path, monkeypatch):
+    shown = (ROOT / "prompts" / "ircot" / "cot.txt").read_text(encoding="utf-8")
+    assert shown.rstrip() == code("{demonstrations}").rstrip()
+    path = tmp_path / "cot.txt"
+    path.write_text(code("# the paper or program"))
+    [example] = read_examples(path, read_template("cot", "cot", "codex"))
+    assert example.startswith("Q: Which novel")
+    path.write_text(code("# METADATA"))
+    [demonstration] = read_demonstrations(path)
+    assert [page.title for page in demonstration.paragraphs][1:] == ["Middlemarch"]
+    monkeypatch.chdir(ROOT)
+    page = Paragraph("a", "A", "It is Ann.")
+    names = {"question": Question("1", "Who?", (), (), ""), "paragraphs": [page]}
+    names |= {
+        "thoughts": ["It is Ann."],
+        "count_tokens": lambda text: len(text.split()),
+    }
+    exec(code("from ircotlib.prompting"), names)
+    assert names["text"].endswith("Who?\nA: It is Ann.")

@@ -1,8 +1,8 @@
 """The folder of a run: how it is written and removed, found, and read as tables.
 
     run.json           what the run is, its parameters, versions, counts and seconds
-    predictions.jsonl  a line a question: the prediction, and its steps without prompts
-    scores.csv         a row a question
+    predictions.jsonl  a line per question: the prediction, and steps without prompts
+    scores.csv         a row per question
 
 A folder is written beside its place and renamed, and run.json is removed first: no kill
 leaves a run that seems complete.

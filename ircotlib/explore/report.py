@@ -232,7 +232,7 @@ def list_facts(abouts: Iterable[Mapping]) -> dict[str, set[str]]:
             "model": f"{Path(p['model']).name} {fingerprint}",
             "retriever": p["retriever"],
             "data": Path(p["data_dir"]).name or LABORATORY,
-            "questions a data set": about["questions"],
+            "questions per data set": about["questions"],
             "seed": p["seed"],
             **{name: about[name] for name in VERSIONS if name in about},
         }
