@@ -9,11 +9,11 @@ import pandas as pd
 from ircotlib.papers import real_gains
 from ircotlib.papers.ask_or_state import RESOLVED, SENTENCE
 from ircotlib.results.tables import title_of
-from ircotlib.systems import all_systems
+from ircotlib.systems import CLOSED, ONCE, STEPWISE, all_systems
 
 ROOT = Path(__file__).resolve().parents[1]
-AGAIN, ONCE, NEVER = "search again", "search once or plan ahead", "do not search"
-CLASSES = {"step by step": AGAIN, "one retrieval": ONCE, "no retrieval": NEVER}
+AGAIN, BEFORE, NEVER = "search again", "search once or plan ahead", "do not search"
+CLASSES = {STEPWISE: AGAIN, ONCE: BEFORE, CLOSED: NEVER}
 # of one system, not rivals
 PARTS = ("SearChain w/o Verification", "SearChain w/o Completion")
 
@@ -22,16 +22,15 @@ def classes() -> str:
     """The range of the means of the head to head, by how systems search."""
     table = pd.read_csv(ROOT / "figures" / "head_to_head_means.csv")
     kinds = {name: system.family[0] for name, system in all_systems().items()}
-    kinds["SearChain"] = "step by step"
-    kinds["SearChain w/o IR"] = "no retrieval"
-    kinds["Plan-and-Solve w/ IR"] = "one retrieval"  # all queries in one round
+    kinds["SearChain"] = STEPWISE
+    kinds["SearChain w/o IR"] = CLOSED
     table["class"] = table["system"].map(kinds).map(CLASSES)
     table = table[~table["system"].isin(PARTS)]
     ranges = table.groupby("class")["mean"].agg(["min", "max"]).round().astype(int)
     texts = {name: f"{row['min']} to {row['max']}%" for name, row in ranges.iterrows()}
     return (
         f"systems that {AGAIN} answer {texts[AGAIN]} of the questions with open "
-        f"answers, those that {ONCE} {texts[ONCE]}, those that {NEVER} {texts[NEVER]}"
+        f"answers, those that {BEFORE} {texts[BEFORE]}, those that {NEVER} {texts[NEVER]}"
     )
 
 

@@ -29,7 +29,7 @@ WILD, NEWER = "in the wild", "newer methods"
 ANSWER, RECALL = "answer", "recall"
 SETS, EXAMPLES = "sets", "examples"  # what prompts show
 # families of systems, by how they look for paragraphs; OWN: of one without a family
-CLOSED, ONCE, STEPWISE = "no retrieval", "one retrieval", "step by step"
+CLOSED, ONCE, STEPWISE = "no retrieval", "one round of retrieval", "step by step"
 CHAINED, OWN = "SearChain", "other"
 # of data sets
 FAMILIES = ("hotpotqa", "multihop", "strategyqa", "slotfilling", "fever", "eli5")

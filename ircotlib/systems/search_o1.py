@@ -52,7 +52,7 @@ def search_o1(
 
 
 def show_steps(text: str) -> str:
-    """The first step, the last 3 (there 4, one of them empty), and those of searches."""
+    """The first step, the last 3 (there 4, one empty), and those of searches."""
     lines = [line for line in f"{text}{END_QUERY}".splitlines() if line.strip()]
     steps = [f"Step {n}: {line}" for n, line in enumerate(lines, start=1)]
     between = [s if QUERY in s or RESULT in s else "..." for s in steps[1:-3]]
