@@ -30,7 +30,8 @@ def classes() -> str:
     texts = {name: f"{row['min']} to {row['max']}%" for name, row in ranges.iterrows()}
     return (
         f"systems that {AGAIN} answer {texts[AGAIN]} of the questions with open "
-        f"answers, those that {BEFORE} {texts[BEFORE]}, those that {NEVER} {texts[NEVER]}"
+        f"answers, those that {BEFORE} {texts[BEFORE]}, those that {NEVER} "
+        f"{texts[NEVER]}"
     )
 
 
