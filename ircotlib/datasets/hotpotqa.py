@@ -45,7 +45,7 @@ class _Asking(_Contexts):
     question: Text
     answer: Text
     type: str
-    # titles and numbers of sentences, from 0
+    # titles and numbers of sentences
     supporting_facts: list[tuple[String, int]] = Field(min_length=1)
     # of 2WikiMultihopQA; evidences are subjects, relations and objects
     answer_id: String | None = None
@@ -120,34 +120,17 @@ def _read_question(
         if title not in corpus_ids:
             raise DataError(f"{where}, supporting_facts: found no paragraph {title!r}")
     # whole paragraphs are gold, not the sentences that the file names (IRCoT §4.1)
-    gold = dict.fromkeys(corpus_ids[title] for title in record.supporting_titles)
+    gold = {title: corpus_ids[title] for title in record.supporting_titles}
     question = Question(
         id=record.id or f"{dataset}-{digest(record.question, 16)}",
         text=record.question,
         answers=(record.answer,),
-        gold=tuple(gold),
+        gold=tuple(dict.fromkeys(gold.values())),
         dataset=dataset,
         kind=record.type,
-        steps=_supporting_steps(record, corpus_ids),
+        steps=tuple(GoldStep("", "", (id,), title) for title, id in gold.items()),
     )
     return question, context
-
-
-def _supporting_steps(
-    record: _Asking, corpus_ids: Mapping[str, str]
-) -> tuple[GoldStep, ...]:
-    """A step for each supporting sentence; () if a title has none (fullwiki)."""
-    texts = {title: sentences for title, sentences in reversed(record.context)}
-    steps = []
-    for title, number in dict.fromkeys(record.supporting_facts):
-        sentences = dict(enumerate(texts.get(title, [])))
-        sentence = sentences.get(number, "").strip()  # some numbers are too high
-        if sentence:
-            gold = (corpus_ids[title],)
-            steps.append(GoldStep("", "", gold, title, title, sentence))
-    if {step.title for step in steps} != set(record.supporting_titles):
-        return ()
-    return tuple(steps)
 
 
 def read_abstracts(archive: Path) -> Iterator[Paragraph]:
@@ -211,7 +194,6 @@ def _evident_steps(record: _Asking, gold: tuple[str, ...]) -> tuple[GoldStep, ..
             answer=answer,
             gold=gold[n : n + 1],
             title="".join(record.supporting_titles[n : n + 1]),
-            subject=subject,
             sentence=f"The {relation} of {subject} is {answer.removesuffix('.')}.",
         )
         steps.append(step)
