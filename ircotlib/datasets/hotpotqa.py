@@ -86,20 +86,17 @@ def read_hotpotqa(
 
 def find_gold_ids(path: Path, corpus: Iterable[Paragraph]) -> dict[str, str]:
     """The ids of gold paragraphs by title, from one pass over the corpus: of the first
-    with a title or, without one, with it in another encoding ("&amp;", accents apart).
+    with a title, also in another encoding ("&amp;", accents apart).
     """
     plain: dict[str, str] = {}
     for record, _ in read_records(path, _Asking):
         plain.update({title: _plain(title) for title in record.supporting_titles})
-    wanted = set(plain.values())
-    same: dict[str, str] = {}  # ids by the title as it stands
-    alike: dict[str, str] = {}  # ids by the plain title
+    ids: dict[str, str] = dict.fromkeys(plain.values(), "")
     for paragraph in corpus:
         title = _plain(paragraph.title)
-        if title in wanted:
-            same.setdefault(paragraph.title, paragraph.id)
-            alike.setdefault(title, paragraph.id)
-    return {t: same.get(t, alike[name]) for t, name in plain.items() if name in alike}
+        if ids.get(title) == "":
+            ids[title] = paragraph.id
+    return {title: ids[name] for title, name in plain.items() if ids[name]}
 
 
 def _plain(title: str) -> str:

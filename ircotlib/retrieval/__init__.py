@@ -27,14 +27,13 @@ class Retriever(NamedTuple):
     module: str = ""  # that declares it
 
 
+SERVER = "BM25, Elasticsearch"
 RETRIEVERS = (
     Retriever("embedded", "embedded", "BM25", "bm25:BM25"),
     Retriever(r"dense:(\S.*)", "dense:FOLDER", "dense", "dense:open_dense"),
     Retriever(r"colbert:(\S.*)", "colbert:FOLDER", "colbert", "dense:open_dense"),
     Retriever(r"hybrid:(\S.*)", "hybrid:FOLDER", "hybrid", "dense:open_dense"),
-    Retriever(
-        ADDRESS, "http://host:9200", "BM25, Elasticsearch", "elastic:Elasticsearch"
-    ),
+    Retriever(ADDRESS, "http://host:9200", SERVER, "elastic:Elasticsearch"),
 )
 
 
@@ -63,8 +62,7 @@ def find_retriever(text: str) -> Retriever:
     was declared. Errors hide the text: it may hold a password.
     """
     found = find_records("retrieval", "RETRIEVERS")
-    own = [kind for kind in reversed(found) if kind not in RETRIEVERS]
-    known = (*RETRIEVERS, *own)
+    known = dict.fromkeys([*RETRIEVERS, *reversed(found)])
     for retriever in known:
         if re.fullmatch(retriever.pattern, text):
             return retriever

@@ -81,7 +81,6 @@ class Ranked:
         return [(self.corpus[position], score) for position, score in json.loads(reply)]
 
     def _reply(self, find: Find, request: Search) -> str | Exception:
-        wants_titles = isinstance(request, NearestTitle)
         most = request.n if isinstance(request, NearestTitle) else request.k
         best: dict[str, tuple[int, float]] = {}
         try:
@@ -91,7 +90,8 @@ class Ranked:
                     break
         except ValueError as error:  # such as half of a surrogate pair
             return error
-        return json.dumps(list(best if wants_titles else best.values())[:most])
+        found = best if isinstance(request, NearestTitle) else best.values()
+        return json.dumps(list(found)[:most])
 
     def _best_of_each(
         self, request: Search, find: Callable[[int], Hits], n: int

@@ -9,8 +9,8 @@ import tarfile
 from dataclasses import replace
 
 import pytest
+from corpora import titled
 
-from ircotlib.data import Paragraph
 from ircotlib.datasets import all_datasets, files, make_paragraph
 from ircotlib.datasets.files import make_full_corpus, read_dataset, read_full_corpus
 from ircotlib.datasets.hotpotqa import (
@@ -145,15 +145,8 @@ def test_the_counts_are_those_of_the_paper(shared):
 
 
 def test_ids_are_found_by_title(tmp_path):
-    titles = ["Rock &amp; Roll", "Łódź", "R&B", "Łódź", "R&amp;B", "łódź"]
-    corpus = [Paragraph(str(n), title, "") for n, title in enumerate(titles, start=1)]
-    expected = {
-        "Łódź": "2",
-        "Rock & Roll": "1",
-        "R&amp;B": "5",
-        "R&B": "3",
-        "Ło\u0301dz\u0301": "2",
-    }
+    corpus = titled("łódź", "Rock &amp; Roll", "Łódź", "Łódź")
+    expected = {"Łódź": "2", "Rock & Roll": "1", "Ło\u0301dz\u0301": "2"}
     facts = [[title, 0] for title in (*expected, "Nowhere", "Łódź")]
     row = {"_id": "1", "question": "?", "answer": "!", "type": "bridge", "context": []}
     path = tmp_path / "dev.json"
