@@ -100,14 +100,10 @@ def test_a_damaged_shard_is_named_with_its_line(tmp_path, content, message):
 
 
 YALE = ("Yale", "In New Haven.")
-SPACED = ("Yale", "In New Haven. ")
-LAKE = ("Yale", "By a lake.")
 LODZ = ("Łódź", "In Poland…")
-ZOO = ("Zoo", "A zoo.")
-ARK = ("Ark", "A boat.")
-POND = ("Pond", "A pond.")
+LAKE, ZOO, ARK, POND = (("Yale", f"By a {n}.") for n in ("lake", "zoo", "ark", "pond"))
 MUSIQUE = {
-    "ans_v1.0_dev": [SPACED, LODZ],
+    "ans_v1.0_dev": [("Yale", "In New Haven. "), LODZ],
     "ans_v1.0_test": [YALE, LAKE],
     "ans_v1.0_train": [ZOO, YALE],
     "full_v1.0_dev": [ARK, ZOO],
