@@ -82,8 +82,7 @@ class _Paragraph(Record):
     contents: String = ""  # as the sample calls it
 
 
-class _Paragraphs(RootModel[dict[str, _Paragraph]]):
-    """By their ids."""
+_Paragraphs = RootModel[dict[str, _Paragraph]]  # by their ids
 
 
 def read_kilt(

@@ -60,9 +60,7 @@ class Ranked:
     def decode(
         self, reply: str, request: Search | None = None
     ) -> tuple[Paragraph, ...] | tuple[str, ...]:
-        """The paragraphs or titles of a reply, best first; of a retrieval deeper than
-        the request, the first k.
-        """
+        """The paragraphs, the first k of a deeper retrieval, or titles; best first."""
         hits = json.loads(reply)
         if isinstance(request, Retrieve):
             hits = hits[: request.k]

@@ -6,7 +6,6 @@ import re
 import shutil
 from dataclasses import replace
 
-import pandas
 import pytest
 
 from ircotlib.data import GoldStep, Paragraph, Prediction, Question, read_jsonl
@@ -176,28 +175,19 @@ def test_own_questions_have_aliases_and_gold_paragraphs_if_given(tmp_path):
     rows = [
         OWN | {"paragraphs": [SAYS | GOLD, other_page], "kind": "2hop"},
         OWN | {"id": "2", "paragraphs": [SAYS]},
+        {"question": "When?", "answers": "1950"},  # as from a table
     ]
     path = write(tmp_path / "own/questions.jsonl", rows)
-    [one, other], paragraphs = read_dataset("own", tmp_path)
+    [one, other, least], paragraphs = read_dataset("own", tmp_path)
     page = paragraphs[0]
     assert [paragraph.title for paragraph in paragraphs] == ["A", "B"]
     assert (one.answers, one.gold, one.kind) == (("Ann", "A."), (page.id,), "2hop")
     assert (other.gold, other.kind, other.dataset) == ((), "", "own")
     assert score(one, Prediction("a.", (page,)))["recall"] == 1
     assert math.isnan(score(other, Prediction("x", (page,)))["recall"])
+    assert least.answers == ("1950",) and re.fullmatch("own-[0-9a-f]{16}", least.id)
     again = write_own(tmp_path / "again", find_dataset("own").read(path))
-    assert read_dataset("own", again) == ([one, other], paragraphs)
-
-
-def test_questions_from_a_table_need_no_ids_and_have_one_answer(tmp_path):
-    row = "question,answers\nWho?,NA\nWhen?,1950\n"
-    (tmp_path / "asked.csv").write_text(row)
-    table = pandas.read_csv(tmp_path / "asked.csv", dtype=str, keep_default_na=False)
-    path = tmp_path / "questions.jsonl"
-    table.to_json(path, orient="records", lines=True)
-    (who, _), (when, _) = find_dataset("own").read(path)
-    assert (who.text, who.answers, when.answers) == ("Who?", ("NA",), ("1950",))
-    assert re.fullmatch("own-[0-9a-f]{16}", who.id) and who.id != when.id
+    assert read_dataset("own", again) == ([one, other, least], paragraphs)
 
 
 WRONG_OWN = [
