@@ -155,7 +155,7 @@ def read_2wikimultihopqa(path: Path) -> list[QuestionContext]:
     there: the official scorer takes the best of them.
     """
     aliases: dict[str | None, set[str]] = {}
-    names = Path(path).with_name(ALIASES)
+    names = path.with_name(ALIASES)
     if names.is_file():
         for row, _ in read_records(names, _Names):
             aliases[row.Q_id] = set(filter(str.strip, (*row.aliases, *row.demonyms)))

@@ -12,13 +12,12 @@ import pytest
 from corpora import titled
 
 from ircotlib.datasets import all_datasets, files, make_paragraph
-from ircotlib.datasets.files import make_full_corpus, read_dataset, read_full_corpus
+from ircotlib.datasets.files import make_full_corpus, read_full_corpus
 from ircotlib.datasets.hotpotqa import (
     ABSTRACTS,
     ARCHIVE,
     FOLDER,
     find_gold_ids,
-    read_hotpotqa,
 )
 from ircotlib.errors import DataError
 
@@ -148,16 +147,3 @@ def test_ids_are_found_by_title(tmp_path):
     path = tmp_path / "dev.json"
     path.write_text(json.dumps([row | {"supporting_facts": facts}]))
     assert find_gold_ids(path, corpus) == expected
-
-
-def test_real_abstracts_give_the_gold_of_the_distractor_setting(shared, tmp_path):
-    path = shared / "hotpotqa" / "dev_distractor_498.json"
-    questions, pooled = read_dataset("hotpotqa", shared)
-    distinct = {}
-    for record in json.loads(path.read_text(encoding="utf-8")):
-        distinct |= {(title, *text): (title, text) for title, text in record["context"]}
-    write_archive(tmp_path, {"AA/wiki_00": [*distinct.values()]})
-    corpus = list(read_full_corpus(ABSTRACTS, tmp_path))
-    assert corpus == pooled
-    again = read_hotpotqa(path, corpus)
-    assert [asked.gold for asked, _ in again] == [asked.gold for asked in questions]
