@@ -27,13 +27,14 @@ class Retriever(NamedTuple):
     module: str = ""  # that declares it
 
 
-SERVER = "BM25, Elasticsearch"
 RETRIEVERS = (
     Retriever("embedded", "embedded", "BM25", "bm25:BM25"),
     Retriever(r"dense:(\S.*)", "dense:FOLDER", "dense", "dense:open_dense"),
     Retriever(r"colbert:(\S.*)", "colbert:FOLDER", "colbert", "dense:open_dense"),
     Retriever(r"hybrid:(\S.*)", "hybrid:FOLDER", "hybrid", "dense:open_dense"),
-    Retriever(ADDRESS, "http://host:9200", SERVER, "elastic:Elasticsearch"),
+    Retriever(
+        ADDRESS, "http://host:9200", "BM25, Elasticsearch", "elastic:Elasticsearch"
+    ),
 )
 
 
