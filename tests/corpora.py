@@ -34,23 +34,6 @@ def titled(*titles: str, text: str = "word") -> list[Paragraph]:
     return [Paragraph(str(number), title, text) for number, title in enumerate(titles)]
 
 
-def repeated_paragraphs() -> list[Paragraph]:
-    """Short texts, each up to 90 times, in any case, under different titles."""
-    chance = random.Random(7)
-    titles = [paragraph.title for paragraph in random_paragraphs(40)]
-    repeated = []
-    for number, paragraph in enumerate(random_paragraphs(40, most=6)):
-        times = {0: 90, 1: 30}.get(number) or chance.randint(1, 5)
-        for _ in range(times):
-            case = chance.choice((str, str.upper, str.title))
-            repeated.append(case(paragraph.text))
-    chance.shuffle(repeated)
-    return [
-        Paragraph(f"p{n}", chance.choice(titles), text)
-        for n, text in enumerate(repeated)
-    ]
-
-
 def write_in(folder: Path, paragraphs: list[Paragraph]) -> Corpus:
     return write_corpus(folder / "corpus", paragraphs)
 

@@ -1,7 +1,5 @@
 """Runs the programs of systems with given replies, and writes their prompts."""
 
-import json
-
 from ircotlib.data import Paragraph, Question
 from ircotlib.files import PROMPTS
 from ircotlib.program import Prompt, Sampled
@@ -55,15 +53,6 @@ def drawn(*texts, scores=None):
 def count_words(text):
     """How many words a text has, in place of a model's tokens."""
     return len(text.split())
-
-
-def real_question(path, number):
-    """A question of HotpotQA's or 2WikiMultihopQA's file, and its context."""
-    record = json.loads(path.read_text(encoding="utf-8"))[number]
-    texts = [(title, "".join(sentences)) for title, sentences in record["context"]]
-    context = [Paragraph(f"p{i}", *pair) for i, pair in enumerate(texts)]
-    answers, dataset = (record["answer"],), path.parent.name
-    return Question("q", record["question"], answers, (), dataset), context
 
 
 def write(question, paragraphs=(), thoughts=(), n=None):

@@ -32,47 +32,44 @@ def test_answer_from_chain(chain, answer):
 
 
 ENDS = {  # whether the chain ends in the paper, and in the program
-    (True, True): ["So the answer is: Germany.", "Thus, the answer is: 1."],
-    (False, True): [
-        "So the answer is Germany.",
-        "It is not known what the answer is to that.",
-    ],
-    # nothing before " answer"
-    (True, False): ["So the answer is:", "answer is: Germany."],
-    (False, False): [
-        "So the answer is",
-        "The Answer is: Germany.",
-        "So the answers is: Rome.",
-        "",
-    ],
+    "So the answer is: Germany.": (True, True),
+    "Thus, the answer is: 1.": (True, True),
+    "So the answer is Germany.": (False, True),
+    "It is not known what the answer is to that.": (False, True),
+    "So the answer is:": (True, False),  # and nothing
+    "answer is: Germany.": (True, False),  # nothing before " answer"
+    "So the answer is": (False, False),
+    "The Answer is: Germany.": (False, False),
+    "So the answers is: Rome.": (False, False),
+    "": (False, False),
 }
 
 
-@pytest.mark.parametrize("ends", ENDS)
-def test_where_the_chain_ends_in_paper_and_program(ends):
-    for sentence in ENDS[ends]:
-        assert (
-            gives_answer(sentence),
-            gives_answer(sentence, released=True),
-        ) == ends, sentence
-        # as the program writes its pattern
-        assert bool(re.match(r".* answer is:? (.*)\.?", sentence)) is ends[1], sentence
+@pytest.mark.parametrize(("sentence", "ends"), ENDS.items())
+def test_where_the_chain_ends_in_paper_and_program(sentence, ends):
+    assert (gives_answer(sentence), gives_answer(sentence, released=True)) == ends
+    # as the program writes its pattern
+    assert bool(re.match(r".* answer is:? (.*)\.?", sentence)) is ends[1]
 
 
-REASONING = ["Thus, they are not in the same country.", "Thus Brownist is older."]
-REASONING += ["So, it is 4.", "So the answer is: 53.", "That is, it has 4 members."]
-REASONING += ["Therefore they share it.", "Hence it is older."]
-REASONING += [
-    "It had 460 + 387 = 847 losses.",
-    "He lived 1,542.5 - 1,483 = 59.5 years.",
-]
-FACTS = [
-    "It has 12 + 12, = 7 parts.",
-    "Sony made it.",
-    "That is a film.",
-    "Thusly named.",
-    "1990 - 1991 was long.",
-]
+REASONING = """
+Thus, they are not in the same country.
+Thus Brownist is older.
+So, it is 4.
+So the answer is: 53.
+That is, it has 4 members.
+Therefore they share it.
+Hence it is older.
+It had 460 + 387 = 847 losses.
+He lived 1,542.5 - 1,483 = 59.5 years.
+""".strip().splitlines()
+FACTS = """
+It has 12 + 12, = 7 parts.
+Sony made it.
+That is a film.
+Thusly named.
+1990 - 1991 was long.
+""".strip().splitlines()
 
 
 def test_reasoning_is_no_query():
@@ -90,10 +87,8 @@ def test_queries_of_the_paper_and_of_the_program():
     assert texts.last_sentence(thoughts, question) == "So she served for 53 years."
     # the first query too
     assert texts.query_from([], question) == "the age of the ship?"
-    assert (
-        texts.query_from((), "Which of these is it, when does it end?")
-        == "of these it, it end?"
-    )
+    asked = "Which of these is it, when does it end?"
+    assert texts.query_from((), asked) == "of these it, it end?"
     assert texts.query_from(thoughts[:1], question) == "The ship General Hewitt."
     # the previous factual sentence once more
     assert texts.query_from(thoughts, question) == "It was sold in 1864."

@@ -1,47 +1,29 @@
-"""Run folders written by hand."""
-
-import json
+"""Runs written by hand."""
 
 import pandas as pd
 
 from ircotlib.data import Node
-from ircotlib.files import write_table
+from ircotlib.experiment import stored
+from ircotlib.experiment.runs import Run
+from ircotlib.systems import all_systems
 
 TEXTS = dict.fromkeys(("answer", "reading", "fault"), "")
 NOTHING = TEXTS | dict.fromkeys(("paragraphs", "thoughts", "nodes", "trace"), [])
 
 
-def write_run(
-    folder, opened, lines, scores, system="IRCoT QA", setting=(), metric="f1", more=()
-):
+def write_run(folder, opened, lines, scores, system, setting):
     """Write a run on the first questions of a setup.
 
-    `lines`: fields of predictions.jsonl. `scores`: rows of recall, F1 and `more`.
+    `lines`: fields of predictions.jsonl. `scores`: rows of recall and F1.
     """
-    folder.mkdir(parents=True)
-    description = {
-        "experiment": "by_hand",
-        "dataset": opened.dataset.name,
-        "part": "test",
-        "system": system,
-        "setting": dict(setting),
-        "metric": metric,
-        "shown": None,
-        "grid_of": "",
-        "parameters": opened.parameters.model_dump(mode="json"),
-        "questions": len(lines),
-    }
     questions = opened.test[: len(lines)]
-    with (folder / "predictions.jsonl").open("w") as file:
-        for question, line in zip(questions, lines, strict=True):
-            file.write(json.dumps({"id": question.id} | NOTHING | line) + "\n")
-    table = pd.DataFrame(scores, columns=["recall", "f1", *more])
+    table = pd.DataFrame(scores, columns=["recall", "f1"])
     table = table.assign(paragraphs=0, steps=0)
     table.insert(0, "kind", [question.kind for question in questions])
     table.insert(0, "id", [question.id for question in questions])
-    write_table(folder / "scores.csv", table)
-    (folder / "run.json").write_text(json.dumps(description))
-    return folder
+    rows = [{"id": q.id} | NOTHING | line for q, line in zip(questions, lines)]
+    run = Run(opened, all_systems()[system], "test", setting)
+    stored.write_run(folder, rows, table, run.identity)
 
 
 def node(mark=1, feedback=""):

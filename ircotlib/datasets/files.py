@@ -33,9 +33,10 @@ def read_dataset(
     path = find_questions(dataset, ROOT / data_dir)
     if corpus == "full" and dataset.full_corpus is not None:
         made = make_full_corpus(dataset.full_corpus, data_dir)
-        if dataset.read_with_corpus is None:
-            return _check_questions(dataset.read(path), path), made
-        return _check_questions(dataset.read_with_corpus(path, made), path), made
+        examples = dataset.read(path)
+        if dataset.read_with_corpus is not None:
+            examples = dataset.read_with_corpus(path, made)
+        return _check_questions(examples, path), made
     examples = list(dataset.read(path))
     questions: list[Question] = []
     if path.name != CORPUS:  # which needs no questions: they are asked later

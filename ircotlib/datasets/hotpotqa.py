@@ -45,7 +45,7 @@ class _Asking(_Contexts):
     question: Text
     answer: Text
     type: str
-    # titles and numbers of sentences, from 0
+    # titles and numbers of sentences
     supporting_facts: list[tuple[String, int]] = Field(min_length=1)
     # of 2WikiMultihopQA; evidences are subjects, relations and objects
     answer_id: String | None = None
@@ -86,20 +86,17 @@ def read_hotpotqa(
 
 def find_gold_ids(path: Path, corpus: Iterable[Paragraph]) -> dict[str, str]:
     """The ids of gold paragraphs by title, from one pass over the corpus: of the first
-    with a title or, without one, with it in another encoding ("&amp;", accents apart).
+    with a title, also in another encoding ("&amp;", accents apart).
     """
     plain: dict[str, str] = {}
     for record, _ in read_records(path, _Asking):
         plain.update({title: _plain(title) for title in record.supporting_titles})
-    wanted = set(plain.values())
-    same: dict[str, str] = {}  # ids by the title as it stands
-    alike: dict[str, str] = {}  # ids by the plain title
+    ids: dict[str, str] = dict.fromkeys(plain.values(), "")
     for paragraph in corpus:
         title = _plain(paragraph.title)
-        if title in wanted:
-            same.setdefault(paragraph.title, paragraph.id)
-            alike.setdefault(title, paragraph.id)
-    return {t: same.get(t, alike[name]) for t, name in plain.items() if name in alike}
+        if ids.get(title) == "":
+            ids[title] = paragraph.id
+    return {title: ids[name] for title, name in plain.items() if ids[name]}
 
 
 def _plain(title: str) -> str:
@@ -120,34 +117,17 @@ def _read_question(
         if title not in corpus_ids:
             raise DataError(f"{where}, supporting_facts: found no paragraph {title!r}")
     # whole paragraphs are gold, not the sentences that the file names (IRCoT §4.1)
-    gold = dict.fromkeys(corpus_ids[title] for title in record.supporting_titles)
+    gold = {title: corpus_ids[title] for title in record.supporting_titles}
     question = Question(
         id=record.id or f"{dataset}-{digest(record.question, 16)}",
         text=record.question,
         answers=(record.answer,),
-        gold=tuple(gold),
+        gold=tuple(dict.fromkeys(gold.values())),
         dataset=dataset,
         kind=record.type,
-        steps=_supporting_steps(record, corpus_ids),
+        steps=tuple(GoldStep("", "", (id,), title) for title, id in gold.items()),
     )
     return question, context
-
-
-def _supporting_steps(
-    record: _Asking, corpus_ids: Mapping[str, str]
-) -> tuple[GoldStep, ...]:
-    """A step for each supporting sentence; () if a title has none (fullwiki)."""
-    texts = {title: sentences for title, sentences in reversed(record.context)}
-    steps = []
-    for title, number in dict.fromkeys(record.supporting_facts):
-        sentences = dict(enumerate(texts.get(title, [])))
-        sentence = sentences.get(number, "").strip()  # some numbers are too high
-        if sentence:
-            gold = (corpus_ids[title],)
-            steps.append(GoldStep("", "", gold, title, title, sentence))
-    if {step.title for step in steps} != set(record.supporting_titles):
-        return ()
-    return tuple(steps)
 
 
 def read_abstracts(archive: Path) -> Iterator[Paragraph]:
@@ -175,7 +155,7 @@ def read_2wikimultihopqa(path: Path) -> list[QuestionContext]:
     there: the official scorer takes the best of them.
     """
     aliases: dict[str | None, set[str]] = {}
-    names = Path(path).with_name(ALIASES)
+    names = path.with_name(ALIASES)
     if names.is_file():
         for row, _ in read_records(names, _Names):
             aliases[row.Q_id] = set(filter(str.strip, (*row.aliases, *row.demonyms)))
@@ -211,7 +191,6 @@ def _evident_steps(record: _Asking, gold: tuple[str, ...]) -> tuple[GoldStep, ..
             answer=answer,
             gold=gold[n : n + 1],
             title="".join(record.supporting_titles[n : n + 1]),
-            subject=subject,
             sentence=f"The {relation} of {subject} is {answer.removesuffix('.')}.",
         )
         steps.append(step)

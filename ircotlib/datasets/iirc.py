@@ -30,6 +30,7 @@ from ircotlib.text import ARTICLE, NO_PUNCTUATION
 ARTICLES = "context_articles.json"  # the pages, in the folder of the questions
 SOURCE = "https://allenai.org/data/iirc"
 MAIN = "main"  # the name of the main passage in the contexts of a question
+_Pages = RootModel[dict[str, str]]
 TAG = re.compile("</?[A-Za-z][^<>]*>")
 WITHOUT_LIST_MARKS = str.maketrans("", "", '"[]')
 # ASCII without control characters and HTML's entities: ftfy corrects nothing there
@@ -69,10 +70,6 @@ class _Passage(Record):
     title: Text
     text: Text
     questions: list[_Asking]
-
-
-class _Pages(RootModel[dict[str, str]]):
-    """The HTML of pages, by title."""
 
 
 def read_iirc(path: Path, released: bool = False) -> list[QuestionContext]:
@@ -181,6 +178,7 @@ def read_pages(
     `wanted`: only the pages with these titles. Of equal titles, the first page counts.
     """
     path = path.with_name(ARTICLES)
+    # the HTML of pages, by title
     pages = check(parse_json(path.read_bytes(), str(path)), _Pages, str(path)).root
     seen = set()
     for name, html in pages.items():
@@ -283,19 +281,21 @@ def score_as_released(score: Score, prediction: str, answers: Sequence[str]) -> 
 
 
 SCORES: dict[str, Score] = {"f1": f1, "em": exact_match}
-_PAPER = Dataset(
+PAGES = FullCorpus("iirc", (ARTICLES,), SOURCE, count=1_882_415, read=read_articles)
+IIRC = Dataset(
     name="iirc",
     title="IIRC",
     files=("dev.json",),
     source=SOURCE,
     read=read_iirc,
     scores=SCORES,
-    full_corpus=FullCorpus(
-        "iirc", (ARTICLES,), SOURCE, count=1_882_415, read=read_articles
-    ),
+    full_corpus=PAGES,
     read_paragraphs=read_articles,
     order=4,
 )
-_RELEASED = {name: partial(score_as_released, score) for name, score in SCORES.items()}
-_AS_RELEASED = replace(_PAPER, read=partial(read_iirc, released=True), scores=_RELEASED)
-DATASETS = [replace(_PAPER, as_released=_AS_RELEASED)]
+RELEASED = replace(
+    IIRC,
+    read=partial(read_iirc, released=True),
+    scores={name: partial(score_as_released, score) for name, score in SCORES.items()},
+)
+DATASETS = [replace(IIRC, as_released=RELEASED)]

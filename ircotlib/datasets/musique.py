@@ -1,6 +1,7 @@
 """MuSiQue's official files (Trivedi et al. 2022)."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from ircotlib.data import GoldStep, Paragraph, Question
@@ -27,7 +28,7 @@ class _Entry(Record):
         return make_paragraph(self.title, self.paragraph_text.strip())
 
 
-class _Step(Record):
+class _Part(Record):
     paragraph_support_idx: int | None = None
     question: Text
     answer: Text
@@ -43,7 +44,7 @@ class _Asking(_Contexts):
     question: Text
     answer: Text
     answer_aliases: list[String]
-    question_decomposition: list[_Step] = []
+    question_decomposition: list[_Part] = []
 
 
 def read_musique(path: Path) -> list[QuestionContext]:
@@ -59,10 +60,17 @@ def _read_question(record: _Asking, where: str) -> QuestionContext:
     supporting = [entry for entry in record.paragraphs if entry.is_supporting]
     by_place = {entry.idx: entry for entry in supporting}
     aliases = filter(str.strip, record.answer_aliases)
-    steps = record.question_decomposition
-    places = {step.paragraph_support_idx for step in steps} - {None}
+    parts = record.question_decomposition
+    places = {part.paragraph_support_idx for part in parts} - {None}
     if not supporting or not places <= by_place.keys():
         raise DataError(f"{where}: lacks supporting paragraphs, or those of some steps")
+    steps = []
+    for part in parts:
+        step = GoldStep(part.question, part.answer)
+        if part.paragraph_support_idx is not None:
+            entry = by_place[part.paragraph_support_idx]
+            step = replace(step, gold=(entry.paragraph.id,), title=entry.title)
+        steps.append(step)
     question = Question(
         id=record.id,
         text=record.question,
@@ -70,24 +78,9 @@ def _read_question(record: _Asking, where: str) -> QuestionContext:
         gold=tuple(dict.fromkeys(entry.paragraph.id for entry in supporting)),
         dataset="musique",
         kind=record.id.split("__")[0],  # its shape: "3hop1__123_456_789"
-        steps=tuple(
-            _read_step(s, by_place.get(s.paragraph_support_idx)) for s in steps
-        ),
+        steps=tuple(steps),
     )
     return question, tuple(entry.paragraph for entry in record.paragraphs)
-
-
-def _read_step(step: _Step, entry: _Entry | None) -> GoldStep:
-    """A step, about the subject of its relation, or else its paragraph's, if named."""
-    subject = ""
-    if RELATION in step.question:
-        subject = step.question.partition(RELATION)[0]
-    elif entry is not None and entry.title.casefold() in step.question.casefold():
-        subject = entry.title
-    if entry is None:
-        return GoldStep(step.question, step.answer, subject=subject)
-    gold = (entry.paragraph.id,)
-    return GoldStep(step.question, step.answer, gold, entry.title, subject)
 
 
 def read_paragraphs(path: Path) -> Iterator[Paragraph]:

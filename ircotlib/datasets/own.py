@@ -35,24 +35,21 @@ class _Asking(Record):
 
 def read_own(path: Path) -> Iterator[QuestionContext]:
     """The questions of a file with their contexts; further answers are aliases."""
-    if path.name != CORPUS:
-        for record, _ in read_records(path, _Asking):
-            yield _read_question(record)
-
-
-def _read_question(record: _Asking) -> QuestionContext:
-    context = [make_paragraph(page.title, page.text) for page in record.paragraphs]
-    pairs = zip(context, record.paragraphs, strict=True)
-    gold = [paragraph.id for paragraph, page in pairs if page.is_supporting]
-    question = Question(
-        id=str(record.id) or f"{NAME}-{digest(record.question, 16)}",
-        text=record.question,
-        answers=tuple(dict.fromkeys(record.answers)),
-        gold=tuple(dict.fromkeys(gold)),
-        dataset=NAME,
-        kind=record.kind,
-    )
-    return question, tuple(context)
+    if path.name == CORPUS:
+        return
+    for record, _ in read_records(path, _Asking):
+        context = [make_paragraph(page.title, page.text) for page in record.paragraphs]
+        pairs = zip(context, record.paragraphs, strict=True)
+        gold = [paragraph.id for paragraph, page in pairs if page.is_supporting]
+        question = Question(
+            id=str(record.id) or f"{NAME}-{digest(record.question, 16)}",
+            text=record.question,
+            answers=tuple(dict.fromkeys(record.answers)),
+            gold=tuple(dict.fromkeys(gold)),
+            dataset=NAME,
+            kind=record.kind,
+        )
+        yield question, tuple(context)
 
 
 def read_paragraphs(path: Path) -> list[Paragraph]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import Field, RootModel
 
-from ircotlib.data import GoldStep, Paragraph, Question, parse_json
+from ircotlib.data import Paragraph, Question, parse_json
 from ircotlib.datasets import Dataset, FullCorpus, QuestionContext
 from ircotlib.datasets.official import (
     Record,
@@ -73,7 +73,6 @@ class _YesOrNo(Record):
     question: Text
     answer: bool
     evidence: list[object]
-    facts: list[Text] = []  # not of test questions
 
 
 class _Paragraph(Record):
@@ -83,8 +82,7 @@ class _Paragraph(Record):
     contents: String = ""  # as the sample calls it
 
 
-class _Paragraphs(RootModel[dict[str, _Paragraph]]):
-    """By their ids."""
+_Paragraphs = RootModel[dict[str, _Paragraph]]  # by their ids
 
 
 def read_kilt(
@@ -121,9 +119,7 @@ def read_beside(path: Path) -> Iterator[Paragraph]:
 
 
 def read_strategyqa(path: Path) -> Iterator[QuestionContext]:
-    """The questions of a file; gold are the paragraphs that the first annotator named.
-    Steps are the facts: the file's sub-questions have no answers.
-    """
+    """The questions of a file; gold are the paragraphs of the first annotator."""
     for record, _ in read_records(path, _YesOrNo):
         question = Question(
             id=record.qid,
@@ -131,7 +127,6 @@ def read_strategyqa(path: Path) -> Iterator[QuestionContext]:
             answers=("Yes" if record.answer else "No",),
             gold=tuple(dict.fromkeys(_named(record.evidence[:1]))),
             dataset="strategyqa",
-            steps=tuple(GoldStep("", "", sentence=fact) for fact in record.facts),
         )
         yield question, ()
 

@@ -80,8 +80,6 @@ def write_queries(question: Question, hop: int, before: int) -> dict[str, str]:
 def state(question: Question, number: int, answers: Sequence[str | None]) -> str:
     """The sentence of a step, if it and those before it have these answers."""
     step = question.steps[number]
-    if not step.question:  # HotpotQA: a sentence of the paragraph
-        return step.sentence
     asked = fill(question, number, answers)
     answer = str(answers[number]).removesuffix(".")
     subject, relation, attribute = asked.partition(RELATION)

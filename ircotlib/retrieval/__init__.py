@@ -63,8 +63,7 @@ def find_retriever(text: str) -> Retriever:
     was declared. Errors hide the text: it may hold a password.
     """
     found = find_records("retrieval", "RETRIEVERS")
-    own = [kind for kind in reversed(found) if kind not in RETRIEVERS]
-    known = (*RETRIEVERS, *own)
+    known = dict.fromkeys([*RETRIEVERS, *reversed(found)])
     for retriever in known:
         if re.fullmatch(retriever.pattern, text):
             return retriever

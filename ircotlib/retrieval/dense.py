@@ -10,7 +10,6 @@ from functools import cache, cached_property
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -36,11 +35,9 @@ WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 TEXTS = ("*.json", "*.txt", "*.model", "artifact.metadata")
 
 
-class Vectors(NamedTuple):
-    """The vectors of paragraphs, in the order of the corpus."""
-
-    rows: np.ndarray  # (vectors, width), float16
-    starts: np.ndarray  # the row where each paragraph begins, and the number of rows
+# of the paragraphs, in the order of the corpus: rows (vectors, width), float16; and the
+# row where each paragraph begins, followed by the number of rows
+Vectors = tuple[np.ndarray, np.ndarray]
 
 
 class Encoder:
@@ -100,7 +97,7 @@ def open_vectors(folder: Path, corpus: Corpus, encoder: Encoder) -> Vectors:
     try:
         starts = np.load(folder / "starts.npy")
         rows = np.memmap(folder / "vectors.f16", np.float16, "c")
-        return Vectors(rows.reshape(starts[-1], -1), starts)
+        return rows.reshape(starts[-1], -1), starts
     except (OSError, ValueError, EOFError) as error:
         raise DataError(f"{folder}: {error}: delete it: it is made again") from None
 

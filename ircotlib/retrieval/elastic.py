@@ -48,9 +48,8 @@ class Elasticsearch(Ranked):
                     self._load()
         except (elasticsearch.ApiError, elasticsearch.TransportError) as error:
             raise self._unavailable(error) from error
-        self.fingerprint = digest(
-            SCORING, corpus.fingerprint, VERSION, "Lucene", lucene
-        )
+        made_of = (corpus.fingerprint, VERSION, "Lucene", lucene)
+        self.fingerprint = digest(SCORING, *made_of)
 
     def _unavailable(self, error: Exception) -> Unavailable:
         """What is wrong with the server: none there, no key, another version."""
@@ -61,7 +60,7 @@ class Elasticsearch(Ranked):
         )
 
     def queries_of(self, request: Retrieve | NearestTitle) -> list[dict]:
-        """The queries, as those of BM25."""
+        """As those of BM25."""
         if isinstance(request, NearestTitle):
             same = {"title.whole": request.title}
             any_case = {"lower_title": request.title.lower()}
@@ -119,14 +118,13 @@ class Elasticsearch(Ranked):
             "text": text,
             "position": {"type": "integer"},
         }
-        self._client.indices.delete(index=name, ignore_unavailable=True)
-        self._client.indices.create(
+        # hits: the server's default, raised to the size of a larger corpus
+        most = max(10_000, len(self.corpus))
+        indices = self._client.indices
+        indices.delete(index=name, ignore_unavailable=True)
+        indices.create(
             index=name,
-            settings={
-                "refresh_interval": "-1",
-                # hits: the server's default, raised to the size of a larger corpus
-                "max_result_window": max(10_000, len(self.corpus)),
-            },
+            settings={"refresh_interval": "-1", "max_result_window": most},
             mappings={"dynamic": "strict", "properties": fields},
         )
         documents = (

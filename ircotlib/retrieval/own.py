@@ -45,7 +45,6 @@ class OwnRetriever:
         return [(page, 1 / rank) for rank, page in enumerate(found, start=1)]
 
     def prepare(self, request: Any) -> Any:
-        """What is answered in place of a request: itself."""
         return request
 
     def answer(self, requests: Sequence[Retrieve | NearestTitle]) -> Replies:

@@ -60,9 +60,7 @@ class Ranked:
     def decode(
         self, reply: str, request: Search | None = None
     ) -> tuple[Paragraph, ...] | tuple[str, ...]:
-        """The paragraphs or titles of a reply, best first; of a retrieval deeper than
-        the request, the first k.
-        """
+        """The paragraphs, the first k of a deeper retrieval, or titles; best first."""
         hits = json.loads(reply)
         if isinstance(request, Retrieve):
             hits = hits[: request.k]
@@ -81,7 +79,6 @@ class Ranked:
         return [(self.corpus[position], score) for position, score in json.loads(reply)]
 
     def _reply(self, find: Find, request: Search) -> str | Exception:
-        wants_titles = isinstance(request, NearestTitle)
         most = request.n if isinstance(request, NearestTitle) else request.k
         best: dict[str, tuple[int, float]] = {}
         try:
@@ -91,7 +88,8 @@ class Ranked:
                     break
         except ValueError as error:  # such as half of a surrogate pair
             return error
-        return json.dumps(list(best if wants_titles else best.values())[:most])
+        found = best if isinstance(request, NearestTitle) else best.values()
+        return json.dumps(list(found)[:most])
 
     def _best_of_each(
         self, request: Search, find: Callable[[int], Hits], n: int

@@ -4,19 +4,25 @@ import json
 import math
 import re
 import shutil
-import sys
 from dataclasses import replace
 
-import pandas
 import pytest
 
-from ircotlib.data import Paragraph, Prediction, Question
-from ircotlib.datasets import all_datasets, files, find_dataset, score
+from ircotlib.data import GoldStep, Paragraph, Prediction, Question, read_jsonl
+from ircotlib.datasets import (
+    Dataset,
+    all_datasets,
+    files,
+    find_dataset,
+    make_paragraph,
+    score,
+)
 from ircotlib.datasets.files import read_dataset
-from ircotlib.datasets.hotpotqa import read_2wikimultihopqa, read_hotpotqa
+from ircotlib.datasets.hotpotqa import ABSTRACTS, read_2wikimultihopqa, read_hotpotqa
 from ircotlib.datasets.musique import read_musique
 from ircotlib.datasets.own import write_own
 from ircotlib.errors import DataError
+from ircotlib.metrics import exact_match
 from tests.datasets.test_full_corpora import write_archive
 
 GRAVITY = [
@@ -51,7 +57,7 @@ MUSIQUE = {
 
 def write(path, records):
     """Write records as JSON lines or as one list, whichever the file's name implies."""
-    rows = [json.dumps(record, ensure_ascii=False) for record in records]
+    rows = list(map(json.dumps, records))
     lines = path.suffix == ".jsonl"
     text = "".join(f"{row}\n" for row in rows) if lines else f"[{', '.join(rows)}]"
     path.write_text(text, encoding="utf-8")
@@ -61,19 +67,22 @@ def write(path, records):
 def test_hotpotqa_in_the_distractor_setting(tmp_path):
     [(question, context)] = read_hotpotqa(write(tmp_path / "dev.json", [HOTPOT]))
     walibi, gravity, mack = context
-    titles = (walibi.title, gravity.title, mack.title)
-    assert titles == ("Walibi", "Lost Gravity", "Mack Rides")
-    assert (
-        gravity.text == "Lost Gravity is a roller coaster. It was made by Mack Rides."
+    assert (gravity.title, mack.title) == ("Lost Gravity", "Mack Rides")
+    text = "Lost Gravity is a roller coaster. It was made by Mack Rides."
+    assert (walibi.title, gravity.text) == ("Walibi", text)
+    steps = (
+        GoldStep("", "", (mack.id,), mack.title),
+        GoldStep("", "", (gravity.id,), gravity.title),
     )
-    assert (question.id, question.text) == ("5a", HOTPOT["question"])
-    assert (question.answers, question.kind) == (("Germany",), "bridge")
-    # in the order of the supporting facts, each once
-    assert question.gold == (mack.id, gravity.id)
-    golds = [step.gold for step in question.steps]
-    assert golds == [(mack.id,), (gravity.id,), (gravity.id,)]
-    sentences = [sentence.strip() for sentence in (*MACK[1], *GRAVITY[1])]
-    assert [step.sentence for step in question.steps] == sentences
+    assert question == Question(
+        id="5a",
+        text=HOTPOT["question"],
+        answers=("Germany",),
+        gold=(mack.id, gravity.id),  # in the order of the supporting facts, each once
+        dataset="hotpotqa",
+        kind="bridge",
+        steps=steps,
+    )
 
 
 def test_2wikimultihopqa_joins_sentences_by_spaces_and_knows_aliases(tmp_path):
@@ -137,30 +146,19 @@ def test_a_byte_order_mark_and_space_may_come_first(tmp_path, name, before):
     assert [question.id for question, _ in read_hotpotqa(path)] == ["5a", "5b"]
 
 
-@pytest.mark.parametrize("text", ["[" * 99_999, '{"a":' * 99_999, '[{"a":' * 99_999])
-@pytest.mark.parametrize("name", ["hotpotqa", "musique", "iirc", "strategyqa"])
-def test_a_file_of_nothing_but_brackets_is_named_in_one_line(name, text, tmp_path):
-    """Questions, and the paragraphs in files beside them."""
-    dataset = find_dataset(name)
-    questions = tmp_path / dataset.files[0]
-    write(questions, [])
-    beside = {"iirc": "context_articles.json", "strategyqa": "dev_paragraphs.jsonl"}
-    for path in (tmp_path / beside.get(name, dataset.files[0]), questions):
-        path.write_text(text)
-        with pytest.raises(DataError, match=f"^{path}[^\n]*$"):
-            read = dataset.read if path == questions else dataset.read_paragraphs
-            list(read(questions))
+BRACKETS = [b"[" * 99_999, b'{"a":' * 99_999, b'[{"a":' * 99_999]
 
 
 @pytest.mark.parametrize("name", sorted(set(all_datasets()) - {"own"}))
-def test_a_file_that_is_cut_off_is_named_in_one_line(name, laboratory, tmp_path):
+def test_a_file_cut_off_or_of_brackets_is_named_in_one_line(name, laboratory, tmp_path):
     """Questions, and the paragraphs in files beside them."""
     shutil.copytree(laboratory / name, tmp_path, dirs_exist_ok=True)
     for path in [*tmp_path.glob("*.json"), *tmp_path.glob("*.jsonl")]:
         whole = path.read_bytes()
-        for part in (0, 0.3, 0.99):
-            path.write_bytes(whole[: int(part * len(whole))])
-            if path.name == "id_aliases.json" and not part:
+        cut_off = [whole[: int(part * len(whole))] for part in (0, 0.3, 0.99)]
+        for content in (*cut_off, *BRACKETS):
+            path.write_bytes(content)
+            if path.name == "id_aliases.json" and not content:
                 continue  # nobody need have aliases
             with pytest.raises(DataError, match=f"^{path}[^\n]*$"):
                 [*read_dataset(name, tmp_path)[1]]
@@ -177,58 +175,35 @@ def test_own_questions_have_aliases_and_gold_paragraphs_if_given(tmp_path):
     rows = [
         OWN | {"paragraphs": [SAYS | GOLD, other_page], "kind": "2hop"},
         OWN | {"id": "2", "paragraphs": [SAYS]},
+        {"question": "When?", "answers": "1950"},  # as from a table
     ]
     path = write(tmp_path / "own/questions.jsonl", rows)
-    [one, other], paragraphs = read_dataset("own", tmp_path)
+    [one, other, least], paragraphs = read_dataset("own", tmp_path)
     page = paragraphs[0]
     assert [paragraph.title for paragraph in paragraphs] == ["A", "B"]
     assert (one.answers, one.gold, one.kind) == (("Ann", "A."), (page.id,), "2hop")
     assert (other.gold, other.kind, other.dataset) == ((), "", "own")
     assert score(one, Prediction("a.", (page,)))["recall"] == 1
     assert math.isnan(score(other, Prediction("x", (page,)))["recall"])
+    assert least.answers == ("1950",) and re.fullmatch("own-[0-9a-f]{16}", least.id)
     again = write_own(tmp_path / "again", find_dataset("own").read(path))
-    assert read_dataset("own", again) == ([one, other], paragraphs)
-
-
-def test_questions_from_a_table_need_no_ids_and_have_one_answer(tmp_path):
-    row = "question,answers\nWho?,NA\nWhen?,1950\n"
-    (tmp_path / "asked.csv").write_text(row)
-    table = pandas.read_csv(tmp_path / "asked.csv", dtype=str, keep_default_na=False)
-    path = tmp_path / "questions.jsonl"
-    table.to_json(path, orient="records", lines=True)
-    (who, _), (when, _) = find_dataset("own").read(path)
-    assert (who.text, who.answers, when.answers) == ("Who?", ("NA",), ("1950",))
-    assert re.fullmatch("own-[0-9a-f]{16}", who.id) and who.id != when.id
+    assert read_dataset("own", again) == ([one, other, least], paragraphs)
 
 
 WRONG_OWN = [
-    ({"answers": []}, "answers"),
-    ({"answers": ["Ann", 5]}, "answers.1"),
-    ({"paragraphs": [SAYS, {"title": "B"}]}, "paragraphs.1.text"),
-    ({"paragraphs": [{"title": "B", "text": "\ud83d"}]}, "paragraphs.0.text"),
+    ({"answers": []}, ":2, field answers: "),
+    ({"answers": ["Ann", 5]}, ":2, field answers.1: "),
+    ({"paragraphs": [SAYS, {"title": "B"}]}, ":2, field paragraphs.1.text: "),
+    ({"paragraphs": [{"title": "B", "text": "\ud83d"}]}, ":2, field paragraphs.0.text"),
+    ({}, ": found 2 questions with the id '1'"),
 ]
 
 
-@pytest.mark.parametrize(("row", "field"), WRONG_OWN)
-def test_a_wrong_line_of_own_questions_is_named(row, field, tmp_path):
-    path = tmp_path / "questions.jsonl"
-    path.write_text(json.dumps(OWN) + "\n" + json.dumps(OWN | row))
-    with pytest.raises(DataError, match=f"^{path}:2, field {field}: [^\n]+$"):
+@pytest.mark.parametrize(("row", "wrong"), WRONG_OWN)
+def test_a_wrong_line_of_own_questions_is_named(row, wrong, tmp_path):
+    path = write(tmp_path / "questions.jsonl", [OWN, OWN | row])
+    with pytest.raises(DataError, match=f"^{path}{wrong}[^\n]*$"):
         read_dataset("own", tmp_path)
-
-
-def test_a_question_that_comes_twice_is_refused(tmp_path):
-    write(tmp_path / "questions.jsonl", [OWN, OWN])
-    with pytest.raises(DataError, match="found 2 questions with the id '1'"):
-        read_dataset("own", tmp_path)
-
-
-MINE = '''"""My questions, as JSON lines of question, answers and paragraphs."""
-
-from ircotlib.data import Question, read_jsonl
-from ircotlib.datasets import Dataset, make_paragraph
-from ircotlib.datasets.hotpotqa import ABSTRACTS
-from ircotlib.metrics import exact_match, squad_f1
 
 
 def read_mine(path):
@@ -238,21 +213,16 @@ def read_mine(path):
         yield Question(f"mine-{number}", row["question"], answers, (), "mine"), context
 
 
-def letters(text, answers):
-    return len(text) / 100
-
-
-mine = Dataset(
+SCORES = {"em": exact_match, "letters": lambda text, answers: len(text) / 100}
+MINE = Dataset(
     name="mine",
     title="My questions",
     files=("mine.jsonl",),
     source="my own disk",
     read=read_mine,
-    scores={"em": exact_match, "f1": squad_f1, "letters": letters},
+    scores=SCORES,
     full_corpus=ABSTRACTS,
 )
-DATASETS = [mine]
-'''
 A, B, U = ["A", "It is Ann."], ["B", "b"], ["U", "In Ulm."]
 ROWS = [
     {"question": "Who?", "answers": ["Ann", "A."], "paragraphs": [A, B]},
@@ -261,15 +231,14 @@ ROWS = [
 
 
 @pytest.fixture
-def mine(tmp_path, plugins):
-    """A data set defined by one file in another folder, and its questions."""
-    (plugins / "questions_of_mine.py").write_text(MINE, encoding="utf-8")
+def mine(tmp_path, monkeypatch):
+    """The questions of a data set that a notebook's cell declares."""
+    monkeypatch.setattr("__main__.DATASETS", [MINE], raising=False)
     return write(tmp_path / "mine.jsonl", ROWS)
 
 
-def test_a_data_set_is_added_by_one_file(mine, tmp_path):
+def test_a_data_set_is_added_by_one_record(mine, tmp_path):
     assert [*all_datasets()][-1] == "mine"
-    assert find_dataset("mine").title == "My questions"
     questions, paragraphs = read_dataset("mine", tmp_path)
     assert [question.text for question in questions] == ["Who?", "Where?"]
     assert [paragraph.title for paragraph in paragraphs] == ["A", "B", "U"]
@@ -277,7 +246,7 @@ def test_a_data_set_is_added_by_one_file(mine, tmp_path):
     assert math.isnan(scores["recall"]) and scores["letters"] == 0.05
     with pytest.raises(DataError, match="mine-1: found letters = 9.0, expected 0 to 1"):
         score(questions[0], Prediction("x" * 900))
-    unknown = replace(find_dataset("mine"), scores={"none": lambda *of: math.nan})
+    unknown = replace(MINE, scores={"none": lambda *of: math.nan})
     with pytest.raises(DataError, match="mine-1: found none = nan, expected 0 to 1"):
         score(questions[0], Prediction("x"), unknown)
     mine.unlink()
@@ -301,16 +270,15 @@ def test_data_sets_share_a_full_corpus(mine, tmp_path, monkeypatch):
 
 
 def test_a_wrong_record_is_refused_before_files_are_read(mine, tmp_path, monkeypatch):
-    plugin = sys.modules[find_dataset("mine").read.__module__]
-    none = replace(plugin.mine, full_corpus=None)
-    monkeypatch.setattr(plugin, "DATASETS", [none])
+    none = replace(MINE, full_corpus=None)
+    monkeypatch.setattr("__main__.DATASETS", [none])
     no_corpus = "found corpus 'full' for mine, expected pooled"
     with pytest.raises(ValueError, match=no_corpus):
         read_dataset("mine", tmp_path / "nowhere", "full")
     write(mine, [ROWS[0] | {"paragraphs": []}])
     with pytest.raises(ValueError, match="mine.jsonl: found no contexts"):
         read_dataset("mine", tmp_path)
-    monkeypatch.setattr(plugin, "DATASETS", [replace(none, name="musique")])
+    monkeypatch.setattr("__main__.DATASETS", [replace(none, name="musique")])
     with pytest.raises(ValueError, match="found two datasets named 'musique'"):
         all_datasets()
 

@@ -9,16 +9,15 @@ import tarfile
 from dataclasses import replace
 
 import pytest
+from corpora import titled
 
-from ircotlib.data import Paragraph
 from ircotlib.datasets import all_datasets, files, make_paragraph
-from ircotlib.datasets.files import make_full_corpus, read_dataset, read_full_corpus
+from ircotlib.datasets.files import make_full_corpus, read_full_corpus
 from ircotlib.datasets.hotpotqa import (
     ABSTRACTS,
     ARCHIVE,
     FOLDER,
     find_gold_ids,
-    read_hotpotqa,
 )
 from ircotlib.errors import DataError
 
@@ -100,14 +99,10 @@ def test_a_damaged_shard_is_named_with_its_line(tmp_path, content, message):
 
 
 YALE = ("Yale", "In New Haven.")
-SPACED = ("Yale", "In New Haven. ")
-LAKE = ("Yale", "By a lake.")
 LODZ = ("Łódź", "In Poland…")
-ZOO = ("Zoo", "A zoo.")
-ARK = ("Ark", "A boat.")
-POND = ("Pond", "A pond.")
+LAKE, ZOO, ARK, POND = (("Yale", f"By a {n}.") for n in ("lake", "zoo", "ark", "pond"))
 MUSIQUE = {
-    "ans_v1.0_dev": [SPACED, LODZ],
+    "ans_v1.0_dev": [("Yale", "In New Haven. "), LODZ],
     "ans_v1.0_test": [YALE, LAKE],
     "ans_v1.0_train": [ZOO, YALE],
     "full_v1.0_dev": [ARK, ZOO],
@@ -145,30 +140,10 @@ def test_the_counts_are_those_of_the_paper(shared):
 
 
 def test_ids_are_found_by_title(tmp_path):
-    titles = ["Rock &amp; Roll", "Łódź", "R&B", "Łódź", "R&amp;B", "łódź"]
-    corpus = [Paragraph(str(n), title, "") for n, title in enumerate(titles, start=1)]
-    expected = {
-        "Łódź": "2",
-        "Rock & Roll": "1",
-        "R&amp;B": "5",
-        "R&B": "3",
-        "Ło\u0301dz\u0301": "2",
-    }
+    corpus = titled("łódź", "Rock &amp; Roll", "Łódź", "Łódź")
+    expected = {"Łódź": "2", "Rock & Roll": "1", "Ło\u0301dz\u0301": "2"}
     facts = [[title, 0] for title in (*expected, "Nowhere", "Łódź")]
     row = {"_id": "1", "question": "?", "answer": "!", "type": "bridge", "context": []}
     path = tmp_path / "dev.json"
     path.write_text(json.dumps([row | {"supporting_facts": facts}]))
     assert find_gold_ids(path, corpus) == expected
-
-
-def test_real_abstracts_give_the_gold_of_the_distractor_setting(shared, tmp_path):
-    path = shared / "hotpotqa" / "dev_distractor_498.json"
-    questions, pooled = read_dataset("hotpotqa", shared)
-    distinct = {}
-    for record in json.loads(path.read_text(encoding="utf-8")):
-        distinct |= {(title, *text): (title, text) for title, text in record["context"]}
-    write_archive(tmp_path, {"AA/wiki_00": [*distinct.values()]})
-    corpus = list(read_full_corpus(ABSTRACTS, tmp_path))
-    assert corpus == pooled
-    again = read_hotpotqa(path, corpus)
-    assert [asked.gold for asked, _ in again] == [asked.gold for asked in questions]

@@ -4,17 +4,16 @@ from collections import Counter
 
 import pytest
 
-from ircotlib.data import Paragraph, Question
+from ircotlib.data import Question
 from ircotlib.datasets import find_dataset, make_paragraph, pool, sample_dev_test
 from ircotlib.datasets.files import find_questions, read_dataset
 
 
 def test_ids_of_paragraphs_follow_their_content():
-    title = "Lost Gravity (coaster)"
-    paragraph = make_paragraph(title, "Text.")
-    assert paragraph == Paragraph("lost-gravity-coaster-adb54a29", title, "Text.")
-    others = (title, "Other."), ("Lost Gravity coaster", "Text."), ("!?", "Text.")
-    assert len({paragraph.id, *(make_paragraph(*other).id for other in others)}) == 4
+    """And their titles, as `make_paragraph` shows."""
+    title, other = "Lost Gravity (coaster)", "Lost Gravity coaster"
+    pairs = [(title, "Text."), (title, "Other."), (other, "Text."), ("!?", "Text.")]
+    assert len({make_paragraph(*pair).id for pair in pairs}) == 4
 
 
 def test_pool_keeps_each_title_and_text_once_in_first_seen_order():
@@ -55,40 +54,26 @@ def test_files_are_found_by_official_name_in_either_folder(tmp_path):
         assert find_questions(dataset, str(tmp_path)) == folder / dataset.files[0]
 
 
-# of each real sample, the numbers of questions, of paragraphs, and of questions by kind
-WIKI = {"compositional": 256, "comparison": 155, "inference": 74}
-HOPS = {"2hop": 155, "3hop1": 28, "3hop2": 4, "4hop1": 18, "4hop2": 1, "4hop3": 4}
+# the first question has this id and answer, and gold with these titles
 SAMPLES = {
-    "hotpotqa": (498, 4909, {"bridge": 382, "comparison": 116}),
-    "2wikimultihopqa": (657, 4311, WIKI | {"bridge_comparison": 172}),
-    "musique": (210, 3298, HOPS),
-}
-# id, answer and titles of gold of the first question; ids of the first and last page
-FIRST = {
-    "hotpotqa": [
-        "5abe953b5542993f32c2a170",
-        "superhero roles as the Marvel Comics",
-        ("The Newcomers (film)", "Chris Evans (actor)"),
-        "vaada-poda-nanbargal-e4879aa3",
-        "pierrepont-noyes-9b88977c",
-    ],
-    "2wikimultihopqa": [
-        "100c512a0bde11eba7f7acde48001122",
-        "Cork",
-        ("Charles Mathew", "James Charles Mathew"),
-        "anthony-robinson-unitarian-33bff9be",
-        "del-lord-c34de60a",
-    ],
-    "musique": [
-        "2hop__574419_270105",
-        "Stanley",
-        (
-            "Mountrail County Courthouse",
-            "Van Hook Township, Mountrail County, North Dakota",
-        ),
-        "port-blair-4860bf62",
-        "european-central-bank-d56264d6",
-    ],
+    "hotpotqa": """
+498 questions: bridge 382, comparison 116
+5abe953b5542993f32c2a170: superhero roles as the Marvel Comics
+The Newcomers (film); Chris Evans (actor)
+4909 paragraphs: vaada-poda-nanbargal-e4879aa3 to pierrepont-noyes-9b88977c
+""",
+    "2wikimultihopqa": """
+657 questions: bridge_comparison 172, comparison 155, compositional 256, inference 74
+100c512a0bde11eba7f7acde48001122: Cork
+Charles Mathew; James Charles Mathew
+4311 paragraphs: anthony-robinson-unitarian-33bff9be to del-lord-c34de60a
+""",
+    "musique": """
+210 questions: 2hop 155, 3hop1 28, 3hop2 4, 4hop1 18, 4hop2 1, 4hop3 4
+2hop__574419_270105: Stanley
+Mountrail County Courthouse; Van Hook Township, Mountrail County, North Dakota
+3298 paragraphs: port-blair-4860bf62 to european-central-bank-d56264d6
+""",
 }
 
 
@@ -96,14 +81,18 @@ FIRST = {
 def test_the_real_samples(shared, name):
     questions, corpus = read_dataset(name, shared)
     titles = {paragraph.id: paragraph.title for paragraph in corpus}
-    kinds = Counter(question.kind for question in questions)
-    assert (len(questions), len(corpus), kinds) == SAMPLES[name]
-    assert len(titles) == len(corpus)
-    assert all(question.gold for question in questions)
+    assert len(titles) == len(corpus) and all(question.gold for question in questions)
+    kinds = sorted(Counter(question.kind for question in questions).items())
     first = questions[0]
-    gold = tuple(titles[id] for id in first.gold)
-    ids = (corpus[0].id, corpus[-1].id)
-    assert [first.id, first.answers[0], gold, *ids] == FIRST[name]
+    assert (
+        SAMPLES[name]
+        == f"""
+{len(questions)} questions: {", ".join(f"{kind} {count}" for kind, count in kinds)}
+{first.id}: {first.answers[0]}
+{"; ".join(titles[id] for id in first.gold)}
+{len(corpus)} paragraphs: {corpus[0].id} to {corpus[-1].id}
+"""
+    )
 
 
 def test_what_only_the_real_samples_show(shared):

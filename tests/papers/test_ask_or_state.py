@@ -91,9 +91,6 @@ def test_a_sentence_is_made_from_a_relation_or_from_evidences():
     steps = (GoldStep("Ada Moss >> father", "Al", ("p",)), nested)
     asked = Question("1", "?", (), (), "musique", steps=steps)
     assert write_queries(asked, 1, 0)[UNRESOLVED] == "Where is the father of Ada Moss?"
-    # HotpotQA has sentences, and no sub-questions
-    stated = Question("1", "?", (), (), "h", steps=(GoldStep("", "", sentence="S."),))
-    assert state(stated, 0, [""]) == "S."
 
 
 def follow(reader, found: dict[str, str], k: int = 1, question=ASKED, cap=15):

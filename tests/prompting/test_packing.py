@@ -1,5 +1,7 @@
 """Packing: what is dropped, in which order, so that prompts keep to their limit."""
 
+from dataclasses import replace
+
 import pytest
 from replying import TextWriter, count_words
 
@@ -44,9 +46,13 @@ def test_demonstrations_are_dropped_from_the_front(limit, kept, released):
 
 
 SHOWN = "".join(f"{prompts.render_paragraph(p)}\n\n" for p in PARAGRAPHS)
-# at each limit, the first line that stays above a question with one thought
+MAIN = Paragraph("m", "Main", "k l m")  # 6 words with its title line
+# at each limit, the first line that stays above a question with one thought, and above
+# a question beside the main passage
 FIRST_LINE = {23: "a b c d", 20: "Wikipedia Title: Two", 15: "e f", 13: "g h"}
 FIRST_LINE |= {9: "i j", 8: "i j", 7: None, 6: None}
+BESIDE_MAIN = {30: "Wikipedia Title: One", 29: "a b c d", 23: "Wikipedia Title: Two"}
+BESIDE_MAIN |= {18: "g h", 13: "i j", 12: None, 11: None}
 
 
 def from_line(line: str | None) -> str:
@@ -61,21 +67,13 @@ def test_top_lines_go_when_the_test_example_alone_is_too_long(limit, line):
     assert count_words(text) <= limit
 
 
-MAIN = Paragraph("m", "Main", "k l m")  # 6 words with its title line
-WITH_MAIN = Question("q", "who is it", (), (), "test", passage=MAIN)
-
-
-BESIDE_MAIN = {30: "Wikipedia Title: One", 29: "a b c d", 23: "Wikipedia Title: Two"}
-BESIDE_MAIN |= {18: "g h", 13: "i j", 12: None, 11: None}
-
-
 @pytest.mark.parametrize(("limit", "line"), BESIDE_MAIN.items())
 @pytest.mark.parametrize("last", [False, True])
 def test_the_main_passage_stays_when_lines_go(limit, line, last):
     kept, main = from_line(line), "Wikipedia Title: Main\nk l m\n\n"
     expected = (kept + main if last else main + kept) + "Q: who is it\nA:"
     write = TextWriter(DEMONSTRATIONS, count_words, PLAIN, limit, ARRANGE[last])
-    text = write(WITH_MAIN, [MAIN, *PARAGRAPHS])
+    text = write(replace(QUESTION, passage=MAIN), [MAIN, *PARAGRAPHS])
     assert text == expected
     assert count_words(text) <= limit
 

@@ -6,7 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import accumulate
 
-import corpora
 import pytest
 from asking import ask
 from corpora import compare, run_and_kill, titled, write_in
@@ -14,8 +13,6 @@ from corpora import compare, run_and_kill, titled, write_in
 from ircotlib.data import Paragraph
 from ircotlib.datasets import pool
 from ircotlib.datasets.musique import read_musique
-from ircotlib.engine.cache import Calls
-from ircotlib.engine.scheduler import run
 from ircotlib.errors import Unavailable, UserError
 from ircotlib.program import NearestTitle, Retrieve
 from ircotlib.retrieval.analyzer import analyze
@@ -153,28 +150,6 @@ def test_an_incomplete_index_is_loaded_again_once(
     assert stats["primaries"]["docs"]["deleted"] == 0
 
 
-def test_when_a_server_dies_another_answers_the_rest(open_both, start_node, tmp_path):
-    _, server = open_both(corpora.repeated_paragraphs())
-    node = start_node()
-    dying = Elasticsearch(server.corpus, tmp_path / "dying", node.url)
-    assert dying.fingerprint == server.fingerprint
-
-    def programs() -> dict:
-        def program(text: str):
-            for step in range(3):
-                yield Retrieve(f"{text} {step}", 5)
-
-        return {paragraph.id: program(paragraph.text) for paragraph in server.corpus}
-
-    with Calls() as calls:
-        with pytest.raises(RuntimeError, match="Elasticsearch failed") as error:
-            run(programs(), [dying], calls, lambda *_: len(calls) and node.kill())
-        assert isinstance(error.value.__cause__, Unavailable)
-        before = len(calls)
-        _, costs = run(programs(), [server], calls)
-        assert costs["Retrieve"]["computed"] == len(calls) - before > 0 < before
-
-
 HERE = "http://127.0.0.1:1"
 
 
@@ -199,9 +174,14 @@ def test_a_key_comes_from_the_environment(tmp_path, httpserver, monkeypatch):
     assert "tell" not in str(error.value) and "\n" not in str(error.value)
 
 
-def test_a_server_that_cannot_be_reached_is_one_line(tmp_path, monkeypatch):
+def test_a_server_that_cannot_be_reached_is_one_line(tmp_path, monkeypatch, open_both):
     monkeypatch.setenv("ELASTICSEARCH_API_KEY", "dont-tell-4711")
     corpus = write_in(tmp_path, titled("Paris"))
     with pytest.raises(Unavailable, match=f"^{HERE}: .*refused.* to embedded") as error:
         Elasticsearch(corpus, tmp_path / "index", HERE)
     assert "\n" not in str(error.value) and "dont-tell" not in str(error.value)
+    # one that dies while it answers
+    _, server = open_both(titled("Rome"))
+    server._client = elasticsearch.Elasticsearch(HERE, max_retries=0)
+    with pytest.raises(Unavailable, match="Connection error; .* to embedded"):
+        ask(server, [Retrieve("Rome", 5)])

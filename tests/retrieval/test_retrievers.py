@@ -5,12 +5,9 @@ import pytest
 from ircotlib.retrieval import RETRIEVERS, find_retriever, retriever_name
 
 
-def test_an_example_names_its_retriever():
+def test_a_text_names_a_retriever_and_figures_leave_out_its_place():
     for retriever in RETRIEVERS:
         assert find_retriever(retriever.example) is retriever
-
-
-def test_names_in_figures_are_without_places():
     texts = ["embedded", "dense:/a/b/MiniLM", "hybrid:org/model", "https://b:9200"]
     names = ["BM25", "dense: MiniLM", "hybrid: model", "BM25, Elasticsearch"]
     assert list(map(retriever_name, texts)) == names
