@@ -30,7 +30,6 @@ EXTRAS = [
 # fmt: on
 PLAIN = f"""
 import runpy, sys
-import nltk.stem.porter  # first: scipy, in it, takes any entry of sys.modules as there
 sys.modules |= dict.fromkeys({EXTRAS + ["sentence_transformers"]})
 """
 
