@@ -8,7 +8,7 @@ from itertools import accumulate
 
 import pytest
 from asking import ask
-from corpora import compare, run_and_kill, titled, write_in
+from corpora import compare, random_paragraphs, run_and_kill, titled, write_in
 
 from ircotlib.data import Paragraph
 from ircotlib.datasets import pool
@@ -113,6 +113,20 @@ def test_a_request_that_fails_costs_only_itself(open_both):
     *replies, refused = ask(server, [*requests, Retrieve(words, 5)])
     assert list(map(str, replies)) == list(map(str, ask(embedded, requests)))
     assert isinstance(refused, ValueError) and "\n" not in str(refused)
+
+
+def test_scores_of_several_shards_are_those_of_one(elasticsearch_url, open_both):
+    """A server may divide its indexes by a template; rare words are in one shard."""
+    client = elasticsearch.Elasticsearch(elasticsearch_url)
+    client.indices.put_index_template(
+        name="shards",
+        index_patterns=["ircot-*"],
+        template={"settings": {"number_of_shards": 3}},
+    )
+    paragraphs = random_paragraphs(90)
+    embedded, server = open_both(paragraphs)
+    client.indices.delete_index_template(name="shards")
+    compare(embedded, server, [Retrieve(page.text, 15) for page in paragraphs])
 
 
 LOAD_AND_HANG = """
