@@ -232,13 +232,13 @@ def no_answer(question):
 
 
 MISTAKES = {
-    no_query: "Mine failed for question .*found the query None, expected a text",
-    no_answer: "Mine, question .*: found the answer None, expected a text",
+    no_query: "Mine, question .*found the query None, expected a text",
+    no_answer: "Mine, question .*: found the answer None, not a text",
     no_yield: r"Mine: its program returned Prediction.* expected a generator: let",
-    returns_text: "Mine returned 'Rome' for question .*, expected a Prediction",
-    returns_nothing: "Mine returned None for question .*, expected a Prediction",
+    returns_text: "Mine, question .*: found 'Rome', expected a Prediction",
+    returns_nothing: "Mine, question .*: found None, expected a Prediction",
     no_k: "missing 1 required positional argument: 'k'",
-    text_as_thoughts: "Mine, question .*: thoughts are the text 'abc', expected a",
+    text_as_thoughts: "Mine, question .*: found thoughts 'abc', not a tuple",
     texts_as_paragraphs: "Mine, question .*: found '.*among the paragraphs, expec",
 }
 

@@ -112,32 +112,21 @@ def find_plan(setup: Setup, system: System, setting: Mapping) -> Plan:
 
 def ends_in_prediction(system: System, question: Question, program: Program) -> Program:
     """The program; what it returns is checked while it can be said where."""
+    where = f"{system.name}, question {question.id!r}"
     try:
         result = yield from program
     except Exception as error:
-        raised = f"{type(error).__name__}: {error}"
-        raise RuntimeError(
-            f"{system.name} failed for question {question.id!r}: {raised}"
-        ) from error
+        raise RuntimeError(f"{where}: {type(error).__name__}: {error}") from error
     if not isinstance(result, Prediction):
-        raise UserError(
-            f"{system.name} returned {result!r:.60} for question {question.id!r}, "
-            "expected a Prediction"
-        )
+        raise UserError(f"{where}: found {result!r:.60}, expected a Prediction")
     if not isinstance(result.answer, str):
-        raise UserError(
-            f"{system.name}, question {question.id!r}: found the answer "
-            f"{result.answer!r:.60}, expected a text"
-        )
+        raise UserError(f"{where}: found the answer {result.answer!r:.60}, not a text")
     if isinstance(result.thoughts, str):
-        raise UserError(
-            f"{system.name}, question {question.id!r}: thoughts are the text "
-            f"{result.thoughts!r:.60}, expected a tuple of texts"
-        )
+        raise UserError(f"{where}: found thoughts {result.thoughts!r:.60}, not a tuple")
     for paragraph in result.paragraphs:
         if not isinstance(paragraph, Paragraph):
             raise UserError(
-                f"{system.name}, question {question.id!r}: found {paragraph!r:.60} "
-                "among the paragraphs, expected what Retrieve gave"
+                f"{where}: found {paragraph!r:.60} among the paragraphs, expected what "
+                "Retrieve gave"
             )
     return result

@@ -34,7 +34,7 @@ figures --set server=http://u:secret@host | server: not a valid address
 ask Who? --set server=http://h:1/v1?key=secret | server: not a valid address
 fetch --set retriever=http://u:secret@host | retriever: unknown retriever
 ask Who? --set server=http://127.0.0.1:1 | server: set `model`, too
-figures --set 'dtype=!!python/object/apply:os.system [id]' | not valid YAML
+figures --set 'dtype=!!python/object/apply:os.system [id]' | dtype: Input should
 ask | required: question
 ask Who? --sytem X | --sytem X
 ask Who? --system SearChains | unknown system 'SearChains'

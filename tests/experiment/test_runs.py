@@ -202,10 +202,10 @@ def test_what_a_run_behind_a_server_costs():
     p = read_parameters(
         "mini", {"server": "http://h:1", "model": "x", "prices": [2, 4.0]}
     )
-    cost = {"usd": 2.4, "per_question": 0.6, "prices": (2.0, 4.0)}
-    assert find_cost(p, counts, 4) == {"cost": cost}
-    assert find_cost(p.change(prices=None), counts, 4) == {"cost": dict.fromkeys(cost)}
-    assert find_cost(p.change(server=""), counts, 4) == {}
+    cost = {"usd": 2.4, "prices": (2.0, 4.0)}
+    assert find_cost(p, counts) == {"cost": cost}
+    assert find_cost(p.change(prices=None), counts) == {"cost": dict.fromkeys(cost)}
+    assert find_cost(p.change(server=""), counts) == {}
 
 
 SYSTEMS = ("OneR", "NoR QA", "IRCoT QA")
