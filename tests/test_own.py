@@ -66,8 +66,6 @@ class Words:
         order = sorted(range(len(self.pages)), key=lambda n: -shared[n])
         return [self.pages[n] for n in order[:k]]
 '''
-DRAWS = {"CoT-SC", "ReAct -> CoT-SC", "Verify-and-Edit", "Tree of Thought", "DSP"}
-DRAWS |= {"Recite-and-Answer", "CoT-SC -> ReAct"}
 
 
 @pytest.fixture
@@ -76,16 +74,9 @@ def p(plugins, tmp_path, monkeypatch, laboratory):
     monkeypatch.setattr("ircotlib.experiment.setup.DATA", tmp_path / "data")
     (plugins / "mine.py").write_text(MODEL)
     (plugins / "found.py").write_text(RETRIEVER)
-    changes = {
-        "data_dir": str(laboratory),
-        "model": "last-line",
-        "retriever": "words",
-        "datasets": ["hotpotqa"],
-        "distractors": [],
-        "dev": 0,
-        "test": 3,
-    }
-    return read_parameters("mini", changes)
+    changes = {"data_dir": str(laboratory), "datasets": ["hotpotqa"]}
+    changes |= {"model": "last-line", "retriever": "words"}
+    return read_parameters("mini", changes | {"distractors": [], "dev": 0, "test": 3})
 
 
 def test_both_of_ones_own_run_all_systems_that_need_no_samples(p):
@@ -199,74 +190,62 @@ def no_yield(question):
     return Prediction("Rome")
 
 
-def returns_text(question):
-    yield Retrieve(question.text, 2)
-    return "Rome"
-
-
-def returns_nothing(question):
-    yield Retrieve(question.text, 2)
-
-
 def no_k(question):
     yield Retrieve(question.text)
-
-
-def text_as_thoughts(question):
-    yield Retrieve(question.text, 2)
-    return Prediction("Rome", thoughts="abc")
-
-
-def texts_as_paragraphs(question):
-    found = yield Retrieve(question.text, 2)
-    return Prediction("Rome", tuple(page.text for page in found))
 
 
 def no_query(question):
     yield Retrieve(None, 2)
 
 
-def no_answer(question):
-    yield Retrieve(question.text, 2)
-    return Prediction(None)
+def returns(value):
+    """A program that returns this."""
+
+    def program(question):
+        yield Retrieve(question.text, 2)
+        return value
+
+    return program
 
 
-MISTAKES = {
-    no_query: "Mine, question .*found the query None, expected a text",
-    no_answer: "Mine, question .*: found the answer None, not a text",
-    no_yield: r"Mine: its program returned Prediction.* expected a generator: let",
-    returns_text: "Mine, question .*: found 'Rome', expected a Prediction",
-    returns_nothing: "Mine, question .*: found None, expected a Prediction",
-    no_k: "missing 1 required positional argument: 'k'",
-    text_as_thoughts: "Mine, question .*: found thoughts 'abc', not a tuple",
-    texts_as_paragraphs: "Mine, question .*: found '.*among the paragraphs, expec",
-}
+MISTAKES = [
+    (no_query, ".*found the query None, expected a text"),
+    (no_k, ".*missing 1 required positional argument: 'k'"),
+    (no_yield, "its program returned Prediction.* expected a generator: let"),
+    (returns("Rome"), "found 'Rome', expected a Prediction"),
+    (returns(None), "found None, expected a Prediction"),
+    (returns(Prediction(None)), "found the answer None, not a text"),
+    (returns(Prediction(thoughts="abc")), "found thoughts 'abc', not a tuple"),
+    (returns(Prediction("", ("a",))), "found 'a' among the paragraphs, expected what"),
+]
 
 
-@pytest.mark.parametrize("program", MISTAKES, ids=lambda program: program.__name__)
-def test_first_mistakes_get_a_sentence(p, program):
+@pytest.mark.parametrize(("program", "says"), MISTAKES, ids=[m for _, m in MISTAKES])
+def test_first_mistakes_get_a_sentence(p, program, says):
     setup = open_setup(p, "hotpotqa", "own")
-    with pytest.raises((UserError, RuntimeError), match=MISTAKES[program]):
+    with pytest.raises(
+        (UserError, RuntimeError), match=f"Mine(, question .*)?: {says}"
+    ):
         answer_all(setup, System("Mine", program), setup.test)
 
 
-def test_wrong_names_and_grids_get_a_sentence(p):
+def test_wrong_names_and_grids_get_a_sentence():
     with pytest.raises(UserError, match=r"found k=3, expected .* such as k=\(3,\)"):
         system("Mine", k=3)(no_yield)
-    with pytest.raises(
-        UserError, match="unknown system 'IRCot Q', expected .*IRCoT QA"
-    ):
+    unknown = "unknown system 'IRCot Q', expected .*IRCoT QA"
+    with pytest.raises(UserError, match=unknown):
         choose_systems(["IRCot Q"])
-    for declare, says in (
-        (own_model, "no method `write`"),
-        (own_retriever, "`search`"),
-    ):
-        declare("empty")(in_cell(type("Empty", (), {"__init__": lambda *of: None})))
-        named = "model" if declare is own_model else "retriever"
-        try:
-            changed = read_parameters("mini", {**p.model_dump(), named: "empty"})
-            with pytest.raises(UserError, match=f"Empty: found .*{says}"):
-                open_setup(changed, "hotpotqa", "own")
-        finally:
-            for name in ("MODELS", "RETRIEVERS"):
-                vars(sys.modules["__main__"]).pop(name, None)
+
+
+@pytest.mark.parametrize(
+    ("declare", "parameter", "says"),
+    [
+        (own_model, "model", "no method `write`"),
+        (own_retriever, "retriever", "`search`"),
+    ],
+)
+def test_a_class_without_its_method_gets_a_sentence(p, cells, declare, parameter, says):
+    declare("empty")(in_cell(type("Empty", (), {"__init__": lambda *of: None})))
+    changed = read_parameters("mini", {**p.model_dump(), parameter: "empty"})
+    with pytest.raises(UserError, match=f"Empty: found .*{says}"):
+        open_setup(changed, "hotpotqa", "own")
