@@ -33,6 +33,7 @@ import runpy, sys
 sys.modules |= dict.fromkeys({EXTRAS + ["sentence_transformers"]})
 """
 
+SERVED = "'--set=server=http://h:9', '--set=model=x'"
 REPLAY = """
 import sys
 from ircotlib.experiment.setup import open_setup
@@ -99,14 +100,11 @@ print(*absent)
         ("from ircotlib.explore.box import explore_box", "anywidget", "lab"),
         ("command('figures', '--profile', 'quick')", "papermill", "lab"),
         ("command('ask', 'Who?')", "torch", "local"),
-        ("command('ask', 'Who?', *SERVED)", "openai", "server"),
+        (f"command('ask', 'Who?', {SERVED})", "openai", "server"),
     ],
 )
 def test_a_missing_package_is_one_line_with_its_extra(code, package, extra):
-    define = "SERVED = '--set', 'server=http://h:9', '--set', 'model=x'\n"
-    define += (
-        "import ircotlib.__main__ as m\ncommand = lambda *of: sys.exit(m.main(of))"
-    )
+    define = "import ircotlib.__main__ as m\ncommand = lambda *of: sys.exit(m.main(of))"
     done = execute(f"{PLAIN}{define}\n{code}", cwd=ROOT)
     message = f'{package} is not installed: pip install "ircotlib[{extra}]"'
     assert done.returncode == 1, done.stderr

@@ -7,18 +7,15 @@ import zipfile
 
 import pytest
 
-import ircotlib
-from ircotlib import Paragraph, Question, all_systems, answer
+from ircotlib import Paragraph, Question, answer, read_parameters, setup_of_functions
 from ircotlib.files import ROOT
 
 PLUGIN = """
-from ircotlib import Prediction, Retrieve, System
-from ircotlib.systems import RECALL
+from ircotlib import Prediction, Retrieve, system
 
+@system("Plugged", k=(3,))
 def plugged(question, *, k):
     return Prediction(paragraphs=(yield Retrieve(question.text, k)))
-
-SYSTEMS = (System(name="Plugged", program=plugged, grid={"k": (3,)}, tuned_by=RECALL),)
 """
 
 
@@ -65,33 +62,25 @@ def test_a_wheel_works_in_the_folder_that_a_variable_names(unpacked, tmp_path):
     assert done.stdout.split() == list(map(str, folders))
 
 
-QUESTION = Question("1", "Who?", (), (), "musique")
-PAGE = Paragraph("p", "Ann", "Ann is old.")
-
-
-def setup_of(retrieve, generate):
-    changes = {"style": "codex", "context_tokens": 2000}
-    p = ircotlib.read_parameters("mini", changes)
-    return ircotlib.setup_of_functions(p, retrieve, generate)
-
-
 def test_functions_get_a_systems_requests_and_texts_are_cut_at_its_stops():
+    page = Paragraph("p", "Ann", "Ann is old.")
     asked, prompts = [], []
 
     def retrieve(query, k):
         asked.append((query, k))
-        return [PAGE, Paragraph("q", "Ben", "Ben is young.")]
+        return [page, Paragraph("q", "Ben", "Ben is young.")]
 
     def generate(prompt):
         prompts.append(prompt)
         return "Ann is old. She is 9. So the answer is: 9."
 
-    setup = setup_of(retrieve, generate)
-    outcome = answer(setup, all_systems()["IRCoT QA"], QUESTION, k=1, m=0)
+    p = read_parameters("mini", {"style": "codex", "context_tokens": 2000})
+    setup = setup_of_functions(p, retrieve, generate)
+    question = Question("1", "Who?", (), (), "musique")
+    result = answer(setup, "IRCoT QA", question, k=1, m=0).result
     assert asked[:2] == [("Who?", 1), ("Ann is old.", 1)]
-    assert outcome.result.paragraphs == (PAGE,) and outcome.result.answer == "9"
-    assert outcome.result.thoughts[0] == "Ann is old."
+    assert result.paragraphs == (page,) and result.answer == "9"
+    assert result.thoughts[0] == "Ann is old."
     assert "Ann is old." in prompts[0] and setup.model.count_tokens(prompts[0]) < 2000
-    setup = setup_of(retrieve, generate)
-    sampled = answer(setup, all_systems()["CoT-SC"], QUESTION)
+    sampled = answer(setup, "CoT-SC", question)
     assert len(sampled.trace[0].reply) > 1 and sampled.result.answer == "9"

@@ -75,9 +75,8 @@ def test_sentences(marked):
 
 def ends_while_written(text, by_word=False):
     """The ends given for the prefixes of a text, in order, without repetitions."""
-    ends = (
-        sentence_end(text[:length], False, by_word) for length in range(len(text) + 1)
-    )
+    prefixes = (text[:length] for length in range(len(text) + 1))
+    ends = [sentence_end(prefix, False, by_word) for prefix in prefixes]
     return list(dict.fromkeys(end for end in ends if end is not None))
 
 
@@ -161,24 +160,15 @@ def test_where_a_text_stops(text, stop, known, end):
 @pytest.mark.parametrize("stop", ["word", "\n", (), ("\n", ""), ["\n"]])
 def test_other_stops_are_errors(stop):
     for complete in (True, False):
-        with pytest.raises(
-            ValueError, match="found stop .*'sentence', 'line', 'sentence of"
-        ):
+        with pytest.raises(ValueError, match="found stop .*'sentence', 'line', 'sent"):
             stop_end("Rome", stop, complete)
-    with pytest.raises(ValueError):
-        cut("Rome", stop)
 
 
 def test_texts_without_an_end_take_time_in_proportion():
-    long = {
-        "no end": "Dr. " * 20_000,
-        "open": '("' + "an end. then " * 10_000,
-        "no answer": "It is " * 20_000,
-        "space": "a" + "\n" * 40_000 + "b",
-        "many": "It is. " * 10_000,
-    }
+    long = ["Dr. " * 20_000, '("' + "an end. then " * 10_000, "It is " * 20_000]
+    long += ["a" + "\n" * 40_000 + "b", "It is. " * 10_000]
     started = time.process_time()
-    for text in long.values():
+    for text in long:
         assert sentences(text)
         assert answer_from_chain(text) is None
         assert without_echo(text, "Q:") and split_thoughts(text)[1]
@@ -190,9 +180,7 @@ def annotated_chains(folder):
     step = re.compile(r""""cot_sent":\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""")
     for path in sorted(folder.glob("*.jsonnet")):
         for question in path.read_text(encoding="utf-8").split('"question_id"')[1:]:
-            yield [
-                ast.literal_eval(literal).strip() for literal in step.findall(question)
-            ]
+            yield [ast.literal_eval(text).strip() for text in step.findall(question)]
 
 
 def boundaries(parts):
@@ -208,17 +196,13 @@ def boundaries(parts):
 def test_the_annotators_boundaries_are_found(shared):
     chains = list(annotated_chains(shared / "ircot_prompts"))
     assert (len(chains), sum(map(len, chains))) == (49, 178)
-    ends = [
-        (boundaries(steps), boundaries(sentences(" ".join(steps)))) for steps in chains
-    ]
-    assert sum(len(wanted & ours) for wanted, ours in ends) == 129  # 97% was asked for
-    assert sum(len(wanted) for wanted, _ in ends) == 129
-    [steps] = [
-        steps
-        for steps, (wanted, ours) in zip(chains, ends, strict=True)
-        if ours - wanted
-    ]
-    assert "That is, it has 4 members." in steps[0]  # one step with two sentences
+    wanted = list(map(boundaries, chains))
+    ours = [boundaries(sentences(" ".join(steps))) for steps in chains]
+    assert sum(map(len, wanted)) == 129
+    assert all(theirs <= found for theirs, found in zip(wanted, ours, strict=True))
+    [more] = [n for n, found in enumerate(ours) if found != wanted[n]]
+    # one step with two sentences
+    assert "That is, it has 4 members." in chains[more][0]
 
 
 def paragraphs_of_wikipedia(shared):

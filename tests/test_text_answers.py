@@ -12,11 +12,9 @@ from ircotlib.text import answer_from_chain, gives_answer
     ("chain", "answer"),
     [
         ("Mack Rides is German. So the answer is: Germany.", "Germany"),
-        # one full stop only
-        ("So the answer is: The Operation M.D..", "The Operation M.D."),
+        ("So the answer is: The Operation M.D..", "The Operation M.D."),  # one stop
         ("So the answer is Germany", "Germany"),  # without colon
-        # the last one on a line
-        ("So the answer is: no. So the answer is: yes.", "yes"),
+        ("So the answer is: no. So the answer is: yes.", "yes"),  # the last on a line
         ("The answer is: 1.\nSo the answer is: 2.", "2"),  # also across lines
         ("So the answer is: 3.5 million.", "3.5 million"),
         ("So the answer is:  Rome. ", "Rome"),
@@ -31,32 +29,26 @@ def test_answer_from_chain(chain, answer):
     assert [answer_from_chain(text) for text in without] == [None] * 6
 
 
-ENDS = {  # whether the chain ends in the paper, and in the program
-    (True, True): ["So the answer is: Germany.", "Thus, the answer is: 1."],
-    (False, True): [
-        "So the answer is Germany.",
-        "It is not known what the answer is to that.",
-    ],
-    # nothing before " answer"
-    (True, False): ["So the answer is:", "answer is: Germany."],
-    (False, False): [
-        "So the answer is",
-        "The Answer is: Germany.",
-        "So the answers is: Rome.",
-        "",
-    ],
-}
+ENDS = [  # whether a sentence ends the chain in the paper, and in the program
+    (True, True, "So the answer is: Germany."),
+    (True, True, "Thus, the answer is: 1."),
+    (False, True, "So the answer is Germany."),
+    (False, True, "It is not known what the answer is to that."),
+    (True, False, "So the answer is:"),
+    (True, False, "answer is: Germany."),  # nothing before " answer"
+    (False, False, "So the answer is"),
+    (False, False, "The Answer is: Germany."),
+    (False, False, "So the answers is: Rome."),
+    (False, False, ""),
+]
 
 
-@pytest.mark.parametrize("ends", ENDS)
-def test_where_the_chain_ends_in_paper_and_program(ends):
-    for sentence in ENDS[ends]:
-        assert (
-            gives_answer(sentence),
-            gives_answer(sentence, released=True),
-        ) == ends, sentence
-        # as the program writes its pattern
-        assert bool(re.match(r".* answer is:? (.*)\.?", sentence)) is ends[1], sentence
+@pytest.mark.parametrize(("paper", "program", "sentence"), ENDS)
+def test_where_the_chain_ends_in_paper_and_program(paper, program, sentence):
+    assert gives_answer(sentence) is paper
+    assert gives_answer(sentence, released=True) is program
+    # as the program writes its pattern
+    assert bool(re.match(r".* answer is:? (.*)\.?", sentence)) is program
 
 
 REASONING = ["Thus, they are not in the same country.", "Thus Brownist is older."]
@@ -66,13 +58,8 @@ REASONING += [
     "It had 460 + 387 = 847 losses.",
     "He lived 1,542.5 - 1,483 = 59.5 years.",
 ]
-FACTS = [
-    "It has 12 + 12, = 7 parts.",
-    "Sony made it.",
-    "That is a film.",
-    "Thusly named.",
-    "1990 - 1991 was long.",
-]
+FACTS = ["It has 12 + 12, = 7 parts.", "Sony made it.", "That is a film."]
+FACTS += ["Thusly named.", "1990 - 1991 was long."]
 
 
 def test_reasoning_is_no_query():
@@ -90,10 +77,8 @@ def test_queries_of_the_paper_and_of_the_program():
     assert texts.last_sentence(thoughts, question) == "So she served for 53 years."
     # the first query too
     assert texts.query_from([], question) == "the age of the ship?"
-    assert (
-        texts.query_from((), "Which of these is it, when does it end?")
-        == "of these it, it end?"
-    )
+    asked = "Which of these is it, when does it end?"
+    assert texts.query_from((), asked) == "of these it, it end?"
     assert texts.query_from(thoughts[:1], question) == "The ship General Hewitt."
     # the previous factual sentence once more
     assert texts.query_from(thoughts, question) == "It was sold in 1864."
