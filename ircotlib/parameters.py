@@ -26,9 +26,7 @@ from ircotlib.systems import all_systems, find_system
 
 
 class Loader(yaml.BaseLoader):
-    """Reads YAML whose plain scalars are JSON's numbers, true, false and null, or else
-    texts, as 12:30 and 017 are.
-    """
+    """Reads what is JSON in YAML as JSON, and all else as texts (12:30, 017)."""
 
     def construct_scalar(self, node: yaml.ScalarNode) -> object:
         text = super().construct_scalar(node)

@@ -48,29 +48,22 @@ def test_folders_are_relative_to_where_the_command_was_started(
     assert resolve("data") == str(ROOT / "data")
 
 
-def write_file(path: Path, text: str) -> None:
-    path.write_text(text)
+@pytest.mark.parametrize("within", ["", "deep"])
+def test_a_file_or_a_folder_is_replaced_only_when_it_is_whole(tmp_path, within):
+    def write(text: str, error: type[BaseException] | None = None) -> None:
+        with writing(path) as new:
+            (new / within).parent.mkdir(exist_ok=True)
+            (new / within).write_text(text)
+            if error:
+                raise error
 
-
-def write_folder(path: Path, text: str) -> None:
-    path.mkdir()
-    (path / "deep").write_text(text)
-
-
-@pytest.mark.parametrize(
-    ("write", "file"), [(write_file, "name"), (write_folder, "name/deep")]
-)
-def test_a_file_or_a_folder_is_replaced_only_when_it_is_whole(tmp_path, write, file):
     path = tmp_path / "new" / "name"
-    with writing(path) as new:
-        write(new, "first")
-    with pytest.raises(KeyboardInterrupt), writing(path) as new:
-        write(new, "second")
-        raise KeyboardInterrupt
-    assert (path.parent / file).read_text() == "first"
-    with writing(path) as new:
-        write(new, "third")
-    assert (path.parent / file).read_text() == "third"
+    write("first")
+    with pytest.raises(KeyboardInterrupt):
+        write("second", KeyboardInterrupt)
+    assert (path / within).read_text() == "first"
+    write("third")
+    assert (path / within).read_text() == "third"
     assert list(path.parent.iterdir()) == [path]
 
 

@@ -135,7 +135,7 @@ NO_NUMBERS += [("max_cost", text) for text in ("1:30", "1_000.5", ".inf", "1e999
 @pytest.mark.parametrize(("name", "text"), NO_NUMBERS)
 def test_what_is_no_number_is_refused(name, text):
     with pytest.raises(
-        UserError, match=f"{name}: Input should be .*(number|int|equal)"
+        UserError, match=f"{name}: Input should be .*(number|integer|0)"
     ):
         read_parameters("mini", {name: read_value(text)})
 

@@ -118,19 +118,19 @@ def test_the_name_of_a_system_that_no_folder_can_have_is_refused(tmp_path, name)
     assert done.stderr.startswith(says)
 
 
-def test_a_folder_of_plug_ins_that_is_none_is_refused(tmp_path):
-    (tmp_path / "file").touch()
-    for place in ("/nowhere", str(tmp_path / "file"), "nowhere", "~/nowhere"):
-        done = execute("-m", "ircotlib", "systems", IRCOT_PLUGINS=place)
-        assert done.returncode == 2 and done.stderr.count("\n") == 1
-        assert done.stderr.startswith("error: IRCOT_PLUGINS: /")
-        assert "is not a folder: correct or unset it" in done.stderr
-    # one that is there, named in whatever way
+PLACES = dict.fromkeys(["mine", "./mine/", "~/mine"], "/mine/none.py: NameError: ")
+PLACES |= dict.fromkeys(["/nowhere", "mine/none.py", "nowhere"], " is not a folder: ")
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_folder_of_plug_ins_is_named_in_whatever_way_or_refused(tmp_path, place):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/none.py").write_text("SYSTEMS = [nothing]")
-    for place in ("mine", "./mine/", "~/mine"):
-        own = {"IRCOT_PLUGINS": place, "HOME": str(tmp_path)}
-        done = execute("-m", "ircotlib", "systems", cwd=tmp_path, **own)
-        assert f"{tmp_path / 'mine/none.py'}: NameError" in done.stderr
-    # as if it were not set
+    own = {"IRCOT_PLUGINS": place, "HOME": str(tmp_path)}
+    done = execute("-m", "ircotlib", "systems", cwd=tmp_path, **own)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert PLACES[place] in done.stderr
+
+
+def test_an_empty_name_of_a_folder_of_plug_ins_is_none():
     assert execute("-m", "ircotlib", "systems", IRCOT_PLUGINS="").returncode == 0

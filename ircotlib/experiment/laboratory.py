@@ -13,9 +13,7 @@ from ircotlib.parameters import Parameters
 
 
 def in_world(p: Parameters, seed: int, size: int, questions: int) -> Parameters:
-    """The parameters with a laboratory of `size` pages and so many questions for each
-    data set, which is made when it is opened.
-    """
+    """The parameters with a laboratory of its own, made when it is opened."""
     folder = DATA / "laboratories" / f"{seed}-{size}-{questions}"
     prompts = str(folder / "prompts")
     return p.change(data_dir=str(folder), demonstrations=prompts, corpus="pooled")
@@ -25,13 +23,12 @@ def data_folder(data_dir: str, data: Path) -> Path | str:
     """The folder of the official files, or of a laboratory, made if it is missing."""
     from ircot_laboratory.make import make_laboratory
 
-    folder = Path(data_dir)
     if not data_dir:
         return make_laboratory(data / "laboratory")
-    if folder.parent == data / "laboratories" and re.fullmatch(
-        r"\d+-\d+-\d+", folder.name
-    ):
-        seed, size, questions = map(int, folder.name.split("-"))
+    folder = Path(data_dir)
+    world = re.fullmatch(r"(\d+)-(\d+)-(\d+)", folder.name)
+    if world and folder.parent == data / "laboratories":
+        seed, size, questions = map(int, world.groups())
         make_laboratory(folder, seed, size, questions)
     return resolve(data_dir)
 

@@ -30,9 +30,7 @@ class Plan:
         return {question.id: self.program(question) for question in questions}
 
     def program(self, question: Question) -> Program:
-        """The program that answers a question, within pages if that has a main passage
-        (IRCoT App. B).
-        """
+        """Its program for a question, within pages for a main passage (App. B)."""
         program = self.system.program(question, **self.arguments)
         if not hasattr(program, "send"):
             raise UserError(
@@ -51,9 +49,7 @@ class Plan:
 
     @cached_property
     def arguments(self) -> dict[str, object]:
-        """The keywords of the system's program: its setting and, of all that a setup
-        has to give, what it takes. A missing prompt file is found here.
-        """
+        """The keywords that its program takes; a missing prompt file is found here."""
         setup, system = self.setup, self.system
         p = setup.parameters
         given: dict[str, object] = {
@@ -77,15 +73,13 @@ class Plan:
                 chain=p.reader == "cot",
                 max_tokens=setup.style.generation_tokens,
             )
-        arguments = {
-            name: value
-            for name, value in given.items()
-            if name in system.defaults and value is not None
+        taken = {
+            name: value for name, value in given.items() if name in system.defaults
         }
-        arguments.update(self.setting)
-        for shown in ("m", "demonstration_set"):  # by prompts
-            arguments.pop(shown, None)
-        return arguments
+        arguments = {name: value for name, value in taken.items() if value is not None}
+        shown = ("m", "demonstration_set")  # by prompts
+        own = {name: value for name, value in self.setting.items() if name not in shown}
+        return arguments | own
 
     @cached_property
     def title_writer(self) -> PromptWriter:

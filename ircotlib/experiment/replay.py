@@ -82,9 +82,7 @@ def replay_known(
 
 
 def open_recorded(p: Parameters, about: Mapping) -> Setup | None:
-    """The setup of a run with the run.json `about`, in which nothing can answer; None
-    if the model's tokenizer is not here.
-    """
+    """The setup of a run, where nothing answers; None: its tokenizer is not here."""
     tokenizer = find_tokenizer(p)
     if tokenizer is None:
         return None
@@ -108,9 +106,7 @@ def open_recorded(p: Parameters, about: Mapping) -> Setup | None:
 
 
 def find_tokenizer(p: Parameters) -> Callable[[str], int] | None:
-    """What counts the tokens of the model that the parameters name: that of a server
-    or your own, or a tokenizer that is on this machine; else None.
-    """
+    """What counts tokens as the model does; None: its tokenizer is not here."""
     if p.server or find_model(p.model, served=False) not in MODELS:
         return open_model(p.change(max_cost=None)).count_tokens
     try:

@@ -74,9 +74,7 @@ class Run(NamedTuple):
 
 
 def run_one(run: Run) -> pd.DataFrame:
-    """Answer and score the questions of a run, write its folder, and return one row per
-    question with the columns that describe the run.
-    """
+    """Answer and score the questions of a run, and write its folder; a row each."""
     setup = run.setup
     assert setup.calls is not None
     started = time.monotonic()

@@ -296,9 +296,7 @@ def open_source(
     further: str,
     made_of: tuple,
 ) -> tuple[list[Question], Corpus]:
-    """All questions of a data set, and its corpus, which is kept in `data`; read once
-    per process from what `made_of` describes.
-    """
+    """All questions and the corpus, kept in `data`; read again if `made_of` changes."""
     questions, paragraphs = read_dataset(dataset, folder, corpus, released)
     if corpus == "full":
         assert isinstance(paragraphs, Corpus)

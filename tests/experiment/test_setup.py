@@ -84,11 +84,11 @@ def test_a_causal_model_is_prompted_as_gpt3(shown):
 def test_demonstrations_of_another_data_set_are_another_experiment(shown):
     own = open_setup(shown, "hotpotqa", "07_ood", grid_of=OOD)
     other = open_setup(shown, "hotpotqa", "07_ood", shown="iirc", grid_of=OOD)
-    prompts = [setup.prompt("cot", 1)(own.dev[0], ()).text for setup in (own, other)]
-    (one, _, asked), (two, _, also_asked) = (
-        text.rpartition("\n\n\n") for text in prompts
-    )
-    assert one != two and asked == also_asked and own.runs != other.runs
+    one, two = own.prompt("cot", 1), other.prompt("cot", 1)
+    shown_by_one, _, asked = one(own.dev[0], ()).text.rpartition("\n\n\n")
+    shown_by_two, _, asked_too = two(own.dev[0], ()).text.rpartition("\n\n\n")
+    assert shown_by_one != shown_by_two and asked == asked_too
+    assert own.runs != other.runs
 
 
 def test_each_demonstration_set_has_prompts_of_its_own(shown):
