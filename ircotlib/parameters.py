@@ -89,6 +89,7 @@ Name = Annotated[str, Field(min_length=1)]
 DatasetName = Annotated[str, _one_of(all_datasets)]
 Datasets = Annotated[list[DatasetName], Once, Field(min_length=1)]
 SystemName = Annotated[str, AfterValidator(lambda name: find_system(name).name)]
+StyleName = Annotated[str, _one_of(lambda: STYLES)]
 Server = Annotated[str, AfterValidator(lambda url: url and check_server(url))]
 Retriever = Annotated[str, AfterValidator(check_retriever)]
 World = Annotated[list[Number], Field(min_length=3, max_length=3)]
@@ -132,7 +133,7 @@ class Parameters(BaseModel):
     prices: Prices | None = None  # USD per 1M tokens in, out; None: data/prices.csv
     max_cost: Price | None = None  # USD that a process may spend on the server
     # how models are prompted
-    style: Annotated[str, _one_of(lambda: STYLES)]  # of prompting (IRCoT App. G)
+    style: StyleName  # of prompting (IRCoT App. G)
     reader: Literal["cot", "direct"]  # IRCoT App. E: direct for Flan-T5, cot for GPT3
     demonstrations: str  # folder of the authors' prompt files (prompts/README.md)
     context_tokens: Count | None  # the model's window; None: the paper's for this style

@@ -1,13 +1,9 @@
 """What is imported when: the core is light, and a replay of calls needs no torch."""
 
-import os
-import subprocess
-import sys
-
 import pytest
 
 import ircotlib
-from ircotlib.files import ROOT
+from tests.processes import run_python
 
 # fmt: off
 CORE = [
@@ -47,16 +43,10 @@ print([n for n in ("torch", "transformers", "elasticsearch") if n in sys.modules
 """
 
 
-def run(code: str, **environment: str) -> str:
-    own = {"PYTHONPATH": str(ROOT), "IRCOT_BATCH": "1"}
-    done = execute(code, env=os.environ | own | environment)
+def run(code: str, **variables: str) -> str:
+    done = run_python("-c", code, IRCOT_BATCH="1", **variables)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()[-1]
-
-
-def execute(code: str, **options) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-c", code]
-    return subprocess.run(command, capture_output=True, text=True, **options)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +95,7 @@ print(*absent)
 )
 def test_a_missing_package_is_one_line_with_its_extra(code, package, extra):
     define = "import ircotlib.__main__ as m\ncommand = lambda *of: sys.exit(m.main(of))"
-    done = execute(f"{PLAIN}{define}\n{code}", cwd=ROOT)
+    done = run_python("-c", f"{PLAIN}{define}\n{code}")
     message = f'{package} is not installed: pip install "ircotlib[{extra}]"'
     assert done.returncode == 1, done.stderr
     assert message in done.stderr.splitlines()[-1]

@@ -1,6 +1,5 @@
 """The wheel works by itself, outside the clone; and with functions."""
 
-import os
 import subprocess
 import sys
 import zipfile
@@ -9,6 +8,7 @@ import pytest
 
 from ircotlib import Paragraph, Question, answer, read_parameters, setup_of_functions
 from ircotlib.files import ROOT
+from tests.processes import run_python
 
 PLUGIN = """
 from ircotlib import Prediction, Retrieve, system
@@ -32,21 +32,11 @@ def unpacked(tmp_path_factory):
     return folder / "unpacked"
 
 
-def run(unpacked, folder, *arguments, **variables) -> subprocess.CompletedProcess:
-    kept = {n: text for n, text in os.environ.items() if not n.startswith("IRCOT_")}
-    return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=folder,
-        env=kept | {"PYTHONPATH": str(unpacked)} | variables,
-        capture_output=True,
-        text=True,
-    )
-
-
 def test_a_wheel_works_in_the_current_folder_with_its_plugins(unpacked, tmp_path):
     (tmp_path / "plugins").mkdir()
     (tmp_path / "plugins" / "plugged.py").write_text(PLUGIN)
-    assert "Plugged" in run(unpacked, tmp_path, "-m", "ircotlib", "systems").stdout
+    done = run_python("-m", "ircotlib", "systems", cwd=tmp_path, library=unpacked)
+    assert "Plugged" in done.stdout
     shipped = unpacked / "ircotlib/shipped"
     for model in ("mini-xxl", "agent", "mini-reader"):
         assert (shipped / "data/models" / model / "model.safetensors").is_file()
@@ -56,7 +46,8 @@ def test_a_wheel_works_in_the_current_folder_with_its_plugins(unpacked, tmp_path
 def test_a_wheel_works_in_the_folder_that_a_variable_names(unpacked, tmp_path):
     code = "from ircotlib.files import DATA, FIGURES, PROMPTS, PROFILES\n"
     code += "print(DATA, FIGURES, PROMPTS, PROFILES)"
-    done = run(unpacked, tmp_path, "-c", code, IRCOT_HOME="mine")
+    home = {"IRCOT_HOME": "mine"}
+    done = run_python("-c", code, cwd=tmp_path, library=unpacked, **home)
     own, shipped = tmp_path / "mine", unpacked / "ircotlib" / "shipped"
     folders = [own / "data", own / "figures", shipped / "prompts", shipped / "profiles"]
     assert done.stdout.split() == list(map(str, folders))

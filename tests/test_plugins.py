@@ -1,12 +1,8 @@
 """Plug-ins: systems, data sets and retrievers in a folder are loaded as ours are."""
 
-import os
-import subprocess
-import sys
-
 import pytest
 
-from ircotlib.files import ROOT
+from tests.processes import run_python
 
 SYSTEM = """
 from ircotlib import Generate, Prediction, Retrieve, System
@@ -61,12 +57,6 @@ print(scores["recall"].mean(), retriever_name(name), prompt.template.text)
 """
 
 
-def execute(*words: str, cwd=None, **environment) -> subprocess.CompletedProcess:
-    env = os.environ | {"PYTHONPATH": str(ROOT)} | environment
-    command = [sys.executable, *words]
-    return subprocess.run(command, env=env, cwd=cwd, capture_output=True, text=True)
-
-
 def test_systems_data_sets_and_retrievers_in_a_folder_are_loaded(tmp_path):
     files = {"folder/mine.py": SYSTEM, "folder/data.py": DATASET}
     files |= {"folder/found.py": RETRIEVER}
@@ -77,7 +67,7 @@ def test_systems_data_sets_and_retrievers_in_a_folder_are_loaded(tmp_path):
         (tmp_path / name).write_text(text.replace("NAME", "one_off"))
     own = {"IRCOT_DATA": str(tmp_path / "data"), "IRCOT_BATCH": "1"}
     own |= {"IRCOT_PLUGINS": str(tmp_path / "folder")}
-    done = execute("-c", RUN, "one_off", str(tmp_path), **own)
+    done = run_python("-c", RUN, "one_off", str(tmp_path), **own)
     assert not done.returncode, done.stderr
     assert done.stdout.split() == ["1.0", "one_off", "Q:", "{question}", "A:"]
 
@@ -104,7 +94,7 @@ def test_a_broken_plug_in_is_named_and_no_profile(tmp_path, text, says):
     (tmp_path / "mine.py").write_text(text)
     for profile in ("mini", "quick"):
         command = "-m", "ircotlib", "figures", "--profile", profile
-        done = execute(*command, IRCOT_PLUGINS=str(tmp_path))
+        done = run_python(*command, IRCOT_PLUGINS=str(tmp_path))
         assert done.returncode == 2 and done.stderr.count("\n") == 1
         assert done.stderr.startswith(f"error: {tmp_path / 'mine.py'}: {says}")
 
@@ -112,7 +102,7 @@ def test_a_broken_plug_in_is_named_and_no_profile(tmp_path, text, says):
 @pytest.mark.parametrize("name", ["..", "a\\x1b[2J"])
 def test_the_name_of_a_system_that_no_folder_can_have_is_refused(tmp_path, name):
     (tmp_path / "mine.py").write_text(NAMED.replace("{}", name))
-    done = execute("-m", "ircotlib", "systems", IRCOT_PLUGINS=str(tmp_path))
+    done = run_python("-m", "ircotlib", "systems", IRCOT_PLUGINS=str(tmp_path))
     assert done.returncode == 2 and done.stderr.count("\n") == 1
     says = f"error: found the system '{name}', expected a letter or digit"
     assert done.stderr.startswith(says)
@@ -127,10 +117,10 @@ def test_a_folder_of_plug_ins_is_named_in_whatever_way_or_refused(tmp_path, plac
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/none.py").write_text("SYSTEMS = [nothing]")
     own = {"IRCOT_PLUGINS": place, "HOME": str(tmp_path)}
-    done = execute("-m", "ircotlib", "systems", cwd=tmp_path, **own)
+    done = run_python("-m", "ircotlib", "systems", cwd=tmp_path, **own)
     assert done.returncode == 2 and done.stderr.count("\n") == 1
     assert PLACES[place] in done.stderr
 
 
 def test_an_empty_name_of_a_folder_of_plug_ins_is_none():
-    assert execute("-m", "ircotlib", "systems", IRCOT_PLUGINS="").returncode == 0
+    assert run_python("-m", "ircotlib", "systems", IRCOT_PLUGINS="").returncode == 0
