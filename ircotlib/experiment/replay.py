@@ -2,11 +2,12 @@
 cache, and nobody is asked for others, whatever a run.json names.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ircotlib.backends import Replies
 from ircotlib.data import Prediction
 from ircotlib.datasets import find_dataset
 from ircotlib.engine import scheduler
@@ -42,13 +43,10 @@ class Recorded(NamedTuple):
     answers: type | tuple[type, ...]
     fingerprint: str
     decode: Callable[[str, Any], Any]
-    tokenizer: Callable[[str], int] | None = None
+    count_tokens: Callable[[str], int] = len  # of a model
 
-    def answer(self, requests: Sequence) -> Iterator[tuple[int, str | Exception]]:
+    def answer(self, requests: Sequence) -> Replies:
         raise NotImplementedError
-
-    def count_tokens(self, text: str) -> int:
-        return self.tokenizer(text) if self.tokenizer else 0
 
 
 def replay(
