@@ -6,9 +6,7 @@ class UserError(ValueError):
 
 
 class DataError(ValueError):
-    """A file or a run is damaged, or of another form; it must be replaced or made
-    again.
-    """
+    """A file or a run is damaged, or of another form: get or make it again."""
 
 
 class Unavailable(OSError):

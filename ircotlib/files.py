@@ -34,17 +34,14 @@ ROOT = folder_from_env("IRCOT_HOME", Path.cwd()) if INSTALLED else SHIPPED
 # corpora, indexes, runs, calls.sqlite, executed notebooks
 DATA = folder_from_env("IRCOT_DATA", ROOT / "data")
 FIGURES = folder_from_env("IRCOT_FIGURES", ROOT / "figures")
-PLUGINS = folder_from_env("IRCOT_PLUGINS", ROOT / "plugins")
 NOTEBOOKS = (ROOT if (ROOT / "notebooks").is_dir() else SHIPPED) / "notebooks"
 PROFILES = (ROOT if (ROOT / "profiles").is_dir() else SHIPPED) / "profiles"
 PROMPTS = SHIPPED / "prompts"
 REPORTED = SHIPPED / "data" / "reported.csv"
 CLAIMS = SHIPPED / "data" / "claims.csv"
 REPORTED_CASES = SHIPPED / "data" / "reported_cases.csv"
-DOWNLOADS = SHIPPED / "data" / "downloads.csv"  # where the official files are
 PRICES = SHIPPED / "data" / "prices.csv"  # of models behind servers
 MODELS = SHIPPED / "data" / "models"  # the shipped ones
-
 
 # how SQLite's errors begin that say nothing against the file
 WHOLE = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_READONLY", "SQLITE_PERM")
@@ -54,8 +51,13 @@ def environment() -> dict[str, str]:
     """The variables with which a process in another folder has the same home."""
     home = {"IRCOT_HOME": ROOT, "IRCOT_DATA": DATA, "IRCOT_FIGURES": FIGURES}
     if os.environ.get("IRCOT_PLUGINS"):
-        home["IRCOT_PLUGINS"] = PLUGINS
+        home["IRCOT_PLUGINS"] = plugin_folder()
     return {name: str(folder) for name, folder in home.items()}
+
+
+def plugin_folder() -> Path:
+    """The folder `plugins`, or the one that IRCOT_PLUGINS names."""
+    return folder_from_env("IRCOT_PLUGINS", ROOT / "plugins")
 
 
 def resolve(path: str) -> str:
@@ -153,7 +155,7 @@ def write_table(path: Path, table) -> None:
         table.to_csv(new, index=False, lineterminator="\n", errors="backslashreplace")
 
 
-def track(items: Iterable, label: str, total: int | None = None) -> Iterable:
+def track(items: Iterable, label: str, total: int | None = None) -> tqdm:
     """The items, with a bar that counts them, but in a batch run, which nobody sees."""
     return tqdm(items, label, total, leave=False, disable="IRCOT_BATCH" in os.environ)
 
@@ -163,8 +165,7 @@ def show_progress(
     label: str, total: int | None
 ) -> Iterator[Callable[[int, int], None]]:
     """Yield a callable progress(done, total) that moves a bar, if any (`track`)."""
-    quiet = "IRCOT_BATCH" in os.environ
-    with tqdm(desc=label, total=total, leave=False, disable=quiet) as bar:
+    with track((), label, total) as bar:
         yield lambda done, total: bar.update(done - bar.n)
 
 

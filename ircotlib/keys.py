@@ -38,9 +38,7 @@ def check_server(address: str) -> str:
 
 
 def read_key(name: str) -> str:
-    """A key from the environment, "" if there is none; UserError hides it. It is sent
-    as it is in a header, so it is visible ASCII.
-    """
+    """A key from the environment, or ""; UserError unless it is visible ASCII."""
     text = os.environ.get(name, "").strip()
     if not re.fullmatch("[!-~]*", text):
         raise UserError(

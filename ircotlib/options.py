@@ -13,10 +13,9 @@ from ircotlib.files import ROOT
 from ircotlib.parameters import Parameters, all_profiles, read_parameters, read_value
 from ircotlib.text import plain
 
-# texts that can be folders
-PATHS = ["data_dir", "further", "demonstrations", "model", "agent", "second_model"]
-PATHS += ["gpt3", "extractor", "duplicates", "outputs"]
-TEXTS = (*PATHS, "retriever", "server", "style")  # taken as they are written
+FIELDS = Parameters.model_fields.items()
+TEXTS = {name for name, field in FIELDS if field.annotation is str}  # as they stand
+PATHS = TEXTS - {"profile", "retriever", "server", "style"}  # they can be folders
 PACKAGE = str(Path(__file__).parent)
 
 

@@ -2,7 +2,6 @@
 
 import difflib
 import json
-import re
 import shlex
 from collections.abc import Callable, Collection
 from typing import Annotated, Literal
@@ -26,30 +25,24 @@ from ircotlib.retrieval import check_retriever
 from ircotlib.systems import all_systems, find_system
 
 
-class Loader(yaml.SafeLoader):
-    """Reads YAML with the numbers of JSON: 1e-1 is one; 12:30, 017, 1_000 are texts."""
+class Loader(yaml.BaseLoader):
+    """Reads what is JSON in YAML as JSON, and all else as texts (12:30, 017)."""
 
-    yaml_implicit_resolvers = {
-        first: [
-            (tag, form) for tag, form in forms if not tag.endswith((":int", ":float"))
-        ]
-        for first, forms in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
-
-
-INTEGER = "-?(0|[1-9][0-9]*)"
-DECIMAL = rf"{INTEGER}(\.[0-9]+)?([eE][-+]?[0-9]+)?"
-for _tag, _form in (("int", INTEGER), ("float", DECIMAL)):
-    Loader.add_implicit_resolver(
-        f"tag:yaml.org,2002:{_tag}", re.compile(f"{_form}$"), [*"-0123456789"]
-    )
+    def construct_scalar(self, node: yaml.ScalarNode) -> object:
+        text = super().construct_scalar(node)
+        if node.style is not None:  # between quotation marks
+            return text
+        try:
+            return json.loads(text)
+        except ValueError:
+            return text
 
 
 def read_value(text: str) -> object:
     """The value of a YAML text. Raises UserError, in one line."""
     try:
         return yaml.load(text, Loader)
-    except (yaml.YAMLError, ValueError) as error:  # ValueError: as 2024-99-99
+    except yaml.YAMLError as error:
         raise UserError(f"not valid YAML ({' '.join(str(error).split())})") from None
 
 
@@ -93,11 +86,9 @@ Count = Annotated[int, Field(ge=1)]
 Number = Annotated[int, Field(ge=0)]
 Counts = Annotated[list[Count], Once]
 Name = Annotated[str, Field(min_length=1)]
-Names = Annotated[list[Name], Once]
 DatasetName = Annotated[str, _one_of(all_datasets)]
 Datasets = Annotated[list[DatasetName], Once, Field(min_length=1)]
 SystemName = Annotated[str, AfterValidator(lambda name: find_system(name).name)]
-Systems = Annotated[list[SystemName], Once]
 StyleName = Annotated[str, _one_of(lambda: STYLES)]
 Server = Annotated[str, AfterValidator(lambda url: url and check_server(url))]
 Retriever = Annotated[str, AfterValidator(check_retriever)]
@@ -121,10 +112,8 @@ class Parameters(BaseModel):
     # what is asked, and what is searched
     datasets: Datasets
     data_dir: str  # folder of the official raw files; "": the laboratory
-    # of contexts, or the paper's (IRCoT App. A)
-    corpus: Literal["pooled", "full"] = "pooled"
-    # pooled: a folder of own paragraphs to search, too (docs/data.md); "": none
-    further: str = ""
+    corpus: Literal["pooled", "full"] = "pooled"  # contexts; or as in IRCoT App. A
+    further: str = ""  # pooled: a folder of own paragraphs, too (docs/data.md)
     retriever: Retriever = "embedded"  # BM25 on this machine; others: docs/data.md
     dev: Number  # questions to tune on (IRCoT §4: 100)
     test: Count | None  # questions to report on (IRCoT §4: 500); None: all the others
@@ -132,15 +121,11 @@ class Parameters(BaseModel):
     # which models read and write
     model: Name  # a folder or hub id; with `server`, its name there
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"  # of its weights
-    # 04, 07, 08: a model in GPT3's place, beside `model` (IRCoT §4.1); "": none
-    gpt3: str = ""
-    # folder of the model for SearChain's systems; "", or if `model` is set: that
-    agent: str = ""
-    # extractive reader (SearChain §3.3): a folder or a hub id; "": none
-    extractor: str = ""
+    gpt3: str = ""  # 04, 07, 08: a model in GPT3's place, beside `model` (IRCoT §4.1)
+    agent: str = ""  # of SearChain's systems; "", or if `model` is set: that
+    extractor: str = ""  # extractive reader (SearChain §3.3), folder or hub id
     duplicates: str = ""  # cross-encoder for duplicate queries; "": equal texts
-    # one for each GPU or core; a Ray cluster's
-    workers: Literal["auto", "ray"] | Count = "auto"
+    workers: Literal["auto", "ray"] | Count = "auto"  # one a GPU or core; a cluster's
     # a server, and what it may cost
     server: Server = ""  # address of an OpenAI-compatible server; "": a local model
     chat: bool = False  # use the server's chat interface, not completions
@@ -150,15 +135,13 @@ class Parameters(BaseModel):
     # how models are prompted
     style: StyleName  # of prompting (IRCoT App. G)
     reader: Literal["cot", "direct"]  # IRCoT App. E: direct for Flan-T5, cot for GPT3
-    # folder of prompt files in the authors' format (prompts/README.md)
-    demonstrations: str
+    demonstrations: str  # folder of the authors' prompt files (prompts/README.md)
     context_tokens: Count | None  # the model's window; None: the paper's for this style
     # which systems, and how they run
-    systems: Systems = []  # some systems by name; empty: all
+    systems: Annotated[list[SystemName], Once] = []  # by name; empty: all
     distractors: Counts = [1, 2, 3]  # M (IRCoT §4.1); empty: IRCoT's systems show none
     most_demonstrations: Count = 16  # in a prompt (IRCoT §4.1: sets of 15; DSP: 16)
-    # 04_ircot: of the mean (IRCoT §4.1)
-    demonstration_sets: Annotated[int, Field(ge=1, le=3)] = 3
+    demonstration_sets: Annotated[int, Field(ge=1, le=3)] = 3  # 04 (IRCoT §4.1)
     released: bool = False  # follow IRCoT's program where it differs from the paper
     max_steps: Count = 8  # sentences of a chain (IRCoT footnote 4; its program: 10)
     samples: Count | None = None  # most texts sampled at a time; None: as in its paper
@@ -167,7 +150,7 @@ class Parameters(BaseModel):
     retrievers: Annotated[list[Retriever], Once] = []  # 02, 12; empty: `retriever`
     worlds: list[World] = [[0, 2400, 600], [7, 1200, 200]]  # 01: seed, size, questions
     measured: Count = 20  # 01_corpora: questions of each data set that are measured on
-    models: Annotated[Names, Field(min_length=1)]  # 06_scale: compared
+    models: Annotated[list[Name], Once, Field(min_length=1)]  # 06_scale: compared
     scale_distractors: Counts | None = None  # 06_scale; None: as `distractors`
     ood_distractors: Counts | None = None  # 07_ood; None: as `distractors`
     ood_test: Count | None = None  # 07_ood: test questions; None: as `test`

@@ -12,8 +12,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ircotlib import files
 from ircotlib.errors import UserError
+from ircotlib.files import plugin_folder
 
 CELLS = "__main__"  # the module of a notebook's cells, or of a script
 
@@ -56,11 +56,6 @@ def import_plugins(package: str) -> tuple[ModuleType, ...]:
     for path in sorted(folder.glob("*.py")):
         modules.append(_import_file(path))
     return tuple(modules)
-
-
-def plugin_folder() -> Path:
-    """The folder `plugins`, or the one that IRCOT_PLUGINS names."""
-    return files.folder_from_env("IRCOT_PLUGINS", files.PLUGINS)
 
 
 def _import_file(path: Path) -> ModuleType:

@@ -1,8 +1,5 @@
 """Folders of environment variables hold for child processes; files are whole."""
 
-import os
-import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from ircotlib.files import ROOT, locked, resolve, writing
+from tests.processes import run_python
 
 SHOW = "from ircotlib.files import DATA, FIGURES; print(DATA, FIGURES, flush=True)"
 SHOW_BOTH = f"""
@@ -35,42 +33,30 @@ def test_folders_are_relative_to_where_the_command_was_started(
     """This also holds for a child process in another folder, such as a notebook."""
     for name in ("here", "elsewhere"):
         (tmp_path / name).mkdir()
-    kept = {n: text for n, text in os.environ.items() if not n.startswith("IRCOT_")}
-    own = {"PYTHONPATH": str(ROOT), "HOME": str(tmp_path / "home")}
-    printed = subprocess.check_output(
-        [sys.executable, "-c", SHOW_BOTH, str(tmp_path / "elsewhere")],
-        text=True,
-        cwd=tmp_path / "here",
-        env=kept | own | given,
-    )
-    assert printed.splitlines() == [f"{tmp_path / data} {tmp_path / figures}"] * 2
+    words = "-c", SHOW_BOTH, str(tmp_path / "elsewhere")
+    own = {"HOME": str(tmp_path / "home"), **given}
+    printed = run_python(*words, cwd=tmp_path / "here", **own).stdout.splitlines()
+    assert printed == [f"{tmp_path / data} {tmp_path / figures}"] * 2
     assert resolve("~/x") == str(Path.home() / "x")
     assert resolve("data") == str(ROOT / "data")
 
 
-def write_file(path: Path, text: str) -> None:
-    path.write_text(text)
+@pytest.mark.parametrize("within", ["", "deep"])
+def test_a_file_or_a_folder_is_replaced_only_when_it_is_whole(tmp_path, within):
+    def write(text: str, error: type[BaseException] | None = None) -> None:
+        with writing(path) as new:
+            (new / within).parent.mkdir(exist_ok=True)
+            (new / within).write_text(text)
+            if error:
+                raise error
 
-
-def write_folder(path: Path, text: str) -> None:
-    path.mkdir()
-    (path / "deep").write_text(text)
-
-
-@pytest.mark.parametrize(
-    ("write", "file"), [(write_file, "name"), (write_folder, "name/deep")]
-)
-def test_a_file_or_a_folder_is_replaced_only_when_it_is_whole(tmp_path, write, file):
     path = tmp_path / "new" / "name"
-    with writing(path) as new:
-        write(new, "first")
-    with pytest.raises(KeyboardInterrupt), writing(path) as new:
-        write(new, "second")
-        raise KeyboardInterrupt
-    assert (path.parent / file).read_text() == "first"
-    with writing(path) as new:
-        write(new, "third")
-    assert (path.parent / file).read_text() == "third"
+    write("first")
+    with pytest.raises(KeyboardInterrupt):
+        write("second", KeyboardInterrupt)
+    assert (path / within).read_text() == "first"
+    write("third")
+    assert (path / within).read_text() == "third"
     assert list(path.parent.iterdir()) == [path]
 
 

@@ -1,13 +1,9 @@
 """What is imported when: the core is light, and a replay of calls needs no torch."""
 
-import os
-import subprocess
-import sys
-
 import pytest
 
 import ircotlib
-from ircotlib.files import ROOT
+from tests.processes import run_python
 
 # fmt: off
 CORE = [
@@ -33,6 +29,7 @@ import runpy, sys
 sys.modules |= dict.fromkeys({EXTRAS + ["sentence_transformers"]})
 """
 
+SERVED = "'--set=server=http://h:9', '--set=model=x'"
 REPLAY = """
 import sys
 from ircotlib.experiment.setup import open_setup
@@ -46,16 +43,10 @@ print([n for n in ("torch", "transformers", "elasticsearch") if n in sys.modules
 """
 
 
-def run(code: str, **environment: str) -> str:
-    own = {"PYTHONPATH": str(ROOT), "IRCOT_BATCH": "1"}
-    done = execute(code, env=os.environ | own | environment)
+def run(code: str, **variables: str) -> str:
+    done = run_python("-c", code, IRCOT_BATCH="1", **variables)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()[-1]
-
-
-def execute(code: str, **options) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-c", code]
-    return subprocess.run(command, capture_output=True, text=True, **options)
 
 
 @pytest.mark.parametrize(
@@ -99,15 +90,12 @@ print(*absent)
         ("from ircotlib.explore.box import explore_box", "anywidget", "lab"),
         ("command('figures', '--profile', 'quick')", "papermill", "lab"),
         ("command('ask', 'Who?')", "torch", "local"),
-        ("command('ask', 'Who?', *SERVED)", "openai", "server"),
+        (f"command('ask', 'Who?', {SERVED})", "openai", "server"),
     ],
 )
 def test_a_missing_package_is_one_line_with_its_extra(code, package, extra):
-    define = "SERVED = '--set', 'server=http://h:9', '--set', 'model=x'\n"
-    define += (
-        "import ircotlib.__main__ as m\ncommand = lambda *of: sys.exit(m.main(of))"
-    )
-    done = execute(f"{PLAIN}{define}\n{code}", cwd=ROOT)
+    define = "import ircotlib.__main__ as m\ncommand = lambda *of: sys.exit(m.main(of))"
+    done = run_python("-c", f"{PLAIN}{define}\n{code}")
     message = f'{package} is not installed: pip install "ircotlib[{extra}]"'
     assert done.returncode == 1, done.stderr
     assert message in done.stderr.splitlines()[-1]

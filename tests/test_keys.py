@@ -32,8 +32,7 @@ def test_a_key_goes_to_this_machine_and_beyond_only_encrypted(monkeypatch):
 
 def test_a_key_has_no_spaces_around_it(monkeypatch):
     monkeypatch.setenv("MY_KEY", " a-key \n")
-    assert read_key("MY_KEY") == "a-key"
-    assert read_key("NO_KEY") == ""
+    assert (read_key("MY_KEY"), read_key("NO_KEY")) == ("a-key", "")
 
 
 @pytest.mark.parametrize("text", ["tell\nme", "tell\udc80me"])

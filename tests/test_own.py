@@ -36,15 +36,14 @@ from ircotlib import own_model
 
 @own_model("last-line")
 class LastLine:
-    """Answers with the title of the first paragraph that it is shown."""
-
     fingerprint = "last line 1"
 
-    def write(self, prompt: str, max_tokens: int) -> str:
-        titles = re.findall("Wikipedia Title: (.*)", prompt)
-        return f"It is {titles[0] if titles else 'Rome'}. So the answer is: Rome."
+    def write(self, prompt, max_tokens):
+        """Names the first paragraph that it is shown."""
+        titles = re.findall("Wikipedia Title: (.*)", prompt) or ["Rome"]
+        return f"It is {titles[0]}. So the answer is: Rome."
 
-    def count_tokens(self, text: str) -> int:
+    def count_tokens(self, text):
         return len(text.split())
 '''
 RETRIEVER = '''
@@ -52,22 +51,20 @@ from ircotlib import own_retriever
 
 @own_retriever("words")
 class Words:
-    """Ranks paragraphs by the number of words that they share with the query."""
-
     fingerprint = "words 1"
 
     def __init__(self, corpus):
         self.pages = list(corpus)
-        self.words = [set(f"{p.title} {p.text}".lower().split()) for p in self.pages]
 
-    def search(self, query: str, k: int):
+    def search(self, query, k):
+        """Ranks paragraphs by the number of words that they share with the query."""
         asked = set(query.lower().split())
-        shared = [len(asked & words) for words in self.words]
-        order = sorted(range(len(self.pages)), key=lambda n: -shared[n])
-        return [self.pages[n] for n in order[:k]]
+
+        def shared(page):
+            return len(asked & set(f"{page.title} {page.text}".lower().split()))
+
+        return sorted(self.pages, key=shared, reverse=True)[:k]
 '''
-DRAWS = {"CoT-SC", "ReAct -> CoT-SC", "Verify-and-Edit", "Tree of Thought", "DSP"}
-DRAWS |= {"Recite-and-Answer", "CoT-SC -> ReAct"}
 
 
 @pytest.fixture
@@ -76,16 +73,9 @@ def p(plugins, tmp_path, monkeypatch, laboratory):
     monkeypatch.setattr("ircotlib.experiment.setup.DATA", tmp_path / "data")
     (plugins / "mine.py").write_text(MODEL)
     (plugins / "found.py").write_text(RETRIEVER)
-    changes = {
-        "data_dir": str(laboratory),
-        "model": "last-line",
-        "retriever": "words",
-        "datasets": ["hotpotqa"],
-        "distractors": [],
-        "dev": 0,
-        "test": 3,
-    }
-    return read_parameters("mini", changes)
+    changes = {"data_dir": str(laboratory), "datasets": ["hotpotqa"]}
+    changes |= {"model": "last-line", "retriever": "words"}
+    return read_parameters("mini", changes | {"distractors": [], "dev": 0, "test": 3})
 
 
 def test_both_of_ones_own_run_all_systems_that_need_no_samples(p):
@@ -199,74 +189,61 @@ def no_yield(question):
     return Prediction("Rome")
 
 
-def returns_text(question):
-    yield Retrieve(question.text, 2)
-    return "Rome"
-
-
-def returns_nothing(question):
-    yield Retrieve(question.text, 2)
-
-
 def no_k(question):
     yield Retrieve(question.text)
-
-
-def text_as_thoughts(question):
-    yield Retrieve(question.text, 2)
-    return Prediction("Rome", thoughts="abc")
-
-
-def texts_as_paragraphs(question):
-    found = yield Retrieve(question.text, 2)
-    return Prediction("Rome", tuple(page.text for page in found))
 
 
 def no_query(question):
     yield Retrieve(None, 2)
 
 
-def no_answer(question):
-    yield Retrieve(question.text, 2)
-    return Prediction(None)
+def returns(value):
+    """A program that returns this."""
+
+    def program(question):
+        yield Retrieve(question.text, 2)
+        return value
+
+    return program
 
 
-MISTAKES = {
-    no_query: "Mine failed for question .*found the query None, expected a text",
-    no_answer: "Mine, question .*: found the answer None, expected a text",
-    no_yield: r"Mine: its program returned Prediction.* expected a generator: let",
-    returns_text: "Mine returned 'Rome' for question .*, expected a Prediction",
-    returns_nothing: "Mine returned None for question .*, expected a Prediction",
-    no_k: "missing 1 required positional argument: 'k'",
-    text_as_thoughts: "Mine, question .*: thoughts are the text 'abc', expected a",
-    texts_as_paragraphs: "Mine, question .*: found '.*among the paragraphs, expec",
-}
+MISTAKES = [
+    (no_query, ".*found the query None, expected a text"),
+    (no_k, ".*missing 1 required positional argument: 'k'"),
+    (no_yield, "its program returned Prediction.* expected a generator: let"),
+    (returns("Rome"), "found 'Rome', expected a Prediction"),
+    (returns(None), "found None, expected a Prediction"),
+    (returns(Prediction(None)), "found the answer None, not a text"),
+    (returns(Prediction(thoughts="abc")), "found thoughts 'abc', not a tuple"),
+    (returns(Prediction("", ("a",))), "found 'a' among the paragraphs, expected what"),
+]
 
 
-@pytest.mark.parametrize("program", MISTAKES, ids=lambda program: program.__name__)
-def test_first_mistakes_get_a_sentence(p, program):
+@pytest.mark.parametrize(("program", "says"), MISTAKES, ids=[m for _, m in MISTAKES])
+def test_first_mistakes_get_a_sentence(p, program, says):
     setup = open_setup(p, "hotpotqa", "own")
-    with pytest.raises((UserError, RuntimeError), match=MISTAKES[program]):
+    said = f"Mine(, question .*)?: {says}"
+    with pytest.raises((UserError, RuntimeError), match=said):
         answer_all(setup, System("Mine", program), setup.test)
 
 
-def test_wrong_names_and_grids_get_a_sentence(p):
+def test_wrong_names_and_grids_get_a_sentence():
     with pytest.raises(UserError, match=r"found k=3, expected .* such as k=\(3,\)"):
         system("Mine", k=3)(no_yield)
-    with pytest.raises(
-        UserError, match="unknown system 'IRCot Q', expected .*IRCoT QA"
-    ):
+    unknown = "unknown system 'IRCot Q', expected .*IRCoT QA"
+    with pytest.raises(UserError, match=unknown):
         choose_systems(["IRCot Q"])
-    for declare, says in (
-        (own_model, "no method `write`"),
-        (own_retriever, "`search`"),
-    ):
-        declare("empty")(in_cell(type("Empty", (), {"__init__": lambda *of: None})))
-        named = "model" if declare is own_model else "retriever"
-        try:
-            changed = read_parameters("mini", {**p.model_dump(), named: "empty"})
-            with pytest.raises(UserError, match=f"Empty: found .*{says}"):
-                open_setup(changed, "hotpotqa", "own")
-        finally:
-            for name in ("MODELS", "RETRIEVERS"):
-                vars(sys.modules["__main__"]).pop(name, None)
+
+
+@pytest.mark.parametrize(
+    ("declare", "parameter", "says"),
+    [
+        (own_model, "model", "no method `write`"),
+        (own_retriever, "retriever", "`search`"),
+    ],
+)
+def test_a_class_without_its_method_gets_a_sentence(p, cells, declare, parameter, says):
+    declare("empty")(in_cell(type("Empty", (), {"__init__": lambda *of: None})))
+    changed = read_parameters("mini", {**p.model_dump(), parameter: "empty"})
+    with pytest.raises(UserError, match=f"Empty: found .*{says}"):
+        open_setup(changed, "hotpotqa", "own")

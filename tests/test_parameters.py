@@ -31,31 +31,31 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"), WRONG, ids=[str(wrong) for wrong, _ in WRONG]
-)
+MINI = read_parameters("mini")
+# two ways to change parameters
+CHANGES = (lambda **changes: read_parameters("mini", changes), MINI.change)
+
+
+@pytest.mark.parametrize(("changes", "message"), WRONG, ids=[str(w) for w, _ in WRONG])
 def test_a_wrong_parameter_is_one_line(changes, message):
-    for change in (lambda **of: read_parameters("mini", of), MINI.change):
+    for change in CHANGES:
         with pytest.raises(UserError, match=message) as error:
             change(**changes)
         assert "\n" not in str(error.value)
 
 
-MINI = read_parameters("mini")
 SECRETS = ("://ann:secret@host", "://host/v1?key=secret", "://host/#secret")
 
 
+@pytest.mark.parametrize("scheme", ["http", "https"])
 @pytest.mark.parametrize("end", SECRETS)
-def test_the_password_or_key_in_an_address_is_refused_and_not_shown(end):
-    for name in ("server", "retriever", "retrievers"):
-        for scheme in ("http", "https"):
-            address = scheme + end
-            value = [address] if name == "retrievers" else address
+def test_the_password_or_key_in_an_address_is_refused_and_not_shown(scheme, end):
+    address = scheme + end
+    wrong = {"server": address, "retriever": address, "retrievers": [address]}
+    for name, value in wrong.items():
+        for change in CHANGES:
             with pytest.raises(UserError, match=f"^{name}.*: .*expected one ") as error:
-                read_parameters("mini", {name: value})
-            assert "secret" not in str(error.value)
-            with pytest.raises(UserError) as error:
-                MINI.change(**{name: value})
+                change(**{name: value})
             assert "secret" not in str(error.value)
 
 
@@ -92,51 +92,56 @@ CHANGED = [
 def test_a_change_means_the_same_wherever_it_is_made(changes):
     read = read_parameters("mini", changes)
     assert MINI.change(**changes).model_dump() == read.model_dump()
-    assert read.for_agent().model == changes.get(
-        "agent", changes.get("model", MINI.agent)
-    )
+    model = changes.get("model", MINI.agent)
+    assert read.for_agent().model == changes.get("agent", model)
     # as it is, on top of other changes
     assert read.change(**changes) == read.change(seed=0) == read
 
 
+@pytest.fixture
+def own_profile(tmp_path, monkeypatch):
+    """own_profile(**values): a profile "mine", mini with these values."""
+    kept = (PROFILES / "mini.yaml").read_text().splitlines()
+    monkeypatch.setattr(parameters, "PROFILES", tmp_path)
+
+    def write(**values: str) -> None:
+        lines = [f"{name}: {value}" for name, value in values.items()]
+        others = [line for line in kept if line.partition(":")[0] not in values]
+        (tmp_path / "mine.yaml").write_text("\n".join([*others, *lines]))
+
+    return write
+
+
 def test_a_profile_for_a_server_keeps_its_values_with_another_server(own_profile):
-    lines = {"server": "http://h:1", "model": "x", "style": "agent", "reader": "cot"}
-    own_profile(**lines)
+    own_profile(server="http://h:1", model="x", style="agent", reader="cot")
     p = read_parameters("mine", {"server": "http://other:2"})
     assert (p.server, p.model, p.style) == ("http://other:2", "x", "agent")
 
 
-NUMBERS = {  # a text after --set max_cost=, and its value
-    "1e-1": 0.1,
-    "1E2": 100,
-    "1.5e+3": 1500,
-    "0.5": 0.5,
-    "-1e-1": "greater than or equal to 0",
-    "1:30": "valid number",
-    "1_000.5": "valid number",
-    ".inf": "valid number",
-    "1e999": "finite number",
-}
+VALUES = {"1e-1": 0.1, "1E2": 100, "1.5e+3": 1500, "0.5": 0.5, "12:30": "12:30"}
+VALUES |= {"null": None, "true": True, "yes": "yes", '"7"': "7", "[a b, 2]": ["a b", 2]}
 
 
-@pytest.mark.parametrize("text", NUMBERS)
-def test_numbers_are_those_of_json(text):
-    changes = {"max_cost": read_value(text)}
-    if isinstance(NUMBERS[text], str):
-        with pytest.raises(UserError, match=f"max_cost: .*{NUMBERS[text]}"):
-            read_parameters("mini", changes)
-    else:
-        assert read_parameters("mini", changes).max_cost == NUMBERS[text]
+@pytest.mark.parametrize("text", VALUES)
+def test_values_are_those_of_json_or_texts(text):
+    assert read_value(text) == VALUES[text]
 
 
-@pytest.mark.parametrize("text", ["12:30", "017", "0x1F", "1_000", "0b11", "+1", "1e3"])
-def test_a_text_is_no_count(text):
-    with pytest.raises(UserError, match="seed: Input should be a valid integer"):
-        read_parameters("mini", {"seed": read_value(text)})
+NO_NUMBERS = [("seed", text) for text in ("12:30", "017", "0x1F", "1_000", "0b11")]
+NO_NUMBERS += [("seed", "+1"), ("seed", "1e3"), ("max_cost", "-1e-1")]
+NO_NUMBERS += [("max_cost", text) for text in ("1:30", "1_000.5", ".inf", "1e999")]
+
+
+@pytest.mark.parametrize(("name", "text"), NO_NUMBERS)
+def test_what_is_no_number_is_refused(name, text):
+    with pytest.raises(
+        UserError, match=f"{name}: Input should be .*(number|integer|0)"
+    ):
+        read_parameters("mini", {name: read_value(text)})
 
 
 def test_a_comment_of_a_profile_is_none_of_its_values(own_profile):
-    own_profile("# run at 12:30, 1e-1", seed="7  # 12:30", max_cost="1e-1")
+    own_profile(seed="7  # run at 12:30, 1e-1", max_cost="1e-1")
     p = read_parameters("mine")
     assert (p.seed, p.max_cost) == (7, 0.1)
 
@@ -148,43 +153,19 @@ def test_the_command_that_gives_parameters_says_only_what_was_changed():
     assert changed.command_line() == options
 
 
-@pytest.fixture
-def own_profile(tmp_path, monkeypatch):
-    """own_profile(*lines, **values): a profile "mine" with these in place of mini's."""
-    kept = (PROFILES / "mini.yaml").read_text().splitlines()
-    monkeypatch.setattr(parameters, "PROFILES", tmp_path)
-
-    def write(*lines: str, **values: str) -> None:
-        lines += tuple(f"{name}: {value}" for name, value in values.items())
-        others = [text for text in kept if text.partition(":")[0] not in values]
-        (tmp_path / "mine.yaml").write_text("\n".join([*others, *lines]))
-
-    return write
+EMPTY = ["", "# only a comment", "---\n...", "null", "text"]
+PROFILES_OF = [(text, "found .*, expected lines as in") for text in EMPTY]
+PROFILES_OF += [("dev: x", "dev: .* valid integer"), ("- a\nb: 1", "not valid YAML")]
+PROFILES_OF += [("datasets: [x]", "datasets.0: found 'x'")]
 
 
-LINES = {  # of a profile, and what the error says of them
-    "dev: x": "dev: .* valid integer",
-    "datasets: [x]": "datasets.0: found 'x'",
-    "- a": "not valid YAML",
-}
-
-
-@pytest.mark.parametrize("line", LINES, ids=lambda line: line[:20])
-def test_a_wrong_line_of_a_profile_names_its_file(own_profile, tmp_path, line):
-    name, colon, value = line.partition(": ")
-    own_profile(**{name: value}) if colon else own_profile(line)
-    with pytest.raises(UserError, match=LINES[line]) as error:
-        read_parameters("mine")
-    assert str(error.value).startswith(f"{tmp_path / 'mine.yaml'}: ")
-    assert "\n" not in str(error.value)
-
-
-@pytest.mark.parametrize("text", ["", "# only a comment", "---\n...", "null", "text"])
-def test_an_empty_profile_is_an_error_of_one_line(tmp_path, monkeypatch, text):
+@pytest.mark.parametrize(("text", "says"), PROFILES_OF)
+def test_a_wrong_profile_names_its_file(tmp_path, monkeypatch, text, says):
     (tmp_path / "mine.yaml").write_text(text)
     monkeypatch.setattr(parameters, "PROFILES", tmp_path)
-    with pytest.raises(UserError, match="mine.yaml: found .*, expected lines as in"):
+    with pytest.raises(UserError, match=f"^{tmp_path}/mine.yaml: .*{says}") as error:
         read_parameters("mine")
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("profile", ["maxi", "mini.yaml", "é x"])

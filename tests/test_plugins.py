@@ -1,12 +1,8 @@
 """Plug-ins: systems, data sets and retrievers in a folder are loaded as ours are."""
 
-import os
-import subprocess
-import sys
-
 import pytest
 
-from ircotlib.files import ROOT
+from tests.processes import run_python
 
 SYSTEM = """
 from ircotlib import Generate, Prediction, Retrieve, System
@@ -61,95 +57,70 @@ print(scores["recall"].mean(), retriever_name(name), prompt.template.text)
 """
 
 
-@pytest.fixture
-def run(tmp_path):
-    """run(name, **environment): a process that runs the plug-ins of this name."""
-
-    def run(name: str, **environment: str) -> subprocess.CompletedProcess:
-        (tmp_path / name).mkdir(exist_ok=True)
-        lines = "Who is Ann? | Ox\nWho is Bo? | Ada\nWho? | Cy\n"
-        (tmp_path / name / "lines.txt").write_text(lines)
-        own = {"IRCOT_DATA": str(tmp_path / "data"), "IRCOT_BATCH": "1"}
-        return execute("-c", RUN, name, str(tmp_path), **own, **environment)
-
-    return run
-
-
-def execute(*words: str, cwd=None, **environment) -> subprocess.CompletedProcess:
-    env = os.environ | {"PYTHONPATH": str(ROOT)} | environment
-    command = [sys.executable, *words]
-    return subprocess.run(command, env=env, cwd=cwd, capture_output=True, text=True)
-
-
-def write(folder, name: str, **files: str) -> None:
-    for stem, text in files.items():
-        path = folder / f"{stem}.py"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text.replace("NAME", name))
-    (folder / "prompts" / "mine").mkdir(parents=True)
-    (folder / "prompts" / "mine" / "ask.txt").write_text("Q: {question}\nA:")
-
-
-def test_systems_data_sets_and_retrievers_in_a_folder_are_loaded(run, tmp_path):
-    write(tmp_path / "folder", "one_off", mine=SYSTEM, data=DATASET, found=RETRIEVER)
-    done = run("one_off", IRCOT_PLUGINS=str(tmp_path / "folder"))
+def test_systems_data_sets_and_retrievers_in_a_folder_are_loaded(tmp_path):
+    files = {"folder/mine.py": SYSTEM, "folder/data.py": DATASET}
+    files |= {"folder/found.py": RETRIEVER}
+    files |= {"folder/prompts/mine/ask.txt": "Q: {question}\nA:"}
+    files |= {"one_off/lines.txt": "Who is Ann? | Ox\nWho is Bo? | Ada\nWho? | Cy\n"}
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text.replace("NAME", "one_off"))
+    own = {"IRCOT_DATA": str(tmp_path / "data"), "IRCOT_BATCH": "1"}
+    own |= {"IRCOT_PLUGINS": str(tmp_path / "folder")}
+    done = run_python("-c", RUN, "one_off", str(tmp_path), **own)
     assert not done.returncode, done.stderr
     assert done.stdout.split() == ["1.0", "one_off", "Q:", "{question}", "A:"]
 
 
-PROBLEMS = {  # a name of a system, and what the error says of it
-    "CoT": "mine.py: found two systems named 'CoT', the other in ",
-    "..": "found the system '..', expected a letter or digit",
-    "a\\x1b[2J": "found the system 'a\\x1b[2J'",
-    '" + nothing + "': "mine.py: NameError: name 'nothing' is not defined",
-}
+TWO = """
+from ircotlib.datasets import find_dataset
+from dataclasses import replace
+DATASETS = [replace(find_dataset('fever'), name='iirc')]
+"""
+NAMED = SYSTEM.replace("NAME asks", "{}")
+BROKEN = [  # a plug-in, and what the error says of it
+    (NAMED.replace("{}", "CoT"), "found two systems named 'CoT', the other in "),
+    (NAMED.replace("{}", '" + nothing + "'), "NameError: name 'nothing' is not def"),
+    ("def half(:", "SyntaxError: invalid syntax"),
+    ("import not_here", "ModuleNotFoundError: No module named 'not_here'"),
+    ("DATASETS = [1 / 0]", "ZeroDivisionError: division by zero"),
+    ("raise SystemExit", "SystemExit: "),
+    (TWO, "found two datasets named 'iirc', the"),
+]
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
-def test_an_error_in_a_plug_in_is_one_line(tmp_path, name):
-    problem = PROBLEMS[name]
-    write(tmp_path / "folder", "x", mine=SYSTEM.replace("NAME asks", name))
-    folder = str(tmp_path / "folder")
-    done = execute("-m", "ircotlib", "systems", IRCOT_PLUGINS=folder)
-    assert done.returncode == 2 and done.stderr.count("\n") == 1
-    assert done.stderr.startswith("error: ") and problem in done.stderr
-
-
-BROKEN = {  # a plug-in, and what the error says of it
-    "def half(:": "mine.py: SyntaxError: invalid syntax",
-    "import not_here": "mine.py: ModuleNotFoundError: No module named 'not_here'",
-    "DATASETS = [1 / 0]": "mine.py: ZeroDivisionError: division by zero",
-    "raise SystemExit": "mine.py: SystemExit: ",
-    "from ircotlib.datasets import find_dataset as f\n"
-    "from dataclasses import replace\n"
-    "DATASETS = [replace(f('fever'), name='iirc')]": "two datasets named 'iirc', the",
-}
-
-
-@pytest.mark.parametrize("text", BROKEN)
-def test_a_broken_plug_in_is_named_and_no_profile(tmp_path, text):
+@pytest.mark.parametrize(("text", "says"), BROKEN, ids=[says for _, says in BROKEN])
+def test_a_broken_plug_in_is_named_and_no_profile(tmp_path, text, says):
     (tmp_path / "mine.py").write_text(text)
     for profile in ("mini", "quick"):
         command = "-m", "ircotlib", "figures", "--profile", profile
-        done = execute(*command, IRCOT_PLUGINS=str(tmp_path))
+        done = run_python(*command, IRCOT_PLUGINS=str(tmp_path))
         assert done.returncode == 2 and done.stderr.count("\n") == 1
-        assert done.stderr.startswith(f"error: {tmp_path / 'mine.py'}: ")
-        assert BROKEN[text] in done.stderr and ".yaml" not in done.stderr
+        assert done.stderr.startswith(f"error: {tmp_path / 'mine.py'}: {says}")
 
 
-def test_a_folder_of_plug_ins_that_is_none_is_refused(tmp_path):
-    (tmp_path / "file").touch()
-    for place in ("/nowhere", str(tmp_path / "file"), "nowhere", "~/nowhere"):
-        done = execute("-m", "ircotlib", "systems", IRCOT_PLUGINS=place)
-        assert done.returncode == 2 and done.stderr.count("\n") == 1
-        assert done.stderr.startswith("error: IRCOT_PLUGINS: /")
-        assert "is not a folder: correct or unset it" in done.stderr
-    # one that is there, named in whatever way
+@pytest.mark.parametrize("name", ["..", "a\\x1b[2J"])
+def test_the_name_of_a_system_that_no_folder_can_have_is_refused(tmp_path, name):
+    (tmp_path / "mine.py").write_text(NAMED.replace("{}", name))
+    done = run_python("-m", "ircotlib", "systems", IRCOT_PLUGINS=str(tmp_path))
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    says = f"error: found the system '{name}', expected a letter or digit"
+    assert done.stderr.startswith(says)
+
+
+PLACES = dict.fromkeys(["mine", "./mine/", "~/mine"], "/mine/none.py: NameError: ")
+PLACES |= dict.fromkeys(["/nowhere", "mine/none.py", "nowhere"], " is not a folder: ")
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_folder_of_plug_ins_is_named_in_whatever_way_or_refused(tmp_path, place):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/none.py").write_text("SYSTEMS = [nothing]")
-    for place in ("mine", "./mine/", "~/mine"):
-        own = {"IRCOT_PLUGINS": place, "HOME": str(tmp_path)}
-        done = execute("-m", "ircotlib", "systems", cwd=tmp_path, **own)
-        assert f"{tmp_path / 'mine/none.py'}: NameError" in done.stderr
-    # as if it were not set
-    assert execute("-m", "ircotlib", "systems", IRCOT_PLUGINS="").returncode == 0
+    own = {"IRCOT_PLUGINS": place, "HOME": str(tmp_path)}
+    done = run_python("-m", "ircotlib", "systems", cwd=tmp_path, **own)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert PLACES[place] in done.stderr
+
+
+def test_an_empty_name_of_a_folder_of_plug_ins_is_none():
+    assert run_python("-m", "ircotlib", "systems", IRCOT_PLUGINS="").returncode == 0

@@ -65,43 +65,41 @@ TEXTS += ["Lost Gravity is a coaster|\nQ: Who made it?"]
 TEXTS += ["It was made by Mr.|\nIt was not.", "It is by Mack Rides.|\n\nIt is German"]
 
 
-@pytest.mark.parametrize("marked", TEXTS)
-def test_sentences(marked):
-    expected = [sentence.strip() for sentence in marked.split("|")]
-    text = marked.replace("|", "")
-    assert sentences(text) == expected
-    assert cut(text, SENTENCE) == expected[0]
-
-
 def ends_while_written(text, by_word=False):
     """The ends given for the prefixes of a text, in order, without repetitions."""
-    ends = (
-        sentence_end(text[:length], False, by_word) for length in range(len(text) + 1)
-    )
+    prefixes = (text[:length] for length in range(len(text) + 1))
+    ends = [sentence_end(prefix, False, by_word) for prefix in prefixes]
     return list(dict.fromkeys(end for end in ends if end is not None))
 
 
 # Prefixes of these are judged too early if whole words arrive: an ordinary word's full
 # stop is followed by something without a space, or a full stop is followed by a number.
-EARLY = {
-    "Amazon.com was founded in 1994. Node.js was not.": "Amazon.",
-    "Wait... what is it? It is a film.": "Wait.",
-    "It is 'Gone.' He left.": "It is 'Gone.",
-    'He said Gone." He left.': "He said Gone.",
-    "It is Songs: A Collection... Old and New. It is.": "It is Songs: A Collection.",
-    "He made European/U.S.A. films. It is.": "He made European/U.",
-    "She has a cand.oecon. degree. He founded Amazon.com. It is.": "She has a cand.",
-    "He has the .30 carbine. It is a .30. The other is a .45 pistol.": "He has the .",
-}
-UNMARKED = [*(marked.replace("|", "") for marked in TEXTS), *EARLY]
+EARLY = """
+Amazon.com was founded in 1994. Node.js was not.
+Wait... what is it? It is a film.
+It is 'Gone.' He left.
+He said Gone." He left.
+It is Songs: A Collection... Old and New. It is.
+He made European/U.S.A. films. It is.
+She has a cand.oecon. degree. He founded Amazon.com. It is.
+He has the .30 carbine. It is a .30. The other is a .45 pistol.
+""".strip().splitlines()
 
 
-@pytest.mark.parametrize("text", UNMARKED)
-def test_a_growing_text_never_ends_elsewhere_than_the_finished_one(text):
+@pytest.mark.parametrize("marked", TEXTS)
+def test_sentences_end_at_one_place_while_a_text_grows_and_when_it_is_finished(marked):
+    expected = [sentence.strip() for sentence in marked.split("|")]
+    text = marked.replace("|", "")
+    assert sentences(text) == expected and cut(text, SENTENCE) == expected[0]
     end = sentence_end(text, complete=True)
     assert ends_while_written(text) in ([end], [])
     if text not in EARLY:
         assert ends_while_written(text, True) in ([end], [])
+
+
+@pytest.mark.parametrize("text", EARLY)
+def test_a_growing_text_never_ends_elsewhere_than_the_finished_one(text):
+    assert ends_while_written(text) in ([sentence_end(text, complete=True)], [])
 
 
 def test_short_growing_texts_never_end_elsewhere_than_the_finished_ones():
@@ -161,24 +159,15 @@ def test_where_a_text_stops(text, stop, known, end):
 @pytest.mark.parametrize("stop", ["word", "\n", (), ("\n", ""), ["\n"]])
 def test_other_stops_are_errors(stop):
     for complete in (True, False):
-        with pytest.raises(
-            ValueError, match="found stop .*'sentence', 'line', 'sentence of"
-        ):
+        with pytest.raises(ValueError, match="found stop .*'sentence', 'line', 'sent"):
             stop_end("Rome", stop, complete)
-    with pytest.raises(ValueError):
-        cut("Rome", stop)
 
 
 def test_texts_without_an_end_take_time_in_proportion():
-    long = {
-        "no end": "Dr. " * 20_000,
-        "open": '("' + "an end. then " * 10_000,
-        "no answer": "It is " * 20_000,
-        "space": "a" + "\n" * 40_000 + "b",
-        "many": "It is. " * 10_000,
-    }
+    long = ["Dr. " * 20_000, '("' + "an end. then " * 10_000, "It is " * 20_000]
+    long += ["a" + "\n" * 40_000 + "b", "It is. " * 10_000]
     started = time.process_time()
-    for text in long.values():
+    for text in long:
         assert sentences(text)
         assert answer_from_chain(text) is None
         assert without_echo(text, "Q:") and split_thoughts(text)[1]
@@ -190,9 +179,7 @@ def annotated_chains(folder):
     step = re.compile(r""""cot_sent":\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""")
     for path in sorted(folder.glob("*.jsonnet")):
         for question in path.read_text(encoding="utf-8").split('"question_id"')[1:]:
-            yield [
-                ast.literal_eval(literal).strip() for literal in step.findall(question)
-            ]
+            yield [ast.literal_eval(text).strip() for text in step.findall(question)]
 
 
 def test_the_annotators_steps_end_where_sentences_do(shared):

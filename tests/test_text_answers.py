@@ -12,11 +12,9 @@ from ircotlib.text import answer_from_chain, gives_answer
     ("chain", "answer"),
     [
         ("Mack Rides is German. So the answer is: Germany.", "Germany"),
-        # one full stop only
-        ("So the answer is: The Operation M.D..", "The Operation M.D."),
+        ("So the answer is: The Operation M.D..", "The Operation M.D."),  # one stop
         ("So the answer is Germany", "Germany"),  # without colon
-        # the last one on a line
-        ("So the answer is: no. So the answer is: yes.", "yes"),
+        ("So the answer is: no. So the answer is: yes.", "yes"),  # the last on a line
         ("The answer is: 1.\nSo the answer is: 2.", "2"),  # also across lines
         ("So the answer is: 3.5 million.", "3.5 million"),
         ("So the answer is:  Rome. ", "Rome"),

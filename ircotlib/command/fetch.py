@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.files import full_corpus_folder
 from ircotlib.errors import DataError, Unavailable, UserError
-from ircotlib.files import DOWNLOADS, ROOT, resolve
+from ircotlib.files import ROOT, SHIPPED, resolve
 from ircotlib.options import add_profile, new_parser, read_changed
 from ircotlib.parameters import Parameters
 
@@ -74,10 +74,8 @@ def unpack(archive: Path, names: Sequence[str], folder: Path) -> None:
                 depth = min((len(path.parts) for path in paths), default=0)
                 # not those of a Mac, deeper in a folder __MACOSX
                 nearest = [path for path in paths if len(path.parts) == depth]
-                if len(nearest) > 1:
-                    raise DataError(f"has {len(nearest)} files {name!r}")
-                if not nearest:
-                    raise DataError(f"lacks {name!r}")
+                if len(nearest) != 1:
+                    raise DataError(f"has {len(nearest)} files {name!r}, not one")
                 nearest[0].replace(folder / name)
         except Exception as error:  # the libraries of archives raise errors of any kind
             raise DataError(
@@ -105,7 +103,7 @@ class Download(NamedTuple):
         return f"{self.folder}: {self.files} ({size}) {source}"
 
 
-def read_downloads(path: Path = DOWNLOADS) -> list[Download]:
+def read_downloads(path: Path = SHIPPED / "data" / "downloads.csv") -> list[Download]:
     rows = csv.DictReader(path.read_text("utf-8").splitlines())
     return [Download(**row) for row in rows]
 

@@ -38,9 +38,7 @@ def all_notebooks() -> list[str]:
 
 
 def about_notebook(notebook: str) -> SimpleNamespace:
-    """The figures that it `makes`, by name, the notebooks whose `runs` it reads, and
-    the profile with whose outputs it is `kept`.
-    """
+    """What it `makes`, the notebooks whose `runs` it reads, its `kept` profile."""
     path = NOTEBOOKS / f"{notebook}.ipynb"
     about = {"makes": [], "runs": [], "kept": "mini"}
     try:
@@ -123,9 +121,7 @@ def run_notebook(
 def regenerate(
     p: Parameters, names: list[str], changes: dict, save: bool = False, jobs: int = 1
 ) -> None:
-    """Run notebooks, `jobs` at a time; those that read runs come after, and wait for,
-    those that run.
-    """
+    """Run notebooks, `jobs` at a time; those that read runs wait for these."""
     started = time.time_ns()
     folder = DATA / "executed" / p.profile / p.trial
     # no kernel reads or writes the user's own settings and history
@@ -189,12 +185,10 @@ def tags(cell) -> list[str]:
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = new_parser(__doc__, "ircotlib figures")
     add_profile(parser)
-    parser.add_argument(
-        "--only", action="append", default=[], help="notebook or figure"
-    )
-    save = "keep the executed notebooks of this profile, stripped, in notebooks/"
-    parser.add_argument("--save", action="store_true", help=save)
-    parser.add_argument("--jobs", type=int, default=1, help="notebooks at a time")
+    add = parser.add_argument
+    add("--only", action="append", default=[], help="notebook or figure")
+    add("--save", action="store_true", help="keep what is executed in notebooks/")
+    add("--jobs", type=int, default=1, help="notebooks at a time")
     options = parser.parse_args(arguments)
     need("papermill", "lab")
     changes = parse_changes(options.set)

@@ -92,33 +92,24 @@ def tune(pairs: Sequence[tuple[System, Setup]], sets: int) -> Compared:
             )
     tuned = [run for grid in grids if len(grid) > 1 for run in grid]
     scores = dict(zip([run.folder for run in tuned], run_all(tuned), strict=True))
-    chosen: list[Run] = []
-    tables: list[pd.DataFrame] = []
-    for grid in grids:
-        if len(grid) == 1:
-            chosen += grid
-            continue
-        best, table = find_best(grid, scores)  # for each reader, too (§4.1)
-        chosen.append(best)
-        tables.append(table)
+    tables = [pd.DataFrame(columns=[*TUNED, "value", "paragraphs"])]
+    chosen: list[dict] = []
     tests: list[Run] = []
-    for grid, best in zip(grids, chosen, strict=True):
+    for grid in grids:
+        best = grid[0]
+        if len(grid) > 1:
+            best, table = find_best(grid, scores)  # for each reader, too (§4.1)
+            tables.append(table)
+        named = {"dataset": best.setup.dataset.name, "system": best.system.name}
+        chosen.append({**named, "k": None, "m": None, **best.setting})
         tested = in_sets(best, sets)
         remove_others([run.folder for run in (*grid, *tested)])
         tests += tested
-    if not tables:
-        tables = [pd.DataFrame(columns=[*TUNED, "value", "paragraphs"])]
     return Compared(
         scores=join_scores(run_all(tests)),
-        tuning=pd.concat(tables, ignore_index=True),
-        chosen=pd.DataFrame([name_run(run) for run in chosen]),
+        tuning=pd.concat(tables[1:] or tables, ignore_index=True),
+        chosen=pd.DataFrame(chosen),
     )
-
-
-def name_run(run: Run) -> dict:
-    """A row of `Compared.chosen`."""
-    named = {"dataset": run.setup.dataset.name, "system": run.system.name}
-    return {**named, "k": None, "m": None, **run.setting}
 
 
 def in_sets(best: Run, sets: int) -> list[Run]:
@@ -141,7 +132,7 @@ def run_system(
 
 
 def run_all(runs: Sequence[Run]) -> list[pd.DataFrame]:
-    """The tables of several runs (`run_one`); workers may fill the call cache first."""
+    """The tables of several runs (`run_one`); workers fill the call cache first."""
     return [run_one(run) for run in track(prefill_cache(runs), "runs", len(runs))]
 
 
@@ -153,18 +144,16 @@ def suits(system: System, questions: Sequence[Question]) -> bool:
 def find_best(
     grid: list[Run], scores: Mapping[Path, pd.DataFrame]
 ) -> tuple[Run, pd.DataFrame]:
-    """The best of the runs that tune a system, and the table of their means (IRCoT
-    §4.1). Ties go to the earlier setting, that is to the smaller K.
-    """
+    """The best of the runs that tune, of equals the first (§4.1), and their means."""
     setup, system = grid[0].setup, grid[0].system
     metric = system.measure(setup.dataset)
+    named = {"dataset": setup.dataset.name, "system": system.name, "metric": metric}
     rows = []
     for run in grid:
         means = scores[run.folder].mean(numeric_only=True)
-        rows.append({**means, **run.setting, "value": 100 * means[metric]})
-    table = pd.DataFrame(rows).assign(
-        dataset=setup.dataset.name, system=system.name, metric=metric
-    )
+        value = 100 * means[metric]
+        rows.append({**means, **run.setting, "value": value, **named})
+    table = pd.DataFrame(rows)
     columns = dict.fromkeys([*TUNED, *grid[0].setting, "value", "paragraphs"])
     return grid[int(table[metric].argmax())], table.reindex(columns=columns)
 

@@ -1,7 +1,6 @@
 """The only module that uses the laboratory: its data, and facts that judge chains."""
 
 import json
-import re
 from functools import cache
 from pathlib import Path
 
@@ -13,27 +12,19 @@ from ircotlib.parameters import Parameters
 
 
 def in_world(p: Parameters, seed: int, size: int, questions: int) -> Parameters:
-    """The parameters with a laboratory of `size` pages and so many questions for each
-    data set, which is made when it is opened.
-    """
+    """The parameters with a laboratory of `size` pages, made if it is missing."""
+    from ircot_laboratory.make import make_laboratory
+
     folder = DATA / "laboratories" / f"{seed}-{size}-{questions}"
-    prompts = str(folder / "prompts")
-    return p.change(data_dir=str(folder), demonstrations=prompts, corpus="pooled")
+    prompts = make_laboratory(folder, seed, size, questions) / "prompts"
+    return p.change(data_dir=str(folder), demonstrations=str(prompts), corpus="pooled")
 
 
 def data_folder(data_dir: str, data: Path) -> Path | str:
-    """The folder of the official files, or of a laboratory, made if it is missing."""
+    """The folder of the official files, or of the laboratory, made if it is missing."""
     from ircot_laboratory.make import make_laboratory
 
-    folder = Path(data_dir)
-    if not data_dir:
-        return make_laboratory(data / "laboratory")
-    if folder.parent == data / "laboratories" and re.fullmatch(
-        r"\d+-\d+-\d+", folder.name
-    ):
-        seed, size, questions = map(int, folder.name.split("-"))
-        make_laboratory(folder, seed, size, questions)
-    return resolve(data_dir)
+    return resolve(data_dir) if data_dir else make_laboratory(data / "laboratory")
 
 
 def find_facts(p: Parameters, dataset: str) -> Facts | None:

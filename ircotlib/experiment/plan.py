@@ -30,9 +30,7 @@ class Plan:
         return {question.id: self.program(question) for question in questions}
 
     def program(self, question: Question) -> Program:
-        """The program that answers a question, within pages if that has a main passage
-        (IRCoT App. B).
-        """
+        """Its program for a question, within pages for a main passage (App. B)."""
         program = self.system.program(question, **self.arguments)
         if not hasattr(program, "send"):
             raise UserError(
@@ -51,9 +49,7 @@ class Plan:
 
     @cached_property
     def arguments(self) -> dict[str, object]:
-        """The keywords of the system's program: its setting and, of all that a setup
-        has to give, what it takes. A missing prompt file is found here.
-        """
+        """The keywords that its program takes; a missing prompt file is found here."""
         setup, system = self.setup, self.system
         p = setup.parameters
         given: dict[str, object] = {
@@ -77,15 +73,13 @@ class Plan:
                 chain=p.reader == "cot",
                 max_tokens=setup.style.generation_tokens,
             )
-        arguments = {
-            name: value
-            for name, value in given.items()
-            if name in system.defaults and value is not None
+        taken = {
+            name: value for name, value in given.items() if name in system.defaults
         }
-        arguments.update(self.setting)
-        for shown in ("m", "demonstration_set"):  # by prompts
-            arguments.pop(shown, None)
-        return arguments
+        arguments = {name: value for name, value in taken.items() if value is not None}
+        shown = ("m", "demonstration_set")  # by prompts
+        own = {name: value for name, value in self.setting.items() if name not in shown}
+        return arguments | own
 
     @cached_property
     def title_writer(self) -> PromptWriter:
@@ -112,32 +106,21 @@ def find_plan(setup: Setup, system: System, setting: Mapping) -> Plan:
 
 def ends_in_prediction(system: System, question: Question, program: Program) -> Program:
     """The program; what it returns is checked while it can be said where."""
+    where = f"{system.name}, question {question.id!r}"
     try:
         result = yield from program
     except Exception as error:
-        raised = f"{type(error).__name__}: {error}"
-        raise RuntimeError(
-            f"{system.name} failed for question {question.id!r}: {raised}"
-        ) from error
+        raise RuntimeError(f"{where}: {type(error).__name__}: {error}") from error
     if not isinstance(result, Prediction):
-        raise UserError(
-            f"{system.name} returned {result!r:.60} for question {question.id!r}, "
-            "expected a Prediction"
-        )
+        raise UserError(f"{where}: found {result!r:.60}, expected a Prediction")
     if not isinstance(result.answer, str):
-        raise UserError(
-            f"{system.name}, question {question.id!r}: found the answer "
-            f"{result.answer!r:.60}, expected a text"
-        )
+        raise UserError(f"{where}: found the answer {result.answer!r:.60}, not a text")
     if isinstance(result.thoughts, str):
-        raise UserError(
-            f"{system.name}, question {question.id!r}: thoughts are the text "
-            f"{result.thoughts!r:.60}, expected a tuple of texts"
-        )
+        raise UserError(f"{where}: found thoughts {result.thoughts!r:.60}, not a tuple")
     for paragraph in result.paragraphs:
         if not isinstance(paragraph, Paragraph):
             raise UserError(
-                f"{system.name}, question {question.id!r}: found {paragraph!r:.60} "
-                "among the paragraphs, expected what Retrieve gave"
+                f"{where}: found {paragraph!r:.60} among the paragraphs, expected what "
+                "Retrieve gave"
             )
     return result

@@ -2,11 +2,12 @@
 cache, and nobody is asked for others, whatever a run.json names.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ircotlib.backends import Replies
 from ircotlib.data import Prediction
 from ircotlib.datasets import find_dataset
 from ircotlib.engine import scheduler
@@ -42,13 +43,10 @@ class Recorded(NamedTuple):
     answers: type | tuple[type, ...]
     fingerprint: str
     decode: Callable[[str, Any], Any]
-    tokenizer: Callable[[str], int] | None = None
+    count_tokens: Callable[[str], int] = len  # of a model
 
-    def answer(self, requests: Sequence) -> Iterator[tuple[int, str | Exception]]:
+    def answer(self, requests: Sequence) -> Replies:
         raise NotImplementedError
-
-    def count_tokens(self, text: str) -> int:
-        return self.tokenizer(text) if self.tokenizer else 0
 
 
 def replay(
@@ -82,9 +80,7 @@ def replay_known(
 
 
 def open_recorded(p: Parameters, about: Mapping) -> Setup | None:
-    """The setup of a run with the run.json `about`, in which nothing can answer; None
-    if the model's tokenizer is not here.
-    """
+    """The setup of a run, where nothing answers; None: its tokenizer is not here."""
     tokenizer = find_tokenizer(p)
     if tokenizer is None:
         return None
@@ -108,9 +104,7 @@ def open_recorded(p: Parameters, about: Mapping) -> Setup | None:
 
 
 def find_tokenizer(p: Parameters) -> Callable[[str], int] | None:
-    """What counts the tokens of the model that the parameters name: that of a server
-    or your own, or a tokenizer that is on this machine; else None.
-    """
+    """What counts tokens as the model does; None: its tokenizer is not here."""
     if p.server or find_model(p.model, served=False) not in MODELS:
         return open_model(p.change(max_cost=None)).count_tokens
     try:

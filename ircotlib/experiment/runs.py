@@ -63,21 +63,18 @@ class Run(NamedTuple):
     @property
     def identity(self) -> dict:
         """What distinguishes it from others, as in run.json."""
-        setup = self.setup
         return {
-            **setup.identity,
+            **self.setup.identity,
             "part": self.part,
             "system": self.system.name,
             "setting": self.setting,
-            "metric": self.system.measure(setup.dataset),
-            "parameters": setup.parameters.model_dump(mode="json"),
+            "metric": self.system.measure(self.setup.dataset),
+            "parameters": self.setup.parameters.model_dump(mode="json"),
         }
 
 
 def run_one(run: Run) -> pd.DataFrame:
-    """Answer and score the questions of a run, write its folder, and return one row per
-    question with the columns that describe the run.
-    """
+    """Answer and score the questions of a run, and write its folder; a row each."""
     setup = run.setup
     assert setup.calls is not None
     started = time.monotonic()
@@ -101,7 +98,7 @@ def run_one(run: Run) -> pd.DataFrame:
         "seconds": round(time.monotonic() - started, 2),
         **fingerprints,
         "generation_config_ignored": getattr(setup.model, "ignored", {}),
-        **find_cost(setup.parameters, counts, len(outcomes)),
+        **find_cost(setup.parameters, counts),
         "demonstrations_shown": count_demonstrations(outcomes.values()),
     }
     rows = []
@@ -146,17 +143,15 @@ def installed() -> dict[str, str]:
     return {"python": platform.python_version(), **packages}
 
 
-def find_cost(p: Parameters, counts: Mapping[str, Mapping], questions: int) -> dict:
+def find_cost(p: Parameters, counts: Mapping[str, Mapping]) -> dict:
     """The USD that a run's requests to a server cost, cached or not; None: unknown."""
     if not p.server:
         return {}
     price = find_price(p.model, p.prices)
     if price is None:
-        return {"cost": {"usd": None, "per_question": None, "prices": None}}
-    usd = fsum(
-        price.of(kind["prompt_tokens"], kind["tokens"]) for kind in counts.values()
-    )
-    return {"cost": {"usd": usd, "per_question": usd / questions, "prices": price[:2]}}
+        return {"cost": {"usd": None, "prices": None}}
+    each = [price.of(kind["prompt_tokens"], kind["tokens"]) for kind in counts.values()]
+    return {"cost": {"usd": fsum(each), "prices": price[:2]}}
 
 
 def count_demonstrations(outcomes: Iterable[Outcome]) -> float | None:

@@ -73,21 +73,16 @@ class Setup:
         return {
             "experiment": self.experiment,
             "dataset": self.dataset.name,
-            "shown": self.shown_name,
+            "shown": self.shown and self.shown.name,
             "grid_of": self.grid_of,
         }
 
     @property
     def runs(self) -> Path:
         """The folder of its runs."""
-        folder = runs_folder(
-            self.parameters, self.experiment, self.shown_name, self.grid_of
-        )
-        return folder / self.dataset.name
-
-    @property
-    def shown_name(self) -> str | None:
-        return None if self.shown is None else self.shown.name
+        told = self.identity
+        dataset = told.pop("dataset")
+        return runs_folder(self.parameters, **told) / dataset
 
     @property
     def backends(self) -> list[Backend]:
@@ -102,7 +97,6 @@ class Setup:
 
     @property
     def style(self) -> Style:
-        """How its model is prompted."""
         return STYLES[self.parameters.style]
 
     @property
@@ -138,7 +132,6 @@ class Setup:
         return {name: values for name, values in grid.items() if values}
 
     def settings(self, system: System) -> list[dict]:
-        """All settings of a system's grid."""
         grid = self.grid(system)
         return [
             dict(zip(grid, values, strict=True)) for values in product(*grid.values())
@@ -255,7 +248,6 @@ def find_extractor(p: Parameters) -> Backend | None:
 
 
 def find_calls() -> Calls:
-    """The call cache of this machine."""
     return open_calls(DATA / "calls.sqlite")
 
 
@@ -291,7 +283,6 @@ def open_index(corpus: Corpus, text: str, kind: object) -> Searcher:
 
 
 def index_folder(corpus: Corpus) -> Path:
-    """Where the index of a corpus is."""
     return DATA / "indexes" / corpus.folder.name
 
 
@@ -305,9 +296,7 @@ def open_source(
     further: str,
     made_of: tuple,
 ) -> tuple[list[Question], Corpus]:
-    """All questions of a data set, and its corpus, which is kept in `data`; read once
-    per process from what `made_of` describes.
-    """
+    """All questions and the corpus, kept in `data`; read again if `made_of` changes."""
     questions, paragraphs = read_dataset(dataset, folder, corpus, released)
     if corpus == "full":
         assert isinstance(paragraphs, Corpus)

@@ -34,8 +34,6 @@ AGAIN = "run its notebook again: cached calls cost nothing"
 
 
 class _Named(Record):
-    """The parameters by which runs are told apart."""
-
     profile: str
     model: str
     style: str
@@ -106,7 +104,6 @@ def prediction_line(outcome: Outcome) -> dict:
 
 
 def step_line(step: Step) -> dict:
-    """One step of a trace, without its prompt."""
     tokens = {"prompt_tokens": step.prompt_tokens, "tokens": step.tokens}
     match step.request:
         case program.Retrieve(query, k, titles):
@@ -196,37 +193,36 @@ def read_predictions(folder: Path, measure: str = "") -> pd.DataFrame:
     describes the run, and `right`: whether the score by `measure`, or else the run's
     own, is 1; None for a question without one.
     """
-    written = ("answer", "thoughts", "reading", "nodes", "fault", "trace")
     about = read_about(folder)
     metric = measure or about["metric"]
     run = columns_of(about) | {"metric": metric}
     scores = {row["id"]: row for row in read_scores(folder).to_dict("records")}
     questions, _ = open_questions(about)
     rows = []
-    for line in read_jsonl(Path(folder) / "predictions.jsonl"):
-        id = line["id"]
+    for written in read_jsonl(Path(folder) / "predictions.jsonl"):
+        id, collected = written["id"], written.pop("paragraphs")
         question = questions.get(id)
         if question is None or metric not in scores[id]:
             raise DataError(
                 f"{folder}: found the question {id!r} and the measure {metric!r}, "
                 f"which {about['dataset']} does not have; {AGAIN}"
             )
-        collected = tuple(line["paragraphs"])
         score = scores[id][metric]
-        row = {
-            "id": id,
-            "question": question.text,
-            "answers": question.answers,
-            **{name: line[name] for name in written},
-            "collected": collected,
-            "gold_found": tuple(g for g in question.gold if g in collected),
-            "gold_missed": tuple(g for g in question.gold if g not in collected),
-            **scores[id],
-            "kind": question.kind,
-            **run,
-            "right": None if pd.isna(score) else bool(score >= 1),
-        }
-        rows.append(row)
+        rows.append(
+            {
+                "id": id,
+                "question": question.text,
+                "answers": question.answers,
+                **written,
+                "collected": tuple(collected),
+                "gold_found": tuple(g for g in question.gold if g in collected),
+                "gold_missed": tuple(g for g in question.gold if g not in collected),
+                **scores[id],
+                "kind": question.kind,
+                **run,
+                "right": None if pd.isna(score) else bool(score >= 1),
+            }
+        )
     return pd.DataFrame(rows)
 
 
@@ -243,9 +239,7 @@ def share_measure(runs: pd.DataFrame) -> pd.Series:
 
 
 def find_paragraph(id: str, question: Question, corpus: Corpus) -> Paragraph:
-    """A paragraph of a prediction, or a gold one, whose text is "" if the corpus lacks
-    it (IIRC).
-    """
+    """A paragraph that was read, or gold; its text is "" if the corpus lacks it."""
     if question.passage and question.passage.id == id:
         return question.passage
     try:

@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ircotlib.errors import DataError
-from ircotlib.files import PROMPTS
-from ircotlib.plugins import plugin_folder
+from ircotlib.files import PROMPTS, plugin_folder
 from ircotlib.prompting.packing import ABOVE, BELOW, WRITTEN, Segment
 
 BETWEEN_PARAGRAPHS = "\n\n"

@@ -34,7 +34,7 @@ figures --set server=http://u:secret@host | server: not a valid address
 ask Who? --set server=http://h:1/v1?key=secret | server: not a valid address
 fetch --set retriever=http://u:secret@host | retriever: unknown retriever
 ask Who? --set server=http://127.0.0.1:1 | server: set `model`, too
-figures --set 'dtype=!!python/object/apply:os.system [id]' | not valid YAML
+figures --set 'dtype=!!python/object/apply:os.system [id]' | dtype: Input should
 ask | required: question
 ask Who? --sytem X | --sytem X
 ask Who? --system SearChains | unknown system 'SearChains'
@@ -58,11 +58,8 @@ def test_a_wrong_command_line_is_one_line(line, words, tmp_path, monkeypatch, ca
         status = ended.code
     error = capsys.readouterr().err.replace(str(tmp_path), "TMP")
     assert status in (1, 2) and words in error.splitlines()[-1]
-    assert (
-        "Traceback" not in error
-        and "secret" not in error
-        and not (tmp_path / "data").exists()
-    )
+    assert "Traceback" not in error and "secret" not in error
+    assert not (tmp_path / "data").exists()
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -72,15 +69,10 @@ def test_the_help_of_a_command_names_it_and_shows_an_example(capsys, name):
     lines = capsys.readouterr().out.splitlines()
     assert ended.value.code == 0 and lines[0].startswith(f"usage: ircotlib {name} ")
     assert any(line.startswith(f"ircotlib {name}") for line in lines)
+    if any(line.startswith("  --profile") for line in lines):
+        assert "mini, paper, quick, released, sample (profiles/)" in " ".join(lines)
     assert main(["--help"]) == main([]) == 0
     assert f"\nircotlib {name} " in capsys.readouterr().out
-
-
-def test_the_help_names_every_profile(capsys):
-    with pytest.raises(SystemExit):
-        main(["figures", "--help"])
-    shown = " ".join(capsys.readouterr().out.split())
-    assert "--profile PROFILE mini, paper, quick, released, sample (profiles/)" in shown
 
 
 def test_the_version_is_the_installed_one(capsys):
@@ -143,8 +135,7 @@ def test_the_list_has_every_system(capsys):
 
 def test_questions_about_ones_own_file_are_answered(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr("ircotlib.experiment.setup.DATA", tmp_path / "data")
-    texts = {"Ann": "Ann is old.", "Bob": "Bob is old."}
-    paragraphs = [{"title": title, "text": text} for title, text in texts.items()]
+    paragraphs = [{"title": name, "text": f"{name} is old."} for name in ("Ann", "Bob")]
     row = {"id": "1", "question": "Who?", "answers": ["Ann"], "paragraphs": paragraphs}
     (tmp_path / "questions.jsonl").write_text(json.dumps(row) + "\n")
     changes = [f"data_dir={tmp_path}", "model=data/models/mini-base"]

@@ -20,29 +20,49 @@ from ircotlib.files import NOTEBOOKS, ROOT
 from ircotlib.parameters import read_parameters
 
 MINI = read_parameters("mini")
-LANGUAGE = {"language_info": {"name": "python"}}
 NEW = nbformat.v4
 
 
 @pytest.fixture
 def notebooks(tmp_path, monkeypatch):
-    """notebooks(name=[cells]): notebooks in place of the shipped ones."""
+    """notebooks(name=[sources]): notebooks of code cells in place of the shipped ones;
+    a source that begins with "**" is text about the profile mini.
+    """
     monkeypatch.setattr(figures, "NOTEBOOKS", tmp_path)
     monkeypatch.setattr(figures, "DATA", tmp_path / "data")
     monkeypatch.setattr(os, "environ", os.environ.copy())
 
     def write(runs=(), **named):
-        for name, cells in named.items():
-            metadata = LANGUAGE | {"ircotlib": {"runs": [*runs]}}
+        language = {"language_info": {"name": "python"}}
+        for name, sources in named.items():
+            cells = []
+            for source in sources:
+                if source.startswith("**"):
+                    about = {"tags": ["mini"]}
+                    cells.append(NEW.new_markdown_cell(source, metadata=about))
+                else:
+                    cells.append(NEW.new_code_cell(source))
+            metadata = language | {"ircotlib": {"runs": [*runs]}}
             notebook = NEW.new_notebook(cells=cells, metadata=metadata)
             nbformat.write(notebook, tmp_path / f"{name}.ipynb")
 
     return write
 
 
+@pytest.fixture
+def printed(capsys):
+    """printed(): the notebooks that were said to be done, in this order."""
+    return lambda: [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+
+
 def read_executed(tmp_path, name: str, *, of: str = "mini") -> list:
     path = tmp_path / f"data/executed/{of}/{name}.ipynb"
     return nbformat.read(path, as_version=4).cells
+
+
+def shown_last(tmp_path, name: str) -> str:
+    """What the last cell of an executed notebook shows."""
+    return read_executed(tmp_path, name)[-1].outputs[0].data["text/plain"]
 
 
 def test_notebooks_that_read_runs_read_those_of_earlier_ones():
@@ -54,55 +74,50 @@ def test_notebooks_that_read_runs_read_those_of_earlier_ones():
 
 
 def test_figures_are_named_by_the_profile_unless_mini_and_choose_their_notebook():
-    made = made_by("07_ood", "mini")[0].name
-    assert made == "ircot_fig05_ood_recall.png"
+    assert made_by("07_ood", "mini")[0].name == "ircot_fig05_ood_recall.png"
     assert made_by("06_scale", "paper")[0].name == "ircot_fig08_scale_recall_paper.png"
     assert figures.choose_notebooks([], MINI) == all_notebooks()
     chosen = figures.choose_notebooks(["ircot_fig09_scale_f1", "01_corpora"], MINI)
     assert chosen == ["01_corpora", "06_scale"]
 
 
-def test_a_notebook_that_reads_runs_waits_for_them(notebooks, tmp_path, capsys):
+def test_a_notebook_that_reads_runs_waits_for_them(notebooks, tmp_path, printed):
     made = str(tmp_path / "made")
     wait = f"import time, pathlib\ntime.sleep(1)\npathlib.Path({made!r}).touch()"
-    notebooks(a_04=[NEW.new_code_cell(wait)])
     look = f"import os, pathlib\nassert pathlib.Path({made!r}).exists()\nos.getpid()"
-    notebooks(["a_04"], b_08=[NEW.new_code_cell(look)])
+    notebooks(a_04=[wait])
+    notebooks(["a_04"], b_08=[look])
     figures.regenerate(MINI, ["a_04", "b_08"], {"seed": 0}, jobs=2)
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == ["a_04", "b_08"]
-    cells = read_executed(tmp_path, "b_08")
-    assert 'changes = {"seed": 0}' in cells[0].source
-    assert 'profile = "mini"' in cells[0].source
-    # its kernel
-    assert not psutil.pid_exists(int(cells[-1].outputs[0].data["text/plain"]))
+    assert printed() == ["a_04", "b_08"]
+    source = read_executed(tmp_path, "b_08")[0].source
+    assert 'changes = {"seed": 0}' in source and 'profile = "mini"' in source
+    assert not psutil.pid_exists(int(shown_last(tmp_path, "b_08")))  # its kernel
 
 
 WORK = """
-import os
+import numpy, os
 from joblib import Parallel, delayed
 for _ in range(2):
-    Parallel(2, backend="loky")(delayed(abs)(n) for n in range(4))
+    Parallel(2, backend="loky")(delayed(sum)(numpy.ones(10**6)) for n in range(4))
 os.getpid()
 """
 
 
 @pytest.mark.skipif(not os.path.isdir("/dev/shm"), reason="needs /dev/shm")
-def test_the_workers_of_a_notebook_leave_nothing_in_memory(notebooks, tmp_path):
-    notebooks(a=[NEW.new_code_cell(WORK)])
+def test_the_workers_of_a_notebook_leave_nothing_in_memory(notebooks, tmp_path, capfd):
+    notebooks(a=[WORK])
     figures.regenerate(MINI, ["a"], {})
-    pid = read_executed(tmp_path, "a")[-1].outputs[0].data["text/plain"]
-    left = re.compile(f"(joblib_.*_folder_|sem.loky-){pid}[_-]")
-    deadline = time.monotonic() + 5
-    while names := list(filter(left.match, os.listdir("/dev/shm"))):
-        assert time.monotonic() < deadline, names
+    of_kernel = re.compile(f"[-_]{shown_last(tmp_path, 'a')}[-_]")
+    deadline = time.monotonic() + 30
+    while left := list(filter(of_kernel.search, os.listdir("/dev/shm"))):
+        assert time.monotonic() < deadline, left
         time.sleep(0.1)
+    assert "leaked" not in capfd.readouterr().err
 
 
 def test_after_a_notebook_that_fails_none_begins(notebooks, tmp_path):
-    fails = NEW.new_code_cell("raise ValueError('no such thing')")
-    notebooks(a_04=[NEW.new_code_cell("1"), fails])
-    notebooks(["a_04"], b_08=[NEW.new_code_cell("1")])
+    notebooks(a_04=["1", "raise ValueError('no such thing')"])
+    notebooks(["a_04"], b_08=["1"])
     error = "notebook a_04, code cell 3: ValueError: no such thing; t"
     with pytest.raises(RuntimeError, match=error):
         figures.regenerate(MINI, ["a_04", "b_08"], {})
@@ -111,29 +126,26 @@ def test_after_a_notebook_that_fails_none_begins(notebooks, tmp_path):
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_notebook_that_reads_runs_of_a_later_one_is_put_behind_it(
-    notebooks, capsys, jobs
+    notebooks, printed, jobs
 ):
-    cell = [NEW.new_code_cell("1")]
-    notebooks(["c_08"], a_04=cell)
-    notebooks(["b_05", "not_here"], c_08=cell)
-    notebooks(b_05=cell)
+    notebooks(["c_08"], a_04=["1"])
+    notebooks(["b_05", "not_here"], c_08=["1"])
+    notebooks(b_05=["1"])
     figures.regenerate(MINI, ["a_04", "b_05", "c_08"], {}, jobs=jobs)
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == ["b_05", "c_08", "a_04"]
+    assert printed() == ["b_05", "c_08", "a_04"]
 
 
-def test_notebooks_that_read_each_others_runs_are_refused(notebooks):
-    for runs in (["b_05"], ["a_04"]):
-        notebooks(runs, a_04=[])
-        notebooks(["a_04"], b_05=[])
-        with pytest.raises(ValueError, match="nodes are in a cycle.*'a_04'"):
-            figures.regenerate(MINI, ["a_04", "b_05"], {})
+@pytest.mark.parametrize("runs", ["b_05", "a_04"])
+def test_notebooks_that_read_each_others_runs_are_refused(notebooks, runs):
+    notebooks([runs], a_04=[])
+    notebooks(["a_04"], b_05=[])
+    with pytest.raises(ValueError, match="nodes are in a cycle.*'a_04'"):
+        figures.regenerate(MINI, ["a_04", "b_05"], {})
 
 
 @pytest.mark.parametrize("end", ["os.kill(os.getpid(), 9)", "os._exit(3)"])
 def test_a_kernel_that_dies_is_named_by_its_notebook(notebooks, tmp_path, end):
-    cells = [NEW.new_code_cell("6 * 7"), NEW.new_code_cell(f"import os\n{end}")]
-    notebooks(a_04=cells)
+    notebooks(a_04=["6 * 7", f"import os\n{end}"])
     error = f"notebook a_04: Kernel died; .* are in {tmp_path}/data/executed"
     with pytest.raises(RuntimeError, match=error):
         figures.regenerate(MINI, ["a_04"], {})
@@ -147,42 +159,22 @@ def test_a_file_that_is_no_notebook_is_named(notebooks, tmp_path, text):
         figures.choose_notebooks([], MINI)
 
 
-def test_workers_of_a_notebook_leave_nothing_in_memory(notebooks, tmp_path, capfd):
-    work = "from joblib import Parallel, delayed\nimport numpy, os\n"
-    work += (
-        "Parallel(2)(delayed(sum)(numpy.ones(10**6)) for _ in range(2))\nos.getpid()"
-    )
-    notebooks(a_04=[NEW.new_code_cell(work)])
-    figures.regenerate(MINI, ["a_04"], {})
-    kernel = read_executed(tmp_path, "a_04")[-1].outputs[0].data["text/plain"]
-    deadline = time.monotonic() + 30
-    of_kernel = re.compile(f"[-_]{kernel}[-_]")
-    while left := list(filter(of_kernel.search, os.listdir("/dev/shm"))):
-        assert time.monotonic() < deadline, left
-        time.sleep(0.1)
-    assert "leaked" not in capfd.readouterr().err
-
-
 def test_the_kernel_is_that_of_this_interpreter_whatever_is_registered(
     notebooks, tmp_path, monkeypatch
 ):
     registered = tmp_path / "kernels/python3/kernel.json"
     registered.parent.mkdir(parents=True)
-    kernel = {"display_name": "Python 3", "language": "python"}
-    kernel |= {"argv": ["/usr/bin/false", "{connection_file}"]}
+    kernel = {"display_name": "3", "language": "python", "argv": ["/usr/bin/false"]}
     registered.write_text(json.dumps(kernel))
     monkeypatch.setenv("JUPYTER_PATH", str(tmp_path))
-    notebooks(a=[NEW.new_code_cell("import sys\nsys.executable")])
+    notebooks(a=["import sys\nsys.executable"])
     figures.regenerate(MINI, ["a"], {})
-    [*_, cell] = read_executed(tmp_path, "a")
-    assert cell.outputs[0].data["text/plain"] == repr(sys.executable)
+    assert shown_last(tmp_path, "a") == repr(sys.executable)
 
 
 def test_cells_about_mini_are_left_out_with_changes(notebooks, tmp_path):
-    tagged = NEW.new_markdown_cell("**On `mini`** …", metadata={"tags": ["mini"]})
-    cells = [tagged, NEW.new_code_cell("1 + 1")]
     for changes, count in ({"workers": 2}, 2), ({"test": 7}, 1):
-        notebooks(a=cells)
+        notebooks(a=["**On `mini`** …", "1 + 1"])
         p = read_parameters("mini", changes)
         figures.regenerate(p, ["a"], changes)
         made = read_executed(tmp_path, "a", of=f"mini/{p.trial}")
@@ -197,24 +189,30 @@ from ircotlib.command import figures
 figures.NOTEBOOKS, figures.DATA = Path(sys.argv[1]), Path(sys.argv[1]) / "data"
 sys.exit(main(["figures", "--jobs", "2"]))
 """
+NOTE = """
+import os, pathlib, time
+pathlib.Path({!r}).write_text(str(os.getpid()))
+time.sleep(60)
+"""
 
 
 def test_one_interrupt_ends_it_at_once_and_its_kernels_too(notebooks, tmp_path):
     begun, ends = tmp_path / "begun", tmp_path / "ends"
-    wait = f"import pathlib, time\npathlib.Path({str(begun)!r}).touch()\ntime.sleep(60)"
-    note = f"import os, pathlib, time\nat = pathlib.Path({str(ends)!r})\n"
-    note += "at.write_text(str(os.getpid()))\ntime.sleep(60)"
-    cells = {"00_waits": wait, "01_ends": note}
-    notebooks(**{name: [NEW.new_code_cell(text)] for name, text in cells.items()})
-    env = os.environ | {"PYTHONPATH": str(ROOT)}
-    # else ignored in background
-    heeded = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
-    options = {"preexec_fn": heeded, "env": env, "start_new_session": True}
-    command = [sys.executable, "-c", COMMAND, str(tmp_path)]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **options)
+    sources = {"00_waits": [NOTE.format(str(begun))]}
+    sources["01_ends"] = [NOTE.format(str(ends))]
+    notebooks(**sources)
+    process = subprocess.Popen(
+        [sys.executable, "-c", COMMAND, str(tmp_path)],
+        stderr=subprocess.PIPE,
+        text=True,
+        # else ignored in background
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        start_new_session=True,
+    )
     deadline = time.monotonic() + 60
     try:
-        while not begun.exists() or not ends.exists():
+        while not begun.exists() or not ends.exists() or not ends.read_text():
             assert process.poll() is None and time.monotonic() < deadline
             time.sleep(0.1)
         kernels = psutil.Process(process.pid).children(recursive=True)
@@ -230,11 +228,11 @@ def test_one_interrupt_ends_it_at_once_and_its_kernels_too(notebooks, tmp_path):
 
 def test_saved_notebooks_have_results_but_nothing_volatile(notebooks, tmp_path):
     tagged = {"execution": {"iopub.execute_input": "now"}, "tags": ["parameters"]}
-    view = {"application/vnd.jupyter.widget-view+json": {"model_id": "1"}}
     cell = NEW.new_code_cell("x", metadata=tagged)
     for name, text in (("stderr", "50%"), ("stdout", "42")):
         cell.outputs.append(NEW.new_output("stream", name=name, text=text))
-    cell.outputs.append(NEW.new_output("display_data", view | {"text/plain": "bar"}))
+    view = {"application/vnd.jupyter.widget-view+json": {}, "text/plain": "bar"}
+    cell.outputs.append(NEW.new_output("display_data", view))
     injected = NEW.new_code_cell("y", metadata={"tags": ["injected-parameters"]})
     kernel = {"name": "python3", "display_name": "Python"}
     kept = {"ircotlib": {"makes": []}, "kernelspec": kernel}

@@ -5,6 +5,7 @@ test's folder.
 import pytest
 
 from ircotlib.experiment import setup, workers
+from ircotlib.experiment.setup import Setup, open_setup
 from ircotlib.parameters import Parameters, read_parameters
 
 
@@ -25,11 +26,12 @@ def at(monkeypatch):
 def p(tmp_path, at, laboratory) -> Parameters:
     """Four dev and four test questions, prompts without demonstrations."""
     at(tmp_path / "data")
-    changes = {
-        "data_dir": str(laboratory),
-        "dev": 4,
-        "test": 4,
-        "datasets": ["hotpotqa"],
-    }
-    changes |= {"model": "data/models/mini-base", "distractors": [], "max_steps": 3}
-    return read_parameters("mini", changes | {"workers": 1})
+    changes = {"data_dir": str(laboratory), "datasets": ["hotpotqa"], "workers": 1}
+    changes |= {"dev": 4, "test": 4, "distractors": [], "max_steps": 3}
+    return read_parameters("mini", changes | {"model": "data/models/mini-base"})
+
+
+@pytest.fixture
+def opened(p) -> Setup:
+    """The setup of these parameters."""
+    return open_setup(p, "hotpotqa", "04_ircot")

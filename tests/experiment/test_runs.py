@@ -5,16 +5,16 @@ import os
 import random
 import shutil
 import signal
-import sqlite3
 import time
-from contextlib import closing
 from dataclasses import replace
+from itertools import chain
 from multiprocessing import get_context
 
 import pandas as pd
 import pytest
 
 from ircotlib.data import DataError, Prediction, read_jsonl
+from ircotlib.engine.cache import Calls
 from ircotlib.experiment import setup as setups
 from ircotlib.experiment import stored
 from ircotlib.experiment.compare import compare, run_system
@@ -32,29 +32,23 @@ FILES = ("predictions.jsonl", "scores.csv")
 QA = S["IRCoT QA"]
 
 
-def test_a_run_leaves_its_folder_and_replays_from_the_cache(p):
-    setup = open_setup(p, "hotpotqa", "04_ircot")
-    scores = run_system(setup, QA, "dev", k=2)
-    assert list(scores["id"]) == [q.id for q in setup.dev]
-    [folder] = (setup.runs / "dev").iterdir()
-    assert folder.name == "IRCoT-QA k=2" and find_folders(setup.runs) == [folder]
+def test_a_run_leaves_its_folder_and_replays_from_the_cache(p, opened):
+    scores = run_system(opened, QA, "dev", k=2)
+    assert list(scores["id"]) == [q.id for q in opened.dev]
+    [folder] = (opened.runs / "dev").iterdir()
+    assert folder.name == "IRCoT-QA k=2" and find_folders(opened.runs) == [folder]
     about = json.loads((folder / "run.json").read_text())
-    assert (about["system"], about["setting"], about["questions"]) == (
-        "IRCoT QA",
-        {"k": 2},
-        4,
-    )
+    assert (about["system"], about["setting"]) == ("IRCoT QA", {"k": 2})
+    assert about["questions"] == 4
     assert about["parameters"] == p.model_dump(mode="json")
-    assert about["model_fingerprint"] == setup.model.fingerprint
+    assert about["model_fingerprint"] == opened.model.fingerprint
     assert about["counts"]["Generate"]["computed"] > 4
     lines = list(read_jsonl(folder / "predictions.jsonl"))
-    assert [line["id"] for line in lines] == [q.id for q in setup.dev]
-    assert {"retrieve", "generate"} <= {
-        name for step in lines[0]["trace"] for name in step
-    }
+    assert [line["id"] for line in lines] == [q.id for q in opened.dev]
+    assert {"retrieve", "generate"} <= {*chain(*lines[0]["trace"])}
     first = [(folder / name).read_bytes() for name in FILES]
     shutil.rmtree(folder)
-    assert run_system(setup, QA, "dev", k=2).equals(scores)
+    assert run_system(opened, QA, "dev", k=2).equals(scores)
     again = read_about(folder)["counts"]
     assert again["Generate"]["computed"] == again["Retrieve"]["computed"] == 0
     assert again["Generate"]["tokens"] == about["counts"]["Generate"]["tokens"]
@@ -75,72 +69,63 @@ def test_a_run_replayed_from_its_folder_shows_its_prompts(p):
         kept = [step["generate"] for step in line["trace"] if "generate" in step]
         assert kept == [step.reply for step in written]
         for step in written:
-            assert (
-                abs(setup.model.count_tokens(step.request.prompt) - step.prompt_tokens)
-                <= 1
-            )
+            counted = setup.model.count_tokens(step.request.prompt)
+            assert abs(counted - step.prompt_tokens) <= 1
     shown = [outcome.trace[-1].request.demonstrations for outcome in outcomes.values()]
     assert read_about(folder)["demonstrations_shown"] == round(sum(shown) / 4, 2) > 0
     assert list(replay(folder, [lines[1]["id"]])) == [lines[1]["id"]]
 
 
-def test_the_predictions_of_a_run_are_a_table_with_questions_and_scores(p):
-    setup = open_setup(p, "hotpotqa", "04_ircot")
-    scores = run_system(setup, QA, k=2)
-    [folder] = (setup.runs / "test").iterdir()
+def test_the_predictions_of_a_run_are_a_table_with_questions_and_scores(opened):
+    scores = run_system(opened, QA, k=2)
+    [folder] = (opened.runs / "test").iterdir()
     table = read_predictions(folder)
     assert list(table["f1"]) == list(scores["f1"]) and set(table["metric"]) == {"f1"}
-    assert list(table["question"]) == [question.text for question in setup.test]
-    gold = [
-        {*found, *missed}
-        for found, missed in table[["gold_found", "gold_missed"]].to_numpy()
-    ]
-    assert gold == [{*question.gold} for question in setup.test]
-    assert list(table["recall"]) == [
-        len(found) / (len(found) + len(missed))
-        for found, missed in zip(table["gold_found"], table["gold_missed"], strict=True)
-    ]
+    assert list(table["question"]) == [question.text for question in opened.test]
+    gold = (table["gold_found"] + table["gold_missed"]).map(set)
+    assert list(gold) == [{*question.gold} for question in opened.test]
+    assert list(table["recall"]) == list(table["gold_found"].map(len) / gold.map(len))
     assert list(read_predictions(folder, "em")["right"]) == list(table["em"] == 1)
-    with pytest.raises(
-        DataError, match="the measure 'x', which hotpotqa does not have"
-    ):
+    with pytest.raises(DataError, match="measure 'x', which hotpotqa does not have"):
         read_predictions(folder, "x")
-    (folder / "run.json").write_text('{"half')
-    with pytest.raises(
-        DataError, match="run.json: found no finished run .*; run its notebook"
-    ):
-        read_predictions(folder)
 
 
-NONE = ["", "{}", "[]", "null", "[" * 99_999, '{"a":' * 99_999, "\xff", "7"]
-WITHOUT = ["system", "setting", "parameters", "dataset", "parameters.model"]
-OF_OTHER_TYPES = [("setting", "k=2"), ("parameters", []), ("system", None)]
+NONE = ["", "{}", "[]", "null", "[" * 99_999, '{"a":' * 99_999, "\xff", "7", '{"half']
+GONE = object()
+# fields that are wrong
+FIELDS = [(name, GONE) for name in ("system", "setting", "parameters", "dataset")]
+FIELDS += [("setting", "k=2"), ("parameters", []), ("system", None)]
+FIELDS += [("parameters.model", GONE)]
 
 
-@pytest.mark.parametrize("wrong", [*NONE, *WITHOUT, *OF_OTHER_TYPES], ids=repr)
-def test_a_run_json_that_is_none_is_named_in_one_line(p, tmp_path, wrong):
-    setup = open_setup(p, "hotpotqa", "04_ircot", with_model=False)
-    about = Run(setup, S["OneR"], "test", {"k": 2}).identity
-    field = wrong
-    if isinstance(wrong, tuple):
-        field, about[wrong[0]] = wrong[0], wrong[1]
-    elif wrong == "parameters.model":
-        del about["parameters"]["model"]
-    elif wrong in about:
-        del about[wrong]
-    text = wrong if wrong in NONE else json.dumps(about)
-    field = "" if wrong in NONE else f"field {field}"
-    (tmp_path / "run.json").write_text(text, encoding="latin-1")
-    named = f"^{tmp_path}/run.json: found no finished run [^\n]*{field}[^\n]*; run its"
+def refuse(folder, content: str, field: str = "") -> None:
+    """A run.json of this content is none, and this field is named."""
+    (folder / "run.json").write_text(content, encoding="latin-1")
+    named = f"^{folder}/run.json: found no finished run [^\n]*{field}[^\n]*; run its"
     with pytest.raises(DataError, match=named) as error:
-        read_about(tmp_path)
-    assert len(str(error.value)) < 400 + len(str(tmp_path))
+        read_about(folder)
+    assert len(str(error.value)) < 400 + len(str(folder))
 
 
-def test_a_run_of_another_version_is_read_without_what_is_not_known_here(p):
-    setup = open_setup(p, "hotpotqa", "04_ircot")
-    run_system(setup, S["OneR"], k=2)
-    [folder] = (setup.runs / "test").iterdir()
+@pytest.mark.parametrize("content", NONE, ids=lambda content: content[:5])
+def test_a_run_json_that_is_none_is_named_in_one_line(tmp_path, content):
+    refuse(tmp_path, content)
+
+
+@pytest.mark.parametrize(("field", "value"), FIELDS)
+def test_a_wrong_field_of_a_run_json_is_named(opened, tmp_path, field, value):
+    about = Run(opened, S["OneR"], "test", {"k": 2}).identity
+    *within, name = field.split(".")
+    fields = about["parameters"] if within else about
+    fields[name] = value
+    if value is GONE:
+        del fields[name]
+    refuse(tmp_path, json.dumps(about), f"field {field}")
+
+
+def test_a_run_of_another_version_is_read_without_what_is_not_known_here(opened):
+    run_system(opened, S["OneR"], k=2)
+    [folder] = (opened.runs / "test").iterdir()
     before = read_predictions(folder)
     about = json.loads((folder / "run.json").read_text())
     del about["parameters"]["samples"]
@@ -170,27 +155,23 @@ def test_a_disk_that_is_full_names_the_run(p, monkeypatch):
     assert not find_folders(setup.runs)
 
 
-def test_predictions_are_kept_whatever_a_server_replied(p):
+def test_predictions_are_kept_whatever_a_server_replied(opened):
     def halve(question):
         yield Retrieve(question.text, 1)
         # halves, which UTF-8 cannot encode
         return Prediction("x\ud800", thoughts=("\udfff",))
 
-    setup = open_setup(p, "hotpotqa", "04_ircot")
-    run_system(setup, replace(S["OneR"], name="Half", program=halve))
-    rows = list(read_jsonl(setup.runs / "test/Half/predictions.jsonl"))
-    assert [(row["answer"], row["thoughts"]) for row in rows] == [
-        ("x\ud800", ["\udfff"])
-    ] * 4
+    run_system(opened, replace(S["OneR"], name="Half", program=halve))
+    rows = list(read_jsonl(opened.runs / "test/Half/predictions.jsonl"))
+    assert len(rows) == 4
+    assert (rows[0]["answer"], rows[0]["thoughts"]) == ("x\ud800", ["\udfff"])
 
 
 def test_the_demonstrations_of_the_last_prompt_count():
     def outcome(*shown: int) -> Outcome:
-        prompts = [Prompt("p", demonstrations=count) for count in shown]
-        steps = [Step(Retrieve("q", 1), (), False)]
-        return Outcome(
-            "q", None, (*steps, *(Step(Generate(p), "", False) for p in prompts))
-        )
+        requests = [Generate(Prompt("p", demonstrations=count)) for count in shown]
+        steps = [Step(request, "", False) for request in (Retrieve("q", 1), *requests)]
+        return Outcome("q", None, tuple(steps))
 
     assert count_demonstrations([outcome(9, 4), outcome(9, 1), outcome()]) == 2.5
     assert count_demonstrations([outcome()]) is None
@@ -199,13 +180,12 @@ def test_the_demonstrations_of_the_last_prompt_count():
 def test_what_a_run_behind_a_server_costs():
     counts = {"Generate": {"prompt_tokens": 10**6, "tokens": 10**5}}
     counts["Retrieve"] = {"prompt_tokens": 0, "tokens": 0}
-    p = read_parameters(
-        "mini", {"server": "http://h:1", "model": "x", "prices": [2, 4.0]}
-    )
-    cost = {"usd": 2.4, "per_question": 0.6, "prices": (2.0, 4.0)}
-    assert find_cost(p, counts, 4) == {"cost": cost}
-    assert find_cost(p.change(prices=None), counts, 4) == {"cost": dict.fromkeys(cost)}
-    assert find_cost(p.change(server=""), counts, 4) == {}
+    served = {"server": "http://h:1", "model": "x", "prices": [2, 4.0]}
+    p = read_parameters("mini", served)
+    cost = {"usd": 2.4, "prices": (2.0, 4.0)}
+    assert find_cost(p, counts) == {"cost": cost}
+    assert find_cost(p.change(prices=None), counts) == {"cost": dict.fromkeys(cost)}
+    assert find_cost(p.change(server=""), counts) == {}
 
 
 SYSTEMS = ("OneR", "NoR QA", "IRCoT QA")
@@ -232,13 +212,8 @@ def start(p, folder, seed: int):
 
 def read_all(folder) -> tuple[dict, dict]:
     """Replies by key, and files of runs by name."""
-    with closing(sqlite3.connect(folder / "calls.sqlite")) as connection:
-        made = connection.execute(
-            "SELECT 1 FROM sqlite_schema WHERE name = 'calls'"
-        ).fetchone()
-        replies = (
-            dict(connection.execute("SELECT key, reply FROM calls")) if made else {}
-        )
+    with Calls(folder / "calls.sqlite") as calls:
+        replies = dict(calls._file.execute("SELECT key, reply FROM calls"))
     made = [run / name for run in find_folders(folder / "runs") for name in FILES]
     return replies, {path.relative_to(folder): path.read_bytes() for path in made}
 

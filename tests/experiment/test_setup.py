@@ -4,6 +4,7 @@ programs.
 
 import json
 import os
+from unittest import mock
 
 import pytest
 
@@ -22,28 +23,18 @@ WINDOW = 700
 @pytest.fixture
 def shown(p):
     """Parameters with as many demonstrations as fit a small window."""
-    changes = {
-        "context_tokens": WINDOW,
-        "most_demonstrations": 15,
-        "distractors": [1, 2],
-    }
-    return p.change(**changes)
+    return p.change(context_tokens=WINDOW, most_demonstrations=15, distractors=[1, 2])
 
 
 def test_without_a_folder_the_laboratory_is_opened(
     tmp_path, p, monkeypatch, laboratory
 ):
-    made = []
-    monkeypatch.setattr(
-        make, "make_laboratory", lambda at: made.append(at) or laboratory
-    )
+    make_laboratory = mock.Mock(return_value=laboratory)
+    monkeypatch.setattr(make, "make_laboratory", make_laboratory)
     opened = open_setup(p.change(data_dir=""), "musique", "04_ircot", with_model=False)
-    assert made == [tmp_path / "data/laboratory"]
-    assert (len(opened.dev), len(opened.test), opened.test[0].dataset) == (
-        4,
-        4,
-        "musique",
-    )
+    make_laboratory.assert_called_once_with(tmp_path / "data/laboratory")
+    assert len(opened.dev) == len(opened.test) == 4
+    assert opened.test[0].dataset == "musique"
     assert len(opened.retriever.search(opened.test[0].text, 3)) == 3
     assert (tmp_path / "data/corpora/small-musique").is_dir()
     assert (tmp_path / "data/indexes/small-musique").is_dir()
@@ -86,26 +77,23 @@ def test_a_causal_model_is_prompted_as_gpt3(shown):
     assert (causal.style, change_model(causal, shown.model).style) == ("codex", "codex")
     assert change_model(shown, "data/models/mini-large").style == "flan_t5"
     prompt = open_setup(causal, "hotpotqa", "06_scale", grid_of=SCALE).prompt("cot", 1)
-    assert (
-        prompt.template.instruction is None and prompt.max_prompt_tokens == WINDOW - 300
-    )
+    assert prompt.template.instruction is None
+    assert prompt.max_prompt_tokens == WINDOW - 300
 
 
 def test_demonstrations_of_another_data_set_are_another_experiment(shown):
     own = open_setup(shown, "hotpotqa", "07_ood", grid_of=OOD)
-    other = open_setup(
-        shown, "hotpotqa", "07_ood", shown="2wikimultihopqa", grid_of=OOD
-    )
-    one, two = (
-        opened.prompt("cot", 1, 0)(own.dev[0], ()).text for opened in (own, other)
-    )
-    assert one != two and one.rpartition("\n\n\n")[2] == two.rpartition("\n\n\n")[2]
+    other = open_setup(shown, "hotpotqa", "07_ood", shown="iirc", grid_of=OOD)
+    one, two = own.prompt("cot", 1), other.prompt("cot", 1)
+    shown_by_one, _, asked = one(own.dev[0], ()).text.rpartition("\n\n\n")
+    shown_by_two, _, asked_too = two(own.dev[0], ()).text.rpartition("\n\n\n")
+    assert shown_by_one != shown_by_two and asked == asked_too
     assert own.runs != other.runs
 
 
 def test_each_demonstration_set_has_prompts_of_its_own(shown):
     opened = open_setup(shown, "hotpotqa", "04_ircot")
-    system, question = all_systems()["NoR QA"], opened.dev[0]
+    system, question = S["NoR QA"], opened.dev[0]
     settings = [{"demonstration_set": number} for number in (0, 1, 2, 0)]
     plans = [find_plan(opened, system, setting) for setting in settings]
     prompts = [next(plan.program(question)).prompt for plan in plans]
@@ -118,25 +106,20 @@ def test_pages_of_iirc_are_asked_for_with_demonstrations_of_titles(shown):
     for name, setting in (("IRCoT QA", {"k": 2, "m": 1}), ("OneR", {"k": 2})):
         program = find_plan(opened, S[name], setting).program(question)
         asked = next(program)
-        assert (
-            isinstance(asked, Generate) and asked.prompt.count("Generate titles of") > 3
-        )
+        assert isinstance(asked, Generate)
+        assert asked.prompt.count("Generate titles of") > 3
         assert opened.model.count_tokens(asked.prompt) <= WINDOW - 200
         assert asked.purpose == "the reader names pages to look at"
-        found = program.send(f"{question.passage.title}, Nothing Like It")
-        assert found == NearestTitle(question.passage.title)
-        program.send((question.passage.title.lower(),))
+        title = question.passage.title
+        assert program.send(f"{title}, Nothing Like It") == NearestTitle(title)
+        program.send((title.lower(),))
         first = program.send(())
-        assert first == Retrieve(
-            question.text, 2, titles=(question.passage.title.lower(),)
-        )
+        assert first == Retrieve(question.text, 2, titles=(title.lower(),))
 
 
-def test_a_program_gets_the_other_questions_if_it_takes_them(p):
-    opened = open_setup(p.change(extractor=""), "hotpotqa", "try")
-    request = next(
-        find_plan(opened, S["Auto-CoT"], {"examples": 2}).program(opened.test[0])
-    )
+def test_a_program_gets_the_other_questions_if_it_takes_them(opened):
+    plan = find_plan(opened, S["Auto-CoT"], {"examples": 2})
+    request = next(plan.program(opened.test[0]))
     asked = {f"Q: {other.text}\nA: Let's think step by step." for other in opened.test}
     assert request.prompt in asked and len(asked) == len(opened.test) > 1
 
@@ -148,8 +131,7 @@ def test_the_released_program_is_reached_from_the_parameters(p):
     assert len(queries) == 1 and queries[0].distinct and len(found.result.thoughts) == 1
 
 
-def test_a_keyword_that_a_program_does_not_take_is_an_error_and_not_chosen(p):
-    opened = open_setup(p, "hotpotqa", "04_ircot")
+def test_a_keyword_that_a_program_does_not_take_is_an_error_and_not_chosen(opened):
     with pytest.raises(RuntimeError, match="unexpected keyword argument 'kk'"):
         answer(opened, S["IRCoT QA"], opened.test[0], k=2, kk=4)
     assert opened.choose(S["OneR QA"], k=3, m=1) == {"k": 3}  # no demonstrations, no m
@@ -157,36 +139,19 @@ def test_a_keyword_that_a_program_does_not_take_is_an_error_and_not_chosen(p):
 
 
 def test_parameters_change_the_folder_unless_they_change_no_outcome(p):
-    folders = {runs_folder(p, "04_ircot")}
-    changes = {
-        "model": "data/models/mini-large",
-        "seed": 1,
-        "reader": "direct",
-        "test": 27,
-    }
-    changes |= {
-        "dtype": "bfloat16",
-        "context_tokens": 900,
-        "ircot_k": [2],
-        "distractors": [1],
-    }
-    changes |= {
-        "released": True,
-        "demonstrations": "elsewhere",
-        "data_dir": "elsewhere",
-    }
-    for name, value in changes.items():
-        folders.add(runs_folder(p.change(**{name: value}), "04_ircot"))
+    changes = [{"model": "data/models/mini-large"}, {"seed": 1}, {"reader": "direct"}]
+    changes += [{"test": 27}, {"dtype": "bfloat16"}, {"context_tokens": 900}]
+    changes += [{"ircot_k": [2]}, {"distractors": [1]}, {"released": True}]
+    changes += [{"demonstrations": "elsewhere"}, {"data_dir": "elsewhere"}]
     # as it is, but behind a server
-    served = p.change(**p.model_dump() | {"server": "http://host:1"})
-    folders.add(runs_folder(served, "04_ircot"))
+    changes += [{}, p.model_dump() | {"server": "http://host:1"}]
+    folders = {runs_folder(p.change(**change), "04_ircot") for change in changes}
     folders.add(runs_folder(p, "06_scale"))
     folders.add(runs_folder(p, "04_ircot", grid_of=SCALE))
-    assert len(folders) == 15
-    same = p.change(
-        datasets=["musique"], systems=["OneR"], measured=3, workers=2, prices=[1, 2]
-    )
-    assert runs_folder(same, "04_ircot") == runs_folder(p, "04_ircot")
+    assert len(folders) == len(changes) + 2 == 15
+    same = {"datasets": ["musique"], "systems": ["OneR"], "measured": 3, "workers": 2}
+    same |= {"prices": [1, 2]}
+    assert runs_folder(p.change(**same), "04_ircot") == runs_folder(p, "04_ircot")
 
 
 def write_own(folder, answer="Oslo", text="Ann lives in Oslo."):
@@ -209,11 +174,8 @@ def test_questions_that_are_edited_are_read_again(p, tmp_path):
 
     write_own(folder)
     question, text, first = opened()
-    assert (question.id, question.answers, text) == (
-        "007",
-        ("Oslo",),
-        "Ann lives in Oslo.",
-    )
+    assert (question.id, question.answers) == ("007", ("Oslo",))
+    assert text == "Ann lives in Oslo."
     assert opened()[2] is first  # once, as long as nothing changes
     write_own(folder, answer="Rome")
     assert opened()[0].answers == ("Rome",)

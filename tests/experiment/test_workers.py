@@ -17,13 +17,7 @@ from ircotlib.experiment.compare import compare
 from ircotlib.experiment.runs import Run
 from ircotlib.experiment.setup import open_setup
 from ircotlib.experiment.stored import find_folders, read_about
-from ircotlib.experiment.workers import (
-    claim_gpu,
-    count_workers,
-    is_missing,
-    list_gpus,
-    split,
-)
+from ircotlib.experiment.workers import claim_gpu, count_workers, is_missing, list_gpus
 from ircotlib.systems import all_systems
 
 S = all_systems()
@@ -50,13 +44,9 @@ def make_runs(p) -> dict[str, bytes]:
     """The files of the runs of a comparison, by name."""
     setup = open_setup(p, "hotpotqa", "04_ircot")
     compare([setup], [S["OneR QA"], S["IRCoT QA"]])
-    found = {}
-    for folder in find_folders(setup.runs):
-        for name in ("predictions.jsonl", "scores.csv"):
-            found[f"{folder.relative_to(setup.runs)}/{name}"] = (
-                folder / name
-            ).read_bytes()
-    return found
+    names = ("predictions.jsonl", "scores.csv")
+    paths = [folder / name for folder in find_folders(setup.runs) for name in names]
+    return {str(path.relative_to(setup.runs)): path.read_bytes() for path in paths}
 
 
 def kill_one() -> None:
@@ -115,20 +105,23 @@ def test_each_gpu_or_core_gets_a_worker(p, monkeypatch):
     assert count_workers(setup) == cpu_count()
     monkeypatch.setattr(workers, "SMALL", 1)
     assert count_workers(setup) == 1
-    for changes, count in (
-        ({"workers": 5}, 5),
-        ({"workers": 5, "server": "http://h:9", "model": "x"}, 1),
-    ):
-        assert count_workers(replace(setup, parameters=p.change(**changes))) == count
-    changed = replace(setup, parameters=p.change(workers=5), test=setup.test[:1])
-    assert count_workers(changed) == 1  # another process would open all questions
+    five = replace(setup, parameters=p.change(workers=5))
+    assert count_workers(five) == 5
+    # another process would open all questions
+    assert count_workers(replace(five, test=setup.test[:1])) == 1
+    served = p.change(workers=5, server="http://h:9", model="x")
+    assert count_workers(replace(setup, parameters=served)) == 1
     assert count_workers(open_setup(p, "hotpotqa", "04_ircot", with_model=False)) == 1
 
 
-def test_shares_are_of_one_size_and_neither_too_small_nor_too_large(monkeypatch):
+SHARES = [(19, 8, [19]), (60, 8, [20] * 3), (90, 2, [45] * 2), (1000, 2, [100] * 10)]
+
+
+@pytest.mark.parametrize(("questions", "count", "sizes"), SHARES)
+def test_shares_are_of_one_size_and_neither_too_small_nor_too_large(
+    monkeypatch, questions, count, sizes
+):
     monkeypatch.setattr(workers, "FEWEST", 20)
-    assert [len(share) for share in split(range(19), 8)] == [19]
-    assert [len(share) for share in split(range(60), 8)] == [20, 20, 20]
-    assert [len(share) for share in split(range(90), 2)] == [45, 45]
-    assert [len(share) for share in split(range(1000), 2)] == [100] * 10
-    assert sorted(n for share in split(range(1000), 2) for n in share) == [*range(1000)]
+    shares = workers.split(range(questions), count)
+    assert [len(share) for share in shares] == sizes
+    assert sorted(n for share in shares for n in share) == [*range(questions)]
