@@ -50,7 +50,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C
     try:
         module, _, function = COMMANDS[command].partition(":")
-        return getattr(import_module(module), function)(rest) or 0
+        status = getattr(import_module(module), function)(rest) or 0
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:  # nobody reads on, as behind `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except Exception as error:  # of whatever library
         return say_error(error, 2 if isinstance(error, UserError) else 1)
     except KeyboardInterrupt:

@@ -1,9 +1,11 @@
 """The parameters of the notebooks: a profile's (profiles/NAME.yaml), and changes."""
 
 import difflib
+import inspect
 import json
 import shlex
 from collections.abc import Callable, Collection
+from textwrap import dedent
 from typing import Annotated, Literal
 
 import yaml
@@ -240,6 +242,16 @@ class Parameters(BaseModel):
         if of == OOD:
             values = values[:1]
         return extra.get(f"{of}{module}_{name}", values)
+
+
+def list_parameters() -> str:
+    """The parameters, a line each: name, values, default, and what it is for."""
+    source = inspect.getsource(Parameters)
+    first, last = source.index("    # what is asked"), source.index("    _trial")
+    return dedent(source[first:last]).strip()
+
+
+Parameters.__doc__ = f"{Parameters.__doc__}\n{list_parameters()}"  # for `help`
 
 
 def grid_names() -> list[str]:

@@ -1,13 +1,11 @@
 """Commands that show: the systems, a question's answers and steps, runs as a page."""
 
-import inspect
 from collections.abc import Sequence
 from pathlib import Path
-from textwrap import dedent
 
 from ircotlib.errors import UserError
 from ircotlib.options import add_profile, new_parser, read_changed
-from ircotlib.parameters import Parameters
+from ircotlib.parameters import list_parameters
 
 
 def systems(arguments: Sequence[str] | None = None) -> None:
@@ -31,9 +29,7 @@ def parameters(arguments: Sequence[str] | None = None) -> None:
     ircotlib parameters | grep retriever
     """
     new_parser(parameters.__doc__, "ircotlib parameters").parse_args(arguments)
-    source = inspect.getsource(Parameters)
-    start, end = source.index("    # what is asked"), source.index("    _trial")
-    print(dedent(source[start:end]).strip())
+    print(list_parameters())
 
 
 def ask(arguments: Sequence[str] | None = None) -> None:

@@ -19,8 +19,7 @@ import pandas as pd
 
 from ircotlib import program
 from ircotlib.data import Paragraph, Question, parse_json, read_jsonl, write_jsonl
-from ircotlib.datasets import find_dataset
-from ircotlib.datasets.official import Record, check
+from ircotlib.datasets import find_dataset, official
 from ircotlib.errors import DataError
 from ircotlib.experiment.setup import open_corpus
 from ircotlib.files import DATA, locked, named, write_table
@@ -33,7 +32,7 @@ PARTIAL = ".partial"  # ends the name of a folder that is being written
 AGAIN = "run its notebook again: cached calls cost nothing"
 
 
-class _Named(Record):
+class _Named(official.Record):
     profile: str
     model: str
     style: str
@@ -43,7 +42,7 @@ class _Named(Record):
     seed: int
 
 
-class _About(Record):
+class _About(official.Record):
     """What a run.json must have to be one."""
 
     experiment: str
@@ -139,9 +138,12 @@ def read_about(folder: Path) -> dict:
     path = Path(folder) / "run.json"
     try:
         about = parse_json(path.read_bytes(), path.name)
-        check(about, _About, path.name)
+        official.check(about, _About, path.name)
     except (OSError, DataError) as error:
-        raise DataError(f"{path}: found no finished run ({error}); {AGAIN}") from None
+        found = str(error).removesuffix(f": {official.AGAIN}")  # that of data sets
+        raise DataError(
+            f"{path}: found no finished run of this version ({found}); {AGAIN}"
+        ) from None
     return cast(dict, about)
 
 

@@ -3,7 +3,10 @@
 import json
 import shlex
 import sqlite3
+import subprocess
+import sys
 from importlib.metadata import version
+from subprocess import PIPE
 from unittest import mock
 
 import pytest
@@ -87,6 +90,14 @@ def test_parameters_are_listed_with_defaults_and_meanings(capsys):
         [at] = [n for n, line in enumerate(lines) if line.startswith(f"{name}: ")]
         assert "  # " in lines[at] or lines[at - 1].startswith("# ")
     assert "seed: int = 0  # for drawing dev and test questions" in lines
+    assert "\n".join(lines) in Parameters.__doc__  # and by help(Parameters)
+
+
+def test_a_reader_that_stops_is_no_error():
+    command = [sys.executable, "-m", "ircotlib", "systems"]
+    listing = subprocess.Popen(command, stdout=PIPE, stderr=PIPE, text=True)
+    listing.stdout.close()
+    assert (listing.stderr.read(), listing.wait()) == ("", 0)
 
 
 FAILURES = {  # an error of a library, and the line that is printed

@@ -105,6 +105,7 @@ def refuse(folder, content: str, field: str = "") -> None:
     with pytest.raises(DataError, match=named) as error:
         read_about(folder)
     assert len(str(error.value)) < 400 + len(str(folder))
+    assert "get the file again" not in str(error.value)
 
 
 @pytest.mark.parametrize("content", NONE, ids=lambda content: content[:5])
