@@ -15,7 +15,7 @@ from ircotlib.text import plain
 
 # texts that can be folders
 PATHS = ["data_dir", "further", "demonstrations", "model", "agent", "second_model"]
-PATHS += ["gpt3", "extractor", "duplicates", "outputs"]
+PATHS += ["gpt3", "extractor", "outputs"]
 TEXTS = (*PATHS, "retriever", "server", "style")  # taken as they are written
 PACKAGE = str(Path(__file__).parent)
 

@@ -138,7 +138,6 @@ class Parameters(BaseModel):
     agent: str = ""
     # extractive reader (SearChain §3.3): a folder or a hub id; "": none
     extractor: str = ""
-    duplicates: str = ""  # cross-encoder for duplicate queries; "": equal texts
     # one for each GPU or core; a Ray cluster's
     workers: Literal["auto", "ray"] | Count = "auto"
     # a server, and what it may cost

@@ -122,8 +122,8 @@ def save_each(tmp_path_factory):
     return folders
 
 
-def bert_config(kind=hf.BertConfig, layers: int = 1, spread: float = 0.3, **more):
-    """A small BERT; decisions are clear if its weights spread. Sets torch's seed."""
+def bert_config(kind, layers: int):
+    """A small BERT; its weights spread, so that decisions are clear. Seeds torch."""
     torch.manual_seed(0)
     return kind(
         vocab_size=len(bert_vocabulary()),
@@ -131,37 +131,25 @@ def bert_config(kind=hf.BertConfig, layers: int = 1, spread: float = 0.3, **more
         num_hidden_layers=layers,
         num_attention_heads=2,
         intermediate_size=32 * layers,
-        initializer_range=spread,
-        **more,
+        initializer_range=0.5,
     )
-
-
-def save_cross_encoder(folder, scores: int):
-    """Save an untrained cross-encoder as sentence-transformers has them."""
-    model = hf.BertForSequenceClassification(bert_config(num_labels=scores))
-    model.save_pretrained(folder)
-    hf.BertTokenizer(vocab=bert_vocabulary()).save_pretrained(folder)
-    return folder
 
 
 def save_bert(folder):
     """Save an untrained BERT with tokens for letters."""
-    hf.BertModel(bert_config(spread=0.5)).save_pretrained(folder)
+    hf.BertModel(bert_config(hf.BertConfig, layers=1)).save_pretrained(folder)
     hf.BertTokenizer(vocab=bert_vocabulary()).save_pretrained(folder)
     return folder
 
 
-def small_reader(words: int) -> hf.DPRReader:
+def small_reader() -> hf.DPRReader:
     """An untrained DPR reader whose logits are far apart."""
-    config = bert_config(hf.DPRConfig, layers=2, spread=0.5)
-    assert config.vocab_size == words
-    return hf.DPRReader(config).eval()
+    return hf.DPRReader(bert_config(hf.DPRConfig, layers=2)).eval()
 
 
 def save_reader(folder) -> Path:
-    words = bert_vocabulary()
-    hf.DPRReaderTokenizerFast(vocab=words).save_pretrained(folder)
-    small_reader(len(words)).save_pretrained(folder)
+    hf.DPRReaderTokenizerFast(vocab=bert_vocabulary()).save_pretrained(folder)
+    small_reader().save_pretrained(folder)
     return folder
 
 
