@@ -19,6 +19,7 @@ heads of width D, V the vocabulary; keys and values: (B, H, T, D).
 from collections.abc import Generator, Sequence
 from inspect import signature
 from math import inf
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -65,13 +66,12 @@ def _read(model, prompts: Prompts, prefixes: Prefixes) -> tuple[Tensor, Cache]:
     # a GPU reads the batch at once
     tokens = READ if model.device.type == "cpu" else inf
     logits = []
-    caches = []
+    caches: list[Any] = []
     # each group's rows follow those of the one before, as `order` says
     for rows in cut_batches(unread, len(prompts), tokens, order=range(len(prompts))):
-        cache = DynamicCache(config=model.config)
-        caches.append(cache)
+        caches.append(DynamicCache(config=model.config))
         group = [prompts[row] for row in rows]
-        logits.append(_read_group(model, group, prefixes, cache))
+        logits.append(_read_group(model, group, prefixes, caches[-1]))
     whole = DynamicCache(config=model.config)
     for number in range(len(whole.layers)):
         whole.layers[number] = GrowingLayer([each.layers[number] for each in caches])
@@ -80,7 +80,7 @@ def _read(model, prompts: Prompts, prefixes: Prefixes) -> tuple[Tensor, Cache]:
     return torch.cat(logits), whole
 
 
-def _read_group(model, prompts: Prompts, prefixes: Prefixes, cache: Cache) -> Tensor:
+def _read_group(model, prompts: Prompts, prefixes: Prefixes, cache) -> Tensor:
     """Read prompts into an empty cache: the logits after each, (B, V)."""
     ids, mask, positions = _padded(model, prompts)
     known = 0  # columns that are in the cache
@@ -165,7 +165,7 @@ class GrowingLayer(DynamicLayer):
     keys: Tensor
     values: Tensor
 
-    def __init__(self, groups: Sequence[DynamicLayer]):
+    def __init__(self, groups: Sequence[Any]):
         super().__init__()
         columns = max(group.get_seq_length() for group in groups)
         self.lazy_initialization(groups[0].keys, groups[0].values)
