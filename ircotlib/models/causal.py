@@ -47,7 +47,7 @@ def causal(model, prompts: Prompts, prefixes: Prefixes) -> Decoder:
     of its rows to continue, and their next tokens. `prefixes` is read and extended.
     """
     logits, cache = _read(model, prompts, prefixes)
-    _, mask, positions = _padded(model, prompts)
+    _, mask, positions = pad_rows(model, prompts, "left")
     positions = positions[:, -1:]  # B, 1
     while True:
         kept, tokens = yield logits
@@ -82,7 +82,7 @@ def _read(model, prompts: Prompts, prefixes: Prefixes) -> tuple[Tensor, Cache]:
 
 def _read_group(model, prompts: Prompts, prefixes: Prefixes, cache) -> Tensor:
     """Read prompts into an empty cache: the logits after each, (B, V)."""
-    ids, mask, positions = _padded(model, prompts)
+    ids, mask, positions = pad_rows(model, prompts, "left")
     known = 0  # columns that are in the cache
     for number, (keys, values) in enumerate(_remembered(prompts, prefixes)):
         cache.update(keys, values, number)
@@ -103,12 +103,15 @@ def _read_group(model, prompts: Prompts, prefixes: Prefixes, cache) -> Tensor:
     return logits
 
 
-def _padded(model, prompts: Prompts) -> tuple[Tensor, Tensor, Tensor]:
-    """Token ids, mask and positions, each (B, T)."""
-    rows = [torch.as_tensor(prompt, dtype=torch.long) for prompt in prompts]
+def pad_rows(model, prompts: Prompts, side: str) -> tuple[Tensor, Tensor, Tensor]:
+    """Token ids, mask and positions, each (B, T), padded on the "left" or "right"."""
+    rows = [
+        torch.tensor(prompt, dtype=torch.long, device=model.device)
+        for prompt in prompts
+    ]
+    ids = pad_sequence(rows, batch_first=True, padding_side=side)
     ones = [torch.ones_like(row) for row in rows]
-    ids = pad_sequence(rows, batch_first=True, padding_side="left").to(model.device)
-    mask = pad_sequence(ones, batch_first=True, padding_side="left").to(model.device)
+    mask = pad_sequence(ones, batch_first=True, padding_side=side)
     return ids, mask, (mask.cumsum(-1) - 1).clamp(min=0)  # a prompt's first token: 0
 
 

@@ -106,13 +106,12 @@ class Extractor:
         """
         model = self.model  # before any other import of torch
         import torch
-        from torch.nn.utils.rnn import pad_sequence
 
+        from ircotlib.models.causal import pad_rows
         from ircotlib.models.weights import is_small, one_thread
 
-        rows = [torch.tensor(ids, device=model.device) for ids, *_ in batch]
-        tokens = pad_sequence(rows, batch_first=True)  # B, T
-        mask = pad_sequence([torch.ones_like(row) for row in rows], batch_first=True)
+        rows = [ids for ids, *_ in batch]
+        tokens, mask, _ = pad_rows(model, rows, "right")  # B, T
         with torch.inference_mode(), one_thread(is_small(model)):
             out = model(input_ids=tokens, attention_mask=mask)
         spans = []
