@@ -20,3 +20,8 @@ def ask(backend, requests: Sequence) -> list[str | Exception]:
 
 def ask_one(backend, request) -> str | Exception:
     return ask(backend, [request])[0]
+
+
+def reply_to(backend, request):
+    """What a program is sent for a request."""
+    return backend.decode(ask_one(backend, request))

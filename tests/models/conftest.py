@@ -28,7 +28,7 @@ def httpserver(one_server):
 
 
 @pytest.fixture
-def fake(httpserver):
+def fake(httpserver, quick):
     return Fake(httpserver)
 
 
