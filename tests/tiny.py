@@ -103,23 +103,21 @@ KINDS = {
 }
 
 
-def save_each(tmp_path_factory):
-    """A folder for each kind of tiny model, written by save_pretrained."""
-    folders = {kind: tmp_path_factory.mktemp(kind) for kind in KINDS}
-    for kind, (sizes, make_tokenizer, ending) in KINDS.items():
-        torch.manual_seed(3)
-        tokenizer = make_tokenizer()
-        config = hf.AutoConfig.for_model(kind, vocab_size=len(tokenizer), **sizes)
-        auto = hf.AutoModelForSeq2SeqLM if kind == "t5" else hf.AutoModelForCausalLM
-        model = auto.from_config(config)
-        with torch.no_grad():
-            for name, weight in model.named_parameters():
-                if "relative_attention_bias" in name:
-                    torch.nn.init.normal_(weight, std=3)
-            model.lm_head.weight[tokenizer.eos_token_id] *= ending
-        model.save_pretrained(folders[kind])
-        tokenizer.save_pretrained(folders[kind])
-    return folders
+def save(kind: str, folder: Path) -> None:
+    """Write a tiny model of a kind with save_pretrained."""
+    sizes, make_tokenizer, ending = KINDS[kind]
+    torch.manual_seed(3)
+    tokenizer = make_tokenizer()
+    config = hf.AutoConfig.for_model(kind, vocab_size=len(tokenizer), **sizes)
+    auto = hf.AutoModelForSeq2SeqLM if kind == "t5" else hf.AutoModelForCausalLM
+    model = auto.from_config(config)
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if "relative_attention_bias" in name:
+                torch.nn.init.normal_(weight, std=3)
+        model.lm_head.weight[tokenizer.eos_token_id] *= ending
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
 
 
 def bert_config(kind, layers: int):
@@ -168,20 +166,8 @@ def save_older_reader(folder, older) -> Path:
     return older
 
 
-def note_shapes(model):
-    """A list to which each forward pass adds the shape of its input, with padding."""
-
-    def note(module, _, given):
-        shapes.append(given["input_ids"].shape)
-
-    shapes = []
-    model.register_forward_pre_hook(note, with_kwargs=True)
-    return shapes
-
-
-def copy(folder, target, leave_out=()) -> Path:
-    ignored = shutil.ignore_patterns(*leave_out)
-    return Path(shutil.copytree(folder, target / "copy", ignore=ignored))
+def copy(folder, target) -> Path:
+    return Path(shutil.copytree(folder, target / "copy"))
 
 
 def change(path, **values):

@@ -4,7 +4,6 @@ import itertools
 import json
 import random
 import re
-from dataclasses import replace
 from math import nan
 
 import pytest
@@ -164,20 +163,19 @@ def test_a_prompt_longer_than_a_causal_model_can_read_fails_alone(folders, kind)
     assert f"at most {LIMIT - room - 1}, which" in str(replies[0])
 
 
-NONSENSE = {
-    "stop ('.', '')": Generate("ka", (".", ""), 5),
-    "found a chat of 1 messages": Generate((Message("user", "ka"),)),
-    "temperature nan": Sample("ka", 1, nan),
-}
+WRITES, DRAWS = Generate("ka", None, 5), Sample("ka", 2, 1.0, None, 5)
+NONSENSE = [
+    (Generate("ka", (".", ""), 5), WRITES, "stop ('.', '')"),
+    (Generate((Message("user", "ka"),)), WRITES, "found a chat of 1 messages"),
+    (Sample("ka", 1, nan), DRAWS, "temperature nan"),
+]
 
 
-@pytest.mark.parametrize("named", NONSENSE)
-def test_requests_that_make_no_sense_fail_alone(folders, named):
-    local, request = LocalModel(folders["gpt2"]), NONSENSE[named]
-    others = {Sample: Sample("ka", 2, 1.0), Generate: Generate("ka")}
-    other = others[type(request)]
-    assert sorted(local.take([request, other])) == [0, 1]
-    fault, reply = ask(local, [request, replace(other, max_tokens=5)])
+@pytest.mark.parametrize(("asked", "other", "named"), NONSENSE)
+def test_requests_that_make_no_sense_fail_alone(folders, asked, other, named):
+    local = LocalModel(folders["gpt2"])
+    assert sorted(local.take([asked, other])) == [0, 1]
+    fault, reply = ask(local, [asked, other])
     assert isinstance(fault, ValueError) and "\n" not in str(fault)
     assert named in str(fault)
     assert json.loads(reply)["tokens"] <= 10
