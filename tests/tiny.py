@@ -8,12 +8,8 @@ from string import ascii_lowercase, digits
 
 import torch
 import transformers as hf
-from asking import ask
 from safetensors.torch import load_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
-
-from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE
-from ircotlib.text import sentence_end
 
 Fast = hf.PreTrainedTokenizerFast
 SYLLABLES = ["ka", "lo", "mi", "ra", "ten", "su", "vor", "del", "in", "os"]
@@ -175,29 +171,3 @@ def change(path, **values):
     content = json.loads(path.read_text()) | values
     kept = {name: value for name, value in content.items() if value is not None}
     path.write_text(json.dumps(kept))
-
-
-def cut(text, stop):
-    if isinstance(stop, tuple):
-        return min((text.split(mark)[0] for mark in stop), key=len).strip()
-    line = text.split("\n")[0]
-    first, of_line = (t[: sentence_end(t, complete=True)].strip() for t in (text, line))
-    cuts = {SENTENCE: first, SENTENCE_OF_LINE: of_line, LINE: line}
-    return cuts.get(stop, text).strip()
-
-
-def shortest(local, tokens, stop):
-    """The number of tokens after which it is certain that the text has stopped."""
-    for count in range(1, len(tokens)):
-        text, by_word = local.tokens.decode(tokens[:count]), local.tokens.by_word
-        line = stop in (LINE, SENTENCE_OF_LINE) and "\n" in text
-        sentence = stop in (SENTENCE, SENTENCE_OF_LINE)
-        sentence = sentence and sentence_end(text, False, by_word) is not None
-        marked = isinstance(stop, tuple) and any(mark in text for mark in stop)
-        if line or sentence or marked:
-            return count
-    return len(tokens)
-
-
-def read(local, requests):
-    return [json.loads(reply) for reply in ask(local, requests)]

@@ -8,8 +8,8 @@ from math import nan
 
 import pytest
 import torch
-from asking import ask, ask_one
-from tiny import LIMIT, change, copy, cut, prompts, read, shortest
+from asking import ask, ask_one, read
+from tiny import LIMIT, change, copy, prompts
 from transformers import AutoTokenizer, T5ForConditionalGeneration
 
 from ircotlib.errors import UserError
@@ -17,6 +17,7 @@ from ircotlib.files import MODELS
 from ircotlib.models.folders import SMALL
 from ircotlib.models.local import LocalModel
 from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Generate, Message, Sample
+from ircotlib.text import cut, stop_end
 
 STOPS = [SENTENCE, SENTENCE_OF_LINE, LINE, (".", "ka"), None]
 
@@ -35,6 +36,15 @@ def generated(folders):
             start = 1 if local.is_encoder_decoder else inputs.input_ids.shape[1]
             written[folder, prompt] = tokens[start:]
     return written
+
+
+def shortest(local, tokens, stop) -> int:
+    """The number of tokens after which it is certain that the text has stopped."""
+    for count in range(1, len(tokens)):
+        text, by_word = local.tokens.decode(tokens[:count]), local.tokens.by_word
+        if stop and stop_end(text, stop, complete=False, by_word=by_word) is not None:
+            return count
+    return len(tokens)
 
 
 @pytest.mark.parametrize("stop", STOPS)

@@ -136,23 +136,18 @@ def test_a_call_of_a_tool_is_no_text(fake, reply):
 BELOW = "It is hers. So the answer is:\n\n Ann Lee\n\nMore."
 ONE_LINE = "It is hers. So the answer is: Ann Lee"
 BESIDE = completion(None, message={"content": "It is Ann.", "tool_calls": CALL})
-LOST = completion("Half a", native_finish_reason="ERROR")  # by the provider
+TEXTS = [
+    (BESIDE, "It is Ann."),
+    (completion(BELOW), ONE_LINE),
+    (completion(f"**{BELOW}**"), ONE_LINE),
+]
 
 
-@pytest.mark.parametrize(
-    ("replies", "text"),
-    [
-        ([BESIDE], "It is Ann."),
-        ([LOST], "RED"),
-        ([completion(BELOW)], ONE_LINE),
-        ([completion(f"**{BELOW}**")], ONE_LINE),
-    ],
-)
-def test_the_text_of_a_chat(fake, replies, text):
-    """Beside a call of a tool; of a second try; an answer that is below its phrase."""
-    fake.faults = {"red": replies[:]}
+@pytest.mark.parametrize(("reply", "text"), TEXTS)
+def test_the_text_of_a_chat_beside_a_call_or_below_the_phrase(fake, reply, text):
+    fake.faults = {"red": [reply]}
     assert reply_to(model(fake, chat=True), RED) == text
-    assert len(fake.asked) == (2 if replies == [LOST] else 1)
+    assert fake.asked == ["red"]
 
 
 def test_in_a_completion_a_line_ends_the_sentence(fake):
