@@ -105,13 +105,10 @@ def _read_group(model, prompts: Prompts, prefixes: Prefixes, cache) -> Tensor:
 
 def pad_rows(model, prompts: Prompts, side: str) -> tuple[Tensor, Tensor, Tensor]:
     """Token ids, mask and positions, each (B, T), padded on the "left" or "right"."""
-    rows = [
-        torch.tensor(prompt, dtype=torch.long, device=model.device)
-        for prompt in prompts
-    ]
-    ids = pad_sequence(rows, batch_first=True, padding_side=side)
+    rows = [torch.as_tensor(prompt, dtype=torch.long) for prompt in prompts]
     ones = [torch.ones_like(row) for row in rows]
-    mask = pad_sequence(ones, batch_first=True, padding_side=side)
+    ids = pad_sequence(rows, batch_first=True, padding_side=side).to(model.device)
+    mask = pad_sequence(ones, batch_first=True, padding_side=side).to(model.device)
     return ids, mask, (mask.cumsum(-1) - 1).clamp(min=0)  # a prompt's first token: 0
 
 
@@ -174,11 +171,14 @@ class GrowingLayer(DynamicLayer):
         self.lazy_initialization(groups[0].keys, groups[0].values)
         self._all = []
         for name in ("keys", "values"):
-            rows = []
-            for group in groups:
-                padding = columns - group.get_seq_length()
-                rows.append(pad(getattr(group, name), (0, 0, padding, ROOM)))
-            self._all.append(torch.cat(rows))
+            parts = [getattr(group, name) for group in groups]
+            _, heads, _, width = parts[0].shape
+            shape = (sum(map(len, parts)), heads, columns + ROOM, width)
+            states = parts[0].new_zeros(shape)
+            rows = states.split([len(part) for part in parts])  # views
+            for part, own in zip(parts, rows, strict=True):
+                own[:, :, columns - part.shape[2] : columns] = part
+            self._all.append(states)
         self._use_columns(columns)
 
     def update(self, key_states, value_states, *args, **kwargs):
