@@ -126,7 +126,6 @@ class Parameters(BaseModel):
     gpt3: str = ""  # 04, 07, 08: a model in GPT3's place, beside `model` (IRCoT §4.1)
     agent: str = ""  # of SearChain's systems; "", or if `model` is set: that
     extractor: str = ""  # extractive reader (SearChain §3.3), folder or hub id
-    duplicates: str = ""  # cross-encoder for duplicate queries; "": equal texts
     workers: Literal["auto", "ray"] | Count = "auto"  # one a GPU or core; a cluster's
     # a server, and what it may cost
     server: Server = ""  # address of an OpenAI-compatible server; "": a local model

@@ -1,5 +1,6 @@
 """Asks a backend for tests: the replies in the order of the requests."""
 
+import json
 from collections.abc import Sequence
 
 
@@ -20,3 +21,13 @@ def ask(backend, requests: Sequence) -> list[str | Exception]:
 
 def ask_one(backend, request) -> str | Exception:
     return ask(backend, [request])[0]
+
+
+def read(backend, requests: Sequence) -> list[dict]:
+    """The contents of replies that are JSON objects."""
+    return [json.loads(reply) for reply in ask(backend, requests)]
+
+
+def reply_to(backend, request):
+    """What a program is sent for a request."""
+    return backend.decode(ask_one(backend, request))

@@ -14,6 +14,7 @@ from tiny import change, copy
 from werkzeug import Response
 
 from ircotlib.files import MODELS
+from ircotlib.models.server import ServerModel
 
 COPIES = "{% for message in messages %}{{ message['content'] }}{% endfor %}"
 
@@ -26,7 +27,7 @@ class Fake:
     """
 
     def __init__(self, httpserver):
-        self.faults, self.bodies, self.times = {}, [], []
+        self.faults, self.bodies = {}, []
         self.log, self.url = httpserver.log, httpserver.url_for("/")
         for path in ("/v1/completions", "/v1/chat/completions"):
             httpserver.expect_request(path).respond_with_handler(self.reply)
@@ -39,7 +40,6 @@ class Fake:
     def reply(self, request) -> Response:
         body = json.loads(request.get_data())
         self.bodies.append(body)
-        self.times.append(time.monotonic())
         faults = self.faults.get(prompt_of(body)) or self.faults.get("all")
         fault = faults.pop(0) if faults else self.answer(body)
         fault = fault if isinstance(fault, dict | Response) else fault(body)
@@ -60,13 +60,17 @@ def completion(text: str | None, **more) -> dict:
     return {"choices": [choice | more], "usage": usage}
 
 
-def status(number: int, message: str = "", headers=None, **error) -> Response:
-    body = {"error": {"message": message, **error}}
-    return Response(json.dumps(body), number, headers, content_type="application/json")
+def status(number: int, message: str, **error) -> Response:
+    return said(json.dumps({"error": {"message": message, **error}}), number)
 
 
 def said(content: str, number: int = 200, kind: str = "application/json") -> Response:
     return Response(content, number, content_type=kind)
+
+
+def model(fake: Fake, **options) -> ServerModel:
+    """The model behind a fake server, which is asked one thing at a time."""
+    return ServerModel("m", fake.url, **{"in_flight": 1} | options)
 
 
 def copy_model(folder: Path) -> Path:

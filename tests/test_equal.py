@@ -4,7 +4,7 @@ import pytest
 
 from ircotlib.data import Node
 from ircotlib.metrics import as_compared, majority
-from ircotlib.models.extractor import open_duplicates
+from ircotlib.models.extractor import EqualTexts
 from ircotlib.program import Duplicate
 from ircotlib.results.causes import read_attempt
 from ircotlib.systems.searchain import link, read_chain
@@ -28,7 +28,7 @@ def test_texts_that_differ_only_in_form_are_the_same(a, b):
 def test_different_things_are_different_wherever_they_are_compared(a, b):
     assert as_compared(a) != as_compared(b)
     assert majority([a, b, b]) == (b or a) and majority([b, a, a]) == a
-    scores = open_duplicates().answer([Duplicate(a, (b,)), Duplicate(a, (a,))])
+    scores = EqualTexts().answer([Duplicate(a, (b,)), Duplicate(a, (a,))])
     assert list(scores) == [(0, "0.0"), (1, "1.0")]
     if b:
         path = [Node(a, "yes", 1, 1, passage="p"), Node(b, "yes", 1, 2, passage="p")]

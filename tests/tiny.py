@@ -8,12 +8,8 @@ from string import ascii_lowercase, digits
 
 import torch
 import transformers as hf
-from asking import ask
 from safetensors.torch import load_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
-
-from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE
-from ircotlib.text import sentence_end
 
 Fast = hf.PreTrainedTokenizerFast
 SYLLABLES = ["ka", "lo", "mi", "ra", "ten", "su", "vor", "del", "in", "os"]
@@ -103,27 +99,25 @@ KINDS = {
 }
 
 
-def save_each(tmp_path_factory):
-    """A folder for each kind of tiny model, written by save_pretrained."""
-    folders = {kind: tmp_path_factory.mktemp(kind) for kind in KINDS}
-    for kind, (sizes, make_tokenizer, ending) in KINDS.items():
-        torch.manual_seed(3)
-        tokenizer = make_tokenizer()
-        config = hf.AutoConfig.for_model(kind, vocab_size=len(tokenizer), **sizes)
-        auto = hf.AutoModelForSeq2SeqLM if kind == "t5" else hf.AutoModelForCausalLM
-        model = auto.from_config(config)
-        with torch.no_grad():
-            for name, weight in model.named_parameters():
-                if "relative_attention_bias" in name:
-                    torch.nn.init.normal_(weight, std=3)
-            model.lm_head.weight[tokenizer.eos_token_id] *= ending
-        model.save_pretrained(folders[kind])
-        tokenizer.save_pretrained(folders[kind])
-    return folders
+def save(kind: str, folder: Path) -> None:
+    """Write a tiny model of a kind with save_pretrained."""
+    sizes, make_tokenizer, ending = KINDS[kind]
+    torch.manual_seed(3)
+    tokenizer = make_tokenizer()
+    config = hf.AutoConfig.for_model(kind, vocab_size=len(tokenizer), **sizes)
+    auto = hf.AutoModelForSeq2SeqLM if kind == "t5" else hf.AutoModelForCausalLM
+    model = auto.from_config(config)
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if "relative_attention_bias" in name:
+                torch.nn.init.normal_(weight, std=3)
+        model.lm_head.weight[tokenizer.eos_token_id] *= ending
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
 
 
-def bert_config(kind=hf.BertConfig, layers: int = 1, spread: float = 0.3, **more):
-    """A small BERT; decisions are clear if its weights spread. Sets torch's seed."""
+def bert_config(kind, layers: int):
+    """A small BERT; its weights spread, so that decisions are clear. Seeds torch."""
     torch.manual_seed(0)
     return kind(
         vocab_size=len(bert_vocabulary()),
@@ -131,37 +125,25 @@ def bert_config(kind=hf.BertConfig, layers: int = 1, spread: float = 0.3, **more
         num_hidden_layers=layers,
         num_attention_heads=2,
         intermediate_size=32 * layers,
-        initializer_range=spread,
-        **more,
+        initializer_range=0.5,
     )
-
-
-def save_cross_encoder(folder, scores: int):
-    """Save an untrained cross-encoder as sentence-transformers has them."""
-    model = hf.BertForSequenceClassification(bert_config(num_labels=scores))
-    model.save_pretrained(folder)
-    hf.BertTokenizer(vocab=bert_vocabulary()).save_pretrained(folder)
-    return folder
 
 
 def save_bert(folder):
     """Save an untrained BERT with tokens for letters."""
-    hf.BertModel(bert_config(spread=0.5)).save_pretrained(folder)
+    hf.BertModel(bert_config(hf.BertConfig, layers=1)).save_pretrained(folder)
     hf.BertTokenizer(vocab=bert_vocabulary()).save_pretrained(folder)
     return folder
 
 
-def small_reader(words: int) -> hf.DPRReader:
+def small_reader() -> hf.DPRReader:
     """An untrained DPR reader whose logits are far apart."""
-    config = bert_config(hf.DPRConfig, layers=2, spread=0.5)
-    assert config.vocab_size == words
-    return hf.DPRReader(config).eval()
+    return hf.DPRReader(bert_config(hf.DPRConfig, layers=2)).eval()
 
 
 def save_reader(folder) -> Path:
-    words = bert_vocabulary()
-    hf.DPRReaderTokenizerFast(vocab=words).save_pretrained(folder)
-    small_reader(len(words)).save_pretrained(folder)
+    hf.DPRReaderTokenizerFast(vocab=bert_vocabulary()).save_pretrained(folder)
+    small_reader().save_pretrained(folder)
     return folder
 
 
@@ -180,20 +162,8 @@ def save_older_reader(folder, older) -> Path:
     return older
 
 
-def note_shapes(model):
-    """A list to which each forward pass adds the shape of its input, with padding."""
-
-    def note(module, _, given):
-        shapes.append(given["input_ids"].shape)
-
-    shapes = []
-    model.register_forward_pre_hook(note, with_kwargs=True)
-    return shapes
-
-
-def copy(folder, target, leave_out=()) -> Path:
-    ignored = shutil.ignore_patterns(*leave_out)
-    return Path(shutil.copytree(folder, target / "copy", ignore=ignored))
+def copy(folder, target) -> Path:
+    return Path(shutil.copytree(folder, target / "copy"))
 
 
 def change(path, **values):
@@ -201,29 +171,3 @@ def change(path, **values):
     content = json.loads(path.read_text()) | values
     kept = {name: value for name, value in content.items() if value is not None}
     path.write_text(json.dumps(kept))
-
-
-def cut(text, stop):
-    if isinstance(stop, tuple):
-        return min((text.split(mark)[0] for mark in stop), key=len).strip()
-    line = text.split("\n")[0]
-    first, of_line = (t[: sentence_end(t, complete=True)].strip() for t in (text, line))
-    cuts = {SENTENCE: first, SENTENCE_OF_LINE: of_line, LINE: line}
-    return cuts.get(stop, text).strip()
-
-
-def shortest(local, tokens, stop):
-    """The number of tokens after which it is certain that the text has stopped."""
-    for count in range(1, len(tokens)):
-        text, by_word = local.tokens.decode(tokens[:count]), local.tokens.by_word
-        line = stop in (LINE, SENTENCE_OF_LINE) and "\n" in text
-        sentence = stop in (SENTENCE, SENTENCE_OF_LINE)
-        sentence = sentence and sentence_end(text, False, by_word) is not None
-        marked = isinstance(stop, tuple) and any(mark in text for mark in stop)
-        if line or sentence or marked:
-            return count
-    return len(tokens)
-
-
-def read(local, requests):
-    return [json.loads(reply) for reply in ask(local, requests)]

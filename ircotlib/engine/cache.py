@@ -28,7 +28,9 @@ class Replies(Protocol):
         """The stored replies by key; keys without one are left out."""
 
     def put_many(self, replies: Mapping[str, str]) -> dict[str, str]:
-        """Store replies by key; return those that are now stored."""
+        """Store replies by key; return those that are now stored. A key keeps its first
+        reply, with which two processes that answer the same request continue.
+        """
 
 
 class Calls(AbstractContextManager):
@@ -65,14 +67,10 @@ class Calls(AbstractContextManager):
             return self._file.execute("SELECT count(*) FROM calls").fetchone()[0]
 
     def get_many(self, keys: Iterable[str]) -> dict[str, str]:
-        """The stored replies by key; keys without one are left out."""
         with self._turn, database(self._path):
             return dict(self._file.execute(GET, (json.dumps(list(keys)),)).fetchall())
 
     def put_many(self, replies: Mapping[str, str]) -> dict[str, str]:
-        """Store replies by key; return those that are now stored. A key keeps its first
-        reply, with which two processes that answer the same request continue.
-        """
         with self._turn, database(self._path), self._file:
             self._file.execute("BEGIN IMMEDIATE")
             self._file.executemany(PUT, replies.items())

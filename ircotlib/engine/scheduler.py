@@ -62,9 +62,9 @@ def run(
     and request, is raised after the other programs have ended; at once if a program or
     a whole backend fails.
     """
-    engine = Engine(backends, calls, note)
-    tasks = engine.start(programs)
-    engine.run(tasks, progress)
+    engine = Engine(programs, backends, calls, note)
+    engine.run(progress)
+    tasks = engine.tasks
     failed = [task for task in tasks if task.failure]
     if failed:
         failure = f"{len(failed)} of {len(tasks)} questions failed, this one with"
@@ -87,17 +87,17 @@ def replay(
     """The outcomes, by question id, of the programs whose replies are all in the cache.
     No backend is asked for others.
     """
-    engine = Engine(backends, calls)
-    tasks = engine.start(programs)
-    engine.replay(tasks)
-    return {task.id: task.outcome for task in tasks if task.ended}
+    engine = Engine(programs, backends, calls)
+    engine.replay(engine.tasks)
+    return {task.id: task.outcome for task in engine.tasks if task.ended}
 
 
 class Engine:
-    """Backends, the cache of their replies, and what these cost."""
+    """Programs in progress, backends, the cache of their replies, what these cost."""
 
     def __init__(
         self,
+        programs: Programs,
         backends: Sequence[Backend],
         calls: Replies,
         note: Callable[[Step], Step] = lambda step: step,
@@ -111,13 +111,13 @@ class Engine:
             for kind in kinds if isinstance(kinds, tuple) else (kinds,):
                 self.served[kind] = backend
         self.costs = {kind.__name__: dict.fromkeys(COSTS, 0) for kind in self.served}
+        self.tasks = [Task(id, program) for id, program in programs.items()]
+        for task in self.tasks:
+            self.advance(task)  # up to its first request
 
-    def start(self, programs: Programs) -> list[Task]:
-        """A task for each program, which has made its first request."""
-        return [self.advance(Task(id, program)) for id, program in programs.items()]
-
-    def run(self, tasks: list[Task], progress: Callable[[int, int], None]) -> None:
+    def run(self, progress: Callable[[int, int], None]) -> None:
         """Answer requests, kind by kind in turns, until all tasks have ended."""
+        tasks = self.tasks
         self.replay(tasks)
         progress(sum(task.ended for task in tasks), len(tasks))
         while not all(task.ended for task in tasks):
@@ -202,9 +202,7 @@ class Engine:
             raise ValueError(f"`answer` left out {left_out} of {len(batch)} requests")
         return replies
 
-    def advance(
-        self, task: Task, stored: str | None = None, cached: bool = False
-    ) -> Task:
+    def advance(self, task: Task, stored: str | None = None, cached=False) -> None:
         """Send a program the stored reply, or None to begin, up to its next request."""
         try:
             reply = None if stored is None else self.decode(task, stored, cached)
@@ -222,7 +220,6 @@ class Engine:
         except Exception as error:
             failed = f"failed after {len(task.trace)} replies"
             raise RuntimeError(describe(failed, [task], error)) from error
-        return task
 
     def decode(self, task: Task, stored: str, cached: bool) -> Any:
         """What a program is sent for a stored reply, which is added to its trace."""

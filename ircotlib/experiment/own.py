@@ -7,7 +7,7 @@ from typing import Any
 from ircotlib.data import Paragraph, Question
 from ircotlib.datasets import find_dataset
 from ircotlib.engine.cache import Calls
-from ircotlib.experiment.setup import Setup, find_extractor, open_duplicates
+from ircotlib.experiment.setup import Setup, find_extractor
 from ircotlib.models.own import OwnModel
 from ircotlib.parameters import Parameters
 from ircotlib.retrieval.own import OwnRetriever
@@ -45,5 +45,4 @@ def setup_of_functions(
         calls=Calls(),
         model=OwnModel(SimpleNamespace(**writing)),
         extractor=find_extractor(p),
-        duplicates=open_duplicates(p.duplicates),
     )

@@ -23,11 +23,10 @@ from ircotlib.experiment.setup import (
 from ircotlib.experiment.stored import AGAIN, parameters_of, read_about, read_scores
 from ircotlib.models import MODELS, find_model, open_model
 from ircotlib.models.batches import read_reply
-from ircotlib.models.extractor import read_score
 from ircotlib.models.folders import find_folder
 from ircotlib.models.local import Tokens
 from ircotlib.parameters import Parameters
-from ircotlib.program import Duplicate, Extract, Extracted, Generate, Outcome, Sample
+from ircotlib.program import Extract, Extracted, Generate, Outcome, Sample
 from ircotlib.retrieval import stand_in
 from ircotlib.systems import all_systems
 
@@ -99,7 +98,6 @@ def open_recorded(p: Parameters, about: Mapping) -> Setup | None:
         calls=find_calls(),
         model=Recorded((Generate, Sample), kept["model"], read_reply, tokenizer),
         extractor=Recorded(Extract, kept["extractor"], Extracted.read),
-        duplicates=Recorded(Duplicate, kept["duplicates"], read_score),
     )
 
 

@@ -25,7 +25,8 @@ from ircotlib.datasets.files import list_files, read_dataset
 from ircotlib.engine.cache import Calls, Replies
 from ircotlib.experiment.laboratory import data_folder
 from ircotlib.files import DATA, ROOT, check_name
-from ircotlib.models import extractor, open_model
+from ircotlib.models import open_model
+from ircotlib.models.extractor import EqualTexts, Extractor
 from ircotlib.models.folders import find_config, is_encoder_decoder
 from ircotlib.parameters import MAIN, NO_RUN, Parameters
 from ircotlib.prompting import demonstrations as sets
@@ -42,7 +43,7 @@ pd.set_option("display.html.use_mathjax", False)
 pd.set_option("mode.string_storage", "python")
 
 # the fields of a setup that answer requests
-BACKENDS = ("retriever", "model", "extractor", "duplicates")
+BACKENDS = ("retriever", "model", "extractor")
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,6 @@ class Setup:
     calls: Replies | None = None
     model: Model | None = None
     extractor: Backend | None = None
-    duplicates: Backend | None = None
     plans: dict = field(default_factory=dict, compare=False, repr=False)  # of plan.py
 
     @property
@@ -87,7 +87,7 @@ class Setup:
     @property
     def backends(self) -> list[Backend]:
         """The backends that answer the requests of its programs."""
-        every = (self.retriever, self.model, self.extractor, self.duplicates)
+        every = (self.retriever, self.model, self.extractor, EqualTexts())
         return [backend for backend in every if backend is not None]
 
     @property
@@ -217,11 +217,7 @@ def open_setup(
     """Open all that an experiment on one data set needs (IRCoT §4)."""
     models: dict[str, Any] = {}
     if with_model:  # first, so that their errors come before an index is built
-        models = {
-            "model": open_model(p),
-            "extractor": find_extractor(p),
-            "duplicates": open_duplicates(p.duplicates),
-        }
+        models = {"model": open_model(p), "extractor": find_extractor(p)}
     dev, test, retriever = open_dataset(p, dataset)
     return Setup(
         p,
@@ -238,8 +234,7 @@ def open_setup(
 
 
 open_calls = cache(Calls)
-open_extractor = cache(extractor.Extractor)
-open_duplicates = cache(extractor.open_duplicates)
+open_extractor = cache(Extractor)
 
 
 def find_extractor(p: Parameters) -> Backend | None:

@@ -23,25 +23,18 @@ class ModelKind(NamedTuple):
     module: str = ""  # that declares it
 
 
-# models are opened once per process: setups that share one are then the same
 @cache
-def _open_local(name: str, dtype: str) -> Model:
-    from ircotlib.models.local import LocalModel
-
-    return LocalModel(name, dtype=dtype)
-
-
-@cache
-def _open_server(name: str, **options: Any) -> Model:
-    from ircotlib.models.server import ServerModel
-
-    return ServerModel(name, **options)
+def _open_once(kind: Callable, *given: Any, **options: Any) -> Any:
+    """A model, opened once per process: setups that share one are then the same."""
+    return kind(*given, **options)
 
 
 def _open_served(p: Any) -> Model:
     from ircotlib.models.prices import find_price
+    from ircotlib.models.server import ServerModel
 
-    return _open_server(
+    return _open_once(
+        ServerModel,
         p.model,
         server=p.server,
         chat=p.chat,
@@ -51,11 +44,14 @@ def _open_served(p: Any) -> Model:
     )
 
 
+def _open_local(p: Any) -> Model:
+    from ircotlib.models.local import LocalModel
+
+    return _open_once(LocalModel, p.model, dtype=p.dtype)
+
+
 # tried in turn, after those of plug-ins and cells
-MODELS = (
-    ModelKind(".+", _open_served, served=True),
-    ModelKind(".+", lambda p: _open_local(p.model, p.dtype)),
-)
+MODELS = (ModelKind(".+", _open_served, served=True), ModelKind(".+", _open_local))
 
 
 def own_model(name: str) -> Callable[[type], type]:
@@ -65,9 +61,9 @@ def own_model(name: str) -> Callable[[type], type]:
     """
 
     def register(made: type) -> type:
-        make = cache(made)
-        kind = ModelKind(re.escape(name), lambda p: make(), module=made.__module__)
-        declare("MODELS", kind, made.__module__)
+        module = made.__module__
+        kind = ModelKind(re.escape(name), lambda p: _open_once(made), module=module)
+        declare("MODELS", kind, module)
         return made
 
     return register
@@ -86,10 +82,7 @@ def find_model(name: str, served: bool) -> ModelKind:
 def open_model(p: Any) -> Model:
     """The model that parameters name, on this machine, behind a server, or your own."""
     model = find_model(p.model, bool(p.server)).open(p)
-    return model if hasattr(model, "answer") else _wrap(model)
-
-
-_wrap = cache(OwnModel)
+    return model if hasattr(model, "answer") else _open_once(OwnModel, model)
 
 
 def is_in_cell(name: str) -> bool:

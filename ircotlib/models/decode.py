@@ -10,12 +10,11 @@ from functools import partial
 
 import torch
 from torch import Tensor
-from torch.nn.utils.rnn import pad_sequence
 from transformers import DynamicCache
 from transformers.cache_utils import EncoderDecoderCache
 from transformers.modeling_outputs import BaseModelOutput
 
-from ircotlib.models.causal import Continued, Decoder, Prompts, causal
+from ircotlib.models.causal import Continued, Decoder, Prompts, causal, pad_rows
 from ircotlib.models.prefixes import Prefixes
 from ircotlib.models.weights import is_small, one_thread
 from ircotlib.program import Sample, key
@@ -117,9 +116,7 @@ def decode(
 
 def _seq2seq(model, prompts: Prompts) -> Decoder:
     """As causal.causal, for models with an encoder, which reads the prompts."""
-    rows = [torch.as_tensor(prompt, dtype=torch.long) for prompt in prompts]
-    ids = pad_sequence(rows, batch_first=True).to(model.device)  # B, T
-    mask = pad_sequence([torch.ones_like(row) for row in rows], True).to(model.device)
+    ids, mask, _ = pad_rows(model, prompts, "right")  # B, T
     encoded = model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
     start = model.generation_config.decoder_start_token_id
     start = model.config.decoder_start_token_id if start is None else start

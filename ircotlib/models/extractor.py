@@ -1,13 +1,13 @@
-"""SearChain's own models: the extractive reader, a DPR reader, as a backend of Extract
-(§3.3); and backends of Duplicate, which detect queries asked before (released program).
+"""SearChain's extractive reader, a DPR reader, as a backend of Extract (§3.3); and the
+backend of Duplicate, which finds queries that were asked before (released program).
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
-from ircotlib.errors import DataError
+from ircotlib.backends import Replies
 from ircotlib.files import need
 from ircotlib.metrics import as_compared
 from ircotlib.models import folders
@@ -17,7 +17,8 @@ from ircotlib.program import Duplicate, Extract, Extracted
 # raised when a change here makes the same model reply differently
 READER = 1
 TEXTS = 2
-PAIRS = 1
+# of encoders on the hub that predate safetensors
+WEIGHTS = (*folders.WEIGHT_FILES, "pytorch_model.bin")
 LONGEST = 10  # tokens of an answer, as in DPR's own program; SearChain does not say
 ROWS = 64  # of a batch: paragraphs,
 TOKENS = 16_384  # and tokens, padding included
@@ -26,16 +27,16 @@ TOKENS = 16_384  # and tokens, padding included
 Encoded = tuple[list[int], int, list[tuple[int, int]]]
 
 
-class Extractor(folders.Folder):
+class Extractor:
     """A DPR reader on this machine; the paper's: facebook/dpr-reader-multiset-base."""
 
     answers = Extract
     decode = staticmethod(Extracted.read)
 
-    @cached_property
-    def fingerprint(self) -> str:
-        files = folders.hash_files(self.folder, READER, "float64", self.weights)
-        return f"{files} {LONGEST}"
+    def __init__(self, name: str | Path):
+        self.folder = folders.find_folder(name, weights=WEIGHTS)
+        files = folders.hash_files(self.folder, READER, "float64", WEIGHTS)
+        self.fingerprint = f"{files} {LONGEST}"
 
     @cached_property
     def tokenizer(self):
@@ -57,9 +58,7 @@ class Extractor(folders.Folder):
 
         return read_weights(DPRReader, self.folder, torch.float64)
 
-    def answer(
-        self, requests: Sequence[Extract]
-    ) -> Iterator[tuple[int, str | ValueError]]:
+    def answer(self, requests: Sequence[Extract]) -> Replies:
         """Yield the index of each request and its reply, JSON of the text: the span of
         at most LONGEST tokens of the paragraph with the highest sum of start and end
         logits; and of the confidence, the raw relevance logit. A long paragraph is cut
@@ -107,13 +106,12 @@ class Extractor(folders.Folder):
         """
         model = self.model  # before any other import of torch
         import torch
-        from torch.nn.utils.rnn import pad_sequence
 
+        from ircotlib.models.causal import pad_rows
         from ircotlib.models.weights import is_small, one_thread
 
-        rows = [torch.tensor(ids, device=model.device) for ids, *_ in batch]
-        tokens = pad_sequence(rows, batch_first=True)  # B, T
-        mask = pad_sequence([torch.ones_like(row) for row in rows], batch_first=True)
+        rows = [ids for ids, *_ in batch]
+        tokens, mask, _ = pad_rows(model, rows, "right")  # B, T
         with torch.inference_mode(), one_thread(is_small(model)):
             out = model(input_ids=tokens, attention_mask=mask)
         spans = []
@@ -130,62 +128,20 @@ class Extractor(folders.Folder):
         return list(zip(spans, out.relevance_logits.tolist(), strict=True))
 
 
-def read_score(reply: str, request: Duplicate | None = None) -> float:
-    """How surely a query repeats an earlier one, from 0 to 1."""
-    return json.loads(reply)
-
-
-def open_duplicates(name_or_path: str | Path = "") -> "EqualTexts | ScoredPairs":
-    """Texts compared, or a cross-encoder for duplicate questions (released program)."""
-    return ScoredPairs(name_or_path) if name_or_path else EqualTexts()
-
-
 class EqualTexts:
-    """Answers Duplicate without a model: 1.0 if an earlier query is the same, else 0.0
-    (ours): if queries differ in one word, it is usually a name.
+    """Answers Duplicate, how surely a query repeats an earlier one: 1.0 if one is the
+    same, else 0.0 (ours): if queries differ in one word, it is usually a name. Differs
+    from the released program, which asks a cross-encoder.
     """
 
     answers = Duplicate
-    decode = staticmethod(read_score)
     fingerprint = f"texts {TEXTS}"
 
-    def answer(self, requests: Sequence[Duplicate]) -> Iterator[tuple[int, str]]:
+    def answer(self, requests: Sequence[Duplicate]) -> Replies:
         """Yield the index of each request and its score."""
         for index, request in enumerate(requests):
             same = as_compared(request.query) in map(as_compared, request.earlier)
             yield index, json.dumps(float(same))
 
-
-class ScoredPairs(folders.Folder):
-    """Answers Duplicate with a cross-encoder."""
-
-    answers = Duplicate
-    decode = staticmethod(read_score)
-    # the files that CrossEncoder may read
-    weights = (*folders.OLDER, "modules.json", "*sentence*.json", "*/*.json")
-
-    @cached_property
-    def fingerprint(self) -> str:
-        return folders.hash_files(self.folder, PAIRS, "float32", self.weights)
-
-    @cached_property
-    def model(self):
-        """The model itself."""
-        need("sentence_transformers", "dense")
-        from sentence_transformers import CrossEncoder
-
-        model = CrossEncoder(str(self.folder), model_kwargs={"dtype": "float32"})
-        if model.num_labels != 1:
-            raise DataError(
-                f"{self.name}: found {model.num_labels} scores per pair; name a"
-                " cross-encoder for duplicate questions"
-            )
-        return model
-
-    def answer(self, requests: Sequence[Duplicate]) -> Iterator[tuple[int, str]]:
-        """Yield the index of each request and the highest score of its pairs."""
-        pairs = [(earlier, each.query) for each in requests for earlier in each.earlier]
-        scores = iter(self.model.predict(pairs).tolist() if pairs else ())
-        for index, request in enumerate(requests):
-            best = max((next(scores) for _ in request.earlier), default=0.0)
-            yield index, json.dumps(round(best, 4))
+    def decode(self, reply: str, request: Duplicate) -> float:
+        return json.loads(reply)

@@ -2,10 +2,8 @@
 
 import hashlib
 import json
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
 from math import prod
 from pathlib import Path
 
@@ -20,11 +18,8 @@ TEXT_FILES = (
     "added_tokens.json", "chat_template*", "vocab*", "merges.txt", "*.model",
 )  # fmt: skip
 WEIGHT_FILES = ("*.safetensors", "*.safetensors.index.json")
-# of encoders on the hub that predate safetensors
-OLDER = (*WEIGHT_FILES, "pytorch_model.bin")
 OTHER_PROGRAMS = ["onnx/*", "openvino/*"]  # folders on the hub with the same model
 REMEDY = "write or download the folder again"
-HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 # parameters; in smaller models, a second core makes a batch a fifth faster on an idle
 # machine, and halves its speed on a busy one
 SMALL = 10_000_000
@@ -62,22 +57,6 @@ def find_folder(
             " the model and of the tokenizer"
         )
     return folder
-
-
-class Folder:
-    """A model in a folder, or on the hub, from where it comes at the first request."""
-
-    weights: tuple[str, ...] = OLDER
-
-    def __init__(self, name: str | Path):
-        self.name = str(name)
-        if not HUB_NAME.fullmatch(self.name):
-            self.folder  # noqa: B018  raises at once if the folder is missing
-
-    @cached_property
-    def folder(self) -> Path:
-        """Where the model's files are."""
-        return find_folder(self.name, weights=self.weights)
 
 
 def find_config(name: str) -> Path | None:

@@ -4,7 +4,7 @@ and Sample. torch and transformers are imported only when a reply must be comput
 
 import re
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from math import inf
@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tokenizers import Tokenizer
 
+from ircotlib.backends import Replies
 from ircotlib.errors import DataError, UserError
 from ircotlib.files import need
 from ircotlib.models import batches, folders
@@ -141,13 +142,9 @@ class LocalModel:
         size = {"rows": self.batch_rows, "tokens": self.batch_tokens}
         return batches.cut_batches(whole, **size, counts=counts, order=order)[0]
 
-    def answer(
-        self, requests: Sequence[Request]
-    ) -> Iterator[tuple[int, str | ValueError]]:
-        """Yield the index of each request of a batch (`take`), all of one class, and
-        its reply (`write_reply`) once that is complete, or a ValueError. A sample
-        depends only on its request and its number; its log-probability is that at
-        temperature 1, of all tokens computed for it.
+    def answer(self, requests: Sequence[Request]) -> Replies:
+        """As a Backend. A sample depends only on its request and its number; its
+        log-probability is that at temperature 1, of all tokens computed for it.
         """
         model = self.model  # before any other import of torch
         from ircotlib.models.decode import Draws, decode, most_probable

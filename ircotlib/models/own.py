@@ -1,8 +1,9 @@
 """A model of your own as a backend: an object with a method that writes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from ircotlib.backends import Replies
 from ircotlib.errors import UserError
 from ircotlib.models.batches import Request, read_reply, write_reply
 from ircotlib.program import Generate, Sample
@@ -39,16 +40,12 @@ class OwnModel:
             return self.own.count_tokens(text)
         return len(text) // 4 + 1
 
-    def answer(
-        self, requests: Sequence[Request]
-    ) -> Iterator[tuple[int, str | Exception]]:
-        """Yield the index of each request and its reply, one after the other."""
+    def answer(self, requests: Sequence[Request]) -> Replies:
         for index, request in enumerate(requests):
             try:
-                reply: str | Exception = self._reply(request)
+                yield index, self._reply(request)
             except UserError as error:
-                reply = error
-            yield index, reply
+                yield index, error
 
     def _reply(self, request: Request) -> str:
         name = type(self.own).__name__

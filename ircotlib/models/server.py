@@ -18,13 +18,14 @@ twice. No failure is kept in the call cache.
 import hashlib
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from functools import cached_property
 from threading import Event, Lock
 from typing import NamedTuple
 
+from ircotlib.backends import Replies
 from ircotlib.data import whole
 from ircotlib.errors import Unavailable, UserError
 from ircotlib.files import need
@@ -52,9 +53,11 @@ OPTIONAL = ("n", "logprobs", "stop", "temperature", "max_tokens")
 
 
 class Refused(ValueError):
-    """The server does not take a request as it is; with its status."""
+    """The server does not take a request as it is."""
 
-    status = 0
+    def __init__(self, words: str, status: int):
+        super().__init__(words)
+        self.status = status
 
 
 class Reply(NamedTuple):
@@ -125,12 +128,8 @@ class ServerModel:
         """An estimate with a margin, since the model's tokenizer is not here."""
         return -(-len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN)
 
-    def answer(
-        self, requests: Sequence[Request]
-    ) -> Iterator[tuple[int, str | Exception]]:
-        """Yield the index of each request and its reply as it comes, or an error. After
-        Unavailable the replies in flight are yielded, then it is raised.
-        """
+    def answer(self, requests: Sequence[Request]) -> Replies:
+        """As a Backend; after Unavailable, the replies in flight are yielded first."""
         self.client  # noqa: B018  made once, before the threads
         stopped = Event()
         ending: Unavailable | None = None
@@ -271,9 +270,7 @@ class ServerModel:
             fault = f"{self.url}: status {status}, {words}"
             # a field, or such as a prompt that is too long; 403 also of a wrong key
             if status in (400, 403, 422):
-                refused = Refused(fault)
-                refused.status = status
-                raise refused from None
+                raise Refused(fault, status) from None
             if status in (401, 402, 404):
                 raise Unavailable(f"{fault}; {SEE}") from None
             too_large = status == 429 and "too large" in words.lower()  # this prompt
@@ -300,10 +297,8 @@ class ServerModel:
             body["logprobs"] = self.chat or 1  # of a completion: of how many tokens
             if n > 1:
                 body["n"] = n
-        stops: list[str] = []
-        if isinstance(request.stop, tuple):
-            stops = list(request.stop)
-        elif request.stop in (LINE, SENTENCE_OF_LINE):
+        stops = list(request.stop) if isinstance(request.stop, tuple) else []
+        if request.stop in (LINE, SENTENCE_OF_LINE):
             stops = ["\n"]
         if self.chat:  # it may begin with empty lines or a fence
             stops = [text for text in stops if text.strip()]

@@ -153,8 +153,7 @@ def read_choice(choice: Mapping, request: Generate | Sample, chat: bool) -> Writ
 def _read_parts(message: Mapping, completed: object) -> tuple[list[str], str, str]:
     """The texts, the thoughts and the refusal of a message, or of a completed text."""
     texts = []
-    beside = (text_of(message.get(name)) for name in THOUGHTS)
-    thoughts = next(filter(None, beside), "")  # servers repeat them in several fields
+    thoughts = text_of(message, THOUGHTS)  # servers repeat them in several fields
     refusal = text_of(message.get("refusal"))
     content = message.get("content", completed)
     for part in content if isinstance(content, list) else [content]:
@@ -169,10 +168,10 @@ def _read_parts(message: Mapping, completed: object) -> tuple[list[str], str, st
     return texts, thoughts, refusal
 
 
-def text_of(value: object) -> str:
-    """The text of a value, of all its parts, or of the first of VALUES that has one."""
+def text_of(value: object, names: Sequence[str] = VALUES) -> str:
+    """The text of a value, of all its parts, or of its first field that has one."""
     if isinstance(value, dict):
-        return next(filter(None, (text_of(value.get(name)) for name in VALUES)), "")
+        return next(filter(None, (text_of(value.get(name)) for name in names)), "")
     if isinstance(value, list):
         return "".join(map(text_of, value))
     return value if isinstance(value, str) else ""

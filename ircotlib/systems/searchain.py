@@ -134,7 +134,7 @@ def traverse(
         processed = dict.fromkeys(other.query for other in tree if other.passage)  # M
         duplicate = 0.0
         if processed and not (released and node.unsolved):
-            # a cross-encoder decides (released program)
+            # in the released program, a cross-encoder decides
             duplicate = yield Duplicate(node.query, tuple(processed))
         if duplicate <= same:  # "if not DuplicateQuery(q_i, M)"
             node = yield from ir(node)  # F = IR(q_i, a_i)

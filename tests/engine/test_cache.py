@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import pytest
 
@@ -14,22 +15,20 @@ from ircotlib.errors import DataError
 from ircotlib.program import LINE, SENTENCE, Generate, Retrieve, key
 
 
-def test_a_field_with_its_default_value_is_not_in_the_key():
-    plain = key(Retrieve("q", 3), "f")
-    assert key(Retrieve("q", 3, None, distinct=False), "f") == plain
-    assert key(Retrieve("q", 3, distinct=True), "f") != plain
-    assert key(Generate("p", None, 200), "f") == key(Generate("p"), "f")
-
-
-def test_a_key_is_the_content_of_the_call():
+def test_a_key_is_the_content_of_the_call_without_defaults():
     same = Generate("a", stop=SENTENCE, max_tokens=5)
     assert key(Generate("a", SENTENCE, 5), "model") == key(same, "model")
     calls = [
         *(Generate("a"), Generate("b"), Generate("a", LINE), Generate("a", SENTENCE)),
         *(Generate("a", max_tokens=5), Retrieve("a", 2), Retrieve("a", 3)),
         *(Retrieve("a", 2, allowed) for allowed in ((), ("b", "c"), ("b,c",))),
+        Retrieve("a", 2, distinct=True),
         Retrieve("é\ud800 \n", 2),  # a lone surrogate is also a string
     ]
+    assert key(Retrieve("a", 2, None, distinct=False), "model") == key(
+        calls[5], "model"
+    )
+    assert key(Generate("a", None, 200), "model") == key(calls[0], "model")
     keys = {key(call, "model") for call in calls} | {key(calls[0], "other model")}
     assert len(keys) == len(calls) + 1
 
@@ -103,7 +102,6 @@ def test_threads_share_a_cache_as_those_of_widgets_do(tmp_path):
 
 
 REPLIES = {f"{number:04d}": "a reply" * 9 for number in range(300)}
-OTHER = "CREATE TABLE calls (name TEXT)"
 
 
 def test_the_files_of_a_cache_that_is_open_are_a_whole_copy(tmp_path):
@@ -112,43 +110,38 @@ def test_the_files_of_a_cache_that_is_open_are_a_whole_copy(tmp_path):
         (tmp_path / "copy").mkdir()
         for path in tmp_path.glob("calls.sqlite*"):
             shutil.copy(path, tmp_path / "copy")
-        connection = sqlite3.connect(tmp_path / "calls.sqlite")
-        connection.execute(f"VACUUM INTO '{tmp_path}/vacuumed'")  # docs/runs.md
-        connection.close()
+        with closing(sqlite3.connect(tmp_path / "calls.sqlite")) as connection:
+            connection.execute(f"VACUUM INTO '{tmp_path}/vacuumed'")  # docs/runs.md
         for name in ("copy/calls.sqlite", "vacuumed"):
             with Calls(tmp_path / name) as copy:
                 assert copy.get_many(REPLIES) == REPLIES
 
 
-def damage(path, how):
-    """Put another thing in the place of a database."""
-    whole = path.read_bytes()
-    path.unlink()
-    if how == "a folder":
-        path.mkdir()
-    elif how == "another schema":
-        connection = sqlite3.connect(path)
-        connection.execute(OTHER)
-        connection.close()
-    elif how == "garbage in the middle":
-        path.write_bytes(whole[:4096] + b"?" * (len(whole) - 4096))
-    else:
-        cut = {"garbage": b"?" * 9999, "cut": whole[:5000], "cut soon": whole[:90]}
-        path.write_bytes(cut[how])
-
-
-HOW = ["garbage", "cut", "cut soon", "garbage in the middle", "a folder"]
-
-
-@pytest.mark.parametrize("how", [*HOW, "another schema"])
-def test_a_damaged_cache_is_named_in_one_line(tmp_path, how):
-    path = tmp_path / "calls.sqlite"
-    with Calls(path) as calls:
-        calls.put_many(REPLIES)
-    damage(path, how)
+def check_named(path):
     named = f"^{path}: [^\n]*: make room, .* or delete it: it is made again$"
     with pytest.raises(DataError, match=named), Calls(path) as calls:
         calls.get_many(REPLIES)
+
+
+GARBAGE = b"?" * 9999
+DAMAGES = [(0, GARBAGE), (90, b""), (5000, b""), (4096, GARBAGE)]
+
+
+@pytest.mark.parametrize(("kept", "then"), DAMAGES)
+def test_a_damaged_cache_is_named_in_one_line(tmp_path, kept, then):
+    path = tmp_path / "calls.sqlite"
+    with Calls(path) as calls:
+        calls.put_many(REPLIES)
+    path.write_bytes(path.read_bytes()[:kept] + then)
+    check_named(path)
+
+
+def test_another_thing_in_its_place_is_named(tmp_path):
+    check_named(tmp_path)  # a folder
+    path = tmp_path / "calls.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE calls (name TEXT)")
+    check_named(path)
 
 
 def test_an_empty_file_is_a_new_cache_and_a_full_disk_is_named(tmp_path):

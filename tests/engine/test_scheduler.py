@@ -103,24 +103,21 @@ def test_one_program_from_request_to_outcome():
 
 
 def test_one_retrieval_serves_every_smaller_k():
-    def find(query, k):
-        return [paragraph.id for paragraph in (yield Retrieve(query, k))]
-
     words, calls = Words(), Calls()
     words.prepare = lambda request: replace(request, k=max(4, request.k))
-    programs = {k: find("a b c d e f", k) for k in (2, 3, 4, 5)}
+    programs = {k: asks(Retrieve("a b c d e f", k)) for k in (2, 3, 4, 5)}
     outcomes, counts = run(programs, [words], calls)
-    results = ["".join(outcome.result) for outcome in outcomes.values()]
-    assert results == ["ab", "abc", "abcd", "abcde"]
+    for k, outcome in outcomes.items():
+        assert [paragraph.id for paragraph in outcome.result] == [*"abcde"[:k]]
     steps = [outcome.trace[0] for outcome in outcomes.values()]
     assert [step.request.k for step in steps] == [2, 3, 4, 5]
     assert [step.cached for step in steps] == [False, True, True, False]
     assert counts["Retrieve"]["requests"] == 4 and len(words.batches) == 1
     assert counts["Retrieve"]["computed"] == 2
-    again, counts = run({"q": find("a b c d e f", 1)}, [words], calls)
-    assert again["q"].result == ["a"] and counts["Retrieve"]["computed"] == 0
+    again, counts = run({"q": asks(Retrieve("a b c d e f", 1))}, [words], calls)
+    assert again["q"].result[0].id == "a" and counts["Retrieve"]["computed"] == 0
     del words.prepare  # without it, each k is retrieved separately
-    _, counts = run({"q": find("a b c d e f", 1)}, [words], calls)
+    _, counts = run({"q": asks(Retrieve("a b c d e f", 1))}, [words], calls)
     assert counts["Retrieve"]["computed"] == 1
 
 
@@ -171,11 +168,13 @@ def test_requests_that_the_cache_lacks_are_found_without_a_backend():
         find_missing({"q": failing()}, asked, calls)
 
 
+def asks(request):
+    """A program that returns the reply to one request."""
+    return (yield request)
+
+
 @pytest.mark.parametrize("request_", [Retrieve(None, 2), Generate(None), Sample(3, 2)])
 def test_a_request_without_a_text_is_said_at_the_first_question(request_):
-    def asks(request):
-        yield request
-
     words, upper = Words(), Upper()
     upper.answers = Generate, Sample
     message = r"question 'q0': failed after 0 replies: TypeError.*found the (qu|pr)"
@@ -198,6 +197,12 @@ def test_a_sample_without_a_text_is_an_error_of_its_question():
 def failing():
     raise KeyError("a fault of the program")
     yield
+
+
+def test_a_request_that_no_backend_serves_is_an_error():
+    message = "'q' asked a Generate, but the backends serve Retrieve$"
+    with pytest.raises(TypeError, match=message):
+        run({"q": chain("question 1", 1)}, [Words()], Calls())
 
 
 def test_a_failing_backend_names_question_and_request_and_keeps_what_was_answered():
@@ -290,21 +295,12 @@ def test_a_request_that_fails_costs_only_its_question():
     assert counts["Generate"]["computed"] == 2
 
 
-def test_a_request_that_no_backend_serves_is_an_error():
-    message = "'q' asked a Generate, but the backends serve Retrieve$"
-    with pytest.raises(TypeError, match=message):
-        run({"q": chain("question 1", 1)}, [Words()], Calls())
-
-
 @pytest.mark.parametrize("damaged", ["", "[1, 2]", '{"texts": 5}', "[" * 99_999, b"?"])
 def test_a_damaged_reply_blames_the_call_cache(damaged):
-    def ask(question):
-        return (yield Generate(question))
-
     with Calls() as calls:
-        run({"q": ask("Who?")}, [Upper()], calls)
+        run({"q": asks(Generate("Who?"))}, [Upper()], calls)
         calls._file.execute("UPDATE calls SET reply = ?", (damaged,))
         blamed = "question 'q': .*cannot read the reply .*delete the call cache"
         with pytest.raises(RuntimeError, match=blamed) as error:
-            run({"q": ask("Who?")}, [Upper()], calls)
+            run({"q": asks(Generate("Who?"))}, [Upper()], calls)
         assert "\n" not in str(error.value)

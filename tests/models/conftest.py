@@ -6,7 +6,11 @@ from serving import Fake
 
 @pytest.fixture(scope="session")
 def folders(tmp_path_factory):
-    return tiny.save_each(tmp_path_factory)
+    """A folder for each kind of tiny model."""
+    made = {kind: tmp_path_factory.mktemp(kind) for kind in tiny.KINDS}
+    for kind, folder in made.items():
+        tiny.save(kind, folder)
+    return made
 
 
 @pytest.fixture(params=tiny.KINDS)
@@ -28,7 +32,7 @@ def httpserver(one_server):
 
 
 @pytest.fixture
-def fake(httpserver):
+def fake(httpserver, quick):
     return Fake(httpserver)
 
 

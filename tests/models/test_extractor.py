@@ -1,18 +1,17 @@
-"""The extractive reader and repeated queries, with small untrained models."""
+"""The extractive reader, with small untrained models."""
 
-import json
 from itertools import product
 
 import pytest
 import tiny
 import torch
-from asking import ask, ask_one
+from asking import ask
 from transformers import DPRReaderTokenizer
 
 from ircotlib.data import Paragraph
 from ircotlib.models import extractor
-from ircotlib.models.extractor import Extractor, open_duplicates
-from ircotlib.program import Duplicate, Extract
+from ircotlib.models.extractor import Extractor
+from ircotlib.program import Extract
 
 PARK = "Eddy Meeùs opened the PARK in 1975. It lies near Brussels."
 LONG = "Brussels lies near the park, and it opened in 1976. Who opened it? Eddy. " * 3
@@ -45,7 +44,7 @@ def test_it_reads_as_transformers_does_one_by_one(request, monkeypatch, which, l
     monkeypatch.setattr(extractor, "LONGEST", longest)
     path = request.getfixturevalue(which)
     tokenizer = DPRReaderTokenizer.from_pretrained(path)
-    model = tiny.small_reader(len(tiny.bert_vocabulary()))
+    model = tiny.small_reader()
 
     def decoded(ids: list[int]) -> str:
         return tokenizer.decode(ids).replace("##", "").replace(" ", "")
@@ -89,23 +88,3 @@ def test_a_model_that_is_no_reader_is_refused(tmp_path):
         Extractor("/nowhere/reader")
     with pytest.raises(FileNotFoundError, match="found no config.json"):
         Extractor(tmp_path)
-    # when it is asked
-    assert "folder" not in vars(Extractor("facebook/dpr-reader-multiset-base"))
-
-
-def test_a_cross_encoder_gives_the_highest_score_of_the_pairs(tmp_path):
-    library = pytest.importorskip(
-        "sentence_transformers", reason="needs the extra [dense]"
-    )
-    one, three = (tiny.save_cross_encoder(tmp_path / str(n), n) for n in (1, 3))
-    pairs, plain = open_duplicates(one), library.CrossEncoder(str(one))
-    earlier = ("who opened it", "when did the park open", "it lies near brussels")
-    each = plain.predict([(query, "who opened the park") for query in earlier]).tolist()
-    requests = [Duplicate("who opened the park", earlier[:n]) for n in (0, 1, 3, 2)]
-    scores = [json.loads(reply) for reply in ask(pairs, requests)]
-    assert scores == pytest.approx([0.0, each[0], max(each), max(each[:2])], abs=1e-3)
-    assert len({round(value, 3) for value in each}) == 3
-    with pytest.raises(ValueError, match="3 scores per pair"):
-        ask_one(open_duplicates(three), Duplicate("a", ("b",)))
-    with pytest.raises(FileNotFoundError, match="/nowhere/pairs"):
-        open_duplicates("/nowhere/pairs")

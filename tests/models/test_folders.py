@@ -75,40 +75,39 @@ def test_the_names_of_special_tokens_are_text_in_a_prompt(folders, name):
         assert name != "gpt2" or tokens.decode(ids) == text
 
 
-def with_weights(target, **changes):
-    """A shipped model with tensors replaced, added, or left out (None)."""
-    folder = copy(MODELS / "mini-base", target)
+def change_weights(folder, **changes):
+    """Replace or add tensors, or leave them out (None)."""
     tensors = load_file(folder / "model.safetensors") | changes
-    tensors = {name: tensor for name, tensor in tensors.items() if tensor is not None}
-    save_file(tensors, folder / "model.safetensors", {"format": "pt"})
-    return LocalModel(folder)
+    kept = {name: tensor for name, tensor in tensors.items() if tensor is not None}
+    save_file(kept, folder / "model.safetensors", {"format": "pt"})
 
 
 NORM = "encoder.final_layer_norm.weight"
 
 
-def test_a_missing_weight_is_refused(tmp_path):
+def test_a_missing_weight_is_refused(folders, tmp_path):
+    folder = copy(folders["t5"], tmp_path)
+    change_weights(folder, **{NORM: None})
     with pytest.raises(ValueError, match=f"found {NORM} missing in the weights"):
-        ask_one(with_weights(tmp_path, **{NORM: None}), REQUEST)
+        ask_one(LocalModel(folder), REQUEST)
 
 
-def test_superfluous_weights_are_ignored_and_adapters_refused(tmp_path):
-    local = with_weights(tmp_path, **{"h.0.attn.masked_bias": torch.ones(7)})
-    assert isinstance(ask_one(local, REQUEST), str)
-    (local.folder / "adapter_config.json").write_text("{}")
-    for _ in range(2):  # also without the model that it adapts
-        with pytest.raises(ValueError, match="found an adapter; merge the adapter"):
-            LocalModel(local.folder)
-        (local.folder / "config.json").unlink(missing_ok=True)
-
-
-def test_buffers_of_old_files_are_ignored(folders, tmp_path):
+def test_superfluous_weights_such_as_buffers_of_old_files_are_ignored(
+    folders, tmp_path
+):
     folder = copy(folders["gpt2"], tmp_path)
-    tensors = load_file(folder / "model.safetensors")
-    tensors["transformer.h.0.attn.masked_bias"] = torch.tensor(-1e4)
-    save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+    change_weights(folder, **{"transformer.h.0.attn.masked_bias": torch.tensor(-1e4)})
     expected = ask_one(LocalModel(folders["gpt2"]), REQUEST)
     assert ask_one(LocalModel(folder), REQUEST) == expected
+
+
+def test_adapters_are_refused(folders, tmp_path):
+    folder = copy(folders["gpt2"], tmp_path)
+    (folder / "adapter_config.json").write_text("{}")
+    for _ in range(2):  # also without the model that it adapts
+        with pytest.raises(ValueError, match="found an adapter; merge the adapter"):
+            LocalModel(folder)
+        (folder / "config.json").unlink(missing_ok=True)
 
 
 def test_a_folder_without_a_fast_tokenizer_says_how_to_make_one(folders, tmp_path):

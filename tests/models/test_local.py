@@ -4,13 +4,12 @@ import itertools
 import json
 import random
 import re
-from dataclasses import replace
 from math import nan
 
 import pytest
 import torch
-from asking import ask, ask_one
-from tiny import LIMIT, change, copy, cut, prompts, read, shortest
+from asking import ask, ask_one, read
+from tiny import LIMIT, change, copy, prompts
 from transformers import AutoTokenizer, T5ForConditionalGeneration
 
 from ircotlib.errors import UserError
@@ -18,6 +17,7 @@ from ircotlib.files import MODELS
 from ircotlib.models.folders import SMALL
 from ircotlib.models.local import LocalModel
 from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Generate, Message, Sample
+from ircotlib.text import cut, stop_end
 
 STOPS = [SENTENCE, SENTENCE_OF_LINE, LINE, (".", "ka"), None]
 
@@ -36,6 +36,15 @@ def generated(folders):
             start = 1 if local.is_encoder_decoder else inputs.input_ids.shape[1]
             written[folder, prompt] = tokens[start:]
     return written
+
+
+def shortest(local, tokens, stop) -> int:
+    """The number of tokens after which it is certain that the text has stopped."""
+    for count in range(1, len(tokens)):
+        text, by_word = local.tokens.decode(tokens[:count]), local.tokens.by_word
+        if stop and stop_end(text, stop, complete=False, by_word=by_word) is not None:
+            return count
+    return len(tokens)
 
 
 @pytest.mark.parametrize("stop", STOPS)
@@ -164,20 +173,19 @@ def test_a_prompt_longer_than_a_causal_model_can_read_fails_alone(folders, kind)
     assert f"at most {LIMIT - room - 1}, which" in str(replies[0])
 
 
-NONSENSE = {
-    "stop ('.', '')": Generate("ka", (".", ""), 5),
-    "found a chat of 1 messages": Generate((Message("user", "ka"),)),
-    "temperature nan": Sample("ka", 1, nan),
-}
+WRITES, DRAWS = Generate("ka", None, 5), Sample("ka", 2, 1.0, None, 5)
+NONSENSE = [
+    (Generate("ka", (".", ""), 5), WRITES, "stop ('.', '')"),
+    (Generate((Message("user", "ka"),)), WRITES, "found a chat of 1 messages"),
+    (Sample("ka", 1, nan), DRAWS, "temperature nan"),
+]
 
 
-@pytest.mark.parametrize("named", NONSENSE)
-def test_requests_that_make_no_sense_fail_alone(folders, named):
-    local, request = LocalModel(folders["gpt2"]), NONSENSE[named]
-    others = {Sample: Sample("ka", 2, 1.0), Generate: Generate("ka")}
-    other = others[type(request)]
-    assert sorted(local.take([request, other])) == [0, 1]
-    fault, reply = ask(local, [request, replace(other, max_tokens=5)])
+@pytest.mark.parametrize(("asked", "other", "named"), NONSENSE)
+def test_requests_that_make_no_sense_fail_alone(folders, asked, other, named):
+    local = LocalModel(folders["gpt2"])
+    assert sorted(local.take([asked, other])) == [0, 1]
+    fault, reply = ask(local, [asked, other])
     assert isinstance(fault, ValueError) and "\n" not in str(fault)
     assert named in str(fault)
     assert json.loads(reply)["tokens"] <= 10

@@ -4,25 +4,15 @@ import json
 import time
 
 import pytest
-from asking import ask, ask_one
-from serving import Fake, completion, said, status
+from asking import ask, ask_one, reply_to
+from serving import completion, model, said, status
 from werkzeug import Response
-
-pytest.importorskip("openai", reason="needs: pip install -e '.[server]'")
 
 from ircotlib.errors import Unavailable
 from ircotlib.models.prices import Price
-from ircotlib.models.server import ServerModel
 from ircotlib.program import LINE, SENTENCE, Generate, Sample
 
-pytestmark = pytest.mark.usefixtures("quick")
 RED = Generate("red", LINE, 9)
-
-
-def model(fake, **options) -> ServerModel:
-    return ServerModel("m", fake.url, **{"in_flight": 1} | options)
-
-
 WRITTEN = json.dumps(completion("RED"))
 FORMS = {
     "text": said(WRITTEN, kind="text/plain"),
@@ -42,8 +32,7 @@ def test_a_text_is_read_whatever_the_reply_is_called_and_asked_for_once(
     fake, form, chat
 ):
     fake.faults = {"red": [form]}
-    backend = model(fake, chat=chat)
-    assert backend.decode(ask_one(backend, RED)) == "RED"
+    assert reply_to(model(fake, chat=chat), RED) == "RED"
     assert fake.asked == ["red"] and fake.bodies[0]["stream"] is False
 
 
@@ -70,14 +59,10 @@ def test_a_redirect_that_makes_a_get_is_said(fake, number):
 def test_a_redirect_that_keeps_the_post_is_followed(fake, number):
     moved = Response("", number, {"Location": f"{fake.url}v1/chat/completions"})
     fake.faults = {"red": [moved]}
-    backend = model(fake)
-    assert backend.decode(ask_one(backend, RED)) == "RED"
+    assert reply_to(model(fake), RED) == "RED"
 
 
-USAGES = [10**400, -5, 1.5, "7", None]
-
-
-@pytest.mark.parametrize("count", USAGES)
+@pytest.mark.parametrize("count", [10**400, -5, 1.5, "7", None])
 def test_a_count_of_tokens_that_is_none_loses_no_text(fake, count):
     usage = {"prompt_tokens": count, "completion_tokens": count, "total_tokens": count}
     fake.faults = {"red": [completion("RED") | {"usage": usage}]}
@@ -125,38 +110,10 @@ def test_a_refusal_in_any_form_leaves_the_field_out_and_shows_its_words(
 ):
     text = body if isinstance(body, str) else json.dumps(body)
     fake.faults = {"red": [said(text, number)]}
-    backend = model(fake)
-    assert len(backend.decode(ask_one(backend, Sample("red", 3)))) == 3
+    assert len(reply_to(model(fake), Sample("red", 3))) == 3
     assert [each.get("n") for each in fake.bodies] == [3, None, None, None]
     said_so = capsys.readouterr().err
     assert "asked without n: " in said_so and "one at a time" in said_so
-
-
-class Forbids(Fake):
-    """A server that may not tell log-probabilities."""
-
-    def answer(self, body: dict):
-        if "logprobs" in body:
-            return status(403, "You are not allowed to request logprobs")
-        return super().answer(body)
-
-
-def test_a_forbidden_field_is_left_out(httpserver):
-    backend = model(Forbids(httpserver), chat=True)
-    for _ in range(2):
-        drawn = backend.decode(ask_one(backend, Sample("red", 1)))
-        assert drawn == (("RED", None),)
-    assert backend.left_out == {"logprobs"}
-
-
-def test_a_key_is_hidden_before_an_error_is_cut(fake, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-SECRET-SECRET-SECRET")
-    for length in range(80, 330, 10):
-        words = "x" * length + "sk-SECRET-SECRET-SECRET"
-        refusal = completion(None, message={"refusal": words})
-        for reply in ({"error": {"message": words}}, refusal, said(words)):
-            fake.faults = {"red": [reply] * 3}
-            assert "SEC" not in repr(ask_one(model(fake), RED))
 
 
 CALL = [{"type": "function", "function": {"name": "search", "arguments": "{}"}}]
@@ -176,29 +133,23 @@ def test_a_call_of_a_tool_is_no_text(fake, reply):
     assert fake.asked == ["red"]
 
 
-def test_a_text_beside_a_call_of_a_tool_is_kept(fake):
-    message = {"content": "It is Ann.", "tool_calls": CALL}
-    fake.faults = {"red": [completion(None, message=message)]}
-    backend = model(fake, chat=True)
-    assert backend.decode(ask_one(backend, RED)) == "It is Ann."
-
-
-def test_a_provider_that_failed_is_asked_again(fake):
-    fake.faults = {"red": [completion("Half a", native_finish_reason="ERROR")]}
-    backend = model(fake, chat=True)
-    assert backend.decode(ask_one(backend, RED)) == "RED"
-    assert fake.asked == ["red"] * 2
-
-
 BELOW = "It is hers. So the answer is:\n\n Ann Lee\n\nMore."
+ONE_LINE = "It is hers. So the answer is: Ann Lee"
+BESIDE = completion(None, message={"content": "It is Ann.", "tool_calls": CALL})
+TEXTS = [
+    (BESIDE, "It is Ann."),
+    (completion(BELOW), ONE_LINE),
+    (completion(f"**{BELOW}**"), ONE_LINE),
+]
 
 
-def test_in_a_chat_the_answer_may_be_below_its_phrase(fake):
-    fake.faults = {"red": [completion(BELOW), completion(f"**{BELOW}**")]}
-    backend = model(fake, chat=True)
-    texts = [backend.decode(ask_one(backend, RED)) for _ in range(2)]
-    assert texts == ["It is hers. So the answer is: Ann Lee"] * 2
+@pytest.mark.parametrize(("reply", "text"), TEXTS)
+def test_the_text_of_a_chat_beside_a_call_or_below_the_phrase(fake, reply, text):
+    fake.faults = {"red": [reply]}
+    assert reply_to(model(fake, chat=True), RED) == text
+    assert fake.asked == ["red"]
+
+
+def test_in_a_completion_a_line_ends_the_sentence(fake):
     fake.faults = {"red": [completion(BELOW)]}
-    completing = model(fake)
-    text = completing.decode(ask_one(completing, Generate("red", SENTENCE, 9)))
-    assert text == "It is hers."
+    assert reply_to(model(fake), Generate("red", SENTENCE, 9)) == "It is hers."

@@ -7,23 +7,12 @@ from itertools import accumulate
 
 import pytest
 from asking import ask, ask_one
-from serving import Fake, completion, prompt_of, status
-
-pytest.importorskip("openai", reason="needs the client: pip install -e '.[server]'")
+from serving import Fake, completion, model, prompt_of, status
 
 from ircotlib.models.local import LocalModel
-from ircotlib.models.server import ServerModel
 from ircotlib.models.thoughts import split_thoughts
-from ircotlib.program import (
-    LINE,
-    SENTENCE,
-    SENTENCE_OF_LINE,
-    Generate,
-    Sample,
-    Sampled,
-)
+from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Generate, Sample, Sampled
 
-pytestmark = pytest.mark.usefixtures("quick")
 THOUGHTS = (
     "Let me see.\n\nQ: Who is it? Ann or Ben?\nA: It may be Ann. The answer is: Ben."
 )
@@ -111,12 +100,8 @@ class Thinker(Fake):
 
 
 @pytest.fixture
-def thinker(httpserver):
+def thinker(httpserver, quick):
     return partial(Thinker, httpserver)
-
-
-def model(fake, **options) -> ServerModel:
-    return ServerModel("m", fake.url, **{"in_flight": 1} | options)
 
 
 WRITTEN = "It is Ann. She is old.\nNo more."
