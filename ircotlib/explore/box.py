@@ -5,8 +5,6 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
-import pandas as pd
-
 from ircotlib.files import need
 
 need("anywidget", "lab")
@@ -15,17 +13,26 @@ from IPython.display import display
 from ipywidgets import HTML, Button, Dropdown, HBox, Select, Text, VBox
 from markupsafe import escape
 
-from ircotlib.experiment.stored import parameters_of, read_about
+from ircotlib.experiment.stored import read_about
 from ircotlib.explore.ask import DEFAULT, ask
 from ircotlib.explore.markup import answers_as_html
-from ircotlib.explore.questions import compare_runs, show_question
+from ircotlib.explore.questions import (
+    compare_runs,
+    label_runs,
+    leave_out_damaged,
+    list_runs,
+    show_question,
+)
 from ircotlib.options import describe_error
 from ircotlib.parameters import Parameters
 from ircotlib.results.causes import UNSCORED, find_causes
-from ircotlib.systems import all_systems
+from ircotlib.results.tables import title_of
+from ircotlib.systems import RECALL, all_systems
 
 FIT = {"width": "max-content", "min_width": "300px", "max_width": "95%"}
 WIDE = {"width": "95%"}
+# the parameters that say which questions are asked
+SAMPLED = ("data_dir", "further", "seed", "dev", "test")
 ROW = {"flex_flow": "row wrap"}
 LISTS = ("Experiment", "Data set", "Run", "Beside", "Which")
 SEARCHED = ["question", "answers", "answer", "answer_a", "answer_b"]
@@ -43,11 +50,21 @@ class Explorer(VBox):
     """Choose an experiment, a data set, a run, another one beside it, a question."""
 
     def __init__(self, folders: Sequence[Path]):
-        name = cache(name_experiment)
-        self.runs = pd.DataFrame({"folder": list(folders)})
-        self.runs["experiment"] = [name(folder.parents[2]) for folder in folders]
-        self.runs["data"] = [", ".join(folder.parts[-3:-1]) for folder in folders]
-        self.runs["name"] = [folder.name for folder in folders]
+        self.runs = list_runs(folders)
+        experiments = {}  # each is named as if it were a system
+        for folder, about in zip(folders, self.runs["about"], strict=True):
+            named = {"system": about["experiment"], "dataset": "", "setting": {}}
+            experiments[folder.parents[2]] = about | named
+        labels = label_runs(experiments.values())
+        names = dict(zip(experiments, labels, strict=True))
+        self.runs["experiment"] = [names[folder.parents[2]] for folder in folders]
+        titles = self.runs["dataset"].map(title_of)
+        self.runs["data"] = titles + [f", {a['part']}" for a in self.runs["about"]]
+        # runs on equal questions, with measures that can be compared
+        self.runs["asked"] = [
+            str([a["part"], a["metric"] == RECALL, *map(a["parameters"].get, SAMPLED)])
+            for a in self.runs["about"]
+        ]
         # once a run, however many of its questions are shown
         self.find = cache(find_causes)
         self.chosen = [Dropdown(description=name, layout=FIT) for name in LISTS]
@@ -84,11 +101,20 @@ class Explorer(VBox):
             names = runs[column].unique()
             offer(dropdown, zip(names, names, strict=True))
             runs = runs[runs[column] == dropdown.value]
-        offer(run, zip(runs["name"], runs["folder"], strict=True))
-        same_data = self.runs["data"] == data.value
-        others = self.runs[same_data & (self.runs["folder"] != run.value)]
-        names = others["name"] + ", " + others["experiment"]
-        offer(beside, [("nothing", None), *zip(names, others["folder"], strict=True)])
+        offer(
+            run, zip(label_runs(runs["about"], sets=True), runs["folder"], strict=True)
+        )
+        [chosen] = runs[runs["folder"] == run.value].to_dict("records")
+        alike = self.runs["dataset"] == chosen["dataset"]
+        alike &= self.runs["asked"] == chosen["asked"]
+        # the first has its differences in the others' names
+        others = self.runs[alike].sort_values(
+            "experiment", key=lambda names: names != chosen["experiment"], kind="stable"
+        )
+        names = label_runs(others["about"], sets=True)
+        named = zip(names, others["folder"], strict=True)
+        offered = [each for each in named if each[1] != run.value]
+        offer(beside, [("nothing", None), *offered])
         return run.value, beside.value
 
     def offer_questions(self, run: Path, other: Path | None) -> str:
@@ -124,30 +150,22 @@ def offer(widget: Dropdown | Select, options: Iterable[tuple[str, object]]) -> N
     widget.index = places.get(before, 0 if places else None)
 
 
-def name_experiment(folder: Path) -> str:
-    """An experiment in words: its notebook, and what its parameters change. One that
-    cannot be read has its folder's name, and says why when it is chosen.
+def explore_box(folders: Iterable[Path]) -> None:
+    """Show a widget to view runs question by question, beginning with the first; in a
+    batch run, a line.
     """
-    try:
-        about = read_about(next(folder.rglob("run.json")).parent)
-        shown = about["shown"] and f"shown {about['shown']}"
-        words = [about["experiment"], about["grid_of"], shown]
-        return " ".join(filter(None, [*words, parameters_of(about).command_line()]))
-    except Exception:
-        return folder.name
-
-
-def explore_box(folders: Sequence[Path]) -> None:
-    """Show a widget to view runs question by question; in a batch run, nothing."""
     if os.environ.get("IRCOT_BATCH"):
+        print("(a form, in JupyterLab)")
         return
-    explorer = HTML("there is no run to look at: run 04_ircot first")
-    display(Explorer(folders) if folders else explorer)
+    readable = leave_out_damaged(folders, read_about)
+    nothing = HTML("there is no run to look at: run 04_ircot first")
+    display(Explorer(readable) if readable else nothing)
 
 
 def ask_box(p: Parameters, text: str = "") -> None:
-    """Show a widget to ask one or two systems a question; in a batch run, nothing."""
+    """Show a widget to ask one or two systems a question; in a batch run, a line."""
     if os.environ.get("IRCOT_BATCH"):
+        print("(a form, in JupyterLab)")
         return
     names = list(dict.fromkeys([*DEFAULT[::-1], *all_systems()]))
     question = Text(text, description="question", layout=WIDE)
@@ -159,12 +177,15 @@ def ask_box(p: Parameters, text: str = "") -> None:
     def answer(_=None) -> None:
         wanted = list(dict.fromkeys(filter(None, (first.value, second.value))))
         page.value = "asking …"
+        button.disabled = True
         try:
             answered = {each.system: each for each in ask(p, question.value, wanted)}
             outcomes = {name: answered[name].outcome for name in wanted}
             page.value = answers_as_html(outcomes)
         except Exception as error:  # of whatever library
             page.value = escape(describe_error(error))
+        finally:
+            button.disabled = False
 
     def submit(_widget, message, _buffers) -> None:
         if message.get("event") == "submit":  # Enter

@@ -92,14 +92,20 @@ def question_as_html(question: Question, gold: Sequence[Paragraph]) -> Markup:
 
 
 def answer_as_html(
-    name: str, outcome: Outcome, gold: Collection[str] = (), facts: Sequence[str] = ()
+    name: str,
+    outcome: Outcome,
+    gold: Collection[str] = (),
+    facts: Sequence[str] = (),
+    mark: str = "",
 ) -> Markup:
     """A system's answer, SearChain's tree, and all steps with their prompts folded. A
-    star marks paragraphs in `gold`. `facts`: more lines about the answer.
+    star marks paragraphs in `gold`. `facts`: more lines about the answer, which is
+    `mark`: "right", "wrong" or "".
     """
     said = outcome.result
     facts = [*facts, said.fault and f"not parsed: {said.fault}"]
-    return MACROS["answer"](name, said.answer, facts, outcome.trace, said.nodes, gold)
+    steps = outcome.trace, said.nodes, gold
+    return MACROS["answer"](name, said.answer, mark, facts, *steps)
 
 
 def answers_as_html(outcomes: Mapping[str, Outcome], gold: Collection[str] = ()) -> str:

@@ -1,5 +1,6 @@
 """Runs question by question; `explore_box` is the widget over these functions."""
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
@@ -18,16 +19,35 @@ from ircotlib.experiment.stored import (
     share_measure,
 )
 from ircotlib.explore.markup import answer_as_html, question_as_html, side_by_side
+from ircotlib.options import describe_error
 from ircotlib.program import Outcome
 from ircotlib.results.causes import UNSCORED, find_causes
 from ircotlib.retrieval.corpus import Corpus
 
 # `find_causes`, or one that keeps its tables; of a run's folder and a measure
 FindCauses = Callable[[Path, str], pd.DataFrame]
+SET = "demonstration_set"
+WORDS = {SET: "set", "data_dir": "data"}  # shorter than the parameters' names
+
+
+def leave_out_damaged(
+    folders: Iterable[Path], read: Callable[[Path], object]
+) -> list[Path]:
+    """The folders, each once, that can be read; a warning names each of the others."""
+    kept = []
+    for folder in dict.fromkeys(folders):
+        try:
+            read(folder)
+            kept.append(folder)
+        except Exception as error:  # damaged, or of another version
+            warnings.warn(f"left out {folder}: {describe_error(error)}", stacklevel=2)
+    return kept
 
 
 def list_runs(folders: Iterable[Path]) -> pd.DataFrame:
-    """List runs, a row per folder, with a `name`; `metric`: to compare them by."""
+    """List runs, a row per folder, with a `name`; `metric`: to compare them by;
+    `about`: what is in run.json.
+    """
     rows = []
     for folder in folders:
         about = read_about(folder)
@@ -35,9 +55,40 @@ def list_runs(folders: Iterable[Path]) -> pd.DataFrame:
         model = Path(about["parameters"]["model"]).name
         row = {column: about[column] for column in ("dataset", "system", "metric")}
         row["name"] = ", ".join([about["system"], *setting, model])
-        rows.append(row | {"folder": Path(folder)})
+        rows.append(row | {"folder": Path(folder), "about": about})
     runs = pd.DataFrame(rows)
     return runs.assign(metric=share_measure) if rows else runs
+
+
+def label_runs(abouts: Iterable[Mapping], sets: bool = False) -> list[str]:
+    """Name runs by their systems, and several of one system on a data set also by what
+    differs in their experiments, settings and parameters: "ReAct, K 4". `sets`: and by
+    their demonstration sets, which otherwise have one name.
+    """
+    facts = []
+    for about in abouts:
+        own = {"system": about["system"], "dataset": about["dataset"]}
+        own |= {"experiment": about["experiment"], **about["setting"]}
+        own |= {"shown": about["shown"], "grid_of": about["grid_of"]}
+        # its own come first, and count: a run's K, not that of its parameters
+        facts.append(own | about["parameters"] | own)
+    labels = [fact["system"] for fact in facts]
+    names = dict.fromkeys(name for fact in facts for name in fact if name != SET)
+    for name in (*names, SET) if sets else names:
+        alike: dict[tuple, set] = {}  # the values of runs that have one label by now
+        for label, fact in zip(labels, facts, strict=True):
+            place = label, fact["dataset"], name != SET and fact.get(SET)
+            alike.setdefault(place, set()).add(str(fact.get(name)))
+        differing = {label for (label, *_), values in alike.items() if len(values) > 1}
+        word = (
+            name.upper() if len(name) == 1 else WORDS.get(name, name.replace("_", " "))
+        )
+        for at, (label, fact) in enumerate(zip(labels, facts, strict=True)):
+            # a path without the folders of the machine that has it
+            value = Path(str(fact.get(name))).name
+            if label in differing and value not in ("None", ""):
+                labels[at] += f", {word} {value}"
+    return labels
 
 
 def compare_runs(
@@ -50,11 +101,12 @@ def compare_runs(
     a, b = map(find, runs["folder"], runs["metric"])
     a, b = a.set_index("id"), b.set_index("id")
     of_a, of_b = runs["metric"] + " on " + runs["dataset"]
+    if of_a != of_b:
+        raise UserError(f"found {of_a} and {of_b}, expected one measure and data set")
     shared = [id for id in a.index if id in b.index]
-    if of_a != of_b or not shared:
-        raise UserError(
-            f"found {of_a} and {of_b}, expected the same questions and measure"
-        )
+    if not shared:
+        names = " and ".join(label_runs(runs["about"]))
+        raise UserError(f"found no question that both {names} were asked")
     table = a.loc[shared, ["question", "kind", "answers", "metric"]]
     columns = {"answer": "answer", runs["metric"][0]: "score", "cause": "cause"}
     for suffix, run in (("_a", a), ("_b", b)):
@@ -107,4 +159,5 @@ def show_answer(name: str, row: Mapping, outcome: Outcome | None) -> Markup:
     elif outcome.result.answer != row["answer"]:
         before = f"when it was scored, it answered “{row['answer']}”"
         facts.append(f"{before}: the system's program is another one now")
-    return answer_as_html(name, outcome, gold, facts)
+    mark = {True: "right", False: "wrong"}.get(row["right"], "")
+    return answer_as_html(name, outcome, gold, facts, mark)

@@ -5,7 +5,6 @@ its steps. It works from disk, without a server or a network.
 import gzip
 import hashlib
 import json
-import warnings
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
@@ -28,16 +27,20 @@ from ircotlib.experiment.stored import (
     read_about,
 )
 from ircotlib.explore.markup import HERE, PAGES, STYLE
-from ircotlib.explore.questions import list_runs, show_answer, show_gold
+from ircotlib.explore.questions import (
+    label_runs,
+    leave_out_damaged,
+    list_runs,
+    show_answer,
+    show_gold,
+)
 from ircotlib.files import writing
-from ircotlib.options import describe_error
 from ircotlib.results.causes import find_causes
 from ircotlib.results.runs import count_requests, in_order
 from ircotlib.results.statistics import LEVEL, p_against, summarise
 from ircotlib.results.tables import title_of
-from ircotlib.systems import all_systems
+from ircotlib.systems import RECALL, all_systems
 
-SET = "demonstration_set"
 LABORATORY = "the laboratory, a fictional encyclopedia"
 COLUMN = "dataset == @dataset and metric == @metric"  # of a table of results
 
@@ -53,7 +56,9 @@ def write_report(places: Sequence[Path], file: Path) -> int:
         {"name": name, "title": find_dataset(name).title, "runs": list(group["name"])}
         for name, group in groups.items()
     ]
-    columns, results = tabulate_results(pd.concat(tables, ignore_index=True), runs)
+    table = pd.concat(tables, ignore_index=True)
+    # systems that only retrieve stand in a table of their own
+    kinds = [part for _, part in table.groupby(table["metric"] == RECALL)]
     again = [
         f"ircotlib figures --only {a['experiment']} {parameters_of(a).command_line()}"
         for a in runs["about"]
@@ -64,8 +69,7 @@ def write_report(places: Sequence[Path], file: Path) -> int:
         datasets=list(map(title_of, groups)),
         made_of=list_facts(runs["about"]),
         again="\n".join(dict.fromkeys(again)),
-        columns=columns,
-        results=results,
+        results=[tabulate_results(part, runs) for part in kinds],
         costs=tabulate_costs(runs),
         packed=[{"index": pack(index)}, *packed],
         script=Markup(script),
@@ -82,15 +86,9 @@ def list_test_runs(places: Sequence[Path]) -> pd.DataFrame:
     """The runs of a report in the order of tables: folder, `about`, the `metric` of
     their data set, `label` in tables, `name`, with the demonstration set if several.
     """
-    abouts = {}
-    for folder in chain.from_iterable(map(find_folders, places)):
-        try:
-            about = read_about(folder)
-            parameters_of(about)
-            abouts[folder] = about
-        except Exception as error:  # damaged, or of another version
-            warnings.warn(f"left out {folder}: {describe_error(error)}", stacklevel=2)
-    tests = [folder for folder, about in abouts.items() if about["part"] == "test"]
+    folders = chain.from_iterable(map(find_folders, places))
+    readable = leave_out_damaged(folders, lambda each: parameters_of(read_about(each)))
+    tests = [folder for folder in readable if read_about(folder)["part"] == "test"]
     if not tests:
         raise UserError(
             f"{' '.join(map(str, places))}: found no run on test questions, "
@@ -98,39 +96,12 @@ def list_test_runs(places: Sequence[Path]) -> pd.DataFrame:
         )
     runs = in_order(list_runs(tests), "system", all_systems())
     runs = in_order(runs, "dataset", all_datasets())
-    runs["about"] = runs["folder"].map(abouts)
     runs["label"] = label_runs(runs["about"])
-    runs["set"] = [about["setting"].get(SET, 0) for about in runs["about"]]
-    many = runs.groupby(["dataset", "label"])["set"].transform("nunique") > 1
-    runs["name"] = runs["label"] + runs["set"].map(", set {}".format).where(many, "")
+    runs["name"] = label_runs(runs["about"], sets=True)
     if len(twice := runs[runs.duplicated(["dataset", "name"])]):
         [folder, *_] = twice["folder"]
         raise UserError(f"{folder}: found this run twice, expected each once")
     return runs
-
-
-def label_runs(abouts: Sequence[Mapping]) -> list[str]:
-    """Name runs by their systems, and several of one system on a data set also by what
-    differs in their experiments, settings and parameters: "ReAct, K 4".
-    """
-    facts = []
-    for about in abouts:
-        own = {"experiment": about["experiment"], **about["setting"]}
-        own["shown"] = about["shown"]
-        # its own come first, and count: a run's K, not that of its parameters
-        facts.append(own | about["parameters"] | own)
-    labels = [about["system"] for about in abouts]
-    for name in dict.fromkeys(name for fact in facts for name in fact if name != SET):
-        alike: dict[tuple, set] = {}  # the values of runs that have one label by now
-        for label, about, fact in zip(labels, abouts, facts, strict=True):
-            place = label, about["dataset"], about["setting"].get(SET)
-            alike.setdefault(place, set()).add(str(fact.get(name)))
-        differing = {label for (label, *_), values in alike.items() if len(values) > 1}
-        word = name.upper() if len(name) == 1 else name.replace("_", " ")
-        for at, (label, fact) in enumerate(zip(labels, facts, strict=True)):
-            if label in differing and fact.get(name) is not None:
-                labels[at] += f", {word} {Path(str(fact[name])).name}"
-    return labels
 
 
 def show_runs(runs: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
