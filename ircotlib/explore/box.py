@@ -5,6 +5,8 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
+import pandas as pd
+
 from ircotlib.files import need
 
 need("anywidget", "lab")
@@ -14,15 +16,9 @@ from ipywidgets import HTML, Button, Dropdown, HBox, Select, Text, VBox
 from markupsafe import escape
 
 from ircotlib.experiment.stored import read_about
+from ircotlib.explore import questions
 from ircotlib.explore.ask import DEFAULT, ask
 from ircotlib.explore.markup import answers_as_html
-from ircotlib.explore.questions import (
-    compare_runs,
-    label_runs,
-    leave_out_damaged,
-    list_runs,
-    show_question,
-)
 from ircotlib.options import describe_error
 from ircotlib.parameters import Parameters
 from ircotlib.results.causes import UNSCORED, find_causes
@@ -50,20 +46,20 @@ class Explorer(VBox):
     """Choose an experiment, a data set, a run, another one beside it, a question."""
 
     def __init__(self, folders: Sequence[Path]):
-        self.runs = list_runs(folders)
-        experiments = {}  # each is named as if it were a system
-        for folder, about in zip(folders, self.runs["about"], strict=True):
-            named = {"system": about["experiment"], "dataset": "", "setting": {}}
-            experiments[folder.parents[2]] = about | named
-        labels = label_runs(experiments.values())
-        names = dict(zip(experiments, labels, strict=True))
-        self.runs["experiment"] = [names[folder.parents[2]] for folder in folders]
-        titles = self.runs["dataset"].map(title_of)
-        self.runs["data"] = titles + [f", {a['part']}" for a in self.runs["about"]]
-        # runs on equal questions, with measures that can be compared
-        self.runs["asked"] = [
-            str([a["part"], a["metric"] == RECALL, *map(a["parameters"].get, SAMPLED)])
-            for a in self.runs["about"]
+        self.runs = runs = questions.list_runs(folders)
+        parents = [folder.parents[2] for folder in folders]
+        none = {"dataset": "", "setting": {}}  # an experiment is named like a run
+        experiments = {
+            parent: about | none | {"system": about["experiment"]}
+            for parent, about in zip(parents, runs["about"], strict=True)
+        }
+        labels = questions.label_runs(experiments.values())
+        runs["named"] = pd.Series(parents).map(dict(zip(experiments, labels)))
+        runs["data"] = runs["dataset"].map(title_of) + ", " + runs["part"]
+        # equal for runs on equal questions, with measures that can be compared
+        runs["asked"] = [
+            str([a["metric"] == RECALL, *map(a["parameters"].get, SAMPLED)])
+            for a in runs["about"]
         ]
         # once a run, however many of its questions are shown
         self.find = cache(find_causes)
@@ -97,30 +93,25 @@ class Explorer(VBox):
         """Offer runs, from the experiment down; return the chosen one and the other."""
         experiment, data, run, beside, _ = self.chosen
         runs = self.runs
-        for column, dropdown in (("experiment", experiment), ("data", data)):
+        for column, dropdown in (("named", experiment), ("data", data)):
             names = runs[column].unique()
             offer(dropdown, zip(names, names, strict=True))
             runs = runs[runs[column] == dropdown.value]
-        offer(
-            run, zip(label_runs(runs["about"], sets=True), runs["folder"], strict=True)
-        )
-        [chosen] = runs[runs["folder"] == run.value].to_dict("records")
-        alike = self.runs["dataset"] == chosen["dataset"]
-        alike &= self.runs["asked"] == chosen["asked"]
-        # the first has its differences in the others' names
-        others = self.runs[alike].sort_values(
-            "experiment", key=lambda names: names != chosen["experiment"], kind="stable"
-        )
-        names = label_runs(others["about"], sets=True)
-        named = zip(names, others["folder"], strict=True)
-        offered = [each for each in named if each[1] != run.value]
+        offer(run, name_folders(runs))
+        of_run = runs.set_index("folder").loc[run.value]
+        alike = self.runs["data"] == data.value
+        alike &= self.runs["asked"] == of_run["asked"]
+        # its own experiment's come first
+        near = self.runs["named"] == experiment.value
+        others = pd.concat([self.runs[alike & near], self.runs[alike & ~near]])
+        offered = [each for each in name_folders(others) if each[1] != run.value]
         offer(beside, [("nothing", None), *offered])
         return run.value, beside.value
 
     def offer_questions(self, run: Path, other: Path | None) -> str:
         """Offer the questions that pass both filters; return the chosen one as HTML."""
         if other:
-            table = compare_runs(run, other, self.find)
+            table = questions.compare_runs(run, other, self.find)
             marks = table["outcome"]
             filters = ["all", *marks.unique()]
         else:
@@ -139,7 +130,13 @@ class Explorer(VBox):
         offer(self.question, zip(labels, table["id"][passes], strict=True))
         if self.question.value is None:
             return "No question is left: choose another filter."
-        return show_question(run, self.question.value, other, self.find)
+        return questions.show_question(run, self.question.value, other, self.find)
+
+
+def name_folders(runs: pd.DataFrame) -> list[tuple[str, Path]]:
+    """The folders of runs with short names that tell them apart."""
+    names = questions.label_runs(runs["about"], sets=True)
+    return list(zip(names, runs["folder"], strict=True))
 
 
 def offer(widget: Dropdown | Select, options: Iterable[tuple[str, object]]) -> None:
@@ -157,7 +154,7 @@ def explore_box(folders: Iterable[Path]) -> None:
     if os.environ.get("IRCOT_BATCH"):
         print("(a form, in JupyterLab)")
         return
-    readable = leave_out_damaged(folders, read_about)
+    readable = [*questions.read_all(folders)]
     nothing = HTML("there is no run to look at: run 04_ircot first")
     display(Explorer(readable) if readable else nothing)
 

@@ -10,15 +10,9 @@ from markupsafe import Markup
 
 from ircotlib.data import Prediction, Question
 from ircotlib.errors import UserError
+from ircotlib.experiment import stored
 from ircotlib.experiment.replay import LOST, replay_known
-from ircotlib.experiment.stored import (
-    AGAIN,
-    find_paragraph,
-    open_questions,
-    read_about,
-    share_measure,
-)
-from ircotlib.explore.markup import answer_as_html, question_as_html, side_by_side
+from ircotlib.explore.markup import MACROS, question_as_html
 from ircotlib.options import describe_error
 from ircotlib.program import Outcome
 from ircotlib.results.causes import UNSCORED, find_causes
@@ -30,18 +24,22 @@ SET = "demonstration_set"
 WORDS = {SET: "set", "data_dir": "data"}  # shorter than the parameters' names
 
 
-def leave_out_damaged(
-    folders: Iterable[Path], read: Callable[[Path], object]
-) -> list[Path]:
-    """The folders, each once, that can be read; a warning names each of the others."""
-    kept = []
+def read_all(folders: Iterable[Path]) -> dict[Path, dict]:
+    """The run.json of each folder. A run that is damaged, or of another version, is
+    left out with a warning.
+    """
+    abouts = {}
+    valid = set()  # parameters: those of an experiment's runs are checked once
     for folder in dict.fromkeys(folders):
         try:
-            read(folder)
-            kept.append(folder)
-        except Exception as error:  # damaged, or of another version
+            about = stored.read_about(folder)
+            if (parameters := repr(about["parameters"])) not in valid:
+                stored.parameters_of(about)
+                valid.add(parameters)
+            abouts[folder] = about
+        except Exception as error:
             warnings.warn(f"left out {folder}: {describe_error(error)}", stacklevel=2)
-    return kept
+    return abouts
 
 
 def list_runs(folders: Iterable[Path]) -> pd.DataFrame:
@@ -50,14 +48,15 @@ def list_runs(folders: Iterable[Path]) -> pd.DataFrame:
     """
     rows = []
     for folder in folders:
-        about = read_about(folder)
+        about = stored.read_about(folder)
         setting = [f"{n} {v}".replace("_", " ") for n, v in about["setting"].items()]
         model = Path(about["parameters"]["model"]).name
-        row = {column: about[column] for column in ("dataset", "system", "metric")}
+        columns = ("experiment", "dataset", "part", "system", "metric")
+        row = {column: about[column] for column in columns}
         row["name"] = ", ".join([about["system"], *setting, model])
         rows.append(row | {"folder": Path(folder), "about": about})
     runs = pd.DataFrame(rows)
-    return runs.assign(metric=share_measure) if rows else runs
+    return runs.assign(metric=stored.share_measure) if rows else runs
 
 
 def label_runs(abouts: Iterable[Mapping], sets: bool = False) -> list[str]:
@@ -134,13 +133,13 @@ def show_question(
             )
         outcome = replay_known(run["folder"], [id]).get(id)
         answers.append(show_answer(run["name"], rows[0], outcome))
-    questions, corpus = open_questions(read_about(folder))
-    return side_by_side(answers, show_gold(questions[id], corpus))
+    questions, corpus = stored.open_questions(stored.read_about(folder))
+    return MACROS["side_by_side"](answers, show_gold(questions[id], corpus))
 
 
 def show_gold(question: Question, corpus: Corpus) -> Markup:
     """A question with its gold answers and paragraphs."""
-    gold = [find_paragraph(id, question, corpus) for id in question.gold]
+    gold = [stored.find_paragraph(id, question, corpus) for id in question.gold]
     return question_as_html(question, gold)
 
 
@@ -154,10 +153,10 @@ def show_answer(name: str, row: Mapping, outcome: Outcome | None) -> Markup:
     if not pd.isna(score):
         facts.insert(0, f"{row['metric']} {score:.2f}")
     if outcome is None:
-        facts.append(f"its steps are not shown: {LOST}; {AGAIN}")
+        facts.append(f"its steps are not shown: {LOST}; {stored.AGAIN}")
         outcome = Outcome(row["id"], Prediction(row["answer"], fault=row["fault"]), ())
     elif outcome.result.answer != row["answer"]:
         before = f"when it was scored, it answered “{row['answer']}”"
         facts.append(f"{before}: the system's program is another one now")
     mark = {True: "right", False: "wrong"}.get(row["right"], "")
-    return answer_as_html(name, outcome, gold, facts, mark)
+    return MACROS["answer"](name, outcome, gold, facts, mark)

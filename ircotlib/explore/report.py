@@ -18,22 +18,11 @@ from tqdm import tqdm
 
 from ircotlib.datasets import all_datasets, find_dataset
 from ircotlib.errors import UserError
+from ircotlib.experiment import stored
 from ircotlib.experiment.replay import replay_known
 from ircotlib.experiment.runs import VERSIONS
-from ircotlib.experiment.stored import (
-    find_folders,
-    open_questions,
-    parameters_of,
-    read_about,
-)
+from ircotlib.explore import questions
 from ircotlib.explore.markup import HERE, PAGES, STYLE
-from ircotlib.explore.questions import (
-    label_runs,
-    leave_out_damaged,
-    list_runs,
-    show_answer,
-    show_gold,
-)
 from ircotlib.files import writing
 from ircotlib.results.causes import find_causes
 from ircotlib.results.runs import count_requests, in_order
@@ -60,8 +49,8 @@ def write_report(places: Sequence[Path], file: Path) -> int:
     # systems that only retrieve stand in a table of their own
     kinds = [part for _, part in table.groupby(table["metric"] == RECALL)]
     again = [
-        f"ircotlib figures --only {a['experiment']} {parameters_of(a).command_line()}"
-        for a in runs["about"]
+        f"ircotlib figures --only {name} {stored.parameters_of(about).command_line()}"
+        for name, about in zip(runs["experiment"], runs["about"], strict=True)
     ]
     script = (HERE / "report.js").read_text(encoding="utf-8")
     page = PAGES.get_template("report.html").render(
@@ -86,53 +75,51 @@ def list_test_runs(places: Sequence[Path]) -> pd.DataFrame:
     """The runs of a report in the order of tables: folder, `about`, the `metric` of
     their data set, `label` in tables, `name`, with the demonstration set if several.
     """
-    folders = chain.from_iterable(map(find_folders, places))
-    readable = leave_out_damaged(folders, lambda each: parameters_of(read_about(each)))
-    tests = [folder for folder in readable if read_about(folder)["part"] == "test"]
+    abouts = questions.read_all(chain.from_iterable(map(stored.find_folders, places)))
+    tests = [folder for folder, about in abouts.items() if about["part"] == "test"]
     if not tests:
         raise UserError(
             f"{' '.join(map(str, places))}: found no run on test questions, "
             "expected folders that hold some, such as data/runs/mini"
         )
-    runs = in_order(list_runs(tests), "system", all_systems())
+    runs = in_order(questions.list_runs(tests), "system", all_systems())
     runs = in_order(runs, "dataset", all_datasets())
-    runs["label"] = label_runs(runs["about"])
-    runs["name"] = label_runs(runs["about"], sets=True)
-    if len(twice := runs[runs.duplicated(["dataset", "name"])]):
-        [folder, *_] = twice["folder"]
-        raise UserError(f"{folder}: found this run twice, expected each once")
-    return runs
+    runs["label"] = questions.label_runs(runs["about"])
+    runs["name"] = questions.label_runs(runs["about"], sets=True)
+    # runs with one name are copies
+    return runs.drop_duplicates(["dataset", "name"], ignore_index=True)
 
 
 def show_runs(runs: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
     """Runs on a data set: their tables of `find_causes`; and, packed, for each run and
     question the values of the page's filters, and the numbers of its lines of HTML.
     """
-    tables, packed, asked = [], {}, {}
+    tables, packed, gold = [], {}, {}
     lines: dict[str, int] = {}  # each is kept once: prompts repeat most of theirs
 
     def number(html: str) -> list[int]:
         return [lines.setdefault(line, len(lines)) for line in html.split("\n")]
 
     for run in runs.to_dict("records"):
-        questions, corpus = open_questions(run["about"])
+        asked, corpus = stored.open_questions(run["about"])
         table = find_causes(run["folder"], run["metric"])
         outcomes = replay_known(run["folder"])
         did = {}
         for row in table.to_dict("records"):
             id, score = row["id"], row[run["metric"]]
-            if id not in asked:
-                asked[id] = number(show_gold(questions[id], corpus))
+            answer = questions.show_answer(run["name"], row, outcomes.get(id))
+            if id not in gold:
+                gold[id] = number(questions.show_gold(asked[id], corpus))
             did[id] = {
                 "question": row["question"],
                 "said": row["answer"],
                 "mark": row["cause"] or "right",
                 "score": None if pd.isna(score) else round(score, 9),
-                "html": number(show_answer(run["name"], row, outcomes.get(id))),
+                "html": number(answer),
             }
         packed[f"{run['dataset']}/{run['name']}"] = pack(did)
         tables.append(table.assign(label=run["label"]))
-    packed[runs["dataset"].iloc[0]] = pack({"asked": asked, "lines": list(lines)})
+    packed[runs["dataset"].iloc[0]] = pack({"asked": gold, "lines": list(lines)})
     return pd.concat(tables), packed
 
 

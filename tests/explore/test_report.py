@@ -148,14 +148,18 @@ def test_no_name_of_a_run_has_a_folder_of_the_machine_that_made_it():
 
 
 def test_errors_are_one_line(data, ran, tmp_path, capsys):
-    shutil.copytree(ran["NoR QA"], tmp_path / "copy")
     for places, file, found in [
         (["nothing"], "new.html", "nothing: found no run on test questions"),
-        ([ran["NoR QA"], tmp_path / "copy"], "new.html", "found this run twice"),
         (["runs"], "new.ipynb", "new.ipynb, expected the page's name"),
     ]:
         assert main(["report", *map(str, places), str(tmp_path / file)]) == 2
         assert found in capsys.readouterr().err and not (tmp_path / file).exists()
+
+
+def test_a_copy_of_a_run_counts_once(ran, tmp_path):
+    copy = shutil.copytree(ran["NoR QA"], tmp_path / "copy")
+    places = [ran["NoR QA"], copy, ran["NoR QA"].parent]
+    assert write_report(places, tmp_path / "new.html") == len(ran)
 
 
 @pytest.fixture(scope="module")
