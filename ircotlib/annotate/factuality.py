@@ -62,9 +62,8 @@ def read_items(p: Parameters) -> list[Item]:
         system = all_systems().get(about["system"])
         # the chain that the answer comes from: for GPT3 the reader's (IRCoT App. E)
         chain = chain_of(row["reading"], row["thoughts"], p.reader)
-        if system is None or system.tuned_by != ANSWER or not chain:
-            return None
-        if about["setting"].get("demonstration_set"):
+        other_set = about["setting"].get("demonstration_set")
+        if system is None or system.tuned_by != ANSWER or not chain or other_set:
             return None
         texts = tuple(sentences(chain))
         # judged are those before the one that gives the answer (IRCoT §5)

@@ -12,7 +12,7 @@ from typing import Literal
 import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
-from sklearn.metrics import cohen_kappa_score
+from sklearn.metrics import accuracy_score, cohen_kappa_score
 
 from ircotlib.annotate.factuality import Item, Verdicts
 from ircotlib.data import Question
@@ -145,12 +145,11 @@ def agreement(a: Verdicts, b: Verdicts) -> tuple[float, float, int]:
     shared = [sentence for sentence in a if sentence in b]
     ours = [a[sentence] for sentence in shared]
     theirs = [b[sentence] for sentence in shared]
-    kappa = same = float("nan")
-    if shared:
-        same = sum(a[sentence] == b[sentence] for sentence in shared) / len(shared)
-    if len({*ours, *theirs}) > 1:
-        kappa = cohen_kappa_score(ours, theirs)
-    return kappa, same, len(shared)
+    if not shared:
+        return float("nan"), float("nan"), 0
+    several = len({*ours, *theirs}) > 1
+    kappa = cohen_kappa_score(ours, theirs) if several else float("nan")
+    return kappa, accuracy_score(ours, theirs), len(shared)
 
 
 def disagreements(

@@ -15,6 +15,7 @@ from IPython.display import display
 from ipywidgets import HTML, Button, Dropdown, HBox, Select, Text, VBox
 from markupsafe import escape
 
+from ircotlib.errors import DataError, UserError
 from ircotlib.experiment.stored import read_about
 from ircotlib.explore import questions
 from ircotlib.explore.ask import DEFAULT, ask
@@ -22,6 +23,7 @@ from ircotlib.explore.markup import answers_as_html
 from ircotlib.options import describe_error
 from ircotlib.parameters import Parameters
 from ircotlib.results.causes import UNSCORED, find_causes
+from ircotlib.results.runs import in_order
 from ircotlib.results.tables import title_of
 from ircotlib.systems import RECALL, all_systems
 
@@ -47,20 +49,17 @@ class Explorer(VBox):
 
     def __init__(self, folders: Sequence[Path]):
         self.runs = runs = questions.list_runs(folders)
-        parents = [folder.parents[2] for folder in folders]
-        none = {"dataset": "", "setting": {}}  # an experiment is named like a run
-        experiments = {
-            parent: about | none | {"system": about["experiment"]}
-            for parent, about in zip(parents, runs["about"], strict=True)
-        }
+        experiments = {}  # are named like runs
+        for folder, about in zip(folders, runs["about"], strict=True):
+            named = {"system": about["experiment"], "dataset": "", "setting": {}}
+            experiments[folder.parents[2]] = about | named
         labels = questions.label_runs(experiments.values())
-        runs["named"] = pd.Series(parents).map(dict(zip(experiments, labels)))
+        names = dict(zip(experiments, labels, strict=True))
+        runs["named"] = [names[folder.parents[2]] for folder in folders]
         runs["data"] = runs["dataset"].map(title_of) + ", " + runs["part"]
+        sampled = [str(list(map(a["parameters"].get, SAMPLED))) for a in runs["about"]]
         # equal for runs on equal questions, with measures that can be compared
-        runs["asked"] = [
-            str([a["metric"] == RECALL, *map(a["parameters"].get, SAMPLED)])
-            for a in runs["about"]
-        ]
+        runs["asked"] = runs["data"] + sampled + (runs["metric"] == RECALL).map(str)
         # once a run, however many of its questions are shown
         self.find = cache(find_causes)
         self.chosen = [Dropdown(description=name, layout=FIT) for name in LISTS]
@@ -98,13 +97,11 @@ class Explorer(VBox):
             offer(dropdown, zip(names, names, strict=True))
             runs = runs[runs[column] == dropdown.value]
         offer(run, name_folders(runs))
-        of_run = runs.set_index("folder").loc[run.value]
-        alike = self.runs["data"] == data.value
-        alike &= self.runs["asked"] == of_run["asked"]
+        [asked] = runs["asked"][runs["folder"] == run.value]
+        alike = self.runs[self.runs["asked"] == asked]
         # its own experiment's come first
-        near = self.runs["named"] == experiment.value
-        others = pd.concat([self.runs[alike & near], self.runs[alike & ~near]])
-        offered = [each for each in name_folders(others) if each[1] != run.value]
+        alike = in_order(alike, "named", [experiment.value])
+        offered = [each for each in name_folders(alike) if each[1] != run.value]
         offer(beside, [("nothing", None), *offered])
         return run.value, beside.value
 
@@ -176,11 +173,12 @@ def ask_box(p: Parameters, text: str = "") -> None:
         page.value = "asking …"
         button.disabled = True
         try:
-            answered = {each.system: each for each in ask(p, question.value, wanted)}
-            outcomes = {name: answered[name].outcome for name in wanted}
-            page.value = answers_as_html(outcomes)
+            asked = {each.system: each for each in ask(p, question.value, wanted)}
+            page.value = answers_as_html({name: asked[name].outcome for name in wanted})
         except Exception as error:  # of whatever library
-            page.value = escape(describe_error(error))
+            cause = error.__cause__  # what made a program fail, if it is in our words
+            plainer = cause if isinstance(cause, DataError | UserError) else error
+            page.value = escape(describe_error(plainer))
         finally:
             button.disabled = False
 

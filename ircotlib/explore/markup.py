@@ -12,6 +12,8 @@ from markupsafe import Markup
 
 from ircotlib import program
 from ircotlib.data import Node, Paragraph, Question
+from ircotlib.experiment.replay import LOST
+from ircotlib.experiment.stored import AGAIN
 from ircotlib.program import Outcome, Step
 from ircotlib.systems.searchain import COMPLETION, VERIFICATION, recorded, searchain
 from ircotlib.text import plain
@@ -135,4 +137,5 @@ PAGES = Environment(loader=FileSystemLoader(HERE), autoescape=True)
 PAGES.trim_blocks = PAGES.lstrip_blocks = True  # no empty lines where blocks stood
 PAGES.globals.update(step_in_words=step_in_words, chains=chains, folded=folded)
 PAGES.globals.update(feedback=FEEDBACK, recorded=recorded, style=STYLE)
+PAGES.globals.update(not_shown=f"{LOST}; {AGAIN}")
 MACROS: dict[str, Any] = vars(PAGES.get_template("question.html").module)

@@ -9,11 +9,10 @@ import pandas as pd
 from markupsafe import Markup
 
 from ircotlib.data import Prediction, Question
-from ircotlib.errors import UserError
+from ircotlib.errors import DataError, UserError
 from ircotlib.experiment import stored
-from ircotlib.experiment.replay import LOST, replay_known
+from ircotlib.experiment.replay import replay_known
 from ircotlib.explore.markup import MACROS, question_as_html
-from ircotlib.options import describe_error
 from ircotlib.program import Outcome
 from ircotlib.results.causes import UNSCORED, find_causes
 from ircotlib.retrieval.corpus import Corpus
@@ -21,7 +20,8 @@ from ircotlib.retrieval.corpus import Corpus
 # `find_causes`, or one that keeps its tables; of a run's folder and a measure
 FindCauses = Callable[[Path, str], pd.DataFrame]
 SET = "demonstration_set"
-WORDS = {SET: "set", "data_dir": "data"}  # shorter than the parameters' names
+# in names of runs, in place of the parameters' names
+WORDS = {SET: "set", "data_dir": "data", "k": "K", "m": "M"}
 
 
 def read_all(folders: Iterable[Path]) -> dict[Path, dict]:
@@ -29,32 +29,25 @@ def read_all(folders: Iterable[Path]) -> dict[Path, dict]:
     left out with a warning.
     """
     abouts = {}
-    valid = set()  # parameters: those of an experiment's runs are checked once
     for folder in dict.fromkeys(folders):
         try:
-            about = stored.read_about(folder)
-            if (parameters := repr(about["parameters"])) not in valid:
-                stored.parameters_of(about)
-                valid.add(parameters)
-            abouts[folder] = about
-        except Exception as error:
-            warnings.warn(f"left out {folder}: {describe_error(error)}", stacklevel=2)
+            abouts[folder] = stored.read_about(folder)
+        except DataError as error:
+            warnings.warn(f"left out {error}", stacklevel=2)
     return abouts
 
 
 def list_runs(folders: Iterable[Path]) -> pd.DataFrame:
-    """List runs, a row per folder, with a `name`; `metric`: to compare them by;
-    `about`: what is in run.json.
+    """List runs, a row per folder: what is in run.json, also as `about`, and a `name`;
+    `metric`: to compare them by.
     """
     rows = []
     for folder in folders:
         about = stored.read_about(folder)
         setting = [f"{n} {v}".replace("_", " ") for n, v in about["setting"].items()]
         model = Path(about["parameters"]["model"]).name
-        columns = ("experiment", "dataset", "part", "system", "metric")
-        row = {column: about[column] for column in columns}
-        row["name"] = ", ".join([about["system"], *setting, model])
-        rows.append(row | {"folder": Path(folder), "about": about})
+        name = ", ".join([about["system"], *setting, model])
+        rows.append(about | {"name": name, "folder": Path(folder), "about": about})
     runs = pd.DataFrame(rows)
     return runs.assign(metric=stored.share_measure) if rows else runs
 
@@ -66,9 +59,8 @@ def label_runs(abouts: Iterable[Mapping], sets: bool = False) -> list[str]:
     """
     facts = []
     for about in abouts:
-        own = {"system": about["system"], "dataset": about["dataset"]}
-        own |= {"experiment": about["experiment"], **about["setting"]}
-        own |= {"shown": about["shown"], "grid_of": about["grid_of"]}
+        named = ("system", "dataset", "experiment", "shown", "grid_of")
+        own = about["setting"] | {name: about[name] for name in named}
         # its own come first, and count: a run's K, not that of its parameters
         facts.append(own | about["parameters"] | own)
     labels = [fact["system"] for fact in facts]
@@ -79,9 +71,7 @@ def label_runs(abouts: Iterable[Mapping], sets: bool = False) -> list[str]:
             place = label, fact["dataset"], name != SET and fact.get(SET)
             alike.setdefault(place, set()).add(str(fact.get(name)))
         differing = {label for (label, *_), values in alike.items() if len(values) > 1}
-        word = (
-            name.upper() if len(name) == 1 else WORDS.get(name, name.replace("_", " "))
-        )
+        word = WORDS.get(name, name.replace("_", " "))
         for at, (label, fact) in enumerate(zip(labels, facts, strict=True)):
             # a path without the folders of the machine that has it
             value = Path(str(fact.get(name))).name
@@ -148,15 +138,5 @@ def show_answer(name: str, row: Mapping, outcome: Outcome | None) -> Markup:
     (None: the replies are lost, and a line says so).
     """
     gold = *row["gold_found"], *row["gold_missed"]
-    facts = [f"{len(row['gold_found'])} of {len(gold)} gold paragraphs", row["cause"]]
-    score = row[row["metric"]]
-    if not pd.isna(score):
-        facts.insert(0, f"{row['metric']} {score:.2f}")
-    if outcome is None:
-        facts.append(f"its steps are not shown: {LOST}; {stored.AGAIN}")
-        outcome = Outcome(row["id"], Prediction(row["answer"], fault=row["fault"]), ())
-    elif outcome.result.answer != row["answer"]:
-        before = f"when it was scored, it answered “{row['answer']}”"
-        facts.append(f"{before}: the system's program is another one now")
-    mark = {True: "right", False: "wrong"}.get(row["right"], "")
-    return MACROS["answer"](name, outcome, gold, facts, mark)
+    known = outcome or Outcome(row["id"], Prediction(row["answer"]), ())
+    return MACROS["answer"](name, known, gold, row, lost=outcome is None)

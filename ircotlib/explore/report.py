@@ -6,7 +6,7 @@ import gzip
 import hashlib
 import json
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 from urllib.parse import urlencode
@@ -14,24 +14,19 @@ from urllib.parse import urlencode
 import pandas as pd
 from joblib import Parallel, cpu_count, delayed
 from markupsafe import Markup
-from tqdm import tqdm
 
 from ircotlib.datasets import all_datasets, find_dataset
 from ircotlib.errors import UserError
 from ircotlib.experiment import stored
 from ircotlib.experiment.replay import replay_known
-from ircotlib.experiment.runs import VERSIONS
 from ircotlib.explore import questions
 from ircotlib.explore.markup import HERE, PAGES, STYLE
-from ircotlib.files import writing
+from ircotlib.files import track, writing
 from ircotlib.results.causes import find_causes
 from ircotlib.results.runs import count_requests, in_order
-from ircotlib.results.statistics import LEVEL, p_against, summarise
+from ircotlib.results.statistics import LEVEL, describe, p_against, summarise
 from ircotlib.results.tables import title_of
 from ircotlib.systems import RECALL, all_systems
-
-LABORATORY = "the laboratory, a fictional encyclopedia"
-COLUMN = "dataset == @dataset and metric == @metric"  # of a table of results
 
 
 def write_report(places: Sequence[Path], file: Path) -> int:
@@ -40,7 +35,7 @@ def write_report(places: Sequence[Path], file: Path) -> int:
     groups = dict(list(runs.groupby("dataset", sort=False)))
     workers = Parallel(min(len(groups), cpu_count()), return_as="generator")
     shown = workers(delayed(show_runs)(group) for group in groups.values())
-    tables, packed = zip(*tqdm(shown, "report", len(groups)), strict=True)
+    tables, packed = zip(*track(shown, "report", len(groups)), strict=True)
     index = [
         {"name": name, "title": find_dataset(name).title, "runs": list(group["name"])}
         for name, group in groups.items()
@@ -56,7 +51,7 @@ def write_report(places: Sequence[Path], file: Path) -> int:
     page = PAGES.get_template("report.html").render(
         systems=list(map(title_of, runs["system"].unique())),
         datasets=list(map(title_of, groups)),
-        made_of=list_facts(runs["about"]),
+        made_of=[describe(*part[::-1]) for part in table.groupby("profile")],
         again="\n".join(dict.fromkeys(again)),
         results=[tabulate_results(part, runs) for part in kinds],
         costs=tabulate_costs(runs),
@@ -134,15 +129,15 @@ def tabulate_results(table: pd.DataFrame, runs: pd.DataFrame) -> tuple[list[str]
     interval, its corrected `p` against the best of the column, and what it opens.
     """
     means = summarise(table, ["dataset", "label"])
-    columns = list(dict.fromkeys(zip(table["dataset"], table["metric"], strict=True)))
     heads: list[str] = []
     rows: dict[str, list] = {label: [] for label in table["label"].unique()}
-    for dataset, metric in columns:
+    for (dataset, metric), part in table.groupby(["dataset", "metric"], sort=False):
         heads.append(f"{find_dataset(dataset).title}, {title_of(metric)}")
-        scores = table.query(COLUMN).pivot_table(metric, "id", "label")
+        scores = part.pivot_table(metric, "id", "label")
         best = scores.mean().idxmax()
         p = p_against(scores, best)  # without those that share no question with it
         first = runs[runs["dataset"] == dataset].groupby("label")["name"].first()
+        of_column = (means["dataset"] == dataset) & (means["metric"] == metric)
         cells = {
             mean.label: {
                 "mean": mean,
@@ -151,18 +146,19 @@ def tabulate_results(table: pd.DataFrame, runs: pd.DataFrame) -> tuple[list[str]
                 "near": p.get(mean.label, 0) >= LEVEL,
                 "p": p.get(mean.label),
             }
-            for mean in means.query(COLUMN).itertuples()
+            for mean in means[of_column].itertuples()
         }
         for label, row in rows.items():
             row.append(cells.get(label, "–"))
-    average = means.groupby("label")["mean"].agg(["mean", "size"])
-    whole = average["mean"][average["size"] == len(columns)]
-    if len(columns) > 1 and len(whole):
+    if len(heads) > 1:
         heads.append("mean")
+        of_all = means.groupby("label")["mean"].mean()
         for label, row in rows.items():
-            row.append(f"{whole[label]:.1f}" if label in whole else "–")
+            row.append("–" if "–" in row else f"{of_all[label]:.1f}")
         # the best mean first; those that lack a data set last
-        rows = dict(sorted(rows.items(), key=lambda item: -whole.get(item[0], -1)))
+        rows = dict(
+            sorted(rows.items(), key=lambda row: ("–" in row[1], -of_all[row[0]]))
+        )
     return heads, list(rows.items())
 
 
@@ -173,23 +169,3 @@ def tabulate_costs(runs: pd.DataFrame) -> list[tuple[str, list[str]]]:
     means = means[["tokens_in", "tokens_out", "calls", "retrievals"]]
     texts = means.map(lambda n: f"{n:,.0f}" if n >= 100 else f"{n:.3g}")
     return [(label, list(row)) for label, row in texts.iterrows()]
-
-
-def list_facts(abouts: Iterable[Mapping]) -> dict[str, set[str]]:
-    """The data, models and settings that runs used, by their names on the page."""
-    used: dict[str, set[str]] = {}
-    for about in abouts:
-        p = about["parameters"]
-        fingerprint = about.get("model_fingerprint", "")[:8]
-        facts = {
-            "profile": p["profile"],
-            "model": f"{Path(p['model']).name} {fingerprint}",
-            "retriever": p["retriever"],
-            "data": Path(p["data_dir"]).name or LABORATORY,
-            "questions a data set": about["questions"],
-            "seed": p["seed"],
-            **{name: about[name] for name in VERSIONS if name in about},
-        }
-        for name, value in facts.items():
-            used.setdefault(name, set()).add(str(value).strip())
-    return used

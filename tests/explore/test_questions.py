@@ -286,7 +286,7 @@ def test_a_run_of_another_version_is_left_out_with_a_line(
     with pytest.warns(UserWarning) as warned:
         assert write_report([copied, ran["OneR QA"]], tmp_path / "page.html") == 1
     [words] = [str(each.message) for each in warned]
-    assert words.startswith(f"left out {copied}: ") and "\n" not in words
+    assert words.startswith(f"left out {copied}/run.json: ") and "\n" not in words
     assert "seed: Field required" in words and len(words) < 500
     with pytest.warns(UserWarning, match="seed: Field required"):
         box.explore_box([copied])
@@ -306,6 +306,16 @@ def test_whatever_a_library_raises_stands_in_the_boxes(
     for shown in (explorer.page.value, asked.children[2].value):
         assert shown.startswith(f"{type(error).__name__}: ")
         assert "explore/box.py:" in shown and "<b>" not in shown
+
+
+def test_the_ask_box_says_in_plain_words_why_a_program_failed(displayed, monkeypatch):
+    failed = RuntimeError("question 'own': failed after 0 replies: DataError(…)")
+    failed.__cause__ = DataError("found more than 864 tokens; raise context_tokens")
+    monkeypatch.setattr(box, "ask", Mock(side_effect=failed))
+    box.ask_box(read_parameters("mini"), "Who?")
+    _, row, page, _ = displayed[0].children
+    row.children[2].click()
+    assert page.value == "found more than 864 tokens; raise context_tokens"
 
 
 def test_the_ask_box_shows_only_what_was_asked_last(displayed, monkeypatch):
