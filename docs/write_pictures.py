@@ -101,10 +101,12 @@ def compare(page: Page) -> None:
     """In the explorer: IRCoT QA, beside it OneR QA, and a question where it wins."""
     page.locator(".ircot-box h4").wait_for()
     lists = page.locator(".ircot-box select")
-    for place, label in ((2, "IRCoT QA"), (3, "OneR QA"), (4, "win")):
+    for place, label, columns in ((2, "IRCoT QA", 1), (3, "OneR QA", 2)):
         lists.nth(place).select_option(label=label)
-        page.locator(f".ircot-box h4 >> nth={1 if place > 2 else 0}").wait_for()
-        lists.nth(4).locator("option", has_text="all").wait_for(state="attached")
+        page.locator(f".ircot-box h4 >> nth={columns - 1}").wait_for()
+    lists.nth(4).select_option(label="win")
+    first = lists.nth(5).locator("option >> nth=0")
+    first.filter(has_text="win:").wait_for(state="attached")
 
 
 def main() -> None:
