@@ -105,8 +105,10 @@ def compare(page: Page) -> None:
         lists.nth(place).select_option(label=label)
         page.locator(f".ircot-box h4 >> nth={columns - 1}").wait_for()
     lists.nth(4).select_option(label="win")
-    first = lists.nth(5).locator("option >> nth=0")
-    first.filter(has_text="win:").wait_for(state="attached")
+    first = lists.nth(5).locator("option >> nth=0").filter(has_text="win:")
+    question = str(first.text_content()).replace("\xa0", " ").removeprefix("win: ")
+    lists.nth(5).select_option(index=0)
+    page.locator(".ircot-box h3", has_text=question).wait_for()
 
 
 def main() -> None:

@@ -161,9 +161,7 @@ def disagreements(
     for item in items:
         for n, text in enumerate(item.sentences[: item.facts]):
             at = item.id, n
-            given = {who: each[at] for who, each in judged.items() if at in each}
-            if given and at not in settled:
-                row = {"item": item.id, "question": item.question.text, "sentence": n}
-                rows.append(row | {"text": text} | given)
-    columns = None if rows else ["item", "question", "sentence", "text"]
-    return pd.DataFrame(rows, columns=columns)
+            given = [verdicts.get(at) for verdicts in judged.values()]
+            if any(given) and at not in settled:
+                rows.append((item.id, item.question.text, n, text, *given))
+    return pd.DataFrame(rows, columns=["item", "question", "sentence", "text", *judged])

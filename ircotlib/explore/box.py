@@ -23,16 +23,14 @@ from ircotlib.explore.markup import answers_as_html
 from ircotlib.options import describe_error
 from ircotlib.parameters import Parameters
 from ircotlib.results.causes import UNSCORED, find_causes
-from ircotlib.results.runs import in_order
 from ircotlib.results.tables import title_of
 from ircotlib.systems import RECALL, all_systems
 
 FIT = {"width": "max-content", "min_width": "300px", "max_width": "95%"}
 WIDE = {"width": "95%"}
-# the parameters that say which questions are asked
-SAMPLED = ("data_dir", "further", "seed", "dev", "test")
 ROW = {"flex_flow": "row wrap"}
 LISTS = ("Experiment", "Data set", "Run", "Beside", "Which")
+SAMPLED = ("data_dir", "further", "seed", "dev", "test")  # decide what is asked
 SEARCHED = ["question", "answers", "answer", "answer_a", "answer_b"]
 
 
@@ -99,8 +97,6 @@ class Explorer(VBox):
         offer(run, name_folders(runs))
         [asked] = runs["asked"][runs["folder"] == run.value]
         alike = self.runs[self.runs["asked"] == asked]
-        # its own experiment's come first
-        alike = in_order(alike, "named", [experiment.value])
         offered = [each for each in name_folders(alike) if each[1] != run.value]
         offer(beside, [("nothing", None), *offered])
         return run.value, beside.value
@@ -145,9 +141,7 @@ def offer(widget: Dropdown | Select, options: Iterable[tuple[str, object]]) -> N
 
 
 def explore_box(folders: Iterable[Path]) -> None:
-    """Show a widget to view runs question by question, beginning with the first; in a
-    batch run, a line.
-    """
+    """Show a widget to view runs, beginning with the first; in a batch run, a line."""
     if os.environ.get("IRCOT_BATCH"):
         print("(a form, in JupyterLab)")
         return

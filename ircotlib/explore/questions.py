@@ -25,9 +25,7 @@ WORDS = {SET: "set", "data_dir": "data", "k": "K", "m": "M"}
 
 
 def read_all(folders: Iterable[Path]) -> dict[Path, dict]:
-    """The run.json of each folder. A run that is damaged, or of another version, is
-    left out with a warning.
-    """
+    """The run.json of each folder; a damaged one is left out with a warning."""
     abouts = {}
     for folder in dict.fromkeys(folders):
         try:
@@ -114,15 +112,13 @@ def show_question(
     step with its exact prompt, replayed from the call cache; beside those of `other`.
     """
     answers = []
-    for run in list_runs(filter(None, (folder, other))).to_dict("records"):
-        table = find(run["folder"], run["metric"])
+    for run in list_runs(filter(None, (folder, other))).itertuples():
+        table = find(run.folder, run.metric)
         rows = table[table["id"] == id].to_dict("records")
         if not rows:
-            raise UserError(
-                f"{run['folder']}: found no question {id!r} among {len(table)}"
-            )
-        outcome = replay_known(run["folder"], [id]).get(id)
-        answers.append(show_answer(run["name"], rows[0], outcome))
+            raise UserError(f"{run.folder}: found no question {id!r} in {len(table)}")
+        outcome = replay_known(run.folder, [id]).get(id)
+        answers.append(show_answer(run.name, rows[0], outcome))
     questions, corpus = stored.open_questions(stored.read_about(folder))
     return MACROS["side_by_side"](answers, show_gold(questions[id], corpus))
 
@@ -134,9 +130,7 @@ def show_gold(question: Question, corpus: Corpus) -> Markup:
 
 
 def show_answer(name: str, row: Mapping, outcome: Outcome | None) -> Markup:
-    """A run's answer to a question: its row of `find_causes`, and its replayed steps
-    (None: the replies are lost, and a line says so).
-    """
+    """A run's row of `find_causes`, and its replayed steps (None: they are lost)."""
     gold = *row["gold_found"], *row["gold_missed"]
     known = outcome or Outcome(row["id"], Prediction(row["answer"]), ())
     return MACROS["answer"](name, known, gold, row, lost=outcome is None)

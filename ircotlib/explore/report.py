@@ -150,16 +150,13 @@ def tabulate_results(table: pd.DataFrame, runs: pd.DataFrame) -> tuple[list[str]
         }
         for label, row in rows.items():
             row.append(cells.get(label, "–"))
+    of_all = means.groupby("label")["mean"].mean()
     if len(heads) > 1:
         heads.append("mean")
-        of_all = means.groupby("label")["mean"].mean()
         for label, row in rows.items():
             row.append("–" if "–" in row else f"{of_all[label]:.1f}")
-        # the best mean first; those that lack a data set last
-        rows = dict(
-            sorted(rows.items(), key=lambda row: ("–" in row[1], -of_all[row[0]]))
-        )
-    return heads, list(rows.items())
+    # the best mean first; those that lack a data set last
+    return heads, sorted(rows.items(), key=lambda row: ("–" in row[1], -of_all[row[0]]))
 
 
 def tabulate_costs(runs: pd.DataFrame) -> list[tuple[str, list[str]]]:

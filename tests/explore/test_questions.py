@@ -119,7 +119,7 @@ def test_two_runs_stand_side_by_side(opened, ran):
     heads = re.findall("<h4>(.*)</h4>", page)
     assert heads == ["IRCoT QA, k 2, mini-base", "OneR QA, k 2, mini-base"]
     assert page.count("<h3>") == 1 and page.count("<div>") == 2
-    with pytest.raises(ValueError, match="found no question 'x' among 10"):
+    with pytest.raises(ValueError, match="found no question 'x' in 10"):
         show_question(ran["IRCoT QA"], "x")
 
 

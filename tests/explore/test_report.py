@@ -50,8 +50,10 @@ def test_the_table_has_means_intervals_and_what_is_not_significantly_worse(
     text = page_file.read_text()
     table = text[text.index("<h2>Results") : text.index("<h2>Costs")]
     rows = dict(re.findall('<th scope="row">(.*?)</th>(.*?)</tr>', table, re.S))
-    # in the order of tables; those that only retrieve stand below, with their recall
-    assert list(rows) == ["NoR QA", "OneR QA", "IRCoT QA", "OneR"]
+    # those that only retrieve stand below, with their recall
+    assert list(rows)[-1] == "OneR" and {*rows} == {*ran}
+    means = [float(re.search(r">([\d.]+)</a>", row)[1]) for row in rows.values()]
+    assert means[:3] == sorted(means[:3], reverse=True)  # the best first
     assert re.findall('aria-label="(.*?)"', table) == [
         "Results: HotpotQA, F1",
         "Results: HotpotQA, recall",
