@@ -27,8 +27,8 @@ Verdict = Literal["true", "false", "unsure"]
 
 @dataclass(frozen=True, config={"strict": True})
 class Judgement:
-    """One click: a verdict on a sentence of an item, counted from 0. None takes back
-    the sentence's last click that stands, so that the one before it counts again.
+    """One click: a verdict on a sentence of an item, counted from 0; None takes back
+    the sentence's last click that stands.
     """
 
     annotator: str
@@ -99,9 +99,7 @@ def read_verdicts(annotator: str, folder: Path = ANNOTATIONS) -> Verdicts:
 
 
 def undo(annotator: str, folder: Path = ANNOTATIONS) -> tuple[str, int] | None:
-    """Take back the last click, if any; return its item and sentence, whose verdict
-    before the click counts again.
-    """
+    """Take back the last click, if any; return its sentence, judged as before it."""
     clicks = read_clicks(annotator, folder)
     if not clicks:
         return None

@@ -5,8 +5,6 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
-import pandas as pd
-
 from ircotlib.files import need
 
 need("anywidget", "lab")
@@ -94,11 +92,15 @@ class Explorer(VBox):
             names = runs[column].unique()
             offer(dropdown, zip(names, names, strict=True))
             runs = runs[runs[column] == dropdown.value]
-        offer(run, name_folders(runs))
+        names = questions.label_runs(runs["about"], sets=True)
+        offer(run, zip(names, runs["folder"], strict=True))
         [asked] = runs["asked"][runs["folder"] == run.value]
         alike = self.runs[self.runs["asked"] == asked]
-        offered = [each for each in name_folders(alike) if each[1] != run.value]
-        offer(beside, [("nothing", None), *offered])
+        # named together with the run, which the names tell the others apart from
+        names = questions.label_runs(alike["about"], sets=True)
+        others = dict(zip(alike["folder"], names, strict=True))
+        del others[run.value]
+        offer(beside, [("nothing", None), *zip(others.values(), others)])
         return run.value, beside.value
 
     def offer_questions(self, run: Path, other: Path | None) -> str:
@@ -124,12 +126,6 @@ class Explorer(VBox):
         if self.question.value is None:
             return "No question is left: choose another filter."
         return questions.show_question(run, self.question.value, other, self.find)
-
-
-def name_folders(runs: pd.DataFrame) -> list[tuple[str, Path]]:
-    """The folders of runs with short names that tell them apart."""
-    names = questions.label_runs(runs["about"], sets=True)
-    return list(zip(names, runs["folder"], strict=True))
 
 
 def offer(widget: Dropdown | Select, options: Iterable[tuple[str, object]]) -> None:

@@ -13,15 +13,13 @@ from markupsafe import Markup
 from ircotlib import program
 from ircotlib.data import Node, Paragraph, Question
 from ircotlib.experiment.replay import LOST
-from ircotlib.experiment.stored import AGAIN
 from ircotlib.program import Outcome, Step
 from ircotlib.systems.searchain import COMPLETION, VERIFICATION, recorded, searchain
 from ircotlib.text import plain
 
 # SearChain's thresholds (§3.3): of a reader that is sure, and of a repeated query
-SEARCHAIN = signature(searchain).parameters
-SURE = SEARCHAIN["confidence"].default
-SAME = SEARCHAIN["same"].default
+THRESHOLDS = signature(searchain).parameters
+SURE, SAME = THRESHOLDS["confidence"].default, THRESHOLDS["same"].default
 FEEDBACK = {"": "kept", VERIFICATION: "corrected", COMPLETION: "completed"}
 HERE = Path(__file__).parent
 STYLE = Markup((HERE / "question.css").read_text(encoding="utf-8"))
@@ -94,9 +92,8 @@ def question_as_html(question: Question, gold: Sequence[Paragraph]) -> Markup:
 
 
 def answers_as_html(outcomes: Mapping[str, Outcome], gold: Collection[str] = ()) -> str:
-    """What systems, by name, did with a question, side by side: their answers,
-    SearChain's tree, and all steps with their prompts folded. A star marks paragraphs
-    in `gold`.
+    """What systems, by name, did with a question: answers, SearChain's tree, and steps
+    with their prompts folded. A star marks paragraphs in `gold`.
     """
     shown = [MACROS["answer"](name, did, gold) for name, did in outcomes.items()]
     return MACROS["side_by_side"](shown)
@@ -136,6 +133,5 @@ def folded(step: Step) -> Iterator[tuple[str, str]]:
 PAGES = Environment(loader=FileSystemLoader(HERE), autoescape=True)
 PAGES.trim_blocks = PAGES.lstrip_blocks = True  # no empty lines where blocks stood
 PAGES.globals.update(step_in_words=step_in_words, chains=chains, folded=folded)
-PAGES.globals.update(feedback=FEEDBACK, recorded=recorded, style=STYLE)
-PAGES.globals.update(not_shown=f"{LOST}; {AGAIN}")
+PAGES.globals.update(recorded=recorded, feedback=FEEDBACK, style=STYLE, lost=LOST)
 MACROS: dict[str, Any] = vars(PAGES.get_template("question.html").module)

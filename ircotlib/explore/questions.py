@@ -46,14 +46,13 @@ def list_runs(folders: Iterable[Path]) -> pd.DataFrame:
         model = Path(about["parameters"]["model"]).name
         name = ", ".join([about["system"], *setting, model])
         rows.append(about | {"name": name, "folder": Path(folder), "about": about})
-    runs = pd.DataFrame(rows)
-    return runs.assign(metric=stored.share_measure) if rows else runs
+    return pd.DataFrame(rows).assign(metric=stored.share_measure)
 
 
 def label_runs(abouts: Iterable[Mapping], sets: bool = False) -> list[str]:
     """Name runs by their systems, and several of one system on a data set also by what
-    differs in their experiments, settings and parameters: "ReAct, K 4". `sets`: and by
-    their demonstration sets, which otherwise have one name.
+    differs in settings, experiments and parameters: "ReAct, K 4"; by the demonstration
+    sets only with `sets`.
     """
     facts = []
     for about in abouts:
@@ -85,8 +84,7 @@ def compare_runs(
     by one measure. `outcome`: "win", "loss" or "tie" of the first run, or "not scored".
     """
     runs = list_runs([folder_a, folder_b])
-    a, b = map(find, runs["folder"], runs["metric"])
-    a, b = a.set_index("id"), b.set_index("id")
+    a, b = (find(run.folder, run.metric).set_index("id") for run in runs.itertuples())
     of_a, of_b = runs["metric"] + " on " + runs["dataset"]
     if of_a != of_b:
         raise UserError(f"found {of_a} and {of_b}, expected one measure and data set")
@@ -132,5 +130,5 @@ def show_gold(question: Question, corpus: Corpus) -> Markup:
 def show_answer(name: str, row: Mapping, outcome: Outcome | None) -> Markup:
     """A run's row of `find_causes`, and its replayed steps (None: they are lost)."""
     gold = *row["gold_found"], *row["gold_missed"]
-    known = outcome or Outcome(row["id"], Prediction(row["answer"]), ())
-    return MACROS["answer"](name, known, gold, row, lost=outcome is None)
+    did = outcome or Outcome(row["id"], Prediction(row["answer"]), ())
+    return MACROS["answer"](name, did, gold, row, known=outcome is not None)

@@ -1,6 +1,4 @@
-"""One page of runs to share: a table of results, their costs, and each question with
-its steps. It works from disk, without a server or a network.
-"""
+"""One page of runs to share, which works from disk: results, costs, questions."""
 
 import gzip
 import hashlib
@@ -125,8 +123,8 @@ def pack(value: object) -> str:
 
 
 def tabulate_results(table: pd.DataFrame, runs: pd.DataFrame) -> tuple[list[str], list]:
-    """Systems x data sets: the heads of columns; by system its means, each with its
-    interval, its corrected `p` against the best of the column, and what it opens.
+    """The heads of columns; by system its means, each with its interval, its corrected
+    `p` against the best of the column, and what it opens.
     """
     means = summarise(table, ["dataset", "label"])
     heads: list[str] = []
