@@ -45,9 +45,9 @@ docs: $(READY)             ## the site, in docs/_build/html, without the network
 lab: $(READY)              ## JupyterLab on the notebooks
 	.venv/bin/jupyter lab notebooks/00_programs.ipynb --notebook-dir=. $(if $(filter 0,$(shell id -u)),--allow-root)
 
+# a page that was closed leaves a kernel: it ends after half an hour
 annotate: $(READY)         ## the page for those who judge chains, without code (NOTEBOOK=… for other runs, docs/annotate.md)
 	.venv/bin/python -c "import voila" 2>/dev/null || .venv/bin/pip install --quiet -c constraints.txt -e '.[annotate]'
-	# a page that was closed leaves a kernel, which ends after half an hour
 	.venv/bin/python -m voila $(NOTEBOOK) --preheat_kernel=True \
 		--MappingKernelManager.cull_idle_timeout=1800 \
 		--TagRemovePreprocessor.enabled=True --TagRemovePreprocessor.remove_cell_tags=results

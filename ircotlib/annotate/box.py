@@ -56,8 +56,7 @@ class AnnotateBox(VBox):
             button.on_click(lambda _, key=key: self.attempt(self.press, key))
         self.page.on_msg(lambda _, key, __: self.attempt(self.press, key))
         self.name.observe(lambda _: self.attempt(self.resume), "value")
-        # Enter, the same name once more
-        self.name.on_msg(lambda *_: self.attempt(self.resume))
+        self.name.on_msg(lambda *_: self.attempt(self.resume))  # Enter, the same name
         buttons = HBox(list(self.buttons.values()))
         super().__init__([HBox([self.name, self.status]), buttons, self.page])
         self.add_class("ircot-annotate")

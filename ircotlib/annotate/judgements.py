@@ -61,8 +61,7 @@ def write_judgement(judgement: Judgement, folder: Path = ANNOTATIONS) -> None:
     row = asdict(judgement) | {"time": datetime.now(UTC).isoformat(timespec="seconds")}
     Path(folder).mkdir(parents=True, exist_ok=True)
     with (Path(folder) / f"{name}.jsonl").open("a") as file:
-        # one write, so that lines of several windows never mix; it begins with the line
-        # break, because a kill may have left half a line
+        # one write: lines of windows never mix; a kill may have left half a line before
         file.write(f"\n{json.dumps(row)}")
 
 

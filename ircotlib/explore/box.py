@@ -56,8 +56,7 @@ class Explorer(VBox):
         sampled = [str(list(map(a["parameters"].get, SAMPLED))) for a in runs["about"]]
         # equal for runs on equal questions, with measures that can be compared
         runs["asked"] = runs["data"] + sampled + (runs["metric"] == RECALL).map(str)
-        # once a run, however many of its questions are shown
-        self.find = cache(find_causes)
+        self.find = cache(find_causes)  # once a run, however many questions are shown
         self.chosen = [Dropdown(description=name, layout=FIT) for name in LISTS]
         self.text = Text(description="Text", continuous_update=False)
         self.text.placeholder = "in question or answer, then Enter"
@@ -96,7 +95,6 @@ class Explorer(VBox):
         offer(run, zip(names, runs["folder"], strict=True))
         [asked] = runs["asked"][runs["folder"] == run.value]
         alike = self.runs[self.runs["asked"] == asked]
-        # named together with the run, which the names tell the others apart from
         names = questions.label_runs(alike["about"], sets=True)
         others = dict(zip(alike["folder"], names, strict=True))
         del others[run.value]

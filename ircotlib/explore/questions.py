@@ -20,8 +20,7 @@ from ircotlib.retrieval.corpus import Corpus
 # `find_causes`, or one that keeps its tables; of a run's folder and a measure
 FindCauses = Callable[[Path, str], pd.DataFrame]
 SET = "demonstration_set"
-# in names of runs, in place of the parameters' names
-WORDS = {SET: "set", "data_dir": "data", "k": "K", "m": "M"}
+WORDS = {SET: "set", "data_dir": "data", "k": "K", "m": "M"}  # in names of runs
 
 
 def read_all(folders: Iterable[Path]) -> dict[Path, dict]:

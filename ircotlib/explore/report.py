@@ -79,8 +79,7 @@ def list_test_runs(places: Sequence[Path]) -> pd.DataFrame:
     runs = in_order(runs, "dataset", all_datasets())
     runs["label"] = questions.label_runs(runs["about"])
     runs["name"] = questions.label_runs(runs["about"], sets=True)
-    # runs with one name are copies
-    return runs.drop_duplicates(["dataset", "name"], ignore_index=True)
+    return runs.drop_duplicates(["dataset", "name"], ignore_index=True)  # copies
 
 
 def show_runs(runs: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
