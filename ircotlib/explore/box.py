@@ -13,7 +13,6 @@ from IPython.display import display
 from ipywidgets import HTML, Button, Dropdown, HBox, Select, Text, VBox
 from markupsafe import escape
 
-from ircotlib.errors import DataError, UserError
 from ircotlib.experiment.stored import read_about
 from ircotlib.explore import questions
 from ircotlib.explore.ask import DEFAULT, ask
@@ -164,9 +163,10 @@ def ask_box(p: Parameters, text: str = "") -> None:
             asked = {each.system: each for each in ask(p, question.value, wanted)}
             page.value = answers_as_html({name: asked[name].outcome for name in wanted})
         except Exception as error:  # of whatever library
-            cause = error.__cause__  # what made a program fail, if it is in our words
-            plainer = cause if isinstance(cause, DataError | UserError) else error
-            page.value = escape(describe_error(plainer))
+            shown: BaseException = error
+            while shown.__cause__ and not isinstance(shown, ValueError | OSError):
+                shown = shown.__cause__  # what made a program fail
+            page.value = escape(describe_error(shown))
         finally:
             button.disabled = False
 

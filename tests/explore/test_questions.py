@@ -310,7 +310,9 @@ def test_whatever_a_library_raises_stands_in_the_boxes(
 
 def test_the_ask_box_says_in_plain_words_why_a_program_failed(displayed, monkeypatch):
     failed = RuntimeError("question 'own': failed after 0 replies: DataError(…)")
-    failed.__cause__ = DataError("found more than 864 tokens; raise context_tokens")
+    failed.__cause__ = RuntimeError("in another one")
+    found = DataError("found more than 864 tokens; raise context_tokens")
+    failed.__cause__.__cause__ = found
     monkeypatch.setattr(box, "ask", Mock(side_effect=failed))
     box.ask_box(read_parameters("mini"), "Who?")
     _, row, page, _ = displayed[0].children
