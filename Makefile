@@ -40,13 +40,16 @@ wheel: $(READY)            ## the package, in dist/
 docs: $(READY)             ## the site, in docs/_build/html, without the network
 	.venv/bin/python -c "import sphinx" 2>/dev/null || .venv/bin/pip install --quiet -c constraints.txt -e '.[docs]'
 	.venv/bin/python -m sphinx -q -c docs/site . docs/_build/html
+	@echo "the site: file://$(CURDIR)/docs/_build/html/index.html"
 
 lab: $(READY)              ## JupyterLab on the notebooks
 	.venv/bin/jupyter lab notebooks/00_programs.ipynb --notebook-dir=. $(if $(filter 0,$(shell id -u)),--allow-root)
 
+# a page that was closed leaves a kernel: it ends after half an hour
 annotate: $(READY)         ## the page for those who judge chains, without code (NOTEBOOK=… for other runs, docs/annotate.md)
 	.venv/bin/python -c "import voila" 2>/dev/null || .venv/bin/pip install --quiet -c constraints.txt -e '.[annotate]'
 	.venv/bin/python -m voila $(NOTEBOOK) --preheat_kernel=True \
+		--MappingKernelManager.cull_idle_timeout=1800 \
 		--TagRemovePreprocessor.enabled=True --TagRemovePreprocessor.remove_cell_tags=results
 
 bench: $(READY)            ## the benchmarks of speed

@@ -19,12 +19,23 @@ nb_ipywidgets_js = {}  # no scripts from elsewhere
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 4
 suppress_warnings = [
-    "myst.header",  # headings may skip a level; tables of figures/ have no title
+    "myst.header",  # headings may skip a level
     "myst.xref_missing",  # links lead to files and folders, too
     "toc.not_included",
     "mystnb.unknown_mime_type",
     "misc.highlighting_failure",
 ]
+html_extra_path = ["index.html"]  # leads to the README
 html_theme = "furo"
 html_title = f"ircotlib {version}"
 html_show_sourcelink = html_copy_source = html_show_copyright = False
+
+
+def add_title(app: object, page: str, source: list[str]) -> None:
+    """Give a table of figures/ its name as a title, by which the search lists it."""
+    if page.startswith("figures/"):
+        source[0] = f"# {page.removeprefix('figures/')}\n\n{source[0]}"
+
+
+def setup(app) -> None:
+    app.connect("source-read", add_title)

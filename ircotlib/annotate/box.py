@@ -56,8 +56,7 @@ class AnnotateBox(VBox):
             button.on_click(lambda _, key=key: self.attempt(self.press, key))
         self.page.on_msg(lambda _, key, __: self.attempt(self.press, key))
         self.name.observe(lambda _: self.attempt(self.resume), "value")
-        # Enter, the same name once more
-        self.name.on_msg(lambda *_: self.attempt(self.resume))
+        self.name.on_msg(lambda *_: self.attempt(self.resume))  # Enter, the same name
         buttons = HBox(list(self.buttons.values()))
         super().__init__([HBox([self.name, self.status]), buttons, self.page])
         self.add_class("ircot-annotate")
@@ -73,6 +72,7 @@ class AnnotateBox(VBox):
 
     def resume(self) -> None:
         """Go to the first sentence that this annotator has not judged."""
+        self.page.named = judgements.is_person(self.name.value)
         judged = self.read()
         left = (at for at, place in enumerate(self.places) if place not in judged)
         self.at = next(left, 0)  # the place of the sentence that is shown
@@ -81,45 +81,38 @@ class AnnotateBox(VBox):
 
     def read(self) -> Verdicts:
         """What the annotator has judged; nothing without the name of a person."""
-        if not judgements.is_person(self.name.value):
+        if not self.page.named:
             return {}
         return judgements.read_verdicts(self.name.value, self.folder)
 
     def press(self, key: str) -> None:
+        """Move, or write or take back a verdict in the annotator's name."""
+        name = self.name.value
         if key in STEPS:
             self.at = max(0, min(self.at + STEPS[key], len(self.sentences) - 1))
-        elif judgements.is_person(self.name.value):
-            self.judge(key)
+        elif key in VERDICTS and self.page.named and self.sentences:
+            judgement = Judgement(name, *self.places[self.at], VERDICTS[key])
+            judgements.write_judgement(judgement, self.folder)
+            self.at += 1
+        elif key == "z" and self.page.named:
+            undone = judgements.undo(name, self.folder)
+            if undone in self.places:
+                self.at = self.places.index(undone)
         if self.at < len(self.sentences):
             self.show()
         else:
             self.resume()  # at the first that was skipped
 
-    def judge(self, key: str) -> None:
-        """Write or take back a verdict, in the annotator's name."""
-        name = self.name.value
-        if key in VERDICTS and self.sentences:
-            judgement = Judgement(name, *self.places[self.at], VERDICTS[key])
-            judgements.write_judgement(judgement, self.folder)
-            self.at += 1
-        elif key == "z":
-            undone = judgements.undo(name, self.folder)
-            if undone in self.places:
-                self.at = self.places.index(undone)
-
     def show(self) -> None:
         """Show the sentence, or what is wrong with the name."""
-        name = self.name.value
         judged = self.read()
         done = len(judged.keys() & {*self.places})
         self.status.value = f"{done} of {len(self.places)} sentences"
         if 0 < done == len(self.places):
             self.status.value += ": all done, thank you"
-        self.page.named = judgements.is_person(name)
         if not self.page.named:
-            self.status.value = (
-                f"found the name {name!r}; {UNNAMED}" if name else UNNAMED
-            )
+            found = f"✗ found the name {self.name.value!r}; " if self.name.value else ""
+            self.status.value = found + UNNAMED
         for key, button in self.buttons.items():
             button.disabled = not self.page.named and key not in STEPS
         if not self.sentences:
@@ -132,19 +125,17 @@ class AnnotateBox(VBox):
 
 
 def annotate_box(
-    p: Parameters,
-    annotator: str = "",
-    read: Callable[[Parameters], list[Item]] = read_items,
-    folder: Path = ANNOTATIONS,
+    p: Parameters, read: Callable[[Parameters], list[Item]] = read_items
 ) -> None:
     """Show the form for the chains of IRCoT's Figure 7, or of the parameters' systems;
-    in a batch run, nothing. `read`: `read_references` for SearChain (Table 5, AMP).
+    in a batch run, a line. `read`: `read_references` for SearChain (Table 5, AMP).
     """
     if os.environ.get("IRCOT_BATCH"):
+        print("(a form, in JupyterLab)")
         return
     systems = p.systems or (FIGURE_7 if read is read_items else ())
     try:
         items = [item for item in read(p) if not systems or item.system in systems]
-        display(AnnotateBox(items, annotator, folder))
+        display(AnnotateBox(items))
     except Exception as error:  # such as a damaged run
         display(HTML(escape(describe_error(error))))

@@ -51,8 +51,7 @@ class Item:
 
 # a text, its fragments, the paragraphs that it read, and how many fragments are judged
 Written = tuple[str, tuple[str, ...], tuple[Paragraph, ...], int]
-# reads it from a run.json and a line of predictions.jsonl; also given: finds paragraphs
-Read = Callable[[dict, dict, Callable[[str], Paragraph]], Written | None]
+Read = Callable[[dict, dict, Callable], Written | None]  # from run.json, a prediction
 
 
 def read_items(p: Parameters) -> list[Item]:
@@ -62,9 +61,8 @@ def read_items(p: Parameters) -> list[Item]:
         system = all_systems().get(about["system"])
         # the chain that the answer comes from: for GPT3 the reader's (IRCoT App. E)
         chain = chain_of(row["reading"], row["thoughts"], p.reader)
-        if system is None or system.tuned_by != ANSWER or not chain:
-            return None
-        if about["setting"].get("demonstration_set"):
+        other_set = about["setting"].get("demonstration_set")
+        if system is None or system.tuned_by != ANSWER or not chain or other_set:
             return None
         texts = tuple(sentences(chain))
         # judged are those before the one that gives the answer (IRCoT §5)
@@ -98,9 +96,8 @@ def draw_items(p: Parameters, experiment: str, read: Read) -> list[Item]:
             text, texts, retrieved, facts = written
             named = json.dumps([dataset, question.id, system, text])
             id = blake2b(named.encode(), digest_size=6).hexdigest()
-            gold = tuple(map(find, question.gold))
-            item = Item(id, dataset, system, question, texts, retrieved, gold, facts)
-            items.append(item)
+            found = texts, retrieved, tuple(map(find, question.gold)), facts
+            items.append(Item(id, dataset, system, question, *found))
     random.Random(f"order {p.seed}").shuffle(items)
     return items
 
@@ -210,6 +207,5 @@ def accuracy_of_marks(
     table = pd.DataFrame(rows, columns=[*BY, "judged_by", "verdict"])
     table["AMP"] = table["verdict"] == "true"
     table["unsure"] = table["verdict"] == "unsure"
-    groups = table.groupby([*BY, "judged_by"], sort=False)
-    columns = {"AMP": ("AMP", "mean"), "marks": ("AMP", "size")}
-    return groups.agg(**columns, unsure=("unsure", "sum")).reset_index()
+    groups = table.assign(marks=1).groupby([*BY, "judged_by"], sort=False)
+    return groups.agg({"AMP": "mean", "marks": "sum", "unsure": "sum"}).reset_index()

@@ -12,7 +12,7 @@ from typing import Literal
 import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
-from sklearn.metrics import cohen_kappa_score
+from sklearn.metrics import accuracy_score, cohen_kappa_score
 
 from ircotlib.annotate.factuality import Item, Verdicts
 from ircotlib.data import Question
@@ -27,8 +27,8 @@ Verdict = Literal["true", "false", "unsure"]
 
 @dataclass(frozen=True, config={"strict": True})
 class Judgement:
-    """One click: a verdict on a sentence of an item, counted from 0. None takes back
-    the sentence's last click that stands, so that the one before it counts again.
+    """One click: a verdict on a sentence of an item, counted from 0; None takes back
+    the sentence's last click that stands.
     """
 
     annotator: str
@@ -61,8 +61,7 @@ def write_judgement(judgement: Judgement, folder: Path = ANNOTATIONS) -> None:
     row = asdict(judgement) | {"time": datetime.now(UTC).isoformat(timespec="seconds")}
     Path(folder).mkdir(parents=True, exist_ok=True)
     with (Path(folder) / f"{name}.jsonl").open("a") as file:
-        # one write, so that lines of several windows never mix; it begins with the line
-        # break, because a kill may have left half a line
+        # one write: lines of windows never mix; a kill may have left half a line before
         file.write(f"\n{json.dumps(row)}")
 
 
@@ -99,9 +98,7 @@ def read_verdicts(annotator: str, folder: Path = ANNOTATIONS) -> Verdicts:
 
 
 def undo(annotator: str, folder: Path = ANNOTATIONS) -> tuple[str, int] | None:
-    """Take back the last click, if any; return its item and sentence, whose verdict
-    before the click counts again.
-    """
+    """Take back the last click, if any; return its sentence, judged as before it."""
     clicks = read_clicks(annotator, folder)
     if not clicks:
         return None
@@ -145,12 +142,11 @@ def agreement(a: Verdicts, b: Verdicts) -> tuple[float, float, int]:
     shared = [sentence for sentence in a if sentence in b]
     ours = [a[sentence] for sentence in shared]
     theirs = [b[sentence] for sentence in shared]
-    kappa = same = float("nan")
-    if shared:
-        same = sum(a[sentence] == b[sentence] for sentence in shared) / len(shared)
-    if len({*ours, *theirs}) > 1:
-        kappa = cohen_kappa_score(ours, theirs)
-    return kappa, same, len(shared)
+    if not shared:
+        return float("nan"), float("nan"), 0
+    several = len({*ours, *theirs}) > 1
+    kappa = cohen_kappa_score(ours, theirs) if several else float("nan")
+    return kappa, accuracy_score(ours, theirs), len(shared)
 
 
 def disagreements(
@@ -162,9 +158,7 @@ def disagreements(
     for item in items:
         for n, text in enumerate(item.sentences[: item.facts]):
             at = item.id, n
-            given = {who: each[at] for who, each in judged.items() if at in each}
-            if given and at not in settled:
-                row = {"item": item.id, "question": item.question.text, "sentence": n}
-                rows.append(row | {"text": text} | given)
-    columns = None if rows else ["item", "question", "sentence", "text"]
-    return pd.DataFrame(rows, columns=columns)
+            given = [verdicts.get(at) for verdicts in judged.values()]
+            if any(given) and at not in settled:
+                rows.append((item.id, item.question.text, n, text, *given))
+    return pd.DataFrame(rows, columns=["item", "question", "sentence", "text", *judged])

@@ -165,7 +165,8 @@ def save_executed(name: str, executed: Path) -> None:
     import nbformat
 
     notebook = nbformat.read(executed, as_version=4)
-    names = {"ircotlib", "kernelspec", "language_info"} & notebook.metadata.keys()
+    names = {"ircotlib", "kernelspec", "language_info", "title"}
+    names &= notebook.metadata.keys()
     notebook.metadata = {name: notebook.metadata[name] for name in sorted(names)}
     notebook.metadata.get("language_info", {}).pop("version", None)
     notebook.cells = [c for c in notebook.cells if "injected-parameters" not in tags(c)]

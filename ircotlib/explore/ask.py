@@ -28,10 +28,9 @@ class Answered(NamedTuple):
 
     def __str__(self) -> str:
         result = self.outcome.result
-        head = f"{self.system}, {self.model}"
-        last = f"{self.system} answers: {result.answer or 'nothing'}"
-        steps = trace_as_text(self.outcome.trace, result.nodes)
-        return f"{plain(head)}\n{steps}\n{plain(last)}"
+        head = plain(f"{self.system}, {self.model}")
+        last = plain(f"{self.system} answers: {result.answer or 'nothing'}")
+        return f"{head}\n{trace_as_text(self.outcome.trace, result.nodes)}\n{last}"
 
 
 def ask(p: Parameters, text: str, systems: Sequence[str] = ()) -> Iterator[Answered]:

@@ -5,8 +5,6 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
-import pandas as pd
-
 from ircotlib.files import need
 
 need("anywidget", "lab")
@@ -15,19 +13,21 @@ from IPython.display import display
 from ipywidgets import HTML, Button, Dropdown, HBox, Select, Text, VBox
 from markupsafe import escape
 
-from ircotlib.experiment.stored import parameters_of, read_about
+from ircotlib.experiment.stored import read_about
+from ircotlib.explore import questions
 from ircotlib.explore.ask import DEFAULT, ask
 from ircotlib.explore.markup import answers_as_html
-from ircotlib.explore.questions import compare_runs, show_question
 from ircotlib.options import describe_error
 from ircotlib.parameters import Parameters
 from ircotlib.results.causes import UNSCORED, find_causes
-from ircotlib.systems import all_systems
+from ircotlib.results.tables import title_of
+from ircotlib.systems import RECALL, all_systems
 
 FIT = {"width": "max-content", "min_width": "300px", "max_width": "95%"}
 WIDE = {"width": "95%"}
 ROW = {"flex_flow": "row wrap"}
 LISTS = ("Experiment", "Data set", "Run", "Beside", "Which")
+SAMPLED = ("data_dir", "further", "seed", "dev", "test")  # decide what is asked
 SEARCHED = ["question", "answers", "answer", "answer_a", "answer_b"]
 
 
@@ -43,13 +43,19 @@ class Explorer(VBox):
     """Choose an experiment, a data set, a run, another one beside it, a question."""
 
     def __init__(self, folders: Sequence[Path]):
-        name = cache(name_experiment)
-        self.runs = pd.DataFrame({"folder": list(folders)})
-        self.runs["experiment"] = [name(folder.parents[2]) for folder in folders]
-        self.runs["data"] = [", ".join(folder.parts[-3:-1]) for folder in folders]
-        self.runs["name"] = [folder.name for folder in folders]
-        # once a run, however many of its questions are shown
-        self.find = cache(find_causes)
+        self.runs = runs = questions.list_runs(folders)
+        experiments = {}  # are named like runs
+        for folder, about in zip(folders, runs["about"], strict=True):
+            named = {"system": about["experiment"], "dataset": "", "setting": {}}
+            experiments[folder.parents[2]] = about | named
+        labels = questions.label_runs(experiments.values())
+        names = dict(zip(experiments, labels, strict=True))
+        runs["named"] = [names[folder.parents[2]] for folder in folders]
+        runs["data"] = runs["dataset"].map(title_of) + ", " + runs["part"]
+        sampled = [str(list(map(a["parameters"].get, SAMPLED))) for a in runs["about"]]
+        # equal for runs on equal questions, with measures that can be compared
+        runs["asked"] = runs["data"] + sampled + (runs["metric"] == RECALL).map(str)
+        self.find = cache(find_causes)  # once a run, however many questions are shown
         self.chosen = [Dropdown(description=name, layout=FIT) for name in LISTS]
         self.text = Text(description="Text", continuous_update=False)
         self.text.placeholder = "in question or answer, then Enter"
@@ -80,21 +86,24 @@ class Explorer(VBox):
         """Offer runs, from the experiment down; return the chosen one and the other."""
         experiment, data, run, beside, _ = self.chosen
         runs = self.runs
-        for column, dropdown in (("experiment", experiment), ("data", data)):
+        for column, dropdown in (("named", experiment), ("data", data)):
             names = runs[column].unique()
             offer(dropdown, zip(names, names, strict=True))
             runs = runs[runs[column] == dropdown.value]
-        offer(run, zip(runs["name"], runs["folder"], strict=True))
-        same_data = self.runs["data"] == data.value
-        others = self.runs[same_data & (self.runs["folder"] != run.value)]
-        names = others["name"] + ", " + others["experiment"]
-        offer(beside, [("nothing", None), *zip(names, others["folder"], strict=True)])
+        names = questions.label_runs(runs["about"], sets=True)
+        offer(run, zip(names, runs["folder"], strict=True))
+        [asked] = runs["asked"][runs["folder"] == run.value]
+        alike = self.runs[self.runs["asked"] == asked]
+        names = questions.label_runs(alike["about"], sets=True)
+        others = dict(zip(alike["folder"], names, strict=True))
+        del others[run.value]
+        offer(beside, [("nothing", None), *zip(others.values(), others)])
         return run.value, beside.value
 
     def offer_questions(self, run: Path, other: Path | None) -> str:
         """Offer the questions that pass both filters; return the chosen one as HTML."""
         if other:
-            table = compare_runs(run, other, self.find)
+            table = questions.compare_runs(run, other, self.find)
             marks = table["outcome"]
             filters = ["all", *marks.unique()]
         else:
@@ -113,7 +122,7 @@ class Explorer(VBox):
         offer(self.question, zip(labels, table["id"][passes], strict=True))
         if self.question.value is None:
             return "No question is left: choose another filter."
-        return show_question(run, self.question.value, other, self.find)
+        return questions.show_question(run, self.question.value, other, self.find)
 
 
 def offer(widget: Dropdown | Select, options: Iterable[tuple[str, object]]) -> None:
@@ -124,30 +133,20 @@ def offer(widget: Dropdown | Select, options: Iterable[tuple[str, object]]) -> N
     widget.index = places.get(before, 0 if places else None)
 
 
-def name_experiment(folder: Path) -> str:
-    """An experiment in words: its notebook, and what its parameters change. One that
-    cannot be read has its folder's name, and says why when it is chosen.
-    """
-    try:
-        about = read_about(next(folder.rglob("run.json")).parent)
-        shown = about["shown"] and f"shown {about['shown']}"
-        words = [about["experiment"], about["grid_of"], shown]
-        return " ".join(filter(None, [*words, parameters_of(about).command_line()]))
-    except Exception:
-        return folder.name
-
-
-def explore_box(folders: Sequence[Path]) -> None:
-    """Show a widget to view runs question by question; in a batch run, nothing."""
+def explore_box(folders: Iterable[Path]) -> None:
+    """Show a widget to view runs, beginning with the first; in a batch run, a line."""
     if os.environ.get("IRCOT_BATCH"):
+        print("(a form, in JupyterLab)")
         return
-    explorer = HTML("there is no run to look at: run 04_ircot first")
-    display(Explorer(folders) if folders else explorer)
+    readable = [*questions.read_all(folders)]
+    nothing = HTML("there is no run to look at: run 04_ircot first")
+    display(Explorer(readable) if readable else nothing)
 
 
 def ask_box(p: Parameters, text: str = "") -> None:
-    """Show a widget to ask one or two systems a question; in a batch run, nothing."""
+    """Show a widget to ask one or two systems a question; in a batch run, a line."""
     if os.environ.get("IRCOT_BATCH"):
+        print("(a form, in JupyterLab)")
         return
     names = list(dict.fromkeys([*DEFAULT[::-1], *all_systems()]))
     question = Text(text, description="question", layout=WIDE)
@@ -159,12 +158,17 @@ def ask_box(p: Parameters, text: str = "") -> None:
     def answer(_=None) -> None:
         wanted = list(dict.fromkeys(filter(None, (first.value, second.value))))
         page.value = "asking …"
+        button.disabled = True
         try:
-            answered = {each.system: each for each in ask(p, question.value, wanted)}
-            outcomes = {name: answered[name].outcome for name in wanted}
-            page.value = answers_as_html(outcomes)
+            asked = {each.system: each for each in ask(p, question.value, wanted)}
+            page.value = answers_as_html({name: asked[name].outcome for name in wanted})
         except Exception as error:  # of whatever library
-            page.value = escape(describe_error(error))
+            shown: BaseException = error
+            while shown.__cause__ and not isinstance(shown, ValueError | OSError):
+                shown = shown.__cause__  # what made a program fail
+            page.value = escape(describe_error(shown))
+        finally:
+            button.disabled = False
 
     def submit(_widget, message, _buffers) -> None:
         if message.get("event") == "submit":  # Enter

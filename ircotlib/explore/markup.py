@@ -12,14 +12,14 @@ from markupsafe import Markup
 
 from ircotlib import program
 from ircotlib.data import Node, Paragraph, Question
+from ircotlib.experiment.replay import LOST
 from ircotlib.program import Outcome, Step
 from ircotlib.systems.searchain import COMPLETION, VERIFICATION, recorded, searchain
 from ircotlib.text import plain
 
 # SearChain's thresholds (§3.3): of a reader that is sure, and of a repeated query
-SEARCHAIN = signature(searchain).parameters
-SURE = SEARCHAIN["confidence"].default
-SAME = SEARCHAIN["same"].default
+THRESHOLDS = signature(searchain).parameters
+SURE, SAME = THRESHOLDS["confidence"].default, THRESHOLDS["same"].default
 FEEDBACK = {"": "kept", VERIFICATION: "corrected", COMPLETION: "completed"}
 HERE = Path(__file__).parent
 STYLE = Markup((HERE / "question.css").read_text(encoding="utf-8"))
@@ -91,25 +91,12 @@ def question_as_html(question: Question, gold: Sequence[Paragraph]) -> Markup:
     return MACROS["question"](question.text, question.answers, question.kind, gold)
 
 
-def answer_as_html(
-    name: str, outcome: Outcome, gold: Collection[str] = (), facts: Sequence[str] = ()
-) -> Markup:
-    """A system's answer, SearChain's tree, and all steps with their prompts folded. A
-    star marks paragraphs in `gold`. `facts`: more lines about the answer.
-    """
-    said = outcome.result
-    facts = [*facts, said.fault and f"not parsed: {said.fault}"]
-    return MACROS["answer"](name, said.answer, facts, outcome.trace, said.nodes, gold)
-
-
 def answers_as_html(outcomes: Mapping[str, Outcome], gold: Collection[str] = ()) -> str:
-    """What systems, by name, did with a question, side by side."""
-    return side_by_side([answer_as_html(*each, gold) for each in outcomes.items()])
-
-
-def side_by_side(answers: Sequence[Markup], head: str = "") -> Markup:
-    """HTML of answers in columns, below a head, with its style, for a notebook."""
-    return MACROS["side_by_side"](STYLE, head, answers)
+    """What systems, by name, did with a question: answers, SearChain's tree, and steps
+    with their prompts folded. A star marks paragraphs in `gold`.
+    """
+    shown = [MACROS["answer"](name, did, gold) for name, did in outcomes.items()]
+    return MACROS["side_by_side"](shown)
 
 
 def chains(nodes: Sequence[Node], root: int | None = None) -> list[tuple[Node, list]]:
@@ -146,5 +133,5 @@ def folded(step: Step) -> Iterator[tuple[str, str]]:
 PAGES = Environment(loader=FileSystemLoader(HERE), autoescape=True)
 PAGES.trim_blocks = PAGES.lstrip_blocks = True  # no empty lines where blocks stood
 PAGES.globals.update(step_in_words=step_in_words, chains=chains, folded=folded)
-PAGES.globals.update(feedback=FEEDBACK, recorded=recorded)
+PAGES.globals.update(recorded=recorded, feedback=FEEDBACK, style=STYLE, lost=LOST)
 MACROS: dict[str, Any] = vars(PAGES.get_template("question.html").module)

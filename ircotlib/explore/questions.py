@@ -1,5 +1,6 @@
 """Runs question by question; `explore_box` is the widget over these functions."""
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
@@ -8,36 +9,71 @@ import pandas as pd
 from markupsafe import Markup
 
 from ircotlib.data import Prediction, Question
-from ircotlib.errors import UserError
-from ircotlib.experiment.replay import LOST, replay_known
-from ircotlib.experiment.stored import (
-    AGAIN,
-    find_paragraph,
-    open_questions,
-    read_about,
-    share_measure,
-)
-from ircotlib.explore.markup import answer_as_html, question_as_html, side_by_side
+from ircotlib.errors import DataError, UserError
+from ircotlib.experiment import stored
+from ircotlib.experiment.replay import replay_known
+from ircotlib.explore.markup import MACROS, question_as_html
 from ircotlib.program import Outcome
 from ircotlib.results.causes import UNSCORED, find_causes
 from ircotlib.retrieval.corpus import Corpus
 
 # `find_causes`, or one that keeps its tables; of a run's folder and a measure
 FindCauses = Callable[[Path, str], pd.DataFrame]
+SET = "demonstration_set"
+WORDS = {SET: "set", "data_dir": "data", "k": "K", "m": "M"}  # in names of runs
+
+
+def read_all(folders: Iterable[Path]) -> dict[Path, dict]:
+    """The run.json of each folder; a damaged one is left out with a warning."""
+    abouts = {}
+    for folder in dict.fromkeys(folders):
+        try:
+            abouts[folder] = stored.read_about(folder)
+        except DataError as error:
+            warnings.warn(f"left out {error}", stacklevel=2)
+    return abouts
 
 
 def list_runs(folders: Iterable[Path]) -> pd.DataFrame:
-    """List runs, a row per folder, with a `name`; `metric`: to compare them by."""
+    """List runs, a row per folder: what is in run.json, also as `about`, and a `name`;
+    `metric`: to compare them by.
+    """
     rows = []
     for folder in folders:
-        about = read_about(folder)
+        about = stored.read_about(folder)
         setting = [f"{n} {v}".replace("_", " ") for n, v in about["setting"].items()]
         model = Path(about["parameters"]["model"]).name
-        row = {column: about[column] for column in ("dataset", "system", "metric")}
-        row["name"] = ", ".join([about["system"], *setting, model])
-        rows.append(row | {"folder": Path(folder)})
-    runs = pd.DataFrame(rows)
-    return runs.assign(metric=share_measure) if rows else runs
+        name = ", ".join([about["system"], *setting, model])
+        rows.append(about | {"name": name, "folder": Path(folder), "about": about})
+    return pd.DataFrame(rows).assign(metric=stored.share_measure)
+
+
+def label_runs(abouts: Iterable[Mapping], sets: bool = False) -> list[str]:
+    """Name runs by their systems, and several of one system on a data set also by what
+    differs in settings, experiments and parameters: "ReAct, K 4"; by the demonstration
+    sets only with `sets`.
+    """
+    facts = []
+    for about in abouts:
+        named = ("system", "dataset", "experiment", "shown", "grid_of")
+        own = about["setting"] | {name: about[name] for name in named}
+        # its own come first, and count: a run's K, not that of its parameters
+        facts.append(own | about["parameters"] | own)
+    labels = [fact["system"] for fact in facts]
+    names = dict.fromkeys(name for fact in facts for name in fact if name != SET)
+    for name in (*names, SET) if sets else names:
+        alike: dict[tuple, set] = {}  # the values of runs that have one label by now
+        for label, fact in zip(labels, facts, strict=True):
+            place = label, fact["dataset"], name != SET and fact.get(SET)
+            alike.setdefault(place, set()).add(str(fact.get(name)))
+        differing = {label for (label, *_), values in alike.items() if len(values) > 1}
+        word = WORDS.get(name, name.replace("_", " "))
+        for at, (label, fact) in enumerate(zip(labels, facts, strict=True)):
+            # a path without the folders of the machine that has it
+            value = Path(str(fact.get(name))).name
+            if label in differing and value not in ("None", ""):
+                labels[at] += f", {word} {value}"
+    return labels
 
 
 def compare_runs(
@@ -47,14 +83,14 @@ def compare_runs(
     by one measure. `outcome`: "win", "loss" or "tie" of the first run, or "not scored".
     """
     runs = list_runs([folder_a, folder_b])
-    a, b = map(find, runs["folder"], runs["metric"])
-    a, b = a.set_index("id"), b.set_index("id")
+    a, b = (find(run.folder, run.metric).set_index("id") for run in runs.itertuples())
     of_a, of_b = runs["metric"] + " on " + runs["dataset"]
+    if of_a != of_b:
+        raise UserError(f"found {of_a} and {of_b}, expected one measure and data set")
     shared = [id for id in a.index if id in b.index]
-    if of_a != of_b or not shared:
-        raise UserError(
-            f"found {of_a} and {of_b}, expected the same questions and measure"
-        )
+    if not shared:
+        names = " and ".join(label_runs(runs["about"]))
+        raise UserError(f"found no question that both {names} were asked")
     table = a.loc[shared, ["question", "kind", "answers", "metric"]]
     columns = {"answer": "answer", runs["metric"][0]: "score", "cause": "cause"}
     for suffix, run in (("_a", a), ("_b", b)):
@@ -73,38 +109,25 @@ def show_question(
     step with its exact prompt, replayed from the call cache; beside those of `other`.
     """
     answers = []
-    for run in list_runs(filter(None, (folder, other))).to_dict("records"):
-        table = find(run["folder"], run["metric"])
+    for run in list_runs(filter(None, (folder, other))).itertuples():
+        table = find(run.folder, run.metric)
         rows = table[table["id"] == id].to_dict("records")
         if not rows:
-            raise UserError(
-                f"{run['folder']}: found no question {id!r} among {len(table)}"
-            )
-        outcome = replay_known(run["folder"], [id]).get(id)
-        answers.append(show_answer(run["name"], rows[0], outcome))
-    questions, corpus = open_questions(read_about(folder))
-    return side_by_side(answers, show_gold(questions[id], corpus))
+            raise UserError(f"{run.folder}: found no question {id!r} in {len(table)}")
+        outcome = replay_known(run.folder, [id]).get(id)
+        answers.append(show_answer(run.name, rows[0], outcome))
+    questions, corpus = stored.open_questions(stored.read_about(folder))
+    return MACROS["side_by_side"](answers, show_gold(questions[id], corpus))
 
 
 def show_gold(question: Question, corpus: Corpus) -> Markup:
     """A question with its gold answers and paragraphs."""
-    gold = [find_paragraph(id, question, corpus) for id in question.gold]
+    gold = [stored.find_paragraph(id, question, corpus) for id in question.gold]
     return question_as_html(question, gold)
 
 
 def show_answer(name: str, row: Mapping, outcome: Outcome | None) -> Markup:
-    """A run's answer to a question: its row of `find_causes`, and its replayed steps
-    (None: the replies are lost, and a line says so).
-    """
+    """A run's row of `find_causes`, and its replayed steps (None: they are lost)."""
     gold = *row["gold_found"], *row["gold_missed"]
-    facts = [f"{len(row['gold_found'])} of {len(gold)} gold paragraphs", row["cause"]]
-    score = row[row["metric"]]
-    if not pd.isna(score):
-        facts.insert(0, f"{row['metric']} {score:.2f}")
-    if outcome is None:
-        facts.append(f"its steps are not shown: {LOST}; {AGAIN}")
-        outcome = Outcome(row["id"], Prediction(row["answer"], fault=row["fault"]), ())
-    elif outcome.result.answer != row["answer"]:
-        before = f"when it was scored, it answered “{row['answer']}”"
-        facts.append(f"{before}: the system's program is another one now")
-    return answer_as_html(name, outcome, gold, facts)
+    did = outcome or Outcome(row["id"], Prediction(row["answer"]), ())
+    return MACROS["answer"](name, did, gold, row, known=outcome is not None)

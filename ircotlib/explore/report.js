@@ -53,8 +53,9 @@ async function show() {
     `${left.length} of ${rows.length} questions; ${counts.join(", ")}`;
   const html = (numbers) => numbers.map((number) => lines[number]).join("\n");
   const columns = id ? did.map((one) => `<div>${html(one[id].html)}</div>`) : [];
-  document.getElementById("question").innerHTML =
-    id && `${html(asked[id])}<div class="columns">${columns.join("")}</div>`;
+  document.getElementById("question").innerHTML = !id
+    ? "<p>No question is left: choose another filter.</p>"
+    : `${html(asked[id])}<div class="columns">${columns.join("")}</div>`;
 }
 
 form.onchange = () => (location.hash = new URLSearchParams(new FormData(form)));

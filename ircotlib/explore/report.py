@@ -1,13 +1,10 @@
-"""One page of runs to share: a table of results, their costs, and each question with
-its steps. It works from disk, without a server or a network.
-"""
+"""One page of runs to share, which works from disk: results, costs, questions."""
 
 import gzip
 import hashlib
 import json
-import warnings
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 from urllib.parse import urlencode
@@ -15,31 +12,19 @@ from urllib.parse import urlencode
 import pandas as pd
 from joblib import Parallel, cpu_count, delayed
 from markupsafe import Markup
-from tqdm import tqdm
 
 from ircotlib.datasets import all_datasets, find_dataset
 from ircotlib.errors import UserError
+from ircotlib.experiment import stored
 from ircotlib.experiment.replay import replay_known
-from ircotlib.experiment.runs import VERSIONS
-from ircotlib.experiment.stored import (
-    find_folders,
-    open_questions,
-    parameters_of,
-    read_about,
-)
+from ircotlib.explore import questions
 from ircotlib.explore.markup import HERE, PAGES, STYLE
-from ircotlib.explore.questions import list_runs, show_answer, show_gold
-from ircotlib.files import writing
-from ircotlib.options import describe_error
+from ircotlib.files import track, writing
 from ircotlib.results.causes import find_causes
 from ircotlib.results.runs import count_requests, in_order
-from ircotlib.results.statistics import LEVEL, p_against, summarise
+from ircotlib.results.statistics import LEVEL, describe, p_against, summarise
 from ircotlib.results.tables import title_of
-from ircotlib.systems import all_systems, shipped
-
-SET = "demonstration_set"
-LABORATORY = "the laboratory, a fictional encyclopedia"
-COLUMN = "dataset == @dataset and metric == @metric"  # of a table of results
+from ircotlib.systems import RECALL, all_systems, shipped
 
 
 def write_report(places: Sequence[Path], file: Path) -> int:
@@ -48,24 +33,25 @@ def write_report(places: Sequence[Path], file: Path) -> int:
     groups = dict(list(runs.groupby("dataset", sort=False)))
     workers = Parallel(min(len(groups), cpu_count()), return_as="generator")
     shown = workers(delayed(show_runs)(group) for group in groups.values())
-    tables, packed = zip(*tqdm(shown, "report", len(groups)), strict=True)
+    tables, packed = zip(*track(shown, "report", len(groups)), strict=True)
     index = [
         {"name": name, "title": find_dataset(name).title, "runs": list(group["name"])}
         for name, group in groups.items()
     ]
-    columns, results = tabulate_results(pd.concat(tables, ignore_index=True), runs)
+    table = pd.concat(tables, ignore_index=True)
+    # systems that only retrieve stand in a table of their own
+    kinds = [part for _, part in table.groupby(table["metric"] == RECALL)]
     again = [
-        f"ircotlib figures --only {a['experiment']} {parameters_of(a).command_line()}"
-        for a in runs["about"]
+        f"ircotlib figures --only {name} {stored.parameters_of(about).command_line()}"
+        for name, about in zip(runs["experiment"], runs["about"], strict=True)
     ]
     script = (HERE / "report.js").read_text(encoding="utf-8")
     page = PAGES.get_template("report.html").render(
         systems=list(map(title_of, runs["system"].unique())),
         datasets=list(map(title_of, groups)),
-        made_of=list_facts(runs["about"]),
+        made_of=[describe(*part[::-1]) for part in table.groupby("profile")],
         again="\n".join(dict.fromkeys(again)),
-        columns=columns,
-        results=results,
+        results=[tabulate_results(part, runs) for part in kinds],
         papers=dict(zip(runs["label"], runs["paper"], strict=True)),
         costs=tabulate_costs(runs),
         packed=[{"index": pack(index)}, *packed],
@@ -84,88 +70,52 @@ def list_test_runs(places: Sequence[Path]) -> pd.DataFrame:
     their data set, `label` in tables, the system's `paper`, and `name`, with the
     demonstration set if several.
     """
-    abouts = {}
-    for folder in chain.from_iterable(map(find_folders, places)):
-        try:
-            about = read_about(folder)
-            parameters_of(about)
-            abouts[folder] = about
-        except Exception as error:  # damaged, or of another version
-            warnings.warn(f"left out {folder}: {describe_error(error)}", stacklevel=2)
+    abouts = questions.read_all(chain.from_iterable(map(stored.find_folders, places)))
     tests = [folder for folder, about in abouts.items() if about["part"] == "test"]
     if not tests:
         raise UserError(
             f"{' '.join(map(str, places))}: found no run on test questions, "
             "expected folders that hold some, such as data/runs/mini"
         )
-    runs = in_order(list_runs(tests), "system", all_systems())
+    runs = in_order(questions.list_runs(tests), "system", all_systems())
     runs = in_order(runs, "dataset", all_datasets())
-    runs["about"] = runs["folder"].map(abouts)
-    runs["label"] = label_runs(runs["about"])
+    runs["label"] = questions.label_runs(runs["about"])
+    runs["name"] = questions.label_runs(runs["about"], sets=True)
     rows = [shipped().get(about["system"], {}) for about in runs["about"]]
     runs["paper"] = [row.get("paper", "") for row in rows]  # "": a system of your own
-    runs["set"] = [about["setting"].get(SET, 0) for about in runs["about"]]
-    many = runs.groupby(["dataset", "label"])["set"].transform("nunique") > 1
-    runs["name"] = runs["label"] + runs["set"].map(", set {}".format).where(many, "")
-    if len(twice := runs[runs.duplicated(["dataset", "name"])]):
-        [folder, *_] = twice["folder"]
-        raise UserError(f"{folder}: found this run twice, expected each once")
-    return runs
-
-
-def label_runs(abouts: Sequence[Mapping]) -> list[str]:
-    """Name runs by their systems, and several of one system on a data set also by what
-    differs in their experiments, settings and parameters: "ReAct, K 4".
-    """
-    facts = []
-    for about in abouts:
-        own = {"experiment": about["experiment"], **about["setting"]}
-        own["shown"] = about["shown"]
-        # its own come first, and count: a run's K, not that of its parameters
-        facts.append(own | about["parameters"] | own)
-    labels = [about["system"] for about in abouts]
-    for name in dict.fromkeys(name for fact in facts for name in fact if name != SET):
-        alike: dict[tuple, set] = {}  # the values of runs that have one label by now
-        for label, about, fact in zip(labels, abouts, facts, strict=True):
-            place = label, about["dataset"], about["setting"].get(SET)
-            alike.setdefault(place, set()).add(str(fact.get(name)))
-        differing = {label for (label, *_), values in alike.items() if len(values) > 1}
-        word = name.upper() if len(name) == 1 else name.replace("_", " ")
-        for at, (label, fact) in enumerate(zip(labels, facts, strict=True)):
-            if label in differing and fact.get(name) is not None:
-                labels[at] += f", {word} {Path(str(fact[name])).name}"
-    return labels
+    return runs.drop_duplicates(["dataset", "name"], ignore_index=True)  # copies
 
 
 def show_runs(runs: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
     """Runs on a data set: their tables of `find_causes`; and, packed, for each run and
     question the values of the page's filters, and the numbers of its lines of HTML.
     """
-    tables, packed, asked = [], {}, {}
+    tables, packed, gold = [], {}, {}
     lines: dict[str, int] = {}  # each is kept once: prompts repeat most of theirs
 
     def number(html: str) -> list[int]:
         return [lines.setdefault(line, len(lines)) for line in html.split("\n")]
 
     for run in runs.to_dict("records"):
-        questions, corpus = open_questions(run["about"])
+        asked, corpus = stored.open_questions(run["about"])
         table = find_causes(run["folder"], run["metric"])
         outcomes = replay_known(run["folder"])
         did = {}
         for row in table.to_dict("records"):
             id, score = row["id"], row[run["metric"]]
-            if id not in asked:
-                asked[id] = number(show_gold(questions[id], corpus))
+            answer = questions.show_answer(run["name"], row, outcomes.get(id))
+            if id not in gold:
+                gold[id] = number(questions.show_gold(asked[id], corpus))
             did[id] = {
                 "question": row["question"],
                 "said": row["answer"],
                 "mark": row["cause"] or "right",
                 "score": None if pd.isna(score) else round(score, 9),
-                "html": number(show_answer(run["name"], row, outcomes.get(id))),
+                "html": number(answer),
             }
         packed[f"{run['dataset']}/{run['name']}"] = pack(did)
         tables.append(table.assign(label=run["label"]))
-    packed[runs["dataset"].iloc[0]] = pack({"asked": asked, "lines": list(lines)})
+    packed[runs["dataset"].iloc[0]] = pack({"asked": gold, "lines": list(lines)})
     return pd.concat(tables), packed
 
 
@@ -176,19 +126,19 @@ def pack(value: object) -> str:
 
 
 def tabulate_results(table: pd.DataFrame, runs: pd.DataFrame) -> tuple[list[str], list]:
-    """Systems x data sets: the heads of columns; by system its means, each with its
-    interval, its corrected `p` against the best of the column, and what it opens.
+    """The heads of columns; by system its means, each with its interval, its corrected
+    `p` against the best of the column, and what it opens.
     """
     means = summarise(table, ["dataset", "label"])
-    columns = list(dict.fromkeys(zip(table["dataset"], table["metric"], strict=True)))
     heads: list[str] = []
     rows: dict[str, list] = {label: [] for label in table["label"].unique()}
-    for dataset, metric in columns:
+    for (dataset, metric), part in table.groupby(["dataset", "metric"], sort=False):
         heads.append(f"{find_dataset(dataset).title}, {title_of(metric)}")
-        scores = table.query(COLUMN).pivot_table(metric, "id", "label")
+        scores = part.pivot_table(metric, "id", "label")
         best = scores.mean().idxmax()
         p = p_against(scores, best)  # without those that share no question with it
         first = runs[runs["dataset"] == dataset].groupby("label")["name"].first()
+        of_column = (means["dataset"] == dataset) & (means["metric"] == metric)
         cells = {
             mean.label: {
                 "mean": mean,
@@ -197,19 +147,17 @@ def tabulate_results(table: pd.DataFrame, runs: pd.DataFrame) -> tuple[list[str]
                 "near": p.get(mean.label, 0) >= LEVEL,
                 "p": p.get(mean.label),
             }
-            for mean in means.query(COLUMN).itertuples()
+            for mean in means[of_column].itertuples()
         }
         for label, row in rows.items():
             row.append(cells.get(label, "–"))
-    average = means.groupby("label")["mean"].agg(["mean", "size"])
-    whole = average["mean"][average["size"] == len(columns)]
-    if len(columns) > 1 and len(whole):
+    of_all = means.groupby("label")["mean"].mean()
+    if len(heads) > 1:
         heads.append("mean")
         for label, row in rows.items():
-            row.append(f"{whole[label]:.1f}" if label in whole else "–")
-        # the best mean first; those that lack a data set last
-        rows = dict(sorted(rows.items(), key=lambda item: -whole.get(item[0], -1)))
-    return heads, list(rows.items())
+            row.append("–" if "–" in row else f"{of_all[label]:.1f}")
+    # the best mean first; those that lack a data set last
+    return heads, sorted(rows.items(), key=lambda row: ("–" in row[1], -of_all[row[0]]))
 
 
 def tabulate_costs(runs: pd.DataFrame) -> list[tuple[str, list[str]]]:
@@ -219,23 +167,3 @@ def tabulate_costs(runs: pd.DataFrame) -> list[tuple[str, list[str]]]:
     means = means[["tokens_in", "tokens_out", "calls", "retrievals"]]
     texts = means.map(lambda n: f"{n:,.0f}" if n >= 100 else f"{n:.3g}")
     return [(label, list(row)) for label, row in texts.iterrows()]
-
-
-def list_facts(abouts: Iterable[Mapping]) -> dict[str, set[str]]:
-    """The data, models and settings that runs used, by their names on the page."""
-    used: dict[str, set[str]] = {}
-    for about in abouts:
-        p = about["parameters"]
-        fingerprint = about.get("model_fingerprint", "")[:8]
-        facts = {
-            "profile": p["profile"],
-            "model": f"{Path(p['model']).name} {fingerprint}",
-            "retriever": p["retriever"],
-            "data": Path(p["data_dir"]).name or LABORATORY,
-            "questions per data set": about["questions"],
-            "seed": p["seed"],
-            **{name: about[name] for name in VERSIONS if name in about},
-        }
-        for name, value in facts.items():
-            used.setdefault(name, set()).add(str(value).strip())
-    return used

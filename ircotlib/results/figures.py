@@ -32,9 +32,10 @@ FAMILIES = {  # of systems: the shades of one hue, the darkest first
     CHAINED: ("#9c1f2e", "#cf5f57", "#e8a199"),
     OWN: ("black", "black", "black"),
 }
-CAUSE_COLORS = (  # of wrong answers, in the order of their rules (`causes.CAUSES`)
-    "#bbbbbb", "#aa3377", "#ccbb44", "#66ccee", "#4477aa", "#ee6677", "#228833",
-)  # fmt: skip
+MARKERS = {CLOSED: "s", ONCE: "^", STEPWISE: "o", CHAINED: "D", OWN: "P"}  # for grey
+# of wrong answers, in the order of their rules (`causes.CAUSES`): colours, hatches
+HATCHES = {"#bbbbbb": "", "#aa3377": "xxxx", "#ccbb44": "....", "#66ccee": "||||"}
+HATCHES |= {"#4477aa": "", "#ee6677": "\\\\\\\\", "#228833": "////"}
 LINE_COLORS = ("#084a91", "#e0a100", "#cf5f57", "#7d838c", "black")  # not of systems
 SHAPES = "osD^vP"  # of marks: lines differ in these, too
 FEEDBACK = {  # of a node of a tree: its colour, and what is said of it
@@ -133,11 +134,12 @@ def save_figure(
             figure.savefig(new, format=ending, dpi=200, metadata=metadata)
 
 
-def family_of(system: str) -> tuple[str, str]:
-    """The family of a system, by name, and its shade; black for one that is unknown."""
+def family_of(system: str) -> tuple[str, Look]:
+    """The family of a system, by name, and its mark; of one that is unknown, OWN's."""
     records = all_systems()
     family, shade = records[system].family if system in records else (OWN, 0)
-    return family, FAMILIES[family][shade]
+    color = FAMILIES[family][shade]
+    return family, DOT | {"marker": MARKERS[family], "color": color}
 
 
 def draw_dots(
@@ -169,10 +171,10 @@ def _draw_rows(
 ) -> None:
     for row in rows.to_dict("records"):
         y = names.index(row[by])
-        _, color = family_of(row["system"])
+        _, mark = family_of(row["system"])
         ends = [row["low"], row["high"]]
-        axis.plot(ends, [y, y], color=color, solid_capstyle="butt")
-        axis.plot(row["mean"], y, color=color, **DOT)
+        axis.plot(ends, [y, y], color=mark["color"], solid_capstyle="butt")
+        axis.plot(row["mean"], y, **mark)
         axis.plot(row.get("reported", float("nan")), y, **HOLLOW)
     axis.set(ylim=(len(names) - 0.4, -0.6), xlim=(-4, 104))
     axis.set_yticks(range(len(names)), names)
@@ -184,9 +186,10 @@ def _explain(table: pd.DataFrame) -> list[Line2D | Patch]:
     """The legend: families, if several are drawn, the paper's values, and chance."""
     drawn = {family_of(name)[0] for name in table["system"]}
     handles: list[Line2D | Patch] = []
-    for family, shades in FAMILIES.items():
+    for family, [color, *_] in FAMILIES.items():
         if family in drawn and len(drawn) > 1:
-            handles.append(Line2D([], [], color=shades[0], label=family, **DOT))
+            mark = DOT | {"marker": MARKERS[family], "color": color}
+            handles.append(Line2D([], [], label=family, **mark))
     if "reported" in table and table["reported"].notna().any():
         handles.append(Line2D([], [], label="in the paper", **HOLLOW))
     if "chance" in table:
@@ -217,8 +220,8 @@ def draw_means(means: pd.DataFrame, apart: pd.DataFrame, title: str) -> Figure:
         _draw_rows(axis, of_set.drop(columns="reported"), names, "system")
         axis.axvline(50, **CHANCE)
         axis.set_xlabel(f"{title_of(name)}, %")
-    colors = [family_of(name)[1] for name in names]
-    right.scatter(rows["tokens"], range(len(rows)), 16, colors)
+    for y, tokens in enumerate(rows["tokens"]):
+        right.plot(tokens, y, **family_of(names[y])[1])
     right.set(xlabel="tokens per question", xscale="log")
     right.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
     right.xaxis.set_major_formatter("{x:,.0f}")
@@ -242,7 +245,7 @@ def draw_causes(causes: pd.DataFrame, title: str) -> Figure:
     sums = causes.groupby(["system", "cause"], sort=False)[["n", "answers"]].sum()
     shares = (100 * sums["n"] / sums["answers"]).unstack("cause")
     shares = shares[list(dict.fromkeys(causes["cause"]))]  # in the order of their rules
-    colors = dict(zip(shares, CAUSE_COLORS, strict=False))
+    colors = dict(zip(shares, HATCHES, strict=False))
     shares = shares.loc[:, shares.sum() > 0]
     order = shares.sum(axis=1).sort_values(ascending=False, kind="stable")
     figure, axis = subplots(figsize=(PAGE, 1.3 + 1.2 * ROW * len(shares)))
@@ -250,6 +253,8 @@ def draw_causes(causes: pd.DataFrame, title: str) -> Figure:
         bars = shares.loc[order.index].plot.barh
         bars(ax=axis, stacked=True, width=0.8, color=colors, legend=False)
         axis.set(xlim=(0, 100), ylabel="", xlabel="wrong answers, % of all")
+        for cause, drawn in zip(shares, axis.containers, strict=True):
+            plt.setp(drawn, hatch=HATCHES[colors[cause]], ec="white", linewidth=0)
     axis.grid(False, axis="y")
     return finish(figure, title, axis.containers)
 
@@ -272,7 +277,7 @@ def draw_lines(
     names = list(dict.fromkeys(table[line]))
     colors = dict(zip(names, cycle(LINE_COLORS)))
     if {*names} <= {*all_systems()}:
-        colors = {name: family_of(name)[1] for name in names}
+        colors = {name: family_of(name)[1]["color"] for name in names}
     shapes = dict(zip(names, cycle(SHAPES)))
     figure, panels = make_panels(table, panel, 1.9, across=4)
     for axis, rows in panels:

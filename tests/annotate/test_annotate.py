@@ -57,7 +57,9 @@ def click(name, item, n, verdict, folder):
     write_judgement(Judgement(name, item, n, verdict), folder)
 
 
-def test_chains_of_a_run_are_read_in_random_order(tmp_path, monkeypatch, displayed):
+def test_chains_of_a_run_are_read_in_random_order(
+    tmp_path, monkeypatch, displayed, capsys
+):
     monkeypatch.setattr("ircotlib.experiment.setup.DATA", tmp_path)
     folder = make_laboratory(tmp_path / "small", seed=5, size=600, questions=20)
     changes = {"dev": 0, "test": 4, "judged": 3, "distractors": [1], "oner_k": [3]}
@@ -80,11 +82,12 @@ def test_chains_of_a_run_are_read_in_random_order(tmp_path, monkeypatch, display
     assert questions["NoR QA"] == questions["OneR QA"]
     assert len(questions["OneR QA"]) == 3
     assert [chain.id for chain in read_items(p)] == [chain.id for chain in items]
-    annotate_box.annotate_box(p, "ada", folder=tmp_path / "annotations")
-    assert displayed[1].items == items and displayed[1].name.value == "ada"
+    annotate_box.annotate_box(p)
+    assert displayed[1].items == items
     monkeypatch.setenv("IRCOT_BATCH", "1")
     annotate_box.annotate_box(p)
     assert len(displayed) == 2
+    assert capsys.readouterr().out.endswith("(a form, in JupyterLab)\n")
 
 
 def test_the_last_judgement_counts_and_undo_takes_it_back(tmp_path):

@@ -133,7 +133,7 @@ def test_the_first_judgements_are_filed_under_the_name_that_was_typed(lab, page)
     page.locator(".ircot-page:focus").wait_for()
     field.fill("eve smith")
     field.press("Enter")
-    page.get_by_text("found the name 'eve smith'; type your name first").wait_for()
+    page.get_by_text("✗ found the name 'eve smith'; type your name first").wait_for()
     assert page.locator(".ircot-annotate input:focus").count() == 1
     assert field.input_value() == "eve smith"
     assert [path.name for path in annotations.iterdir()] == ["eve.jsonl"]

@@ -92,7 +92,9 @@ def test_references_of_a_run_are_read_with_their_passages_and_judged(
     displayed = []
     monkeypatch.setattr(box, "display", displayed.append)
     monkeypatch.delenv("IRCOT_BATCH", raising=False)
-    box.annotate_box(p, "ada", read_references, tmp_path)
+    box.annotate_box(p, read_references)
+    displayed[0].folder = tmp_path
+    displayed[0].name.value = "ada"
     for key in "tfu":
         displayed[0].press(key)
     [row] = accuracy_of_marks(items, {"ada": displayed[0].read()}).to_dict("records")

@@ -16,7 +16,8 @@ from ircotlib.experiment.replay import replay
 from ircotlib.experiment.runs import Run
 from ircotlib.experiment.setup import open_setup
 from ircotlib.experiment.stored import read_about
-from ircotlib.explore.report import label_runs, write_report
+from ircotlib.explore.questions import label_runs
+from ircotlib.explore.report import write_report
 from ircotlib.program import Generate
 from ircotlib.results.statistics import holm, p_against, paired_p
 from ircotlib.systems import all_systems
@@ -49,7 +50,15 @@ def test_the_table_has_means_intervals_and_what_is_not_significantly_worse(
     text = page_file.read_text()
     table = text[text.index("<h2>Results") : text.index("<h2>Costs")]
     rows = dict(re.findall('<th scope="row">(.*?)</th>(.*?)</tr>', table, re.S))
-    assert list(rows) == list(ran)  # in the order of tables
+    # those that only retrieve stand below, with their recall
+    assert list(rows)[-1] == "OneR" and {*rows} == {*ran}
+    means = [float(re.search(r">([\d.]+)</a>", row)[1]) for row in rows.values()]
+    assert means[:3] == sorted(means[:3], reverse=True)  # the best first
+    assert re.findall('aria-label="(.*?)"', table) == [
+        "Results: HotpotQA, F1",
+        "Results: HotpotQA, recall",
+    ]
+    assert "–</td>" not in table  # no cell is empty
     names = ("NoR QA", "OneR QA", "IRCoT QA")
     tables = {name: pd.read_csv(ran[name] / "scores.csv") for name in names}
     scores = {name: table.set_index("id")["f1"] for name, table in tables.items()}
@@ -116,6 +125,7 @@ def about(system, dataset="hotpotqa", experiment=HEAD, shown=None, p=(), **setti
         "dataset": dataset,
         "experiment": experiment,
         "shown": shown,
+        "grid_of": "",
     }
     return named | {"setting": setting, "parameters": parameters}
 
@@ -142,15 +152,27 @@ def test_runs_of_one_system_are_named_by_their_differences(labels):
     assert " | ".join(label_runs(NAMED[labels])) == labels
 
 
+def test_no_name_of_a_run_has_a_folder_of_the_machine_that_made_it():
+    worlds = [{"data_dir": folder} for folder in ("/home/eve/worlds/7-300", "")]
+    runs = [about("A", p=p) for p in worlds]
+    assert label_runs(runs) == ["A, data 7-300", "A"]
+    sets = [about("A", demonstration_set=n) for n in range(2)]
+    assert label_runs(sets, sets=True) == ["A, set 0", "A, set 1"]
+
+
 def test_errors_are_one_line(data, ran, tmp_path, capsys):
-    shutil.copytree(ran["NoR QA"], tmp_path / "copy")
     for places, file, found in [
         (["nothing"], "new.html", "nothing: found no run on test questions"),
-        ([ran["NoR QA"], tmp_path / "copy"], "new.html", "found this run twice"),
         (["runs"], "new.ipynb", "new.ipynb, expected the page's name"),
     ]:
         assert main(["report", *map(str, places), str(tmp_path / file)]) == 2
         assert found in capsys.readouterr().err and not (tmp_path / file).exists()
+
+
+def test_a_copy_of_a_run_counts_once(ran, tmp_path):
+    copy = shutil.copytree(ran["NoR QA"], tmp_path / "copy")
+    places = [ran["NoR QA"], copy, ran["NoR QA"].parent]
+    assert write_report(places, tmp_path / "new.html") == len(ran)
 
 
 @pytest.fixture(scope="module")
@@ -215,6 +237,16 @@ def test_a_report_in_a_browser(page_file, evil_file, ran):
         assert f"win {wins}" in page.locator("#counts").inner_text()
         page.locator("[name=which]").select_option("win")
         page.get_by_text(f"{wins} of 10 questions").wait_for()
+        signs = page.locator("#question .columns p").evaluate_all(
+            "all => all.map(p => getComputedStyle(p, '::before').content)"
+        )
+        assert signs == ['"✓ "', '"✗ "']  # ours is right, the other is not
+        page.locator("[name=text]").fill("no question has this")
+        page.locator("[name=text]").press("Enter")
+        page.get_by_text("No question is left").wait_for()
+        page.locator("[name=text]").fill("")
+        page.locator("[name=text]").press("Enter")
+        page.locator("#question h4:text-is('NoR QA')").wait_for()
         id = page.locator("[name=q]").input_value()
         address = page.url
         page.goto("about:blank")

@@ -13,8 +13,11 @@ from ircotlib import files
 from ircotlib.data import Node
 from ircotlib.files import FIGURES
 from ircotlib.parameters import read_parameters
+from ircotlib.results.causes import CAUSES
 from ircotlib.results.figures import (
+    MARKERS,
     PAGE,
+    draw_causes,
     draw_dots,
     draw_lines,
     draw_means,
@@ -52,7 +55,7 @@ def legend(figure):
 
 def marks(axis):
     """Where the dots of a panel are: (x, row)."""
-    dots = [line for line in axis.lines if line.get_marker() == "o"]
+    dots = [line for line in axis.lines if line.get_marker() in [*MARKERS.values()]]
     places = [tuple(dot.get_xydata()[0].tolist()) for dot in dots]
     return [(x, row) for x, row in places if not np.isnan(x)]
 
@@ -116,10 +119,24 @@ def test_means_have_the_best_first_and_marks_what_does_not_differ_from_searchain
     assert {*marks(middle)[:3]} == {*marks(left)[:3]}
     assert left.lines[-1].get_xdata()[[0, 2]].tolist() == [10, 7]  # with right replies
     assert (middle.get_xlabel(), middle.lines[-1].get_xdata()) == ("FEVER, %", [50, 50])
-    assert right.collections[0].get_offsets().tolist() == [[20, 0], [9, 1], [99, 2]]
+    assert marks(right) == [(20, 0), (9, 1), (99, 2)]
+    # families differ without colours, too
+    assert [line.get_marker() for line in right.lines] == ["D", "o", "s"]
     bands = [[band.get_y() for band in axis.patches] for axis in (left, right)]
     assert bands == [[0.5], [0.5]]
     assert legend(figure)[-1] == "no significant difference from SearChain"
+
+
+def test_causes_differ_without_colours_too():
+    rows = [("SearChain", cause, 1, 9) for cause in CAUSES]
+    table = pd.DataFrame(rows, columns=["system", "cause", "n", "answers"])
+    [axis] = draw_causes(table, "t").axes
+    bars = [container[0] for container in axis.containers]
+    greys = np.array([bar.get_facecolor()[:3] for bar in bars]) @ [0.3, 0.59, 0.11]
+    for at, bar in enumerate(bars):
+        alike = [n for n, grey in enumerate(greys) if abs(grey - greys[at]) < 0.15]
+        assert [bars[n].get_hatch() for n in alike].count(bar.get_hatch()) == 1
+    assert legend(axis.figure) == list(CAUSES)
 
 
 TREE = [
