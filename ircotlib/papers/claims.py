@@ -15,7 +15,7 @@ import pandas as pd
 
 from ircotlib.errors import UserError
 from ircotlib.files import CLAIMS
-from ircotlib.results.runs import read_reported
+from ircotlib.results.runs import in_figures, read_reported
 from ircotlib.results.statistics import LEVEL, holm, paired_difference
 
 PLACE = ["dataset", "model", "demonstrations"]
@@ -23,8 +23,6 @@ CLAIM = ["section", "source", "claim"]  # what identifies a claim of a paper
 TESTED = ["n", "p", "p_holm"]
 COMPARED = ["comparison", *PLACE, "metric", "paper", "mean", "low", "high", *TESTED]
 SHIPPED = "data/models/"  # begins the names of the shipped models
-# IRCoT App. E: readers that are not in its figures
-WORSE_READERS = {"Flan-T5-XXL": "cot", "GPT3": "direct"}
 # how a difference above or below 0 is said, by measure; others: of answers
 SAID = {
     "recall": ("finds", "more", "less"),
@@ -140,9 +138,7 @@ def print_differences(paper: str, source: str, comparison: str, dataset: str) ->
     '+9.4 (Flan-T5-XXL), +7.1 (GPT3)'
     """
     better, worse = comparison.split(" > ")
-    table = read_reported(paper, source=source, dataset=dataset)
-    in_figures = table["note"] != table["model"].map(WORSE_READERS)
-    table = table[table["note"].isna() | in_figures]
+    table = in_figures(read_reported(paper, source=source, dataset=dataset))
     values = table.pivot_table("value", "model", "name", sort=False)
     if source == "§5 text":  # IRCoT's prints the gains themselves
         values[worse] = 0.0

@@ -3,22 +3,15 @@ the same questions, by data set, by the number of hops, and beside the paper's.
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import cycle
 from math import hypot, nan, sqrt
 
 import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
-from ircotlib.results.figures import (
-    CHANCE,
-    DOT,
-    HOLLOW,
-    LINE_COLORS,
-    ROW,
-    Figure,
-    Line2D,
-    finish,
-    make_panels,
-)
-from ircotlib.results.runs import in_order, read_reported
+from ircotlib.results.figures import DOT, HOLLOW, LINE_COLORS, draw_differences
+from ircotlib.results.runs import READERS, in_figures, in_order, read_reported
 from ircotlib.results.statistics import (
     LEVEL,
     Difference,
@@ -38,7 +31,6 @@ SEARCHES = {  # how a system searches; of sub-questions: ProbTree (docs/real_out
 CONTRASTS = ((AGAIN, NEVER), (ONCE, NEVER), (AGAIN, ONCE))
 TWO, MORE = "2 hops", "3 and 4 hops"
 HOPS = (TWO, MORE, "3 hops", "4 hops")
-READERS = {"Flan-T5-XXL": "direct", "GPT3": "cot"}  # in the paper's figures (App. E)
 PAPERS_N = 500  # test questions of a data set (IRCoT §4.1)
 
 
@@ -131,8 +123,7 @@ def compare_with_paper(differences: pd.DataFrame) -> pd.DataFrame:
     paper prints no interval: its questions are taken to vary as ours do, and to be
     others, though some are the same.
     """
-    printed = read_reported(source="Table 4", metric="f1")
-    printed = printed[printed["note"] == printed["model"].map(READERS)]
+    printed = in_figures(read_reported(source="Table 4", metric="f1"))
     values = printed.set_index(["model", "dataset", "name"])["value"]
     rows = []
     for row in differences.to_dict("records"):
@@ -188,37 +179,24 @@ def draw_hops(hops: pd.DataFrame, title: str) -> Figure:
     """The table of `compare_hops`: a panel for each contrast, and the same rows in all.
     Hollow: parts of a row that is tested as a whole.
     """
-    models = list(dict.fromkeys(hops["model"]))
-    counts = hops.groupby(["model", "hops"])["n"].max()
-    rows = [
-        (model, group)
-        for model in models
-        for group in ("", *HOPS)
-        if not group or (model, group) in counts.index
-    ]
-    labels = [
-        f"{group} (n = {counts[model, group]})" if group else model
-        for model, group in rows
-    ]
-    figure, panels = make_panels(hops, "contrast", 0.5 + ROW * len(rows), 3, True)
-    for axis, contrasts in panels:
-        for row in contrasts.to_dict("records"):
-            y = rows.index((row["model"], row["hops"]))
-            color = LINE_COLORS[models.index(row["model"]) % len(LINE_COLORS)]
-            tested = row["hops"] in (TWO, MORE)
-            mark = DOT if tested else HOLLOW | {"mec": color}
-            ends = [row["low"], row["high"]]
-            axis.plot(ends, [y, y], color=color, linewidth=1.5 if tested else 0.8)
-            axis.plot(row["difference"], y, color=color, **mark)
-        axis.axvline(0, **CHANCE)
-        axis.grid(False, axis="y")
-        axis.set(xlabel="points of F1", ylim=(len(rows) - 0.4, -0.6))
-        axis.set_yticks(range(len(rows)), labels)
-        axis.set_xlim(hops["low"].min() - 2, hops["high"].max() + 2)
-    for label, (_, group) in zip(panels[0][0].get_yticklabels(), rows, strict=True):
-        label.set_fontweight("normal" if group else "bold")
+    names: dict[tuple[str, str], str] = {}
+    for model, rows in hops.groupby("model", sort=False):
+        names[model, ""] = model
+        counts = rows.groupby("hops")["n"].max()
+        for group in [name for name in HOPS if name in counts]:
+            names[model, group] = f"{group} (n = {counts[group]})"
+    colors = dict(zip(hops["model"].unique(), cycle(LINE_COLORS)))
+    table = hops.assign(
+        row=list(zip(hops["model"], hops["hops"], strict=True)),
+        color=hops["model"].map(colors),
+        tested=hops["hops"].isin([TWO, MORE]),
+    )
     handles = [
         Line2D([], [], label="tested; with 95% intervals", color="black", **DOT),
         Line2D([], [], label="3 hops and 4 hops apart, not tested", **HOLLOW),
     ]
-    return finish(figure, title, handles)
+    figure = draw_differences(table, title, "contrast", names, handles)
+    for axis in figure.axes:
+        axis.set(xlabel="points of F1")
+        axis.set_xlim(hops["low"].min() - 2, hops["high"].max() + 2)
+    return figure

@@ -16,6 +16,8 @@ from ircotlib.parameters import MAIN, Parameters
 from ircotlib.systems import all_systems
 
 _read = cache(pd.read_csv)  # claims ask for hundreds of rows, one by one
+# whose numbers are in IRCoT's figures; the other readers' are in its tables (App. E)
+READERS = {"Flan-T5-XXL": "direct", "GPT3": "cot"}
 KEYS = ["dataset", "system", "metric"]
 COLUMNS = [
     *("profile", "dataset", "model", "system", "metric"),
@@ -124,6 +126,13 @@ def read_reported(paper: str = "ircot", **wanted: str) -> pd.DataFrame:
     ours = all_systems().items()
     names = {theirs: name for name, system in ours for theirs in system.reported_names}
     return table.assign(name=table["system"].replace(names))
+
+
+def in_figures(reported: pd.DataFrame) -> pd.DataFrame:
+    """The rows of IRCoT's Tables 4 and 6 with its figures' READERS, or with none."""
+    notes = reported["note"]
+    others = notes.isin(READERS.values()) & (notes != reported["model"].map(READERS))
+    return reported[~others]
 
 
 def beside(

@@ -23,7 +23,6 @@ from ircotlib.papers.ask_or_state import (
     SENTENCE,
     UNRESOLVED,
     asks,
-    asks_after,
     find_later_hops,
     finds_all,
     state,
@@ -116,7 +115,6 @@ def test_who_asks_fills_in_an_answer_once_its_paragraph_was_found():
     queries, all_found = follow(asks, {})
     nested = "Where was Who wrote Dusk born"
     assert queries == [asked[0], f"{nested}?", f"{nested} >> mayor"] and not all_found
-    assert follow(asks_after, found)[0] == [ASKED.text, *asked]
 
 
 def test_who_only_states_stops_where_nothing_was_read():

@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bench.real_anchor import FIXED, SHOWN, count_found, state_steps
-from ircotlib.data import GoldStep, Question
+from bench.real_anchor import FIXED, SHOWN, count_found
 from ircotlib.files import FIGURES, ROOT, SHIPPED
 from ircotlib.papers import real_gains
 from ircotlib.papers.real_gains import (
@@ -215,27 +214,6 @@ def test_all_panels_have_the_same_rows(hops):
 def test_the_kept_figure_is_that_of_the_kept_scores(hops):
     kept = pd.read_csv(FIGURES / "real_outputs_hops.csv")
     pd.testing.assert_frame_equal(kept, hops, check_dtype=False, atol=0.01, rtol=1e-3)
-
-
-STEPS_OF_DUSK = (
-    GoldStep("Who wrote Dusk?", "Ann Lee", ("dusk",)),
-    GoldStep("#1 >> birthplace", "Rome", ("ann",)),
-    GoldStep("Who rules #2?", "Bo Ray", ("rome",), sentence="Bo Ray rules Rome."),
-)
-
-
-def test_a_reader_that_only_states():
-    question = Question("1", "Who?", ("Bo",), ("dusk",), "musique", steps=STEPS_OF_DUSK)
-    collected = set()
-    queries = state_steps(question, collected)
-    assert next(queries) == "Who?"
-    collected.add("dusk")
-    assert next(queries) == "Who wrote Dusk: Ann Lee"
-    collected.add("rome")  # but not "ann", which the next step needs
-    assert list(queries) == []
-    every = ["Who?", "Who wrote Dusk: Ann Lee", "The birthplace of Ann Lee is Rome."]
-    read = {"dusk", "ann", "rome"}
-    assert list(state_steps(question, read)) == [*every, "Bo Ray rules Rome."]
 
 
 def test_what_a_real_model_found_beside_it(shared):
