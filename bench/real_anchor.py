@@ -68,11 +68,10 @@ def run_dataset(p: Parameters, dataset: str) -> pd.DataFrame:
     for name in [name for name in STEPWISE if name in names]:
         counts = tables[name].set_index("id")["collected"].map(len)
         ranked = ranking.loc[counts.index]
+        fewer = ranked.assign(f1=np.nan, cover_em=np.nan, parsed=np.nan)
         if name == "IRCoT QA":
             read = pd.concat(read_as_many(p, dataset, counts))
             fewer = read.set_index("id").loc[counts.index]
-        else:
-            fewer = ranked.assign(f1=np.nan, cover_em=np.nan, parsed=np.nan)
         recall = [
             paragraph_recall(row.collected[:n], row.gold_found + row.gold_missed)
             for row, n in zip(ranked.itertuples(), counts, strict=True)

@@ -20,8 +20,10 @@ from ircotlib.results.statistics import LEVEL, holm, paired_difference
 
 PLACE = ["dataset", "model", "demonstrations"]
 CLAIM = ["section", "source", "claim"]  # what identifies a claim of a paper
-TESTED = ["n", "p", "p_holm"]
-COMPARED = ["comparison", *PLACE, "metric", "paper", "mean", "low", "high", *TESTED]
+COMPARED = [
+    *(*CLAIM, "comparison", *PLACE, "metric", "paper"),
+    *("mean", "low", "high", "n", "p", "p_holm", "not_counted", "note"),
+]
 SHIPPED = "data/models/"  # begins the names of the shipped models
 # how a difference above or below 0 is said, by measure; others: of answers
 SAID = {
@@ -113,19 +115,18 @@ def list_comparisons(
         if claim["where"]:
             chosen = chosen[chosen["dataset"].isin(claim["where"].split())]
         for row in compare_sides(chosen, claim["pairs"]):
-            row |= {name: claim[name] for name in (*CLAIM, "note")}
-            row["not_counted"] = ""
+            not_counted = ""
             if row["dataset"] in built_in:
-                row["not_counted"] = claim["built_in"]
+                not_counted = claim["built_in"]
             if row["model"].startswith(SHIPPED):
-                row["not_counted"] = row["not_counted"] or claim["taught"]
-            if row["not_counted"]:
+                not_counted = not_counted or claim["taught"]
+            if not_counted:
                 row["p"] = np.nan
-            row["paper"] = print_differences(
+            printed = print_differences(
                 paper, claim["printed"], row["comparison"], row["dataset"]
             )
-            rows.append(row)
-    table = pd.DataFrame(rows, columns=[*CLAIM, *COMPARED, "not_counted", "note"])
+            rows.append(claim | row | {"paper": printed, "not_counted": not_counted})
+    table = pd.DataFrame(rows, columns=COMPARED)
     table["p_holm"] = holm(table["p"].dropna()).reindex(table.index)
     return table.round(DIGITS)
 

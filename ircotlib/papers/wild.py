@@ -27,7 +27,7 @@ from ircotlib.parameters import Parameters
 from ircotlib.program import Generate, Program, Retrieve
 from ircotlib.results.figures import LINE_COLORS, draw_differences
 from ircotlib.results.runs import in_order
-from ircotlib.results.statistics import LEVEL, holm, paired_difference
+from ircotlib.results.statistics import LEVEL, compare_pair, holm
 from ircotlib.results.tables import title_of
 from ircotlib.systems import System, find_system
 from ircotlib.systems import rewrites as axes
@@ -164,14 +164,12 @@ def find_losses(rows: pd.DataFrame) -> pd.DataFrame:
     for column, group in rows.groupby("column", sort=False):
         values = group.pivot(index="id", columns="change", values="value")
         costs = group.groupby("change")[["read", "calls"]].mean()
-        for change in dict.fromkeys(group["change"]):
-            test = paired_difference(values[RELEASED], values[change])
-            row = {"column": column, "change": change, "n": len(values)}
-            row |= {"mean": values[change].mean(), "lost": test.mean, "low": test.low}
-            losses.append(
-                row | {"high": test.high, "p": test.p} | dict(costs.loc[change])
-            )
-    table = pd.DataFrame(losses)
+        for change in group["change"].unique():
+            test = compare_pair(values[RELEASED], values[change])
+            row = {"column": column, "change": change, **test, **costs.loc[change]}
+            losses.append(row)
+    table = pd.DataFrame(losses).drop(columns="mean_first")
+    table = table.rename(columns={"mean_second": "mean", "difference": "lost"})
     tested = table[table["change"] != RELEASED]
     table["p_holm"] = tested.groupby("column")["p"].transform(holm)
     order = tested.groupby("change")["lost"].mean().sort_values(ascending=False)

@@ -88,6 +88,16 @@ def paired_difference(a: Values, b: Values) -> Difference:
     return Difference(float(differences.mean()), low, high, paired_p(differences))
 
 
+def compare_pair(first: pd.Series, second: pd.Series) -> dict[str, float]:
+    """Two scores of the same questions, by id, as fields of a row of a table: `n`, the
+    means, and `first` minus `second` (`paired_difference`).
+    """
+    difference, low, high, p = paired_difference(first, second.loc[first.index])
+    means = {"mean_first": first.mean(), "mean_second": second.mean()}
+    test = {"difference": difference, "low": low, "high": high, "p": p}
+    return {"n": len(first), **means, **test}
+
+
 def paired_interval(
     differences: Values, weights: Values | None = None
 ) -> tuple[float, float]:
@@ -178,6 +188,14 @@ def holm(p: Values | Mapping[str, float]) -> pd.Series:
     ordered = values.sort_values(kind="stable")
     corrected = (ordered * np.arange(len(ordered), 0, -1)).cummax().clip(upper=1)
     return corrected.reindex(values.index)
+
+
+def correct(tests: list[dict], by: str) -> pd.DataFrame:
+    """A table of tests with `p_holm`: p corrected for all that have the same `by`."""
+    table = pd.DataFrame(tests)
+    if len(table):
+        table["p_holm"] = table.groupby(by)["p"].transform(holm)
+    return table
 
 
 def p_against(scores: pd.DataFrame, rival: str) -> pd.Series:

@@ -57,7 +57,7 @@ def test_systems_that_answered_other_questions_are_not_compared():
     apart = tiny([1.0, 0.5], [0.5])
     apart["id"] += apart["system"]
     both = pd.concat([apart, tiny([1.0, 0.5], [0.5]).assign(model="other")])
-    table = compare_searches(both, ["dataset"])
+    table = compare_searches(both, "dataset")
     assert table[["model", "a", "b", "n"]].to_numpy().tolist() == [
         ["other", "IRCoT QA", "NoR QA", 3]
     ]
@@ -140,7 +140,7 @@ def test_the_interval_of_the_difference_of_two_estimates():
 
 
 def test_the_papers_difference_is_an_estimate_too(scores):
-    differences = compare_searches(scores, ["dataset"])
+    differences = compare_searches(scores, "dataset")
     table = compare_with_paper(differences)
     assert len(table) == 9 * 2  # of text-davinci-003 none: the paper ran other systems
     rows = table.set_index(["dataset", "contrast", "paper_model"])
