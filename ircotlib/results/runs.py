@@ -2,6 +2,7 @@
 numbers beside ours.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -86,16 +87,13 @@ def in_order(table: pd.DataFrame, column: str, names: Iterable[str]) -> pd.DataF
 def count_requests(about: Mapping) -> dict[str, int]:
     """What a run requested, computed or cached, per kind, from its run.json."""
     counts = about["counts"]
+    requests = Counter({kind: each["requests"] for kind, each in counts.items()})
     written = [counts[kind] for kind in ("Generate", "Sample") if kind in counts]
-
-    def requests(kind: str) -> int:
-        return counts.get(kind, {}).get("requests", 0)
-
     return {
-        "retrievals": requests("Retrieve"),
-        "extractions": requests("Extract"),
-        "duplicates": requests("Duplicate"),
-        "calls": sum(kind.get("requests", 0) for kind in written),
+        "retrievals": requests["Retrieve"],
+        "extractions": requests["Extract"],
+        "duplicates": requests["Duplicate"],
+        "calls": requests["Generate"] + requests["Sample"],
         "tokens_in": sum(kind.get("prompt_tokens", 0) for kind in written),
         "tokens_out": sum(kind.get("tokens", 0) for kind in written),
     }

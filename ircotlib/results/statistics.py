@@ -33,12 +33,6 @@ class Difference(NamedTuple):
     p: float
 
 
-def bootstrap_interval(values: Values) -> tuple[float, float]:
-    """The 95% percentile bootstrap interval for a mean (Efron 1979; in no paper)."""
-    low, high = np.percentile(resampled_means(_read_values(values)), [2.5, 97.5])
-    return float(low), float(high)
-
-
 def resampled_means(values: np.ndarray, seed: int = 0) -> np.ndarray:
     """RESAMPLES means of each column over drawn questions: each column's own, which say
     nothing of two columns together.
@@ -61,13 +55,16 @@ def _draw(n: int, seed: int) -> np.ndarray:
 
 
 def mean_interval(scores: Values) -> tuple[float, float]:
-    """The 95% interval for a mean: exact for shares (Clopper & Pearson 1934)."""
+    """The 95% interval for a mean: for shares, exact (Clopper & Pearson 1934); for
+    others, of percentiles of the bootstrap (Efron 1979).
+    """
     values = _read_values(scores)
-    if not set(values) <= {0, 1}:
-        return bootstrap_interval(values)
-    from scipy.stats import binomtest
+    if set(values) <= {0, 1}:
+        from scipy.stats import binomtest
 
-    low, high = binomtest(int(values.sum()), len(values)).proportion_ci()
+        low, high = binomtest(int(values.sum()), len(values)).proportion_ci()
+    else:
+        low, high = np.percentile(resampled_means(values), [2.5, 97.5])
     return float(low), float(high)
 
 
