@@ -119,10 +119,8 @@ def test_where_retrieval_helps_and_misleads():
     exact = misled[["low", "high"]].round(1)  # 0 of 2: 1 - 0.025^(1/2)
     assert tuple(exact.loc["SearChain"]) == (0, 84.2)
     assert tuple(exact.loc["DSP"]) == (15.8, 100)
-    # what was not run stays empty
     few = {("musique", "SearChain"): RUNS["musique", "SearChain"]}
-    table = compare_reported(searchain.measure_effects(few), "Table 3(a)")
-    assert table["ours"].isna().all() and table["paper"].notna().all()
+    assert not [*searchain.measure_effects(few)]  # what was not run stays empty
 
 
 def test_steps_of_reasoning():

@@ -49,13 +49,11 @@ def runs(tmp_path, monkeypatch):
 
 
 def test_all_systems_of_searchain_and_those_of_ircot_with_a_reader():
+    """And the measure of each data set, and F1 where IRCoT has it."""
     few = P.change(systems=["SearChain", "CoT"])
     names, named = ([system.name for system in systems_of(p)] for p in (P, few))
     assert len(names) == 26 and names[-3:] == ["NoR QA", "OneR QA", "IRCoT QA"]
     assert "SearChain" in names and named == ["CoT", "SearChain"]
-
-
-def test_each_data_set_has_its_measure_and_f1_where_ircot_has_it():
     assert measures_of("musique") == ["cover_em", "f1"]
     assert measures_of("eli5") == ["rouge_l"]
     assert measures_of("fever") == ["cover_em"] and measures_of("iirc")[0] == "f1"
