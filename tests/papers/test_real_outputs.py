@@ -10,7 +10,6 @@ import pytest
 from docs import real_outputs
 from ircotlib.datasets import iirc
 from ircotlib.errors import DataError, UserError
-from ircotlib.files import ROOT
 from ircotlib.papers.real_outputs import (
     TOGETHER,
     describe_folder,
@@ -19,8 +18,6 @@ from ircotlib.papers.real_outputs import (
     read_outputs,
 )
 
-REAL = ROOT.parent / "shared" / "data" / "outputs"
-needs_real = pytest.mark.skipif(not REAL.is_dir(), reason="needs ../shared/data")
 NAME = "ircot_qa_codex_hotpotqa____prompt_set_2___bm25_retrieval_count__4"
 CONFIG = '"model_name": "code-davinci-002", "query_source": "question"'
 
@@ -144,24 +141,23 @@ def test_other_files_are_refused_in_a_line(text, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def real():
-    """The scores of ../shared/data/outputs by the golds beside them, and the notes."""
-    return import_outputs(REAL)
+def real(shared):
+    """The scores of real outputs by the golds beside them, and the notes."""
+    return import_outputs(shared / "outputs")
 
 
-@needs_real
-def test_the_kept_scores_are_those_of_the_outputs(tmp_path, monkeypatch):
+def test_the_kept_scores_are_those_of_the_outputs(shared, tmp_path, monkeypatch):
     kept = pd.read_csv(real_outputs.KEPT)
     monkeypatch.setattr(real_outputs, "KEPT", tmp_path / "made.csv.gz")
-    real_outputs.main(REAL / "adarague", REAL / "probtree")
+    folders = (shared / "outputs" / name for name in ("adarague", "probtree"))
+    real_outputs.main(*folders)
     pd.testing.assert_frame_equal(pd.read_csv(real_outputs.KEPT), kept)
 
 
-@needs_real
-def test_real_scores_are_those_that_are_committed(real):
+def test_real_scores_are_those_that_are_committed(real, shared):
     scores = real[0].set_index(TOGETHER).sort_index()
     compared = []
-    for path in sorted((REAL / "adarague").rglob("prediction__*.json")):
+    for path in sorted((shared / "outputs/adarague").rglob("prediction__*.json")):
         about, golds = describe_folder(path)
         answers = read_answers(path)
         own = scores.loc[tuple(about), "em"]
@@ -185,7 +181,6 @@ def test_real_scores_are_those_that_are_committed(real):
     assert len(compared) == 18 + 12 and compared.count("evaluation_metrics") == 18
 
 
-@needs_real
 def test_the_real_outputs_that_have_no_golds_are_left_out(real):
     scores, [note] = real
     assert "bm25_retrieval_count__4" in note
