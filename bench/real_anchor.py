@@ -1,11 +1,11 @@
 """Runs a real model on real questions, through systems of both papers: python -m
 bench.real_anchor --set model=NAME --set server=URL --set data_dir=FOLDER
 
-Writes figures/real_anchor.csv (`measure`), real_anchor_compared.csv (`compare`) and
-data/real_found.csv (`count_found`). Replies are cached: to resume, run it again.
+Writes figures/real_anchor.csv (`measure`) and data/real_found.csv (`count_found`).
+Replies are cached: to resume, run it again.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Set
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -14,22 +14,22 @@ import numpy as np
 import pandas as pd
 
 from ircotlib.data import Question
-from ircotlib.datasets.musique import RELATION
 from ircotlib.experiment.compare import run_system
 from ircotlib.experiment.runs import Run
-from ircotlib.experiment.setup import Setup, open_setup
+from ircotlib.experiment.setup import Setup, open_dataset, open_setup
 from ircotlib.experiment.stored import read_predictions
 from ircotlib.files import SHIPPED, write_table
 from ircotlib.metrics import paragraph_recall
 from ircotlib.options import add_profile, new_parser, parse_changes
-from ircotlib.papers.knowledge import parts_of
+from ircotlib.papers.ask_or_state import finds_all, open_search, states
 from ircotlib.parameters import Parameters, read_parameters
-from ircotlib.results import statistics
 from ircotlib.results.figures import save_figure
+from ircotlib.results.runs import in_order
+from ircotlib.results.statistics import summarise
 from ircotlib.systems import SEARCHAIN, choose_systems
 from ircotlib.text import answer_from_chain
 
-NAME, AS_MANY, ALL = "real_anchor", "OneR QA, as many as ", "all"
+NAME, AS_MANY = "real_anchor", "OneR QA, as many as "
 CLOSED = ("NoR QA", "Direct Prompting", "CoT")  # they retrieve nothing
 STEPWISE = ("IRCoT QA", "Self-Ask", "ReAct", "SearChain")
 SYSTEMS = (*CLOSED, "OneR QA", *STEPWISE)
@@ -53,7 +53,6 @@ SETTINGS = {
 MOST_TOKENS = 128  # of a generation of SearChain's systems, fewer than in its paper
 RANKED = 15  # paragraphs of OneR
 SHOWN = "right, all gold paragraphs shown"
-ROUNDED = ["mean_a", "mean_b", "difference", "low", "high"]
 MEASURES = ("recall", "f1", "cover_em", "parsed", SHOWN)
 BY = ("model", "dataset", "system")
 
@@ -69,11 +68,10 @@ def run_dataset(p: Parameters, dataset: str) -> pd.DataFrame:
     for name in [name for name in STEPWISE if name in names]:
         counts = tables[name].set_index("id")["collected"].map(len)
         ranked = ranking.loc[counts.index]
+        fewer = ranked.assign(f1=np.nan, cover_em=np.nan, parsed=np.nan)
         if name == "IRCoT QA":
             read = pd.concat(read_as_many(p, dataset, counts))
             fewer = read.set_index("id").loc[counts.index]
-        else:
-            fewer = ranked.assign(f1=np.nan, cover_em=np.nan, parsed=np.nan)
         recall = [
             paragraph_recall(row.collected[:n], row.gold_found + row.gold_missed)
             for row, n in zip(ranked.itertuples(), counts, strict=True)
@@ -114,7 +112,7 @@ def measure(answers: pd.DataFrame) -> pd.DataFrame:
     """The means of MEASURES with their intervals, exact for shares, and how many
     `paragraphs` a question was collected, by data set and of "all", by system.
     """
-    answers = pd.concat([answers, answers.assign(dataset=ALL)])
+    answers = pd.concat([answers, answers.assign(dataset="all")])
     retrieving = answers[~answers["system"].isin(CLOSED)]
     reads = retrieving["system"].str.endswith(" QA")
     shown = retrieving[(retrieving["recall"] == 1) & reads]
@@ -124,64 +122,14 @@ def measure(answers: pd.DataFrame) -> pd.DataFrame:
         SHOWN: shown.assign(**{SHOWN: shown["cover_em"]}),
     }
     scores = [rows.assign(metric=m).dropna(subset=m) for m, rows in tables.items()]
-    table = statistics.summarise(pd.concat(scores), BY).drop(columns="deviation")
+    table = summarise(pd.concat(scores), BY).drop(columns="deviation")
     paragraphs = retrieving.groupby(["dataset", "system"])["paragraphs"].mean().round(2)
     table = table.join(paragraphs, on=["dataset", "system"])
-    for column in ("system", "metric", "dataset"):
-        order = MEASURES if column == "metric" else order_of(answers[column])
-        place = lambda names, order=order: names.map([*order].index)  # noqa: E731
-        table = table.sort_values(column, key=place, kind="stable", ignore_index=True)
-    return table
-
-
-def order_of(names: pd.Series) -> list[str]:
-    """The names in their order; OneR with as many paragraphs below each system."""
-    seen = list(dict.fromkeys(names))
-    return sorted(seen, key=lambda name: seen.index(name.removeprefix(AS_MANY)))
-
-
-def compare(answers: pd.DataFrame) -> pd.DataFrame:
-    """Exact paired tests on the questions of all data sets together, in points,
-    corrected for their number (Holm): of recall, each of STEPWISE against OneR with as
-    many paragraphs; of F1, IRCoT QA against all. `unshared`: questions of only one.
-    """
-    answers = answers.assign(id=answers["dataset"] + " " + answers["id"])
-    tables = dict(iter(answers.groupby("system")))
-    names = order_of(answers["system"])
-    answered = [name for name in names if tables[name]["f1"].notna().all()]
-    pairs = [("recall", name, AS_MANY + name) for name in STEPWISE if name in tables]
-    if "IRCoT QA" in answered:
-        others = [name for name in answered if name != "IRCoT QA"]
-        pairs += [("f1", "IRCoT QA", other) for other in others]
-    if not pairs:
-        return pd.DataFrame()
-    table = pd.DataFrame([compare_pair(tables, *pair) for pair in pairs])
-    table = table.round(dict.fromkeys(ROUNDED, 2))
-    return table.assign(p_holm=statistics.holm(table["p"])).round(4)
-
-
-def compare_pair(tables: dict[str, pd.DataFrame], metric: str, a: str, b: str) -> dict:
-    """A row of `compare`: the system a against b."""
-    sides = [100 * statistics.per_question(tables[name], metric) for name in (a, b)]
-    both = pd.concat(sides, axis=1, join="inner", keys=["a", "b"])
-    change = both["a"] - both["b"]
-    difference, low, high, p = statistics.paired_difference(both["a"], both["b"])
-    return {
-        "dataset": ALL,
-        "metric": metric,
-        "a": a,
-        "b": b,
-        "n": len(both),
-        "unshared": sum(map(len, sides)) - 2 * len(both),
-        "mean_a": both["a"].mean(),
-        "mean_b": both["b"].mean(),
-        "wins": (change >= statistics.SAME).sum(),
-        "losses": (change <= -statistics.SAME).sum(),
-        "difference": difference,
-        "low": low,
-        "high": high,
-        "p": p,
-    }
+    seen = list(dict.fromkeys(answers["system"]))
+    # OneR with as many paragraphs below each system
+    systems = sorted(seen, key=lambda name: seen.index(name.removeprefix(AS_MANY)))
+    table = in_order(in_order(table, "system", systems), "metric", MEASURES)
+    return in_order(table, "dataset", answers["dataset"])
 
 
 def count_found(p: Parameters, table: pd.DataFrame) -> pd.DataFrame:
@@ -191,42 +139,24 @@ def count_found(p: Parameters, table: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     kept = table.set_index(["metric", "system", "dataset"])
-    k, most = p.ircot_k[0], p.max_steps  # the first query is the question itself
+
+    def state(question: Question, collected: Set[str]) -> Iterator[str]:
+        return islice(states(question, collected), p.max_steps)
+
     for name in p.datasets:
-        setup = open_setup(p, name, "found", with_model=False)
-        assert setup.retriever is not None
-        stated = 0
-        for question in setup.test:
-            collected: set[str] = set()
-            for query in islice(state_steps(question, collected), most):
-                hits = setup.retriever.search(query, k)
-                collected.update(paragraph.id for paragraph, _ in hits)
-            stated += collected.issuperset(question.gold)
+        _, questions, _ = open_dataset(p, name)
+        search = open_search(p, name)
+        stated = [finds_all(q, state, search, k=p.ircot_k[0]) for q in questions]
         n, share = kept.loc[(SHOWN, "IRCoT QA", name), ["n", "mean"]]
         row = {
             "dataset": name,
-            "n": len(setup.test),
-            "stated": stated,
+            "n": len(questions),
+            "stated": sum(stated),
             "found": round(n),
             "right": round(n * share / 100),
         }
         rows.append(row)
     return pd.DataFrame(rows)
-
-
-def state_steps(question: Question, collected: Collection[str]) -> Iterator[str]:
-    """The queries of a reader that makes no mistake and asks for nothing: the question,
-    then a sentence for each step in order, once a paragraph that supports it has been
-    `collected` (ids). It stops at a step that it has not read.
-    """
-    yield question.text
-    for step, part in zip(question.steps, parts_of(question), strict=True):
-        if not {*collected} & {*(step.gold or question.gold)}:
-            return
-        subject, relation, asked = part.text.partition(RELATION)
-        answered = f"{part.text.rstrip('?')}: {step.answer}"
-        stated = f"The {asked} of {subject} is {step.answer}."
-        yield step.sentence or (stated if relation else answered)
 
 
 def main() -> None:
@@ -239,7 +169,6 @@ def main() -> None:
     answers = pd.concat(tables, ignore_index=True)
     table = measure(answers)
     save_figure(None, table, NAME, p)
-    save_figure(None, compare(answers), f"{NAME}_compared", p)
     write_table(SHIPPED / "data" / "real_found.csv", count_found(p, table))
 
 

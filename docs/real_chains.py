@@ -85,14 +85,19 @@ def read_chains(folder: str) -> Iterator[tuple[str, str, list[str], list[str]]]:
         yield id, text, golds[id]["gold_titles"], lines
 
 
+def write_kept(path: Path, table: pd.DataFrame) -> None:
+    """Write a table as CSV, compressed: of the same table, the same bytes."""
+    with writing(path) as new:
+        how = {"method": "gzip", "mtime": 0}
+        table.to_csv(new, index=False, lineterminator="\n", compression=how)
+
+
 def main(folder: str) -> None:
     rows = []
     for id, _, gold, lines in read_chains(folder):
         rows += [(id, *row) for row in count_sentences(lines, gold)]
     table = pd.DataFrame(rows, columns=["id", "step", "names", "brings"])
-    with writing(KEPT) as new:
-        how = {"method": "gzip", "mtime": 0}
-        table.to_csv(new, index=False, lineterminator="\n", compression=how)
+    write_kept(KEPT, table)
 
 
 if __name__ == "__main__":

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pandas as pd
 
+from docs.real_chains import write_kept
 from ircotlib.data import parse_json
 from ircotlib.datasets import find_dataset
-from ircotlib.files import writing
 from ircotlib.papers.real_outputs import KEPT, describe_folder, import_outputs
 
 COLUMNS = ["dataset", "split", "model", "system", "id", "steps", "em", "f1", "cover_em"]
@@ -38,15 +38,15 @@ def read_probtree(folder: Path, golds: dict[str, dict]) -> pd.DataFrame:
         measures = find_dataset(path.stem).scores
         for id, answers in parse_json(path.read_bytes(), str(path)).items():
             for kind, system in SYSTEMS.items():
-                gold = golds[path.stem][id]
                 row = {
                     "dataset": path.stem,
                     "split": "test_subsampled",
                     "model": "text-davinci-003",
                     "system": system,
                     "id": id,
-                    **{name: of(answers[kind], gold) for name, of in measures.items()},
                 }
+                for name, measure in measures.items():
+                    row[name] = measure(answers[kind], golds[path.stem][id])
                 rows.append(row)
     return pd.DataFrame(rows)
 
@@ -69,9 +69,7 @@ def main(adarague: str, probtree: str) -> None:
     ]
     table = pd.concat([scores, read_probtree(Path(probtree), golds)])[COLUMNS]
     table = table.round(4).astype({"steps": "Int64", "em": int, "cover_em": int})
-    with writing(KEPT) as new:
-        how = {"method": "gzip", "mtime": 0}
-        table.to_csv(new, index=False, lineterminator="\n", compression=how)
+    write_kept(KEPT, table)
 
 
 if __name__ == "__main__":

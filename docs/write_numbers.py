@@ -2,6 +2,7 @@
 <!-- classes -->: python -m docs.write_numbers
 """
 
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -69,19 +70,11 @@ def hops() -> str:
 
 def write(text: str) -> str:
     """The page with the current numbers."""
-    numbers = {
-        "ask": ask(),
-        "chains": chains(),
-        "hops": hops(),
-        "classes": classes(),
-    }
+    numbers = {"ask": ask(), "chains": chains(), "hops": hops(), "classes": classes()}
     for name, number in numbers.items():
-        begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
-        found = text.count(begin)
+        place = re.compile(f"(?s)(?<=<!-- {name} -->).*?(?=<!-- /{name} -->)")
+        text, found = place.subn(number, text)
         assert found == 1, f"README.md: found {found} places for {name}, expected one"
-        before, _, rest = text.partition(begin)
-        _, _, after = rest.partition(end)
-        text = before + begin + number + end + after
     return text
 
 

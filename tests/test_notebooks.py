@@ -161,7 +161,7 @@ def test_all_kept_figures_are_made_by_a_notebook_or_a_benchmark():
     kept = {*FIGURES.glob("*.*")}
     beside = {path for path in kept if path.suffix in (".svg", ".pdf")}
     others = {path.name for path in kept - beside - made}
-    assert others <= BENCHES | {"real_anchor.csv", "real_anchor_compared.csv"}
+    assert others <= BENCHES | {"real_anchor.csv"}
     assert {path.with_suffix(".png") for path in beside} < kept
 
 

@@ -45,7 +45,7 @@ class _Asking(_Contexts):
     question: Text
     answer: Text
     type: str
-    # titles and numbers of sentences
+    # titles and numbers of sentences, from 0
     supporting_facts: list[tuple[String, int]] = Field(min_length=1)
     # of 2WikiMultihopQA; evidences are subjects, relations and objects
     answer_id: String | None = None
@@ -125,9 +125,23 @@ def _read_question(
         gold=tuple(dict.fromkeys(gold.values())),
         dataset=dataset,
         kind=record.type,
-        steps=tuple(GoldStep("", "", (id,), title) for title, id in gold.items()),
+        steps=_supporting_steps(record, gold),
     )
     return question, context
+
+
+def _supporting_steps(record: _Asking, gold: Mapping[str, str]) -> tuple[GoldStep, ...]:
+    """A step for each supporting sentence; () if a title has none (fullwiki)."""
+    texts = {title: sentences for title, sentences in reversed(record.context)}
+    steps = []
+    for title, number in dict.fromkeys(record.supporting_facts):
+        sentences = dict(enumerate(texts.get(title, [])))
+        sentence = sentences.get(number, "").strip()  # some numbers are too high
+        if sentence:
+            steps.append(GoldStep("", "", (gold[title],), title, sentence))
+    if {step.title for step in steps} != gold.keys():
+        return ()
+    return tuple(steps)
 
 
 def read_abstracts(archive: Path) -> Iterator[Paragraph]:

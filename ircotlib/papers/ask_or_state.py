@@ -37,7 +37,6 @@ ALONE = "the question"
 FORMS = (RESOLVED, SENTENCE, ANSWER, QUESTION_AND_ANSWER, UNRESOLVED, ALONE)
 # readers, by what they do where nothing was read
 ASKS, STATES, GUESSES = "asks", "only states", "states or guesses"
-ASKS_AFTER = "asks, after the question"
 ALL_KEPT = ", all kept"  # a reader without CAP
 KS = (1, 2, 4, 8)  # paragraphs of a retrieval (IRCoT §4.1: 2 to 8; SearChain: 1)
 CAP = 15  # paragraphs kept at most (IRCoT footnote 5)
@@ -80,6 +79,8 @@ def write_queries(question: Question, hop: int, before: int) -> dict[str, str]:
 def state(question: Question, number: int, answers: Sequence[str | None]) -> str:
     """The sentence of a step, if it and those before it have these answers."""
     step = question.steps[number]
+    if not step.question:  # HotpotQA: a sentence of the paragraph
+        return step.sentence
     asked = fill(question, number, answers)
     answer = str(answers[number]).removesuffix(".")
     subject, relation, attribute = asked.partition(RELATION)
@@ -93,18 +94,11 @@ def state(question: Question, number: int, answers: Sequence[str | None]) -> str
 def asks(question: Question, kept: Set[str]) -> Iterator[str]:
     """Ask the sub-question of each step with the answers that were read."""
     for number in range(len(question.steps)):
-        read = [is_read(step, question, kept) for step in question.steps]
-        answers = [
-            step.answer if known else None
-            for step, known in zip(question.steps, read, strict=True)
-        ]
+        answers: list[str | None] = [None] * len(question.steps)
+        for place, step in enumerate(question.steps):
+            if is_read(step, question, kept):
+                answers[place] = step.answer
         yield fill(question, number, answers)
-
-
-def asks_after(question: Question, kept: Set[str]) -> Iterator[str]:
-    """Ask the question, then as `asks`: the first query is IRCoT's."""
-    yield question.text
-    yield from asks(question, kept)
 
 
 def states(
@@ -183,8 +177,8 @@ def measure(p: Parameters) -> pd.DataFrame:
         questions = asked[dataset]
         search = open_search(p.change(retriever=retriever, further=further), dataset)
         for table in (measure_hops(questions, search), measure_all(questions, search)):
-            names = (dataset, retriever_name(retriever), corpus)
-            tables.append(table.assign(**dict(zip(GROUP, names, strict=True))))
+            named = {"retriever": retriever_name(retriever), "corpus": corpus}
+            tables.append(table.assign(dataset=dataset, **named))
     return pd.concat(tables, ignore_index=True)
 
 
@@ -222,14 +216,13 @@ def measure_hops(questions: Sequence[Question], search: Search) -> pd.DataFrame:
 def measure_all(questions: Sequence[Question], search: Search) -> pd.DataFrame:
     """Whether each reader, with and without CAP, finds all for each question."""
     answers = sorted({step.answer for q in questions for step in q.steps})
-    guesses = [
+    guesses: list[Reader] = [
         partial(states_or_guesses, draw=draw, answers=answers) for draw in range(DRAWS)
     ]
     readers: dict[str, list[Reader]] = {
         ASKS: [asks],
         STATES: [states],
-        GUESSES: [*guesses],
-        ASKS_AFTER: [asks_after],
+        GUESSES: guesses,
     }
     caps = {"": CAP, ALL_KEPT: np.inf}
     rows = []

@@ -15,16 +15,16 @@ import pandas as pd
 
 from ircotlib.errors import UserError
 from ircotlib.files import CLAIMS
-from ircotlib.results.runs import read_reported
+from ircotlib.results.runs import in_figures, read_reported
 from ircotlib.results.statistics import LEVEL, holm, paired_difference
 
 PLACE = ["dataset", "model", "demonstrations"]
 CLAIM = ["section", "source", "claim"]  # what identifies a claim of a paper
-TESTED = ["n", "p", "p_holm"]
-COMPARED = ["comparison", *PLACE, "metric", "paper", "mean", "low", "high", *TESTED]
+COMPARED = [
+    *(*CLAIM, "comparison", *PLACE, "metric", "paper"),
+    *("mean", "low", "high", "n", "p", "p_holm", "not_counted", "note"),
+]
 SHIPPED = "data/models/"  # begins the names of the shipped models
-# IRCoT App. E: readers that are not in its figures
-WORSE_READERS = {"Flan-T5-XXL": "cot", "GPT3": "direct"}
 # how a difference above or below 0 is said, by measure; others: of answers
 SAID = {
     "recall": ("finds", "more", "less"),
@@ -115,19 +115,18 @@ def list_comparisons(
         if claim["where"]:
             chosen = chosen[chosen["dataset"].isin(claim["where"].split())]
         for row in compare_sides(chosen, claim["pairs"]):
-            row |= {name: claim[name] for name in (*CLAIM, "note")}
-            row["not_counted"] = ""
+            not_counted = ""
             if row["dataset"] in built_in:
-                row["not_counted"] = claim["built_in"]
+                not_counted = claim["built_in"]
             if row["model"].startswith(SHIPPED):
-                row["not_counted"] = row["not_counted"] or claim["taught"]
-            if row["not_counted"]:
+                not_counted = not_counted or claim["taught"]
+            if not_counted:
                 row["p"] = np.nan
-            row["paper"] = print_differences(
+            printed = print_differences(
                 paper, claim["printed"], row["comparison"], row["dataset"]
             )
-            rows.append(row)
-    table = pd.DataFrame(rows, columns=[*CLAIM, *COMPARED, "not_counted", "note"])
+            rows.append(claim | row | {"paper": printed, "not_counted": not_counted})
+    table = pd.DataFrame(rows, columns=COMPARED)
     table["p_holm"] = holm(table["p"].dropna()).reindex(table.index)
     return table.round(DIGITS)
 
@@ -140,9 +139,7 @@ def print_differences(paper: str, source: str, comparison: str, dataset: str) ->
     '+9.4 (Flan-T5-XXL), +7.1 (GPT3)'
     """
     better, worse = comparison.split(" > ")
-    table = read_reported(paper, source=source, dataset=dataset)
-    in_figures = table["note"] != table["model"].map(WORSE_READERS)
-    table = table[table["note"].isna() | in_figures]
+    table = in_figures(read_reported(paper, source=source, dataset=dataset))
     values = table.pivot_table("value", "model", "name", sort=False)
     if source == "§5 text":  # IRCoT's prints the gains themselves
         values[worse] = 0.0

@@ -25,7 +25,7 @@ from ircotlib.papers.ask_or_state import (
 )
 from ircotlib.parameters import Parameters
 from ircotlib.results.figures import LINE_COLORS, PAGE, Look, finish, subplots
-from ircotlib.results.statistics import LEVEL, holm, mean_interval, paired_difference
+from ircotlib.results.statistics import LEVEL, compare_pair, correct, mean_interval
 from ircotlib.results.tables import title_of
 
 
@@ -64,10 +64,11 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
     """The share found by unit, query and K, in percent, with its 95% interval. `n`:
     hops or questions.
     """
-    summary = []
     by = [*GROUP, "unit", "query", "k"]
-    for names, group in rows.groupby(by, sort=False):
-        summary.append((*names, len(group), *find_share(group["found"], group["id"])))
+    summary = [
+        (*names, len(group), *find_share(group["found"], group["id"]))
+        for names, group in rows.groupby(by, sort=False)
+    ]
     return pd.DataFrame(summary, columns=[*by, "n", "mean", "low", "high"]).round(2)
 
 
@@ -95,7 +96,7 @@ def compare(rows: pd.DataFrame) -> pd.DataFrame:
             second = by_question(some, each.unit, each.second, each.second_k)
             test = dict(zip(GROUP, names, strict=True)) | each._asdict()
             tests.append(test | compare_pair(first, second))
-    return correct(tests)
+    return correct(tests, "dataset").round(4)
 
 
 def compare_retrievers(rows: pd.DataFrame) -> pd.DataFrame:
@@ -110,31 +111,15 @@ def compare_retrievers(rows: pd.DataFrame) -> pd.DataFrame:
                 continue
             first, second = (by_question(groups[g], unit, query, k) for g in (a, b))
             test = {"dataset": dataset, "unit": unit, "query": query, "k": k}
-            test |= {"first": ", ".join(a), "second": ", ".join(b)}
-            tests.append(test | compare_pair(first, second))
-    return correct(tests)
+            named = {"first": ", ".join(a), "second": ", ".join(b)}
+            tests.append(test | named | compare_pair(first, second))
+    return correct(tests, "dataset").round(4)
 
 
 def by_question(rows: pd.DataFrame, unit: str, query: str, k: int) -> pd.Series:
     """The share found for each question, in percent."""
     chosen = (rows["unit"] == unit) & (rows["query"] == query) & (rows["k"] == k)
     return 100 * rows[chosen].groupby("id")["found"].mean()
-
-
-def compare_pair(first: pd.Series, second: pd.Series) -> dict[str, float]:
-    """The means of two shares by question, and their difference."""
-    test = paired_difference(first, second.loc[first.index])
-    means = {"mean_first": first.mean(), "mean_second": second.mean()}
-    differs = {"difference": test.mean, "low": test.low, "high": test.high}
-    return {"n": len(first), **means, **differs, "p": test.p}
-
-
-def correct(tests: list[dict]) -> pd.DataFrame:
-    """The tests with p corrected for all of a data set (Holm)."""
-    table = pd.DataFrame(tests)
-    if len(table):
-        table["p_holm"] = table.groupby("dataset")["p"].transform(holm)
-    return table.round(4)
 
 
 def searched_first(table: pd.DataFrame) -> pd.DataFrame:
@@ -149,23 +134,17 @@ def draw_units(shares: pd.DataFrame) -> Figure:
     """
     shares = searched_first(shares)
     figure, axes = subplots(1, 2, figsize=(PAGE, 3.8), sharey=True)
-    styles = dict(
-        zip(dict.fromkeys(shares["dataset"]), ("-", "--", ":", "-."), strict=False)
-    )
+    styles = dict(zip(shares["dataset"].unique(), ("-", "--", ":", "-.")))
     for axis, (unit, queries) in zip(axes, DRAWN.items(), strict=True):
-        of_unit = shares[(shares["unit"] == unit) & (shares["k"] != 5)]
-        colors = dict(zip(queries, LINE_COLORS, strict=False))
-        for query, name in product(queries, styles):
-            lines = (of_unit["query"] == query) & (of_unit["dataset"] == name)
-            points, color = of_unit[lines], colors[query]
-            axis.plot(
-                points["k"], points["mean"], styles[name], color=color, marker="."
-            )
+        colors = dict(zip(queries, LINE_COLORS))
+        drawn = shares["query"].isin(queries) & (shares["k"] != 5)
+        of_unit = shares[drawn & (shares["unit"] == unit)]
+        for (name, query), points in of_unit.groupby(["dataset", "query"]):
+            look: Look = {"color": colors[query]}
+            axis.plot(points["k"], points["mean"], styles[name], marker=".", **look)
             ends = points["low"], points["high"]
-            axis.fill_between(points["k"], *ends, color=color, alpha=0.13, linewidth=0)
-        handles = [
-            Line2D([], [], color=colors[query], label=query) for query in queries
-        ]
+            axis.fill_between(points["k"], *ends, alpha=0.13, linewidth=0, **look)
+        handles = [Line2D([], [], color=colors[name], label=name) for name in queries]
         below: Look = {"loc": "upper left", "bbox_to_anchor": (0, -0.22)}
         axis.legend(handles=handles, fontsize=7, labelspacing=0.2, **below)
         ticks = of_unit["k"].unique()

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ircotlib.annotate.factuality import chain_of, list_judged, read_items
 from ircotlib.annotate.judgements import judge_all
-from ircotlib.data import Paragraph
+from ircotlib.data import Paragraph, Question
 from ircotlib.experiment.laboratory import find_facts
 from ircotlib.experiment.setup import both_models, open_corpus, runs_folder
 from ircotlib.experiment.stored import read_predictions
@@ -265,16 +265,15 @@ def judge_chains(p: Parameters) -> pd.DataFrame:
     """
     facts = {name: find_facts(p, name) for name in p.datasets}
     known = {name: judge for name, judge in facts.items() if judge}
+
+    def judge(sentence: str, question: Question) -> str:
+        return known[question.dataset].judge(sentence, question)
+
     tables = [list_judged((), {}).assign(model="")]
     for each in both_models(p if p.reader == "cot" else p.other_reader()):
         if has_runs(each, "04_ircot"):
             items = [item for item in read_items(each) if item.dataset in known]
-            verdicts = judge_all(
-                items,
-                lambda sentence, question: known[question.dataset].judge(
-                    sentence, question
-                ),
-            )
+            verdicts = judge_all(items, judge)
             tables.append(list_judged(items, verdicts).assign(model=each.model))
     chains = pd.concat(tables)
     return chains.assign(demonstrations=chains["dataset"])

@@ -2,27 +2,21 @@
 the same questions, by data set, by the number of hops, and beside the paper's.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from itertools import cycle
 from math import hypot, nan, sqrt
 
 import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
-from ircotlib.results.figures import (
-    CHANCE,
-    DOT,
-    HOLLOW,
-    LINE_COLORS,
-    ROW,
-    Figure,
-    Line2D,
-    finish,
-    make_panels,
-)
-from ircotlib.results.runs import in_order, read_reported
+from ircotlib.results.figures import DOT, HOLLOW, LINE_COLORS, draw_differences
+from ircotlib.results.runs import READERS, in_figures, in_order, read_reported
 from ircotlib.results.statistics import (
     LEVEL,
     Difference,
-    holm,
+    compare_pair,
+    correct,
     paired_difference,
     unpaired_p,
 )
@@ -38,18 +32,15 @@ SEARCHES = {  # how a system searches; of sub-questions: ProbTree (docs/real_out
 CONTRASTS = ((AGAIN, NEVER), (ONCE, NEVER), (AGAIN, ONCE))
 TWO, MORE = "2 hops", "3 and 4 hops"
 HOPS = (TWO, MORE, "3 hops", "4 hops")
-READERS = {"Flan-T5-XXL": "direct", "GPT3": "cot"}  # in the paper's figures (App. E)
 PAPERS_N = 500  # test questions of a data set (IRCoT §4.1)
 
 
-def pair_searches(
-    answers: pd.DataFrame, metric: str
-) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Each of CONTRASTS that a model's answers have, with the scores of both systems in
+def pair_searches(answers: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Each of CONTRASTS that a model's answers have, with the F1 of both systems in
     percent, a column each, on the questions that both answered.
     """
     systems = {SEARCHES[name]: name for name in answers["system"] if name in SEARCHES}
-    values = 100 * answers.pivot(index="id", columns="system", values=metric)
+    values = 100 * answers.pivot(index="id", columns="system", values="f1")
     for first, second in CONTRASTS:
         if first in systems and second in systems:
             both = values[[systems[first], systems[second]]].dropna()
@@ -57,24 +48,20 @@ def pair_searches(
                 yield f"{first} − {second}", both
 
 
-def compare_searches(
-    scores: pd.DataFrame, by: Sequence[str], metric: str = "f1"
-) -> pd.DataFrame:
-    """CONTRASTS in points of `metric`, `a` minus `b` on the same questions, for each
-    model and value of the columns `by`. `steps`: of `a`, a question's mean, where they
-    are known. `p_holm`: corrected for all of a model.
+def compare_searches(scores: pd.DataFrame, by: str) -> pd.DataFrame:
+    """CONTRASTS in points of F1, `a` minus `b` on the same questions, for each model
+    and value of the column `by`. `steps`: of `a`, a question's mean, where they are
+    known. `p_holm`: corrected for all of a model.
     """
     rows = []
-    for (model, *group), answers in scores.groupby(["model", *by], sort=False):
-        for contrast, both in pair_searches(answers, metric):
+    for (model, group), answers in scores.groupby(["model", by], sort=False):
+        steps = answers.groupby("system")["steps"].mean()
+        for contrast, both in pair_searches(answers):
             a, b = both
-            test = paired_difference(both[a], both[b])
-            row = {"model": model, **dict(zip(by, group, strict=True))}
-            row |= {"contrast": contrast, "a": a, "b": b, "n": len(both)}
-            row["steps"] = answers.loc[answers["system"] == a, "steps"].mean()
-            rows.append(row | test._asdict())
-    table = pd.DataFrame(rows).rename(columns={"mean": "difference"})
-    return table.assign(p_holm=table.groupby("model")["p"].transform(holm))
+            row = {"model": model, by: group, "contrast": contrast, "a": a, "b": b}
+            row |= {"n": len(both), "steps": steps[a]}
+            rows.append(row | compare_pair(both[a], both[b]))
+    return correct(rows, "model").drop(columns=["mean_first", "mean_second"])
 
 
 def compare_hops(scores: pd.DataFrame) -> pd.DataFrame:
@@ -84,8 +71,8 @@ def compare_hops(scores: pd.DataFrame) -> pd.DataFrame:
     musique = scores[scores["dataset"] == "musique"]
     hops = musique["id"].str[0] + " hops"  # ids begin with their number
     groups = hops.where(hops == TWO, MORE)
-    tested = compare_searches(musique.assign(hops=groups), ["hops"])
-    alone = compare_searches(musique.assign(hops=hops)[hops != TWO], ["hops"])
+    tested = compare_searches(musique.assign(hops=groups), "hops")
+    alone = compare_searches(musique.assign(hops=hops)[hops != TWO], "hops")
     table = in_order(pd.concat([tested, alone.assign(p_holm=nan)]), "hops", HOPS)
     names = [f"{first} − {second}" for first, second in CONTRASTS]
     return in_order(in_order(table, "contrast", names), "model", scores["model"])
@@ -98,7 +85,7 @@ def compare_gains(scores: pd.DataFrame) -> pd.DataFrame:
     rows = []
     musique = scores[scores["dataset"] == "musique"]
     for model, answers in musique.groupby("model", sort=False):
-        for contrast, both in pair_searches(answers, "f1"):
+        for contrast, both in pair_searches(answers):
             a, b = both
             has_two = both.index.str.startswith("2")
             sides = both[has_two], both[~has_two]
@@ -108,8 +95,7 @@ def compare_gains(scores: pd.DataFrame) -> pd.DataFrame:
             p = unpaired_p(*(side[a] - side[b] for side in sides))
             row = {"model": model, "contrast": contrast, "a": a, "b": b}
             rows.append(row | subtract(*tests)._replace(p=p)._asdict())
-    table = pd.DataFrame(rows).rename(columns={"mean": "difference"})
-    return table.assign(p_holm=table.groupby("model")["p"].transform(holm))
+    return correct(rows, "model").rename(columns={"mean": "difference"})
 
 
 def subtract(a: Difference, b: Difference) -> Difference:
@@ -131,8 +117,7 @@ def compare_with_paper(differences: pd.DataFrame) -> pd.DataFrame:
     paper prints no interval: its questions are taken to vary as ours do, and to be
     others, though some are the same.
     """
-    printed = read_reported(source="Table 4", metric="f1")
-    printed = printed[printed["note"] == printed["model"].map(READERS)]
+    printed = in_figures(read_reported(source="Table 4", metric="f1"))
     values = printed.set_index(["model", "dataset", "name"])["value"]
     rows = []
     for row in differences.to_dict("records"):
@@ -146,9 +131,13 @@ def compare_with_paper(differences: pd.DataFrame) -> pd.DataFrame:
             low = paper - wider * (ours.mean - ours.low)
             high = paper + wider * (ours.high - ours.mean)
             change = subtract(ours, Difference(paper, low, high, nan))
-            beside = {"paper_model": model, "paper": paper}
-            beside |= {"ours_minus_paper": change.mean}
-            beside |= {"ours_minus_low": change.low, "ours_minus_high": change.high}
+            beside = {
+                "paper_model": model,
+                "paper": paper,
+                "ours_minus_paper": change.mean,
+                "ours_minus_low": change.low,
+                "ours_minus_high": change.high,
+            }
             rows.append(row | beside)
     return pd.DataFrame(rows)
 
@@ -172,14 +161,13 @@ def say_where(hops: pd.DataFrame) -> str:
     better = (hops["p_holm"] < LEVEL) & (hops["difference"] > 0)
     rows = hops[hops["contrast"] == f"{AGAIN} − {NEVER}"].assign(better=better)
     places = []
-    for model in dict.fromkeys(rows["model"]):
-        of_model = rows[rows["model"] == model].set_index("hops")["better"]
-        better_with = [name for name in (TWO, MORE) if of_model.get(name, False)]
-        shown = [f"with {name}" for name in better_with]
+    for model, of_model in rows.groupby("model", sort=False):
+        better_with = {*of_model["hops"][of_model["better"]]}
+        shown = [f"with {name}" for name in (TWO, MORE) if name in better_with]
         undecided = [
             f"not shown with {name}" for name in (TWO, MORE) if name not in better_with
         ]
-        parts = [" and ".join(shown), *undecided] if shown else undecided
+        parts = filter(None, [" and ".join(shown), *undecided])
         places.append(f"for {model} {', '.join(parts)}")
     return f"Retrieval step by step is better than none: {'; '.join(places)}."
 
@@ -188,37 +176,24 @@ def draw_hops(hops: pd.DataFrame, title: str) -> Figure:
     """The table of `compare_hops`: a panel for each contrast, and the same rows in all.
     Hollow: parts of a row that is tested as a whole.
     """
-    models = list(dict.fromkeys(hops["model"]))
-    counts = hops.groupby(["model", "hops"])["n"].max()
-    rows = [
-        (model, group)
-        for model in models
-        for group in ("", *HOPS)
-        if not group or (model, group) in counts.index
-    ]
-    labels = [
-        f"{group} (n = {counts[model, group]})" if group else model
-        for model, group in rows
-    ]
-    figure, panels = make_panels(hops, "contrast", 0.5 + ROW * len(rows), 3, True)
-    for axis, contrasts in panels:
-        for row in contrasts.to_dict("records"):
-            y = rows.index((row["model"], row["hops"]))
-            color = LINE_COLORS[models.index(row["model"]) % len(LINE_COLORS)]
-            tested = row["hops"] in (TWO, MORE)
-            mark = DOT if tested else HOLLOW | {"mec": color}
-            ends = [row["low"], row["high"]]
-            axis.plot(ends, [y, y], color=color, linewidth=1.5 if tested else 0.8)
-            axis.plot(row["difference"], y, color=color, **mark)
-        axis.axvline(0, **CHANCE)
-        axis.grid(False, axis="y")
-        axis.set(xlabel="points of F1", ylim=(len(rows) - 0.4, -0.6))
-        axis.set_yticks(range(len(rows)), labels)
-        axis.set_xlim(hops["low"].min() - 2, hops["high"].max() + 2)
-    for label, (_, group) in zip(panels[0][0].get_yticklabels(), rows, strict=True):
-        label.set_fontweight("normal" if group else "bold")
+    names: dict[tuple[str, str], str] = {}
+    for model, rows in hops.groupby("model", sort=False):
+        names[model, ""] = model
+        counts = rows.groupby("hops")["n"].max()
+        for group in [name for name in HOPS if name in counts]:
+            names[model, group] = f"{group} (n = {counts[group]})"
+    colors = dict(zip(hops["model"].unique(), cycle(LINE_COLORS)))
+    table = hops.assign(
+        row=list(zip(hops["model"], hops["hops"], strict=True)),
+        color=hops["model"].map(colors),
+        tested=hops["hops"].isin([TWO, MORE]),
+    )
     handles = [
         Line2D([], [], label="tested; with 95% intervals", color="black", **DOT),
         Line2D([], [], label="3 hops and 4 hops apart, not tested", **HOLLOW),
     ]
-    return finish(figure, title, handles)
+    figure = draw_differences(table, title, "contrast", names, handles)
+    for axis in figure.axes:
+        axis.set(xlabel="points of F1")
+        axis.set_xlim(hops["low"].min() - 2, hops["high"].max() + 2)
+    return figure

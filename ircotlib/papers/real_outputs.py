@@ -6,13 +6,14 @@ import re
 from pathlib import Path
 
 import pandas as pd
+from pydantic import RootModel
 
 from ircotlib.data import parse_json, read_text
 from ircotlib.datasets import all_datasets
 from ircotlib.datasets.files import find_questions
+from ircotlib.datasets.official import check
 from ircotlib.errors import DataError, UserError
 from ircotlib.files import ROOT, SHIPPED, resolve
-from ircotlib.models.thoughts import split_thoughts
 from ircotlib.papers.real_gains import SEARCHES
 from ircotlib.results.runs import in_order
 
@@ -20,36 +21,33 @@ KEPT = SHIPPED / "data" / "real_outputs.csv.gz"  # docs/real_outputs.py makes it
 PREDICTIONS = "prediction__*_to_*__*.json"
 NAMED = re.compile(r"prediction__(.+)_to_(.+?)__(.+)\.json")
 PREFIXES = {"ircot_qa_": "IRCoT QA", "oner_qa_": "OneR QA", "nor_qa_": "NoR QA"}
-# in a configuration
-MODEL = re.compile(r'"(?:model_name|engine)":\s*"([^"]+)"')
+MODEL = re.compile(r'"(?:model_name|engine)":\s*"([^"]+)"')  # in a configuration
 CORPUS = re.compile(r"""corpus_name["']?\s*[:=]\s*["']([^"']+)""")
+GOLDS = RootModel[dict[str, list[str]]]  # answers by question
 TOGETHER = ["dataset", "system", "model", "split"]  # of questions answered together
 
 
 def import_outputs(
-    *folders: Path | str, data_dir: str = ""
+    folder: Path | str, data_dir: str = ""
 ) -> tuple[pd.DataFrame, list[str]]:
     """The scores of real outputs, a row for each question, by the gold answers beside
-    them, or else of the questions in `data_dir`, and what was left out or is odd, a
-    line each. `folders`: of IRCoT's released program, or that hold some. Raises
+    them, or else of the questions in `data_dir`; and what was left out or is odd, a
+    line each. `folder`: of IRCoT's released program, or one that holds some. Raises
     UserError if nothing is scored.
     """
     tables, notes = [], []
-    for folder in folders:
-        for path in sorted(Path(folder).rglob(PREDICTIONS)):
-            try:
-                scores, notes_of_path = score_predictions(path, data_dir)
-            except (DataError, OSError) as error:
-                notes.append(f"{error}: left out")
-                continue
-            notes += notes_of_path
-            if len(scores):
-                tables.append(scores)
-    if not tables:
+    for path in sorted(Path(folder).rglob(PREDICTIONS)):
+        try:
+            scores, odd = score_predictions(path, data_dir)
+        except (DataError, OSError) as error:
+            notes.append(f"{error}: left out")
+            continue
+        tables.append(scores)
+        notes += odd
+    if not any(map(len, tables)):
         raise UserError(
             f"found no outputs that can be scored, expected gold answers and "
-            f"{PREDICTIONS} in {', '.join(map(str, folders))}"
-            f"{'; '.join(['', *notes[:1]])}"
+            f"{PREDICTIONS} in {'; '.join([str(folder), *notes[:1]])}"
         )
     return refuse_repeated(pd.concat(tables, ignore_index=True)), notes
 
@@ -63,7 +61,7 @@ def read_outputs(
     scores = pd.read_csv(KEPT, dtype={"id": str})
     notes: list[str] = []
     if folder:
-        imported, notes = import_outputs(folder, data_dir=data_dir)
+        imported, notes = import_outputs(folder, data_dir)
         scores = pd.concat([scores, imported])
     short = scores["model"].str.rpartition("/")[2]
     alone = scores["model"].groupby(short).transform("nunique") == 1
@@ -104,18 +102,14 @@ def score_predictions(path: Path, data_dir: str = "") -> tuple[pd.DataFrame, lis
         scores[name] = [measure(answers[id], golds[id]) for id in known]
     scores = scores.assign(**dict(zip(TOGETHER, names)), metric=dataset.measure)
     notes = []
-    if fewer := len(answers) - len(known):
+    if unscored := len(answers) - len(known):
         notes.append(
-            f"{path}: {fewer} questions have no gold answer: left out; put it beside "
-            "the file, or set data_dir"
+            f"{path}: {unscored} questions have no gold answer: left out; put it "
+            "beside the file, or set data_dir"
         )
-    others = {path.name.split("_")[2], *CORPUS.findall(read_config(path))}
-    if others := (others & all_datasets().keys()) - {dataset.name}:
-        notes.append(
-            f"{path}: its prompts or its corpus are of {', '.join(sorted(others))}"
-        )
-    if thought := sum(split_thoughts(text)[0] != "" for text in answers.values()):
-        notes.append(f"{path}: {thought} answers have thoughts, which are scored, too")
+    corpora = all_datasets().keys() & CORPUS.findall(read_config(path))
+    for corpus in sorted(corpora - {dataset.name}):
+        notes.append(f"{path}: its corpus is {corpus!r}")
     return scores, notes
 
 
@@ -132,15 +126,12 @@ def describe_folder(path: Path) -> tuple[list[str], dict[str, list[str]]]:
         raise DataError(f"{folder}: the name must begin with {', '.join(PREFIXES)}")
     _, dataset, split = named.groups()
     models = MODEL.findall(read_config(path))
-    names = [dataset, *systems, models[0] if models else "not stated", split]
+    names = [dataset, *systems, *(models or ["not stated"])[:1], split]
     beside = path.with_name(path.name.replace("prediction", "ground_truth", 1))
     if not beside.exists():
         return names, {}
-    golds = dict(_pairs(beside))
-    for id, gold in golds.items():
-        texts = gold if isinstance(gold, list) else [gold]
-        golds[id] = [text for text in texts if isinstance(text, str)]
-    return names, golds
+    golds = parse_json(beside.read_bytes(), str(beside))
+    return names, check(golds, GOLDS, str(beside)).root
 
 
 def read_config(path: Path) -> str:
@@ -150,18 +141,14 @@ def read_config(path: Path) -> str:
     return read_text(config) if config.is_file() else ""
 
 
-def _pairs(path: Path) -> tuple:
-    """The items of a JSON object as they stand, also repeated ones."""
-    pairs = parse_json(path.read_bytes(), str(path), tuple)
-    return pairs if isinstance(pairs, tuple) else ()
-
-
 def read_answers(path: Path) -> dict[str, str]:
     """The answers in a file of predictions by question id. Raises DataError, in one
     line, for anything else.
     """
+    # the items of a JSON object as they stand, also repeated ones
+    pairs = parse_json(path.read_bytes(), str(path), tuple)
     answers: dict[str, str] = {}
-    for id, answer in _pairs(path):
+    for id, answer in pairs if isinstance(pairs, tuple) else ():
         if isinstance(answer, list):
             answer = " ".join(map(str, answer))
         if not isinstance(answer, str) or id in answers:

@@ -25,9 +25,9 @@ from ircotlib.papers.ask_or_state import (
 )
 from ircotlib.parameters import Parameters
 from ircotlib.program import Generate, Program, Retrieve
-from ircotlib.results.figures import CHANCE, DOT, LINE_COLORS, PAGE, finish, subplots
+from ircotlib.results.figures import LINE_COLORS, draw_differences
 from ircotlib.results.runs import in_order
-from ircotlib.results.statistics import LEVEL, holm, paired_difference
+from ircotlib.results.statistics import LEVEL, compare_pair, holm
 from ircotlib.results.tables import title_of
 from ircotlib.systems import System, find_system
 from ircotlib.systems import rewrites as axes
@@ -164,14 +164,12 @@ def find_losses(rows: pd.DataFrame) -> pd.DataFrame:
     for column, group in rows.groupby("column", sort=False):
         values = group.pivot(index="id", columns="change", values="value")
         costs = group.groupby("change")[["read", "calls"]].mean()
-        for change in dict.fromkeys(group["change"]):
-            test = paired_difference(values[RELEASED], values[change])
-            row = {"column": column, "change": change, "n": len(values)}
-            row |= {"mean": values[change].mean(), "lost": test.mean, "low": test.low}
-            losses.append(
-                row | {"high": test.high, "p": test.p} | dict(costs.loc[change])
-            )
-    table = pd.DataFrame(losses)
+        for change in group["change"].unique():
+            test = compare_pair(values[RELEASED], values[change])
+            row = {"column": column, "change": change, **test, **costs.loc[change]}
+            losses.append(row)
+    table = pd.DataFrame(losses).drop(columns="mean_first")
+    table = table.rename(columns={"mean_second": "mean", "difference": "lost"})
     tested = table[table["change"] != RELEASED]
     table["p_holm"] = tested.groupby("column")["p"].transform(holm)
     order = tested.groupby("change")["lost"].mean().sort_values(ascending=False)
@@ -182,20 +180,19 @@ def find_losses(rows: pd.DataFrame) -> pd.DataFrame:
 def draw_losses(losses: pd.DataFrame, labels: dict[str, str]) -> Figure:
     """Points lost by each change, side by side. `labels`: the points of each column."""
     changed = losses[losses["change"] != RELEASED]
-    names = list(dict.fromkeys(changed["change"]))
-    size = (PAGE, 1.1 + 0.16 * len(names))
-    figure, [axes] = subplots(1, len(labels), figsize=size, sharey=True, squeeze=False)
-    for axis, (column, label) in zip(axes, labels.items(), strict=True):
-        for row in changed[changed["column"] == column].to_dict("records"):
-            y = names.index(row["change"])
-            color = LINE_COLORS[0] if row["p_holm"] < LEVEL else LINE_COLORS[3]
-            axis.plot([row["low"], row["high"]], [y, y], color=color)
-            axis.plot(row["lost"], y, color=color, **DOT)
-        axis.axvline(0, **CHANCE)
-        axis.set(title=column, xlabel=label)
-    axes[0].set_yticks(range(len(names)), names)
-    axes[0].set_ylim(len(names) - 0.4, -0.6)
-    return finish(figure, "What each change of IRCoT costs (blue: significant)")
+    names = {name: name for name in changed["change"]}
+    significant = changed["p_holm"] < LEVEL
+    table = changed.assign(
+        row=changed["change"],
+        color=significant.map({True: LINE_COLORS[0], False: LINE_COLORS[3]}),
+        tested=True,
+        difference=changed["lost"],
+    )
+    title = "What each change of IRCoT costs (blue: significant)"
+    figure = draw_differences(in_order(table, "column", labels), title, "column", names)
+    for axis, label in zip(figure.axes, labels.values(), strict=True):
+        axis.set_xlabel(label)
+    return figure
 
 
 def say_costs(losses: pd.DataFrame) -> str:

@@ -1,8 +1,6 @@
-"""Draws dots with intervals, lines, causes of errors and SearChain's tree, and writes
-figures to files.
-"""
+"""Draws means, differences, lines and causes of errors, and writes figures to files."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import cycle
 from textwrap import fill
 from typing import Any
@@ -15,13 +13,11 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator
 
-from ircotlib.data import Node
 from ircotlib.files import figure_path, write_table, writing
 from ircotlib.parameters import Parameters
 from ircotlib.results.statistics import LEVEL
 from ircotlib.results.tables import title_of
 from ircotlib.systems import CHAINED, CLOSED, ONCE, OWN, STEPWISE, all_systems
-from ircotlib.systems.searchain import COMPLETION, VERIFICATION
 
 Look = dict[str, Any]  # keywords of matplotlib
 # chosen to be distinct for the colour-blind
@@ -38,11 +34,6 @@ HATCHES = {"#bbbbbb": "", "#aa3377": "xxxx", "#ccbb44": "....", "#66ccee": "||||
 HATCHES |= {"#4477aa": "", "#ee6677": "\\\\\\\\", "#228833": "////"}
 LINE_COLORS = ("#084a91", "#e0a100", "#cf5f57", "#7d838c", "black")  # not of systems
 SHAPES = "osD^vP"  # of marks: lines differ in these, too
-FEEDBACK = {  # of a node of a tree: its colour, and what is said of it
-    "": ("#d5dbe2", ""),
-    VERIFICATION: ("#f0c9a4", "corrected"),
-    COMPLETION: ("#a9c1e0", "completed"),
-}
 PAPERS = ("IRCoT", "IRCoT QA", "SearChain")  # the two papers' own systems, in bold
 
 COLUMN = 3.3  # inches: a column of a paper
@@ -53,7 +44,6 @@ DOT: Look = {"linestyle": "", "marker": "o", "markersize": 4}
 HOLLOW: Look = DOT | {"mfc": "none", "mec": "black", "mew": 0.8}
 GOLD: Look = {"linestyle": "", "marker": "|", "color": "black"}
 CHANCE: Look = {"color": "black", "linestyle": ":", "linewidth": 0.8}
-CORRECT: Look = {"edgecolor": "#2f7d4f", "linewidth": 1.5}  # on the correct path
 STYLE: Look = {
     "xtick.major.pad": 2, "ytick.major.pad": 2, "axes.labelpad": 2, "axes.titlepad": 4,
     "axes.titlelocation": "left", "axes.linewidth": 0.6,
@@ -197,6 +187,34 @@ def _explain(table: pd.DataFrame) -> list[Line2D | Patch]:
     return handles
 
 
+def draw_differences(
+    table: pd.DataFrame,
+    title: str,
+    panel: str,
+    names: Mapping[Any, str],
+    handles: Iterable = (),
+) -> Figure:
+    """Differences with their 95% intervals, in the colours of the column `color`; of
+    those that are not `tested`, hollow. `names`: what stands beside the rows (column
+    `row`) from top to bottom; in bold if no difference has that row.
+    """
+    places = {row: y for y, row in enumerate(names)}
+    figure, panels = make_panels(table, panel, 0.5 + ROW * len(names), 4, sharey=True)
+    for axis, rows in panels:
+        for row in rows.to_dict("records"):
+            y, color = places[row["row"]], row["color"]
+            mark = DOT if row["tested"] else HOLLOW | {"mec": color}
+            axis.plot([row["low"], row["high"]], [y, y], color=color)
+            axis.plot(row["difference"], y, color=color, **mark)
+        axis.axvline(0, **CHANCE)
+        axis.grid(False, axis="y")
+        axis.set_yticks(range(len(names)), names.values())
+    axis.set_ylim(len(names) - 0.4, -0.6)
+    for label, row in zip(figure.axes[0].get_yticklabels(), names, strict=True):
+        label.set_fontweight("normal" if row in {*table["row"]} else "bold")
+    return finish(figure, title, handles)
+
+
 def draw_means(means: pd.DataFrame, apart: pd.DataFrame, title: str) -> Figure:
     """All systems, the best first: the mean of each with its interval, the data sets
     `apart` with two classes, and the tokens. `means`: of `head_to_head.average`, with
@@ -299,52 +317,3 @@ def draw_lines(
         where = ("axes fraction", "data"), "offset points"
         axis.annotate(name, (1, y), (4, 0), *where, va="center", color=colors[name])
     return finish(figure, title)
-
-
-def draw_tree(nodes: Sequence[Node], title: str) -> Figure:
-    """The tree of reasoning of one question (SearChain Figure 1). A chain is a column
-    that begins below the node whose feedback it follows. Dotted: nodes that were not
-    compared with a passage.
-    """
-    rounds = sorted({node.round for node in nodes})
-    places: list[tuple[int, int]] = []
-    for node in nodes:
-        y = 0 if node.after is None else places[node.after][1] - 1
-        places.append((rounds.index(node.round), y))
-    high = 1 - min((y for _, y in places), default=0)
-    figure, axis = subplots(figsize=(PAGE, 1 + 0.75 * high))
-    letters = int(104 / max(len(rounds), 3))
-    for node, (x, y) in zip(nodes, places, strict=True):
-        look = {"ha": "center", "va": "center", "fontsize": 7, "zorder": 3}
-        axis.text(x, y, _node_text(node, letters), bbox=_node_box(node), **look)
-        if node.after is not None:
-            before_x, before_y = places[node.after]
-            axis.plot([before_x, x], [before_y, y], color="0.5", zorder=1)
-    path = "on the correct path, whose marks [1] the answer refers to"
-    alone = "not compared with a passage"
-    handles = [
-        Patch(facecolor="none", label=path, **CORRECT),
-        Patch(facecolor="none", label=alone, edgecolor="0.5", linestyle=":"),
-    ]
-    axis.set(xlim=(-0.52, max(1, len(rounds)) - 0.48), ylim=(0.5 - high, 0.5))
-    axis.set_axis_off()
-    if not nodes:
-        axis.text(0, 0, "no query could be read", ha="center")
-    return finish(figure, title, handles)
-
-
-def _node_text(node: Node, letters: int) -> str:
-    mark = f"[{node.mark}] " if node.mark else ""
-    answer = f"→ {node.answer or '?'}"
-    if node.feedback:
-        _, feedback = FEEDBACK[node.feedback]
-        answer += f" ({feedback}: {node.found or 'nothing'})"
-    lines = (mark + node.query, answer)
-    return "\n".join(fill(line, letters, max_lines=3) for line in lines)
-
-
-def _node_box(node: Node) -> Look:
-    color, _ = FEEDBACK[node.feedback]
-    edge = CORRECT if node.mark else {"edgecolor": "0.5", "linewidth": 0.8}
-    style = "-" if node.passage else ":"
-    return {"boxstyle": "round", "facecolor": color, "linestyle": style, **edge}

@@ -2,9 +2,6 @@
 (ours).
 """
 
-from collections.abc import Sequence
-from itertools import combinations
-
 import numpy as np
 import pandas as pd
 
@@ -40,11 +37,9 @@ COLUMNS = [
     *COSTS,
     "reported",
 ]
-DIGITS = {  # of the table of `compare_means`
-    **dict.fromkeys(("low", "high"), 2),
-    **dict.fromkeys(("difference", "difference_low", "difference_high"), 2),
-    **dict.fromkeys(("p", "p_holm"), 4),
-}
+# decimals of what `compare_means` computes
+ENDS = ["difference_low", "difference_high"]
+DIGITS = dict.fromkeys(["low", "high", "difference", *ENDS], 2) | {"p": 4, "p_holm": 4}
 
 
 def systems_of(p: Parameters) -> list[System]:
@@ -147,58 +142,38 @@ def average(table: pd.DataFrame) -> pd.DataFrame:
 
 def compare_means(runs: pd.DataFrame) -> pd.DataFrame:
     """By system: the 95% interval of the mean of `average` (bootstrap over each data
-    set's questions), the difference to SearChain, its interval, p, and p
-    corrected (Holm); and `same_as`: the system that answers each question as well,
-    which is compared in its place.
+    set's questions), the difference to SearChain, its interval, p, and p corrected
+    (Holm).
     """
     scores = [
-        _by_system(rows, measures_of(dataset)[0])
+        100 * _by_system(rows, measures_of(dataset)[0])
         for dataset, rows in runs.groupby("dataset", sort=False)
     ]
     # only systems that were run on all data sets
-    joined = pd.concat(scores, join="inner") if scores else pd.DataFrame()
-    systems = joined.columns
-    scores = [100 * of_dataset[systems] for of_dataset in scores]
+    every = pd.concat(scores, join="inner") if scores else pd.DataFrame()
+    systems = every.columns
     table = pd.DataFrame(index=systems, columns=list(DIGITS), dtype=float)
     if scores:
-        table[["low", "high"]] = _interval(scores)
+        drawn = [
+            resampled_means(of_dataset[systems].to_numpy(), seed=number)
+            for number, of_dataset in enumerate(scores)
+        ]
+        means = sum(drawn) / len(drawn)
+        table[["low", "high"]] = np.percentile(means, [2.5, 97.5], axis=0).T
     rival = RIVALS["searchain"]
-    same = _find_same(joined, rival)
-    others = [name for name in systems if name != rival and name not in same]
-    if rival in systems and others:
-        differences = [each[others].sub(each[rival], axis=0) for each in scores]
+    if rival in systems:
         # each data set counts as much as the others, however many questions it has
-        weights = np.concatenate([[1 / len(each)] * len(each) for each in differences])
-        weighed = pd.concat(differences)
-        for name in others:
-            low, high = paired_interval(weighed[name], weights)
-            table.loc[name, ["difference_low", "difference_high"]] = low, high
-            table.loc[name, "difference"] = np.average(weighed[name], weights=weights)
-            table.loc[name, "p"] = paired_p(weighed[name] * weights)
+        weights = np.concatenate([np.full(len(each), 1 / len(each)) for each in scores])
+        for name in systems.drop(rival):
+            differences = every[name] - every[rival]
+            table.loc[name, ENDS] = paired_interval(differences, weights)
+            table.loc[name, "difference"] = np.average(differences, weights=weights)
+            table.loc[name, "p"] = paired_p(differences * weights)
         table["p_holm"] = holm(table["p"].dropna())
-    table["same_as"] = [same.get(name, "") for name in systems]
     return table.round(DIGITS).rename_axis("system").reset_index()
-
-
-def _find_same(scores: pd.DataFrame, rival: str) -> dict[str, str]:
-    """Systems with the scores of an earlier one, with the first such; not the rival."""
-    same: dict[str, str] = {}
-    for first, other in combinations(scores.columns, 2):
-        if other != rival and scores[first].equals(scores[other]):
-            same.setdefault(other, first)
-    return same
 
 
 def _by_system(runs: pd.DataFrame, metric: str) -> pd.DataFrame:
     """The scores of a data set's questions (rows) by system (columns)."""
     by_system = runs.groupby("system")
     return pd.DataFrame({name: per_question(of, metric) for name, of in by_system})
-
-
-def _interval(scores: Sequence[pd.DataFrame]) -> np.ndarray:
-    """The 95% intervals of the mean over data sets, of each column of their scores."""
-    drawn = [
-        resampled_means(each.to_numpy(), seed=number)
-        for number, each in enumerate(scores)
-    ]
-    return np.percentile(sum(drawn) / len(drawn), [2.5, 97.5], axis=0).T

@@ -2,6 +2,7 @@
 numbers beside ours.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -16,6 +17,8 @@ from ircotlib.parameters import MAIN, Parameters
 from ircotlib.systems import all_systems
 
 _read = cache(pd.read_csv)  # claims ask for hundreds of rows, one by one
+# whose numbers are in IRCoT's figures; the other readers' are in its tables (App. E)
+READERS = {"Flan-T5-XXL": "direct", "GPT3": "cot"}
 KEYS = ["dataset", "system", "metric"]
 COLUMNS = [
     *("profile", "dataset", "model", "system", "metric"),
@@ -84,16 +87,13 @@ def in_order(table: pd.DataFrame, column: str, names: Iterable[str]) -> pd.DataF
 def count_requests(about: Mapping) -> dict[str, int]:
     """What a run requested, computed or cached, per kind, from its run.json."""
     counts = about["counts"]
+    requests = Counter({kind: each["requests"] for kind, each in counts.items()})
     written = [counts[kind] for kind in ("Generate", "Sample") if kind in counts]
-
-    def requests(kind: str) -> int:
-        return counts.get(kind, {}).get("requests", 0)
-
     return {
-        "retrievals": requests("Retrieve"),
-        "extractions": requests("Extract"),
-        "duplicates": requests("Duplicate"),
-        "calls": sum(kind.get("requests", 0) for kind in written),
+        "retrievals": requests["Retrieve"],
+        "extractions": requests["Extract"],
+        "duplicates": requests["Duplicate"],
+        "calls": requests["Generate"] + requests["Sample"],
         "tokens_in": sum(kind.get("prompt_tokens", 0) for kind in written),
         "tokens_out": sum(kind.get("tokens", 0) for kind in written),
     }
@@ -124,6 +124,13 @@ def read_reported(paper: str = "ircot", **wanted: str) -> pd.DataFrame:
     ours = all_systems().items()
     names = {theirs: name for name, system in ours for theirs in system.reported_names}
     return table.assign(name=table["system"].replace(names))
+
+
+def in_figures(reported: pd.DataFrame) -> pd.DataFrame:
+    """The rows of IRCoT's Tables 4 and 6 with its figures' READERS, or with none."""
+    notes = reported["note"]
+    others = notes.isin(READERS.values()) & (notes != reported["model"].map(READERS))
+    return reported[~others]
 
 
 def beside(

@@ -33,12 +33,6 @@ class Difference(NamedTuple):
     p: float
 
 
-def bootstrap_interval(values: Values) -> tuple[float, float]:
-    """The 95% percentile bootstrap interval for a mean (Efron 1979; in no paper)."""
-    low, high = np.percentile(resampled_means(_read_values(values)), [2.5, 97.5])
-    return float(low), float(high)
-
-
 def resampled_means(values: np.ndarray, seed: int = 0) -> np.ndarray:
     """RESAMPLES means of each column over drawn questions: each column's own, which say
     nothing of two columns together.
@@ -61,13 +55,16 @@ def _draw(n: int, seed: int) -> np.ndarray:
 
 
 def mean_interval(scores: Values) -> tuple[float, float]:
-    """The 95% interval for a mean: exact for shares (Clopper & Pearson 1934)."""
+    """The 95% interval for a mean: for shares, exact (Clopper & Pearson 1934); for
+    others, of percentiles of the bootstrap (Efron 1979).
+    """
     values = _read_values(scores)
-    if not set(values) <= {0, 1}:
-        return bootstrap_interval(values)
-    from scipy.stats import binomtest
+    if set(values) <= {0, 1}:
+        from scipy.stats import binomtest
 
-    low, high = binomtest(int(values.sum()), len(values)).proportion_ci()
+        low, high = binomtest(int(values.sum()), len(values)).proportion_ci()
+    else:
+        low, high = np.percentile(resampled_means(values), [2.5, 97.5])
     return float(low), float(high)
 
 
@@ -86,6 +83,16 @@ def paired_difference(a: Values, b: Values) -> Difference:
     differences = np.array([x - y for x, y in zip(a, b, strict=True)], dtype=float)
     low, high = paired_interval(differences)
     return Difference(float(differences.mean()), low, high, paired_p(differences))
+
+
+def compare_pair(first: pd.Series, second: pd.Series) -> dict[str, float]:
+    """Two scores of the same questions, by id, as fields of a row of a table: `n`, the
+    means, and `first` minus `second` (`paired_difference`).
+    """
+    difference, low, high, p = paired_difference(first, second.loc[first.index])
+    means = {"mean_first": first.mean(), "mean_second": second.mean()}
+    test = {"difference": difference, "low": low, "high": high, "p": p}
+    return {"n": len(first), **means, **test}
 
 
 def paired_interval(
@@ -178,6 +185,14 @@ def holm(p: Values | Mapping[str, float]) -> pd.Series:
     ordered = values.sort_values(kind="stable")
     corrected = (ordered * np.arange(len(ordered), 0, -1)).cummax().clip(upper=1)
     return corrected.reindex(values.index)
+
+
+def correct(tests: list[dict], by: str) -> pd.DataFrame:
+    """A table of tests with `p_holm`: p corrected for all that have the same `by`."""
+    table = pd.DataFrame(tests)
+    if len(table):
+        table["p_holm"] = table.groupby(by)["p"].transform(holm)
+    return table
 
 
 def p_against(scores: pd.DataFrame, rival: str) -> pd.Series:

@@ -9,24 +9,13 @@ from ircotlib.data import GoldStep, Paragraph, Question
 from ircotlib.datasets.own import CORPUS, write_own
 from ircotlib.errors import UserError
 from ircotlib.experiment.setup import open_dataset
+from ircotlib.papers import ask_or_state as study
 from ircotlib.papers import contrasts
 from ircotlib.papers.ask_or_state import (
-    ALONE,
-    ANSWER,
-    ASKS,
-    CONTEXTS,
-    FORMS,
-    GUESSES,
     HOP,
-    QUESTION_AND_ANSWER,
     RESOLVED,
-    SENTENCE,
-    UNRESOLVED,
     asks,
-    asks_after,
     find_later_hops,
-    finds_all,
-    state,
     states,
     states_or_guesses,
     write_queries,
@@ -61,36 +50,38 @@ def test_a_later_hop_names_an_earlier_answer_and_has_another_paragraph():
     of_two = GoldStep("Who met #1 in #2?", "Bo", ("bo",))
     not_yet = GoldStep("Who met #9?", "Bo", ("bo",))
     steps = (*STEPS[:2], same, of_two, not_yet)
-    hops = list(find_later_hops(Question("1", "?", (), (), "musique", steps=steps)))
-    assert hops == [(1, 0), (3, 1)]  # of two answers, the last named
+    asked = Question("1", "?", (), (), "musique", steps=steps)
+    assert list(find_later_hops(asked)) == [(1, 0), (3, 1)]  # of two, the last named
 
 
 def test_the_six_forms_of_a_query():
     assert write_queries(ASKED, 1, 0) == {
         RESOLVED: "Where was Ann Lee born?",
-        SENTENCE: "Who wrote Dusk: Ann Lee",
-        ANSWER: "Ann Lee",
-        QUESTION_AND_ANSWER: f"{ASKED.text} Ann Lee",
-        UNRESOLVED: "Where was Who wrote Dusk born?",
-        ALONE: ASKED.text,
+        study.SENTENCE: "Who wrote Dusk: Ann Lee",
+        study.ANSWER: "Ann Lee",
+        study.QUESTION_AND_ANSWER: f"{ASKED.text} Ann Lee",
+        study.UNRESOLVED: "Where was Who wrote Dusk born?",
+        study.ALONE: ASKED.text,
     }
     of_third = write_queries(ASKED, 2, 1)
-    assert tuple(of_third) == FORMS
+    assert tuple(of_third) == study.FORMS
     assert of_third[RESOLVED] == "Rome >> mayor"
-    assert of_third[SENTENCE] == "Where was Ann Lee born: Rome"
-    assert of_third[UNRESOLVED] == "Where was Who wrote Dusk born >> mayor"
+    assert of_third[study.SENTENCE] == "Where was Ann Lee born: Rome"
+    assert of_third[study.UNRESOLVED] == "Where was Who wrote Dusk born >> mayor"
 
 
 def test_a_sentence_is_made_from_a_relation_or_from_evidences():
-    assert state(ASKED, 2, ["x", "Oslo", "Cy"]) == "The mayor of Oslo is Cy."
-    first = state(OF_WIKI, 0, ["Ann Lee Jr."])
-    assert first == EVIDENT[0].sentence
-    believed = state(OF_WIKI, 1, ["Cy", "Di"])
-    assert believed == "The father of Cy is Di."
+    assert study.state(ASKED, 2, ["x", "Oslo", "Cy"]) == "The mayor of Oslo is Cy."
+    assert study.state(OF_WIKI, 0, ["Ann Lee Jr."]) == EVIDENT[0].sentence
+    assert study.state(OF_WIKI, 1, ["Cy", "Di"]) == "The father of Cy is Di."
     nested = GoldStep("Where is #1?", "x", ("x",))
     steps = (GoldStep("Ada Moss >> father", "Al", ("p",)), nested)
     asked = Question("1", "?", (), (), "musique", steps=steps)
-    assert write_queries(asked, 1, 0)[UNRESOLVED] == "Where is the father of Ada Moss?"
+    unresolved = write_queries(asked, 1, 0)[study.UNRESOLVED]
+    assert unresolved == "Where is the father of Ada Moss?"
+    # HotpotQA has sentences, and no sub-questions
+    stated = Question("1", "?", (), (), "h", steps=(GoldStep("", "", sentence="S."),))
+    assert study.state(stated, 0, [""]) == "S."
 
 
 def follow(reader, found: dict[str, str], k: int = 1, question=ASKED, cap=15):
@@ -103,7 +94,7 @@ def follow(reader, found: dict[str, str], k: int = 1, question=ASKED, cap=15):
         queries.append(text)
         return [Paragraph(found.get(text, f"no {len(queries)}"), "", ""), *FILLER]
 
-    return queries, finds_all(question, reader, search, k, cap)
+    return queries, study.finds_all(question, reader, search, k, cap)
 
 
 def test_who_asks_fills_in_an_answer_once_its_paragraph_was_found():
@@ -113,7 +104,6 @@ def test_who_asks_fills_in_an_answer_once_its_paragraph_was_found():
     queries, all_found = follow(asks, {})
     nested = "Where was Who wrote Dusk born"
     assert queries == [asked[0], f"{nested}?", f"{nested} >> mayor"] and not all_found
-    assert follow(asks_after, found)[0] == [ASKED.text, *asked]
 
 
 def test_who_only_states_stops_where_nothing_was_read():
@@ -169,22 +159,20 @@ def rows_of(found: dict[tuple, list]) -> pd.DataFrame:
     ]
     columns = ["unit", "query", "id", "natural", "k", "found"]
     table = pd.DataFrame(rows, columns=columns)
-    return table.assign(dataset="musique", retriever="BM25", corpus=CONTEXTS)
+    return table.assign(dataset="musique", retriever="BM25", corpus=study.CONTEXTS)
 
 
 def test_hops_count_alike_in_a_share_and_questions_in_a_difference():
-    hops = [("a", 1), ("a", 1), ("a", 1), ("b", 0)]
-    shares = contrasts.summarise(rows_of({(HOP, RESOLVED, 1): hops}))
+    hops = rows_of({(HOP, RESOLVED, 1): [("a", 1), ("a", 1), ("a", 1), ("b", 0)]})
+    shares = contrasts.summarise(hops)
     assert shares[["n", "mean"]].to_numpy().tolist() == [[4, 75]]
     assert 0 <= shares["low"][0] < 75 < shares["high"][0] <= 100
-    # as many questions as hops: the exact interval of a share
-    one_each = contrasts.summarise(rows_of({(HOP, ALONE, 1): [("a", 0), ("b", 0)]}))
-    low, high = one_each[["low", "high"]].to_numpy()[0]
-    assert low == 0 and high == pytest.approx(100 * (1 - 0.025**0.5), abs=0.01)
-    by_question = contrasts.by_question(
-        rows_of({(HOP, RESOLVED, 1): hops}), HOP, RESOLVED, 1
-    )
+    by_question = contrasts.by_question(hops, HOP, RESOLVED, 1)
     assert by_question.to_dict() == {"a": 100, "b": 0}
+    # as many questions as hops: the exact interval of a share
+    one_each = rows_of({(HOP, RESOLVED, 1): [("a", 0), ("b", 0)]})
+    low, high = contrasts.summarise(one_each)[["low", "high"]].to_numpy()[0]
+    assert low == 0 and high == pytest.approx(100 * (1 - 0.025**0.5), abs=0.01)
 
 
 def test_the_finding_concludes_only_what_tests_show():
@@ -192,12 +180,15 @@ def test_the_finding_concludes_only_what_tests_show():
 
     def conclude(asking: int, stating: int, k4: int) -> str:
         found = {}
+        asked = (RESOLVED, study.ASKS, study.GUESSES)
         for each in contrasts.CONTRASTS:
             for query, k in ((each.first, each.k), (each.second, each.second_k)):
-                value = asking if query in (RESOLVED, ASKS, GUESSES) else stating
-                value = k4 if k == 4 and value == stating else value
-                pairs = [(f"q{n}", value) for n in range(20)]
-                found[each.unit, query, k] = pairs
+                value = stating
+                if query in asked:
+                    value = asking
+                elif k == 4:
+                    value = k4
+                found[each.unit, query, k] = [(f"q{n}", value) for n in range(20)]
         rows = rows_of(found)
         shares, tests = contrasts.summarise(rows), contrasts.compare(rows)
         assert len(tests) == len(contrasts.CONTRASTS)
@@ -209,18 +200,6 @@ def test_the_finding_concludes_only_what_tests_show():
     assert clear.startswith("A sentence works as a query when it asks, not when it ")
     assert "K = 4 not shown on MuSiQue" in conclude(asking=1, stating=0, k4=1)
     assert "is not shown here: on" in conclude(asking=0, stating=0, k4=0)
-
-
-def test_contrasts_are_those_that_were_stated():
-    stated = [each[1:5] for each in contrasts.CONTRASTS]
-    assert stated[:6] == [
-        (RESOLVED, 1, SENTENCE, 1),
-        (RESOLVED, 4, SENTENCE, 4),
-        (RESOLVED, 4, SENTENCE, 5),
-        (GUESSES, 1, ASKS, 1),
-        (GUESSES, 2, ASKS, 2),
-        (GUESSES, 4, ASKS, 4),
-    ]
 
 
 def test_further_paragraphs_are_searched_unless_their_title_is_there(tmp_path):

@@ -5,56 +5,42 @@ import pytest
 
 from ircotlib.errors import UserError
 from ircotlib.files import FIGURES, SHIPPED
-from ircotlib.papers import ask_or_state, contrasts
-from ircotlib.papers.ask_or_state import (
-    ALONE,
-    ANSWER,
-    ASKS,
-    CONTEXTS,
-    GUESSES,
-    HOP,
-    QUESTION,
-    QUESTION_AND_ANSWER,
-    RESOLVED,
-    SENTENCE,
-    STATES,
-    UNRESOLVED,
-    measure,
-)
+from ircotlib.papers import ask_or_state as study
+from ircotlib.papers import contrasts
 from ircotlib.parameters import read_parameters
 
 # of an independent replay: percent by K
 EXPECTED = {
     "musique": {
-        RESOLVED: {1: 54.1, 2: 63.4, 4: 74.6, 8: 86.7, 15: 90.3},
-        SENTENCE: {1: 5.4, 2: 21.5, 4: 36.6, 8: 56.6, 15: 73.5},
-        ANSWER: {1: 35.5, 2: 51.6, 4: 65.9, 8: 83.5, 15: 87.8},
-        QUESTION_AND_ANSWER: {1: 14.7, 2: 35.8, 4: 54.5, 8: 65.9, 15: 79.2},
-        UNRESOLVED: {1: 5.4, 2: 12.9, 4: 18.6, 8: 28.3, 15: 36.6},
-        ALONE: {1: 3.6, 2: 11.1, 4: 19.7, 8: 29.4, 15: 38.0},
-        ASKS: {1: 31.0, 2: 46.2, 4: 61.0, 8: 61.0},
-        STATES: {1: 0.5, 2: 17.6, 4: 30.0, 8: 48.1},
-        GUESSES: {1: 19.0, 2: 36.5, 4: 52.1, 8: 60.8},
+        study.RESOLVED: {1: 54.1, 2: 63.4, 4: 74.6, 8: 86.7, 15: 90.3},
+        study.SENTENCE: {1: 5.4, 2: 21.5, 4: 36.6, 8: 56.6, 15: 73.5},
+        study.ANSWER: {1: 35.5, 2: 51.6, 4: 65.9, 8: 83.5, 15: 87.8},
+        study.QUESTION_AND_ANSWER: {1: 14.7, 2: 35.8, 4: 54.5, 8: 65.9, 15: 79.2},
+        study.UNRESOLVED: {1: 5.4, 2: 12.9, 4: 18.6, 8: 28.3, 15: 36.6},
+        study.ALONE: {1: 3.6, 2: 11.1, 4: 19.7, 8: 29.4, 15: 38.0},
+        study.ASKS: {1: 31.0, 2: 46.2, 4: 61.0, 8: 61.0},
+        study.STATES: {1: 0.5, 2: 17.6, 4: 30.0, 8: 48.1},
+        study.GUESSES: {1: 19.0, 2: 36.5, 4: 52.1, 8: 60.8},
     },
     "2wikimultihopqa": {
-        RESOLVED: {1: 88.5, 2: 97.9, 4: 99.5, 8: 99.8},
-        SENTENCE: {1: 13.0, 2: 88.0, 4: 98.4, 8: 99.8},
-        ANSWER: {1: 96.2, 2: 99.2, 4: 99.7, 8: 100},
-        QUESTION_AND_ANSWER: {1: 8.7, 2: 68.9, 4: 96.4, 8: 99.2},
-        UNRESOLVED: {1: 0.3, 2: 2.1, 4: 6.1, 8: 12.3},
-        ALONE: {1: 0.0, 2: 4.6, 4: 10.5, 8: 17.9},
-        ASKS: {1: 83.3, 2: 95.7, 4: 98.9, 8: 74.6},
-        STATES: {1: 7.0, 2: 78.4, 4: 94.5, 8: 92.2},
-        GUESSES: {1: 50.4, 2: 91.6, 4: 98.2, 8: 92.6},
+        study.RESOLVED: {1: 88.5, 2: 97.9, 4: 99.5, 8: 99.8},
+        study.SENTENCE: {1: 13.0, 2: 88.0, 4: 98.4, 8: 99.8},
+        study.ANSWER: {1: 96.2, 2: 99.2, 4: 99.7, 8: 100},
+        study.QUESTION_AND_ANSWER: {1: 8.7, 2: 68.9, 4: 96.4, 8: 99.2},
+        study.UNRESOLVED: {1: 0.3, 2: 2.1, 4: 6.1, 8: 12.3},
+        study.ALONE: {1: 0.0, 2: 4.6, 4: 10.5, 8: 17.9},
+        study.ASKS: {1: 83.3, 2: 95.7, 4: 98.9, 8: 74.6},
+        study.STATES: {1: 7.0, 2: 78.4, 4: 94.5, 8: 92.2},
+        study.GUESSES: {1: 50.4, 2: 91.6, 4: 98.2, 8: 92.6},
     },
 }
 HOPS = {"musique": 279, "2wikimultihopqa": 608}
 QUESTIONS = {"musique": 210, "2wikimultihopqa": 657}
 DIFFERENCES = {  # by data set, first query, second and K
-    ("musique", RESOLVED, 1): (49.9, 43.6, 56.3),
-    ("musique", RESOLVED, 4): (40.4, 34.1, 46.8),
-    ("2wikimultihopqa", RESOLVED, 1): (71.3, 67.3, 75.3),
-    ("2wikimultihopqa", RESOLVED, 4): (1.2, -0.1, 2.6),
+    ("musique", study.RESOLVED, 1): (49.9, 43.6, 56.3),
+    ("musique", study.RESOLVED, 4): (40.4, 34.1, 46.8),
+    ("2wikimultihopqa", study.RESOLVED, 1): (71.3, 67.3, 75.3),
+    ("2wikimultihopqa", study.RESOLVED, 4): (1.2, -0.1, 2.6),
 }
 
 
@@ -64,20 +50,20 @@ def test_the_kept_shares_are_those_of_an_independent_replay(dataset):
     kept = kept[kept["dataset"] == dataset].set_index(["query", "k"])
     for query, by_k in EXPECTED[dataset].items():
         for k, share in by_k.items():
-            room = 1.5 if query == GUESSES else 0.2
+            room = 1.5 if query == study.GUESSES else 0.2
             assert kept["mean"][query, k] == pytest.approx(share, abs=room), (query, k)
-    assert kept["n"][RESOLVED, 1] == HOPS[dataset]
-    assert kept["n"][ASKS, 1] == QUESTIONS[dataset]
+    assert kept["n"][study.RESOLVED, 1] == HOPS[dataset]
+    assert kept["n"][study.ASKS, 1] == QUESTIONS[dataset]
 
 
 def test_the_kept_contrasts_are_those_of_an_independent_replay():
     kept = pd.read_csv(FIGURES / "ask_or_state_contrasts_sample.csv")
-    same_k = kept[(kept["k"] == kept["second_k"]) & (kept["second"] == SENTENCE)]
+    same_k = kept[(kept["k"] == kept["second_k"]) & (kept["second"] == study.SENTENCE)]
     same_k = same_k.set_index(["dataset", "first", "k"])
     ends = same_k[["difference", "low", "high"]]
     for name, expected in DIFFERENCES.items():
         assert ends.loc[name].tolist() == pytest.approx(expected, abs=0.2)
-    guesses = kept[(kept["first"] == GUESSES) & (kept["second"] == ASKS)]
+    guesses = kept[(kept["first"] == study.GUESSES) & (kept["second"] == study.ASKS)]
     of_musique = guesses[guesses["dataset"] == "musique"]["difference"]
     assert of_musique.tolist() == pytest.approx([-11.9, -9.7, -8.9], abs=1.5)
     of_wiki = guesses[guesses["dataset"] != "musique"]["difference"]
@@ -86,7 +72,7 @@ def test_the_kept_contrasts_are_those_of_an_independent_replay():
 
 def test_what_is_kept_of_other_retrievers_has_the_same_contrasts_of_bm25():
     every = pd.read_csv(SHIPPED / "data" / "ask_or_state_contrasts.csv")
-    first = every[(every["retriever"] == "BM25") & (every["corpus"] == CONTEXTS)]
+    first = every[(every["retriever"] == "BM25") & (every["corpus"] == study.CONTEXTS)]
     kept = pd.read_csv(FIGURES / "ask_or_state_contrasts_sample.csv")
     # p is corrected for more contrasts there
     both = [
@@ -103,26 +89,27 @@ def test_what_is_kept_of_other_retrievers_has_the_same_contrasts_of_bm25():
 @pytest.fixture(scope="module")
 def of_musique(shared):
     p = read_parameters("sample", {"data_dir": str(shared)})
-    return measure(p.change(datasets=["hotpotqa", "musique"]))
+    return study.measure(p.change(datasets=["hotpotqa", "musique"]))
 
 
 def test_what_is_measured_on_musique_is_what_is_kept(of_musique):
     """And HotpotQA, which has no sub-questions, is left out."""
-    shares = contrasts.summarise(of_musique)
-    kept = pd.read_csv(FIGURES / "ask_or_state_sample.csv")
-    kept = kept[kept["dataset"] == "musique"].reset_index(drop=True)
-    pd.testing.assert_frame_equal(shares, kept)
+    shares, tests = contrasts.summarise(of_musique), contrasts.compare(of_musique)
+    for name, made in {"ask_or_state": shares, "ask_or_state_contrasts": tests}.items():
+        kept = pd.read_csv(FIGURES / f"{name}_sample.csv")
+        kept = kept[kept["dataset"] == "musique"].reset_index(drop=True)
+        pd.testing.assert_frame_equal(made, kept)
 
 
 def test_retrievers_and_corpora_are_compared_one_at_a_time(of_musique):
     few = of_musique[of_musique["k"] == 4]
     other = few.assign(retriever="hybrid", found=1.0)
-    larger = few.assign(corpus=ask_or_state.FURTHER)
+    larger = few.assign(corpus=study.FURTHER)
     table = contrasts.compare_retrievers(pd.concat([few, other, larger]))
     pairs = table[["unit", "first", "second"]].drop_duplicates().to_numpy().tolist()
-    plain, more = f"BM25, {CONTEXTS}", f"BM25, {ask_or_state.FURTHER}"
-    for unit in (HOP, QUESTION):
-        assert [unit, plain, f"hybrid, {CONTEXTS}"] in pairs
+    plain, more = f"BM25, {study.CONTEXTS}", f"BM25, {study.FURTHER}"
+    for unit in (study.HOP, study.QUESTION):
+        assert [unit, plain, f"hybrid, {study.CONTEXTS}"] in pairs
         assert [unit, plain, more] in pairs
     assert len(pairs) == 4 == len(table)
     assert set(table[table["second"] == more]["difference"]) == {0}
@@ -132,4 +119,4 @@ def test_retrievers_and_corpora_are_compared_one_at_a_time(of_musique):
 def test_data_sets_without_sub_questions_are_an_error(shared):
     p = read_parameters("sample", {"data_dir": str(shared)})
     with pytest.raises(UserError, match="no sub-questions in hotpotqa"):
-        measure(p.change(datasets=["hotpotqa"]))
+        study.measure(p.change(datasets=["hotpotqa"]))

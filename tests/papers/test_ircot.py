@@ -11,45 +11,43 @@ from ircotlib.experiment.setup import open_setup
 from ircotlib.files import FIGURES
 from ircotlib.papers import ircot
 from ircotlib.papers.ircot import (
-    CASE,
     SYSTEMS,
     compare_published,
     compare_readers,
     measure_ircot,
     rank_late_errors,
-    read_compared,
     read_ircot,
-    show_cases,
 )
 from ircotlib.parameters import read_parameters
 from ircotlib.results.runs import read_reported
 
 
-def scored(
-    system, f1, dataset="hotpotqa", reader="cot", metric="f1", sets=1, **columns
-):
+def scored(system, f1, dataset="hotpotqa", sets=1, **columns):
     """The runs of a system: one score per question; every second has another kind."""
     kinds = {"hotpotqa": ("comparison", "bridge"), "musique": ("3hop1", "2hop")}
     kind = [kinds.get(dataset, ("a", "b"))[number % 2] for number in range(len(f1))]
-    named = {"dataset": dataset, "system": system, "reader": reader, "metric": metric}
-    named |= {"model": "folder/ours", "demonstrations": dataset, "style": "flan_t5"}
+    named = {"dataset": dataset, "demonstrations": dataset, "system": system}
+    named |= {"reader": "cot", "metric": "f1", "model": "folder/ours"}
+    named |= {"style": "flan_t5", "recall": 0.5}
     table = pd.DataFrame({"id": [f"q{n}" for n in range(len(f1))], "f1": f1})
-    table = table.assign(kind=kind, recall=0.5, **named | columns)
     table["em"] = (table["f1"] == 1) * 1.0
-    tables = [table.assign(demonstration_set=number) for number in range(sets)]
-    for number, of_set in enumerate(tables):
-        of_set["f1"] *= 1 - number / 10
+    table = table.assign(kind=kind, **named | columns)
+    tables = [
+        table.assign(demonstration_set=number, f1=table["f1"] * (1 - number / 10))
+        for number in range(sets)
+    ]
     return pd.concat(tables, ignore_index=True)
 
 
-PARTS = [
-    scored("OneR QA", [1, 0, 0.5, 0.5]),
-    scored("OneR", [1, 0, 0.5, 0.5], metric="recall"),
-    scored("IRCoT QA", [1, 1, 0, 0.5]),
-    scored("IRCoT QA", [1, 0, 1, 0], dataset="musique"),
-    scored("IRCoT QA w/o reader", [1, 0, 0, 0]),
-]
-RUNS = pd.concat(PARTS, ignore_index=True)
+RUNS = pd.concat(
+    [
+        scored("OneR QA", [1, 0, 0.5, 0.5]),
+        scored("OneR", [1, 0, 0.5, 0.5], metric="recall"),
+        scored("IRCoT QA", [1, 1, 0, 0.5]),
+        scored("IRCoT QA", [1, 0, 1, 0], dataset="musique"),
+        scored("IRCoT QA w/o reader", [1, 0, 0, 0]),
+    ]
+)
 
 
 def rows_of(table, *columns, **wanted):
@@ -100,15 +98,9 @@ def test_ours_stands_beside_the_paper_with_the_same_reader_or_none():
     of_oner = scored("OneR QA", [1, 0], sets=3)
     runs = pd.concat([of_oner, scored("IRCoT QA", [1, 1], style="codex")])
     table = compare_readers(runs, "Table 4")
-    shown = [
-        "reader",
-        "prompted as",
-        "paper",
-        "paper deviation",
-        "ours",
-        "ours deviation",
-    ]
-    assert rows_of(table, *shown, "difference", system="OneR QA") == [
+    shown = ["reader", "prompted as", "paper", "paper deviation", "ours"]
+    shown += ["ours deviation", "difference"]
+    assert rows_of(table, *shown, system="OneR QA") == [
         ("direct", "Flan-T5-XXL", 49.7, 0.5, None, None, None),
         ("direct", "GPT3", 50.7, 0.1, None, None, None),
         ("cot", "Flan-T5-XXL", 43.1, 0.7, 45.0, 5.0, 1.9),
@@ -206,17 +198,16 @@ def line_of(question, count, right):
 
 def test_a_table_shows_three_systems_on_the_first_and_the_second_question(opened):
     p = opened.parameters
-    compared = read_compared(p)
+    compared = ircot.read_compared(p)
     assert set(compared["system"]) == set(SYSTEMS) and len(compared) == 18  # one set
     # not IIRC
-    assert read_compared(p.change(datasets=["musique", "iirc"])).equals(compared)
+    assert ircot.read_compared(p.change(datasets=["musique", "iirc"])).equals(compared)
     order = rank_late_errors(compared)
     assert set(order) == {q.id for q in opened.test[:4]}
     for source, rank in (("Table 2", 0), ("Table 5", 1)):
-        table = show_cases(compared, p, source)
-        assert list(table)[:-2] == CASE and list(table["system"]) == list(SYSTEMS)
-        (question,) = [q for q in opened.test if q.id == order[rank]]
-        assert set(table["id"]) == {question.id}
+        table = ircot.show_cases(compared, p, source)
+        assert list(table)[:-2] == ircot.CASE and list(table["system"]) == list(SYSTEMS)
+        [question] = [q for q in opened.test if q.id == order[rank]]
         assert set(table["question"]) == {question.text}
         nor, oner, own = table.to_dict("records")
         titles = [opened.retriever.corpus.find(id).title for id in question.gold]
@@ -225,11 +216,14 @@ def test_a_table_shows_three_systems_on_the_first_and_the_second_question(opened
         assert oner["retrieved"] == f"the question → {titles[0]} ★"
         assert own["retrieved"].splitlines()[1] == f"“A | 1.” → {titles[1]} ★"
         assert own["answer"] == question.answers[0]
-        assert (own["recall"], own["score"]) == (100, 100)
-        assert (oner["recall"], oner["score"]) == (round(100 / len(titles), 1), 0)
+        of_oner = (round(100 / len(titles), 1), 0)
+        recalls = [(row["recall"], row["score"]) for row in (own, oner)]
+        assert recalls == [(100, 100), of_oner]
         assert oner["chain"] == "It is so. So the answer is: <b>*x*</b>."
         assert table["paper's answer"].notna().all()
-    assert show_cases(compared[compared["system"] != "NoR QA"], p, "Table 5").empty
+    assert ircot.show_cases(
+        compared[compared["system"] != "NoR QA"], p, "Table 5"
+    ).empty
 
 
 NAMES = ("mini-base", "mini-xl", "mini-xxl")
@@ -245,7 +239,7 @@ def everything(monkeypatch):
     def read_runs(p, experiment, shown=None, grid_of=None):
         if experiment in gone:
             raise FileNotFoundError(f"make them: --only {experiment}")
-        asked.append((experiment, p.model, p.reader, p.datasets, shown))
+        asked.append((experiment, p.datasets))
         columns = {"model": p.model, "reader": p.reader, "dataset": p.datasets[0]}
         columns["style"] = SIZES.get(p.model, p.style)
         columns["demonstrations"] = shown or p.datasets[0]
@@ -266,8 +260,8 @@ def test_what_ircots_claims_compare(everything):
     p = read_parameters("mini", {"datasets": ["musique", "iirc"], "models": [*SIZES]})
     runs, missing = read_ircot(p)
     assert missing == []
-    assert asked[0] == ("04_ircot", p.model, "cot", ["musique", "iirc"], None)
-    assert {row[3] == ["musique"] for row in asked if row[0] != "04_ircot"} == {True}
+    assert asked[0] == ("04_ircot", ["musique", "iirc"])
+    assert all(row[1] == ["musique"] for row in asked if row[0] != "04_ircot")
     values = measure_ircot(p, runs)
     sides = values.groupby("measured")["side"].agg(set)
     models = values.groupby("measured")["model"].agg(lambda names: [*names.unique()])
@@ -300,10 +294,12 @@ def test_missing_runs_are_left_out_with_the_command_that_makes_them(everything):
 def test_other_demonstrations_count_if_they_were_another_data_sets_and_were_shown():
     p = read_parameters("mini", {"datasets": ["musique"]})
     counts = {"iirc": 3.0, "musique": 3.0, "hotpotqa": 0.98, "fever": None}
-    tables = []
-    for shown, count in counts.items():
-        columns = {"demonstrations": shown, "demonstrations_shown": count}
-        tables.append(scored("OneR", [0.5], "musique", **columns))
+    tables = [
+        scored(
+            "OneR", [0.5], "musique", demonstrations=name, demonstrations_shown=count
+        )
+        for name, count in counts.items()
+    ]
     runs = pd.concat(tables)
     values = measure_ircot(p, runs.assign(experiment="07_ood", model=p.model))
     of_other = values[values["measured"] == "other demonstrations"]

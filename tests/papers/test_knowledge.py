@@ -9,12 +9,7 @@ from replying import send
 from ircotlib.data import GoldStep, Question
 from ircotlib.engine.cache import Calls
 from ircotlib.papers import knowledge
-from ircotlib.papers.knowledge import (
-    compare_forms,
-    count_forms,
-    measure_known,
-    parts_of,
-)
+from ircotlib.papers.knowledge import compare_forms, parts_of
 from ircotlib.papers.searchain import TABLE, compare_reported
 from ircotlib.program import LINE, Generate, Outcome
 from ircotlib.results.runs import read_reported
@@ -30,8 +25,7 @@ OTHER = Question("r", "Who?", ("x",), (), "musique", steps=STEPS)
 def test_parts_are_questions_with_the_answers_before_them_filled_in():
     third = GoldStep("Who founded #2, not #1?", "Bel", ())
     asked = parts_of(replace(QUESTION, steps=(*STEPS, third)))
-    parts = [(part.id, part.text, part.answers) for part in asked]
-    assert parts == [
+    assert [(part.id, part.text, part.answers) for part in asked] == [
         ("q/part 0", "Who directed F?", ("Ada",)),
         ("q/part 1", "Where was Ada born?", ("Varn",)),
         ("q/part 2", "Who founded Varn, not Ada?", ("Bel",)),
@@ -76,12 +70,12 @@ def test_only_what_is_known_is_asked(monkeypatch):
     of_r = [("r", panel, i, False) for panel in "ab" for i in (1, 2)]
     assert rows == [("q", "a", 1, True), *of_r]
     assert compare_forms(setup, pd.Series(dict.fromkeys(knows, False))).empty
-    counted = count_forms(table)[["panel", "i", "n"]].to_numpy().tolist()
+    counted = knowledge.count_forms(table)[["panel", "i", "n"]].to_numpy().tolist()
     of_r = [["a of b", 1, 1], ["a of b", 2, 1], ["b", 1, 1], ["b", 2, 1]]
     assert counted == [["a", 1, 2], ["a", 2, 1], *of_r]
     # Table 7, of those all of whose parts are known: r
     right = pd.Series({"q": False, "r": True})
-    known = compare_reported(measure_known(right, table), "Table 7")
+    known = compare_reported(knowledge.measure_known(right, table), "Table 7")
     paper = read_reported("searchain", source="Table 7")["value"]
     assert list(known["paper"].dropna()) == list(paper.round(3))
     assert list(known["ours"][:1]) == [1] and list(known["n"][:1]) == [1]

@@ -10,7 +10,6 @@ import pytest
 from docs import real_outputs
 from ircotlib.datasets import iirc
 from ircotlib.errors import DataError, UserError
-from ircotlib.files import ROOT
 from ircotlib.papers.real_outputs import (
     TOGETHER,
     describe_folder,
@@ -19,8 +18,6 @@ from ircotlib.papers.real_outputs import (
     read_outputs,
 )
 
-REAL = ROOT.parent / "shared" / "data" / "outputs"
-needs_real = pytest.mark.skipif(not REAL.is_dir(), reason="needs ../shared/data")
 NAME = "ircot_qa_codex_hotpotqa____prompt_set_2___bm25_retrieval_count__4"
 CONFIG = '"model_name": "code-davinci-002", "query_source": "question"'
 
@@ -46,27 +43,37 @@ def test_a_folder_of_ircots_program_is_scored_by_the_golds_beside_it(tmp_path):
     assert list(scores["em"]) == [1, 0] and set(scores["metric"]) == {"f1"}
     [names] = scores[TOGETHER].drop_duplicates().to_numpy().tolist()
     assert names == ["hotpotqa", "IRCoT QA", "code-davinci-002", "dev"]
-    next(folder.glob("config__*")).unlink()
+    [config] = folder.glob("config__*")
     [path] = folder.glob("prediction__*.json")
+    config.write_text(f'{CONFIG}, "source_corpus_name": "musique"')
+    assert import_outputs(tmp_path)[1] == [f"{path}: its corpus is 'musique'"]
+    config.unlink()
     assert describe_folder(path)[0] == [*names[:2], "not stated", "dev"]
 
 
 def test_outputs_that_cannot_be_scored_are_left_out_with_a_note(tmp_path):
-    thought = "<think>Lee?</think>\n\nAnn Lee"
-    lay(tmp_path / "good", prediction={"q1": thought, "q3": "x"})
+    lay(tmp_path / "good", prediction={"q1": "Ann Lee", "q3": "x"})
     lay(tmp_path / "cut", prediction='{"q1": "A')
     lay(tmp_path / "empty", prediction="")
+    lay(tmp_path / "gold", ground_truth={"q1": "Ann Lee"})
     lay(tmp_path / "twice", prediction='{"q1": "A", "q2": "no", "q1": "Ann Lee"}')
-    lay(tmp_path, "oner_codex_musique____x", "musique", prediction={"q1": ["A", "B"]})
-    lay(tmp_path, "nor_qa_x_nq____x", "nq")
+    lay(tmp_path, "oner_codex_musique____x", "musique")
+    lay(tmp_path, "nor_qa_x_multihop____x", "multihop")
+    lay(tmp_path, "nor_qa_x_zsre____x", "zsre")
     scores, notes = import_outputs(tmp_path)
-    assert list(scores["id"]) == ["q1"] and len(notes) == 7
-    text = "\n".join(notes)
-    for name in ("cut", "empty", "twice"):
-        assert any(f"/{name}/" in note for note in notes)
-    assert "found the id 'q1' again" in text and "1 answers have thoughts" in text
-    assert "oner_codex_musique____x: the name must begin with ircot_qa" in text
-    assert "1 questions have no gold answer: left out" in text and "'nq'" in text
+    assert list(scores["id"]) == ["q1"]
+    says = {
+        "cut": "Unterminated string .*",
+        "empty": "Expecting value.*",
+        "gold": "field q1: Input should be a valid list.*",
+        "good": "1 questions have no gold answer: left out; put it beside .* data_dir",
+        "nor_qa_x_multihop": "found the data set 'multihop', expected one .*",
+        "nor_qa_x_zsre": "found the data set 'zsre', expected one .*",
+        "oner_codex_musique": "the name must begin with ircot_qa_.*",
+        "twice": "found the id 'q1' again with 'Ann Lee', expected one .*",
+    }
+    for note, (name, text) in zip(sorted(notes), says.items(), strict=True):
+        assert re.fullmatch(f"{tmp_path}/{name}.*[:,] {text}", note), note
     lay(tmp_path / "again", NAME)
     with pytest.raises(UserError, match="two outputs of hotpotqa, IRCoT QA, code-dav"):
         import_outputs(tmp_path)
@@ -75,7 +82,8 @@ def test_outputs_that_cannot_be_scored_are_left_out_with_a_note(tmp_path):
 
 
 def test_outputs_of_your_own_come_after_the_kept_ones(tmp_path):
-    lay(tmp_path, "ircot_qa_mine_musique____x", "musique")
+    """And models that would have one name are named with their owners."""
+    folder = lay(tmp_path, "nor_qa_mine_musique____x", "musique")
     scores, notes = read_outputs(tmp_path)
     assert len(scores) == 9000 + 4500 + 2 and notes == []
     assert list(scores["dataset"].unique()) == [
@@ -84,30 +92,20 @@ def test_outputs_of_your_own_come_after_the_kept_ones(tmp_path):
         "musique",
     ]
     assert list(scores["model"].tail(2)) == ["code-davinci-002"] * 2
-
-
-def test_models_that_would_have_one_name_are_named_with_their_owners(tmp_path):
-    folder = lay(tmp_path, "nor_qa_mine_musique____x", "musique")
-    config = '{"model_name": "me/Llama-3.1-8B-Instruct"}'
-    next(folder.glob("config__*")).write_text(config)
-    scores, _ = read_outputs(tmp_path)
-    assert set(scores["model"]) == {
-        "meta-llama/Llama-3.1-8B-Instruct",
-        "me/Llama-3.1-8B-Instruct",
-        "text-davinci-003",
-    }
-    next(folder.glob("config__*")).write_text(
-        '{"model_name": "meta-llama/Llama-3.1-8B"}'
-    )
-    assert "Llama-3.1-8B" in set(read_outputs(tmp_path)[0]["model"])
+    of_llama = {"meta-llama/Llama-3.1-8B": "Llama-3.1-8B"}  # no other of this name
+    of_llama["me/Llama-3.1-8B-Instruct"] = "me/Llama-3.1-8B-Instruct"
+    for model, name in of_llama.items():
+        config = json.dumps({"model_name": model})
+        next(folder.glob("config__*")).write_text(config)
+        scores, _ = read_outputs(tmp_path)
+        assert list(scores["model"].tail(2)) == [name] * 2
+    assert "meta-llama/Llama-3.1-8B-Instruct" in set(scores["model"])
 
 
 def test_two_systems_of_a_model_that_search_alike_are_refused(tmp_path):
     kept = read_outputs()[0]
-    of_gpt3 = kept[
-        (kept["model"] == "text-davinci-003") & (kept["dataset"] == "musique")
-    ]
-    id = of_gpt3["id"].iloc[0]
+    of_gpt3 = kept[kept["model"] == "text-davinci-003"].set_index("dataset")
+    id = of_gpt3.loc["musique", "id"].iloc[0]
     answers = {"prediction": {id: "A"}, "ground_truth": {id: ["A"]}}
     folder = lay(tmp_path, "ircot_qa_mine_musique____x", "musique", **answers)
     next(folder.glob("config__*")).write_text('{"engine": "text-davinci-003"}')
@@ -133,28 +131,6 @@ def test_gold_answers_are_those_of_the_questions_if_none_are_beside(tmp_path):
     assert list(scores["em"]) == [1] and notes == []
 
 
-def test_outputs_of_other_data_sets_are_noted_with_their_file(tmp_path):
-    lay(tmp_path, "nor_qa_x_hotpotqa____x")
-    lay(tmp_path, "nor_qa_x_multihop____x", "multihop")
-    lay(tmp_path, "nor_qa_x_zsre____x", "zsre")
-    folder = lay(tmp_path, "ircot_qa_x_musique____x", "musique")
-    config = "local retrieval_corpus_name = 'hotpotqa'; "
-    next(folder.glob("config__*")).write_text(config + CONFIG)
-    folder = lay(tmp_path, "oner_qa_x_musique____x", "musique")
-    for path in folder.iterdir():
-        path.rename(path.with_name(path.name.replace("musique_to", "iirc_to")))
-    scores, notes = import_outputs(tmp_path)
-    says = {
-        "ircot_qa_x_musique": "its prompts or its corpus are of hotpotqa",
-        "nor_qa_x_multihop": "found the data set 'multihop', expected one .*: left out",
-        "nor_qa_x_zsre": "found the data set 'zsre', expected one .*: left out",
-        "oner_qa_x_musique": "its prompts or its corpus are of iirc",
-    }
-    for note, (name, text) in zip(sorted(notes), says.items(), strict=True):
-        assert re.fullmatch(f"{tmp_path}/{name}____x/prediction__.*: {text}", note)
-    assert set(scores["dataset"]) == {"hotpotqa", "musique"}
-
-
 OTHER = ("[]", "{}", '["a"]', '{"q": 1}', '{"q": {"a": "b"}}', '{"q": "a", "q": "b"}')
 
 
@@ -168,24 +144,23 @@ def test_other_files_are_refused_in_a_line(text, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def real():
-    """The scores of ../shared/data/outputs by the golds beside them, and the notes."""
-    return import_outputs(REAL)
+def real(shared):
+    """The scores of real outputs by the golds beside them, and the notes."""
+    return import_outputs(shared / "outputs")
 
 
-@needs_real
-def test_the_kept_scores_are_those_of_the_outputs(tmp_path, monkeypatch):
+def test_the_kept_scores_are_those_of_the_outputs(shared, tmp_path, monkeypatch):
     kept = pd.read_csv(real_outputs.KEPT)
     monkeypatch.setattr(real_outputs, "KEPT", tmp_path / "made.csv.gz")
-    real_outputs.main(REAL / "adarague", REAL / "probtree")
+    folders = (shared / "outputs" / name for name in ("adarague", "probtree"))
+    real_outputs.main(*folders)
     pd.testing.assert_frame_equal(pd.read_csv(real_outputs.KEPT), kept)
 
 
-@needs_real
-def test_real_scores_are_those_that_are_committed(real):
+def test_real_scores_are_those_that_are_committed(real, shared):
     scores = real[0].set_index(TOGETHER).sort_index()
     compared = []
-    for path in sorted((REAL / "adarague").rglob("prediction__*.json")):
+    for path in sorted((shared / "outputs/adarague").rglob("prediction__*.json")):
         about, golds = describe_folder(path)
         answers = read_answers(path)
         own = scores.loc[tuple(about), "em"]
@@ -209,7 +184,6 @@ def test_real_scores_are_those_that_are_committed(real):
     assert len(compared) == 18 + 12 and compared.count("evaluation_metrics") == 18
 
 
-@needs_real
 def test_the_real_outputs_that_have_no_golds_are_left_out(real):
     scores, [note] = real
     assert "bm25_retrieval_count__4" in note

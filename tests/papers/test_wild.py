@@ -12,7 +12,7 @@ from ircotlib.papers import wild
 from ircotlib.papers.wild import NEVER, RELEASED, SINGLE
 from ircotlib.parameters import read_parameters
 from ircotlib.systems import rewrites
-from ircotlib.systems.rewrites import QUERIES, REWRITES
+from ircotlib.systems.rewrites import REWRITES
 
 PAGES = {name: Paragraph(name, name.title(), f"About {name}.") for name in "abcdef"}
 STEPS = (
@@ -50,35 +50,23 @@ def test_a_model_that_never_says_the_phrase_writes_to_the_limit():
     assert len(requests) == 16 and result.answer == " ".join(["It is Rome."] * 8)
 
 
-def rows(column, **values):
-    return pd.DataFrame(
-        [
-            (column, change, str(n), value, 1, 2)
-            for change, of_change in values.items()
-            for n, value in enumerate(of_change)
-        ],
-        columns=wild.COLUMNS,
-    )
-
-
 def test_losses_are_paired_and_the_largest_comes_first():
-    table = rows(
-        "x", **{RELEASED: [100] * 12, "little": [100] * 11 + [0], "much": [0] * 12}
-    )
-    losses = wild.find_losses(table)
+    values = {RELEASED: [100] * 12, "little": [100] * 11 + [0], "much": [0] * 12}
+    rows = [
+        ("x", change, str(n), value, 1, 2)
+        for change, of_change in values.items()
+        for n, value in enumerate(of_change)
+    ]
+    losses = wild.find_losses(pd.DataFrame(rows, columns=wild.COLUMNS))
     assert list(losses["change"]) == [RELEASED, "much", "little"]
     assert list(losses["lost"].round(1)) == [0, 100, 8.3]
     assert losses["p_holm"].iloc[1] == pytest.approx(2 * 2**-11, abs=1e-4)
-    said = wild.say_costs(losses)
-    assert (
-        said
-        == "x: most by “much”, 100.0 points [100.0, 100.0]; 1 of 2 single changes lose"
-    )
-    figure = wild.draw_losses(losses, {"x": "points"})
-    assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == [
-        "much",
-        "little",
-    ]
+    most = "“much”, 100.0 points [100.0, 100.0]"
+    said = f"x: most by {most}; 1 of 2 single changes lose"
+    assert wild.say_costs(losses) == said
+    [axis] = wild.draw_losses(losses, {"x": "points"}).axes
+    labels = [text.get_text() for text in axis.get_yticklabels()]
+    assert labels == ["much", "little"] and axis.get_xlabel() == "points"
 
 
 def test_all_changes_and_rewrites_are_measured_with_a_model(tmp_path, monkeypatch):
@@ -100,10 +88,8 @@ def test_on_real_text_the_reader_finds_what_it_finds_in_ask_or_state(
     p = read_parameters("sample", {"data_dir": str(shared), "datasets": ["musique"]})
     losses = wild.find_losses(wild.measure_reader(p)).set_index("change")
     other = pd.read_csv(FIGURES / "ask_or_state_sample.csv")
-    [guesses] = other.query(
-        "dataset == 'musique' and query == 'states or guesses' and k == 4 "
-        "and corpus == 'contexts' and retriever == 'BM25'"
-    )["mean"]
+    other = other.set_index(["dataset", "query", "k"])["mean"]
+    guesses = other["musique", "states or guesses", 4]
     # near duplicates are kept once here, and all that was shown counts
     assert losses["mean"][RELEASED] == pytest.approx(guesses, abs=1)
     kept = pd.read_csv(FIGURES / "wild_sample.csv").query("column == 'MuSiQue'")
@@ -119,13 +105,3 @@ def test_real_queries_are_kept_as_they_are_made(shared, tmp_path, monkeypatch):
     real_queries.main(str(folder), str(shared))
     kept = (SHIPPED / "data" / "real_queries.csv").read_bytes()
     assert (tmp_path / "real_queries.csv").read_bytes() == kept
-
-
-def test_a_thought_is_asked_with_in_each_form():
-    written = {form: write("Who?", ["A.", "B."]) for form, write in QUERIES.items()}
-    assert written.pop(rewrites.REPLY) == "B."
-    assert written == {
-        rewrites.ALONE: "B.",
-        rewrites.AFTER_QUESTION: "Who? B.",
-        rewrites.AFTER_THOUGHTS: "Who? A. B.",
-    }

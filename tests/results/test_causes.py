@@ -7,13 +7,8 @@ from ircot_laboratory.judge.laboratory_facts import weigh
 from ircot_laboratory.world.records import Entity, Fact, Riddle, Thought, World
 from ircotlib.data import Paragraph, Question
 from ircotlib.datasets import Attempt
-from ircotlib.results.causes import (
-    CAUSES,
-    cause_of,
-    count_causes,
-    read_attempt,
-    weigh_gold,
-)
+from ircotlib.results import causes
+from ircotlib.results.causes import CAUSES, cause_of, read_attempt
 
 ABOUT = {"director": "Ada Moss", "release": "1950"}
 FILM = Entity("Silent Harbor", "film", "drama", ABOUT)
@@ -57,8 +52,8 @@ def test_retrieval_misleads_where_the_model_knew():
     for tried, cause in (searched, "misled by retrieval"), (alone, "made up"):
         evidence = weigh(tried, RIDDLE, WORLD)
         assert cause_of(tried, evidence, known_without_retrieval=True) == cause
-    causes = {cause for _, cause in BY_FACTS.values()}
-    assert causes | {"misled by retrieval"} == set(CAUSES)
+    named = {cause for _, cause in BY_FACTS.values()}
+    assert named | {"misled by retrieval"} == set(CAUSES)
 
 
 def line(**fields):
@@ -94,7 +89,7 @@ def test_without_facts_gold_answers_and_paragraphs_decide_the_cause(
     tried = read_attempt(row, found, unmarked=not row.get("direct"))
     needed = () if missed is None else ("1", *missed)
     question = Question("q", TEXT, ("Somewhere", gold), needed, "musique")
-    assert cause_of(tried, weigh_gold(tried, question)) == cause
+    assert cause_of(tried, causes.weigh_gold(tried, question)) == cause
 
 
 def test_attempts_are_read_from_what_was_written():
@@ -133,17 +128,17 @@ def test_if_the_answer_is_the_whole_text_it_could_not_be_read(parsed, fields):
 
 
 def test_causes_are_counted_of_all_answers_in_the_order_of_the_records():
-    causes = {"IRCoT QA": ("", "made up", "made up", "misread"), "NoR QA": ("made up",)}
+    given = {"IRCoT QA": ("", "made up", "made up", "misread"), "NoR QA": ("made up",)}
     named = {"profile": "mini", "dataset": "hotpotqa", "model": "m", "metric": "f1"}
     runs = [
         pd.DataFrame({"cause": each}).assign(system=name, **named)
-        for name, each in causes.items()
+        for name, each in given.items()
     ]
     returns_paragraphs = runs[0].assign(system="OneR", metric="recall")
-    table = count_causes([*runs, returns_paragraphs])
+    table = causes.count_causes([*runs, returns_paragraphs])
     assert list(table["cause"]) == [*CAUSES, *CAUSES]
     assert list(table["answers"]) == [1] * 7 + [4] * 7
     assert list(table["system"]) == ["NoR QA"] * 7 + ["IRCoT QA"] * 7
     assert list(table["n"]) == [0] * 6 + [1] + [0] * 5 + [1, 2]
     assert list(table["share"])[-2:] == [25, 50]
-    assert list(count_causes([returns_paragraphs])) == list(table)
+    assert list(causes.count_causes([returns_paragraphs])) == list(table)

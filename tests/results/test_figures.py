@@ -21,9 +21,9 @@ from ircotlib.results.figures import (
     draw_dots,
     draw_lines,
     draw_means,
-    draw_tree,
     save_figure,
 )
+from ircotlib.results.tree import draw_tree
 
 ROWS = [
     ("hotpotqa", "OneR", 50.0, 45.0, 57.0, None),

@@ -5,14 +5,7 @@ import pytest
 
 from ircotlib import files
 from ircotlib.parameters import read_parameters
-from ircotlib.results.tables import (
-    as_markdown,
-    as_texts,
-    pivot,
-    save_table,
-    show_table,
-    title_of,
-)
+from ircotlib.results.tables import as_texts, pivot, save_table, show_table, title_of
 
 LONG = pd.DataFrame(
     {
@@ -117,11 +110,9 @@ def test_a_table_is_kept_as_csv_and_markdown(tmp_path, monkeypatch):
     written = pd.read_csv(tmp_path / "table.csv")
     pd.testing.assert_frame_equal(written, TABLE, check_dtype=False)
     text = (tmp_path / "table.md").read_text(encoding="utf-8")
-    assert text == f"What it is.\n\n{as_markdown(TABLE)}\n"
-
-
-def test_markdown_has_names_and_even_decimals():
-    assert as_markdown(TABLE).splitlines() == [
+    assert text.splitlines() == [
+        "What it is.",
+        "",
         "| first | data set | p (Holm) | system | ours |",
         "| --- | --- | --- | --- | --- |",
         "| [Query 1] of 5 Ω ≤ 6 | MuSiQue | < 0.001 | A \\| B & C_D | -1.0 |",
