@@ -42,6 +42,7 @@ NOT_HERE = {
     "ircotlib figures": "takes minutes; tests/test_notebooks.py runs it",
     "ircotlib fetch --profile sample --set data_dir=FOLDER": "downloads",
     "ircotlib fetch --profile paper --set data_dir=FOLDER": "downloads",
+    "ircotlib report": "needs runs; tests/explore/test_report.py runs it",
     "pip": "installs, or downloads",
     "ray": "needs other machines",
     "unzip": "of a download",

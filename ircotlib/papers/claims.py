@@ -159,7 +159,9 @@ def say_claim(claims: pd.DataFrame, claim: str) -> str:
     better, worse = claim.split(" > ")
     verb, more, less = SAID.get(rows["metric"].max(), ANSWERS)
     least, most = rows["mean"].round().astype(int).agg(["min", "max"])
-    if least >= 0:
+    if least == most >= 0:
+        amount = f"{most} points {more}"
+    elif least >= 0:
         amount = f"{least} to {most} points {more}"
     elif most < 0:
         amount = f"{-most} to {-least} points {less}"
@@ -168,7 +170,7 @@ def say_claim(claims: pd.DataFrame, claim: str) -> str:
     significant = int((rows["p_holm"] < LEVEL).sum())
     return (
         f"{better} {verb} {amount} than {worse} "
-        f"(p < {LEVEL}, corrected, in {significant} of {len(rows)} comparisons)."
+        f"(significant in {significant} of {len(rows)} comparisons)."
     )
 
 

@@ -165,8 +165,8 @@ def say_finding(shares: pd.DataFrame, contrasts: pd.DataFrame) -> str:
     shares, contrasts = searched_first(shares), searched_first(contrasts)
     found = shares.set_index(["unit", "query", "k", "dataset"])["mean"].sort_index()
 
-    def say(unit: str, query: str, k: int = 4) -> str:
-        return " and ".join(f"{found[unit, query, k, name]:.0f}%" for name in names)
+    def say(query: str, k: int) -> str:
+        return " and ".join(f"{found[HOP, query, k, name]:.0f}%" for name in names)
 
     names = list(dict.fromkeys(shares["dataset"]))
     stated = contrasts[contrasts["second"].isin([SENTENCE, STATES])]
@@ -174,16 +174,16 @@ def say_finding(shares: pd.DataFrame, contrasts: pd.DataFrame) -> str:
     open_at_4 = stated[~decided & (stated["second_k"] == 4)]["dataset"].unique()
     sets = " and ".join(map(title_of, names))
     if decided[stated["k"] == 1].all():
-        concluded = "A sentence works as a query when it asks, not when it states"
+        concluded = "A sentence is a good query if it asks, not if it states"
         if len(open_at_4):
             concluded += f" (with K = 4 not shown on {title_of(open_at_4[0])})"
     else:
-        concluded = "That a sentence must ask to work as a query is not shown here"
+        concluded = "That a sentence must ask to be a good query is not shown here"
     return (
-        f"{concluded}: on {sets}, the next sub-question finds the next gold paragraph "
-        f"first for {say(HOP, RESOLVED, 1)} of later hops, among four for "
-        f"{say(HOP, RESOLVED)}; the sentence before it, for {say(HOP, SENTENCE, 1)} "
-        f"and {say(HOP, SENTENCE)}."
+        f"{concluded}. On {sets}, with K = 1, the next sub-question finds the next "
+        f"gold paragraph of {say(RESOLVED, 1)} of later hops, the sentence before it "
+        f"of {say(SENTENCE, 1)}; with K = 4, {say(RESOLVED, 4)} against "
+        f"{say(SENTENCE, 4)}."
     )
 
 

@@ -2,10 +2,14 @@
 (ours).
 """
 
+from collections.abc import Sequence
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 
 from ircotlib.datasets import find_dataset
+from ircotlib.files import resolve
 from ircotlib.parameters import Parameters
 from ircotlib.results.runs import KEYS, beside, read_costs, read_reported
 from ircotlib.results.statistics import (
@@ -171,6 +175,36 @@ def compare_means(runs: pd.DataFrame) -> pd.DataFrame:
             table.loc[name, "p"] = paired_p(differences * weights)
         table["p_holm"] = holm(table["p"].dropna())
     return table.round(DIGITS).rename_axis("system").reset_index()
+
+
+def find_failures(systems: Sequence[System], p: Parameters) -> dict[str, str]:
+    """The prompts of each system at which the model fails its gate, which is in the
+    model's folder, if it has one (docs/laboratory.md).
+    """
+    gate = Path(resolve(p.model)) / "gate.csv"
+    failed: set[str] = set()
+    if gate.is_file():
+        prompts = pd.read_csv(gate)
+        failed = {*prompts["stage"][prompts["gate"] == "fails"]}
+    failures = {}
+    for system in systems:
+        asked = {f"{system.module}/{stage}" for stage in system.stages}
+        if system.reads:
+            asked.add(f"ircot/{p.reader}")
+        failures[system.name] = ", ".join(sorted(asked & failed))
+    return failures
+
+
+def with_right_replies(table: pd.DataFrame, p: Parameters) -> pd.Series:
+    """The mean of each system over the data sets of a table, in percent, if all replies
+    of the model were right, as recorded in the model's folder; empty if they are not.
+    """
+    path = Path(resolve(p.model)) / "gold.csv"
+    if not path.is_file():
+        return pd.Series(dtype=float)
+    gold = pd.read_csv(path)
+    gold = gold[gold["dataset"].isin(table["dataset"])]
+    return gold.groupby("system")["gold"].mean()
 
 
 def _by_system(runs: pd.DataFrame, metric: str) -> pd.DataFrame:

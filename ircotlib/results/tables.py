@@ -15,6 +15,18 @@ WORDS = {
     "dataset": "data set", "cover_em": "cover-EM", "em": "EM", "f1": "F1",
     "rouge_l": "ROUGE-L", "k": "K", "m": "M", "n": "questions",
     "low": "95% from", "high": "to", "p_holm": "p (Holm)",
+    # of SearChain's tables
+    "knowledge_of_llm": "knowledge of the model",
+    "knowledge_corrected_by_ir": "corrected by retrieval",
+    "knowledge_completed_by_ir": "completed by retrieval",
+    "cover_em_where_ir_helps": "cover-EM where retrieval helps",
+    "misled_by_ir": "misled by retrieval",
+    "top1_where_llm_right": "answer in the top 1, model right",
+    "top1_where_llm_wrong": "answer in the top 1, model wrong",
+    "accuracy_where_llm_right": "accuracy, model right",
+    "accuracy_where_llm_wrong": "accuracy, model wrong",
+    "accuracy_where_parts_known": "accuracy, all parts known",
+    "skc": "marked items (SKC)", "amp": "marks in the right place (AMP)",
 }  # fmt: skip
 # columns whose cells hold such words, or names of data sets and models
 NAMES = ("dataset", "demonstrations", "metric", "model", "reader")

@@ -196,10 +196,10 @@ def test_the_finding_concludes_only_what_tests_show():
         return contrasts.say_finding(shares, tests)
 
     clear = conclude(asking=1, stating=0, k4=0)
-    assert "paragraph first for 100% of later hops, among four for 100%" in clear
-    assert clear.startswith("A sentence works as a query when it asks, not when it ")
+    assert "of 100% of later hops" in clear and "K = 4, 100% against 0%" in clear
+    assert clear.startswith("A sentence is a good query if it asks, not if it ")
     assert "K = 4 not shown on MuSiQue" in conclude(asking=1, stating=0, k4=1)
-    assert "is not shown here: on" in conclude(asking=0, stating=0, k4=0)
+    assert "is not shown here. On" in conclude(asking=0, stating=0, k4=0)
 
 
 def test_further_paragraphs_are_searched_unless_their_title_is_there(tmp_path):

@@ -161,9 +161,10 @@ def test_a_claim_is_printed_with_the_number_of_significant_differences():
     runs = [runs_of(), runs_of(turned, dataset="musique"), runs_of(six, dataset="iirc")]
     assert conclude_claims(compare_claims(pd.concat(runs))) == (
         "- IRCoT QA answers from 50 points worse to 50 points better than OneR QA "
-        "(p < 0.05, corrected, in 3 of 3 comparisons)."
+        "(significant in 3 of 3 comparisons)."
     )
     less = compare_claims(pd.concat([runs_of(six), runs_of(six, dataset="iirc")]))
+    assert "answers 15 points better" in conclude_claims(less)
     assert "in 0 of 2 comparisons" in conclude_claims(less)
     none = compare_claims(runs_of({"NoR QA": [1]}))
     assert conclude_claims(none) == "No two of these systems are compared by a paper."

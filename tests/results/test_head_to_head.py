@@ -8,8 +8,15 @@ import pytest
 from ircotlib.parameters import read_parameters
 from ircotlib.results import head_to_head
 from ircotlib.results import runs as tables
-from ircotlib.results.head_to_head import compare_all, measures_of, systems_of
+from ircotlib.results.head_to_head import (
+    compare_all,
+    find_failures,
+    measures_of,
+    systems_of,
+    with_right_replies,
+)
 from ircotlib.results.statistics import holm, paired_p
+from ircotlib.systems import choose_systems
 
 P = read_parameters("mini", {"head_to_head": ["hotpotqa", "eli5"]})
 
@@ -110,3 +117,17 @@ def test_how_certain_the_means_are():
     assert set(head_to_head.of_open_answers(runs)["dataset"]) == {"hotpotqa"}
     assert len(head_to_head.of_open_answers(runs[runs["dataset"] == "fever"]))
     assert head_to_head.compare_means(runs[:0]).empty
+
+
+def test_what_a_model_fails_at_and_with_right_replies_are_in_its_folder(tmp_path):
+    table = pd.DataFrame({"dataset": ["hotpotqa", "musique"]})
+    p = read_parameters("mini", {"model": str(tmp_path)})
+    systems = choose_systems(["ReAct", "OneR QA"])
+    assert find_failures(systems, p) == {"OneR QA": "", "ReAct": ""}
+    assert with_right_replies(table, p).empty
+    gate = "stage,gate\nreact/act,fails\nircot/cot,fails\nircot/direct,passes\n"
+    (tmp_path / "gate.csv").write_text(gate)
+    gold = "dataset,system,gold\nhotpotqa,ReAct,90\nmusique,ReAct,80\nfever,ReAct,0\n"
+    (tmp_path / "gold.csv").write_text(gold)
+    assert find_failures(systems, p) == {"OneR QA": "ircot/cot", "ReAct": "react/act"}
+    assert dict(with_right_replies(table, p)) == {"ReAct": 85}
