@@ -5,7 +5,7 @@ ircotlib laboratory FOLDER --seed 7 --size 1200 --questions 200
 ircotlib laboratory FOLDER --downloads
 ircotlib laboratory --prompts
 
-With --downloads, it also has the files of which the papers' corpora are made. The last
+With --downloads, it also has files like those of the papers' corpora. The last
 command writes the demonstrations of the default laboratory into prompts/laboratory.
 """
 
@@ -189,8 +189,8 @@ def main(arguments: Iterable[str] | None = None) -> None:
     parser = new_parser(__doc__, "ircotlib laboratory")
     add = parser.add_argument
     add("folder", nargs="?", type=Path, help="where the data sets are written")
-    add("--seed", type=int, default=SEED, help="another makes another encyclopedia")
-    add("--size", type=int, default=SIZE, help="about how many pages there are")
+    add("--seed", type=int, default=SEED, help="each makes another encyclopedia")
+    add("--size", type=int, default=SIZE, help="about how many pages")
     add("--questions", type=int, default=QUESTIONS, help="questions per data set")
     add("--downloads", action="store_true", help="with files of the papers' corpora")
     add("--prompts", action="store_true", help="write demonstrations in prompts/")

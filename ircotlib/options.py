@@ -29,7 +29,7 @@ def new_parser(description: str | None, program: str | None = None) -> ArgumentP
 
 def add_profile(parser: ArgumentParser, default: str = "mini") -> None:
     """Add the options --profile and --set, which name the parameters."""
-    profile = f"{', '.join(all_profiles())} (profiles/); without it {default}"
+    profile = f"{', '.join(all_profiles())} (profiles/); default: {default}"
     change = "change a parameter (ircotlib parameters); may be repeated"
     parser.add_argument("--profile", default=default, help=profile)
     parser.add_argument(

@@ -115,7 +115,7 @@ class Parameters(BaseModel):
     datasets: Datasets
     data_dir: str  # folder of the official raw files; "": the laboratory
     corpus: Literal["pooled", "full"] = "pooled"  # contexts; or as in IRCoT App. A
-    further: str = ""  # pooled: a folder of own paragraphs, too (docs/data.md)
+    further: str = ""  # pooled: a folder of more paragraphs (docs/data.md)
     retriever: Retriever = "embedded"  # BM25 on this machine; others: docs/data.md
     dev: Number  # questions to tune on (IRCoT §4: 100)
     test: Count | None  # questions to report on (IRCoT §4: 500); None: all the others
@@ -124,9 +124,9 @@ class Parameters(BaseModel):
     model: Name  # a folder or hub id; with `server`, its name there
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"  # of its weights
     gpt3: str = ""  # 04, 07, 08: a model in GPT3's place, beside `model` (IRCoT §4.1)
-    agent: str = ""  # of SearChain's systems; "", or if `model` is set: that
+    agent: str = ""  # for SearChain's systems; "", or with another `model`: `model`
     extractor: str = ""  # extractive reader (SearChain §3.3), folder or hub id
-    workers: Literal["auto", "ray"] | Count = "auto"  # one a GPU or core; a cluster's
+    workers: Literal["auto", "ray"] | Count = "auto"  # one per GPU or core; a cluster's
     # a server, and what it may cost
     server: Server = ""  # address of an OpenAI-compatible server; "": a local model
     chat: bool = False  # use the server's chat interface, not completions
@@ -140,17 +140,17 @@ class Parameters(BaseModel):
     context_tokens: Count | None  # the model's window; None: the paper's for this style
     # which systems, and how they run
     systems: Annotated[list[SystemName], Once] = []  # by name; empty: all
-    distractors: Counts = [1, 2, 3]  # M (IRCoT §4.1); empty: IRCoT's systems show none
+    distractors: Counts = [1, 2, 3]  # M (IRCoT §4.1); empty: no demonstrations (IRCoT)
     most_demonstrations: Count = 16  # in a prompt (IRCoT §4.1: sets of 15; DSP: 16)
     demonstration_sets: Annotated[int, Field(ge=1, le=3)] = 3  # 04 (IRCoT §4.1)
     released: bool = False  # follow IRCoT's program where it differs from the paper
     max_steps: Count = 8  # sentences of a chain (IRCoT footnote 4; its program: 10)
-    samples: Count | None = None  # most texts sampled at a time; None: as in its paper
+    samples: Count | None = None  # most texts sampled at a time; None: as in each paper
     # single notebooks
     k: Count = 4  # 00_programs, 01_corpora, 05_searchain: paragraphs of each retrieval
     retrievers: Annotated[list[Retriever], Once] = []  # 02, 12; empty: `retriever`
     worlds: list[World] = [[0, 2400, 600], [7, 1200, 200]]  # 01: seed, size, questions
-    measured: Count = 20  # 01_corpora: questions of each data set that are measured on
+    measured: Count = 20  # 01_corpora: questions of each data set to measure on
     models: Annotated[list[Name], Once, Field(min_length=1)]  # 06_scale: compared
     scale_distractors: Counts | None = None  # 06_scale; None: as `distractors`
     ood_distractors: Counts | None = None  # 07_ood; None: as `distractors`

@@ -134,7 +134,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     p = read_changed(options)
     if not p.data_dir:
-        raise UserError(f"{p.profile} makes its data: set data_dir")
+        raise UserError(f"{p.profile} makes its own data; for other data, set data_dir")
     if not Path(resolve(p.demonstrations)).is_dir():
         prompts = "the folder prompts/ of https://github.com/StonyBrookNLP/ircot"
         print(f"by hand: {prompts}, into {p.demonstrations}")

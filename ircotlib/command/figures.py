@@ -188,7 +188,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add_profile(parser)
     add = parser.add_argument
     add("--only", action="append", default=[], help="notebook or figure")
-    add("--save", action="store_true", help="keep what is executed in notebooks/")
+    add("--save", action="store_true", help="save executed notebooks in notebooks/")
     add("--jobs", type=int, default=1, help="notebooks at a time")
     options = parser.parse_args(arguments)
     need("papermill", "lab")

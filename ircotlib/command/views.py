@@ -59,7 +59,7 @@ def report(arguments: Sequence[str] | None = None) -> None:
     from ircotlib.explore.report import write_report
 
     parser = new_parser(report.__doc__, "ircotlib report")
-    runs = "folders of runs, or of several; only runs on test questions count"
+    runs = "folders of one run or several; only runs on test questions count"
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUNS", help=runs)
     parser.add_argument("out", type=Path, metavar="OUT.html", help="the page to write")
     options = parser.parse_args(arguments)

@@ -30,7 +30,8 @@ def read_model(folder: Path, encoder_decoder: bool, dtype: str):
     if not encoder_decoder and not can_reuse(model):
         raise UserError(
             f"{folder}: found a model with recurrent states, a sliding window or"
-            " growing positions, expected one like Llama; set server for all others"
+            " length-dependent positions, expected one like Llama; set server for"
+            " all others"
         )
     if model.config.model_type == "t5":
         model.get_encoder().set_attn_implementation("row_by_row")

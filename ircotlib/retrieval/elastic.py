@@ -147,7 +147,7 @@ class Elasticsearch(Ranked):
         if not self._is_whole():
             raise Unavailable(
                 f"index {name}: incomplete after loading: see the server's log, and "
-                "run it again"
+                "run the command again"
             )
 
 
