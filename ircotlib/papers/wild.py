@@ -207,9 +207,9 @@ def say_costs(losses: pd.DataFrame) -> str:
         if len(lost):
             most = lost.loc[lost["lost"].idxmax()]
             text = (
-                f"{column}: most by “{most['change']}”, {most['lost']:.1f} points "
+                f"{column}: “{most['change']}” loses most, {most['lost']:.1f} points "
                 f"[{most['low']:.1f}, {most['high']:.1f}]; {len(lost)} of "
-                f"{len(rows) - 1} single changes lose"
+                f"{len(rows) - 1} single changes lose significantly"
             )
         parts.append(text)
     return ". ".join(parts)

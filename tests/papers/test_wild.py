@@ -61,8 +61,8 @@ def test_losses_are_paired_and_the_largest_comes_first():
     assert list(losses["change"]) == [RELEASED, "much", "little"]
     assert list(losses["lost"].round(1)) == [0, 100, 8.3]
     assert losses["p_holm"].iloc[1] == pytest.approx(2 * 2**-11, abs=1e-4)
-    most = "“much”, 100.0 points [100.0, 100.0]"
-    said = f"x: most by {most}; 1 of 2 single changes lose"
+    most = "“much” loses most, 100.0 points [100.0, 100.0]"
+    said = f"x: {most}; 1 of 2 single changes lose significantly"
     assert wild.say_costs(losses) == said
     [axis] = wild.draw_losses(losses, {"x": "points"}).axes
     labels = [text.get_text() for text in axis.get_yticklabels()]
