@@ -8,7 +8,7 @@ heads of width D, V the vocabulary; keys and values: (B, H, T, D).
 - The mask, (B, T), is 1 for a token. A row's padding may hold any finite numbers, as
   no token sees it; positions count the tokens of a row alone, from 0.
 - A batch is read in groups of READ tokens, each padded to its own longest prompt, into
-  a cache of its own; then the groups' caches are joined, in `GrowingLayer`s.
+  its rows of the cache: `GrowingLayer` is all rows, `OwnLayer` a group's view of them.
 - The prefix cache holds, in blocks of 16 tokens, what the layers computed for prompts
   (not for texts): keys and values of all layers side by side, (16, features), without
   padding. What a group knows is laid into its cache first, again padded on the left.
@@ -19,7 +19,6 @@ heads of width D, V the vocabulary; keys and values: (B, H, T, D).
 from collections.abc import Generator, Sequence
 from inspect import signature
 from math import inf
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -62,33 +61,37 @@ def causal(model, prompts: Prompts, prefixes: Prefixes) -> Decoder:
 
 def _read(model, prompts: Prompts, prefixes: Prefixes) -> tuple[Tensor, Cache]:
     """The logits after each prompt, (B, V), and the cache with all of them."""
+    columns = max(map(len, prompts))
+    cache = DynamicCache(config=model.config)
+    layers = [GrowingLayer(len(prompts), columns) for _ in cache.layers]
+    cache.layers = [*layers]
     unread = [len(prompt) - prefixes.known(prompt) for prompt in prompts]
     # a GPU reads the batch at once
     tokens = READ if model.device.type == "cpu" else inf
     logits = []
-    caches: list[Any] = []
-    # each group's rows follow those of the one before, as `order` says
     for rows in cut_batches(unread, len(prompts), tokens, order=range(len(prompts))):
-        caches.append(DynamicCache(config=model.config))
         group = [prompts[row] for row in rows]
-        logits.append(_read_group(model, group, prefixes, caches[-1]))
-    whole = DynamicCache(config=model.config)
-    for number in range(len(whole.layers)):
-        whole.layers[number] = GrowingLayer([each.layers[number] for each in caches])
-        for each in caches:
-            each.layers[number].reset()  # it is not kept twice
-    return torch.cat(logits), whole
+        first = columns - max(map(len, group))
+        own = slice(rows[0], rows[-1] + 1)  # rows follow each other, as `order` says
+        parts = [OwnLayer(layer, own, first) for layer in layers]
+        logits.append(_read_group(model, group, prefixes, parts))
+    return torch.cat(logits), cache
 
 
-def _read_group(model, prompts: Prompts, prefixes: Prefixes, cache) -> Tensor:
-    """Read prompts into an empty cache: the logits after each, (B, V)."""
+def _read_group(
+    model, prompts: Prompts, prefixes: Prefixes, layers: Sequence["OwnLayer"]
+) -> Tensor:
+    """Read prompts into empty layers: the logits after each, (B, V)."""
+    cache = DynamicCache()
+    cache.layers = [*layers]
     ids, mask, positions = pad_rows(model, prompts, "left")
-    known = 0  # columns that are in the cache
-    for number, (keys, values) in enumerate(_remembered(prompts, prefixes)):
+    remembered = _remembered(prompts, prefixes)
+    for number, (keys, values) in enumerate(remembered):
         cache.update(keys, values, number)
-        known = keys.shape[2]
+    # the columns before are in the cache
+    known = cache.get_seq_length() if remembered else 0
     logits = _forward(model, ids[:, known:], mask, positions[:, known:], cache)
-    parts = [part for layer in cache.layers for part in (layer.keys, layer.values)]
+    parts = [part for layer in layers for part in (layer.keys, layer.values)]
     prefixes.shapes = [(part.shape[1], part.shape[3]) for part in parts]  # H, D
     for row, prompt in enumerate(prompts):
         padding = mask.shape[1] - len(prompt)  # columns
@@ -158,28 +161,27 @@ def can_reuse(model) -> bool:
 
 class GrowingLayer(DynamicLayer):
     """Keys and values with spare room, so that a token is added without copying the
-    others: without it, the head to head takes 1.2 times as long. `groups`: the layers
-    of groups of rows, which it joins, padded on the left.
+    others: without it and `OwnLayer`s, the head to head takes 1.2 times as long.
     """
 
     keys: Tensor
     values: Tensor
 
-    def __init__(self, groups: Sequence[Any]):
+    def __init__(self, rows: int, columns: int):
         super().__init__()
-        columns = max(group.get_seq_length() for group in groups)
-        self.lazy_initialization(groups[0].keys, groups[0].values)
-        self._all = []
-        for name in ("keys", "values"):
-            parts = [getattr(group, name) for group in groups]
-            _, heads, _, width = parts[0].shape
-            shape = (sum(map(len, parts)), heads, columns + ROOM, width)
-            states = parts[0].new_zeros(shape)
-            rows = states.split([len(part) for part in parts])  # views
-            for part, own in zip(parts, rows, strict=True):
-                own[:, :, columns - part.shape[2] : columns] = part
-            self._all.append(states)
-        self._use_columns(columns)
+        self.rows, self.columns = rows, columns  # at first
+
+    def room(self, keys: Tensor, values: Tensor) -> list[Tensor]:
+        """All keys and values, (B, H, columns and spare room, D), like some of them."""
+        if not self.is_initialized:
+            self.lazy_initialization(keys, values)
+            self._all = []
+            for like in (keys, values):
+                _, heads, _, width = like.shape
+                shape = (self.rows, heads, self.columns + ROOM, width)
+                self._all.append(like.new_empty(shape))
+            self._use_columns(self.columns)  # filled by the OwnLayers of groups
+        return self._all
 
     def update(self, key_states, value_states, *args, **kwargs):
         """Add the states of the next column, as DynamicLayer does."""
@@ -211,3 +213,30 @@ class GrowingLayer(DynamicLayer):
     def _use_columns(self, columns: int) -> None:
         # views
         self.keys, self.values = (states[:, :, :columns] for states in self._all)
+
+
+class OwnLayer(DynamicLayer):
+    """Some rows of a growing layer, whose prompts begin at column `first`."""
+
+    keys: Tensor
+    values: Tensor
+
+    def __init__(self, whole: GrowingLayer, rows: slice, first: int):
+        super().__init__()
+        self.whole, self.rows, self.first = whole, rows, first
+
+    def update(self, key_states, value_states, *args, **kwargs):
+        """Add the states of the next columns, as DynamicLayer does."""
+        room = self.whole.room(key_states, value_states)
+        own = [states[self.rows] for states in room]  # views
+        if not self.is_initialized:
+            self.lazy_initialization(key_states, value_states)
+            # where other prompts are longer: numbers, though none is looked at
+            for states in own:
+                states[:, :, : self.first] = 0
+        columns = self.get_seq_length()  # of these prompts, read so far
+        last = self.first + columns + key_states.shape[2]
+        self.keys, self.values = (states[:, :, self.first : last] for states in own)
+        self.keys[:, :, columns:] = key_states
+        self.values[:, :, columns:] = value_states
+        return self.keys, self.values
