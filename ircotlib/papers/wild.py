@@ -200,7 +200,7 @@ def say_costs(losses: pd.DataFrame) -> str:
     in words.
     """
     parts = []
-    single = losses[~losses["change"].isin([*REWRITES])]
+    single = losses[~losses["change"].isin([*REWRITES, NEVER_CHAIN])]
     for column, rows in single.groupby("column", sort=False):
         lost = rows[(rows["p_holm"] < LEVEL) & (rows["lost"] > 0)]
         text = f"{column}: no loss is shown"
