@@ -98,8 +98,8 @@ def count_workers(setup: Setup) -> int:
     if any(backend.fingerprint is None for backend in setup.backends):
         return 1
     in_cell = retrieval.find_retriever(p.retriever).module == CELLS
-    if in_cell or models.is_in_cell(p.model):  # no other process knows them
-        return 1
+    if in_cell or models.find_model(p.model, served=False).module == CELLS:
+        return 1  # no other process knows them
     if open_setup(p, **setup.identity) != setup:
         return 1
     if p.workers == RAY:
