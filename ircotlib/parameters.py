@@ -63,8 +63,7 @@ EIGHT = [
 ]
 # the grids of 04_ircot, 06_scale and 07_ood
 MAIN, SCALE, OOD = "", "scale_", "ood_"
-# how values are written, by pydantic's kinds of errors
-SUCH_AS = {
+SUCH_AS = {  # how values are written, by pydantic's kinds of errors
     "list_type": "such as [4] or [hotpotqa, musique]",
     "bool_type": "true or false",
     "int_type": "such as 4, or null for None",
