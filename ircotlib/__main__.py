@@ -38,21 +38,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return 2 after a UserError, 1 after others, 130 if interrupted."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     command, *rest = given or ["--help"]
-    if command in ("-h", "--help"):
-        print(__doc__.strip())
-        return 0
-    if command == "--version":
-        print(version("ircotlib"))
-        return 0
-    if command not in COMMANDS:
-        known = ", ".join(COMMANDS)
-        return say_error(f"unknown command {command!r}, expected one of {known}", 2)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C
     try:
-        module, _, function = COMMANDS[command].partition(":")
-        status = getattr(import_module(module), function)(rest) or 0
-        sys.stdout.flush()
-        return status
+        getattr(sys.stdout, "reconfigure", dict)(errors="backslashreplace")  # Latin-1
+        if command in ("-h", "--help"):
+            print(__doc__.strip())
+        elif command == "--version":
+            print(version("ircotlib"))
+        elif command in COMMANDS:
+            module, _, function = COMMANDS[command].partition(":")
+            getattr(import_module(module), function)(rest)
+        else:
+            known = ", ".join(COMMANDS)
+            raise UserError(f"unknown command {command!r}, expected one of {known}")
+        print(end="", flush=True)
+        return 0
     except BrokenPipeError:  # nobody reads on, as behind `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

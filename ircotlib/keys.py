@@ -34,6 +34,7 @@ def check_server(address: str) -> str:
             "not a valid address, expected one like http://127.0.0.1:8000 "
             f"or https://host/v1, and a key in {KEY}"
         )
+    urlsplit(address).port  # noqa: B018  ValueError for one that is none
     return address
 
 

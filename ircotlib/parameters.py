@@ -18,6 +18,7 @@ from pydantic import (
     model_validator,
 )
 
+from ircotlib.data import read_text
 from ircotlib.datasets import all_datasets
 from ircotlib.errors import UserError
 from ircotlib.files import PROFILES, check_name, name_trial
@@ -39,12 +40,19 @@ class Loader(yaml.BaseLoader):
         except ValueError:
             return text
 
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
+        names = [key.value for key, _ in node.value]
+        twice = max(names, key=names.count, default="")
+        if names.count(twice) > 1:
+            raise yaml.YAMLError(f"found {twice!r} twice")
+        return super().construct_mapping(node, deep)
+
 
 def read_value(text: str) -> object:
     """The value of a YAML text. Raises UserError, in one line."""
     try:
         return yaml.load(text, Loader)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError) as error:
         raise UserError(f"not valid YAML ({' '.join(str(error).split())})") from None
 
 
@@ -55,6 +63,11 @@ EIGHT = [
 ]
 # the grids of 04_ircot, 06_scale and 07_ood
 MAIN, SCALE, OOD = "", "scale_", "ood_"
+SUCH_AS = {  # how values are written, by pydantic's kinds of errors
+    "list_type": "such as [4] or [hotpotqa, musique]",
+    "bool_type": "true or false",
+    "int_type": "such as 4, or null for None",
+}
 # these replace the profile's values, which are for local models, behind a server
 SERVED = {"style": GPT3.name, "reader": "cot", "context_tokens": None, "gpt3": ""}
 WITHOUT_EFFECT = ["workers", "in_flight", "prices", "max_cost"]  # on any outcome
@@ -167,10 +180,9 @@ class Parameters(BaseModel):
     def _check_names(cls, values: dict) -> dict:
         known = sorted({*cls.model_fields, *grid_names()})
         if unknown := [name for name in values if name not in known]:
-            expected = difflib.get_close_matches(unknown[0], known, 1) or known
-            raise ValueError(
-                f"unknown parameter {unknown[0]!r}, expected {', '.join(expected)}"
-            )
+            name = unknown[0]
+            near = difflib.get_close_matches(str(name).lower(), known, 1) or known
+            raise ValueError(f"unknown parameter {name!r}, expected {', '.join(near)}")
         return values
 
     @model_validator(mode="after")
@@ -264,14 +276,14 @@ def grid_names() -> list[str]:
 def check(values: dict) -> Parameters:
     """Parameters with these values. Raises UserError, in one line."""
     try:
-        return Parameters(**values)
+        return Parameters.model_validate(values)
     except ValidationError as error:
         found = []
         for each in error.errors():
             name = ".".join(map(str, each["loc"]))
             message = each["msg"].removeprefix("Value error, ")
-            if each["type"] == "list_type":
-                message += ", such as [4] or [hotpotqa, musique]"
+            if each["type"] in SUCH_AS:
+                message += f", {SUCH_AS[each['type']]}, found {each['input']!r:.60}"
             found.append(f"{name}: {message}".lstrip(": "))
         raise UserError("; ".join(found)) from None
 
@@ -306,11 +318,11 @@ def read_profile(profile: str) -> Parameters:
         known = ", ".join(all_profiles())
         raise UserError(f"unknown profile {profile!r}, expected one of {known}")
     try:
-        values = read_value(path.read_text(encoding="utf-8"))
+        values = read_value(read_text(path))
         if not isinstance(values, dict):
             raise UserError(f"found {values!r:.60}")
         return check({**values, "profile": profile})
-    except (UserError, UnicodeDecodeError) as error:
+    except UserError as error:
         raise UserError(
             f"{path}: {error}, expected lines as in profiles/mini.yaml"
         ) from None

@@ -18,18 +18,22 @@ from ircotlib.files import plugin_folder
 CELLS = "__main__"  # the module of a notebook's cells, or of a script
 
 
-def find_records(package: str, name: str) -> list[Any]:
+def find_records(package: str, name: str, kind: type) -> list[Any]:
     """The records in lists of this name: our modules', plug-ins', this notebook's. Two
     systems or data sets have two names; of a cell that runs again, the last ones count.
     """
     found: dict[object, tuple[Any, ModuleType]] = {}
     for module in (*import_plugins(package), sys.modules[CELLS]):
-        for record in getattr(module, name, ()):
+        file = getattr(module, "__file__", CELLS)  # a notebook has none
+        listed = getattr(module, name, ())
+        if not isinstance(listed, list | tuple) or {*map(type, listed)} - {kind}:
+            wanted = f"expected a list of {kind.__name__}: correct or rename it"
+            raise UserError(f"{file}: found {name} = {listed!r:.60}, {wanted}")
+        for record in listed:
             named = getattr(record, "name", record)
             known, other = found.get(named, (record, module))
             if known is not record and {module.__name__, other.__name__} != {CELLS}:
-                # a notebook has no file
-                file, first = (getattr(m, "__file__", CELLS) for m in (module, other))
+                first = getattr(other, "__file__", CELLS)
                 raise UserError(
                     f"{file}: found two {package} named {named!r}, the other in "
                     f"{first}: rename one"

@@ -197,6 +197,14 @@ def no_query(question):
     yield Retrieve(None, 2)
 
 
+def wrong_k(question):
+    yield Retrieve(question.text, -1)
+
+
+def text_k(question):
+    yield Retrieve(question.text, "2")
+
+
 def returns(value):
     """A program that returns this."""
 
@@ -207,15 +215,24 @@ def returns(value):
     return program
 
 
+PAGE = Paragraph("1", "Rome", "A city.")
 MISTAKES = [
-    (no_query, ".*found the query None, expected a text"),
+    (no_query, ".*found the query None, expected str"),
+    (wrong_k, ".*found the k -1, expected int"),
+    (text_k, ".*found the k '2', expected int"),
     (no_k, ".*missing 1 required positional argument: 'k'"),
     (no_yield, "its program returned Prediction.* expected a generator: let"),
     (returns("Rome"), "found 'Rome', expected a Prediction"),
     (returns(None), "found None, expected a Prediction"),
     (returns(Prediction(None)), "found the answer None, not a text"),
     (returns(Prediction(thoughts="abc")), "found thoughts 'abc', not a tuple"),
-    (returns(Prediction("", ("a",))), "found 'a' among the paragraphs, expected what"),
+    (returns(Prediction("", ("a",))), r"found paragraphs \('a',\), .* of Paragraph"),
+    (returns(Prediction("", PAGE)), "found paragraphs Paragraph.*, not a tuple"),
+    (returns(Prediction("", iter([PAGE]))), "found paragraphs .*, not a tuple"),
+    (returns(Prediction("", None)), "found paragraphs None, not a tuple"),
+    (returns(Prediction(reading=3)), "found the reading 3, not a text"),
+    (returns(Prediction(thoughts=(3,))), r"found thoughts \(3,\), not a tuple of str"),
+    (returns(Prediction(nodes=("a",))), r"found nodes \('a',\), not a tuple of Node"),
 ]
 
 
@@ -233,6 +250,30 @@ def test_wrong_names_and_grids_get_a_sentence():
     unknown = "unknown system 'IRCot Q', expected .*IRCoT QA"
     with pytest.raises(UserError, match=unknown):
         choose_systems(["IRCot Q"])
+    with pytest.raises(UserError, match=r"found <function no_yield .*System\(name"):
+        choose_systems([no_yield])
+    with pytest.raises(UserError, match=r"@system: found <func.*expected @system\(na"):
+        system(no_yield)
+
+
+def test_questions_of_one_id_are_refused(p):
+    setup = open_setup(p, "hotpotqa", "own", with_model=False)
+    asked = [
+        Question("", text, ("Rome",), (), "hotpotqa") for text in ("Who?", "Where?")
+    ]
+    with pytest.raises(UserError, match="found 2 questions of 1 ids"):
+        answer_all(setup, "OneR", asked, k=2)
+
+
+WRONG_PAGES = [Paragraph(1, "Rome", "A city."), Paragraph("1", "Rome", None), "Rome"]
+
+
+@pytest.mark.parametrize("page", WRONG_PAGES, ids=str)
+def test_what_a_retriever_of_ones_own_finds_has_three_texts(p, page):
+    setup = setup_of_functions(p, lambda query, k: [page], str)
+    asked = Question("q", "Who?", ("Rome",), ("1",), "musique")
+    with pytest.raises(RuntimeError, match="found .*, no Paragraph of texts"):
+        answer(setup, "OneR", asked, k=1)
 
 
 @pytest.mark.parametrize(

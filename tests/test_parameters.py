@@ -27,6 +27,11 @@ WRONG = [
     ({"workers": 0}, "workers.*: .* greater than or equal to 1"),
     ({"test": 0, "dev": -1}, "dev: .*; test: "),
     ({"server": "http://h:9"}, "server: set `model`, too, to the server's name for it"),
+    ({"RELEASED": True}, "unknown parameter 'RELEASED', expected released$"),
+    ({"released": "True"}, "released: .* boolean, true or false, found 'True'$"),
+    ({"workers": "4"}, "workers.*: .*; .* such as 4, or null .*, found '4'$"),
+    ({"server": "http://[::1", "model": "x"}, "^server: Invalid IPv6 URL$"),
+    ({"server": "http://h:99999", "model": "x"}, "^server: Port out of range"),
     ({"datasets": ["hotpot"]}, "datasets.0: found 'hotpot', expected one of hotpotqa$"),
 ]
 
@@ -157,6 +162,9 @@ EMPTY = ["", "# only a comment", "---\n...", "null", "text"]
 PROFILES_OF = [(text, "found .*, expected lines as in") for text in EMPTY]
 PROFILES_OF += [("dev: x", "dev: .* valid integer"), ("- a\nb: 1", "not valid YAML")]
 PROFILES_OF += [("datasets: [x]", "datasets.0: found 'x'")]
+PROFILES_OF += [("released:", "released: .* true or false, found ''")]
+PROFILES_OF += [("dev: 1\ntest: 2\ndev: 3", "found 'dev' twice")]
+PROFILES_OF += [("3: 4", "unknown parameter 3, expected"), ("a: " + "[" * 5000, "")]
 
 
 @pytest.mark.parametrize(("text", "says"), PROFILES_OF)

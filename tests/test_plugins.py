@@ -85,6 +85,9 @@ BROKEN = [  # a plug-in, and what the error says of it
     ("import not_here", "ModuleNotFoundError: No module named 'not_here'"),
     ("DATASETS = [1 / 0]", "ZeroDivisionError: division by zero"),
     ("raise SystemExit", "SystemExit: "),
+    ("SYSTEMS = 3", "found SYSTEMS = 3, expected a list of System"),
+    ("DATASETS = None", "found DATASETS = None, expected a list of Dataset"),
+    ("SYSTEMS = [3]", "found SYSTEMS = [3], expected a list of System"),
     (TWO, "found two datasets named 'iirc', the"),
 ]
 

@@ -47,7 +47,7 @@ LINE = TypeAdapter(Judgement)
 
 def is_person(annotator: str) -> bool:
     """Whether a person may judge under this name: it is a file's, and not JUDGE."""
-    names_a_file = re.fullmatch(r"[A-Za-z0-9][\w-]*", annotator) is not None
+    names_a_file = re.fullmatch(r"[A-Za-z0-9][\w-]{0,59}", annotator) is not None
     return names_a_file and annotator.casefold() != JUDGE
 
 

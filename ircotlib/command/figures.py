@@ -192,6 +192,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add("--jobs", type=int, default=1, help="notebooks at a time")
     options = parser.parse_args(arguments)
     need("papermill", "lab")
+    if options.jobs < 1:
+        raise UserError(f"--jobs: found {options.jobs}, expected 1 or more")
     changes = parse_changes(options.set)
     p = read_parameters(options.profile, changes)
     names = choose_notebooks(options.only, p)

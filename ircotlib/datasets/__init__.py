@@ -141,7 +141,7 @@ def sample_dev_test(
 
 def all_datasets() -> dict[str, Dataset]:
     """The data sets, also of plug-ins and of cells, by name, sorted by `order`."""
-    records = find_records("datasets", "DATASETS")
+    records = find_records("datasets", "DATASETS", Dataset)
     records.sort(key=lambda record: (record.order, record.name))
     for record in records:
         check_name("data set", record.name)

@@ -21,12 +21,13 @@ from typing import Any
 
 from ircotlib.backends import Backend
 from ircotlib.engine.cache import Replies
-from ircotlib.errors import DataError
+from ircotlib.errors import DataError, UserError
 from ircotlib.program import Outcome, Program, Request, Sample, Step, key
 
 COSTS = ("requests", "computed", "prompt_tokens", "tokens")
 Costs = dict[str, dict[str, int]]  # by class of request
 Programs = Mapping[str, Program]  # by question id
+KINDS: dict[str, Any] = {"query": str, "title": str, "prompt": str, "k": int, "n": int}
 
 
 @dataclass(slots=True, eq=False)
@@ -145,9 +146,9 @@ class Engine:
         kind = type(task.request)
         if kind not in self.served:
             served = ", ".join(each.__name__ for each in self.served) or "nothing"
-            raise TypeError(
-                f"question {task.id!r} asked a {kind.__name__}, "
-                f"but the backends serve {served}"
+            raise UserError(
+                f"question {task.id!r} asked a {kind.__name__}, but the backends serve "
+                f"{served}: give the setup one that does (Extract: set `extractor`)"
             )
         backend = self.served[kind]
         task.prepared = task.request
@@ -207,11 +208,11 @@ class Engine:
         try:
             reply = None if stored is None else self.decode(task, stored, cached)
             task.request = task.program.send(reply)
-            for name in ("query", "title", "prompt"):  # or a chat
-                text = getattr(task.request, name, "")
-                if not isinstance(text, str | tuple):
+            for name, kind in KINDS.items():  # or a chat
+                got = getattr(task.request, name, kind())
+                if not isinstance(got, kind | tuple) or (type(got) is int and got < 0):
                     # said at the program's own line
-                    fault = f"found the {name} {text!r:.60}, expected a text"
+                    fault = f"found the {name} {got!r:.60}, expected {kind.__name__}"
                     task.program.throw(TypeError(fault))
         except StopIteration as end:
             task.ended = True

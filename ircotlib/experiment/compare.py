@@ -59,7 +59,7 @@ def compare(
     paragraphs, systems tuned by recall are left out; UserError if that leaves none.
     """
     named = [systems] if isinstance(systems, str) else systems
-    records = [find_system(each) for each in named]
+    records = [*{each.name: each for each in map(find_system, named)}.values()]
     pairs = [pair for pair in product(records, setups) if suits(pair[0], pair[1].test)]
     if records and setups and not pairs:
         raise UserError(
@@ -127,8 +127,10 @@ def run_system(
     setup: Setup, system: System | str, part: str = "test", **setting: object
 ) -> pd.DataFrame:
     """Run a system with a setting, and keep the run; return one row per question."""
-    [scores] = run_all([Run(setup, find_system(system), part, setting)])
-    return scores
+    run = Run(setup, find_system(system), part, setting)
+    if not run.questions:
+        raise UserError(f"no {part!r} questions of {setup.dataset.name}: set dev, test")
+    return run_all([run])[0]
 
 
 def run_all(runs: Sequence[Run]) -> list[pd.DataFrame]:

@@ -1,11 +1,11 @@
 """What a system does on a setup with one setting: its programs, built once."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
-from ircotlib.data import Paragraph, Prediction, Question
+from ircotlib.data import Node, Paragraph, Prediction, Question
 from ircotlib.errors import UserError
 from ircotlib.experiment.setup import Setup
 from ircotlib.program import Program
@@ -25,9 +25,12 @@ class Plan:
     system: System
     setting: Mapping
 
-    def programs(self, questions: Iterable[Question]) -> dict[str, Program]:
+    def programs(self, questions: Collection[Question]) -> dict[str, Program]:
         """A program for each question, by its id."""
-        return {question.id: self.program(question) for question in questions}
+        programs = {question.id: self.program(question) for question in questions}
+        if len(programs) < len(questions):
+            raise UserError(f"found {len(questions)} questions of {len(programs)} ids")
+        return programs
 
     def program(self, question: Question) -> Program:
         """Its program for a question, within pages for a main passage (App. B)."""
@@ -113,14 +116,15 @@ def ends_in_prediction(system: System, question: Question, program: Program) -> 
         raise RuntimeError(f"{where}: {type(error).__name__}: {error}") from error
     if not isinstance(result, Prediction):
         raise UserError(f"{where}: found {result!r:.60}, expected a Prediction")
-    if not isinstance(result.answer, str):
-        raise UserError(f"{where}: found the answer {result.answer!r:.60}, not a text")
-    if isinstance(result.thoughts, str):
-        raise UserError(f"{where}: found thoughts {result.thoughts!r:.60}, not a tuple")
-    for paragraph in result.paragraphs:
-        if not isinstance(paragraph, Paragraph):
+    for name in ("answer", "reading", "fault"):
+        text = getattr(result, name)
+        if not isinstance(text, str):
+            raise UserError(f"{where}: found the {name} {text!r:.60}, not a text")
+    for name, kind in {"paragraphs": Paragraph, "thoughts": str, "nodes": Node}.items():
+        several = getattr(result, name)
+        fits = isinstance(several, tuple | list)
+        if not fits or not all(isinstance(each, kind) for each in several):
             raise UserError(
-                f"{where}: found {paragraph!r:.60} among the paragraphs, expected what "
-                "Retrieve gave"
+                f"{where}: found {name} {several!r:.60}, not a tuple of {kind.__name__}"
             )
     return result

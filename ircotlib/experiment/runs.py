@@ -51,7 +51,7 @@ class Run(NamedTuple):
 
     @property
     def questions(self) -> Sequence[Question]:
-        return self.setup.dev if self.part == "dev" else self.setup.test
+        return {"dev": self.setup.dev, "test": self.setup.test}.get(self.part, ())
 
     @property
     def folder(self) -> Path:

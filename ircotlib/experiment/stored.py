@@ -18,7 +18,7 @@ from typing import Any, cast
 import pandas as pd
 
 from ircotlib import program
-from ircotlib.data import Paragraph, Question, parse_json, read_jsonl, write_jsonl
+from ircotlib.data import Paragraph, Question, parse_json, read_lines, write_jsonl
 from ircotlib.datasets import find_dataset, official
 from ircotlib.errors import DataError
 from ircotlib.experiment.setup import open_corpus
@@ -149,13 +149,13 @@ def read_about(folder: Path) -> dict:
 
 def read_scores(folder: Path) -> pd.DataFrame:
     """A run's scores.csv; recall is NaN for a question without gold paragraphs."""
-    table = pd.read_csv(
-        Path(folder) / "scores.csv",
-        dtype={"id": str, "kind": str},  # as they stand: 007 and NA are ids
-        keep_default_na=False,
-        na_values=[""],
-    )
-    return table.fillna({"id": "", "kind": ""})
+    path = Path(folder) / "scores.csv"
+    kinds = {"id": str, "kind": str}  # as they stand: 007 and NA are ids
+    try:
+        table = pd.read_csv(path, dtype=kinds, keep_default_na=False, na_values=[""])
+        return table.fillna(dict.fromkeys(kinds, "")).astype(kinds)
+    except (ValueError, KeyError) as error:  # no table, or none with these columns
+        raise DataError(f"{path}: {error}; {AGAIN}") from None
 
 
 def parameters_of(about: Mapping) -> Parameters:
@@ -201,10 +201,12 @@ def read_predictions(folder: Path, measure: str = "") -> pd.DataFrame:
     scores = {row["id"]: row for row in read_scores(folder).to_dict("records")}
     questions, _ = open_questions(about)
     rows = []
-    for written in read_jsonl(Path(folder) / "predictions.jsonl"):
+    for written, where in read_lines(Path(folder) / "predictions.jsonl"):
+        if not {"id", "answer", "paragraphs", "trace"} <= {*written}:
+            raise DataError(f"{where}: found no prediction in {[*written]}; {AGAIN}")
         id, collected = written["id"], written.pop("paragraphs")
         question = questions.get(id)
-        if question is None or metric not in scores[id]:
+        if question is None or metric not in scores.get(id, {}):
             raise DataError(
                 f"{folder}: found the question {id!r} and the measure {metric!r}, "
                 f"which {about['dataset']} does not have; {AGAIN}"
@@ -225,6 +227,8 @@ def read_predictions(folder: Path, measure: str = "") -> pd.DataFrame:
                 "right": None if pd.isna(score) else bool(score >= 1),
             }
         )
+    if len(rows) != len(scores):
+        raise DataError(f"{folder}: {len(rows)} predictions of {len(scores)}; {AGAIN}")
     return pd.DataFrame(rows)
 
 

@@ -21,7 +21,7 @@ from ircotlib.engine.scheduler import find_missing
 from ircotlib.engine.scheduler import run as run_programs
 from ircotlib.experiment.runs import Run
 from ircotlib.experiment.setup import Setup, open_calls, open_setup
-from ircotlib.files import DATA
+from ircotlib.files import DATA, need
 from ircotlib.models.folders import SMALL
 from ircotlib.parameters import Parameters
 from ircotlib.plugins import CELLS
@@ -98,8 +98,8 @@ def count_workers(setup: Setup) -> int:
     if any(backend.fingerprint is None for backend in setup.backends):
         return 1
     in_cell = retrieval.find_retriever(p.retriever).module == CELLS
-    if in_cell or models.is_in_cell(p.model):  # no other process knows them
-        return 1
+    if in_cell or models.find_model(p.model, served=False).module == CELLS:
+        return 1  # no other process knows them
     if open_setup(p, **setup.identity) != setup:
         return 1
     if p.workers == RAY:
@@ -170,6 +170,7 @@ def answer_share(share: Share) -> dict[str, str]:
 @cache
 def list_ray() -> dict[str, float]:
     """The resources of the Ray cluster that RAY_ADDRESS names, or of one made here."""
+    need("ray", "ray")
     import ray
 
     ray.init(ignore_reinit_error=True)

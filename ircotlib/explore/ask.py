@@ -5,7 +5,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
-from ircotlib.data import Prediction, Question
+from ircotlib.data import Prediction, Question, whole
 from ircotlib.datasets import score
 from ircotlib.errors import UserError
 from ircotlib.experiment.runs import answer_all
@@ -39,8 +39,8 @@ def ask(p: Parameters, text: str, systems: Sequence[str] = ()) -> Iterator[Answe
     """
     dataset = "musique" if "musique" in p.datasets else p.datasets[0]
     question = Question("own", " ".join(text.split()), ("?",), (), dataset)
-    if not question.text:
-        raise UserError("found no question, expected one, such as: Who founded …?")
+    if not question.text or question.text != whole(question.text):
+        raise UserError("found no question in UTF-8, such as: Who founded …?")
     for system in choose_systems(systems or p.systems or DEFAULT):
         own = p.for_agent() if system.study == SEARCHAIN else p
         setup = open_setup(own, dataset, "ask")

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ircotlib.backends import Model
 from ircotlib.errors import UserError
 from ircotlib.models.own import OwnModel
-from ircotlib.plugins import CELLS, declare, find_records
+from ircotlib.plugins import declare, find_records
 
 
 class ModelKind(NamedTuple):
@@ -71,7 +71,7 @@ def own_model(name: str) -> Callable[[type], type]:
 
 def find_model(name: str, served: bool) -> ModelKind:
     """The kind of a model. Of kinds in a notebook the last that was declared counts."""
-    records = reversed(find_records("models", "MODELS"))
+    records = reversed(find_records("models", "MODELS", ModelKind))
     own = [kind for kind in records if kind not in MODELS]
     for kind in (*own, *MODELS):
         if kind.served == served and re.fullmatch(kind.pattern, name):
@@ -83,8 +83,3 @@ def open_model(p: Any) -> Model:
     """The model that parameters name, on this machine, behind a server, or your own."""
     model = find_model(p.model, bool(p.server)).open(p)
     return model if hasattr(model, "answer") else _open_once(OwnModel, model)
-
-
-def is_in_cell(name: str) -> bool:
-    """Whether a model is declared in a notebook, so that no other process knows it."""
-    return find_model(name, served=False).module == CELLS

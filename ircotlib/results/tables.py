@@ -136,12 +136,8 @@ def _text(column: str, value, digits: int) -> str:
 def save_table(table: pd.DataFrame, name: str, caption: str, p: Parameters) -> None:
     """Write NAME.csv, and NAME.md with a caption (`figure_path`)."""
     write_table(figure_path(f"{name}.csv", p.profile, p.trial), table)
-    with writing(figure_path(f"{name}.md", p.profile, p.trial)) as new:
-        new.write_text(f"{caption}\n\n{as_markdown(table)}\n", encoding="utf-8")
-
-
-def as_markdown(table: pd.DataFrame) -> str:
-    """A table in GitHub's Markdown."""
     texts = as_texts(table).map(lambda text: text.translate(MARKDOWN))
     rows = [list(texts), ["---"] * len(texts.columns), *texts.to_numpy().tolist()]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    lines = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    with writing(figure_path(f"{name}.md", p.profile, p.trial)) as new:
+        new.write_text(f"{caption}\n\n{lines}\n", encoding="utf-8")

@@ -62,7 +62,7 @@ def find_retriever(text: str) -> Retriever:
     """The kind of retriever that a text names; of kinds in a notebook, the last that
     was declared. Errors hide the text: it may hold a password.
     """
-    found = find_records("retrieval", "RETRIEVERS")
+    found = find_records("retrieval", "RETRIEVERS", Retriever)
     known = dict.fromkeys([*RETRIEVERS, *reversed(found)])
     for retriever in known:
         if re.fullmatch(retriever.pattern, text):

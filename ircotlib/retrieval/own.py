@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from typing import Any
 
 from ircotlib.backends import Pages, Replies
@@ -75,9 +75,8 @@ class OwnRetriever:
     def _search(self, query: str, k: int) -> list[Paragraph]:
         found = list(self.own.search(query, k))
         for page in found:
-            if not isinstance(page, Paragraph):
-                raise TypeError(
-                    f"{type(self.own).__name__} found {page!r:.60}, "
-                    "expected a Paragraph"
-                )
+            texts = astuple(page) if isinstance(page, Paragraph) else (None,)
+            if not all(isinstance(text, str) for text in texts):
+                name = type(self.own).__name__
+                raise TypeError(f"{name} found {page!r:.60}, no Paragraph of texts")
         return found

@@ -170,6 +170,8 @@ def system(
     that is tuned, with its values. `draws`, `limits`: see `System`; a profile's
     `samples` and the model's window lower the program's defaults.
     """
+    if not isinstance(name, str):
+        raise UserError(f"@system: found {name!r:.60}, expected @system(name)")
     given = stages_and_grid.items()
     stages = {name: does for name, does in given if isinstance(does, str)}
     grid = {name: values for name, values in given if not isinstance(values, str)}
@@ -189,7 +191,7 @@ def all_systems() -> dict[str, System]:
     """The systems by name, in the order of tables and figures: of this folder, of
     plug-ins, and of a notebook's cells.
     """
-    records = find_records("systems", "SYSTEMS")
+    records = find_records("systems", "SYSTEMS", System)
     records.sort(key=lambda record: (record.order, record.name))
     folders: dict[str, str] = {}  # the names of systems by folder, in whatever case
     for record in records:
@@ -207,6 +209,8 @@ def find_system(name: str | System) -> System:
     """The system of a name, in whatever case. Raises UserError for an unknown one."""
     if isinstance(name, System):
         return name
+    if not isinstance(name, str):
+        raise UserError(f"found {name!r:.60}, expected a system, as System(name, it)")
     systems = all_systems()
     names = {known.casefold(): known for known in systems}
     if name.casefold() in names:

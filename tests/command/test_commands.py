@@ -31,6 +31,9 @@ figures --only 4_ircot | expected one of 04_ircot
 figures --profile ../../escape | the profile '../../escape'
 figures --save --set test=4 | --save
 figures --save --profile quick | --save
+figures --jobs 0 | --jobs: found 0, expected 1 or more
+figures --set released=True | released: Input should be a valid boolean, true or false
+ask \udce9 | found no question in UTF-8
 figures --set seed | found --set 'seed'
 figures --set seed=x | seed: Input should be a valid integer
 figures --set server=http://u:secret@host | server: not a valid address
@@ -157,3 +160,25 @@ def test_questions_about_ones_own_file_are_answered(monkeypatch, tmp_path, capsy
     assert name == "OneR QA, mini-base"
     assert retrieved == "1. looks up “Who: is 'Ann' #1?” → Ann"
     assert answer.startswith("OneR QA answers: ")
+
+
+ENDS = {  # of the output: closed, read to the end or not, in another encoding
+    "PYTHON -m ircotlib systems >&-": "",
+    "PYTHON -u -m ircotlib --help | true": "",
+    "PYTHONIOENCODING=latin-1 PYTHON -m ircotlib figures --help": "",
+    "PYTHONIOENCODING=ascii PYTHON -c 'PRINTS'": "\\u201c",
+}
+PRINTS = """
+import ircotlib.command.views as views
+from ircotlib.__main__ import main
+views.systems = lambda _: print("\u201c")
+main(["systems"])
+"""
+
+
+@pytest.mark.parametrize(("line", "printed"), ENDS.items())
+def test_output_goes_wherever_it_goes_without_a_traceback(line, printed):
+    line = line.replace("PYTHON ", f"{sys.executable} ").replace("PRINTS", PRINTS)
+    done = subprocess.run(line, shell=True, capture_output=True, text=True)
+    assert not done.returncode and not done.stderr
+    assert printed in done.stdout

@@ -15,6 +15,7 @@ from replying import QUESTION, stages
 from ircotlib.data import Paragraph
 from ircotlib.engine.cache import Calls
 from ircotlib.engine.scheduler import find_missing, run
+from ircotlib.errors import UserError
 from ircotlib.program import SENTENCE, Generate, Outcome, Retrieve, Sample, Step
 from ircotlib.systems.cot import cot_sc
 
@@ -200,8 +201,8 @@ def failing():
 
 
 def test_a_request_that_no_backend_serves_is_an_error():
-    message = "'q' asked a Generate, but the backends serve Retrieve$"
-    with pytest.raises(TypeError, match=message):
+    message = "'q' asked a Generate, but the backends serve Retrieve: "
+    with pytest.raises(UserError, match=message):
         run({"q": chain("question 1", 1)}, [Words()], Calls())
 
 

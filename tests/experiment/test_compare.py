@@ -124,3 +124,11 @@ def test_the_other_reader_reads_the_same_chains_and_costs_its_own_requests_only(
         run_system(each, S["IRCoT QA"], k=2)
     counts = read_about(other.runs / "test/IRCoT-QA k=2")["counts"]
     assert counts["Retrieve"]["computed"] == 0 and counts["Generate"]["computed"] <= 4
+
+
+def test_a_part_without_questions_is_refused(p):
+    setup = open_setup(p, "hotpotqa", "parts", with_model=False)
+    for part in ("train", "Test"):
+        with pytest.raises(UserError, match=f"no '{part}' questions of hotpotqa: set"):
+            run_system(setup, S["OneR"], part, k=2)
+    assert not setup.runs.exists()

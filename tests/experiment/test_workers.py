@@ -12,6 +12,7 @@ from joblib import cpu_count
 from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
+from ircotlib.errors import Unavailable
 from ircotlib.experiment import workers
 from ircotlib.experiment.compare import compare
 from ircotlib.experiment.runs import Run
@@ -83,6 +84,12 @@ def test_the_files_of_runs_are_the_same_with_any_number_of_workers(
     assert not is_missing(run) and sum(counts) == 0  # this process only replayed
     mine = replace(S["IRCoT QA"], name="Mine")
     assert not is_missing(run._replace(system=mine))  # which no worker knows
+
+
+@pytest.mark.skipif(bool(find_spec("ray")), reason="Ray is installed")
+def test_workers_of_a_cluster_need_ray():
+    with pytest.raises(Unavailable, match="ray is not installed: pip install .*ray"):
+        workers.list_ray()
 
 
 def test_each_gpu_or_core_gets_a_worker(p, monkeypatch):

@@ -248,6 +248,24 @@ def test_the_box_shows_a_run_question_by_question(ran, displayed, copied):
         compare_runs(ran["IRCoT QA"], ran["OneR"])
 
 
+DAMAGED = [
+    ("scores.csv", "", "/scores.csv: No columns"),
+    ("scores.csv", "a;b\n1;2\n", "/scores.csv: .*'id' not found"),
+    ("scores.csv", "id,kind\n", "found the question"),
+    ("predictions.jsonl", "", ": 0 predictions of 10; run its notebook again"),
+    ("predictions.jsonl", '{"id": "q"}\n', "/predictions.jsonl:1: found no prediction"),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "says"), DAMAGED)
+def test_a_damaged_file_of_a_run_is_named(copied, displayed, name, text, says):
+    (copied / name).write_text(text)
+    with pytest.raises(DataError, match=f"^{copied}.*{says}"):
+        find_causes(copied)
+    box.explore_box([copied])
+    assert str(copied) in displayed[0].page.value
+
+
 def test_the_box_says_what_is_wrong_with_a_folder(
     ran, displayed, copied, monkeypatch, capsys
 ):
