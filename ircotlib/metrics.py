@@ -139,6 +139,8 @@ def rouge_l(prediction: str, answer: str) -> float:
 
 def paragraph_recall(found_ids: Collection[str], gold_ids: Collection[str]) -> float:
     """The share of gold paragraphs that were found (IRCoT §4.1); NaN of none."""
+    if isinstance(gold_ids, str):  # its letters would count as ids
+        raise TypeError(f"found the gold paragraphs {gold_ids!r}, expected a tuple")
     gold = set(gold_ids)
     return len(gold & set(found_ids)) / len(gold) if gold else float("nan")
 

@@ -136,6 +136,8 @@ def test_spans_of_drop_are_paired_for_the_greatest_sum():
 def test_paragraph_recall():
     assert paragraph_recall(["a", "b", "x"], ["a", "b"]) == 1
     assert paragraph_recall(["b", "x", "b"], ["a", "b"]) == 0.5
+    with pytest.raises(TypeError, match="gold paragraphs 'p12', expected a tuple"):
+        paragraph_recall(["p12"], "p12")
     assert paragraph_recall([], ["a", "b", "c"]) == 0
     assert paragraph_recall(("c", "a"), ("a", "b", "c", "a")) == pytest.approx(2 / 3)
     assert math.isnan(paragraph_recall(["a"], []))
