@@ -29,7 +29,12 @@ def may_have_key(url: str) -> bool:
 
 def check_server(address: str) -> str:
     """The address of a model's server, if valid; UserError, which hides it, if not."""
-    if not re.fullmatch(ADDRESS, address):  # it may hold a password
+    try:
+        parts = urlsplit(address)
+        valid = re.fullmatch(ADDRESS, address) and parts.hostname and parts.port != 0
+    except ValueError:  # a wrong port, or brackets
+        valid = False
+    if not valid:  # it may hold a password
         raise UserError(
             "not a valid address, expected one like http://127.0.0.1:8000 "
             f"or https://host/v1, and a key in {KEY}"

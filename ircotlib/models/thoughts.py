@@ -12,20 +12,29 @@ from ircotlib.text import cut, stop_end, without_echo
 
 # how thoughts begin and end; whose form that is; and whether a closing mark counts
 # alone, since a template may have written the opening one into the prompt
-_THINKS = r"(?i:think|thought|reason|reflect|analy|scratch|monolog|deliberat|rationale)"
+_THINKS = (
+    r"(?i:think|thought|reason|reflect|analy|scratch|monolog|deliberat|rationale|ponder"
+    r"|critique|brainstorm|\bplan\b|\bcot\b)"
+)
 _NAME = rf"[\w:-]*{_THINKS}[\w:-]*"  # of a tag
 # a heading, or bold type in its place
 _HEADING = r"(?:\*\*|#+ )(?i:{}):?(?:\*\*:?|(?=\s*\n))"
 MARKS = (
-    (rf"<{_NAME}(?: [^<>]*)?>", rf"</{_NAME}>", "most models", True),
+    (rf"<\|?(?i:start|begin)_{_NAME}\|?>", rf"<\|?(?i:end)_{_NAME}\|?>",
+        "Command", True),
+    (rf"<\|?{_NAME}_(?i:start|begin)\|?>", rf"<\|?{_NAME}_(?i:end)\|?>", "vLLM", True),
+    (rf"<\|?\s*{_NAME}(?:\s[^<>]*)?\|?>", rf"<\|?\s*/\s*{_NAME}\s*\|?>",
+        "most models", True),
     (rf"<details[^<]*(?:<summary[^<]*)?{_THINKS}", "</details>", "Open WebUI", False),
     (_HEADING.format("thinking(?: process)?"),
         _HEADING.format("(?:final )?(?:answer|response|output)"), "headings", False),
-    (r"\[THINK\]", r"\[/THINK\]", "Magistral", True),
+    (r"\[(?i:think(?:ing)?|reasoning)\]", r"\[/(?i:think(?:ing)?|reasoning)\]",
+        "Magistral", True),
+    (r"```(?i:think(?:ing)?|thoughts?|reasoning)\s*\n", r"\n```\s*\n", "fences", False),
+    (r"Thinking\.\.\.\s*\n", r"\.\.\.done thinking\.", "Ollama", False),
     ("◁think▷", "◁/think▷", "Kimi", True),
-    (rf"<\|(?i:start|begin)_{_NAME}\|>", rf"<\|(?i:end)_{_NAME}\|>", "Command", True),
     (r"<\|inner_prefix\|>", r"<\|inner_suffix\|>", "Apertus", True),
-    (r"<\|channel>thought", r"<channel\|>", "Gemma", False),
+    (r"<(?:\|channel|unused\d+)>thought", r"<(?:channel\||unused\d+)>", "Gemma", False),
     ("Here is my thought process:", "Here is my response:", "Granite", False),
     # Harmony, with its marks or, as some servers have it, without them
     (r"(?:<\|start\|>assistant)?<\|channel\|>|analysis(?=[A-Z])",
@@ -43,7 +52,10 @@ CLOSING = [
 # nor does one within a sentence count: "The element </think> is unknown."
 LONE_CLOSING = re.compile(rf"(?<!\w ){_LONE}|{_LONE}(?! ?[a-z.,;:)])")
 # what some models write around their text, and marks in the thoughts
-_MARK = r"(?:<\|/?\w+\|>|</?(?:\w+_)?(?:answer|response|solution|output)>)"
+_MARK = (
+    r"(?i:<\|/?\w+\|>|</?(?:\w+_)?(?:answer|response|solution|output|final)>"
+    r"|</?s>|<eos>|<end_of_turn>)"
+)
 AROUND = re.compile(rf"^\s*(?:{_MARK}\s*)+|(?:(?<!\s)\s*{_MARK})+\s*$")
 _CHANNEL = r"<\|channel\|>\w+[^<]*<\|message\|>|<\|start\|>assistant|<\|\w+\|>"
 WITHIN = re.compile(f"{_CHANNEL}|{_OPEN}|{_LONE}|{_PAIRED}")
@@ -53,11 +65,16 @@ THOUGHTS = ("reasoning_content", "reasoning", "thinking",
 # where a part of a message has its text
 VALUES = ("text", "thinking", "reasoning", "refusal", "summary", "content")
 # in the reasons that servers give for a text's end
-LIMIT = re.compile("length|max_.*tokens")
+LIMIT = re.compile("length|max_.*tokens|context")
 CALL = re.compile("tool|function")
-FILTER = re.compile("filter|safety|refusal|prohibited")
-_FAILED = "error|abort|cancel|time.?d?.?out|fail|interrupt|overload|insufficient"
-FAILED = re.compile(_FAILED)
+FILTER = re.compile(
+    "filter|safety|refusal|prohibited|block|sensitive|spii|recitation|guardrail|moderat"
+    "|policy"
+)
+FAILED = re.compile(
+    "error|abort|cancel|time.?d?.?out|fail|interrupt|overload|insufficient|shutdown|kill"
+    r"|evict|preempt|drop|pause|\bother\b|malformed_resp"
+)
 
 
 class Failed(RuntimeError):
@@ -199,7 +216,7 @@ def mean_log_probability(logs: Any, text: str, kept: str) -> float | None:
         # the same from Python 3.12 on, where `sum` rounds otherwise
         mean = fmean(values)
         return mean if isfinite(mean) else None
-    except (KeyError, TypeError, ValueError, StatisticsError):
+    except (KeyError, TypeError, ValueError, OverflowError, StatisticsError):
         return None
 
 
@@ -223,9 +240,11 @@ def read_body(written: str) -> dict:
     none with choices.
     """
     try:
-        body, _ = json.JSONDecoder().raw_decode(written, max(written.find("{"), 0))
+        body, end = json.JSONDecoder().raw_decode(written, max(written.find("{"), 0))
     except (ValueError, RecursionError) as broken:
         raise Failed(f"found no JSON object ({broken}) in {written}") from None
+    if '"choices"' in written[end:] and written[end:] != written[:end]:
+        raise Failed(f"found a stream of parts, expected one object: {written}")
     if isinstance(body, dict) and body.get("choices") and not body.get("error"):
         return body
     raise Failed(f"found an error in place of a text: {body!r}")
