@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pandas as pd
+from pydantic import PositiveInt
 
 from ircotlib import program
 from ircotlib.data import Paragraph, Question, parse_json, read_jsonl, write_jsonl
@@ -27,6 +28,7 @@ from ircotlib.parameters import Parameters, grid_names, read_parameters
 from ircotlib.program import Outcome, Step
 from ircotlib.retrieval.corpus import Corpus
 from ircotlib.systems import RECALL
+from ircotlib.text import plain
 
 PARTIAL = ".partial"  # ends the name of a folder that is being written
 AGAIN = "run its notebook again: cached calls cost nothing"
@@ -53,6 +55,9 @@ class _About(official.Record):
     system: str
     setting: dict[str, Any]
     metric: str
+    questions: PositiveInt
+    counts: dict[str, dict[str, int]]
+    demonstrations_shown: float | None = None
     parameters: _Named
 
 
@@ -149,12 +154,19 @@ def read_about(folder: Path) -> dict:
 
 def read_scores(folder: Path) -> pd.DataFrame:
     """A run's scores.csv; recall is NaN for a question without gold paragraphs."""
-    table = pd.read_csv(
-        Path(folder) / "scores.csv",
-        dtype={"id": str, "kind": str},  # as they stand: 007 and NA are ids
-        keep_default_na=False,
-        na_values=[""],
-    )
+    path = Path(folder) / "scores.csv"
+    try:
+        table = pd.read_csv(
+            path,
+            dtype={"id": str, "kind": str},  # as they stand: 007 and NA are ids
+            keep_default_na=False,
+            na_values=[""],
+        )
+        table.drop(columns=["id", "kind"]).astype(float)  # all others are numbers
+        if not table["id"].is_unique:
+            raise ValueError("found an id twice")
+    except (ValueError, KeyError) as error:
+        raise DataError(f"{path}: damaged ({plain(str(error))}); {AGAIN}") from None
     return table.fillna({"id": "", "kind": ""})
 
 
@@ -202,9 +214,9 @@ def read_predictions(folder: Path, measure: str = "") -> pd.DataFrame:
     questions, _ = open_questions(about)
     rows = []
     for written in read_jsonl(Path(folder) / "predictions.jsonl"):
-        id, collected = written["id"], written.pop("paragraphs")
+        id, collected = written.get("id", ""), written.pop("paragraphs", ())
         question = questions.get(id)
-        if question is None or metric not in scores[id]:
+        if question is None or metric not in scores.get(id, {}):
             raise DataError(
                 f"{folder}: found the question {id!r} and the measure {metric!r}, "
                 f"which {about['dataset']} does not have; {AGAIN}"
@@ -225,6 +237,9 @@ def read_predictions(folder: Path, measure: str = "") -> pd.DataFrame:
                 "right": None if pd.isna(score) else bool(score >= 1),
             }
         )
+    if sorted(row["id"] for row in rows) != sorted(scores):
+        found = f"{len(rows)} predictions and {len(scores)} scores"
+        raise DataError(f"{folder}: found {found}, expected one each; {AGAIN}")
     return pd.DataFrame(rows)
 
 
