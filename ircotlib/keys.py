@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from ircotlib.errors import UserError
 
 # of a server, without user, password or query, which errors and folders would show
-ADDRESS = r"https?://[^\s,@?#]+"
+ADDRESS = r"https?://(?:\[[\da-f:.]+\]|[^][\s,@?#/:]+)(?::\d{1,5})?(?:/[^\s,@?#]*)?"
 KEY = "OPENAI_API_KEY"  # the environment variable with the key of a model's server
 
 
@@ -29,12 +29,7 @@ def may_have_key(url: str) -> bool:
 
 def check_server(address: str) -> str:
     """The address of a model's server, if valid; UserError, which hides it, if not."""
-    try:
-        parts = urlsplit(address)
-        valid = re.fullmatch(ADDRESS, address) and parts.hostname and parts.port != 0
-    except ValueError:  # a wrong port, or brackets
-        valid = False
-    if not valid:  # it may hold a password
+    if not re.fullmatch(ADDRESS, address):  # it may hold a password
         raise UserError(
             "not a valid address, expected one like http://127.0.0.1:8000 "
             f"or https://host/v1, and a key in {KEY}"

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import pandas as pd
-from pydantic import PositiveInt
 
 from ircotlib import program
 from ircotlib.data import Paragraph, Question, parse_json, read_jsonl, write_jsonl
@@ -28,7 +27,6 @@ from ircotlib.parameters import Parameters, grid_names, read_parameters
 from ircotlib.program import Outcome, Step
 from ircotlib.retrieval.corpus import Corpus
 from ircotlib.systems import RECALL
-from ircotlib.text import plain
 
 PARTIAL = ".partial"  # ends the name of a folder that is being written
 AGAIN = "run its notebook again: cached calls cost nothing"
@@ -55,9 +53,8 @@ class _About(official.Record):
     system: str
     setting: dict[str, Any]
     metric: str
-    questions: PositiveInt
+    questions: int
     counts: dict[str, dict[str, int]]
-    demonstrations_shown: float | None = None
     parameters: _Named
 
 
@@ -163,10 +160,8 @@ def read_scores(folder: Path) -> pd.DataFrame:
             na_values=[""],
         )
         table.drop(columns=["id", "kind"]).astype(float)  # all others are numbers
-        if not table["id"].is_unique:
-            raise ValueError("found an id twice")
     except (ValueError, KeyError) as error:
-        raise DataError(f"{path}: damaged ({plain(str(error))}); {AGAIN}") from None
+        raise DataError(f"{path}: damaged ({error}); {AGAIN}") from None
     return table.fillna({"id": "", "kind": ""})
 
 
@@ -238,8 +233,7 @@ def read_predictions(folder: Path, measure: str = "") -> pd.DataFrame:
             }
         )
     if sorted(row["id"] for row in rows) != sorted(scores):
-        found = f"{len(rows)} predictions and {len(scores)} scores"
-        raise DataError(f"{folder}: found {found}, expected one each; {AGAIN}")
+        raise DataError(f"{folder}: found {len(rows)} of {len(scores)} rows; {AGAIN}")
     return pd.DataFrame(rows)
 
 

@@ -16,7 +16,6 @@ twice. No failure is kept in the call cache.
 """
 
 import hashlib
-import re
 import sys
 import time
 from collections.abc import Sequence
@@ -282,10 +281,8 @@ class ServerModel:
     def _refuse_redirect(self, response) -> None:
         """Raise Unavailable for a redirect after which a POST would become a GET."""
         if response.status_code in (301, 302, 303):
-            address = response.headers.get(
-                "location", "an address that it does not say"
-            )
-            address = re.sub("//[^/]*@", "//", self._in_line(address))  # a password
+            address = self._in_line(response.headers.get("location", "nowhere"))
+            address = address.rpartition("@")[2]  # without a password
             raise Unavailable(f"{self.url}: moved to {address}; set server to it")
 
     def _body(self, request: Request, n: int, room: bool) -> tuple[str, dict]:

@@ -57,7 +57,7 @@ def test_a_redirect_that_makes_a_get_is_said(fake, number):
 
 def test_a_password_in_a_redirect_is_not_shown(fake):
     moved = Response("", 302, {"Location": "https://u:secret@a.org/v1"})
-    for reply, address in ((moved, "https://a.org/v1"), (Response("", 301), "an addr")):
+    for reply, address in ((moved, "a.org/v1"), (Response("", 301), "nowhere")):
         fake.faults = {"red": [reply]}
         with pytest.raises(Unavailable, match=f"moved to {address}") as error:
             ask_one(model(fake), RED)

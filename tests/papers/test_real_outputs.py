@@ -59,7 +59,7 @@ def test_demonstrations_of_another_data_set_are_noted(tmp_path):
         path.rename(path.with_name(path.name.replace("hotpotqa_to", "musique_to")))
     scores, [note] = import_outputs(tmp_path)
     assert set(scores["dataset"]) == {"hotpotqa"}
-    assert note.endswith("its demonstrations are of 'musique'")
+    assert note.endswith("its demonstrations are of another data set")
 
 
 def test_outputs_that_cannot_be_scored_are_left_out_with_a_note(tmp_path):
