@@ -43,7 +43,8 @@ def write_lines(folder, opened, lines, scores):
     ids = [question.id for question in opened.test[: len(lines)]]
     rows = [{"id": id} | NOTHING | line for id, line in zip(ids, lines, strict=True)]
     table = pd.DataFrame({"id": ids, "kind": "", "f1": scores, "recall": 1.0})
-    write_run(folder, rows, table.assign(paragraphs=0, steps=0), run.identity)
+    about = run.identity | {"questions": len(ids), "counts": {}}
+    write_run(folder, rows, table.assign(paragraphs=0, steps=0), about)
     return folder
 
 
