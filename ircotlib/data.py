@@ -130,7 +130,10 @@ def parse_json(content: bytes, where: str, pairs: type | None = None) -> object:
 
 
 def _damaged(where: str, error: Exception) -> DataError:
-    return DataError(f"{where}: {error}: get the file again, or correct it")
+    advice = "get the file again, or correct it"
+    if isinstance(error, UnicodeDecodeError):
+        advice = "save it in UTF-8, or get it again"
+    return DataError(f"{where}: {error}: {advice}")
 
 
 def read_text(path: Path) -> str:

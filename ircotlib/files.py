@@ -136,7 +136,7 @@ def database(path: Path | str | None) -> Iterator[None]:
         raise
     except sqlite3.Error as error:
         advice = ": make room, if the disk is full, or delete it: it is made again"
-        if error.sqlite_errorname.startswith(WHOLE):
+        if getattr(error, "sqlite_errorname", "").startswith(WHOLE):
             advice = ""
         raise DataError(f"{path}: {error}{advice}") from error
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from ircotlib.errors import UserError
 
 # of a server, without user, password or query, which errors and folders would show
-ADDRESS = r"https?://[^\s,@?#]+"
+ADDRESS = r"https?://(?:\[[\da-f:.]+\]|[^][\s,@?#/:]+)(?::\d{1,5})?(?:/[^\s,@?#]*)?"
 KEY = "OPENAI_API_KEY"  # the environment variable with the key of a model's server
 
 

@@ -36,7 +36,7 @@ class Loader(yaml.BaseLoader):
         if node.style is not None:  # between quotation marks
             return text
         try:
-            return json.loads(text)
+            return json.loads(f"0{text}" if text.startswith(".") else text)  # .5
         except ValueError:
             return text
 

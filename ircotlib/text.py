@@ -47,7 +47,7 @@ _NUMBER = r"(?:\d[\d,]*\.?\d+|\d)"  # IRCoT's program: it ends in a digit
 _SUM = re.compile(rf"{_NUMBER} [+-] {_NUMBER} = {_NUMBER}")
 _FENCE = re.compile(r"^\s*```\w*\s*|(?<!\s)\s*```\s*$")
 _RULE = re.compile(r"^(?:[^\w\n({[]*\n)+")  # lines without a word, or a JSON list
-_BELOW = re.compile(r"(answer is:)\s*\n\s*(?=\S)")
+_BELOW = re.compile(r"(answer is:?)\s*\n\s*(?:```\w*\s+)?(?=\S)")
 # IRCoT's program, but for its full stop; from the beginning of each line
 _ANSWER = re.compile(r"^.* answer is:? (.*)", re.MULTILINE)
 # SQuAD's scorer, which HotpotQA's and MuSiQue's copy: ASCII punctuation only

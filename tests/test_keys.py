@@ -4,6 +4,7 @@ import pytest
 
 from ircotlib.errors import UserError
 from ircotlib.keys import is_here, may_have_key, read_key
+from ircotlib.models.server import ServerModel
 
 # fmt: off
 HERE = [
@@ -41,3 +42,22 @@ def test_a_key_that_cannot_be_sent_is_not_shown(monkeypatch, text):
     with pytest.raises(UserError, match="^MY_KEY: .*; correct it$") as error:
         read_key("MY_KEY")
     assert "tell" not in str(error.value) and "\n" not in str(error.value)
+
+
+WRONG = [
+    "127.0.0.1:8000",
+    "http://u:pass@host",
+    "http://a:b",
+    "http://[::1",
+    "http:///v1",
+]
+
+
+@pytest.mark.parametrize("url", WRONG)
+def test_an_invalid_address_is_refused(url):
+    expected = "not a valid address, expected one like http"
+    with pytest.raises(UserError, match=expected) as error:
+        ServerModel("m", url)
+    assert "pass@" not in str(error.value)
+    assert ServerModel("m", "http://a/ ").url == "http://a/v1"
+    assert ServerModel("m", "http://a/x").url == "http://a/x"

@@ -116,18 +116,22 @@ def test_replies_without_a_fingerprint_are_not_kept_and_titles_are_the_nearest(p
     assert len(setup.calls) == before
 
 
-class DrawsNone:
+class DrawsFew:
+    def __init__(self, drawn):
+        self.drawn = drawn
+
     def write(self, prompt, max_tokens):
         return "Rome"
 
     def draw(self, prompt, n, temperature, max_tokens):
-        return []
+        return self.drawn
 
 
-def test_samples_that_are_none_are_an_error_of_their_question():
+@pytest.mark.parametrize("drawn", [[], None, ["a", "b"], "abc"], ids=str)
+def test_too_few_samples_are_an_error_of_their_question(drawn):
     requests = [Sample("a", 3), Generate("b")]
-    replies = [reply for _, reply in OwnModel(DrawsNone()).answer(requests)]
-    assert str(replies[0]) == "DrawsNone drew none of 3 texts"
+    replies = [reply for _, reply in OwnModel(DrawsFew(drawn)).answer(requests)]
+    assert str(replies[0]) == f"DrawsFew drew {drawn!r}, not 3 texts"
     assert isinstance(replies[1], str)
 
 

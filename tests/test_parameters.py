@@ -123,8 +123,15 @@ def test_a_profile_for_a_server_keeps_its_values_with_another_server(own_profile
     assert (p.server, p.model, p.style) == ("http://other:2", "x", "agent")
 
 
-VALUES = {"1e-1": 0.1, "1E2": 100, "1.5e+3": 1500, "0.5": 0.5, "12:30": "12:30"}
-VALUES |= {"null": None, "true": True, "yes": "yes", '"7"': "7", "[a b, 2]": ["a b", 2]}
+VALUES = {"1e-1": 0.1, "1E2": 100, "1.5e+3": 1500, "0.5": 0.5, ".5": 0.5, "./5": "./5"}
+VALUES |= {
+    "12:30": "12:30",
+    "null": None,
+    "true": True,
+    "yes": "yes",
+    '"7"': "7",
+    "[a b, 2]": ["a b", 2],
+}
 
 
 @pytest.mark.parametrize("text", VALUES)

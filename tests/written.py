@@ -23,7 +23,8 @@ def write_run(folder, opened, lines, scores, system, setting):
     table.insert(0, "id", [question.id for question in questions])
     rows = [{"id": q.id} | NOTHING | line for q, line in zip(questions, lines)]
     run = Run(opened, all_systems()[system], "test", setting)
-    stored.write_run(folder, rows, table, run.identity)
+    about = run.identity | {"questions": len(rows), "counts": {}}
+    stored.write_run(folder, rows, table, about)
 
 
 def node(mark=1, feedback=""):

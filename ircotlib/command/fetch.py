@@ -42,9 +42,11 @@ def download(address: str, path: Path, checksum: str = "") -> None:
         if size != f"bytes */{partial.stat().st_size}":  # it is not whole, but too long
             partial.unlink()
             return download(address, path, checksum)
-    elif ended.returncode:
+    elif ended.returncode or code not in ("200", "206"):
         advice = "the same command continues where it stopped"
-        if code.startswith("4"):
+        if not ended.returncode:  # a page in place of the file
+            partial.unlink(missing_ok=True)
+        if not ended.returncode or code.startswith("4"):
             advice = f"HTTP {code}: get the file by hand (docs/data.md)"
         raise Unavailable(
             f"{address}: curl ended with status {ended.returncode}; {advice}"
@@ -70,9 +72,10 @@ def unpack(archive: Path, names: Sequence[str], folder: Path) -> None:
             else:
                 shutil.unpack_archive(archive, everything, filter="data")
             for name in names:
-                paths = list(Path(everything).rglob(name))
+                found = Path(everything).rglob(name)
+                # not those of a Mac
+                paths = [path for path in found if "__MACOSX" not in path.parts]
                 depth = min((len(path.parts) for path in paths), default=0)
-                # not those of a Mac, deeper in a folder __MACOSX
                 nearest = [path for path in paths if len(path.parts) == depth]
                 if len(nearest) != 1:
                     raise DataError(f"has {len(nearest)} files {name!r}, not one")

@@ -53,6 +53,8 @@ class _About(official.Record):
     system: str
     setting: dict[str, Any]
     metric: str
+    questions: int
+    counts: dict[str, dict[str, int]]
     parameters: _Named
 
 
@@ -153,9 +155,10 @@ def read_scores(folder: Path) -> pd.DataFrame:
     kinds = {"id": str, "kind": str}  # as they stand: 007 and NA are ids
     try:
         table = pd.read_csv(path, dtype=kinds, keep_default_na=False, na_values=[""])
-        return table.fillna(dict.fromkeys(kinds, "")).astype(kinds)
+        table.drop(columns=[*kinds]).astype(float)  # all others are numbers
     except (ValueError, KeyError) as error:  # no table, or none with these columns
-        raise DataError(f"{path}: {error}; {AGAIN}") from None
+        raise DataError(f"{path}: damaged ({error}); {AGAIN}") from None
+    return table.fillna(dict.fromkeys(kinds, ""))
 
 
 def parameters_of(about: Mapping) -> Parameters:
@@ -227,7 +230,7 @@ def read_predictions(folder: Path, measure: str = "") -> pd.DataFrame:
                 "right": None if pd.isna(score) else bool(score >= 1),
             }
         )
-    if len(rows) != len(scores):
+    if sorted(row["id"] for row in rows) != sorted(scores):
         raise DataError(f"{folder}: {len(rows)} predictions of {len(scores)}; {AGAIN}")
     return pd.DataFrame(rows)
 

@@ -55,8 +55,8 @@ class OwnModel:
             written = self.own.draw(
                 request.prompt, request.n, request.temperature, request.max_tokens
             )
-            if not written:
-                raise UserError(f"{name} drew none of {request.n} texts")
+            if isinstance(written, str) or len(written or ()) < request.n:
+                raise UserError(f"{name} drew {written!r:.60}, not {request.n} texts")
         else:
             written = [self.own.write(request.prompt, request.max_tokens)]
         for text in written:

@@ -271,7 +271,7 @@ class ServerModel:
             # a field, or such as a prompt that is too long; 403 also of a wrong key
             if status in (400, 403, 422):
                 raise Refused(fault, status) from None
-            if status in (401, 402, 404):
+            if status < 400 or status in (401, 402, 404, 405, 407, 410, 498, 501):
                 raise Unavailable(f"{fault}; {SEE}") from None
             too_large = status == 429 and "too large" in words.lower()  # this prompt
             if status > 502 or (status in (408, 409, 429) and not too_large):
@@ -281,7 +281,8 @@ class ServerModel:
     def _refuse_redirect(self, response) -> None:
         """Raise Unavailable for a redirect after which a POST would become a GET."""
         if response.status_code in (301, 302, 303):
-            address = self._in_line(response.headers.get("location"))
+            address = self._in_line(response.headers.get("location", "nowhere"))
+            address = address.rpartition("@")[2]  # without a password
             raise Unavailable(f"{self.url}: moved to {address}; set server to it")
 
     def _body(self, request: Request, n: int, room: bool) -> tuple[str, dict]:

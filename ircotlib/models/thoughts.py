@@ -12,20 +12,21 @@ from ircotlib.text import cut, stop_end, without_echo
 
 # how thoughts begin and end; whose form that is; and whether a closing mark counts
 # alone, since a template may have written the opening one into the prompt
-_THINKS = r"(?i:think|thought|reason|reflect|analy|scratch|monolog|deliberat|rationale)"
+_THINKS = r"(?i:think|thought|reason|reflect|analy|scratch|monol|delib|rationa|ponder)"
 _NAME = rf"[\w:-]*{_THINKS}[\w:-]*"  # of a tag
 # a heading, or bold type in its place
 _HEADING = r"(?:\*\*|#+ )(?i:{}):?(?:\*\*:?|(?=\s*\n))"
 MARKS = (
-    (rf"<{_NAME}(?: [^<>]*)?>", rf"</{_NAME}>", "most models", True),
+    (rf"<\|?{_NAME}(?:\s[^<>]*)?\|?>",
+        rf"<\|?(?:/{_NAME}\s*|(?i:end)_{_NAME}|{_NAME}_(?i:end))\|?>", "most", True),
     (rf"<details[^<]*(?:<summary[^<]*)?{_THINKS}", "</details>", "Open WebUI", False),
     (_HEADING.format("thinking(?: process)?"),
         _HEADING.format("(?:final )?(?:answer|response|output)"), "headings", False),
-    (r"\[THINK\]", r"\[/THINK\]", "Magistral", True),
+    (r"\[(?i:think|reason)\w*\]", r"\[/(?i:think|reason)\w*\]", "Magistral", True),
+    (r"```(?i:think(?:ing)?|thoughts?|reasoning)\s*\n", r"\n```\s*\n", "fences", False),
     ("◁think▷", "◁/think▷", "Kimi", True),
-    (rf"<\|(?i:start|begin)_{_NAME}\|>", rf"<\|(?i:end)_{_NAME}\|>", "Command", True),
     (r"<\|inner_prefix\|>", r"<\|inner_suffix\|>", "Apertus", True),
-    (r"<\|channel>thought", r"<channel\|>", "Gemma", False),
+    (r"<(?:\|channel|unused\d+)>thought", r"<(?:channel\||unused\d+)>", "Gemma", False),
     ("Here is my thought process:", "Here is my response:", "Granite", False),
     # Harmony, with its marks or, as some servers have it, without them
     (r"(?:<\|start\|>assistant)?<\|channel\|>|analysis(?=[A-Z])",
@@ -43,7 +44,7 @@ CLOSING = [
 # nor does one within a sentence count: "The element </think> is unknown."
 LONE_CLOSING = re.compile(rf"(?<!\w ){_LONE}|{_LONE}(?! ?[a-z.,;:)])")
 # what some models write around their text, and marks in the thoughts
-_MARK = r"(?:<\|/?\w+\|>|</?(?:\w+_)?(?:answer|response|solution|output)>)"
+_MARK = r"(?i:<\|/?\w+\|>|</?(?:\w+_)?(?:answer|response|solution|output|turn|s)>)"
 AROUND = re.compile(rf"^\s*(?:{_MARK}\s*)+|(?:(?<!\s)\s*{_MARK})+\s*$")
 _CHANNEL = r"<\|channel\|>\w+[^<]*<\|message\|>|<\|start\|>assistant|<\|\w+\|>"
 WITHIN = re.compile(f"{_CHANNEL}|{_OPEN}|{_LONE}|{_PAIRED}")
@@ -53,11 +54,11 @@ THOUGHTS = ("reasoning_content", "reasoning", "thinking",
 # where a part of a message has its text
 VALUES = ("text", "thinking", "reasoning", "refusal", "summary", "content")
 # in the reasons that servers give for a text's end
-LIMIT = re.compile("length|max_.*tokens")
+LIMIT = re.compile("length|max_.*tokens|context")
 CALL = re.compile("tool|function")
-FILTER = re.compile("filter|safety|refusal|prohibited")
+FILTER = re.compile("filter|safety|refus|prohib|block|sensit|spii|recitation|guardrail")
 _FAILED = "error|abort|cancel|time.?d?.?out|fail|interrupt|overload|insufficient"
-FAILED = re.compile(_FAILED)
+FAILED = re.compile(rf"{_FAILED}|shutdown|kill|evict|preempt|drop|pause|\bother\b")
 
 
 class Failed(RuntimeError):
@@ -199,7 +200,7 @@ def mean_log_probability(logs: Any, text: str, kept: str) -> float | None:
         # the same from Python 3.12 on, where `sum` rounds otherwise
         mean = fmean(values)
         return mean if isfinite(mean) else None
-    except (KeyError, TypeError, ValueError, StatisticsError):
+    except (KeyError, TypeError, ValueError, OverflowError, StatisticsError):
         return None
 
 
@@ -223,9 +224,11 @@ def read_body(written: str) -> dict:
     none with choices.
     """
     try:
-        body, _ = json.JSONDecoder().raw_decode(written, max(written.find("{"), 0))
+        body, end = json.JSONDecoder().raw_decode(written, max(written.find("{"), 0))
     except (ValueError, RecursionError) as broken:
         raise Failed(f"found no JSON object ({broken}) in {written}") from None
+    if '"choices"' in written[end:]:
+        raise Failed(f"found a stream of parts, expected one object: {written}")
     if isinstance(body, dict) and body.get("choices") and not body.get("error"):
         return body
     raise Failed(f"found an error in place of a text: {body!r}")

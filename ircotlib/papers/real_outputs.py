@@ -21,7 +21,7 @@ KEPT = SHIPPED / "data" / "real_outputs.csv.gz"  # docs/real_outputs.py makes it
 PREDICTIONS = "prediction__*_to_*__*.json"
 NAMED = re.compile(r"prediction__(.+)_to_(.+?)__(.+)\.json")
 PREFIXES = {"ircot_qa_": "IRCoT QA", "oner_qa_": "OneR QA", "nor_qa_": "NoR QA"}
-MODEL = re.compile(r'"(?:model_name|engine)":\s*"([^"]+)"')  # in a configuration
+MODEL = re.compile(r"""\b(?:model_name|engine)["']?:\s*["']([^"']+)""")  # of Jsonnet
 CORPUS = re.compile(r"""corpus_name["']?\s*[:=]\s*["']([^"']+)""")
 GOLDS = RootModel[dict[str, list[str]]]  # answers by question
 TOGETHER = ["dataset", "system", "model", "split"]  # of questions answered together
@@ -107,6 +107,8 @@ def score_predictions(path: Path, data_dir: str = "") -> tuple[pd.DataFrame, lis
             f"{path}: {unscored} questions have no gold answer: left out; put it "
             "beside the file, or set data_dir"
         )
+    if not path.name.startswith(f"prediction__{dataset.name}_to_"):
+        notes.append(f"{path}: its demonstrations are of another data set")
     corpora = all_datasets().keys() & CORPUS.findall(read_config(path))
     for corpus in sorted(corpora - {dataset.name}):
         notes.append(f"{path}: its corpus is {corpus!r}")

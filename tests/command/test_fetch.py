@@ -94,6 +94,15 @@ def test_a_part_is_continued_taken_or_begun_anew(
     assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
 
 
+@pytest.mark.parametrize("number", [202, 301, 302, 304])
+def test_a_page_in_place_of_a_file_is_not_kept(httpserver, tmp_path, number):
+    page = Response("moved" * (number != 304), number)
+    httpserver.expect_request("/a.json").respond_with_response(page)
+    with pytest.raises(Unavailable, match=f"a.json: .*; HTTP {number}: get .* by hand"):
+        download(httpserver.url_for("/a.json"), tmp_path / "a.json")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_file_that_is_not_there_and_no_network_are_said_at_once(publisher, tmp_path):
     (tmp_path / "a.json.partial").write_bytes(b"half")
     started = time.monotonic()
@@ -145,9 +154,10 @@ def test_only_the_named_files_leave_an_archive(pack, name, tmp_path):
 
 
 DEEPER = {"ids/dev.json": b"[2]", "__MACOSX/ids/dev.json": b"other"}
+LESS_DEEP = {"ids/dev.json": b"[2]", "__MACOSX/dev.json": b"other"}
 
 
-@pytest.mark.parametrize("files", [DEEPER, dict(reversed(DEEPER.items()))])
+@pytest.mark.parametrize("files", [DEEPER, dict(reversed(DEEPER.items())), LESS_DEEP])
 def test_of_two_files_of_one_name_the_nearest_leaves_an_archive(files, tmp_path):
     (tmp_path / "a.zip").write_bytes(zipped(files))
     unpack(tmp_path / "a.zip", ["dev.json"], tmp_path)

@@ -147,6 +147,18 @@ def test_a_byte_order_mark_and_space_may_come_first(tmp_path, name, before):
     assert [question.id for question, _ in read_hotpotqa(path)] == ["5a", "5b"]
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "cp1252"])
+@pytest.mark.parametrize("name", ["dev.json", "dev.jsonl"])
+def test_a_file_in_another_encoding_is_to_be_saved_in_utf_8(tmp_path, name, encoding):
+    path = write(tmp_path / name, [HOTPOT])
+    text = path.read_text().replace("Germany", "España")
+    path.write_bytes(text.encode(encoding))
+    with pytest.raises(
+        DataError, match=f"^{path}.*: save it in UTF-8, or get it again"
+    ):
+        [*read_hotpotqa(path)]
+
+
 BRACKETS = [b"[" * 99_999, b'{"a":' * 99_999, b'[{"a":' * 99_999]
 
 

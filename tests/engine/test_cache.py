@@ -136,6 +136,15 @@ def test_a_damaged_cache_is_named_in_one_line(tmp_path, kept, then):
     check_named(path)
 
 
+def test_a_reply_that_is_no_text_is_named_in_one_line(tmp_path):
+    path = tmp_path / "calls.sqlite"
+    with Calls(path) as calls:
+        calls.put_many(REPLIES)
+        calls._file.execute("UPDATE calls SET reply = CAST(x'ff41' AS TEXT)")
+        with pytest.raises(DataError, match=f"^{path}: Could not decode.*delete it"):
+            calls.get_many(REPLIES)
+
+
 def test_another_thing_in_its_place_is_named(tmp_path):
     check_named(tmp_path)  # a folder
     path = tmp_path / "calls.sqlite"

@@ -95,7 +95,7 @@ GONE = object()
 # fields that are wrong
 FIELDS = [(name, GONE) for name in ("system", "setting", "parameters", "dataset")]
 FIELDS += [("setting", "k=2"), ("parameters", []), ("system", None)]
-FIELDS += [("parameters.model", GONE)]
+FIELDS += [("parameters.model", GONE), ("counts", GONE), ("questions", None)]
 
 
 def refuse(folder, content: str, field: str = "") -> None:
@@ -116,6 +116,7 @@ def test_a_run_json_that_is_none_is_named_in_one_line(tmp_path, content):
 @pytest.mark.parametrize(("field", "value"), FIELDS)
 def test_a_wrong_field_of_a_run_json_is_named(opened, tmp_path, field, value):
     about = Run(opened, S["OneR"], "test", {"k": 2}).identity
+    about |= {"questions": 4, "counts": {}}
     *within, name = field.split(".")
     fields = about["parameters"] if within else about
     fields[name] = value
@@ -133,6 +134,44 @@ def test_a_run_of_another_version_is_read_without_what_is_not_known_here(opened)
     about["parameters"] |= {"most_samples": 5, "gone_k": [3]}
     (folder / "run.json").write_text(json.dumps(about))
     assert read_predictions(folder).equals(before) and len(replay(folder)) == 4
+
+
+SCORES = "id,kind,f1\n1,,1.0\n2,,0.5\n"
+DAMAGED = {
+    "": "No columns",
+    "\xff\0": "can't decode",
+    SCORES.replace("1.0", "one"): "'one'",
+    SCORES.replace("id,", "ID,"): "'id'",
+    f"{SCORES}3,,1,2,3\n": "Expected 3 fields",
+}
+
+
+@pytest.mark.parametrize(("content", "says"), DAMAGED.items(), ids=DAMAGED.values())
+def test_damaged_scores_are_named_in_one_line(tmp_path, content, says):
+    (tmp_path / "scores.csv").write_text(content, encoding="latin-1")
+    named = f"(?s)^{tmp_path}/scores.csv: damaged .*{says}.*; run its notebook again"
+    with pytest.raises(DataError, match=named):
+        stored.read_scores(tmp_path)
+
+
+def test_predictions_without_scores_and_scores_without_predictions(opened):
+    run_system(opened, QA, k=2)
+    [folder] = (opened.runs / "test").iterdir()
+    path = folder / "predictions.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    for found in (lines[:2], [], [*lines, lines[0]], [*lines[1:], '{"a": 1}']):
+        path.write_text("".join(found))
+        with pytest.raises(DataError, match=f"^{folder}.*; run its notebook"):
+            read_predictions(folder)
+
+
+def test_a_run_with_a_setting_of_another_version_lacks_replies(opened):
+    run_system(opened, S["OneR"], k=2)
+    [folder] = (opened.runs / "test").iterdir()
+    about = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps(about | {"setting": {"gone": 3}}))
+    with pytest.raises(DataError, match=f"^{folder}: question .* lacks replies"):
+        replay(folder)
 
 
 def test_ids_and_kinds_of_a_run_are_texts_as_they_stand(tmp_path):

@@ -43,7 +43,8 @@ def write_lines(folder, opened, lines, scores):
     ids = [question.id for question in opened.test[: len(lines)]]
     rows = [{"id": id} | NOTHING | line for id, line in zip(ids, lines, strict=True)]
     table = pd.DataFrame({"id": ids, "kind": "", "f1": scores, "recall": 1.0})
-    write_run(folder, rows, table.assign(paragraphs=0, steps=0), run.identity)
+    about = run.identity | {"questions": len(ids), "counts": {}}
+    write_run(folder, rows, table.assign(paragraphs=0, steps=0), about)
     return folder
 
 
@@ -249,8 +250,8 @@ def test_the_box_shows_a_run_question_by_question(ran, displayed, copied):
 
 
 DAMAGED = [
-    ("scores.csv", "", "/scores.csv: No columns"),
-    ("scores.csv", "a;b\n1;2\n", "/scores.csv: .*'id' not found"),
+    ("scores.csv", "", "/scores.csv: damaged .No columns"),
+    ("scores.csv", "a;b\n1;2\n", "/scores.csv: damaged .*'id', 'kind'. not found"),
     ("scores.csv", "id,kind\n", "found the question"),
     ("predictions.jsonl", "", ": 0 predictions of 10; run its notebook again"),
     ("predictions.jsonl", '{"id": "q"}\n', "/predictions.jsonl:1: found no prediction"),

@@ -74,6 +74,7 @@ def half(**ends) -> dict:
     return completion("Ann Lee was the", **ends)
 
 
+PART = '{"choices": [{"message": {"content": "RE"}}]}'
 PASSES = {
     "broken": said("broken", 500),
     "reset": reset,
@@ -82,6 +83,9 @@ PASSES = {
     "an error beside half a text": half() | {"error": {"message": "lost"}},
     "finish_reason error": half(finish_reason="error"),
     "a provider's error": half(native_finish_reason="ERROR"),
+    "a server that ends": half(finish_reason="server_shutdown"),
+    "no reason": half(native_finish_reason="OTHER"),
+    "a stream of parts": said(f"data: {PART}\n\ndata: {PART.replace('RE', 'D')}\n\n"),
 }
 
 
@@ -99,6 +103,9 @@ ONE = [  # the reply, how often it is asked for, and words of the error
     (said("broken <b>\x1b[31m", 500, "text/html"), 3, "status 500, .*broken"),
     ({"choices": []}, 3, "in place of a text.*asked 3 times"),
     (half(finish_reason="content_filter"), 1, "found a refusal"),
+    (half(native_finish_reason="RECITATION"), 1, "found a refusal"),
+    (half(finish_reason="guardrail_intervened"), 1, "found a refusal"),
+    (half(finish_reason="model_context_window_exceeded"), 1, "no whole text"),
     (completion(None, message={"refusal": "No."}), 1, "found a refusal.*No"),
     (status(400, LIMIT, param="messages"), 1, "status 400, .*length is 4097"),
     (status(400, TOO_LARGE, param="max_tokens"), 1, "is too large: 9000"),
@@ -118,6 +125,8 @@ def test_a_refused_request_costs_only_its_question(fake, fault, times, words):
 
 ALL = [
     (status(401, "who are you"), 1, "status 401, .*who are you.*see OPENAI_API_KEY"),
+    (status(405, "not here"), 1, "status 405, .*not here.*see OPENAI_API_KEY"),
+    (Response("", 307), 1, "status 307, .*see OPENAI_API_KEY"),
     (status(503, "away"), 3, ".*away.*all replies are kept"),
     (reset, 3, "no connection .*all replies are kept"),
     (hang, 3, "no connection .*timed out.*all replies are kept"),
@@ -305,16 +314,6 @@ def test_a_key_goes_in_clear_only_to_this_machine_and_past_a_proxy(
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("NO_PROXY", "")
     assert reply_to(model(fake), Generate("red")) == "RED"
-
-
-@pytest.mark.parametrize("url", ["127.0.0.1:8000", "http://u:pass@host"])
-def test_an_invalid_address_is_refused(url):
-    expected = "not a valid address, expected one like http"
-    with pytest.raises(UserError, match=expected) as error:
-        ServerModel("m", url)
-    assert "pass@" not in str(error.value)
-    assert ServerModel("m", "http://a/ ").url == "http://a/v1"
-    assert ServerModel("m", "http://a/x").url == "http://a/x"
 
 
 ASKED = "Q: Who wrote it?\nA:"

@@ -10,7 +10,7 @@ from werkzeug import Response
 
 from ircotlib.errors import Unavailable
 from ircotlib.models.prices import Price
-from ircotlib.program import LINE, SENTENCE, Generate, Sample
+from ircotlib.program import LINE, SENTENCE, Generate, Sample, Sampled
 
 RED = Generate("red", LINE, 9)
 WRITTEN = json.dumps(completion("RED"))
@@ -55,6 +55,15 @@ def test_a_redirect_that_makes_a_get_is_said(fake, number):
     assert fake.asked == ["red"]
 
 
+def test_a_password_in_a_redirect_is_not_shown(fake):
+    moved = Response("", 302, {"Location": "https://u:secret@a.org/v1"})
+    for reply, address in ((moved, "a.org/v1"), (Response("", 301), "nowhere")):
+        fake.faults = {"red": [reply]}
+        with pytest.raises(Unavailable, match=f"moved to {address}") as error:
+            ask_one(model(fake), RED)
+        assert "secret" not in str(error.value)
+
+
 @pytest.mark.parametrize("number", [307, 308])
 def test_a_redirect_that_keeps_the_post_is_followed(fake, number):
     moved = Response("", number, {"Location": f"{fake.url}v1/chat/completions"})
@@ -70,6 +79,17 @@ def test_a_count_of_tokens_that_is_none_loses_no_text(fake, count):
     reply = json.loads(ask_one(backend, RED))
     assert (reply["text"], reply["prompt_tokens"], reply["tokens"]) == ("RED", 1, 1)
     assert 0 < backend.spent < 1
+
+
+ODD = [10**400, "x", None, [-1], float("nan")]
+
+
+@pytest.mark.parametrize("value", ODD, ids=type)
+def test_an_odd_log_probability_loses_no_text(fake, value):
+    logs = {"content": [{"token": "A", "logprob": value}]}
+    fake.faults = {"red": [completion("A", logprobs=logs)]}
+    request = Sample("red", 1, 0.5, LINE, 9)
+    assert reply_to(model(fake, chat=True), request) == (Sampled("A", None),)
 
 
 class Slow(Price):
@@ -140,6 +160,8 @@ TEXTS = [
     (BESIDE, "It is Ann."),
     (completion(BELOW), ONE_LINE),
     (completion(f"**{BELOW}**"), ONE_LINE),
+    (completion(BELOW.replace("Ann Lee", "```\nAnn Lee\n```")), ONE_LINE),
+    (completion(BELOW.replace("is:", "is")), ONE_LINE.replace("is:", "is")),
 ]
 
 

@@ -47,8 +47,19 @@ def test_a_folder_of_ircots_program_is_scored_by_the_golds_beside_it(tmp_path):
     [path] = folder.glob("prediction__*.json")
     config.write_text(f'{CONFIG}, "source_corpus_name": "musique"')
     assert import_outputs(tmp_path)[1] == [f"{path}: its corpus is 'musique'"]
+    for written in ("'model_name': 'a/b'", "c_engine: 'c', engine: 'a/b'"):  # Jsonnet
+        config.write_text(written)
+        assert describe_folder(path)[0] == [*names[:2], "a/b", "dev"]
     config.unlink()
     assert describe_folder(path)[0] == [*names[:2], "not stated", "dev"]
+
+
+def test_demonstrations_of_another_data_set_are_noted(tmp_path):
+    for path in lay(tmp_path).iterdir():
+        path.rename(path.with_name(path.name.replace("hotpotqa_to", "musique_to")))
+    scores, [note] = import_outputs(tmp_path)
+    assert set(scores["dataset"]) == {"hotpotqa"}
+    assert note.endswith("its demonstrations are of another data set")
 
 
 def test_outputs_that_cannot_be_scored_are_left_out_with_a_note(tmp_path):
