@@ -147,3 +147,10 @@ def test_paragraph_recall():
 def test_help_shows_how_a_score_is_called(name):
     given = inspect.signature(getattr(metrics, name)).parameters
     assert [*given] == ["prediction", "answers"]
+
+
+def test_rouge_takes_a_sentence_of_any_length():
+    words = " ".join(f"w{number}" for number in range(600))
+    assert metrics.rouge_l(words, [f"{words} more"]) == pytest.approx(
+        600 / 600.5, abs=1e-5
+    )
