@@ -30,7 +30,7 @@ WRONG = [
     ({"RELEASED": True}, "unknown parameter 'RELEASED', expected released$"),
     ({"released": "True"}, "released: .* boolean, true or false, found 'True'$"),
     ({"workers": "4"}, "workers.*: .*; .* such as 4, or null .*, found '4'$"),
-    ({"server": "http://[::1", "model": "x"}, "^server: Invalid IPv6 URL$"),
+    ({"server": "http://[::1", "model": "x"}, "^server: not a valid address, expected"),
     ({"server": "http://h:99999", "model": "x"}, "^server: Port out of range"),
     ({"datasets": ["hotpot"]}, "datasets.0: found 'hotpot', expected one of hotpotqa$"),
 ]

@@ -168,7 +168,7 @@ def test_sentences_follow_the_tests(hops):
     assert f"for {LLAMA} not shown with 2 hops, not shown with" in never
     # what README.md says in words of its own
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert "IRCoT beats no retrieval on questions of two hops; of three and" in readme
+    assert "IRCoT beats no retrieval on two-hop questions; with three and four" in readme
 
 
 def test_outputs_that_lack_questions_or_systems_are_compared_where_they_can_be(scores):
@@ -219,7 +219,7 @@ def test_the_page_says_what_the_small_model_did():
     assert musique.loc["musique", ["found", "stated", "n"]].tolist() == [12, 14, 100]
     assert f"paragraphs of {found['found']} of {found['n']} questions" in text
     assert f"of {found['stated']} (on" in text
-    assert f"of its {found['found']} it answers {found['right']} right" in text
+    assert f"answers {found['right']} of its {found['found']} right" in text
     assert found["found"] == rows.loc[("all", SHOWN, "IRCoT QA"), "n"]
     recall, beside = mean["recall"], "OneR QA, as many as "
     for name in ("Self-Ask", "SearChain"):
