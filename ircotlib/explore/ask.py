@@ -40,7 +40,7 @@ def ask(p: Parameters, text: str, systems: Sequence[str] = ()) -> Iterator[Answe
     dataset = "musique" if "musique" in p.datasets else p.datasets[0]
     question = Question("own", " ".join(text.split()), ("?",), (), dataset)
     if not question.text or question.text != whole(question.text):
-        raise UserError("found no question in UTF-8, such as: Who founded …?")
+        raise UserError("found no question, expected one in UTF-8")
     for system in choose_systems(systems or p.systems or DEFAULT):
         own = p.for_agent() if system.study == SEARCHAIN else p
         setup = open_setup(own, dataset, "ask")

@@ -33,7 +33,7 @@ figures --save --set test=4 | --save
 figures --save --profile quick | --save
 figures --jobs 0 | --jobs: found 0, expected 1 or more
 figures --set released=True | released: Input should be a valid boolean, true or false
-ask \udce9 | found no question in UTF-8
+ask \udce9 | found no question, expected one in UTF-8
 figures --set seed | found --set 'seed'
 figures --set seed=x | seed: Input should be a valid integer
 figures --set server=http://u:secret@host | server: not a valid address
