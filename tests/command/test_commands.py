@@ -178,7 +178,7 @@ main(["systems"])
 
 @pytest.mark.parametrize(("line", "printed"), ENDS.items())
 def test_output_goes_wherever_it_goes_without_a_traceback(line, printed):
-    line = line.replace("PYTHON ", f"{sys.executable} ").replace("PRINTS", PRINTS)
+    line = line.replace("PYTHON ", f"'{sys.executable}' ").replace("PRINTS", PRINTS)
     done = subprocess.run(line, shell=True, capture_output=True, text=True)
     assert not done.returncode and not done.stderr
     assert printed in done.stdout
