@@ -8,6 +8,8 @@ from pathlib import Path
 
 from ircotlib.errors import DataError
 
+REPAIR = "get the file again, or correct it"
+
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
@@ -130,7 +132,7 @@ def parse_json(content: bytes, where: str, pairs: type | None = None) -> object:
 
 
 def _damaged(where: str, error: Exception) -> DataError:
-    advice = "get the file again, or correct it"
+    advice = REPAIR
     if isinstance(error, UnicodeDecodeError):
         advice = "save it in UTF-8, or get it again"
     return DataError(f"{where}: {error}: {advice}")

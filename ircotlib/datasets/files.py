@@ -7,9 +7,9 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
-from ircotlib.data import Paragraph, Question
+from ircotlib.data import REPAIR, Paragraph, Question
 from ircotlib.datasets import Dataset, FullCorpus, digest, find_dataset, pool
-from ircotlib.datasets.official import AGAIN, find_file
+from ircotlib.datasets.official import find_file
 from ircotlib.datasets.own import CORPUS
 from ircotlib.errors import DataError
 from ircotlib.files import DATA, ROOT, locked, track
@@ -79,7 +79,7 @@ def _check_questions(
 ) -> list[Question]:
     questions = [question for question, _ in examples]
     if not questions:
-        raise DataError(f"{path}: found no questions, expected at least one: {AGAIN}")
+        raise DataError(f"{path}: found no questions, expected at least one: {REPAIR}")
     for question in questions:
         texts = (question.id, question.text, *(question.answers or ("",)))
         if not all(text.strip() for text in texts):

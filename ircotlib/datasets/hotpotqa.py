@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from ircotlib.data import GoldStep, Paragraph, Question, read_objects
+from ircotlib.data import REPAIR, GoldStep, Paragraph, Question, read_objects
 from ircotlib.datasets import (
     Dataset,
     FullCorpus,
@@ -18,7 +18,7 @@ from ircotlib.datasets import (
     digest,
     make_paragraph,
 )
-from ircotlib.datasets.official import AGAIN, Record, String, Text, check, read_records
+from ircotlib.datasets.official import Record, String, Text, check, read_records
 from ircotlib.errors import DataError
 from ircotlib.metrics import cover_em, exact_match, hotpotqa_f1
 
@@ -159,7 +159,7 @@ def read_abstracts(archive: Path) -> Iterator[Paragraph]:
                     record = check(row, _Abstract, where)
                     yield make_paragraph(record.title, "".join(record.text).strip())
     except (tarfile.TarError, EOFError, OSError) as error:
-        raise DataError(f"{archive}: {error}: {AGAIN}") from None
+        raise DataError(f"{archive}: {error}: {REPAIR}") from None
 
 
 def read_2wikimultihopqa(path: Path) -> list[QuestionContext]:

@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import RootModel
 from rapidfuzz import fuzz
 
-from ircotlib.data import Paragraph, Question, parse_json
+from ircotlib.data import REPAIR, Paragraph, Question, parse_json
 from ircotlib.datasets import (
     Dataset,
     FullCorpus,
@@ -21,7 +21,7 @@ from ircotlib.datasets import (
     digest,
     make_paragraph,
 )
-from ircotlib.datasets.official import AGAIN, Record, String, Text, check, read_records
+from ircotlib.datasets.official import Record, String, Text, check, read_records
 from ircotlib.errors import DataError
 from ircotlib.files import need
 from ircotlib.metrics import Score, against_best
@@ -91,7 +91,7 @@ def read_iirc(path: Path, released: bool = False) -> list[QuestionContext]:
     pages = dict(read_pages(path, wanted))
     missing = sorted(wanted - pages.keys())
     if missing:
-        raise DataError(f"{path}: found no page {missing[0]!r} in {ARTICLES}: {AGAIN}")
+        raise DataError(f"{path}: found no page {missing[0]!r} in {ARTICLES}: {REPAIR}")
     examples: list[QuestionContext] = []
     for entry, asked, answers in answerable:
         passage = page_paragraph(entry.title.strip(), entry.text.strip())
@@ -128,7 +128,7 @@ def _read_answers(answer: _Answer, where: str, released: bool) -> tuple[str, ...
     texts = [text.strip() for text in texts if text.strip()]
     if not texts:
         raise DataError(
-            f"{where}: found no text in an answer of type {answer.type}: {AGAIN}"
+            f"{where}: found no text in an answer of type {answer.type}: {REPAIR}"
         )
     unit = (answer.answer_unit or "").strip()
     if released:

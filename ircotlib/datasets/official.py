@@ -7,13 +7,12 @@ from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
-from ircotlib.data import parse_json, read_lines
+from ircotlib.data import REPAIR, parse_json, read_lines
 from ircotlib.errors import DataError
 
 # the pattern is a constraint: without one, pydantic accepts halves of surrogate pairs
 String = Annotated[str, Field(pattern="^")]
 Text = Annotated[str, Field(pattern=r"\S")]  # not blank
-AGAIN = "get the file again, or correct it"
 
 
 class Record(BaseModel):
@@ -47,7 +46,7 @@ def check(value: object, kind: type[R], where: str) -> R:
         wrong = error.errors(include_url=False)[0]
     if wrong["loc"]:
         where += f", field {'.'.join(map(str, wrong['loc']))}"
-    raise DataError(f"{where}: {wrong['msg']}, found {wrong['input']!r:.60}: {AGAIN}")
+    raise DataError(f"{where}: {wrong['msg']}, found {wrong['input']!r:.60}: {REPAIR}")
 
 
 def read_records(path: Path, kind: type[R]) -> Iterator[tuple[R, str]]:

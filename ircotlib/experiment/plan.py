@@ -76,10 +76,11 @@ class Plan:
                 chain=p.reader == "cot",
                 max_tokens=setup.style.generation_tokens,
             )
-        taken = {
-            name: value for name, value in given.items() if name in system.defaults
+        arguments = {
+            name: value
+            for name, value in given.items()
+            if name in system.defaults and value is not None
         }
-        arguments = {name: value for name, value in taken.items() if value is not None}
         shown = ("m", "demonstration_set")  # by prompts
         own = {name: value for name, value in self.setting.items() if name not in shown}
         return arguments | own

@@ -18,7 +18,14 @@ from typing import Any, cast
 import pandas as pd
 
 from ircotlib import program
-from ircotlib.data import Paragraph, Question, parse_json, read_lines, write_jsonl
+from ircotlib.data import (
+    REPAIR,
+    Paragraph,
+    Question,
+    parse_json,
+    read_lines,
+    write_jsonl,
+)
 from ircotlib.datasets import find_dataset, official
 from ircotlib.errors import DataError
 from ircotlib.experiment.setup import open_corpus
@@ -142,7 +149,7 @@ def read_about(folder: Path) -> dict:
         about = parse_json(path.read_bytes(), path.name)
         official.check(about, _About, path.name)
     except (OSError, DataError) as error:
-        found = str(error).removesuffix(f": {official.AGAIN}")  # that of data sets
+        found = str(error).removesuffix(f": {REPAIR}")  # that of data sets
         raise DataError(
             f"{path}: found no finished run of this version ({found}); {AGAIN}"
         ) from None

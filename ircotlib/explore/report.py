@@ -24,7 +24,7 @@ from ircotlib.results.causes import find_causes
 from ircotlib.results.runs import count_requests, in_order
 from ircotlib.results.statistics import LEVEL, describe, p_against, summarise
 from ircotlib.results.tables import title_of
-from ircotlib.systems import RECALL, all_systems, shipped
+from ircotlib.systems import RECALL, all_systems
 
 
 def write_report(places: Sequence[Path], file: Path) -> int:
@@ -81,8 +81,8 @@ def list_test_runs(places: Sequence[Path]) -> pd.DataFrame:
     runs = in_order(runs, "dataset", all_datasets())
     runs["label"] = questions.label_runs(runs["about"])
     runs["name"] = questions.label_runs(runs["about"], sets=True)
-    rows = [shipped().get(about["system"], {}) for about in runs["about"]]
-    runs["paper"] = [row.get("paper", "") for row in rows]  # "": a system of your own
+    papers = {name: system.paper for name, system in all_systems().items()}
+    runs["paper"] = runs["system"].map(papers).fillna("")  # no longer registered
     return runs.drop_duplicates(["dataset", "name"], ignore_index=True)  # copies
 
 
