@@ -5,10 +5,10 @@ bench.ask_or_state --set data_dir=FOLDER --set further=FOLDER --set
 Writes data/ask_or_state_contrasts.csv and data/ask_or_state_retrievers.csv.
 """
 
+from ircot_studies.ask_or_state import measure
+from ircot_studies.contrasts import compare, compare_retrievers
 from ircotlib.files import SHIPPED, write_table
 from ircotlib.options import add_profile, new_parser, parse_changes
-from ircotlib.papers.ask_or_state import measure
-from ircotlib.papers.contrasts import compare, compare_retrievers
 from ircotlib.parameters import read_parameters
 
 

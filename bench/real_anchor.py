@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from ircot_studies.ask_or_state import finds_all, open_search, states
 from ircotlib.data import Question
 from ircotlib.experiment.compare import run_system
 from ircotlib.experiment.runs import Run
@@ -21,7 +22,6 @@ from ircotlib.experiment.stored import read_predictions
 from ircotlib.files import SHIPPED, write_table
 from ircotlib.metrics import paragraph_recall
 from ircotlib.options import add_profile, new_parser, parse_changes
-from ircotlib.papers.ask_or_state import finds_all, open_search, states
 from ircotlib.parameters import Parameters, read_parameters
 from ircotlib.results.figures import save_figure
 from ircotlib.results.runs import in_order

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from ircotlib.papers import real_gains
-from ircotlib.papers.ask_or_state import RESOLVED, SENTENCE
+from ircot_studies import real_gains
+from ircot_studies.ask_or_state import RESOLVED, SENTENCE
 from ircotlib.results.tables import title_of
 from ircotlib.systems import CLOSED, ONCE, STEPWISE, all_systems
 
@@ -65,7 +65,13 @@ def hops() -> str:
     """What retrieval step by step adds to Llama's answers on MuSiQue, by hops."""
     table = pd.read_csv(ROOT / "figures" / "real_outputs_hops.csv")
     contrast = f"{real_gains.AGAIN} − {real_gains.NEVER}"
-    return real_gains.say_hops(table, "Llama-3.1-8B-Instruct", contrast)
+    of_llama = table["model"] == "Llama-3.1-8B-Instruct"
+    rows = table[of_llama & (table["contrast"] == contrast)].set_index("hops")
+    parts = [
+        f"{row['difference']:+.1f} [{row['low']:.1f}, {row['high']:.1f}] with {name}"
+        for name, row in rows.loc[[real_gains.TWO, real_gains.MORE]].iterrows()
+    ]
+    return ", ".join(parts)
 
 
 def write(text: str) -> str:

@@ -75,7 +75,7 @@ WITHOUT_EFFECT = ["workers", "in_flight", "prices", "max_cost"]  # on any outcom
 NO_RUN = [
     *WITHOUT_EFFECT,
     *("profile", "server", "datasets", "systems", "models", "gpt3", "agent"),
-    *("second_model", "outputs", "retrievers", "demonstration_sets", "head_to_head"),
+    *("second_model", "retrievers", "demonstration_sets", "head_to_head"),
     *("head_to_head_test", "ood_test", "k", "worlds", "measured", "judged"),
 ]
 
@@ -171,7 +171,6 @@ class Parameters(BaseModel):
     judged: Count = 40  # 08_factuality: questions of each data set
     head_to_head: Datasets = EIGHT  # 11_head_to_head: its data sets
     head_to_head_test: Count | None = None  # its questions; None: as `test`
-    outputs: str = ""  # 13: a folder of more outputs, of IRCoT's program; "": none
     second_model: str = ""  # 99_tables: for SearChain's Table 9; "": none
     _trial: str = ""
 

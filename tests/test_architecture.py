@@ -11,6 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 LIBRARY = ROOT / "ircotlib"
 FILES = {path: ast.parse(path.read_bytes()) for path in sorted(LIBRARY.rglob("*.py"))}
+STUDIES = ROOT / "ircot_studies"
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 TABLE = PAGE[PAGE.index("## Packages") : PAGE.index("## Where is")]
 # the row of each package or module
@@ -62,7 +63,8 @@ def test_no_packages_import_each_other():
 
 
 def test_files_and_functions_are_short():
-    for path, tree in FILES.items():
+    studies = {path: ast.parse(path.read_bytes()) for path in STUDIES.glob("*.py")}
+    for path, tree in (FILES | studies).items():
         assert path.read_text(encoding="utf-8").count("\n") <= 350, path
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef):
@@ -74,3 +76,8 @@ def test_a_single_module_imports_the_laboratory():
     line = re.compile(r"^ *(from|import) ircot_laboratory", re.MULTILINE)
     found = [path for path in FILES if line.search(path.read_text(encoding="utf-8"))]
     assert found == [LIBRARY / "experiment/laboratory.py"]
+
+
+def test_the_library_does_not_import_the_studies():
+    texts = [path.read_text(encoding="utf-8") for path in FILES]
+    assert not any("ircot_studies" in text for text in texts)

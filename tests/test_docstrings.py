@@ -9,7 +9,8 @@ from ircotlib.files import ROOT
 
 MODULES = [
     ".".join(path.relative_to(ROOT).with_suffix("").parts)
-    for path in sorted((ROOT / "ircotlib").rglob("*.py"))
+    for folder in ("ircotlib", "ircot_studies")
+    for path in sorted((ROOT / folder).rglob("*.py"))
     if ">>> " in path.read_text(encoding="utf-8")
 ]
 

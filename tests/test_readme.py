@@ -123,7 +123,8 @@ MADE += ("data/raw", "data/runs", "figures/trials", "prompts/two_step", "noteboo
 def test_files_and_commands_in_the_text_are_there(name):
     text = "\n".join(texts_of(name))
     folders = (
-        "bench|data|docker|docs|figures|ircotlib|notebooks|profiles|prompts|training"
+        "bench|data|docker|docs|figures|ircot_studies|ircotlib|notebooks|profiles|"
+        "prompts|training"
     )
     for path in re.findall(rf"`((?:{folders})/[\w./-]+)`", text):
         there = (ROOT / path).exists() or path.rstrip("/") in PAGES[ARCHITECTURE]

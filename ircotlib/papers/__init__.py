@@ -1,1 +1,1 @@
-"""Both papers beside our results: their numbers, tables, claims; and real outputs."""
+"""Both papers beside our results: their numbers, tables and claims."""

@@ -3,7 +3,7 @@ the same questions, by data set, by the number of hops, and beside the paper's.
 """
 
 from collections.abc import Iterator
-from itertools import cycle
+from itertools import cycle, product
 from math import hypot, nan, sqrt
 
 import pandas as pd
@@ -13,7 +13,6 @@ from matplotlib.lines import Line2D
 from ircotlib.results.figures import DOT, HOLLOW, LINE_COLORS, draw_differences
 from ircotlib.results.runs import READERS, in_figures, in_order, read_reported
 from ircotlib.results.statistics import (
-    LEVEL,
     Difference,
     compare_pair,
     correct,
@@ -22,7 +21,7 @@ from ircotlib.results.statistics import (
 )
 
 NEVER, ONCE, AGAIN = "no retrieval", "read at once", "step by step"
-SEARCHES = {  # how a system searches; of sub-questions: ProbTree (docs/real_outputs.py)
+SEARCHES = {  # how a system searches; of sub-questions: ProbTree (real_outputs.py)
     "NoR QA": NEVER,
     "OneR QA": ONCE,
     "sub-questions, read at once": ONCE,
@@ -39,13 +38,12 @@ def pair_searches(answers: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
     """Each of CONTRASTS that a model's answers have, with the F1 of both systems in
     percent, a column each, on the questions that both answered.
     """
-    systems = {SEARCHES[name]: name for name in answers["system"] if name in SEARCHES}
+    systems = {SEARCHES[name]: name for name in answers["system"].unique()}
     values = 100 * answers.pivot(index="id", columns="system", values="f1")
     for first, second in CONTRASTS:
         if first in systems and second in systems:
             both = values[[systems[first], systems[second]]].dropna()
-            if len(both):
-                yield f"{first} − {second}", both
+            yield f"{first} − {second}", both
 
 
 def compare_searches(scores: pd.DataFrame, by: str) -> pd.DataFrame:
@@ -89,8 +87,6 @@ def compare_gains(scores: pd.DataFrame) -> pd.DataFrame:
             a, b = both
             has_two = both.index.str.startswith("2")
             sides = both[has_two], both[~has_two]
-            if sides[0].empty or sides[1].empty:
-                continue
             tests = [paired_difference(side[a], side[b]) for side in sides]
             p = unpaired_p(*(side[a] - side[b] for side in sides))
             row = {"model": model, "contrast": contrast, "a": a, "b": b}
@@ -120,56 +116,20 @@ def compare_with_paper(differences: pd.DataFrame) -> pd.DataFrame:
     printed = in_figures(read_reported(source="Table 4", metric="f1"))
     values = printed.set_index(["model", "dataset", "name"])["value"]
     rows = []
-    for row in differences.to_dict("records"):
+    for row, model in product(differences.to_dict("records"), READERS):
+        sides = [(model, row["dataset"], row[side]) for side in "ab"]
+        if not {*sides} <= {*values.index}:
+            continue
+        paper = values[sides[0]] - values[sides[1]]
         ours = Difference(row["difference"], row["low"], row["high"], nan)
         wider = sqrt(row["n"] / PAPERS_N)
-        for model in READERS:
-            sides = [(model, row["dataset"], row[side]) for side in "ab"]
-            if not {*sides} <= {*values.index}:
-                continue
-            paper = values[sides[0]] - values[sides[1]]
-            low = paper - wider * (ours.mean - ours.low)
-            high = paper + wider * (ours.high - ours.mean)
-            change = subtract(ours, Difference(paper, low, high, nan))
-            beside = {
-                "paper_model": model,
-                "paper": paper,
-                "ours_minus_paper": change.mean,
-                "ours_minus_low": change.low,
-                "ours_minus_high": change.high,
-            }
-            rows.append(row | beside)
+        low = paper - wider * (ours.mean - ours.low)
+        high = paper + wider * (ours.high - ours.mean)
+        change = subtract(ours, Difference(paper, low, high, nan))
+        beside = {"paper_model": model, "paper": paper, "ours_minus_paper": change.mean}
+        ends = {"ours_minus_low": change.low, "ours_minus_high": change.high}
+        rows.append(row | beside | ends)
     return pd.DataFrame(rows)
-
-
-def say_hops(hops: pd.DataFrame, model: str, contrast: str) -> str:
-    """A contrast of `compare_hops` in words, with TWO hops and with MORE."""
-    same = (hops["model"] == model) & (hops["contrast"] == contrast)
-    rows = hops[same].set_index("hops").loc[[TWO, MORE]]
-    parts = []
-    for name, row in rows.iterrows():
-        verdict = "better" if row["difference"] > 0 else "worse"
-        if row["p_holm"] >= LEVEL:
-            verdict = "no difference is shown"
-        ends = f"{row['difference']:+.1f} [{row['low']:.1f}, {row['high']:.1f}]"
-        parts.append(f"{verdict} with {name} ({ends})")
-    return ", ".join(parts)
-
-
-def say_where(hops: pd.DataFrame) -> str:
-    """Where AGAIN is better than NEVER by the tests of `compare_hops`, by model."""
-    better = (hops["p_holm"] < LEVEL) & (hops["difference"] > 0)
-    rows = hops[hops["contrast"] == f"{AGAIN} − {NEVER}"].assign(better=better)
-    places = []
-    for model, of_model in rows.groupby("model", sort=False):
-        better_with = {*of_model["hops"][of_model["better"]]}
-        shown = [f"with {name}" for name in (TWO, MORE) if name in better_with]
-        undecided = [
-            f"not shown with {name}" for name in (TWO, MORE) if name not in better_with
-        ]
-        parts = filter(None, [" and ".join(shown), *undecided])
-        places.append(f"for {model} {', '.join(parts)}")
-    return f"Retrieval step by step is better than none: {'; '.join(places)}."
 
 
 def draw_hops(hops: pd.DataFrame, title: str) -> Figure:
@@ -177,11 +137,9 @@ def draw_hops(hops: pd.DataFrame, title: str) -> Figure:
     Hollow: parts of a row that is tested as a whole.
     """
     names: dict[tuple[str, str], str] = {}
-    for model, rows in hops.groupby("model", sort=False):
-        names[model, ""] = model
-        counts = rows.groupby("hops")["n"].max()
-        for group in [name for name in HOPS if name in counts]:
-            names[model, group] = f"{group} (n = {counts[group]})"
+    for row in hops.drop_duplicates(["model", "hops"]).itertuples():
+        names.setdefault((row.model, ""), row.model)
+        names[row.model, row.hops] = f"{row.hops} (n = {row.n})"
     colors = dict(zip(hops["model"].unique(), cycle(LINE_COLORS)))
     table = hops.assign(
         row=list(zip(hops["model"], hops["hops"], strict=True)),
@@ -193,7 +151,7 @@ def draw_hops(hops: pd.DataFrame, title: str) -> Figure:
         Line2D([], [], label="3 hops and 4 hops apart, not tested", **HOLLOW),
     ]
     figure = draw_differences(table, title, "contrast", names, handles)
+    ends = hops["low"].min() - 2, hops["high"].max() + 2
     for axis in figure.axes:
-        axis.set(xlabel="points of F1")
-        axis.set_xlim(hops["low"].min() - 2, hops["high"].max() + 2)
+        axis.set(xlabel="points of F1", xlim=ends)
     return figure

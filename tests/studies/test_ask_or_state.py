@@ -5,13 +5,9 @@ from functools import partial
 import pandas as pd
 import pytest
 
-from ircotlib.data import GoldStep, Paragraph, Question
-from ircotlib.datasets.own import CORPUS, write_own
-from ircotlib.errors import UserError
-from ircotlib.experiment.setup import open_dataset
-from ircotlib.papers import ask_or_state as study
-from ircotlib.papers import contrasts
-from ircotlib.papers.ask_or_state import (
+from ircot_studies import ask_or_state as study
+from ircot_studies import contrasts
+from ircot_studies.ask_or_state import (
     HOP,
     RESOLVED,
     asks,
@@ -20,6 +16,10 @@ from ircotlib.papers.ask_or_state import (
     states_or_guesses,
     write_queries,
 )
+from ircotlib.data import GoldStep, Paragraph, Question
+from ircotlib.datasets.own import CORPUS, write_own
+from ircotlib.errors import UserError
+from ircotlib.experiment.setup import open_dataset
 from ircotlib.parameters import read_parameters
 
 STEPS = (
@@ -64,7 +64,6 @@ def test_the_six_forms_of_a_query():
         study.ALONE: ASKED.text,
     }
     of_third = write_queries(ASKED, 2, 1)
-    assert tuple(of_third) == study.FORMS
     assert of_third[RESOLVED] == "Rome >> mayor"
     assert of_third[study.SENTENCE] == "Where was Ann Lee born: Rome"
     assert of_third[study.UNRESOLVED] == "Where was Who wrote Dusk born >> mayor"
@@ -173,33 +172,6 @@ def test_hops_count_alike_in_a_share_and_questions_in_a_difference():
     one_each = rows_of({(HOP, RESOLVED, 1): [("a", 0), ("b", 0)]})
     low, high = contrasts.summarise(one_each)[["low", "high"]].to_numpy()[0]
     assert low == 0 and high == pytest.approx(100 * (1 - 0.025**0.5), abs=0.01)
-
-
-def test_the_finding_concludes_only_what_tests_show():
-    p = read_parameters("sample")
-
-    def conclude(asking: int, stating: int, k4: int) -> str:
-        found = {}
-        asked = (RESOLVED, study.ASKS, study.GUESSES)
-        for each in contrasts.CONTRASTS:
-            for query, k in ((each.first, each.k), (each.second, each.second_k)):
-                value = stating
-                if query in asked:
-                    value = asking
-                elif k == 4:
-                    value = k4
-                found[each.unit, query, k] = [(f"q{n}", value) for n in range(20)]
-        rows = rows_of(found)
-        shares, tests = contrasts.summarise(rows), contrasts.compare(rows)
-        assert len(tests) == len(contrasts.CONTRASTS)
-        assert "20 questions with 20 later hops" in contrasts.describe_data(shares, p)
-        return contrasts.say_finding(shares, tests)
-
-    clear = conclude(asking=1, stating=0, k4=0)
-    assert "of 100% of later hops" in clear and "K = 4, 100% against 0%" in clear
-    assert clear.startswith("A sentence is a good query if it asks, not if it ")
-    assert "K = 4 not shown on MuSiQue" in conclude(asking=1, stating=0, k4=1)
-    assert "is not shown here. On" in conclude(asking=0, stating=0, k4=0)
 
 
 def test_further_paragraphs_are_searched_unless_their_title_is_there(tmp_path):

@@ -11,30 +11,31 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ircotlib.data import Question
-from ircotlib.datasets import score
-from ircotlib.engine import scheduler
-from ircotlib.experiment.plan import find_plan
-from ircotlib.experiment.setup import open_setup
-from ircotlib.papers.ask_or_state import (
+from ircot_studies.ask_or_state import (
     DRAWS,
     Search,
     open_search,
     read_asked,
     states_or_guesses,
 )
+from ircotlib.data import Question
+from ircotlib.datasets import score
+from ircotlib.engine import scheduler
+from ircotlib.experiment.plan import find_plan
+from ircotlib.experiment.setup import open_setup
 from ircotlib.parameters import Parameters
 from ircotlib.program import Generate, Program, Retrieve
 from ircotlib.results.figures import LINE_COLORS, draw_differences
 from ircotlib.results.runs import in_order
 from ircotlib.results.statistics import LEVEL, compare_pair, holm
 from ircotlib.results.tables import title_of
-from ircotlib.systems import System, find_system
+from ircotlib.systems import find_system
 from ircotlib.systems import rewrites as axes
 from ircotlib.systems.rewrites import CHAIN, NO_CAP, REWRITES, rewritten
 
 RELEASED = "IRCoT QA"  # with K = 4
-SINGLE: dict[str, dict] = {  # one axis each
+SINGLE: dict[str, dict] = {  # of the released program, one axis each
+    RELEASED: {},
     **{f"{n} rounds": {"rounds": n} for n in (2, 3, 5)},
     "query: question + sentence": {"query": axes.AFTER_QUESTION},
     "query: question + all thoughts": {"query": axes.AFTER_THOUGHTS},
@@ -68,17 +69,15 @@ def measure_reader(p: Parameters) -> pd.DataFrame:
             continue
         search = open_search(p, dataset)
         answers = sorted({step.answer for q in questions for step in q.steps})
-        for question, name in product(questions, [RELEASED, *READABLE]):
-            change = SINGLE.get(name, {})
-            plays = [
-                play(question, search, draw, answers, change) for draw in range(DRAWS)
-            ]
+        for question, name in product(questions, READABLE):
+            given = question, search, answers, SINGLE[name]
+            plays = [play(*given, draw) for draw in range(DRAWS)]
             rows.append((title_of(dataset), name, question.id, *np.mean(plays, axis=0)))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def play(
-    question: Question, search: Search, draw: int, answers: Sequence[str], change: dict
+    question: Question, search: Search, answers: Sequence[str], change: dict, draw: int
 ) -> tuple[float, int, int]:
     """Run the program with the reader of `states_or_guesses`; see `measure_reader`."""
     prompts = {"cot": lambda question, paragraphs, thoughts: paragraphs}
@@ -129,8 +128,7 @@ def measure_model(p: Parameters) -> pd.DataFrame:
     base = find_system("FS-RAG")  # for its prompts, which all rewrites share
     ours = replace(base, program=rewritten, inner=None)
     never = replace(base, program=never_says, inner=rewritten)
-    runs: list[tuple[str, System, dict]] = [(RELEASED, ours, {})]
-    runs += [(name, ours, change) for name, change in SINGLE.items()]
+    runs = [(name, ours, change) for name, change in SINGLE.items()]
     runs += [(NEVER, never, {}), (NEVER_CHAIN, never, {"answer": CHAIN})]
     runs += [(name, find_system(name), {}) for name in REWRITES]
     rows = []
@@ -173,18 +171,16 @@ def find_losses(rows: pd.DataFrame) -> pd.DataFrame:
     tested = table[table["change"] != RELEASED]
     table["p_holm"] = tested.groupby("column")["p"].transform(holm)
     order = tested.groupby("change")["lost"].mean().sort_values(ascending=False)
-    names = [RELEASED, *order.index]
-    return in_order(table, "change", names).round(4)
+    return in_order(table, "change", [RELEASED, *order.index]).round(4)
 
 
 def draw_losses(losses: pd.DataFrame, labels: dict[str, str]) -> Figure:
     """Points lost by each change, side by side. `labels`: the points of each column."""
     changed = losses[losses["change"] != RELEASED]
     names = {name: name for name in changed["change"]}
-    significant = changed["p_holm"] < LEVEL
     table = changed.assign(
         row=changed["change"],
-        color=significant.map({True: LINE_COLORS[0], False: LINE_COLORS[3]}),
+        color=np.where(changed["p_holm"] < LEVEL, LINE_COLORS[0], LINE_COLORS[3]),
         tested=True,
         difference=changed["lost"],
     )
@@ -193,23 +189,3 @@ def draw_losses(losses: pd.DataFrame, labels: dict[str, str]) -> Figure:
     for axis, label in zip(figure.axes, labels.values(), strict=True):
         axis.set_xlabel(label)
     return figure
-
-
-def say_costs(losses: pd.DataFrame) -> str:
-    """The single change that loses most significantly in each column, and how many do,
-    in words.
-    """
-    parts = []
-    single = losses[~losses["change"].isin([*REWRITES, NEVER_CHAIN])]
-    for column, rows in single.groupby("column", sort=False):
-        lost = rows[(rows["p_holm"] < LEVEL) & (rows["lost"] > 0)]
-        text = f"{column}: no loss is shown"
-        if len(lost):
-            most = lost.loc[lost["lost"].idxmax()]
-            text = (
-                f"{column}: “{most['change']}” loses most, {most['lost']:.1f} points "
-                f"[{most['low']:.1f}, {most['high']:.1f}]; {len(lost)} of "
-                f"{len(rows) - 1} single changes lose significantly"
-            )
-        parts.append(text)
-    return ". ".join(parts)

@@ -3,10 +3,10 @@
 import pandas as pd
 import pytest
 
+from ircot_studies import ask_or_state as study
+from ircot_studies import contrasts
 from ircotlib.errors import UserError
 from ircotlib.files import FIGURES, SHIPPED
-from ircotlib.papers import ask_or_state as study
-from ircotlib.papers import contrasts
 from ircotlib.parameters import read_parameters
 
 # of an independent replay: percent by K

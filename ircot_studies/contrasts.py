@@ -1,5 +1,5 @@
 """What is compared in "Ask or state?" (ask_or_state.py), stated before it was measured:
-shares with intervals, differences paired by question, and the finding in words.
+shares with intervals, and differences paired by question.
 """
 
 from itertools import combinations, product
@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ircotlib.papers.ask_or_state import (
+from ircot_studies.ask_or_state import (
     ALL_KEPT,
     ALONE,
     ANSWER,
@@ -23,9 +23,8 @@ from ircotlib.papers.ask_or_state import (
     SENTENCE,
     STATES,
 )
-from ircotlib.parameters import Parameters
 from ircotlib.results.figures import LINE_COLORS, PAGE, Look, finish, subplots
-from ircotlib.results.statistics import LEVEL, compare_pair, correct, mean_interval
+from ircotlib.results.statistics import compare_pair, correct, mean_interval
 from ircotlib.results.tables import title_of
 
 
@@ -122,23 +121,18 @@ def by_question(rows: pd.DataFrame, unit: str, query: str, k: int) -> pd.Series:
     return 100 * rows[chosen].groupby("id")["found"].mean()
 
 
-def searched_first(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of the first retriever, in the corpus of contexts."""
-    with_first = table["retriever"] == table["retriever"].iloc[0]
-    return table[with_first & (table["corpus"] == CONTEXTS)]
-
-
 def draw_units(shares: pd.DataFrame) -> Figure:
-    """Both units against K, with intervals: a colour for what is asked, a style of line
-    for the data set.
+    """Both units against K, with intervals, of the first retriever in the corpus of
+    contexts: a colour for what is asked, a style of line for the data set.
     """
-    shares = searched_first(shares)
+    with_first = shares["retriever"] == shares["retriever"].iloc[0]
+    in_contexts = shares["corpus"] == CONTEXTS
+    shares = shares[with_first & in_contexts & (shares["k"] != 5)]
     figure, axes = subplots(1, 2, figsize=(PAGE, 3.8), sharey=True)
     styles = dict(zip(shares["dataset"].unique(), ("-", "--", ":", "-.")))
     for axis, (unit, queries) in zip(axes, DRAWN.items(), strict=True):
         colors = dict(zip(queries, LINE_COLORS))
-        drawn = shares["query"].isin(queries) & (shares["k"] != 5)
-        of_unit = shares[drawn & (shares["unit"] == unit)]
+        of_unit = shares[(shares["unit"] == unit) & shares["query"].isin(queries)]
         for (name, query), points in of_unit.groupby(["dataset", "query"]):
             look: Look = {"color": colors[query]}
             axis.plot(points["k"], points["mean"], styles[name], marker=".", **look)
@@ -156,51 +150,3 @@ def draw_units(shares: pd.DataFrame) -> Figure:
         for name, style in styles.items()
     ]
     return finish(figure, "Ask or state?", marks)
-
-
-def say_finding(shares: pd.DataFrame, contrasts: pd.DataFrame) -> str:
-    """The finding in a sentence, by data set. It concludes only if the tests of all
-    data sets at K = 1 say so.
-    """
-    shares, contrasts = searched_first(shares), searched_first(contrasts)
-    found = shares.set_index(["unit", "query", "k", "dataset"])["mean"].sort_index()
-
-    def say(query: str, k: int) -> str:
-        return " and ".join(f"{found[HOP, query, k, name]:.0f}%" for name in names)
-
-    names = list(dict.fromkeys(shares["dataset"]))
-    stated = contrasts[contrasts["second"].isin([SENTENCE, STATES])]
-    decided = (stated["p_holm"] < LEVEL) & (stated["difference"] > 0)
-    open_at_4 = stated[~decided & (stated["second_k"] == 4)]["dataset"].unique()
-    sets = " and ".join(map(title_of, names))
-    if decided[stated["k"] == 1].all():
-        concluded = "A sentence is a good query if it asks, not if it states"
-        if len(open_at_4):
-            concluded += f" (with K = 4 not shown on {title_of(open_at_4[0])})"
-    else:
-        concluded = "That a sentence must ask to be a good query is not shown here"
-    return (
-        f"{concluded}. On {sets}, with K = 1, the next sub-question finds the next "
-        f"gold paragraph of {say(RESOLVED, 1)} of later hops, the sentence before it "
-        f"of {say(SENTENCE, 1)}; with K = 4, {say(RESOLVED, 4)} against "
-        f"{say(SENTENCE, 4)}."
-    )
-
-
-def describe_data(shares: pd.DataFrame, p: Parameters) -> str:
-    """What was measured, what was left out, and whether its questions are real."""
-    shares = searched_first(shares)
-    counts = shares.groupby(["dataset", "unit"], sort=False)["n"].first()
-    parts = [
-        f"{title_of(name)}, {counts[name, QUESTION]} questions with "
-        f"{counts.get((name, HOP), 0)} later hops"
-        for name in dict.fromkeys(shares["dataset"])
-    ]
-    text = f"Measured with {shares['retriever'].iloc[0]}: {'; '.join(parts)}."
-    if others := [title_of(name) for name in p.datasets if name not in counts]:
-        text += (
-            f" Left out, since their steps have no sub-questions: {', '.join(others)}."
-        )
-    if not p.data_dir:
-        text += " All questions are the laboratory's: this says nothing of real text."
-    return text

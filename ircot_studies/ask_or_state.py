@@ -2,7 +2,7 @@
 state the steps of their questions, so that no model is needed. There are two units:
 
 - a *later hop*: its sub-question names the answer of an earlier one, and its gold
-  paragraph is another. FORMS of a query differ in their words alone. Is the paragraph
+  paragraph is another. Forms of a query differ in their words alone. Is the paragraph
   among the first K?
 - a *question*: readers that make no mistake in what they read differ in what they do
   where nothing was read. Do they keep all gold paragraphs?
@@ -34,7 +34,6 @@ ANSWER = "answer of the hop before"
 QUESTION_AND_ANSWER = "the question, then that answer"
 UNRESOLVED = "sub-question, nothing filled in"
 ALONE = "the question"
-FORMS = (RESOLVED, SENTENCE, ANSWER, QUESTION_AND_ANSWER, UNRESOLVED, ALONE)
 # readers, by what they do where nothing was read
 ASKS, STATES, GUESSES = "asks", "only states", "states or guesses"
 ALL_KEPT = ", all kept"  # a reader without CAP
@@ -64,7 +63,7 @@ def find_later_hops(question: Question) -> Iterator[tuple[int, int]]:
 
 
 def write_queries(question: Question, hop: int, before: int) -> dict[str, str]:
-    """The query of each of FORMS for a later hop."""
+    """The query of each form for a later hop."""
     answers = [step.answer for step in question.steps]
     return {
         RESOLVED: fill(question, hop, answers),
@@ -94,10 +93,10 @@ def state(question: Question, number: int, answers: Sequence[str | None]) -> str
 def asks(question: Question, kept: Set[str]) -> Iterator[str]:
     """Ask the sub-question of each step with the answers that were read."""
     for number in range(len(question.steps)):
-        answers: list[str | None] = [None] * len(question.steps)
-        for place, step in enumerate(question.steps):
-            if is_read(step, question, kept):
-                answers[place] = step.answer
+        answers = [
+            step.answer if is_read(step, question, kept) else None
+            for step in question.steps
+        ]
         yield fill(question, number, answers)
 
 
@@ -161,24 +160,24 @@ def measure(p: Parameters) -> pd.DataFrame:
     whether the hop before is worded in natural words, not as a relation ("Ada Moss >>
     father").
     """
-    asked = {name: read_asked(p, name) for name in p.datasets}
-    if not any(asked.values()):
-        raise UserError(
-            f"found no sub-questions in {', '.join(p.datasets)}, expected a data set "
-            "that has them: add musique or 2wikimultihopqa to `datasets`"
-        )
     retrievers = p.retrievers or [p.retriever]
     searched = [(retriever, "", CONTEXTS) for retriever in retrievers]
     if p.further:
         searched.append((retrievers[0], p.further, FURTHER))
     tables = []
-    used = [name for name, questions in asked.items() if questions]
-    for dataset, (retriever, further, corpus) in product(used, searched):
-        questions = asked[dataset]
+    for dataset, (retriever, further, corpus) in product(p.datasets, searched):
+        questions = read_asked(p, dataset)
+        if not questions:  # HotpotQA
+            continue
         search = open_search(p.change(retriever=retriever, further=further), dataset)
-        for table in (measure_hops(questions, search), measure_all(questions, search)):
-            named = {"retriever": retriever_name(retriever), "corpus": corpus}
-            tables.append(table.assign(dataset=dataset, **named))
+        rows = [*measure_hops(questions, search), *measure_all(questions, search)]
+        named = {"retriever": retriever_name(retriever), "corpus": corpus}
+        tables.append(pd.DataFrame(rows, columns=ROW).assign(dataset=dataset, **named))
+    if not tables:
+        raise UserError(
+            f"found no sub-questions in {', '.join(p.datasets)}, expected a data set "
+            "that has them: add musique or 2wikimultihopqa to `datasets`"
+        )
     return pd.concat(tables, ignore_index=True)
 
 
@@ -200,34 +199,28 @@ def read_asked(p: Parameters, dataset: str) -> list[Question]:
     return [q for q in asked if all(step.question for step in q.steps)]
 
 
-def measure_hops(questions: Sequence[Question], search: Search) -> pd.DataFrame:
-    """Whether each form of a query finds the paragraph of each later hop."""
-    rows = []
+def measure_hops(questions: Sequence[Question], search: Search) -> Iterator[tuple]:
+    """Whether each form of a query finds the paragraph of each later hop: ROW."""
     for question in questions:
         for hop, before in find_later_hops(question):
             natural = RELATION not in question.steps[before].question
             for form, query in write_queries(question, hop, before).items():
                 gold = [page.id in question.steps[hop].gold for page in search(query)]
                 for k in DEPTH:
-                    rows.append((HOP, question.id, natural, form, k, any(gold[:k])))
-    return pd.DataFrame(rows, columns=ROW)
+                    yield HOP, question.id, natural, form, k, any(gold[:k])
 
 
-def measure_all(questions: Sequence[Question], search: Search) -> pd.DataFrame:
-    """Whether each reader, with and without CAP, finds all for each question."""
+def measure_all(questions: Sequence[Question], search: Search) -> Iterator[tuple]:
+    """Whether each reader, with and without CAP, finds all for each question: ROW."""
     answers = sorted({step.answer for q in questions for step in q.steps})
-    guesses: list[Reader] = [
-        partial(states_or_guesses, draw=draw, answers=answers) for draw in range(DRAWS)
-    ]
+    guesses = partial(states_or_guesses, answers=answers)
     readers: dict[str, list[Reader]] = {
         ASKS: [asks],
         STATES: [states],
-        GUESSES: guesses,
+        GUESSES: [partial(guesses, draw=draw) for draw in range(DRAWS)],
     }
     caps = {"": CAP, ALL_KEPT: np.inf}
-    rows = []
     for question, k, name, ending in product(questions, KS, readers, caps):
         cap = caps[ending]
         found = [finds_all(question, read, search, k, cap) for read in readers[name]]
-        rows.append((QUESTION, question.id, True, name + ending, k, np.mean(found)))
-    return pd.DataFrame(rows, columns=ROW)
+        yield QUESTION, question.id, True, name + ending, k, np.mean(found)
