@@ -59,8 +59,6 @@ from .results.runs import read_runs as read_runs
 
 # results
 from .papers.claims import compare_claims as compare_claims
-from .papers.claims import conclude_claims as conclude_claims
-from .papers.claims import say_claim as say_claim
 from .results.figures import draw_dots as draw_dots
 from .results.figures import draw_lines as draw_lines
 from .results.figures import save_figure as save_figure

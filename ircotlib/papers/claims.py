@@ -16,7 +16,7 @@ import pandas as pd
 from ircotlib.errors import UserError
 from ircotlib.files import CLAIMS
 from ircotlib.results.runs import in_figures, read_reported
-from ircotlib.results.statistics import LEVEL, holm, paired_difference
+from ircotlib.results.statistics import holm, paired_difference
 
 PLACE = ["dataset", "model", "demonstrations"]
 CLAIM = ["section", "source", "claim"]  # what identifies a claim of a paper
@@ -25,12 +25,6 @@ COMPARED = [
     *("mean", "low", "high", "n", "p", "p_holm", "not_counted", "note"),
 ]
 SHIPPED = "data/models/"  # begins the names of the shipped models
-# how a difference above or below 0 is said, by measure; others: of answers
-SAID = {
-    "recall": ("finds", "more", "less"),
-    "factual": ("has", "fewer false chains", "more false chains"),
-}
-ANSWERS = ("answers", "better", "worse")
 DIGITS = {"mean": 2, "low": 2, "high": 2, "p": 4, "p_holm": 4}
 Pair = Sequence[str]  # the better side and the worse, as claimed
 
@@ -147,37 +141,3 @@ def print_differences(paper: str, source: str, comparison: str, dataset: str) ->
         return ""
     gains = (values[better] - values[worse]).dropna()
     return ", ".join(f"{gain:+.4g} ({model})" for model, gain in gains.items())
-
-
-def say_claim(claims: pd.DataFrame, claim: str) -> str:
-    """A claim of `compare_claims` in words: by how much, from the smallest difference
-    to the largest, and how many are significant; "" if it was not measured.
-    """
-    rows = claims[claims["claim"] == claim]
-    if rows.empty:
-        return ""
-    better, worse = claim.split(" > ")
-    verb, more, less = SAID.get(rows["metric"].max(), ANSWERS)
-    least, most = rows["mean"].round().astype(int).agg(["min", "max"])
-    if least == most >= 0:
-        amount = f"{most} points {more}"
-    elif least >= 0:
-        amount = f"{least} to {most} points {more}"
-    elif most < 0:
-        amount = f"{-most} to {-least} points {less}"
-    else:
-        amount = f"from {-least} points {less} to {most} points {more}"
-    significant = int((rows["p_holm"] < LEVEL).sum())
-    return (
-        f"{better} {verb} {amount} than {worse} "
-        f"(significant in {significant} of {len(rows)} comparisons)."
-    )
-
-
-def conclude_claims(claims: pd.DataFrame) -> str:
-    """A line for each claim of `compare_claims` (`say_claim`)."""
-    if claims.empty:
-        return "No two of these systems are compared by a paper."
-    return "\n".join(
-        f"- {say_claim(claims, name)}" for name in claims["claim"].unique()
-    )

@@ -7,7 +7,6 @@ from ircotlib.datasets import all_datasets
 from ircotlib.errors import UserError
 from ircotlib.papers.claims import (
     compare_claims,
-    conclude_claims,
     list_comparisons,
     print_differences,
     read_claims,
@@ -153,18 +152,3 @@ def test_demonstration_sets_count_as_their_mean_and_places_are_apart():
     assert list(table["mean"]) == [50, 50]
     assert list(table["p_holm"]) == pytest.approx(list(2 * table["p"]), abs=1e-4)
     assert listed(runs_of({"NoR QA": [1, 0]})).empty
-
-
-def test_a_claim_is_printed_with_the_number_of_significant_differences():
-    turned = dict(zip(FORTY, reversed(FORTY.values())))
-    six = {"IRCoT QA": [1] * 6 + [0] * 34, "OneR QA": [0] * 40}  # p is 1/32, then 1/16
-    runs = [runs_of(), runs_of(turned, dataset="musique"), runs_of(six, dataset="iirc")]
-    assert conclude_claims(compare_claims(pd.concat(runs))) == (
-        "- IRCoT QA answers from 50 points worse to 50 points better than OneR QA "
-        "(significant in 3 of 3 comparisons)."
-    )
-    less = compare_claims(pd.concat([runs_of(six), runs_of(six, dataset="iirc")]))
-    assert "answers 15 points better" in conclude_claims(less)
-    assert "in 0 of 2 comparisons" in conclude_claims(less)
-    none = compare_claims(runs_of({"NoR QA": [1]}))
-    assert conclude_claims(none) == "No two of these systems are compared by a paper."
