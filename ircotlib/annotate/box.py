@@ -1,4 +1,4 @@
-"""The form in which people judge chains and references by keys (docs/annotate.md)."""
+"""The form in which people judge chains by keys (docs/annotate.md)."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -124,18 +124,16 @@ class AnnotateBox(VBox):
         self.page.page = page.render(item=item, number=number, now=now, judged=judged)
 
 
-def annotate_box(
-    p: Parameters, read: Callable[[Parameters], list[Item]] = read_items
-) -> None:
+def annotate_box(p: Parameters) -> None:
     """Show the form for the chains of IRCoT's Figure 7, or of the parameters' systems;
-    in a batch run, a line. `read`: `read_references` for SearChain (Table 5, AMP).
+    in a batch run, a line.
     """
     if os.environ.get("IRCOT_BATCH"):
         print("(a form, in JupyterLab)")
         return
-    systems = p.systems or (FIGURE_7 if read is read_items else ())
+    systems = p.systems or FIGURE_7
     try:
-        items = [item for item in read(p) if not systems or item.system in systems]
+        items = [item for item in read_items(p) if item.system in systems]
         display(AnnotateBox(items))
     except Exception as error:  # such as a damaged run
         display(HTML(escape(describe_error(error))))

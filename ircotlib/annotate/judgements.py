@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 from sklearn.metrics import accuracy_score, cohen_kappa_score
@@ -21,7 +20,6 @@ from ircotlib.files import DATA
 
 ANNOTATIONS = DATA / "annotations"
 JUDGE = "judge"  # a program that judges, as the laboratory has one, beside the people
-ADJUDICATOR = "adjudicator"  # the annotator whose verdict overrides all others
 Verdict = Literal["true", "false", "unsure"]
 
 
@@ -125,13 +123,12 @@ def judge_all(items: Sequence[Item], judge: Callable[[str, Question], str]) -> V
 
 
 def settle(judged: Mapping[str, Verdicts]) -> Verdicts:
-    """One verdict a sentence: the adjudicator's, or else one that all share."""
+    """One verdict a sentence: that of all who have judged it, if they agree."""
     given: dict[tuple[str, int], set[str]] = {}
     for verdicts in judged.values():
         for sentence, verdict in verdicts.items():
             given.setdefault(sentence, set()).add(verdict)
-    agreed = {sentence: min(each) for sentence, each in given.items() if len(each) == 1}
-    return agreed | judged.get(ADJUDICATOR, {})
+    return {sentence: min(each) for sentence, each in given.items() if len(each) == 1}
 
 
 def agreement(a: Verdicts, b: Verdicts) -> tuple[float, float, int]:
@@ -147,18 +144,3 @@ def agreement(a: Verdicts, b: Verdicts) -> tuple[float, float, int]:
     several = len({*ours, *theirs}) > 1
     kappa = cohen_kappa_score(ours, theirs) if several else float("nan")
     return kappa, accuracy_score(ours, theirs), len(shared)
-
-
-def disagreements(
-    items: Sequence[Item], judged: Mapping[str, Verdicts]
-) -> pd.DataFrame:
-    """The sentences not settled, with each annotator's verdict, for an adjudicator."""
-    settled = settle(judged)
-    rows = []
-    for item in items:
-        for n, text in enumerate(item.sentences[: item.facts]):
-            at = item.id, n
-            given = [verdicts.get(at) for verdicts in judged.values()]
-            if any(given) and at not in settled:
-                rows.append((item.id, item.question.text, n, text, *given))
-    return pd.DataFrame(rows, columns=["item", "question", "sentence", "text", *judged])
