@@ -25,19 +25,13 @@ Verdict = Literal["true", "false", "unsure"]
 
 @dataclass(frozen=True, config={"strict": True})
 class Judgement:
-    """One click: a verdict on a sentence of an item, counted from 0; None takes back
-    the sentence's last click that stands.
-    """
+    """One click: a verdict on a sentence of an item, counted from 0."""
 
     annotator: str
     item: str
     sentence: int
-    verdict: Verdict | None
+    verdict: Verdict
     time: str = ""
-
-    @property
-    def place(self) -> tuple[str, int]:
-        return self.item, self.sentence
 
 
 LINE = TypeAdapter(Judgement)
@@ -63,45 +57,22 @@ def write_judgement(judgement: Judgement, folder: Path = ANNOTATIONS) -> None:
         file.write(f"\n{json.dumps(row)}")
 
 
-def read_clicks(annotator: str, folder: Path = ANNOTATIONS) -> list[Judgement]:
-    """The clicks that stand, in order. A line that is no judgement, as a killed process
-    may leave it, is left out with a warning.
+def read_verdicts(annotator: str, folder: Path = ANNOTATIONS) -> Verdicts:
+    """The last verdict on each sentence. A line that is no judgement, as a killed
+    process may leave it, is left out with a warning.
     """
     path = Path(folder) / f"{annotator}.jsonl"
     content = path.read_bytes() if path.exists() else b""
-    standing: list[Judgement] = []
+    verdicts: Verdicts = {}
     for line in filter(None, content.split(b"\n")):
         try:
             click = LINE.validate_json(line)
         except ValidationError:
             message = f"{path}: left out {line[:60]!r}, expected a judgement"
             warnings.warn(message, stacklevel=2)
-            continue
-        if click.verdict:
-            standing.append(click)
-            continue
-        same = [at for at, each in enumerate(standing) if each.place == click.place]
-        if same:
-            del standing[same[-1]]
-    return standing
-
-
-def read_verdicts(annotator: str, folder: Path = ANNOTATIONS) -> Verdicts:
-    """The last verdict on each sentence, in the order of clicks (see `read_clicks`)."""
-    verdicts: Verdicts = {}
-    for click in read_clicks(annotator, folder):
-        verdicts.pop(click.place, None)  # it comes last now
-        verdicts[click.place] = str(click.verdict)
+        else:
+            verdicts[click.item, click.sentence] = click.verdict
     return verdicts
-
-
-def undo(annotator: str, folder: Path = ANNOTATIONS) -> tuple[str, int] | None:
-    """Take back the last click, if any; return its sentence, judged as before it."""
-    clicks = read_clicks(annotator, folder)
-    if not clicks:
-        return None
-    write_judgement(Judgement(annotator, *clicks[-1].place, None), folder)
-    return clicks[-1].place
 
 
 def read_judgements(folder: Path = ANNOTATIONS) -> dict[str, Verdicts]:
