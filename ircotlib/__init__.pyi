@@ -7,7 +7,6 @@ Editors and type checkers read this file. What is not here is imported from its 
 from .experiment.runs import answer as answer
 from .experiment.runs import answer_all as answer_all
 from .explore.ask import ask as ask
-from .explore.box import ask_box as ask_box
 
 # data
 from .data import Paragraph as Paragraph

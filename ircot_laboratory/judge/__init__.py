@@ -1,1 +1,1 @@
-"""Judges whether sentences are true, and why answers are wrong; is judged itself."""
+"""Judges whether sentences are true; is judged itself."""

@@ -1,1 +1,1 @@
-"""Chains and references to judge by hand, the form for it, and agreement."""
+"""Chains to judge by hand, the form for it, and agreement."""

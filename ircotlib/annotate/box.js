@@ -16,6 +16,7 @@ function render({ model, el }) {
   });
   const show = () => {
     page.innerHTML = model.get("page");
+    waiting = false; // the next sentence is there
     focus();
   };
   const focus = () => {

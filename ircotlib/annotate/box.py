@@ -1,4 +1,4 @@
-"""The form in which people judge chains and references by keys (docs/annotate.md)."""
+"""The form in which people judge chains by keys (docs/annotate.md)."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ from ircotlib.options import describe_error
 from ircotlib.parameters import Parameters
 
 # key -> the label of its button
-BUTTONS = {"t": "True (t)", "f": "False (f)", "u": "Unsure (u)", "z": "Undo (z)"}
+BUTTONS = {"t": "True (t)", "f": "False (f)", "u": "Unsure (u)"}
 BUTTONS |= {"ArrowLeft": "◀ sentence", "ArrowRight": "sentence ▶"}
 VERDICTS: dict[str, Verdict] = {"t": "true", "f": "false", "u": "unsure"}
 STEPS = {"ArrowLeft": -1, "ArrowRight": 1}
@@ -86,18 +86,13 @@ class AnnotateBox(VBox):
         return judgements.read_verdicts(self.name.value, self.folder)
 
     def press(self, key: str) -> None:
-        """Move, or write or take back a verdict in the annotator's name."""
-        name = self.name.value
+        """Move, or write a verdict in the annotator's name."""
         if key in STEPS:
             self.at = max(0, min(self.at + STEPS[key], len(self.sentences) - 1))
         elif key in VERDICTS and self.page.named and self.sentences:
-            judgement = Judgement(name, *self.places[self.at], VERDICTS[key])
+            judgement = Judgement(self.name.value, *self.places[self.at], VERDICTS[key])
             judgements.write_judgement(judgement, self.folder)
             self.at += 1
-        elif key == "z" and self.page.named:
-            undone = judgements.undo(name, self.folder)
-            if undone in self.places:
-                self.at = self.places.index(undone)
         if self.at < len(self.sentences):
             self.show()
         else:
@@ -124,18 +119,16 @@ class AnnotateBox(VBox):
         self.page.page = page.render(item=item, number=number, now=now, judged=judged)
 
 
-def annotate_box(
-    p: Parameters, read: Callable[[Parameters], list[Item]] = read_items
-) -> None:
+def annotate_box(p: Parameters) -> None:
     """Show the form for the chains of IRCoT's Figure 7, or of the parameters' systems;
-    in a batch run, a line. `read`: `read_references` for SearChain (Table 5, AMP).
+    in a batch run, a line.
     """
     if os.environ.get("IRCOT_BATCH"):
         print("(a form, in JupyterLab)")
         return
-    systems = p.systems or (FIGURE_7 if read is read_items else ())
+    systems = p.systems or FIGURE_7
     try:
-        items = [item for item in read(p) if not systems or item.system in systems]
+        items = [item for item in read_items(p) if item.system in systems]
         display(AnnotateBox(items))
     except Exception as error:  # such as a damaged run
         display(HTML(escape(describe_error(error))))

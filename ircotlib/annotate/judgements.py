@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 from sklearn.metrics import accuracy_score, cohen_kappa_score
@@ -21,25 +20,18 @@ from ircotlib.files import DATA
 
 ANNOTATIONS = DATA / "annotations"
 JUDGE = "judge"  # a program that judges, as the laboratory has one, beside the people
-ADJUDICATOR = "adjudicator"  # the annotator whose verdict overrides all others
 Verdict = Literal["true", "false", "unsure"]
 
 
 @dataclass(frozen=True, config={"strict": True})
 class Judgement:
-    """One click: a verdict on a sentence of an item, counted from 0; None takes back
-    the sentence's last click that stands.
-    """
+    """One click: a verdict on a sentence of an item, counted from 0."""
 
     annotator: str
     item: str
     sentence: int
-    verdict: Verdict | None
+    verdict: Verdict
     time: str = ""
-
-    @property
-    def place(self) -> tuple[str, int]:
-        return self.item, self.sentence
 
 
 LINE = TypeAdapter(Judgement)
@@ -65,45 +57,22 @@ def write_judgement(judgement: Judgement, folder: Path = ANNOTATIONS) -> None:
         file.write(f"\n{json.dumps(row)}")
 
 
-def read_clicks(annotator: str, folder: Path = ANNOTATIONS) -> list[Judgement]:
-    """The clicks that stand, in order. A line that is no judgement, as a killed process
-    may leave it, is left out with a warning.
+def read_verdicts(annotator: str, folder: Path = ANNOTATIONS) -> Verdicts:
+    """The last verdict on each sentence. A line that is no judgement, as a killed
+    process may leave it, is left out with a warning.
     """
     path = Path(folder) / f"{annotator}.jsonl"
     content = path.read_bytes() if path.exists() else b""
-    standing: list[Judgement] = []
+    verdicts: Verdicts = {}
     for line in filter(None, content.split(b"\n")):
         try:
             click = LINE.validate_json(line)
         except ValidationError:
             message = f"{path}: left out {line[:60]!r}, expected a judgement"
             warnings.warn(message, stacklevel=2)
-            continue
-        if click.verdict:
-            standing.append(click)
-            continue
-        same = [at for at, each in enumerate(standing) if each.place == click.place]
-        if same:
-            del standing[same[-1]]
-    return standing
-
-
-def read_verdicts(annotator: str, folder: Path = ANNOTATIONS) -> Verdicts:
-    """The last verdict on each sentence, in the order of clicks (see `read_clicks`)."""
-    verdicts: Verdicts = {}
-    for click in read_clicks(annotator, folder):
-        verdicts.pop(click.place, None)  # it comes last now
-        verdicts[click.place] = str(click.verdict)
+        else:
+            verdicts[click.item, click.sentence] = click.verdict
     return verdicts
-
-
-def undo(annotator: str, folder: Path = ANNOTATIONS) -> tuple[str, int] | None:
-    """Take back the last click, if any; return its sentence, judged as before it."""
-    clicks = read_clicks(annotator, folder)
-    if not clicks:
-        return None
-    write_judgement(Judgement(annotator, *clicks[-1].place, None), folder)
-    return clicks[-1].place
 
 
 def read_judgements(folder: Path = ANNOTATIONS) -> dict[str, Verdicts]:
@@ -125,13 +94,12 @@ def judge_all(items: Sequence[Item], judge: Callable[[str, Question], str]) -> V
 
 
 def settle(judged: Mapping[str, Verdicts]) -> Verdicts:
-    """One verdict a sentence: the adjudicator's, or else one that all share."""
+    """One verdict a sentence: that of all who have judged it, if they agree."""
     given: dict[tuple[str, int], set[str]] = {}
     for verdicts in judged.values():
         for sentence, verdict in verdicts.items():
             given.setdefault(sentence, set()).add(verdict)
-    agreed = {sentence: min(each) for sentence, each in given.items() if len(each) == 1}
-    return agreed | judged.get(ADJUDICATOR, {})
+    return {sentence: min(each) for sentence, each in given.items() if len(each) == 1}
 
 
 def agreement(a: Verdicts, b: Verdicts) -> tuple[float, float, int]:
@@ -147,18 +115,3 @@ def agreement(a: Verdicts, b: Verdicts) -> tuple[float, float, int]:
     several = len({*ours, *theirs}) > 1
     kappa = cohen_kappa_score(ours, theirs) if several else float("nan")
     return kappa, accuracy_score(ours, theirs), len(shared)
-
-
-def disagreements(
-    items: Sequence[Item], judged: Mapping[str, Verdicts]
-) -> pd.DataFrame:
-    """The sentences not settled, with each annotator's verdict, for an adjudicator."""
-    settled = settle(judged)
-    rows = []
-    for item in items:
-        for n, text in enumerate(item.sentences[: item.facts]):
-            at = item.id, n
-            given = [verdicts.get(at) for verdicts in judged.values()]
-            if any(given) and at not in settled:
-                rows.append((item.id, item.question.text, n, text, *given))
-    return pd.DataFrame(rows, columns=["item", "question", "sentence", "text", *judged])

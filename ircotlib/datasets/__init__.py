@@ -3,13 +3,13 @@ with DATASETS, the list of its records.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from ircotlib.data import Paragraph, Prediction, Question
 from ircotlib.errors import DataError
@@ -70,34 +70,11 @@ class Dataset:
         return COVER_EM if COVER_EM in self.scores else self.measure
 
 
-class Attempt(NamedTuple):
-    """What a system did for a question, as far as causes of errors depend on it."""
-
-    # lines or sentences, without those that only give an answer
-    steps: tuple[str, ...] = ()
-    text: str = ""  # all that it wrote, and its answer
-    queries: tuple[str, ...] = ()
-    paragraphs: tuple[Paragraph, ...] = ()
-    parsed: bool = True  # an answer could be read from its text
-
-
-class Evidence(NamedTuple):
-    """Why an answer is wrong. The last three are of the first thing that is missing."""
-
-    written: bool  # steps with all that is needed
-    asked: bool  # in a step
-    searched: bool  # in a query
-    retrieved: bool
-
-
 class Facts(Protocol):
     """Knows the facts of a data set of the laboratory."""
 
     # whether it is "true", "false" or "unsure" (IRCoT §5, Figure 7)
     def judge(self, sentence: str, question: Question) -> str: ...
-    # whether a page states it (SearChain Table 5)
-    def judge_reference(self, statement: str, titles: Collection[str]) -> str: ...
-    def weigh(self, attempt: Attempt, question: Question) -> Evidence: ...
 
 
 def digest(text: str, digits: int) -> str:

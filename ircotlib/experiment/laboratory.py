@@ -52,4 +52,4 @@ def _facts(*world) -> Facts:
     from ircot_laboratory.judge.laboratory_facts import LaboratoryFacts
     from ircot_laboratory.make import make_dataset
 
-    return LaboratoryFacts(*make_dataset(*world))
+    return LaboratoryFacts(make_dataset(*world).world)

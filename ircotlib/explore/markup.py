@@ -11,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
 
 from ircotlib import program
-from ircotlib.data import Node, Paragraph, Question
+from ircotlib.data import Node
 from ircotlib.experiment.replay import LOST
 from ircotlib.program import Outcome, Step
 from ircotlib.systems.searchain import COMPLETION, VERIFICATION, recorded, searchain
@@ -84,11 +84,6 @@ def trace_as_text(trace: Sequence[Step], nodes: Sequence[Node] = ()) -> str:
             line += f": {kind}"
         lines.append(line)
     return "\n".join(lines)
-
-
-def question_as_html(question: Question, gold: Sequence[Paragraph]) -> Markup:
-    """A question with its gold answers and paragraphs."""
-    return MACROS["question"](question.text, question.answers, question.kind, gold)
 
 
 def answers_as_html(outcomes: Mapping[str, Outcome], gold: Collection[str] = ()) -> str:

@@ -40,11 +40,12 @@ async function show() {
     rows.push({ id, mark, text: row.question, said: [row.said, other?.said].join() });
   }
   const marks = [...new Set(rows.map((row) => row.mark))];
-  const filters = ["all", ...(beside ? [] : ["wrong"]), ...marks].map((mark) => [mark, mark]);
-  const which = offer("which", filters, wanted.which);
+  const filters = [...new Set([...(beside ? [] : ["wrong"]), ...marks])];
+  const options = [["", "all"], ...filters.map((mark) => [mark, mark])];
+  const which = offer("which", options, wanted.which); // "wrong" is how all wrong marks begin
   form.text.value = wanted.text ?? "";
   const passes = (row) =>
-    (which === "all" || which === row.mark || (which === "wrong" && row.mark !== "right")) &&
+    row.mark.startsWith(which) &&
     (row.text + row.said).toLowerCase().includes(form.text.value.toLowerCase());
   const left = rows.filter(passes);
   const id = offer("q", left.map((row) => [row.id, `${row.mark}: ${row.text}`]), wanted.q);

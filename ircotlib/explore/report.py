@@ -20,7 +20,6 @@ from ircotlib.experiment.replay import replay_known
 from ircotlib.explore import questions
 from ircotlib.explore.markup import HERE, PAGES, STYLE
 from ircotlib.files import track, writing
-from ircotlib.results.causes import find_causes
 from ircotlib.results.runs import count_requests, in_order
 from ircotlib.results.statistics import LEVEL, describe, p_against, summarise
 from ircotlib.results.tables import title_of
@@ -87,7 +86,7 @@ def list_test_runs(places: Sequence[Path]) -> pd.DataFrame:
 
 
 def show_runs(runs: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
-    """Runs on a data set: their tables of `find_causes`; and, packed, for each run and
+    """Runs on a data set: their tables of `read_marked`; and, packed, for each run and
     question the values of the page's filters, and the numbers of its lines of HTML.
     """
     tables, packed, gold = [], {}, {}
@@ -98,7 +97,7 @@ def show_runs(runs: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
 
     for run in runs.to_dict("records"):
         asked, corpus = stored.open_questions(run["about"])
-        table = find_causes(run["folder"], run["metric"])
+        table = questions.read_marked(run["folder"], run["metric"])
         outcomes = replay_known(run["folder"])
         did = {}
         for row in table.to_dict("records"):
@@ -109,7 +108,7 @@ def show_runs(runs: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
             did[id] = {
                 "question": row["question"],
                 "said": row["answer"],
-                "mark": row["cause"] or "right",
+                "mark": row["mark"],
                 "score": None if pd.isna(score) else round(score, 9),
                 "html": number(answer),
             }

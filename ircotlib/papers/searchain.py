@@ -10,10 +10,8 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from ircotlib.annotate.factuality import judge_reference, read_references
 from ircotlib.data import Node
 from ircotlib.datasets import COVER_EM, all_datasets, find_dataset
-from ircotlib.experiment.laboratory import find_facts
 from ircotlib.experiment.replay import replay
 from ircotlib.experiment.setup import Setup, open_corpus
 from ircotlib.experiment.stored import read_predictions
@@ -39,7 +37,7 @@ FEEDBACK = {  # of nodes, by the metrics of Table 2
 }
 HELPED = "cover_em_where_ir_helps"
 # the unit of a paper's numbers, where they are no percentages
-SCALES = {"reasoning_steps": 1, "amp": 1, "accuracy_where_parts_known": 1}
+SCALES = {"reasoning_steps": 1, "accuracy_where_parts_known": 1}
 # the last two, the 95% interval of ours, are there only of means of questions
 TABLE = [*KEYS, "paper's model", "paper", "ours", "difference", "n", "low", "high"]
 # by data set and system, from `read_all_runs`
@@ -212,9 +210,9 @@ def measure_steps(runs: Runs) -> Iterator[Measured]:
         yield Measured("musique", system, "accuracy", run["score"])
 
 
-def measure_references(runs: Runs, p: Parameters) -> Iterator[Measured | Counted]:
-    """References (Table 5): the mean number of marked items of knowledge (SKC), and the
-    share of marks in the right place (AMP), if a judge knows the facts.
+def measure_references(runs: Runs) -> Iterator[Counted]:
+    """References (Table 5): the mean number of marked items of knowledge (SKC). Differs
+    from the paper: without the share of marks in the right place, which people judge.
     """
     datasets = datasets_of("Table 2", runs, WHOLE)
     if not datasets:
@@ -228,17 +226,6 @@ def measure_references(runs: Runs, p: Parameters) -> Iterator[Measured | Counted
         groups = citations(reading)
         counts.append(sum(not passages.isdisjoint(marks) for marks in groups))
     yield Counted("unspecified", WHOLE, "skc", fmean(counts), len(counts))
-    # AMP: in SearChain §4.3.4 three people judge, here a program that knows the facts
-    facts = {dataset: find_facts(p, dataset) for dataset in datasets}
-    if not all(facts.values()):
-        return
-    every = p.change(datasets=datasets, judged=len(marked))
-    right = []
-    for item in read_references(every, EXPERIMENT, [WHOLE]):
-        judge = facts[item.dataset]
-        assert judge is not None  # all are known
-        right += [judge_reference(item, n, judge) == "true" for n in range(item.facts)]
-    yield Measured("unspecified", WHOLE, "amp", pd.Series(right, dtype=float))
 
 
 def count_words(outcome: Outcome) -> dict[str, int]:

@@ -1,1 +1,1 @@
-"""Results of runs: statistics, figures, tables, causes of errors, the head to head."""
+"""Results of runs: statistics, figures, tables, the head to head."""

@@ -1,4 +1,4 @@
-"""Draws means, differences, lines and causes of errors, and writes figures to files."""
+"""Draws means, differences and lines, and writes figures to files."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import cycle
@@ -29,9 +29,6 @@ FAMILIES = {  # of systems: the shades of one hue, the darkest first
     OWN: ("black", "black", "black"),
 }
 MARKERS = {CLOSED: "s", ONCE: "^", STEPWISE: "o", CHAINED: "D", OWN: "P"}  # for grey
-# of wrong answers, in the order of their rules (`causes.CAUSES`): colours, hatches
-HATCHES = {"#bbbbbb": "", "#aa3377": "xxxx", "#ccbb44": "....", "#66ccee": "||||"}
-HATCHES |= {"#4477aa": "", "#ee6677": "\\\\\\\\", "#228833": "////"}
 LINE_COLORS = ("#084a91", "#e0a100", "#cf5f57", "#7d838c", "black")  # not of systems
 SHAPES = "osD^vP"  # of marks: lines differ in these, too
 PAPERS = ("IRCoT", "IRCoT QA", "SearChain")  # the two papers' own systems, in bold
@@ -254,27 +251,6 @@ def draw_means(means: pd.DataFrame, apart: pd.DataFrame, title: str) -> Figure:
         handles.append(Line2D([], [], label="with right replies", **GOLD))
     alike = "no significant difference from SearChain"
     return finish(figure, title, [*handles, Patch(color=BAND, label=alike)])
-
-
-def draw_causes(causes: pd.DataFrame, title: str) -> Figure:
-    """The shares of wrong answers by cause, over all data sets, of each system
-    (`count_causes`).
-    """
-    sums = causes.groupby(["system", "cause"], sort=False)[["n", "answers"]].sum()
-    shares = (100 * sums["n"] / sums["answers"]).unstack("cause")
-    shares = shares[list(dict.fromkeys(causes["cause"]))]  # in the order of their rules
-    colors = dict(zip(shares, HATCHES, strict=False))
-    shares = shares.loc[:, shares.sum() > 0]
-    order = shares.sum(axis=1).sort_values(ascending=False, kind="stable")
-    figure, axis = subplots(figsize=(PAGE, 1.3 + 1.2 * ROW * len(shares)))
-    if len(shares):
-        bars = shares.loc[order.index].plot.barh
-        bars(ax=axis, stacked=True, width=0.8, color=colors, legend=False)
-        axis.set(xlim=(0, 100), ylabel="", xlabel="wrong answers, % of all")
-        for cause, drawn in zip(shares, axis.containers, strict=True):
-            plt.setp(drawn, hatch=HATCHES[colors[cause]], ec="white", linewidth=0)
-    axis.grid(False, axis="y")
-    return finish(figure, title, axis.containers)
 
 
 def draw_lines(

@@ -26,7 +26,7 @@ WORDS = {
     "accuracy_where_llm_right": "accuracy, model right",
     "accuracy_where_llm_wrong": "accuracy, model wrong",
     "accuracy_where_parts_known": "accuracy, all parts known",
-    "skc": "marked items (SKC)", "amp": "marks in the right place (AMP)",
+    "skc": "marked items (SKC)",
 }  # fmt: skip
 # columns whose cells hold such words, or names of data sets and models
 NAMES = ("dataset", "demonstrations", "metric", "model", "reader")

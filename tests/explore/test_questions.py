@@ -1,29 +1,26 @@
-"""Runs question by question, and the widgets, without a browser."""
+"""Runs question by question, and the explorer, without a browser."""
 
 import html
 import json
 import re
 import shutil
 import sqlite3
-from types import SimpleNamespace
+from dataclasses import replace
 from unittest.mock import Mock
 
 import pandas as pd
 import pytest
 
 from ircotlib import replay
-from ircotlib.datasets import Evidence
 from ircotlib.errors import DataError, UserError
+from ircotlib.experiment import stored
 from ircotlib.experiment.replay import open_recorded
 from ircotlib.experiment.runs import Run
-from ircotlib.experiment.stored import parameters_of, read_predictions, write_run
-from ircotlib.explore import box
-from ircotlib.explore.questions import compare_runs, show_question
+from ircotlib.experiment.stored import parameters_of, write_run
+from ircotlib.explore import box, questions
+from ircotlib.explore.questions import compare_runs, read_marked, show_question
 from ircotlib.explore.report import write_report
-from ircotlib.parameters import read_parameters
 from ircotlib.program import Generate
-from ircotlib.results import causes
-from ircotlib.results.causes import CAUSES, find_causes
 from ircotlib.systems import all_systems
 
 NOTHING = {"answer": "", "paragraphs": [], "thoughts": [], "reading": "", "nodes": []}
@@ -39,7 +36,7 @@ def copied(ran, tmp_path):
 
 def write_lines(folder, opened, lines, scores):
     """Write a run by hand: fields of predictions.jsonl, and F1, of a few questions."""
-    run = Run(opened, all_systems()["IRCoT QA"], "test", {})
+    run = Run(opened, all_systems()["IRCoT QA"], "test", {"k": 2})
     ids = [question.id for question in opened.test[: len(lines)]]
     rows = [{"id": id} | NOTHING | line for id, line in zip(ids, lines, strict=True)]
     table = pd.DataFrame({"id": ids, "kind": "", "f1": scores, "recall": 1.0})
@@ -57,11 +54,11 @@ def edit(folder, **fields):
 
 def test_two_runs_are_compared_on_the_same_questions(opened, ran, tmp_path):
     table = compare_runs(ran["IRCoT QA"], ran["OneR QA"])
-    a, b = (find_causes(ran[name]) for name in ("IRCoT QA", "OneR QA"))
+    a, b = (read_marked(ran[name]) for name in ("IRCoT QA", "OneR QA"))
     assert list(table["id"]) == list(a["id"])
     assert list(table["score_a"]) == list(a["f1"])
     assert list(table["answer_b"]) == list(b["answer"])
-    assert list(table["cause_b"]) == list(b["cause"])
+    assert list(table["mark_b"]) == list(b["mark"])
     wins, losses = ((sign * (a["f1"] - b["f1"]) > 0).sum() for sign in (1, -1))
     counts = table["outcome"].value_counts()
     assert (counts["win"], counts.get("loss", 0), counts.sum()) == (wins, losses, 10)
@@ -69,28 +66,6 @@ def test_two_runs_are_compared_on_the_same_questions(opened, ran, tmp_path):
     theirs = write_lines(tmp_path / "a/b/c/b", opened, [{}] * 3, [0.3, 0, 0])
     by_hand = compare_runs(ours, theirs)
     assert list(by_hand["outcome"]) == ["tie", "win", "not scored"]
-
-
-def test_known_facts_decide_else_gold_paragraphs(opened, tmp_path, monkeypatch):
-    q = opened.test
-    reading = "It is y. So the answer is: x."
-    lines = [
-        {"reading": "It is x.", "answer": "x", "trace": [{"retrieve": "x"}]},
-        {"answer": "x", "paragraphs": q[1].gold, "reading": reading},
-        {"answer": q[2].answers[0]},
-    ]
-    run = write_lines(tmp_path / "a/b/c/run", opened, lines, [0, 0, 1])
-    weighed = Evidence(written=False, asked=False, searched=False, retrieved=False)
-    facts = SimpleNamespace(weigh=lambda attempt, question: weighed)
-    for known, found in (
-        (None, ["not retrieved", "misread", ""]),
-        (facts, ["wrong decomposition", "wrong decomposition", ""]),
-    ):
-        monkeypatch.setattr(causes, "find_facts", lambda p, dataset, known=known: known)
-        assert list(find_causes(run)["cause"]) == found
-    # for q[1] it did not search
-    known = find_causes(run, "", {q[0].id: True, q[1].id: True})
-    assert list(known["cause"]) == ["misled by retrieval", "wrong decomposition", ""]
 
 
 def test_a_question_is_shown_with_its_exact_prompts(opened, ran):
@@ -110,7 +85,7 @@ def test_a_question_is_shown_with_its_exact_prompts(opened, ran):
             assert f"{head} {paragraph.text}" in said
         answer = outcomes[question.id].result.answer
         assert f"answer: <b>{answer}</b> · f1 " in said and " gold paragraphs" in said
-        assert "<h4>IRCoT QA, k 2, mini-base</h4>" in said
+        assert "<h4>IRCoT QA</h4>" in said
         assert "when it was scored" not in said and " ★" in said.split("<h4>")[1]
         assert "IRCoT QA writes the next sentence" in said
 
@@ -118,7 +93,7 @@ def test_a_question_is_shown_with_its_exact_prompts(opened, ran):
 def test_two_runs_stand_side_by_side(opened, ran):
     page = show_question(ran["IRCoT QA"], opened.test[0].id, ran["OneR QA"])
     heads = re.findall("<h4>(.*)</h4>", page)
-    assert heads == ["IRCoT QA, k 2, mini-base", "OneR QA, k 2, mini-base"]
+    assert heads == ["IRCoT QA", "OneR QA"]
     assert page.count("<h3>") == 1 and page.count("<div>") == 2
     with pytest.raises(ValueError, match="found no question 'x' in 10"):
         show_question(ran["IRCoT QA"], "x")
@@ -168,24 +143,42 @@ def test_a_run_of_a_system_that_is_not_here_is_shown_without_its_steps(
     about["system"] = "Of a notebook"
     (copied / "run.json").write_text(json.dumps(about))
     assert write_report([copied], tmp_path / "page.html") == 1
-    id = find_causes(copied)["id"][0]
+    id = read_marked(copied)["id"][0]
     assert "or the system or the model" in show_question(copied, id)
 
 
-def test_a_question_without_a_score_is_neither_right_nor_wrong(copied, displayed):
-    scores = pd.read_csv(copied / "scores.csv", dtype={"id": str})
-    scores.loc[:2, "f1"] = [float("nan"), 1, 0]
-    scores.to_csv(copied / "scores.csv", index=False)
-    table = find_causes(copied)
-    assert list(table["right"][:3]) == [None, True, False]
-    assert list(table["cause"][:2]) == ["not scored", ""]
-    assert table["cause"][2] in CAUSES
-    assert show_question(copied, table["id"][0]).count("not scored") == 1
-    box.explore_box([copied])
-    for which, at in (("not scored", 0), ("right", 1), ("wrong", 2)):
+MARKED = [  # the score, which of two gold paragraphs were collected (None: no gold)
+    (1, (), "right"),
+    (0, (0,), "wrong, gold missed"),
+    (0.5, (0, 1), "wrong, gold found"),
+    (0, None, "wrong"),
+    (None, (0, 1), "not scored"),
+]
+
+
+def test_a_mark_says_whether_an_answer_is_right_and_gold_was_found(
+    opened, tmp_path, monkeypatch, displayed
+):
+    asked, lines = {}, []
+    for question, (_, collected, _) in zip(opened.test, MARKED, strict=False):
+        gold = question.gold if collected is not None else ()
+        asked[question.id] = replace(question, gold=gold)
+        lines.append({"paragraphs": [question.gold[n] for n in collected or ()]})
+    scores = [score for score, _, _ in MARKED]
+    folder = write_lines(tmp_path / "a/b/c/run", opened, lines, scores)
+    corpus = opened.retriever.corpus
+    monkeypatch.setattr(stored, "open_questions", lambda about: (asked, corpus))
+    table = read_marked(folder)
+    marks = [mark for _, _, mark in MARKED]
+    assert list(table["mark"]) == marks
+    assert show_question(folder, table["id"][4]).count("not scored") == 1
+    box.explore_box([folder])
+    assert choose(displayed[0])["which"] == ["all", *marks]
+    for which in ("all", *marks):
         choose(displayed[0], which=which)
-        listed = [id for _, id in displayed[0].question.options]
-        assert [n for n in range(3) if table["id"][n] in listed] == [at]
+        ids = [id for _, id in displayed[0].question.options]
+        passes = [which == "all" or mark.startswith(which) for mark in marks]
+        assert ids == list(table["id"][passes])
 
 
 def choose(explorer, **chosen):
@@ -198,23 +191,6 @@ def choose(explorer, **chosen):
     return {name: [text for text, _ in lists[name].options] for name in names}
 
 
-def test_clicks_in_the_box_read_the_causes_of_a_run_once(ran, displayed, monkeypatch):
-    read = []  # the runs whose causes are found
-
-    def read_and_note(folder, measure):
-        read.append(folder)
-        return read_predictions(folder, measure)
-
-    monkeypatch.setattr(causes, "read_predictions", read_and_note)
-    box.explore_box([ran["IRCoT QA"], ran["OneR QA"]])
-    [explorer] = displayed
-    for widget, at in ((explorer.question, 2), (explorer.chosen[3], 1)):
-        widget.index = at  # another question; the other run beside it
-        explorer.question.index = 1
-    assert explorer.page.value.count("<h4>") == 2
-    assert sorted(read) == sorted([ran["IRCoT QA"], ran["OneR QA"]])
-
-
 def test_the_box_shows_a_run_question_by_question(ran, displayed, copied):
     box.explore_box([*ran.values(), copied])
     [explorer] = displayed
@@ -222,13 +198,13 @@ def test_the_box_shows_a_run_question_by_question(ran, displayed, copied):
     assert offered["experiment"] == ["04_ircot"]
     assert offered["data"] == ["HotpotQA, test"]
     choose(explorer, run="IRCoT QA")
-    table = find_causes(ran["IRCoT QA"])
+    table = read_marked(ran["IRCoT QA"])
     assert [id for _, id in explorer.question.options] == list(table["id"])
     assert explorer.page.value == show_question(ran["IRCoT QA"], table["id"][0])
     explorer.question.index = 2
     assert explorer.page.value == show_question(ran["IRCoT QA"], table["id"][2])
     choose(explorer, which="wrong")
-    wrong = table[table["cause"] != ""]
+    wrong = table[table["mark"].str.startswith("wrong")]
     assert [id for _, id in explorer.question.options] == list(wrong["id"])
     explorer.text.value = "no question has this"
     assert "No question is left" in explorer.page.value
@@ -236,17 +212,17 @@ def test_the_box_shows_a_run_question_by_question(ran, displayed, copied):
     explorer.text.value = wrong["question"].iloc[0].upper()
     assert explorer.question.value == wrong["id"].iloc[0]
     explorer.text.value = ""
-    # OneR has no answers that could be compared
-    offered = choose(explorer)
-    assert offered["beside"] == ["nothing", "NoR QA", "OneR QA", "IRCoT QA"]
     offered = choose(explorer, beside="OneR QA")
     both = compare_runs(ran["IRCoT QA"], ran["OneR QA"])
     assert offered["which"] == ["all", *both["outcome"].unique()]
     choose(explorer, which="win")
     assert len(explorer.question.options) == (both["outcome"] == "win").sum()
     assert explorer.page.value.count("<h4>") == 2
-    with pytest.raises(UserError, match="found f1 on hotpotqa and recall on hotpotqa"):
+    other = "found f1 on hotpotqa and recall on hotpotqa"
+    with pytest.raises(UserError, match=other):
         compare_runs(ran["IRCoT QA"], ran["OneR"])
+    choose(explorer, beside="OneR")  # it gives no answer
+    assert explorer.page.value.startswith(other)
 
 
 DAMAGED = [
@@ -262,7 +238,7 @@ DAMAGED = [
 def test_a_damaged_file_of_a_run_is_named(copied, displayed, name, text, says):
     (copied / name).write_text(text)
     with pytest.raises(DataError, match=f"^{copied}.*{says}"):
-        find_causes(copied)
+        read_marked(copied)
     box.explore_box([copied])
     assert str(copied) in displayed[0].page.value
 
@@ -278,9 +254,8 @@ def test_the_box_says_what_is_wrong_with_a_folder(
     assert displayed[1].value == "there is no run to look at: run 04_ircot first"
     monkeypatch.setenv("IRCOT_BATCH", "1")
     box.explore_box([copied])
-    box.ask_box(read_parameters("mini"))
     assert len(displayed) == 2
-    assert capsys.readouterr().out == "(a form, in JupyterLab)\n" * 2
+    assert capsys.readouterr().out == "(a form, in JupyterLab)\n"
 
 
 DAMAGED = ("{}", "[]", "null", '{"part": "test"', '{"parameters": {"profile": "mini"}}')
@@ -313,51 +288,11 @@ def test_a_run_of_another_version_is_left_out_with_a_line(
 
 
 @pytest.mark.parametrize("error", [KeyError("x"), sqlite3.DatabaseError("no <b>")])
-def test_whatever_a_library_raises_stands_in_the_boxes(
+def test_whatever_a_library_raises_stands_in_the_box(
     ran, displayed, monkeypatch, error
 ):
-    for name in ("find_causes", "ask"):
-        monkeypatch.setattr(box, name, Mock(side_effect=error))
+    monkeypatch.setattr(questions, "read_marked", Mock(side_effect=error))
     box.explore_box([ran["OneR QA"]])
-    box.ask_box(read_parameters("mini"), "Who?")
-    explorer, asked = displayed
-    asked.children[1].children[2].click()
-    for shown in (explorer.page.value, asked.children[2].value):
-        assert shown.startswith(f"{type(error).__name__}: ")
-        assert "explore/box.py:" in shown and "<b>" not in shown
-
-
-def test_the_ask_box_says_in_plain_words_why_a_program_failed(displayed, monkeypatch):
-    failed = RuntimeError("question 'own': failed after 0 replies: DataError(…)")
-    failed.__cause__ = RuntimeError("in another one")
-    found = DataError("found more than 864 tokens; raise context_tokens")
-    failed.__cause__.__cause__ = found
-    monkeypatch.setattr(box, "ask", Mock(side_effect=failed))
-    box.ask_box(read_parameters("mini"), "Who?")
-    _, row, page, _ = displayed[0].children
-    row.children[2].click()
-    assert page.value == "found more than 864 tokens; raise context_tokens"
-
-
-def test_the_ask_box_shows_only_what_was_asked_last(displayed, monkeypatch):
-    asked = []
-
-    def ask(p, text, systems):
-        assert page.value == "asking …" and button.disabled
-        asked.append((text, systems))
-        if not text:
-            raise UserError("found <no> question")
-        return []
-
-    monkeypatch.setattr(box, "ask", ask)
-    monkeypatch.setattr(box, "answers_as_html", lambda outcomes: "said")
-    box.ask_box(read_parameters("mini"), "Who?")
-    question, row, page, _ = displayed[0].children
-    first, second, button = row.children
-    second.value = ""
-    button.click()
-    assert asked == [("Who?", ["SearChain"])]
-    question.value = ""
-    assert page.value == ""
-    question._handle_custom_msg({"event": "submit"}, [])  # Enter
-    assert page.value == "found &lt;no&gt; question" and not button.disabled
+    shown = displayed[0].page.value
+    assert shown.startswith(f"{type(error).__name__}: ")
+    assert "explore/box.py:" in shown and "<b>" not in shown

@@ -11,8 +11,8 @@ from ircotlib import program
 from ircotlib.data import Node, Paragraph, Prediction, Question
 from ircotlib.explore.ask import Answered
 from ircotlib.explore.markup import (
+    MACROS,
     answers_as_html,
-    question_as_html,
     step_in_words,
     trace_as_text,
 )
@@ -129,7 +129,7 @@ def test_no_text_acts_as_markup_or_a_formula():
     steps.append(Step(Generate(EVIL), EVIL, False))
     question = Question(EVIL, EVIL, (EVIL, EVIL), ("p",), "x", EVIL)
     page = show(steps, nodes, ["p"], EVIL, EVIL, EVIL)
-    page += question_as_html(question, [paragraph])
+    page += MACROS["question"](question, [paragraph])
     tags = " ".join(sorted(set(re.findall(r"<(\w+)", page))))
     assert tags == "b details div em h3 h4 li ol p pre span style summary ul"
     assert html.unescape(page).count(EVIL) >= 14

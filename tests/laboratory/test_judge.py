@@ -12,7 +12,6 @@ from ircot_laboratory.world.encyclopedia import make_entities
 from ircot_laboratory.world.records import Entity
 from ircot_laboratory.world.relations import RELATIONS
 from ircotlib.data import Question
-from ircotlib.datasets import Attempt, Evidence
 from ircotlib.experiment.laboratory import find_facts
 from ircotlib.parameters import read_parameters
 
@@ -99,8 +98,3 @@ def test_only_the_facts_of_the_laboratory_are_known():
     question = Question("q", riddle.text, (riddle.answer,), (), "musique")
     chain = [thought.text for thought in riddle.thoughts]
     assert {facts.judge(sentence, question) for sentence in chain} == {"true"}
-    title = riddle.thoughts[0].fact.subject
-    assert facts.judge_reference(chain[0], {title}) == "true"
-    assert facts.judge_reference(chain[0], {riddle.answer}) == "false"
-    evidence = facts.weigh(Attempt(tuple(chain), "\n".join(chain)), question)
-    assert evidence == Evidence(True, asked=True, searched=False, retrieved=False)

@@ -13,11 +13,9 @@ from ircotlib import files
 from ircotlib.data import Node
 from ircotlib.files import FIGURES
 from ircotlib.parameters import read_parameters
-from ircotlib.results.causes import CAUSES
 from ircotlib.results.figures import (
     MARKERS,
     PAGE,
-    draw_causes,
     draw_dots,
     draw_lines,
     draw_means,
@@ -125,18 +123,6 @@ def test_means_have_the_best_first_and_marks_what_does_not_differ_from_searchain
     bands = [[band.get_y() for band in axis.patches] for axis in (left, right)]
     assert bands == [[0.5], [0.5]]
     assert legend(figure)[-1] == "no significant difference from SearChain"
-
-
-def test_causes_differ_without_colours_too():
-    rows = [("SearChain", cause, 1, 9) for cause in CAUSES]
-    table = pd.DataFrame(rows, columns=["system", "cause", "n", "answers"])
-    [axis] = draw_causes(table, "t").axes
-    bars = [container[0] for container in axis.containers]
-    greys = np.array([bar.get_facecolor()[:3] for bar in bars]) @ [0.3, 0.59, 0.11]
-    for at, bar in enumerate(bars):
-        alike = [n for n, grey in enumerate(greys) if abs(grey - greys[at]) < 0.15]
-        assert [bars[n].get_hatch() for n in alike].count(bar.get_hatch()) == 1
-    assert legend(axis.figure) == list(CAUSES)
 
 
 TREE = [

@@ -22,7 +22,7 @@ EIGHT = [  # SearChain's order
 ]
 FOUR = ["hotpotqa", "2wikimultihopqa", "musique", "iirc"]  # IRCoT's order
 PLAIN = {  # no percentages: smallest and largest value to be expected
-    "accuracy_where_parts_known": (0, 1), "amp": (0, 1), "skc": (0, 10),
+    "accuracy_where_parts_known": (0, 1), "skc": (0, 10),
     "reasoning_steps": (1, 10), "rounds": (1, 5), "seconds": (1, 60),
     "words_in": (100, 2000), "words_out": (10, 500), "demonstrations": (0, 16),
     "paragraphs": (100_000, 6_000_000),
