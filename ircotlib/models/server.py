@@ -31,7 +31,6 @@ from ircotlib.errors import Unavailable, UserError
 from ircotlib.files import need
 from ircotlib.keys import KEY, check_server, is_here, may_have_key, read_key
 from ircotlib.models.batches import Request, check, count_rows, read_reply, write_reply
-from ircotlib.models.prices import Price
 from ircotlib.models.thoughts import Failed, Written, read_body, read_choices, tokens_of
 from ircotlib.program import LINE, SENTENCE_OF_LINE, Generate, Message, Sample
 from ircotlib.text import plain
@@ -50,6 +49,17 @@ KEPT = "all replies are kept: run the same command again to continue"
 # Fields that a server may refuse, those first without which nothing is lost: more texts
 # are asked for, and all are cut here. A chat's max_tokens gets its newer name.
 OPTIONAL = ("n", "logprobs", "stop", "temperature", "max_tokens")
+
+
+class Price(NamedTuple):
+    """USD per million tokens read and written."""
+
+    input: float
+    output: float
+
+    def of(self, prompt_tokens: int, tokens: int) -> float:
+        """The cost in USD of these tokens."""
+        return (self.input * prompt_tokens + self.output * tokens) / 1e6
 
 
 class Refused(ValueError):

@@ -9,7 +9,7 @@ from serving import completion, model, said, status
 from werkzeug import Response
 
 from ircotlib.errors import Unavailable
-from ircotlib.models.prices import Price
+from ircotlib.models.server import Price
 from ircotlib.program import LINE, SENTENCE, Generate, Sample, Sampled
 
 RED = Generate("red", LINE, 9)
