@@ -40,7 +40,6 @@ PROMPTS = SHIPPED / "prompts"
 REPORTED = SHIPPED / "data" / "reported.csv"
 CLAIMS = SHIPPED / "data" / "claims.csv"
 REPORTED_CASES = SHIPPED / "data" / "reported_cases.csv"
-PRICES = SHIPPED / "data" / "prices.csv"  # of models behind servers
 MODELS = SHIPPED / "data" / "models"  # the shipped ones
 
 # how SQLite's errors begin that say nothing against the file

@@ -144,7 +144,7 @@ class Parameters(BaseModel):
     server: Server = ""  # address of an OpenAI-compatible server; "": a local model
     chat: bool = False  # use the server's chat interface, not completions
     in_flight: Count = 8  # parallel requests to the server
-    prices: Prices | None = None  # USD per 1M tokens in, out; None: data/prices.csv
+    prices: Prices | None = None  # USD per 1M tokens in, out; None: not known
     max_cost: Price | None = None  # USD that a process may spend on the server
     # how models are prompted
     style: StyleName  # of prompting (IRCoT App. G)

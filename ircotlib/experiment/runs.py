@@ -23,7 +23,7 @@ from ircotlib.experiment.plan import Plan, find_plan
 from ircotlib.experiment.setup import BACKENDS, Setup
 from ircotlib.experiment.stored import columns_of, prediction_line, write_run
 from ircotlib.files import show_progress
-from ircotlib.models.prices import find_price
+from ircotlib.models.server import Price
 from ircotlib.parameters import Parameters
 from ircotlib.program import Generate, Outcome, Sample, Step
 from ircotlib.systems import System, find_system
@@ -97,7 +97,6 @@ def run_one(run: Run) -> pd.DataFrame:
         **installed(),
         "seconds": round(time.monotonic() - started, 2),
         **fingerprints,
-        "generation_config_ignored": getattr(setup.model, "ignored", {}),
         **find_cost(setup.parameters, counts),
         "demonstrations_shown": count_demonstrations(outcomes.values()),
     }
@@ -147,11 +146,11 @@ def find_cost(p: Parameters, counts: Mapping[str, Mapping]) -> dict:
     """The USD that a run's requests to a server cost, cached or not; None: unknown."""
     if not p.server:
         return {}
-    price = find_price(p.model, p.prices)
-    if price is None:
+    if p.prices is None:
         return {"cost": {"usd": None, "prices": None}}
+    price = Price(*p.prices)
     each = [price.of(kind["prompt_tokens"], kind["tokens"]) for kind in counts.values()]
-    return {"cost": {"usd": fsum(each), "prices": price[:2]}}
+    return {"cost": {"usd": fsum(each), "prices": price}}
 
 
 def count_demonstrations(outcomes: Iterable[Outcome]) -> float | None:

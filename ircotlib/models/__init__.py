@@ -30,8 +30,7 @@ def _open_once(kind: Callable, *given: Any, **options: Any) -> Any:
 
 
 def _open_served(p: Any) -> Model:
-    from ircotlib.models.prices import find_price
-    from ircotlib.models.server import ServerModel
+    from ircotlib.models.server import Price, ServerModel
 
     return _open_once(
         ServerModel,
@@ -39,7 +38,7 @@ def _open_served(p: Any) -> Model:
         server=p.server,
         chat=p.chat,
         in_flight=p.in_flight,
-        price=find_price(p.model, p.prices),
+        price=p.prices and Price(*p.prices),
         max_cost=p.max_cost,
     )
 

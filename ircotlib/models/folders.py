@@ -18,7 +18,6 @@ TEXT_FILES = (
     "added_tokens.json", "chat_template*", "vocab*", "merges.txt", "*.model",
 )  # fmt: skip
 WEIGHT_FILES = ("*.safetensors", "*.safetensors.index.json")
-OTHER_PROGRAMS = ["onnx/*", "openvino/*"]  # folders on the hub with the same model
 REMEDY = "write or download the folder again"
 # parameters; in smaller models, a second core makes a batch a fifth faster on an idle
 # machine, and halves its speed on a busy one
@@ -41,7 +40,6 @@ def find_folder(
                 str(name),
                 local_files_only=here,
                 allow_patterns=[*texts, *weights],
-                ignore_patterns=OTHER_PROGRAMS,
             )
         except (OSError, ValueError) as error:
             raise FileNotFoundError(

@@ -2,7 +2,6 @@
 and Sample. torch and transformers are imported only when a reply must be computed.
 """
 
-import re
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -22,8 +21,6 @@ from ircotlib.models.thoughts import split_thoughts
 from ircotlib.program import Generate, Message, Sample
 from ircotlib.text import cut, stop_end
 
-# in a model's own generation_config
-FOLLOWED = re.compile("_|output_|use_cache|.*version|(bos|eos|pad|decoder_start)_token")
 # raised when a change here, in decode.py or of sentence_end changes replies; the second
 # is of models whose sentences end only when the next token is known
 DECODER_VERSION, LOOKING_AHEAD = 3, 4
@@ -45,8 +42,6 @@ class Tokens:
         self._all.encode_special_tokens = True
         self._all.no_truncation()
         self._all.no_padding()
-        added = self._all.get_added_tokens_decoder().items()
-        self._special = {id: token.content for id, token in added if token.special}
         # pieces of prompts are counted again and again
         self.count = lru_cache(1 << 16)(lambda text: len(self.encode(text, False)))
 
@@ -58,21 +53,9 @@ class Tokens:
 
     def encode(self, text: str, special: bool = True) -> list[int]:
         """The token ids of a text; `special`: with those that the tokenizer adds to a
-        prompt. A special token's name in it, such as "</s>", is text like all other.
+        prompt.
         """
-        ids = self._all.encode(text, add_special_tokens=special).ids
-        added = self._all.encode("", add_special_tokens=special).ids
-        if sum(id in self._special for id in ids) <= len(added):
-            return ids
-        names = [name for name in self._special.values() if name in text]
-        if not names:  # such as unknown letters
-            return ids
-        # a vocabulary such as T5's has the name as a word, too: its first letter is
-        # read alone
-        pairs = [(re.escape(name[0]), re.escape(name[1:])) for name in names]
-        inside = "|".join(rf"(?<={first})(?={others})" for first, others in pairs)
-        options = {"is_pretokenized": True, "add_special_tokens": special}
-        return self._all.encode(re.split(inside, text), **options).ids
+        return self._all.encode(text, add_special_tokens=special).ids
 
     def decode(self, tokens: Sequence[int]) -> str:
         """The text of tokens, without special ones."""
@@ -110,8 +93,6 @@ class LocalModel:
             config = folders.read_json(self.folder, folders.CONFIG)
             limits = config.get("max_position_embeddings"), config.get("n_positions")
             self.limit = next(filter(None, limits), inf)
-        own = folders.read_json(self.folder, "generation_config.json")
-        self.ignored = {n: v for n, v in own.items() if v and not FOLLOWED.match(n)}
         self.tokens = Tokens(self.folder)
         self.count_tokens = self.tokens.count
         version = DECODER_VERSION if self.tokens.by_word else LOOKING_AHEAD
@@ -131,13 +112,10 @@ class LocalModel:
         unread = []
         whole = []
         for request in requests:
-            try:
-                tokens, blocks = self._encode(request.prompt)
-            except ValueError:  # which `answer` then reports
-                tokens, blocks = [], []
+            tokens, blocks = self._encode(request.prompt)
             whole.append(len(tokens))
             unread.append(len(tokens) - self.prefixes.known(tokens, blocks))
-        counts = [max(1, count_rows(request)) for request in requests]
+        counts = [count_rows(request) for request in requests]
         order = sorted(range(len(requests)), key=lambda at: (unread[at], whole[at]))
         size = {"rows": self.batch_rows, "tokens": self.batch_tokens}
         return batches.cut_batches(whole, **size, counts=counts, order=order)[0]
@@ -180,9 +158,9 @@ class LocalModel:
     def _check(self, request: Request) -> Sequence[int]:
         """The tokens of a prompt. Raises ValueError if it cannot be answered."""
         batches.check(request)
+        if not isinstance(request.prompt, str):
+            raise UserError("found a chat, expected a text as the prompt; set server")
         tokens, _ = self._encode(request.prompt)
-        if not tokens:
-            raise UserError("found a prompt without a token, expected at least one")
         most = self.limit - request.max_tokens
         if len(tokens) > most:
             raise UserError(
@@ -193,12 +171,8 @@ class LocalModel:
 
     def _encode(self, prompt: Prompt) -> Encoded:
         """A prompt's tokens and blocks, kept while it waits, for many batches."""
-        if not isinstance(prompt, str):
-            raise UserError(
-                f"found a chat of {len(prompt)} messages, expected a text; set server"
-            )
         if prompt not in self._waiting:
-            tokens = array("i", self.tokens.encode(prompt))  # 4 bytes each
+            tokens = array("i", self.tokens.encode(str(prompt)))  # 4 bytes each
             blocks = name_blocks(tokens) if self.prefixes.limit else []
             self._waiting[prompt] = tokens, blocks
         return self._waiting[prompt]

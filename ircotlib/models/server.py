@@ -11,8 +11,8 @@ A request passes through these methods of `ServerModel`, each of which calls the
 
 A ValueError or `Failed` costs one request; Unavailable ends the run: nothing more is
 sent, and what is in flight is kept. Threads share what replies show: `thinks` and
-`spent`, which change under `_turn`; `taken`, `left_out` and `warned`, which do no harm
-twice. No failure is kept in the call cache.
+`spent`, which change under `_turn`; `taken` and `left_out`, which do no harm twice. No
+failure is kept in the call cache.
 """
 
 import hashlib
@@ -31,8 +31,7 @@ from ircotlib.errors import Unavailable, UserError
 from ircotlib.files import need
 from ircotlib.keys import KEY, check_server, is_here, may_have_key, read_key
 from ircotlib.models.batches import Request, check, count_rows, read_reply, write_reply
-from ircotlib.models.prices import Price
-from ircotlib.models.thoughts import Failed, Written, read_body, read_choices, tokens_of
+from ircotlib.models.thoughts import Failed, Written, read_body, read_choice, tokens_of
 from ircotlib.program import LINE, SENTENCE_OF_LINE, Generate, Message, Sample
 from ircotlib.text import plain
 
@@ -49,15 +48,22 @@ SEE = f"see {KEY}, model, server and chat"
 KEPT = "all replies are kept: run the same command again to continue"
 # Fields that a server may refuse, those first without which nothing is lost: more texts
 # are asked for, and all are cut here. A chat's max_tokens gets its newer name.
-OPTIONAL = ("n", "logprobs", "stop", "temperature", "max_tokens")
+OPTIONAL = ("n", "stop", "logprobs", "temperature", "max_tokens")
+
+
+class Price(NamedTuple):
+    """USD per million tokens read and written."""
+
+    input: float
+    output: float
+
+    def of(self, prompt_tokens: int, tokens: int) -> float:
+        """The cost in USD of these tokens."""
+        return (self.input * prompt_tokens + self.output * tokens) / 1e6
 
 
 class Refused(ValueError):
     """The server does not take a request as it is."""
-
-    def __init__(self, words: str, status: int):
-        super().__init__(words)
-        self.status = status
 
 
 class Reply(NamedTuple):
@@ -103,7 +109,6 @@ class ServerModel:
             self.thinks = False
             self.taken.add("max_tokens")  # a completion's has no newer name
         self.spent = 0.0  # USD
-        self.warned = False  # that the server cuts prompts
         self._turn = Lock()  # to change `thinks` and `spent`
 
     @cached_property
@@ -139,9 +144,10 @@ class ServerModel:
                 return None
             try:
                 return self._write(request)
+            except Unavailable as error:
+                stopped.set()
+                return error
             except Exception as error:
-                if isinstance(error, Unavailable):
-                    stopped.set()
                 return error
 
         with ThreadPoolExecutor(self.in_flight) as pool:
@@ -191,7 +197,7 @@ class ServerModel:
         with self._turn:
             self.thinks = bool(self.thinks) or thinks
         reply = replies[-1] if thinks else first
-        texts = [text for text in reply.texts if self._is_whole(text, request, reply)]
+        texts = [text for text in reply.texts if self._is_whole(text, request)]
         if not texts:
             raise ValueError(
                 f"{self.url}: found {reply.tokens} tokens and no whole text among them,"
@@ -200,12 +206,13 @@ class ServerModel:
         read = sum(reply.prompt_tokens for reply in replies)
         return Reply(texts, read, sum(reply.tokens for reply in replies), thinks)
 
-    def _is_whole(self, written: Written, request: Request, reply: Reply) -> bool:
+    def _is_whole(self, written: Written, request: Request) -> bool:
         """Whether nothing but a text's stop or its max_tokens has cut it."""
-        if written.text is None or not written.cut or written.stopped:
-            return written.text is not None
-        tokens = self.count_tokens(written.text) if reply.thinks else reply.tokens
-        return 2 * tokens >= request.max_tokens  # roughly: counts differ
+        if written.text is None:
+            return False
+        # roughly: counts differ
+        enough = 2 * self.count_tokens(written.text) >= request.max_tokens
+        return not written.cut or written.stopped or enough
 
     def _send(self, request: Request, n: int, room: bool) -> Reply:
         """A reply; one without a text is asked for again, after a pause."""
@@ -220,17 +227,14 @@ class ServerModel:
 
     def _try(self, path: str, body: dict) -> dict:
         """The body of a reply. If the server refuses what is sent, in whatever words,
-        it is asked without the fields that it has not taken yet: each alone, then the
-        first two, and so on. Raises its first refusal if none helps.
+        OPTIONAL fields that it has not taken yet are left out, one after the other.
+        Raises its first refusal if none helps.
         """
         known = self.taken | self.left_out
         unsure = [name for name in OPTIONAL if name in body and name not in known]
-        alone = [[name] for name in unsure]
-        together = [unsure[:count] for count in range(2, len(unsure) + 1)]
         refusals: list[Refused] = []
-        for names in ([], *alone, *together):
-            if len(names) > 1 and refusals[0].status == 403:
-                break  # perhaps for a wrong key
+        for count in range(len(unsure) + 1):
+            names = unsure[:count]
             left_out = {*self.left_out, *names}
             sent = {name: body[name] for name in body if name not in left_out}
             if "max_tokens" in left_out:
@@ -246,8 +250,6 @@ class ServerModel:
             self.taken.update(sent)
             self.left_out.update(names)
             return reply
-        if refusals[0].status == 403:
-            raise Unavailable(f"{refusals[0]}; {SEE}")
         raise refusals[0]
 
     def _post(self, path: str, body: dict) -> dict:
@@ -268,15 +270,11 @@ class ServerModel:
             status = error.status_code
             words = self._in_line(error.body or error.message)
             fault = f"{self.url}: status {status}, {words}"
-            # a field, or such as a prompt that is too long; 403 also of a wrong key
-            if status in (400, 403, 422):
-                raise Refused(fault, status) from None
-            if status < 400 or status in (401, 402, 404, 405, 407, 410, 498, 501):
-                raise Unavailable(f"{fault}; {SEE}") from None
-            too_large = status == 429 and "too large" in words.lower()  # this prompt
-            if status > 502 or (status in (408, 409, 429) and not too_large):
-                raise Unavailable(f"{fault}; {KEPT}") from None
-            raise ValueError(fault) from None  # 500 may be of this prompt alone
+            if status in (400, 422):  # of a field, or a prompt that is too long
+                raise Refused(fault) from None
+            if status in (413, 500, 502):  # perhaps of this prompt alone
+                raise ValueError(fault) from None
+            raise Unavailable(f"{fault}; {SEE}; {KEPT}") from None
 
     def _refuse_redirect(self, response) -> None:
         """Raise Unavailable for a redirect after which a POST would become a GET."""
@@ -314,22 +312,22 @@ class ServerModel:
 
     def _read(self, body: dict, request: Request) -> Reply:
         """The texts of a reply in the order of their indices; its tokens are paid."""
-        texts, fault = read_choices(body["choices"], request, self.chat)
-        read, written, hidden = tokens_of(body.get("usage"))
-        sent = self.count_tokens(str(request.prompt))
-        if 0 < read < sent // 2 and not self.warned:  # text never has so few
-            remedy = "give it a larger window, or lower context_tokens"
-            counts = f"{self.url} read {read:,} tokens of {sent // 2:,} or more"
-            print(f"{self.name}: {counts} that were sent: {remedy}", file=sys.stderr)
-            self.warned = True
+        texts = []
+        faults: list[Exception] = []
+        for choice in sorted(body["choices"], key=lambda each: each.get("index") or 0):
+            try:
+                texts.append(read_choice(choice, request, self.chat))
+            except (Failed, ValueError) as fault:
+                faults.append(fault)
+        read, written, hidden = tokens_of(body.get("usage") or {})
         if not read or not written:
-            read = sent
+            read = self.count_tokens(str(request.prompt))
             written = sum(self.count_tokens(t.thoughts + (t.text or "")) for t in texts)
         if self.price:
             with self._turn:
                 self.spent += self.price.of(read, written)
         if not texts:
-            raise type(fault)(self._in_line(fault))
+            raise type(faults[0])(self._in_line(faults[0]))
         thinks = any(text.thoughts or text.text is None for text in texts)
         return Reply(texts, read, written, hidden or thinks)
 

@@ -35,7 +35,6 @@ def read_model(folder: Path, encoder_decoder: bool, dtype: str):
         )
     if model.config.model_type == "t5":
         model.get_encoder().set_attn_implementation("row_by_row")
-        bias_from_distances(model.get_encoder().block[0].layer[0].SelfAttention)
     if can_join(model) and is_small(model):
         model.forward = Joined(model)
     return model
@@ -92,22 +91,6 @@ def row_by_row_attention(
         attended = attend(query[own], key[own], value[own], attn_mask=bias)
         states[row, :length] = attended[0].transpose(0, 1)  # length, H, D
     return states, None
-
-
-def bias_from_distances(attention) -> None:
-    """Have a T5 encoder compute its position bias, (1, H, T, T), for each distance, not
-    for each pair of tokens: a long prompt that is alone takes half as long.
-    """
-    compute = attention.compute_bias
-
-    def compute_bias(queries: int, keys: int, **_) -> Tensor:
-        before = compute(keys, 1)[0, :, 1:, 0]  # H, keys - 1: of keys to the left
-        after = compute(1, keys)[0, :, 0]  # H, keys
-        distances = torch.cat([before.flip(-1), after], -1)  # H, 2 * keys - 1
-        # each row is the one above, moved by one
-        return distances.unfold(-1, keys, 1).flip(1)[None]
-
-    attention.compute_bias = compute_bias
 
 
 def row_lengths(*, attention_mask: Tensor | None = None, **_) -> Tensor | None:

@@ -1,67 +1,41 @@
-"""What servers send: other types, tails, redirects, counts, and errors of all forms."""
+"""What servers send: other types, redirects, counts, refusals, and calls of tools."""
 
 import json
 import time
 
 import pytest
 from asking import ask, ask_one, reply_to
-from serving import completion, model, said, status
+from serving import completion, model, said
 from werkzeug import Response
 
 from ircotlib.errors import Unavailable
-from ircotlib.models.prices import Price
+from ircotlib.models.server import Price
 from ircotlib.program import LINE, SENTENCE, Generate, Sample, Sampled
 
 RED = Generate("red", LINE, 9)
-WRITTEN = json.dumps(completion("RED"))
-FORMS = {
-    "text": said(WRITTEN, kind="text/plain"),
-    "a page": said(WRITTEN, kind="text/html"),
-    "no type": said(WRITTEN, kind=""),
-    "a tail": said(f"{WRITTEN}\n\ndata: [DONE]\n\n", kind="text/plain"),
-    "a stream of one": said(
-        f"data: {WRITTEN}\n\ndata: [DONE]", kind="text/event-stream"
-    ),
-    "a mark of byte order": said(f"\ufeff{WRITTEN}"),
-}
 
 
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@pytest.mark.parametrize("kind", ["text/plain", "text/html", ""])
 @pytest.mark.parametrize("chat", [True, False])
-def test_a_text_is_read_whatever_the_reply_is_called_and_asked_for_once(
-    fake, form, chat
-):
-    fake.faults = {"red": [form]}
+def test_a_text_is_read_whatever_type_the_reply_has(fake, kind, chat):
+    fake.faults = {"red": [said(json.dumps(completion("RED")), kind=kind)]}
     assert reply_to(model(fake, chat=chat), RED) == "RED"
     assert fake.asked == ["red"] and fake.bodies[0]["stream"] is False
 
 
-@pytest.mark.parametrize(
-    "content", ["[" * 100_000, '{"choices": ' * 50_000, "9" * 5000]
-)
-def test_what_is_no_json_object_costs_its_question(fake, content):
-    fake.faults = {"red": [said(content)] * 3}
-    error = ask_one(model(fake), RED)
-    assert isinstance(error, RuntimeError) and "found no JSON object" in str(error)
-    assert len(str(error)) < 500
+MOVED = [
+    (301, {"Location": "https://a.org/v1/completions"}, "https://a.org/v1/completions"),
+    (302, {"Location": "https://u:secret@a.org/v1"}, "a.org/v1"),  # no password
+    (303, {}, "nowhere"),
+]
 
 
-@pytest.mark.parametrize("number", [301, 302, 303])
-def test_a_redirect_that_makes_a_get_is_said(fake, number):
-    moved = Response("", number, {"Location": "https://a.org/v1/completions"})
-    fake.faults = {"red": [moved]}
-    with pytest.raises(Unavailable, match="moved to https://a.org/v1/comp.*; set serv"):
+@pytest.mark.parametrize(("number", "headers", "address"), MOVED)
+def test_a_redirect_that_makes_a_get_is_said(fake, number, headers, address):
+    fake.faults = {"red": [Response("", number, headers)]}
+    with pytest.raises(Unavailable, match=f"moved to {address}; set server") as error:
         ask_one(model(fake), RED)
-    assert fake.asked == ["red"]
-
-
-def test_a_password_in_a_redirect_is_not_shown(fake):
-    moved = Response("", 302, {"Location": "https://u:secret@a.org/v1"})
-    for reply, address in ((moved, "a.org/v1"), (Response("", 301), "nowhere")):
-        fake.faults = {"red": [reply]}
-        with pytest.raises(Unavailable, match=f"moved to {address}") as error:
-            ask_one(model(fake), RED)
-        assert "secret" not in str(error.value)
+    assert fake.asked == ["red"] and "secret" not in str(error.value)
 
 
 @pytest.mark.parametrize("number", [307, 308])
@@ -71,9 +45,8 @@ def test_a_redirect_that_keeps_the_post_is_followed(fake, number):
     assert reply_to(model(fake), RED) == "RED"
 
 
-@pytest.mark.parametrize("count", [10**400, -5, 1.5, "7", None])
-def test_a_count_of_tokens_that_is_none_loses_no_text(fake, count):
-    usage = {"prompt_tokens": count, "completion_tokens": count, "total_tokens": count}
+@pytest.mark.parametrize("usage", [None, {"prompt_tokens": None}])
+def test_tokens_that_are_not_counted_are_estimated_and_paid(fake, usage):
     fake.faults = {"red": [completion("RED") | {"usage": usage}]}
     backend = model(fake, price=Price(1.0, 1.0), max_cost=1.0)
     reply = json.loads(ask_one(backend, RED))
@@ -81,11 +54,8 @@ def test_a_count_of_tokens_that_is_none_loses_no_text(fake, count):
     assert 0 < backend.spent < 1
 
 
-ODD = [10**400, "x", None, [-1], float("nan")]
-
-
-@pytest.mark.parametrize("value", ODD, ids=type)
-def test_an_odd_log_probability_loses_no_text(fake, value):
+@pytest.mark.parametrize("value", [None, float("nan")])
+def test_an_unknown_log_probability_loses_no_text(fake, value):
     logs = {"content": [{"token": "A", "logprob": value}]}
     fake.faults = {"red": [completion("A", logprobs=logs)]}
     request = Sample("red", 1, 0.5, LINE, 9)
@@ -105,25 +75,15 @@ def test_what_eight_threads_spend_is_counted_whole(fake):
     assert backend.spent == 80  # two tokens each
 
 
-def test_a_wrong_key_that_is_forbidden_ends_the_run_after_few_requests(fake):
-    fake.faults = {"all": [status(403, "Access denied")] * 20}
-    with pytest.raises(Unavailable, match="status 403, .*denied.*; see OPENAI_API_KEY"):
-        ask(model(fake), [RED, Generate("blue")])
-    assert fake.asked == ["red"] * 3
-
-
 BODIES = {
     "vllm": {"object": "error", "message": "one at a time", "param": None, "code": 400},
-    "llama.cpp": {"error": {"code": 400, "message": "one at a time", "type": "x"}},
-    "ollama": {"error": "one at a time"},
-    "azure": {"error": {"code": "NotSupported", "message": "one at a time"}},
+    "openai": {"error": {"code": "NotSupported", "message": "one at a time"}},
     "fastapi": {"detail": [{"loc": ["body"], "msg": "one at a time"}]},
-    "list": ["one at a time"],
     "text": "one at a time",
 }
 
 
-@pytest.mark.parametrize("number", [400, 403, 422])
+@pytest.mark.parametrize("number", [400, 422])
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
 def test_a_refusal_in_any_form_leaves_the_field_out_and_shows_its_words(
     fake, capsys, body, number
@@ -136,40 +96,13 @@ def test_a_refusal_in_any_form_leaves_the_field_out_and_shows_its_words(
     assert "asked without n: " in said_so and "one at a time" in said_so
 
 
-CALL = [{"type": "function", "function": {"name": "search", "arguments": "{}"}}]
-CALLS = [
-    completion("", finish_reason="tool_calls"),
-    completion(None, finish_reason="function_call"),
-    completion(None, message={"content": "", "tool_calls": CALL}),
-    completion(" ", native_finish_reason="MALFORMED_FUNCTION_CALL"),
-]
-
-
-@pytest.mark.parametrize("reply", CALLS)
-def test_a_call_of_a_tool_is_no_text(fake, reply):
-    fake.faults = {"red": [reply] * 3}
-    error = ask_one(model(fake, chat=True), RED)
-    assert isinstance(error, ValueError) and "call of a tool" in str(error)
-    assert fake.asked == ["red"]
-
-
 BELOW = "It is hers. So the answer is:\n\n Ann Lee\n\nMore."
-ONE_LINE = "It is hers. So the answer is: Ann Lee"
-BESIDE = completion(None, message={"content": "It is Ann.", "tool_calls": CALL})
-TEXTS = [
-    (BESIDE, "It is Ann."),
-    (completion(BELOW), ONE_LINE),
-    (completion(f"**{BELOW}**"), ONE_LINE),
-    (completion(BELOW.replace("Ann Lee", "```\nAnn Lee\n```")), ONE_LINE),
-    (completion(BELOW.replace("is:", "is")), ONE_LINE.replace("is:", "is")),
-]
 
 
-@pytest.mark.parametrize(("reply", "text"), TEXTS)
-def test_the_text_of_a_chat_beside_a_call_or_below_the_phrase(fake, reply, text):
-    fake.faults = {"red": [reply]}
-    assert reply_to(model(fake, chat=True), RED) == text
-    assert fake.asked == ["red"]
+def test_a_chat_may_answer_below_the_phrase(fake):
+    fake.faults = {"red": [completion(f"**{BELOW}**")]}
+    one_line = "It is hers. So the answer is: Ann Lee"
+    assert reply_to(model(fake, chat=True), RED) == one_line
 
 
 def test_in_a_completion_a_line_ends_the_sentence(fake):

@@ -19,7 +19,7 @@ THOUGHTS = (
 ANALYSIS = "<|channel|>analysis<|message|>"
 FINAL = "<|end|><|start|>assistant<|channel|>final<|message|>"
 TAGS = {  # in the text itself
-    **{n: (f"<{n}>\n", f"\n</{n}>\n\n") for n in ("think", "thinking", "Think")},
+    "think": ("<think>\n", "\n</think>\n\n"),
     "THINK": ("[THINK]", "[/THINK]"),
     "empty": ("<think>\n\n</think>\n<think>", "</think>"),
     "harmony without marks": ("analysis", "assistantfinal"),
@@ -38,9 +38,9 @@ def beside(name: str, empty: str | None = None):
 
 def parts(thoughts: str, text: str | None) -> dict:
     thinking = [{"type": "thinking", "thinking": [{"type": "text", "text": thoughts}]}]
-    half = len(text or "") // 2
-    texts = [] if text is None else [text[:half], {"type": "text", "text": text[half:]}]
-    return {"role": "assistant", "content": [*thinking, *texts]}
+    texts = [] if text is None else [text[:2], text[2:]]
+    written = [{"type": "text", "text": each} for each in texts]
+    return {"role": "assistant", "content": [*thinking, *written]}
 
 
 FIELDS = {
@@ -183,70 +183,26 @@ def test_a_chat_model_that_does_not_think_is_asked_once_for_each_text(
 
 
 ANSWER, NOTHING = "It is Ann.", ""
-COMMAND = "<|START_THINKING|>a<|END_THINKING|>"
-OF_THOUGHT = "<|begin_of_thought|>a<|end_of_thought|>"
-DETAILS = '<details type="reasoning" done="true">\n<summary>5 s</summary>\n'
 SPLIT = {  # the text of what is written; None: all of it
     "The element <think> is no HTML.": None,
-    "The tags <think> and </think> are unknown, she said.": None,
-    "`</think>` ends the thoughts.": None,
     "In the analysis channel he says so.": None,
     "analysis shows that it is Ann.": None,
     "<b>It</b> [THINK about] it.": None,
+    "\nIt is Ann.": None,
     "It may be\n</think>\nIt is Ann.": ANSWER,
-    "It may be Ann </think> It is Ann.": ANSWER,
     "It may be\n[/THINK]It is Ann.": ANSWER,
     "<think>a</think>\n<think>b</think> It is Ann.": ANSWER,
     "<think>a <think>b</think> c</think>It is Ann.": ANSWER,
     "<think>I close it with `</think>` then.</think>It is Ann.": ANSWER,
     "<think>a</think>\n<think>b": NOTHING,
-    "<seed:think>a</seed:think>It is Ann.": ANSWER,
-    "<longcat_think>a</longcat_think>It is Ann.": ANSWER,
-    "<scratchpad>a</scratchpad>It is Ann.": ANSWER,
-    "<reflection>\na\n</reflection>\n\nIt is Ann.": ANSWER,
-    "<analysis>a</analysis>It is Ann.": ANSWER,
-    "<inner-monologue>a</inner-monologue>It is Ann.": ANSWER,
-    "It may be\n</scratchpad>\nIt is Ann.": ANSWER,
-    "<analysis>a": NOTHING,
-    "<ponder>a</ponder>It is Ann.": ANSWER,
-    "<explanation>a</explanation>It is Ann.": None,
-    "<|think|>a<|/think|>It is Ann.": ANSWER,
-    "<|think_start|>a<|think_end|>It is Ann.": ANSWER,
-    "<start_of_thought>a<end_of_thought>It is Ann.": ANSWER,
-    "<think >a</think >It is Ann.": ANSWER,
-    "[reasoning]a[/reasoning]It is Ann.": ANSWER,
-    "[Analysis] It is Ann.": None,
-    "<unused94>thought\na<unused95>It is Ann.": ANSWER,
-    "```thinking\na\n```\n\nIt is Ann.": ANSWER,
-    "```text\nIt is Ann.\n```": None,
-    f"{DETAILS}a</details>\nIt is Ann.": ANSWER,
-    "<details><summary>Thinking</summary>a</details>It is Ann.": ANSWER,
-    "<details>a</details>It is Ann.": None,
-    "**Thinking:** a\n\n**Answer:** It is Ann.": ANSWER,
-    "## Thinking\na\n## Final Answer\nIt is Ann.": ANSWER,
-    "**Thinking:** It may be Ann.": NOTHING,
-    "**Thinking about it**, it is Ann.": None,
-    "**Thought 1:** I search.": None,
-    "<think>a</think>It is Ann. **Answer:** Ann.": "It is Ann. **Answer:** Ann.",
-    "◁think▷a◁/think▷It is Ann.": ANSWER,
-    f"{COMMAND}<|START_RESPONSE|>It is Ann.<|END_RESPONSE|>": ANSWER,
-    f"{OF_THOUGHT}\n\n<|begin_of_solution|>\nIt is Ann.": ANSWER,
-    "<think>a</think><answer>It is Ann.</answer>": ANSWER,
-    "<think>a</think><|begin_of_box|>It is Ann.<|end_of_box|>": ANSWER,
-    "<answer>It is Ann.</answer>": ANSWER,
-    "<|START_RESPONSE|>It is Ann.<|END_RESPONSE|>": ANSWER,
-    "<|begin_of_box|>It is Ann.<|end_of_box|>": ANSWER,
-    "It is Ann.<|im_end|>": ANSWER,
-    "<s> It is Ann.</s>": ANSWER,
-    "It is Ann.<end_of_turn>": ANSWER,
-    "<Thought>a</Thought><Answer>It is Ann.</Answer>": ANSWER,
-    "The tag is <b>": None,
-    "<|inner_prefix|>a<|inner_suffix|>It is Ann.": ANSWER,
-    "<|channel>thought\na<channel|>It is Ann.": ANSWER,
-    "Here is my thought process:\na\nHere is my response:\nIt is Ann.": ANSWER,
-    f"{ANALYSIS}a{FINAL}It is Ann.<|return|>": ANSWER,
+    "<Thought>a</Thought>\n\nIt is Ann.": ANSWER,
+    "<reasoning>a</reasoning>It is Ann.": ANSWER,
+    "<reasoning>a": NOTHING,
+    f"{ANALYSIS}a{FINAL}It is Ann.": ANSWER,
+    f"<|start|>assistant{ANALYSIS}a{FINAL}It is Ann.": ANSWER,
     "<|channel|>final<|message|>It is Ann.": ANSWER,
     f"{ANALYSIS}a": NOTHING,
+    "<|channel|>ana": NOTHING,
     "analysisIt may be Ann.": NOTHING,
 }
 
