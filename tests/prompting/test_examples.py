@@ -38,8 +38,10 @@ def test_every_system_shows_the_first_questions_of_the_pool(family):
     """Each file has the form of its template."""
     for path in OWN.glob(f"*/*.{family}.txt"):
         system, stage = path.parent.name, path.name.split(".")[0]
-        blocks = read_examples(path, read_template(system, stage))
-        assert list(blocks) == own_demonstrations(system, stage, family)
+        blocks = read_examples(path)
+        assert blocks == own_demonstrations(system, stage, family)
+        words = read_template(system, stage).wording.partition("{question}")[0]
+        assert all(words in block for block in blocks), path
         if f"{system}/{stage}" not in OF_PARTS:
             numbers = [asked(family, block) for block in blocks]
             assert numbers[:8] == [*range(len(blocks[:8]))], path
@@ -56,8 +58,7 @@ def test_every_data_set_has_a_family_and_keeps_its_first_questions_longest():
         shown = find_demonstrations(OWN, name, "cot", "codex", 1, 0, families[name])
         first = pool(families[name])[0][: len(shown)]
         assert [example.question for example in shown] == first[::-1]
-        template = read_template("cot", "cot")
-        assert find_examples("prompts/own", "cot", "cot", dataset, template)
+        assert find_examples("prompts/own", "cot", "cot", dataset.example_family)
 
 
 def test_counts_are_those_of_searchains_table_11():
