@@ -80,9 +80,9 @@ TRACING = (
 FINAL = "Kevin Drew performs it [1]. He is of Toronto [2]. "
 FINAL += "So the final answer is Toronto [3]."
 REPLIES = [CHAINS[0], (SPIRIT,), Extracted("Kevin Drew", 4.0)]
-REPLIES += [CHAINS[1], 0.9, 0.1, (DREW,), Extracted("Toronto", 1.6)]
-REPLIES += [CHAINS[2], 0.6, 0.1, (BUSES,), Extracted("Toronto Coach Terminal", -3.0)]
-REPLIES += [CHAINS[3], 0.9, f"[Final Content]: {FINAL}"]
+REPLIES += [CHAINS[1], 1.0, 0.0, (DREW,), Extracted("Toronto", 1.6)]
+REPLIES += [CHAINS[2], 1.0, 0.0, (BUSES,), Extracted("Toronto Coach Terminal", -3.0)]
+REPLIES += [CHAINS[3], 1.0, f"[Final Content]: {FINAL}"]
 
 
 def shown(*said):
@@ -148,7 +148,7 @@ def kinds(requests):
 def test_a_node_is_verified_where_the_reader_is_sure(span, confidence, feedback):
     chain = write((PERFORMER, "It is Kevin Drew."), final="x")
     replies = [chain, (SPIRIT,), Extracted(span, confidence), *[chain] * bool(feedback)]
-    replies += [0.9] * bool(feedback) + ["y"]
+    replies += [1.0] * bool(feedback) + ["y"]
     requests, prediction = send(searchain(QUESTION, prompts=PROMPTS), replies)
     assert prediction.nodes[0].feedback == feedback
     assert kinds(requests) == "GRE" + "GD" * bool(feedback) + "G"
@@ -203,7 +203,7 @@ def test_a_chat_model_is_sent_the_words_and_the_roles_of_the_program():
     second = write((PERFORMER, "Kevin Drew"), unsolved=KEVIN)
     last = write((KEVIN, "Toronto"), final="So the final answer is Toronto.")
     replies = [first, (SPIRIT,), Extracted("Kevin Drew", 4.0)]
-    replies += [second, 0.9, (DREW,), Extracted("", -3.0), last, 0.9]
+    replies += [second, 1.0, (DREW,), Extracted("", -3.0), last, 1.0]
     program = searchain(QUESTION, prompts=prompts, released=True, chat=True)
     requests, result = send(program, replies)
     opening = INSTRUCTION + "\n\n\n".join(EXAMPLES) + f"\n\n[Question]: {ASKED}"
@@ -257,20 +257,11 @@ def test_five_chains_are_written_at_most_and_what_was_found_last_is_traced():
         )
 
 
-def test_a_query_is_a_duplicate_over_one_half():
-    for score, extra in ((0.5, 2), (0.51, 0)):
-        replies = [SHORT, (SPIRIT,), Extracted("Kevin", 9.0), score]
-        replies += [(DREW,), Extracted("Rome", 9.0)][:extra] + [TRACED]
-        requests, result = send(searchain(QUESTION, prompts=PROMPTS), replies)
-        assert kinds(requests) == "GRED" + "RE"[:extra] + "G"
-        assert [node.mark for node in result.nodes] == [1, 2 if extra else 0]
-
-
 def test_without_verification_and_without_completion():
     systems, setting = all_systems(), {"prompts": PROMPTS}
     chain = write((PERFORMER, "Casey"), unsolved=leave("Toronto"))
     compared = [chain, (SPIRIT,), Extracted("Drew", 9.0)]
-    then = [0.1, (BUSES,), Extracted("Rome", 9.0)]
+    then = [0.0, (BUSES,), Extracted("Rome", 9.0)]
     program = systems["SearChain w/o Verification"].program(QUESTION, **setting)
     requests, result = send(program, [*compared, *then, SHORT, 1.0, 1.0, TRACED])
     assert [node.feedback for node in result.nodes] == ["", "completion", "", ""]

@@ -35,7 +35,7 @@ def test_the_grids_are_the_papers():
 
 REACT = {"max_actions": 7, "n": 21, "temperature": 0.7}  # ReAct §3.2
 # SearChain §4.1
-SEARCHAINS = {"max_rounds": 5, "confidence": 1.5, "overlap": 0.35, "same": 0.5}
+SEARCHAINS = {"max_rounds": 5, "confidence": 1.5, "overlap": 0.35}
 CONSTANTS = {  # the papers' and their released programs'
     "IRCoT": {"max_steps": 8, "max_paragraphs": 15, "max_tokens": 200},
     "Auto-CoT": {"examples": 4, "max_tokens": 256},
