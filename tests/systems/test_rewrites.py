@@ -8,7 +8,7 @@ from replying import ASKED, LOST, MACK, PARK, QUESTION, THOUGHTS, WALD, send, wr
 
 from ircotlib.data import Paragraph
 from ircotlib.program import LINE, SENTENCE, Generate, Retrieve
-from ircotlib.systems import WILD, all_systems, choose_systems
+from ircotlib.systems import all_systems
 from ircotlib.systems.ircot import ircot_qa, read_paragraphs
 from ircotlib.systems.rewrites import (
     AFTER_QUESTION,
@@ -164,9 +164,3 @@ def test_the_answer_may_be_the_last_thought_or_be_forced():
     assert result.answer == "Bern"
     # not if the chain has one
     assert row("PIKE-RAG IRCoT", [(LOST,), THOUGHTS[2]])[1].answer == "Germany"
-
-
-def test_they_run_only_where_they_are_named():
-    assert [system.name for system in choose_systems(study=WILD)] == [*REWRITES]
-    assert not {*REWRITES} & {system.name for system in choose_systems()}
-    assert all_systems()["FS-RAG"].templates == "ircot"
