@@ -50,7 +50,7 @@ CONSTANTS = {  # the papers' and their released programs'
     "ToolFormer": {"max_calls": 1},
     "ReAct -> CoT-SC": REACT | {"tokens": 100},
     "Verify-and-Edit": {"n": 5, "temperature": 0.7, "shown": 3, "max_tokens": 144},
-    "Tree-of-Thought w/ IR": {"n": 5, "votes": 5, "b": 1, "temperature": 0.7},
+    "Tree-of-Thought w/ IR": {"n": 5, "votes": 5, "temperature": 0.7},
     "DSP": {"annotated": 3, "hops": 2, "queries": 10, "depth": 15, "k": 5, "n": 20},
     "InterAug": {"k": 50, "length": 6},
     **dict.fromkeys(("SearChain", "SearChain w/o Verification"), SEARCHAINS),
