@@ -3,11 +3,13 @@
 from dataclasses import replace
 
 import pytest
-from replying import own_demonstrations, send, writers
+from replying import send, writers
 
+from ircotlib import files
 from ircotlib.data import Node, Paragraph, Question
 from ircotlib.metrics import rouge_l
 from ircotlib.program import Duplicate, Extract, Extracted, Generate, Message, Retrieve
+from ircotlib.prompting.demonstrations import read_examples
 from ircotlib.prompting.prompt import render_paragraph
 from ircotlib.systems import all_systems
 from ircotlib.systems.searchain import END, searchain
@@ -170,7 +172,7 @@ def test_the_program_lets_an_empty_span_pass_and_traces_nothing():
     assert (result.answer, result.reading) == ("Rome", "So the final answer is Rome.")
 
 
-EXAMPLES = own_demonstrations("searchain", "chain", "multihop")
+EXAMPLES = read_examples(files.PROMPTS / "own/searchain/chain.multihop.txt")
 
 
 def test_a_chat_model_is_sent_the_words_and_the_roles_of_the_program():
