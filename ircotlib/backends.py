@@ -2,7 +2,7 @@
 extractive readers follow, built in or your own (docs/models.md, docs/data.md).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 from ircotlib.data import Paragraph
@@ -60,12 +60,9 @@ class Pages(Protocol):
 
 
 class Searcher(Backend, Protocol):
-    """A retriever: answers Retrieve and NearestTitle. `embed`: the vectors of texts,
-    one row each, for programs that choose examples by them; None: they count words.
-    """
+    """A retriever: answers Retrieve and NearestTitle."""
 
     corpus: Any  # Pages, or None without a corpus
-    embed: Callable[[Sequence[str]], Any] | None
 
     def search(self, query: str, k: int) -> list[tuple[Paragraph, float]]:
         """The k best paragraphs with their scores, best first."""

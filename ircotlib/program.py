@@ -75,7 +75,7 @@ class Extracted(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
-    """Asks how surely a query repeats an earlier one, 0 to 1 (SearChain's program)."""
+    """Asks whether a query repeats an earlier one, 1.0 or 0.0 (SearChain's program)."""
 
     query: str
     earlier: tuple[str, ...]

@@ -1,12 +1,8 @@
 """Runs the programs of systems with given replies, and writes their prompts."""
 
 from ircotlib.data import Paragraph, Question
-from ircotlib.files import PROMPTS
 from ircotlib.program import Prompt, Sampled
 from ircotlib.prompting.prompt import PromptWriter, read_template
-
-# of data sets: share examples
-FAMILIES = ("multihop", "strategyqa", "slotfilling", "fever", "eli5")
 
 
 def send(program, replies):
@@ -34,14 +30,6 @@ def writers(system, *stages, demonstrations=()):
         stage: PromptWriter(demonstrations, len, read_template(system, stage), 100_000)
         for stage in stages
     }
-
-
-def own_demonstrations(system, stage, family):
-    """The demonstrations of a file of prompts/own."""
-    path = PROMPTS / "own" / system / f"{stage}.{family}.txt"
-    source, _, blocks = path.read_text(encoding="utf-8").partition("\n")
-    assert source.startswith("# ")
-    return blocks.strip("\n").split("\n\n\n")
 
 
 def drawn(*texts, scores=None):

@@ -24,7 +24,6 @@ from ircotlib.files import PROFILES, ROOT
 from ircotlib.parameters import Parameters, grid_names, read_parameters
 from ircotlib.program import SENTENCE, Generate, Retrieve
 from ircotlib.prompting.demonstrations import read_demonstrations, read_examples
-from ircotlib.prompting.prompt import read_template
 from ircotlib.systems import all_systems
 
 NAMES = ["README.md", "CONTRIBUTING.md", "prompts/README.md"]
@@ -314,7 +313,7 @@ def test_the_prompts_of_their_page_are_read(tmp_path, monkeypatch):
     assert shown.rstrip() == code("{demonstrations}").rstrip()
     path = tmp_path / "cot.txt"
     path.write_text(code("# the paper or program"))
-    [example] = read_examples(path, read_template("cot", "cot", "codex"))
+    [example] = read_examples(path)
     assert example.startswith("Q: Which novel")
     path.write_text(code("# METADATA"))
     [demonstration] = read_demonstrations(path)

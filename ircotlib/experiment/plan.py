@@ -58,7 +58,6 @@ class Plan:
         given: dict[str, object] = {
             "prompts": {stage: self.writer(stage, system) for stage in system.stages},
             "others": tuple(setup.test),
-            "embed": getattr(setup.retriever, "embed", None),  # or they count words
             "examples": system.count_examples(setup.dataset),
             "max_steps": p.max_steps,
             "sentence": setup.style.sentence,

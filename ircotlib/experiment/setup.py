@@ -154,9 +154,9 @@ class Setup:
             return template, []
         if system.demonstrated_by != SETS:
             examples = sets.find_examples(
-                p.demonstrations, system.module, stage, dataset, template
+                p.demonstrations, system.module, stage, dataset.example_family
             )
-            return template, list(examples[:most][: p.most_demonstrations])
+            return template, examples[:most][: p.most_demonstrations]
         if m is sets.NO_DEMONSTRATIONS:
             return template, []
         demonstrations = sets.find_demonstrations(

@@ -17,9 +17,7 @@ from ircotlib.program import Outcome, Step
 from ircotlib.systems.searchain import COMPLETION, VERIFICATION, recorded, searchain
 from ircotlib.text import plain
 
-# SearChain's thresholds (§3.3): of a reader that is sure, and of a repeated query
-THRESHOLDS = signature(searchain).parameters
-SURE, SAME = THRESHOLDS["confidence"].default, THRESHOLDS["same"].default
+SURE = signature(searchain).parameters["confidence"].default  # the reader (§3.3)
 FEEDBACK = {"": "kept", VERIFICATION: "corrected", COMPLETION: "completed"}
 HERE = Path(__file__).parent
 STYLE = Markup((HERE / "question.css").read_text(encoding="utf-8"))
@@ -61,7 +59,7 @@ def step_in_words(
             words = f"reads “{paragraph.title}” for “{query}”"
             return StepInWords(words, (answer,) if reply.text else (), kind)
         case program.Duplicate(query):
-            verdict = "asked before: skipped" if reply > SAME else "not asked before"
+            verdict = "asked before: skipped" if reply else "not asked before"
             return StepInWords(f"“{query}” was {verdict}", None, "compared")
         case program.Generate():
             return StepInWords(writes, (reply,) if reply else (), "wrote")

@@ -129,7 +129,7 @@ class Extractor:
 
 
 class EqualTexts:
-    """Answers Duplicate, how surely a query repeats an earlier one: 1.0 if one is the
+    """Answers Duplicate, whether a query repeats an earlier one: 1.0 if one is the
     same, else 0.0 (ours): if queries differ in one word, it is usually a name. Differs
     from the released program, which asks a cross-encoder.
     """

@@ -10,11 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from ircotlib.data import Demonstration, Paragraph, parse_json, read_text
-from ircotlib.datasets import Dataset
 from ircotlib.errors import DataError
 from ircotlib.files import PROMPTS, resolve
 from ircotlib.prompting.prompt import BETWEEN_DEMONSTRATIONS, STYLES, TITLE
-from ircotlib.prompting.templates import FIELD, Template
 from ircotlib.text import answer_from_chain
 
 # M, the number of distractors (IRCoT §4.1: 1, 2 or 3), of other prompts:
@@ -191,40 +189,26 @@ def demonstration_sets(
     return [[by_id[id] for id in ids] for ids in sets]
 
 
-def find_examples(
-    folder: str, system: str, stage: str, dataset: Dataset, template: Template
-) -> tuple[str, ...]:
+def find_examples(folder: str, system: str, stage: str, family: str) -> list[str]:
     """The examples of a system's stage for a family: in `folder`, or prompts/own."""
-    name = Path(system) / f"{stage}.{dataset.example_family}.txt"
+    name = Path(system) / f"{stage}.{family}.txt"
     folders = (resolve(folder), PROMPTS / "own")
     paths = [Path(parent) / name for parent in folders if parent]
     for path in paths:
         if path.is_file():
-            return read_examples(path, template)
+            return read_examples(path)
     others = sorted(path.name for path in PROMPTS.glob(f"own/{system}/{stage}.*.txt"))
     if others:
         raise FileNotFoundError(f"{paths[0]}: no such file, only {', '.join(others)}")
-    return ()
+    return []
 
 
-def read_examples(path: Path, template: Template) -> tuple[str, ...]:
+def read_examples(path: Path) -> list[str]:
     """The examples of a file, separated by two blank lines; a first line that begins
-    with "# " is a comment. Raises DataError for one that lacks the template's words
-    around the question.
+    with "# " is a comment.
     """
     text = read_text(path).strip("\n")
     head, _, below = text.partition("\n")
     if head.startswith("# "):
         text = below.strip("\n")
-    examples = tuple(part.strip("\n") for part in text.split(BETWEEN_DEMONSTRATIONS))
-    # from the line that asks to where the model goes on
-    asks = template.text.rfind("\n", 0, template.text.index("{question}")) + 1
-    words = template.text[asks:].partition("{so_far}")[0].rstrip()
-    form = "^" + ".+".join(map(re.escape, FIELD.split(words)[::2]))
-    for number, example in enumerate(examples, start=1):
-        if not re.search(form, example, re.MULTILINE):
-            raise DataError(
-                f"{path}, example {number}: found {example[:60]!r}, expected {words!r} "
-                "in it, as in its template"
-            )
-    return examples
+    return [part.strip("\n") for part in text.split(BETWEEN_DEMONSTRATIONS)]

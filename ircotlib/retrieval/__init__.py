@@ -98,13 +98,6 @@ def stand_in(
     retriever = Ranked()
     retriever.corpus = corpus
     retriever.fingerprint = fingerprint
-    if text.startswith(("dense:", "hybrid:")):
-
-        def embed(texts):  # programs may choose examples by vectors of questions
-            opened = open_retriever(corpus, folder, text)
-            return opened.embed and opened.embed(texts)
-
-        retriever.embed = embed
     return retriever
 
 

@@ -143,14 +143,11 @@ class Dense(Ranked):
     """Answers Retrieve from the vectors of a corpus. Every paragraph has a score.
 
     `words`: BM25 over the same corpus, which finds the paragraphs with a title.
-    `embed(texts)`, for programs: (texts, width); None if there is a vector per token.
     """
 
     def __init__(self, words: BM25, encoder: Encoder, vectors: Vectors):
         self.corpus = words.corpus
         self.fingerprint = digest(words.fingerprint, encoder.fingerprint, DECIMALS)
-        if not encoder.late:
-            self.embed = lambda texts: np.vstack(encoder.embed(list(texts)))
         self._words = words
         self._encoder = encoder
         self._vectors = vectors

@@ -1,7 +1,7 @@
 """A retriever of your own as a backend: an object with a method that searches."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, astuple
 from typing import Any
 
@@ -17,7 +17,6 @@ class OwnRetriever:
     """Answers Retrieve and NearestTitle with an object that has
 
     - `search(query, k)`: at most k paragraphs of the corpus, best first;
-    - perhaps `embed(texts)`: their vectors, one row each;
     - perhaps `fingerprint`: a text that changes whenever its replies may change, under
       which they are kept; without it none is kept.
 
@@ -37,7 +36,6 @@ class OwnRetriever:
         self.own = own
         self.corpus = corpus
         self.fingerprint: str | None = getattr(own, "fingerprint", None)
-        self.embed: Callable[[Sequence[str]], Any] | None = getattr(own, "embed", None)
 
     def search(self, query: str, k: int) -> list[tuple[Paragraph, float]]:
         """The k best paragraphs, best first, with the reciprocal of their rank."""

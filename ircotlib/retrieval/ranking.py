@@ -25,11 +25,10 @@ Find = Callable[[Any, int], Hits]  # find(query, most)
 
 class Ranked:
     """What all retrievers have in common. Each has a `corpus`, a `fingerprint`, and the
-    two methods that raise NotImplementedError here. `embed`: see `Searcher`.
+    two methods that raise NotImplementedError here.
     """
 
     answers = (Retrieve, NearestTitle)
-    embed: Callable[[Sequence[str]], Any] | None = None
     corpus: Pages
     fingerprint: str | None
 

@@ -1,6 +1,6 @@
 """Auto-CoT: a chain of thought whose examples the model writes itself (Zhang 2023)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 
 from ircotlib.data import Question
@@ -13,26 +13,19 @@ SO = "\nTherefore, the answer is"  # makes a chain give its answer (Kojima 2022)
 
 
 @cache
-def cluster_texts(
-    texts: tuple[str, ...], k: int, embed: Callable, seed: int
-) -> list[list[int]]:
+def cluster_texts(texts: tuple[str, ...], k: int, seed: int) -> list[list[int]]:
     """The positions of texts in at most k clusters, nearest its centre first (§4)."""
     from sklearn.cluster import KMeans  # takes a second to import
+    from sklearn.feature_extraction.text import TfidfVectorizer
 
+    # a text without a word, such as "?", is a word of its own
+    vectors = TfidfVectorizer(token_pattern=r"\w+|^\W+$").fit_transform(texts)
     means = KMeans(min(k, len(set(texts))), random_state=seed, n_init=10)  # tries: ours
-    distances = means.fit_transform(embed(texts))
+    distances = means.fit_transform(vectors)
     clusters: list[list[int]] = [[] for _ in range(means.n_clusters)]
     for position in distances.min(axis=1).argsort(kind="stable"):
         clusters[means.labels_[position]].append(int(position))
     return clusters
-
-
-def count_words(texts: Sequence[str]):
-    """The TF-IDF vectors of texts, one row per text."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    # a text without a word, such as "?", is a word of its own
-    return TfidfVectorizer(token_pattern=r"\w+|^\W+$").fit_transform(texts)
 
 
 @system(
@@ -46,21 +39,20 @@ def auto_cot(
     prompts: Prompts,
     others: Sequence[Question],
     examples: int = 4,  # SearChain, Table 11: 4; StrategyQA 6, FEVER and ELI5 2
-    embed: Callable[[Sequence[str]], Sequence] = count_words,
     seed: int = 0,  # of k-means (ours)
     max_tokens: int = 256,  # of a chain (released program)
 ) -> Program:
     """Let the model write an example for each cluster of the data set's questions,
     `others`, zero-shot; then answer with these, step by step (Zhang 2023 §4).
 
-    Differs from the paper: `embed(texts)`, one vector per text, is of a dense
-    retriever's model, or else TF-IDF; not all-MiniLM-L6-v2.
+    Differs from the paper: questions are clustered by their TF-IDF vectors, not by
+    those of all-MiniLM-L6-v2.
     """
     zero_shot = prompts["chain"]
     others = others or (question,)  # without a data set
     texts = tuple(other.text for other in others)
     blocks: list[str] = []
-    for cluster in cluster_texts(texts, examples, embed, seed):
+    for cluster in cluster_texts(texts, examples, seed):
         near = [others[position] for position in cluster]
         blocks += yield from write_example(near, zero_shot, max_tokens=max_tokens)
     prompt = zero_shot(question)

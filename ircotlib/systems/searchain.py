@@ -50,7 +50,6 @@ def searchain(
     max_rounds: int = 5,  # r_max (§4.1); Algorithm 1 prints r > r_max: one more
     confidence: float = 1.5,  # θ (§4.1)
     overlap: float = 0.35,  # α, of ROUGE (§4.1)
-    same: float = 0.5,  # threshold of DuplicateQuery (released program)
     long_form: bool = False,  # answers are long texts, as for ELI5 (§3.3)
     verify: bool = True,  # False: no such feedback; nodes that need it pass (Table 1)
     complete: bool = True,  # likewise
@@ -79,7 +78,7 @@ def searchain(
         messages.append(text)
         chains.append(read(text, round))  # CoQ = ChainGenerate(Q, F)
         # F = Traverse(CoQ)
-        node = yield from traverse(chains[-1].nodes, tree, ir, same, released)
+        node = yield from traverse(chains[-1].nodes, tree, ir, released)
         if node is None:  # F is "Finish"
             break
         passage = passages[node.passage]
@@ -124,7 +123,7 @@ def searchain_without_ir(
 
 
 def traverse(
-    chain: Sequence[Node], tree: list[Node], ir: Callable, same: float, released: bool
+    chain: Sequence[Node], tree: list[Node], ir: Callable, released: bool
 ) -> Program:
     """Add the nodes of a chain to the tree, and compare those that were not processed
     before; return the first that needs feedback, None for "Finish" (Algorithm 1,
@@ -132,11 +131,11 @@ def traverse(
     """
     for number, node in enumerate(chain, start=1):  # "foreach (q_i, a_i) in CoQ"
         processed = dict.fromkeys(other.query for other in tree if other.passage)  # M
-        duplicate = 0.0
+        duplicate = False
         if processed and not (released and node.unsolved):
             # in the released program, a cross-encoder decides
             duplicate = yield Duplicate(node.query, tuple(processed))
-        if duplicate <= same:  # "if not DuplicateQuery(q_i, M)"
+        if not duplicate:  # "if not DuplicateQuery(q_i, M)"
             node = yield from ir(node)  # F = IR(q_i, a_i)
         tree.append(node)  # M.add(q_i), if it has a passage
         if node.feedback:  # "if not F == Pass": the rest of the chain is not compared

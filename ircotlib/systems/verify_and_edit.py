@@ -1,9 +1,8 @@
 """Verify-and-Edit: rewrites chains by retrieved evidence (Zhao 2023)."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from math import ceil
 
 from ircotlib.data import Paragraph, Prediction, Question
@@ -14,14 +13,6 @@ from ircotlib.text import answer_from_chain, sentences
 
 ORDINALS = ("First", "Second", "Third", "Fourth", "Fifth", "Sixth", "Seventh", "Eighth")
 ORDINAL = re.compile(rf"^({'|'.join(ORDINALS)}|Then|Finally), ")
-
-
-def count_letters(texts: Sequence[str]):
-    """The TF-IDF vectors of texts' runs of one to five letters, one row per text."""
-    from sklearn.feature_extraction.text import TfidfVectorizer  # takes a second
-
-    counter = TfidfVectorizer(analyzer="char", ngram_range=(1, 5), sublinear_tf=True)
-    return counter.fit_transform(texts)
 
 
 @system(
@@ -40,7 +31,6 @@ def verify_and_edit(
     temperature: float = 0.7,  # of the chains (paper)
     k: int = 5,  # paragraphs per verifying question (ours; not in the paper)
     shown: int = 3,  # sentences of evidence (paper)
-    embed: Callable[[Sequence[str]], Sequence] = count_letters,
     max_tokens: int = 144,  # of a chain (released programs)
     edit_tokens: int = 70,  # of a verifying question, of its answer (released programs)
     answer_tokens: int = 70,  # after the edited chain (released programs)
@@ -49,8 +39,8 @@ def verify_and_edit(
     the most probable chain that gives it, or the first one if probabilities are not
     known (Zhao 2023).
 
-    Differs from the paper: `embed(texts)`, one vector per text, by which evidence is
-    chosen, is of a dense retriever's model, or else ours; not paraphrase-MiniLM-L6-v2.
+    Differs from the paper: evidence is chosen by the TF-IDF vectors of runs of
+    letters, not by those of paraphrase-MiniLM-L6-v2.
     """
     drawn = yield Sample(prompts["cot"](question), n, temperature, ("\n",), max_tokens)
     answers = [answer_from_chain(sampled.text) or "" for sampled in drawn]
@@ -66,10 +56,9 @@ def verify_and_edit(
         return Prediction(agreed, (), tuple(sentences(chain)), chain)
     seen: dict[Paragraph, None] = {}  # all paragraphs, in order
     edited: list[str] = []
-    choose = partial(nearest, n=shown, embed=embed)
     for ordinal, sentence in zip(ORDINALS, rationale(chain), strict=False):
         answer, paragraphs = yield from edit(
-            question, sentence, prompts, k, choose, edit_tokens
+            question, sentence, prompts, k, shown, edit_tokens
         )
         seen |= dict.fromkeys(paragraphs)
         edited.append(f"{ordinal}, {answer}")
@@ -87,7 +76,7 @@ def edit(
     sentence: str,
     prompts: Prompts,
     k: int,
-    choose: Callable[..., list[str]],
+    shown: int,
     max_tokens: int,
 ) -> Program:
     """What stands in place of a sentence, and the paragraphs that were retrieved: the
@@ -96,7 +85,7 @@ def edit(
     prompt = prompts["question"](question, sentence=sentence)
     query = (yield Generate(prompt, LINE, max_tokens)) or sentence
     paragraphs = yield Retrieve(query, k)
-    evidence = " ".join(choose(sentence, paragraphs))
+    evidence = " ".join(nearest(sentence, paragraphs, shown))
     verifying = replace(question, text=query, passage=None)
     prompt = prompts["answer"](verifying, evidence=evidence)
     return (yield Generate(prompt, LINE, max_tokens)), paragraphs
@@ -112,19 +101,18 @@ def rationale(chain: str) -> list[str]:
     return [fact for fact in facts if answer_from_chain(fact) is None]
 
 
-def nearest(
-    sentence: str,
-    paragraphs: Sequence[Paragraph],
-    n: int,
-    embed: Callable = count_letters,
-) -> list[str]:
-    """The n sentences of paragraphs nearest to a sentence by cosine, best first."""
-    from sklearn.metrics.pairwise import cosine_similarity  # takes a second to import
+def nearest(sentence: str, paragraphs: Sequence[Paragraph], n: int) -> list[str]:
+    """The n sentences of paragraphs nearest to a sentence, best first: by cosine of
+    the TF-IDF vectors of their runs of one to five letters (ours).
+    """
+    from sklearn.feature_extraction.text import TfidfVectorizer  # takes a second
+    from sklearn.metrics.pairwise import cosine_similarity
 
     lines = list(dict.fromkeys(line for p in paragraphs for line in sentences(p.text)))
     if not lines:
         return []
-    vectors = embed([sentence, *lines])
+    counter = TfidfVectorizer(analyzer="char", ngram_range=(1, 5), sublinear_tf=True)
+    vectors = counter.fit_transform([sentence, *lines])
     # rounded, so that ties and their order are the same on every machine
     near = cosine_similarity(vectors[:1], vectors[1:])[0].round(5)
     return [lines[position] for position in (-near).argsort(kind="stable")[:n]]

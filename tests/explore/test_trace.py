@@ -31,8 +31,8 @@ STEPS = [
     Step(program.NearestTitle("Mack Ride", 2), ("mack rides", "mack"), cached=False),
     Step(program.Extract("who?", PARK), program.Extracted("Ada", 2.25), False),
     Step(program.Extract("when?", MACK), program.Extracted("", -2.25), False),
-    Step(program.Duplicate("who <b>?", ("who?", "what?")), 0.5, False),
-    Step(program.Duplicate("who?", ("who?", "what?")), 0.97, False),
+    Step(program.Duplicate("who <b>?", ("who?", "what?")), 0.0, False),
+    Step(program.Duplicate("who?", ("who?", "what?")), 1.0, False),
     Step(Generate("Q", None), "", False, 1, 9),
 ]
 NODES = (

@@ -5,7 +5,6 @@ from collections import Counter, defaultdict
 
 import pytest
 import solver
-from solver_searchain import answer
 
 from ircot_laboratory.judge.laboratory_facts import judge
 from ircot_laboratory.make import make_dataset
@@ -42,16 +41,39 @@ def test_loaders_give_back_questions_answers_and_corpus(loaded, dataset):
     assert len(corpus) == 2439
 
 
+VERDICTS = {"strategyqa": ("No", "Yes"), "fever": ("REFUTES", "SUPPORTS")}
+
+
+def answer(riddle, paragraphs):
+    """The answer that the paragraphs give, None if they lack a fact that is needed."""
+    stated = solver.read_facts(paragraphs)
+    values = [stated.get((subject.lower(), name)) for subject, name in riddle.facts]
+    if None in values:
+        return None
+    if riddle.dataset == "eli5":  # it states all of them
+        assert all(value in riddle.answer for value in values)
+        return riddle.answer
+    if riddle.dataset not in VERDICTS:  # a slot
+        return values[-1]
+    compared = [values[number] for number in riddle.compared]
+    compared += [riddle.sought] if riddle.sought else []
+    agree = len({*compared}) == 1
+    if riddle.kind == "time":
+        born, happened = compared
+        agree = born < happened
+    return VERDICTS[riddle.dataset][agree]
+
+
 @each_dataset
 def test_questions_are_answered_by_all_their_paragraphs_and_not_by_fewer(dataset):
     for laboratory in ((0, 2400, 600), (8, 3000, 30)):
         world, riddles = make_dataset(dataset, *laboratory)
         for riddle in riddles[:200]:
             needed = gold_passages(world, riddle)
-            assert answer(dataset, riddle.text, needed) == riddle.answer, riddle
+            assert answer(riddle, needed) == riddle.answer, riddle
             for missing in needed:
                 fewer = [passage for passage in needed if passage != missing]
-                assert answer(dataset, riddle.text, fewer) is None, (riddle, missing)
+                assert answer(riddle, fewer) is None, (riddle, missing)
 
 
 def wording(riddle):

@@ -15,17 +15,11 @@ from corpora import WORDS, random_paragraphs, random_text, write_in
 
 from ircotlib import files
 from ircotlib.data import Paragraph
-from ircotlib.datasets import find_dataset
 from ircotlib.errors import DataError
-from ircotlib.experiment.plan import Plan
-from ircotlib.experiment.setup import Setup
-from ircotlib.models.extractor import EqualTexts
-from ircotlib.parameters import read_parameters
 from ircotlib.program import NearestTitle, Retrieve
 from ircotlib.retrieval import dense as module
 from ircotlib.retrieval.bm25 import BM25
 from ircotlib.retrieval.dense import Encoder, open_dense
-from ircotlib.systems import find_system
 
 if not find_spec("sentence_transformers"):
     pytest.skip("needs the extra: pip install -e '.[dense]'", allow_module_level=True)
@@ -113,23 +107,6 @@ def test_hits_and_scores_are_those_of_a_brute_force(
         assert dict(ranked) == pytest.approx(expected, abs=slack)
         assert ranked == sorted(ranked, key=lambda hit: (-hit[1], hit[0]))
         assert hits(backends[kind], query, 9) == ranked[:9]
-
-
-def test_programs_are_given_the_vectors_of_a_model_that_has_one_per_text(backends):
-    texts = ["bano coru", "dulo", "bano coru"]
-    setup = Setup(read_parameters("mini"), find_dataset("musique"), "try")
-    system = find_system("Auto-CoT")
-
-    def arguments(kind: str) -> dict:
-        own = replace(setup, retriever=backends[kind], model=EqualTexts(), plans={})
-        return Plan(own, replace(system, stages={}), {}).arguments
-
-    for kind in ("dense", "hybrid"):
-        vectors = arguments(kind)["embed"](texts)
-        assert vectors.shape == (3, 32) and float(vectors[0] @ vectors[1]) < 0.999
-        assert np.allclose(vectors[0], vectors[2], atol=1e-6)
-    for kind in ("colbert", "embedded"):
-        assert "embed" not in arguments(kind)
 
 
 @pytest.mark.parametrize("kind", KINDS)

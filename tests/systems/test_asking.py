@@ -54,15 +54,12 @@ def test_sub_questions_are_answered_and_then_the_question():
 @pytest.mark.parametrize(
     ("reply", "answers"),
     [
-        ('["Bergen", "Norway"]', ["Bergen", "Norway"]),
-        ("[1843]", ["1843"]),
         ('["Nor', ['["Nor']),  # cut, or no list
         ("[" * 5_000, ["[" * 5_000]),
-        ("He was born in Norway. So the answer is: Norway.", ["Norway"]),
         ("Norway", ["Norway"]),
     ],
 )
-def test_answers_are_read_from_a_list_a_chain_or_the_whole_reply(reply, answers):
+def test_a_reply_that_is_no_list_is_the_answer(reply, answers):
     assert read_answers(reply) == answers
 
 

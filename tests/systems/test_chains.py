@@ -7,7 +7,6 @@ import pytest
 from ircotlib.data import Node
 from ircotlib.systems.searchain import (
     Chain,
-    citations,
     conclude,
     read_chain,
     read_released_chain,
@@ -164,8 +163,3 @@ def test_the_answer_of_a_final_content(final, short, long):
     assert conclude(chains[1:2], long_form=True) == (long, final, "")
     assert conclude([*chains, chains[2]])[1] == (final or "first")
     assert conclude(chains)[2] == "reply 1: no query; reply 3: no query"
-
-
-def test_citations():
-    cited = citations("A [1]. B [2][3], C [1, 4] in [sic] [2] [5].")
-    assert cited == [(1,), (2, 3), (1, 4), (2, 5)] and citations("none") == []

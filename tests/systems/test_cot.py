@@ -8,12 +8,7 @@ from replying import send, stages
 
 from ircotlib.data import Prediction, Question
 from ircotlib.program import LINE, Generate, Sample, Sampled
-from ircotlib.systems.auto_cot import (
-    auto_cot,
-    cluster_texts,
-    count_words,
-    write_example,
-)
+from ircotlib.systems.auto_cot import auto_cot, cluster_texts, write_example
 from ircotlib.systems.cot import cot, cot_sc
 from ircotlib.systems.direct import NEXT, direct_prompting
 
@@ -91,18 +86,10 @@ def test_auto_cot_shows_an_example_of_each_cluster():
     assert result.answer == "Oslo"
 
 
-def test_auto_cot_takes_a_question_without_a_word():
+def test_clusters_are_of_words_and_those_nearest_the_centre_come_first():
     texts = ("?", "who wrote it", "who wrote that")
-    assert sorted(map(sorted, cluster_texts(texts, 2, count_words, 0))) == [[0], [1, 2]]
-    assert cluster_texts(("?",), 4, count_words, 0) == [[0]]
-
-
-def test_clusters_are_of_any_vectors_and_those_nearest_the_centre_come_first():
-    def embed(texts):
-        return [[float(text)] for text in texts]
-
-    texts = ("1", "3", "100", "2.2", "101", "99.1")
-    clusters = cluster_texts(texts, 2, embed, 0)
-    assert sorted(clusters) == [[2, 5, 4], [3, 1, 0]]
+    assert sorted(map(sorted, cluster_texts(texts, 2, 0))) == [[0], [1, 2]]
+    texts = ("cat tail", "cat tail red", "dog", "cat", "dog dog")
+    assert sorted(cluster_texts(texts, 2, 0)) == [[0, 1, 3], [2, 4]]
     # no more clusters than texts
-    assert cluster_texts(("1", "1"), 4, embed, 0) == [[0, 1]]
+    assert cluster_texts(("1", "1"), 4, 0) == [[0, 1]]

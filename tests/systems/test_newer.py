@@ -8,7 +8,6 @@ from replying import ASKED, LOST, MACK, PARK, QUESTION, send, stages, write, wri
 
 from ircotlib.data import GoldStep
 from ircotlib.program import LINE, Generate, Retrieve
-from ircotlib.systems import NEWER, choose_systems
 from ircotlib.systems.gold import gold_qa
 from ircotlib.systems.ircot import read_paragraphs
 from ircotlib.systems.iter_retgen import iter_retgen
@@ -188,10 +187,3 @@ def test_resps_prompts_hold_what_they_are_given(stage):
     assert ("<notes>" in text) is (stage != "support")
     assert (LOST.text in text) is (stage == "support")
     assert ("<asked>" in text) is (stage == "plan")
-
-
-def test_they_run_only_where_they_are_named():
-    names = [system.name for system in choose_systems(study=NEWER)]
-    assert names == [
-        *("Gold QA", "Iter-RetGen", "Search-R1 prompted", "Search-o1", "ReSP"),
-    ]

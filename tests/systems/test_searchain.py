@@ -3,11 +3,14 @@
 from dataclasses import replace
 
 import pytest
-from replying import own_demonstrations, send, writers
+from replying import send, writers
 
+from ircotlib import files
 from ircotlib.data import Node, Paragraph, Question
 from ircotlib.metrics import rouge_l
 from ircotlib.program import Duplicate, Extract, Extracted, Generate, Message, Retrieve
+from ircotlib.prompting.demonstrations import read_examples
+from ircotlib.prompting.prompt import render_paragraph
 from ircotlib.systems import all_systems
 from ircotlib.systems.searchain import END, searchain
 
@@ -80,9 +83,9 @@ TRACING = (
 FINAL = "Kevin Drew performs it [1]. He is of Toronto [2]. "
 FINAL += "So the final answer is Toronto [3]."
 REPLIES = [CHAINS[0], (SPIRIT,), Extracted("Kevin Drew", 4.0)]
-REPLIES += [CHAINS[1], 0.9, 0.1, (DREW,), Extracted("Toronto", 1.6)]
-REPLIES += [CHAINS[2], 0.6, 0.1, (BUSES,), Extracted("Toronto Coach Terminal", -3.0)]
-REPLIES += [CHAINS[3], 0.9, f"[Final Content]: {FINAL}"]
+REPLIES += [CHAINS[1], 1.0, 0.0, (DREW,), Extracted("Toronto", 1.6)]
+REPLIES += [CHAINS[2], 1.0, 0.0, (BUSES,), Extracted("Toronto Coach Terminal", -3.0)]
+REPLIES += [CHAINS[3], 1.0, f"[Final Content]: {FINAL}"]
 
 
 def shown(*said):
@@ -148,7 +151,7 @@ def kinds(requests):
 def test_a_node_is_verified_where_the_reader_is_sure(span, confidence, feedback):
     chain = write((PERFORMER, "It is Kevin Drew."), final="x")
     replies = [chain, (SPIRIT,), Extracted(span, confidence), *[chain] * bool(feedback)]
-    replies += [0.9] * bool(feedback) + ["y"]
+    replies += [1.0] * bool(feedback) + ["y"]
     requests, prediction = send(searchain(QUESTION, prompts=PROMPTS), replies)
     assert prediction.nodes[0].feedback == feedback
     assert kinds(requests) == "GRE" + "GD" * bool(feedback) + "G"
@@ -169,31 +172,7 @@ def test_the_program_lets_an_empty_span_pass_and_traces_nothing():
     assert (result.answer, result.reading) == ("Rome", "So the final answer is Rome.")
 
 
-EXAMPLES = own_demonstrations("searchain", "chain", "multihop")
-INSTRUCTION = (
-    f'Construct a global reasoning chain for this complex [Question] : " {ASKED} " You '
-    "should generate a query to the search engine based on what you already know at "
-    "each step of the reasoning chain, starting with [Query].\nIf you know the answer "
-    "for [Query], generate it starting with [Answer].\nYou can try to generate the "
-    "final answer for the [Question] by referring to the [Query]-[Answer] pairs, "
-    "starting with [Final Content].\nIf you don't know the answer, generate a query "
-    "to search engine based on what you already know and do not know, starting with "
-    "[Unsolved Query].\nFor example:\n"
-)
-CORRECTED = (
-    f'According to this Reference, the answer for "[Query]: {PERFORMER}" should be '
-    '"[Answer]:Kevin Drew",\nyou can change your answer based on the Reference and '
-    "continue constructing the reasoning chain to give the final answer for "
-    f"[Question]:{ASKED}\nReference: [Reference]:Wikipedia Title: "
-    f"{SPIRIT.title}\n{SPIRIT.text}"
-)
-COMPLETED = (
-    f'According to this Reference, the answer for "[Unsolved Query]: {KEVIN}" should be'
-    ' "[Answer]:",\nyou can give your answer based on the Reference and continue '
-    "constructing the reasoning chain to give the final answer for "
-    f"[Question]：{ASKED}\nReference: [Reference]:Wikipedia Title: "
-    f"{DREW.title}\n{DREW.text}"
-)
+EXAMPLES = read_examples(files.PROMPTS / "own/searchain/chain.multihop.txt")
 
 
 def test_a_chat_model_is_sent_the_words_and_the_roles_of_the_program():
@@ -203,13 +182,20 @@ def test_a_chat_model_is_sent_the_words_and_the_roles_of_the_program():
     second = write((PERFORMER, "Kevin Drew"), unsolved=KEVIN)
     last = write((KEVIN, "Toronto"), final="So the final answer is Toronto.")
     replies = [first, (SPIRIT,), Extracted("Kevin Drew", 4.0)]
-    replies += [second, 0.9, (DREW,), Extracted("", -3.0), last, 0.9]
+    replies += [second, 1.0, (DREW,), Extracted("", -3.0), last, 1.0]
     program = searchain(QUESTION, prompts=prompts, released=True, chat=True)
     requests, result = send(program, replies)
-    opening = INSTRUCTION + "\n\n\n".join(EXAMPLES) + f"\n\n[Question]: {ASKED}"
+    fields = {"examples": "\n\n\n".join(EXAMPLES), "asked": ASKED}
+    opening = prompts["released"](QUESTION, **fields).text
+    assert opening.startswith("Construct a global reasoning chain for this complex")
+    told = {"query": PERFORMER, "found": "Kevin Drew"}
+    told["reference"] = render_paragraph(SPIRIT)
+    corrected = prompts["released_verification"](QUESTION, **told).text
+    told = {"query": KEVIN, "found": "", "reference": render_paragraph(DREW)}
+    completed = prompts["released_completion"](QUESTION, **told).text
     chat = [Message("user", opening), Message("assistant", first)]
-    chat += [Message("user", CORRECTED)]
-    chat += [Message("assistant", second), Message("user", COMPLETED)]
+    chat += [Message("user", corrected)]
+    chat += [Message("assistant", second), Message("user", completed)]
     asked = [request for request in requests if isinstance(request, Generate)]
     assert asked == [Generate(tuple(chat[:n]), END, 512) for n in (1, 3, 5)]
     assert (result.answer, result.thoughts) == ("Toronto", (first, second, last))
@@ -239,38 +225,22 @@ def test_a_long_answer_is_verified_by_its_overlap_with_the_passage():
 
 def test_five_chains_are_written_at_most_and_what_was_found_last_is_traced():
     """As in §4.1; Algorithm 1 as printed writes a sixth."""
-    unsolved = [write(unsolved=f"Where is it, {n}?") for n in range(7)]
-    for setting, rounds in (({}, 5), ({"max_rounds": 1}, 1)):
-        replies = [
-            r for text in unsolved for r in (text, 0.0, (DREW,), Extracted("Rome", 0.0))
-        ]
-        # nothing was processed before the first
-        del replies[1], replies[4 * rounds - 1 :]
-        requests, result = send(
-            searchain(QUESTION, prompts=PROMPTS, **setting), [*replies, "y"]
-        )
-        assert kinds(requests) == "GRE" + "GDRE" * (rounds - 1) + "G"
-        assert f"[Query {rounds}]: Where is it, {rounds - 1}?" in requests[-1].prompt
-        assert (
-            len(result.nodes) == rounds == result.nodes[-1].mark
-            and result.answer == "y"
-        )
-
-
-def test_a_query_is_a_duplicate_over_one_half():
-    for score, extra in ((0.5, 2), (0.51, 0)):
-        replies = [SHORT, (SPIRIT,), Extracted("Kevin", 9.0), score]
-        replies += [(DREW,), Extracted("Rome", 9.0)][:extra] + [TRACED]
-        requests, result = send(searchain(QUESTION, prompts=PROMPTS), replies)
-        assert kinds(requests) == "GRED" + "RE"[:extra] + "G"
-        assert [node.mark for node in result.nodes] == [1, 2 if extra else 0]
+    unsolved = [write(unsolved=f"Where is it, {n}?") for n in range(5)]
+    found = (DREW,), Extracted("Rome", 0.0)
+    replies = [reply for text in unsolved for reply in (text, 0.0, *found)]
+    del replies[1]  # nothing was processed before the first
+    requests, result = send(searchain(QUESTION, prompts=PROMPTS), [*replies, "y"])
+    assert kinds(requests) == "GRE" + "GDRE" * 4 + "G"
+    assert "[Query 5]: Where is it, 4?" in requests[-1].prompt
+    assert len(result.nodes) == result.nodes[-1].mark == 5
+    assert result.answer == "y"
 
 
 def test_without_verification_and_without_completion():
     systems, setting = all_systems(), {"prompts": PROMPTS}
     chain = write((PERFORMER, "Casey"), unsolved=leave("Toronto"))
     compared = [chain, (SPIRIT,), Extracted("Drew", 9.0)]
-    then = [0.1, (BUSES,), Extracted("Rome", 9.0)]
+    then = [0.0, (BUSES,), Extracted("Rome", 9.0)]
     program = systems["SearChain w/o Verification"].program(QUESTION, **setting)
     requests, result = send(program, [*compared, *then, SHORT, 1.0, 1.0, TRACED])
     assert [node.feedback for node in result.nodes] == ["", "completion", "", ""]
@@ -281,16 +251,6 @@ def test_without_verification_and_without_completion():
     # an unsolved node has no answer
     assert [node.mark for node in result.nodes] == [1, 0, 0, 0]
     assert requests[-1].prompt.endswith(f"[Query 1]: {PERFORMER}\n[Answer 1]: Drew")
-
-
-def test_unreadable_parts_of_a_chain_are_reported():
-    program = searchain(QUESTION, prompts=PROMPTS)
-    _, result = send(program, ["I think Rome. The answer is Rome."])
-    assert (result.answer, result.fault) == ("Rome", "reply 1: no query")
-    assert result.nodes == ()
-    replies = [SHORT, (SPIRIT,), Extracted("Kevin", 9.0), 1.0, ""]
-    _, result = send(searchain(QUESTION, prompts=PROMPTS), replies)
-    assert (result.answer, result.fault) == ("Rome", "reply 2: no final content")
 
 
 def test_a_node_for_which_nothing_is_found_passes():

@@ -86,15 +86,3 @@ def test_evidence_is_what_says_the_same_not_what_is_short():
     assert len(nearest(RATIONALE, HOTELS, 9)) == 5 and nearest(RATIONALE, [], 3) == []
     assert nearest("a", [Paragraph("b", "b", "b")], 1) == ["b"]
     assert nearest(RATIONALE, [*HOTELS, *HOTELS], 9) == nearest(RATIONALE, HOTELS, 9)
-
-
-def test_evidence_is_ranked_by_the_vectors_of_a_model_where_there_is_one():
-    def embed(texts):  # a model for which only India counts
-        return [[1.0, float("India" in text or text == RATIONALE)] for text in texts]
-
-    assert nearest(RATIONALE, HOTELS, 2, embed) == [SHORT[2], SHORT[0]]
-    replies = [drawn(RATIONALE, "B.", "C."), "Where is it?", tuple(HOTELS), "In India."]
-    replies += ["x"]
-    program = verify_and_edit(QUESTION, prompts=PROMPTS, shown=1, embed=embed)
-    requests, _ = send(program, replies)
-    assert requests[3].prompt == f"{SHORT[2]}\nQuestion: Where is it?\nAnswer:"
