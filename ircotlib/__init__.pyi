@@ -44,7 +44,6 @@ from .retrieval import own_retriever as own_retriever
 # running and comparing
 from .experiment.compare import compare as compare
 from .experiment.compare import run_system as run_system
-from .experiment.own import setup_of_functions as setup_of_functions
 from .experiment.stored import read_predictions as read_predictions
 from .experiment.replay import replay as replay
 from .experiment.setup import Setup as Setup

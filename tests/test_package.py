@@ -1,4 +1,4 @@
-"""The wheel works by itself, outside the clone; and with functions."""
+"""The wheel works by itself, outside the clone."""
 
 import subprocess
 import sys
@@ -6,7 +6,6 @@ import zipfile
 
 import pytest
 
-from ircotlib import Paragraph, Question, answer, read_parameters, setup_of_functions
 from ircotlib.files import ROOT
 from tests.processes import run_python
 
@@ -52,27 +51,3 @@ def test_a_wheel_works_in_the_folder_that_a_variable_names(unpacked, tmp_path):
     own, shipped = tmp_path / "mine", unpacked / "ircotlib" / "shipped"
     folders = [own / "data", own / "figures", shipped / "prompts", shipped / "profiles"]
     assert done.stdout.split() == list(map(str, folders))
-
-
-def test_functions_get_a_systems_requests_and_texts_are_cut_at_its_stops():
-    page = Paragraph("p", "Ann", "Ann is old.")
-    asked, prompts = [], []
-
-    def retrieve(query, k):
-        asked.append((query, k))
-        return [page, Paragraph("q", "Ben", "Ben is young.")]
-
-    def generate(prompt):
-        prompts.append(prompt)
-        return "Ann is old. She is 9. So the answer is: 9."
-
-    p = read_parameters("mini", {"style": "codex", "context_tokens": 2000})
-    setup = setup_of_functions(p, retrieve, generate)
-    question = Question("1", "Who?", (), (), "musique")
-    result = answer(setup, "IRCoT QA", question, k=1, m=0).result
-    assert asked[:2] == [("Who?", 1), ("Ann is old.", 1)]
-    assert result.paragraphs == (page,) and result.answer == "9"
-    assert result.thoughts[0] == "Ann is old."
-    assert "Ann is old." in prompts[0] and setup.model.count_tokens(prompts[0]) < 2000
-    sampled = answer(setup, "CoT-SC", question)
-    assert len(sampled.trace[0].reply) > 1 and sampled.result.answer == "9"

@@ -281,7 +281,7 @@ class my_library:
 
 
 def test_the_model_and_the_retriever_of_the_docs_run_a_system(
-    data, plugins, laboratory
+    data, plugins, laboratory, capsys
 ):
     (plugins / "model.py").write_text(LIBRARY + code("from ircotlib import own_model"))
     own = LIBRARY + code("from ircotlib import own_retriever")
@@ -291,6 +291,8 @@ def test_the_model_and_the_retriever_of_the_docs_run_a_system(
     setup = open_setup(read_parameters("mini", changes), "musique", "own")
     result = answer(setup, "IRCoT QA", setup.test[0], k=2, m=1).result
     assert result.answer == "Rome" and len(result.paragraphs) == 2
+    exec(code("from ircotlib import Question, answer"), {})
+    assert capsys.readouterr().out.startswith("Rome\nParagraph(id=")
 
 
 def test_the_system_of_the_docs_can_be_added(plugins):

@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 
-from ircotlib.data import Node, Paragraph, Prediction, Question
+from pydantic import TypeAdapter, ValidationError
+
+from ircotlib.data import Prediction, Question
 from ircotlib.errors import UserError
 from ircotlib.experiment.setup import Setup
 from ircotlib.program import Program
@@ -13,6 +15,8 @@ from ircotlib.prompting import demonstrations as sets
 from ircotlib.prompting.prompt import PromptWriter
 from ircotlib.systems import System
 from ircotlib.systems.ircot import READER, read_paragraphs, with_main_passage
+
+PREDICTION = TypeAdapter(Prediction)  # checks its fields
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,15 +120,8 @@ def ends_in_prediction(system: System, question: Question, program: Program) -> 
         raise RuntimeError(f"{where}: {type(error).__name__}: {error}") from error
     if not isinstance(result, Prediction):
         raise UserError(f"{where}: found {result!r:.60}, expected a Prediction")
-    for name in ("answer", "reading", "fault"):
-        text = getattr(result, name)
-        if not isinstance(text, str):
-            raise UserError(f"{where}: found the {name} {text!r:.60}, not a text")
-    for name, kind in {"paragraphs": Paragraph, "thoughts": str, "nodes": Node}.items():
-        several = getattr(result, name)
-        fits = isinstance(several, tuple | list)
-        if not fits or not all(isinstance(each, kind) for each in several):
-            raise UserError(
-                f"{where}: found {name} {several!r:.60}, not a tuple of {kind.__name__}"
-            )
-    return result
+    try:
+        return PREDICTION.validate_python(asdict(result))
+    except ValidationError as error:
+        wrong = error.errors()[0]
+        raise UserError(f"{where}: {wrong['loc'][0]}: {wrong['msg']}") from None

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, astuple
+from dataclasses import asdict
 from typing import Any
 
 from ircotlib.backends import Pages, Replies
@@ -39,7 +39,7 @@ class OwnRetriever:
 
     def search(self, query: str, k: int) -> list[tuple[Paragraph, float]]:
         """The k best paragraphs, best first, with the reciprocal of their rank."""
-        found = self._search(query, k)[:k]
+        found = self.own.search(query, k)[:k]
         return [(page, 1 / rank) for rank, page in enumerate(found, start=1)]
 
     def prepare(self, request: Any) -> Any:
@@ -49,14 +49,14 @@ class OwnRetriever:
         """Yield the index of each request and its reply, one after the other."""
         for index, request in enumerate(requests):
             if isinstance(request, NearestTitle):
-                found = self._search(request.title, max(request.n, NEAR))
+                found = self.own.search(request.title, max(request.n, NEAR))
                 titles = dict.fromkeys(paragraph.title for paragraph in found)
                 wanted = request.title.casefold()
                 nearest = sorted(titles, key=lambda title: title.casefold() != wanted)
                 yield index, json.dumps(nearest[: request.n])
                 continue
             depth = request.k if request.titles is None else 3 * request.k
-            found = self._search(request.query, depth)
+            found = self.own.search(request.query, depth)
             if request.titles is not None:
                 found = [page for page in found if page.title in request.titles]
             yield index, json.dumps([asdict(page) for page in found[: request.k]])
@@ -69,12 +69,3 @@ class OwnRetriever:
         if found and isinstance(found[0], str):
             return tuple(found)
         return tuple(Paragraph(**fields) for fields in found)
-
-    def _search(self, query: str, k: int) -> list[Paragraph]:
-        found = list(self.own.search(query, k))
-        for page in found:
-            texts = astuple(page) if isinstance(page, Paragraph) else (None,)
-            if not all(isinstance(text, str) for text in texts):
-                name = type(self.own).__name__
-                raise TypeError(f"{name} found {page!r:.60}, no Paragraph of texts")
-        return found

@@ -1,16 +1,14 @@
 """Programs that are written in a cell are tried on questions."""
 
-from ircotlib import (
-    Generate,
-    Paragraph,
-    Prediction,
-    Question,
-    Retrieve,
-    Sample,
-    setup_of_functions,
-)
+from types import SimpleNamespace
+
+from ircotlib import Generate, Paragraph, Prediction, Question, Retrieve, Sample, Setup
+from ircotlib.datasets import find_dataset
+from ircotlib.engine.cache import Calls
 from ircotlib.explore.ask import try_program
+from ircotlib.models.own import OwnModel
 from ircotlib.parameters import read_parameters
+from ircotlib.retrieval.own import OwnRetriever
 
 PAGES = {"Rome": "Rome is a city in Italy.", "Oslo": "Oslo is a city in Norway."}
 QUESTIONS = [
@@ -24,8 +22,18 @@ def test_the_steps_and_the_score_are_printed(capsys):
         titles = [title for title in PAGES if title in query]
         return [Paragraph(title, title, PAGES[title]) for title in titles[:k]]
 
-    p = read_parameters("mini")
-    setup = setup_of_functions(p, retrieve, lambda prompt: prompt.split()[-1])
+    model = SimpleNamespace(
+        write=lambda prompt, most: prompt.split()[-1],
+        draw=lambda prompt, n, *_: [prompt.split()[-1]] * n,
+    )
+    setup = Setup(
+        read_parameters("mini"),
+        find_dataset("musique"),
+        "try",
+        retriever=OwnRetriever(SimpleNamespace(search=retrieve)),
+        calls=Calls(),
+        model=OwnModel(model),
+    )
 
     def read(question):
         yield Generate("A first prompt, which is not shown")
