@@ -7,77 +7,75 @@ shares once, or no prefix twice. Seconds are a thread's CPU seconds, from empty 
 caches: their ratios should be similar on other machines.
 """
 
-import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
 import pandas as pd
 
+from bench import timed
 from ircotlib.data import Prediction, Question
 from ircotlib.engine.cache import Calls
-from ircotlib.engine.scheduler import run
-from ircotlib.experiment.plan import find_plan
+from ircotlib.experiment.runs import answer_all
 from ircotlib.experiment.setup import Setup, change_model, open_setup
 from ircotlib.models.local import LocalModel
 from ircotlib.models.prefixes import Prefixes
 from ircotlib.options import new_parser
 from ircotlib.parameters import read_parameters
 from ircotlib.program import SENTENCE, Generate, Program, Retrieve
-from ircotlib.prompting.prompt import BETWEEN_DEMONSTRATIONS, PromptWriter, render
+from ircotlib.prompting.prompt import BETWEEN_DEMONSTRATIONS, render
 from ircotlib.results.figures import save_figure
-from ircotlib.systems import all_systems
+from ircotlib.systems import SETS, Prompts, System, all_systems
 
-DATASET, SYSTEM, K, M, ROUNDS = "hotpotqa", "IRCoT QA", 4, 1, 2
-# models, with the number of questions
-T5, CAUSAL = ("data/models/mini-large", 100), ("data/models/mini-causal", 24)
+DATASET, K, M, ROUNDS, STEPS = "hotpotqa", 4, 1, 2, 4
+T5, T5_QUESTIONS = "data/models/mini-large", 100
+CAUSAL, CAUSAL_QUESTIONS = "data/models/mini-causal", 24
 WINDOW = 2000  # tokens; demonstrations fill most of it, as in the paper
-Build = Callable[[Question], Program]
 
 
-def transcript(question: Question, *, prompt: PromptWriter, steps: int = 4) -> Program:
+def transcript(question: Question, *, prompts: Prompts, k: int) -> Program:
     """Write and retrieve in turn, in a prompt that grows only at its end (Self-Ask)."""
-    text, written = prompt(question), []
-    for _ in range(steps):
+    text, written = prompts["cot"](question).text, []
+    for _ in range(STEPS):
         written.append((yield Generate(text, SENTENCE, 60)))
-        paragraphs = yield Retrieve(written[-1] or question.text, K)
+        paragraphs = yield Retrieve(written[-1] or question.text, k)
         example = render(paragraphs, question.text)
         text += f" {written[-1]}{BETWEEN_DEMONSTRATIONS}{example}"
     return Prediction(" ".join(written))
 
 
-def answer_all(setup: Setup, build: Build, at_once: int) -> tuple[dict[str, str], int]:
-    """The answers, asked for `at_once` at a time, and the number of tokens written."""
-    answers, tokens = {}, 0
+IRCOT = all_systems()["IRCoT QA"]
+GROWS = System("a growing transcript", transcript, {"cot": ""}, demonstrated_by=SETS)
+
+
+def answer(setup: Setup, system: System, at_once: int) -> list[str]:
+    """The answers, asked for `at_once` at a time."""
+    outcomes = {}
     for first in range(0, len(setup.test), at_once):
-        programs = {q.id: build(q) for q in setup.test[first : first + at_once]}
-        outcomes, counts = run(programs, setup.backends, setup.calls)
-        answers |= {id: outcome.result.answer for id, outcome in outcomes.items()}
-        tokens += counts["Generate"]["tokens"]
-    return answers, tokens
+        questions = setup.test[first : first + at_once]
+        outcomes |= answer_all(setup, system, questions, k=K, m=M)
+    return [outcome.result.answer for outcome in outcomes.values()]
 
 
-def measure(setup: Setup, program: str, build: Build, ways: dict) -> pd.DataFrame:
+def measure(setup: Setup, system: System, ways: dict) -> pd.DataFrame:
     """Measure all ways in turn, each with an empty call cache and a newly opened model;
     the fastest of ROUNDS counts. A way: what opens the model, and questions at once.
     """
-    rows, replies = [], []
-    for _ in range(ROUNDS):
-        for way, (make_model, at_once) in ways.items():
-            model = make_model()
-            assert model.model is not None  # read before the clock starts
-            with Calls() as calls:
-                fresh = replace(setup, calls=calls, model=model)
-                started = time.process_time()
-                replies.append(answer_all(fresh, build, at_once))
-                rows.append({"way": way, "seconds": time.process_time() - started})
-    assert all(reply == replies[0] for reply in replies), "the ways' answers differ"
-    fastest = pd.DataFrame(rows).groupby("way", sort=False)[["seconds"]].min()
-    table = fastest.reset_index()
+    seconds, answers = {}, []
+    for way, (make_model, at_once) in [*ways.items()] * ROUNDS:
+        model = make_model(setup.parameters.model)
+        assert model.model is not None  # read before the clock starts
+        with Calls() as calls:
+            fresh = replace(setup, calls=calls, model=model)
+            answered, _, cpu = timed(partial(answer, fresh, system, at_once))
+        answers.append(answered)
+        seconds[way] = min(cpu, seconds.get(way, cpu))
+    assert all(each == answers[0] for each in answers), "the ways' answers differ"
+    table = pd.DataFrame({"way": seconds.keys(), "seconds": seconds.values()})
+    table.insert(0, "program", system.name)
+    table.insert(0, "model", setup.parameters.model.rpartition("/")[2])
     table["questions per second"] = len(setup.test) / table["seconds"]
     table["times as fast"] = table["seconds"].max() / table["seconds"]
-    table.insert(0, "program", program)
-    table.insert(0, "model", setup.parameters.model.rpartition("/")[2])
     print(table.round(2).to_string(index=False), flush=True)
     return table
 
@@ -95,34 +93,23 @@ def forgetful(name: str) -> LocalModel:
     return model
 
 
-def measure_batching() -> pd.DataFrame:
-    """Full batches against one question at a time."""
-    name, questions = T5
-    p = read_parameters("mini", {"model": name, "dev": 0, "test": questions})
+def measure_all() -> Iterator[pd.DataFrame]:
+    """Full batches against one question at a time; then ways of reading prefixes, if
+    prompts grow before the question or after it.
+    """
+    p = read_parameters("mini", {"model": T5, "dev": 0, "test": T5_QUESTIONS})
+    ways = {"full batches": (LocalModel, p.test), "one at a time": (LocalModel, 1)}
+    yield measure(open_setup(p, DATASET, "setup"), IRCOT, ways)
+    changes = {"dev": 0, "test": CAUSAL_QUESTIONS, "context_tokens": WINDOW}
+    p = change_model(read_parameters("mini", changes), CAUSAL)
     setup = open_setup(p, DATASET, "setup")
-    make_model = partial(LocalModel, name)
-    ways = {"full batches": (make_model, questions), "one at a time": (make_model, 1)}
-    build = find_plan(setup, all_systems()[SYSTEM], {"k": K, "m": M}).program
-    return measure(setup, SYSTEM, build, ways)
-
-
-def measure_reading(name: str, questions: int) -> list[pd.DataFrame]:
-    """Ways of reading prefixes, if prompts grow before the question or after it."""
-    changes = {"dev": 0, "test": questions, "context_tokens": WINDOW}
-    p = change_model(read_parameters("mini", changes), name)
-    setup = open_setup(p, DATASET, "setup")
-    prompt = setup.prompt("cot", m=M)
-    programs = {
-        SYSTEM: find_plan(setup, all_systems()[SYSTEM], {"k": K, "m": M}).program,
-        "a growing transcript": lambda question: transcript(question, prompt=prompt),
+    reading = {
+        "nothing read twice": (LocalModel, p.test),
+        "what a batch shares read once": (forgetful, p.test),
+        "every prompt read whole": (partial(LocalModel, kept_tokens=0), p.test),
     }
-    models = {
-        "nothing read twice": partial(LocalModel, name),
-        "what a batch shares read once": partial(forgetful, name),
-        "every prompt read whole": partial(LocalModel, name, kept_tokens=0),
-    }
-    ways = {way: (make_model, questions) for way, make_model in models.items()}
-    return [measure(setup, program, build, ways) for program, build in programs.items()]
+    for system in (IRCOT, GROWS):
+        yield measure(setup, system, reading)
 
 
 def main() -> None:
@@ -130,8 +117,7 @@ def main() -> None:
     import torch  # takes seconds, so only once the options are read
 
     torch.set_num_threads(1)
-    table = pd.concat([measure_batching(), *measure_reading(*CAUSAL)])
-    save_figure(None, table.round(2), "bench_batching")
+    save_figure(None, pd.concat(measure_all()).round(2), "bench_batching")
 
 
 if __name__ == "__main__":

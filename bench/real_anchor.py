@@ -32,7 +32,7 @@ from ircotlib.text import answer_from_chain
 NAME, AS_MANY = "real_anchor", "OneR QA, as many as "
 CLOSED = ("NoR QA", "Direct Prompting", "CoT")  # they retrieve nothing
 STEPWISE = ("IRCoT QA", "Self-Ask", "ReAct", "SearChain")
-SYSTEMS = (*CLOSED, "OneR QA", *STEPWISE)
+COMPARED = (*CLOSED, "OneR QA", *STEPWISE)
 # nothing is tuned; all may collect six paragraphs: OneR at once, IRCoT and Self-Ask two
 # a search, ReAct one an action, and SearChain one a node
 FIXED = {
@@ -58,27 +58,28 @@ BY = ("model", "dataset", "system")
 
 
 def run_dataset(p: Parameters, dataset: str) -> pd.DataFrame:
-    """The rows of `read_predictions` of SYSTEMS or of those in `p`, and of OneR with as
-    many paragraphs as each of STEPWISE has (only recall; for IRCoT QA, OneR QA's rows).
+    """The rows of `read_predictions` of COMPARED, and of OneR with as many paragraphs
+    as each of STEPWISE has (only recall; for IRCoT QA, OneR QA's rows).
     """
     setup = open_setup(p, dataset, NAME)
-    names = p.systems or SYSTEMS
-    tables = {name: run_one(setup, name) for name in names}
+    tables = [run_one(setup, name) for name in COMPARED]
     ranking = run_one(setup, "OneR", k=RANKED).set_index("id")
-    for name in [name for name in STEPWISE if name in names]:
-        counts = tables[name].set_index("id")["collected"].map(len)
+    for name, table in zip(COMPARED, list(tables), strict=True):
+        if name not in STEPWISE:
+            continue
+        counts = table.set_index("id")["collected"].map(len)
         ranked = ranking.loc[counts.index]
-        fewer = ranked.assign(f1=np.nan, cover_em=np.nan, parsed=np.nan)
-        if name == "IRCoT QA":
-            read = pd.concat(read_as_many(p, dataset, counts))
-            fewer = read.set_index("id").loc[counts.index]
         recall = [
             paragraph_recall(row.collected[:n], row.gold_found + row.gold_missed)
             for row, n in zip(ranked.itertuples(), counts, strict=True)
         ]
+        fewer = ranked.assign(f1=np.nan, cover_em=np.nan, parsed=np.nan)
+        if name == "IRCoT QA":
+            read = pd.concat(read_as_many(p, dataset, counts))
+            fewer = read.set_index("id").loc[counts.index]
         fewer = fewer.assign(recall=recall, paragraphs=counts, system=AS_MANY + name)
-        tables[AS_MANY + name] = fewer.reset_index()
-    table = pd.concat(tables.values(), ignore_index=True)
+        tables.append(fewer.reset_index())
+    table = pd.concat(tables, ignore_index=True)
     return table.assign(model=Path(p.model).name)
 
 
@@ -125,9 +126,8 @@ def measure(answers: pd.DataFrame) -> pd.DataFrame:
     table = summarise(pd.concat(scores), BY).drop(columns="deviation")
     paragraphs = retrieving.groupby(["dataset", "system"])["paragraphs"].mean().round(2)
     table = table.join(paragraphs, on=["dataset", "system"])
-    seen = list(dict.fromkeys(answers["system"]))
     # OneR with as many paragraphs below each system
-    systems = sorted(seen, key=lambda name: seen.index(name.removeprefix(AS_MANY)))
+    systems = [name for each in COMPARED for name in (each, AS_MANY + each)]
     table = in_order(in_order(table, "system", systems), "metric", MEASURES)
     return in_order(table, "dataset", answers["dataset"])
 
@@ -137,26 +137,20 @@ def count_found(p: Parameters, table: pd.DataFrame) -> pd.DataFrame:
     what it read, with IRCoT QA's number of queries and of paragraphs (`stated`); of how
     many IRCoT QA did (`found`), and was right (in `measure`).
     """
-    rows = []
-    kept = table.set_index(["metric", "system", "dataset"])
+    kept = table.set_index(["metric", "system", "dataset"])[["n", "mean"]]
 
     def state(question: Question, collected: Set[str]) -> Iterator[str]:
         return islice(states(question, collected), p.max_steps)
 
+    rows = []
     for name in p.datasets:
         _, questions, _ = open_dataset(p, name)
         search = open_search(p, name)
         stated = [finds_all(q, state, search, k=p.ircot_k[0]) for q in questions]
-        n, share = kept.loc[(SHOWN, "IRCoT QA", name), ["n", "mean"]]
-        row = {
-            "dataset": name,
-            "n": len(questions),
-            "stated": sum(stated),
-            "found": round(n),
-            "right": round(n * share / 100),
-        }
-        rows.append(row)
-    return pd.DataFrame(rows)
+        n, share = kept.loc[(SHOWN, "IRCoT QA", name)]
+        right = round(n * share / 100)
+        rows.append((name, len(questions), sum(stated), round(n), right))
+    return pd.DataFrame(rows, columns=["dataset", "n", "stated", "found", "right"])
 
 
 def main() -> None:
@@ -165,8 +159,7 @@ def main() -> None:
     options = parser.parse_args()
     changes = parse_changes(options.set)
     p = read_parameters(options.profile, changes).change(**FIXED | changes)
-    tables = [run_dataset(p, name) for name in p.datasets]
-    answers = pd.concat(tables, ignore_index=True)
+    answers = pd.concat([run_dataset(p, name) for name in p.datasets])
     table = measure(answers)
     save_figure(None, table, NAME, p)
     write_table(SHIPPED / "data" / "real_found.csv", count_found(p, table))

@@ -1,5 +1,5 @@
 """The benchmark behind the claims about retrieval: python -m bench.retrieval [--sizes
-10000 100000] Writes figures/retrieval_scale.csv.
+10000 100000]. Writes figures/retrieval_scale.csv.
 
 The embedded index, bm25s (scores of titles and texts added) and, if its address is in
 IRCOT_ELASTICSEARCH, Elasticsearch answer the same queries on the same paragraphs (words
@@ -7,19 +7,20 @@ by Zipf's law), each in a process of its own. Elasticsearch's CPU seconds leave 
 server: only its wall seconds can be compared.
 """
 
-import json
 import os
 import resource
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
+from operator import eq
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
 
+from bench import timed
 from ircotlib.data import Paragraph
 from ircotlib.options import new_parser
 from ircotlib.results.figures import save_figure
@@ -49,7 +50,9 @@ def write_queries(paragraphs: list[Paragraph]) -> list[str]:
     return [" ".join(chance.choice(words, QUERY, replace=False)) for words in texts]
 
 
-def open_ours(paragraphs: list[Paragraph], folder: Path, retriever: str) -> Callable:
+def open_ours(
+    paragraphs: list[Paragraph], folder: Path, retriever: str = "embedded"
+) -> Callable:
     """The search of a retriever of this library."""
     from ircotlib.retrieval import open_retriever
     from ircotlib.retrieval.corpus import write_corpus
@@ -78,11 +81,9 @@ def open_bm25s(paragraphs: list[Paragraph], folder: Path) -> Callable:
     return search
 
 
-OPENERS = {
-    "embedded": lambda *made: open_ours(*made, "embedded"),
-    "bm25s": open_bm25s,
-    "Elasticsearch": lambda *made: open_ours(*made, ELASTICSEARCH),
-}
+OPENERS = {"embedded": open_ours, "bm25s": open_bm25s}
+if ELASTICSEARCH:
+    OPENERS["Elasticsearch"] = partial(open_ours, retriever=ELASTICSEARCH)
 
 
 def measure(name: str, size: int) -> dict:
@@ -90,38 +91,35 @@ def measure(name: str, size: int) -> dict:
     paragraphs = list(write_paragraphs(size))
     queries = write_queries(paragraphs)
     with TemporaryDirectory() as folder:
-        wall, cpu = time.perf_counter(), time.process_time()
-        search = OPENERS[name](paragraphs, Path(folder))
-        row = {"build, wall s": time.perf_counter() - wall}
-        row["build, CPU s"] = time.process_time() - cpu
+        search, *built = timed(lambda: OPENERS[name](paragraphs, Path(folder)))
         files = [path for path in Path(folder).rglob("*") if path.is_file()]
-        row["on disk, MB"] = sum(path.stat().st_size for path in files) / 1e6
-        wall, cpu = time.perf_counter(), time.process_time()
-        found = [search(query) for query in queries]
-        row["search, wall ms"] = 1e3 * (time.perf_counter() - wall) / QUERIES
-        row["search, CPU ms"] = 1e3 * (time.process_time() - cpu) / QUERIES
-    row["peak, MB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return {"paragraphs": size, "index": name, **row, "found": found}
+        disk = sum(path.stat().st_size for path in files)
+        found, *searched = timed(lambda: [search(query) for query in queries])
+    return {
+        "paragraphs": size,
+        "index": name,
+        "build, wall s": built[0],
+        "build, CPU s": built[1],
+        "on disk, MB": disk / 1e6,
+        "search, wall ms": 1e3 * searched[0] / QUERIES,
+        "search, CPU ms": 1e3 * searched[1] / QUERIES,
+        "peak, MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "found": found,
+    }
 
 
 def main() -> None:
     parser = new_parser(__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000])
-    parser.add_argument("--only", help="one index, in this process")
     options = parser.parse_args()
-    if options.only:
-        print(json.dumps(measure(options.only, *options.sizes)))
-        return
-    names = [name for name in OPENERS if name != "Elasticsearch" or ELASTICSEARCH]
     rows, found = [], {}
     for size in options.sizes:
-        for name in names:
-            command = [sys.executable, "-m", "bench.retrieval", "--only", name]
-            row = json.loads(subprocess.check_output([*command, "--sizes", f"{size}"]))
-            found[name] = row.pop("found")
-            pairs = zip(found[name], found["embedded"], strict=True)
-            equal = [one[:1] == embedded[:1] for one, embedded in pairs]
-            row["first hit as embedded, %"] = 100 * sum(equal) / len(equal)
+        for name in OPENERS:
+            with ProcessPoolExecutor(1, get_context("spawn")) as process:
+                row = process.submit(measure, name, size).result()
+            found[name] = [hits[:1] for hits in row.pop("found")]
+            equal = map(eq, found[name], found["embedded"])
+            row["first hit as embedded, %"] = 100 * sum(equal) / QUERIES
             rows.append(row)
             print(pd.DataFrame(rows[-1:]).round(3).to_string(index=False), flush=True)
     save_figure(None, pd.DataFrame(rows).round(3), "retrieval_scale")

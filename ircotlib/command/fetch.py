@@ -4,15 +4,15 @@ ircotlib fetch --profile paper --list               what is missing, and how lar
 ircotlib fetch --profile paper --set data_dir=FOLDER
 """
 
-import csv
 import hashlib
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import urlsplit
+
+import pandas as pd
 
 from ircotlib.datasets import find_dataset
 from ircotlib.datasets.files import full_corpus_folder
@@ -21,44 +21,29 @@ from ircotlib.files import ROOT, SHIPPED, resolve
 from ircotlib.options import add_profile, new_parser, read_changed
 from ircotlib.parameters import Parameters
 
-REPLY = "%{http_code} %header{content-range}"  # as curl writes it
-NOTHING_LEFT = "416"  # such as after the last byte
-NO_RANGES = 33  # curl's status where a server sends files only as a whole
+# a row: files in one folder of data_dir. `corpus`: "full", if only the papers' corpora
+# need them. `address`: of the single file, or of an archive with all; "", if the
+# publisher offers none, and they are got by hand from `page`
+TABLE = SHIPPED / "data" / "downloads.csv"
 
 
 def download(address: str, path: Path, checksum: str = "") -> None:
-    """Download a file by curl; after a kill, the next call continues `path`.partial, or
-    begins anew if that is not possible. `checksum`: "sha256:…", "md5:…" or "".
+    """Download a file by curl; after a kill, the next call continues `path`.partial.
+    `checksum`: "sha256:…", "md5:…" or "". Raises Unavailable, DataError.
     """
     partial = path.with_name(f"{path.name}.partial")
-    ended = subprocess.run(
-        ["curl", "-#fL", "-C", "-", "-o", str(partial), "-w", REPLY, address],
-        stdout=subprocess.PIPE,
-        text=True,
-        check=False,
-    )
-    code, _, size = ended.stdout.partition(" ")
-    if partial.exists() and (code == NOTHING_LEFT or ended.returncode == NO_RANGES):
-        if size != f"bytes */{partial.stat().st_size}":  # it is not whole, but too long
-            partial.unlink()
-            return download(address, path, checksum)
-    elif ended.returncode or code not in ("200", "206"):
-        advice = "the same command continues where it stopped"
-        if not ended.returncode:  # a page in place of the file
-            partial.unlink(missing_ok=True)
-        if not ended.returncode or code.startswith("4"):
-            advice = f"HTTP {code}: get the file by hand (docs/data.md)"
+    command = ["curl", "-#fL", "-C", "-", "-o", str(partial), address]
+    if subprocess.run(command, check=False).returncode:  # curl has said why
         raise Unavailable(
-            f"{address}: curl ended with status {ended.returncode}; {advice}"
+            f"{address}: the same command continues where it stopped; if it cannot, "
+            f"delete {partial}, or get the file by hand (docs/data.md)"
         )
     kind, _, expected = checksum.partition(":")
-    if expected:
-        with partial.open("rb") as file:
-            digest = hashlib.file_digest(file, kind).hexdigest()
-        if digest != expected:
+    with partial.open("rb") as file:
+        if expected and hashlib.file_digest(file, kind).hexdigest() != expected:
             raise DataError(
-                f"{address}: found {kind} {digest}, expected {expected}: damaged, or"
-                f" another version; delete {partial}, and get it again"
+                f"{partial}: found another {kind} than {expected}: delete it, and run "
+                "the same command again"
             )
     partial.replace(path)
 
@@ -72,47 +57,18 @@ def unpack(archive: Path, names: Sequence[str], folder: Path) -> None:
             else:
                 shutil.unpack_archive(archive, everything, filter="data")
             for name in names:
-                found = Path(everything).rglob(name)
-                # not those of a Mac
-                paths = [path for path in found if "__MACOSX" not in path.parts]
-                depth = min((len(path.parts) for path in paths), default=0)
-                nearest = [path for path in paths if len(path.parts) == depth]
-                if len(nearest) != 1:
-                    raise DataError(f"has {len(nearest)} files {name!r}, not one")
-                nearest[0].replace(folder / name)
+                paths = list(Path(everything).rglob(name))
+                if len(paths) != 1:
+                    raise DataError(f"has {len(paths)} files {name!r}, not one")
+                paths[0].replace(folder / name)
         except Exception as error:  # the libraries of archives raise errors of any kind
-            raise DataError(
-                f"{archive}: {error}: delete it, and get it again, or take the files "
-                "out of it by hand"
-            ) from None
+            advice = "delete it, or take the files out of it by hand; run it again"
+            raise DataError(f"{archive}: {error}: {advice}") from None
     archive.unlink()
 
 
-class Download(NamedTuple):
-    """A row of data/downloads.csv: files in one folder of data_dir."""
-
-    folder: str
-    corpus: str  # "full": only the papers' corpora need it
-    files: str  # with spaces between
-    # of the single file, or of an archive with all; "": the publisher offers none
-    address: str
-    bytes: str
-    checksum: str
-    page: str  # for getting the files by hand
-
-    def __str__(self) -> str:
-        size = f"{int(self.bytes) / 1e6:,.0f} MB" if self.bytes else "size unknown"
-        source = self.address or f"by hand: {self.page}"
-        return f"{self.folder}: {self.files} ({size}) {source}"
-
-
-def read_downloads(path: Path = SHIPPED / "data" / "downloads.csv") -> list[Download]:
-    rows = csv.DictReader(path.read_text("utf-8").splitlines())
-    return [Download(**row) for row in rows]
-
-
-def missing(p: Parameters, table: Sequence[Download]) -> Iterator[Download]:
-    """The downloads that data sets and their corpora need and `data_dir` lacks."""
+def missing(p: Parameters) -> Iterator:
+    """The rows of files that data sets and their corpora need and `data_dir` lacks."""
     data_dir = Path(resolve(p.data_dir))
     needed = {(name, "") for name in p.datasets}
     for dataset in map(find_dataset, p.datasets):
@@ -121,13 +77,12 @@ def missing(p: Parameters, table: Sequence[Download]) -> Iterator[Download]:
         if corpus and (p.corpus == "full" or not dataset.has_gold):
             if not full_corpus_folder(corpus, data_dir).is_dir():  # not made yet
                 needed.add((corpus.name, "full"))
-    for row in table:
-        if (row.folder, row.corpus) in needed:
-            folders = (data_dir / row.folder, data_dir)
-            for name in row.files.split():
-                if not any((folder / name).is_file() for folder in folders):
-                    yield row
-                    break
+    table = pd.read_csv(TABLE, dtype=str, keep_default_na=False)
+    for row in table.itertuples():
+        folders = (data_dir / row.folder, data_dir)
+        there = {path.name for folder in folders for path in folder.glob("*")}
+        if (row.folder, row.corpus) in needed and not there >= {*row.files.split()}:
+            yield row
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -141,10 +96,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not Path(resolve(p.demonstrations)).is_dir():
         prompts = "the folder prompts/ of https://github.com/StonyBrookNLP/ircot"
         print(f"by hand: {prompts}, into {p.demonstrations}")
-    rows = list(missing(p, read_downloads()))
+    rows = list(missing(p))
     for row in rows:
         folder = ROOT / resolve(p.data_dir) / row.folder
-        print(f"{row}, into {folder}", flush=True)
+        size = f"{int(row.bytes) / 1e6:,.0f} MB" if row.bytes else "size unknown"
+        source = row.address or f"by hand: {row.page}"
+        print(f"{row.files} ({size}), into {folder}: {source}", flush=True)
         if options.list or not row.address:
             continue
         folder.mkdir(parents=True, exist_ok=True)
@@ -155,6 +112,5 @@ def main(arguments: Sequence[str] | None = None) -> None:
             unpack(path, row.files.split(), folder)
     if not rows:
         print(f"{p.data_dir} has all files that {p.profile} needs")
-    by_hand = ", ".join(row.folder for row in rows if not row.address)
-    if by_hand and not options.list:
-        raise Unavailable(f"get the files of {by_hand} by hand, then ask again")
+    if not options.list and not all(row.address for row in rows):
+        raise Unavailable("get the files that are listed by hand, then ask again")

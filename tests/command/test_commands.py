@@ -25,13 +25,10 @@ class BadRequest(Exception):
 WRONG = """
 figure | 'figure', expected one of figures, ask
 figures --seed 1 | --seed
-figures --only 98_nothing | 98_nothing, expected one of 00_
-figures --only ircot_fig4 | expected one of ircot_fig
-figures --only 4_ircot | expected one of 04_ircot
+figures --only 98_nothing | '98_nothing' (choose from
 figures --profile ../../escape | the profile '../../escape'
 figures --save --set test=4 | --save
 figures --save --profile quick | --save
-figures --jobs 0 | --jobs: found 0, expected 1 or more
 figures --set released=True | released: Input should be a valid boolean, true or false
 ask \udce9 | found no question, expected one in UTF-8
 figures --set seed | found --set 'seed'
