@@ -32,9 +32,8 @@ def least_to_most(
         prompt = prompts["solve"](first, thoughts=(text,))
         reading = yield Generate(prompt, LINE, max_tokens)
         thoughts.append(f"{asked} {reading}")
-    faults = [] if len(questions) > 1 else ["no list of sub-questions"]
-    if not reading:
-        faults.append("no answer")
     answer = reading.removesuffix(".")
-    fault = ", ".join(faults)
+    fault = "" if len(questions) > 1 else "no list of sub-questions"
+    if not answer:
+        fault = "no answer"
     return Prediction(answer, (), tuple(thoughts[:-1]), reading, fault=fault)

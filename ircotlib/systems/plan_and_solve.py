@@ -62,8 +62,7 @@ def plan_and_solve_with_ir(
     text = plan + SOLUTION
     solution = yield Generate(write((text,)), NEXT, max_tokens)
     solved = yield from conclude(f"{text}\n{solution}", write, answer_tokens)
-    faults = [solved.fault] if steps else ["no plan", solved.fault]
-    fault = ", ".join(filter(None, faults))
+    fault = solved.fault if steps else "no plan"
     return replace(solved, paragraphs=tuple(seen), fault=fault)
 
 

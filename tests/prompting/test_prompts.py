@@ -129,7 +129,7 @@ def written(tmp_path, text: str):
     return path
 
 
-IRREGULAR = [GOOD, GOOD + "\n\n", "\n" + GOOD, "\ufeff" + GOOD]
+IRREGULAR = ["\n" + GOOD + "\n\n", "\ufeff" + GOOD]
 IRREGULAR += [GOOD.replace("\n", "\r\n")]
 IRREGULAR += [GOOD.replace("he\n\n\n#", "he#")]  # two files joined without a line break
 

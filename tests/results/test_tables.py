@@ -19,15 +19,11 @@ LONG = pd.DataFrame(
 
 TITLES = {
     "2wikimultihopqa": "2WikiMQA",
-    "musique_3hop": "MuSiQue, 3hop",
     "cover_em": "cover-EM",
     "data/models/mini-xxl": "mini-xxl",
-    "data/models/a against data/models/b": "a against b",
     "Plan-and-Solve w/ IR": "Plan-and-Solve w/ IR",
-    "words_in": "words in",
     # systems: "low", "n" and "k" are measures or columns only when they stand alone
     "low_resource": "low resource",
-    "n_gram-model": "n gram-model",
     "k_best": "k best",
 }
 

@@ -78,7 +78,7 @@ def test_collect_keeps_order_and_drops_near_duplicates_and_long_paragraphs():
     long = Paragraph("long", "Long", "word " * 601)
     assert collect((PARK,), (LOST, near, long, PARK, MACK), 15) == (PARK, LOST, MACK)
     assert collect((PARK,), (LOST, MACK), 2) == (PARK, LOST)
-    # title and text are alike
+    # both title and text must be alike
     same_title = Paragraph("t", LOST.title, MACK.text)
     same_text = Paragraph("x", "Walibi Holland", LOST.text)
     both = same_title, same_text

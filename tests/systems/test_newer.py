@@ -16,8 +16,7 @@ from ircotlib.systems.search_o1 import AGAIN, LIMIT, search_o1, show_steps
 from ircotlib.systems.search_r1 import INVALID, search_r1
 
 READ = partial(read_paragraphs, prompt=write, chain=True)
-ACT = writers("search_r1", "act")
-REASON = writers("search_o1", "reason", "read")
+ACT, REASON = stages("act"), stages("reason", "read")
 
 
 def test_gold_reads_the_gold_paragraphs_alone():
@@ -52,14 +51,7 @@ def test_iter_retgen_asks_with_its_answer_and_reads_this_rounds_paragraphs():
     assert (result.answer, result.paragraphs) == ("B", (MACK,))
 
 
-def instruction(stage, name):
-    """What a template has above the question."""
-    text = writers(name, stage)[stage].template.text
-    return text.partition("Question:")[0] + f"Question: {ASKED}"
-
-
 def test_search_r1_puts_what_it_finds_below_its_search():
-    above = instruction("act", "search_r1")
     replies = [
         "<think>Who made it?</think>\n<search> maker of Lost Gravity",
         (LOST, MACK),
@@ -72,12 +64,12 @@ def test_search_r1_puts_what_it_finds_below_its_search():
         f"<information>Doc 1(Title: Lost Gravity) {LOST.text}\n"
         f"Doc 2(Title: Mack Rides) {MACK.text}</information>\n\n"
     )
-    stop = ("</search>", "</answer>")
+    above, stop = f"act|{ASKED}||", ("</search>", "</answer>")
     assert requests == [
         Generate(above, stop, 500),
         Retrieve("maker of Lost Gravity", 3),
-        Generate(f"{above}\n{text}".rstrip(), stop, 500),
-        Generate(f"{above}\n{text}I know it.\n{INVALID}", stop, 500),
+        Generate(f"{above}{text}".rstrip(), stop, 500),
+        Generate(f"{above}{text}I know it.\n{INVALID}", stop, 500),
     ]
     assert (result.answer, result.paragraphs) == ("Germany", (LOST, MACK))
     assert result.fault == ""
@@ -96,7 +88,6 @@ QUERY = "<|begin_search_query|>"
 
 
 def test_search_o1_reads_what_it_finds_in_a_second_call():
-    above = instruction("reason", "search_o1")
     replies = [
         f"First, the maker.\n{QUERY} maker",
         (LOST,),
@@ -104,11 +95,8 @@ def test_search_o1_reads_what_it_finds_in_a_second_call():
         r"So it is \boxed{Rome}, no, \boxed{\text{Germany}}.",
     ]
     requests, result = send(search_o1(QUESTION, prompts=REASON), replies)
-    stop = ("<|end_search_query|>",)
-    asked, read = REASON["read"].template.text.split("{steps}")
+    above, stop = f"reason|{ASKED}||", ("<|end_search_query|>",)
     steps = f"Step 1: First, the maker.\n\nStep 2: {QUERY} maker<|end_search_query|>"
-    read = read.replace("{paragraphs}", f"Wikipedia Title: Lost Gravity\n{LOST.text}")
-    read = read.replace("{question}", "maker").replace("{so_far}", "").rstrip()
     result_text = (
         f"First, the maker.\n{QUERY} maker<|end_search_query|>\n\n"
         "<|begin_search_result|>Mack Rides made it.<|end_search_result|>"
@@ -116,8 +104,8 @@ def test_search_o1_reads_what_it_finds_in_a_second_call():
     assert requests == [
         Generate(above, stop, 8192),
         Retrieve("maker", 10),
-        Generate(f"{asked}{steps}{read}", None, 8192),
-        Generate(f"{above}\n{result_text}", stop, 8192),
+        Generate(f"read|maker|lost||{steps}", None, 8192),
+        Generate(f"{above}{result_text}", stop, 8192),
     ]
     assert (result.answer, result.fault) == ("Germany", "")
 
@@ -179,11 +167,23 @@ def test_resp_stops_at_a_question_that_was_asked_and_after_three_rounds():
     assert [type(each) for each in requests].count(Retrieve) == 3
 
 
-@pytest.mark.parametrize("stage", RESP)
-def test_resps_prompts_hold_what_they_are_given(stage):
-    fields = {"notes": "<notes>", "asked": "<asked>"}
-    text = writers("resp", stage)[stage](QUESTION, (LOST,), **fields).text
-    assert f"Question: {ASKED}\n" in text
-    assert ("<notes>" in text) is (stage != "support")
-    assert (LOST.text in text) is (stage == "support")
-    assert ("<asked>" in text) is (stage == "plan")
+SHOWN = {  # of a stage's prompt: what it shows besides the question
+    "resp/support": "paragraphs",
+    "resp/solve": "notes",
+    "resp/judge": "notes",
+    "resp/plan": "notes asked",
+    "resp/answer": "notes",
+    "search_r1/act": "",
+    "search_o1/reason": "",
+    "search_o1/read": "paragraphs steps",
+}
+
+
+@pytest.mark.parametrize(("prompt", "shown"), SHOWN.items())
+def test_prompts_show_what_they_are_given(prompt, shown):
+    system, stage = prompt.split("/")
+    fields = {"notes": "<notes>", "asked": "<asked>", "steps": "<steps>"}
+    text = writers(system, stage)[stage](QUESTION, (LOST,), **fields).text
+    parts = fields | {"paragraphs": LOST.text}
+    assert {name for name, part in parts.items() if part in text} == {*shown.split()}
+    assert ASKED in text

@@ -63,7 +63,7 @@ def test_least_to_most_without_a_list_asks_the_question_alone():
     )
     requests, result = send(system(QUESTION), ["I do not know.", ""])
     assert requests[1:] == [Generate(f"solve|{ASKED}||", LINE, 256)]
-    assert (result.answer, result.fault) == ("", "no list of sub-questions, no answer")
+    assert (result.answer, result.fault) == ("", "no answer")
 
 
 PLAN = "Plan:\n1. Find the country of Grieg.\n2. Find its capital."
