@@ -48,15 +48,13 @@ def serve(sources: Mapping[str, str], folder: Path) -> Iterator[str]:
     """Serve notebooks of one cell each, by name, with voila from a folder; yield the
     address, to which a name is added.
     """
-    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
     for name, source in sources.items():
-        cells = [nbformat.v4.new_code_cell(source)]
-        notebook = nbformat.v4.new_notebook(cells=cells, metadata=kernel)
+        notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source)])
         nbformat.write(notebook, folder / f"{name}.ipynb")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        address = f"http://127.0.0.1:{free.getsockname()[1]}"
-    port = address.rpartition(":")[2]
+        port = free.getsockname()[1]
+    address = f"http://127.0.0.1:{port}"
     command = [sys.executable, "-m", "voila", f"--port={port}", "--no-browser"]
     environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     environment.pop("IRCOT_BATCH", None)

@@ -40,7 +40,9 @@ def test_a_wheel_works_in_the_current_folder_with_its_plugins(unpacked, tmp_path
     for model in ("mini-xxl", "agent", "mini-reader"):
         assert (shipped / "data/models" / model / "model.safetensors").is_file()
     assert (shipped / "notebooks/04_ircot.ipynb").is_file()
-    assert (unpacked / "ircot_studies/wild.py").is_file()  # notebooks import it
+    # what 14_in_the_wild imports and reads
+    assert (unpacked / "ircot_studies/wild.py").is_file()
+    assert (shipped / "data/real_queries.csv").is_file()
 
 
 def test_a_wheel_works_in_the_folder_that_a_variable_names(unpacked, tmp_path):

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ircotlib.errors import UserError
 from ircotlib.files import CLAIMS
 from ircotlib.results.runs import in_figures, read_reported
 from ircotlib.results.statistics import holm, paired_difference
@@ -65,11 +64,6 @@ def compare_sides(
         for better, worse in pairs:
             if not {better, worse} <= sides.keys():
                 continue
-            if metrics[better] != metrics[worse]:
-                raise UserError(
-                    f"found {better} scored by {metrics[better]}, {worse} by "
-                    f"{metrics[worse]}, expected one measure for both"
-                )
             ours, theirs = sides[better].align(sides[worse], join="inner")
             yield {
                 **dict(zip(by, place, strict=True)),

@@ -12,7 +12,7 @@ from ircotlib.annotate.factuality import chain_of, list_judged, read_items
 from ircotlib.annotate.judgements import judge_all
 from ircotlib.data import Paragraph, Question
 from ircotlib.experiment.laboratory import find_facts
-from ircotlib.experiment.setup import both_models, open_corpus, runs_folder
+from ircotlib.experiment.setup import both_models, change_model, open_corpus
 from ircotlib.experiment.stored import read_predictions
 from ircotlib.files import REPORTED_CASES
 from ircotlib.papers.claims import values_of
@@ -120,18 +120,13 @@ def _finish(
 
 def read_compared(p: Parameters) -> pd.DataFrame:
     """The predictions of the three systems of IRCoT's Tables 2 and 5."""
-    p = p.change(datasets=_without_iirc(p))
+    p = p.change(datasets=p.out_of_distribution().datasets)  # these have no IIRC, too
     tables = [
         read_predictions(folder)
         for folder, about in find_runs(p, "04_ircot").items()
         if about["system"] in SYSTEMS and not about["setting"].get("demonstration_set")
     ]
     return pd.concat(tables, ignore_index=True)
-
-
-def _without_iirc(p: Parameters) -> list[str]:
-    """The data sets of IRCoT's figures and tables after Figure 4."""
-    return [name for name in p.datasets if name != "iirc"]
 
 
 def rank_late_errors(rows: pd.DataFrame) -> list[str]:
@@ -216,15 +211,11 @@ def read_ircot(p: Parameters) -> tuple[pd.DataFrame, list[str]]:
     _, *second = both_models(p)
     for each in (*second, p.other_reader()):
         add("04_ircot", each)
-    datasets = _without_iirc(p)
+    datasets = [name for name in p.datasets if name != "iirc"]  # of Figures 5 to 9
     if datasets:
         for model in p.models:
-            of_model = p.change(model=model, datasets=datasets)
-            styles = (of_model, of_model.change(style=GPT3.name))
-            # in whichever style it was prompted
-            folders = [runs_folder(each, "06_scale", grid_of=SCALE) for each in styles]
-            made = [s for s, folder in zip(styles, folders) if folder.is_dir()]
-            add("06_scale", (made or styles)[0], grid_of=SCALE)
+            of_model = change_model(p, model).change(datasets=datasets)
+            add("06_scale", of_model, grid_of=SCALE)
         for each, shown in product((p, *second), datasets):
             add("07_ood", each.out_of_distribution(), shown=shown, grid_of=OOD)
     return pd.concat(tables, ignore_index=True), [*missing.values()]

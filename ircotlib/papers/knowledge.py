@@ -98,7 +98,7 @@ def compare_forms(setup: Setup, knows: pd.Series) -> pd.DataFrame:
     [system] = choose_systems(["Least-to-Most"])
     write = setup.prompt("solve", system=system)
     most = setup.tokens(system)["max_tokens"]
-    rows, golds, programs = [], [], {}
+    rows, programs = [], {}
     for question in setup.test:
         parts = parts_of(question)
         known = [knows[part.id] for part in parts]
@@ -108,13 +108,12 @@ def compare_forms(setup: Setup, knows: pd.Series) -> pd.DataFrame:
             given = parts[: len(parts) - i]
             program = answer_given_parts(question, given, panel == "a", write, most)
             programs[f"{question.id} {panel}{i}"] = program
-            rows.append((question.id, panel, len(parts), i))
-            golds.append(question.answers)
+            rows.append((question.id, panel, len(parts), i, question.answers))
     assert setup.calls is not None
     outcomes, _ = run(programs, setup.backends, setup.calls)
     answers = [outcome.result.answer for outcome in outcomes.values()]
-    right = [score == 1 for score in map(cover_em, answers, golds)]
-    table = pd.DataFrame(rows, columns=["id", "panel", "hops", "i"])
+    table = pd.DataFrame(rows, columns=["id", "panel", "hops", "i", "golds"])
+    right = [score == 1 for score in map(cover_em, answers, table.pop("golds"))]
     return table.assign(right=pd.Series(right, dtype=bool))
 
 

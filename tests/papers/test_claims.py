@@ -4,7 +4,6 @@ import pandas as pd
 import pytest
 
 from ircotlib.datasets import all_datasets
-from ircotlib.errors import UserError
 from ircotlib.papers.claims import (
     compare_claims,
     list_comparisons,
@@ -132,14 +131,6 @@ def test_what_is_tested_is_corrected_for_all_of_the_paper():
     assert table["not_counted"][1].startswith("most later pages can be found only")
     low, high = table["low"][0], table["high"][0]
     assert 25 < low < 50 < high < 75
-
-
-def test_two_measures_are_refused():
-    runs = [runs_of({"IRCoT QA": [1, 0]}), runs_of({"OneR QA": [1, 0]}, metric="em")]
-    with pytest.raises(UserError, match="IRCoT QA scored by f1, OneR QA by em, expec"):
-        compare_claims(pd.concat(runs))
-    pairs = pd.concat([runs_of(), runs_of({"IRCoT": [1, 1]}, metric="recall")])
-    assert set(compare_claims(pairs)["metric"]) == {"f1"}  # OneR was not run
 
 
 def test_demonstration_sets_count_as_their_mean_and_places_are_apart():

@@ -130,17 +130,6 @@ def test_a_guess_is_believed_until_the_end_and_is_no_right_answer():
     assert of_wiki[2].startswith(f"The father of {father} is ")
 
 
-def test_guesses_depend_on_the_draw_the_question_and_the_step_alone():
-    answers = [f"answer {n}" for n in range(1000)]
-    readers = [partial(states_or_guesses, draw=n, answers=answers) for n in (0, 0, 1)]
-    one, again, other = (follow(reader, {})[0] for reader in readers)
-    assert one == again and one[1] != other[1]
-    # with the first step read, the guess of the second stays
-    read, _ = follow(readers[0], {ASKED.text: "dusk"})
-    assert read[1] == "Who wrote Dusk: Ann Lee"
-    assert read[2].partition(": ")[2] == one[2].partition(": ")[2]
-
-
 def test_no_more_than_the_cap_is_kept():
     found = {"Who wrote Dusk?": "dusk", "Where was Ann Lee born?": "ann"}
     found["Rome >> mayor"] = "rome"
