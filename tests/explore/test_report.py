@@ -82,17 +82,6 @@ def test_the_table_has_means_intervals_and_what_is_not_significantly_worse(
     assert re.findall("<td>(.*?)</td>", costs[1])[2] == f"{calls:.3g}"
 
 
-def test_a_row_of_results_names_the_systems_paper_with_its_link(page_file, ran):
-    text = page_file.read_text()
-    table = text[text.index("<h2>Results") : text.index("<h2>Costs")]
-    assert '<th scope="col">paper</th>' in table
-    rows = dict(re.findall('<th scope="row">(.*?)</th>(.*?)</tr>', table, re.S))
-    for name in ran:
-        paper = all_systems()[name].paper
-        by, link = paper.split(", ")
-        assert f'<td><a href="{link}" title="{paper}">{by}</a></td>' in rows[name]
-
-
 def test_a_mean_opens_its_questions_with_their_steps_and_prompts(
     page_file, ran, opened
 ):
