@@ -6,7 +6,6 @@ from ircotlib import (
     Prediction,
     Question,
     Retrieve,
-    Sample,
     setup_of_functions,
 )
 from ircotlib.explore.ask import try_program
@@ -38,16 +37,3 @@ def test_the_steps_and_the_score_are_printed(capsys):
     last = ["read answers: Italy", "", "read: f1 50.0%, 2 questions"]
     printed = capsys.readouterr().out.replace("the model ", "").splitlines()
     assert printed[1:] == [f"{n}. {step}" for n, step in enumerate(steps, 1)] + last
-
-    def vote(question):
-        drawn = yield Sample("Say Italy", n=2)
-        return Prediction(drawn[0].text)
-
-    assert try_program(setup, vote, QUESTIONS[1:]) == 0
-    assert "drawn 2 times → Italy · Italy\n" in capsys.readouterr().out
-
-    def say(question):
-        return Prediction("Italy")
-        yield
-
-    assert try_program(setup, say, QUESTIONS[:1]) == 100  # it writes no prompt
