@@ -1,28 +1,18 @@
 """Gold chains with one sentence made false on purpose, to measure the judge."""
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import pandas as pd
 
 from ircot_laboratory.judge.laboratory_facts import judge
-from ircot_laboratory.judge.reading import value_of
 from ircot_laboratory.make import Made
-from ircot_laboratory.questions.questions import DATASETS
-from ircot_laboratory.questions.wording import (
-    ANSWER,
-    COUNT,
-    NOBODY,
-    SAME_THOUGHTS,
-    word_thought,
-)
+from ircot_laboratory.questions.wording import ANSWER, word_thought
 from ircot_laboratory.world.encyclopedia import draw_value, names_by_kind
 from ircot_laboratory.world.records import Fact, Riddle, World
-from ircot_laboratory.world.relations import RELATIONS
 
-WAYS = ("nothing", "value", "subject", "relation", "conclusion", "answer")
-AMISS = (-9, -2, -1, 1, 2, 9)  # by how many years a false age is wrong
+WAYS = ("nothing", "value", "answer")  # what is made false
 
 
 class Checked(NamedTuple):
@@ -82,93 +72,25 @@ def corrupt(
 ) -> tuple[int | None, str]:
     """Make one sentence of a gold chain false; return its index and its new text (None
     and "" for the way "nothing").
-
-    Where a way is not possible, the value of a fact is swapped.
     """
-    thoughts = enumerate(riddle.thoughts)
-    facts = [(n, thought.fact) for n, thought in thoughts if thought.fact]
-    last = len(riddle.thoughts) - 1
-    index, fact = rng.choice(facts)
     if way == "nothing":
         return None, ""
+    thoughts = enumerate(riddle.thoughts)
+    facts = [(n, thought.fact) for n, thought in thoughts if thought.fact]
     if way == "answer":
-        other = _other_value(world, facts[-1][1], rng, {riddle.answer})
-        return last, ANSWER.format(answer=other)
-    if way == "conclusion" and (text := _false_conclusion(riddle, world, rng)):
-        return last - 1, text
-    if way == "subject":
-        return index, _swap_subject(riddle, world, fact, rng)
-    if way == "relation" and (text := _swap_relation(riddle, world, fact, rng)):
-        return index, text
-    return index, _swap_value(riddle, world, fact, rng)
+        _, last = facts[-1]
+        answer = _other_value(world, last, rng, riddle.answer)
+        return len(riddle.thoughts) - 1, ANSWER.format(answer=answer)
+    index, fact = rng.choice(facts)
+    value = _other_value(world, fact, rng, world.value(*fact))
+    entity = world.entities[fact.subject]
+    return index, word_thought(riddle.dataset, world.relation(*fact), entity, value)
 
 
-def _other_value(
-    world: World, fact: Fact, rng: random.Random, without: Iterable[str]
-) -> str:
+def _other_value(world: World, fact: Fact, rng: random.Random, value: str) -> str:
+    """A value of such a fact other than this one."""
     by_kind = names_by_kind(world.entities)
-    while True:
-        value = draw_value(world.relation(*fact), fact.subject, by_kind, rng)
-        if value not in without:
-            return value
-
-
-def _swap_value(riddle: Riddle, world: World, fact: Fact, rng: random.Random) -> str:
-    value = _other_value(world, fact, rng, {world.value(*fact)})
-    entity = world.entities[fact.subject]
-    return word_thought(riddle.dataset, world.relation(*fact), entity, value)
-
-
-def _swap_subject(riddle: Riddle, world: World, fact: Fact, rng: random.Random) -> str:
-    """The sentence about another subject of this kind, for which it does not hold."""
-    value = world.value(*fact)
-    others = [
-        entity
-        for entity in world.by_kind[world.entities[fact.subject].kind]
-        if entity.name not in (fact.subject, value)
-        and entity.facts.get(fact.relation) != value
-    ]
-    other = rng.choice(others)
-    return word_thought(riddle.dataset, world.relation(*fact), other, value)
-
-
-def _swap_relation(
-    riddle: Riddle, world: World, fact: Fact, rng: random.Random
-) -> str | None:
-    """The sentence with another relation to such a value, which does not hold."""
-    entity = world.entities[fact.subject]
-    value = world.value(*fact)
-    kind = world.relation(*fact).value
-    others = [
-        other
-        for other in RELATIONS[entity.kind]
-        if other.value == kind
-        and value_of(entity.name, other.name, world.entities) != value
-    ]
-    if not others:
-        return None
-    return word_thought(riddle.dataset, rng.choice(others), entity, value)
-
-
-def _false_conclusion(riddle: Riddle, world: World, rng: random.Random) -> str | None:
-    """The conclusion before the answer, made false; None if there is none."""
-    thought = riddle.thoughts[-2]
-    if thought.fact or riddle.dataset not in DATASETS:
-        return None
-    match riddle.kind:
-        case "age":
-            wrong = int(riddle.answer) + rng.choice(AMISS)
-            return thought.text.replace(riddle.answer, str(wrong))
-        case "count":
-            others = [n for n in range(4) if str(n) != riddle.answer]
-            those = NOBODY.format(n=rng.choice(others))
-            return COUNT.thought.format(those=those, were="were", place=riddle.sought)
-        case "inference":
-            other = _other_value(world, riddle.facts[-1], rng, {riddle.answer})
-            return thought.text.replace(riddle.answer, other)
-    if riddle.answer in SAME_THOUGHTS:
-        (a, _), (b, _) = riddle.facts
-        return SAME_THOUGHTS["no" if riddle.answer == "yes" else "yes"].format(a=a, b=b)
-    named = (name for name, _ in riddle.facts if name in riddle.text)
-    other = next(name for name in named if name != riddle.answer)
-    return thought.text.replace(riddle.answer, other)
+    drawn = value
+    while drawn == value:
+        drawn = draw_value(world.relation(*fact), fact.subject, by_kind, rng)
+    return drawn

@@ -48,13 +48,11 @@ def label_runs(abouts: Sequence[Mapping], sets: bool = False) -> list[str]:
     """
     facts = pd.DataFrame(map(_facts_of, abouts)).fillna("")
     labels = facts["system"]
-    names = [name for name in facts if name not in (SET, "system", "dataset")]
-    for name in [*names, SET] if sets else names:
-        # runs that have one label by now
-        alike = [labels, facts["dataset"]]
-        if name != SET:
-            alike.append(facts[SET])
-        differing = labels[facts.groupby(alike)[name].transform("nunique") > 1]
+    for name in facts.columns.drop(["system", "dataset"]):
+        if name == SET and not sets:
+            continue
+        alike = facts.groupby([labels, "dataset"])[name]  # that have one label by now
+        differing = labels[alike.transform("nunique") > 1]
         is_named = labels.isin(differing) & (facts[name] != "")
         word = WORDS.get(name, name.replace("_", " "))
         labels = labels.where(~is_named, labels + f", {word} " + facts[name])
@@ -66,7 +64,7 @@ def _facts_of(about: Mapping) -> dict[str, str]:
     and count: a run's K, not that of its parameters.
     """
     named = ("system", "dataset", "experiment", "shown", "grid_of")
-    own = {SET: None} | about["setting"] | {name: about[name] for name in named}
+    own = about["setting"] | {name: about[name] for name in named}
     facts = own | about["parameters"] | own
     # a path without the folders of the machine that has it
     return {

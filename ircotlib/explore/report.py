@@ -10,7 +10,6 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pandas as pd
-from joblib import Parallel, cpu_count, delayed
 from markupsafe import Markup
 
 from ircotlib.datasets import all_datasets, find_dataset
@@ -29,14 +28,15 @@ from ircotlib.systems import RECALL, all_systems
 def write_report(places: Sequence[Path], file: Path) -> int:
     """Write the page of the test runs in some folders; return their number."""
     runs = list_test_runs(places)
-    groups = dict(list(runs.groupby("dataset", sort=False)))
-    workers = Parallel(min(len(groups), cpu_count()), return_as="generator")
-    shown = workers(delayed(show_runs)(group) for group in groups.values())
-    tables, packed = zip(*track(shown, "report", len(groups)), strict=True)
-    index = [
-        {"name": name, "title": find_dataset(name).title, "runs": list(group["name"])}
-        for name, group in groups.items()
-    ]
+    groups = list(runs.groupby("dataset", sort=False))
+    tables, index = [], []
+    packed: dict[str, str] = {}
+    for name, group in track(groups, "report", len(groups)):
+        table, of_dataset = show_runs(group)
+        tables.append(table)
+        packed |= of_dataset
+        title = find_dataset(name).title
+        index.append({"name": name, "title": title, "runs": list(group["name"])})
     table = pd.concat(tables, ignore_index=True)
     # systems that only retrieve stand in a table of their own
     kinds = [part for _, part in table.groupby(table["metric"] == RECALL)]
@@ -46,14 +46,12 @@ def write_report(places: Sequence[Path], file: Path) -> int:
     ]
     script = (HERE / "report.js").read_text(encoding="utf-8")
     page = PAGES.get_template("report.html").render(
-        systems=list(map(title_of, runs["system"].unique())),
-        datasets=list(map(title_of, groups)),
-        made_of=[describe(*part[::-1]) for part in table.groupby("profile")],
+        datasets=[each["title"] for each in index],
+        made_of=[describe(part, name) for name, part in table.groupby("profile")],
         again="\n".join(dict.fromkeys(again)),
         results=[tabulate_results(part, runs) for part in kinds],
-        papers=dict(zip(runs["label"], runs["paper"], strict=True)),
         costs=tabulate_costs(runs),
-        packed=[{"index": pack(index)}, *packed],
+        packed={"index": pack(index), **packed},
         script=Markup(script),
         # the page runs the script of this hash, and no other
         digest=b64encode(hashlib.sha256(script.encode()).digest()).decode(),
@@ -66,8 +64,7 @@ def write_report(places: Sequence[Path], file: Path) -> int:
 
 def list_test_runs(places: Sequence[Path]) -> pd.DataFrame:
     """The runs of a report in the order of tables: folder, `about`, the `metric` of
-    their data set, `label` in tables, the system's `paper`, and `name`, with the
-    demonstration set if several.
+    their data set, `label` in tables, and `name`, with the demonstration set if any.
     """
     abouts = questions.read_all(chain.from_iterable(map(stored.find_folders, places)))
     tests = [folder for folder, about in abouts.items() if about["part"] == "test"]
@@ -80,8 +77,6 @@ def list_test_runs(places: Sequence[Path]) -> pd.DataFrame:
     runs = in_order(runs, "dataset", all_datasets())
     runs["label"] = questions.label_runs(runs["about"])
     runs["name"] = questions.label_runs(runs["about"], sets=True)
-    papers = {name: system.paper for name, system in all_systems().items()}
-    runs["paper"] = runs["system"].map(papers).fillna("")  # no longer registered
     return runs.drop_duplicates(["dataset", "name"], ignore_index=True)  # copies
 
 
@@ -125,12 +120,14 @@ def pack(value: object) -> str:
 
 
 def tabulate_results(table: pd.DataFrame, runs: pd.DataFrame) -> tuple[list[str], list]:
-    """The heads of columns; by system its means, each with its interval, its corrected
-    `p` against the best of the column, and what it opens.
+    """The heads of columns; by system, the best mean first, its means, each with its
+    interval, whether it is the best of its column or not significantly worse, and what
+    it opens.
     """
     means = summarise(table, ["dataset", "label"])
-    heads: list[str] = []
-    rows: dict[str, list] = {label: [] for label in table["label"].unique()}
+    best_first = means.groupby("label")["mean"].mean().sort_values(ascending=False)
+    rows: dict[str, list] = {label: [] for label in best_first.index}
+    heads = []
     for (dataset, metric), part in table.groupby(["dataset", "metric"], sort=False):
         heads.append(f"{find_dataset(dataset).title}, {title_of(metric)}")
         scores = part.pivot_table(metric, "id", "label")
@@ -144,19 +141,12 @@ def tabulate_results(table: pd.DataFrame, runs: pd.DataFrame) -> tuple[list[str]
                 "link": urlencode({"data": dataset, "run": first[mean.label]}),
                 "best": mean.label == best,
                 "near": p.get(mean.label, 0) >= LEVEL,
-                "p": p.get(mean.label),
             }
             for mean in means[of_column].itertuples()
         }
         for label, row in rows.items():
             row.append(cells.get(label, "–"))
-    of_all = means.groupby("label")["mean"].mean()
-    if len(heads) > 1:
-        heads.append("mean")
-        for label, row in rows.items():
-            row.append("–" if "–" in row else f"{of_all[label]:.1f}")
-    # the best mean first; those that lack a data set last
-    return heads, sorted(rows.items(), key=lambda row: ("–" in row[1], -of_all[row[0]]))
+    return heads, list(rows.items())
 
 
 def tabulate_costs(runs: pd.DataFrame) -> list[tuple[str, list[str]]]:

@@ -6,7 +6,6 @@ from textwrap import fill
 from typing import Any
 
 import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -265,8 +264,7 @@ def draw_lines(
 ) -> Figure:
     """The column `mean`, in percent, against the column `x`, with a band from `low` to
     `high`. `part`: a column whose values split a line. `look`: of the axes, such as
-    xlabel. The lines' names stand right of the last panel that has them all, where
-    these end.
+    xlabel.
     """
     names = list(dict.fromkeys(table[line]))
     colors = dict(zip(names, cycle(LINE_COLORS)))
@@ -284,12 +282,5 @@ def draw_lines(
                 low, high = points["low"], points["high"]
                 axis.fill_between(points[x], low, high, color=color, alpha=0.13)
         axis.set(**{"xlabel": x, "ylabel": label, "ylim": (-3, 103)} | look)
-    # the last of those panels that have most lines
-    axis = max((axis for axis, _ in panels[::-1]), key=lambda axis: len(axis.lines))
-    ends = {str(each.get_label()): np.asarray(each.get_ydata()) for each in axis.lines}
-    y = float("-inf")
-    for name, values in sorted(ends.items(), key=lambda pair: pair[1][-1]):
-        y = max(y + 0.1 * axis.get_ylim()[1], values[-1])  # no two names overlap
-        where = ("axes fraction", "data"), "offset points"
-        axis.annotate(name, (1, y), (4, 0), *where, va="center", color=colors[name])
-    return finish(figure, title)
+    handles = {line.get_label(): line for axis, _ in panels for line in axis.lines}
+    return finish(figure, title, handles.values())

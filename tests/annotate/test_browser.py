@@ -17,11 +17,12 @@ import pytest
 from ircotlib.annotate.judgements import read_verdicts
 from ircotlib.files import ROOT
 
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
-if CHROMIUM is None:
+if not (shutil.which("chromium") or shutil.which("google-chrome")):
     pytest.skip("needs a browser: apt-get install chromium", allow_module_level=True)
 missing = "needs playwright: pip install -e '.[browser]'"
-sync_api = pytest.importorskip("playwright.sync_api", reason=missing)
+pytest.importorskip("playwright.sync_api", reason=missing)
+
+from docs.write_pictures import open_page
 
 SOURCE = """
 from IPython.display import display
@@ -96,14 +97,9 @@ def wait_for(holds, seconds: float = 180) -> None:
 
 @pytest.fixture
 def page():
-    with sync_api.sync_playwright() as playwright:
-        flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
-        page = browser.new_page(viewport={"width": 1280, "height": 900})
-        page.set_default_timeout(180_000)  # for a kernel to start on a busy machine
+    with open_page() as page:
         page.on("dialog", lambda dialog: dialog.accept())
         yield page
-        browser.close()
 
 
 def run_cell(page, address: str, shown: str) -> None:

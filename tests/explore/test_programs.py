@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from ircotlib import Generate, Paragraph, Prediction, Question, Retrieve, Sample, Setup
+from ircotlib import Generate, Paragraph, Prediction, Question, Retrieve, Setup
 from ircotlib.datasets import find_dataset
 from ircotlib.engine.cache import Calls
 from ircotlib.explore.ask import try_program
@@ -22,10 +22,7 @@ def test_the_steps_and_the_score_are_printed(capsys):
         titles = [title for title in PAGES if title in query]
         return [Paragraph(title, title, PAGES[title]) for title in titles[:k]]
 
-    model = SimpleNamespace(
-        write=lambda prompt, most: prompt.split()[-1],
-        draw=lambda prompt, n, *_: [prompt.split()[-1]] * n,
-    )
+    model = SimpleNamespace(write=lambda prompt, most: prompt.split()[-1])
     setup = Setup(
         read_parameters("mini"),
         find_dataset("musique"),
@@ -46,16 +43,3 @@ def test_the_steps_and_the_score_are_printed(capsys):
     last = ["read answers: Italy", "", "read: f1 50.0%, 2 questions"]
     printed = capsys.readouterr().out.replace("the model ", "").splitlines()
     assert printed[1:] == [f"{n}. {step}" for n, step in enumerate(steps, 1)] + last
-
-    def vote(question):
-        drawn = yield Sample("Say Italy", n=2)
-        return Prediction(drawn[0].text)
-
-    assert try_program(setup, vote, QUESTIONS[1:]) == 0
-    assert "drawn 2 times → Italy · Italy\n" in capsys.readouterr().out
-
-    def say(question):
-        return Prediction("Italy")
-        yield
-
-    assert try_program(setup, say, QUESTIONS[:1]) == 100  # it writes no prompt

@@ -45,13 +45,6 @@ def write_lines(folder, opened, lines, scores):
     return folder
 
 
-def edit(folder, **fields):
-    """Change fields of the first line of predictions.jsonl."""
-    path = folder / "predictions.jsonl"
-    first, *others = path.read_text().splitlines()
-    path.write_text("\n".join([json.dumps(json.loads(first) | fields), *others, ""]))
-
-
 def test_two_runs_are_compared_on_the_same_questions(opened, ran, tmp_path):
     table = compare_runs(ran["IRCoT QA"], ran["OneR QA"])
     a, b = (read_marked(ran[name]) for name in ("IRCoT QA", "OneR QA"))
@@ -100,10 +93,10 @@ def test_two_runs_stand_side_by_side(opened, ran):
 
 
 def test_a_replay_that_answers_otherwise_is_marked(opened, copied):
-    edit(copied, answer="<b>Oz")
+    path = copied / "predictions.jsonl"
+    path.write_text(path.read_text().replace('"answer": "', '"answer": "<b>Oz '))
     page = html.unescape(show_question(copied, opened.test[0].id))
-    before = "when it was scored, it answered “<b>Oz”"
-    assert f"{before}: the system's program is another one" in page
+    assert "when it was scored, it answered “<b>Oz " in page
 
 
 @pytest.fixture
@@ -115,13 +108,16 @@ def asked(httpserver, monkeypatch):
     return httpserver
 
 
-@pytest.mark.parametrize("part", ["server", "retriever"])
+@pytest.mark.parametrize("part", ["server", "retriever", "system"])
 def test_looking_at_a_run_of_others_asks_nobody(
     opened, copied, displayed, asked, part, tmp_path
 ):
     about = json.loads((copied / "run.json").read_text())
-    about["parameters"][part] = asked.url_for("").rstrip("/")
-    about[f"{'model' if part == 'server' else part}_fingerprint"] = "of others"
+    if part == "system":  # declared in a notebook, which other processes lack
+        about["system"] = "Of a notebook"
+    else:
+        about["parameters"][part] = asked.url_for("").rstrip("/")
+        about[f"{'model' if part == 'server' else part}_fingerprint"] = "of others"
     (copied / "run.json").write_text(json.dumps(about))
     box.explore_box([copied])
     lost = "its steps are not shown: the call cache of this machine lacks replies"
@@ -133,18 +129,6 @@ def test_looking_at_a_run_of_others_asks_nobody(
     assert not asked.log
     # nothing is opened
     assert open_recorded(parameters_of(about), about).backends[0].fingerprint
-
-
-def test_a_run_of_a_system_that_is_not_here_is_shown_without_its_steps(
-    copied, tmp_path
-):
-    """Such as one that is declared in a notebook, which other processes lack."""
-    about = json.loads((copied / "run.json").read_text())
-    about["system"] = "Of a notebook"
-    (copied / "run.json").write_text(json.dumps(about))
-    assert write_report([copied], tmp_path / "page.html") == 1
-    id = read_marked(copied)["id"][0]
-    assert "or the system or the model" in show_question(copied, id)
 
 
 MARKED = [  # the score, which of two gold paragraphs were collected (None: no gold)
@@ -243,48 +227,35 @@ def test_a_damaged_file_of_a_run_is_named(copied, displayed, name, text, says):
     assert str(copied) in displayed[0].page.value
 
 
-def test_the_box_says_what_is_wrong_with_a_folder(
-    ran, displayed, copied, monkeypatch, capsys
+def test_without_runs_or_in_a_batch_run_there_is_a_line(
+    displayed, copied, monkeypatch, capsys
 ):
-    (copied / "scores.csv").unlink()
-    box.explore_box([copied])
-    assert "scores.csv" in displayed[0].page.value
-    assert displayed[0].question.options == ()
     box.explore_box([])
-    assert displayed[1].value == "there is no run to look at: run 04_ircot first"
+    assert displayed[0].value == "there is no run to look at: run 04_ircot first"
     monkeypatch.setenv("IRCOT_BATCH", "1")
     box.explore_box([copied])
-    assert len(displayed) == 2
+    assert len(displayed) == 1
     assert capsys.readouterr().out == "(a form, in JupyterLab)\n"
 
 
-DAMAGED = ("{}", "[]", "null", '{"part": "test"', '{"parameters": {"profile": "mini"}}')
+RUN_JSONS = {"empty": "{}", "a list": "[]", "half": '{"part": "test"', "renamed": ""}
 
 
-@pytest.mark.parametrize("text", DAMAGED)
-def test_a_run_json_that_is_none_is_left_out_of_the_box(ran, displayed, copied, text):
-    (copied / "run.json").write_text(text)
-    with pytest.warns(UserWarning, match="left out .*: found no finished run"):
-        box.explore_box([copied, ran["OneR QA"]])
-    [explorer] = displayed
-    assert choose(explorer)["experiment"] == ["04_ircot"]
-    assert choose(explorer)["run"] == ["OneR QA"] and "<h4>" in explorer.page.value
-
-
-def test_a_run_of_another_version_is_left_out_with_a_line(
-    ran, displayed, copied, tmp_path
+@pytest.mark.parametrize("text", RUN_JSONS.values(), ids=RUN_JSONS)
+def test_a_run_json_of_another_version_is_left_out_with_a_line(
+    ran, displayed, copied, tmp_path, text
 ):
-    about = json.loads((copied / "run.json").read_text())
-    about["parameters"]["renamed"] = about["parameters"].pop("seed")
-    (copied / "run.json").write_text(json.dumps(about))
+    path = copied / "run.json"
+    path.write_text(text or path.read_text().replace('"seed"', '"renamed"'))
+    folders = [copied, ran["OneR QA"]]
     with pytest.warns(UserWarning) as warned:
-        assert write_report([copied, ran["OneR QA"]], tmp_path / "page.html") == 1
-    [words] = [str(each.message) for each in warned]
-    assert words.startswith(f"left out {copied}/run.json: ") and "\n" not in words
-    assert "seed: Field required" in words and len(words) < 500
-    with pytest.warns(UserWarning, match="seed: Field required"):
-        box.explore_box([copied])
-    assert displayed[0].value.startswith("there is no run to look at")
+        box.explore_box(folders)
+        assert write_report(folders, tmp_path / "page.html") == 1
+    assert choose(displayed[0])["run"] == ["OneR QA"]
+    for words in [str(each.message) for each in warned]:
+        assert words.startswith(f"left out {path}: found no finished run")
+        assert "\n" not in words and len(words) < 500
+        assert text or "seed: Field required" in words
 
 
 @pytest.mark.parametrize("error", [KeyError("x"), sqlite3.DatabaseError("no <b>")])

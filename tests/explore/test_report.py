@@ -54,10 +54,8 @@ def test_the_table_has_means_intervals_and_what_is_not_significantly_worse(
     assert list(rows)[-1] == "OneR" and {*rows} == {*ran}
     means = [float(re.search(r">([\d.]+)</a>", row)[1]) for row in rows.values()]
     assert means[:3] == sorted(means[:3], reverse=True)  # the best first
-    assert re.findall('aria-label="(.*?)"', table) == [
-        "Results: HotpotQA, F1",
-        "Results: HotpotQA, recall",
-    ]
+    titles = ["Results: HotpotQA, F1", "Results: HotpotQA, recall"]
+    assert re.findall('aria-label="(.*?)"', table) == titles
     assert "–</td>" not in table  # no cell is empty
     names = ("NoR QA", "OneR QA", "IRCoT QA")
     tables = {name: pd.read_csv(ran[name] / "scores.csv") for name in names}
@@ -82,32 +80,19 @@ def test_the_table_has_means_intervals_and_what_is_not_significantly_worse(
     assert re.findall("<td>(.*?)</td>", costs[1])[2] == f"{calls:.3g}"
 
 
-def test_a_row_of_results_names_the_systems_paper_with_its_link(page_file, ran):
-    text = page_file.read_text()
-    table = text[text.index("<h2>Results") : text.index("<h2>Costs")]
-    assert '<th scope="col">paper</th>' in table
-    rows = dict(re.findall('<th scope="row">(.*?)</th>(.*?)</tr>', table, re.S))
-    for name in ran:
-        paper = all_systems()[name].paper
-        by, link = paper.split(", ")
-        assert f'<td><a href="{link}" title="{paper}">{by}</a></td>' in rows[name]
-
-
 def test_a_mean_opens_its_questions_with_their_steps_and_prompts(
     page_file, ran, opened
 ):
     packed = unpack(page_file.read_text())
-    assert packed["index"] == [
-        {"name": "hotpotqa", "title": "HotpotQA", "runs": list(ran)}
-    ]
+    named = {"name": "hotpotqa", "title": "HotpotQA", "runs": list(ran)}
+    assert packed["index"] == [named]
     lines = packed["hotpotqa"]["lines"]
     did = packed["hotpotqa/IRCoT QA"]
     assert list(did) == [question.id for question in opened.test]
     for id, outcome in replay(ran["IRCoT QA"]).items():
         shown = "\n".join(lines[number] for number in did[id]["html"])
-        prompts = [
-            s.request.prompt for s in outcome.trace if isinstance(s.request, Generate)
-        ]
+        asked = [step.request for step in outcome.trace]
+        prompts = [each.prompt for each in asked if isinstance(each, Generate)]
         folded = re.findall(r"tokens</summary><pre>(.*?)</pre>", shown, re.DOTALL)
         assert [html.unescape(each) for each in folded] == prompts
         assert did[id]["said"] == outcome.result.answer
@@ -120,13 +105,8 @@ def test_a_mean_opens_its_questions_with_their_steps_and_prompts(
 def about(system, dataset="hotpotqa", experiment=HEAD, shown=None, p=(), **setting):
     """A run's run.json."""
     parameters = {"seed": 0, "model": "data/models/mini-xxl"} | dict(p)
-    named = {
-        "system": system,
-        "dataset": dataset,
-        "experiment": experiment,
-        "shown": shown,
-        "grid_of": "",
-    }
+    named = {"system": system, "dataset": dataset, "experiment": experiment}
+    named |= {"shown": shown, "grid_of": ""}
     return named | {"setting": setting, "parameters": parameters}
 
 
@@ -136,10 +116,7 @@ NAMED = {
     "ReAct | ReAct, K 4": [about("ReAct"), about("ReAct", k=4)],
     "A | A, K 4 | A, K 6": [about("A"), about("A", k=4), about("A", "musique", k=6)],
     "IRCoT, K 2 | IRCoT, K 4": [about("IRCoT", k=2), about("IRCoT", k=4)],
-    f"A, experiment {HEAD} | A, experiment 12": [
-        about("A"),
-        about("A", experiment="12"),
-    ],
+    f"A, experiment {HEAD} | A, experiment 1": [about("A"), about("A", experiment="1")],
     "A, K 13 | A, K 15": [about("A", p={"k": 4}, k=13), about("A", p={"k": 4}, k=15)],
     "CoT, model mini-xxl | CoT, model large": [about("CoT"), about("CoT", p=LARGE)],
     "CoT | CoT, shown musique": [about("CoT"), about("CoT", shown="musique")],
@@ -178,23 +155,17 @@ def test_a_copy_of_a_run_counts_once(ran, tmp_path):
 @pytest.fixture(scope="module")
 def evil_file(data, opened):
     """The report of a run on a question, a paragraph and a kind full of markup."""
-    paragraphs = [
-        {"title": f"Ann {EVIL}", "text": f"Ann {EVIL} is old.", "is_supporting": True}
-    ]
-    row = {
-        "id": f"1{EVIL}",
-        "question": f"Who is Ann? {EVIL}",
-        "answers": [f"Ann {EVIL}"],
-    }
+    name = f"Ann {EVIL}"
+    page = {"title": name, "text": f"{name} is old.", "is_supporting": True}
+    row = {"id": f"1{EVIL}", "question": f"Who is Ann? {EVIL}", "answers": [name]}
     folder = data / "evil"
     folder.mkdir()
-    lines = json.dumps(row | {"kind": EVIL, "paragraphs": paragraphs})
-    (folder / "questions.jsonl").write_text(lines + "\n")
+    line = json.dumps(row | {"kind": EVIL, "paragraphs": [page]})
+    (folder / "questions.jsonl").write_text(line + "\n")
     p = opened.parameters.change(data_dir=str(folder), dev=0, datasets=["own"])
-    run = Run(
-        open_setup(p, "own", "04_ircot"), all_systems()["OneR QA"], "test", {"k": 2}
-    )
-    run_system(run.setup, run.system, k=2)
+    setup, system = open_setup(p, "own", "04_ircot"), all_systems()["OneR QA"]
+    run_system(setup, system, k=2)
+    run = Run(setup, system, "test", {"k": 2})
     path = run.folder / "run.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"experiment": EVIL}))
     write_report([run.folder], file := data / "evil.html")
@@ -214,26 +185,20 @@ def test_a_report_in_a_browser(page_file, evil_file, ran):
         pytest.skip("needs a browser: apt-get install chromium")
     sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox"]
-        )
-        page, odd = browser.new_page(), []
+        flags = ["--no-sandbox"]
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
+        page, odd, asked = browser.new_page(), [], []
         page.on("console", lambda message: odd.append(message.text))
         page.on("pageerror", lambda error: odd.append(str(error)))
-        page.on(
-            "request",
-            lambda r: None if r.url.startswith("file:") else odd.append(r.url),
-        )
+        page.on("request", lambda request: asked.append(request.url))
         page.goto(page_file.as_uri())
         page.locator("#question h3").wait_for()
         page.locator("td a[href*=IRCoT]").first.click()
         page.locator("#question h4:text-is('IRCoT QA')").wait_for()
         page.locator("[name=beside]").select_option("NoR QA")
         page.locator("#question h4:text-is('NoR QA')").wait_for()
-        ours, theirs = (
-            pd.read_csv(ran[n] / "scores.csv")["f1"] for n in ("IRCoT QA", "NoR QA")
-        )
-        wins = (ours > theirs).sum()
+        tables = {name: pd.read_csv(ran[name] / "scores.csv") for name in ran}
+        wins = (tables["IRCoT QA"]["f1"] > tables["NoR QA"]["f1"]).sum()
         assert f"win {wins}" in page.locator("#counts").inner_text()
         page.locator("[name=which]").select_option("win")
         page.get_by_text(f"{wins} of 10 questions").wait_for()
@@ -260,4 +225,5 @@ def test_a_report_in_a_browser(page_file, evil_file, ran):
         assert page.locator("#question h3").text_content() == f"Who is Ann? {EVIL}"
         assert page.locator("img, #questions script").count() == 0
         assert page.evaluate("window.ran") is None and odd == []
+        assert all(address.startswith(("file:", "about:")) for address in asked)
         browser.close()

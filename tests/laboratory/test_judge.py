@@ -72,7 +72,7 @@ def test_the_verdicts_of_the_judge(verdict, question, sentence):
 def test_the_judge_is_right_on_gold_chains_with_and_without_errors(dataset):
     checked = check_judge(make_dataset(dataset), count=100)
     (row,) = rate_judge({dataset: checked}).to_dict("records")
-    assert row["chains"] == 100 and row["false"] == 83 and row["sentences"] > 300
+    assert row["chains"] == 100 and row["false"] == 66 and row["sentences"] > 300
     right = [name for name in row if "right" in name]
     assert len(right) == 3 and all(row[name] >= 99 for name in right)
     # each way makes sentences that differ from the gold ones
