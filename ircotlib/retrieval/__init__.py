@@ -73,12 +73,6 @@ def find_retriever(text: str) -> Retriever:
     )
 
 
-def check_retriever(text: str) -> str:
-    """The text, if it names a retriever."""
-    find_retriever(text)
-    return text
-
-
 def retriever_name(text: str) -> str:
     """The name of a retriever in figures, without where its model or server is."""
     retriever = find_retriever(text)
@@ -98,13 +92,6 @@ def stand_in(
     retriever = Ranked()
     retriever.corpus = corpus
     retriever.fingerprint = fingerprint
-    if text.startswith(("dense:", "hybrid:")):
-
-        def embed(texts):  # programs may choose examples by vectors of questions
-            opened = open_retriever(corpus, folder, text)
-            return opened.embed and opened.embed(texts)
-
-        retriever.embed = embed
     return retriever
 
 

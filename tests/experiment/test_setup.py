@@ -149,7 +149,7 @@ def test_parameters_change_the_folder_unless_they_change_no_outcome(p):
     folders.add(runs_folder(p, "06_scale"))
     folders.add(runs_folder(p, "04_ircot", grid_of=SCALE))
     assert len(folders) == len(changes) + 2 == 15
-    same = {"datasets": ["musique"], "systems": ["OneR"], "measured": 3, "workers": 2}
+    same = {"datasets": ["musique"], "systems": ["OneR"], "judged": 3, "workers": 2}
     same |= {"prices": [1, 2]}
     assert runs_folder(p.change(**same), "04_ircot") == runs_folder(p, "04_ircot")
 
