@@ -107,24 +107,16 @@ def writing(path: Path) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_name(f"{path.name}.{token_hex(4)}.partial")
     try:
-        with named(path):
-            yield new
+        yield new
         if path.is_dir() and new.is_dir():
             shutil.rmtree(path)
         new.replace(path)
-    finally:
-        shutil.rmtree(new) if new.is_dir() else new.unlink(missing_ok=True)
-
-
-@contextmanager
-def named(path: Path) -> Iterator[None]:
-    """Errors without a file's name, as of a full disk, get this one."""
-    try:
-        yield
     except OSError as error:
-        if error.errno and not error.filename:
+        if error.errno and not error.filename:  # as of a full disk
             error.filename = str(path)
         raise
+    finally:
+        shutil.rmtree(new) if new.is_dir() else new.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -80,12 +80,6 @@ def _check_questions(
     questions = [question for question, _ in examples]
     if not questions:
         raise DataError(f"{path}: found no questions, expected at least one: {REPAIR}")
-    for question in questions:
-        texts = (question.id, question.text, *(question.answers or ("",)))
-        if not all(text.strip() for text in texts):
-            raise DataError(
-                f"{path}: found a blank id, text or answer in {question!r:.200}"
-            )
     [(id, count)] = Counter(question.id for question in questions).most_common(1)
     if count > 1:
         raise DataError(f"{path}: found {count} questions with the id {id!r}")
