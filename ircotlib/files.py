@@ -4,7 +4,7 @@ import os
 import re
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import blake2b
 from importlib.util import find_spec
@@ -150,15 +150,6 @@ def write_table(path: Path, table) -> None:
 def track(items: Iterable, label: str, total: int | None = None) -> tqdm:
     """The items, with a bar that counts them, but in a batch run, which nobody sees."""
     return tqdm(items, label, total, leave=False, disable="IRCOT_BATCH" in os.environ)
-
-
-@contextmanager
-def show_progress(
-    label: str, total: int | None
-) -> Iterator[Callable[[int, int], None]]:
-    """Yield a callable progress(done, total) that moves a bar, if any (`track`)."""
-    with track((), label, total) as bar:
-        yield lambda done, total: bar.update(done - bar.n)
 
 
 def need(package: str, extra: str) -> None:

@@ -61,17 +61,13 @@ def find_questions(dataset: Dataset, data_dir: str | Path) -> Path:
 
 
 def list_files(name: str, data_dir: Path) -> tuple:
-    """The files that a data set may be read from, each with its last change."""
+    """The files that a data set may be read from, each with its last change in ns."""
     dataset = find_dataset(name)
     folders = {data_dir, data_dir / name}
     if dataset.full_corpus:
         folders.add(data_dir / dataset.full_corpus.name)
     paths = sorted(path for folder in folders for path in folder.glob("*"))
-    states = [(path, path.stat()) for path in paths if path.is_file()]
-    # of a file that has another's time and size, the second of these tells
-    return tuple(
-        (path, at.st_mtime_ns, at.st_ctime_ns, at.st_size) for path, at in states
-    )
+    return tuple((path, path.stat().st_mtime_ns) for path in paths if path.is_file())
 
 
 def _check_questions(
