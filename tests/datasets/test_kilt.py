@@ -121,11 +121,10 @@ def test_strategyqa_has_verdicts_and_the_paragraphs_of_its_first_annotator(tmp_p
 
 
 def test_the_real_sample_of_strategyqa(shared):
-    questions, corpus = read_dataset("strategyqa", shared)
-    known = {paragraph.id for paragraph in corpus}
-    assert (len(questions), len(known)) == (229, 998)
+    read = find_dataset("strategyqa").read(shared / "strategyqa/dev_229.json")
+    questions = [question for question, _ in read]
     assert sum(question.answers == ("Yes",) for question in questions) == 107
-    assert sum(bool(q.gold) and set(q.gold) <= known for q in questions) == 227
+    assert sum(bool(question.gold) for question in questions) == 227
 
 
 def test_an_answer_is_covered_by_words_not_by_letters_and_two_verdicts_are_none():
