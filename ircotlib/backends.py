@@ -14,7 +14,8 @@ Replies = Iterator[tuple[int, str | Exception]]
 class Backend(Protocol):
     """Answers all requests of some classes. One with `take(requests)`, the indices of
     those to answer next as one batch, has its turn after the others: generation is
-    dear, and more of its requests are waiting then.
+    dear, and more of its requests are waiting then. One with `prepare(request)` names
+    the request that it answers in place of another: one k serves all smaller.
     """
 
     @property
@@ -66,6 +67,3 @@ class Searcher(Backend, Protocol):
 
     def search(self, query: str, k: int) -> list[tuple[Paragraph, float]]:
         """The k best paragraphs with their scores, best first."""
-
-    def prepare(self, request: Any) -> Any:
-        """The request that is answered in place of one: one k serves all smaller."""

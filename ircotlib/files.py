@@ -4,7 +4,7 @@ import os
 import re
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import blake2b
 from importlib.util import find_spec
@@ -106,24 +106,16 @@ def writing(path: Path) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_name(f"{path.name}.{token_hex(4)}.partial")
     try:
-        with named(path):
-            yield new
+        yield new
         if path.is_dir() and new.is_dir():
             shutil.rmtree(path)
         new.replace(path)
-    finally:
-        shutil.rmtree(new) if new.is_dir() else new.unlink(missing_ok=True)
-
-
-@contextmanager
-def named(path: Path) -> Iterator[None]:
-    """Errors without a file's name, as of a full disk, get this one."""
-    try:
-        yield
     except OSError as error:
-        if error.errno and not error.filename:
+        if error.errno and not error.filename:  # as of a full disk
             error.filename = str(path)
         raise
+    finally:
+        shutil.rmtree(new) if new.is_dir() else new.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -157,15 +149,6 @@ def write_table(path: Path, table) -> None:
 def track(items: Iterable, label: str, total: int | None = None) -> tqdm:
     """The items, with a bar that counts them, but in a batch run, which nobody sees."""
     return tqdm(items, label, total, leave=False, disable="IRCOT_BATCH" in os.environ)
-
-
-@contextmanager
-def show_progress(
-    label: str, total: int | None
-) -> Iterator[Callable[[int, int], None]]:
-    """Yield a callable progress(done, total) that moves a bar, if any (`track`)."""
-    with track((), label, total) as bar:
-        yield lambda done, total: bar.update(done - bar.n)
 
 
 def need(package: str, extra: str) -> None:

@@ -16,7 +16,6 @@ from ircotlib.text import plain
 FIELDS = Parameters.model_fields.items()
 TEXTS = {name for name, field in FIELDS if field.annotation is str}  # as they stand
 PATHS = TEXTS - {"profile", "retriever", "server", "style"}  # they can be folders
-PACKAGE = str(Path(__file__).parent)
 
 
 def new_parser(description: str | None, program: str | None = None) -> ArgumentParser:
@@ -43,26 +42,17 @@ def read_changed(options: Namespace) -> Parameters:
 
 
 def describe_error(error: BaseException) -> str:
-    """Any error in one line of plain text, for commands and widgets. What a library
-    says gets the error's kind, and which of our lines met it. With IRCOT_TRACEBACK=1
-    the traceback is printed, too.
+    """Any error in one line of plain text, for commands and widgets. With
+    IRCOT_TRACEBACK=1 the traceback is printed, too.
     """
     if os.environ.get("IRCOT_TRACEBACK"):
         traceback.print_exception(error)
     words = plain(str(error))
-    if isinstance(error, UserError | DataError | Unavailable):
+    # sentences: ours, or the system's
+    if isinstance(error, UserError | DataError | Unavailable | RuntimeError | OSError):
         return words
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if frame.filename.startswith(PACKAGE)]
-    ours = own[-1:] == frames[-1:] and not getattr(error, "errno", None)
-    # a sentence that our code raised; or the system's, which has the path of a file
-    if ours and isinstance(error, ValueError | RuntimeError | OSError):
-        return words
-    if getattr(error, "filename", None):
-        return words
-    place = "".join(f"{frame.filename}:{frame.lineno}; " for frame in own[-1:])
     kind = type(error).__name__
-    return f"{kind}: {words} ({place}IRCOT_TRACEBACK=1 shows the traceback)"
+    return f"{kind}: {words} (IRCOT_TRACEBACK=1 shows the traceback)"
 
 
 def say_error(error: BaseException | str, status: int) -> int:

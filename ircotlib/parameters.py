@@ -24,35 +24,25 @@ from ircotlib.errors import UserError
 from ircotlib.files import PROFILES, check_name, name_trial
 from ircotlib.keys import check_server
 from ircotlib.prompting.prompt import AGENT, GPT3, STYLES
-from ircotlib.retrieval import check_retriever
+from ircotlib.retrieval import find_retriever
 from ircotlib.systems import all_systems, find_system
 
 
-class Loader(yaml.BaseLoader):
-    """Reads what is JSON in YAML as JSON, and all else as texts (12:30, 017)."""
-
-    def construct_scalar(self, node: yaml.ScalarNode) -> object:
-        text = super().construct_scalar(node)
-        if node.style is not None:  # between quotation marks
-            return text
-        try:
-            return json.loads(f"0{text}" if text.startswith(".") else text)  # .5
-        except ValueError:
-            return text
+class Loader(yaml.SafeLoader):
+    """Of two values for one name, SafeLoader takes the second in silence."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
-        names = [key.value for key, _ in node.value]
-        twice = max(names, key=names.count, default="")
-        if names.count(twice) > 1:
-            raise yaml.YAMLError(f"found {twice!r} twice")
-        return super().construct_mapping(node, deep)
+        values = super().construct_mapping(node, deep)
+        if len(values) < len(node.value):
+            raise yaml.YAMLError("found a name twice")
+        return values
 
 
 def read_value(text: str) -> object:
     """The value of a YAML text. Raises UserError, in one line."""
     try:
         return yaml.load(text, Loader)
-    except (yaml.YAMLError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise UserError(f"not valid YAML ({' '.join(str(error).split())})") from None
 
 
@@ -63,11 +53,6 @@ EIGHT = [
 ]
 # the grids of 04_ircot, 06_scale and 07_ood
 MAIN, SCALE, OOD = "", "scale_", "ood_"
-SUCH_AS = {  # how values are written, by pydantic's kinds of errors
-    "list_type": "such as [4] or [hotpotqa, musique]",
-    "bool_type": "true or false",
-    "int_type": "such as 4, or null for None",
-}
 # these replace the profile's values, which are for local models, behind a server
 SERVED = {"style": GPT3.name, "reader": "cot", "context_tokens": None, "gpt3": ""}
 WITHOUT_EFFECT = ["workers", "in_flight", "prices", "max_cost"]  # on any outcome
@@ -76,7 +61,7 @@ NO_RUN = [
     *WITHOUT_EFFECT,
     *("profile", "server", "datasets", "systems", "models", "gpt3", "agent"),
     *("second_model", "retrievers", "demonstration_sets", "head_to_head"),
-    *("head_to_head_test", "ood_test", "k", "worlds", "measured", "judged"),
+    *("head_to_head_test", "ood_test", "k", "judged"),
 ]
 
 
@@ -106,8 +91,7 @@ Datasets = Annotated[list[DatasetName], Once, Field(min_length=1)]
 SystemName = Annotated[str, AfterValidator(lambda name: find_system(name).name)]
 StyleName = Annotated[str, _one_of(lambda: STYLES)]
 Server = Annotated[str, AfterValidator(lambda url: url and check_server(url))]
-Retriever = Annotated[str, AfterValidator(check_retriever)]
-World = Annotated[list[Number], Field(min_length=3, max_length=3)]
+Retriever = Annotated[str, AfterValidator(lambda text: find_retriever(text) and text)]
 Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Prices = Annotated[list[Price], Field(min_length=2, max_length=2)]
 
@@ -160,10 +144,8 @@ class Parameters(BaseModel):
     max_steps: Count = 8  # sentences of a chain (IRCoT footnote 4; its program: 10)
     samples: Count | None = None  # most texts sampled at a time; None: as in each paper
     # single notebooks
-    k: Count = 4  # 00_programs, 01_corpora, 05_searchain: paragraphs of each retrieval
+    k: Count = 4  # 00_programs, 05_searchain: paragraphs of each retrieval
     retrievers: Annotated[list[Retriever], Once] = []  # 02, 12; empty: `retriever`
-    worlds: list[World] = [[0, 2400, 600], [7, 1200, 200]]  # 01: seed, size, questions
-    measured: Count = 20  # 01_corpora: questions of each data set to measure on
     models: Annotated[list[Name], Once, Field(min_length=1)]  # 06_scale: compared
     scale_distractors: Counts | None = None  # 06_scale; None: as `distractors`
     ood_distractors: Counts | None = None  # 07_ood; None: as `distractors`
@@ -281,8 +263,6 @@ def check(values: dict) -> Parameters:
         for each in error.errors():
             name = ".".join(map(str, each["loc"]))
             message = each["msg"].removeprefix("Value error, ")
-            if each["type"] in SUCH_AS:
-                message += f", {SUCH_AS[each['type']]}, found {each['input']!r:.60}"
             found.append(f"{name}: {message}".lstrip(": "))
         raise UserError("; ".join(found)) from None
 

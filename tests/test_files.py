@@ -1,12 +1,10 @@
 """Folders of environment variables hold for child processes; files are whole."""
 
-import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from ircotlib.files import ROOT, locked, resolve, writing
+from ircotlib.files import ROOT, resolve, writing
 from tests.processes import run_python
 
 SHOW = "from ircotlib.files import DATA, FIGURES; print(DATA, FIGURES, flush=True)"
@@ -69,16 +67,3 @@ def test_a_disk_that_is_full_and_a_file_for_a_folder_leave_what_there_was(tmp_pa
         new.write_text("a file never takes the place of a folder")
     assert list(tmp_path.iterdir()) == [tmp_path / "folder"]
     assert (tmp_path / "folder").is_dir()
-
-
-def test_only_one_holds_a_lock_at_a_time(tmp_path):
-    def hold(_):
-        with locked(tmp_path / "deep" / "lock"):
-            held.append("begin")
-            time.sleep(0.1)
-            held.append("end")
-
-    held = []
-    with ThreadPoolExecutor(3) as pool:
-        list(pool.map(hold, range(3)))
-    assert held == ["begin", "end"] * 3

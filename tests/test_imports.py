@@ -25,8 +25,16 @@ EXTRAS = [
 ]
 # fmt: on
 PLAIN = f"""
-import runpy, sys
-sys.modules |= dict.fromkeys({EXTRAS + ["sentence_transformers"]})
+import sys
+from importlib.machinery import PathFinder
+
+class Plain(PathFinder):  # finds nothing that the extras bring
+    @classmethod
+    def find_spec(cls, name, *of):
+        absent = name.partition(".")[0] in {EXTRAS + ["sentence_transformers"]}
+        return None if absent else super().find_spec(name, *of)
+
+sys.meta_path[sys.meta_path.index(PathFinder)] = Plain
 """
 
 SERVED = "'--set=server=http://h:9', '--set=model=x'"

@@ -27,13 +27,7 @@ REAL_TEXT = "12_real_text"
 MARK = "NBVAL_CHECK_OUTPUT"
 FEW = {"datasets": ["musique", "hotpotqa"], "head_to_head": ["musique", "eli5"]}
 FEW |= {"models": ["data/models/mini-base", "data/models/mini-causal"], "ircot_k": [2]}
-FEW |= {
-    "dev": 2,
-    "test": 6,
-    "ood_test": 3,
-    "head_to_head_test": 3,
-    "worlds": [[7, 300, 50]],
-}
+FEW |= {"dev": 2, "test": 6, "ood_test": 3, "head_to_head_test": 3}
 BENCHES = {"bench_batching.csv", "bench_systems.csv", "retrieval_scale.csv"}
 BENCHES |= {"head_to_head_second.csv"}  # of the second agent (docs/laboratory.md)
 

@@ -4,13 +4,14 @@ import shlex
 
 import pytest
 
+from ircotlib.errors import UserError
 from ircotlib.files import ROOT
 from ircotlib.options import parse_changes, say_error
 from ircotlib.parameters import read_parameters
 
 
 def test_an_error_is_one_line_of_plain_text(capsys):
-    assert say_error(ValueError("found\n\x1b[2J"), 1) == 1
+    assert say_error(UserError("found\n\x1b[2J"), 1) == 1
     assert capsys.readouterr().err == "error: found \\x1b[2J\n"
 
 

@@ -8,14 +8,12 @@ import pytest
 from ircotlib import parameters
 from ircotlib.errors import UserError
 from ircotlib.experiment.setup import runs_folder
-from ircotlib.files import PROFILES
 from ircotlib.parameters import MAIN, OOD, SCALE, read_parameters, read_value
 from ircotlib.systems import all_systems
 
 WRONG = [
     ({"test": True}, "test: .* valid integer"),
-    ({"dev": "x"}, "dev: .* valid integer"),
-    ({"datasets": "hotpotqa"}, r"datasets: .* valid list, such as \[4\] or"),
+    ({"datasets": "hotpotqa"}, "datasets: .* valid list"),
     ({"datasets": ["x"]}, "datasets.0: found 'x', expected one of hotpotqa, "),
     ({"datasets": []}, "datasets: .* at least 1 item"),
     ({"prices": [1]}, "prices: .* at least 2 items"),
@@ -28,8 +26,7 @@ WRONG = [
     ({"test": 0, "dev": -1}, "dev: .*; test: "),
     ({"server": "http://h:9"}, "server: set `model`, too, to the server's name for it"),
     ({"RELEASED": True}, "unknown parameter 'RELEASED', expected released$"),
-    ({"released": "True"}, "released: .* boolean, true or false, found 'True'$"),
-    ({"workers": "4"}, "workers.*: .*; .* such as 4, or null .*, found '4'$"),
+    ({"released": "True"}, "released: .* valid boolean$"),
     ({"server": "http://[::1", "model": "x"}, "^server: not a valid address, expected"),
     ({"server": "http://h:99999", "model": "x"}, "^server: Port out of range"),
     ({"datasets": ["hotpot"]}, "datasets.0: found 'hotpot', expected one of hotpotqa$"),
@@ -81,6 +78,8 @@ def test_behind_a_server_the_profiles_values_for_local_models_do_not_hold():
     served = read_parameters("paper", {"server": "http://host:1", "model": "x"})
     assert (served.style, served.reader, served.models) == ("codex", "cot", ["x"])
     assert served.for_agent() == served and MINI.for_agent().model == MINI.agent
+    agent = served.change(style="agent")  # another server changes nothing else
+    assert agent.change(server="http://other:2").style == "agent"
 
 
 CHANGED = [
@@ -103,59 +102,16 @@ def test_a_change_means_the_same_wherever_it_is_made(changes):
     assert read.change(**changes) == read.change(seed=0) == read
 
 
-@pytest.fixture
-def own_profile(tmp_path, monkeypatch):
-    """own_profile(**values): a profile "mine", mini with these values."""
-    kept = (PROFILES / "mini.yaml").read_text().splitlines()
-    monkeypatch.setattr(parameters, "PROFILES", tmp_path)
-
-    def write(**values: str) -> None:
-        lines = [f"{name}: {value}" for name, value in values.items()]
-        others = [line for line in kept if line.partition(":")[0] not in values]
-        (tmp_path / "mine.yaml").write_text("\n".join([*others, *lines]))
-
-    return write
+OTHER_KINDS = [("seed", "1.0"), ("seed", "1e3"), ("seed", "yes"), ("test", '"7"')]
+OTHER_KINDS += [("max_cost", ".inf"), ("max_cost", "-0.1"), ("max_cost", "1e-1")]
+OTHER_KINDS += [("model", "2026-01-02"), ("model", "12:30"), ("model", "no")]
+OTHER_KINDS += [("released", "1"), ("chat", '"true"'), ("models", "[no, 7]")]
 
 
-def test_a_profile_for_a_server_keeps_its_values_with_another_server(own_profile):
-    own_profile(server="http://h:1", model="x", style="agent", reader="cot")
-    p = read_parameters("mine", {"server": "http://other:2"})
-    assert (p.server, p.model, p.style) == ("http://other:2", "x", "agent")
-
-
-VALUES = {"1e-1": 0.1, "1E2": 100, "1.5e+3": 1500, "0.5": 0.5, ".5": 0.5, "./5": "./5"}
-VALUES |= {
-    "12:30": "12:30",
-    "null": None,
-    "true": True,
-    "yes": "yes",
-    '"7"': "7",
-    "[a b, 2]": ["a b", 2],
-}
-
-
-@pytest.mark.parametrize("text", VALUES)
-def test_values_are_those_of_json_or_texts(text):
-    assert read_value(text) == VALUES[text]
-
-
-NO_NUMBERS = [("seed", text) for text in ("12:30", "017", "0x1F", "1_000", "0b11")]
-NO_NUMBERS += [("seed", "+1"), ("seed", "1e3"), ("max_cost", "-1e-1")]
-NO_NUMBERS += [("max_cost", text) for text in ("1:30", "1_000.5", ".inf", "1e999")]
-
-
-@pytest.mark.parametrize(("name", "text"), NO_NUMBERS)
-def test_what_is_no_number_is_refused(name, text):
-    with pytest.raises(
-        UserError, match=f"{name}: Input should be .*(number|integer|0)"
-    ):
+@pytest.mark.parametrize(("name", "text"), OTHER_KINDS)
+def test_what_yaml_reads_as_another_kind_of_value_is_refused(name, text):
+    with pytest.raises(UserError, match=f"^{name}.*: Input should be "):
         read_parameters("mini", {name: read_value(text)})
-
-
-def test_a_comment_of_a_profile_is_none_of_its_values(own_profile):
-    own_profile(seed="7  # run at 12:30, 1e-1", max_cost="1e-1")
-    p = read_parameters("mine")
-    assert (p.seed, p.max_cost) == (7, 0.1)
 
 
 def test_the_command_that_gives_parameters_says_only_what_was_changed():
@@ -169,8 +125,8 @@ EMPTY = ["", "# only a comment", "---\n...", "null", "text"]
 PROFILES_OF = [(text, "found .*, expected lines as in") for text in EMPTY]
 PROFILES_OF += [("dev: x", "dev: .* valid integer"), ("- a\nb: 1", "not valid YAML")]
 PROFILES_OF += [("datasets: [x]", "datasets.0: found 'x'")]
-PROFILES_OF += [("released:", "released: .* true or false, found ''")]
-PROFILES_OF += [("dev: 1\ntest: 2\ndev: 3", "found 'dev' twice")]
+PROFILES_OF += [("released:", "released: .* valid boolean")]
+PROFILES_OF += [("dev: 1\ntest: 2\ndev: 3", "found a name twice")]
 PROFILES_OF += [("3: 4", "unknown parameter 3, expected"), ("a: " + "[" * 5000, "")]
 
 

@@ -81,12 +81,7 @@ NAMED = SYSTEM.replace("NAME asks", "{}")
 BROKEN = [  # a plug-in, and what the error says of it
     (NAMED.replace("{}", "CoT"), "found two systems named 'CoT', the other in "),
     (NAMED.replace("{}", '" + nothing + "'), "NameError: name 'nothing' is not def"),
-    ("def half(:", "SyntaxError: invalid syntax"),
-    ("import not_here", "ModuleNotFoundError: No module named 'not_here'"),
-    ("DATASETS = [1 / 0]", "ZeroDivisionError: division by zero"),
     ("raise SystemExit", "SystemExit: "),
-    ("SYSTEMS = 3", "found SYSTEMS = 3, expected a list of System"),
-    ("DATASETS = None", "found DATASETS = None, expected a list of Dataset"),
     ("SYSTEMS = [3]", "found SYSTEMS = [3], expected a list of System"),
     (TWO, "found two datasets named 'iirc', the"),
 ]
@@ -95,11 +90,9 @@ BROKEN = [  # a plug-in, and what the error says of it
 @pytest.mark.parametrize(("text", "says"), BROKEN, ids=[says for _, says in BROKEN])
 def test_a_broken_plug_in_is_named_and_no_profile(tmp_path, text, says):
     (tmp_path / "mine.py").write_text(text)
-    for profile in ("mini", "quick"):
-        command = "-m", "ircotlib", "figures", "--profile", profile
-        done = run_python(*command, IRCOT_PLUGINS=str(tmp_path))
-        assert done.returncode == 2 and done.stderr.count("\n") == 1
-        assert done.stderr.startswith(f"error: {tmp_path / 'mine.py'}: {says}")
+    done = run_python("-m", "ircotlib", "figures", IRCOT_PLUGINS=str(tmp_path))
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert done.stderr.startswith(f"error: {tmp_path / 'mine.py'}: {says}")
 
 
 @pytest.mark.parametrize("name", ["..", "a\\x1b[2J"])
@@ -111,8 +104,8 @@ def test_the_name_of_a_system_that_no_folder_can_have_is_refused(tmp_path, name)
     assert done.stderr.startswith(says)
 
 
-PLACES = dict.fromkeys(["mine", "./mine/", "~/mine"], "/mine/none.py: NameError: ")
-PLACES |= dict.fromkeys(["/nowhere", "mine/none.py", "nowhere"], " is not a folder: ")
+PLACES = dict.fromkeys(["./mine/", "~/mine"], "/mine/none.py: NameError: ")
+PLACES["nowhere"] = " is not a folder: "
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -123,7 +116,3 @@ def test_a_folder_of_plug_ins_is_named_in_whatever_way_or_refused(tmp_path, plac
     done = run_python("-m", "ircotlib", "systems", cwd=tmp_path, **own)
     assert done.returncode == 2 and done.stderr.count("\n") == 1
     assert PLACES[place] in done.stderr
-
-
-def test_an_empty_name_of_a_folder_of_plug_ins_is_none():
-    assert run_python("-m", "ircotlib", "systems", IRCOT_PLUGINS="").returncode == 0

@@ -114,7 +114,7 @@ def test_the_folders_of_the_readme_are_on_the_disk():
 
 
 # what runs or downloads writes, and folders of a user's own
-MADE = ("data/annotations", "data/calls", "data/executed", "data/laboratories")
+MADE = ("data/annotations", "data/calls", "data/executed")
 MADE += ("data/raw", "data/runs", "figures/trials", "prompts/two_step", "notebooks/NN_")
 
 

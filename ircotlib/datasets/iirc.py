@@ -33,8 +33,6 @@ MAIN = "main"  # the name of the main passage in the contexts of a question
 _Pages = RootModel[dict[str, str]]
 TAG = re.compile("</?[A-Za-z][^<>]*>")
 WITHOUT_LIST_MARKS = str.maketrans("", "", '"[]')
-# ASCII without control characters and HTML's entities: ftfy corrects nothing there
-NOTHING_TO_MEND = re.compile(r"[\t\n -%'-~]*")
 
 
 class _Span(Record):
@@ -151,8 +149,6 @@ def _is_list(text: str) -> bool:
 
 def _mend(text: str) -> str:
     """A text corrected by ftfy (released program)."""
-    if NOTHING_TO_MEND.fullmatch(text):
-        return text
     need("ftfy", "iirc")
     from ftfy import fix_text
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from ircotlib.data import GoldStep, Paragraph, Question
 from ircotlib.datasets import Dataset, FullCorpus, QuestionContext, make_paragraph
 from ircotlib.datasets.official import Record, String, Text, read_records
-from ircotlib.errors import DataError
 from ircotlib.metrics import cover_em, exact_match, squad_f1
 
 SOURCE = "https://github.com/StonyBrookNLP/musique (musique_v1.0.zip)"
@@ -50,22 +49,18 @@ class _Asking(_Contexts):
 def read_musique(path: Path) -> list[QuestionContext]:
     """The answerable questions of a file with their context paragraphs (IRCoT §4)."""
     return [
-        _read_question(record, where)
-        for record, where in read_records(path, _Asking)
+        _read_question(record)
+        for record, _ in read_records(path, _Asking)
         if record.answerable  # the "full" variant has as many that are not
     ]
 
 
-def _read_question(record: _Asking, where: str) -> QuestionContext:
+def _read_question(record: _Asking) -> QuestionContext:
     supporting = [entry for entry in record.paragraphs if entry.is_supporting]
     by_place = {entry.idx: entry for entry in supporting}
     aliases = filter(str.strip, record.answer_aliases)
-    parts = record.question_decomposition
-    places = {part.paragraph_support_idx for part in parts} - {None}
-    if not supporting or not places <= by_place.keys():
-        raise DataError(f"{where}: lacks supporting paragraphs, or those of some steps")
     steps = []
-    for part in parts:
+    for part in record.question_decomposition:
         step = GoldStep(part.question, part.answer)
         if part.paragraph_support_idx is not None:
             entry = by_place[part.paragraph_support_idx]

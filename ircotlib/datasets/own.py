@@ -1,16 +1,15 @@
 """A user's own questions and paragraphs as JSON lines (docs/data.md)."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field, StrictInt
 
-from ircotlib.data import Paragraph, Question, write_jsonl
+from ircotlib.data import Paragraph, Question
 from ircotlib.datasets import Dataset, QuestionContext, digest, make_paragraph, pool
 from ircotlib.datasets.official import Record, String, Text, read_records
 from ircotlib.errors import DataError
-from ircotlib.files import writing
 from ircotlib.metrics import even_bare, exact_match, squad_f1
 
 NAME = "own"
@@ -65,34 +64,6 @@ def read_paragraphs(path: Path) -> list[Paragraph]:
             f"{path}: found no paragraphs in it or in {CORPUS} beside it (docs/data.md)"
         )
     return paragraphs
-
-
-def write_own(
-    folder: Path, records: Iterable[QuestionContext | Paragraph], file: str = FILE
-) -> Path:
-    """Write questions, or paragraphs into CORPUS; return the folder, for data_dir.
-
-    Gold paragraphs outside a question's context are lost.
-    """
-    with writing(Path(folder) / NAME / file) as new:
-        write_jsonl(new, map(_as_row, records))
-    return Path(folder)
-
-
-def _as_row(record: QuestionContext | Paragraph) -> dict:
-    if isinstance(record, Paragraph):
-        return {"title": record.title, "text": record.text}
-    question, context = record
-    return {
-        "id": question.id,
-        "question": question.text,
-        "kind": question.kind,
-        "answers": list(question.answers),
-        "paragraphs": [
-            _as_row(page) | {"is_supporting": page.id in question.gold}
-            for page in context
-        ],
-    }
 
 
 OWN = Dataset(

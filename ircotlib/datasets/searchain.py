@@ -25,7 +25,7 @@ from ircotlib.metrics import cover_em, exact_match, one_verdict, rouge_l
 KILT = "https://github.com/facebookresearch/KILT"
 STRATEGYQA = "https://allenai.org/data/strategyqa (in strategyqa_dataset.zip)"
 PAGES = "kilt_knowledgesource.json"  # 35 GB
-PARAGRAPHS = ("strategyqa_train_paragraphs.json", "dev_paragraphs.jsonl")
+PARAGRAPHS = "strategyqa_train_paragraphs.json"
 SEPARATOR = " [SEP] "  # of subject and relation, in zsRE's and T-REx's inputs
 WORDS = 100  # in a passage, as DPR splits Wikipedia (SearChain §4.1)
 # ours: answers are long, which SearChain compares by ROUGE (§3.3)
@@ -79,7 +79,6 @@ class _Paragraph(Record):
     title: Text
     para_index: int
     content: String = ""
-    contents: String = ""  # as the sample calls it
 
 
 _Paragraphs = RootModel[dict[str, _Paragraph]]  # by their ids
@@ -148,17 +147,14 @@ def _named(evidence: object) -> Iterator[str]:
 
 def read_paragraphs(path: Path) -> Iterator[Paragraph]:
     """The paragraphs that annotators named, from the file beside the questions."""
-    file = find_file("paragraphs of StrategyQA", PARAGRAPHS, [path.parent], STRATEGYQA)
-    if file.suffix == ".jsonl":
-        records = [record for record, _ in read_records(file, _Paragraph)]
-    else:  # the official file is one JSON object
-        content = parse_json(file.read_bytes(), str(file))
-        records = [*check(content, _Paragraphs, str(file)).root.values()]
+    title = "paragraphs of StrategyQA"
+    file = find_file(title, [PARAGRAPHS], [path.parent], STRATEGYQA)
+    content = parse_json(file.read_bytes(), str(file))
     lacking = {id for question, _ in read_strategyqa(path) for id in question.gold}
-    for record in records:
+    for record in check(content, _Paragraphs, str(file)).root.values():
         id = f"{record.title}-{record.para_index}"
         lacking.discard(id)
-        yield Paragraph(id, record.title, (record.content or record.contents).strip())
+        yield Paragraph(id, record.title, record.content.strip())
     if lacking:
         raise DataError(
             f"{file}: found no {min(lacking)!r}, expected all evidence of {path}"
@@ -194,7 +190,7 @@ DATASETS = [
     Dataset(
         name="strategyqa",
         title="StrategyQA",
-        files=("strategyqa_train.json", "dev_229.json"),
+        files=("strategyqa_train.json",),
         source=STRATEGYQA,
         read=read_strategyqa,
         scores={"cover_em": cover_em, "accuracy": _yes_or_no},

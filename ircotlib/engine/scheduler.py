@@ -53,16 +53,14 @@ def run(
     backends: Sequence[Backend],
     calls: Replies,
     progress: Callable[[int, int], None] = lambda ended, total: None,
-    note: Callable[[Step], Step] = lambda step: step,
 ) -> tuple[dict[str, Outcome], Costs]:
     """Run programs to their ends; return outcomes by question id, COSTS by request.
 
-    `progress(ended, total)` is called after every batch. `note`: what traces keep of
-    each step. If a request fails, only its question fails: RuntimeError, with question
-    and request, is raised after the other programs have ended; at once if a program or
-    a whole backend fails.
+    `progress(ended, total)` is called after every batch. If a request fails, only its
+    question fails: RuntimeError, with question and request, is raised after the other
+    programs have ended; at once if a program or a whole backend fails.
     """
-    engine = Engine(programs, backends, calls, note)
+    engine = Engine(programs, backends, calls)
     engine.run(progress)
     tasks = engine.tasks
     failed = [task for task in tasks if task.failure]
@@ -95,15 +93,8 @@ def replay(
 class Engine:
     """Programs in progress, backends, the cache of their replies, what these cost."""
 
-    def __init__(
-        self,
-        programs: Programs,
-        backends: Sequence[Backend],
-        calls: Replies,
-        note: Callable[[Step], Step] = lambda step: step,
-    ):
+    def __init__(self, programs: Programs, backends: Sequence[Backend], calls: Replies):
         self.calls = calls
-        self.note = note
         self.served: dict[type, Any] = {}  # the backend of each class of request
         # in turn: retrieval, which answers all; then models, which take one batch
         for backend in sorted(backends, key=lambda backend: hasattr(backend, "take")):
@@ -211,6 +202,9 @@ class Engine:
                 text = getattr(task.request, name, "")
                 if not isinstance(text, str | tuple):  # or a chat
                     raise TypeError(f"found the {name} {text!r:.60}, expected a text")
+            k = getattr(task.request, "k", 0)
+            if k < 0:
+                raise ValueError(f"found the k {k}, expected a count")
         except StopIteration as end:
             task.ended = True
             task.result = end.value
@@ -246,7 +240,7 @@ class Engine:
         costs["computed"] += not cached
         costs["prompt_tokens"] += step.prompt_tokens
         costs["tokens"] += step.tokens
-        task.trace.append(self.note(step))
+        task.trace.append(step)
         return reply
 
 

@@ -135,7 +135,8 @@ def run_system(
 
 def run_all(runs: Sequence[Run]) -> list[pd.DataFrame]:
     """The tables of several runs (`run_one`); workers fill the call cache first."""
-    return [run_one(run) for run in track(prefill_cache(runs), "runs", len(runs))]
+    prefill_cache(runs)
+    return [run_one(run) for run in track(runs, "runs")]
 
 
 def suits(system: System, questions: Sequence[Question]) -> bool:

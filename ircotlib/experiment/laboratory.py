@@ -7,17 +7,8 @@ from pathlib import Path
 from ircot_laboratory.questions.questions import ALL_DATASETS
 from ircotlib.datasets import Facts
 from ircotlib.errors import UserError
-from ircotlib.files import DATA, resolve
+from ircotlib.files import resolve
 from ircotlib.parameters import Parameters
-
-
-def in_world(p: Parameters, seed: int, size: int, questions: int) -> Parameters:
-    """The parameters with a laboratory of `size` pages, made if it is missing."""
-    from ircot_laboratory.make import make_laboratory
-
-    folder = DATA / "laboratories" / f"{seed}-{size}-{questions}"
-    prompts = make_laboratory(folder, seed, size, questions) / "prompts"
-    return p.change(data_dir=str(folder), demonstrations=str(prompts), corpus="pooled")
 
 
 def data_folder(data_dir: str, data: Path) -> Path | str:

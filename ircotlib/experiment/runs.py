@@ -5,7 +5,6 @@ stored.py has its folder, replay.py looks at it again.
 import platform
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -22,10 +21,10 @@ from ircotlib.engine import scheduler
 from ircotlib.experiment.plan import Plan, find_plan
 from ircotlib.experiment.setup import BACKENDS, Setup
 from ircotlib.experiment.stored import columns_of, prediction_line, write_run
-from ircotlib.files import show_progress
+from ircotlib.files import track
 from ircotlib.models.server import Price
 from ircotlib.parameters import Parameters
-from ircotlib.program import Generate, Outcome, Sample, Step
+from ircotlib.program import Generate, Outcome, Sample
 from ircotlib.systems import System, find_system
 
 # packages on which replies and scores may depend
@@ -80,9 +79,12 @@ def run_one(run: Run) -> pd.DataFrame:
     started = time.monotonic()
     programs = run.plan.programs(run.questions)
     label = f"{setup.dataset.name} {run.part} {run.folder.name}"
-    with show_progress(label, len(programs)) as progress:
+    with track((), label, len(programs)) as bar:
         outcomes, counts = scheduler.run(
-            programs, setup.backends, setup.calls, progress, note=without_prompt
+            programs,
+            setup.backends,
+            setup.calls,
+            progress=lambda ended, total: bar.update(ended - bar.n),
         )
     # by which replies are found again
     fingerprints = {
@@ -126,13 +128,6 @@ def answer_all(
     plan = find_plan(setup, find_system(system), setting)
     outcomes, _ = scheduler.run(plan.programs(questions), setup.backends, setup.calls)
     return outcomes
-
-
-def without_prompt(step: Step) -> Step:
-    """A step without the text of its prompt, which `replay` brings back."""
-    if not isinstance(step.request, Generate | Sample):
-        return step
-    return replace(step, request=replace(step.request, prompt=""))
 
 
 @cache

@@ -217,7 +217,8 @@ def open_setup(
     """Open all that an experiment on one data set needs (IRCoT §4)."""
     models: dict[str, Any] = {}
     if with_model:  # first, so that their errors come before an index is built
-        models = {"model": open_model(p), "extractor": find_extractor(p)}
+        extractor = open_extractor(p.extractor) if p.extractor else None
+        models = {"model": open_model(p), "extractor": extractor}
     dev, test, retriever = open_dataset(p, dataset)
     return Setup(
         p,
@@ -235,11 +236,6 @@ def open_setup(
 
 open_calls = cache(Calls)
 open_extractor = cache(Extractor)
-
-
-def find_extractor(p: Parameters) -> Backend | None:
-    """The extractive reader that the parameters name, if any (SearChain §3.3)."""
-    return open_extractor(p.extractor) if p.extractor else None
 
 
 def find_calls() -> Calls:

@@ -13,23 +13,17 @@ import shutil
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pandas as pd
+from pydantic import BaseModel, ValidationError
 
 from ircotlib import program
-from ircotlib.data import (
-    REPAIR,
-    Paragraph,
-    Question,
-    parse_json,
-    read_lines,
-    write_jsonl,
-)
-from ircotlib.datasets import find_dataset, official
+from ircotlib.data import Paragraph, Question, read_jsonl, write_jsonl
+from ircotlib.datasets import find_dataset
 from ircotlib.errors import DataError
 from ircotlib.experiment.setup import open_corpus
-from ircotlib.files import DATA, locked, named, write_table
+from ircotlib.files import DATA, locked, write_table
 from ircotlib.parameters import Parameters, grid_names, read_parameters
 from ircotlib.program import Outcome, Step
 from ircotlib.retrieval.corpus import Corpus
@@ -39,17 +33,7 @@ PARTIAL = ".partial"  # ends the name of a folder that is being written
 AGAIN = "run its notebook again: cached calls cost nothing"
 
 
-class _Named(official.Record):
-    profile: str
-    model: str
-    style: str
-    reader: str
-    retriever: str
-    data_dir: str
-    seed: int
-
-
-class _About(official.Record):
+class _About(BaseModel, extra="allow"):
     """What a run.json must have to be one."""
 
     experiment: str
@@ -60,9 +44,8 @@ class _About(official.Record):
     system: str
     setting: dict[str, Any]
     metric: str
-    questions: int
     counts: dict[str, dict[str, int]]
-    parameters: _Named
+    parameters: dict[str, Any]
 
 
 def write_run(
@@ -71,7 +54,7 @@ def write_run(
     """Write a run beside an earlier one, then replace that. `about`: its run.json."""
     experiment = folder.parents[1]
     partial = Path(f"{experiment}{PARTIAL}")
-    with locked(Path(f"{experiment}.lock")), named(folder):
+    with locked(Path(f"{experiment}.lock")):
         shutil.rmtree(partial, ignore_errors=True)  # of a process that was killed
         write_jsonl(partial / "predictions.jsonl", predictions)
         write_table(partial / "scores.csv", scores)
@@ -146,25 +129,18 @@ def read_about(folder: Path) -> dict:
     """Read run.json from a run's folder; DataError, in one line, if there is none."""
     path = Path(folder) / "run.json"
     try:
-        about = parse_json(path.read_bytes(), path.name)
-        official.check(about, _About, path.name)
-    except (OSError, DataError) as error:
-        found = str(error).removesuffix(f": {REPAIR}")  # that of data sets
+        return _About.model_validate_json(path.read_bytes()).model_dump()
+    except (OSError, ValidationError):
         raise DataError(
-            f"{path}: found no finished run of this version ({found}); {AGAIN}"
+            f"{path}: found no finished run of this version; {AGAIN}"
         ) from None
-    return cast(dict, about)
 
 
 def read_scores(folder: Path) -> pd.DataFrame:
     """A run's scores.csv; recall is NaN for a question without gold paragraphs."""
     path = Path(folder) / "scores.csv"
     kinds = {"id": str, "kind": str}  # as they stand: 007 and NA are ids
-    try:
-        table = pd.read_csv(path, dtype=kinds, keep_default_na=False, na_values=[""])
-        table.drop(columns=[*kinds]).astype(float)  # all others are numbers
-    except (ValueError, KeyError) as error:  # no table, or none with these columns
-        raise DataError(f"{path}: damaged ({error}); {AGAIN}") from None
+    table = pd.read_csv(path, dtype=kinds, keep_default_na=False, na_values=[""])
     return table.fillna(dict.fromkeys(kinds, ""))
 
 
@@ -211,9 +187,7 @@ def read_predictions(folder: Path, measure: str = "") -> pd.DataFrame:
     scores = {row["id"]: row for row in read_scores(folder).to_dict("records")}
     questions, _ = open_questions(about)
     rows = []
-    for written, where in read_lines(Path(folder) / "predictions.jsonl"):
-        if not {"id", "answer", "paragraphs", "trace"} <= {*written}:
-            raise DataError(f"{where}: found no prediction in {[*written]}; {AGAIN}")
+    for written in read_jsonl(Path(folder) / "predictions.jsonl"):
         id, collected = written["id"], written.pop("paragraphs")
         question = questions.get(id)
         if question is None or metric not in scores.get(id, {}):
@@ -237,8 +211,6 @@ def read_predictions(folder: Path, measure: str = "") -> pd.DataFrame:
                 "right": None if pd.isna(score) else bool(score >= 1),
             }
         )
-    if sorted(row["id"] for row in rows) != sorted(scores):
-        raise DataError(f"{folder}: {len(rows)} predictions of {len(scores)}; {AGAIN}")
     return pd.DataFrame(rows)
 
 

@@ -3,11 +3,9 @@ them stores the replies, and replays the runs: with the same results for any num
 """
 
 import os
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
-from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +19,7 @@ from ircotlib.engine.scheduler import find_missing
 from ircotlib.engine.scheduler import run as run_programs
 from ircotlib.experiment.runs import Run
 from ircotlib.experiment.setup import Setup, open_calls, open_setup
-from ircotlib.files import DATA, need
+from ircotlib.files import DATA, need, track
 from ircotlib.models.folders import SMALL
 from ircotlib.parameters import Parameters
 from ircotlib.plugins import CELLS
@@ -61,31 +59,28 @@ class WorkerReplies(dict):
         return self.get_many(replies)
 
 
-def prefill_cache(runs: Sequence[Run]) -> Iterator[Run]:
-    """Yield runs, in their order, when workers have answered the questions of each as
-    far as they can; at once if there are no two workers, or nothing is to be asked.
+def prefill_cache(runs: Sequence[Run]) -> None:
+    """Have workers, if there are two or more, answer the questions of runs as far as
+    they can.
     """
     setups = {id(run.setup): run.setup for run in runs}.values()
     count = min(map(count_workers, setups), default=1)
+    if count == 1:
+        return
     waiting = [
-        (number, questions)
-        for number, run in enumerate(runs)
-        if count > 1 and is_missing(run)
+        (run, questions)
+        for run in runs
+        if is_missing(run)
         for questions in split(run.questions, count)
     ]
-    ready = 0
-    while waiting:  # the replies of a round are stored before the next
-        some, waiting = waiting[:count], waiting[count:]
-        shares = [make_share(runs[number], questions) for number, questions in some]
+    # the replies of a round are stored before the next
+    for first in track(range(0, len(waiting), count), "rounds of workers"):
+        some = waiting[first : first + count]
+        shares = [make_share(run, questions) for run, questions in some]
         replies = call_workers(shares, count, runs[0].setup.parameters.workers)
-        for (number, _), new in zip(some, replies, strict=True):
-            calls = runs[number].setup.calls
-            assert calls is not None
-            calls.put_many(new)
-        first = waiting[0][0] if waiting else len(runs)
-        yield from runs[ready:first]
-        ready = first
-    yield from runs[ready:]
+        for (run, _), new in zip(some, replies, strict=True):
+            assert run.setup.calls is not None
+            run.setup.calls.put_many(new)
 
 
 def count_workers(setup: Setup) -> int:
@@ -184,8 +179,7 @@ def list_gpus() -> list[str]:
         devices = Path("/dev").glob("nvidia[0-9]*")
         return [str(number) for number, _ in enumerate(devices)]
     names = [name.strip() for name in visible.split(",")]
-    # as in CUDA: what follows -1, or another name that is no GPU's, does not count
-    return list(takewhile(re.compile(r"\d+|(GPU|MIG)-.+").fullmatch, names))
+    return [name for name in names if name not in ("", "-1")]  # -1: none (CUDA)
 
 
 @cache

@@ -73,12 +73,6 @@ def find_retriever(text: str) -> Retriever:
     )
 
 
-def check_retriever(text: str) -> str:
-    """The text, if it names a retriever."""
-    find_retriever(text)
-    return text
-
-
 def retriever_name(text: str) -> str:
     """The name of a retriever in figures, without where its model or server is."""
     retriever = find_retriever(text)

@@ -87,19 +87,16 @@ class Encoder:
 
 def open_vectors(folder: Path, corpus: Corpus, encoder: Encoder) -> Vectors:
     """The vectors of a corpus, memory-mapped from a folder. If they are missing, one of
-    several processes makes them. Raises DataError if they are damaged.
+    several processes makes them.
     """
     with locked(Path(f"{folder}.lock")):
         if not (folder / "starts.npy").is_file():
             with writing(folder) as new:
                 new.mkdir()
                 _write_vectors(new, corpus, encoder)
-    try:
-        starts = np.load(folder / "starts.npy")
-        rows = np.memmap(folder / "vectors.f16", np.float16, "c")
-        return rows.reshape(starts[-1], -1), starts
-    except (OSError, ValueError, EOFError) as error:
-        raise DataError(f"{folder}: {error}: delete it: it is made again") from None
+    starts = np.load(folder / "starts.npy")
+    rows = np.memmap(folder / "vectors.f16", np.float16, "c")
+    return rows.reshape(starts[-1], -1), starts
 
 
 def _write_vectors(folder: Path, corpus: Corpus, encoder: Encoder) -> None:

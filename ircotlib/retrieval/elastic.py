@@ -17,7 +17,7 @@ from ircotlib.text import plain
 
 need("elasticsearch", "elasticsearch")
 import elasticsearch
-from elasticsearch.helpers import streaming_bulk
+from elasticsearch.helpers import bulk
 
 VERSION = 2  # of the fields of an index
 KEY = "ELASTICSEARCH_API_KEY"  # only for servers that may have a key
@@ -139,11 +139,7 @@ class Elasticsearch(Ranked):
             }
             for position, p in enumerate(track(self.corpus, f"index {name}"))
         )
-        loading = streaming_bulk(
-            self._client, documents, index=name, max_retries=5, raise_on_error=False
-        )
-        for _ in loading:
-            pass
+        bulk(self._client, documents, index=name, max_retries=5, raise_on_error=False)
         if not self._is_whole():
             raise Unavailable(
                 f"index {name}: incomplete after loading: see the server's log, and "

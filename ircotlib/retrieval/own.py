@@ -42,9 +42,6 @@ class OwnRetriever:
         found = self.own.search(query, k)[:k]
         return [(page, 1 / rank) for rank, page in enumerate(found, start=1)]
 
-    def prepare(self, request: Any) -> Any:
-        return request
-
     def answer(self, requests: Sequence[Retrieve | NearestTitle]) -> Replies:
         """Yield the index of each request and its reply, one after the other."""
         for index, request in enumerate(requests):

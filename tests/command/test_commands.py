@@ -29,7 +29,7 @@ figures --only 98_nothing | '98_nothing' (choose from
 figures --profile ../../escape | the profile '../../escape'
 figures --save --set test=4 | --save
 figures --save --profile quick | --save
-figures --set released=True | released: Input should be a valid boolean, true or false
+figures --set released=x | released: Input should be a valid boolean
 ask \udce9 | found no question, expected one in UTF-8
 figures --set seed | found --set 'seed'
 figures --set seed=x | seed: Input should be a valid integer
@@ -37,7 +37,7 @@ figures --set server=http://u:secret@host | server: not a valid address
 ask Who? --set server=http://h:1/v1?key=secret | server: not a valid address
 fetch --set retriever=http://u:secret@host | retriever: unknown retriever
 ask Who? --set server=http://127.0.0.1:1 | server: set `model`, too
-figures --set 'dtype=!!python/object/apply:os.system [id]' | dtype: Input should
+figures --set 'dtype=!!python/object/apply:os.system [id]' | not valid YAML
 ask | required: question
 ask Who? --sytem X | --sytem X
 ask Who? --system SearChains | unknown system 'SearChains'
@@ -104,10 +104,9 @@ FAILURES = {  # an error of a library, and the line that is printed
     KeyError("gone"): "KeyError: 'gone' (",
     sqlite3.DatabaseError("file is not a database"): "DatabaseError: file is not a d",
     OSError(28, "No space left on device", "/full/x"): "[Errno 28] No space left on de",
-    OSError(28, "No space left on device"): "OSError: [Errno 28] No space left on dev",
     MemoryError(): "MemoryError: (",
     UnicodeDecodeError("utf-8", b"\xff", 0, 1, "bad"): "UnicodeDecodeError: 'utf-8' co",
-    BadRequest("400, bad\nrequest"): "BadRequest: 400, bad request (",
+    BadRequest("400, bad\nrequest"): "BadRequest: 400, bad request (IRCOT_TRACEBACK",
 }
 
 
@@ -118,8 +117,6 @@ def test_any_error_of_a_library_is_a_line(monkeypatch, capsys, error):
     assert main(["systems"]) == 1
     words = capsys.readouterr().err
     assert words.startswith(f"error: {FAILURES[error]}") and words.count("\n") == 1
-    # the path of a file, or else where it was met
-    assert "/full/x" in words or "command/views.py:" in words
     monkeypatch.setenv("IRCOT_TRACEBACK", "1")
     assert main(["systems"]) == 1
     words = capsys.readouterr().err

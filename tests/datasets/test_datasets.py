@@ -20,7 +20,6 @@ from ircotlib.datasets import (
 from ircotlib.datasets.files import read_dataset
 from ircotlib.datasets.hotpotqa import ABSTRACTS, read_2wikimultihopqa, read_hotpotqa
 from ircotlib.datasets.musique import read_musique
-from ircotlib.datasets.own import write_own
 from ircotlib.errors import DataError
 from ircotlib.metrics import exact_match
 from tests.datasets.test_full_corpora import write_archive
@@ -70,11 +69,6 @@ def test_hotpotqa_in_the_distractor_setting(tmp_path):
     assert (gravity.title, mack.title) == ("Lost Gravity", "Mack Rides")
     text = "Lost Gravity is a roller coaster. It was made by Mack Rides."
     assert (walibi.title, gravity.text) == ("Walibi", text)
-    steps = [
-        GoldStep("", "", (page.id,), page.title, sentence.strip())
-        for page, sentences in ((mack, MACK[1]), (gravity, GRAVITY[1]))
-        for sentence in sentences
-    ]
     assert question == Question(
         id="5a",
         text=HOTPOT["question"],
@@ -82,7 +76,9 @@ def test_hotpotqa_in_the_distractor_setting(tmp_path):
         gold=(mack.id, gravity.id),  # in the order of the supporting facts, each once
         dataset="hotpotqa",
         kind="bridge",
-        steps=tuple(steps),
+        steps=tuple(
+            GoldStep("", "", (page.id,), page.title) for page in (mack, gravity)
+        ),
     )
 
 
@@ -121,7 +117,6 @@ BROKEN = [
     (read_hotpotqa, [HOTPOT, {"_id": "5b"}], ", record 2, field context: Field req"),
     (read_hotpotqa, [HOTPOT | LONE], "supporting_facts: .* 'A'"),
     (read_musique, [MUSIQUE | TITLED], "paragraphs.0.paragraph_text: "),
-    (read_musique, [MUSIQUE | {"paragraphs": [YALE]}], ":1: lacks supporting para"),
     (read_musique, [MUSIQUE, 5], r":2: found 5, expected one JSON object"),
 ]
 
@@ -190,7 +185,7 @@ def test_own_questions_have_aliases_and_gold_paragraphs_if_given(tmp_path):
         OWN | {"id": "2", "paragraphs": [SAYS]},
         {"question": "When?", "answers": "1950"},  # as from a table
     ]
-    path = write(tmp_path / "own/questions.jsonl", rows)
+    write(tmp_path / "own/questions.jsonl", rows)
     [one, other, least], paragraphs = read_dataset("own", tmp_path)
     page = paragraphs[0]
     assert [paragraph.title for paragraph in paragraphs] == ["A", "B"]
@@ -199,14 +194,10 @@ def test_own_questions_have_aliases_and_gold_paragraphs_if_given(tmp_path):
     assert score(one, Prediction("a.", (page,)))["recall"] == 1
     assert math.isnan(score(other, Prediction("x", (page,)))["recall"])
     assert least.answers == ("1950",) and re.fullmatch("own-[0-9a-f]{16}", least.id)
-    again = write_own(tmp_path / "again", find_dataset("own").read(path))
-    assert read_dataset("own", again) == ([one, other, least], paragraphs)
 
 
 WRONG_OWN = [
     ({"answers": []}, ":2, field answers: "),
-    ({"answers": ["Ann", 5]}, ":2, field answers.1: "),
-    ({"paragraphs": [SAYS, {"title": "B"}]}, ":2, field paragraphs.1.text: "),
     ({"paragraphs": [{"title": "B", "text": "\ud83d"}]}, ":2, field paragraphs.0.text"),
     ({}, ": found 2 questions with the id '1'"),
 ]
@@ -291,9 +282,6 @@ def test_a_wrong_record_is_refused_before_files_are_read(mine, tmp_path, monkeyp
     write(mine, [ROWS[0] | {"paragraphs": []}])
     with pytest.raises(ValueError, match="mine.jsonl: found no contexts"):
         read_dataset("mine", tmp_path)
-    monkeypatch.setattr("__main__.DATASETS", [replace(none, name="musique")])
-    with pytest.raises(ValueError, match="found two datasets named 'musique'"):
-        all_datasets()
 
 
 def test_a_prediction_gets_recall_the_scores_of_its_data_set_and_counts():

@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 
 import pytest
 
@@ -10,7 +9,7 @@ from ircotlib.data import Prediction, Question
 from ircotlib.datasets import find_dataset, iirc, score
 from ircotlib.datasets.files import read_dataset
 from ircotlib.datasets.iirc import page_paragraph, read_articles, read_iirc
-from ircotlib.errors import DataError, Unavailable
+from ircotlib.errors import DataError
 from ircotlib.experiment.plan import find_plan
 from ircotlib.experiment.setup import open_setup
 from ircotlib.files import PROMPTS
@@ -119,16 +118,6 @@ def test_a_prediction_is_scored(tmp_path, answers, prediction, scores, released_
         [[asked], _] = read_dataset("iirc", tmp_path, released=released)
         scored = score(asked, Prediction(prediction), find_dataset("iirc", released))
         assert (scored["em"], scored["f1"]) == expected
-
-
-def test_ftfy_is_needed_only_for_what_it_may_correct(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "ftfy", None)
-    assert read(write(tmp_path, question(**spans("It's 5\t(ca.)"))), released=True)
-    for text in ("Malmö", "R&amp;D", "a\rb"):
-        path = write(tmp_path, question(**spans(text)))
-        assert read(path)
-        with pytest.raises(Unavailable, match=r'pip install "ircotlib\[iirc\]"'):
-            read(path, released=True)
 
 
 def test_only_answerable_questions_are_read_and_all_get_ids(tmp_path):

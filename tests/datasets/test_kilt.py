@@ -10,7 +10,7 @@ from ircotlib.datasets import find_dataset, score
 from ircotlib.datasets.files import read_dataset
 from ircotlib.datasets.searchain import read_pages
 from ircotlib.errors import DataError
-from ircotlib.metrics import cover_em, one_verdict, rouge_l
+from ircotlib.metrics import cover_em, one_verdict
 
 PROVENANCE = [{"wikipedia_id": "12", "title": "Anarchism", "start_paragraph_id": 1}]
 OUTPUT = [
@@ -121,11 +121,10 @@ def test_strategyqa_has_verdicts_and_the_paragraphs_of_its_first_annotator(tmp_p
 
 
 def test_the_real_sample_of_strategyqa(shared):
-    questions, corpus = read_dataset("strategyqa", shared)
-    known = {paragraph.id for paragraph in corpus}
-    assert (len(questions), len(known)) == (229, 998)
+    read = find_dataset("strategyqa").read(shared / "strategyqa/dev_229.json")
+    questions = [question for question, _ in read]
     assert sum(question.answers == ("Yes",) for question in questions) == 107
-    assert sum(bool(q.gold) and set(q.gold) <= known for q in questions) == 227
+    assert sum(bool(question.gold) for question in questions) == 227
 
 
 def test_an_answer_is_covered_by_words_not_by_letters_and_two_verdicts_are_none():
@@ -136,10 +135,3 @@ def test_an_answer_is_covered_by_words_not_by_letters_and_two_verdicts_are_none(
     assert one_verdict("So the answer is: No.", ["No"], both) == 1
     for wrong in ("Yes and no.", "Who knows?", "Yes."):
         assert one_verdict(wrong, ["No"], both) == 0
-
-
-def test_rouge_l_is_the_f_of_the_longest_common_subsequence():
-    cat = rouge_l("the cat sat on the mat", ["the cat lay on the mat"])
-    assert cat == pytest.approx(0.8)
-    assert rouge_l("", ["a"]) == rouge_l(" . ", ["a"]) == rouge_l("b", ["a", "."]) == 0
-    assert rouge_l("c b a", ["a b c"]) == pytest.approx(1 / 3, abs=0.01)

@@ -19,11 +19,11 @@ from ircotlib.experiment import setup as setups
 from ircotlib.experiment import stored
 from ircotlib.experiment.compare import compare, run_system
 from ircotlib.experiment.replay import replay
-from ircotlib.experiment.runs import Run, count_demonstrations, find_cost
+from ircotlib.experiment.runs import find_cost
 from ircotlib.experiment.setup import open_setup
 from ircotlib.experiment.stored import find_folders, read_about, read_predictions
 from ircotlib.parameters import read_parameters
-from ircotlib.program import Generate, Outcome, Prompt, Retrieve, Step
+from ircotlib.program import Generate, Retrieve
 from ircotlib.results.runs import read_runs
 from ircotlib.systems import all_systems, choose_systems
 
@@ -90,39 +90,17 @@ def test_the_predictions_of_a_run_are_a_table_with_questions_and_scores(opened):
         read_predictions(folder, "x")
 
 
-NONE = ["", "{}", "[]", "null", "[" * 99_999, '{"a":' * 99_999, "\xff", "7", '{"half']
-GONE = object()
-# fields that are wrong
-FIELDS = [(name, GONE) for name in ("system", "setting", "parameters", "dataset")]
-FIELDS += [("setting", "k=2"), ("parameters", []), ("system", None)]
-FIELDS += [("parameters.model", GONE), ("counts", GONE), ("questions", None)]
+NONE = ["", "{}", "[]", "\xff", '{"half', '{"experiment": 7}']
 
 
-def refuse(folder, content: str, field: str = "") -> None:
-    """A run.json of this content is none, and this field is named."""
-    (folder / "run.json").write_text(content, encoding="latin-1")
-    named = f"^{folder}/run.json: found no finished run [^\n]*{field}[^\n]*; run its"
-    with pytest.raises(DataError, match=named) as error:
-        read_about(folder)
-    assert len(str(error.value)) < 400 + len(str(folder))
-    assert "get the file again" not in str(error.value)
-
-
-@pytest.mark.parametrize("content", NONE, ids=lambda content: content[:5])
+@pytest.mark.parametrize("content", NONE)
 def test_a_run_json_that_is_none_is_named_in_one_line(tmp_path, content):
-    refuse(tmp_path, content)
-
-
-@pytest.mark.parametrize(("field", "value"), FIELDS)
-def test_a_wrong_field_of_a_run_json_is_named(opened, tmp_path, field, value):
-    about = Run(opened, S["OneR"], "test", {"k": 2}).identity
-    about |= {"questions": 4, "counts": {}}
-    *within, name = field.split(".")
-    fields = about["parameters"] if within else about
-    fields[name] = value
-    if value is GONE:
-        del fields[name]
-    refuse(tmp_path, json.dumps(about), f"field {field}")
+    (tmp_path / "run.json").write_text(content, encoding="latin-1")
+    named = (
+        f"^{tmp_path}/run.json: found no finished run of this version; run its[^\n]*$"
+    )
+    with pytest.raises(DataError, match=named):
+        read_about(tmp_path)
 
 
 def test_a_run_of_another_version_is_read_without_what_is_not_known_here(opened):
@@ -134,35 +112,6 @@ def test_a_run_of_another_version_is_read_without_what_is_not_known_here(opened)
     about["parameters"] |= {"most_samples": 5, "gone_k": [3]}
     (folder / "run.json").write_text(json.dumps(about))
     assert read_predictions(folder).equals(before) and len(replay(folder)) == 4
-
-
-SCORES = "id,kind,f1\n1,,1.0\n2,,0.5\n"
-DAMAGED = {
-    "": "No columns",
-    "\xff\0": "can't decode",
-    SCORES.replace("1.0", "one"): "'one'",
-    SCORES.replace("id,", "ID,"): "'id'",
-    f"{SCORES}3,,1,2,3\n": "Expected 3 fields",
-}
-
-
-@pytest.mark.parametrize(("content", "says"), DAMAGED.items(), ids=DAMAGED.values())
-def test_damaged_scores_are_named_in_one_line(tmp_path, content, says):
-    (tmp_path / "scores.csv").write_text(content, encoding="latin-1")
-    named = f"(?s)^{tmp_path}/scores.csv: damaged .*{says}.*; run its notebook again"
-    with pytest.raises(DataError, match=named):
-        stored.read_scores(tmp_path)
-
-
-def test_predictions_without_scores_and_scores_without_predictions(opened):
-    run_system(opened, QA, k=2)
-    [folder] = (opened.runs / "test").iterdir()
-    path = folder / "predictions.jsonl"
-    lines = path.read_text().splitlines(keepends=True)
-    for found in (lines[:2], [], [*lines, lines[0]], [*lines[1:], '{"a": 1}']):
-        path.write_text("".join(found))
-        with pytest.raises(DataError, match=f"^{folder}.*; run its notebook"):
-            read_predictions(folder)
 
 
 def test_a_run_with_a_setting_of_another_version_lacks_replies(opened):
@@ -183,18 +132,6 @@ def test_ids_and_kinds_of_a_run_are_texts_as_they_stand(tmp_path):
     assert read["recall"].isna().all()
 
 
-def test_a_disk_that_is_full_names_the_run(p, monkeypatch):
-    def fill(path, records):
-        with open("/dev/full", "w") as full:
-            full.write("x" * 99_999)
-
-    setup = open_setup(p, "hotpotqa", "04_ircot")
-    monkeypatch.setattr(stored, "write_jsonl", fill)
-    with pytest.raises(OSError, match=f"No space left .*{setup.runs.parent}"):
-        run_system(setup, S["OneR"], k=2)
-    assert not find_folders(setup.runs)
-
-
 def test_predictions_are_kept_whatever_a_server_replied(opened):
     def halve(question):
         yield Retrieve(question.text, 1)
@@ -205,16 +142,6 @@ def test_predictions_are_kept_whatever_a_server_replied(opened):
     rows = list(read_jsonl(opened.runs / "test/Half/predictions.jsonl"))
     assert len(rows) == 4
     assert (rows[0]["answer"], rows[0]["thoughts"]) == ("x\ud800", ["\udfff"])
-
-
-def test_the_demonstrations_of_the_last_prompt_count():
-    def outcome(*shown: int) -> Outcome:
-        requests = [Generate(Prompt("p", demonstrations=count)) for count in shown]
-        steps = [Step(request, "", False) for request in (Retrieve("q", 1), *requests)]
-        return Outcome("q", None, tuple(steps))
-
-    assert count_demonstrations([outcome(9, 4), outcome(9, 1), outcome()]) == 2.5
-    assert count_demonstrations([outcome()]) is None
 
 
 def test_what_a_run_behind_a_server_costs():

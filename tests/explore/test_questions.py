@@ -210,9 +210,6 @@ def test_the_box_shows_a_run_question_by_question(ran, displayed, copied):
 
 
 DAMAGED = [
-    ("scores.csv", "", "/scores.csv: damaged .No columns"),
-    ("scores.csv", "a;b\n1;2\n", "/scores.csv: damaged .*'id', 'kind'. not found"),
-    ("scores.csv", "id,kind\n", "found the question"),
     ("predictions.jsonl", "", ": 0 predictions of 10; run its notebook again"),
     ("predictions.jsonl", '{"id": "q"}\n', "/predictions.jsonl:1: found no prediction"),
 ]
@@ -265,5 +262,4 @@ def test_whatever_a_library_raises_stands_in_the_box(
     monkeypatch.setattr(questions, "read_marked", Mock(side_effect=error))
     box.explore_box([ran["OneR QA"]])
     shown = displayed[0].page.value
-    assert shown.startswith(f"{type(error).__name__}: ")
-    assert "explore/box.py:" in shown and "<b>" not in shown
+    assert shown.startswith(f"{type(error).__name__}: ") and "<b>" not in shown

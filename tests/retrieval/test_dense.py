@@ -15,7 +15,6 @@ from corpora import WORDS, random_paragraphs, random_text, write_in
 
 from ircotlib import files
 from ircotlib.data import Paragraph
-from ircotlib.errors import DataError
 from ircotlib.program import NearestTitle, Retrieve
 from ircotlib.retrieval import dense as module
 from ircotlib.retrieval.bm25 import BM25
@@ -60,17 +59,6 @@ def backends(models, tmp_path_factory) -> dict[str, object]:
         kind: open_dense(corpus, index, f"{kind}:{models[kind]}") for kind in KINDS
     }
     return opened | {"embedded": BM25(corpus, index)}
-
-
-@pytest.mark.parametrize("name", ["vectors.f16", "starts.npy"])
-@pytest.mark.parametrize("content", [b"", b"?" * 999])
-def test_damaged_vectors_are_named(models, tmp_path, name, content):
-    corpus, index = write_in(tmp_path, make_paragraphs(9)), tmp_path / "index"
-    open_dense(corpus, index, f"dense:{models['dense']}")
-    [folder] = tmp_path.glob("index-vectors-*[!k]")
-    (folder / name).write_bytes(content)
-    with pytest.raises(DataError, match=f"^{folder}: [^\n]*: delete it: it is made"):
-        open_dense(corpus, index, f"dense:{models['dense']}")
 
 
 @pytest.fixture

@@ -16,8 +16,7 @@ from ircot_studies.ask_or_state import (
     states_or_guesses,
     write_queries,
 )
-from ircotlib.data import GoldStep, Paragraph, Question
-from ircotlib.datasets.own import CORPUS, write_own
+from ircotlib.data import GoldStep, Paragraph, Question, write_jsonl
 from ircotlib.errors import UserError
 from ircotlib.experiment.setup import open_dataset
 from ircotlib.parameters import read_parameters
@@ -164,14 +163,15 @@ def test_hops_count_alike_in_a_share_and_questions_in_a_difference():
 
 
 def test_further_paragraphs_are_searched_unless_their_title_is_there(tmp_path):
-    there = Paragraph("", "Bo", "Bo was born in Rome.")
-    write_own(tmp_path / "a", [(Question("1", "Who?", ("Bo",), (), "own"), [there])])
-    more = [Paragraph("", name, "Rome!") for name in ("Bo", "Al")]
-    write_own(tmp_path / "b", more, CORPUS)
+    there = {"title": "Bo", "text": "Bo was born in Rome."}
+    row = {"question": "Who?", "answers": ["Bo"], "paragraphs": [there]}
+    write_jsonl(tmp_path / "a/own/questions.jsonl", [row])
+    more = [{"title": name, "text": "Rome!"} for name in ("Bo", "Al")]
+    write_jsonl(tmp_path / "b/own/corpus.jsonl", more)
     folders = {"data_dir": str(tmp_path / "a"), "further": str(tmp_path / "b")}
     p = read_parameters("mini", folders)
     *_, retriever = open_dataset(p, "own")
     found = [page.text for page, _ in retriever.search("Rome", 3)]
-    assert found == ["Rome!", there.text]
+    assert found == ["Rome!", there["text"]]
     with pytest.raises(UserError, match="expected pooled"):
         p.change(corpus="full")
