@@ -210,7 +210,8 @@ class Engine:
             for name in ("query", "title", "prompt"):
                 text = getattr(task.request, name, "")
                 if not isinstance(text, str | tuple):  # or a chat
-                    raise TypeError(f"found the {name} {text!r:.60}, expected a text")
+                    fault = f"found the {name} {text!r:.60}, expected a text"
+                    task.program.throw(TypeError(fault))  # at its own line
         except StopIteration as end:
             task.ended = True
             task.result = end.value

@@ -127,14 +127,6 @@ def test_a_damaged_cache_is_named_in_one_line(tmp_path, kept, then):
     check_named(path)
 
 
-def test_another_thing_in_its_place_is_named(tmp_path):
-    check_named(tmp_path)  # a folder
-    path = tmp_path / "calls.sqlite"
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("CREATE TABLE calls (name TEXT)")
-    check_named(path)
-
-
 def test_an_empty_file_is_a_new_cache_and_a_full_disk_is_named(tmp_path):
     path = tmp_path / "calls.sqlite"
     path.touch()
