@@ -201,10 +201,11 @@ class Engine:
             for name in ("query", "title", "prompt"):
                 text = getattr(task.request, name, "")
                 if not isinstance(text, str | tuple):  # or a chat
-                    raise TypeError(f"found the {name} {text!r:.60}, expected a text")
+                    fault = f"found the {name} {text!r:.60}, expected a text"
+                    task.program.throw(TypeError(fault))  # at its own line
             k = getattr(task.request, "k", 0)
             if k < 0:
-                raise ValueError(f"found the k {k}, expected a count")
+                task.program.throw(ValueError(f"found the k {k}, expected a count"))
         except StopIteration as end:
             task.ended = True
             task.result = end.value

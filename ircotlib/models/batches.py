@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from math import inf
 
 from ircotlib.program import Generate, Sample, Sampled
 from ircotlib.text import check_stop
@@ -19,14 +18,12 @@ def check(request: Request) -> None:
     """Raise ValueError unless stop, max_tokens, n and temperature make sense."""
     check_stop(request.stop)
     rows = count_rows(request)
-    if min(request.max_tokens, rows) < 1:
+    temperature = getattr(request, "temperature", 1)  # 0 is what Generate is for
+    if request.max_tokens < 1 or rows < 1 or not temperature > 0:
         raise ValueError(
-            f"found max_tokens {request.max_tokens} and n {rows}, expected at least 1"
+            f"found max_tokens {request.max_tokens}, n {rows} and temperature"
+            f" {temperature}, expected more than 0"
         )
-    # not 0, which is what Generate is for; nor NaN
-    if isinstance(request, Sample) and not 0 < request.temperature < inf:
-        value = request.temperature
-        raise ValueError(f"found temperature {value}, expected one above 0")
 
 
 def cut_batches(

@@ -17,7 +17,6 @@ heads of width D, V the vocabulary; keys and values: (B, H, T, D).
 """
 
 from collections.abc import Generator, Sequence
-from inspect import signature
 from math import inf
 from typing import Any
 
@@ -151,8 +150,6 @@ def can_reuse(model) -> bool:
     """Whether this model's cache keeps all keys and values (no sliding window, no
     recurrent states), whose positions do not depend on the length.
     """
-    if "past_key_values" not in signature(type(model).forward).parameters:
-        return False
     layers = DynamicCache(config=model.config).layers
     positions = str(getattr(model.config.get_text_config(), "rope_parameters", ""))
     growing = "dynamic" in positions or "longrope" in positions

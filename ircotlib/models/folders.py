@@ -4,7 +4,6 @@ import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from math import prod
 from pathlib import Path
 
 from ircotlib.errors import DataError
@@ -67,21 +66,13 @@ def find_config(name: str) -> Path | None:
 
 def is_encoder_decoder(folder: Path) -> bool:
     """Whether a model reads its prompt with an encoder, as T5 does."""
-    config = read_json(folder, CONFIG)
-    named = "ForConditionalGeneration" in str(config.get("architectures"))
-    return config.get("is_encoder_decoder", named)
+    return read_json(folder, CONFIG).get("is_encoder_decoder", False)
 
 
 def count_parameters(folder: Path) -> int:
-    """The number of parameters, from the headers of the weight files."""
-    from safetensors import safe_open
-
-    count = 0
-    for path in list_files(folder, "*.safetensors"):
-        with naming_file(path, "safetensors"), safe_open(path, "numpy") as tensors:
-            for name in tensors.keys():
-                count += prod(tensors.get_slice(name).get_shape())
-    return count
+    """The number of parameters, if they have two bytes each; else it is too large."""
+    files = list_files(folder, "*.safetensors")
+    return sum(path.stat().st_size for path in files) // 2
 
 
 def list_files(folder: Path, *patterns: str) -> list[Path]:

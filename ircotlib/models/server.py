@@ -31,7 +31,7 @@ from ircotlib.errors import Unavailable, UserError
 from ircotlib.files import need
 from ircotlib.keys import KEY, check_server, is_here, may_have_key, read_key
 from ircotlib.models.batches import Request, check, count_rows, read_reply, write_reply
-from ircotlib.models.thoughts import Failed, Written, read_body, read_choice, tokens_of
+from ircotlib.models.thoughts import Failed, Written, read_body, read_choice
 from ircotlib.program import LINE, SENTENCE_OF_LINE, Generate, Message, Sample
 from ircotlib.text import plain
 
@@ -319,7 +319,11 @@ class ServerModel:
                 texts.append(read_choice(choice, request, self.chat))
             except (Failed, ValueError) as fault:
                 faults.append(fault)
-        read, written, hidden = tokens_of(body.get("usage") or {})
+        usage = body.get("usage") or {}
+        read = usage.get("prompt_tokens") or 0
+        total = usage.get("total_tokens") or 0  # the other count may lack the thoughts
+        written = max(usage.get("completion_tokens") or 0, total - read)
+        details = usage.get("completion_tokens_details") or {}
         if not read or not written:
             read = self.count_tokens(str(request.prompt))
             written = sum(self.count_tokens(t.thoughts + (t.text or "")) for t in texts)
@@ -329,7 +333,8 @@ class ServerModel:
         if not texts:
             raise type(faults[0])(self._in_line(faults[0]))
         thinks = any(text.thoughts or text.text is None for text in texts)
-        return Reply(texts, read, written, hidden or thinks)
+        hidden = (details.get("reasoning_tokens") or 0) > 0
+        return Reply(texts, read, written, thinks or hidden)
 
     def _in_line(self, words: object) -> str:
         """A message in one line and without the key, which some servers repeat."""

@@ -133,15 +133,6 @@ def mean_log_probability(logs: Any, text: str, kept: str) -> float | None:
         return None
 
 
-def tokens_of(usage: Mapping) -> tuple[int, int, bool]:
-    """Tokens read and written, 0 if not said; and whether some are unseen thoughts."""
-    read = usage.get("prompt_tokens") or 0
-    total = usage.get("total_tokens") or 0  # the other count may lack the thoughts
-    written = max(usage.get("completion_tokens") or 0, total - read)
-    details = usage.get("completion_tokens_details") or {}
-    return read, written, bool(details.get("reasoning_tokens"))
-
-
 def read_body(written: str) -> dict:
     """The JSON object of a reply. Raises Failed if it is none with choices."""
     try:

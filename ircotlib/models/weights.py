@@ -80,9 +80,6 @@ def row_by_row_attention(
     a matrix (B, H, T, T); the bias alone is one, (1, H, T, T). `lengths`: of rows.
     """
     attend = partial(scaled_dot_product_attention, scale=scaling)
-    if lengths is None:
-        states = attend(query, key, value, attn_mask=position_bias)
-        return states.transpose(1, 2).contiguous(), None
     states = query.new_zeros(query.transpose(1, 2).shape)  # B, T, H, D; padding stays 0
     for row, length in enumerate(lengths.tolist()):
         # 1, H, length, D: a row without its padding
@@ -93,10 +90,8 @@ def row_by_row_attention(
     return states, None
 
 
-def row_lengths(*, attention_mask: Tensor | None = None, **_) -> Tensor | None:
-    """The tokens of each row, (B), by a mask (1: a token); None: none is padded."""
-    if attention_mask is None or attention_mask.all():
-        return None
+def row_lengths(*, attention_mask: Tensor, **_) -> Tensor:
+    """The tokens of each row, (B), by a mask (1: a token)."""
     return attention_mask.sum(-1)
 
 

@@ -13,7 +13,6 @@ from tiny import LIMIT, prompts
 from transformers import AutoTokenizer, T5ForConditionalGeneration
 
 from ircotlib.errors import UserError
-from ircotlib.models.folders import SMALL
 from ircotlib.models.local import LocalModel
 from ircotlib.program import LINE, SENTENCE, SENTENCE_OF_LINE, Generate, Message, Sample
 from ircotlib.text import cut, stop_end
@@ -117,40 +116,6 @@ def test_batches_are_the_shortest_prompts_that_fit(folders):
     assert local.take(samples) == [0, 1]
     request = Generate(" ".join(["ka"] * 1200), None, 2)  # a T5 has no limit
     assert read(local, [request])[0]["prompt_tokens"] == 1201
-
-
-def test_a_prompt_that_waits_for_many_batches_is_encoded_once(folders, monkeypatch):
-    local = LocalModel(folders["gpt2"], batch_rows=100)
-    encode, encoded = local.tokens.encode, []
-
-    def count(text: str) -> list[int]:
-        encoded.append(text)
-        return encode(text)
-
-    monkeypatch.setattr(local.tokens, "encode", count)
-    requests = [Generate(f"ka {number}", None, 1) for number in range(1_500)]
-    assert len({*ask(local, requests)}) > 1
-    assert sorted(encoded) == sorted(request.prompt for request in requests)
-    assert not local._waiting  # nor is one kept that waits no more
-
-
-def test_one_thread_computes_a_small_model_and_those_of_the_process_others(
-    folders, monkeypatch
-):
-    threads = []
-    before = torch.get_num_threads()
-    torch.set_num_threads(3)
-    try:
-        for kind, small in (("t5", SMALL), ("gpt2", SMALL), ("llama", 0)):
-            monkeypatch.setattr("ircotlib.models.weights.SMALL", small)
-            local = LocalModel(folders[kind])
-            note = lambda *_: threads.append(torch.get_num_threads())  # noqa: E731
-            local.model.register_forward_hook(note)
-            assert isinstance(ask_one(local, Generate("ka lo", None, 2)), str)
-            threads.append(torch.get_num_threads())
-    finally:
-        torch.set_num_threads(before)
-    assert threads == [1, 1, 3, 1, 1, 3, 3, 3, 3]
 
 
 @pytest.mark.parametrize("kind", ["gpt2", "llama"])

@@ -63,7 +63,8 @@ def logits_of(local, prompt, written):
     with torch.inference_mode():
         if local.is_encoder_decoder:
             after = torch.cat([torch.zeros(1, 1, dtype=torch.long), after], 1)
-            return local.model(ids, decoder_input_ids=after).logits[0]
+            mask = torch.ones_like(ids)
+            return local.model(ids, mask, decoder_input_ids=after).logits[0]
         return local.model(torch.cat([ids, after], 1)).logits[0, ids.shape[1] - 1 :]
 
 

@@ -99,12 +99,6 @@ def test_a_refusal_in_any_form_leaves_the_field_out_and_shows_its_words(
 BELOW = "It is hers. So the answer is:\n\n Ann Lee\n\nMore."
 
 
-def test_a_chat_may_answer_below_the_phrase(fake):
-    fake.faults = {"red": [completion(f"**{BELOW}**")]}
-    one_line = "It is hers. So the answer is: Ann Lee"
-    assert reply_to(model(fake, chat=True), RED) == one_line
-
-
 def test_in_a_completion_a_line_ends_the_sentence(fake):
     fake.faults = {"red": [completion(BELOW)]}
     assert reply_to(model(fake), Generate("red", SENTENCE, 9)) == "It is hers."

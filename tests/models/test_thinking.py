@@ -21,17 +21,15 @@ FINAL = "<|end|><|start|>assistant<|channel|>final<|message|>"
 TAGS = {  # in the text itself
     "think": ("<think>\n", "\n</think>\n\n"),
     "THINK": ("[THINK]", "[/THINK]"),
-    "empty": ("<think>\n\n</think>\n<think>", "</think>"),
     "harmony without marks": ("analysis", "assistantfinal"),
     "harmony": (ANALYSIS, FINAL),
 }
-# by a template
-OPENED = {"opened": ("", "\n</think>\n\n"), "opened in a line": ("", "</think>")}
+OPENED = {"opened": ("", "\n</think>\n\n")}  # by a template
 
 
-def beside(name: str, empty: str | None = None):
+def beside(name: str):
     def message(thoughts: str, text: str | None) -> dict:
-        return {"content": empty if text is None else text, name: thoughts}
+        return {"content": text, name: thoughts}
 
     return message
 
@@ -46,8 +44,7 @@ def parts(thoughts: str, text: str | None) -> dict:
 FIELDS = {
     "reasoning_content": beside("reasoning_content"),
     "parts": parts,
-    "empty content": beside("reasoning_content", ""),
-    "reasoning": beside("reasoning", "\n"),
+    "reasoning": beside("reasoning"),
     "hidden": lambda thoughts, text: {"content": text or ""},
 }
 
@@ -134,8 +131,7 @@ def test_only_the_text_is_kept_wherever_the_thoughts_are(
         assert len(fake.asked) <= asked + 1
 
 
-SOME = [*((way, True) for way in ("think", "opened", "parts", "reasoning"))]
-SOME.append(("harmony", False))
+SOME = [("opened", True), ("parts", True), ("reasoning", True), ("harmony", False)]
 
 
 @pytest.mark.parametrize(("way", "chat"), SOME)
@@ -149,7 +145,7 @@ def test_samples_have_the_mean_log_probability_of_their_texts_alone(thinker, way
     assert len(json.loads(reply).get("thoughts", "...")) == 3
 
 
-ENDLESS = [*SOME[2:], ("hidden", True), ("think", False)]
+ENDLESS = [*SOME[1:], ("hidden", True), ("think", False)]
 
 
 @pytest.mark.parametrize(("way", "chat"), ENDLESS)
@@ -164,22 +160,21 @@ def test_thoughts_without_an_end_or_that_leave_no_room_are_no_text(thinker, way,
     assert isinstance(error, ValueError)
 
 
-@pytest.mark.parametrize("stop", [None, ("Q:",), "refused"])
+@pytest.mark.parametrize("refused", [False, True])
 def test_a_chat_model_that_does_not_think_is_asked_once_for_each_text(
-    fake, stop, capsys
+    fake, refused, capsys
 ):
     """Its first reply is cut off, and might be thoughts: more is asked for once."""
     fake.faults = {"red": [completion("It is red", finish_reason="length")] * 2}
-    if stop == "refused":
+    if refused:
         fake.faults["red"][1] = status(400, "max_tokens is too large: 4004")
     backend, words = model(fake, chat=True), ["red", "green", "blue"]
-    stop = stop and ("Q:",)
-    replies = ask(backend, [Generate(word, stop, 4) for word in words])
+    replies = ask(backend, [Generate(word, ("Q:",), 4) for word in words])
     assert [*map(backend.decode, replies)] == ["It is red", "GREEN", "BLUE"]
     assert fake.asked == ["red", *words] and capsys.readouterr().err == ""
     assert [body["max_tokens"] for body in fake.bodies] == [4, 4004, 4, 4]
     stops = ["stop" in body for body in fake.bodies]
-    assert stops == [False, False, bool(stop), bool(stop)]
+    assert stops == [False, False, True, True]
 
 
 ANSWER, NOTHING = "It is Ann.", ""
@@ -191,7 +186,6 @@ SPLIT = {  # the text of what is written; None: all of it
     "\nIt is Ann.": None,
     "It may be\n</think>\nIt is Ann.": ANSWER,
     "It may be\n[/THINK]It is Ann.": ANSWER,
-    "<think>a</think>\n<think>b</think> It is Ann.": ANSWER,
     "<think>a <think>b</think> c</think>It is Ann.": ANSWER,
     "<think>I close it with `</think>` then.</think>It is Ann.": ANSWER,
     "<think>a</think>\n<think>b": NOTHING,
