@@ -5,28 +5,17 @@ import pytest
 import ircotlib
 from tests.processes import run_python
 
-# fmt: off
-CORE = [
-    "data", "text", "metrics", "program", "errors", "engine.cache", "engine.scheduler",
-    "prompting.prompt", "prompting.demonstrations", "systems", "datasets", "options",
-    "__main__",
-]
 MODELS = ["torch", "transformers", "elasticsearch"]
-HEAVY = [
-    *MODELS, "pandas", "matplotlib", "seaborn", "scipy", "tantivy", "IPython",
-    "nbformat",
-]
+HEAVY = [*MODELS, *"pandas matplotlib seaborn scipy tantivy IPython nbformat".split()]
+CORE = "data text metrics program errors engine.cache engine.scheduler systems datasets"
+CORE += " prompting.prompt prompting.demonstrations options __main__ command.figures"
 # programs that use torch, but import it only once their options are read
 TRAININGS = ["t5", "agent", "reader"]
 # what the extras bring, as `import` names it
-EXTRAS = [
-    *MODELS, "IPython", "ipywidgets", "anywidget", "papermill", "jupyterlab", "openai",
-    "ray",
-]
-# fmt: on
+EXTRAS = [*MODELS, *"IPython ipywidgets anywidget papermill jupyterlab openai".split()]
 PLAIN = f"""
 import runpy, sys
-sys.modules |= dict.fromkeys({EXTRAS + ["sentence_transformers"]})
+sys.modules |= dict.fromkeys({[*EXTRAS, "ray", "sentence_transformers"]})
 """
 
 SERVED = "'--set=server=http://h:9', '--set=model=x'"
@@ -52,12 +41,11 @@ def run(code: str, **variables: str) -> str:
 @pytest.mark.parametrize(
     ("modules", "absent"),
     [
-        ([f"ircotlib.{name}" for name in CORE], HEAVY),
+        ([f"ircotlib.{name}" for name in CORE.split()], HEAVY),
         (["ircotlib.models.local"], [*HEAVY, "numpy"]),
-        (["ircotlib.command.figures"], HEAVY),
         ([f"training.{name}" for name in TRAININGS], HEAVY),
     ],
-    ids=["core", "models", "figures", "trainings"],
+    ids=["core", "models", "trainings"],
 )
 def test_what_is_imported_is_light(modules, absent):
     code = f"import sys, {', '.join(modules)}; print({{*{absent}}} & {{*sys.modules}})"
