@@ -7,17 +7,17 @@ systems answer is held by tests/test_requests.py.
 """
 
 import ast
-import os
-import subprocess
-import sys
+import re
+from itertools import product
 
 import nbformat
 import pytest
 
-from ircotlib.command.figures import about_notebook, all_notebooks, made_by
-from ircotlib.files import FIGURES, NOTEBOOKS, PROFILES, ROOT
-from ircotlib.parameters import read_parameters
+from ircotlib.command.figures import about_notebook, all_notebooks, made_by, tags
+from ircotlib.files import FIGURES, NOTEBOOKS, ROOT
+from ircotlib.parameters import all_profiles, read_parameters
 from ircotlib.systems import all_systems
+from tests.processes import run_python
 
 PATHS = {name: NOTEBOOKS / f"{name}.ipynb" for name in all_notebooks()}
 WITHOUT_MODEL = ("02_index",)
@@ -32,44 +32,25 @@ BENCHES = {"bench_batching.csv", "bench_systems.csv", "retrieval_scale.csv"}
 BENCHES |= {"head_to_head_second.csv"}  # of the second agent (docs/laboratory.md)
 
 
-def run_figures(folder, *options: str, changes: dict = {}) -> str:
-    """Run `ircotlib figures` with data and figures in a folder of their own."""
+def run_in(folder, *command: str) -> None:
+    """Run a module of Python with data and figures in a folder of their own."""
     own = {"IRCOT_DATA": f"{folder}/data", "IRCOT_FIGURES": f"{folder}/figures"}
-    command = [
-        sys.executable,
-        "-m",
-        "ircotlib",
-        "figures",
-        *options,
-        "--set",
-        "workers=1",
-    ]
-    for name, value in changes.items():
-        command += ["--set", f"{name}={value}"]
-    done = subprocess.run(
-        command,
-        cwd=ROOT,
-        env=os.environ | own,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-4000:])
-    return done.stderr
+    done = run_python("-m", *command, cwd=ROOT, IRCOT_BATCH="1", **own)
+    assert done.returncode == 0, (done.stdout[-8000:], done.stderr[-4000:])
 
 
 @pytest.fixture(scope="module")
 def executed(tmp_path_factory):
     """The folder in which all notebooks have run."""
     folder = tmp_path_factory.mktemp("notebooks")
-    run_figures(folder, "--profile", "quick", changes=FEW)
+    changes = [f"--set={name}={value}" for name, value in FEW.items()]
+    options = ["--profile", "quick", "--set=workers=1"]
+    run_in(folder, "ircotlib", "figures", *options, *changes)
     return folder
 
 
-def nbval(folder, paths: list) -> str:
-    """What nbval prints for copies of notebooks; those with marked cells end with the
-    last one.
-    """
+def nbval(folder, paths: list) -> None:
+    """Check copies of notebooks by nbval; those with marked cells end with the last."""
     (folder / "checked").mkdir(exist_ok=True)
     for path in paths:
         notebook = nbformat.read(path, as_version=4)
@@ -77,23 +58,9 @@ def nbval(folder, paths: list) -> str:
         if path.stem not in WITHOUT_MODEL:
             del notebook.cells[marked[-1] + 1 :]
         nbformat.write(notebook, folder / "checked" / path.name)
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "--nbval-lax",
-        "--nbval-current-env",
-        "-q",
-    ]
-    own = {"IRCOT_DATA": f"{folder}/data", "IRCOT_FIGURES": f"{folder}/figures"}
-    own |= {"IRCOT_BATCH": "1"}
+    options = ["--nbval-lax", "--nbval-current-env", "-q", "-p", "no:cacheprovider"]
     checked = [f"{folder}/checked/{path.name}" for path in paths]
-    done = subprocess.run(
-        [*command, "-p", "no:cacheprovider", *checked],
-        cwd=folder, env=os.environ | own, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, (done.stdout[-8000:], done.stderr[-2000:])
-    return done.stdout
+    run_in(folder, "pytest", *options, *checked)
 
 
 @pytest.mark.parametrize("name", PATHS)
@@ -106,10 +73,9 @@ def test_every_notebook_runs_and_makes_what_it_says(executed, name):
 def test_without_a_model_marked_cells_and_files_are_the_kept_ones(executed):
     nbval(executed, [PATHS[name] for name in (*WITHOUT_MODEL, *BEGINNINGS)])
     for path in [path for name in WITHOUT_MODEL for path in made_by(name, "mini")]:
+        made = executed / "figures" / path.name
         if path.suffix == ".csv":
-            assert (
-                executed / "figures" / path.name
-            ).read_bytes() == path.read_bytes(), path.name
+            assert made.read_bytes() == path.read_bytes(), path.name
 
 
 def test_marked_cells_give_the_same_again_from_the_same_replies(executed):
@@ -123,12 +89,9 @@ def test_marked_cells_give_the_same_again_from_the_same_replies(executed):
 def test_on_real_questions_marked_cells_and_files_are_the_kept_ones(shared, tmp_path):
     """Of 12_real_text, whose outputs are kept for the profile sample."""
     notebook = nbformat.read(PATHS[REAL_TEXT], as_version=4)
-    there = f'{{"data_dir": "{shared}"}}'
-    [parameters] = [
-        cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])
-    ]
+    [parameters] = [cell for cell in notebook.cells if "parameters" in tags(cell)]
     assert parameters.source.startswith('profile = "sample"')
-    parameters.source += f"\nchanges = {there}"
+    parameters.source += f'\nchanges = {{"data_dir": "{shared}"}}'
     path = tmp_path / f"{REAL_TEXT}.ipynb"
     nbformat.write(notebook, path)
     nbval(tmp_path, [path])
@@ -145,13 +108,9 @@ def code_of(name: str) -> list:
 
 
 def test_all_kept_figures_are_made_by_a_notebook_or_a_benchmark():
-    profiles = [path.stem for path in PROFILES.glob("*.yaml")]
-    made = {
-        path
-        for name in PATHS
-        for profile in profiles
-        for path in made_by(name, profile)
-    }
+    made = set()
+    for name, profile in product(PATHS, all_profiles()):
+        made |= {*made_by(name, profile)}
     kept = {*FIGURES.glob("*.*")}
     beside = {path for path in kept if path.suffix in (".svg", ".pdf")}
     others = {path.name for path in kept - beside - made}
@@ -163,30 +122,21 @@ def test_all_kept_figures_are_made_by_a_notebook_or_a_benchmark():
 def test_notebooks_are_kept_executed_and_hold_no_machinery(name):
     cells, code = nbformat.read(PATHS[name], as_version=4).cells, code_of(name)
     text = PATHS[name].read_text(encoding="utf-8")
-    assert any(cell.outputs for cell in code), (
-        "kept without outputs: run `make notebooks`"
-    )
-    assert not any(
-        output.output_type == "error" for cell in code for output in cell.outputs
-    )
+    outputs = [output for cell in code for output in cell.outputs]
+    assert outputs, "kept without outputs: run `make notebooks`"
+    assert not any(output.output_type == "error" for output in outputs)
     assert str(ROOT) not in text and "/home/" not in text and len(text) < 1_100_000
     assert "Empty DataFrame" not in text
     assert cells[0].source.startswith(f"# {name[:2]} · ")
     for word in ("**Question.**", "**Makes**", "**needs**", "**time**"):
         assert word in cells[0].source
-    [parameters] = [
-        cell for cell in code if "parameters" in cell.metadata.get("tags", [])
-    ]
-    lines = [
-        line for line in parameters.source.splitlines() if not line.startswith("#")
-    ]
-    assert [line.split()[0] for line in lines][:2] == ["profile", "changes"]
-    saved = [
-        node for cell in code for node in ast.walk(ast.parse(cell.source))
-        if isinstance(node, ast.Call)
-        and ast.unparse(node.func) in ("save_figure", "save_table")
-    ]  # fmt: skip
-    assert all("p" in map(ast.unparse, node.args) for node in saved)
+    [parameters] = [cell.source for cell in code if "parameters" in tags(cell)]
+    assert re.findall(r"(?m)^(\w+) =", parameters)[:2] == ["profile", "changes"]
+    nodes = [node for cell in code for node in ast.walk(ast.parse(cell.source))]
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    saves = ("save_figure", "save_table")
+    saved = [call for call in calls if ast.unparse(call.func) in saves]
+    assert all("p" in map(ast.unparse, call.args) for call in saved)
     for cell in code:
         assert max(map(len, cell.source.splitlines()), default=0) <= 88, cell.source
         statements = ast.parse(cell.source).body

@@ -1,11 +1,9 @@
 """The type hints of the front door: complete, and right in a program that uses it."""
 
-import subprocess
-import sys
-
 import pytest
 
 from ircotlib.files import ROOT
+from tests.processes import run_python
 
 PROGRAM = """
 from collections.abc import Iterator
@@ -52,11 +50,7 @@ def test_a_strict_checker_accepts_programs_and_finds_what_is_wrong(tmp_path):
     (tmp_path / "wrong.py").write_text(WRONG)
     options = ["--strict", "--follow-imports=silent", "--ignore-missing-imports"]
     options += ["--no-site-packages"]  # three times as fast
-    files = sorted(tmp_path.glob("*.py"))
-    command = [sys.executable, "-m", "mypy", *options, *map(str, files)]
-    done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    done = run_python("-m", "mypy", *options, str(tmp_path), cwd=ROOT)
     found = [line for line in done.stdout.splitlines() if ": error: " in line]
     expected = 'Missing positional argument "dataset"', 'expected "str"'
     assert ["wrong.py:3: " in line for line in found] == [True, True], found

@@ -7,11 +7,11 @@ symbols, keycaps and emoji with a text selector have other terms; a word of more
 """
 
 import re
+from collections import defaultdict
 from functools import lru_cache
 from hashlib import sha256
 
 import regex
-from nltk.stem.porter import PorterStemmer
 
 # EnglishAnalyzer's own 33, of Lucene
 STOP_WORDS = frozenset(
@@ -20,8 +20,6 @@ STOP_WORDS = frozenset(
 )
 # EnglishPossessiveFilter
 POSSESSIVES = ("'s", "'S", "\u2019s", "\u2019S", "\uff07s", "\uff07S")
-# Porter's stemmer with the changes of its author's program, which Lucene has, too
-STEMMER = PorterStemmer(PorterStemmer.MARTIN_EXTENSIONS)
 
 
 def analyze(text: str) -> list[str]:
@@ -57,9 +55,7 @@ def _term(word: str) -> str:
     # LowerCaseFilter goes by character: no final sigma, no dot above the i
     word = word.replace("\u03a3", "\u03c3").replace("\u0130", "i").lower()
     # StopFilter comes before the stems
-    if word in STOP_WORDS:
-        return ""
-    return " " + STEMMER.stem(word, to_lowercase=False)
+    return "" if word in STOP_WORDS else " " + stem(word)
 
 
 # The words of UAX #29 by the Word_Break property of their characters, each rule written
@@ -96,6 +92,105 @@ WORD = regex.compile(PARTS["any"], regex.VERSION1)
 ASCII_RUN = r"(?:[A-Za-z]++(?:[:.'][A-Za-z]++)*+|[0-9]++(?:[,;.'][0-9]++)*+)++"
 # finds the same words in ASCII text, several times faster
 ASCII_WORD = re.compile(rf"_*+{ASCII_RUN}(?:_++{ASCII_RUN})*+_*+")
+
+# Porter's stemmer (Porter 1980) with the changes of its author's program, which Lucene
+# has, too: words of two characters stay, "bli" is there for "abli", and "logi" is new.
+# A suffix comes before those that it ends with.
+# fmt: off
+STEP_2 = {
+    "ational": "ate", "tional": "tion", "enci": "ence", "anci": "ance", "izer": "ize",
+    "bli": "ble", "alli": "al", "entli": "ent", "eli": "e", "ousli": "ous",
+    "logi": "log", "ization": "ize", "ation": "ate", "ator": "ate", "alism": "al",
+    "iveness": "ive", "fulness": "ful", "ousness": "ous", "aliti": "al",
+    "iviti": "ive", "biliti": "ble",
+}
+STEP_3 = {
+    "icate": "ic", "ative": "", "alize": "al", "iciti": "ic", "ical": "ic",
+    "ful": "", "ness": "",
+}
+STEP_4 = dict.fromkeys((
+    "al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent",
+    "ou", "ism", "ate", "iti", "ous", "ive", "ize",
+), "")
+# fmt: on
+# characters -> "v", "c" for all that is not a to z, too, and "y", which is either
+FORMS = defaultdict(lambda: ord("c"), str.maketrans("aeiouy", "vvvvvy"))
+
+
+def stem(word: str) -> str:
+    """The stem of a word in lower case, by the steps of Porter's paper.
+
+    >>> list(map(stem, ["ponies", "hopping", "falling", "filing", "relational", "by"]))
+    ['poni', 'hop', 'fall', 'file', 'relat', 'by']
+    """
+    if len(word) <= 2:  # not in the paper: the author's program
+        return word
+    if word.endswith(("sses", "ies")):  # 1a
+        word = word[:-2]
+    elif word.endswith("s") and not word.endswith("ss"):
+        word = word[:-1]
+    if word.endswith("eed"):  # 1b
+        if _measure(word[:-3]):
+            word = word[:-1]
+    elif word.endswith(("ed", "ing")):
+        rest = word[:-2] if word.endswith("ed") else word[:-3]
+        if "v" in _form(rest):
+            word = _complete(rest)
+    if word.endswith("y") and "v" in _form(word[:-1]):  # 1c
+        word = word[:-1] + "i"
+    word = _replace(word, STEP_2, 1)
+    word = _replace(word, STEP_3, 1)
+    if not word.endswith("ion"):
+        word = _replace(word, STEP_4, 2)
+    elif word[-4:-3] in ("s", "t") and _measure(word[:-3]) > 1:
+        word = word[:-3]
+    if word.endswith("e"):  # 5a
+        measure = _measure(word[:-1])
+        if measure > 1 or measure == 1 and not _is_short(word[:-1]):
+            word = word[:-1]
+    if word.endswith("ll") and _measure(word[:-1]) > 1:  # 5b
+        word = word[:-1]
+    return word
+
+
+def _complete(word: str) -> str:
+    """What has lost "ed" or "ing", as a word: "hopp" is "hop", "fil" is "file"."""
+    if word.endswith(("at", "bl", "iz")):
+        return word + "e"
+    if word[-2:-1] == word[-1] and _form(word).endswith("c"):
+        return word if word[-1] in "lsz" else word[:-1]  # "fall" stays
+    if _measure(word) == 1 and _is_short(word):
+        return word + "e"
+    return word
+
+
+def _replace(word: str, suffixes: dict[str, str], least: int) -> str:
+    """Replace a suffix, if what precedes it has this measure at least."""
+    for suffix, other in suffixes.items():
+        if word.endswith(suffix):
+            rest = word.removesuffix(suffix)
+            return word if _measure(rest) < least else rest + other
+    return word
+
+
+def _measure(word: str) -> int:
+    """The paper's m: how often a consonant follows a vowel, twice in "private"."""
+    return _form(word).count("vc")
+
+
+def _form(word: str) -> str:
+    """The word with "c" for each consonant and "v" for each vowel: "toy" is "cvc"."""
+    form = word.translate(FORMS)
+    while "y" in form:  # a vowel only after a consonant
+        before, _, after = form.partition("y")
+        form = before + ("v" if before.endswith("c") else "c") + after
+    return form
+
+
+def _is_short(word: str) -> bool:
+    """Whether a word ends as "hop" does (the paper's *o)."""
+    return word[-1:] not in "wxy" and _form(word).endswith("cvc")
+
 
 # changes whenever the terms of a text might: an index or cache made with another one
 # is stale

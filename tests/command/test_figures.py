@@ -24,32 +24,25 @@ NEW = nbformat.v4
 
 @pytest.fixture
 def notebooks(tmp_path, monkeypatch):
-    """notebooks(name=[sources]): notebooks of code cells in place of the shipped ones;
-    a source that begins with "**" is text about the profile mini.
-    """
+    """notebooks(name=[sources]): notebooks of these cells in place of the shipped."""
     monkeypatch.setattr(figures, "NOTEBOOKS", tmp_path)
     monkeypatch.setattr(figures, "DATA", tmp_path / "data")
     monkeypatch.setattr(os, "environ", os.environ.copy())
 
-    def write(runs=(), **named):
-        language = {"language_info": {"name": "python"}}
+    def write(runs=(), tagged=(), **named):
         for name, sources in named.items():
-            cells = []
-            for source in sources:
-                if source.startswith("**"):
-                    about = {"tags": ["mini"]}
-                    cells.append(NEW.new_markdown_cell(source, metadata=about))
-                else:
-                    cells.append(NEW.new_code_cell(source))
-            metadata = language | {"ircotlib": {"runs": [*runs]}}
+            cells = [NEW.new_code_cell(source) for source in sources]
+            for tag in tagged:
+                cells.append(NEW.new_code_cell("1", metadata={"tags": [tag]}))
+            metadata = {"language_info": {"name": "python"}, "ircotlib": {"runs": runs}}
             notebook = NEW.new_notebook(cells=cells, metadata=metadata)
             nbformat.write(notebook, tmp_path / f"{name}.ipynb")
 
     return write
 
 
-def read_executed(tmp_path, name: str, *, of: str = "mini") -> list:
-    path = tmp_path / f"data/executed/{of}/{name}.ipynb"
+def read_executed(tmp_path, name: str, trial: str = "") -> list:
+    path = tmp_path / "data/executed/mini" / trial / f"{name}.ipynb"
     return nbformat.read(path, as_version=4).cells
 
 
@@ -137,10 +130,10 @@ def test_the_kernel_is_that_of_this_interpreter_whatever_is_registered(
 
 def test_cells_about_mini_are_left_out_with_changes(notebooks, tmp_path):
     for changes, count in ({"workers": 2}, 2), ({"test": 7}, 1):
-        notebooks(a=["**On `mini`** …", "1 + 1"])
+        notebooks(tagged=["mini"], a=["1 + 1"])
         p = read_parameters("mini", changes)
         figures.regenerate(p, ["a"], changes)
-        made = read_executed(tmp_path, "a", of=f"mini/{p.trial}")
+        made = read_executed(tmp_path, "a", p.trial)
         assert sum("injected" not in str(cell.metadata) for cell in made) == count
 
 
@@ -161,9 +154,8 @@ time.sleep(60)
 
 def test_one_interrupt_ends_it_at_once_and_its_kernels_too(notebooks, tmp_path):
     begun, ends = tmp_path / "begun", tmp_path / "ends"
-    sources = {"00_waits": [NOTE.format(str(begun))]}
-    sources["01_ends"] = [NOTE.format(str(ends))]
-    notebooks(**sources)
+    notebooks(**{"00_waits": [NOTE.format(str(begun))]})
+    notebooks(**{"01_ends": [NOTE.format(str(ends))]})
     process = subprocess.Popen(
         [sys.executable, "-c", COMMAND, str(tmp_path)],
         stderr=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""The same for StrategyQA, zsRE, T-REx, FEVER and ELI5; no answer can be guessed."""
+"""The files of StrategyQA, zsRE, T-REx, FEVER and ELI5; no answer can be guessed."""
 
 import re
 from collections import Counter, defaultdict
@@ -18,18 +18,11 @@ WORDS = "|".join(word for words in LISTS.values() for word in words)
 each_dataset = pytest.mark.parametrize("dataset", SEARCHAIN_DATASETS)
 
 
-@pytest.fixture(scope="module")
-def loaded(folder):
-    loaded = {}
-    for dataset in SEARCHAIN_DATASETS:
-        questions, corpus = read_dataset(dataset, folder)
-        loaded[dataset] = questions, {paragraph.id: paragraph for paragraph in corpus}
-    return loaded
-
-
 @each_dataset
-def test_loaders_give_back_questions_answers_and_corpus(loaded, dataset):
-    (questions, corpus), (world, riddles) = loaded[dataset], make_dataset(dataset)
+def test_loaders_give_back_questions_answers_and_corpus(folder, dataset):
+    questions, paragraphs = read_dataset(dataset, folder)
+    corpus = {paragraph.id: paragraph for paragraph in paragraphs}
+    world, riddles = make_dataset(dataset)
     assert len(questions) == len({question.text for question in questions}) == 600
     for question, riddle in zip(questions, riddles, strict=True):
         assert question.text == riddle.text

@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from ircotlib.retrieval import analyzer
 from ircotlib.retrieval.analyzer import ASCII_WORD, WORD, analyze
 
 # Text -> its terms joined by spaces, as the server answered (POST _analyze).
@@ -72,3 +73,17 @@ def test_the_fast_pattern_finds_the_words_of_the_full_one():
     for _ in range(1500):
         text = "".join(chance.choices("aZ19_'.,:;\"-# \n\t", k=12))
         assert ASCII_WORD.findall(text) == WORD.findall(text), text
+
+
+def test_stems_are_those_of_nltk():
+    needs = "needs pip install -e '.[dev]'"
+    nltk = pytest.importorskip("nltk.stem.porter", reason=needs)
+    theirs = nltk.PorterStemmer(mode=nltk.PorterStemmer.MARTIN_EXTENSIONS)
+    endings = ["sses", "ies", "ss", "s", "eed", "ion", "ll", "y", "e"]
+    endings += [*analyzer.STEP_2, *analyzer.STEP_3, *analyzer.STEP_4]
+    chance = random.Random(4)
+    for _ in range(5_000):
+        word = "".join(chance.choices("aeiouybdlstwxzé", k=chance.randint(1, 6)))
+        word += chance.choice(endings)
+        word += chance.choice(["", "", "s", "ed", "ing", "li"])
+        assert analyzer.stem(word) == theirs.stem(word, to_lowercase=False), word

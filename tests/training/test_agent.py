@@ -1,7 +1,6 @@
 """The agent's transcripts: what teachers reply, and where each word comes from."""
 
 import random
-import re
 from collections import Counter
 
 import pytest
@@ -11,11 +10,9 @@ torch = pytest.importorskip("torch")
 from ircotlib.datasets import find_dataset, score
 from ircotlib.prompting.prompt import read_template
 from training.agent import draw_transcripts as draws
-from training.agent.drills import drill_comparison
 from training.agent.lessons import facts_of, known_facts
 from training.agent.transcripts import join_turns
 from training.agent.words import make_agent_tokenizer
-from training.positions import DIFFERENT, EARLIER, LATER, last_word
 from training.teachers import TEACHERS
 from training.teachers import library as libraries
 from training.teachers.mind import Mind
@@ -102,36 +99,3 @@ def test_the_tokenizer_gives_back_what_is_written_after_the_same_prompt(transcri
             assert TOKENIZER.decode(TOKENIZER.encode(written)) == written
             prompt = TOKENIZER.encode(transcript.text[: span.start].rstrip())
             assert tokens[: len(prompt)] == prompt
-
-
-def test_which_of_two_is_named_is_learned_from_values_and_the_order_asked_for(library):
-    drills = [drill_comparison(library, random.Random(seed)) for seed in range(30)]
-    chosen = [drill for drill in drills if drill.asked]
-    assert 5 < len(chosen) < len(drills)
-    for drill in chosen:
-        [(at, source)], [asked] = drill.concluded, drill.asked
-        places = {place for pair in drill.compared for place in (pair.at, pair.other)}
-        years = {int(drill.text[place - 2 : place + 2]): place for place in places}
-        word = re.match(r"\w+", drill.text[asked.other :])[0]
-        assert word in ("first", "last", "earlier", "later")
-        assert source == years[(min if asked.outcome == EARLIER else max)(years)]
-        assert asked.at == at and drill.inferred
-
-
-def test_values_that_are_not_written_are_recalled_from_pages_and_compared(library):
-    rng = random.Random(4)
-    drawn = [draws.draw_transcripts("weighing", library, rng) for _ in range(30)]
-    drills = [play.transcript for plays in drawn for play in plays]
-    for drill in drills:
-        [pair] = drill.weighed
-        recalled = [one for one in drill.recalled if one.at == pair.at and not one.back]
-        # the question may name the other
-        assert len(recalled) == 1 + (pair.other == pair.at)
-        for one in recalled:  # from its last word, the end of its sentence, or by heart
-            ends = one.value[last_word(one.value) :], "."
-            assert drill.text.startswith(ends, one.source) or one.source == one.at
-        values = [one.value for one in reversed(recalled)]
-        if len(set(values)) == 2:
-            outcome = EARLIER if values[1] < values[0] else LATER
-            assert pair.outcome == (outcome if values[0].isdigit() else DIFFERENT)
-    assert len(drills) > 25

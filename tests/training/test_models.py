@@ -1,9 +1,6 @@
 """The shipped models answer from the paragraphs about a world that they never saw."""
 
 import json
-import random
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,33 +15,23 @@ from transformers import (
     PreTrainedModel,
 )
 
-from ircot_laboratory.questions.questions import draw_riddle, make_riddles
-from ircot_laboratory.world.encyclopedia import (
-    draw_value,
-    make_popular,
-    make_world,
-    names_by_kind,
-)
-from ircot_laboratory.world.pages import write_pages
-from ircot_laboratory.world.records import Riddle, World
-from ircotlib.data import Paragraph
+from ircot_laboratory.questions.questions import make_riddles
+from ircot_laboratory.world.encyclopedia import make_world
 from ircotlib.files import MODELS
 from ircotlib.models.local import LocalModel
 from ircotlib.program import LINE, Generate
-from ircotlib.prompting.prompt import FLAN_T5, GPT3, render
-from ircotlib.text import answer_from_chain
+from ircotlib.prompting.prompt import FLAN_T5, GPT3
 from training.t5.evaluate import reading_accuracy
 from training.t5.model import make_tokenizer
 from training.t5.recipe import SIZES
 
-# the least share of right answers about a held-out world, and about one with redrawn
-# facts
+# the least share of right answers about a held-out world
 BOUNDS = {
-    "mini-base": {"answer": 0.2, "changed": 0.15},
-    "mini-large": {"answer": 0.55, "changed": 0.7},
-    "mini-xl": {"answer": 0.65, "changed": 0.8},
-    "mini-xxl": {"answer": 0.85, "changed": 0.85},
-    "mini-causal": {"answer": 0.55, "changed": 0.6},
+    "mini-base": 0.2,
+    "mini-large": 0.55,
+    "mini-xl": 0.65,
+    "mini-xxl": 0.85,
+    "mini-causal": 0.55,
 }
 MOST_BYTES = 26_000_000  # of all models together
 FOLDERS = sorted(path.parent for path in MODELS.glob("mini-*/training.json"))
@@ -59,27 +46,12 @@ def open_plain(folder: Path) -> PreTrainedModel:
     return kind.from_pretrained(folder)
 
 
-@pytest.fixture(scope="module")
-def writers():
-    """The function that writes what a model continues prompts with, by folder."""
-
-    def write(model, prompts):
-        requests = [Generate(prompt, LINE, 120) for prompt in prompts]
-        return [model.decode(reply) for _, reply in sorted(model.answer(requests))]
-
-    return {folder: partial(write, LocalModel(folder)) for folder in FOLDERS}
-
-
 def test_the_models_are_those_with_a_bound_and_small():
     assert {folder.name for folder in FOLDERS} == set(BOUNDS)
     files = [path for path in MODELS.rglob("*") if path.is_file()]
     assert sum(path.stat().st_size for path in files) <= MOST_BYTES
-    assert {path.suffix for path in files} <= {
-        ".csv",
-        ".json",
-        ".jsonl",
-        ".safetensors",
-    }
+    endings = {".csv", ".json", ".jsonl", ".safetensors"}
+    assert {path.suffix for path in files} <= endings
 
 
 @each_model
@@ -111,55 +83,13 @@ def test_the_tokenizer_is_that_of_the_encyclopedia_and_gives_every_chain_back(fo
 
 
 @each_model
-def test_answers_about_a_world_never_seen(folder, writers):
-    accuracy = reading_accuracy(writers[folder], 8, 11, 600, STYLES[folder in T5S])
-    assert accuracy["answer"] >= BOUNDS[folder.name]["answer"], accuracy
+def test_answers_about_a_world_never_seen(folder):
+    """Whose names, but for popular ones, no training text has: none is memorised."""
+    model = LocalModel(folder)
 
+    def write(prompts):
+        requests = [Generate(prompt, LINE, 120) for prompt in prompts]
+        return [model.decode(reply) for _, reply in sorted(model.answer(requests))]
 
-def redraw(world: World, seed: int) -> World:
-    """The same entities with the same relations, but every value drawn again."""
-    rng = random.Random(seed)
-    by_kind = names_by_kind(world.entities)
-    by_kind["man"] = by_kind["person"]
-    entities = {}
-    for name, entity in world.entities.items():
-        relations = [world.relation(name, relation) for relation in entity.facts]
-        facts = {r.name: draw_value(r, name, by_kind, rng) for r in relations}
-        entities[name] = replace(entity, facts=facts)
-    return World(entities, write_pages(entities, "hotpotqa", seed))
-
-
-def walk(world: World, riddle: Riddle) -> list[str]:
-    """The chain's subjects in another world, then the answer; a relation may lack."""
-    names = [riddle.facts[0].subject]
-    for _, relation in riddle.facts:
-        entity = world.entities.get(names[-1])
-        if entity is None or relation not in entity.facts:
-            break
-        names.append(entity.facts[relation])
-    return names
-
-
-@each_model
-def test_other_facts_in_the_paragraphs_give_other_answers(folder, writers):
-    """Where the paragraphs' facts are redrawn, answers follow: none is memorised."""
-    world, rng, popular = make_world(12, 600), random.Random(12), make_popular()
-    changed, prompts, old, new = redraw(world, 1), [], [], []
-    template = STYLES[folder in T5S].template("cot")
-    while len(prompts) < 30:
-        riddle = draw_riddle(world, rng, "hotpotqa", rng.choice(("1hop", "bridge")))
-        *way, end = walk(changed, riddle)
-        is_whole = len(way) == len(riddle.facts) and end != riddle.answer
-        if is_whole and riddle.facts[0].subject not in popular:
-            titles = dict.fromkeys([*rng.sample(list(changed.entities), 6), *way])
-            pages = [changed.pages[title][0] for title in titles]
-            paragraphs = [
-                Paragraph(page.title, page.title, page.text) for page in pages
-            ]
-            prompts.append(render(paragraphs, riddle.text, "", template))
-            old.append(riddle.answer)
-            new.append(end)
-    answers = [answer_from_chain(text) for text in writers[folder](prompts)]
-    right = sum(a == n for a, n in zip(answers, new, strict=True)) / len(answers)
-    assert right >= BOUNDS[folder.name]["changed"], list(zip(answers, new, strict=True))
-    assert sum(a == o for a, o in zip(answers, old, strict=True)) / len(answers) < 0.05
+    accuracy = reading_accuracy(write, 8, 11, 600, STYLES[folder in T5S])
+    assert accuracy["answer"] >= BOUNDS[folder.name], accuracy
