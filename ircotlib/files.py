@@ -39,7 +39,6 @@ PROFILES = (ROOT if (ROOT / "profiles").is_dir() else SHIPPED) / "profiles"
 PROMPTS = SHIPPED / "prompts"
 REPORTED = SHIPPED / "data" / "reported.csv"
 CLAIMS = SHIPPED / "data" / "claims.csv"
-REPORTED_CASES = SHIPPED / "data" / "reported_cases.csv"
 MODELS = SHIPPED / "data" / "models"  # the shipped ones
 
 # how SQLite's errors begin that say nothing against the file

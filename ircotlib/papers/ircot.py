@@ -1,26 +1,22 @@
-"""IRCoT's tables with our numbers, its Tables 2 and 5, and the values that its claims
-compare.
+"""IRCoT's tables with our numbers, and the values that its claims compare. Tables 2 and
+5, which show single questions, are not made: 09_explorer shows any.
 """
 
-from collections.abc import Callable, Sequence
 from itertools import product
 from pathlib import Path
 
 import pandas as pd
 
-from ircotlib.annotate.factuality import chain_of, list_judged, read_items
+from ircotlib.annotate.factuality import list_judged, read_items
 from ircotlib.annotate.judgements import judge_all
-from ircotlib.data import Paragraph, Question
+from ircotlib.data import Question
 from ircotlib.experiment.laboratory import find_facts
-from ircotlib.experiment.setup import both_models, change_model, open_corpus
-from ircotlib.experiment.stored import read_predictions
-from ircotlib.files import REPORTED_CASES
+from ircotlib.experiment.setup import both_models, change_model
 from ircotlib.papers.claims import values_of
 from ircotlib.parameters import OOD, SCALE, Parameters
 from ircotlib.prompting.prompt import GPT3
 from ircotlib.results.runs import (
     beside,
-    find_runs,
     has_runs,
     in_order,
     read_reported,
@@ -28,19 +24,11 @@ from ircotlib.results.runs import (
 )
 from ircotlib.results.statistics import summarise
 from ircotlib.systems import RECALL, all_systems
-from ircotlib.text import sentences
 
 ALL = "all"
 DIGITS = 1  # of a number in the paper
 # data sets of data/reported.csv that are one kind of the questions of one of ours
 KINDS = {"hotpotqa_bridge": ("hotpotqa", "bridge"), "musique_2hop": ("musique", "2hop")}
-# in the order of the columns of Tables 2 and 5
-SYSTEMS = ("NoR QA", "OneR QA", "IRCoT QA")
-RANKS = {"Table 2": 0, "Table 5": 1}  # of the question shown, from 0
-CASE = [
-    *("dataset", "id", "question", "gold answer", "gold paragraphs", "system"),
-    *("retrieved", "chain", "answer", "recall", "score"),
-]
 
 
 def compare_published(runs: pd.DataFrame, source: str) -> pd.DataFrame:
@@ -116,82 +104,6 @@ def _finish(
             paper = table[column.replace("difference", "paper")]
             table[column] = (ours - paper).round(DIGITS)
     return in_order(table[columns], "dataset", runs["dataset"]).astype({"n": "Int64"})
-
-
-def read_compared(p: Parameters) -> pd.DataFrame:
-    """The predictions of the three systems of IRCoT's Tables 2 and 5."""
-    p = p.change(datasets=p.out_of_distribution().datasets)  # these have no IIRC, too
-    tables = [
-        read_predictions(folder)
-        for folder, about in find_runs(p, "04_ircot").items()
-        if about["system"] in SYSTEMS and not about["setting"].get("demonstration_set")
-    ]
-    return pd.concat(tables, ignore_index=True)
-
-
-def rank_late_errors(rows: pd.DataFrame) -> list[str]:
-    """The ids of a data set's questions that best show IRCoT's Tables 2 and 5, the best
-    first (ours): IRCoT QA is right, with all gold paragraphs, and the other two are
-    wrong.
-    """
-    # NoR errs at once, OneR late, IRCoT not (captions of IRCoT Tables 2 and 5)
-    nor, oner, ircot = (
-        rows[rows["system"] == name].set_index("id") for name in SYSTEMS
-    )
-    wins = ircot["right"] & (ircot["recall"] == 1) & ~oner["right"] & ~nor["right"]
-
-    def order(id: str) -> tuple:
-        ours = ircot.loc[id]
-        other = oner.loc[id]
-        errs_late = bool(other["gold_found"])  # it found a gold paragraph
-        gains = (ours[name] - other[name] for name in ("recall", ours["metric"]))
-        chain = sentences(chain_of(ours["reading"], ours["thoughts"], ours["reader"]))
-        return (not errs_late, *(-gain for gain in gains), -len(chain), id)
-
-    return sorted(wins.index[wins], key=order)
-
-
-def show_cases(compared: pd.DataFrame, p: Parameters, source: str) -> pd.DataFrame:
-    """IRCoT's Table 2 or 5 (`source`), one question per data set, one row per system:
-    queries with the titles found (gold: a star), chain, answer, recall, score, and the
-    paper's case.
-    """
-    rows = []
-    for dataset, of_dataset in compared.groupby("dataset", sort=False):
-        find = open_corpus(p, dataset)[2].find
-        for id in rank_late_errors(of_dataset)[RANKS[source] :][:1]:
-            answers = of_dataset[of_dataset["id"] == id]
-            by_system = answers.set_index("system", drop=False).loc[[*SYSTEMS]]
-            gold = by_system.at["IRCoT QA", "gold_found"]  # it found all
-            for row in by_system.to_dict("records"):
-                chain = chain_of(row["reading"], row["thoughts"], row["reader"])
-                case = {
-                    "gold answer": row["answers"][0],
-                    "gold paragraphs": " · ".join(find(id).title for id in gold),
-                    "retrieved": _show_trace(row, gold, find),
-                    "chain": chain,
-                    "recall": round(100 * row["recall"], 1),
-                    "score": round(100 * row[row["metric"]], 1),
-                }
-                rows.append(row | case)
-    papers = pd.read_csv(REPORTED_CASES, dtype=object, keep_default_na=False)
-    papers = papers[papers["source"] == source].drop(columns="source")
-    table = pd.DataFrame(rows, columns=CASE)
-    table = table.astype({"dataset": object, "system": object})
-    return beside(table, papers, ["dataset", "system"])
-
-
-def _show_trace(
-    row: dict, gold: Sequence[str], find: Callable[[str], Paragraph]
-) -> str:
-    lines = []
-    for step in row["trace"]:
-        if "retrieve" in step:
-            is_first = step["retrieve"] == row["question"]
-            query = "the question" if is_first else f"“{step['retrieve']}”"
-            titles = [find(id).title + " ★" * (id in gold) for id in step["found"]]
-            lines.append(f"{query} → {' · '.join(titles) or 'nothing'}")
-    return "\n".join(lines)
 
 
 def read_ircot(p: Parameters) -> tuple[pd.DataFrame, list[str]]:

@@ -1,21 +1,14 @@
 """IRCoT's tables with our numbers, its Tables 2 and 5, and what its claims compare."""
 
-from itertools import product
-
 import pandas as pd
 import pytest
-from written import write_run
 
-from ircotlib.experiment import setup
-from ircotlib.experiment.setup import open_setup
 from ircotlib.files import FIGURES
 from ircotlib.papers import ircot
 from ircotlib.papers.ircot import (
-    SYSTEMS,
     compare_published,
     compare_readers,
     measure_ircot,
-    rank_late_errors,
     read_ircot,
 )
 from ircotlib.parameters import read_parameters
@@ -125,98 +118,6 @@ def test_the_kept_tables_have_every_number_of_the_paper(name):
     kept = sorted(table[columns].stack().dropna())
     reported = read_reported(source=f"Table {name[-1]}")["value"]
     assert kept == sorted(reported) and len(kept) > 15
-
-
-RIGHT, LATE, EARLY = (1, 1), (0.5, 0), (0, 0)  # recall and score
-
-
-def answered(id, nor=EARLY, oner=LATE, ircot=RIGHT, chain="One. Two."):
-    """The rows of a question: recall and score of each of three systems."""
-    rows = []
-    for name, (recall, score) in zip(SYSTEMS, (nor, oner, ircot), strict=True):
-        row = {"id": id, "system": name, "metric": "f1", "recall": recall, "f1": score}
-        row |= {"right": score == 1, "gold_found": ("p",) if recall else ()}
-        rows.append(row | {"reading": chain, "thoughts": (), "reader": "cot"})
-    return rows
-
-
-def ranked(*questions):
-    return rank_late_errors(pd.DataFrame([row for rows in questions for row in rows]))
-
-
-def test_only_questions_that_ircot_qa_alone_answers_with_all_gold_are_shown():
-    wrong = [answered("a", ircot=(1, 0)), answered("b", ircot=(0.5, 1))]
-    wrong += [answered("c", oner=(0.5, 1)), answered("d", nor=(0, 1))]
-    assert ranked(*wrong, answered("e")) == ["e"] and ranked(answered("e")[:2]) == []
-
-
-def test_the_most_telling_case_comes_first():
-    questions = [
-        answered("f", oner=(0.25, 0)),  # OneR QA errs late
-        answered("h", oner=(0.3, 0)),  # more recall gained
-        answered("e", chain="One."),  # more of the score gained
-        answered("d", oner=(0.5, 0.2), chain="One. Two. Three."),  # the longer chain
-        answered("b", oner=(0.5, 0.2)),  # the smaller id
-        answered("c", oner=(0.5, 0.2)),
-        answered("a", oner=(0, 0)),  # OneR QA errs at once
-    ]
-    assert ranked(*reversed(questions)) == list("fhedbca")
-
-
-@pytest.fixture
-def opened(laboratory, tmp_path, monkeypatch):
-    """A setup with six questions, and runs of four systems. IRCoT QA is right on the
-    first four questions; with the second demonstration set, no system is right.
-    """
-    monkeypatch.setattr(setup, "DATA", tmp_path)
-    changes = {"data_dir": str(laboratory), "datasets": ["musique"]}
-    p = read_parameters("mini", changes).change(dev=0, test=6)
-    opened = open_setup(p, "musique", "04_ircot", with_model=False)
-    counts = {"NoR QA": 0, "OneR QA": 1, "OneR": 1, "IRCoT QA": 9}
-    for number, (system, count) in product((0, 1), counts.items()):
-        right = 4 if system == "IRCoT QA" and number == 0 else 0
-        lines = [line_of(q, count, n < right) for n, q in enumerate(opened.test)]
-        scores = [
-            (len(line["paragraphs"]) / len(q.gold), int(n < right))
-            for n, (line, q) in enumerate(zip(lines, opened.test))
-        ]
-        folder = opened.runs / "test" / f"{system} {number}"
-        write_run(folder, opened, lines, scores, system, {"demonstration_set": number})
-    return opened
-
-
-def line_of(question, count, right):
-    """Fields of predictions.jsonl: gold paragraphs are found one after the other."""
-    gold = list(question.gold[:count])
-    queries = [question.text, *(f"A | {n}." for n in range(1, len(gold)))]
-    trace = [{"retrieve": q, "k": 1, "found": [id]} for q, id in zip(queries, gold)]
-    trace.append({"generate": "…", "stop": "line"})
-    answer = question.answers[0] if right else "<b>*x*</b>"
-    reading = f"It is so. So the answer is: {answer}."
-    return {"answer": answer, "paragraphs": gold, "reading": reading, "trace": trace}
-
-
-def test_a_table_shows_three_systems_on_the_first_and_the_second_question(opened):
-    p = opened.parameters
-    compared = ircot.read_compared(p.change(datasets=["musique", "iirc"]))  # not IIRC
-    assert set(compared["system"]) == set(SYSTEMS) and len(compared) == 18  # one set
-    order = rank_late_errors(compared)
-    assert set(order) == {q.id for q in opened.test[:4]}
-    for source, id in (("Table 2", order[0]), ("Table 5", order[1])):
-        table = ircot.show_cases(compared, p, source)
-        assert list(table)[:-2] == ircot.CASE and list(table["system"]) == list(SYSTEMS)
-        [question] = [q for q in opened.test if q.id == id]
-        assert set(table["question"]) == {question.text}
-        nor, oner, own = table.to_dict("records")
-        titles = [opened.retriever.corpus.find(id).title for id in question.gold]
-        assert own["gold paragraphs"] == " · ".join(titles)
-        assert nor["retrieved"] == ""
-        assert oner["retrieved"] == f"the question → {titles[0]} ★"
-        assert own["retrieved"].splitlines()[1] == f"“A | 1.” → {titles[1]} ★"
-        assert (own["answer"], own["recall"]) == (question.answers[0], 100)
-        assert (oner["recall"], oner["score"]) == (round(100 / len(titles), 1), 0)
-        assert oner["chain"] == "It is so. So the answer is: <b>*x*</b>."
-        assert table["paper's answer"].notna().all()
 
 
 NAMES = ("mini-base", "mini-xl", "mini-xxl")

@@ -9,8 +9,8 @@ from matplotlib import pyplot
 
 matplotlib.use("Agg")
 
+
 from ircotlib import files
-from ircotlib.data import Node
 from ircotlib.files import FIGURES
 from ircotlib.parameters import read_parameters
 from ircotlib.results.figures import (
@@ -21,7 +21,6 @@ from ircotlib.results.figures import (
     draw_means,
     save_figure,
 )
-from ircotlib.results.tree import draw_tree
 
 ROWS = [
     ("hotpotqa", "OneR", 50.0, 45.0, 57.0, None),
@@ -121,40 +120,6 @@ def test_means_have_the_best_first_and_marks_what_does_not_differ_from_searchain
     bands = [[band.get_y() for band in axis.patches] for axis in (left, right)]
     assert bands == [[0.5], [0.5]]
     assert legend(figure)[-1] == "no significant difference from SearChain"
-
-
-TREE = [
-    Node("In which country was Grieg born?", "Norway", 1, 1, passage="p", mark=1),
-    Node("What is its capital?", "Bergen", 1, 2, after=0, passage="q", found="Oslo",
-         feedback="verification", mark=2),
-    Node("How many live in Bergen?", "300,000", 1, 3, after=1),
-    Node("What is its capital?", "Oslo", 2, 1, after=1),
-    Node("How many of $5 or 6$ live in Oslo?", "", 2, 2, True, after=3, passage="r",
-         feedback="completion", mark=3),
-]  # fmt: skip
-
-
-def test_a_tree_has_a_column_a_chain_that_begins_below_the_node_with_the_feedback():
-    figure = draw_tree(TREE, "How many live in the capital?")
-    [axis] = figure.axes
-    nodes = {text.get_text().replace("\n", " "): text for text in axis.texts}
-    places = [text.get_position() for text in nodes.values()]
-    assert places == [(0, 0), (0, -1), (0, -2), (1, -2), (1, -3)]
-    assert [*nodes] == [
-        "[1] In which country was Grieg born? → Norway",
-        "[2] What is its capital? → Bergen (corrected: Oslo)",
-        "How many live in Bergen? → 300,000",
-        "What is its capital? → Oslo",
-        "[3] How many of $5 or 6$ live in Oslo? → ? (completed: nothing)",
-    ]
-    boxes = [text.get_bbox_patch() for text in nodes.values()]
-    assert [box.get_linestyle() for box in boxes] == ["-", "-", ":", ":", "-"]
-    assert len({box.get_facecolor() for box in boxes}) == 3
-    ends = [line.get_xydata().tolist() for line in axis.lines]
-    expected = [[places[n.after], p] for n, p in zip(TREE[1:], places[1:], strict=True)]
-    assert ends == [[list(a), list(b)] for a, b in expected]
-    figure.canvas.draw()  # a query is no formula
-    assert texts(draw_tree([], "Where?").axes[0].texts) == ["no query could be read"]
 
 
 # what a user's matplotlibrc may say
