@@ -32,8 +32,10 @@ def download(address: str, path: Path, checksum: str = "") -> None:
     `checksum`: "sha256:…", "md5:…" or "". Raises Unavailable, DataError.
     """
     partial = path.with_name(f"{path.name}.partial")
-    command = ["curl", "-#fL", "-C", "-", "-o", str(partial), address]
-    if subprocess.run(command, check=False).returncode:  # curl has said why
+    command = ["curl", "-#fL", "-C", "-", "-o", str(partial), "-w", "%{http_code}"]
+    ended = subprocess.run([*command, address], stdout=subprocess.PIPE, text=True)
+    # curl has said why; another status, such as 202, is of a page in place of the file
+    if ended.returncode or ended.stdout not in ("200", "206"):
         raise Unavailable(
             f"{address}: the same command continues where it stopped; if it cannot, "
             f"delete {partial}, or get the file by hand (docs/data.md)"

@@ -99,7 +99,8 @@ def regenerate(
     def run(notebook: str) -> None:
         executed = folder / f"{notebook}.ipynb"
         run_notebook(notebook, p, changes, executed, kernels)
-        for path in (executed, *made_by(notebook, p.profile, p.trial)):
+        made = made_by(notebook, p.profile, p.trial)
+        for path in (executed, *filter(Path.exists, made)):
             print(f"{notebook:<20} wrote {path}", flush=True)
         if save:
             save_executed(notebook, executed)

@@ -24,7 +24,7 @@ SHA = f"sha256:{hashlib.sha256(DATA).hexdigest()}"
 @pytest.fixture
 def publisher(httpserver):
     """A server of `files`; `cut`: bytes after which the next transfer breaks off."""
-    state = SimpleNamespace(files={}, cut=None, ranges=[])
+    state = SimpleNamespace(files={}, cut=None, ranges=[], status=200)
     state.url = httpserver.url_for("").rstrip("/")
 
     def reply(request) -> Response:
@@ -32,7 +32,7 @@ def publisher(httpserver):
         content = state.files.get(request.full_path.rstrip("?"))
         if content is None:
             return Response(status=404)
-        response = Response(content[: state.cut])
+        response = Response(content[: state.cut], state.status)
         if state.cut:
             response.content_length = len(content)
             state.cut = None
@@ -59,7 +59,11 @@ def test_a_transfer_that_broke_off_is_resumed_and_checked(publisher, tmp_path):
     publisher.files["/b.json"] = b"<html>please log in</html>"
     with pytest.raises(DataError, match="b.json.partial: found another sha256 than"):
         download(f"{publisher.url}/b.json", tmp_path / "b.json", SHA)
-    assert not (tmp_path / "b.json").exists()
+    publisher.status = 202  # a page that says to wait
+    with pytest.raises(Unavailable, match="delete .*c.json.partial"):
+        publisher.files["/c.json"] = b"soon"
+        download(f"{publisher.url}/c.json", tmp_path / "c.json")
+    assert not [*tmp_path.glob("[bc].json")]
 
 
 def zipped(files: dict) -> bytes:
