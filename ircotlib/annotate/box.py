@@ -108,8 +108,6 @@ class AnnotateBox(VBox):
         if not self.page.named:
             found = f"✗ found the name {self.name.value!r}; " if self.name.value else ""
             self.status.value = found + UNNAMED
-        for key, button in self.buttons.items():
-            button.disabled = not self.page.named and key not in STEPS
         if not self.sentences:
             self.page.page = "<p>There is nothing to judge.</p>"
             return

@@ -47,8 +47,8 @@ def label_runs(abouts: Sequence[Mapping], sets: bool = False) -> list[str]:
     sets only with `sets`.
     """
     facts = pd.DataFrame(map(_facts_of, abouts)).fillna("")
-    labels = facts["system"]
-    for name in facts.columns.drop(["system", "dataset"]):
+    labels = pd.Series([about["system"] for about in abouts])
+    for name in facts.columns.drop("dataset"):
         if name == SET and not sets:
             continue
         alike = facts.groupby([labels, "dataset"])[name]  # that have one label by now
@@ -63,7 +63,7 @@ def _facts_of(about: Mapping) -> dict[str, str]:
     """What runs may differ in, in the order in which it is named. Its own come first,
     and count: a run's K, not that of its parameters.
     """
-    named = ("system", "dataset", "experiment", "shown", "grid_of")
+    named = ("dataset", "experiment", "shown", "grid_of")
     own = about["setting"] | {name: about[name] for name in named}
     facts = own | about["parameters"] | own
     # a path without the folders of the machine that has it

@@ -113,7 +113,7 @@ def about(system, dataset="hotpotqa", experiment=HEAD, shown=None, p=(), **setti
 LARGE = {"model": "b/large"}
 NAMED = {
     "ReAct | ReAct": [about("ReAct"), about("ReAct", "musique", k=4)],
-    "ReAct | ReAct, K 4": [about("ReAct"), about("ReAct", k=4)],
+    "ReAct w/o | ReAct w/o, K 4": [about("ReAct w/o"), about("ReAct w/o", k=4)],
     "A | A, K 4 | A, K 6": [about("A"), about("A", k=4), about("A", "musique", k=6)],
     "IRCoT, K 2 | IRCoT, K 4": [about("IRCoT", k=2), about("IRCoT", k=4)],
     f"A, experiment {HEAD} | A, experiment 1": [about("A"), about("A", experiment="1")],
