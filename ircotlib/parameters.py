@@ -38,6 +38,10 @@ class Loader(yaml.SafeLoader):
         return values
 
 
+# in YAML 1.1, which SafeLoader reads, 017 is 15, and 12:30 is 750
+Loader.add_constructor("tag:yaml.org,2002:int", lambda _, node: int(node.value))
+
+
 def read_value(text: str) -> object:
     """The value of a YAML text. Raises UserError, in one line."""
     try:

@@ -104,7 +104,7 @@ def test_a_change_means_the_same_wherever_it_is_made(changes):
 
 OTHER_KINDS = [("seed", "1.0"), ("seed", "1e3"), ("seed", "yes"), ("test", '"7"')]
 OTHER_KINDS += [("max_cost", ".inf"), ("max_cost", "-0.1"), ("max_cost", "1e-1")]
-OTHER_KINDS += [("model", "2026-01-02"), ("model", "12:30"), ("model", "no")]
+OTHER_KINDS += [("model", "2026-01-02"), ("model", "017"), ("model", "no")]
 OTHER_KINDS += [("released", "1"), ("chat", '"true"'), ("models", "[no, 7]")]
 
 
@@ -112,6 +112,12 @@ OTHER_KINDS += [("released", "1"), ("chat", '"true"'), ("models", "[no, 7]")]
 def test_what_yaml_reads_as_another_kind_of_value_is_refused(name, text):
     with pytest.raises(UserError, match=f"^{name}.*: Input should be "):
         read_parameters("mini", {name: read_value(text)})
+
+
+def test_integers_are_decimal():
+    assert [read_value(text) for text in ("017", "-1", "1_000")] == [17, -1, 1000]
+    with pytest.raises(UserError, match="not valid YAML .*'12:30'"):
+        read_value("12:30")
 
 
 def test_the_command_that_gives_parameters_says_only_what_was_changed():
