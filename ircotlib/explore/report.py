@@ -44,12 +44,19 @@ def write_report(places: Sequence[Path], file: Path) -> int:
         f"ircotlib figures --only {name} {stored.parameters_of(about).command_line()}"
         for name, about in zip(runs["experiment"], runs["about"], strict=True)
     ]
+    known = all_systems()
+    papers = {
+        run.label: known[run.system].paper
+        for run in runs.itertuples()
+        if run.system in known
+    }
     script = (HERE / "report.js").read_text(encoding="utf-8")
     page = PAGES.get_template("report.html").render(
         datasets=[each["title"] for each in index],
         made_of=[describe(part, name) for name, part in table.groupby("profile")],
         again="\n".join(dict.fromkeys(again)),
         results=[tabulate_results(part, runs) for part in kinds],
+        papers=papers,
         costs=tabulate_costs(runs),
         packed={"index": pack(index), **packed},
         script=Markup(script),

@@ -10,16 +10,17 @@ from typing import Any, NamedTuple
 from ircotlib.program import Generate, Sample
 from ircotlib.text import cut, stop_end, without_echo
 
-# Thoughts in the text itself: between tags, or in gpt-oss's channels, whose marks some
-# servers leave out. A closing mark counts alone, too: a template may have written the
-# opening one into the prompt.
-_TAG = "(?i:think|thinking|thought|reasoning)"
+# Thoughts in the text itself: between tags whose name says it, or in gpt-oss's channels,
+# whose marks some servers leave out. A closing mark counts alone, too: a template may
+# have written the opening one into the prompt.
+_TAG = r"(?i:[\w:-]*(?:think|thought|reason|reflect|analy|scratch|monolog)[\w:-]*)"
 _CHANNEL = r"(?:<\|end\|>)?(?:<\|start\|>assistant)?<\|channel\|>"
 OPENING = re.compile(
-    rf"<{_TAG}>|\[THINK\]|{_CHANNEL}(?:\w+<\|message\|>)?|analysis(?=[A-Z])"
+    rf"[<\[◁]\|?{_TAG}\|?[>\]▷]|{_CHANNEL}(?:\w+<\|message\|>)?|analysis(?=[A-Z])"
 )
 CLOSING = re.compile(
-    rf"</{_TAG}>|\[/THINK\]|{_CHANNEL}final<\|message\|>|assistantfinal"
+    rf"[<\[◁]\|?(?:/|(?i:end_)){_TAG}\|?[>\]▷]|{_CHANNEL}final<\|message\|>"
+    "|assistantfinal"
 )
 # where a message has its thoughts, beside the text; servers repeat them in several
 THOUGHTS = ("reasoning_content", "reasoning", "thinking")
