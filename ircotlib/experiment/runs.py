@@ -99,6 +99,7 @@ def run_one(run: Run) -> pd.DataFrame:
         **installed(),
         "seconds": round(time.monotonic() - started, 2),
         **fingerprints,
+        "generation_config_ignored": getattr(setup.model, "ignored", {}),
         **find_cost(setup.parameters, counts),
         "demonstrations_shown": count_demonstrations(outcomes.values()),
     }

@@ -2,6 +2,7 @@
 and Sample. torch and transformers are imported only when a reply must be computed.
 """
 
+import re
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -21,6 +22,8 @@ from ircotlib.models.thoughts import split_thoughts
 from ircotlib.program import Generate, Message, Sample
 from ircotlib.text import cut, stop_end
 
+# in a model's own generation_config
+FOLLOWED = re.compile("_|output_|use_cache|.*version|(bos|eos|pad|decoder_start)_token")
 # raised when a change here, in decode.py or of sentence_end changes replies; the second
 # is of models whose sentences end only when the next token is known
 DECODER_VERSION, LOOKING_AHEAD = 3, 4
@@ -42,6 +45,8 @@ class Tokens:
         self._all.encode_special_tokens = True
         self._all.no_truncation()
         self._all.no_padding()
+        added = self._all.get_added_tokens_decoder().values()
+        self._special = [token.content for token in added if token.special]
         # pieces of prompts are counted again and again
         self.count = lru_cache(1 << 16)(lambda text: len(self.encode(text, False)))
 
@@ -53,9 +58,17 @@ class Tokens:
 
     def encode(self, text: str, special: bool = True) -> list[int]:
         """The token ids of a text; `special`: with those that the tokenizer adds to a
-        prompt.
+        prompt. A special token's name in it, such as "</s>", is text like all other.
         """
-        return self._all.encode(text, add_special_tokens=special).ids
+        names = [name for name in self._special if name in text]
+        if not names:
+            return self._all.encode(text, add_special_tokens=special).ids
+        # a vocabulary such as T5's has the name as a word, too: its first letter is
+        # read alone
+        pairs = [(re.escape(name[0]), re.escape(name[1:])) for name in names]
+        inside = "|".join(rf"(?<={first})(?={others})" for first, others in pairs)
+        options = {"is_pretokenized": True, "add_special_tokens": special}
+        return self._all.encode(re.split(inside, text), **options).ids
 
     def decode(self, tokens: Sequence[int]) -> str:
         """The text of tokens, without special ones."""
@@ -93,6 +106,8 @@ class LocalModel:
             config = folders.read_json(self.folder, folders.CONFIG)
             limits = config.get("max_position_embeddings"), config.get("n_positions")
             self.limit = next(filter(None, limits), inf)
+        own = folders.read_json(self.folder, "generation_config.json")
+        self.ignored = {n: v for n, v in own.items() if v and not FOLLOWED.match(n)}
         self.tokens = Tokens(self.folder)
         self.count_tokens = self.tokens.count
         version = DECODER_VERSION if self.tokens.by_word else LOOKING_AHEAD

@@ -16,6 +16,7 @@ failure is kept in the call cache.
 """
 
 import hashlib
+import re
 import sys
 import time
 from collections.abc import Sequence
@@ -31,7 +32,7 @@ from ircotlib.errors import Unavailable, UserError
 from ircotlib.files import need
 from ircotlib.keys import KEY, check_server, is_here, may_have_key, read_key
 from ircotlib.models.batches import Request, check, count_rows, read_reply, write_reply
-from ircotlib.models.thoughts import Failed, Written, read_body, read_choice
+from ircotlib.models.thoughts import Failed, Written, count_of, read_body, read_choice
 from ircotlib.program import LINE, SENTENCE_OF_LINE, Generate, Message, Sample
 from ircotlib.text import plain
 
@@ -48,7 +49,7 @@ SEE = f"see {KEY}, model, server and chat"
 KEPT = "all replies are kept: run the same command again to continue"
 # Fields that a server may refuse, those first without which nothing is lost: more texts
 # are asked for, and all are cut here. A chat's max_tokens gets its newer name.
-OPTIONAL = ("n", "stop", "logprobs", "temperature", "max_tokens")
+OPTIONAL = ("n", "logprobs", "stop", "temperature", "max_tokens")
 
 
 class Price(NamedTuple):
@@ -63,7 +64,9 @@ class Price(NamedTuple):
 
 
 class Refused(ValueError):
-    """The server does not take a request as it is."""
+    """The server does not take a request as it is. `status`: 400, 403 or 422."""
+
+    status = 400
 
 
 class Reply(NamedTuple):
@@ -227,14 +230,15 @@ class ServerModel:
 
     def _try(self, path: str, body: dict) -> dict:
         """The body of a reply. If the server refuses what is sent, in whatever words,
-        OPTIONAL fields that it has not taken yet are left out, one after the other.
-        Raises its first refusal if none helps.
+        OPTIONAL fields that it has not taken yet are left out: each alone, then the
+        first two, and so on. Raises its first refusal if none helps.
         """
         known = self.taken | self.left_out
         unsure = [name for name in OPTIONAL if name in body and name not in known]
+        alone = [[name] for name in unsure]
+        together = [unsure[:count] for count in range(2, len(unsure) + 1)]
         refusals: list[Refused] = []
-        for count in range(len(unsure) + 1):
-            names = unsure[:count]
+        for names in ([], *alone, *together):
             left_out = {*self.left_out, *names}
             sent = {name: body[name] for name in body if name not in left_out}
             if "max_tokens" in left_out:
@@ -250,6 +254,8 @@ class ServerModel:
             self.taken.update(sent)
             self.left_out.update(names)
             return reply
+        if refusals[0].status == 403:  # of a wrong key, not of a field
+            raise Unavailable(f"{refusals[0]}; {SEE}; {KEPT}")
         raise refusals[0]
 
     def _post(self, path: str, body: dict) -> dict:
@@ -270,8 +276,11 @@ class ServerModel:
             status = error.status_code
             words = self._in_line(error.body or error.message)
             fault = f"{self.url}: status {status}, {words}"
-            if status in (400, 422):  # of a field, or a prompt that is too long
-                raise Refused(fault) from None
+            # of a field, or a prompt that is too long; 403 perhaps of a wrong key
+            if status in (400, 403, 422):
+                refusal = Refused(fault)
+                refusal.status = status
+                raise refusal from None
             if status in (413, 500, 502):  # perhaps of this prompt alone
                 raise ValueError(fault) from None
             raise Unavailable(f"{fault}; {SEE}; {KEPT}") from None
@@ -319,11 +328,11 @@ class ServerModel:
                 texts.append(read_choice(choice, request, self.chat))
             except (Failed, ValueError) as fault:
                 faults.append(fault)
-        usage = body.get("usage") or {}
-        read = usage.get("prompt_tokens") or 0
-        total = usage.get("total_tokens") or 0  # the other count may lack the thoughts
-        written = max(usage.get("completion_tokens") or 0, total - read)
-        details = usage.get("completion_tokens_details") or {}
+        usage = body.get("usage")
+        read = count_of(usage, "prompt_tokens")
+        total = count_of(usage, "total_tokens")  # the other count may lack the thoughts
+        written = max(count_of(usage, "completion_tokens"), total - read)
+        hidden = re.search(r"'reasoning_tokens': [1-9]", str(usage)) is not None
         if not read or not written:
             read = self.count_tokens(str(request.prompt))
             written = sum(self.count_tokens(t.thoughts + (t.text or "")) for t in texts)
@@ -333,7 +342,6 @@ class ServerModel:
         if not texts:
             raise type(faults[0])(self._in_line(faults[0]))
         thinks = any(text.thoughts or text.text is None for text in texts)
-        hidden = (details.get("reasoning_tokens") or 0) > 0
         return Reply(texts, read, written, thinks or hidden)
 
     def _in_line(self, words: object) -> str:

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from ircotlib.program import Generate, Sample
 from ircotlib.text import cut, stop_end, without_echo
 
-# Thoughts in the text itself: between tags whose name says it, or in gpt-oss's channels,
-# whose marks some servers leave out. A closing mark counts alone, too: a template may
-# have written the opening one into the prompt.
+# Thoughts in the text itself: between tags whose name says it, or in the channels of
+# gpt-oss, whose marks some servers leave out. A closing mark counts alone, too: a
+# template may have written the opening one into the prompt.
 _TAG = r"(?i:[\w:-]*(?:think|thought|reason|reflect|analy|scratch|monolog)[\w:-]*)"
 _CHANNEL = r"(?:<\|end\|>)?(?:<\|start\|>assistant)?<\|channel\|>"
 OPENING = re.compile(
@@ -28,6 +28,8 @@ THOUGHTS = ("reasoning_content", "reasoning", "thinking")
 WHOLE = (None, "stop", "eos", "eos_token", "stop_sequence", "end_turn")
 LIMIT = ("length", "max_tokens")
 NO_TEXT = ("content_filter", "tool_calls", "function_call")  # also if asked again
+# why a provider behind a server wrote no text, in its own words
+NATIVE = re.compile("error|fail|abort|cancel|other|safety|recitation|function")
 
 
 class Failed(RuntimeError):
@@ -76,7 +78,8 @@ def read_choice(choice: Mapping, request: Generate | Sample, chat: bool) -> Writ
     if refusal or reason in NO_TEXT:
         found = f"a refusal or a call of a tool, {refusal or choice!r}"
         raise ValueError(f"found {found}, expected a text")
-    if choice.get("error") or reason not in (*WHOLE, *LIMIT):
+    failed = NATIVE.search(str(choice.get("native_finish_reason")).lower())
+    if choice.get("error") or failed or reason not in (*WHOLE, *LIMIT):
         raise Failed(f"the server failed to write a text: {choice!r}")
     limited = reason in LIMIT
     written, beside = read_message(message) if chat else (choice.get("text"), "")
@@ -130,16 +133,27 @@ def mean_log_probability(logs: Any, text: str, kept: str) -> float | None:
         # the same from Python 3.12 on, where `sum` rounds otherwise
         mean = fmean(values)
         return mean if isfinite(mean) else None
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         return None
 
 
+def count_of(usage: Any, name: str) -> int:
+    """A count of tokens in a reply; 0 if it is missing, or no such count."""
+    count = usage.get(name) if isinstance(usage, dict) else 0
+    return count if isinstance(count, int) and 0 < count < 10**12 else 0
+
+
 def read_body(written: str) -> dict:
-    """The JSON object of a reply. Raises Failed if it is none with choices."""
+    """The first JSON object of a reply, which some servers have "data:" around. Raises
+    Failed if it is none with choices, or a stream of parts.
+    """
     try:
-        body = json.loads(written)
-    except ValueError as broken:
+        start = max(written.find("{"), 0)
+        body, end = json.JSONDecoder().raw_decode(written, start)
+    except (ValueError, RecursionError) as broken:
         raise Failed(f"found no JSON object ({broken}) in {written}") from None
+    if '"choices"' in written[end:]:
+        raise Failed(f"found a stream of parts, expected one object: {written}")
     if not isinstance(body, dict) or body.get("error") or not body.get("choices"):
         raise Failed(f"found an error in place of a text: {body!r}")
     return body

@@ -59,10 +59,17 @@ def test_a_folder_says_what_transformers_says(folders, name):
     assert local.fingerprint == hash_files(folder, 3 if by_word else 4, "float32")
 
 
-def test_the_name_of_a_special_token_is_text_in_a_prompt(folders):
-    tokens = Tokens(folders["gpt2"])
-    text = "Q: Who wrote<end> it?\nA:"
-    assert tokens.decode(tokens.encode(text)) == text
+@pytest.mark.parametrize("name", ["mini-base", "mini-causal", "t5", "gpt2"])
+def test_the_names_of_special_tokens_are_text_in_a_prompt(folders, name):
+    folder = folders.get(name, MODELS / name)
+    tokens, theirs = Tokens(folder), AutoTokenizer.from_pretrained(folder)
+    special = [token for token in theirs.added_tokens_decoder.values() if token.special]
+    for token in special:
+        if token.content == theirs.unk_token:  # what unknown letters become
+            continue
+        text = f"Q: Who wrote{token.content} {token.content}ka lo. {token.content}\nA:"
+        ids, number = tokens.encode(text), theirs.convert_tokens_to_ids(token.content)
+        assert ids.count(number) == tokens.encode("ka").count(number)
 
 
 NORM = "encoder.final_layer_norm.weight"

@@ -82,6 +82,7 @@ PASSES = {
     "finish_reason error": half(finish_reason="error"),
     "an error of the choice": half(error={"code": 502}),
     "an unknown reason": half(finish_reason="abort"),
+    "a provider's error": half(native_finish_reason="ERROR"),
     "a stream of parts": said('data: {"choices": [{"text": "RE"}]}\n\ndata: {'),
 }
 
@@ -153,16 +154,19 @@ class Picky(Fake):
 
     def answer(self, body: dict):
         if body.keys() & set(self.refused):
-            return status(422, "Bad request")
+            number = 403 if self.refused == ("logprobs",) else 422  # not allowed
+            return status(number, "Bad request")
         return super().answer(body)
 
 
 # the fields that a server refuses, and the tries until it is asked without them
 FIELDS = {
     ("n",): 1,
-    ("stop",): 2,
+    ("logprobs",): 2,
+    ("stop",): 3,
     ("temperature",): 4,
-    ("temperature", "max_tokens"): 4,  # of a chat, which has no stop at first
+    ("max_tokens",): 4,  # of a chat, which has no stop at first
+    ("temperature", "max_tokens"): 7,
 }
 
 
@@ -177,6 +181,7 @@ def test_fields_that_the_server_refuses_are_left_out_from_then_on(
     # cut here; asked one by one
     assert [text for text, _ in reply_to(backend, request)] == ["A RED"] * 5
     assert len(fake.bodies) == tries + 5 and backend.left_out >= set(refused)
+    assert len(refused) > 1 or backend.left_out == set(refused)
     named = {"max_tokens", "max_completion_tokens"}
     assert all(len(body.keys() & named) == 1 for body in fake.bodies)
     ask_one(backend, request)
@@ -190,8 +195,8 @@ def test_the_first_refusal_is_raised_and_what_was_taken_is_not_left_out(fake):
     requests = [Generate(word, LINE, 9) for word in ("red", "green", "red", "blue")]
     first, _, second, _ = ask(backend, requests)
     assert "fault 0" in str(first) and backend.left_out == set()
-    assert fake.asked == [*["red"] * 3, "green", "red", "blue"]
-    assert "fault 3" in str(second)
+    assert fake.asked == [*["red"] * 4, "green", "red", "blue"]
+    assert "fault 4" in str(second)
 
 
 def choice(text: str | None, **more) -> dict:
