@@ -164,8 +164,8 @@ def _join(states: Sequence[Tensor], columns: int) -> Tensor:
 
 class GrowingLayer(DynamicLayer):
     """Keys and values with spare room, so that a token is added without copying the
-    others: without it, the head to head takes 1.2 times as long. It begins with the
-    rows of layers, (B, H, T, D), padded on the left to so many `columns`.
+    others. It begins with the rows of layers, (B, H, T, D), padded on the left to so
+    many `columns`.
     """
 
     keys: Tensor
