@@ -25,7 +25,7 @@ from ircotlib.explore.report import write_report
 from ircotlib.files import ROOT
 
 PICTURES = ROOT / "docs" / "pictures"
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+CHROMIUM = shutil.which("chromium")
 FORMS = {
     "annotate": """
 from pathlib import Path

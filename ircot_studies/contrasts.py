@@ -1,5 +1,10 @@
 """What is compared in "Ask or state?" (ask_or_state.py), stated before it was measured:
 shares with intervals, and differences paired by question.
+
+    python -m ircot_studies.contrasts --set data_dir=FOLDER --set further=FOLDER --set
+    'retrievers=[embedded, "dense:FOLDER", "hybrid:FOLDER"]'
+
+writes data/ask_or_state_*.csv: several retrievers, and a larger corpus.
 """
 
 from itertools import combinations, product
@@ -22,7 +27,10 @@ from ircot_studies.ask_or_state import (
     RESOLVED,
     SENTENCE,
     STATES,
+    measure,
 )
+from ircotlib.files import SHIPPED, write_table
+from ircotlib.options import add_profile, new_parser, read_changed
 from ircotlib.results.figures import LINE_COLORS, PAGE, Look, finish, subplots
 from ircotlib.results.statistics import compare_pair, correct, mean_interval
 from ircotlib.results.tables import title_of
@@ -150,3 +158,16 @@ def draw_units(shares: pd.DataFrame) -> Figure:
         for name, style in styles.items()
     ]
     return finish(figure, "Ask or state?", marks)
+
+
+def main() -> None:
+    parser = new_parser(__doc__)
+    add_profile(parser, "sample")
+    rows = measure(read_changed(parser.parse_args()))
+    tables = {"contrasts": compare(rows), "retrievers": compare_retrievers(rows)}
+    for name, table in tables.items():
+        write_table(SHIPPED / "data" / f"ask_or_state_{name}.csv", table)
+
+
+if __name__ == "__main__":
+    main()

@@ -6,13 +6,7 @@ project = "ircotlib"
 version = release = version_of("ircotlib")
 extensions = ["myst_nb"]
 root_doc = "docs/site/index"
-include_patterns = [
-    "*.md",
-    "docs/**",
-    "notebooks/*.ipynb",
-    "prompts/README.md",
-    "figures/*.md",
-]
+include_patterns = ["*.md", "docs/**", "notebooks/*.ipynb", "prompts/*", "figures/*.md"]
 exclude_patterns = ["docs/_build"]
 nb_execution_mode = "off"  # notebooks are kept executed
 nb_ipywidgets_js = {}  # no scripts from elsewhere
