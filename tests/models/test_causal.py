@@ -14,7 +14,6 @@ from ircotlib.files import MODELS
 from ircotlib.models.decode import decode, most_probable
 from ircotlib.models.local import LocalModel
 from ircotlib.models.prefixes import Prefixes
-from ircotlib.models.weights import can_join
 from ircotlib.program import SENTENCE, Generate
 from ircotlib.prompting.prompt import GPT3
 from training.t5.evaluate import draw_reading_test
@@ -126,12 +125,3 @@ def test_models_that_forget_or_stretch_their_positions_are_refused(tmp_path, kin
     tokenizer.save_pretrained(tmp_path)
     with pytest.raises(ValueError, match="one like Llama; set server for all others"):
         ask_one(LocalModel(tmp_path), Generate("Q", None, 5))
-
-
-LLAMAS = [{"attention_bias": True}, {"mlp_bias": True}, {"hidden_act": "gelu"}]
-LLAMAS += [{"rope_parameters": ROPE | {"rope_type": "linear"}}]
-
-
-def test_only_plain_llamas_get_our_forward_pass():
-    assert can_join(make("llama")) and not can_join(make("llama").bfloat16())
-    assert not any(can_join(make("llama", **FEW_HEADS, **change)) for change in LLAMAS)

@@ -26,7 +26,6 @@ def generated(folders):
     written = {}
     for folder in folders.values():
         local, tokenizer = LocalModel(folder), AutoTokenizer.from_pretrained(folder)
-        vars(local.model).pop("forward", None)  # ours, if it is a small Llama
         for prompt in prompts():
             inputs = tokenizer(prompt, return_tensors="pt", return_token_type_ids=False)
             options = {"pad_token_id": 0, "max_new_tokens": 30, "do_sample": False}
