@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import prod
 from pathlib import Path
 
 from ircotlib.errors import DataError
@@ -70,9 +71,15 @@ def is_encoder_decoder(folder: Path) -> bool:
 
 
 def count_parameters(folder: Path) -> int:
-    """The number of parameters, if they have two bytes each; else it is too large."""
-    files = list_files(folder, "*.safetensors")
-    return sum(path.stat().st_size for path in files) // 2
+    """The number of parameters, from the headers of the weight files."""
+    from safetensors import safe_open
+
+    count = 0
+    for path in list_files(folder, "*.safetensors"):
+        with naming_file(path, "safetensors"), safe_open(path, "numpy") as tensors:
+            for name in tensors.keys():
+                count += prod(tensors.get_slice(name).get_shape())
+    return count
 
 
 def list_files(folder: Path, *patterns: str) -> list[Path]:
