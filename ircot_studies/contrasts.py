@@ -23,8 +23,9 @@ from ircot_studies.ask_or_state import (
     SENTENCE,
     STATES,
 )
+from ircot_studies.differences import compare_pair, correct
 from ircotlib.results.figures import LINE_COLORS, PAGE, Look, finish, subplots
-from ircotlib.results.statistics import compare_pair, correct, mean_interval
+from ircotlib.results.statistics import mean_interval
 from ircotlib.results.tables import title_of
 
 

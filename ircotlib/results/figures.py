@@ -1,6 +1,6 @@
-"""Draws means, differences and lines, and writes figures to files."""
+"""Draws means and lines, and writes figures to files."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import cycle
 from textwrap import fill
 from typing import Any
@@ -181,34 +181,6 @@ def _explain(table: pd.DataFrame) -> list[Line2D | Patch]:
     if "chance" in table:
         handles.append(Line2D([], [], label="chance", **CHANCE))
     return handles
-
-
-def draw_differences(
-    table: pd.DataFrame,
-    title: str,
-    panel: str,
-    names: Mapping[Any, str],
-    handles: Iterable = (),
-) -> Figure:
-    """Differences with their 95% intervals, in the colours of the column `color`; of
-    those that are not `tested`, hollow. `names`: what stands beside the rows (column
-    `row`) from top to bottom; in bold if no difference has that row.
-    """
-    places = {row: y for y, row in enumerate(names)}
-    figure, panels = make_panels(table, panel, 0.5 + ROW * len(names), 4, sharey=True)
-    for axis, rows in panels:
-        for row in rows.to_dict("records"):
-            y, color = places[row["row"]], row["color"]
-            mark = DOT if row["tested"] else HOLLOW | {"mec": color}
-            axis.plot([row["low"], row["high"]], [y, y], color=color)
-            axis.plot(row["difference"], y, color=color, **mark)
-        axis.axvline(0, **CHANCE)
-        axis.grid(False, axis="y")
-        axis.set_yticks(range(len(names)), names.values())
-    axis.set_ylim(len(names) - 0.4, -0.6)
-    for label, row in zip(figure.axes[0].get_yticklabels(), names, strict=True):
-        label.set_fontweight("normal" if row in {*table["row"]} else "bold")
-    return finish(figure, title, handles)
 
 
 def draw_means(means: pd.DataFrame, apart: pd.DataFrame, title: str) -> Figure:
