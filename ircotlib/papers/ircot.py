@@ -17,7 +17,7 @@ from ircotlib.parameters import OOD, SCALE, Parameters
 from ircotlib.prompting.prompt import GPT3
 from ircotlib.results.runs import (
     beside,
-    has_runs,
+    find_runs,
     in_order,
     read_reported,
     read_runs,
@@ -174,9 +174,12 @@ def judge_chains(p: Parameters) -> pd.DataFrame:
 
     tables = [list_judged((), {}).assign(model="")]
     for each in both_models(p if p.reader == "cot" else p.other_reader()):
-        if has_runs(each, "04_ircot"):
-            items = [item for item in read_items(each) if item.dataset in known]
-            verdicts = judge_all(items, judge)
-            tables.append(list_judged(items, verdicts).assign(model=each.model))
+        try:
+            find_runs(each, "04_ircot")
+        except FileNotFoundError:  # `read_ircot` names them
+            continue
+        items = [item for item in read_items(each) if item.dataset in known]
+        verdicts = judge_all(items, judge)
+        tables.append(list_judged(items, verdicts).assign(model=each.model))
     chains = pd.concat(tables)
     return chains.assign(demonstrations=chains["dataset"])

@@ -71,25 +71,15 @@ def render_paragraph(paragraph: Paragraph, max_words: int | None = 350) -> str:
     return f"{TITLE}{title}\n{text.strip()}"
 
 
-def render(
-    paragraphs: Sequence[Paragraph],
-    wording: str,
-    answer: str = "",
-    template: Template = PLAIN,
-    max_words: int | None = 350,
-) -> str:
-    """Paragraphs, question and answer so far as one example of a prompt (App. G)."""
-    context = [
-        Segment(render_paragraph(p, max_words) + BETWEEN_PARAGRAPHS) for p in paragraphs
-    ]
-    return join(template.fill(context, wording, answer)).rstrip()
-
-
 def render_demonstration(shown: Demonstration | str, template: Template = PLAIN) -> str:
     """A demonstration with whole paragraphs (IRCoT §3.1), or a text as it is."""
     if isinstance(shown, str):
         return shown
-    return render(shown.paragraphs, shown.question, shown.answer, template, None)
+    context = [
+        Segment(render_paragraph(paragraph, None) + BETWEEN_PARAGRAPHS)
+        for paragraph in shown.paragraphs
+    ]
+    return join(template.fill(context, shown.question, shown.answer)).rstrip()
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ from ircotlib.prompting.prompt import (
     FLAN_T5,
     PLAIN,
     read_template,
-    render,
     render_demonstration,
     render_paragraph,
 )
@@ -64,7 +63,6 @@ def test_only_long_paragraphs_are_cut_and_only_in_the_test_example():
     assert body("a  b\nc d", max_words=3) == "a  b\nc"  # an empty word between
     shown = Demonstration("d", (Paragraph("1", "T", over),), "Who?", "He.")
     assert over in render_demonstration(shown)
-    assert over not in render([Paragraph("1", "T", over)], "Who?")
 
 
 @pytest.mark.parametrize("style", ["flan_t5", "codex"])
@@ -84,7 +82,8 @@ def test_the_main_passage_stands_where_it_does_in_the_authors_files(shared, styl
         prompt = TextWriter((), count_words, arrange=prompts.STYLES[style].arrange)
         expected = render_demonstration(demonstration)
         assert prompt(question, given, demonstration.answer.split(" ")) == expected
-        assert prompt(question, [main]) == render([main], question.text)
+        only = Demonstration("", (main,), question.text, "")
+        assert prompt(question, [main]) == render_demonstration(only)
         assert prompt(question, ()) == prompt(question, [main])  # always shown
 
 
@@ -94,7 +93,8 @@ def test_a_template_is_its_file():
     asked = titles.ask("Who {was} it?", n=3)
     start = "The question is: 'Who {was} it?'. Generate titles of 3 Wikipedia"
     assert asked.startswith(start)
-    text = render([Paragraph("1", "A", "a")], asked, "B", titles)
+    shown = Demonstration("d", (Paragraph("1", "A", "a"),), asked, "B")
+    text = render_demonstration(shown, titles)
     assert text == f"Wikipedia Title: A\na\n\nQ: {DIRECT}\n{asked}\nA: B"
     assert read_template("ircot", "cot", "codex") == PLAIN  # no file of its own
     with pytest.raises(FileNotFoundError, match="nothing.txt"):
