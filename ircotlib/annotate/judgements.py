@@ -14,7 +14,6 @@ from pydantic.dataclasses import dataclass
 
 from ircotlib.annotate.factuality import Item, Verdicts
 from ircotlib.data import Question
-from ircotlib.errors import UserError
 from ircotlib.files import DATA
 
 ANNOTATIONS = DATA / "annotations"
@@ -43,15 +42,10 @@ def is_person(annotator: str) -> bool:
 
 
 def write_judgement(judgement: Judgement, folder: Path = ANNOTATIONS) -> None:
-    """Append a judgement to its annotator's file, dated now."""
-    name = judgement.annotator
-    if not is_person(name):
-        raise UserError(
-            f"found the annotator's name {name!r}, expected letters, digits, - and _"
-        )
+    """Append a judgement to the file of its annotator, who `is_person`, dated now."""
     row = asdict(judgement) | {"time": datetime.now(UTC).isoformat(timespec="seconds")}
     Path(folder).mkdir(parents=True, exist_ok=True)
-    with (Path(folder) / f"{name}.jsonl").open("a") as file:
+    with (Path(folder) / f"{judgement.annotator}.jsonl").open("a") as file:
         # one write: lines of windows never mix; a kill may have left half a line before
         file.write(f"\n{json.dumps(row)}")
 

@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 from ircotlib.data import Demonstration, Paragraph, Question
 from ircotlib.errors import DataError
 from ircotlib.program import SENTENCE, SENTENCE_OF_LINE, Prompt
-from ircotlib.prompting.packing import ABOVE, DEMONSTRATION, JOIN, Segment, fit, join
+from ircotlib.prompting.packing import ABOVE, DEMONSTRATION, Segment, fit, join
 from ircotlib.prompting.templates import BETWEEN_PARAGRAPHS, Template, read_template
 
 TITLE = "Wikipedia Title: "
@@ -114,10 +114,6 @@ class PromptWriter:
         segments = self._example(question, paragraphs, " ".join(thoughts), **fields)
         example = join(segments).rstrip()
         limit = self.max_prompt_tokens
-        if not self.demonstrations:  # most of the parts are counted already
-            total = sum(self._count(segment.text) for segment in segments)
-            if total + JOIN * (len(segments) - 1) <= limit:
-                return Prompt(example, self.purpose)
         if self._count(example) <= limit:
             kept = self._with_demonstrations(Segment(example))
             return Prompt(join(kept), self.purpose, demonstrations=len(kept) - 1)

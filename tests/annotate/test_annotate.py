@@ -95,8 +95,9 @@ def test_the_last_judgement_of_a_sentence_counts_and_no_line_is_changed(tmp_path
 
 @pytest.mark.parametrize("name", ["", "../ada", "a b", "-x", "judge", "a" * 300])
 def test_an_invalid_name_and_an_unknown_verdict_are_refused(name, tmp_path):
-    with pytest.raises(ValueError, match="the annotator's name"):
-        click(name, "a", 0, "true", tmp_path)
+    form = annotate_box.AnnotateBox(ITEMS, name, tmp_path)
+    form.buttons["t"].click()
+    assert "type your name first" in form.status.value
     with pytest.raises(ValueError, match="'yes'"):
         click("ada", "a", 0, "yes", tmp_path)
     assert not list(tmp_path.iterdir())
