@@ -150,6 +150,7 @@ def draw_dots(
 def draw_rows(
     axis: plt.Axes, rows: pd.DataFrame, names: Sequence[str], by: str
 ) -> None:
+    """Draw a panel of `draw_dots`; `by`: the column that has the `names`."""
     for row in rows.to_dict("records"):
         y = names.index(row[by])
         _, mark = family_of(row["system"])
