@@ -14,7 +14,7 @@ from functools import partial
 import pandas as pd
 
 from bench import timed
-from ircotlib.data import Prediction, Question
+from ircotlib.data import Demonstration, Prediction, Question
 from ircotlib.engine.cache import Calls
 from ircotlib.experiment.runs import answer_all
 from ircotlib.experiment.setup import Setup, change_model, open_setup
@@ -23,7 +23,7 @@ from ircotlib.models.prefixes import Prefixes
 from ircotlib.options import new_parser
 from ircotlib.parameters import read_parameters
 from ircotlib.program import SENTENCE, Generate, Program, Retrieve
-from ircotlib.prompting.prompt import BETWEEN_DEMONSTRATIONS, render
+from ircotlib.prompting.prompt import BETWEEN_DEMONSTRATIONS, render_demonstration
 from ircotlib.results.figures import save_figure
 from ircotlib.systems import SETS, Prompts, System, all_systems
 
@@ -39,7 +39,8 @@ def transcript(question: Question, *, prompts: Prompts, k: int) -> Program:
     for _ in range(STEPS):
         written.append((yield Generate(text, SENTENCE, 60)))
         paragraphs = yield Retrieve(written[-1] or question.text, k)
-        example = render(paragraphs, question.text)
+        asked = Demonstration("", tuple(paragraphs), question.text, "")
+        example = render_demonstration(asked)
         text += f" {written[-1]}{BETWEEN_DEMONSTRATIONS}{example}"
     return Prediction(" ".join(written))
 

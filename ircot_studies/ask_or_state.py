@@ -62,15 +62,30 @@ def find_later_hops(question: Question) -> Iterator[tuple[int, int]]:
                 yield number, before[-1]
 
 
+def fill_in(question: Question, number: int, answers: Sequence[str | None]) -> str:
+    """The sub-question of a step with `answers` to those before it (`fill`); in place
+    of an answer that is not known, None, a phrase that describes it ("the father of Ada
+    Moss").
+    """
+    known: list[str] = []
+    for earlier, answer in enumerate(answers[:number]):
+        if answer is None:
+            asked = fill(question, earlier, known).strip()
+            subject, relation, attribute = asked.partition(RELATION)
+            answer = f"the {attribute} of {subject}" if relation else asked.rstrip("?")
+        known.append(answer)
+    return fill(question, number, known)
+
+
 def write_queries(question: Question, hop: int, before: int) -> dict[str, str]:
     """The query of each form for a later hop."""
     answers = [step.answer for step in question.steps]
     return {
-        RESOLVED: fill(question, hop, answers),
+        RESOLVED: fill_in(question, hop, answers),
         SENTENCE: state(question, before, answers),
         ANSWER: answers[before],
         QUESTION_AND_ANSWER: f"{question.text} {answers[before]}",
-        UNRESOLVED: fill(question, hop, [None] * len(answers)),
+        UNRESOLVED: fill_in(question, hop, [None] * len(answers)),
         ALONE: question.text,
     }
 
@@ -80,7 +95,7 @@ def state(question: Question, number: int, answers: Sequence[str | None]) -> str
     step = question.steps[number]
     if not step.question:  # HotpotQA: a sentence of the paragraph
         return step.sentence
-    asked = fill(question, number, answers)
+    asked = fill_in(question, number, answers)
     answer = str(answers[number]).removesuffix(".")
     subject, relation, attribute = asked.partition(RELATION)
     if relation:
@@ -97,7 +112,7 @@ def asks(question: Question, kept: Set[str]) -> Iterator[str]:
             step.answer if is_read(step, question, kept) else None
             for step in question.steps
         ]
-        yield fill(question, number, answers)
+        yield fill_in(question, number, answers)
 
 
 def states(

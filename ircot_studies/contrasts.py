@@ -29,10 +29,11 @@ from ircot_studies.ask_or_state import (
     STATES,
     measure,
 )
+from ircot_studies.differences import compare_pair, correct
 from ircotlib.files import SHIPPED, write_table
 from ircotlib.options import add_profile, new_parser, read_changed
 from ircotlib.results.figures import LINE_COLORS, PAGE, Look, finish, subplots
-from ircotlib.results.statistics import compare_pair, correct, mean_interval
+from ircotlib.results.statistics import mean_interval
 from ircotlib.results.tables import title_of
 
 

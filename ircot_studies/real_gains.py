@@ -10,15 +10,15 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ircotlib.results.figures import DOT, HOLLOW, LINE_COLORS, draw_differences
-from ircotlib.results.runs import READERS, in_figures, in_order, read_reported
-from ircotlib.results.statistics import (
-    Difference,
+from ircot_studies.differences import (
     compare_pair,
     correct,
-    paired_difference,
+    draw_differences,
     unpaired_p,
 )
+from ircotlib.results.figures import DOT, HOLLOW, LINE_COLORS
+from ircotlib.results.runs import READERS, in_figures, in_order, read_reported
+from ircotlib.results.statistics import Difference, paired_difference
 
 NEVER, ONCE, AGAIN = "no retrieval", "read at once", "step by step"
 SEARCHES = {  # how a system searches; of sub-questions: ProbTree (real_outputs.py)

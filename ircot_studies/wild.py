@@ -18,6 +18,7 @@ from ircot_studies.ask_or_state import (
     read_asked,
     states_or_guesses,
 )
+from ircot_studies.differences import compare_pair, draw_differences
 from ircotlib.data import Question
 from ircotlib.datasets import score
 from ircotlib.engine import scheduler
@@ -25,9 +26,9 @@ from ircotlib.experiment.plan import find_plan
 from ircotlib.experiment.setup import open_setup
 from ircotlib.parameters import Parameters
 from ircotlib.program import Generate, Program, Retrieve
-from ircotlib.results.figures import LINE_COLORS, draw_differences
+from ircotlib.results.figures import LINE_COLORS
 from ircotlib.results.runs import in_order
-from ircotlib.results.statistics import LEVEL, compare_pair, holm
+from ircotlib.results.statistics import LEVEL, holm
 from ircotlib.results.tables import title_of
 from ircotlib.systems import find_system
 from ircotlib.systems import rewrites as axes

@@ -61,8 +61,10 @@ def read_items(p: Parameters) -> list[Item]:
         draw = random.Random(f"questions {p.seed}")
         for question in draw.sample(test, min(p.judged, len(test))):
             row = rows[question.id]
-            # the chain that the answer comes from: for GPT3 the reader's (IRCoT App. E)
-            chain = chain_of(row["reading"], row["thoughts"], p.reader)
+            chain = " ".join(row["thoughts"])
+            # that which the answer comes from: for GPT3 the reader's (IRCoT App. E)
+            if p.reader == "cot" and row["reading"]:
+                chain = row["reading"]
             if chain:
                 find = partial(find_paragraph, question=question, corpus=corpus)
                 pages = tuple(map(find, row["paragraphs"]))
@@ -70,11 +72,6 @@ def read_items(p: Parameters) -> list[Item]:
                 items.append(_make_item(about, question, chain, pages, gold))
     random.Random(f"order {p.seed}").shuffle(items)
     return items
-
-
-def chain_of(reading: str, thoughts: Sequence[str], reader: str) -> str:
-    """The chain behind an answer: the reader's, else the retrieval's, else ""."""
-    return reading if reader == "cot" and reading else " ".join(thoughts)
 
 
 def _make_item(

@@ -1,9 +1,9 @@
-"""Judgements of sentences (IRCoT §5, Figure 7), a line per click, and agreement."""
+"""Judgements of sentences (IRCoT §5, Figure 7), a line per click."""
 
 import json
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,11 +11,9 @@ from typing import Literal
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
-from sklearn.metrics import accuracy_score, cohen_kappa_score
 
 from ircotlib.annotate.factuality import Item, Verdicts
 from ircotlib.data import Question
-from ircotlib.errors import UserError
 from ircotlib.files import DATA
 
 ANNOTATIONS = DATA / "annotations"
@@ -44,15 +42,10 @@ def is_person(annotator: str) -> bool:
 
 
 def write_judgement(judgement: Judgement, folder: Path = ANNOTATIONS) -> None:
-    """Append a judgement to its annotator's file, dated now."""
-    name = judgement.annotator
-    if not is_person(name):
-        raise UserError(
-            f"found the annotator's name {name!r}, expected letters, digits, - and _"
-        )
+    """Append a judgement to the file of its annotator, who `is_person`, dated now."""
     row = asdict(judgement) | {"time": datetime.now(UTC).isoformat(timespec="seconds")}
     Path(folder).mkdir(parents=True, exist_ok=True)
-    with (Path(folder) / f"{name}.jsonl").open("a") as file:
+    with (Path(folder) / f"{judgement.annotator}.jsonl").open("a") as file:
         # one write: lines of windows never mix; a kill may have left half a line before
         file.write(f"\n{json.dumps(row)}")
 
@@ -76,12 +69,9 @@ def read_verdicts(annotator: str, folder: Path = ANNOTATIONS) -> Verdicts:
 
 
 def read_judgements(folder: Path = ANNOTATIONS) -> dict[str, Verdicts]:
-    """The verdicts of all annotators; what several settle on, under joined names."""
+    """The verdicts of each annotator, by name."""
     names = sorted(path.stem for path in Path(folder).glob("*.jsonl"))
-    judged = {name: read_verdicts(name, folder) for name in names if is_person(name)}
-    if len(judged) > 1:
-        judged[" + ".join(judged)] = settle(judged)
-    return judged
+    return {name: read_verdicts(name, folder) for name in names if is_person(name)}
 
 
 def judge_all(items: Sequence[Item], judge: Callable[[str, Question], str]) -> Verdicts:
@@ -91,27 +81,3 @@ def judge_all(items: Sequence[Item], judge: Callable[[str, Question], str]) -> V
         for item in items
         for n, sentence in enumerate(item.sentences[: item.facts])
     }
-
-
-def settle(judged: Mapping[str, Verdicts]) -> Verdicts:
-    """One verdict a sentence: that of all who have judged it, if they agree."""
-    given: dict[tuple[str, int], set[str]] = {}
-    for verdicts in judged.values():
-        for sentence, verdict in verdicts.items():
-            given.setdefault(sentence, set()).add(verdict)
-    return {sentence: min(each) for sentence, each in given.items() if len(each) == 1}
-
-
-def agreement(a: Verdicts, b: Verdicts) -> tuple[float, float, int]:
-    """How far two annotators agree on the sentences that both have judged: Cohen's
-    kappa, NaN if both gave one verdict throughout; the share of equal verdicts; the
-    number of sentences.
-    """
-    shared = [sentence for sentence in a if sentence in b]
-    ours = [a[sentence] for sentence in shared]
-    theirs = [b[sentence] for sentence in shared]
-    if not shared:
-        return float("nan"), float("nan"), 0
-    several = len({*ours, *theirs}) > 1
-    kappa = cohen_kappa_score(ours, theirs) if several else float("nan")
-    return kappa, accuracy_score(ours, theirs), len(shared)

@@ -17,7 +17,7 @@ from ircotlib.parameters import OOD, SCALE, Parameters
 from ircotlib.prompting.prompt import GPT3
 from ircotlib.results.runs import (
     beside,
-    has_runs,
+    find_runs,
     in_order,
     read_reported,
     read_runs,
@@ -57,7 +57,11 @@ def compare_published(runs: pd.DataFrame, source: str) -> pd.DataFrame:
     table = table.sort_values("all last", kind="stable")
     sides = product(("paper", "ours", "difference"), ("EM", "F1"))
     values = [f"{side} {metric}" for side, metric in sides]
-    return _finish(table, [*keys, "model", "our model", *values, "n"], runs)
+    for metric in ("EM", "F1"):
+        gain = table[f"ours {metric}"] - table[f"paper {metric}"]
+        table[f"difference {metric}"] = gain.round(DIGITS)
+    table = table[[*keys, "model", "our model", *values, "n"]]
+    return in_order(table, "dataset", runs["dataset"]).astype({"n": "Int64"})
 
 
 def compare_readers(runs: pd.DataFrame, source: str) -> pd.DataFrame:
@@ -81,9 +85,13 @@ def compare_readers(runs: pd.DataFrame, source: str) -> pd.DataFrame:
     ours = ours.rename(columns={"mean": "ours", "deviation": "ours deviation"})
     shown = "demonstrations_shown"
     ours = ours.reindex(columns=[*keys, "ours", "ours deviation", shown, "n"])
+    table = beside(papers, ours, keys)
+    table["difference"] = (table["ours"] - table["paper"]).round(DIGITS)
     columns = [*keys, "paper", "paper deviation", "ours", "ours deviation", shown]
-    table = _finish(beside(papers, ours, keys), [*columns, "difference", "n"], runs)
-    return table.rename(columns={"model": "prompted as"})
+    table = table[[*columns, "difference", "n"]].rename(
+        columns={"model": "prompted as"}
+    )
+    return in_order(table, "dataset", runs["dataset"]).astype({"n": "Int64"})
 
 
 def _on_the_same(
@@ -92,18 +100,6 @@ def _on_the_same(
     """The paper's rows and our runs that answer, on the data sets that both have."""
     answers = runs[(runs["metric"] != RECALL) & runs["dataset"].isin(papers["dataset"])]
     return papers[papers["dataset"].isin(runs["dataset"])], answers
-
-
-def _finish(
-    table: pd.DataFrame, columns: list[str], runs: pd.DataFrame
-) -> pd.DataFrame:
-    """These columns, with the differences of what is printed."""
-    for column in columns:
-        if column.startswith("difference"):
-            ours = table[column.replace("difference", "ours")]
-            paper = table[column.replace("difference", "paper")]
-            table[column] = (ours - paper).round(DIGITS)
-    return in_order(table[columns], "dataset", runs["dataset"]).astype({"n": "Int64"})
 
 
 def read_ircot(p: Parameters) -> tuple[pd.DataFrame, list[str]]:
@@ -174,9 +170,12 @@ def judge_chains(p: Parameters) -> pd.DataFrame:
 
     tables = [list_judged((), {}).assign(model="")]
     for each in both_models(p if p.reader == "cot" else p.other_reader()):
-        if has_runs(each, "04_ircot"):
-            items = [item for item in read_items(each) if item.dataset in known]
-            verdicts = judge_all(items, judge)
-            tables.append(list_judged(items, verdicts).assign(model=each.model))
+        try:
+            find_runs(each, "04_ircot")
+        except FileNotFoundError:  # `read_ircot` names them
+            continue
+        items = [item for item in read_items(each) if item.dataset in known]
+        verdicts = judge_all(items, judge)
+        tables.append(list_judged(items, verdicts).assign(model=each.model))
     chains = pd.concat(tables)
     return chains.assign(demonstrations=chains["dataset"])

@@ -10,7 +10,6 @@ from itertools import product
 import pandas as pd
 
 from ircotlib.data import Prediction, Question
-from ircotlib.datasets.musique import RELATION
 from ircotlib.engine.scheduler import run
 from ircotlib.experiment.runs import answer_all
 from ircotlib.experiment.setup import Setup
@@ -23,22 +22,12 @@ from ircotlib.systems import System, WritePrompt, choose_systems
 PLACE = re.compile(r"#(\d+)")  # where a sub-question has the answer of an earlier step
 
 
-def fill(question: Question, number: int, answers: Sequence[str | None]) -> str:
-    """The sub-question of a step with `answers` to those before it; in place of an
-    answer that is not known, None, a phrase that describes it ("the father of Ada
-    Moss").
-    """
+def fill(question: Question, number: int, answers: Sequence[str]) -> str:
+    """The sub-question of a step with `answers` to those before it."""
 
     def answer(place: re.Match) -> str:
         earlier = int(place[1]) - 1
-        if not 0 <= earlier < number:
-            return place[0]
-        known = answers[earlier]
-        if known is not None:
-            return known
-        text = fill(question, earlier, answers)
-        subject, relation, asked = text.partition(RELATION)
-        return f"the {asked} of {subject}" if relation else text.strip().rstrip("?")
+        return answers[earlier] if 0 <= earlier < number else place[0]
 
     return " ".join(PLACE.sub(answer, question.steps[number].question).split())
 

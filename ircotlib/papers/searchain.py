@@ -1,12 +1,12 @@
 """The numbers of SearChain's Tables 1 to 6 and 8 to 11, beside ours.
 
-A measure yields rows, `Measured` or `Counted`, for `compare_reported`.
+A measure yields cells, `Measured`, for `compare_reported`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from statistics import fmean
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -45,25 +45,19 @@ Runs = Mapping[tuple[str, str], pd.DataFrame]
 
 
 class Measured(NamedTuple):
-    """What a table of the paper gives the mean of: a value for each question."""
+    """A cell of a table of the paper: the mean of a value for each question, by their
+    ids and before SCALES, so 0 to 1 for a percentage; or, if it is no mean of
+    questions, a number in the paper's unit.
+    """
 
     dataset: str
     system: str
     metric: str
-    values: pd.Series  # by the questions' ids, before SCALES: 0 to 1 for a percentage
+    values: Any  # pd.Series, or float
+    n: int | None = None  # of how many questions the number is, if that can be said
 
 
-class Counted(NamedTuple):
-    """A number of a table of the paper that is no mean of questions."""
-
-    dataset: str
-    system: str
-    metric: str
-    number: float  # in the paper's unit
-    n: int | None = None  # of how many questions, if that can be said
-
-
-def compare_reported(rows: Iterable[Measured | Counted], *sources: str) -> pd.DataFrame:
+def compare_reported(rows: Iterable[Measured], *sources: str) -> pd.DataFrame:
     """A table of SearChain's paper: the numbers of `sources` in their order, with ours
     and the difference; then those of ours alone. Numbers on data sets that are not here
     are left out (NaturalQuestions and others of Table 8). A mean of questions has its
@@ -82,10 +76,10 @@ def compare_reported(rows: Iterable[Measured | Counted], *sources: str) -> pd.Da
     return table.drop(columns=["low", "high"]) if table["low"].isna().all() else table
 
 
-def _describe(row: Measured | Counted) -> dict[str, object]:
+def _describe(row: Measured) -> dict[str, object]:
     named = dict(zip(KEYS, row[:3], strict=True))
-    if isinstance(row, Counted):
-        return named | {"ours": row.number, "n": row.n}
+    if not isinstance(row.values, pd.Series):
+        return named | {"ours": row.values, "n": row.n}
     scale = SCALES.get(row.metric, 100)
     values = row.values.astype(float)
     low, high = mean_interval(values) if len(values) else (float("nan"),) * 2
@@ -133,7 +127,7 @@ def knowledge_of(nodes: Iterable[Node]) -> list[str]:
     return [node.feedback for node in compared if node.feedback or not node.unsolved]
 
 
-def measure_knowledge(runs: Runs) -> Iterator[Counted]:
+def measure_knowledge(runs: Runs) -> Iterator[Measured]:
     """Where the knowledge of SearChain's nodes comes from (Table 2)."""
     for dataset in datasets_of("Table 2", runs, WHOLE):
         run = runs[dataset, WHOLE]
@@ -141,7 +135,7 @@ def measure_knowledge(runs: Runs) -> Iterator[Counted]:
         sources = pd.Series(sum(map(knowledge_of, run["nodes"]), []), dtype=object)
         for metric, source in FEEDBACK.items():
             share = 100 * (sources == source).mean()
-            yield Counted(dataset, WHOLE, metric, share, len(run))
+            yield Measured(dataset, WHOLE, metric, share, len(run))
 
 
 def measure_effects(runs: Runs) -> Iterator[Measured]:
@@ -210,7 +204,7 @@ def measure_steps(runs: Runs) -> Iterator[Measured]:
         yield Measured("musique", system, "accuracy", run["score"])
 
 
-def measure_references(runs: Runs) -> Iterator[Counted]:
+def measure_references(runs: Runs) -> Iterator[Measured]:
     """References (Table 5): the mean number of marked items of knowledge (SKC). Differs
     from the paper: without the share of marks in the right place, which people judge.
     """
@@ -225,7 +219,7 @@ def measure_references(runs: Runs) -> Iterator[Counted]:
         passages = {node.mark for node in nodes if node.mark and node.passage}
         groups = citations(reading)
         counts.append(sum(not passages.isdisjoint(marks) for marks in groups))
-    yield Counted("unspecified", WHOLE, "skc", fmean(counts), len(counts))
+    yield Measured("unspecified", WHOLE, "skc", fmean(counts), len(counts))
 
 
 def count_words(outcome: Outcome) -> dict[str, int]:
@@ -253,7 +247,7 @@ def _words(text) -> int:
     return sum(len(part.split()) for part in parts)
 
 
-def measure_efficiency(p: Parameters, scores: pd.DataFrame) -> Iterator[Counted]:
+def measure_efficiency(p: Parameters, scores: pd.DataFrame) -> Iterator[Measured]:
     """Words and rounds of retrieval per question, on the first data set, from replayed
     runs, and the mean of Table 1 (Table 6). Differs from the paper: no seconds, which
     are the model's.
@@ -267,12 +261,12 @@ def measure_efficiency(p: Parameters, scores: pd.DataFrame) -> Iterator[Counted]
     for system in systems_of("Table 6", folders, first):
         counts = pd.DataFrame(map(count_words, replay(folders[first, system]).values()))
         for metric, mean in counts.mean().items():
-            yield Counted("unspecified", system, metric, mean)
+            yield Measured("unspecified", system, metric, mean)
         average = fmean(means[dataset, system] for dataset in p.datasets)
-        yield Counted("all", system, "average", average)
+        yield Measured("all", system, "average", average)
 
 
-def measure_conflicts(runs: Runs, p: Parameters) -> Iterator[Measured | Counted]:
+def measure_conflicts(runs: Runs, p: Parameters) -> Iterator[Measured]:
     """How retrieval helps and harms a model that knows the answer or does not (Table
     8): how often the best passage has a gold answer (ours: the paper does not say how
     it judges that), and the accuracy, on data sets whose pages can hold an answer: not
@@ -294,15 +288,15 @@ def measure_conflicts(runs: Runs, p: Parameters) -> Iterator[Measured | Counted]
             accuracy = f"accuracy_where_llm_{side}"
             top = f"top1_where_llm_{side}"
             yield Measured(dataset, "retriever", top, has_answer[ids] == 1)
-            yield Counted(dataset, "LLM", accuracy, 100.0 * is_right, len(ids))
+            yield Measured(dataset, "LLM", accuracy, 100.0 * is_right, len(ids))
             yield Measured(dataset, "LLM w/ IR", accuracy, with_ir["right"][ids])
 
 
 def count_examples(
     setups: Sequence[Setup], systems: Sequence[System]
-) -> Iterator[Counted]:
+) -> Iterator[Measured]:
     """How many examples prompts show: of the stage that shows most (Table 11)."""
     for setup, system in product(setups, systems):
         prompts = [setup.prompt(stage, system=system) for stage in system.stages]
         most = max((len(prompt.demonstrations) for prompt in prompts), default=0)
-        yield Counted(setup.dataset.name, system.name, "demonstrations", most)
+        yield Measured(setup.dataset.name, system.name, "demonstrations", most)

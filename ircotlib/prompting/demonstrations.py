@@ -120,28 +120,22 @@ def prompt_path(
 
 def read_demonstrations(path: Path) -> list[Demonstration]:
     """The demonstrations of a prompt file in the format of IRCoT's release
-    (prompts/README.md), without the instructions. Raises DataError with the line where
-    one starts.
+    (prompts/README.md), without the instructions. Raises DataError with the beginning
+    of what is none.
     """
-    text = read_text(path)
-    heads = list(METADATA.finditer(text))
-    if not heads or text[: heads[0].start()].strip():
-        raise DataError(f"{path}, line 1: found {text.strip()[:60]!r}, expected {FORM}")
+    before, *parts = METADATA.split(read_text(path))
+    if before.strip() or not parts:
+        raise DataError(f"{path}: found {before.strip()[:60]!r}, expected {FORM}")
     demonstrations: dict[str, Demonstration] = {}
-    ends = [*(head.start() for head in heads[1:]), len(text)]
-    for head, end in zip(heads, ends, strict=True):
-        body = text[head.end() : end].strip()
+    for metadata, body in zip(parts[::2], parts[1::2], strict=True):
         try:
-            id = str(json.loads(head[1])["qid"])
+            id = str(json.loads(metadata)["qid"])
             if id in demonstrations:
                 raise ValueError
-            demonstrations[id] = _read_one(id, body)
+            demonstrations[id] = _read_one(id, body.strip())
         except (ValueError, KeyError, TypeError):
-            start = f"{head[0]}{body}"[:90]
-            line = text.count("\n", 0, head.start()) + 1
-            raise DataError(
-                f"{path}, line {line}: found {start!r}, expected {FORM}"
-            ) from None
+            found = f"{metadata.strip()}\n{body}"[:90]
+            raise DataError(f"{path}: found {found!r}, expected {FORM}") from None
     return list(demonstrations.values())
 
 

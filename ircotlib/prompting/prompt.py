@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 from ircotlib.data import Demonstration, Paragraph, Question
 from ircotlib.errors import DataError
 from ircotlib.program import SENTENCE, SENTENCE_OF_LINE, Prompt
-from ircotlib.prompting.packing import ABOVE, DEMONSTRATION, JOIN, Segment, fit, join
+from ircotlib.prompting.packing import ABOVE, DEMONSTRATION, Segment, fit, join
 from ircotlib.prompting.templates import BETWEEN_PARAGRAPHS, Template, read_template
 
 TITLE = "Wikipedia Title: "
@@ -71,25 +71,15 @@ def render_paragraph(paragraph: Paragraph, max_words: int | None = 350) -> str:
     return f"{TITLE}{title}\n{text.strip()}"
 
 
-def render(
-    paragraphs: Sequence[Paragraph],
-    wording: str,
-    answer: str = "",
-    template: Template = PLAIN,
-    max_words: int | None = 350,
-) -> str:
-    """Paragraphs, question and answer so far as one example of a prompt (App. G)."""
-    context = [
-        Segment(render_paragraph(p, max_words) + BETWEEN_PARAGRAPHS) for p in paragraphs
-    ]
-    return join(template.fill(context, wording, answer)).rstrip()
-
-
 def render_demonstration(shown: Demonstration | str, template: Template = PLAIN) -> str:
     """A demonstration with whole paragraphs (IRCoT §3.1), or a text as it is."""
     if isinstance(shown, str):
         return shown
-    return render(shown.paragraphs, shown.question, shown.answer, template, None)
+    context = [
+        Segment(render_paragraph(paragraph, None) + BETWEEN_PARAGRAPHS)
+        for paragraph in shown.paragraphs
+    ]
+    return join(template.fill(context, shown.question, shown.answer)).rstrip()
 
 
 @dataclass(frozen=True)
@@ -124,10 +114,6 @@ class PromptWriter:
         segments = self._example(question, paragraphs, " ".join(thoughts), **fields)
         example = join(segments).rstrip()
         limit = self.max_prompt_tokens
-        if not self.demonstrations:  # most of the parts are counted already
-            total = sum(self._count(segment.text) for segment in segments)
-            if total + JOIN * (len(segments) - 1) <= limit:
-                return Prompt(example, self.purpose)
         if self._count(example) <= limit:
             kept = self._with_demonstrations(Segment(example))
             return Prompt(join(kept), self.purpose, demonstrations=len(kept) - 1)

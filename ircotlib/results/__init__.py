@@ -1,1 +1,1 @@
-"""Results of runs: statistics, figures, tables, the head to head."""
+"""Results of runs: statistics, figures, tables."""

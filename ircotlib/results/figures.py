@@ -1,6 +1,6 @@
-"""Draws means, differences and lines, and writes figures to files."""
+"""Draws means and lines, and writes figures to files."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import cycle
 from textwrap import fill
 from typing import Any
@@ -9,12 +9,9 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
-from matplotlib.ticker import LogLocator
 
 from ircotlib.files import figure_path, write_table, writing
 from ircotlib.parameters import Parameters
-from ircotlib.results.statistics import LEVEL
 from ircotlib.results.tables import title_of
 from ircotlib.systems import CHAINED, CLOSED, ONCE, OWN, STEPWISE, all_systems
 
@@ -35,10 +32,8 @@ PAPERS = ("IRCoT", "IRCoT QA", "SearChain")  # the two papers' own systems, in b
 COLUMN = 3.3  # inches: a column of a paper
 PAGE = 6.3  # its page
 ROW = 0.135  # a system's row
-BAND = "#e9edf2"  # in the background
 DOT: Look = {"linestyle": "", "marker": "o", "markersize": 4}
 HOLLOW: Look = DOT | {"mfc": "none", "mec": "black", "mew": 0.8}
-GOLD: Look = {"linestyle": "", "marker": "|", "color": "black"}
 CHANCE: Look = {"color": "black", "linestyle": ":", "linewidth": 0.8}
 STYLE: Look = {
     "xtick.major.pad": 2, "ytick.major.pad": 2, "axes.labelpad": 2, "axes.titlepad": 4,
@@ -145,16 +140,17 @@ def draw_dots(
     height = 0.65 + ROW * len(names)
     figure, panels = make_panels(table, panel, height, across, sharey=True)
     for axis, rows in panels:
-        _draw_rows(axis, rows, names, row)
+        draw_rows(axis, rows, names, row)
         axis.set_xlabel(label)
         if "chance" in rows:
             axis.axvline(rows["chance"].max(), **CHANCE)
-    return finish(figure, title, _explain(table))
+    return finish(figure, title, explain(table))
 
 
-def _draw_rows(
+def draw_rows(
     axis: plt.Axes, rows: pd.DataFrame, names: Sequence[str], by: str
 ) -> None:
+    """Draw a panel of `draw_dots`; `by`: the column that has the `names`."""
     for row in rows.to_dict("records"):
         y = names.index(row[by])
         _, mark = family_of(row["system"])
@@ -168,10 +164,10 @@ def _draw_rows(
         text.set_fontweight("bold" if name in PAPERS else "normal")
 
 
-def _explain(table: pd.DataFrame) -> list[Line2D | Patch]:
+def explain(table: pd.DataFrame) -> list[Line2D]:
     """The legend: families, if several are drawn, the paper's values, and chance."""
     drawn = {family_of(name)[0] for name in table["system"]}
-    handles: list[Line2D | Patch] = []
+    handles: list[Line2D] = []
     for family, [color, *_] in FAMILIES.items():
         if family in drawn and len(drawn) > 1:
             mark = DOT | {"marker": MARKERS[family], "color": color}
@@ -181,75 +177,6 @@ def _explain(table: pd.DataFrame) -> list[Line2D | Patch]:
     if "chance" in table:
         handles.append(Line2D([], [], label="chance", **CHANCE))
     return handles
-
-
-def draw_differences(
-    table: pd.DataFrame,
-    title: str,
-    panel: str,
-    names: Mapping[Any, str],
-    handles: Iterable = (),
-) -> Figure:
-    """Differences with their 95% intervals, in the colours of the column `color`; of
-    those that are not `tested`, hollow. `names`: what stands beside the rows (column
-    `row`) from top to bottom; in bold if no difference has that row.
-    """
-    places = {row: y for y, row in enumerate(names)}
-    figure, panels = make_panels(table, panel, 0.5 + ROW * len(names), 4, sharey=True)
-    for axis, rows in panels:
-        for row in rows.to_dict("records"):
-            y, color = places[row["row"]], row["color"]
-            mark = DOT if row["tested"] else HOLLOW | {"mec": color}
-            axis.plot([row["low"], row["high"]], [y, y], color=color)
-            axis.plot(row["difference"], y, color=color, **mark)
-        axis.axvline(0, **CHANCE)
-        axis.grid(False, axis="y")
-        axis.set_yticks(range(len(names)), names.values())
-    axis.set_ylim(len(names) - 0.4, -0.6)
-    for label, row in zip(figure.axes[0].get_yticklabels(), names, strict=True):
-        label.set_fontweight("normal" if row in {*table["row"]} else "bold")
-    return finish(figure, title, handles)
-
-
-def draw_means(means: pd.DataFrame, apart: pd.DataFrame, title: str) -> Figure:
-    """All systems, the best first: the mean of each with its interval, the data sets
-    `apart` with two classes, and the tokens. `means`: of `head_to_head.average`, with
-    the columns of `compare_means` and `gold`, the mean with right replies; `apart`:
-    rows of `compare_all`.
-    """
-    rows = means.sort_values(["mean", "tokens"], ascending=[False, True], kind="stable")
-    names = list(rows["system"])
-    sets = list(dict.fromkeys(apart["dataset"]))
-    figure, (left, *middle, right) = subplots(
-        *(1, 2 + len(sets)),
-        figsize=(PAGE, 1.2 + ROW * len(rows)),
-        sharey=True,
-        width_ratios=[2, *(0.7 for _ in sets), 1],
-    )
-    _draw_rows(left, rows, names, "system")
-    left.plot(rows["gold"], range(len(rows)), **GOLD)
-    left.set_xlabel("correct answers, %")
-    for axis, name in zip(middle, sets, strict=True):
-        of_set = apart[(apart["dataset"] == name) & apart["system"].isin(names)]
-        _draw_rows(axis, of_set.drop(columns="reported"), names, "system")
-        axis.axvline(50, **CHANCE)
-        axis.set_xlabel(f"{title_of(name)}, %")
-    for y, tokens in enumerate(rows["tokens"]):
-        right.plot(tokens, y, **family_of(names[y])[1])
-    right.set(xlabel="tokens per question", xscale="log")
-    right.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
-    right.xaxis.set_major_formatter("{x:,.0f}")
-    right.minorticks_off()
-    for y in (rows["p_holm"].to_numpy() >= LEVEL).nonzero()[0]:
-        for axis in (left, right):
-            axis.axhspan(y - 0.5, y + 0.5, color=BAND, linewidth=0, zorder=0)
-    handles = _explain(rows)
-    if sets:
-        handles.append(Line2D([], [], label="chance", **CHANCE))
-    if rows["gold"].notna().any():
-        handles.append(Line2D([], [], label="with right replies", **GOLD))
-    alike = "no significant difference from SearChain"
-    return finish(figure, title, [*handles, Patch(color=BAND, label=alike)])
 
 
 def draw_lines(

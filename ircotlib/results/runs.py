@@ -68,12 +68,6 @@ def find_test_runs(p: Parameters, experiment: str) -> dict[tuple[str, str], Path
     }
 
 
-def has_runs(p: Parameters, experiment: str) -> bool:
-    """Whether `read_runs` finds test runs of every data set."""
-    folder = runs_folder(p, experiment)
-    return all(any((folder / name / "test").glob("*/run.json")) for name in p.datasets)
-
-
 def in_order(table: pd.DataFrame, column: str, names: Iterable[str]) -> pd.DataFrame:
     """The rows in the order of these names in a column; then those of other names."""
     order = {name: position for position, name in enumerate(dict.fromkeys(names))}

@@ -85,16 +85,6 @@ def paired_difference(a: Values, b: Values) -> Difference:
     return Difference(float(differences.mean()), low, high, paired_p(differences))
 
 
-def compare_pair(first: pd.Series, second: pd.Series) -> dict[str, float]:
-    """Two scores of the same questions, by id, as fields of a row of a table: `n`, the
-    means, and `first` minus `second` (`paired_difference`).
-    """
-    difference, low, high, p = paired_difference(first, second.loc[first.index])
-    means = {"mean_first": first.mean(), "mean_second": second.mean()}
-    test = {"difference": difference, "low": low, "high": high, "p": p}
-    return {"n": len(first), **means, **test}
-
-
 def paired_interval(
     differences: Values, weights: Values | None = None
 ) -> tuple[float, float]:
@@ -156,24 +146,6 @@ def paired_p(differences: Values) -> float:
     return float(min(1, 2 * chances.sum()))
 
 
-def unpaired_p(a: Values, b: Values) -> float:
-    """The two-sided p for equal means on different questions: twice the share of all
-    ways, or DRAWS of them, to divide the values that differ as much in this direction
-    (Fisher 1935).
-    """
-    from scipy.stats import permutation_test
-
-    groups = [np.sort(_read_values(values)) for values in (a, b)]
-    if min(map(len, groups)) < 2:
-        return 1.0
-    options = {"vectorized": True, "n_resamples": DRAWS, "batch": 999, "rng": 0}
-
-    def difference(a: np.ndarray, b: np.ndarray, axis: int) -> np.ndarray:
-        return a.mean(axis) - b.mean(axis)
-
-    return float(permutation_test(groups, difference, **options).pvalue)
-
-
 def holm(p: Values | Mapping[str, float]) -> pd.Series:
     """Correct p-values for multiple testing; none is above 1, and their order stays
     (Holm 1979).
@@ -185,14 +157,6 @@ def holm(p: Values | Mapping[str, float]) -> pd.Series:
     ordered = values.sort_values(kind="stable")
     corrected = (ordered * np.arange(len(ordered), 0, -1)).cummax().clip(upper=1)
     return corrected.reindex(values.index)
-
-
-def correct(tests: list[dict], by: str) -> pd.DataFrame:
-    """A table of tests with `p_holm`: p corrected for all that have the same `by`."""
-    table = pd.DataFrame(tests)
-    if len(table):
-        table["p_holm"] = table.groupby(by)["p"].transform(holm)
-    return table
 
 
 def p_against(scores: pd.DataFrame, rival: str) -> pd.Series:

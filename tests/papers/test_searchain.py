@@ -8,7 +8,7 @@ from ircotlib.data import Node, Paragraph
 from ircotlib.datasets import find_dataset
 from ircotlib.papers import searchain
 from ircotlib.papers.claims import list_comparisons
-from ircotlib.papers.searchain import TABLE, Counted, compare_reported, count_steps
+from ircotlib.papers.searchain import TABLE, Measured, compare_reported, count_steps
 from ircotlib.parameters import read_parameters
 from ircotlib.program import (
     Extract,
@@ -56,15 +56,15 @@ def kept(table, *sources, without=(), intervals=True):
 
 def test_every_number_of_the_paper_stands_first_and_ours_beside():
     ours = [
-        Counted("fever", "CoT", "cover_em", 80.0),
-        Counted("hotpotqa", "IRCoT QA", "cover_em", 1.0, 9),
+        Measured("fever", "CoT", "cover_em", 80.0),
+        Measured("hotpotqa", "IRCoT QA", "cover_em", 1.0, 9),
     ]
     table = compare_reported(ours, "Table 1")
     kept(table, "Table 1", intervals=False)
     row = cell(table, dataset="fever", system="CoT")
     assert (row["paper"], row["ours"], row["difference"]) == (76.98, 80.0, 3.02)
     assert table["ours"].count() == 2 and tuple(table.iloc[-1][["ours", "n"]]) == (1, 9)
-    ours = [Counted("musique", "ReAct", "misled_by_ir", 5.0)]
+    ours = [Measured("musique", "ReAct", "misled_by_ir", 5.0)]
     table = compare_reported(ours, "Table 3(b)")
     # the paper writes React
     assert cell(table, dataset="musique", system="ReAct")["ours"] == 5
@@ -97,7 +97,7 @@ def test_the_sources_of_knowledge():
     rows = list(searchain.measure_knowledge({("musique", "SearChain"): WITH}))
     sources = [row.metric.split("_")[1] for row in rows]
     assert sources == ["of", "corrected", "completed"]
-    assert [row.number for row in rows] == pytest.approx([700 / 9, 100 / 9, 100 / 9])
+    assert [row.values for row in rows] == pytest.approx([700 / 9, 100 / 9, 100 / 9])
     assert {row.n for row in rows} == {4}
     table = compare_reported(searchain.measure_knowledge(RUNS), "Table 2")
     kept(table, "Table 2", intervals=False)

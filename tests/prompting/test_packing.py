@@ -8,7 +8,7 @@ from replying import TextWriter, count_words
 from ircotlib.data import Demonstration, Paragraph, Question
 from ircotlib.prompting import prompt as prompts
 from ircotlib.prompting.packing import DEMONSTRATION, Segment, fit, join
-from ircotlib.prompting.prompt import PLAIN, render, render_demonstration
+from ircotlib.prompting.prompt import PLAIN, render_demonstration
 from ircotlib.prompting.templates import Template
 
 COT, DIRECT = prompts.FLAN_T5.template("cot"), prompts.FLAN_T5.template("direct")
@@ -41,7 +41,8 @@ def test_demonstrations_are_dropped_from_the_front(limit, kept, released):
     limit += released  # the authors' program keeps one token below the limit
     write = TextWriter(DEMONSTRATIONS, count_words, PLAIN, limit, released=released)
     blocks = [render_demonstration(d) for d in DEMONSTRATIONS]
-    parts = [*blocks[len(blocks) - kept :], render(PARAGRAPHS, QUESTION.text)]
+    example = Demonstration("", tuple(PARAGRAPHS), QUESTION.text, "")
+    parts = [*blocks[len(blocks) - kept :], render_demonstration(example)]
     assert write(QUESTION, PARAGRAPHS) == "\n\n\n".join(parts)
 
 

@@ -10,6 +10,7 @@ from matplotlib import pyplot
 matplotlib.use("Agg")
 
 
+from ircot_studies.head_to_head import draw_means
 from ircotlib import files
 from ircotlib.files import FIGURES
 from ircotlib.parameters import read_parameters
@@ -18,7 +19,6 @@ from ircotlib.results.figures import (
     PAGE,
     draw_dots,
     draw_lines,
-    draw_means,
     save_figure,
 )
 

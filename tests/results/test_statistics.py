@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from scipy.stats import binomtest, bootstrap, permutation_test
 
+from ircot_studies.differences import unpaired_p
 from ircotlib.results import statistics
 from ircotlib.results.statistics import (
     holm,
@@ -15,7 +16,6 @@ from ircotlib.results.statistics import (
     paired_difference,
     paired_interval,
     paired_p,
-    unpaired_p,
 )
 
 

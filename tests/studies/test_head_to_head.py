@@ -5,16 +5,15 @@ from itertools import product
 import pandas as pd
 import pytest
 
-from ircotlib.parameters import read_parameters
-from ircotlib.results import head_to_head
-from ircotlib.results import runs as tables
-from ircotlib.results.head_to_head import (
+from ircot_studies import head_to_head
+from ircot_studies.head_to_head import (
     compare_all,
     find_failures,
-    measures_of,
-    systems_of,
     with_right_replies,
 )
+from ircotlib.parameters import read_parameters
+from ircotlib.results import runs as tables
+from ircotlib.results.head_to_head import measures_of, systems_of
 from ircotlib.results.statistics import holm, paired_p
 from ircotlib.systems import choose_systems
 
