@@ -17,7 +17,7 @@ from ircot_studies.ask_or_state import finds_all, open_search, states
 from ircotlib.data import Question
 from ircotlib.experiment.compare import run_system
 from ircotlib.experiment.runs import Run
-from ircotlib.experiment.setup import Setup, open_dataset, open_setup
+from ircotlib.experiment.setup import Setup, open_corpus, open_setup
 from ircotlib.experiment.stored import read_predictions
 from ircotlib.files import SHIPPED, write_table
 from ircotlib.metrics import paragraph_recall
@@ -144,7 +144,7 @@ def count_found(p: Parameters, table: pd.DataFrame) -> pd.DataFrame:
 
     rows = []
     for name in p.datasets:
-        _, questions, _ = open_dataset(p, name)
+        _, questions, _ = open_corpus(p, name)
         search = open_search(p, name)
         stated = [finds_all(q, state, search, k=p.ircot_k[0]) for q in questions]
         n, share = kept.loc[(SHOWN, "IRCoT QA", name)]

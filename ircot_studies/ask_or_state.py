@@ -21,7 +21,7 @@ import pandas as pd
 from ircotlib.data import GoldStep, Paragraph, Question
 from ircotlib.datasets.musique import RELATION
 from ircotlib.errors import UserError
-from ircotlib.experiment.setup import open_corpus, open_dataset
+from ircotlib.experiment.setup import open_corpus, open_setup
 from ircotlib.papers.knowledge import PLACE, fill
 from ircotlib.parameters import Parameters
 from ircotlib.retrieval import retriever_name
@@ -198,7 +198,7 @@ def measure(p: Parameters) -> pd.DataFrame:
 
 def open_search(p: Parameters, dataset: str) -> Search:
     """The search of a data set's retriever; each query is looked up once."""
-    *_, searcher = open_dataset(p, dataset)
+    searcher = open_setup(p, dataset, "ask", with_model=False).retriever
 
     @cache
     def search(query: str) -> list[Paragraph]:

@@ -24,7 +24,7 @@ import pandas as pd
 from ircot_studies.real_outputs import write_kept
 from ircotlib.backends import Searcher
 from ircotlib.data import read_text
-from ircotlib.experiment.setup import open_dataset
+from ircotlib.experiment.setup import open_setup
 from ircotlib.files import SHIPPED, write_table
 from ircotlib.parameters import read_parameters
 from ircotlib.systems.rewrites import AFTER_QUESTION, AFTER_THOUGHTS, ALONE, QUERIES
@@ -126,7 +126,7 @@ def main(folder: str, raw: str) -> None:
     columns = ["id", "step", "names", "brings"]
     write_kept(CHAINS, pd.DataFrame(rows, columns=columns))
     p = read_parameters("sample", {"data_dir": raw})
-    *_, searcher = open_dataset(p, "hotpotqa")
+    searcher = open_setup(p, "hotpotqa", "real", with_model=False).retriever
     titles = {paragraph.title for paragraph in searcher.corpus}
     whole = [chain for chain in chains if titles.issuperset(chain.gold)]
     queries = [row for chain in whole for row in try_queries(chain, searcher)]

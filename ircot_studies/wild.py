@@ -22,7 +22,7 @@ from ircot_studies.differences import compare_pair, draw_differences
 from ircotlib.data import Question
 from ircotlib.datasets import score
 from ircotlib.engine import scheduler
-from ircotlib.experiment.plan import find_plan
+from ircotlib.experiment.runs import Run
 from ircotlib.experiment.setup import open_setup
 from ircotlib.parameters import Parameters
 from ircotlib.program import Generate, Program, Retrieve
@@ -138,10 +138,9 @@ def measure_model(p: Parameters) -> pd.DataFrame:
         programs = {}  # all at once, for full batches
         for name, system, change in runs:
             setting = setup.choose(base, m=[*p.distractors, 0][0]) | change
-            plan = find_plan(setup, system, setting)
+            run = Run(setup, system, "test", setting)
             for question in setup.test:
-                programs[f"{name} {question.id}"] = plan.program(question)
-        assert setup.calls is not None
+                programs[f"{name} {question.id}"] = run.program(question)
         outcomes, _ = scheduler.run(programs, setup.backends, setup.calls)
         for name, *_ in runs:
             for question in setup.test:

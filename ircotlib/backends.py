@@ -46,24 +46,10 @@ class Model(Backend, Protocol):
         """The length of a text in tokens, without special ones, to fit the window."""
 
 
-class Pages(Protocol):
-    """A corpus: the paragraphs by position and by id, KeyError for others."""
-
-    fingerprint: str
-
-    def __len__(self) -> int: ...
-
-    def __iter__(self) -> Iterator[Paragraph]: ...
-
-    def __getitem__(self, position: int) -> Paragraph: ...
-
-    def find(self, id: str) -> Paragraph: ...
-
-
 class Searcher(Backend, Protocol):
     """A retriever: answers Retrieve and NearestTitle."""
 
-    corpus: Any  # Pages, or None without a corpus
+    corpus: Any  # a `Corpus`, or None without one
 
     def search(self, query: str, k: int) -> list[tuple[Paragraph, float]]:
         """The k best paragraphs with their scores, best first."""

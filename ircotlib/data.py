@@ -98,17 +98,13 @@ def write_jsonl(path: Path, records: Iterable) -> None:
 
 def read_jsonl(path: Path) -> Iterator[dict]:
     """Yield the objects of a JSON-lines file. Raises DataError with the line."""
-    return (row for row, _ in read_lines(path))
-
-
-def read_lines(path: Path) -> Iterator[tuple[dict, str]]:
-    """As `read_jsonl`, each object with its place, `path:line`."""
     with open(path, "rb") as file:
-        yield from read_objects(file, str(path))
+        for row, _ in read_objects(file, str(path)):
+            yield row
 
 
 def read_objects(lines: Iterable[bytes], path: str) -> Iterator[tuple[dict, str]]:
-    """As `read_lines`, from an open file, which may be compressed."""
+    """As `read_jsonl`, from an open file, each object with its place, `path:line`."""
     number = 0
     try:
         for number, line in enumerate(lines, start=1):

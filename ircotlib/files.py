@@ -71,10 +71,8 @@ def check_name(kind: str, name: str) -> None:
     """Raise UserError for a name that cannot be a folder's everywhere."""
     fits = name[:1].isalnum() and name.isprintable() and len(name) <= 60
     if not fits or "/" in name:
-        raise UserError(
-            f"found the {kind} {name!r:.99}, expected a letter or digit, then 59"
-            " printable characters at most, and no /"
-        )
+        expected = "a letter or digit, then 59 printable characters at most, and no /"
+        raise UserError(f"found the {kind} {name!r:.99}, expected {expected}")
 
 
 def figure_path(file: str, profile: str = "mini", trial: str = "") -> Path:
@@ -153,6 +151,5 @@ def track(items: Iterable, label: str, total: int | None = None) -> tqdm:
 def need(package: str, extra: str) -> None:
     """Raise Unavailable if a package that belongs to an extra is not installed."""
     if find_spec(package) is None:
-        raise Unavailable(
-            f'{package} is not installed: pip install "ircotlib[{extra}]"'
-        )
+        install = f'pip install "ircotlib[{extra}]"'
+        raise Unavailable(f"{package} is not installed: {install}")

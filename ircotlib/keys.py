@@ -30,10 +30,8 @@ def may_have_key(url: str) -> bool:
 def check_server(address: str) -> str:
     """The address of a model's server, if valid; UserError, which hides it, if not."""
     if not re.fullmatch(ADDRESS, address):  # it may hold a password
-        raise UserError(
-            "not a valid address, expected one like http://127.0.0.1:8000 "
-            f"or https://host/v1, and a key in {KEY}"
-        )
+        example = "expected one like http://127.0.0.1:8000 or https://host/v1"
+        raise UserError(f"not a valid address, {example}, and a key in {KEY}")
     urlsplit(address).port  # noqa: B018  ValueError for one that is none
     return address
 
@@ -42,7 +40,5 @@ def read_key(name: str) -> str:
     """A key from the environment, or ""; UserError unless it is visible ASCII."""
     text = os.environ.get(name, "").strip()
     if not re.fullmatch("[!-~]*", text):
-        raise UserError(
-            f"{name}: the key is not all visible ASCII characters; correct it"
-        )
+        raise UserError(f"{name}: the key is not all visible ASCII characters")
     return text

@@ -6,16 +6,13 @@ import sys
 import traceback
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
-from pathlib import Path
 
 from ircotlib.errors import DataError, Unavailable, UserError
-from ircotlib.files import ROOT
 from ircotlib.parameters import Parameters, all_profiles, read_parameters, read_value
 from ircotlib.text import plain
 
 FIELDS = Parameters.model_fields.items()
 TEXTS = {name for name, field in FIELDS if field.annotation is str}  # as they stand
-PATHS = TEXTS - {"profile", "retriever", "server", "style"}  # they can be folders
 
 
 def new_parser(description: str | None, program: str | None = None) -> ArgumentParser:
@@ -64,21 +61,13 @@ def say_error(error: BaseException | str, status: int) -> int:
 
 def parse_changes(texts: Sequence[str]) -> dict[str, object]:
     """The values of --set NAME=VALUE by parameter, in YAML; texts are taken as written,
-    unless quoted. A path in the caller's folder becomes relative to the repository, or
-    else absolute.
+    unless quoted.
     """
     changes = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.isidentifier():
-            raise UserError(
-                f"found --set {text!r}, expected name=value, for example --set seed=1"
-            )
+            raise UserError(f"found --set {text!r}, expected name=value, as in seed=1")
         as_written = not value or (name in TEXTS and value[0] not in "\"'")
         changes[name] = value if as_written else read_value(value)
-        if name in PATHS and value and os.path.exists(value):
-            path = Path(value).resolve()
-            if path.is_relative_to(ROOT):
-                path = path.relative_to(ROOT)
-            changes[name] = str(path)
     return changes

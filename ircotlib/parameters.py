@@ -4,7 +4,6 @@ import difflib
 import inspect
 import json
 import shlex
-from collections.abc import Callable, Collection
 from textwrap import dedent
 from typing import Annotated, Literal
 
@@ -19,7 +18,7 @@ from pydantic import (
 )
 
 from ircotlib.data import read_text
-from ircotlib.datasets import all_datasets
+from ircotlib.datasets import all_datasets, find_dataset
 from ircotlib.errors import UserError
 from ircotlib.files import PROFILES, check_name, name_trial
 from ircotlib.keys import check_server
@@ -69,16 +68,6 @@ NO_RUN = [
 ]
 
 
-def _one_of(names: Callable[[], Collection[str]]) -> AfterValidator:
-    def check(name: str) -> str:
-        if name not in names():
-            near = difflib.get_close_matches(name, names()) or names()
-            raise ValueError(f"found {name!r}, expected one of {', '.join(near)}")
-        return name
-
-    return AfterValidator(check)
-
-
 def _once(values: list) -> list:
     if len(set(map(str, values))) < len(values):
         raise ValueError(f"found {values}, expected each value once")
@@ -90,10 +79,10 @@ Count = Annotated[int, Field(ge=1)]
 Number = Annotated[int, Field(ge=0)]
 Counts = Annotated[list[Count], Once]
 Name = Annotated[str, Field(min_length=1)]
-DatasetName = Annotated[str, _one_of(all_datasets)]
+DatasetName = Annotated[str, AfterValidator(lambda name: find_dataset(name).name)]
 Datasets = Annotated[list[DatasetName], Once, Field(min_length=1)]
 SystemName = Annotated[str, AfterValidator(lambda name: find_system(name).name)]
-StyleName = Annotated[str, _one_of(lambda: STYLES)]
+StyleName = Literal["flan_t5", "codex", "agent"]
 Server = Annotated[str, AfterValidator(lambda url: url and check_server(url))]
 Retriever = Annotated[str, AfterValidator(lambda text: find_retriever(text) and text)]
 Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -174,10 +163,8 @@ class Parameters(BaseModel):
     def _check_values(self):
         written = STYLES[self.style].generation_tokens
         if self.context_tokens is not None and self.context_tokens <= written:
-            raise ValueError(
-                f"context_tokens: found {self.context_tokens}, expected more than "
-                f"{written}, which {self.style} keeps for the reply"
-            )
+            expected = f"expected more than {written}, which the reply may have"
+            raise ValueError(f"context_tokens: found {self.context_tokens}, {expected}")
         if self.further and self.corpus == "full":
             raise ValueError("found `further` with `corpus` full, expected pooled")
         return self
@@ -306,6 +293,5 @@ def read_profile(profile: str) -> Parameters:
             raise UserError(f"found {values!r:.60}")
         return check({**values, "profile": profile})
     except UserError as error:
-        raise UserError(
-            f"{path}: {error}, expected lines as in profiles/mini.yaml"
-        ) from None
+        expected = "expected lines as in profiles/mini.yaml"
+        raise UserError(f"{path}: {error}, {expected}") from None

@@ -33,11 +33,8 @@ def find_records(package: str, name: str, kind: type) -> list[Any]:
             named = getattr(record, "name", record)
             known, other = found.get(named, (record, module))
             if known is not record and {module.__name__, other.__name__} != {CELLS}:
-                first = getattr(other, "__file__", CELLS)
-                raise UserError(
-                    f"{file}: found two {package} named {named!r}, the other in "
-                    f"{first}: rename one"
-                )
+                first = f"the other in {getattr(other, '__file__', CELLS)}: rename one"
+                raise UserError(f"{file}: found two {package} named {named!r}, {first}")
             found[named] = record, module
     return [record for record, _ in found.values()]
 
@@ -73,7 +70,6 @@ def _import_file(path: Path) -> ModuleType:
             spec.loader.exec_module(module)
         except (Exception, SystemExit) as error:  # whatever a plug-in does wrong
             del sys.modules[name]
-            raise UserError(
-                f"{path}: {type(error).__name__}: {error}: correct it"
-            ) from error
+            wrong = f"{type(error).__name__}: {error}"
+            raise UserError(f"{path}: {wrong}: correct it") from error
     return sys.modules[name]

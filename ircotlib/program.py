@@ -81,8 +81,23 @@ class Duplicate:
     earlier: tuple[str, ...]
 
 
+class _Prompted:
+    """A request with a prompt. Of a Prompt it keeps the fields: requests compare by its
+    text.
+    """
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        prompt = self.prompt  # type: ignore[attr-defined]  # of the classes below
+        if isinstance(prompt, Prompt):
+            object.__setattr__(self, "prompt", prompt.text)
+            object.__setattr__(self, "purpose", prompt.purpose)
+            object.__setattr__(self, "demonstrations", prompt.demonstrations)
+
+
 @dataclass(frozen=True, slots=True)
-class Generate:
+class Generate(_Prompted):
     """Asks for the continuation of a prompt by greedy decoding; the reply is stripped.
     `purpose`, `demonstrations`: those of the Prompt that it was made with.
     """
@@ -93,12 +108,9 @@ class Generate:
     purpose: str = field(default="", compare=False, repr=False)
     demonstrations: int = field(default=0, compare=False, repr=False)
 
-    def __post_init__(self) -> None:
-        _unpack(self)
-
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(_Prompted):
     """Asks for n sampled continuations of a prompt. The reply: n Sampled, or fewer."""
 
     prompt: Any  # as that of Generate
@@ -108,18 +120,6 @@ class Sample:
     max_tokens: int = 200
     purpose: str = field(default="", compare=False, repr=False)
     demonstrations: int = field(default=0, compare=False, repr=False)
-
-    def __post_init__(self) -> None:
-        _unpack(self)
-
-
-def _unpack(request: Generate | Sample) -> None:
-    """Put the fields of a Prompt in its place: requests compare by its text."""
-    prompt = request.prompt
-    if isinstance(prompt, Prompt):
-        object.__setattr__(request, "prompt", prompt.text)
-        object.__setattr__(request, "purpose", prompt.purpose)
-        object.__setattr__(request, "demonstrations", prompt.demonstrations)
 
 
 class Sampled(NamedTuple):

@@ -5,7 +5,6 @@ import shlex
 import pytest
 
 from ircotlib.errors import UserError
-from ircotlib.files import ROOT
 from ircotlib.options import parse_changes, say_error
 from ircotlib.parameters import read_parameters
 
@@ -20,25 +19,16 @@ CHANGES = [
     ("oner_k=[5, 7]", ("oner_k", [5, 7])),
     ("model=google/flan-t5-base", ("model", "google/flan-t5-base")),
     ("server=http://127.0.0.1:8000", ("server", "http://127.0.0.1:8000")),
-    ("corpus=full", ("corpus", "full")),  # no path, though a folder has that name
-    ("data_dir=full", ("data_dir", "FOLDER/full")),
-    ("further=full", ("further", "FOLDER/full")),
-    ("data_dir=FOLDER/full/..", ("data_dir", "FOLDER")),
-    ("model=ROOT/data", ("model", "data")),
-    ("data_dir='FOLDER/full'", ("data_dir", "FOLDER/full")),
+    ("corpus=full", ("corpus", "full")),
+    ("data_dir=a #b: c", ("data_dir", "a #b: c")),
+    ("data_dir='a b'", ("data_dir", "a b")),
     ('dtype="float16"  # half', ("dtype", "float16")),
 ]
 
 
 @pytest.mark.parametrize(("text", "change"), CHANGES)
-def test_only_places_are_paths(tmp_path, monkeypatch, text, change):
-    (tmp_path / "full").mkdir()
-    monkeypatch.chdir(tmp_path)
-    given = text.replace("FOLDER", str(tmp_path)).replace("ROOT", str(ROOT))
-    [(name, value)] = parse_changes([given]).items()
-    if isinstance(value, str):
-        value = value.replace(str(tmp_path), "FOLDER")
-    assert (name, value) == change
+def test_texts_are_taken_as_written_and_all_else_is_yaml(text, change):
+    assert parse_changes([text]) == dict([change])
 
 
 def test_the_parameters_of_a_run_can_be_given_again():

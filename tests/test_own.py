@@ -239,7 +239,7 @@ MISTAKES = [
     (no_query, ".*found the query None, expected a text"),
     (wrong_k, ".*found the k -1, expected a count"),
     (no_k, ".*missing 1 required positional argument: 'k'"),
-    (no_yield, "its program returned Prediction.* expected a generator: let"),
+    (no_yield, "its program returned Prediction.* expected a generator, "),
     (returns("Rome"), "found 'Rome', expected a Prediction"),
     (returns(Prediction(None)), "answer: Input should be a valid string"),
     (returns(Prediction("", ("a",))), "paragraphs: Input should be .* Paragraph"),

@@ -8,7 +8,7 @@ from itertools import groupby
 import pytest
 
 from ircotlib.data import Paragraph
-from ircotlib.experiment.plan import find_plan
+from ircotlib.experiment.runs import Run
 from ircotlib.systems import all_systems
 from tests import recording
 
@@ -37,7 +37,7 @@ def test_every_system_asks_and_predicts_what_was_recorded(model):
     groups = groupby(lines, lambda line: (line["dataset"], line["system"]))
     for (dataset, name), group in groups:
         setup, system = setups[dataset], all_systems()[name]
-        build = find_plan(setup, system, setup.settings(system)[0]).program
+        build = Run(setup, system, "test", setup.settings(system)[0]).program
         questions = {question.id: question for question in setup.test}
         for line in group:
             program, reply = build(questions[line["id"]]), None

@@ -5,11 +5,11 @@ with DATASETS, the list of its records.
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
-from typing import Protocol
 
 from ircotlib.data import Paragraph, Prediction, Question
 from ircotlib.errors import DataError
@@ -27,11 +27,8 @@ class FullCorpus:
 
     name: str  # of its folder in `data_dir`; data sets may share a corpus
     files: tuple[str, ...]  # read in this order
-    source: str  # where to get them
     count: int | None  # of paragraphs (footnote 18); None: no paper gives one
     read: Callable[[Path], Iterable[Paragraph]]  # of one file
-    # with equal title and text; if kept, a repeated id gets a number
-    drop_repeats: bool = False
 
 
 @dataclass(frozen=True)
@@ -41,7 +38,6 @@ class Dataset:
     name: str  # of its folder, and the `dataset` of its questions
     title: str  # its name in the papers
     files: tuple[str, ...]  # of development questions: official name, then a sample's
-    source: str  # where to get them
     read: Callable[[Path], Iterable[QuestionContext]]
     scores: Mapping[str, Score]  # of an answer, by name
     full_corpus: FullCorpus | None = None
@@ -68,13 +64,6 @@ class Dataset:
     def covering(self) -> str:
         """Cover-EM, if the data set has it (SearChain §4.1), else the first score."""
         return COVER_EM if COVER_EM in self.scores else self.measure
-
-
-class Facts(Protocol):
-    """Knows the facts of a data set of the laboratory."""
-
-    # whether it is "true", "false" or "unsure" (IRCoT §5, Figure 7)
-    def judge(self, sentence: str, question: Question) -> str: ...
 
 
 def digest(text: str, digits: int) -> str:
@@ -129,8 +118,8 @@ def find_dataset(name: str, released: bool = False) -> Dataset:
     """The record of a data set, or its variant in IRCoT's released program, if any."""
     known = all_datasets()
     if name not in known:
-        names = ", ".join(known)
-        raise DataError(f"unknown data set {name!r}, expected one of {names}")
+        near = ", ".join(get_close_matches(name, known) or known)
+        raise DataError(f"unknown data set {name!r}, expected one of {near}")
     dataset = known[name]
     return (dataset.as_released or dataset) if released else dataset
 

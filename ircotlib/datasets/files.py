@@ -3,7 +3,6 @@
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
@@ -33,10 +32,9 @@ def read_dataset(
     path = find_questions(dataset, ROOT / data_dir)
     if corpus == "full" and dataset.full_corpus is not None:
         made = make_full_corpus(dataset.full_corpus, data_dir)
-        examples = dataset.read(path)
-        if dataset.read_with_corpus is not None:
-            examples = dataset.read_with_corpus(path, made)
-        return _check_questions(examples, path), made
+        if dataset.read_with_corpus is None:
+            return _check_questions(dataset.read(path), path), made
+        return _check_questions(dataset.read_with_corpus(path, made), path), made
     examples = list(dataset.read(path))
     questions: list[Question] = []
     if path.name != CORPUS:  # which needs no questions: they are asked later
@@ -45,9 +43,7 @@ def read_dataset(
         return questions, dataset.read_paragraphs(path)
     paragraphs = pool(context for _, context in examples)
     if not paragraphs:
-        raise DataError(
-            f"{path}: found no contexts to pool a corpus from (docs/data.md)"
-        )
+        raise DataError(f"{path}: found no contexts to pool a corpus from")
     return questions, paragraphs
 
 
@@ -57,17 +53,21 @@ def find_questions(dataset: Dataset, data_dir: str | Path) -> Path:
     """
     folders = (Path(data_dir) / dataset.name, Path(data_dir))
     title = f"questions of {dataset.name}"
-    return find_file(title, dataset.files, folders, dataset.source)
+    return find_file(title, dataset.files, folders)
 
 
 def list_files(name: str, data_dir: Path) -> tuple:
-    """The files that a data set may be read from, each with its last change in ns."""
+    """The files that a data set may be read from, each with what tells it from one that
+    takes its place: its size, and the times of its last changes in ns.
+    """
     dataset = find_dataset(name)
     folders = {data_dir, data_dir / name}
     if dataset.full_corpus:
         folders.add(data_dir / dataset.full_corpus.name)
     paths = sorted(path for folder in folders for path in folder.glob("*"))
-    return tuple((path, path.stat().st_mtime_ns) for path in paths if path.is_file())
+    found = [(path, path.stat()) for path in paths if path.is_file()]
+    # a copy keeps the time of change, and may have the same size
+    return tuple((path, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for path, s in found)
 
 
 def _check_questions(
@@ -101,30 +101,25 @@ def make_full_corpus(corpus: FullCorpus, data_dir: str | Path) -> Corpus:
             paragraphs = track(read_full_corpus(corpus, data_dir), label, corpus.count)
             made = write_corpus(folder, paragraphs)
     if corpus.count is not None and corpus.count != len(made):
-        warnings.warn(
-            f"{folder}: found {len(made):,} paragraphs, the paper {corpus.count:,}"
-            " (App. A, footnote 18): is a file truncated?",
-            stacklevel=2,
-        )
+        found = f"{folder}: found {len(made):,} paragraphs, the paper {corpus.count:,}"
+        # App. A, footnote 18
+        warnings.warn(f"{found}: is a file truncated?", stacklevel=2)
     return made
 
 
 def read_full_corpus(corpus: FullCorpus, data_dir: str | Path) -> Iterator[Paragraph]:
-    """The paragraphs of a full corpus, from `data_dir`/<its name> or `data_dir`.
+    """The paragraphs of a full corpus, from `data_dir`/<its name> or `data_dir`, each
+    title and text once.
     Differs from the released program: texts are stripped, sentences joined as they are.
     """
     title = f"full corpus of {corpus.name}"
     folders = (ROOT / data_dir / corpus.name, ROOT / data_dir)
-    paths = [find_file(title, [name], folders, corpus.source) for name in corpus.files]
-    counts: Counter[str] = Counter()
+    paths = [find_file(title, [name], folders) for name in corpus.files]
+    seen: set[str] = set()
     for paragraph in chain.from_iterable(map(corpus.read, paths)):
-        content = paragraph.id
-        if corpus.drop_repeats:
-            # contexts share paragraphs; IRCoT's program compares title and text
-            content = f"{paragraph.title}\n{paragraph.text}"
+        # contexts share paragraphs; IRCoT's program compares title and text
+        content = f"{paragraph.title}\n{paragraph.text}"
         key = digest(content, 24)  # shorter than a text: millions are held
-        counts[key] += 1
-        if counts[key] == 1:
+        if key not in seen:
+            seen.add(key)
             yield paragraph
-        elif not corpus.drop_repeats:
-            yield replace(paragraph, id=f"{paragraph.id}-{counts[key]}")

@@ -26,8 +26,6 @@ from ircotlib.metrics import cover_em, exact_match, hotpotqa_f1
 FOLDER = "enwiki-20171001-pages-meta-current-withlinks-abstracts"
 ARCHIVE = f"{FOLDER}.tar.bz2"
 ALIASES = "id_aliases.json"  # JSON lines, beside 2WikiMultihopQA's questions
-HOTPOTQA = "https://hotpotqa.github.io"
-WIKI = "https://github.com/Alab-NII/2wikimultihop"
 
 
 class _Contexts(Record):
@@ -75,9 +73,7 @@ def read_hotpotqa(
     Gold are those of the context or, by title, those of the full `corpus`, whose texts
     may differ.
     """
-    corpus_ids = None
-    if corpus is not None:
-        corpus_ids = find_gold_ids(path, corpus)
+    corpus_ids = None if corpus is None else find_gold_ids(path, corpus)
     return [
         _read_question(record, where, "hotpotqa", "", corpus_ids)
         for record, where in read_records(path, _Asking)
@@ -207,18 +203,15 @@ def read_contexts(path: Path) -> Iterator[Paragraph]:
 ABSTRACTS = FullCorpus(
     name="hotpotqa",
     files=(ARCHIVE,),
-    source=f"{HOTPOTQA}/wiki-readme.html",
     count=5_233_329,
     read=read_abstracts,
 )
 CONTEXTS = FullCorpus(
     name="2wikimultihopqa",
     files=("dev.json", "test.json", "train.json"),
-    source=f"{WIKI} (the paper's number is of data_ids.zip, of December 2020;"
-    " data_ids_april7.zip cuts some sentences in other places)",
+    # of data_ids.zip of December 2020; data_ids_april7.zip has some other sentences
     count=430_225,
     read=read_contexts,
-    drop_repeats=True,
 )
 # 2WikiMultihopQA's scorer is a copy of HotpotQA's
 SCORES = {"f1": hotpotqa_f1, "em": exact_match, "cover_em": cover_em}
@@ -227,7 +220,6 @@ DATASETS = [
         name="hotpotqa",
         title="HotpotQA",
         files=("hotpot_dev_distractor_v1.json", "dev_distractor_498.json"),
-        source=HOTPOTQA,
         read=read_hotpotqa,
         scores=SCORES,
         full_corpus=ABSTRACTS,
@@ -238,7 +230,6 @@ DATASETS = [
         name="2wikimultihopqa",
         title="2WikiMQA",
         files=("dev.json", "dev_657.json"),
-        source=WIKI,
         read=read_2wikimultihopqa,
         scores=SCORES,
         full_corpus=CONTEXTS,

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from html import unescape
@@ -28,7 +28,6 @@ from ircotlib.metrics import Score, against_best
 from ircotlib.text import ARTICLE, NO_PUNCTUATION
 
 ARTICLES = "context_articles.json"  # the pages, in the folder of the questions
-SOURCE = "https://allenai.org/data/iirc"
 MAIN = "main"  # the name of the main passage in the contexts of a question
 _Pages = RootModel[dict[str, str]]
 TAG = re.compile("</?[A-Za-z][^<>]*>")
@@ -86,7 +85,7 @@ def read_iirc(path: Path, released: bool = False) -> list[QuestionContext]:
         if asked.answer.type not in ("none", "bad")
     ]
     wanted = {page for _, asked, _ in answerable for page, _ in asked.snippets}
-    pages = dict(read_pages(path, wanted))
+    pages = {title: page for title, page in read_pages(path) if title in wanted}
     missing = sorted(wanted - pages.keys())
     if missing:
         raise DataError(f"{path}: found no page {missing[0]!r} in {ARTICLES}: {REPAIR}")
@@ -125,9 +124,7 @@ def _read_answers(answer: _Answer, where: str, released: bool) -> tuple[str, ...
         texts = [span.text for span in answer.answer_spans]
     texts = [text.strip() for text in texts if text.strip()]
     if not texts:
-        raise DataError(
-            f"{where}: found no text in an answer of type {answer.type}: {REPAIR}"
-        )
+        raise DataError(f"{where}: found no text in a {answer.type} answer: {REPAIR}")
     unit = (answer.answer_unit or "").strip()
     if released:
         texts = [_mend(text) for text in texts]
@@ -166,12 +163,9 @@ def read_articles(path: Path) -> Iterator[Paragraph]:
         yield from sorted(paragraphs, key=lambda paragraph: paragraph.id)
 
 
-def read_pages(
-    path: Path, wanted: Collection[str] | None = None
-) -> Iterator[tuple[str, list[Paragraph]]]:
+def read_pages(path: Path) -> Iterator[tuple[str, list[Paragraph]]]:
     """Titles, in lower case, and distinct paragraphs of the pages beside the questions.
-
-    `wanted`: only the pages with these titles. Of equal titles, the first page counts.
+    Of equal titles, the first page counts.
     """
     path = path.with_name(ARTICLES)
     # the HTML of pages, by title
@@ -179,7 +173,7 @@ def read_pages(
     seen = set()
     for name, html in pages.items():
         title = name.strip().lower()
-        if title not in seen and (wanted is None or title in wanted):
+        if title not in seen:
             text = unescape(TAG.sub("", html))
             lines = dict.fromkeys(line.strip() for line in text.split("\n"))
             long = [line for line in lines if len(line.split()) > 10]
@@ -277,12 +271,11 @@ def score_as_released(score: Score, prediction: str, answers: Sequence[str]) -> 
 
 
 SCORES: dict[str, Score] = {"f1": f1, "em": exact_match}
-PAGES = FullCorpus("iirc", (ARTICLES,), SOURCE, count=1_882_415, read=read_articles)
+PAGES = FullCorpus("iirc", (ARTICLES,), count=1_882_415, read=read_articles)
 IIRC = Dataset(
     name="iirc",
     title="IIRC",
     files=("dev.json",),
-    source=SOURCE,
     read=read_iirc,
     scores=SCORES,
     full_corpus=PAGES,

@@ -9,7 +9,6 @@ from ircotlib.datasets import Dataset, FullCorpus, QuestionContext, make_paragra
 from ircotlib.datasets.official import Record, String, Text, read_records
 from ircotlib.metrics import cover_em, exact_match, squad_f1
 
-SOURCE = "https://github.com/StonyBrookNLP/musique (musique_v1.0.zip)"
 RELATION = " >> "  # in some sub-questions: "Ada Moss >> father"
 # in the order of the authors' program; the paper's count is that of all six
 SPLITS = ("dev", "test", "train")
@@ -87,17 +86,14 @@ def read_paragraphs(path: Path) -> Iterator[Paragraph]:
 CONTEXTS = FullCorpus(
     name="musique",
     files=tuple(f"musique_{part}.jsonl" for part in PARTS),
-    source=SOURCE,
     count=139_416,
     read=read_paragraphs,
-    drop_repeats=True,
 )
 DATASETS = [
     Dataset(
         name="musique",
         title="MuSiQue",
         files=("musique_ans_v1.0_dev.jsonl", "dev_210.jsonl"),
-        source=SOURCE,
         read=read_musique,
         scores={"f1": squad_f1, "em": exact_match, "cover_em": cover_em},
         full_corpus=CONTEXTS,

@@ -7,7 +7,7 @@ from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
-from ircotlib.data import REPAIR, parse_json, read_lines
+from ircotlib.data import REPAIR, parse_json, read_objects
 from ircotlib.errors import DataError
 
 # the pattern is a constraint: without one, pydantic accepts halves of surrogate pairs
@@ -22,19 +22,17 @@ class Record(BaseModel):
 R = TypeVar("R", bound=BaseModel)
 
 
-def find_file(
-    title: str, names: Sequence[str], folders: Sequence[Path], source: str
-) -> Path:
+def find_file(title: str, names: Sequence[str], folders: Sequence[Path]) -> Path:
     """The first file with one of these names in one of the folders. FileNotFoundError
-    says what to get from `source`.
+    says where it should be.
     """
     for path in (folder / name for folder in folders for name in names):
         if path.is_file():
             return path
+    places = " and ".join(map(str, folders))
     raise FileNotFoundError(
-        f"no {title}: looked for {' and '.join(names)}"
-        f" in {' and '.join(map(str, folders))};"
-        f" get {names[0]} from {source} and put it there"
+        f"no {title}: looked for {' and '.join(names)} in {places}; put it there: "
+        "`ircotlib fetch` gets official files (docs/data.md)"
     )
 
 
@@ -54,10 +52,11 @@ def read_records(path: Path, kind: type[R]) -> Iterator[tuple[R, str]]:
     with open(path, "rb") as file:
         lines = (line.removeprefix(BOM_UTF8).strip() for line in file)
         first = next(filter(None, lines), b"")
-    if not first.startswith(b"["):
-        for row, where in read_lines(path):
-            yield check(row, kind, where), where
-        return
+        if not first.startswith(b"["):
+            file.seek(0)
+            for row, where in read_objects(file, str(path)):
+                yield check(row, kind, where), where
+            return
     rows = parse_json(Path(path).read_bytes(), str(path))
     assert isinstance(rows, list)  # nothing else begins with a bracket
     for number, row in enumerate(rows, start=1):

@@ -60,9 +60,7 @@ def read_paragraphs(path: Path) -> list[Paragraph]:
         contexts.append([make_paragraph(row.title, row.text) for row, _ in rows])
     paragraphs = pool(contexts)
     if not paragraphs:
-        raise DataError(
-            f"{path}: found no paragraphs in it or in {CORPUS} beside it (docs/data.md)"
-        )
+        raise DataError(f"{path}: found no paragraphs in it or in {CORPUS} beside it")
     return paragraphs
 
 
@@ -70,7 +68,6 @@ OWN = Dataset(
     name=NAME,
     title="own questions",
     files=(FILE, CORPUS),
-    source="your own disk (docs/data.md describes it)",
     read=read_own,
     read_paragraphs=read_paragraphs,
     scores={"f1": even_bare(squad_f1), "em": even_bare(exact_match)},

@@ -3,6 +3,7 @@
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
@@ -11,7 +12,6 @@ import pandas as pd
 
 from ircotlib.data import Question
 from ircotlib.errors import UserError
-from ircotlib.experiment.plan import find_plan
 from ircotlib.experiment.runs import Run, run_one
 from ircotlib.experiment.setup import Setup
 from ircotlib.experiment.stored import remove_others, share_measure
@@ -62,11 +62,9 @@ def compare(
     records = [*{each.name: each for each in map(find_system, named)}.values()]
     pairs = [pair for pair in product(records, setups) if suits(pair[0], pair[1].test)]
     if records and setups and not pairs:
-        raise UserError(
-            "nothing to run: choose a data set, and a system that suits its data"
-        )
+        raise UserError("nothing to run: choose a system that suits the data sets")
     for system, setup in pairs:
-        find_plan(setup, system, {}).arguments  # noqa: B018  missing prompts come first
+        Run(setup, system, "test", {}).arguments  # noqa: B018  missing prompts first
     if settings is None:
         return tune(pairs, sets)
     tests = [
@@ -86,10 +84,10 @@ def tune(pairs: Sequence[tuple[System, Setup]], sets: int) -> Compared:
     for (system, setup), grid in zip(pairs, grids, strict=True):
         needed = "dev questions with gold paragraphs" if setup.dev else "dev questions"
         if len(grid) > 1 and not (setup.dev and suits(system, setup.dev)):
-            raise UserError(
-                f"{setup.dataset.name} has no {needed}, which the {len(grid)} settings "
-                f"of {system.name} need: set dev, or a grid of one value"
+            ends = (
+                f"{len(grid)} settings of {system.name}: set dev, or grids of one value"
             )
+            raise UserError(f"{setup.dataset.name} has no {needed} for the {ends}")
     tuned = [run for grid in grids if len(grid) > 1 for run in grid]
     scores = dict(zip([run.folder for run in tuned], run_all(tuned), strict=True))
     tables = [pd.DataFrame(columns=[*TUNED, "value", "paragraphs"])]
@@ -116,9 +114,9 @@ def in_sets(best: Run, sets: int) -> list[Run]:
     """The test runs of a setting: one for each demonstration set that prompts show."""
     shows_sets = best.system.reads or best.system.demonstrated_by == SETS
     if not (best.setup.demonstrated and shows_sets):
-        return [best._replace(part="test")]
+        return [replace(best, part="test")]
     return [
-        best._replace(part="test", setting=best.setting | {"demonstration_set": number})
+        replace(best, part="test", setting=best.setting | {"demonstration_set": number})
         for number in range(sets)
     ]
 

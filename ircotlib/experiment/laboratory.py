@@ -3,12 +3,15 @@
 import json
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ircot_laboratory.questions.questions import ALL_DATASETS
-from ircotlib.datasets import Facts
 from ircotlib.errors import UserError
 from ircotlib.files import resolve
 from ircotlib.parameters import Parameters
+
+if TYPE_CHECKING:
+    from ircot_laboratory.judge.laboratory_facts import LaboratoryFacts
 
 
 def data_folder(data_dir: str, data: Path) -> Path | str:
@@ -18,8 +21,9 @@ def data_folder(data_dir: str, data: Path) -> Path | str:
     return resolve(data_dir) if data_dir else make_laboratory(data / "laboratory")
 
 
-def find_facts(p: Parameters, dataset: str) -> Facts | None:
+def find_facts(p: Parameters, dataset: str) -> "LaboratoryFacts | None":
     """The facts of a laboratory's data set; None for other data, whose are not known.
+    They `judge` a sentence: "true", "false" or "unsure" (IRCoT §5, Figure 7).
     UserError for a laboratory of another version.
     """
     from ircot_laboratory.make import ABOUT, QUESTIONS, SEED, SIZE, hash_generator
@@ -32,14 +36,13 @@ def find_facts(p: Parameters, dataset: str) -> Facts | None:
     made = json.loads(about.read_bytes())
     if made["generator"] != hash_generator():
         raise UserError(
-            f"{about}: another version made this laboratory, whose facts are not "
-            "known here; make it again"
+            f"{about}: the facts of other versions are unknown; make it again"
         )
     return _facts(dataset, made["seed"], made["size"], made["questions"])
 
 
 @cache
-def _facts(*world) -> Facts:
+def _facts(*world) -> "LaboratoryFacts":
     from ircot_laboratory.judge.laboratory_facts import LaboratoryFacts
     from ircot_laboratory.make import make_dataset
 

@@ -8,17 +8,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ircotlib.backends import Replies
-from ircotlib.data import Prediction
 from ircotlib.datasets import find_dataset
 from ircotlib.engine import scheduler
 from ircotlib.errors import DataError
-from ircotlib.experiment.runs import Run
+from ircotlib.experiment.runs import Outcomes, Run
 from ircotlib.experiment.setup import (
     BACKENDS,
     Setup,
     find_calls,
-    index_folder,
     open_corpus,
+    open_index,
 )
 from ircotlib.experiment.stored import AGAIN, parameters_of, read_about, read_scores
 from ircotlib.models import MODELS, find_model, open_model
@@ -26,8 +25,9 @@ from ircotlib.models.batches import read_reply
 from ircotlib.models.folders import find_folder
 from ircotlib.models.local import Tokens
 from ircotlib.parameters import Parameters
-from ircotlib.program import Extract, Extracted, Generate, Outcome, Sample
-from ircotlib.retrieval import stand_in
+from ircotlib.program import Extract, Extracted, Generate, Sample
+from ircotlib.retrieval import RETRIEVERS, find_retriever
+from ircotlib.retrieval.ranking import Ranked
 from ircotlib.systems import all_systems
 
 LOST = (
@@ -48,9 +48,7 @@ class Recorded(NamedTuple):
         raise NotImplementedError
 
 
-def replay(
-    folder: Path, ids: Collection[str] | None = None
-) -> dict[str, Outcome[Prediction]]:
+def replay(folder: Path, ids: Collection[str] | None = None) -> Outcomes:
     """Replay a run, or its questions `ids`: their outcomes, with prompts in the traces.
     DataError if replies are missing: no model, server or index is asked.
     """
@@ -62,21 +60,19 @@ def replay(
     return outcomes
 
 
-def replay_known(
-    folder: Path, ids: Collection[str] | None = None
-) -> dict[str, Outcome[Prediction]]:
+def replay_known(folder: Path, ids: Collection[str] | None = None) -> Outcomes:
     """As `replay`, but without the questions whose replies are missing; these are all
     if the system, or the tokenizer by which prompts are cut, is not here.
     """
     about = read_about(folder)
     system = all_systems().get(about["system"])
     setup = open_recorded(parameters_of(about), about)
-    if system is None or setup is None or setup.calls is None:
+    if system is None or setup is None:
         return {}
     run = Run(setup, system, about["part"], about["setting"])
     asked = [each for each in run.questions if ids is None or each.id in ids]
     try:
-        programs = run.plan.programs(asked)
+        programs = run.programs(asked)
     except TypeError:  # its setting is of another version of the system
         return {}
     return scheduler.replay(programs, setup.backends, setup.calls)
@@ -89,17 +85,23 @@ def open_recorded(p: Parameters, about: Mapping) -> Setup | None:
         return None
     dev, test, corpus = open_corpus(p, about["dataset"])
     kept = {name: str(about.get(f"{name}_fingerprint")) for name in BACKENDS}
-    folder = index_folder(corpus)
+    kind = find_retriever(p.retriever)
+    if kind in RETRIEVERS:
+        found: Any = Ranked()  # it decodes; no index or server is opened
+        found.corpus = corpus
+        found.fingerprint = kept["retriever"]
+    else:  # a plug-in's decodes its own
+        found = open_index(corpus, p.retriever, kind)
     return Setup(
         p,
         find_dataset(about["dataset"]),
         about["experiment"],
+        found,
+        find_calls(),
         shown=about["shown"] and find_dataset(about["shown"]),
         grid_of=about["grid_of"],
         dev=dev,
         test=test,
-        retriever=stand_in(corpus, folder, p.retriever, kept["retriever"]),
-        calls=find_calls(),
         model=Recorded((Generate, Sample), kept["model"], read_reply, tokenizer),
         extractor=Recorded(Extract, kept["extractor"], Extracted.read),
     )

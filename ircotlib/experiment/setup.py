@@ -1,16 +1,16 @@
 """A setup is all that a run needs: a data set, a retriever, a model, prompts and the
 call cache. Here it is opened as the parameters name it.
 
-    read_parameters  ->  open_setup  ->  Setup  ->  find_plan  ->  programs
+    read_parameters  ->  open_setup  ->  Setup  ->  Run  ->  programs
 
 What several setups share is opened once per process. What a system does on a setup is
-a `Plan` (plan.py). replay.py has setups in which nothing can answer, to look at runs.
+a `Run` (runs.py). replay.py has setups in which nothing can answer, to look at runs.
 """
 
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -57,15 +57,14 @@ class Setup:
     parameters: Parameters
     dataset: Dataset
     experiment: str
+    retriever: Searcher
+    calls: Replies
     shown: Dataset | None = None
     grid_of: str = MAIN
     dev: Sequence[Question] = ()
     test: Sequence[Question] = ()
-    retriever: Searcher | None = None
-    calls: Replies | None = None
     model: Model | None = None
     extractor: Backend | None = None
-    plans: dict = field(default_factory=dict, compare=False, repr=False)  # of plan.py
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -219,17 +218,18 @@ def open_setup(
     if with_model:  # first, so that their errors come before an index is built
         extractor = open_extractor(p.extractor) if p.extractor else None
         models = {"model": open_model(p), "extractor": extractor}
-    dev, test, retriever = open_dataset(p, dataset)
+    dev, test, corpus = open_corpus(p, dataset)
+    kind = find_retriever(p.retriever)  # a notebook may declare one of its own again
     return Setup(
         p,
         find_dataset(dataset),
         experiment,
+        open_index(corpus, p.retriever, kind),
+        find_calls() if calls is None else calls,
         shown=None if shown is None else find_dataset(shown),
         grid_of=grid_of,
         dev=dev,
         test=test,
-        retriever=retriever,
-        calls=find_calls() if calls is None else calls,
         **models,
     )
 
@@ -242,26 +242,17 @@ def find_calls() -> Calls:
     return open_calls(DATA / "calls.sqlite")
 
 
-def open_dataset(
-    p: Parameters, dataset: str
-) -> tuple[list[Question], list[Question], Searcher]:
-    """Dev and test questions (IRCoT §4), and the index, built if it is missing."""
-    dev, test, corpus = open_corpus(p, dataset)
-    # the kind, too: a notebook may declare one of its own again
-    return dev, test, open_index(corpus, p.retriever, find_retriever(p.retriever))
-
-
 def open_corpus(
     p: Parameters, dataset: str
 ) -> tuple[list[Question], list[Question], Corpus]:
     """Dev and test questions (IRCoT §4), and the corpus; no index of it is opened."""
     folder = ROOT / data_folder(p.data_dir, DATA)
     # a kernel reads again what was edited, or declared again in a cell
-    made_of = [find_dataset(dataset).read, *list_files(dataset, folder)]
+    made_of = [DATA, find_dataset(dataset).read, *list_files(dataset, folder)]
     if p.further:
         made_of += list_files("own", ROOT / p.further)
     questions, corpus = open_source(
-        DATA, dataset, folder, p.corpus, p.released, p.further, tuple(made_of)
+        dataset, folder, p.corpus, p.released, p.further, tuple(made_of)
     )
     dev, test = sample_dev_test(questions, p.dev, p.test or sys.maxsize, p.seed)
     return dev, test, corpus
@@ -269,17 +260,14 @@ def open_corpus(
 
 @cache
 def open_index(corpus: Corpus, text: str, kind: object) -> Searcher:
-    """The retriever that a text names over a corpus, once per process."""
-    return open_retriever(corpus, index_folder(corpus), text)
-
-
-def index_folder(corpus: Corpus) -> Path:
-    return DATA / "indexes" / corpus.folder.name
+    """The retriever that a text names over a corpus, made if it is missing, once per
+    process.
+    """
+    return open_retriever(corpus, DATA / "indexes" / corpus.folder.name, text)
 
 
 @cache
 def open_source(
-    data: Path,
     dataset: str,
     folder: Path,
     corpus: str,
@@ -287,7 +275,7 @@ def open_source(
     further: str,
     made_of: tuple,
 ) -> tuple[list[Question], Corpus]:
-    """All questions and the corpus, kept in `data`; read again if `made_of` changes."""
+    """All questions and the corpus, kept in DATA; read again if `made_of` changes."""
     questions, paragraphs = read_dataset(dataset, folder, corpus, released)
     if corpus == "full":
         assert isinstance(paragraphs, Corpus)
@@ -300,7 +288,7 @@ def open_source(
         pages = read_dataset("own", further)[1]
         new = [page for page in pages if page.title not in titles]
         paragraphs = [*paragraphs, *new]
-    return questions, write_corpus(data / "corpora" / name, paragraphs)
+    return questions, write_corpus(DATA / "corpora" / name, paragraphs)
 
 
 def change_model(p: Parameters, name: str) -> Parameters:

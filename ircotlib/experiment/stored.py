@@ -131,9 +131,8 @@ def read_about(folder: Path) -> dict:
     try:
         return _About.model_validate_json(path.read_bytes()).model_dump()
     except (OSError, ValidationError):
-        raise DataError(
-            f"{path}: found no finished run of this version; {AGAIN}"
-        ) from None
+        found = f"{path}: found no finished run of this version"
+        raise DataError(f"{found}; {AGAIN}") from None
 
 
 def read_scores(folder: Path) -> pd.DataFrame:
@@ -186,15 +185,16 @@ def read_predictions(folder: Path, measure: str = "") -> pd.DataFrame:
     run = columns_of(about) | {"metric": metric}
     scores = {row["id"]: row for row in read_scores(folder).to_dict("records")}
     questions, _ = open_questions(about)
+    predictions = [*read_jsonl(Path(folder) / "predictions.jsonl")]
+    if [written.get("id") for written in predictions] != [*scores]:
+        raise DataError(f"{folder}: predictions.jsonl lacks or repeats lines; {AGAIN}")
     rows = []
-    for written in read_jsonl(Path(folder) / "predictions.jsonl"):
+    for written in predictions:
         id, collected = written["id"], written.pop("paragraphs")
         question = questions.get(id)
-        if question is None or metric not in scores.get(id, {}):
-            raise DataError(
-                f"{folder}: found the question {id!r} and the measure {metric!r}, "
-                f"which {about['dataset']} does not have; {AGAIN}"
-            )
+        if question is None or metric not in scores[id]:
+            found = f"{folder}: the data set lacks the question {id!r} or {metric!r}"
+            raise DataError(f"{found}; {AGAIN}")
         score = scores[id][metric]
         rows.append(
             {

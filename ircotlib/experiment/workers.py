@@ -79,7 +79,6 @@ def prefill_cache(runs: Sequence[Run]) -> None:
         shares = [make_share(run, questions) for run, questions in some]
         replies = call_workers(shares, count, runs[0].setup.parameters.workers)
         for (run, _), new in zip(some, replies, strict=True):
-            assert run.setup.calls is not None
             run.setup.calls.put_many(new)
 
 
@@ -125,7 +124,7 @@ def make_share(run: Run, questions: Sequence[Question]) -> Share:
     """A share of a run: the questions that lack a reply in the call cache."""
     setup = run.setup
     known = WorkerReplies({}, setup.calls)
-    missing = find_missing(run.plan.programs(questions), setup.backends, known)
+    missing = find_missing(run.programs(questions), setup.backends, known)
     named = run.system.name, run.part, run.setting
     return Share(setup.parameters, setup.identity, named, missing, dict(known))
 
@@ -158,7 +157,7 @@ def answer_share(share: Share) -> dict[str, str]:
     run = Run(setup, find_system(name), part, setting)
     asked = [question for question in run.questions if question.id in share.ids]
     with suppress(RuntimeError):
-        run_programs(run.plan.programs(asked), setup.backends, replies)
+        run_programs(run.programs(asked), setup.backends, replies)
     return {key: reply for key, reply in replies.items() if key not in share.known}
 
 

@@ -98,7 +98,6 @@ def compare_forms(setup: Setup, knows: pd.Series) -> pd.DataFrame:
             program = answer_given_parts(question, given, panel == "a", write, most)
             programs[f"{question.id} {panel}{i}"] = program
             rows.append((question.id, panel, len(parts), i, question.answers))
-    assert setup.calls is not None
     outcomes, _ = run(programs, setup.backends, setup.calls)
     answers = [outcome.result.answer for outcome in outcomes.values()]
     table = pd.DataFrame(rows, columns=["id", "panel", "hops", "i", "golds"])

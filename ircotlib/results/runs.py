@@ -92,8 +92,7 @@ def count_requests(about: Mapping) -> dict[str, int]:
 
 def read_costs(p: Parameters, experiment: str, part: str = "test") -> pd.DataFrame:
     """What an experiment's runs requested: a row per run, with `count_requests`, how
-    many of all `requests` were `computed` when it was last made, not cached, and what a
-    server's model costs.
+    many of all `requests` were `computed` when it was last made; others were cached.
     """
     rows = []
     for about in find_runs(p, experiment, part).values():
@@ -101,8 +100,6 @@ def read_costs(p: Parameters, experiment: str, part: str = "test") -> pd.DataFra
         row |= count_requests(about)
         for name in ("requests", "computed"):
             row[name] = sum(kind[name] for kind in about["counts"].values())
-        if about.get("cost"):
-            row["usd"] = about["cost"]["usd"]
         rows.append(row)
     return in_order(pd.DataFrame(rows), "system", all_systems())
 

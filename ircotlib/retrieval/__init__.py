@@ -8,12 +8,12 @@ from pathlib import Path, PurePath
 from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
-from ircotlib.backends import Pages, Searcher
+from ircotlib.backends import Searcher
 from ircotlib.errors import UserError
 from ircotlib.keys import ADDRESS
 from ircotlib.plugins import declare, find_records
+from ircotlib.retrieval.corpus import Corpus
 from ircotlib.retrieval.own import OwnRetriever
-from ircotlib.retrieval.ranking import Ranked
 
 
 class Retriever(NamedTuple):
@@ -68,9 +68,7 @@ def find_retriever(text: str) -> Retriever:
         if re.fullmatch(retriever.pattern, text):
             return retriever
     examples = ", ".join(dict.fromkeys(retriever.example for retriever in known))
-    raise UserError(
-        f"unknown retriever, expected one of {examples}, without user and password"
-    )
+    raise UserError(f"unknown retriever, expected one of {examples}; no passwords")
 
 
 def retriever_name(text: str) -> str:
@@ -81,21 +79,7 @@ def retriever_name(text: str) -> str:
     return f"{retriever.title}: {model}" if model else retriever.title
 
 
-def stand_in(
-    corpus: Pages, folder: Path, text: str, fingerprint: str | None
-) -> Searcher:
-    """What a replay has in place of a retriever: it decodes the replies of that with
-    this fingerprint, and no index or server is opened; a plug-in's decodes its own.
-    """
-    if find_retriever(text) not in RETRIEVERS:
-        return open_retriever(corpus, folder, text)
-    retriever = Ranked()
-    retriever.corpus = corpus
-    retriever.fingerprint = fingerprint
-    return retriever
-
-
-def open_retriever(corpus: Pages, folder: Path, text: str) -> Searcher:
+def open_retriever(corpus: Corpus, folder: Path, text: str) -> Searcher:
     """Open the retriever that a text names; a missing index is made first."""
     opened_by = find_retriever(text).open
     if isinstance(opened_by, str):

@@ -53,11 +53,9 @@ class Elasticsearch(Ranked):
 
     def _unavailable(self, error: Exception) -> Unavailable:
         """What is wrong with the server: none there, no key, another version."""
-        return Unavailable(
-            f"{self._url}: {plain(str(error))[:300]}; see {KEY}, start a server of the "
-            f"version of the client ({elasticsearch.__versionstr__}), or set retriever "
-            "to embedded"
-        )
+        wrong = f"{self._url}: {plain(str(error))[:300]}"
+        version = elasticsearch.__versionstr__
+        return Unavailable(f"{wrong}; see {KEY}; the client needs a server {version}")
 
     def queries_of(self, request: Retrieve | NearestTitle) -> list[dict]:
         """As those of BM25."""
@@ -141,10 +139,7 @@ class Elasticsearch(Ranked):
         )
         bulk(self._client, documents, index=name, max_retries=5, raise_on_error=False)
         if not self._is_whole():
-            raise Unavailable(
-                f"index {name}: incomplete after loading: see the server's log, and "
-                "run the command again"
-            )
+            raise Unavailable(f"index {name}: incomplete; see the server's log")
 
 
 def _any(text: str, *fields: str) -> dict[str, Any]:

@@ -5,10 +5,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from ircotlib.backends import Pages, Replies
+from ircotlib.backends import Replies
 from ircotlib.data import Paragraph
 from ircotlib.errors import UserError
 from ircotlib.program import NearestTitle, Retrieve
+from ircotlib.retrieval.corpus import Corpus
+from ircotlib.retrieval.ranking import Found, Search
 
 NEAR = 10  # paragraphs among whose titles the nearest ones to a title are
 
@@ -27,11 +29,11 @@ class OwnRetriever:
 
     answers = Retrieve, NearestTitle
 
-    def __init__(self, own: Any, corpus: Pages | None = None):
+    def __init__(self, own: Any, corpus: Corpus | None = None):
         if not callable(getattr(own, "search", None)):
+            name = type(own).__name__
             raise UserError(
-                f"{type(own).__name__}: found no method `search`, expected a retriever "
-                "with search(query, k) (docs/data.md)"
+                f"{name}: found no method `search`, expected search(query, k)"
             )
         self.own = own
         self.corpus = corpus
@@ -42,7 +44,7 @@ class OwnRetriever:
         found = self.own.search(query, k)[:k]
         return [(page, 1 / rank) for rank, page in enumerate(found, start=1)]
 
-    def answer(self, requests: Sequence[Retrieve | NearestTitle]) -> Replies:
+    def answer(self, requests: Sequence[Search]) -> Replies:
         """Yield the index of each request and its reply, one after the other."""
         for index, request in enumerate(requests):
             if isinstance(request, NearestTitle):
@@ -58,9 +60,7 @@ class OwnRetriever:
                 found = [page for page in found if page.title in request.titles]
             yield index, json.dumps([asdict(page) for page in found[: request.k]])
 
-    def decode(
-        self, reply: str, request: Retrieve | NearestTitle | None = None
-    ) -> tuple[Paragraph, ...] | tuple[str, ...]:
+    def decode(self, reply: str, request: Search | None = None) -> Found:
         """The paragraphs or titles of a reply, best first."""
         found = json.loads(reply)
         if found and isinstance(found[0], str):

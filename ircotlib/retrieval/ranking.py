@@ -10,9 +10,10 @@ from functools import partial
 from hashlib import sha256
 from typing import Any
 
-from ircotlib.backends import Pages, Replies
+from ircotlib.backends import Replies
 from ircotlib.data import Paragraph
 from ircotlib.program import NearestTitle, Retrieve
+from ircotlib.retrieval.corpus import Corpus
 
 # paragraphs to retrieve: IRCoT's maximum (footnote 5), which serves every smaller k
 DEPTH = 15
@@ -20,6 +21,7 @@ SPARE = 10  # hits fetched beyond k, to see whether a tie crosses k
 # position in the corpus, score to a few decimals, best first
 Hits = list[tuple[int, float]]
 Search = Retrieve | NearestTitle
+Found = tuple[Paragraph, ...] | tuple[str, ...]
 Find = Callable[[Any, int], Hits]  # find(query, most)
 
 
@@ -29,7 +31,7 @@ class Ranked:
     """
 
     answers = (Retrieve, NearestTitle)
-    corpus: Pages
+    corpus: Corpus
     fingerprint: str | None
 
     def queries_of(self, request: Search) -> list:
@@ -56,9 +58,7 @@ class Ranked:
         with ThreadPoolExecutor(8) as pool:
             yield from enumerate(pool.map(reply, requests))
 
-    def decode(
-        self, reply: str, request: Search | None = None
-    ) -> tuple[Paragraph, ...] | tuple[str, ...]:
+    def decode(self, reply: str, request: Search | None = None) -> Found:
         """The paragraphs, the first k of a deeper retrieval, or titles; best first."""
         hits = json.loads(reply)
         if isinstance(request, Retrieve):

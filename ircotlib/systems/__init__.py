@@ -40,7 +40,7 @@ class System:
     """A program under its paper's name. From `study` on: its row of data/systems.csv.
     `program(question, ...)` gets those of these keywords that it has: `prompts`, prompt
     writers by stage; `read(question, paragraphs)`, the reader; its setting; and what a
-    setup has for all (`Plan.arguments`).
+    setup has for all (`Run.arguments`).
     """
 
     name: str

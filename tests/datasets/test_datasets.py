@@ -222,7 +222,6 @@ MINE = Dataset(
     name="mine",
     title="My questions",
     files=("mine.jsonl",),
-    source="my own disk",
     read=read_mine,
     scores=SCORES,
     full_corpus=ABSTRACTS,
@@ -254,7 +253,7 @@ def test_a_data_set_is_added_by_one_record(mine, tmp_path):
     with pytest.raises(DataError, match="mine-1: found none = nan, expected 0 to 1"):
         score(questions[0], Prediction("x"), unknown)
     mine.unlink()
-    absent = "of mine: .* get mine.jsonl from my own disk"
+    absent = "of mine: looked for mine.jsonl in .*; put it there"
     with pytest.raises(FileNotFoundError, match=absent):
         read_dataset("mine", tmp_path)
 

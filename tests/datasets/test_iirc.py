@@ -10,7 +10,7 @@ from ircotlib.datasets import find_dataset, iirc, score
 from ircotlib.datasets.files import read_dataset
 from ircotlib.datasets.iirc import page_paragraph, read_articles, read_iirc
 from ircotlib.errors import DataError
-from ircotlib.experiment.plan import find_plan
+from ircotlib.experiment.runs import Run
 from ircotlib.experiment.setup import open_setup
 from ircotlib.files import PROMPTS
 from ircotlib.parameters import read_parameters
@@ -182,7 +182,7 @@ def test_html_as_text(tmp_path, html, text):
 
 def test_missing_pages_and_files_of_another_kind_are_named(tmp_path):
     path = write(tmp_path, question(**spans(" ")))
-    no_text = "record 1: found no text in an answer of type span"
+    no_text = "record 1: found no text in a span answer"
     with pytest.raises(DataError, match=f"^{path}, {no_text}"):
         read_iirc(path)
     write(tmp_path, question(**context(("x", "Zadar"), ("x", "Split"))))
@@ -213,7 +213,7 @@ def test_titles_are_asked_for_as_by_the_authors(shared, tmp_path, monkeypatch, s
     }
     setup = open_setup(read_parameters("mini", changes), "iirc", "04_ircot")
     shown = {"k": 2, "m": 2, "demonstration_set": 1}
-    program = find_plan(setup, all_systems()["IRCoT"], shown).program
+    program = Run(setup, all_systems()["IRCoT"], "test", shown).program
     path = shared / f"ircot_prompts/iirc/no_context_open_llm_retrieval_{style}.txt"
     blocks = [block.split("\n", 1) for block in path.read_text().split("\n\n\n")]
     ids = json.loads((PROMPTS / "demonstration_sets.json").read_text())["iirc"][1]

@@ -61,7 +61,7 @@ def test_pages_are_cut_into_passages_of_100_words_without_heads(tmp_path):
 def test_pages_beside_the_questions_are_a_corpus_and_none_is_an_error(tmp_path):
     (tmp_path / "zsre").mkdir()
     write_lines(tmp_path / "zsre/structured_zeroshot-dev-kilt.jsonl", SLOT)
-    absent = "looked for kilt_knowledgesource.json in .*; get "
+    absent = "looked for kilt_knowledgesource.json in .*; put "
     with pytest.raises(FileNotFoundError, match=absent):
         read_dataset("zsre", tmp_path)
     page = {"_id": "12", "wikipedia_title": "Emma", "text": ["Emma", "Short."]}

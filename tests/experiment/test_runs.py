@@ -19,10 +19,8 @@ from ircotlib.experiment import setup as setups
 from ircotlib.experiment import stored
 from ircotlib.experiment.compare import compare, run_system
 from ircotlib.experiment.replay import replay
-from ircotlib.experiment.runs import find_cost
 from ircotlib.experiment.setup import open_setup
 from ircotlib.experiment.stored import find_folders, read_about, read_predictions
-from ircotlib.parameters import read_parameters
 from ircotlib.program import Generate, Retrieve
 from ircotlib.results.runs import read_runs
 from ircotlib.systems import all_systems, choose_systems
@@ -142,17 +140,6 @@ def test_predictions_are_kept_whatever_a_server_replied(opened):
     rows = list(read_jsonl(opened.runs / "test/Half/predictions.jsonl"))
     assert len(rows) == 4
     assert (rows[0]["answer"], rows[0]["thoughts"]) == ("x\ud800", ["\udfff"])
-
-
-def test_what_a_run_behind_a_server_costs():
-    counts = {"Generate": {"prompt_tokens": 10**6, "tokens": 10**5}}
-    counts["Retrieve"] = {"prompt_tokens": 0, "tokens": 0}
-    served = {"server": "http://h:1", "model": "x", "prices": [2, 4.0]}
-    p = read_parameters("mini", served)
-    cost = {"usd": 2.4, "prices": (2.0, 4.0)}
-    assert find_cost(p, counts) == {"cost": cost}
-    assert find_cost(p.change(prices=None), counts) == {"cost": dict.fromkeys(cost)}
-    assert find_cost(p.change(server=""), counts) == {}
 
 
 SYSTEMS = ("OneR", "NoR QA", "IRCoT QA")

@@ -8,8 +8,7 @@ from unittest import mock
 import pytest
 
 from ircot_laboratory import make
-from ircotlib.experiment.plan import find_plan
-from ircotlib.experiment.runs import answer
+from ircotlib.experiment.runs import Run, answer
 from ircotlib.experiment.setup import change_model, open_setup, runs_folder
 from ircotlib.parameters import OOD, SCALE
 from ircotlib.program import Generate, NearestTitle, Retrieve
@@ -93,17 +92,16 @@ def test_demonstrations_of_another_data_set_are_another_experiment(shown):
 def test_each_demonstration_set_has_prompts_of_its_own(shown):
     opened = open_setup(shown, "hotpotqa", "04_ircot")
     system, question = S["NoR QA"], opened.dev[0]
-    settings = [{"demonstration_set": number} for number in (0, 1, 2, 0)]
-    plans = [find_plan(opened, system, setting) for setting in settings]
-    prompts = [next(plan.program(question)).prompt for plan in plans]
-    assert len(set(prompts)) == 3 and plans[3] is plans[0]  # a plan is made once
+    settings = [{"demonstration_set": number} for number in (0, 1, 2)]
+    runs = [Run(opened, system, "dev", setting) for setting in settings]
+    assert len({next(run.program(question)).prompt for run in runs}) == 3
 
 
 def test_pages_of_iirc_are_asked_for_with_demonstrations_of_titles(shown):
     opened = open_setup(shown, "iirc", "04_ircot")
     question = opened.test[0]
     for name, setting in (("IRCoT QA", {"k": 2, "m": 1}), ("OneR", {"k": 2})):
-        program = find_plan(opened, S[name], setting).program(question)
+        program = Run(opened, S[name], "test", setting).program(question)
         asked = next(program)
         assert isinstance(asked, Generate)
         assert asked.prompt.count("Generate titles of") > 3
@@ -117,8 +115,8 @@ def test_pages_of_iirc_are_asked_for_with_demonstrations_of_titles(shown):
 
 
 def test_a_program_gets_the_other_questions_if_it_takes_them(opened):
-    plan = find_plan(opened, S["Auto-CoT"], {"examples": 2})
-    request = next(plan.program(opened.test[0]))
+    run = Run(opened, S["Auto-CoT"], "test", {"examples": 2})
+    request = next(run.program(opened.test[0]))
     asked = {f"Q: {other.text}\nA: Let's think step by step." for other in opened.test}
     assert request.prompt in asked and len(asked) == len(opened.test) > 1
 

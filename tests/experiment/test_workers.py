@@ -82,7 +82,7 @@ def test_the_files_of_runs_are_the_same_with_any_number_of_workers(
     run = Run(setup, S["IRCoT QA"], "test", {"k": 2})
     assert not is_missing(run) and sum(counts) == 0  # this process only replayed
     mine = replace(S["IRCoT QA"], name="Mine")
-    assert not is_missing(run._replace(system=mine))  # which no worker knows
+    assert not is_missing(replace(run, system=mine))  # which no worker knows
 
 
 @pytest.mark.skipif(bool(find_spec("ray")), reason="Ray is installed")

@@ -18,7 +18,7 @@ from ircot_studies.ask_or_state import (
 )
 from ircotlib.data import GoldStep, Paragraph, Question, write_jsonl
 from ircotlib.errors import UserError
-from ircotlib.experiment.setup import open_dataset
+from ircotlib.experiment.setup import open_setup
 from ircotlib.parameters import read_parameters
 
 STEPS = (
@@ -170,7 +170,7 @@ def test_further_paragraphs_are_searched_unless_their_title_is_there(tmp_path):
     write_jsonl(tmp_path / "b/own/corpus.jsonl", more)
     folders = {"data_dir": str(tmp_path / "a"), "further": str(tmp_path / "b")}
     p = read_parameters("mini", folders)
-    *_, retriever = open_dataset(p, "own")
+    retriever = open_setup(p, "own", "more", with_model=False).retriever
     found = [page.text for page, _ in retriever.search("Rome", 3)]
     assert found == ["Rome!", there["text"]]
     with pytest.raises(UserError, match="expected pooled"):

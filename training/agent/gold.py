@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from ircot_laboratory.make import make_dataset
 from ircotlib.datasets import find_dataset, score
-from ircotlib.experiment.setup import open_dataset
+from ircotlib.experiment.setup import open_corpus
 from ircotlib.files import write_table
 from ircotlib.options import new_parser
 from ircotlib.parameters import Parameters, read_parameters
@@ -47,7 +47,7 @@ def answer_with_gold(p: Parameters) -> pd.DataFrame:
         world, riddles = make_dataset(dataset)
         by_text = {riddle.text: riddle for riddle in riddles}
         library = Library(world, missed=0)
-        _, questions, *_ = open_dataset(p, dataset)
+        _, questions, _ = open_corpus(p, dataset)
         for name, system in tqdm(systems.items(), desc=dataset):
             right = []
             for question in questions:
