@@ -75,7 +75,10 @@ def parse_changes(texts: Sequence[str]) -> dict[str, object]:
                 f"found --set {text!r}, expected name=value, for example --set seed=1"
             )
         as_written = not value or (name in TEXTS and value[0] not in "\"'")
-        changes[name] = value if as_written else read_value(value)
+        try:
+            changes[name] = value if as_written else read_value(value)
+        except UserError as error:
+            raise UserError(f"{name}: {error}") from None
         if name in PATHS and value and os.path.exists(value):
             path = Path(value).resolve()
             if path.is_relative_to(ROOT):
